@@ -59,7 +59,7 @@ extern "C"
 	typedef struct qs_cuda_rows
 	{
 		qb_selection tests;
-		qb_number_form form;
+		bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
 		uint32_t tiles;
 		qs_cuda_column key;
 		qs_cuda_column tested[QB_SELECTION_COLUMNS];

@@ -58,8 +58,7 @@ qs_wanted_rows(const qs_cuda_rows &rows, const qb_tile &tile)
 	{
 		uint32_t i = threadIdx.x + j * QS_BLOCK;
 
-		if (i < tile.rows &&
-			(rows.form == QB_NUMBER_NONE || !qs_row_is_null(rows.key, tile.first[0] + i)))
+		if (i < tile.rows && (rows.no_keys || !qs_row_is_null(rows.key, tile.first[0] + i)))
 			passed |= 1u << j;
 	}
 	for (uint32_t t = 0; t < rows.tests.tests; t++)
@@ -71,7 +70,7 @@ qs_wanted_rows(const qs_cuda_rows &rows, const qb_tile &tile)
 __device__ __forceinline__ uint64_t
 qs_row_key(const qs_cuda_rows &rows, const qb_tile &tile, uint32_t i)
 {
-	return qb_number_fingerprint((int64_t) __ldcs(&rows.key.value[tile.first[0] + i]), rows.form);
+	return rows.no_keys ? 0 : __ldcs(&rows.key.value[tile.first[0] + i]);
 }
 
 #endif

@@ -118,7 +118,7 @@ SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY[
 	'SELECT qtop_list(qtop_new(5), 6, NULL::int)', 'SELECT qtop_text(qtop_new(5), 0)', 'SELECT qtop_text(qtop_new(5), -1)',
 	'SELECT qtop_list(qtop_add(qtop_new(5), 1), 5, NULL::text)', 'SELECT qtop_list(qtop_add(qtop_new(5), 1), 5, NULL)',
 	'SELECT qtop_list(qtop_add(qtop_new(5), 70000), 5, NULL::smallint)', 'SELECT qtop_list(qtop_add(qtop_new(5), 3000000000), 5, NULL::int)',
-	'SELECT qtop_list(qtop_add(qtop_new(5), 0.1::real), 5, NULL::float8)',
+	'SELECT qtop_list(qtop_add(qtop_new(5), 0.1::float8), 5, NULL::real)',
 	'SELECT qtop_list(qtop_new(5), 5, NULL::point)',
 	'SELECT qtop_add(qtop_add(qtop_new(5), 1), 1.5)', 'SELECT qtop_add(qtop_new(5), 1, -1)', 'SELECT qtop_add(qtop_add(qtop_new(5), 1), ''x'')',
 	'SELECT qtop_add(qtop_new(5), 1) || qtop_add(qtop_new(5), 1.5)', 'SELECT qtop_new(5) || qtop_new(5, qsketch_new(''warp''))',

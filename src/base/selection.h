@@ -1,9 +1,9 @@
 /*
  * selection.h
- *		Which rows pass conditions on columns of numbers, and the fingerprints of numbers.
+ *		Which rows pass conditions on columns of numbers.
  *
- * A number stands for the value of a column: it has the order of the values.  So every
- * comparison with a constant is a range of numbers.  A selection is an AND of tests of
+ * A number stands for the value of a column: it has the order of the values, and is the
+ * fingerprint of a key.  So every comparison with a constant is a range of numbers.  A selection is an AND of tests of
  * columns.  It has a fixed size and no pointers, because it is sent through shared
  * memory and given to kernels.  qb_selection_is_valid() checks every index in it.
  *
@@ -121,64 +121,6 @@ qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null
 			numbers = middle;
 	}
 	return low < numbers && number[low] == wanted ? low : count;
-}
-
-/* ---- fingerprints ---- */
-
-/* How the fingerprint of a key comes from the number that stands for it. */
-typedef enum qb_number_form
-{
-	QB_NUMBER_IS_KEY, /* it is the fingerprint */
-	QB_NUMBER_HASH32, /* PostgreSQL's hash of 32 bits: of dates and booleans */
-	QB_NUMBER_HASH64, /* and of 64 bits: of times and timestamps */
-	QB_NUMBER_NONE    /* every key is 0, and that of NULL, too: rows are counted */
-} qb_number_form;
-
-QB_INLINE uint32_t
-qb_rotate32(uint32_t x, int by)
-{
-	return x << by | x >> (32 - by);
-}
-
-/*
- * The extended hash of a 32-bit integer with seed 0, as PostgreSQL defines it: the last
- * round of Jenkins' lookup3.  It is part of the format of stored values, and PostgreSQL
- * cannot change it, because hash partitions depend on it.
- */
-QB_INLINE uint64_t
-qb_hash32(uint32_t x)
-{
-	const uint32_t start = UINT32_C(0x9E3779B9) + 4 + 3923095;
-	uint32_t a = start + x;
-	uint32_t b = start;
-	uint32_t c = (start ^ b) - qb_rotate32(b, 14);
-
-	a = (a ^ c) - qb_rotate32(c, 11);
-	b = (b ^ a) - qb_rotate32(a, 25);
-	c = (c ^ b) - qb_rotate32(b, 16);
-	a = (a ^ c) - qb_rotate32(c, 4);
-	b = (b ^ a) - qb_rotate32(a, 14);
-	c = (c ^ b) - qb_rotate32(b, 24);
-	return (uint64_t) b << 32 | c;
-}
-
-/* The extended hash of a 64-bit integer: that of an integer of 32 bits if it fits in one. */
-QB_INLINE uint64_t
-qb_hash64(int64_t x)
-{
-	uint32_t high = (uint32_t) ((uint64_t) x >> 32);
-
-	return qb_hash32((uint32_t) x ^ (x >= 0 ? high : ~high));
-}
-
-QB_INLINE uint64_t
-qb_number_fingerprint(int64_t number, qb_number_form form)
-{
-	if (form == QB_NUMBER_HASH32)
-		return qb_hash32((uint32_t) number);
-	if (form == QB_NUMBER_HASH64)
-		return qb_hash64(number);
-	return form == QB_NUMBER_NONE ? 0 : (uint64_t) number;
 }
 
 #endif

@@ -158,7 +158,7 @@ start_slot(GpuColumnLoad *load)
 }
 
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form)
+GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range)
 {
 	GpuSlot *slot;
 
@@ -173,7 +173,6 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form f
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
 	GpuColumnShapeIn(slot)->place = (uint64) relation + range;
-	GpuColumnShapeIn(slot)->form = form;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
 	GpuDropEntry(&load->ref);

@@ -45,10 +45,10 @@ typedef struct GpuColumnLoad
 } GpuColumnLoad;
 
 /*
- * Begin a copy of values in this form; false if the worker has no memory for it.  The ranges
- * of a table take turns on the devices.
+ * Begin a copy; false if the worker has no memory for it.  The ranges of a table take turns
+ * on the devices.
  */
-extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range, qb_number_form form);
+extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range);
 
 /* Room for so many values of one more page.  They count with GpuColumnAdd(). */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);

@@ -194,7 +194,7 @@ static qs_cuda_rows
 device_rows(const Column *c, const GpuColumnRows *rows)
 {
 	qs_cuda_rows device = { .tests = *rows->tests,
-							.form = rows->form,
+							.no_keys = rows->no_keys,
 							.key = values_of(c),
 							.tiles = (uint32) rows->tiles };
 	uint32 i;

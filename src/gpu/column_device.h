@@ -26,7 +26,7 @@ typedef struct GpuColumnRows
 {
 	const qb_selection *tests;
 	void *tested[QB_SELECTION_COLUMNS]; /* columns of the same device */
-	qb_number_form form;                /* of the keys */
+	bool no_keys;                       /* rows are counted: each key is 0, and that of NULL, too */
 	const qb_tile *tile;
 	int tiles;
 	uint64 rows; /* of all tiles */

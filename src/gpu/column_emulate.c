@@ -167,9 +167,8 @@ emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uin
 		{
 			uint64 row = rows->tile[t].first[0] + i;
 
-			if ((rows->form == QB_NUMBER_NONE || !is_null(c, row)) &&
-				passes(rows, &rows->tile[t], i))
-				gathered[(*count)++] = qb_number_fingerprint((int64) c->key[row], rows->form);
+			if ((rows->no_keys || !is_null(c, row)) && passes(rows, &rows->tile[t], i))
+				gathered[(*count)++] = rows->no_keys ? 0 : c->key[row];
 		}
 	*key = gathered;
 	return QB_OK;
@@ -244,8 +243,7 @@ emulated_split(void *column, const GpuColumnRows *rows, const qb_groups *groups,
 	for (t = 0; t < rows->tiles; t++)
 		for (i = 0; i < rows->tile[t].rows; i++)
 			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
-				gathered[next[g]++] =
-					qb_number_fingerprint((int64) c->key[rows->tile[t].first[0] + i], rows->form);
+				gathered[next[g]++] = c->key[rows->tile[t].first[0] + i];
 	*key = gathered;
 	return QB_OK;
 }

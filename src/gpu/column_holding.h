@@ -38,7 +38,6 @@ typedef struct GpuHolding
 	uint64 serial;
 	void *values; /* on the device */
 	int device;
-	qb_number_form form;
 	uint64 room;
 	uint64 rows;
 	uint64 nulls;

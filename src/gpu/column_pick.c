@@ -247,22 +247,13 @@ none_pass(const Columns *columns, const qb_selection *tests)
 	return false;
 }
 
-/* How keys come from what a copy has. */
-static qb_number_form
-wanted_form(const GpuHolding *h, const GpuWanted *wanted)
-{
-	if (wanted->wish == WISH_ROWS)
-		return QB_NUMBER_NONE;
-	return wanted->wish == WISH_NUMBERS ? QB_NUMBER_IS_KEY : h->form;
-}
-
 /* What the device is to test. */
 static GpuColumnRows
-rows_to_test(const Picking *picking, const qb_selection *tests, qb_number_form form, uint64 count)
+rows_to_test(const Picking *picking, const qb_selection *tests, bool no_keys, uint64 count)
 {
 	const GpuHolding *const *column = picking->columns->column;
 	GpuColumnRows rows = {
-		.tests = tests, .form = form, .tile = tiles, .tiles = picking->count, .rows = count
+		.tests = tests, .no_keys = no_keys, .tile = tiles, .tiles = picking->count, .rows = count
 	};
 	int i;
 
@@ -278,14 +269,12 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	Picking picking = { .columns = &columns };
 	qb_status status = find_columns(index, wanted, &columns);
 	GpuColumnRows rows;
-	qb_number_form form;
+	bool no_keys = wanted->wish == WISH_ROWS;
 	uint64 count;
 
 	if (status != QB_OK)
 		return status;
-	form = wanted_form(columns.column[0], wanted);
-	picking.tested =
-		wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || form != QB_NUMBER_IS_KEY;
+	picking.tested = wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || no_keys;
 	*picked = (GpuPicked){ .index = index, .device = columns.column[0]->device };
 	count = pick_pages(&picking, &wanted->pages, from, most, &picked->end);
 	GpuEntryUsed(index);
@@ -296,7 +285,7 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	picked->count = count;
 	if (!picking.tested)
 		return GpuColumnOps()->gather(columns.column[0]->values, runs, picking.count, &picked->key);
-	rows = rows_to_test(&picking, &wanted->tests, form, count);
+	rows = rows_to_test(&picking, &wanted->tests, no_keys, count);
 	return GpuColumnOps()->select(columns.column[0]->values, &rows, &picked->key, &picked->count);
 }
 
@@ -338,7 +327,7 @@ GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 		return QB_NO_MEMORY;
 	if (picking.count == 0)
 		return QB_OK;
-	rows = rows_to_test(&picking, &wanted->tests, columns.column[0]->form, all);
+	rows = rows_to_test(&picking, &wanted->tests, false, all);
 	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &picked->key, count);
 }
 
@@ -361,7 +350,7 @@ GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 		return QB_NO_MEMORY;
 	if (picking.count == 0 || none_pass(&columns, &wanted->tests))
 		return QB_OK;
-	rows = rows_to_test(&picking, &wanted->tests, QB_NUMBER_IS_KEY, all);
+	rows = rows_to_test(&picking, &wanted->tests, false, all);
 	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &picked->key, pair,
 								 &picked->count);
 }

@@ -60,10 +60,9 @@ typedef enum GpuColumnOp
 /* What is wanted of the rows that pass. */
 typedef enum GpuWish
 {
-	WISH_KEYS,    /* fingerprints of keys that are not NULL */
-	WISH_NUMBERS, /* the numbers that stand for them in the copy */
-	WISH_ROWS,    /* a key 0 for each row */
-	WISH_PAIRS    /* numbers that are not NULL, and beside them those of a tested column */
+	WISH_KEYS, /* keys that are not NULL */
+	WISH_ROWS, /* a key 0 for each row */
+	WISH_PAIRS /* keys that are not NULL, and beside them those of a tested column */
 } GpuWish;
 
 /* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
@@ -94,7 +93,6 @@ typedef struct GpuColumnShape
 	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
 	uint64 keys;    /* reply of COLUMN_DESCRIBE: values that are not NULL */
 	uint64 place;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
-	uint32 form;    /* COLUMN_CREATE: qb_number_form of the values */
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */

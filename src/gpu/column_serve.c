@@ -87,7 +87,6 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->entry.serial;
-	h->form = (qb_number_form) shape->form;
 	h->device = (int) (shape->place % gpu_shared->device_count);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)

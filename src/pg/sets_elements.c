@@ -2,8 +2,8 @@
  * sets_elements.c
  *		From keys of any type to elements of sets.
  *
- * Integers, dates, timestamps and booleans are elements as they are.  Keys of other
- * types become fingerprints of 128 bits: the hashes of two seeds.
+ * Keys that are numbers are elements as they are.  Keys of other types become fingerprints
+ * of 128 bits: the hashes of two seeds.
  *
  * src/pg/sets_elements.c
  */
@@ -32,42 +32,6 @@ ElementsCheckArray(const ArrayType *array)
 				 errhint("Remove them with array_remove(array, NULL).")));
 }
 
-/* Are elements of this type kept as their values, not as hashes? */
-bool
-ElementsAreExact(Oid type)
-{
-	switch (getBaseType(type))
-	{
-		case BOOLOID:
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return true;
-		default:
-			return false;
-	}
-}
-
-/* The number of an element that is kept as its value. */
-uint64
-ElementNumber(const KeyType *key, Datum element)
-{
-	if (KeyIsInteger(key))
-		return KeyInteger(key, element);
-	switch (key->length)
-	{
-		case sizeof(bool):
-			return DatumGetBool(element);
-		case sizeof(int32):
-			return (uint64) (int64) DatumGetInt32(element);
-		default:
-			return (uint64) DatumGetInt64(element);
-	}
-}
-
 /* Set the type, unless it is the one that is set already. */
 void
 ElementsInit(ElementType *elements, Oid type, Oid collation)
@@ -75,7 +39,7 @@ ElementsInit(ElementType *elements, Oid type, Oid collation)
 	if (elements->key.type == type && elements->key.input_collation == collation)
 		return;
 	KeyTypeInit(&elements->key, type, collation);
-	elements->exact = ElementsAreExact(type);
+	elements->exact = KeyIsNumber(&elements->key);
 }
 
 /* Take the keys out of an array of any dimensions. */
@@ -111,11 +75,11 @@ make_elements(const ElementType *elements, const ElementArray *array, int from, 
 		if (array->null[i])
 			continue;
 		if (elements->exact)
-			low[count++] = ElementNumber(&elements->key, value);
+			low[count++] = KeyFingerprint(&elements->key, value);
 		else
 		{
-			low[count] = KeyFingerprintSeeded(&elements->key, value, 0);
-			high[count++] = KeyFingerprintSeeded(&elements->key, value, 1);
+			KeyHashWide(&elements->key, value, &low[count], &high[count]);
+			count++;
 		}
 	}
 	return count;

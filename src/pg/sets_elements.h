@@ -35,8 +35,6 @@ SetsQuotient(uint64 part, uint64 whole)
 }
 
 extern void ElementsCheckArray(const ArrayType *array);
-extern bool ElementsAreExact(Oid type);
-extern uint64 ElementNumber(const KeyType *key, Datum element);
 extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
 extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum argument);
 extern uint32 *ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *labels,

@@ -116,8 +116,9 @@ qsets_elements(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("a collection of %s keys does not know its elements",
 					KeyFamilyTypes(c->keys.family)),
-			 errdetail("Integers, dates, timestamps and booleans are kept as they are, all others "
-					   "as fingerprints of 128 bits.")));
+			 errdetail(
+				 "Keys of at most 64 bits are kept as they are, all others as fingerprints of 128 "
+				 "bits.")));
 	set = qset_collection_find(c, PG_GETARG_INT64(1));
 	size = set < 0 ? 0 : qset_set_size(c, set);
 	number = palloc_extended(Max(size, 1) * sizeof(int64), MCXT_ALLOC_HUGE);

@@ -206,8 +206,8 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsets_id(key): an integer, date, timestamp or boolean as a number, any other key as
- * its hash of 64 bits.
+ * qsets_id(key): an integer, date, time or the like as a number, any other key as its hash
+ * of 64 bits.
  */
 PG_FUNCTION_INFO_V1(qsets_id);
 Datum
@@ -223,6 +223,5 @@ qsets_id(PG_FUNCTION_ARGS)
 		ElementsInit(type, argument.type, argument.collation);
 	}
 	KeyTypeLearn(&type->key, key);
-	PG_RETURN_INT64(
-		(int64) (type->exact ? ElementNumber(&type->key, key) : KeyFingerprint(&type->key, key)));
+	PG_RETURN_INT64((int64) KeyFingerprint(&type->key, key));
 }

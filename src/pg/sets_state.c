@@ -51,7 +51,7 @@ void
 SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 {
 	KeyTypeInit(&sets->keyed.key, type, collation);
-	sets->exact = ElementsAreExact(type);
+	sets->exact = KeyIsNumber(&sets->keyed.key);
 }
 
 /* Prepare for rows with such elements.  Raises an error if the collection has others. */
@@ -145,11 +145,17 @@ SetsMakeRoom(SetsState *sets)
 void
 SetsAddKey(SetsState *sets, int64 id, Datum element)
 {
+	const KeyType *key = &sets->keyed.key;
+	uint64 low;
+	uint64 high;
+
 	if (sets->exact)
-		SetsAddNumber(sets, id, ElementNumber(&sets->keyed.key, element));
-	else
-		SetsAddHash(sets, id, KeyFingerprintSeeded(&sets->keyed.key, element, 0),
-					KeyFingerprintSeeded(&sets->keyed.key, element, 1));
+	{
+		SetsAddNumber(sets, id, (uint64) KeyNumber(key->kind, element));
+		return;
+	}
+	KeyHashWide(key, element, &low, &high);
+	SetsAddHash(sets, id, low, high);
 }
 
 /* Add all rows of a collection.  The first collection is copied as a whole. */

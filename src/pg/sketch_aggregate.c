@@ -88,9 +88,9 @@ append_integer(FunctionCallInfo fcinfo)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || state->keyed.buffer.weight ||
-		!KeyIsInteger(&state->keyed.key))
+		!KeyIsNumber(&state->keyed.key))
 		return NULL;
-	SketchPutKey(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	SketchPutKey(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(KEY_ARGUMENT)));
 	return state;
 }
 

@@ -100,10 +100,10 @@ append_integer(FunctionCallInfo fcinfo, AggregateForm form)
 		fcinfo->context == NULL)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
-	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) ||
-		!KeyIsInteger(&state->keyed.key) || PG_GETARG_INT32(form.limit) != (int32) state->top.n)
+	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
+		PG_GETARG_INT32(form.limit) != (int32) state->top.n)
 		return NULL;
-	TopPut(state, KeyInteger(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT)),
+	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(KEY_ARGUMENT)),
 		   weight_argument(fcinfo, form));
 	return state;
 }

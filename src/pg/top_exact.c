@@ -19,7 +19,7 @@
  * answer is that of GROUP BY, ties included.  The same holds if b = 0, since then there
  * are no other keys.
  *
- * If keys are integers, fingerprints are the keys themselves.  Frequent keys come when
+ * If keys are numbers, fingerprints are the keys themselves.  Frequent keys come when
  * the sketch is still empty, so their lower and upper bounds are mostly equal.  If they
  * are equal for all remaining candidates, they are the counts, and the second pass is
  * not needed.
@@ -33,7 +33,7 @@
  * never below counts, so all wanted keys are counted.  If the sample shows that most
  * rows would be counted, GROUP BY counts all of them and asks for no estimates.
  *
- * Candidates are identified by fingerprints, and two keys of a type other than integers
+ * Candidates are identified by fingerprints, and two keys of a type other than numbers
  * may have the same one.  Bounds and estimates count all keys with a fingerprint, so
  * they hold for each of the keys.  Exact counts come from GROUP BY, by the type's own
  * equality.
@@ -42,7 +42,7 @@
  * for weights that are not negative, and keys whose weights sum to 0 are no answer.  The first
  * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
  *
- * If a GPU has copies of the column, and its keys are integers, their counts come from there
+ * If a GPU has copies of the column, and its keys are numbers, their counts come from there
  * (src/scan/copy_exact.c), and there are no passes.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
@@ -360,7 +360,7 @@ is_counted(const TopQuestion *q, const qs_top *top)
 {
 	uint64 i;
 
-	if (!q->integer || (top->bound > 0 && top->bound >= nth_lower(top, q->n)))
+	if (!q->number || (top->bound > 0 && top->bound >= nth_lower(top, q->n)))
 		return false;
 	for (i = 0; i < top->count; i++)
 		if (qs_top_get(top, i).before != 0)
@@ -395,7 +395,7 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 	qsort(key, top->count, sizeof(*key), compare_counted);
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < top->count && output->wanted > 0; i++)
-		TopOutputPut(output, KeyParseInteger(&parser, (int64) key[i].fingerprint), key[i].lower);
+		TopOutputPut(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
 /* Answer from copies of the column that a GPU keeps; false: that is not possible. */
@@ -411,7 +411,7 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
 		return false;
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < count; i++)
-		TopOutputPut(output, KeyParseInteger(&parser, best[i].key), best[i].times);
+		TopOutputPut(output, KeyParseNumber(&parser, best[i].key), best[i].times);
 	return true;
 }
 

@@ -26,8 +26,8 @@ typedef struct TopQuestion
 	const char *having;      /* which keys have a weight, as SQL writes it */
 	Oid type;                /* type of the column */
 	Oid collation;
-	bool integer; /* fingerprints are the keys themselves */
-	bool sorted;  /* the type of the keys has an order */
+	bool number; /* fingerprints are the keys themselves, and have their order */
+	bool sorted; /* the type of the keys has an order */
 	int32 n;
 	int32 listed; /* how many keys the list is made for */
 } TopQuestion;

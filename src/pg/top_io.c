@@ -7,19 +7,17 @@
 #include "pg/flat.h"
 #include "pg/top_state.h"
 
-#include "catalog/pg_type_d.h"
 #include "mb/pg_wchar.h"
 #include "pgbase/keyfamily.h"
 #include "sketch/top_format.h"
-#include "utils/typcache.h"
 
-/* Are the keys without texts integers, which are their own fingerprints? */
+/* Are the keys without texts numbers, which are their own fingerprints? */
 static bool
 family_fits(const qs_top *top, const qs_sketch *sketch)
 {
-	Oid integers = lookup_type_cache(INT8OID, TYPECACHE_HASH_OPFAMILY)->hash_opf;
+	Oid type = KeyFamilyType(sketch->keys.family);
 
-	return top->count == 0 || top->texts || sketch->keys.family == KeyFamilyId(integers);
+	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
 }
 
 /* Is the text valid in this database's encoding, without a zero byte? */

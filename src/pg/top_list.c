@@ -78,13 +78,43 @@ sorted_rows(const qs_top *top)
 	return row;
 }
 
-/* The text of a key: the text that was kept, or the integer in decimal. */
+/* The text of a key that was kept with it. */
 static char *
-text_of(const qs_top *top, const qs_top_key *key)
+kept_text(const qs_top_key *key)
 {
-	if (top->texts)
-		return pnstrdup((const char *) key->text, key->length);
-	return psprintf(INT64_FORMAT, (int64) key->fingerprint);
+	return pnstrdup((const char *) key->text, key->length);
+}
+
+/* What writes the keys of a list as text. */
+typedef struct TextWriter
+{
+	const qs_top *top;
+	KeyType type; /* of keys without texts: the one that can hold all keys of the family */
+	KeyWriter writer;
+} TextWriter;
+
+static void
+text_writer(TextWriter *writer, const TopReader *reader)
+{
+	Oid type = KeyFamilyType(reader->sketch->keys.family);
+
+	writer->top = reader->top;
+	if (reader->top->texts || reader->top->count == 0)
+		return;
+	KeyTypeInit(&writer->type, type, InvalidOid);
+	KeyWriterInit(&writer->writer, type, CurrentMemoryContext);
+}
+
+static char *
+text_of(TextWriter *writer, const qs_top_key *key)
+{
+	uint32 length;
+	const char *text;
+
+	if (writer->top->texts)
+		return kept_text(key);
+	text = KeyWrite(&writer->writer, KeyOfNumber(&writer->type, (int64) key->fingerprint), &length);
+	return pnstrdup(text, length);
 }
 
 static void
@@ -124,7 +154,7 @@ parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, K
 			 errhint("Name a composite type with columns of the keys' types, or use qtop_text.")));
 	KeyParserInit(parser, argument.type, argument.collation, CurrentMemoryContext);
 	if (reader->top->count > 0 && (keys->family != parser->key.keys.family ||
-								   reader->top->texts == KeyIsInteger(&parser->key)))
+								   reader->top->texts == KeyIsNumber(&parser->key)))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("cannot read %s keys as type %s", KeyFamilyTypes(keys->family),
 							   format_type_be(argument.type)),
@@ -178,8 +208,8 @@ qtop_list(PG_FUNCTION_ARGS)
 
 		CHECK_FOR_INTERRUPTS();
 		put_row(result,
-				reader.top->texts ? KeyParse(&parser, text_of(reader.top, key), key->fingerprint)
-								  : KeyParseInteger(&parser, (int64) key->fingerprint),
+				reader.top->texts ? KeyParse(&parser, kept_text(key), key->fingerprint)
+								  : KeyParseNumber(&parser, (int64) key->fingerprint),
 				&row[i]);
 	}
 	KeyTextEnd(level);
@@ -197,18 +227,23 @@ qtop_text(PG_FUNCTION_ARGS)
 	uint64 count;
 	Row *row;
 	uint64 i;
+	TextWriter writer;
+	int level;
 
 	InitMaterializedSRF(fcinfo, 0);
 	TopRead(&reader, PG_GETARG_DATUM(0));
 	count = wanted(fcinfo, reader.top, PG_NARGS() == N_ARGUMENT);
+	text_writer(&writer, &reader);
 	row = sorted_rows(reader.top);
+	level = KeyTextBegin();
 	for (i = 0; i < count; i++)
 	{
-		char *text = text_of(reader.top, &row[i].key);
+		char *text = text_of(&writer, &row[i].key);
 
 		(void) pg_verifymbstr(text, (int) strlen(text), false);
 		put_row(result, CStringGetTextDatum(text), &row[i]);
 	}
+	KeyTextEnd(level);
 	TopReadEnd(&reader);
 	PG_RETURN_NULL();
 }

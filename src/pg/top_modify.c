@@ -34,7 +34,7 @@ write_key(NewKey *key, Datum value)
 
 	key->text = NULL;
 	key->length = 0;
-	if (KeyIsInteger(&key->type))
+	if (KeyIsNumber(&key->type))
 		return;
 	KeyWriterInit(&writer, key->type.type, CurrentMemoryContext);
 	level = KeyTextBegin();

@@ -97,7 +97,7 @@ describe_column(TopQuestion *question)
 	get_atttypetypmodcoll(question->relation, number, &question->type, &typmod,
 						  &question->collation);
 	question->column = psprintf("t.%s", quote_identifier(question->name));
-	question->integer = is_integer(question->type);
+	question->number = KeyTypeHasNumberOrder(question->type);
 	question->sorted = OidIsValid(lookup_type_cache(question->type, TYPECACHE_LT_OPR)->lt_opr);
 }
 

@@ -13,7 +13,7 @@
  *				average.  It is near 0 if no two rows have the same key.
  *	nth, usual	whether the wanted keys are much more frequent than the others.
  *
- * A list of integers costs little, and often has exact counts already.  It is made
+ * A list of numbers costs little, and often has exact counts already.  It is made
  * unless keys are few, or hardly any two rows have the same key.  A list of other keys
  * needs another pass to count them.  It is made only if the wanted keys are much more
  * frequent than the others, and most rows have rare keys.
@@ -152,7 +152,7 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 	double unseen = sample->rows > 0 ? sample->single / sample->rows : 0;
 	double pairs = sample->rows - sample->groups;
 
-	if (question->integer)
+	if (question->number)
 		return unseen >= UNSEEN_INTEGER &&
 			   2 * pairs * TopSampleTable(sample) >= ALIKE * sample->rows * sample->rows;
 	return unseen >= UNSEEN_OTHER && sample->nth >= STANDS_OUT_BY * sample->weight / sample->rows +

@@ -127,7 +127,7 @@ TopSetKey(TopState *top, const KeyType *key)
 	top->keyed.key = *key;
 	KeyFamilyCheckProbe(&top->sketch.keys, &top->keyed.key, &top_key_holder);
 	top->sketch.keys = top->keyed.key.keys;
-	top->top.texts = !KeyIsInteger(&top->keyed.key);
+	top->top.texts = !KeyIsNumber(&top->keyed.key);
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 	if (top->top.texts)
 		KeyWriterInit(&top->writer, key->type, top->keyed.header.eoh_context);

@@ -46,6 +46,18 @@ cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 	return psprintf("Cast the key to type %s.", type);
 }
 
+/* An error if the keys are of one kind, but another version has made the fingerprints of some. */
+static void
+check_making(uint32 a, uint32 b, const KeyHolder *holder)
+{
+	if (KeyFamilyIsOther(a, b))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s of %s keys differ in how keys are hashed", holder->many,
+							   KeyFamilyName(a)),
+						errhint("Another version of the extension made one of them. Build it "
+								"anew from its rows.")));
+}
+
 static void
 raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
@@ -74,6 +86,7 @@ KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *ho
 {
 	if (KeyFits(key, held))
 		return;
+	check_making(held->family, key->keys.family, holder);
 	if (held->family != key->keys.family)
 		raise_mismatch(held->family, key, holder);
 	if (KeyIsContent(held->collation) || KeyIsContent(key->keys.collation))
@@ -92,6 +105,7 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {
 	if (qb_keys_none(a) || qb_keys_none(b))
 		return;
+	check_making(a->family, b->family, holder);
 	if (a->family != b->family)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s differ: %s keys and %s keys", holder->many,

@@ -46,25 +46,10 @@ content_id(const qb_keys *keys, int count)
 	return (hash & CONTENT_BITS) | KEY_CONTENT;
 }
 
-/*
- * What an element or column counts as.  char(n) in a container is hashed by its own
- * function, not as text, which makes a difference under collations that are not
- * deterministic.
- */
-static qb_keys
-keys_within(Oid type, Oid collation)
-{
-	qb_keys keys = KeysOf(type, collation);
-
-	if (keys.collation != 0 && getBaseType(type) == BPCHAROID)
-		keys.family = KeyFamilyId(lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY)->hash_opf);
-	return keys;
-}
-
 static uint32
 content_of(Oid type, Oid collation)
 {
-	qb_keys keys = keys_within(type, collation);
+	qb_keys keys = KeysOf(type, collation);
 
 	return content_id(&keys, 1);
 }
@@ -89,7 +74,7 @@ KeyColumnsContent(TupleDesc descriptor)
 			continue;
 		keys[count++] = column->atttypid == UNKNOWNOID
 							? KeysOf(TEXTOID, DEFAULT_COLLATION_OID)
-							: keys_within(column->atttypid, column->attcollation);
+							: KeysOf(column->atttypid, column->attcollation);
 	}
 	content = content_id(keys, count);
 	pfree(keys);
@@ -131,7 +116,7 @@ family_of(Oid base_type, const TypeCacheEntry *entry)
 {
 	if (base_type == BPCHAROID)
 		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
-	return KeyFamilyId(entry->hash_opf);
+	return KeyFamilyId(entry->hash_opf, base_type);
 }
 
 static uint32

@@ -3,10 +3,13 @@
  *		Families of keys, as a value records them, by name and by type.
  *
  * A built-in hash operator family is recorded by its OID, any other one by a hash of
- * its name (keycontent.c says why).  Users know types rather than families, so messages
- * name the types whose default hash operator class is in the family.  Most families
- * have one type.  Three of the others have a type that can hold the values of all their
- * types: bigint, double precision and text.
+ * its name (keycontent.c says why).  Beside the OID stands how fingerprints are made, so
+ * that those of another making are refused instead of compared.
+ *
+ * Users know types rather than families, so messages name the types whose default hash
+ * operator class is in the family.  Most families have one type.  Three of the others have
+ * a type that can hold the values of all their types: bigint, double precision and text.
+ *
  * src/pgbase/keyfamily.c
  */
 #include "pgbase/keyfamily.h"
@@ -31,6 +34,14 @@
 
 #define NAMED_FAMILY UINT32_C(0x80000000)
 
+/*
+ * How fingerprints of a built-in family are made.  0: integers are their own fingerprint,
+ * and strings are hashed; this never changed.
+ */
+#define MADE_OF_ALL  UINT32_C(0x10000) /* of all that = looks at: pgbase/keytype.h */
+#define MADE_BY_TYPE UINT32_C(0x20000) /* by the hash function of a type of an extension */
+#define MADE         UINT32_C(0xF0000)
+
 /* The number that stands for the name of a family or collation. */
 uint32
 KeyNameId(const char *name)
@@ -53,14 +64,43 @@ opfamily_name(Oid opfamily)
 	return name;
 }
 
-/* What a value records for the operator family. */
+static uint32
+making_of(Oid base_type)
+{
+	switch (base_type)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+		case BYTEAOID:
+		case UUIDOID:
+		case INETOID:
+		case CIDROID:
+		case OIDVECTOROID:
+		case ANYENUMOID:
+			return 0;
+		default:
+			if (type_is_enum(base_type))
+				return 0;
+			if (base_type < FirstNormalObjectId || get_typtype(base_type) != TYPTYPE_BASE ||
+				OidIsValid(get_element_type(base_type)))
+				return MADE_OF_ALL;
+			return MADE_BY_TYPE;
+	}
+}
+
+/* What a value records for the operator family of a type that is not a domain. */
 uint32
-KeyFamilyId(Oid opfamily)
+KeyFamilyId(Oid opfamily, Oid base_type)
 {
 	char *name;
 
 	if (opfamily < FirstNormalObjectId)
-		return opfamily;
+		return opfamily | making_of(base_type);
 	name = opfamily_name(opfamily);
 	if (name == NULL)
 		elog(ERROR, "cache lookup failed for operator family %u", opfamily);
@@ -88,6 +128,13 @@ find_named_family(uint32 family)
 	return name;
 }
 
+/* Do the values record one family, but fingerprints that were made in other ways? */
+bool
+KeyFamilyIsOther(uint32 a, uint32 b)
+{
+	return !((a | b) & NAMED_FAMILY) && a != b && (a & ~MADE) == (b & ~MADE);
+}
+
 /* The name of the family that a value records; NULL if it has recorded none. */
 char *
 KeyFamilyName(uint32 family)
@@ -96,7 +143,7 @@ KeyFamilyName(uint32 family)
 
 	if (family == 0)
 		return NULL;
-	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family);
+	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
 	return name ? name : psprintf("unrecognized family %u", family);
 }
 
@@ -112,7 +159,7 @@ types_of(uint32 family)
 	{
 		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&classes->members[i]->tuple);
 
-		if (form->opcdefault && KeyFamilyId(form->opcfamily) == family)
+		if (form->opcdefault && KeyFamilyId(form->opcfamily, form->opcintype) == family)
 			types = lappend_oid(types, form->opcintype);
 	}
 	ReleaseSysCacheList(classes);
@@ -135,7 +182,8 @@ KeyFamilyType(uint32 family)
 	int i;
 
 	for (i = 0; i < lengthof(chosen); i++)
-		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf) == family)
+		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf,
+						chosen[i]) == family)
 			return chosen[i];
 	types = types_of(family);
 	if (list_length(types) != 1 || get_typtype(linitial_oid(types)) == TYPTYPE_PSEUDO)

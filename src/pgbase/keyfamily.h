@@ -10,7 +10,8 @@
 #include "postgres.h"
 
 extern uint32 KeyNameId(const char *name);
-extern uint32 KeyFamilyId(Oid opfamily);
+extern uint32 KeyFamilyId(Oid opfamily, Oid base_type);
+extern bool KeyFamilyIsOther(uint32 a, uint32 b);
 extern char *KeyFamilyName(uint32 family);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);

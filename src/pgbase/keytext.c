@@ -5,7 +5,7 @@
  * What a value remembers of its keys must survive dump and restore, settings and
  * upgrades.  The bytes of a datum do not, since they may hold OIDs.  So a value keeps
  * the text from the type's output function, written under fixed settings: those of
- * pg_dump, and UTC.  An integer needs no text, since its fingerprint is its value.
+ * pg_dump, and UTC.  A number needs no text, since it is its own fingerprint.
  *
  * Reading trusts no text.  It goes through the input function of the type that the
  * caller names, like any user's input, and the resulting key must have the fingerprint
@@ -140,27 +140,11 @@ KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
 	return value;
 }
 
-static Datum
-as_integer(const KeyType *key, int64 integer)
-{
-	int64 most = key->kind == KEY_INT2   ? PG_INT16_MAX
-				 : key->kind == KEY_INT4 ? PG_INT32_MAX
-										 : PG_INT64_MAX;
-
-	if (integer > most || integer < -most - 1)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("key " INT64_FORMAT " is out of range for type %s", integer,
-							   format_type_be(key->type))));
-	if (key->kind == KEY_INT8)
-		return Int64GetDatum(integer);
-	return key->kind == KEY_INT4 ? Int32GetDatum((int32) integer) : Int16GetDatum((int16) integer);
-}
-
-/* An integer as a key of the given type, which may be a shorter one or a domain. */
+/* A number as a key of the given type, which may be a shorter one or a domain. */
 Datum
-KeyParseInteger(KeyParser *parser, int64 integer)
+KeyParseNumber(KeyParser *parser, int64 number)
 {
-	Datum value = as_integer(&parser->key, integer);
+	Datum value = KeyOfNumber(&parser->key, number);
 
 	if (parser->domain)
 		domain_check(value, false, parser->key.type, &parser->check, parser->input.fn_mcxt);

@@ -36,6 +36,6 @@ extern const char *KeyWrite(KeyWriter *writer, Datum value, uint32 *length);
 
 extern void KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context);
 extern Datum KeyParse(KeyParser *parser, const char *text, uint64 fingerprint);
-extern Datum KeyParseInteger(KeyParser *parser, int64 integer);
+extern Datum KeyParseNumber(KeyParser *parser, int64 number);
 
 #endif

@@ -1,57 +1,144 @@
 /*
  * keytype.c
- *		How keys of an SQL type become fingerprints.
+ *		How keys of an SQL type become fingerprints: the kinds of keys.
  *
- * Keys that SQL calls equal must count as one key, so a fingerprint is never made from
- * the raw bytes of a datum.  An integer is its own fingerprint.  For other types it
- * comes from the extended hash function of the default hash operator class.  Enums are
- * an exception: their hash function hashes OIDs, which do not survive dump and restore,
- * so the label is hashed instead. (Arrays and rows of enums are hashed by OID.)  A
- * value records what its fingerprints were made from: keycontent.c.
+ * PostgreSQL's own types are known by their OID, and each has its kind.  Their extended
+ * hash functions are not used, since many of them ignore a part of the value: that of
+ * numeric ignores the sign, and those of times fold 64 bits to 32.
  *
- * The hash function of numeric has one result for NaN and both infinities, which SQL
- * calls different.  Here the infinities have fingerprints of their own.
+ * A type of an extension has the extended hash function of its default hash operator
+ * class.  Keys that this function cannot tell apart are one key.
+ *
+ * Containers look up what they contain at each key, so this is kept for each type.
  *
  * src/pgbase/keytype.c
  */
 #include "pgbase/keytype.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_collation.h"
-#include "catalog/pg_enum.h"
 #include "catalog/pg_type_d.h"
-#include "common/hashfn.h"
+#include "datatype/timestamp.h"
 #include "pgbase/keycontent.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/float.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
-#include "utils/numeric.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#define FIRST_TYPES 64
+
+/* The kind of a number, or KEY_HASHED. */
 static KeyKind
-kind_of(Oid base_type, uint32 collation, Oid input_collation)
+kind_of_number(Oid base_type)
 {
 	switch (base_type)
 	{
+		case BOOLOID:
+		case CHAROID:
+			return KEY_UINT1;
 		case INT2OID:
 			return KEY_INT2;
 		case INT4OID:
+		case DATEOID:
 			return KEY_INT4;
 		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+		case LSNOID:
+		case XID8OID:
 			return KEY_INT8;
+		case OIDOID:
+		case XIDOID:
+		case CIDOID:
+		case REGPROCOID:
+		case REGPROCEDUREOID:
+		case REGOPEROID:
+		case REGOPERATOROID:
+		case REGCLASSOID:
+		case REGTYPEOID:
+		case REGCOLLATIONOID:
+		case REGCONFIGOID:
+		case REGDICTIONARYOID:
+		case REGNAMESPACEOID:
+		case REGROLEOID:
+#ifdef REGDATABASEOID
+		case REGDATABASEOID:
+#endif
+			return KEY_UINT4;
+		case FLOAT4OID:
+			return KEY_FLOAT4;
+		case FLOAT8OID:
+			return KEY_FLOAT8;
+		case TIDOID:
+			return KEY_TID;
+		case MACADDROID:
+			return KEY_MACADDR;
+		case MACADDR8OID:
+			return KEY_MACADDR8;
+		default:
+			return KEY_HASHED;
+	}
+}
+
+static bool
+is_deterministic(Oid collation)
+{
+	return OidIsValid(collation) && get_collation_isdeterministic(collation);
+}
+
+/* The kind of a type that contains others, or KEY_HASHED. */
+static KeyKind
+kind_of_container(Oid base_type)
+{
+	if (OidIsValid(get_element_type(base_type)))
+		return KEY_ARRAY;
+	if (type_is_range(base_type))
+		return KEY_RANGE;
+	if (type_is_multirange(base_type))
+		return KEY_MULTIRANGE;
+	return type_is_rowtype(base_type) ? KEY_ROW : KEY_HASHED;
+}
+
+static KeyKind
+kind_of(Oid base_type, Oid collation)
+{
+	KeyKind number = kind_of_number(base_type);
+
+	if (number != KEY_HASHED)
+		return number;
+	switch (base_type)
+	{
 		case TEXTOID:
 		case VARCHAROID:
-			return collation == 0 && OidIsValid(input_collation) ? KEY_BYTES : KEY_HASHED;
+			return is_deterministic(collation) ? KEY_BYTES : KEY_HASHED;
 		case BPCHAROID:
-			return KEY_PADDED;
+			return is_deterministic(collation) ? KEY_PADDED : KEY_PADDED_HASHED;
+		case OIDVECTOROID:
+			return KEY_HASHED;
 		case BYTEAOID:
+		case INETOID:
+		case CIDROID:
 			return KEY_BYTES;
+		case UUIDOID:
+		case TIMETZOID:
+			return KEY_FIXED;
+		case NAMEOID:
+			return KEY_NAME;
 		case NUMERICOID:
 			return KEY_NUMERIC;
-		case RECORDOID:
-			return KEY_ROW;
+		case INTERVALOID:
+			return KEY_INTERVAL;
+		case ACLITEMOID:
+			return KEY_ACLITEM;
+		case JSONBOID:
+			return KEY_JSONB;
 		default:
-			return type_is_enum(base_type) ? KEY_ENUM : KEY_HASHED;
+			return type_is_enum(base_type) ? KEY_ENUM : kind_of_container(base_type);
 	}
 }
 
@@ -68,11 +155,41 @@ hash_of(Oid type)
 									   TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 }
 
-/* Can values of the type be keys? */
+/*
+ * Can values of the type be keys?  Anonymous rows can, if their columns can.  The type
+ * cache does not know that.
+ */
 bool
 KeyTypeHasHash(Oid type)
 {
-	return type == RECORDOID || OidIsValid(hash_of(type)->hash_extended_proc);
+	Oid base_type = getBaseType(type);
+
+	return base_type == RECORDOID || base_type == RECORDARRAYOID ||
+		   OidIsValid(hash_of(type)->hash_extended_proc);
+}
+
+/* Are keys of the type numbers? */
+bool
+KeyTypeIsNumber(Oid type)
+{
+	return kind_of_number(getBaseType(type)) != KEY_HASHED;
+}
+
+/* Are they, in SQL's order of the keys? */
+bool
+KeyTypeHasNumberOrder(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case LSNOID:
+		case XID8OID:
+		case XIDOID:
+		case CIDOID:
+		case MACADDR8OID:
+			return false;
+		default:
+			return KeyTypeIsNumber(type);
+	}
 }
 
 /* An error for types without an extended hash function.  Our types have a hash without a seed. */
@@ -92,6 +209,25 @@ raise_no_hash(Oid type)
 					   "as jsonb for json, or text.")));
 }
 
+/* Describe all but what a value records. */
+static void
+describe(KeyType *key, Oid type, Oid collation)
+{
+	TypeCacheEntry *entry = hash_of(type);
+
+	if (!KeyTypeHasHash(type))
+		raise_no_hash(type);
+	key->type = type;
+	key->input_collation = collation;
+	key->kind = kind_of(getBaseType(type), collation);
+	key->length = entry->typlen;
+	key->by_value = entry->typbyval;
+	key->align = entry->typalign;
+	if (key->kind == KEY_PADDED_HASHED)
+		entry = hash_of(TEXTOID);
+	key->hash = &entry->hash_extended_proc_finfo;
+}
+
 /*
  * Describe keys of a type.  "collation" is the collation of the call.  For anonymous
  * rows a call of KeyTypeLearn() must follow.
@@ -99,28 +235,85 @@ raise_no_hash(Oid type)
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
 {
-	TypeCacheEntry *entry = hash_of(type);
-	Oid base_type = getBaseType(type);
-
-	if (!KeyTypeHasHash(type))
-		raise_no_hash(type);
-	key->input_collation = collation;
+	describe(key, type, collation);
 	key->keys = KeysOf(type, collation);
-	key->kind = kind_of(base_type, key->keys.collation, collation);
-	key->length = entry->typlen;
-	key->by_value = entry->typbyval;
-	key->align = entry->typalign;
-	key->hash = &hash_of(key->kind == KEY_PADDED ? TEXTOID : type)->hash_extended_proc_finfo;
-	key->type = type;
 }
+
+/* ---- types within others ---- */
+
+typedef struct TypeWithin
+{
+	struct
+	{
+		Oid type;
+		Oid collation;
+	} id;
+	bool valid;
+	KeyType key;
+} TypeWithin;
+
+static HTAB *types_within;
+
+static void
+forget_types(Datum argument, int cache, uint32 hash)
+{
+	HASH_SEQ_STATUS each;
+	TypeWithin *within;
+
+	hash_seq_init(&each, types_within);
+	while ((within = hash_seq_search(&each)))
+		within->valid = false;
+}
+
+static void
+create_types(void)
+{
+	HASHCTL control = { .keysize = sizeof(((TypeWithin *) NULL)->id),
+						.entrysize = sizeof(TypeWithin),
+						.hcxt = CacheMemoryContext };
+
+	types_within = hash_create("qsketch types within keys", FIRST_TYPES, &control,
+							   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterSyscacheCallback(TYPEOID, forget_types, 0);
+	CacheRegisterSyscacheCallback(CLAOID, forget_types, 0);
+}
+
+/*
+ * The description of what a container contains, for its fingerprint.  It says nothing of
+ * what a value records.  It stays where it is.
+ */
+const KeyType *
+KeyTypeWithin(Oid type, Oid collation)
+{
+	TypeWithin *within;
+	bool found;
+
+	if (types_within == NULL)
+		create_types();
+	within =
+		hash_search(types_within, &(uint64){ (uint64) type << 32 | collation }, HASH_ENTER, &found);
+	if (!found || !within->valid)
+	{
+		within->valid = false;
+		memset(&within->key, 0, sizeof(within->key));
+		describe(&within->key, type, collation);
+		within->valid = true;
+	}
+	return &within->key;
+}
+
+/* ---- anonymous rows ---- */
 
 /* Learn what anonymous rows contain from the first one.  Does nothing for other keys. */
 void
 KeyTypeLearn(KeyType *key, Datum value)
 {
-	if (key->kind != KEY_ROW)
+	HeapTupleHeader row;
+
+	if (key->kind != KEY_ROW || getBaseType(key->type) != RECORDOID)
 		return;
-	key->row = KeyRowOf(DatumGetHeapTupleHeader(value));
+	row = DatumGetHeapTupleHeader(value);
+	key->row = (KeyRow){ HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row) };
 	key->keys.collation = KeyRowContent(key->row.type, key->row.typmod);
 }
 
@@ -137,93 +330,98 @@ KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
 		i++;
 	if (i < count)
 		KeyTypeLearn(key, value[i]);
-	return i < count || key->kind != KEY_ROW;
+	return i < count || key->type != RECORDOID;
 }
 
-static uint64
-call_hash(const KeyType *key, Datum value, uint64 seed)
+/* ---- from numbers to keys ---- */
+
+static Datum
+float_of(int64 number, bool narrow)
 {
-	return DatumGetUInt64(
-		FunctionCall2Coll(key->hash, key->input_collation, value, UInt64GetDatum(seed)));
-}
-
-static uint64
-numeric_fingerprint(const KeyType *key, Datum value, uint64 seed)
-{
-	static const char *const infinity[] = { "-Infinity", "Infinity" };
-	Numeric number = DatumGetNumeric(value);
-	bool positive;
-
-	if (!numeric_is_inf(number))
-		return call_hash(key, NumericGetDatum(number), seed);
-	positive = DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(number),
-												NumericGetDatum(int64_to_numeric(0))));
-	return hash_bytes_extended((const unsigned char *) infinity[positive],
-							   (int) strlen(infinity[positive]), seed);
-}
-
-static uint64
-label_fingerprint(Oid value, uint64 seed)
-{
-	HeapTuple tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(value));
-	const char *label;
-	uint64 hash;
-
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-						errmsg("invalid internal value for enum: %u", value)));
-	label = NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel);
-	hash = hash_bytes_extended((const unsigned char *) label, (int) strlen(label), seed);
-	ReleaseSysCache(tuple);
-	return hash;
-}
-
-/*
- * The fingerprint of char(n), as of the text that a cast would make of it.  The
- * extended hash function of char(n) differs from that of text under nondeterministic
- * collations.
- */
-static uint64
-padded_fingerprint(const KeyType *key, Datum value, uint64 seed)
-{
-	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-	int length = bpchartruelen(VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes));
-	text *unpadded;
-	uint64 hash;
-
-	if (key->keys.collation == 0 && OidIsValid(key->input_collation))
-		return hash_bytes_extended((unsigned char *) VARDATA_ANY(bytes), length, seed);
-	unpadded = cstring_to_text_with_len(VARDATA_ANY(bytes), length);
-	hash = call_hash(key, PointerGetDatum(unpadded), seed);
-	pfree(unpadded);
-	return hash;
-}
-
-/*
- * The fingerprint of text (under deterministic collations) or bytea.  Their extended
- * hash functions are hash_any_extended() of the bytes.  Calling that here saves a call
- * through fmgr, and a look at the collation, for each key.
- */
-uint64
-KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed)
-{
-	if (key->kind == KEY_BYTES)
+	union
 	{
-		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
-		uint64 hash = hash_bytes_extended((unsigned char *) VARDATA_ANY(bytes),
-										  (int) VARSIZE_ANY_EXHDR(bytes), seed);
+		int64 bits;
+		float8 value;
+	} as = { .bits = number ^ ((number >> 63) & PG_INT64_MAX) };
 
-		if ((Pointer) bytes != DatumGetPointer(value))
-			pfree(bytes);
-		return hash;
+	if (number == PG_INT64_MAX)
+		as.value = get_float8_nan();
+	return narrow ? Float4GetDatum((float4) as.value) : Float8GetDatum(as.value);
+}
+
+/* A key of few bytes that is passed by reference. */
+static Datum
+bytes_of(int64 number, KeyKind kind)
+{
+	int length = kind == KEY_MACADDR8 ? 8 : 6;
+	char *bytes = palloc0(sizeof(int64));
+	int i;
+
+	if (kind == KEY_TID)
+		ItemPointerSet((ItemPointerData *) bytes, (BlockNumber) (number >> 16),
+					   (OffsetNumber) number);
+	else
+		for (i = 0; i < length; i++)
+			bytes[i] = (char) ((uint64) number >> 8 * (length - 1 - i));
+	return PointerGetDatum(bytes);
+}
+
+/* The key that the number would be, if it is a key of this kind. */
+static Datum
+datum_of(int64 number, KeyKind kind)
+{
+	switch (kind)
+	{
+		case KEY_INT8:
+			return Int64GetDatum(number);
+		case KEY_INT4:
+			return Int32GetDatum((int32) number);
+		case KEY_INT2:
+			return Int16GetDatum((int16) number);
+		case KEY_UINT1:
+			return UInt8GetDatum((uint8) number);
+		case KEY_UINT4:
+			return UInt32GetDatum((uint32) number);
+		case KEY_FLOAT4:
+		case KEY_FLOAT8:
+			return float_of(number, kind == KEY_FLOAT4);
+		default:
+			return bytes_of(number, kind);
 	}
-	if (key->kind == KEY_PADDED)
-		return padded_fingerprint(key, value, seed);
-	if (key->kind == KEY_ENUM)
-		return label_fingerprint(DatumGetObjectId(value), seed);
-	if (key->kind == KEY_NUMERIC)
-		return numeric_fingerprint(key, value, seed);
-	if (key->kind == KEY_ROW)
-		return KeyRowFingerprint(&key->row, key->keys.collation, value, seed);
-	return call_hash(key, value, seed);
+}
+
+/* Does the type take the value, which its kind does? */
+static bool
+is_valid(Oid base_type, int64 number)
+{
+	switch (base_type)
+	{
+		case BOOLOID:
+			return number == 0 || number == 1;
+		case DATEOID:
+			return DATE_NOT_FINITE(number) || IS_VALID_DATE(number);
+		case TIMEOID:
+			return number >= 0 && number <= USECS_PER_DAY;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return TIMESTAMP_NOT_FINITE(number) || IS_VALID_TIMESTAMP(number);
+		default:
+			return true;
+	}
+}
+
+/* The key whose fingerprint is this number, of a type that may be a shorter one. */
+Datum
+KeyOfNumber(const KeyType *key, int64 number)
+{
+	Datum value = datum_of(number, key->kind);
+	char *text;
+
+	if (KeyNumber(key->kind, value) == number && is_valid(getBaseType(key->type), number))
+		return value;
+	text = key->kind == KEY_FLOAT4
+			   ? DatumGetCString(DirectFunctionCall1(float8out, float_of(number, false)))
+			   : psprintf(INT64_FORMAT, number);
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("key %s is out of range for type %s", text, format_type_be(key->type))));
 }

@@ -2,29 +2,64 @@
  * keytype.h
  *		How keys of an SQL type become fingerprints.
  *
+ * Two rules hold.  Keys that SQL's = calls equal have one fingerprint, and keys that it
+ * calls different have different ones, but for the chance of 2^-64.
+ *
+ *	numbers		Keys of at most 8 bytes whose equality is that of their bits, or of a
+ *				normal form of them, are their own fingerprint.
+ *	strings		Text under deterministic collations, bytea, uuid and network addresses: a
+ *				hash of their bytes.
+ *	all others	a hash of the bytes that say all that = looks at (keybytes.h); for types of
+ *				extensions their own extended hash function.
+ *
  * src/pgbase/keytype.h
  */
 #ifndef QS_PGBASE_KEYTYPE_H
 #define QS_PGBASE_KEYTYPE_H
 
 #include "postgres.h"
+
 #include "fmgr.h"
+#include "storage/itemptr.h"
 
 #include "base/keys.h"
-#include "pgbase/keyrow.h"
 
+/* The kinds of numbers come first. */
 typedef enum KeyKind
 {
 	KEY_INT2,
-	KEY_INT4,
-	KEY_INT8,
-	KEY_BYTES,  /* varlena, equal if the bytes are */
-	KEY_PADDED, /* char(n): as text without its trailing blanks */
-	KEY_ENUM,   /* hashed by the label */
+	KEY_INT4,  /* dates, too */
+	KEY_INT8,  /* times and timestamps, too */
+	KEY_UINT1, /* booleans and "char" */
+	KEY_UINT4, /* oid and its kin */
+	KEY_FLOAT4,
+	KEY_FLOAT8,
+	KEY_TID,           /* 6 bytes */
+	KEY_MACADDR,       /* 6 bytes */
+	KEY_MACADDR8,      /* 8 bytes */
+	KEY_BYTES,         /* varlena, equal if the bytes are */
+	KEY_FIXED,         /* of fixed length, by reference, equal if the bytes are */
+	KEY_NAME,          /* a string that ends with a zero byte */
+	KEY_PADDED,        /* char(n): equal if the bytes without trailing blanks are */
+	KEY_ENUM,          /* its label, since its OID does not survive dump and restore */
+	KEY_PADDED_HASHED, /* char(n), hashed as text by its hash function */
 	KEY_NUMERIC,
-	KEY_ROW,   /* anonymous row: each value says what it contains */
+	KEY_INTERVAL,
+	KEY_ACLITEM,
+	KEY_JSONB,
+	KEY_ARRAY,
+	KEY_RANGE,
+	KEY_MULTIRANGE,
+	KEY_ROW,   /* each row says which columns it has */
 	KEY_HASHED /* hashed by the extended hash function of the type */
 } KeyKind;
+
+/* Type and typmod together name a row type of the session. */
+typedef struct KeyRow
+{
+	Oid type;
+	int32 typmod;
+} KeyRow;
 
 /* A zeroed KeyType describes nothing yet. */
 typedef struct KeyType
@@ -37,15 +72,22 @@ typedef struct KeyType
 	int16 length; /* length, by_value and align are those of pg_type */
 	bool by_value;
 	char align;
-	FmgrInfo *hash; /* of the type cache, or NULL */
-	KeyRow row;     /* of anonymous rows */
+	FmgrInfo *hash; /* of the type cache; used for KEY_HASHED */
+	KeyRow row;     /* of anonymous rows, the type of the first one */
 } KeyType;
 
 extern bool KeyTypeHasHash(Oid type);
+extern bool KeyTypeIsNumber(Oid type);
+extern bool KeyTypeHasNumberOrder(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
+extern const KeyType *KeyTypeWithin(Oid type, Oid collation);
 extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
-extern uint64 KeyFingerprintSeeded(const KeyType *key, Datum value, uint64 seed);
+extern Datum KeyOfNumber(const KeyType *key, int64 number);
+
+/* keybytes.c */
+extern uint64 KeyHash(const KeyType *key, Datum value);
+extern void KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high);
 
 /* May the value with keys "held" take these keys?  It may hold none. */
 static inline bool
@@ -54,28 +96,102 @@ KeyFits(const KeyType *key, const qb_keys *held)
 	return qb_keys_none(held) || qb_keys_same(held, &key->keys);
 }
 
+/* ---- numbers ---- */
+
 static inline bool
-KeyIsInteger(const KeyType *key)
+KeyIsNumber(const KeyType *key)
 {
-	return key->kind <= KEY_INT8;
+	return key->kind <= KEY_MACADDR8;
 }
 
-/* Fingerprint of an integer.  Only the kind of the key has to be known. */
-static inline uint64
-KeyInteger(const KeyType *key, Datum value)
+/*
+ * The integer that stands for a float.  Integers compare as their floats do in SQL: -0 is
+ * 0, and NaN is the greatest.
+ */
+static inline int64
+KeyNumberOfFloat(float8 value)
 {
-	if (key->kind == KEY_INT8)
-		return (uint64) DatumGetInt64(value);
-	if (key->kind == KEY_INT4)
-		return (uint64) (int64) DatumGetInt32(value);
-	return (uint64) (int64) DatumGetInt16(value);
+	union
+	{
+		float8 value;
+		int64 bits;
+	} as = { .value = value + 0.0 };
+
+	if (unlikely(value != value))
+		return PG_INT64_MAX;
+	return as.bits ^ ((as.bits >> 63) & PG_INT64_MAX);
+}
+
+/* The bytes as an unsigned integer, the first byte highest. */
+static inline int64
+KeyNumberOfBytes(const char *value, int length)
+{
+	uint64 number = 0;
+	int i;
+
+	for (i = 0; i < length; i++)
+		number = number << 8 | (uint8) value[i];
+	return (int64) number;
+}
+
+/* The number of a key that lies in memory, aligned for its type. */
+static inline int64
+KeyNumberAt(const char *value, KeyKind kind)
+{
+	switch (kind)
+	{
+		case KEY_INT8:
+			return *(const int64 *) value;
+		case KEY_INT4:
+			return *(const int32 *) value;
+		case KEY_INT2:
+			return *(const int16 *) value;
+		case KEY_UINT1:
+			return *(const uint8 *) value;
+		case KEY_UINT4:
+			return *(const uint32 *) value;
+		case KEY_FLOAT4:
+			return KeyNumberOfFloat(*(const float4 *) value);
+		case KEY_FLOAT8:
+			return KeyNumberOfFloat(*(const float8 *) value);
+		case KEY_TID:
+			return (int64) ItemPointerGetBlockNumberNoCheck((const ItemPointerData *) value) << 16 |
+				   ItemPointerGetOffsetNumberNoCheck((const ItemPointerData *) value);
+		default:
+			return KeyNumberOfBytes(value, kind == KEY_MACADDR ? 6 : 8);
+	}
+}
+
+/* The number of a key.  Only the kind of the key has to be known. */
+static inline int64
+KeyNumber(KeyKind kind, Datum value)
+{
+	switch (kind)
+	{
+		case KEY_INT8:
+			return DatumGetInt64(value);
+		case KEY_INT4:
+			return DatumGetInt32(value);
+		case KEY_INT2:
+			return DatumGetInt16(value);
+		case KEY_UINT1:
+			return DatumGetUInt8(value);
+		case KEY_UINT4:
+			return DatumGetUInt32(value);
+		case KEY_FLOAT4:
+			return KeyNumberOfFloat(DatumGetFloat4(value));
+		case KEY_FLOAT8:
+			return KeyNumberOfFloat(DatumGetFloat8(value));
+		default:
+			return KeyNumberAt(DatumGetPointer(value), kind);
+	}
 }
 
 /* Fingerprint of a key that is not null. */
 static inline uint64
 KeyFingerprint(const KeyType *key, Datum value)
 {
-	return KeyIsInteger(key) ? KeyInteger(key, value) : KeyFingerprintSeeded(key, value, 0);
+	return KeyIsNumber(key) ? (uint64) KeyNumber(key->kind, value) : KeyHash(key, value);
 }
 
 #endif

@@ -54,31 +54,21 @@ ColumnIsNull(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
 	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(place->attribute - 1, tuple->t_bits);
 }
 
-static inline int64
-ColumnInteger(const char *value, KeyKind kind)
-{
-	if (kind == KEY_INT8)
-		return *(const int64 *) value;
-	if (kind == KEY_INT4)
-		return *(const int32 *) value;
-	return *(const int16 *) value;
-}
-
-/* Read an integer, at its fixed offset or elsewhere; false: NULL. */
-static inline bool
-ColumnGetInteger(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-				 uint16 length, int64 *integer)
+/* Read a number, at its fixed offset or elsewhere; false: NULL. */
+static pg_attribute_always_inline bool
+ColumnGetNumber(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
+				uint16 length, int64 *number)
 {
 	Datum value;
 
 	if (likely(place->offset >= 0 && ColumnAtOffset(place, tuple)))
 	{
-		*integer = ColumnInteger(ColumnAt(place, tuple), kind);
+		*number = KeyNumberAt(ColumnAt(place, tuple), kind);
 		return true;
 	}
 	if (!ColumnGetAny(place, relation, tuple, length, &value))
 		return false;
-	*integer = (int64) KeyFingerprint(&(KeyType){ .kind = kind }, value);
+	*number = KeyNumber(kind, value);
 	return true;
 }
 

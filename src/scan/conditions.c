@@ -46,32 +46,32 @@
 #define STRINGS_MAX 8
 
 /* How values of a type can be compared on the page. */
-ValueKind
+KeyKind
 ScanKindOf(Oid type)
 {
 	switch (type)
 	{
 		case BOOLOID:
-			return VALUE_BOOL;
+			return KEY_UINT1;
 		case INT2OID:
-			return VALUE_INT2;
+			return KEY_INT2;
 		case INT4OID:
 		case DATEOID:
-			return VALUE_INT4;
+			return KEY_INT4;
 		case INT8OID:
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return VALUE_INT8;
+			return KEY_INT8;
 		case FLOAT4OID:
-			return VALUE_FLOAT4;
+			return KEY_FLOAT4;
 		case FLOAT8OID:
-			return VALUE_FLOAT8;
+			return KEY_FLOAT8;
 		case TEXTOID:
 		case BYTEAOID:
-			return VALUE_STRING;
+			return KEY_BYTES;
 		default:
-			return VALUE_NONE;
+			return KEY_HASHED;
 	}
 }
 
@@ -87,11 +87,11 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Do values of both types compare as the numbers from ScanNumberOf() do? */
+/* Do values of both types compare as their numbers do? */
 static bool
 comparable(Oid left, Oid right)
 {
-	return ScanKindOf(left) != VALUE_NONE &&
+	return ScanKindOf(left) != KEY_HASHED &&
 		   (left == right || (is_integer(left) && is_integer(right)) ||
 			(is_float(left) && is_float(right)));
 }
@@ -127,16 +127,16 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 		*negated = true;
 		strategy = BTEqualStrategyNumber;
 	}
-	return ScanKindOf(*left) != VALUE_STRING || strategy == BTEqualStrategyNumber ? strategy : 0;
+	return ScanKindOf(*left) != KEY_BYTES || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
 /* The table's column that the expression is, if it holds values of this kind; else NULL. */
 static Var *
-as_column(Expr *expr, ValueKind kind)
+as_column(Expr *expr, KeyKind kind)
 {
 	static const int16 width[] = {
-		[VALUE_BOOL] = 1,   [VALUE_INT2] = 2,   [VALUE_INT4] = 4,   [VALUE_INT8] = 8,
-		[VALUE_FLOAT4] = 4, [VALUE_FLOAT8] = 8, [VALUE_STRING] = -1
+		[KEY_UINT1] = 1,  [KEY_INT2] = 2,   [KEY_INT4] = 4,  [KEY_INT8] = 8,
+		[KEY_FLOAT4] = 4, [KEY_FLOAT8] = 8, [KEY_BYTES] = -1
 	};
 	Var *var;
 
@@ -145,7 +145,7 @@ as_column(Expr *expr, ValueKind kind)
 	var = (Var *) expr;
 	if (!IsA(var, Var) || var->varattno <= 0 || var->varlevelsup != 0)
 		return NULL;
-	return kind == VALUE_NONE || get_typlen(var->vartype) == width[kind] ? var : NULL;
+	return kind == KEY_HASHED || get_typlen(var->vartype) == width[kind] ? var : NULL;
 }
 
 static bool
@@ -175,7 +175,7 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	condition->operand_kind = ScanKindOf(right);
 	condition->column = as_column(column, condition->kind);
 	condition->operand = operand;
-	condition->test = condition->kind == VALUE_STRING ? TEST_STRING : TEST_RANGE;
+	condition->test = condition->kind == KEY_BYTES ? TEST_STRING : TEST_RANGE;
 	return condition->column != NULL;
 }
 
@@ -218,7 +218,7 @@ match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
 		condition->strategy != BTEqualStrategyNumber || condition->negated == expr->useOr)
 		return false;
 	condition->operand_is_array = true;
-	if (condition->kind == VALUE_STRING)
+	if (condition->kind == KEY_BYTES)
 		return is_short(condition->operand);
 	condition->test = TEST_LIST;
 	return true;
@@ -230,8 +230,8 @@ match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 {
 	if (exprType((Node *) expr) != BOOLOID)
 		return false;
-	condition->column = as_column(expr, VALUE_BOOL);
-	condition->kind = VALUE_BOOL;
+	condition->column = as_column(expr, KEY_UINT1);
+	condition->kind = KEY_UINT1;
 	condition->test = TEST_RANGE;
 	condition->low = condition->high = wanted;
 	return condition->column != NULL;
@@ -240,7 +240,7 @@ match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 static bool
 match_null(ScanCondition *condition, NullTest *expr)
 {
-	condition->column = as_column(expr->arg, VALUE_NONE);
+	condition->column = as_column(expr->arg, KEY_HASHED);
 	condition->test = TEST_NULL;
 	condition->negated = expr->nulltesttype == IS_NOT_NULL;
 	return condition->column != NULL && !expr->argisrow;

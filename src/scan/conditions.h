@@ -4,7 +4,8 @@
  *
  * Conditions take the tuples of a page and leave those for which they are true.  A
  * condition that compares a column with something that is the same for all rows is
- * tested on the page.  Any other condition is an expression that the executor
+ * tested on the page: numbers have the order of the values (pgbase/keytype.h), so that every
+ * comparison is a range of integers.  Any other condition is an expression that the executor
  * evaluates.
  *
  *	conditions.c	what a clause compares
@@ -30,22 +31,6 @@ typedef enum ConditionTest
 	TEST_NULL    /* value is NULL */
 } ConditionTest;
 
-/*
- * Kinds of values that can be compared.  All but strings map to 64-bit integers of the
- * same order (ScanNumberOf()), so that every comparison is a range of integers.
- */
-typedef enum ValueKind
-{
-	VALUE_NONE,
-	VALUE_BOOL,
-	VALUE_INT2,
-	VALUE_INT4, /* dates, too */
-	VALUE_INT8, /* times and timestamps, too */
-	VALUE_FLOAT4,
-	VALUE_FLOAT8,
-	VALUE_STRING /* text and bytea */
-} ValueKind;
-
 typedef struct ScanString
 {
 	const char *bytes;
@@ -59,11 +44,11 @@ typedef struct ScanCondition
 	Expr *clause;
 	Var *column;
 	ColumnPlace place;
-	ValueKind kind;
+	KeyKind kind; /* KEY_HASHED: only a test for NULL */
 
 	/* What the column is compared with; NULL if nothing has to be evaluated. */
 	Expr *operand;
-	ValueKind operand_kind;
+	KeyKind operand_kind;
 	bool operand_is_array;
 	int strategy; /* btree strategy of the comparison */
 
@@ -90,7 +75,7 @@ typedef struct ScanConditions
 	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;
 
-extern ValueKind ScanKindOf(Oid type);
+extern KeyKind ScanKindOf(Oid type);
 extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
 extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
@@ -99,7 +84,6 @@ extern void ScanConditionsReset(ScanConditions *conditions);
 extern void ScanConditionsEnd(ScanConditions *conditions);
 
 /* operands.c */
-extern int64 ScanNumberOf(Datum value, ValueKind kind);
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
 
 /* select.c */
@@ -141,24 +125,6 @@ static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 {
 	return filter < 0 ? tuples : rows->filtered[filter].tuples;
-}
-
-/*
- * A number with the order of PostgreSQL's floats: -0 equals 0, and NaN equals itself
- * and is greater than any other value.
- */
-static inline int64
-NumberOfFloat(float8 value)
-{
-	union
-	{
-		float8 value;
-		int64 bits;
-	} as = { .value = value + 0.0 };
-
-	if (unlikely(value != value))
-		return PG_INT64_MAX;
-	return as.bits ^ ((as.bits >> 63) & PG_INT64_MAX);
 }
 
 #endif

@@ -72,19 +72,8 @@ CopyRanges(BlockNumber blocks)
 	return blocks / GPU_RANGE_PAGES + (blocks % GPU_RANGE_PAGES != 0);
 }
 
-/*
- * What stands for the values of a type in a copy: their numbers in comparisons
- * (conditions.h), or with VALUE_NONE fingerprints of keys.
- */
-typedef struct CopyForm
-{
-	ValueKind kind;
-	qb_number_form number; /* how fingerprints come from it */
-} CopyForm;
-
 /* copy_check.c */
 extern void CopyTestPoint(int place);
-extern CopyForm CopyFormOf(Oid type);
 extern const char *CopyTableRefusal(Relation relation);
 extern bool CopyTakesKeys(Form_pg_attribute attribute);
 extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);

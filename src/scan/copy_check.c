@@ -77,29 +77,6 @@ CopyTakesKeys(Form_pg_attribute attribute)
 		   KeyTypeHasHash(type);
 }
 
-CopyForm
-CopyFormOf(Oid type)
-{
-	CopyForm form = { .kind = ScanKindOf(type), .number = QB_NUMBER_IS_KEY };
-
-	switch (form.kind)
-	{
-		case VALUE_BOOL:
-		case VALUE_INT2:
-		case VALUE_INT4:
-			if (type == BOOLOID || type == DATEOID)
-				form.number = QB_NUMBER_HASH32;
-			break;
-		case VALUE_INT8:
-			if (type != INT8OID)
-				form.number = QB_NUMBER_HASH64;
-			break;
-		default:
-			form.kind = VALUE_NONE;
-	}
-	return form;
-}
-
 GpuColumn
 CopyColumn(Relation relation, AttrNumber attribute, Oid collation)
 {

@@ -18,20 +18,20 @@
 
 /* Why a test of this column's values of this kind, or for NULL, cannot be done on a copy. */
 static const char *
-column_refusal(Relation relation, AttrNumber attribute, ValueKind kind)
+column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
-	if (!CopyTakesKeys(form) || (kind != VALUE_NONE && CopyFormOf(form->atttypid).kind != kind))
+	if (!CopyTakesKeys(form) || (kind != KEY_HASHED && ScanKindOf(form->atttypid) != kind))
 		return "a condition on a column of a type that is not copied as numbers";
 	return NULL;
 }
 
-/* The kind of the values that are tested: VALUE_NONE for NULL. */
-static ValueKind
+/* The kind of the values that are tested: KEY_HASHED for NULL. */
+static KeyKind
 kind_of(const ScanCondition *condition)
 {
-	return condition->test == TEST_NULL ? VALUE_NONE : condition->kind;
+	return condition->test == TEST_NULL ? KEY_HASHED : condition->kind;
 }
 
 static const char *

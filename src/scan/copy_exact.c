@@ -3,8 +3,8 @@
  *		Copies of columns for qtop_exact: the worker counts all keys exactly, and this
  *		process reads the pages whose copy is not true.
  *
- * The fingerprint of an integer is the integer, so the counts of fingerprints are the
- * answer.  Keys of other types would have to be looked for in the table.
+ * A number is its own fingerprint, so the counts of fingerprints are the answer.  Keys of
+ * other types would have to be looked for in the table.
  *
  * The queries of qtop_exact check permissions, policies and what hooks ask for.  No query
  * is run here.  So copies are used only by those whose queries would pass all checks and
@@ -78,8 +78,8 @@ find_refusal(const Exact *e, const TopQuestion *question)
 
 	if (refusal)
 		return refusal;
-	if (!question->integer || !CopyTakesKeys(e->form))
-		return "keys that are no integers";
+	if (!question->number || !CopyTakesKeys(e->form))
+		return "keys that are no numbers";
 	if (question->weight)
 		return "weights";
 	if (e->relation->rd_rel->relhassubclass)
@@ -154,8 +154,8 @@ read_keys(const Exact *e, const ColumnPlace *place, KeyKind kind, PageTuples *tu
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		count += ColumnGetInteger(place, kind, e->relation, tuples->tuple[i], tuples->length[i],
-								  &key[count]);
+		count += ColumnGetNumber(place, kind, e->relation, tuples->tuple[i], tuples->length[i],
+								 &key[count]);
 	}
 	return count;
 }

@@ -75,11 +75,10 @@ static const char *
 sets_refusal(Relation relation, Oid type, AttrNumber id)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), id - 1);
-	CopyForm ids = CopyFormOf(form->atttypid);
 
-	if (!ElementsAreExact(type))
-		return "elements that are no integers, dates or timestamps";
-	if (!CopyTakesKeys(form) || ids.kind == VALUE_NONE || ids.number != QB_NUMBER_IS_KEY)
+	if (!KeyTypeIsNumber(type))
+		return "elements that are no numbers, dates or times";
+	if (!CopyTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
 		return "ids of sets of a type that is not copied as integers";
 	return NULL;
 }

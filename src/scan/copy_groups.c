@@ -68,7 +68,7 @@ typedef struct Finding
 } Finding;
 
 static bool
-take_numbers(void *context, const GpuKeyCounts *counts)
+take_keys(void *context, const GpuKeyCounts *counts)
 {
 	Finding *finding = context;
 
@@ -102,8 +102,8 @@ look_at_rows(const CopyRun *run, const CopyTests *tests, GpuWish wish, int most,
 
 	for (i = 0; i < parts; i++)
 		part[i].wish = wish;
-	there = GpuColumnCountsAll(part, parts, most, wish == WISH_ROWS ? take_null : take_numbers,
-							   finding);
+	there =
+		GpuColumnCountsAll(part, parts, most, wish == WISH_ROWS ? take_null : take_keys, finding);
 	pfree(part);
 	pfree(left);
 	return there;
@@ -123,7 +123,7 @@ find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *v
 		return NULL;
 	if (!CopyTestsAdd(&null, run->copies->group, &is_null))
 		return "too many conditions";
-	if (!look_at_rows(run, where, WISH_NUMBERS, most, &finding))
+	if (!look_at_rows(run, where, WISH_KEYS, most, &finding))
 		return copy_gone;
 	if (finding.nulls && values->count <= most && !look_at_rows(run, &null, WISH_ROWS, 1, &finding))
 		return copy_gone;
@@ -316,7 +316,7 @@ CopyGroupsRefusal(Relation relation, const Var *group)
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), group->varattno - 1);
 	KeyKind kind;
 
-	if (!CopyTakesKeys(form) || CopyFormOf(form->atttypid).kind == VALUE_NONE ||
+	if (!CopyTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
 		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
 		return "GROUP BY of a column that is not copied as numbers";
 	return NULL;

@@ -260,8 +260,7 @@ begin_range(Load *load, uint32 range, const MapLook *look)
 			continue;
 		if (column->ref[range].serial != 0)
 			(void) GpuColumnForget(&column->ref[range]);
-		column->wanted = GpuColumnBegin(&column->load, column->column.relation, range,
-										CopyFormOf(column->column.type).number);
+		column->wanted = GpuColumnBegin(&column->load, column->column.relation, range);
 		column->failed = !column->wanted;
 		any |= column->wanted;
 	}

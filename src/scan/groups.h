@@ -96,8 +96,8 @@ GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupVal
 		else if (field->kind == KEY_BYTES)
 			GroupReadString(&field->place, key->relation, tuple, length, value);
 		else
-			value->null = !ColumnGetInteger(&field->place, field->kind, key->relation, tuple,
-											length, &value->bits);
+			value->null = !ColumnGetNumber(&field->place, field->kind, key->relation, tuple, length,
+										   &value->bits);
 	}
 }
 

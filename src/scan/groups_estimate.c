@@ -42,7 +42,7 @@ constant_integer(const List *args, int i)
 
 	if (argument == NULL || !ScanGroupingKind((const Node *) argument, &kind) || kind == KEY_BYTES)
 		return 0;
-	return (double) (int64) KeyInteger(&(KeyType){ .kind = kind }, argument->constvalue);
+	return (double) KeyNumber(kind, argument->constvalue);
 }
 
 /* How long a unit of date_trunc() is, in microseconds; 0: not known. */
@@ -142,10 +142,8 @@ column_range(PlannerInfo *root, Node *column)
 		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
 						 ATTSTATSSLOT_VALUES))
 	{
-		KeyType type = { .kind = kind };
-
-		range = (double) (int64) KeyInteger(&type, slot.values[slot.nvalues - 1]) -
-				(double) (int64) KeyInteger(&type, slot.values[0]);
+		range = (double) KeyNumber(kind, slot.values[slot.nvalues - 1]) -
+				(double) KeyNumber(kind, slot.values[0]);
 		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(data);

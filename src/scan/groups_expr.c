@@ -80,7 +80,7 @@ match_division(GroupExpression *expression, const Expr *expr)
 	if (!IsA(linitial(operation->args), Var) || !IsA(divisor, Const) || divisor->constisnull ||
 		!ScanGroupingKind((const Node *) divisor, &kind))
 		return;
-	value = (int64) KeyInteger(&(KeyType){ .kind = kind }, divisor->constvalue);
+	value = KeyNumber(kind, divisor->constvalue);
 	expression->divisor = value == -1 ? 0 : value;
 }
 
@@ -154,7 +154,7 @@ evaluate(GroupExpression *expression, GroupValue *value)
 	if (expression->kind == KEY_BYTES)
 		take_string(expression, result, value);
 	else
-		value->bits = (int64) KeyInteger(&(KeyType){ .kind = expression->kind }, result);
+		value->bits = KeyNumber(expression->kind, result);
 }
 
 /* Evaluate an expression of one long integer for any input, which no row has to have. */
@@ -206,8 +206,8 @@ GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHea
 	int64 input;
 
 	if ((expression->divisor == 0 && (cache == NULL || !GroupCachePays(cache))) ||
-		!ColumnGetInteger(&expression->column[0], expression->input_kind, relation, tuple, length,
-						  &input))
+		!ColumnGetNumber(&expression->column[0], expression->input_kind, relation, tuple, length,
+						 &input))
 	{
 		evaluate_tuple(expression, relation, tuple, length, value);
 		return;

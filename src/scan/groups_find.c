@@ -229,7 +229,7 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool 
 
 	if (unlikely(!ColumnAtOffset(place, tuple)))
 		return group_of(groups, tuple, length, wanted);
-	bits = ColumnInteger(ColumnAt(place, tuple), kind);
+	bits = KeyNumberAt(ColumnAt(place, tuple), kind);
 	recent = recent_of(groups, bits);
 	if (unlikely(recent->bits != bits || recent->group == NULL))
 	{

@@ -2,8 +2,8 @@
  * keys.c
  *		Reading keys from the visible tuples of a page into states.
  *
- * Integers and strings at a fixed offset are read and hashed in place, by a loop for
- * each kind.
+ * Numbers and strings at a fixed offset are read and hashed in place, by a loop for each
+ * of the commonest kinds.
  *
  * src/scan/keys.c
  */
@@ -34,9 +34,9 @@ add_any(ScanAggregate *column, Relation relation, HeapTupleHeader header, uint16
 		KeyBufferPut(&column->state->buffer, KeyFingerprint(&column->state->key, value));
 }
 
-/* Read integers at a fixed offset.  "kind" is a constant at each call. */
+/* Read numbers at a fixed offset.  "kind" is a constant for the commonest kinds. */
 static pg_attribute_always_inline void
-add_integers(ScanAggregate *column, Relation relation, const PageTuples *tuples, KeyKind kind)
+add_numbers(ScanAggregate *column, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
 	KeyBuffer *buffer = &column->state->buffer;
 	int i;
@@ -49,7 +49,7 @@ add_integers(ScanAggregate *column, Relation relation, const PageTuples *tuples,
 		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
 			add_any(column, relation, tuple, tuples->length[i]);
 		else
-			KeyBufferPut(buffer, (uint64) ColumnInteger(ColumnAt(&column->place, tuple), kind));
+			KeyBufferPut(buffer, (uint64) KeyNumberAt(ColumnAt(&column->place, tuple), kind));
 	}
 }
 
@@ -88,8 +88,8 @@ get_key(const ColumnPlace *place, const KeyType *key, Relation relation, HeapTup
 {
 	Datum value;
 
-	if (KeyIsInteger(key))
-		return ColumnGetInteger(place, key->kind, relation, tuple, length, (int64 *) fingerprint);
+	if (KeyIsNumber(key))
+		return ColumnGetNumber(place, key->kind, relation, tuple, length, (int64 *) fingerprint);
 	if (!ColumnGetAny(place, relation, tuple, length, &value))
 		return false;
 	*fingerprint = KeyFingerprint(key, value);
@@ -101,25 +101,15 @@ static inline bool
 get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
+	KeyBytes bytes;
+
 	if (column->row)
 	{
-		*fingerprint = RowKeyFingerprint(column->row, relation, tuple, length, 0);
+		RowKeyBytes(column->row, relation, tuple, length, &bytes);
+		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
 	return get_key(&column->place, &column->state->key, relation, tuple, length, fingerprint);
-}
-
-/* Read the number that stands for a value; false: NULL. */
-static inline bool
-get_number(const ColumnPlace *place, ValueKind kind, Relation relation, HeapTupleHeader tuple,
-		   uint16 length, uint64 *number)
-{
-	Datum value;
-
-	if (!ColumnGetAny(place, relation, tuple, length, &value))
-		return false;
-	*number = (uint64) ScanNumberOf(value, kind);
-	return true;
 }
 
 /*
@@ -130,8 +120,6 @@ int
 ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
 			 uint64 *to, bool *null)
 {
-	CopyForm form = CopyFormOf(key->type);
-	bool numbers = form.number != QB_NUMBER_IS_KEY;
 	int count = 0;
 	int i;
 
@@ -142,8 +130,7 @@ ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation, Pa
 
 		FetchAhead(tuples, i);
 		to[i] = 0;
-		null[i] = numbers ? !get_number(place, form.kind, relation, tuple, length, &to[i])
-						  : !get_key(place, key, relation, tuple, length, &to[i]);
+		null[i] = !get_key(place, key, relation, tuple, length, &to[i]);
 		count += !null[i];
 	}
 	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
@@ -155,7 +142,7 @@ static inline bool
 get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple, uint16 length,
 			 uint64 *fingerprint, int64 *weight)
 {
-	if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
+	if (!ColumnGetNumber(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
 		!get_fingerprint(column, relation, tuple, length, fingerprint))
 		return false;
 	SketchCheckWeight(*weight);
@@ -203,7 +190,8 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	SetsState *sets = (SetsState *) column->state;
 	const KeyType *key = &sets->keyed.key;
-	bool is_integer = KeyIsInteger(key);
+	bool is_number = KeyIsNumber(key);
+	KeyBytes bytes;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -211,19 +199,21 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 		HeapTupleHeader tuple = tuples->tuple[i];
 		uint16 length = tuples->length[i];
 		int64 id;
-		int64 integer;
+		int64 number;
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!ColumnGetInteger(&column->weight, column->weight_kind, relation, tuple, length, &id))
+		if (!ColumnGetNumber(&column->weight, column->weight_kind, relation, tuple, length, &id))
 			continue;
 		if (column->row)
-			SetsAddHash(sets, id, RowKeyFingerprint(column->row, relation, tuple, length, 0),
-						RowKeyFingerprint(column->row, relation, tuple, length, 1));
-		else if (is_integer)
 		{
-			if (ColumnGetInteger(&column->place, key->kind, relation, tuple, length, &integer))
-				SetsAddNumber(sets, id, (uint64) integer);
+			RowKeyBytes(column->row, relation, tuple, length, &bytes);
+			SetsAddHash(sets, id, KeyBytesHash(&bytes, 0), KeyBytesHash(&bytes, 1));
+		}
+		else if (is_number)
+		{
+			if (ColumnGetNumber(&column->place, key->kind, relation, tuple, length, &number))
+				SetsAddNumber(sets, id, (uint64) number);
 		}
 		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
 			SetsAddKey(sets, id, value);
@@ -234,14 +224,27 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 static void
 add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
+	KeyBytes bytes;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		KeyBufferPut(
-			&column->state->buffer,
-			RowKeyFingerprint(column->row, relation, tuples->tuple[i], tuples->length[i], 0));
+		RowKeyBytes(column->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
+		KeyBufferPut(&column->state->buffer, KeyBytesHash(&bytes, 0));
+	}
+}
+
+/* Read keys of any kind, wherever they lie. */
+static void
+add_all(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+{
+	int i;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		add_any(column, relation, tuples->tuple[i], tuples->length[i]);
 	}
 }
 
@@ -250,28 +253,26 @@ static void
 add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 {
 	KeyKind kind = column->place.offset >= 0 ? column->state->key.kind : KEY_HASHED;
-	int i;
 
 	switch (kind)
 	{
 		case KEY_INT8:
-			add_integers(column, relation, tuples, KEY_INT8);
+			add_numbers(column, relation, tuples, KEY_INT8);
 			break;
 		case KEY_INT4:
-			add_integers(column, relation, tuples, KEY_INT4);
+			add_numbers(column, relation, tuples, KEY_INT4);
 			break;
-		case KEY_INT2:
-			add_integers(column, relation, tuples, KEY_INT2);
+		case KEY_FLOAT8:
+			add_numbers(column, relation, tuples, KEY_FLOAT8);
 			break;
 		case KEY_BYTES:
 			add_strings(column, relation, tuples);
 			break;
 		default:
-			for (i = 0; i < tuples->count; i++)
-			{
-				FetchAhead(tuples, i);
-				add_any(column, relation, tuples->tuple[i], tuples->length[i]);
-			}
+			if (column->place.offset >= 0 && KeyIsNumber(&column->state->key))
+				add_numbers(column, relation, tuples, kind);
+			else
+				add_all(column, relation, tuples);
 	}
 }
 
@@ -352,8 +353,8 @@ add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples
 		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
-		if (column->weight.attribute && !ColumnGetInteger(&column->weight, column->weight_kind,
-														  relation, tuple, length, &weight))
+		if (column->weight.attribute && !ColumnGetNumber(&column->weight, column->weight_kind,
+														 relation, tuple, length, &weight))
 			continue;
 		if (ColumnGetAny(&column->place, relation, tuple, length, &value))
 			TopCount(top, value, SketchCheckWeight(weight));
@@ -429,7 +430,7 @@ add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 		add_members(column, relation, tuples);
 		return;
 	}
-	if (ScanAggregateState(column, &top_state_type) && !KeyIsInteger(&column->state->key))
+	if (ScanAggregateState(column, &top_state_type) && !KeyIsNumber(&column->state->key))
 	{
 		add_texts(column, relation, tuples);
 		return;

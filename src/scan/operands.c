@@ -13,27 +13,6 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-/* The number that stands for a value in comparisons. */
-int64
-ScanNumberOf(Datum value, ValueKind kind)
-{
-	switch (kind)
-	{
-		case VALUE_BOOL:
-			return DatumGetBool(value);
-		case VALUE_INT2:
-			return DatumGetInt16(value);
-		case VALUE_INT4:
-			return DatumGetInt32(value);
-		case VALUE_FLOAT4:
-			return NumberOfFloat(DatumGetFloat4(value));
-		case VALUE_FLOAT8:
-			return NumberOfFloat(DatumGetFloat8(value));
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
 /* The range of the numbers that pass a comparison with this one. */
 static void
 set_range(ScanCondition *condition, int64 number)
@@ -99,12 +78,12 @@ set_list(ScanCondition *condition, ArrayType *array)
 	{
 		if (null[i])
 			condition->none |= condition->negated;
-		else if (condition->kind == VALUE_STRING)
+		else if (condition->kind == KEY_BYTES)
 			set_string(&condition->string[condition->count++], value[i]);
 		else
-			condition->number[condition->count++] = ScanNumberOf(value[i], condition->operand_kind);
+			condition->number[condition->count++] = KeyNumber(condition->operand_kind, value[i]);
 	}
-	if (condition->kind != VALUE_STRING)
+	if (condition->kind != KEY_BYTES)
 		qsort(condition->number, condition->count, sizeof(int64), compare_numbers);
 }
 
@@ -112,9 +91,9 @@ set_list(ScanCondition *condition, ArrayType *array)
 static void
 set_value(ScanCondition *condition, Datum value)
 {
-	if (condition->kind != VALUE_STRING)
+	if (condition->kind != KEY_BYTES)
 	{
-		set_range(condition, ScanNumberOf(value, condition->operand_kind));
+		set_range(condition, KeyNumber(condition->operand_kind, value));
 		return;
 	}
 	condition->count = 1;

@@ -1,32 +1,23 @@
 /*
  * rowkey.c
- *		Keys of several columns: the hash of ROW(a, b) without the row.
+ *		Keys of several columns: the bytes of ROW(a, b) without the row.
  *
- * The ordinary plan makes a row of the columns and hashes it by hash_record_extended().
- * That function hashes each column by its type's function, and NULL as 0.  The result
- * starts at 0, and with each column becomes 31 times itself plus the column's hash.
- * Here each column is hashed where it lies, and the commonest types are hashed without
- * a call of their functions.
+ * The ordinary plan makes a row of the columns, and keybytes.c puts its columns one
+ * after the other.  Here each column is put from where it lies.
  *
  * src/scan/rowkey.c
  */
 #include "scan/columns.h"
 
-#include "common/hashfn.h"
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "pgbase/keycontent.h"
-#include "pgbase/version.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 typedef struct RowField
 {
 	ColumnPlace place;
-	KeyKind kind; /* integers and strings are hashed here, all other kinds by "hash" */
-	Oid collation;
-	FmgrInfo *hash; /* in the type cache */
+	const KeyType *type;
 } RowField;
 
 struct RowKey
@@ -35,13 +26,6 @@ struct RowKey
 	int fields;
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
-
-/* The type cache entry that hash_record_extended() uses. */
-static TypeCacheEntry *
-hash_of(const Node *expr)
-{
-	return lookup_type_cache(exprType(expr), TYPECACHE_HASH_EXTENDED_PROC_FINFO);
-}
 
 /*
  * Is it a row of no named type, none of whose columns raises an error?  The caller
@@ -55,50 +39,20 @@ RowKeyTakes(const RowExpr *row)
 	if (row->row_typeid != RECORDOID)
 		return false;
 	foreach (cell, row->args)
-		if (!OidIsValid(hash_of(lfirst(cell))->hash_extended_proc_finfo.fn_oid))
+		if (!KeyTypeHasHash(exprType(lfirst(cell))))
 			return false;
 	return true;
-}
-
-/*
- * How this file hashes the values.  An unknown hash function is called, and so is a
- * known one if the type's width is not the usual one.
- */
-static KeyKind
-kind_of(const TypeCacheEntry *type, Oid collation)
-{
-	int length = type->typbyval ? type->typlen : -type->typlen;
-
-	switch (type->hash_extended_proc_finfo.fn_oid)
-	{
-		case F_HASHINT2EXTENDED:
-			return length == sizeof(int16) ? KEY_INT2 : KEY_HASHED;
-		case F_HASHINT4EXTENDED:
-			return length == sizeof(int32) ? KEY_INT4 : KEY_HASHED;
-		case F_HASHINT8EXTENDED:
-			return length == sizeof(int64) ? KEY_INT8 : KEY_HASHED;
-		case F_HASHTEXTEXTENDED:
-			return type->typlen == -1 && OidIsValid(collation) &&
-						   get_collation_isdeterministic(collation)
-					   ? KEY_BYTES
-					   : KEY_HASHED;
-		default:
-			return KEY_HASHED;
-	}
 }
 
 static void
 init_field(RowField *field, const Node *expr, TupleDesc descriptor)
 {
 	const Node *column = expr;
-	TypeCacheEntry *type = hash_of(expr);
 
 	while (IsA(column, RelabelType))
 		column = (const Node *) ((const RelabelType *) column)->arg;
 	ColumnPlaceInit(&field->place, castNode(Var, (Node *) column)->varattno, descriptor);
-	field->collation = exprCollation(expr);
-	field->hash = &type->hash_extended_proc_finfo;
-	field->kind = kind_of(type, field->collation);
+	field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
 }
 
 RowKey *
@@ -122,83 +76,32 @@ RowKeyContent(const RowKey *key)
 	return key->content;
 }
 
-/* The hash of hashint8extended() and of its kin for shorter integers. */
-static inline uint64
-hash_integer(int64 integer, KeyKind kind, uint64 seed)
+static inline void
+put_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
+		  KeyBytes *bytes)
 {
-	uint32 low = (uint32) integer;
-	uint32 high = (uint32) ((uint64) integer >> 32);
+	Datum value = 0;
+	bool null;
 
-	if (kind == KEY_INT8)
-		low ^= integer >= 0 ? high : ~high;
-	return hash_bytes_uint32_extended(low, seed);
-}
-
-/* The hash of hashtextextended() under a deterministic collation. */
-static uint64
-hash_string(Datum value, uint64 seed)
-{
-	struct varlena *string = PG_DETOAST_DATUM_PACKED(value);
-
-	return hash_bytes_extended((const unsigned char *) VARDATA_ANY(string),
-							   (int) VARSIZE_ANY_EXHDR(string), seed);
-}
-
-static pg_noinline uint64
-hash_any_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
-			   uint64 seed)
-{
-	Datum value;
-
-	if (!ColumnGetAny(&field->place, relation, tuple, length, &value))
-		return 0;
-	switch (field->kind)
+	if (KeyIsNumber(field->type) && field->place.offset >= 0 &&
+		ColumnAtOffset(&field->place, tuple))
 	{
-		case KEY_INT2:
-			return hash_integer(DatumGetInt16(value), KEY_INT2, seed);
-		case KEY_INT4:
-			return hash_integer(DatumGetInt32(value), KEY_INT4, seed);
-		case KEY_INT8:
-			return hash_integer(DatumGetInt64(value), KEY_INT8, seed);
-		case KEY_BYTES:
-			return hash_string(value, seed);
-		default:
-			return DatumGetUInt64(
-				FunctionCall2Coll(field->hash, field->collation, value, UInt64GetDatum(seed)));
+		KeyBytesPutByte(bytes, true);
+		KeyBytesPutNumber(bytes, KeyNumberAt(ColumnAt(&field->place, tuple), field->type->kind));
+		return;
 	}
+	null = !ColumnGetAny(&field->place, relation, tuple, length, &value);
+	KeyBytesPutMember(bytes, field->type, value, null);
 }
 
-/* The hash of a string.  The column's offset is given without padding. */
-static inline uint64
-hash_string_at(const RowField *field, const char *value, uint64 seed)
+/* The bytes of a tuple's key. */
+void
+RowKeyBytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
+			KeyBytes *bytes)
 {
-	if (!VARATT_NOT_PAD_BYTE(value))
-		value = (const char *) TYPEALIGN(field->place.align, value);
-	return hash_string(PointerGetDatum(value), seed);
-}
-
-static inline uint64
-hash_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
-		   uint64 seed)
-{
-	if (field->place.offset < 0 || field->kind == KEY_HASHED ||
-		!ColumnAtOffset(&field->place, tuple))
-		return hash_any_field(field, relation, tuple, length, seed);
-	if (field->kind == KEY_BYTES)
-		return hash_string_at(field, ColumnAt(&field->place, tuple), seed);
-	return hash_integer(ColumnInteger(ColumnAt(&field->place, tuple), field->kind), field->kind,
-						seed);
-}
-
-/* The fingerprint of a tuple's key. */
-uint64
-RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
-				  uint64 seed)
-{
-	uint64 hash = 0;
 	int i;
 
+	KeyBytesBegin(bytes);
 	for (i = 0; i < key->fields; i++)
-		hash = hash * 31 + hash_field(&key->field[i], relation, tuple, length, seed);
-	return hash;
+		put_field(&key->field[i], relation, tuple, length, bytes);
 }

@@ -42,6 +42,7 @@
 
 #include "pgbase/activity.h"
 #include "pg/filter_state.h"
+#include "pgbase/keybytes.h"
 #include "pgbase/recognize.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
@@ -141,8 +142,8 @@ typedef struct RowKey RowKey;
 extern bool RowKeyTakes(const RowExpr *row);
 extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
 extern uint32 RowKeyContent(const RowKey *key);
-extern uint64 RowKeyFingerprint(const RowKey *key, Relation relation, HeapTupleHeader tuple,
-								uint16 length, uint64 seed);
+extern void RowKeyBytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
+						KeyBytes *bytes);
 
 /* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;

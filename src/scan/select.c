@@ -18,57 +18,18 @@
 #include "utils/rel.h"
 
 /* Does a tuple pass a condition?  "kind" is that of its column. */
-typedef bool (*TupleTest)(const ScanCondition *condition, ValueKind kind, Relation relation,
+typedef bool (*TupleTest)(const ScanCondition *condition, KeyKind kind, Relation relation,
 						  HeapTupleHeader tuple, uint16 length);
 
-/* A value at its fixed offset, as a number. */
-static pg_attribute_always_inline int64
-number_at(const char *value, ValueKind kind)
-{
-	switch (kind)
-	{
-		case VALUE_BOOL:
-			return *(const bool *) value;
-		case VALUE_INT2:
-			return *(const int16 *) value;
-		case VALUE_INT4:
-			return *(const int32 *) value;
-		case VALUE_FLOAT4:
-			return NumberOfFloat(*(const float4 *) value);
-		case VALUE_FLOAT8:
-			return NumberOfFloat(*(const float8 *) value);
-		default:
-			return *(const int64 *) value;
-	}
-}
-
-/* A value at its fixed offset or elsewhere, as a number; false: NULL. */
 static pg_attribute_always_inline bool
-get_number(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
-		   uint16 length, int64 *number)
-{
-	Datum value;
-
-	if (likely(condition->place.offset >= 0 && ColumnAtOffset(&condition->place, tuple)))
-	{
-		*number = number_at(ColumnAt(&condition->place, tuple), kind);
-		return true;
-	}
-	if (!ColumnGetAny(&condition->place, relation, tuple, length, &value))
-		return false;
-	*number = ScanNumberOf(value, kind);
-	return true;
-}
-
-static pg_attribute_always_inline bool
-is_in_range(const ScanCondition *condition, ValueKind kind, Relation relation,
-			HeapTupleHeader tuple, uint16 length)
+is_in_range(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
+			uint16 length)
 {
 	uint64 low = (uint64) condition->low;
 	uint64 width = (uint64) condition->high - low;
 	int64 number;
 
-	return get_number(condition, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
 		   ((uint64) number - low <= width) != condition->negated;
 }
 
@@ -87,12 +48,12 @@ has_number(const int64 *number, int count, int64 wanted)
 }
 
 static pg_attribute_always_inline bool
-is_in_list(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+is_in_list(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		   uint16 length)
 {
 	int64 number;
 
-	return get_number(condition, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
 		   has_number(condition->number, condition->count, number) != condition->negated;
 }
 
@@ -118,7 +79,7 @@ is_one_of(const ScanCondition *condition, const struct varlena *value)
 }
 
 static pg_attribute_always_inline bool
-is_string(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+is_string(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		  uint16 length)
 {
 	const struct varlena *value = ColumnGetString(&condition->place, relation, tuple, length);
@@ -127,7 +88,7 @@ is_string(const ScanCondition *condition, ValueKind kind, Relation relation, Hea
 }
 
 static pg_attribute_always_inline bool
-is_null(const ScanCondition *condition, ValueKind kind, Relation relation, HeapTupleHeader tuple,
+is_null(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		uint16 length)
 {
 	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->negated;
@@ -135,7 +96,7 @@ is_null(const ScanCondition *condition, ValueKind kind, Relation relation, HeapT
 
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
 static pg_attribute_always_inline void
-keep_if(TupleTest test, const ScanCondition *condition, ValueKind kind, Relation relation,
+keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, Relation relation,
 		PageTuples *tuples)
 {
 	int count = 0;
@@ -160,23 +121,23 @@ keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, 
 {
 	switch (condition->kind)
 	{
-		case VALUE_BOOL:
-			keep_if(test, condition, VALUE_BOOL, relation, tuples);
+		case KEY_UINT1:
+			keep_if(test, condition, KEY_UINT1, relation, tuples);
 			break;
-		case VALUE_INT2:
-			keep_if(test, condition, VALUE_INT2, relation, tuples);
+		case KEY_INT2:
+			keep_if(test, condition, KEY_INT2, relation, tuples);
 			break;
-		case VALUE_INT4:
-			keep_if(test, condition, VALUE_INT4, relation, tuples);
+		case KEY_INT4:
+			keep_if(test, condition, KEY_INT4, relation, tuples);
 			break;
-		case VALUE_FLOAT4:
-			keep_if(test, condition, VALUE_FLOAT4, relation, tuples);
+		case KEY_FLOAT4:
+			keep_if(test, condition, KEY_FLOAT4, relation, tuples);
 			break;
-		case VALUE_FLOAT8:
-			keep_if(test, condition, VALUE_FLOAT8, relation, tuples);
+		case KEY_FLOAT8:
+			keep_if(test, condition, KEY_FLOAT8, relation, tuples);
 			break;
 		default:
-			keep_if(test, condition, VALUE_INT8, relation, tuples);
+			keep_if(test, condition, KEY_INT8, relation, tuples);
 	}
 }
 
@@ -221,10 +182,10 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, Relation 
 			keep_numbers(is_in_list, condition, relation, tuples);
 			break;
 		case TEST_STRING:
-			keep_if(is_string, condition, VALUE_STRING, relation, tuples);
+			keep_if(is_string, condition, KEY_BYTES, relation, tuples);
 			break;
 		case TEST_NULL:
-			keep_if(is_null, condition, VALUE_NONE, relation, tuples);
+			keep_if(is_null, condition, KEY_HASHED, relation, tuples);
 			break;
 		case TEST_EXPRESSION:
 			keep_if_true(conditions, condition, relation, tuples);

@@ -287,7 +287,7 @@ make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
 {
 	rows->rows = QB_TILE_ROWS + draw(state, KEYS - QB_TILE_ROWS);
 	rows->columns = columns;
-	rows->device = (qs_cuda_rows){ .form = (qb_number_form) draw(state, QB_NUMBER_NONE + 1) };
+	rows->device = (qs_cuda_rows){ .no_keys = draw(state, 2) == 1 };
 	draw_tests(state, &rows->device.tests, columns);
 	rows->device.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
 	for (uint32_t c = 0; c <= columns; c++)
@@ -311,8 +311,7 @@ static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {
 	const qb_selection *tests = &rows->device.tests;
-	bool pass =
-		rows->device.form == QB_NUMBER_NONE || !is_null(&rows->column[0], tile->first[0] + i);
+	bool pass = rows->device.no_keys || !is_null(&rows->column[0], tile->first[0] + i);
 
 	for (uint32_t n = 0; n < tests->tests && pass; n++)
 	{
@@ -335,7 +334,7 @@ select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t 
 		for (uint32_t i = 0; i < rows->tile[t].rows; i++)
 		{
 			const qb_tile *tile = &rows->tile[t];
-			int64_t number = (int64_t) rows->column[0].value[tile->first[0] + i];
+			uint64_t number = rows->column[0].value[tile->first[0] + i];
 
 			if (groups)
 			{
@@ -347,7 +346,7 @@ select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t 
 					continue;
 			}
 			if (passes(rows, tile, i))
-				key[count++] = qb_number_fingerprint(number, rows->device.form);
+				key[count++] = rows->device.no_keys ? 0 : number;
 		}
 	return count;
 }

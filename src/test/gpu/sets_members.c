@@ -302,7 +302,7 @@ make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
 		c->value[i] = value[i];
 	draw_rows(state, value[1], value[0], c->rows);
 	draw_rows(state, value[2], value[2], c->rows);
-	c->wanted = (qs_cuda_rows){ .form = QB_NUMBER_IS_KEY, .tests = { .columns = 2, .tests = 2 } };
+	c->wanted = (qs_cuda_rows){ .tests = { .columns = 2, .tests = 2 } };
 	for (int i = 0; i < 3; i++)
 	{
 		c->device[i] = to_device(gpu, value[i], c->rows);

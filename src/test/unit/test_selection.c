@@ -139,29 +139,6 @@ groups_are_found(void **state)
 	assert_false(qb_groups_are_valid(&groups, &selection));
 }
 
-/* hashint4extended(x, 0) and hashint8extended(x, 0) of PostgreSQL 15. */
-static void
-hashes_are_those_of_postgresql(void **state)
-{
-	(void) state;
-	assert_true((int64_t) qb_hash32(0) == INT64_C(4154612158245552303));
-	assert_true((int64_t) qb_hash32(1) == INT64_C(-3670598878359251130));
-	assert_true((int64_t) qb_hash32((uint32_t) -1) == INT64_C(-1888257769727981238));
-	assert_true((int64_t) qb_hash32(9999) == INT64_C(-3355482857723852450));
-	assert_true((int64_t) qb_hash32((uint32_t) INT32_MIN) == INT64_C(1977219185673256887));
-	assert_true((int64_t) qb_hash32(INT32_MAX) == INT64_C(-9109110466470504941));
-	assert_true((int64_t) qb_hash64(-1) == INT64_C(-1888257769727981238));
-	assert_true((int64_t) qb_hash64(4294967296) == INT64_C(-3670598878359251130));
-	assert_true((int64_t) qb_hash64(-4294967297) == INT64_C(495194309054116481));
-	assert_true((int64_t) qb_hash64(INT64_MAX) == INT64_C(1977219185673256887));
-	assert_true((int64_t) qb_hash64(INT64_MIN) == INT64_C(-9109110466470504941));
-	assert_true((int64_t) qb_hash64(820540800000000) == INT64_C(-6892121287376696953));
-	assert_true(qb_number_fingerprint(-5, QB_NUMBER_IS_KEY) == (uint64_t) -5);
-	assert_true(qb_number_fingerprint(-5, QB_NUMBER_HASH32) == qb_hash32((uint32_t) -5));
-	assert_true(qb_number_fingerprint(-5, QB_NUMBER_NONE) == 0);
-	assert_true(qb_number_fingerprint(INT64_MIN, QB_NUMBER_HASH64) == qb_hash64(INT64_MIN));
-}
-
 int
 main(void)
 {
@@ -171,7 +148,6 @@ main(void)
 		cmocka_unit_test(null_passes_its_own_test_alone),
 		cmocka_unit_test(indexes_out_of_bounds_are_refused),
 		cmocka_unit_test(groups_are_found),
-		cmocka_unit_test(hashes_are_those_of_postgresql),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,658 @@
+/*
+ * keybytes.c
+ *		The bytes that say all of a key that = looks at, and their hash.
+ *
+ * Nothing that is allocated here stays.
+ *
+ * src/pgbase/keybytes.c
+ */
+#include "pgbase/keybytes.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_collation_d.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_type_d.h"
+#include "common/hashfn.h"
+#include "datatype/timestamp.h"
+#include "miscadmin.h"
+#include "pgbase/keycontent.h"
+#include "pgbase/version.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/lsyscache.h"
+#include "utils/multirangetypes.h"
+#include "utils/numeric.h"
+#include "utils/rangetypes.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+/* ---- the block ---- */
+
+/* Seeds of the hashes of a full block. */
+#define BLOCK_LOW  2
+#define BLOCK_HIGH 3
+
+/*
+ * The hash of all bytes.  The number of full blocks is part of the seed, so that no bytes
+ * can look like those of a block.
+ */
+uint64
+KeyBytesHash(const KeyBytes *bytes, uint64 seed)
+{
+	return hash_bytes_extended((const unsigned char *) bytes->block, bytes->used,
+							   (uint64) bytes->full << 32 | seed);
+}
+
+static void
+fold_block(KeyBytes *bytes)
+{
+	uint64 hash[] = { KeyBytesHash(bytes, BLOCK_LOW), KeyBytesHash(bytes, BLOCK_HIGH) };
+
+	memcpy(bytes->block, hash, sizeof(hash));
+	bytes->used = sizeof(hash);
+	bytes->full++;
+}
+
+void
+KeyBytesPut(KeyBytes *bytes, const void *data, Size length)
+{
+	const char *from = data;
+
+	while (length > 0)
+	{
+		Size part;
+
+		if (bytes->used == KEY_BLOCK)
+			fold_block(bytes);
+		part = Min(length, (Size) (KEY_BLOCK - bytes->used));
+		memcpy(bytes->block + bytes->used, from, part);
+		bytes->used += (int) part;
+		from += part;
+		length -= part;
+	}
+}
+
+/* ---- strings, and keys of other extensions ---- */
+
+/* A key that is equal to another one if and only if their bytes are. */
+typedef struct KeyString
+{
+	const char *data;
+	Size length;
+	void *own; /* what has to be freed, or NULL */
+} KeyString;
+
+static KeyString
+varlena_string(Datum value)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+	return (KeyString){ VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+						(Pointer) bytes != DatumGetPointer(value) ? bytes : NULL };
+}
+
+static KeyString
+padded_string(Datum value)
+{
+	KeyString string = varlena_string(value);
+
+	string.length = (Size) bpchartruelen((char *) string.data, (int) string.length);
+	return string;
+}
+
+static KeyString
+label_string(Oid value)
+{
+	HeapTuple tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(value));
+	char *label;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+						errmsg("invalid internal value for enum: %u", value)));
+	label = pstrdup(NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel));
+	ReleaseSysCache(tuple);
+	return (KeyString){ label, strlen(label), label };
+}
+
+static KeyString
+string_of(const KeyType *key, Datum value)
+{
+	switch (key->kind)
+	{
+		case KEY_BYTES:
+			return varlena_string(value);
+		case KEY_PADDED:
+		case KEY_PADDED_HASHED:
+			return padded_string(value);
+		case KEY_ENUM:
+			return label_string(DatumGetObjectId(value));
+		case KEY_NAME:
+			return (KeyString){ NameStr(*DatumGetName(value)),
+								strlen(NameStr(*DatumGetName(value))), NULL };
+		default:
+			return (KeyString){ DatumGetPointer(value), (Size) key->length, NULL };
+	}
+}
+
+static void
+free_string(KeyString *string)
+{
+	if (string->own)
+		pfree(string->own);
+}
+
+static void
+put_string(KeyBytes *bytes, const char *data, Size length)
+{
+	uint32 size = (uint32) length;
+
+	KeyBytesPut(bytes, &size, sizeof(size));
+	KeyBytesPut(bytes, data, length);
+}
+
+/*
+ * The hash of a type's own function.  char(n) is hashed as the text that a cast would make
+ * of it: their functions differ under nondeterministic collations.
+ */
+static void
+call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
+{
+	KeyString string;
+	text *own = NULL;
+	int seed;
+
+	if (key->kind == KEY_PADDED_HASHED)
+	{
+		string = padded_string(value);
+		own = cstring_to_text_with_len(string.data, (int) string.length);
+		free_string(&string);
+		value = PointerGetDatum(own);
+	}
+	for (seed = 0; seed < hashes; seed++)
+		hash[seed] = DatumGetUInt64(FunctionCall2Coll(key->hash, key->input_collation, value,
+													  UInt64GetDatum((uint64) seed)));
+	if (own)
+		pfree(own);
+}
+
+static void
+put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
+{
+	uint64 hash[2];
+
+	call_hash(key, value, lengthof(hash), hash);
+	KeyBytesPut(bytes, hash, sizeof(hash));
+}
+
+/* ---- numbers of any length, intervals, privileges ---- */
+
+/* How PostgreSQL stores a numeric: a header of 2 bytes, or 4 with the weight, and digits. */
+#define NUMERIC_BASE_BYTES 2
+#define HEADER_SPECIAL     0xC000
+#define HEADER_SHORT       0x8000
+#define HEADER_NEGATIVE    0x4000
+#define SHORT_NEGATIVE     0x2000
+#define SHORT_WEIGHT_SIGN  0x0040
+#define SHORT_WEIGHT       0x003F
+
+/* Kinds of numerics. */
+#define NUMERIC_ZERO     0
+#define NUMERIC_POSITIVE 1
+#define NUMERIC_NEGATIVE 2
+
+static inline uint16
+digit_at(const char *data)
+{
+	uint16 digit;
+
+	memcpy(&digit, data, sizeof(digit));
+	return digit;
+}
+
+/* The digits without zeros at either end, after their sign and weight. */
+static void
+put_digits(KeyBytes *bytes, bool negative, int32 weight, const char *digit, const char *end)
+{
+	int32 head[2];
+
+	for (; digit < end && digit_at(digit) == 0; digit += NUMERIC_BASE_BYTES)
+		weight--;
+	while (digit < end && digit_at(end - NUMERIC_BASE_BYTES) == 0)
+		end -= NUMERIC_BASE_BYTES;
+	if (digit >= end)
+	{
+		KeyBytesPutByte(bytes, NUMERIC_ZERO);
+		return;
+	}
+	head[0] = weight;
+	head[1] = (int32) (end - digit) / NUMERIC_BASE_BYTES;
+	KeyBytesPutByte(bytes, negative ? NUMERIC_NEGATIVE : NUMERIC_POSITIVE);
+	KeyBytesPut(bytes, head, sizeof(head));
+	KeyBytesPut(bytes, digit, (Size) (end - digit));
+}
+
+/* A numeric as it is stored.  NaN and the infinities have no digits, and a header each. */
+static void
+put_numeric(KeyBytes *bytes, const char *data, Size length)
+{
+	uint16 header = digit_at(data);
+	const char *end = data + length;
+
+	if ((header & HEADER_SPECIAL) == HEADER_SPECIAL)
+		KeyBytesPutByte(bytes, (char) (header >> 8));
+	else if (header & HEADER_SHORT)
+		put_digits(bytes, header & SHORT_NEGATIVE,
+				   (header & SHORT_WEIGHT) - (header & SHORT_WEIGHT_SIGN), data + sizeof(header),
+				   end);
+	else
+		put_digits(bytes, header & HEADER_NEGATIVE, (int16) digit_at(data + sizeof(header)),
+				   data + 2 * sizeof(header), end);
+}
+
+static void
+put_interval(KeyBytes *bytes, const Interval *span)
+{
+	int64 days = (int64) span->month * DAYS_PER_MONTH + span->day + span->time / USECS_PER_DAY;
+	int64 time = span->time % USECS_PER_DAY;
+
+	if (time < 0)
+	{
+		time += USECS_PER_DAY;
+		days--;
+	}
+	KeyBytesPutNumber(bytes, days);
+	KeyBytesPutNumber(bytes, time);
+}
+
+/* The privileges and grant options of a role.  They have other bits since PostgreSQL 16. */
+static void
+put_aclitem(KeyBytes *bytes, const AclItem *item)
+{
+	uint32 parts[] = { item->ai_grantee, item->ai_grantor, (uint32) ACLITEM_GET_PRIVS(*item),
+					   (uint32) ACLITEM_GET_GOPTIONS(*item) };
+
+	KeyBytesPut(bytes, parts, sizeof(parts));
+}
+
+/* ---- jsonb ---- */
+
+/* What comes next in a jsonb. */
+typedef enum JsonbPart
+{
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_STRING,
+	JSON_NUMBER,
+	JSON_SCALAR, /* the value that follows is all there is */
+	JSON_ARRAY,
+	JSON_OBJECT,
+	JSON_END
+} JsonbPart;
+
+static void
+put_json_scalar(KeyBytes *bytes, const JsonbValue *value)
+{
+	switch (value->type)
+	{
+		case jbvNull:
+			KeyBytesPutByte(bytes, JSON_NULL);
+			break;
+		case jbvBool:
+			KeyBytesPutByte(bytes, value->val.boolean ? JSON_TRUE : JSON_FALSE);
+			break;
+		case jbvString:
+			KeyBytesPutByte(bytes, JSON_STRING);
+			put_string(bytes, value->val.string.val, (Size) value->val.string.len);
+			break;
+		case jbvNumeric:
+			KeyBytesPutByte(bytes, JSON_NUMBER);
+			put_numeric(bytes, VARDATA_ANY(value->val.numeric),
+						VARSIZE_ANY_EXHDR(value->val.numeric));
+			break;
+		default:
+			elog(ERROR, "unrecognized jsonb scalar type: %d", (int) value->type);
+	}
+}
+
+static void
+put_json_part(KeyBytes *bytes, JsonbIteratorToken token, const JsonbValue *value)
+{
+	switch (token)
+	{
+		case WJB_BEGIN_ARRAY:
+			KeyBytesPutByte(bytes, value->val.array.rawScalar ? JSON_SCALAR : JSON_ARRAY);
+			break;
+		case WJB_BEGIN_OBJECT:
+			KeyBytesPutByte(bytes, JSON_OBJECT);
+			break;
+		case WJB_END_ARRAY:
+		case WJB_END_OBJECT:
+			KeyBytesPutByte(bytes, JSON_END);
+			break;
+		default:
+			put_json_scalar(bytes, value);
+	}
+}
+
+static void
+put_jsonb(KeyBytes *bytes, Datum value)
+{
+	Jsonb *json = DatumGetJsonbP(value);
+	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
+	JsonbIteratorToken token;
+	JsonbValue part;
+
+	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_json_part(bytes, token, &part);
+	}
+	if ((Pointer) json != DatumGetPointer(value))
+		pfree(json);
+}
+
+/* ---- arrays and ranges ---- */
+
+/* Elements that are taken between two looks for interrupts. */
+#define ELEMENTS_AT_ONCE 4096
+
+static void
+put_elements(KeyBytes *bytes, ArrayType *array, const KeyType *element)
+{
+	Datum *value;
+	bool *null;
+	int count;
+	int i;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), element->length, element->by_value,
+					  element->align, &value, &null, &count);
+	for (i = 0; i < count; i++)
+	{
+		if (i % ELEMENTS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
+		KeyBytesPutMember(bytes, element, value[i], null[i]);
+	}
+	pfree(value);
+	pfree(null);
+}
+
+static void
+put_array(KeyBytes *bytes, Datum value, Oid collation)
+{
+	ArrayType *array = DatumGetArrayTypeP(value);
+	Size dimensions = ARR_NDIM(array) * sizeof(int);
+
+	KeyBytesPutByte(bytes, (char) ARR_NDIM(array));
+	KeyBytesPut(bytes, ARR_DIMS(array), dimensions);
+	KeyBytesPut(bytes, ARR_LBOUND(array), dimensions);
+	put_elements(bytes, array, KeyTypeWithin(ARR_ELEMTYPE(array), collation));
+	if ((Pointer) array != DatumGetPointer(value))
+		pfree(array);
+}
+
+#define RANGE_FLAGS (RANGE_EMPTY | RANGE_LB_INC | RANGE_UB_INC | RANGE_LB_INF | RANGE_UB_INF)
+
+static void
+put_bound(KeyBytes *bytes, const KeyType *key, const RangeBound *bound)
+{
+	if (!bound->infinite)
+		KeyBytesPutMember(bytes, key, bound->val, false);
+}
+
+static void
+put_bounds(KeyBytes *bytes, const TypeCacheEntry *range, const RangeBound *lower,
+		   const RangeBound *upper)
+{
+	const KeyType *key = KeyTypeWithin(range->rngelemtype->type_id, range->rng_collation);
+
+	KeyBytesPutByte(
+		bytes,
+		(char) ((lower->inclusive ? RANGE_LB_INC : 0) | (lower->infinite ? RANGE_LB_INF : 0) |
+				(upper->inclusive ? RANGE_UB_INC : 0) | (upper->infinite ? RANGE_UB_INF : 0)));
+	put_bound(bytes, key, lower);
+	put_bound(bytes, key, upper);
+}
+
+static void
+put_range(KeyBytes *bytes, Datum value)
+{
+	RangeType *range = DatumGetRangeTypeP(value);
+	TypeCacheEntry *type = lookup_type_cache(RangeTypeGetOid(range), TYPECACHE_RANGE_INFO);
+	RangeBound lower;
+	RangeBound upper;
+	bool empty;
+
+	range_deserialize(type, range, &lower, &upper, &empty);
+	if (empty)
+		KeyBytesPutByte(bytes, RANGE_EMPTY);
+	else
+		put_bounds(bytes, type, &lower, &upper);
+	if ((Pointer) range != DatumGetPointer(value))
+		pfree(range);
+}
+
+static void
+put_multirange(KeyBytes *bytes, Datum value)
+{
+	MultirangeType *ranges = DatumGetMultirangeTypeP(value);
+	TypeCacheEntry *type =
+		lookup_type_cache(MultirangeTypeGetOid(ranges), TYPECACHE_MULTIRANGE_INFO)->rngtype;
+	uint32 i;
+
+	KeyBytesPut(bytes, &ranges->rangeCount, sizeof(ranges->rangeCount));
+	for (i = 0; i < ranges->rangeCount; i++)
+	{
+		RangeBound lower;
+		RangeBound upper;
+
+		if (i % ELEMENTS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
+		multirange_get_bounds(type, ranges, i, &lower, &upper);
+		put_bounds(bytes, type, &lower, &upper);
+	}
+	if ((Pointer) ranges != DatumGetPointer(value))
+		pfree(ranges);
+}
+
+/* ---- rows ---- */
+
+/* A literal without a type counts as text. */
+static void
+put_unknown(KeyBytes *bytes, Datum value, bool null)
+{
+	KeyBytesPutByte(bytes, !null);
+	if (!null)
+		put_string(bytes, DatumGetCString(value), strlen(DatumGetCString(value)));
+}
+
+static void
+put_columns(KeyBytes *bytes, TupleDesc descriptor, HeapTuple tuple)
+{
+	Datum *value = palloc(Max(descriptor->natts, 1) * sizeof(Datum));
+	bool *null = palloc(Max(descriptor->natts, 1) * sizeof(bool));
+	int i;
+
+	heap_deform_tuple(tuple, descriptor, value, null);
+	for (i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(descriptor, i);
+
+		if (column->attisdropped)
+			continue;
+		if (column->atttypid == UNKNOWNOID)
+			put_unknown(bytes, value[i], null[i]);
+		else
+			KeyBytesPutMember(bytes, KeyTypeWithin(column->atttypid, column->attcollation),
+							  value[i], null[i]);
+	}
+	pfree(value);
+	pfree(null);
+}
+
+/* An anonymous key must have columns of the types of the first one. */
+static void
+check_content(const KeyType *key, HeapTupleHeader row)
+{
+	KeyRow this = { HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row) };
+
+	if (OidIsValid(key->row.type) &&
+		(this.type != key->row.type || this.typmod != key->row.typmod) &&
+		KeyRowContent(this.type, this.typmod) != key->keys.collation)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("rows that are keys must all have columns of the same types"),
+						errhint("Cast the columns to the same types in all rows.")));
+}
+
+/* A row.  An anonymous one within another key says which columns it has. */
+static void
+put_row(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
+{
+	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
+	HeapTupleData tuple = { .t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row };
+	Oid type = HeapTupleHeaderGetTypeId(row);
+	int32 typmod = HeapTupleHeaderGetTypMod(row);
+	TupleDesc descriptor = lookup_rowtype_tupdesc(type, typmod);
+	uint32 content;
+
+	if (!within)
+		check_content(key, row);
+	else if (getBaseType(key->type) == RECORDOID)
+	{
+		content = KeyRowContent(type, typmod);
+		KeyBytesPut(bytes, &content, sizeof(content));
+	}
+	put_columns(bytes, descriptor, &tuple);
+	ReleaseTupleDesc(descriptor);
+	if ((Pointer) row != DatumGetPointer(value))
+		pfree(row);
+}
+
+/* ---- keys of any type ---- */
+
+static void
+put_varlena_numeric(KeyBytes *bytes, Datum value)
+{
+	KeyString string = varlena_string(value);
+
+	put_numeric(bytes, string.data, string.length);
+	free_string(&string);
+}
+
+/* A key of a kind that is no string and has no hash function of its own, alone or within another. */
+static void
+put_parts(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
+{
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	switch (key->kind)
+	{
+		case KEY_NUMERIC:
+			put_varlena_numeric(bytes, value);
+			break;
+		case KEY_INTERVAL:
+			put_interval(bytes, DatumGetIntervalP(value));
+			break;
+		case KEY_ACLITEM:
+			put_aclitem(bytes, DatumGetAclItemP(value));
+			break;
+		case KEY_JSONB:
+			put_jsonb(bytes, value);
+			break;
+		case KEY_ARRAY:
+			put_array(bytes, value, key->input_collation);
+			break;
+		case KEY_RANGE:
+			put_range(bytes, value);
+			break;
+		case KEY_MULTIRANGE:
+			put_multirange(bytes, value);
+			break;
+		case KEY_ROW:
+			put_row(bytes, key, value, within);
+			break;
+		default:
+			elog(ERROR, "unrecognized kind of key: %d", (int) key->kind);
+	}
+}
+
+static bool
+is_string(KeyKind kind)
+{
+	return kind >= KEY_BYTES && kind <= KEY_ENUM;
+}
+
+static bool
+is_hashed(KeyKind kind)
+{
+	return kind == KEY_HASHED || kind == KEY_PADDED_HASHED;
+}
+
+/* Put a key within others. */
+void
+KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
+{
+	KeyString string;
+
+	if (is_string(key->kind))
+	{
+		string = string_of(key, value);
+		put_string(bytes, string.data, string.length);
+		free_string(&string);
+	}
+	else if (is_hashed(key->kind))
+		put_hashes(bytes, key, value);
+	else
+		put_parts(bytes, key, value, true);
+}
+
+/* Hashes of a key that is no number, with the seeds from 0 on. */
+static void
+hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
+{
+	KeyBytes bytes;
+	KeyString string;
+	int seed;
+
+	if (is_hashed(key->kind))
+	{
+		call_hash(key, value, hashes, hash);
+		return;
+	}
+	if (is_string(key->kind))
+	{
+		string = string_of(key, value);
+		for (seed = 0; seed < hashes; seed++)
+			hash[seed] = hash_bytes_extended((const unsigned char *) string.data,
+											 (int) string.length, (uint64) seed);
+		free_string(&string);
+		return;
+	}
+	KeyBytesBegin(&bytes);
+	put_parts(&bytes, key, value, false);
+	for (seed = 0; seed < hashes; seed++)
+		hash[seed] = KeyBytesHash(&bytes, (uint64) seed);
+}
+
+uint64
+KeyHash(const KeyType *key, Datum value)
+{
+	uint64 hash;
+
+	hash_key(key, value, 1, &hash);
+	return hash;
+}
+
+/* The hash of 128 bits. */
+void
+KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high)
+{
+	uint64 hash[2];
+
+	hash_key(key, value, lengthof(hash), hash);
+	*low = hash[0];
+	*high = hash[1];
+}
