@@ -49,7 +49,7 @@ kind_of_number(Oid base_type)
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-		case LSNOID:
+		case PG_LSNOID:
 		case XID8OID:
 			return KEY_INT8;
 		case OIDOID:
@@ -181,7 +181,7 @@ KeyTypeHasNumberOrder(Oid type)
 {
 	switch (getBaseType(type))
 	{
-		case LSNOID:
+		case PG_LSNOID:
 		case XID8OID:
 		case XIDOID:
 		case CIDOID:
