@@ -134,7 +134,7 @@ KeysOf(Oid type, Oid collation)
 	Oid base_type = getBaseType(type);
 	qb_keys keys;
 
-	keys.family = family_of(base_type, lookup_type_cache(type, TYPECACHE_HASH_OPFAMILY));
+	keys.family = family_of(base_type, lookup_type_cache(base_type, TYPECACHE_HASH_OPFAMILY));
 	keys.collation = content_of_type(base_type, collation);
 	if (keys.collation == 0)
 		keys.collation = collation_id(collation);

@@ -9,6 +9,9 @@
  * A type of an extension has the extended hash function of its default hash operator
  * class.  Keys that this function cannot tell apart are one key.
  *
+ * A domain is asked about as its base type.  The type cache does not have the hash function
+ * of a domain over ranges.
+ *
  * Containers look up what they contain at each key, so this is kept for each type.
  *
  * src/pgbase/keytype.c
@@ -165,7 +168,7 @@ KeyTypeHasHash(Oid type)
 	Oid base_type = getBaseType(type);
 
 	return base_type == RECORDOID || base_type == RECORDARRAYOID ||
-		   OidIsValid(hash_of(type)->hash_extended_proc);
+		   OidIsValid(hash_of(base_type)->hash_extended_proc);
 }
 
 /* Are keys of the type numbers? */
@@ -213,13 +216,14 @@ raise_no_hash(Oid type)
 static void
 describe(KeyType *key, Oid type, Oid collation)
 {
-	TypeCacheEntry *entry = hash_of(type);
+	Oid base_type = getBaseType(type);
+	TypeCacheEntry *entry = hash_of(base_type);
 
 	if (!KeyTypeHasHash(type))
 		raise_no_hash(type);
 	key->type = type;
 	key->input_collation = collation;
-	key->kind = kind_of(getBaseType(type), collation);
+	key->kind = kind_of(base_type, collation);
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;
