@@ -9,9 +9,6 @@
  * A type of an extension has the extended hash function of its default hash operator
  * class.  Keys that this function cannot tell apart are one key.
  *
- * A domain is asked about as its base type.  The type cache does not have the hash function
- * of a domain over ranges.
- *
  * Containers look up what they contain at each key, so this is kept for each type.
  *
  * src/pgbase/keytype.c
@@ -21,6 +18,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
 #include "datatype/timestamp.h"
+#include "miscadmin.h"
 #include "pgbase/keycontent.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -158,17 +156,43 @@ hash_of(Oid type)
 									   TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 }
 
+static bool
+columns_have_hash(Oid row_type)
+{
+	TupleDesc descriptor = lookup_rowtype_tupdesc(row_type, -1);
+	bool have = true;
+	int i;
+
+	check_stack_depth();
+	for (i = 0; i < descriptor->natts && have; i++)
+		have = TupleDescAttr(descriptor, i)->attisdropped ||
+			   KeyTypeHasHash(TupleDescAttr(descriptor, i)->atttypid);
+	ReleaseTupleDesc(descriptor);
+	return have;
+}
+
 /*
- * Can values of the type be keys?  Anonymous rows can, if their columns can.  The type
- * cache does not know that.
+ * Can values of the type be keys?  Containers can, if what they contain can.  The type
+ * cache does not know that of anonymous rows, and not of domains over ranges.
  */
 bool
 KeyTypeHasHash(Oid type)
 {
 	Oid base_type = getBaseType(type);
 
-	return base_type == RECORDOID || base_type == RECORDARRAYOID ||
-		   OidIsValid(hash_of(base_type)->hash_extended_proc);
+	switch (kind_of_container(base_type))
+	{
+		case KEY_ARRAY:
+			return KeyTypeHasHash(get_element_type(base_type));
+		case KEY_MULTIRANGE:
+			return KeyTypeHasHash(get_multirange_range(base_type));
+		case KEY_RANGE:
+			return KeyTypeHasHash(get_range_subtype(base_type));
+		case KEY_ROW:
+			return base_type == RECORDOID || columns_have_hash(base_type);
+		default:
+			return OidIsValid(hash_of(base_type)->hash_extended_proc);
+	}
 }
 
 /* Are keys of the type numbers? */
