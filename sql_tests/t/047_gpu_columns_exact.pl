@@ -90,7 +90,7 @@ settled($node, 'kinds of keys');
 
 # ---- what is left to queries, and why ----
 
-refused('text', 'keys that are no integers', 't', 'w', 5);
+refused('text', 'keys of more than 64 bits', 't', 'w', 5);
 my ($rc, $out, $err) = $node->psql('postgres', q{SET client_min_messages = debug1; SELECT * FROM qtop_exact('t', 'skewed', 5, NULL::bigint, 'few')});
 like($err, qr/does not use GPU copies: weights/, 'weights');
 for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = cpu')

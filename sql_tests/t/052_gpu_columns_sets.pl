@@ -108,8 +108,8 @@ reads('counts', 0, 'SELECT count(*), count(e), ' . sets_of('id', 'e') . ', count
 # ---- what is read, and why ----
 
 for my $case (
-	[ 'text', 'qsets_agg(id, w)', 't', 'elements that are no integers, dates or timestamps' ],
-	[ 'numeric', 'qsets_agg(id, m)', 't', 'elements that are no integers, dates or timestamps' ],
+	[ 'text', 'qsets_agg(id, w)', 't', 'elements of more than 64 bits' ],
+	[ 'numeric', 'qsets_agg(id, m)', 't', 'elements of more than 64 bits' ],
 	[ 'ROW', 'qsets_agg(id, ROW(e, e2))', 't', 'a key of several columns' ],
 	[ 'GROUP BY', 'day, qsets_agg(id, e)', 't GROUP BY day', 'GROUP BY of an aggregate that makes no sketch' ],
 	[ 'a condition', 'qsets_agg(id, e)', q{t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers' ],

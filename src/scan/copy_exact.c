@@ -79,7 +79,7 @@ find_refusal(const Exact *e, const TopQuestion *question)
 	if (refusal)
 		return refusal;
 	if (!question->number || !CopyTakesKeys(e->form))
-		return "keys that are no numbers";
+		return "keys of more than 64 bits";
 	if (question->weight)
 		return "weights";
 	if (e->relation->rd_rel->relhassubclass)

@@ -77,7 +77,7 @@ sets_refusal(Relation relation, Oid type, AttrNumber id)
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), id - 1);
 
 	if (!KeyTypeIsNumber(type))
-		return "elements that are no numbers, dates or times";
+		return "elements of more than 64 bits";
 	if (!CopyTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
 		return "ids of sets of a type that is not copied as integers";
 	return NULL;

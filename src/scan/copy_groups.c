@@ -1,6 +1,6 @@
 /*
  * copy_groups.c
- *		GROUP BY on copies: of one column of integers, dates or timestamps with few values.
+ *		GROUP BY on copies: of one column of integers, dates or times with few values.
  *
  * First the worker tells which values the grouping column has in rows that pass WHERE.
  * Each of them gets a group.
