@@ -271,11 +271,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 
 typedef struct TypeWithin
 {
-	struct
-	{
-		Oid type;
-		Oid collation;
-	} id;
+	uint64 id; /* type and collation */
 	bool valid;
 	KeyType key;
 } TypeWithin;
@@ -296,7 +292,7 @@ forget_types(Datum argument, int cache, uint32 hash)
 static void
 create_types(void)
 {
-	HASHCTL control = { .keysize = sizeof(((TypeWithin *) NULL)->id),
+	HASHCTL control = { .keysize = sizeof(uint64),
 						.entrysize = sizeof(TypeWithin),
 						.hcxt = CacheMemoryContext };
 
@@ -313,18 +309,20 @@ create_types(void)
 const KeyType *
 KeyTypeWithin(Oid type, Oid collation)
 {
+	uint64 id = (uint64) type << 32 | collation;
 	TypeWithin *within;
 	bool found;
 
 	if (types_within == NULL)
 		create_types();
-	within =
-		hash_search(types_within, &(uint64){ (uint64) type << 32 | collation }, HASH_ENTER, &found);
+	within = hash_search(types_within, &id, HASH_ENTER, &found);
 	if (!found || !within->valid)
 	{
+		KeyType key = { 0 };
+
 		within->valid = false;
-		memset(&within->key, 0, sizeof(within->key));
-		describe(&within->key, type, collation);
+		describe(&key, type, collation);
+		within->key = key;
 		within->valid = true;
 	}
 	return &within->key;
