@@ -6,9 +6,13 @@
 # for long runs: 100000 and 1000000.  QSKETCH_KEY_SEED repeats one.
 #
 # With the address sanitizer, in a copy of the source tree:
-#	make WITH_CUDA=no PROFILE='-fsanitize=address -fno-omit-frame-pointer'
-#	LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 QSKETCH_KEY_PAIRS=100000 \
-#		make WITH_CUDA=no PROFILE='-fsanitize=address -fno-omit-frame-pointer' tap PROVE_TESTS=065_keys_random.pl
+#	echo 'void swift_demangle(void) {}' | gcc -shared -fPIC -x c -o /tmp/demangle.so -
+#	export PROFILE='-fsanitize=address -fno-omit-frame-pointer' WITH_CUDA=no QSKETCH_KEY_PAIRS=100000
+#	make all test-modules
+#	LD_PRELOAD="$(gcc -print-file-name=libasan.so) /tmp/demangle.so" ASAN_OPTIONS=detect_leaks=0 \
+#		make tap PROVE_TESTS=065_keys_random.pl
+# libasan looks for that function when memory is first allocated.  That is while libgpg-error, which
+# PostgreSQL loads, has a lock that a message about a missing function needs, too.
 use strict;
 use warnings;
 use POSIX qw(floor strftime);
