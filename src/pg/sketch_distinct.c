@@ -7,9 +7,7 @@
 #include "sketch/distinct.h"
 #include "pg/sketch_distinct.h"
 #include "pg/sketch_state.h"
-
-#include "access/htup_details.h"
-#include "funcapi.h"
+#include "pgbase/row.h"
 
 /* Tables are made of a compact sketch. */
 static qs_distinct
@@ -33,13 +31,10 @@ Datum
 SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 {
 	qs_distinct found = count_keys(sketch);
-	TupleDesc descriptor;
 	Datum values[] = { Float8GetDatum(found.estimate), Float8GetDatum(found.standard_error) };
 	bool nulls[] = { !found.known, !found.known };
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return ReturnRow(fcinfo, values, nulls);
 }
 
 /* qsketch_distinct(qsketch): estimate and standard error. */

@@ -54,6 +54,7 @@
  */
 #include "pg/top_exact.h"
 #include "pg/top_output.h"
+#include "pgbase/row.h"
 
 #include "pg/top_aggregate.h"
 #include "pg/top_state.h"
@@ -439,7 +440,7 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 	TopSample sample;
 	TopOutput output;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
 	if (SPI_connect() != SPI_OK_CONNECT)
