@@ -41,8 +41,8 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 	SketchReader a, b;
 	Datum result;
 
-	SketchRead(&a, PG_GETARG_DATUM(0));
-	SketchRead(&b, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
+	SketchReadAsStored(&b, PG_GETARG_DATUM(1));
 	SketchCheckMergeable(a.sketch, b.sketch);
 	check_has_product(a.sketch);
 	result = product_row(fcinfo, a.sketch, b.sketch);
@@ -59,7 +59,7 @@ qsketch_second_moment(PG_FUNCTION_ARGS)
 	SketchReader a;
 	Datum result;
 
-	SketchRead(&a, PG_GETARG_DATUM(0));
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
 	check_has_product(a.sketch);
 	result = product_row(fcinfo, a.sketch, a.sketch);
 	SketchReadEnd(&a);
