@@ -32,16 +32,12 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#if PG_VERSION_NUM < 160000
-#define RelFileNumber Oid
-#endif
-
 /* The file of a table that there is now. */
-static RelFileNumber
+static Oid
 file_now(Oid relid)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	RelFileNumber file = InvalidOid;
+	Oid file = InvalidOid;
 
 	if (HeapTupleIsValid(tuple))
 	{
@@ -52,10 +48,10 @@ file_now(Oid relid)
 }
 
 /* The file that a snapshot sees; InvalidOid: it sees no such table. */
-static RelFileNumber
+static Oid
 file_seen(Relation catalog, Oid relid, Snapshot snapshot)
 {
-	RelFileNumber file = InvalidOid;
+	Oid file = InvalidOid;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple tuple;
