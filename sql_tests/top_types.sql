@@ -35,6 +35,56 @@ SELECT type, pg_temp.round_trip(type, a, b) FROM (VALUES
 	('int4range', '[1,5)', 'empty'), ('jsonb', '{"a": [1, null]}', '"x"'), ('pg_lsn', '0/916B3748', '2A/FFFFFFFF')) AS v(type, a, b);
 RESET datestyle;
 
+-- under any setting that input and output functions look at: the same bytes, and the keys are read back
+CREATE TYPE moment AS (at timestamptz, span interval, names text[]);
+CREATE TYPE moments AS RANGE (subtype = timestamptz);
+CREATE TEMP TABLE setting (name text, value text);
+INSERT INTO setting VALUES ('array_nulls', 'off'), ('datestyle', 'SQL, DMY'), ('datestyle', 'German'), ('datestyle', 'Postgres, MDY'),
+	('intervalstyle', 'sql_standard'), ('intervalstyle', 'iso_8601'), ('timezone', 'Asia/Tokyo'), ('timezone', 'BC+7'), ('timezone_abbreviations', 'India'),
+	('extra_float_digits', '-15'), ('extra_float_digits', '3'), ('bytea_output', 'escape'), ('lc_monetary', 'de_DE.utf8'), ('lc_numeric', 'de_DE.utf8'),
+	('lc_time', 'de_DE.utf8'), ('xmlbinary', 'hex'), ('xmloption', 'document'), ('quote_all_identifiers', 'on'), ('search_path', 'pg_temp, public, pg_catalog'),
+	('search_path', 'public'), ('backslash_quote', 'off'), ('standard_conforming_strings', 'off'), ('client_encoding', 'latin1'),
+	('default_text_search_config', 'french'), ('row_security', 'off'), ('transform_null_equals', 'on'), ('a temporary table', 'pg_opclass');
+-- the first key twice, the second once
+CREATE FUNCTION pg_temp.under(setting text, value text, a anyelement, b anyelement) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE t qtop; same boolean; BEGIN
+	SELECT qtop_agg(k, 2) INTO t FROM (VALUES (a), (a), (b)) AS v(k);
+	IF setting = 'a temporary table' THEN
+		EXECUTE format('CREATE TEMP TABLE %I ()', value);
+	ELSE
+		PERFORM set_config(setting, value, true);
+	END IF;
+	SELECT qtop_agg(k, 2)::bytea = t::bytea INTO same FROM (VALUES (a), (a), (b)) AS v(k);
+	SELECT same AND sum(lower) = 3 AND bool_and(key = CASE estimate WHEN 2 THEN a ELSE b END) INTO same FROM qtop_list(t, 2, a);
+	RAISE triggered_action_exception;   -- takes the setting back
+EXCEPTION
+	WHEN triggered_action_exception THEN RETURN CASE WHEN same THEN 'same' ELSE 'differs' END;
+	WHEN invalid_parameter_value OR feature_not_supported THEN RETURN 'same';   -- no such value here, or in this version
+	WHEN OTHERS THEN RETURN sqlerrm;
+END $$;
+CREATE FUNCTION pg_temp.under_all(type text, a text, b text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT name || '' '' || value || '': '' || found FROM setting, pg_temp.under(name, value, %L::%s, %L) AS found WHERE found <> ''same''',
+		a, type, b);
+END $$;
+CREATE TEMP TABLE sample_key (type text, a text, b text);
+INSERT INTO sample_key VALUES ('text[]', '{"a,b",NULL}', '{"NULL"}'), ('int[]', '{1,NULL,3}', '{}'), ('date', '2026-02-01', '0044-03-15 BC'),
+	('timestamp', '2026-02-01 12:00', '0044-03-15 01:02:03 BC'), ('timestamptz', '2026-02-01 12:00+00', '0044-03-15 01:02:03+00 BC'),
+	('timetz', '12:00+05:30', '12:00-08'), ('interval', '1 mon -2 days -03:00', '-1 year 2 mons 3 days'), ('float8', '0.1', '0.30000000000000004'),
+	('real', '0.1', '1e-30'), ('bytea', '\x00ff', '\x5c'), ('numeric', '1234567.5', '-0.5'),
+	('regclass', 'pg_opclass', 'setting'), ('regtype', 'timestamptz', 'moment'), ('regproc', 'pg_catalog.array_in', 'qtop_info'),
+	('regprocedure', 'pg_catalog.lower(text)', 'qtop_info(qtop)'), ('regoper', 'pg_catalog.|/', 'pg_catalog.||/'), ('regoperator', '+(integer,integer)', '||(qtop,qtop)'),
+	('regnamespace', 'pg_catalog', 'public'), ('regconfig', 'french', 'english'), ('regdictionary', 'simple', 'french_stem'), ('regcollation', '"C"', '"POSIX"'),
+	('jsonb', '{"a": [1, null], "t": "\u00e9"}', '"2026-02-01"'), ('tsrange', '["2026-02-01 12:00",)', '["0044-03-15 BC","2026-02-01 12:00")'),
+	('tstzmultirange', '{["2026-02-01 12:00+00",)}', '{}'), ('moments', '["2026-02-01 12:00+00",)', 'empty'), ('date[]', '{2026-02-01,NULL,"0044-03-15 BC"}', '{infinity}'),
+	('interval[]', '{"1 mon -2 days -03:00",NULL}', '{"-1 year 2 mons"}'), ('bytea[]', '{"\\x00ff",NULL}', '{"\\x5c"}'),
+	('float8[]', '{0.1,NULL}', '{0.30000000000000004}'), ('regclass[]', '{pg_opclass,NULL}', '{setting}'), ('moment', '("2026-02-01 12:00+00","-1 mon","{NULL,x}")', '(,,)'),
+	('moment[]', '{"(\"2026-02-01 12:00+00\",\"-1 mon\",\"{NULL,x}\")",NULL}', '{"(,,)"}');
+SELECT type, pg_temp.under_all(type, a, b) FROM sample_key;
+-- no key is XML, so how XML is read does not matter
+SELECT left(pg_temp.error_of('SELECT qtop_agg(xmlparse(content ''a''), 2)'), 5), left(pg_temp.error_of('SELECT qtop_agg(ARRAY[xmlparse(content ''a'')], 2)'), 5);
+DROP TYPE moment, moments;
+
 -- equal keys are one, with the value of one of them; types of one family read one another
 SELECT * FROM qtop_text((SELECT qtop_agg(k, 3) FROM unnest(ARRAY[1.0, 1.00, 2]) AS k), 3);
 SELECT * FROM qtop_list((SELECT qtop_agg(k, 3) FROM unnest('{a,a,b}'::char(3)[]) AS k), 3, NULL::text);

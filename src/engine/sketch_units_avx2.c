@@ -28,7 +28,7 @@ load(const uint8_t *p)
 
 /* ---- which units hold something ---- */
 
-/* Which units, of 32, 64 or 128 bytes each, have any bit of "wanted" set? */
+/* Which units, each of a multiple of 32 bytes, have any bit of "wanted" set? */
 AVX2 QB_INLINE uint64_t
 present_in(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted)
 {

@@ -8,8 +8,8 @@
  * src/pg/activity_view.c
  */
 #include "pgbase/activity.h"
+#include "pgbase/row.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -177,7 +177,7 @@ qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 
 	if (shared == NULL)
 		no_memory();
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	for (i = 0; i < shared->processes * ACTIVITY_DEPTH; i++)
 	{
 		Seen seen;
@@ -207,18 +207,15 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 	Stats stats;
 	Datum values[STAT_COUNTERS + 1];
 	bool nulls[STAT_COUNTERS + 1] = { 0 };
-	TupleDesc descriptor;
 	int i;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (!StatRead(&stats))
 		no_memory();
 	for (i = 0; i < STAT_COUNTERS; i++)
 		values[i] = Int64GetDatum((int64) stats.counter[i]);
 	values[STAT_COUNTERS] = TimestampTzGetDatum(stats.since);
 	nulls[STAT_COUNTERS] = stats.since == 0;
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }
 
 /* qsketch_stat_reset(): set the counters to zero.  Its privileges say who may call it. */

@@ -6,9 +6,8 @@
  */
 #include "pg/filter_probe.h"
 #include "pgbase/errors.h"
+#include "pgbase/row.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 
@@ -125,7 +124,6 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];
 	bool nulls[lengthof(values)] = { 0 };
-	TupleDesc descriptor;
 	qf_bounds bounds;
 	qf_scale scale;
 
@@ -133,7 +131,5 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 	values[0] = Float8GetDatum(bounds.lower);
 	values[1] = Float8GetDatum(bounds.estimate);
 	values[2] = Float8GetDatum(bounds.upper);
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

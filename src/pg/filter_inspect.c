@@ -9,10 +9,9 @@
  */
 #include "pg/filter_state.h"
 
-#include "access/htup_details.h"
 #include "filter/estimate.h"
-#include "funcapi.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/row.h"
 #include "utils/builtins.h"
 
 /*
@@ -115,10 +114,7 @@ qfilter_info(PG_FUNCTION_ARGS)
 	qf_filter filter = header_argument(fcinfo, true);
 	Datum values[INFO_COLUMNS] = { 0 };
 	bool nulls[INFO_COLUMNS] = { 0 };
-	TupleDesc descriptor;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	fill_info(&filter, values, nulls);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

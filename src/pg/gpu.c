@@ -6,8 +6,8 @@
  */
 #include "postgres.h"
 #include "fmgr.h"
+#include "pgbase/row.h"
 
-#include "access/htup_details.h"
 #include "funcapi.h"
 #include "gpu/counts.h"
 #include "gpu/gpu.h"
@@ -83,7 +83,7 @@ qsketch_gpu(PG_FUNCTION_ARGS)
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int i;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (GpuStateNow() != GPU_READY)
 		put_state(result);
 	else
@@ -143,12 +143,9 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 {
 	Datum values[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
 	bool nulls[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
-	TupleDesc descriptor;
 	GpuCounts counts;
 	int i;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	memset(nulls, gpu_shared == NULL, sizeof(nulls));
 	if (gpu_shared)
 	{
@@ -158,7 +155,7 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 			values[NOW_COLUMNS + i] = Int64GetDatum((int64) counts.counter[i]);
 		values[NOW_COLUMNS + GPU_COUNTERS] = TimestampTzGetDatum(counts.since);
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }
 
 /* qsketch_stat_gpu_reset(): count anew.  Its privileges say who may call it. */

@@ -6,11 +6,10 @@
  */
 #include "pg/sets_state.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
-#include "funcapi.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/row.h"
 #include "sets/format.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -219,13 +218,10 @@ qsets_info(PG_FUNCTION_ARGS)
 {
 	Datum values[INFO_COLUMNS] = { 0 };
 	bool nulls[INFO_COLUMNS] = { 0 };
-	TupleDesc descriptor;
 	const qset_collection *c;
 	SetsReader reader;
 	char *family;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
 	family = KeyFamilyName(c->keys.family);
@@ -240,5 +236,5 @@ qsets_info(PG_FUNCTION_ARGS)
 	values[INFO_MEMORY] = Int64GetDatum(qset_collection_memory(c));
 	values[INFO_BYTES] = Int64GetDatum(qset_flat_size(c));
 	SetsReadEnd(&reader);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

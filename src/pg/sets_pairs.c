@@ -10,6 +10,7 @@
  * src/pg/sets_pairs.c
  */
 #include "pg/sets_pairs.h"
+#include "pgbase/row.h"
 
 #include "funcapi.h"
 #include "utils/memutils.h"
@@ -105,7 +106,7 @@ store_rows(FunctionCallInfo fcinfo, const PairsForm *form)
 	bool nulls[PAIRS_MOST_COLUMNS] = { false };
 	PairScan *scan;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	old = MemoryContextSwitchTo(context);
 	scan = PairsOpen(fcinfo, form, true);
 	while (scan && PairsNextRow(scan, values))
@@ -127,9 +128,7 @@ open_rows(FunctionCallInfo fcinfo, const PairsForm *form)
 {
 	Rows *rows = palloc0(sizeof(Rows));
 
-	if (get_call_result_type(fcinfo, NULL, &rows->descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	BlessTupleDesc(rows->descriptor);
+	rows->descriptor = RowType(fcinfo);
 	rows->scan = PairsOpen(fcinfo, form, false);
 	return rows;
 }

@@ -9,6 +9,7 @@
  * src/pg/sets_plan.c
  */
 #include "pg/sets_pairs.h"
+#include "pgbase/row.h"
 
 #include "funcapi.h"
 #include "utils/builtins.h"
@@ -84,7 +85,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	Place place;
 	int method;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	PairsArguments(fcinfo, &form, &request);

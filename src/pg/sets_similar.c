@@ -23,6 +23,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "pgbase/keyexpr.h"
+#include "pgbase/row.h"
 #include "pgbase/stored.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -244,7 +245,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 	PreparedSets *prepared;
 	SetsReader reader;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(COLLECTION) || PG_ARGISNULL(ASKED))
 		return (Datum) 0;
 	context = AllocSetContextCreate(CurrentMemoryContext, "similar sets", ALLOCSET_DEFAULT_SIZES);

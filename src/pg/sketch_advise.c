@@ -10,6 +10,7 @@
 #include "sketch/measure.h"
 #include "pg/sketch_state.h"
 #include "pgbase/errors.h"
+#include "pgbase/row.h"
 
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -303,7 +304,7 @@ qsketch_advise(PG_FUNCTION_ARGS)
 	SketchRead(&reader, PG_GETARG_DATUM(0));
 	own = advice_of(reader.sketch, confidence);
 	has_half = half_of(&half, reader.sketch, confidence);
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (has_half)
 		put_advice(result, &half);
 	put_advice(result, &own);

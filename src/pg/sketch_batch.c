@@ -9,6 +9,7 @@
  * src/pg/sketch_batch.c
  */
 #include "pgbase/keyexpr.h"
+#include "pgbase/row.h"
 #include "pg/sketch_probe.h"
 
 #include "catalog/pg_type_d.h"
@@ -187,7 +188,7 @@ qsketch_lookup(PG_FUNCTION_ARGS)
 	int i;
 
 	estimate_batch(fcinfo, PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT), &batch);
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	for (i = 0; i < batch.count; i++)
 	{
 		Datum values[2] = { batch.key[i], Int64GetDatum(batch.estimate[i]) };

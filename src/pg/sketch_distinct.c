@@ -7,39 +7,18 @@
 #include "sketch/distinct.h"
 #include "pg/sketch_distinct.h"
 #include "pg/sketch_state.h"
-
-#include "access/htup_details.h"
-#include "funcapi.h"
-
-/* Tables are made of a compact sketch. */
-static qs_distinct
-count_keys(const qs_sketch *sketch)
-{
-	qb_memory memory;
-	qs_sketch tables;
-	qs_distinct found;
-
-	(void) ContextMemory(CurrentMemoryContext, &memory);
-	if (sketch->form != QS_COMPACT)
-		return qs_distinct_keys(sketch, &memory);
-	SketchCheck(qs_copy(&tables, sketch, &memory));
-	found = qs_distinct_keys(&tables, &memory);
-	qs_free(&tables);
-	return found;
-}
+#include "pgbase/row.h"
 
 /* A row of the estimate and its standard error; NULLs if the sketch is too full to tell. */
 Datum
 SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 {
-	qs_distinct found = count_keys(sketch);
-	TupleDesc descriptor;
+	qb_memory memory;
+	qs_distinct found = qs_distinct_keys(sketch, ContextMemory(CurrentMemoryContext, &memory));
 	Datum values[] = { Float8GetDatum(found.estimate), Float8GetDatum(found.standard_error) };
 	bool nulls[] = { !found.known, !found.known };
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return ReturnRow(fcinfo, values, nulls);
 }
 
 /* qsketch_distinct(qsketch): estimate and standard error. */

@@ -8,9 +8,8 @@
 #include "pg/sketch_probe.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyexpr.h"
+#include "pgbase/row.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "gpu/sketch_gpu.h"
 
 #define KEY_ARGUMENT 1
@@ -159,9 +158,6 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
 					   Int64GetDatum(bounds.upper) };
 	bool nulls[lengthof(values)] = { 0 };
-	TupleDesc descriptor;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

@@ -6,9 +6,8 @@
  */
 #include "pg/sketch_state.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/row.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(qsketch_total);
@@ -111,11 +110,8 @@ qsketch_info(PG_FUNCTION_ARGS)
 {
 	Datum values[INFO_COLUMNS] = { 0 };
 	bool nulls[INFO_COLUMNS] = { 0 };
-	TupleDesc descriptor;
 	SketchReader reader;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (SketchOpenStored(&reader.view, PG_GETARG_DATUM(0)))
 		fill_info(&reader.view, values, nulls);
 	else
@@ -124,5 +120,5 @@ qsketch_info(PG_FUNCTION_ARGS)
 		fill_info(reader.sketch, values, nulls);
 		SketchReadEnd(&reader);
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

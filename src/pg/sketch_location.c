@@ -5,6 +5,7 @@
  * src/pg/sketch_location.c
  */
 #include "pg/sketch_state.h"
+#include "pgbase/row.h"
 
 #include "funcapi.h"
 #include "gpu/sketch_gpu.h"
@@ -81,7 +82,7 @@ qsketch_location(PG_FUNCTION_ARGS)
 	const qs_sketch *sk = &view;
 	int gpu;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (expanded)
 	{
 		SketchMergeWaiting(expanded);

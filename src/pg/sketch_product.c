@@ -6,9 +6,7 @@
  */
 #include "sketch/product.h"
 #include "pg/sketch_state.h"
-
-#include "access/htup_details.h"
-#include "funcapi.h"
+#include "pgbase/row.h"
 
 static void
 check_has_product(const qs_sketch *sk)
@@ -26,16 +24,13 @@ product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
 {
 	bool nulls[2] = { false };
 	Datum values[2];
-	TupleDesc descriptor;
 	qs_product product;
 	qb_memory memory;
 
 	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
 	values[0] = Float8GetDatum(product.estimate);
 	values[1] = Float8GetDatum(product.standard_error);
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+	return ReturnRow(fcinfo, values, nulls);
 }
 
 /* qsketch_inner_product(qsketch, qsketch): estimate and standard error. */
@@ -46,8 +41,8 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 	SketchReader a, b;
 	Datum result;
 
-	SketchRead(&a, PG_GETARG_DATUM(0));
-	SketchRead(&b, PG_GETARG_DATUM(1));
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
+	SketchReadAsStored(&b, PG_GETARG_DATUM(1));
 	SketchCheckMergeable(a.sketch, b.sketch);
 	check_has_product(a.sketch);
 	result = product_row(fcinfo, a.sketch, b.sketch);
@@ -64,7 +59,7 @@ qsketch_second_moment(PG_FUNCTION_ARGS)
 	SketchReader a;
 	Datum result;
 
-	SketchRead(&a, PG_GETARG_DATUM(0));
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
 	check_has_product(a.sketch);
 	result = product_row(fcinfo, a.sketch, a.sketch);
 	SketchReadEnd(&a);

@@ -46,7 +46,8 @@
  * (src/scan/copy_exact.c), and there are no passes.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
- * snapshot of the calling query.  The passes are plain queries.  So they run with the
+ * snapshot of the calling query, or with one for all passes if that is older than a table's
+ * file (top_snapshot.c).  The passes are plain queries.  So they run with the
  * privileges of the caller, and row security applies.  They do not depend on the search
  * path, nor on other objects in the extension's schema (calls.c).
  *
@@ -54,6 +55,7 @@
  */
 #include "pg/top_exact.h"
 #include "pg/top_output.h"
+#include "pgbase/row.h"
 
 #include "pg/top_aggregate.h"
 #include "pg/top_state.h"
@@ -65,6 +67,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 extern Datum qtop_has(PG_FUNCTION_ARGS);
@@ -438,13 +441,15 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 	TopQuestion question;
 	TopSample sample;
 	TopOutput output;
+	bool pushed;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "could not connect to SPI");
 	describe(fcinfo, weighted, &question, &output);
+	pushed = TopPushSnapshot(&question);
 	if (!answer_from_copies(&output, &question))
 	{
 		TopTakeSample(&question, &sample);
@@ -454,6 +459,8 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 		else
 			put_answer(&output, count_all(&question));
 	}
+	if (pushed)
+		PopActiveSnapshot();
 	SPI_finish();
 	PG_RETURN_NULL();
 }

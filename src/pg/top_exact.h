@@ -50,6 +50,9 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 extern void TopCheckType(const TopQuestion *question, Oid named);
 extern void TopCheckColumn(const TopQuestion *question, Oid found);
 
+/* top_snapshot.c */
+extern bool TopPushSnapshot(const TopQuestion *question);
+
 /* top_sample.c */
 extern void TopTakeSample(const TopQuestion *question, TopSample *sample);
 extern double TopSampleTable(const TopSample *sample);

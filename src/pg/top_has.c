@@ -11,10 +11,9 @@
  */
 #include "pgbase/keyexpr.h"
 #include "pgbase/keyread.h"
+#include "pgbase/row.h"
 #include "pg/top_state.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "pgbase/stored.h"
 #include "sketch/top_format.h"
 #include "utils/memutils.h"
@@ -182,9 +181,6 @@ qtop_bounds(PG_FUNCTION_ARGS)
 	qs_top_limits limits = qs_top_limits_of(call.top, call.sketch, call.fingerprint);
 	Datum values[] = { Int64GetDatum(limits.lower), Int64GetDatum(limits.upper) };
 	bool nulls[lengthof(values)] = { 0 };
-	TupleDesc descriptor;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

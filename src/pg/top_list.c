@@ -12,11 +12,11 @@
 #include "pg/sketch_probe.h"
 #include "pg/top_state.h"
 
-#include "access/htup_details.h"
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/row.h"
 #include "sketch/format.h"
 #include "sketch/top_format.h"
 #include "utils/builtins.h"
@@ -194,7 +194,7 @@ qtop_list(PG_FUNCTION_ARGS)
 	uint64 i;
 	int level;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(0) || (!all && PG_ARGISNULL(N_ARGUMENT)))
 		PG_RETURN_NULL();
 	TopRead(&reader, PG_GETARG_DATUM(0));
@@ -230,7 +230,7 @@ qtop_text(PG_FUNCTION_ARGS)
 	TextWriter writer;
 	int level;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	TopRead(&reader, PG_GETARG_DATUM(0));
 	count = wanted(fcinfo, reader.top, PG_NARGS() == N_ARGUMENT);
 	text_writer(&writer, &reader);
@@ -315,11 +315,8 @@ qtop_info(PG_FUNCTION_ARGS)
 	TopReader reader;
 	Datum values[5];
 	bool nulls[lengthof(values)] = { 0 };
-	TupleDesc descriptor;
 	char *family;
 
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	TopRead(&reader, PG_GETARG_DATUM(0));
 	family = KeyFamilyName(reader.sketch->keys.family);
 	values[0] = Int32GetDatum((int32) reader.top->n);
@@ -329,5 +326,5 @@ qtop_info(PG_FUNCTION_ARGS)
 	nulls[4] = family == NULL;
 	values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(family);
 	TopReadEnd(&reader);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+	return ReturnRow(fcinfo, values, nulls);
 }

@@ -19,9 +19,11 @@
  * src/pgbase/keyexpr.c
  */
 #include "pgbase/keyexpr.h"
+#include "pgbase/row.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
@@ -42,7 +44,10 @@ aggregate_argument(const Aggref *aggref, int i)
 	return entry->resjunk ? NULL : (const Node *) entry->expr;
 }
 
-/* Is this function the aggregate's transition function, in one of its forms? */
+/*
+ * Is this function the aggregate's transition function, in one of its forms?  The query may have
+ * dropped the aggregate, which is then taken for its own.
+ */
 static bool
 is_transition_of(Oid function, Oid aggregate)
 {
@@ -51,7 +56,7 @@ is_transition_of(Oid function, Oid aggregate)
 	bool is;
 
 	if (!HeapTupleIsValid(tuple))
-		return false;
+		return true;
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	is = form->aggtransfn == function || form->aggmtransfn == function ||
 		 form->aggminvtransfn == function;
@@ -107,23 +112,35 @@ KeyIsLiteral(FunctionCallInfo fcinfo, int argument)
 					(IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN));
 }
 
-/*
- * Type of an argument: the declared one, or for a polymorphic argument the type in the
- * call.  InvalidOid: the call does not say.
- */
+/* The declared type of an argument, unless that is polymorphic. */
 static Oid
-declared_type(FmgrInfo *flinfo, int argument)
+declared_type(Oid function, int argument)
 {
-	Oid *types;
-	int count;
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Form_pg_proc form;
 	Oid type;
 
-	(void) get_func_signature(flinfo->fn_oid, &types, &count);
-	if (argument >= count)
-		elog(ERROR, "function %u has no argument %d", flinfo->fn_oid, argument);
-	type = types[argument];
-	pfree(types);
-	return IsPolymorphicType(type) ? get_fn_expr_argtype(flinfo, argument) : type;
+	if (!HeapTupleIsValid(tuple))
+		FunctionIsMissing(function);
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	if (argument >= form->pronargs)
+		elog(ERROR, "function %u has no argument %d", function, argument);
+	type = form->proargtypes.values[argument];
+	ReleaseSysCache(tuple);
+	return IsPolymorphicType(type) ? InvalidOid : type;
+}
+
+/*
+ * Type of an argument: that in the call, which the parser has made the declared one; the
+ * declared one if the call has none.  InvalidOid: nothing says it.  The catalog comes second,
+ * since a query can drop a function and go on calling it.
+ */
+static Oid
+argument_type(FmgrInfo *flinfo, int argument)
+{
+	Oid type = get_fn_expr_argtype(flinfo, argument);
+
+	return OidIsValid(type) ? type : declared_type(flinfo->fn_oid, argument);
 }
 
 /* Fill in the type and collation that a call from a wrapping aggregate lacks. */
@@ -141,11 +158,11 @@ void
 KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument)
 {
 	int context = AggCheckCallContext(fcinfo, NULL);
-	const Node *wrapped =
-		context == AGG_CONTEXT_AGGREGATE ? key_of_wrapper(fcinfo, argument) : NULL;
+	const Node *wrapped;
 
-	key->type = declared_type(fcinfo->flinfo, argument);
+	key->type = argument_type(fcinfo->flinfo, argument);
 	key->collation = PG_GET_COLLATION();
+	wrapped = context == AGG_CONTEXT_AGGREGATE ? key_of_wrapper(fcinfo, argument) : NULL;
 	if (wrapped)
 		learn_from_wrapper(key, wrapped);
 	if (!OidIsValid(key->type))

@@ -6,6 +6,9 @@
  * upgrades.  The bytes of a datum do not, since they may hold OIDs.  So a value keeps
  * the text from the type's output function, written under fixed settings: those of
  * pg_dump, and UTC.  A number needs no text, since it is its own fingerprint.
+ * Some settings are not fixed.  No type that can be a key looks at xmloption or
+ * xmlbinary.  timezone_abbreviations does not matter, since times are written with
+ * numbers for zones, and fixing it would read a file.
  *
  * Reading trusts no text.  It goes through the input function of the type that the
  * caller names, like any user's input, and the resulting key must have the fingerprint
@@ -23,15 +26,24 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-/* Settings that affect input and output functions. */
+/*
+ * Settings that affect input and output functions.  Temporary objects come last: they must not
+ * hide the objects whose names keys of type regclass and the like are.
+ */
 static const struct
 {
 	const char *name;
 	const char *value;
 } modes[] = {
-	{ "datestyle", "ISO, YMD" },     { "intervalstyle", "postgres" }, { "timezone", "UTC" },
-	{ "extra_float_digits", "1" },   { "bytea_output", "hex" },       { "lc_monetary", "C" },
-	{ "search_path", "pg_catalog" },
+	{ "datestyle", "ISO, YMD" },
+	{ "intervalstyle", "postgres" },
+	{ "timezone", "UTC" },
+	{ "extra_float_digits", "1" },
+	{ "bytea_output", "hex" },
+	{ "lc_monetary", "C" },
+	{ "array_nulls", "on" },
+	{ "quote_all_identifiers", "off" },
+	{ "search_path", "pg_catalog, pg_temp" },
 };
 
 /* Fix the settings, until KeyTextEnd() or an error. */

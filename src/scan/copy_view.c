@@ -9,6 +9,7 @@
  * src/scan/copy_view.c
  */
 #include "scan/copy.h"
+#include "pgbase/row.h"
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
@@ -163,7 +164,7 @@ qsketch_gpu_copies(PG_FUNCTION_ARGS)
 	int i;
 	int j;
 
-	InitMaterializedSRF(fcinfo, 0);
+	ReturnRows(fcinfo);
 	for (i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -11,6 +11,7 @@
 #include "sketch/bucket.h"
 #include "sketch/distinct.h"
 #include "sketch/masks.h"
+#include "sketch/unit_reader.h"
 
 /* Buckets between two pauses. */
 #define PAUSE 4096
@@ -35,6 +36,24 @@ layout_of(const qs_sketch *sk)
 		return (layout){ .counters = p->depth * n, .bucket = 1, .p = 1 / n };
 	return (
 		layout){ .counters = m * cells * n, .bucket = m * cells, .p = p->depth / (m * cells * n) };
+}
+
+/* The counters of a compact sketch that are not zero, which are those it has. */
+static uint64_t
+count_compact(const qs_sketch *view, const qb_memory *memory)
+{
+	qs_groups groups = qs_groups_of(view);
+	uint64_t count = 0;
+	qs_unit_reader reader;
+	qs_unit unit;
+
+	while (qs_next_group(&groups, &reader))
+	{
+		qb_pause_after(memory, &groups.steps, 1 + (uint64_t) (reader.end - reader.next));
+		while (qs_read_unit(&reader, &unit))
+			count += unit.count;
+	}
+	return count;
 }
 
 static uint64_t
@@ -136,7 +155,10 @@ qs_distinct_keys(const qs_sketch *sk, const qb_memory *memory)
 		result.estimate = (double) sk->used;
 		return result;
 	}
-	zeros = (double) count_zeros(sk, memory);
+	if (sk->form == QS_COMPACT)
+		zeros = l.counters - (double) count_compact(sk, memory);
+	else
+		zeros = (double) count_zeros(sk, memory);
 	if (zeros == l.counters)
 		return result;
 	result.known = zeros >= QS_DISTINCT_ZEROS && l.p < 1;

@@ -15,15 +15,15 @@
  */
 #include <math.h>
 
-#include "sketch/bucket.h"
 #include "sketch/explicit.h"
 #include "sketch/product.h"
+#include "sketch/walk.h"
 
 /* From this share of the variance on, the d largest counters are taken for one heavy key's. */
 #define HEAVY_SHARE 0.9
 
-/* Buckets between two pauses. */
-#define PAUSE 4096
+/* Counters between two pauses. */
+#define PAUSE 65536
 
 /* What all buckets have in common. */
 typedef struct layout
@@ -48,13 +48,6 @@ typedef struct term
 	double product;
 	double variance;
 } term;
-
-static void
-pause_at(const qb_memory *memory, uint64_t bucket)
-{
-	if (bucket % PAUSE == 0)
-		qb_pause(memory);
-}
 
 bool
 qs_has_product(const qs_sketch *sk)
@@ -229,25 +222,34 @@ layout_of(const qs_sketch *sk)
 	return l;
 }
 
+/*
+ * The sum over the buckets that hold something in both sketches.  Any other one would add 0:
+ * where all counters are 0, so are their mean, the moments with them, and f.
+ */
 static qs_product
-sum_of_buckets(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory)
+sum_of_buckets(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
 {
 	layout l = layout_of(a);
-	uint64_t value_a[QS_BUCKET_MAX];
-	uint64_t value_b[QS_BUCKET_MAX];
 	term sum = { 0, 0 };
-	uint64_t i;
+	qs_walk in_a, in_b;
 
-	for (i = 0; i < a->params.n; i++)
+	qs_walk_begin(&in_a, a, n, memory);
+	qs_walk_begin(&in_b, b, n, memory);
+	while (in_a.more && in_b.more)
 	{
-		term one;
+		uint64_t bucket = in_a.bucket;
 
-		pause_at(memory, i);
-		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
-		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
-		one = bucket_term(&l, value_a, value_b);
-		sum.product += one.product;
-		sum.variance += one.variance;
+		if (bucket == in_b.bucket)
+		{
+			term one = bucket_term(&l, in_a.value, in_b.value);
+
+			sum.product += one.product;
+			sum.variance += one.variance;
+		}
+		if (bucket <= in_b.bucket)
+			qs_walk_next(&in_a);
+		if (in_b.bucket <= bucket)
+			qs_walk_next(&in_b);
 	}
 	return (qs_product){ .estimate = sum.product,
 						 .standard_error = sum.variance > 0 ? sqrt(sum.variance) : 0 };
@@ -310,39 +312,97 @@ row_term(const row *r, double n)
 	return (term){ .product = r->s.ab / unit, .variance = pairs / (n - 1) };
 }
 
+/*
+ * The same for "times" counters that are zero in both sketches.  The sum has to be made one by
+ * one, since each addition is rounded.
+ */
 static void
-read_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, row *r, const qb_memory *memory)
+count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
 {
-	double mean_a = (double) a->total / (double) a->params.n;
-	double mean_b = (double) b->total / (double) b->params.n;
-	uint64_t value_a[QS_BUCKET_MAX];
-	uint64_t value_b[QS_BUCKET_MAX];
-	uint64_t i;
-	uint32_t j;
+	const row one = { { a * a, b * b, a * b }, a * a * b * b };
+	row sum = *r;
 
-	for (i = 0; i < a->params.n; i++)
+	while (times > 0)
 	{
-		pause_at(memory, i);
-		qs_bucket_read(a, QS_SIDE_BEST, i, value_a);
-		qs_bucket_read(b, QS_SIDE_BEST, i, value_b);
-		for (j = 0; j < rows; j++)
-			count_counter(&r[j], (double) value_a[j] - mean_a, (double) value_b[j] - mean_b);
+		uint64_t some = times < PAUSE ? times : PAUSE;
+
+		for (times -= some; some > 0; some--)
+		{
+			sum.s.aa += one.s.aa;
+			sum.s.bb += one.s.bb;
+			sum.s.ab += one.s.ab;
+			sum.aabb += one.aabb;
+		}
+		qb_pause(memory);
+	}
+	*r = sum;
+}
+
+/* The first bucket before "end" that either walk is at, or "end". */
+static uint64_t
+first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
+{
+	uint64_t first = a->more && a->bucket < end ? a->bucket : end;
+
+	return b->more && b->bucket < first ? b->bucket : first;
+}
+
+/* The counter in a bucket, after which the walk goes on; 0 if the walk is not there yet. */
+static uint64_t
+take_counter(qs_walk *walk, uint64_t bucket)
+{
+	uint64_t value;
+
+	if (!walk->more || walk->bucket != bucket)
+		return 0;
+	value = walk->value[0];
+	qs_walk_next(walk);
+	return value;
+}
+
+/* Add up one row, which begins at bucket "i" of the walks. */
+static void
+read_row(row *r, qs_walk *a, qs_walk *b, uint64_t i, uint64_t n)
+{
+	double mean_a = (double) a->sk->total / (double) n;
+	double mean_b = (double) b->sk->total / (double) n;
+	uint64_t end = i + n;
+
+	while (i < end)
+	{
+		uint64_t bucket = first_of(a, b, end);
+
+		count_zeros(r, 0 - mean_a, 0 - mean_b, bucket - i, a->memory);
+		if (bucket < end)
+		{
+			double x = (double) take_counter(a, bucket);
+
+			count_counter(r, x - mean_a, (double) take_counter(b, bucket) - mean_b);
+			bucket++;
+		}
+		i = bucket;
 	}
 }
 
 static qs_product
-median_of_rows(const qs_sketch *a, const qs_sketch *b, uint32_t rows, const qb_memory *memory)
+median_of_rows(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
 {
+	uint32_t rows = qs_has_rows(a->params.structure) ? a->params.depth : 1;
 	row r[QS_DEPTH_MAX] = { { { 0, 0, 0 }, 0 } };
 	double product[QS_DEPTH_MAX] = { 0 }; /* link-time optimization cannot know that d > 0 */
 	double variance[QS_DEPTH_MAX] = { 0 };
+	qs_walk in_a, in_b;
 	double middle;
 	uint32_t j;
 
-	read_rows(a, b, rows, r, memory);
+	qs_walk_begin(&in_a, a, n, memory);
+	qs_walk_begin(&in_b, b, n, memory);
 	for (j = 0; j < rows; j++)
 	{
-		term one = row_term(&r[j], (double) a->params.n);
+		term one;
+
+		read_row(&r[j], &in_a, &in_b, j * n, n);
+		one = row_term(&r[j], (double) n);
 
 		product[j] = one.product;
 		variance[j] = one.variance;
@@ -364,16 +424,20 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = most / 2, .standard_error = most / 2 };
 }
 
-static qs_product
-dense_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory)
+/* Are products estimated bucket by bucket? */
+static bool
+has_buckets(const qs_sketch *sk)
 {
-	bool thread = qs_has_rows(a->params.structure);
+	return !qs_has_rows(sk->params.structure) &&
+		   qs_bucket_counters(sk, QS_SIDE_BEST) > sk->params.depth;
+}
 
-	if (!thread && qs_bucket_counters(a, QS_SIDE_BEST) > a->params.depth)
-		return sum_of_buckets(a, b, memory);
-	if (a->params.n == 1)
-		return unknown_product(a, b);
-	return median_of_rows(a, b, thread ? a->params.depth : 1, memory);
+static qs_product
+estimated_product(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
+{
+	if (has_buckets(a))
+		return sum_of_buckets(a, b, n, memory);
+	return n == 1 ? unknown_product(a, b) : median_of_rows(a, b, n, memory);
 }
 
 /* ---- any two sketches ---- */
@@ -391,17 +455,17 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
-/* The sketch itself if it is dense and has n buckets, else a copy that is. */
+/* The sketch itself if it can be walked over as one of n buckets, else a copy that can. */
 static qb_status
-dense_of(const qs_sketch **dense, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
-		 const qb_memory *memory)
+readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
+			const qb_memory *memory)
 {
 	qb_status status;
 
-	*dense = sk;
-	if (sk->form == QS_DENSE && sk->params.n == n)
+	*readable = sk;
+	if (sk->form == QS_COMPACT || (sk->form == QS_DENSE && sk->params.n == n))
 		return QB_OK;
-	*dense = copy;
+	*readable = copy;
 	status = qs_copy(copy, sk, memory);
 	if (status == QB_OK)
 		status = qs_fold(copy, n);
@@ -415,7 +479,7 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 {
 	uint64_t n = a->params.n < b->params.n ? a->params.n : b->params.n;
 	qs_sketch copy_a, copy_b;
-	const qs_sketch *dense_a, *dense_b;
+	const qs_sketch *read_a, *read_b;
 	qb_status status;
 
 	if (a->form == QS_EXPLICIT && b->form == QS_EXPLICIT)
@@ -425,11 +489,12 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 	}
 	qs_init(&copy_a, &a->params, memory);
 	qs_init(&copy_b, &b->params, memory);
-	status = dense_of(&dense_a, &copy_a, a, n, memory);
+	status = readable_of(&read_a, &copy_a, a, n, memory);
+	read_b = read_a;
+	if (status == QB_OK && b != a)
+		status = readable_of(&read_b, &copy_b, b, n, memory);
 	if (status == QB_OK)
-		status = dense_of(&dense_b, &copy_b, b, n, memory);
-	if (status == QB_OK)
-		*out = dense_product(dense_a, dense_b, memory);
+		*out = estimated_product(read_a, read_b, n, memory);
 	qs_free(&copy_a);
 	qs_free(&copy_b);
 	return status;

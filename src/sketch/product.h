@@ -45,7 +45,8 @@ extern bool qs_has_product(const qs_sketch *sk);
 
 /*
  * The product of two such sketches, which must be mergeable and may be the same
- * one.  If one has more buckets, a copy of it is folded.  QB_NO_MEMORY is the only
+ * one.  A compact one is read as it is.  If a dense one has more buckets, a copy of it is
+ * folded; if only one is explicit, a copy of it gets tables.  QB_NO_MEMORY is the only
  * error.  Pauses, because millions of buckets take seconds.
  */
 extern qb_status

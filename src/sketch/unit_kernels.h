@@ -31,7 +31,7 @@ typedef struct qs_unit_kernels
 {
 	/*
 	 * Which of 1 to QS_BLOCK low buckets have counters that are not zero, and which have a high
-	 * index?  Which units of 4, 32, 64 or 128 bytes hold something?
+	 * index?  Which units of 4 bytes, or of a multiple of 32, hold something?
 	 */
 	uint64_t (*present_low)(const uint8_t *low, uint64_t count);
 	uint64_t (*have_index)(const uint8_t *low, uint64_t count);

@@ -122,6 +122,35 @@ errors_hold_for_parts_and_masks(void **state)
 	}
 }
 
+/* A compact sketch gives what its tables give. */
+static void
+compact_agrees(void **state)
+{
+	int structure;
+
+	(void) state;
+	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
+	{
+		qs_params p = test_usual_params(structure, 1024);
+		qs_distinct of_view, of_tables;
+		qs_sketch sk, view;
+		test_bytes b;
+
+		WHERE("structure %d", structure);
+		fill(&sk, &p, 1, 200);
+		b = test_write(&sk);
+		REQUIRE_OK(qs_open(&view, b.data, b.length));
+		REQUIRE(view.form == QS_COMPACT);
+		of_view = qs_distinct_keys(&view, &test_heap);
+		of_tables = qs_distinct_keys(&sk, &test_heap);
+		REQUIRE(of_view.known && of_view.estimate == of_tables.estimate &&
+				of_view.standard_error == of_tables.standard_error);
+		free(b.data);
+		qs_free(&sk);
+	}
+	test_no_leak();
+}
+
 static void
 few_keys_are_exact(void **state)
 {
@@ -184,6 +213,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(compact_agrees),
 		cmocka_unit_test(few_keys_are_exact),
 		cmocka_unit_test(views_and_full_sketches),
 		cmocka_unit_test(errors_are_those_of_theory),

@@ -188,6 +188,64 @@ forms_agree(void **state)
 	test_no_leak();
 }
 
+static void
+require_same(qs_product a, qs_product b)
+{
+	REQUIRE(a.estimate == b.estimate && a.standard_error == b.standard_error);
+}
+
+/* A compact sketch gives, bit by bit, what its tables give, with others of its size and smaller ones. */
+static void
+require_compact(test_bytes b)
+{
+	qs_sketch view, tables, half;
+
+	REQUIRE_OK(qs_open(&view, b.data, b.length));
+	REQUIRE(view.form == QS_COMPACT);
+	REQUIRE_OK(qs_copy(&tables, &view, &test_heap));
+	REQUIRE_OK(qs_copy(&half, &view, &test_heap));
+	REQUIRE_OK(qs_fold(&half, half.params.n / 2));
+	require_same(product(&view, &view), product(&tables, &tables));
+	require_same(product(&view, &tables), product(&tables, &view));
+	require_same(product(&view, &half), product(&tables, &half));
+	require_same(product(&half, &view), product(&half, &tables));
+	qs_free(&tables);
+	qs_free(&half);
+}
+
+static void
+compact_agrees(void **state)
+{
+	int structure;
+	size_t i;
+
+	(void) state;
+	for (i = 0; i < ALL_OF(samples); i++)
+	{
+		test_bytes b = sample_bytes(&samples[i]);
+
+		WHERE("%s", samples[i].name);
+		if (sample_form(samples[i].kind) == QS_COMPACT && samples[i].part != QS_PART_DEVICE)
+			require_compact(b);
+		free(b.data);
+	}
+	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
+	{
+		qs_params params = test_usual_params(structure, 4096);
+		qs_sketch sk;
+		test_bytes b;
+
+		WHERE("structure %d", structure);
+		test_init_dense(&sk, &params);
+		test_fill(&sk, 1, 300, 2000);
+		b = test_write(&sk);
+		require_compact(b);
+		free(b.data);
+		qs_free(&sk);
+	}
+	test_no_leak();
+}
+
 /* Out of memory is an error, and leaves nothing behind. */
 static void
 out_of_memory(void **state)
@@ -225,7 +283,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(explicit_is_exact), cmocka_unit_test(lone_keys),
 		cmocka_unit_test(calibrated),        cmocka_unit_test(forms_agree),
-		cmocka_unit_test(out_of_memory),
+		cmocka_unit_test(compact_agrees),    cmocka_unit_test(out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

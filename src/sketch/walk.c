@@ -1,0 +1,127 @@
+/*
+ * walk.c
+ *		The buckets of a sketch that hold something, one after another.
+ *
+ * src/sketch/walk.c
+ */
+#include "sketch/walk.h"
+#include "sketch/unit_present.h"
+
+/* Steps of a bucket, from which callers compute something: 4,096 of them between two pauses. */
+#define BUCKET_STEPS (QB_PATIENCE / 4096)
+
+/* ---- dense ---- */
+
+/* Find the next block of buckets that holds something. */
+static bool
+next_block(qs_walk *walk)
+{
+	while (walk->bits == 0)
+	{
+		uint64_t left = walk->buckets - walk->next;
+		uint64_t count = left < QS_BLOCK ? left : QS_BLOCK;
+
+		if (count == 0)
+			return false;
+		walk->first = walk->next;
+		walk->next += count;
+		walk->bits = qs_units_present(walk->sk, walk->counters, walk->first, count);
+		qb_pause_after(walk->memory, &walk->steps, count);
+	}
+	return true;
+}
+
+static bool
+next_dense(qs_walk *walk)
+{
+	if (!next_block(walk))
+		return false;
+	walk->bucket = walk->first + (uint32_t) __builtin_ctzll(walk->bits);
+	walk->bits &= walk->bits - 1;
+	if (qs_has_rows(walk->sk->params.structure))
+		walk->value[0] = qb_counter_get(walk->sk->table, walk->bucket, walk->sk->wide);
+	else
+		qs_bucket_read(walk->sk, QS_SIDE_BEST, walk->bucket, walk->value);
+	return true;
+}
+
+/* ---- compact ---- */
+
+/* Read the next unit of any group. */
+static bool
+read_ahead(qs_walk *walk)
+{
+	while (!qs_read_unit(&walk->reader, &walk->unit))
+	{
+		if (!qs_next_group(&walk->groups, &walk->reader))
+			return false;
+		qb_pause_after(walk->memory, &walk->steps,
+					   1 + (uint64_t) (walk->reader.end - walk->reader.next));
+	}
+	return true;
+}
+
+/* Add the unit that was read to the counters of its bucket. */
+static void
+add_values(qs_walk *walk)
+{
+	const qs_unit *unit = &walk->unit;
+	uint32_t mask = unit->mask;
+	uint32_t i;
+
+	if (walk->groups.layout.width == 1)
+		walk->value[unit->index % walk->counters] += unit->value[0];
+	else
+		for (i = 0; i < unit->count; mask &= mask - 1, i++)
+			walk->value[__builtin_ctz(mask)] += unit->value[i];
+}
+
+static bool
+next_compact(qs_walk *walk)
+{
+	if (!walk->ahead)
+		return false;
+	walk->bucket = walk->unit.index / walk->units;
+	memset(walk->value, 0, walk->counters * sizeof(uint64_t));
+	do
+	{
+		add_values(walk);
+		walk->ahead = read_ahead(walk);
+	}
+	while (walk->ahead && walk->unit.index / walk->units == walk->bucket);
+	return true;
+}
+
+/* ---- both ---- */
+
+void
+qs_walk_next(qs_walk *walk)
+{
+	qb_pause_after(walk->memory, &walk->steps, BUCKET_STEPS);
+	walk->more = walk->sk->form == QS_COMPACT ? next_compact(walk) : next_dense(walk);
+}
+
+void
+qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory)
+{
+	bool rows = qs_has_rows(sk->params.structure);
+
+	walk->sk = sk;
+	walk->memory = memory;
+	walk->counters = rows ? 1 : qs_bucket_counters(sk, QS_SIDE_BEST);
+	walk->steps = 0;
+	if (sk->form == QS_COMPACT)
+	{
+		walk->units = sk->params.n / n * (rows ? 1 : qs_units_together(&sk->params));
+		walk->groups = qs_groups_of(sk);
+		memset(&walk->reader, 0, sizeof(walk->reader));
+		walk->ahead = read_ahead(walk);
+	}
+	else
+	{
+		walk->buckets = rows ? sk->params.n * sk->params.depth : sk->params.n;
+		walk->next = 0;
+		walk->bits = 0;
+	}
+	qs_walk_next(walk);
+}

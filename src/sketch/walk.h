@@ -1,0 +1,54 @@
+/*
+ * walk.h
+ *		The buckets of a sketch that hold something, one after another.
+ *
+ * A sketch of few keys is mostly empty buckets, and what these add to a result is known
+ * beforehand.  A walk passes over them: in tables 64 at a time, in compact form without any
+ * step, so that its time grows with the bytes of the value and not with the size of the sketch.
+ *
+ * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
+ * row after row.
+ *
+ * src/sketch/walk.h
+ */
+#ifndef QS_WALK_H
+#define QS_WALK_H
+
+#include "sketch/bucket.h"
+#include "sketch/unit_reader.h"
+
+typedef struct qs_walk
+{
+	bool more;                     /* there is a bucket */
+	uint64_t bucket;               /* its number */
+	uint64_t value[QS_BUCKET_MAX]; /* its counters; of sf, those of the fat table if there is one */
+
+	const qs_sketch *sk;
+	const qb_memory *memory;
+	uint32_t counters;
+	uint64_t steps; /* since the last pause */
+
+	/* dense: the rest of a block of buckets, and where the next block begins */
+	uint64_t buckets;
+	uint64_t next;
+	uint64_t first;
+	uint64_t bits;
+
+	/* compact: the next unit, if there is one */
+	uint64_t units; /* that make a bucket */
+	bool ahead;
+	qs_groups groups;
+	qs_unit_reader reader;
+	qs_unit unit;
+} qs_walk;
+
+/*
+ * Go to the first bucket that holds something of a dense sketch of n buckets, or of a compact one
+ * as if it were folded to n.  The walk pauses by "memory".
+ */
+extern void qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory);
+
+/* Go to the next one. */
+extern void qs_walk_next(qs_walk *walk);
+
+#endif
