@@ -9,6 +9,7 @@
 #include "pgbase/keybytes.h"
 
 #include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type_d.h"
@@ -56,11 +57,10 @@ fold_block(KeyBytes *bytes)
 	bytes->full++;
 }
 
+/* Put bytes that the block may have no room for. */
 void
-KeyBytesPut(KeyBytes *bytes, const void *data, Size length)
+KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 {
-	const char *from = data;
-
 	while (length > 0)
 	{
 		Size part;
@@ -68,9 +68,9 @@ KeyBytesPut(KeyBytes *bytes, const void *data, Size length)
 		if (bytes->used == KEY_BLOCK)
 			fold_block(bytes);
 		part = Min(length, (Size) (KEY_BLOCK - bytes->used));
-		memcpy(bytes->block + bytes->used, from, part);
+		memcpy(bytes->block + bytes->used, data, part);
 		bytes->used += (int) part;
-		from += part;
+		data += part;
 		length -= part;
 	}
 }
@@ -85,7 +85,7 @@ typedef struct KeyString
 	void *own; /* what has to be freed, or NULL */
 } KeyString;
 
-static KeyString
+static inline KeyString
 varlena_string(Datum value)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
@@ -118,14 +118,11 @@ label_string(Oid value)
 }
 
 static KeyString
-string_of(const KeyType *key, Datum value)
+any_string(const KeyType *key, Datum value)
 {
 	switch (key->kind)
 	{
-		case KEY_BYTES:
-			return varlena_string(value);
 		case KEY_PADDED:
-		case KEY_PADDED_HASHED:
 			return padded_string(value);
 		case KEY_ENUM:
 			return label_string(DatumGetObjectId(value));
@@ -137,19 +134,31 @@ string_of(const KeyType *key, Datum value)
 	}
 }
 
-static void
+/* Most strings are of the first kind. */
+static inline KeyString
+string_of(const KeyType *key, Datum value)
+{
+	return likely(key->kind == KEY_BYTES) ? varlena_string(value) : any_string(key, value);
+}
+
+static inline void
 free_string(KeyString *string)
 {
 	if (string->own)
 		pfree(string->own);
 }
 
-static void
+/* A length of 1 byte is less than this byte, which a length of 4 bytes follows. */
+#define LONG_STRING 0xFF
+
+static inline void
 put_string(KeyBytes *bytes, const char *data, Size length)
 {
 	uint32 size = (uint32) length;
 
-	KeyBytesPut(bytes, &size, sizeof(size));
+	KeyBytesPutByte(bytes, (char) Min(size, LONG_STRING));
+	if (size >= LONG_STRING)
+		KeyBytesPut(bytes, &size, sizeof(size));
 	KeyBytesPut(bytes, data, length);
 }
 
@@ -190,18 +199,28 @@ put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
 /* ---- numbers of any length, intervals, privileges ---- */
 
 /* How PostgreSQL stores a numeric: a header of 2 bytes, or 4 with the weight, and digits. */
-#define NUMERIC_BASE_BYTES 2
-#define HEADER_SPECIAL     0xC000
-#define HEADER_SHORT       0x8000
-#define HEADER_NEGATIVE    0x4000
-#define SHORT_NEGATIVE     0x2000
-#define SHORT_WEIGHT_SIGN  0x0040
-#define SHORT_WEIGHT       0x003F
+#define DIGIT_BYTES       2
+#define HEADER_SPECIAL    0xC000
+#define HEADER_SHORT      0x8000
+#define HEADER_NEGATIVE   0x4000
+#define SHORT_NEGATIVE    0x2000
+#define SHORT_WEIGHT_SIGN 0x0040
+#define SHORT_WEIGHT      0x003F
+#define SHORT_WEIGHT_MIN  (-0x0040)
 
-/* Kinds of numerics. */
-#define NUMERIC_ZERO     0
-#define NUMERIC_POSITIVE 1
-#define NUMERIC_NEGATIVE 2
+/* The most digits of a numeric that is a number, and bits of them. */
+#define SHORT_DIGITS 4
+#define DIGITS_BITS  54
+
+/* Kinds of numerics; SPECIAL stands for NaN and the infinities. */
+#define KIND_ZERO     0
+#define KIND_POSITIVE 1
+#define KIND_NEGATIVE 2
+#define KIND_SPECIAL  3
+#define KIND_BITS     2
+
+/* Follows the digits, which are less. */
+#define NO_DIGIT PG_UINT16_MAX
 
 static inline uint16
 digit_at(const char *data)
@@ -212,59 +231,133 @@ digit_at(const char *data)
 	return digit;
 }
 
-/* The digits without zeros at either end, after their sign and weight. */
-static void
-put_digits(KeyBytes *bytes, bool negative, int32 weight, const char *digit, const char *end)
+static inline void
+put_head(KeyBytes *bytes, int32 rest, int32 kind)
 {
-	int32 head[2];
+	int32 head = rest * (1 << KIND_BITS) + kind;
 
-	for (; digit < end && digit_at(digit) == 0; digit += NUMERIC_BASE_BYTES)
-		weight--;
-	while (digit < end && digit_at(end - NUMERIC_BASE_BYTES) == 0)
-		end -= NUMERIC_BASE_BYTES;
-	if (digit >= end)
-	{
-		KeyBytesPutByte(bytes, NUMERIC_ZERO);
-		return;
-	}
-	head[0] = weight;
-	head[1] = (int32) (end - digit) / NUMERIC_BASE_BYTES;
-	KeyBytesPutByte(bytes, negative ? NUMERIC_NEGATIVE : NUMERIC_POSITIVE);
-	KeyBytesPut(bytes, head, sizeof(head));
-	KeyBytesPut(bytes, digit, (Size) (end - digit));
+	KeyBytesPut(bytes, &head, sizeof(head));
 }
 
-/* A numeric as it is stored.  NaN and the infinities have no digits, and a header each. */
+/* A numeric without zeros at either end. */
+typedef struct Decimal
+{
+	bool special; /* NaN or an infinity, which "weight" is */
+	bool negative;
+	int32 weight;
+	const char *digit; /* digits to base 10,000, the first one has the weight */
+	const char *end;
+} Decimal;
+
+static inline Decimal
+decimal_of(const char *data, Size length)
+{
+	uint16 header = digit_at(data);
+	Decimal n = { .end = data + length, .digit = data + sizeof(header) };
+
+	if ((header & HEADER_SPECIAL) == HEADER_SPECIAL)
+		return (Decimal){ .special = true, .weight = header };
+	if (header & HEADER_SHORT)
+	{
+		n.negative = header & SHORT_NEGATIVE;
+		n.weight = (header & SHORT_WEIGHT) - (header & SHORT_WEIGHT_SIGN);
+	}
+	else
+	{
+		n.negative = header & HEADER_NEGATIVE;
+		n.weight = (int16) digit_at(n.digit);
+		n.digit += sizeof(header);
+	}
+	for (; n.digit < n.end && digit_at(n.digit) == 0; n.digit += DIGIT_BYTES)
+		n.weight--;
+	while (n.digit < n.end && digit_at(n.end - DIGIT_BYTES) == 0)
+		n.end -= DIGIT_BYTES;
+	return n;
+}
+
 static void
 put_numeric(KeyBytes *bytes, const char *data, Size length)
 {
-	uint16 header = digit_at(data);
-	const char *end = data + length;
+	const uint16 last = NO_DIGIT;
+	Decimal n = decimal_of(data, length);
 
-	if ((header & HEADER_SPECIAL) == HEADER_SPECIAL)
-		KeyBytesPutByte(bytes, (char) (header >> 8));
-	else if (header & HEADER_SHORT)
-		put_digits(bytes, header & SHORT_NEGATIVE,
-				   (header & SHORT_WEIGHT) - (header & SHORT_WEIGHT_SIGN), data + sizeof(header),
-				   end);
-	else
-		put_digits(bytes, header & HEADER_NEGATIVE, (int16) digit_at(data + sizeof(header)),
-				   data + 2 * sizeof(header), end);
+	if (n.special || n.digit >= n.end)
+	{
+		put_head(bytes, n.special ? n.weight : 0, n.special ? KIND_SPECIAL : KIND_ZERO);
+		return;
+	}
+	put_head(bytes, n.weight, n.negative ? KIND_NEGATIVE : KIND_POSITIVE);
+	for (; n.digit < n.end; n.digit += DIGIT_BYTES)
+		KeyBytesPut(bytes, n.digit, DIGIT_BYTES);
+	KeyBytesPut(bytes, &last, sizeof(last));
+}
+
+/*
+ * The number that a numeric of at most four digits to base 10,000 is, in 62 bits: these
+ * digits, the first one at the top, below 8 bits of weight and sign.  False: it has more.
+ */
+static inline bool
+short_numeric(const char *data, Size length, int64 *number)
+{
+	Decimal n = decimal_of(data, length);
+	int64 digits = 0;
+	int i;
+
+	if (n.special || n.end - n.digit > SHORT_DIGITS * DIGIT_BYTES || n.weight < SHORT_WEIGHT_MIN ||
+		n.weight > SHORT_WEIGHT)
+		return false;
+	if (n.digit >= n.end)
+	{
+		*number = 0;
+		return true;
+	}
+	for (i = 0; i < SHORT_DIGITS; i++, n.digit += DIGIT_BYTES)
+		digits = digits * 10000 + (n.digit < n.end ? digit_at(n.digit) : 0);
+	*number = digits | (int64) (n.weight - SHORT_WEIGHT_MIN) << DIGITS_BITS |
+			  (int64) n.negative << (DIGITS_BITS + 7);
+	return true;
+}
+
+/* The microseconds of a day have so many bits; the days of an interval fit in 43. */
+#define TIME_BITS 37
+
+/* An interval of fewer days than this is a number of microseconds. */
+#define SHORT_DAYS (PG_INT64_MAX / USECS_PER_DAY)
+
+/* An interval, with months of 30 days, as days and less than a day of microseconds. */
+static inline int64
+days_of(const Interval *span, int64 *time)
+{
+	int64 days = (int64) span->month * DAYS_PER_MONTH + span->day + span->time / USECS_PER_DAY;
+
+	*time = span->time % USECS_PER_DAY;
+	if (*time < 0)
+	{
+		*time += USECS_PER_DAY;
+		days--;
+	}
+	return days;
 }
 
 static void
 put_interval(KeyBytes *bytes, const Interval *span)
 {
-	int64 days = (int64) span->month * DAYS_PER_MONTH + span->day + span->time / USECS_PER_DAY;
-	int64 time = span->time % USECS_PER_DAY;
+	int64 time;
+	int64 days = days_of(span, &time);
+	int16 high = (int16) (days >> (64 - TIME_BITS));
 
-	if (time < 0)
-	{
-		time += USECS_PER_DAY;
-		days--;
-	}
-	KeyBytesPutNumber(bytes, days);
-	KeyBytesPutNumber(bytes, time);
+	KeyBytesPutNumber(bytes, time | (int64) ((uint64) days << TIME_BITS));
+	KeyBytesPut(bytes, &high, sizeof(high));
+}
+
+static inline bool
+short_interval(const Interval *span, int64 *number)
+{
+	int64 time;
+	int64 days = days_of(span, &time);
+
+	*number = days * USECS_PER_DAY + time;
+	return days > -SHORT_DAYS && days < SHORT_DAYS;
 }
 
 /* The privileges and grant options of a role.  They have other bits since PostgreSQL 16. */
@@ -363,21 +456,24 @@ put_jsonb(KeyBytes *bytes, Datum value)
 static void
 put_elements(KeyBytes *bytes, ArrayType *array, const KeyType *element)
 {
-	Datum *value;
-	bool *null;
-	int count;
+	const char *at = ARR_DATA_PTR(array);
+	const bits8 *present = ARR_NULLBITMAP(array);
+	int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	int i;
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), element->length, element->by_value,
-					  element->align, &value, &null, &count);
 	for (i = 0; i < count; i++)
 	{
+		bool null = present && !(present[i / BITS_PER_BYTE] & 1 << i % BITS_PER_BYTE);
+		Datum value = null ? 0 : fetch_att(at, element->by_value, element->length);
+
 		if (i % ELEMENTS_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();
-		KeyBytesPutMember(bytes, element, value[i], null[i]);
+		KeyBytesPutMember(bytes, element, value, null);
+		if (null)
+			continue;
+		at = att_addlength_pointer(at, element->length, at);
+		at = (const char *) att_align_nominal(at, element->align);
 	}
-	pfree(value);
-	pfree(null);
 }
 
 static void
@@ -386,6 +482,7 @@ put_array(KeyBytes *bytes, Datum value, Oid collation)
 	ArrayType *array = DatumGetArrayTypeP(value);
 	Size dimensions = ARR_NDIM(array) * sizeof(int);
 
+	check_stack_depth();
 	KeyBytesPutByte(bytes, (char) ARR_NDIM(array));
 	KeyBytesPut(bytes, ARR_DIMS(array), dimensions);
 	KeyBytesPut(bytes, ARR_LBOUND(array), dimensions);
@@ -426,6 +523,7 @@ put_range(KeyBytes *bytes, Datum value)
 	RangeBound upper;
 	bool empty;
 
+	check_stack_depth();
 	range_deserialize(type, range, &lower, &upper, &empty);
 	if (empty)
 		KeyBytesPutByte(bytes, RANGE_EMPTY);
@@ -443,6 +541,7 @@ put_multirange(KeyBytes *bytes, Datum value)
 		lookup_type_cache(MultirangeTypeGetOid(ranges), TYPECACHE_MULTIRANGE_INFO)->rngtype;
 	uint32 i;
 
+	check_stack_depth();
 	KeyBytesPut(bytes, &ranges->rangeCount, sizeof(ranges->rangeCount));
 	for (i = 0; i < ranges->rangeCount; i++)
 	{
@@ -518,6 +617,8 @@ put_row(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 	TupleDesc descriptor = lookup_rowtype_tupdesc(type, typmod);
 	uint32 content;
 
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	if (!within)
 		check_content(key, row);
 	else if (getBaseType(key->type) == RECORDOID)
@@ -542,12 +643,27 @@ put_varlena_numeric(KeyBytes *bytes, Datum value)
 	free_string(&string);
 }
 
+/* Is the key its own fingerprint, though not all keys of its kind are? */
+static inline bool
+is_short(const KeyType *key, Datum value, int64 *number)
+{
+	KeyString string;
+	bool is;
+
+	if (key->kind == KEY_INTERVAL)
+		return short_interval(DatumGetIntervalP(value), number);
+	if (key->kind != KEY_NUMERIC)
+		return false;
+	string = varlena_string(value);
+	is = short_numeric(string.data, string.length, number);
+	free_string(&string);
+	return is;
+}
+
 /* A key of a kind that is no string and has no hash function of its own, alone or within another. */
 static void
 put_parts(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
-	check_stack_depth();
-	CHECK_FOR_INTERRUPTS();
 	switch (key->kind)
 	{
 		case KEY_NUMERIC:
@@ -641,7 +757,10 @@ uint64
 KeyHash(const KeyType *key, Datum value)
 {
 	uint64 hash;
+	int64 number;
 
+	if (is_short(key, value, &number))
+		return (uint64) number;
 	hash_key(key, value, 1, &hash);
 	return hash;
 }
@@ -650,9 +769,13 @@ KeyHash(const KeyType *key, Datum value)
 void
 KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high)
 {
-	uint64 hash[2];
+	uint64 hash[2] = { 0 };
+	int64 number;
 
-	hash_key(key, value, lengthof(hash), hash);
+	if (is_short(key, value, &number))
+		hash[0] = (uint64) number;
+	else
+		hash_key(key, value, lengthof(hash), hash);
 	*low = hash[0];
 	*high = hash[1];
 }

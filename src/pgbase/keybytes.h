@@ -6,12 +6,10 @@
  * another, so the bytes of several keys can follow one another.
  *
  *	numbers		8 bytes: KeyNumber()
- *	strings		the length in 4 bytes, then the string
- *	uuid, timetz	as they are
- *	numeric		a byte: 0 for zero, else the kind; weight and number of the digits to
- *				base 10,000 without leading and trailing zeros, and these digits
- *	interval	days and microseconds, with months of 30 days and less than a day of
- *				microseconds
+ *	strings		the length in a byte, or in 4 after a byte 0xFF; then the string
+ *	numeric		4 bytes with the kind and the weight; unless it is zero, the digits to base
+ *				10,000 without leading and trailing zeros, and 2 bytes that are no digit
+ *	interval	10 bytes: days, with months of 30 days, and less than a day of microseconds
  *	jsonb		as it is read from left to right, a byte for each bracket and kind of value
  *	array		dimensions, and for each its length and lower bound; then the elements
  *	range		a byte of flags, then the bounds that there are
@@ -47,29 +45,49 @@ KeyBytesBegin(KeyBytes *bytes)
 	bytes->full = 0;
 }
 
-extern void KeyBytesPut(KeyBytes *bytes, const void *data, Size length);
+extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);
 extern void KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value);
 extern uint64 KeyBytesHash(const KeyBytes *bytes, uint64 seed);
+
+/* Copy at most 16 bytes.  Most strings are short, and a call of memcpy() takes longer. */
+static inline void
+KeyCopyFew(char *to, const char *from, Size length)
+{
+	if (length >= sizeof(uint64))
+	{
+		memcpy(to, from, sizeof(uint64));
+		memcpy(to + length - sizeof(uint64), from + length - sizeof(uint64), sizeof(uint64));
+	}
+	else
+		while (length-- > 0)
+			to[length] = from[length];
+}
+
+static inline void
+KeyBytesPut(KeyBytes *bytes, const void *data, Size length)
+{
+	if (unlikely(length > (Size) (KEY_BLOCK - bytes->used)))
+	{
+		KeyBytesPutLong(bytes, data, length);
+		return;
+	}
+	if (__builtin_constant_p(length) || length > 2 * sizeof(uint64))
+		memcpy(bytes->block + bytes->used, data, length);
+	else
+		KeyCopyFew(bytes->block + bytes->used, data, length);
+	bytes->used += (int) length;
+}
 
 static inline void
 KeyBytesPutByte(KeyBytes *bytes, char byte)
 {
-	if (likely(bytes->used < KEY_BLOCK))
-		bytes->block[bytes->used++] = byte;
-	else
-		KeyBytesPut(bytes, &byte, 1);
+	KeyBytesPut(bytes, &byte, sizeof(byte));
 }
 
 static inline void
 KeyBytesPutNumber(KeyBytes *bytes, int64 number)
 {
-	if (unlikely(bytes->used > KEY_BLOCK - (int) sizeof(number)))
-	{
-		KeyBytesPut(bytes, &number, sizeof(number));
-		return;
-	}
-	memcpy(bytes->block + bytes->used, &number, sizeof(number));
-	bytes->used += sizeof(number);
+	KeyBytesPut(bytes, &number, sizeof(number));
 }
 
 /* A column or element: the byte for NULL is all there is of it. */

@@ -277,6 +277,7 @@ typedef struct TypeWithin
 } TypeWithin;
 
 static HTAB *types_within;
+static TypeWithin *last_within; /* that was asked for */
 
 static void
 forget_types(Datum argument, int cache, uint32 hash)
@@ -313,6 +314,8 @@ KeyTypeWithin(Oid type, Oid collation)
 	TypeWithin *within;
 	bool found;
 
+	if (last_within && last_within->id == id && last_within->valid)
+		return &last_within->key;
 	if (types_within == NULL)
 		create_types();
 	within = hash_search(types_within, &id, HASH_ENTER, &found);
@@ -325,6 +328,7 @@ KeyTypeWithin(Oid type, Oid collation)
 		within->key = key;
 		within->valid = true;
 	}
+	last_within = within;
 	return &within->key;
 }
 

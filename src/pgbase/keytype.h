@@ -9,6 +9,8 @@
  *				normal form of them, are their own fingerprint.
  *	strings		Text under deterministic collations, bytea, uuid and network addresses: a
  *				hash of their bytes.
+ *	numeric		with at most four digits to base 10,000, as a number of 62 bits; intervals of
+ *				at most 2^63 microseconds as these
  *	all others	a hash of the bytes that say all that = looks at (keybytes.h); for types of
  *				extensions their own extended hash function.
  *
