@@ -6,18 +6,18 @@
  */
 #include "base/slot.h"
 
-uint64_t qb_secret[QB_SECRET_WORDS] = {
+qb_secret qb_own_secret = { {
 	UINT64_C(0xA0761D6478BD642F),
 	UINT64_C(0xE7037ED1A0B428DB),
 	UINT64_C(0x8EBC6AF09C88C6E3),
 	UINT64_C(0x589965CC75374CC3),
-};
+} };
 
 void
 qb_set_secret(const uint64_t *random)
 {
-	memcpy(qb_secret, random, sizeof(qb_secret));
-	qb_secret[1] |= 1;
+	memcpy(qb_own_secret.word, random, sizeof(qb_own_secret.word));
+	qb_own_secret.word[1] |= 1;
 }
 
 /* Multiply and fold, 16 bytes at a time. */

@@ -32,11 +32,22 @@
 
 #define QB_SECRET_WORDS 4
 
-/* Fixed numbers until qb_set_secret() is called. */
-extern uint64_t qb_secret[QB_SECRET_WORDS] __attribute__((visibility("hidden")));
+typedef struct qb_secret
+{
+	uint64_t word[QB_SECRET_WORDS];
+} qb_secret;
 
-/* Set the secret.  No table may exist that was filled with another one. */
-extern void qb_set_secret(const uint64_t *random);
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+	/* That of this process: fixed numbers until qb_set_secret() is called. */
+	extern qb_secret qb_own_secret __attribute__((visibility("hidden")));
+
+#ifdef __cplusplus
+}
+#endif
 
 /* Both halves of the product, joined. */
 QB_INLINE uint64_t
@@ -45,20 +56,14 @@ qb_fold(uint64_t a, uint64_t b)
 	return qb_mul_high(a, b) ^ (a * b);
 }
 
-/* The hash of 64 bits. */
+/* The hash of 64 bits by a secret, for kernels. */
 QB_INLINE uint64_t
-qb_slot_hash(uint64_t x)
+qb_slot_hash_by(const qb_secret *secret, uint64_t x)
 {
-	uint64_t a = x ^ qb_secret[0];
+	const uint64_t *s = secret->word;
+	uint64_t a = x ^ s[0];
 
-	return qb_fold((a * qb_secret[1]) ^ qb_secret[2], qb_mul_high(a, qb_secret[1]) ^ qb_secret[3]);
-}
-
-/* The hash of 128 bits. */
-QB_INLINE uint64_t
-qb_slot_hash_wide(uint64_t low, uint64_t high)
-{
-	return qb_slot_hash(low ^ qb_slot_hash(high));
+	return qb_fold((a * s[1]) ^ s[2], qb_mul_high(a, s[1]) ^ s[3]);
 }
 
 /* A slot among n by a hash, for any n. */
@@ -68,7 +73,28 @@ qb_slot_of(uint64_t hash, uint64_t n)
 	return qb_mul_high(hash, n);
 }
 
+#ifndef __CUDACC__
+
+/* Set the secret.  No table may exist that was filled with another one. */
+extern void qb_set_secret(const uint64_t *random);
+
+/* The hash of 64 bits. */
+QB_INLINE uint64_t
+qb_slot_hash(uint64_t x)
+{
+	return qb_slot_hash_by(&qb_own_secret, x);
+}
+
+/* The hash of 128 bits. */
+QB_INLINE uint64_t
+qb_slot_hash_wide(uint64_t low, uint64_t high)
+{
+	return qb_slot_hash(low ^ qb_slot_hash(high));
+}
+
 /* The hash of bytes, with a secret of two random words. */
 extern uint64_t qb_hash_bytes(const uint8_t *bytes, size_t length, const uint64_t *secret);
+
+#endif
 
 #endif

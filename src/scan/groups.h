@@ -111,7 +111,7 @@ static inline int64
 GroupStringBits(const struct varlena *string)
 {
 	return (int64) qb_hash_bytes((const uint8 *) VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string),
-								 qb_secret);
+								 qb_own_secret.word);
 }
 
 /*
@@ -127,7 +127,7 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	for (i = 1; i < key->fields; i++)
 	{
 		bits = qb_slot_hash(bits);
-		bits ^= value[i].null ? qb_secret[0] : (uint64) value[i].bits;
+		bits ^= value[i].null ? qb_own_secret.word[0] : (uint64) value[i].bits;
 	}
 	return (int64) bits;
 }

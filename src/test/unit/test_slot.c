@@ -149,11 +149,11 @@ bytes_hash(void **state)
 	{
 		use_secret(j);
 		for (i = 0; i < ALL_OF(bytes); i++)
-			seen[count++] = qb_hash_bytes(bytes, i, qb_secret);
+			seen[count++] = qb_hash_bytes(bytes, i, qb_own_secret.word);
 		for (i = 0; i < ALL_OF(bytes); i++)
 		{
 			bytes[i] = 1;
-			seen[count++] = qb_hash_bytes(bytes, ALL_OF(bytes), qb_secret);
+			seen[count++] = qb_hash_bytes(bytes, ALL_OF(bytes), qb_own_secret.word);
 			bytes[i] = 0;
 		}
 	}
