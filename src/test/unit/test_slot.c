@@ -138,28 +138,36 @@ bits_avalanche(void **state)
 static void
 bytes_hash(void **state)
 {
-	uint8_t bytes[100] = { 0 };
-	uint64_t seen[4 * ALL_OF(bytes)];
+	enum
+	{
+		MOST = 50
+	};
+	uint64_t seen[2 * MOST * MOST];
 	size_t count = 0;
+	size_t secret;
+	size_t length;
 	size_t i;
-	size_t j;
 
 	(void) state;
-	for (j = 0; j < 2; j++)
-	{
-		use_secret(j);
-		for (i = 0; i < ALL_OF(bytes); i++)
-			seen[count++] = qb_hash_bytes(bytes, i, qb_own_secret.word);
-		for (i = 0; i < ALL_OF(bytes); i++)
+	for (secret = 0; secret < 2; secret++)
+		for (length = 0; length < MOST; length++)
 		{
-			bytes[i] = 1;
-			seen[count++] = qb_hash_bytes(bytes, ALL_OF(bytes), qb_own_secret.word);
-			bytes[i] = 0;
+			/* a block that ends where the bytes end */
+			uint8_t *bytes = calloc(1, length > 0 ? length : 1);
+
+			use_secret(secret);
+			seen[count++] = qb_hash_bytes(bytes, length, qb_own_secret.word);
+			for (i = 0; i < length; i++)
+			{
+				bytes[i] = 1;
+				seen[count++] = qb_hash_bytes(bytes, length, qb_own_secret.word);
+				bytes[i] = 0;
+			}
+			free(bytes);
 		}
-	}
 	for (i = 0; i < count; i++)
-		for (j = 0; j < i; j++)
-			REQUIRE(seen[i] != seen[j]);
+		for (length = 0; length < i; length++)
+			REQUIRE(seen[i] != seen[length]);
 }
 
 /* ---- bytes ---- */
