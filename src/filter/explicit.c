@@ -22,7 +22,7 @@ static uint32_t *
 find_slot(const qf_filter *f, uint32_t position)
 {
 	uint32_t *slot = (uint32_t *) (void *) f->positions;
-	uint64_t i = qb_slot_of(qb_slot_hash(position), f->slots);
+	uint64_t i = qb_slot_hash(position) & (f->slots - 1);
 
 	while (slot[i] != EMPTY && slot[i] != position)
 		i = (i + 1) & (f->slots - 1);

@@ -27,11 +27,11 @@ load_entry(const uint8_t *entries, uint64_t i)
 }
 
 /* Slot of the key, or the empty slot where it belongs. */
-static qs_entry *
+QB_INLINE qs_entry *
 find_slot(const qs_sketch *sk, uint64_t fingerprint)
 {
 	qs_entry *slot = (qs_entry *) sk->entries;
-	uint64_t i = qb_slot_of(qb_slot_hash(fingerprint), sk->slots);
+	uint64_t i = qb_slot_hash(fingerprint) & (sk->slots - 1);
 
 	while (slot[i].count != 0 && slot[i].fingerprint != fingerprint)
 		i = (i + 1) & (sk->slots - 1);
@@ -152,7 +152,7 @@ delete_slot(qs_sketch *sk, qs_entry *hole)
 		i = (i + 1) & last;
 		if (slot[i].count == 0)
 			break;
-		home = qb_slot_of(qb_slot_hash(slot[i].fingerprint), sk->slots);
+		home = qb_slot_hash(slot[i].fingerprint) & last;
 		if (((i - home) & last) >= ((i - gap) & last))
 		{
 			slot[gap] = slot[i];

@@ -63,7 +63,7 @@ static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
 	uint64_t hash = qb_slot_hash(fingerprint);
-	uint64_t i = qb_slot_of(hash, top->slots);
+	uint64_t i = hash & (top->slots - 1);
 
 	for (; top->slot[i] != 0; i = (i + 1) & (top->slots - 1))
 		if ((top->slot[i] & ~INDEX_MASK) == tag_of(hash) &&
