@@ -21,12 +21,13 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsk
 $node->start;
 $node->safe_psql('postgres', cpu_function());
 $node->safe_psql('postgres', join '', 'CREATE EXTENSION qsketch;',
-	map { "CREATE FUNCTION $_(bigint) RETURNS bigint IMMUTABLE STRICT LANGUAGE c AS '$module';\n" } qw(mix64 unmix64 unmultiply partner));
+	map { "CREATE FUNCTION $_(bigint) RETURNS bigint IMMUTABLE STRICT LANGUAGE c AS '$module';\n" } qw(mix64 unmix64 multiply unmultiply partner));
 
 # Chosen keys, and beside them ordinary ones of the same type:
 # high: equal high bits of the mixer; seeded: the same by the usual seed of sketches; low: equal
 # low bits; one: equal 32 bits of the product with a constant; a and b: equal bits together;
-# word: text that was found by trying.
+# word, name: texts that were found by trying, with equal high bits of the mixer, and with
+# low bits of the upper half of that product in one sixty-fourth.
 $node->safe_psql('postgres', q{
 	CREATE TABLE chosen AS SELECT unmix64(i) AS high, unmix64(i) # mix64(-7046029254386353131) AS seeded, unmix64(i << 24) AS low, unmultiply((5::bigint << 32) + i) AS one,
 		i AS a, partner(i) AS b, i % 7 AS k FROM generate_series(1::bigint, 100000) AS i;
@@ -36,6 +37,10 @@ $node->safe_psql('postgres', q{
 		(SELECT 'key ' || i AS word FROM generate_series(1, 1300000) AS i OFFSET 0) AS w
 		WHERE mix64(hashtextextended(word, 0)) BETWEEN 0 AND (1::bigint << 58) - 1 LIMIT 20000;
 	CREATE TABLE usual_words AS SELECT 'key ' || i AS word FROM generate_series(1, 20000) AS i;
+	CREATE TABLE chosen_names AS SELECT name FROM generate_series(1, 10), (SELECT name FROM
+		(SELECT 'key ' || i AS name FROM generate_series(1, 1400000) AS i OFFSET 0) AS n
+		WHERE (multiply(hashtextextended(name, 0)) >> 32 & 65535) < 1024 LIMIT 20000) AS names;
+	CREATE TABLE usual_names AS SELECT 'key ' || i AS name FROM generate_series(1, 10), generate_series(1, 20000) AS i;
 	CREATE TABLE lists AS SELECT n, qtop_agg(unmix64(i), 100000) AS list FROM generate_series(1, 2) AS n,
 		generate_series(1::bigint, 400000) AS i GROUP BY n;
 	CREATE TABLE members AS SELECT unmix64(i << 24) AS k FROM generate_series(1::bigint, 100000) AS i, generate_series(1, 20);
@@ -43,7 +48,7 @@ $node->safe_psql('postgres', q{
 });
 is($node->safe_psql('postgres', 'SELECT count(*) FROM lists, generate_series(1::bigint, 500000) AS i WHERE n = 1 AND qtop_has(list, unmix64(i))'),
 	400000, 'lists have as many candidates as there can be');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM chosen_words'), 20000, 'words are found');
+is($node->safe_psql('postgres', "SELECT count(DISTINCT $_) FROM chosen_${_}s"), 20000, "${_}s are found") for qw(word name);
 
 # ---- as fast as others ----
 
@@ -55,7 +60,7 @@ my %statement = (
 	'qsketch_agg' => 'SELECT qsketch_total(qsketch_agg(seeded)) FROM (SELECT seeded FROM %s LIMIT 1000) AS rows, generate_series(1, 500)',
 	'groups by two columns' => 'SELECT count(s) FROM (SELECT a, b, qsketch_agg(k) AS s FROM %s GROUP BY a, b OFFSET 0) AS g',
 	'groups by one column' => 'SELECT count(s) FROM (SELECT one, qsketch_agg(k) AS s FROM %s GROUP BY one OFFSET 0) AS g',
-	'groups by texts' => 'SELECT count(s) FROM (SELECT word, qsketch_agg(word) AS s FROM %s_words GROUP BY word OFFSET 0) AS g',
+	'groups by texts' => 'SELECT count(s) FROM (SELECT name, qsketch_agg(length(name)) AS s FROM %s_names GROUP BY name OFFSET 0) AS g',
 	'qsets_agg, ids' => 'SELECT length(qsets_agg(low, k)::bytea) FROM %s',
 	'qsets_agg, elements' => 'SELECT length(qsets_agg(k, low)::bytea) FROM %s',
 );

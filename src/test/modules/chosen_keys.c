@@ -7,8 +7,9 @@
  *
  *	mix64(bigint) bigint			qb_mix64()
  *	unmix64(bigint) bigint			the key of which this is qb_mix64()
- *	unmultiply(bigint) bigint		the key which, with its upper half added to the lower by
- *									xor, gives this when it is multiplied by QB_ROW_STEP
+ *	multiply(bigint) bigint			QB_ROW_STEP times the key, with its upper half added to
+ *									the lower by xor
+ *	unmultiply(bigint) bigint		the key of which this is multiply()
  *	partner(bigint) bigint			the second key that makes the bits of both together 0
  *
  * src/test/modules/chosen_keys.c
@@ -22,6 +23,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(mix64);
 PG_FUNCTION_INFO_V1(unmix64);
+PG_FUNCTION_INFO_V1(multiply);
 PG_FUNCTION_INFO_V1(unmultiply);
 PG_FUNCTION_INFO_V1(partner);
 
@@ -43,6 +45,14 @@ Datum
 unmix64(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64((int64) test_unmix((uint64) PG_GETARG_INT64(0)));
+}
+
+Datum
+multiply(PG_FUNCTION_ARGS)
+{
+	uint64 x = (uint64) PG_GETARG_INT64(0);
+
+	PG_RETURN_INT64((int64) ((x ^ x >> 32) * ROW_STEP));
 }
 
 Datum
