@@ -3,7 +3,8 @@
  *		The values that rows are grouped by.
  *
  * Each column or expression gives a value.  An integer is its own bits.  The bits of a
- * string are its hash; strings with equal bits are compared byte by byte.  Only types
+ * string are its hash, by the secret of the process; strings with equal bits are compared
+ * byte by byte.  Only types
  * and collations under which equality is that of the bits get here.
  *
  * src/scan/groups_key.c
@@ -11,7 +12,6 @@
 #include "scan/columns.h"
 #include "scan/groups.h"
 
-#include "common/hashfn.h"
 #include "utils/rel.h"
 
 GroupKey *
@@ -62,8 +62,7 @@ GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tup
 		return;
 	value->string = PG_DETOAST_DATUM_PACKED(PointerGetDatum(there));
 	value->copied = value->string != there;
-	value->bits = (int64) hash_bytes_extended((const unsigned char *) VARDATA_ANY(value->string),
-											  (int) VARSIZE_ANY_EXHDR(value->string), 0);
+	value->bits = GroupStringBits(value->string);
 }
 
 /* Free copies of strings. */
@@ -111,13 +110,6 @@ GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, Mem
 
 	for (i = 0; i < key->fields; i++)
 		keep(&kept[i], &value[i], context);
-}
-
-/* The hash that chooses the file for a spilled row. */
-uint64
-GroupSpillHash(int64 bits)
-{
-	return hash_bytes_extended((const unsigned char *) &bits, sizeof(bits), 0);
 }
 
 Datum

@@ -10,7 +10,7 @@
 #include "scan/groups.h"
 #include "scan/groups_sorting.h"
 
-#define RECENT_GROUPS 256 /* a power of two */
+#define RECENT_GROUPS 1024 /* a power of two */
 
 /* The aggregates lie behind the values, which are what is looked at first. */
 typedef struct ScanGroup

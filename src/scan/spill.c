@@ -7,9 +7,10 @@
  * were on a page, and handled as all other rows.  Values out of line can still be
  * fetched then, since the snapshot still holds.
  *
- * All rows of a group go into the same file, one of PARTS, chosen by bits of its hash.
- * Each file has a turn of its own.  Groups that find no memory in that turn are written
- * to files again, chosen by the next bits.  Each turn completes at least one group.
+ * All rows of a group go into the same file, one of PARTS, chosen by a hash of the group's
+ * bits.  Each file has a turn of its own.  Groups that find no memory in that turn are
+ * written to files again, chosen by another hash, so that a level divides what those before
+ * it left together.  Each turn completes at least one group.
  *
  * src/scan/spill.c
  */
@@ -18,9 +19,7 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-#define PART_BITS   3
-#define PARTS       (1 << PART_BITS)
-#define MOST_LEVELS (64 / PART_BITS)
+#define PARTS 8
 
 /* Room for tuples: as many bytes as some pages have. */
 #define READ_BYTES (4 * BLCKSZ)
@@ -71,13 +70,22 @@ close_part(SpillPart *part)
 	pfree(part);
 }
 
-/* Write a tuple whose group has this hash. */
+/*
+ * The file for a group at a level.  The hash is not the one that finds a group's slot, or
+ * all groups of a file would crowd in an eighth of their table.
+ */
+static int
+part_of(int64 bits, int level)
+{
+	return (int) qb_slot_of(qb_slot_hash_wide((uint64) bits, (uint64) level), PARTS);
+}
+
+/* Write a tuple whose group has these bits. */
 void
-ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length)
+ScanSpillPut(ScanSpill *spill, int64 bits, HeapTupleHeader tuple, uint16 length)
 {
 	int level = spill->reading ? spill->reading->level + 1 : 0;
-	int bits = (int) (hash >> (PART_BITS * (level % MOST_LEVELS))) & (PARTS - 1);
-	SpillPart **part = &spill->writing[bits];
+	SpillPart **part = &spill->writing[part_of(bits, level)];
 
 	if (*part == NULL)
 		*part = create_part(spill);

@@ -1,0 +1,63 @@
+/*
+ * slot.c
+ *		The secret of the process, and the hash of bytes.
+ *
+ * src/base/slot.c
+ */
+#include "base/slot.h"
+
+qb_secret qb_own_secret = { {
+	UINT64_C(0xA0761D6478BD642F),
+	UINT64_C(0xE7037ED1A0B428DB),
+	UINT64_C(0x8EBC6AF09C88C6E3),
+	UINT64_C(0x589965CC75374CC3),
+} };
+
+void
+qb_set_secret(const uint64_t *random)
+{
+	memcpy(qb_own_secret.word, random, sizeof(qb_own_secret.word));
+	qb_own_secret.word[1] |= 1;
+}
+
+/*
+ * All of at most 15 bytes in two words.  Bytes are read twice rather than copied one by one,
+ * which would take longer than all else.
+ */
+static inline void
+read_rest(const uint8_t *bytes, size_t length, uint64_t word[2])
+{
+	size_t middle = length / 8 * 4;
+
+	if (length >= 4)
+	{
+		const uint8_t *last = bytes + length - 4;
+
+		word[0] = (uint64_t) qb_load32(bytes) << 32 | qb_load32(bytes + middle);
+		word[1] = (uint64_t) qb_load32(last) << 32 | qb_load32(last - middle);
+	}
+	else if (length > 0)
+		word[0] = (uint64_t) bytes[0] << 16 | bytes[length / 2] << 8 | bytes[length - 1];
+}
+
+/*
+ * Multiply and fold, 16 bytes at a time.  Nobody knows by how much the hash begins otherwise
+ * with another length, so no bytes make up for it.
+ */
+uint64_t
+qb_hash_bytes(const uint8_t *bytes, size_t length, const uint64_t *secret)
+{
+	uint64_t hash = secret[0] + length * secret[1];
+	uint64_t last[2] = { 0 };
+	size_t i;
+
+	for (i = 0; i + 16 <= length; i += 16)
+	{
+		uint64_t a = qb_load64(bytes + i) ^ hash;
+
+		hash = qb_fold(a, qb_load64(bytes + i + 8) ^ secret[1]) ^ a;
+	}
+	read_rest(bytes + i, length - i, last);
+	last[0] ^= hash;
+	return qb_fold(last[0], last[1] ^ secret[1]) ^ last[0];
+}
