@@ -93,13 +93,13 @@ move_resting(int device)
 }
 
 /*
- * Make room on a device: move a value that only rests there, or else give up a cached
- * copy; false if there is neither.
+ * Make room on a device: free what nobody wants, or else move a value that only rests there,
+ * or else give up a cached copy; false if there is nothing of the kind.
  */
 bool
 GpuMakeRoom(int device)
 {
-	if (move_resting(device))
+	if (GpuFreeDoomed() || move_resting(device))
 		return true;
 	if (!GpuEvictOldest(device))
 		return false;
