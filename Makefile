@@ -56,8 +56,8 @@
 #   make clean
 #
 # Tests are in src/test/test.mk and src/test/gpu/gpu.mk, benchmarks in src/bench/bench.mk,
-# the CUDA engine in cuda/cuda.mk.  WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, and
-# PG_CONFIG=... picks the server to build for.
+# the CUDA engine in cuda/cuda.mk.  WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, UBSAN=1
+# ends a process at undefined behaviour, and PG_CONFIG=... picks the server to build for.
 
 EXTENSION  = qsketch
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
@@ -93,6 +93,9 @@ endif
 ifdef COVERAGE
 PG_CFLAGS   += -O0 --coverage
 SHLIB_LINK  += --coverage
+endif
+ifdef UBSAN
+PG_CFLAGS   += -fsanitize=undefined -fsanitize-undefined-trap-on-error
 endif
 
 # pg_regress insists on the folder names sql and expected, and looks in the

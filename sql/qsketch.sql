@@ -335,7 +335,8 @@ CREATE FUNCTION _qsketch_gpu_counts(
 	OUT lookup_keys bigint, OUT merges bigint, OUT fetches bigint, OUT bytes_in bigint,
 	OUT bytes_out bigint, OUT cache_hits bigint, OUT cache_misses bigint, OUT fallbacks bigint,
 	OUT slot_waits bigint, OUT slot_wait_us bigint, OUT failures bigint, OUT set_searches bigint,
-	OUT set_pairs bigint, OUT column_keys bigint, OUT stats_reset timestamptz)
+	OUT set_pairs bigint, OUT column_keys bigint, OUT values_pushed_out bigint,
+	OUT columns_pushed_out bigint, OUT stats_reset timestamptz)
 	RETURNS record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_counts' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_counts() IS 'what the GPU worker holds and has done';
@@ -368,6 +369,8 @@ COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an erro
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
 COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of columns';
+COMMENT ON COLUMN qsketch_stat_gpu.values_pushed_out IS 'copies of stored values that were freed to make room';
+COMMENT ON COLUMN qsketch_stat_gpu.columns_pushed_out IS 'copies of parts of columns that were freed to make room';
 COMMENT ON COLUMN qsketch_stat_gpu.stats_reset IS 'when the counters were last 0';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
@@ -388,17 +391,19 @@ COMMENT ON FUNCTION qsketch_gpu_unload(regclass)
 
 CREATE FUNCTION _qsketch_gpu_copies(
 	OUT "table" regclass, OUT attribute smallint, OUT rows bigint, OUT bytes bigint, OUT pages bigint,
-	OUT pages_true bigint, OUT last_used timestamptz)
+	OUT pages_true bigint, OUT last_used timestamptz, OUT pushed_out integer, OUT pushed_out_by regrole,
+	OUT pushed_out_at timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_copies' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_gpu_copies() IS 'copies of columns on the GPU, in this database';
 
 ALTER FUNCTION _qsketch_gpu_copies() RENAME TO "_qsketch_gpu_copies alone";
 CREATE VIEW qsketch_gpu_columns AS
-	SELECT c."table", a.attname AS "column", c.rows, c.bytes, c.pages, c.pages_true, c.last_used
+	SELECT c."table", a.attname AS "column", c.rows, c.bytes, c.pages, c.pages_true, c.last_used,
+		c.pushed_out, c.pushed_out_by, c.pushed_out_at
 	FROM "_qsketch_gpu_copies alone"() AS c, pg_catalog.pg_attribute AS a
 	WHERE a.attrelid OPERATOR(pg_catalog.=) c."table" AND a.attnum OPERATOR(pg_catalog.=) c.attribute;
-COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables of which a GPU has copies';
+COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables of which a GPU has copies, or had some that were freed to make room';
 ALTER FUNCTION "_qsketch_gpu_copies alone"() RENAME TO _qsketch_gpu_copies;
 COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column has a copy';
 COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that has a copy';
@@ -408,6 +413,10 @@ COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that were copied';
 COMMENT ON COLUMN qsketch_gpu_columns.pages_true
 	IS 'copied pages that are known to be true by the visibility map alone; a query compares the other ones with the table';
 COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the copy last served a query, or was made';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'parts of the copy that were freed to make room, since it was loaded';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_by
+	IS 'role that needed the room last; NULL if none was freed, or because qsketch.gpu_cache_size is smaller now';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a part was last freed to make room';
 GRANT SELECT ON qsketch_gpu_columns TO public;
 
 --

@@ -58,9 +58,27 @@ eval { $session->quit };
 settled($node, 'killed worker');
 is_right($node, 'killed worker');
 
-# an error of the device: only queries with a sketch there fail, the server goes on
+# A worker that somebody terminates comes back, and the server goes on.  PostgreSQL knows the
+# worker by its process alone, so pg_terminate_backend may refuse it: then nothing happens.
 my $other = $node->background_psql('postgres');
 $other->query_safe("SET qsketch.device = cpu; BEGIN; CREATE TEMP TABLE mine (i int)");
+for my $how ('TERM', 'pg_terminate_backend')
+{
+	$session = start_victim();
+	$worker = gpu_count($node, 'worker_pid');
+	my $ends = $how eq 'TERM' ? kill('TERM', $worker) :
+	  $node->safe_psql('postgres', "SELECT pg_terminate_backend($worker)") eq 't';
+	note("$how " . ($ends ? 'ends the worker' : 'is refused'));
+	$node->poll_query_until('postgres', "SELECT worker_pid <> $worker FROM qsketch_stat_gpu") or die 'no new worker' if $ends;
+	$node->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $find");
+	wait_for_worker($node);
+	eval { $session->quit };
+	settled($node, $how);
+	is_right($node, $how);
+}
+is(gpu_count($node, 'failures'), 0, 'terminating the worker is no failure of a GPU');
+
+# an error of the device: only queries with a sketch there fail, the server goes on
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose
@@ -88,5 +106,16 @@ is_right($node, 'lookup');
 my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP/, 'no assertion failed');
 is(() = $log =~ /terminated by signal/g, 2, 'only the two processes that were killed died');
+
+# at shutdown it ends in silence, and for good
+for my $mode ('smart', 'fast')
+{
+	my $end = -s $node->logfile;
+
+	$node->stop($mode);
+	unlike(slurp_file($node->logfile, $end), qr/GPU worker/, "$mode shutdown: nothing is said of the worker");
+	$node->start;
+	wait_for_worker($node);
+}
 $node->stop;
 done_testing();

@@ -160,14 +160,16 @@ foreach my $name (sort keys %long)
 	settled($node, 'entries');
 }
 
-# copies of stored sketches, of which there may be more than entries
+# copies of stored sketches, of which there may be more than entries; small ones are kept from
+# the second lookup on
 $node->safe_psql('postgres', q{
 	SET qsketch.device = cpu;
 	CREATE TABLE many AS SELECT g, qsketch_agg(i + g, qsketch_new('sub_warp', '1kB')) AS sk
 		FROM generate_series(1, 1500) AS g, generate_series(1, 100) AS i GROUP BY g;});
 is($node->safe_psql('postgres', q{
 	SELECT bool_and((SELECT min(e) FROM unnest(qsketch_estimate(sk, ARRAY[g + 1, g + 100])) AS e) >= 1)
-	FROM many}), 't', 'lookups in many stored sketches are right');
+	FROM many, generate_series(1, 2 + 0 * g)}), 't', 'lookups in many stored sketches are right');
+cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 1000, 'their copies made room for one another');
 ok($node->poll_query_until('postgres', 'SELECT cached_now <= 256 FROM qsketch_stat_gpu'),
 	'copies of stored sketches leave entries to others');
 slowest_small('beside copies');

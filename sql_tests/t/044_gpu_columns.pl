@@ -452,6 +452,90 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu_columns'), '0'
 is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), $now, 'they can be loaded again');
 same('loaded after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');
 
+# ---- columns of several roles ----
+
+$node->safe_psql('postgres', 'SELECT qsketch_gpu_unload(t) FROM (SELECT DISTINCT "table" FROM qsketch_gpu_columns) AS c (t)');
+$node->safe_psql('postgres', q{
+	CREATE ROLE alice LOGIN; CREATE ROLE bob LOGIN; CREATE ROLE noisy LOGIN;
+	GRANT CREATE ON SCHEMA public TO alice, bob;
+	SET qsketch.device = cpu;
+	CREATE TABLE crowd AS SELECT g, qsketch_agg(i + g, qsketch_new('sub_warp', '1kB')) AS sk
+		FROM generate_series(1, 10000) AS g, generate_series(1, 100) AS i GROUP BY g;
+	GRANT SELECT ON crowd TO noisy});
+for my $role (qw(alice bob))
+{
+	is((psql_as($node, $role, "CREATE TABLE of_$role AS SELECT i AS c1, i AS c2, i AS c3, i AS c4, i AS c5, i AS c6, i AS c7
+			FROM generate_series(1::bigint, 100000) AS i"))[0], 0, "a table of $role");
+	$node->safe_psql('postgres', "VACUUM of_$role");
+}
+sub load
+{
+	my ($role, $columns) = @_;
+	return (psql_as($node, $role, "SELECT qsketch_gpu_load('of_$role', '{$columns}')"))[2];
+}
+sub loaded
+{
+	my ($role) = @_;
+	return $node->safe_psql('postgres', qq{SELECT string_agg("column", ' ' ORDER BY "column") FROM qsketch_gpu_columns
+		WHERE "table" = 'of_$role'::regclass AND bytes > 0});
+}
+# What a role is told of columns that made room.
+sub told
+{
+	my ($role, $table) = @_;
+	return (psql_as($node, $role, qq{SELECT string_agg("column" || ' ' || pushed_out || ' ' || coalesce(pushed_out_by::text, 'nobody'), ', ' ORDER BY "column")
+		FROM qsketch_gpu_columns WHERE "table" = '$table'::regclass AND pushed_out > 0 AND pushed_out_at < now()}))[1];
+}
+
+# lookups of values
+is(load('alice', 'c1,c2,c3,c4,c5,c6,c7'), '', 'alice loads seven columns');
+my $kept = gpu_count($node, 'cached_now');
+my $pushed = gpu_count($node, 'columns_pushed_out');
+my $lookups = q{SET qsketch.device = gpu; SELECT count(qsketch_estimate(sk, ARRAY[1::bigint, 2, 3]))};
+($rc, $out, $err) = psql_as($node, 'noisy', "$lookups FROM crowd WHERE g <= 100");
+is($out, '100', 'lookups in 100 small sketches');
+is(gpu_count($node, 'cached_now'), $kept, 'a small one is not kept for one lookup');
+($rc, $out, $err) = psql_as($node, 'noisy', "$lookups FROM crowd, LATERAL generate_series(1, 2 + 0 * g) AS again");
+is($out, '20000', 'two lookups in each of 10,000');
+cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 9000, 'their copies made room for one another');
+is(loaded('alice'), 'c1 c2 c3 c4 c5 c6 c7', 'but no column of another role did');
+
+# values that are being made
+set_worker($node, 'qsketch.gpu_memory_limit', '16');
+my $fallbacks = gpu_count($node, 'fallbacks');
+my $large = q{SET work_mem = '1GB'; SET qsketch.device = gpu; SELECT count(*), sum(qsketch_total(sk)) FROM
+	(SELECT qsketch_agg(i, qsketch_new('sub_warp', '4MB')) AS sk FROM generate_series(1, 100000) AS i GROUP BY i % 8) AS s};
+($rc, $out, $err) = psql_as($node, 'noisy', $large);
+is($out, '8|100000', 'more sketches than there is memory');
+cmp_ok(gpu_count($node, 'fallbacks'), '>', $fallbacks, 'some stay on the CPU');
+is(gpu_count($node, 'columns_pushed_out'), $pushed, 'and no column of another role makes room');
+($rc, $out, $err) = psql_as($node, 'alice', $large);
+is($out, '8|100000', 'the same for the role itself');
+cmp_ok(gpu_count($node, 'columns_pushed_out'), '>', $pushed, 'its own columns do');
+like(told('alice', 'of_alice'), qr/c1 1 alice/, 'and it is told so');
+set_worker($node, 'qsketch.gpu_memory_limit', '0');
+
+# columns: 7 of 8 MB, 100,000 rows each
+set_worker($node, 'qsketch.gpu_cache_size', '8');
+is(load('alice', 'c1,c2,c3,c4,c5,c6,c7'), '', 'alice loads seven columns again');
+is(told('alice', 'of_alice'), '', 'what made room is forgotten then');
+is(load('bob', 'c1,c2'), '', 'bob loads two');
+is(load('bob', 'c3'), '', 'and a third one');
+is(loaded('bob'), 'c1 c2 c3', 'which are there');
+is(loaded('alice'), 'c2 c3 c4 c5 c6 c7', 'in the place of the column of alice that was not used for the longest time');
+is(told('alice', 'of_alice'), 'c1 1 bob', 'alice is told who needed the room');
+is(told('noisy', 'of_alice'), '', 'who may not read the table is not');
+like(load('alice', 'c1'), qr/^$|not all/, 'alice, who has more than half, loads it again');
+is(loaded('bob'), 'c1 c2 c3', 'bob loses none');
+is(told('alice', 'of_alice'), 'c2 1 alice', 'but alice loses another one');
+is(psql_as($node, 'alice', 'SELECT qsketch_total(qsketch_agg(c2)) FROM of_alice'), 0, 'a query of the lost column');
+set_worker($node, 'qsketch.gpu_cache_size', '1');
+ok($node->poll_query_until('postgres', 'SELECT cached_bytes <= 1024 * 1024 FROM qsketch_stat_gpu'), 'less room for all');
+like(told('bob', 'of_bob'), qr/c1 1 nobody/, 'nobody needed it');
+set_worker($node, 'qsketch.gpu_cache_size', '4096');
+is((psql_as($node, $_, "SELECT qsketch_gpu_unload('of_$_')"))[0], 0, "$_ unloads") foreach qw(alice bob);
+is(told('bob', 'of_bob'), '', 'nothing is said of columns that nobody wants');
+
 # ---- crash, restart, standby ----
 
 $node->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE n = 3');

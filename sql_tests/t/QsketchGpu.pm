@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(gpu_node fill is_right settled set_worker set_fault gpu_count wait_for_worker
+our @EXPORT = qw(gpu_node fill is_right settled is_soon set_worker set_fault gpu_count wait_for_worker
 	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict
 	make_partitions);
 
@@ -70,6 +70,13 @@ sub settled
 		SELECT values_now = cached_now AND slots_free = slots AND
 			(SELECT sum(g.values_now) = cached_now FROM qsketch_gpu() AS g)
 		FROM qsketch_stat_gpu}), "$name: no sketch and no slot is left");
+}
+
+# Is a count so much, as soon as the worker has freed what nobody wants any more?
+sub is_soon
+{
+	my ($node, $count, $wanted, $name) = @_;
+	ok($node->poll_query_until('postgres', "SELECT $count FROM qsketch_stat_gpu", $wanted), $name);
 }
 
 # Changes a setting of the worker, which knows it before its next request: when a new

@@ -9,6 +9,10 @@
  * all its bytes.  The hash is keyed with a secret of this server, so that nobody can
  * make two values of one name.
  *
+ * Values that a query computes are many, and few of them come again.  So a small one stays
+ * on the device only if this process looks it up for the second time.  A value that is short
+ * enough to stand in its row looks like one that was computed.
+ *
  * The worker may drop copies at any time.  A lookup that finds its copy gone loads
  * the value anew.
  *
@@ -89,6 +93,29 @@ GpuLookupCached(const GpuLookup *lookup, const StoredName *name)
 	return found;
 }
 
+/* Has this process looked up a value of this name before?  It knows the last ones. */
+static bool
+was_seen(const StoredName *name)
+{
+	static uint64 seen[GPU_CACHED_MAX];
+	static int next = 0;
+	int i;
+
+	for (i = 0; i < lengthof(seen); i++)
+		if (seen[i] == name->id[0])
+			return true;
+	seen[next++ % lengthof(seen)] = name->id[0];
+	return false;
+}
+
+/* Is a value that was loaded worth keeping? */
+static bool
+is_worth_keeping(const GpuRef *ref, const StoredName *name)
+{
+	return name->kind != 0 || gpu_shared->entry[ref->index].bytes >= (uint64) gpu_min_size * 1024 ||
+		   was_seen(name);
+}
+
 bool
 GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name)
 {
@@ -102,7 +129,7 @@ GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *na
 		return false;
 	}
 	done = look_up(lookup, &ref);
-	if (name && done)
+	if (name && done && is_worth_keeping(&ref, name))
 		GpuPublishEntry(&ref, name);
 	GpuDropEntry(&ref);
 	return done;

@@ -25,7 +25,7 @@
 bool
 GpuColumnsExist(void)
 {
-	return gpu_shared != NULL && pg_atomic_read_u32(&gpu_shared->columns) > 0 &&
+	return gpu_shared != NULL && pg_atomic_read_u32(&gpu_shared->copies[true].count) > 0 &&
 		   gpu_columns_enabled && device_setting != DEVICE_CPU && GpuStateNow() == GPU_READY;
 }
 
@@ -123,6 +123,7 @@ list_copy_of(GpuEntry *entry, void *context)
 	Listing *listing = context;
 	GpuColumnCopy *copy = &listing->copy[listing->count++];
 
+	memset(copy, 0, sizeof(*copy));
 	memcpy(&copy->column, entry->key.header, sizeof(copy->column));
 	copy->range = (uint32) entry->key.id[0];
 	copy->bytes = entry->bytes;
@@ -130,13 +131,38 @@ list_copy_of(GpuEntry *entry, void *context)
 	ref_of(entry, &copy->ref);
 }
 
+/* Columns of which parts were pushed out are listed as copies of nothing. */
+static void
+list_pushed_out(Listing *listing)
+{
+	GpuPushedOut *out = palloc(GPU_PUSHED_OUT_MAX * sizeof(*out));
+	int count = GpuListPushedOut(out);
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		GpuColumnCopy *copy = &listing->copy[listing->count++];
+
+		memset(copy, 0, sizeof(*copy));
+		memcpy(&copy->column, out[i].column.header, sizeof(copy->column));
+		copy->pushed_out = out[i].parts;
+		copy->pushed_out_by = out[i].role;
+		copy->pushed_out_at = out[i].when;
+	}
+	pfree(out);
+}
+
 GpuColumnCopy *
 GpuColumnList(int *count)
 {
-	Listing listing = { .copy = palloc(GPU_ENTRIES * sizeof(GpuColumnCopy)) };
+	Listing listing = { .copy =
+							palloc((GPU_ENTRIES + GPU_PUSHED_OUT_MAX) * sizeof(GpuColumnCopy)) };
 
 	if (gpu_shared)
+	{
 		GpuEachCached(GPU_FAMILY_COLUMN, list_copy_of, &listing);
+		list_pushed_out(&listing);
+	}
 	*count = listing.count;
 	return listing.copy;
 }
@@ -145,6 +171,15 @@ bool
 GpuColumnForget(const GpuRef *ref)
 {
 	return GpuForgetCached(ref);
+}
+
+void
+GpuColumnForgetPushedOut(const GpuColumn *column)
+{
+	StoredName name;
+
+	name_copy(column, 0, &name);
+	GpuForgetPushedOut(&name);
 }
 
 /* ---- making a copy ---- */

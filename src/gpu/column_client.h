@@ -24,11 +24,14 @@ extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges);
  */
 extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges);
 
-/* All copies, in memory of the caller's context. */
+/* All copies, and what was pushed out, in memory of the caller's context. */
 extern GpuColumnCopy *GpuColumnList(int *count);
 
 /* Forget a copy, if it is there. */
 extern bool GpuColumnForget(const GpuRef *ref);
+
+/* Forget that parts of a column were pushed out. */
+extern void GpuColumnForgetPushedOut(const GpuColumn *column);
 
 /* ---- making a copy ---- */
 

@@ -103,6 +103,11 @@ cuda_resize(void *column, uint64 room, uint64 kept)
 
 	if (room > 0)
 		status = make_keys(c->device, room, &key);
+	if (status == QB_NO_MEMORY)
+	{
+		free_gathered(gathered_of(c->device)); /* no query is being served */
+		status = make_keys(c->device, room, &key);
+	}
 	if (status == QB_OK && kept > 0)
 		status = qs_cuda_keys_copy(c->device->gpu, key, c->key, kept);
 	if (status != QB_OK)

@@ -59,11 +59,8 @@ be_somewhere(Holding *h, int device)
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	do
-	{
 		status = device_ops()->create(gpu_device[device], room, &h->exact);
-		room /= 2;
-	}
-	while (status == QB_NO_MEMORY && room >= LEAST_ROOM);
+	while (status == QB_NO_MEMORY && (GpuFreeDoomed() || (room /= 2) >= LEAST_ROOM));
 	if (status != QB_OK)
 		return status;
 	h->device = device;

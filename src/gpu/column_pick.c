@@ -86,9 +86,9 @@ static void
 add_run(Picking *picking, uint32 page, uint32 rows)
 {
 	uint64 first = picking->columns->column[0]->first[page];
-	GpuRun *last = &runs[picking->count - 1];
+	GpuRun *last = picking->count > 0 ? &runs[picking->count - 1] : NULL;
 
-	if (picking->count > 0 && last->first + last->count == first)
+	if (last && last->first + last->count == first)
 		last->count += rows;
 	else
 		runs[picking->count++] = (GpuRun){ .first = first, .count = rows };
@@ -111,10 +111,10 @@ static void
 add_tile(Picking *picking, uint32 page, uint32 rows)
 {
 	const Columns *columns = picking->columns;
-	qb_tile *last = &tiles[picking->count - 1];
+	qb_tile *last = picking->count > 0 ? &tiles[picking->count - 1] : NULL;
 	int i;
 
-	if (picking->count > 0 && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
+	if (last && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
 	{
 		last->rows += rows;
 		return;

@@ -131,14 +131,17 @@ typedef struct GpuColumn
 StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
 				 "name of a column does not fit");
 
-/* The copy of a range as the table of entries has it. */
+/* The copy of a range as the table of entries has it; or what was pushed out of a column. */
 typedef struct GpuColumnCopy
 {
 	GpuColumn column;
 	uint32 range;
 	GpuRef ref;
 	uint64 bytes;
-	uint64 used; /* TimestampTz */
+	uint64 used;          /* TimestampTz */
+	uint32 pushed_out;    /* parts; 0: this is a copy, and the next two are not set */
+	Oid pushed_out_by;    /* role */
+	uint64 pushed_out_at; /* TimestampTz */
 } GpuColumnCopy;
 
 /*

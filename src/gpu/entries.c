@@ -372,8 +372,11 @@ GpuResetEntries(void)
 			entry->state = ENTRY_UNUSED;
 	}
 	pg_atomic_write_u32(&gpu_shared->doomed, 0);
-	pg_atomic_write_u64(&gpu_shared->cache_now, 0);
-	pg_atomic_write_u32(&gpu_shared->cached, 0);
-	pg_atomic_write_u32(&gpu_shared->columns, 0);
+	memset(gpu_shared->pushed_out, 0, sizeof(gpu_shared->pushed_out));
+	for (i = 0; i < lengthof(gpu_shared->copies); i++)
+	{
+		pg_atomic_write_u32(&gpu_shared->copies[i].count, 0);
+		pg_atomic_write_u64(&gpu_shared->copies[i].bytes, 0);
+	}
 	GpuUnlockEntries();
 }

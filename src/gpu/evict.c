@@ -4,7 +4,6 @@
  *
  * src/gpu/evict.c
  */
-#include "gpu/settings.h"
 #include "gpu/worker.h"
 
 /* Values that are freed between two pieces of requests. */
@@ -62,18 +61,6 @@ GpuFreeDoomed(void)
 	return count > 0;
 }
 
-/* Keep cached copies within qsketch.gpu_cache_size, and within their share of the entries. */
-void
-GpuTrimCache(void)
-{
-	uint64 limit = (uint64) gpu_cache_size << 20;
-
-	while ((pg_atomic_read_u64(&gpu_shared->cache_now) > limit ||
-			pg_atomic_read_u32(&gpu_shared->cached) > GPU_CACHED_MAX) &&
-		   GpuEvictOldest(-1))
-		;
-}
-
 /* Move a value that rests on a device to the worker's memory; false if there is none. */
 static bool
 move_resting(int device)
@@ -92,16 +79,29 @@ move_resting(int device)
 	return false;
 }
 
+/* Whose request is served: room is made for that entry. */
+static const GpuEntry *served;
+
+void
+GpuMakeRoomFor(int index)
+{
+	served = &gpu_shared->entry[index];
+}
+
 /*
- * Make room on a device: move a value that only rests there, or else give up a cached
- * copy; false if there is neither.
+ * Make room on a device: free what nobody wants, or else move a value that only rests there, or
+ * else give up a copy of a value, or else one of a column; false if there is none.  Columns of
+ * other roles go for columns alone.
  */
 bool
 GpuMakeRoom(int device)
 {
-	if (move_resting(device))
+	bool column = served->family == GPU_FAMILY_COLUMN;
+
+	if (GpuFreeDoomed() || move_resting(device))
 		return true;
-	if (!GpuEvictOldest(device))
+	if (!GpuEvict(device, false, served->role, false) &&
+		!GpuEvict(device, true, served->role, !column))
 		return false;
 	while (GpuFreeDoomed())
 		;

@@ -67,6 +67,7 @@ GpuServe(GpuSlot *const *slots, int *count)
 		*count = 1;
 		return NULL;
 	}
+	GpuMakeRoomFor(index);
 	slot->status = serve(servant, slots, count);
 	if (slot->status != QB_OK)
 		slot->more = false;

@@ -72,9 +72,11 @@ init_entries(void)
 	gpu_shared->entries = &GetNamedLWLockTranche("qsketch")->lock;
 	pg_atomic_init_u32(&gpu_shared->doomed, 0);
 	pg_atomic_init_u64(&gpu_shared->clock, 0);
-	pg_atomic_init_u64(&gpu_shared->cache_now, 0);
-	pg_atomic_init_u32(&gpu_shared->cached, 0);
-	pg_atomic_init_u32(&gpu_shared->columns, 0);
+	for (i = 0; i < lengthof(gpu_shared->copies); i++)
+	{
+		pg_atomic_init_u32(&gpu_shared->copies[i].count, 0);
+		pg_atomic_init_u64(&gpu_shared->copies[i].bytes, 0);
+	}
 	for (i = 0; i < GPU_ENTRIES; i++)
 	{
 		pg_atomic_init_u64(&gpu_shared->entry[i].used, 0);

@@ -39,6 +39,7 @@
  *	LOST		belongs to a backend, but its keys are lost: the worker failed
  *
  *	backend		UNUSED -> LIVE -> DOOMED or CACHED, LOST -> DOOMED
+ *				CACHED -> DOOMED beyond the limits of copies
  *	worker		DOOMED -> UNUSED once no request names it ("pending" is 0),
  *				CACHED -> DOOMED to make room, LIVE -> LOST if keys could not be
  *				added; when it fails or starts LIVE -> LOST and all others ->
@@ -63,6 +64,9 @@
  *						which are atomic
  *	Everything else is atomic, or written by the worker alone (state, pid,
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
+ *
+ * Copies are limited by kind: GpuTrimCache().  Only columns, and what their own role
+ * needs, push out columns.
  *
  * Shares.  Neither a process nor a role can take all slots or all entries:
  * GpuMayTake().  A session's role is the one that it has logged in as: SET ROLE does
@@ -204,7 +208,7 @@ typedef struct GpuEntry
 	uint64 serial;
 	int proc;                 /* LIVE, LOST: the owner */
 	int pid;                  /* LIVE, LOST: the owner's, for people */
-	Oid role;                 /* LIVE, LOST: that the owner has logged in as */
+	Oid role;                 /* that its maker has logged in as */
 	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
 	bool attached;            /* LIVE, LOST: memory of the owner drops it */
 	bool handed;              /* to a leader who has not adopted it */
@@ -252,8 +256,28 @@ typedef enum GpuCounter
 	COUNT_SEARCHES,     /* for pairs of sets */
 	COUNT_PAIRS,        /* of sets, given back */
 	COUNT_COLUMN_KEYS,  /* keys that came from copies of columns */
+	COUNT_VALUES_OUT,   /* copies of values that were pushed out */
+	COUNT_COLUMNS_OUT,  /* copies of parts of columns that were */
 	GPU_COUNTERS
 } GpuCounter;
+
+/* The copies of a kind: of stored values, or of columns. */
+typedef struct GpuCopies
+{
+	pg_atomic_uint32 count;
+	pg_atomic_uint64 bytes;
+} GpuCopies;
+
+/* A column of which parts were pushed out since it was loaded. */
+typedef struct GpuPushedOut
+{
+	StoredName column; /* with the "id" of any part */
+	uint32 parts;      /* 0: unused */
+	Oid role;          /* that needed the room last; invalid: there was less for all */
+	uint64 when;       /* that was, a TimestampTz */
+} GpuPushedOut;
+
+#define GPU_PUSHED_OUT_MAX 64
 
 typedef struct GpuShared
 {
@@ -280,12 +304,11 @@ typedef struct GpuShared
 	/* entries */
 	LWLock *entries;
 	uint64 last_serial;
-	uint64 secret[4];           /* of the hash that names values */
-	pg_atomic_uint32 doomed;    /* entries in this state */
-	pg_atomic_uint64 clock;     /* for "used" */
-	pg_atomic_uint64 cache_now; /* bytes of cached values */
-	pg_atomic_uint32 cached;    /* entries in this state */
-	pg_atomic_uint32 columns;   /* those that are copies of columns */
+	uint64 secret[4];        /* of the hash that names values */
+	pg_atomic_uint32 doomed; /* entries in this state */
+	pg_atomic_uint64 clock;  /* for "used" */
+	GpuCopies copies[2];     /* CACHED entries: [false] values, [true] columns */
+	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
 	GpuEntry entry[GPU_ENTRIES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -338,16 +361,22 @@ extern void GpuPublishEntry(const GpuRef *ref, const StoredName *key);
 extern void
 GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), void *context);
 extern bool GpuForgetCached(const GpuRef *ref);
+extern int GpuListPushedOut(GpuPushedOut *list);
+extern void GpuForgetPushedOut(const StoredName *column);
 extern void GpuEntryUsed(int index);
 extern int GpuTakeDoomed(int *index, int room);
 extern int GpuNextResting(int device, int after);
-extern bool GpuEvictOldest(int device);
+extern void GpuTrimCache(void);
+extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuEntryFreed(int index);
 extern bool GpuLoseEntry(const GpuRef *ref);
 extern void GpuResetEntries(void);
 
-/* Copies of stored values, of which there are at most so many. */
+/* Copies, of which there are at most so many. */
 #define GPU_CACHED_MAX (GPU_ENTRIES / 4)
+
+/* What columns may have of a limit of all copies; values have what columns leave. */
+#define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
 /* How many values may rest on devices: of a process, of a role. */
 #define GPU_RESTING_MAX  4

@@ -6,10 +6,10 @@
  * for creating a CUDA context.  It serves requests one after the other, long ones in
  * pieces, while kernels and copies that it has started go on.  It ends
  *
- *	with code 0		at shutdown, or if there is no usable device: the
+ *	with code 0		when the server shuts down, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
- *	with code 1		after an error of the device: the postmaster starts it
- *					again, without any of the values it had
+ *	with code 1		after an error of the device, or if somebody else terminates it: the
+ *					postmaster starts it again, without any of the values it had
  *
  * src/gpu/worker.c
  */
@@ -20,9 +20,11 @@
 #include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/pidfile.h"
 #include "utils/wait_event.h"
 
 #define RESTART_SECONDS 2
@@ -65,15 +67,31 @@ worker_ends(int code, Datum argument)
 	gpu_shared->worker_pid = 0;
 }
 
-/* End after an error of a device. */
+/* End, to be started again. */
 static void
 fail(const char *reason)
 {
 	strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
-	GpuCount(COUNT_RESTARTS, 1);
-	ereport(LOG, (errmsg("qsketch GPU worker ends after an error: %s", reason),
+	ereport(LOG, (errmsg("qsketch GPU worker ends: %s", reason),
 				  errdetail("Queries with data on the GPU fail. The worker will be restarted.")));
 	proc_exit(1);
+}
+
+/* Is the server shutting down?  The postmaster notes that in its file before it ends the worker. */
+static bool
+server_stops(void)
+{
+	char line[MAXPGPATH] = "";
+	FILE *file = AllocateFile("postmaster.pid", "r");
+	int i;
+
+	if (file == NULL)
+		return false;
+	for (i = 0; i < LOCK_FILE_LINE_PM_STATUS; i++)
+		if (fgets(line, sizeof(line), file) == NULL)
+			line[0] = '\0';
+	FreeFile(file);
+	return strncmp(line, PM_STATUS_STOPPING, strlen(PM_STATUS_STOPPING)) == 0;
 }
 
 static void
@@ -108,7 +126,10 @@ serve_piece(GpuSlot *slot)
 		pg_usleep(FAULT_SLOW_US);
 	error = GpuServe(slots, &count);
 	if (error)
+	{
+		GpuCount(COUNT_RESTARTS, 1);
 		fail(error);
+	}
 	INSTR_TIME_SET_CURRENT(passed);
 	INSTR_TIME_SUBTRACT(passed, start);
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
@@ -126,7 +147,6 @@ serve_all(void)
 		   (slot = GpuNextTurn()) != NULL)
 	{
 		serve_piece(slot);
-		GpuTrimCache();
 		(void) GpuFreeDoomed();
 	}
 }
@@ -141,9 +161,9 @@ run_worker(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			GpuTrimCache();
 		}
 		serve_all();
-		GpuTrimCache();
 		if (!GpuFreeDoomed())
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
 	}
@@ -168,5 +188,7 @@ GpuWorkerMain(Datum argument)
 	GpuServeRequests();
 	set_state(GPU_READY);
 	run_worker();
+	if (!server_stops())
+		fail("the GPU worker was terminated");
 	proc_exit(0);
 }

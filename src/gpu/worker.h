@@ -95,7 +95,7 @@ extern bool GpuIsMoot(const GpuSlot *slot);
 extern const GpuServant *GpuServantOf(GpuFamily family);
 extern void GpuShowPlace(int index);
 extern bool GpuFreeDoomed(void);
-extern void GpuTrimCache(void);
+extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
 /* devices.c */

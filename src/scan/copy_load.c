@@ -226,7 +226,10 @@ forget_copies(Oid relid)
 	for (i = 0; i < count; i++)
 		if (copy[i].column.database == MyDatabaseId &&
 			(OidIsValid(relid) ? copy[i].column.relation == relid : !is_current(&copy[i].column)))
+		{
 			forgotten += GpuColumnForget(&copy[i].ref);
+			GpuColumnForgetPushedOut(&copy[i].column);
+		}
 	pfree(copy);
 	return forgotten;
 }
@@ -420,6 +423,7 @@ begin_load(Load *load)
 	load->ranges = CopyRanges(load->blocks);
 	for (i = 0; i < load->count; i++)
 	{
+		GpuColumnForgetPushedOut(&load->column[i].column);
 		load->column[i].ref = palloc((load->ranges + 1) * sizeof(GpuRef));
 		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
 	}

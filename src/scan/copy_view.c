@@ -1,6 +1,7 @@
 /*
  * copy_view.c
- *		The view qsketch_gpu_columns: which columns of this database have copies.
+ *		The view qsketch_gpu_columns: which columns of this database have copies, or had
+ *		some that were pushed out.
  *
  * A row says how many keys a column has, and when it was last used.  So it is shown to
  * those who could count the keys themselves: they may read the column, and no row
@@ -32,6 +33,9 @@ enum
 	COPY_PAGES,
 	COPY_PAGES_TRUE,
 	COPY_LAST_USED,
+	COPY_PUSHED_OUT,
+	COPY_PUSHED_OUT_BY,
+	COPY_PUSHED_OUT_AT,
 	COPY_COLUMNS
 };
 
@@ -43,6 +47,7 @@ typedef struct Sum
 	int64 pages;
 	int64 pages_true; /* by a look at the visibility map alone */
 	uint64 used;
+	GpuColumnCopy out; /* what was pushed out, if anything was */
 } Sum;
 
 /* May this user count the column's keys?  The table may be gone. */
@@ -108,8 +113,13 @@ add_ranges(Sum *sum, Relation relation, const GpuColumnCopy *copy, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (is_same(&copy[i], copy))
-			ref[i] = copy[i].ref;
+	{
+		if (!is_same(&copy[i], copy))
+			continue;
+		ref[i] = copy[i].ref;
+		if (copy[i].pushed_out > 0)
+			sum->out = copy[i];
+	}
 	GpuColumnDescribe(ref, count, state);
 	for (i = 0; i < count; i++)
 		add_range(sum, relation, &copy[i], &state[i]);
@@ -130,6 +140,12 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 	values[COPY_PAGES] = Int64GetDatum(sum->pages);
 	values[COPY_PAGES_TRUE] = Int64GetDatum(sum->pages_true);
 	values[COPY_LAST_USED] = TimestampTzGetDatum((TimestampTz) sum->used);
+	nulls[COPY_LAST_USED] = sum->used == 0;
+	values[COPY_PUSHED_OUT] = Int32GetDatum((int32) sum->out.pushed_out);
+	values[COPY_PUSHED_OUT_BY] = ObjectIdGetDatum(sum->out.pushed_out_by);
+	nulls[COPY_PUSHED_OUT_BY] = !OidIsValid(sum->out.pushed_out_by);
+	values[COPY_PUSHED_OUT_AT] = TimestampTzGetDatum((TimestampTz) sum->out.pushed_out_at);
+	nulls[COPY_PUSHED_OUT_AT] = sum->out.pushed_out == 0;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 

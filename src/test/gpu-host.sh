@@ -3,10 +3,12 @@
 # Runs what "make bundle" has packed, on a host with a GPU: nothing has to be
 # installed there, and nothing stays behind.
 #
-#	gpu-host.sh [STEP...]      all of them but "large" without a STEP
+#	gpu-host.sh [STEP...]      all of them but "large" and "beside" without a STEP
 #	  suite    the SQL tests with qsketch.device = gpu
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
+#	  beside   these three at the same time, each in servers of its own on the same GPU; the
+#	           soak takes SOAK_SECONDS (200), and TAP_JOBS (6) files of faults run at a time
 #	  bench    the GPU against the CPU
 #	  sets     the same for all pairs of sets
 #	  filters  the same for filters
@@ -25,10 +27,26 @@ cd "$tree"
 
 failed=
 
+beside() {
+	local name status=0
+	declare -A run
+	for name in soak suite faults; do
+		SOAK_SECONDS=${SOAK_SECONDS:-200} TAP_JOBS=${TAP_JOBS:-6} "$here/gpu-host.sh" $name >"$tree/$name.log" 2>&1 &
+		run[$name]=$!
+	done
+	for name in soak suite faults; do
+		wait "${run[$name]}" || status=1
+		printf '\n== beside: %s\n' $name
+		tail -n 60 "$tree/$name.log"
+	done
+	return $status
+}
+
 step() {
 	case $1 in
 	suite) src/test/run.sh gpu $(cd sql_tests && echo *.sql | sed 's/\.sql//g') ;;
 	faults) src/test/run.sh tap $(cd sql_tests/t && echo 01?_gpu_*.pl 0[456]?_gpu_*.pl 02[1-9]_gpu_*.pl) ;;
+	beside) beside ;;
 	soak) QSKETCH_SOAK_SECONDS=${SOAK_SECONDS:-60} src/test/run.sh tap 020_gpu_soak.pl ;;
 	bench) src/bench/bench-gpu.sh ;;
 	sets) src/bench/bench-gpu-sets.sh ;;

@@ -433,7 +433,7 @@ step_worker(ticket_machine *m)
 			GpuResetEntries();
 			break;
 		case 1:
-			(void) GpuEvictOldest(-1);
+			(void) GpuEvict(-1, false, 1 + choose(&m->from, 3), choose(&m->from, 2));
 			break;
 		case 2:
 			if (remote)

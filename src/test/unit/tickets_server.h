@@ -36,6 +36,7 @@ enum
 };
 
 GpuShared *gpu_shared;
+int gpu_cache_size = 4096;
 PGPROC *MyProc;
 int MyProcPid;
 static PGPROC process[PROCESSES];
