@@ -303,14 +303,13 @@ short_numeric(const char *data, Size length, int64 *number)
 	int64 digits = 0;
 	int i;
 
-	if (n.special || n.end - n.digit > SHORT_DIGITS * DIGIT_BYTES || n.weight < SHORT_WEIGHT_MIN ||
-		n.weight > SHORT_WEIGHT)
+	if (n.special || n.end - n.digit > SHORT_DIGITS * DIGIT_BYTES)
 		return false;
+	*number = 0;
 	if (n.digit >= n.end)
-	{
-		*number = 0;
 		return true;
-	}
+	if (n.weight < SHORT_WEIGHT_MIN || n.weight > SHORT_WEIGHT)
+		return false;
 	for (i = 0; i < SHORT_DIGITS; i++, n.digit += DIGIT_BYTES)
 		digits = digits * 10000 + (n.digit < n.end ? digit_at(n.digit) : 0);
 	*number = digits | (int64) (n.weight - SHORT_WEIGHT_MIN) << DIGITS_BITS |
