@@ -441,6 +441,31 @@ merge(KeyedState *state, void *passed)
 	TopMerge((TopState *) state, &view, &sketch);
 }
 
+static void
+release_array(void *array)
+{
+	if (array)
+		pfree(array);
+}
+
+static void
+release(KeyedState *state)
+{
+	TopState *top = (TopState *) state;
+
+	qs_free(&top->sketch);
+	qs_top_free(&top->top);
+	KeyBufferFree(&state->buffer);
+	if (top->removed)
+		SketchFree(top->removed);
+	top->removed = NULL;
+	release_array(top->value);
+	release_array(top->arena);
+	top->value = NULL;
+	top->arena = NULL;
+	top->arena_used = top->arena_size = 0;
+}
+
 const KeyedStateType top_state_type = {
 	.methods = { get_flat_size, flatten_into },
 	.size = sizeof(TopState),
@@ -450,6 +475,7 @@ const KeyedStateType top_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
