@@ -34,5 +34,5 @@ SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'few']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k) AS a, count(*) FROM n_scan GROUP BY %1$s', by)) AS s;
-SELECT pg_temp.explained('SELECT i, qsketch_agg(k) FROM n_scan GROUP BY i') LIKE '%"Spilled Rows"%' AS spilled;
+SELECT pg_temp.explained('SELECT i, qsketch_agg(k) FROM n_scan GROUP BY i') LIKE '%"Spilled Groups"%' AS spilled;
 DROP TABLE n_scan;

@@ -85,7 +85,7 @@ LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) SELECT %s, qsketch_agg(k) FROM g_scan GROUP BY %1$s', by) INTO plan;
 	analyzed := substring(plan FROM '"Groups": (\d+)');
 	keys := substring(plan FROM '"Keys": (\d+)');
-	spilled := coalesce(substring(plan FROM '"Spilled Rows": (\d+)')::int, 0) > 0;
+	spilled := coalesce(substring(plan FROM '"Spilled Groups": (\d+)')::int, 0) > 0;
 END $$;
 SELECT memory, by, s.* FROM unnest(ARRAY['64kB', '1MB', '64MB']) AS memory, unnest(ARRAY['one', 'thousand', 'many', 'b']) AS by, LATERAL pg_temp.spilled(memory, by) AS s
 ORDER BY memory, by;
@@ -112,7 +112,7 @@ CREATE TABLE g_dense AS SELECT r % 12 AS g, r * 7919::bigint AS k, r % 100 AS fe
 VACUUM ANALYZE g_dense;
 CREATE FUNCTION pg_temp.spills(query text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN plan ~ 'Spilled Rows';
+	RETURN plan ~ 'Spilled Groups';
 END $$;
 SET enable_hashagg = off;
 SET enable_sort = off;

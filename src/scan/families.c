@@ -12,7 +12,6 @@
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/sketch_state_size.h"
 #include "pg/sketch_template.h"
 #include "pg/top_aggregate.h"
 
@@ -321,7 +320,7 @@ const ColumnFamily column_builtin = {
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_check_template, sketch_table_bytes,
-	  sketch_start, SketchWaitingSpace },
+	  sketch_start },
 	{ &filter_functions, false, filter_takes_keys, filter_check_template, filter_table_bytes,
 	  filter_start },
 	{ &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,

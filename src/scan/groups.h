@@ -9,7 +9,10 @@
  *	groups_key.c	the values that tell groups apart
  *	groups_expr.c	values that the executor evaluates
  *	groups_cache.c	those of the last rows, and of spans of times
- *	spill.c			files with rows of groups that wait for their turn
+ *	groups_write.c	which groups are written to files, so that memory has its limit
+ *	groups_value.c	a group as a value in a file
+ *	groups_merge.c	the groups of such values
+ *	spill.c			the files
  *
  * src/scan/groups.h
  */
@@ -73,7 +76,7 @@ extern void GroupReadEnd(const GroupKey *key, GroupValue *value);
 extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
 extern void
 GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context);
-extern uint64 GroupSpillHash(int64 bits);
+extern uint64 GroupKeyHash(const GroupKey *key, const GroupValue *value, int level);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
 /* What the bits of NULL count as among those of other values. */
@@ -148,8 +151,6 @@ typedef struct GroupingPlan
 	double processes; /* which share the rows; each makes groups of its own */
 	double groups;    /* of each process */
 	double bytes;     /* of a group, as far as the planner knows */
-	double empty;     /* the part of "bytes" that is not its states */
-	double rows;      /* of a group of one process, as far as the planner knows */
 	double copied;    /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 
@@ -164,33 +165,23 @@ extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
 extern int ScanGroupingFields(const Node *private);
-extern double
-ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
-extern ScanGroups *ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model,
-									int count, WantedRows *rows, bool once);
+extern ScanGroups *
+ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
+extern uint64 ScanGroupsInMemory(const ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
 
 /* groups_find.c */
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
-
-/* spill.c */
-typedef struct ScanSpill ScanSpill;
-
-extern ScanSpill *ScanSpillCreate(MemoryContext context);
-extern void ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length);
-extern bool ScanSpillNextPart(ScanSpill *spill);
-extern bool ScanSpillRead(ScanSpill *spill, PageTuples *tuples);
-extern void ScanSpillReset(ScanSpill *spill);
 
 #endif

@@ -113,11 +113,30 @@ GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, Mem
 		keep(&kept[i], &value[i], context);
 }
 
-/* The hash that chooses the file for a spilled row. */
-uint64
-GroupSpillHash(int64 bits)
+/* Mix the bytes of a value into a hash. */
+static uint64
+mix(uint64 hash, const void *bytes, Size length)
 {
-	return hash_bytes_extended((const unsigned char *) &bits, sizeof(bits), 0);
+	return hash_bytes_extended(bytes, (int) length, hash);
+}
+
+/* A hash of all values, which differ from level to level: keys with equal hashes are divided then. */
+uint64
+GroupKeyHash(const GroupKey *key, const GroupValue *value, int level)
+{
+	uint64 hash = (uint64) level + 1;
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+	{
+		const struct varlena *string = value[i].string;
+
+		if (string)
+			hash = mix(hash, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
+		else
+			hash = mix(hash, &value[i].bits, sizeof(value[i].bits)) + value[i].null;
+	}
+	return hash;
 }
 
 Datum

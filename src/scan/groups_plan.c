@@ -41,9 +41,6 @@
 #define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
 
-/* By how many times groups that the planner thought small may exceed the limit. */
-#define MOST_GROWTH 8
-
 /*
  * Which kind of values the type has; false: neither integers nor bytes.  Values that are
  * shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
@@ -227,9 +224,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	plan->processes = ScanProcesses(workers);
 	rows = table->rows / plan->processes;
 	plan->groups = ScanGroupingEstimate(root, exprs, rows);
-	plan->empty = empty_bytes(root, exprs);
-	plan->bytes = plan->empty + state_bytes(root);
-	plan->rows = rows / plan->groups;
+	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
 	return true;
 }
 
@@ -294,53 +289,16 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 	path->rows = plan->groups;
 }
 
-/*
- * A number in a plan.  Plans go to parallel workers as text, where a number without a
- * point would be read as an integer.
- */
-static Float *
-number(double value)
-{
-	return makeFloat(psprintf("%.1f", value));
-}
-
-/* What the plan tells the executor. */
+/* What the plan tells the executor: how many columns and expressions the scan groups by. */
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) list_make4(number(plan->bytes), number(plan->empty), number(plan->rows),
-							   makeInteger(list_length(plan->exprs)));
+	return (Node *) makeInteger(list_length(plan->exprs));
 }
 
-/* How many columns and expressions the scan groups by. */
+/* The same, read from the plan. */
 int
 ScanGroupingFields(const Node *private)
 {
-	return intVal(lfourth((const List *) private));
-}
-
-/*
- * Bytes of a group.  A group that is read once, and all of whose keys can wait for
- * that, takes fewer bytes.  The number of keys is an estimate.  So that a wrong one
- * cannot let all groups grow far beyond the limit, a group counts at least as 1 /
- * MOST_GROWTH of its full size.
- */
-double
-ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once)
-{
-	double planned = floatVal(linitial((const List *) private));
-	double bytes = floatVal(lsecond((const List *) private));
-	double rows = floatVal(lthird((const List *) private));
-	int i;
-
-	for (i = 0; i < count && once; i++)
-	{
-		double (*waiting_bytes)(const Const *, double) = column[i].family->waiting_bytes;
-		double waiting = waiting_bytes ? waiting_bytes(column[i].template, rows) : 0;
-
-		if (waiting == 0 && column[i].family->functions != NULL)
-			return planned;
-		bytes += waiting;
-	}
-	return once ? Min(Max(bytes, planned / MOST_GROWTH), planned) : planned;
+	return intVal(private);
 }

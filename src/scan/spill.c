@@ -1,44 +1,43 @@
 /*
  * spill.c
- *		Rows of groups that wait in temporary files for their turn.
+ *		Values of groups in temporary files.
  *
- * When there is no memory for further groups, rows of other groups are written to
- * files: whole tuples, each with its length before it.  Later they are read as if they
- * were on a page, and handled as all other rows.  Values out of line can still be
- * fetched then, since the snapshot still holds.
+ * When groups take too much memory, some of them are written to files, each as one value
+ * with its key, and are freed (groups_write.c).  A group whose rows go on is made anew,
+ * so a key may have several values.  They are merged at the end (groups_merge.c).
  *
- * All rows of a group go into the same file, one of PARTS, chosen by bits of its hash.
- * Each file has a turn of its own.  Groups that find no memory in that turn are written
- * to files again, chosen by the next bits.  Each turn completes at least one group.
+ * All values of a key go into the same file, one of PARTS, chosen by the hash of the key.
+ * Then one file after the other is read.  If it has too many keys to find a place for all
+ * of them in memory, its values are divided among files once more, by a hash with another
+ * seed.
  *
  * src/scan/spill.c
  */
-#include "scan/groups.h"
+#include "scan/spill.h"
 
-#include "storage/buffile.h"
 #include "utils/memutils.h"
 
-#define PART_BITS   3
-#define PARTS       (1 << PART_BITS)
-#define MOST_LEVELS (64 / PART_BITS)
+#define PART_BITS 4
+#define PARTS     (1 << PART_BITS)
 
-/* Room for tuples: as many bytes as some pages have. */
-#define READ_BYTES (4 * BLCKSZ)
+/* Bytes that are copied at a time. */
+#define COPY_BYTES (8 * BLCKSZ)
 
 typedef struct SpillPart
 {
 	BufFile *file;
-	uint64 rows;
-	int level; /* how often these rows were spilled before */
+	uint64 values;
+	int level; /* how often these values were divided before */
 } SpillPart;
 
 struct ScanSpill
 {
 	MemoryContext context;
-	SpillPart *writing[PARTS]; /* of this turn; NULL: no row yet */
-	SpillPart *reading;        /* the part whose turn it is; NULL: this is the turn of the table */
-	List *waiting;             /* parts that wait for a turn */
-	char *tuples;              /* the tuples that were read last */
+	SpillPart *part[PARTS]; /* to which values are written; NULL: none yet */
+	SpillPart *writing;     /* the one of the last value */
+	SpillPart *reading;     /* NULL: the values come from the table */
+	uint64 left;            /* values of "reading" that were not read yet */
+	List *waiting;          /* parts that wait to be read */
 };
 
 ScanSpill *
@@ -50,6 +49,13 @@ ScanSpillCreate(MemoryContext context)
 	return spill;
 }
 
+/* How often the values that are written now were divided before. */
+int
+ScanSpillLevel(const ScanSpill *spill)
+{
+	return spill->reading ? spill->reading->level + 1 : 0;
+}
+
 static SpillPart *
 create_part(const ScanSpill *spill)
 {
@@ -57,7 +63,7 @@ create_part(const ScanSpill *spill)
 	SpillPart *part = palloc0(sizeof(SpillPart));
 
 	part->file = BufFileCreateTemp(false);
-	part->level = spill->reading ? spill->reading->level + 1 : 0;
+	part->level = ScanSpillLevel(spill);
 	MemoryContextSwitchTo(old);
 	return part;
 }
@@ -71,85 +77,127 @@ close_part(SpillPart *part)
 	pfree(part);
 }
 
-/* Write a tuple whose group has this hash. */
+/* Begin to write a value whose key has this hash. */
 void
-ScanSpillPut(ScanSpill *spill, uint64 hash, HeapTupleHeader tuple, uint16 length)
+ScanSpillBegin(ScanSpill *spill, uint64 hash)
 {
-	int level = spill->reading ? spill->reading->level + 1 : 0;
-	int bits = (int) (hash >> (PART_BITS * (level % MOST_LEVELS))) & (PARTS - 1);
-	SpillPart **part = &spill->writing[bits];
+	SpillPart **part = &spill->part[hash >> (64 - PART_BITS)];
 
 	if (*part == NULL)
 		*part = create_part(spill);
-	BufFileWrite((*part)->file, &length, sizeof(length));
-	BufFileWrite((*part)->file, tuple, length);
-	(*part)->rows++;
+	(*part)->values++;
+	spill->writing = *part;
 }
 
-/*
- * Queue the parts that were written in this turn.  They go first, so that few files
- * exist at a time.
- */
+void
+ScanSpillWrite(ScanSpill *spill, const void *bytes, Size length)
+{
+	if (length > 0)
+		BufFileWrite(spill->writing->file, (void *) (uintptr_t) bytes, length);
+}
+
+/* Queue the parts that were written.  They go first, so that few files exist at a time. */
 static void
-end_turn(ScanSpill *spill)
+end_writing(ScanSpill *spill)
 {
 	MemoryContext old = MemoryContextSwitchTo(spill->context);
 	int i;
 
 	close_part(spill->reading);
-	spill->reading = NULL;
+	spill->reading = spill->writing = NULL;
 	for (i = 0; i < PARTS; i++)
-		if (spill->writing[i])
-			spill->waiting = lcons(spill->writing[i], spill->waiting);
-	memset(spill->writing, 0, sizeof(spill->writing));
+		if (spill->part[i])
+			spill->waiting = lcons(spill->part[i], spill->waiting);
+	memset(spill->part, 0, sizeof(spill->part));
 	MemoryContextSwitchTo(old);
+}
+
+static void
+fail(const char *what)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(), errmsg("could not %s a temporary file of groups", what)));
+}
+
+/* Read the part from its first value on. */
+void
+ScanSpillRewind(ScanSpill *spill)
+{
+	if (BufFileSeek(spill->reading->file, 0, 0, SEEK_SET) != 0)
+		fail("rewind");
+	spill->left = spill->reading->values;
 }
 
 /* Begin to read the next part; false: there is none. */
 bool
 ScanSpillNextPart(ScanSpill *spill)
 {
-	end_turn(spill);
+	end_writing(spill);
 	if (spill->waiting == NIL)
 		return false;
 	spill->reading = linitial(spill->waiting);
 	spill->waiting = list_delete_first(spill->waiting);
-	if (BufFileSeek(spill->reading->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not rewind a file of spilled rows")));
-	if (spill->tuples == NULL)
-		spill->tuples = MemoryContextAlloc(spill->context, READ_BYTES);
+	ScanSpillRewind(spill);
 	return true;
 }
 
-static void
-read_bytes(BufFile *file, void *bytes, Size length)
+/* Go on to the next value of the part, all of whose bytes were read; false: there is none. */
+bool
+ScanSpillNext(ScanSpill *spill)
 {
-	if (BufFileRead(file, bytes, length) != length)
-		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not read from a file of spilled rows")));
+	if (spill->left == 0)
+		return false;
+	spill->left--;
+	return true;
 }
 
-/* Read the next tuples of the part as if they were on a page; false at its end. */
-bool
-ScanSpillRead(ScanSpill *spill, PageTuples *tuples)
+/* Where the next bytes will be read. */
+SpillPlace
+ScanSpillTell(const ScanSpill *spill)
 {
-	SpillPart *part = spill->reading;
-	Size used = 0;
+	SpillPlace place;
 
-	tuples->share = 0;
-	tuples->count = 0;
-	while (part->rows > 0 && tuples->count < MaxHeapTuplesPerPage && used + BLCKSZ <= READ_BYTES)
+	BufFileTell(spill->reading->file, &place.file, &place.offset);
+	return place;
+}
+
+void
+ScanSpillSeek(ScanSpill *spill, const SpillPlace *place)
+{
+	if (BufFileSeek(spill->reading->file, place->file, place->offset, SEEK_SET) != 0)
+		fail("seek in");
+}
+
+void
+ScanSpillRead(ScanSpill *spill, void *bytes, Size length)
+{
+	if (BufFileRead(spill->reading->file, bytes, length) != length)
+		fail("read from");
+}
+
+/* Leave out bytes of a value. */
+void
+ScanSpillSkip(ScanSpill *spill, Size length)
+{
+	if (BufFileSeek(spill->reading->file, 0, (off_t) length, SEEK_CUR) != 0)
+		fail("seek in");
+}
+
+/* Copy bytes of the value that is read to the value that is written. */
+void
+ScanSpillCopy(ScanSpill *spill, Size length)
+{
+	char *bytes = palloc(Min(length, COPY_BYTES));
+
+	while (length > 0)
 	{
-		uint16 *length = &tuples->length[tuples->count];
+		Size some = Min(length, COPY_BYTES);
 
-		read_bytes(part->file, length, sizeof(*length));
-		tuples->tuple[tuples->count++] = (HeapTupleHeader) (spill->tuples + used);
-		read_bytes(part->file, spill->tuples + used, *length);
-		used += MAXALIGN(*length);
-		part->rows--;
+		ScanSpillRead(spill, bytes, some);
+		ScanSpillWrite(spill, bytes, some);
+		length -= some;
 	}
-	return tuples->count > 0;
+	pfree(bytes);
 }
 
 /* Drop all parts. */
@@ -158,7 +206,7 @@ ScanSpillReset(ScanSpill *spill)
 {
 	ListCell *cell;
 
-	end_turn(spill);
+	end_writing(spill);
 	foreach (cell, spill->waiting)
 		close_part(lfirst(cell));
 	list_free(spill->waiting);
