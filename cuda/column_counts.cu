@@ -32,7 +32,7 @@ static_assert(sizeof(counts_table) == QS_CUDA_COUNTS_WORDS * sizeof(uint64_t), "
  * would look at all of it.
  */
 __device__ __forceinline__ void
-add_table(counts_table *all, uint32_t most, const unsigned long long *key, const uint32_t *times)
+add_table(counts_table *all, uint32_t most, const qs_own_counts &own)
 {
 	bool added;
 
@@ -40,11 +40,11 @@ add_table(counts_table *all, uint32_t most, const unsigned long long *key, const
 	{
 		uint32_t slot;
 
-		if (key[i] == QS_NO_KEY)
+		if (own.key[i] == QS_NO_KEY)
 			continue;
-		slot = qs_slot_of(all->key, QS_COUNT_SLOTS, key[i], all->stop, &added);
+		slot = qs_slot_of(all->key, QS_COUNT_SLOTS, own.secret, own.key[i], all->stop, &added);
 		if (slot < QS_COUNT_SLOTS)
-			atomicAdd(&all->times[slot], times[i]);
+			atomicAdd(&all->times[slot], own.times[i]);
 		if (slot == QS_COUNT_SLOTS || (added && atomicAdd(&all->distinct, 1) >= most))
 			all->stop = 1;
 	}
@@ -52,11 +52,13 @@ add_table(counts_table *all, uint32_t most, const unsigned long long *key, const
 
 __global__ void
 __launch_bounds__(QS_COUNT_BLOCK)
-	count_keys(const uint64_t *key, uint64_t count, uint32_t most, counts_table *all)
+	count_keys(const uint64_t *key, uint64_t count, uint32_t most, counts_table *all,
+			   const __grid_constant__ qb_secret secret)
 {
 	extern __shared__ unsigned long long shared[];
 	__shared__ uint32_t distinct, apart;
-	qs_own_counts own = { shared, (uint32_t *) (shared + QS_COUNT_SLOTS), &distinct, &apart };
+	qs_own_counts own = { shared, (uint32_t *) (shared + QS_COUNT_SLOTS), &distinct, &apart,
+						  secret };
 
 	qs_clear_counts(own);
 	qs_count_keys(own, key, (uint64_t) blockIdx.x * QS_COUNT_BLOCK + threadIdx.x, count,
@@ -64,7 +66,7 @@ __launch_bounds__(QS_COUNT_BLOCK)
 	__syncthreads();
 	if (qs_now(all->stop))
 		return;
-	add_table(all, most, own.key, own.times);
+	add_table(all, most, own);
 	if (threadIdx.x == 0 && apart > 0)
 		atomicAdd(&all->apart, apart);
 }
@@ -105,7 +107,8 @@ start(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most, counts_t
 										  (int) shared));
 	QS_TRY(qs_grid(gpu, count_keys, QS_COUNT_BLOCK, shared, qs_ceil_div(count, QS_COUNT_BLOCK),
 				   &grid));
-	count_keys<<<grid, QS_COUNT_BLOCK, shared, gpu->stream>>>(key, count, most, table);
+	count_keys<<<grid, QS_COUNT_BLOCK, shared, gpu->stream>>>(key, count, most, table,
+															  qb_own_secret);
 	QS_CUDA_LAUNCHED(gpu);
 	return qs_launch(gpu, collect_counts, QS_COUNT_SLOTS, table, most);
 }

@@ -18,7 +18,7 @@
 
 #include "device.cuh"
 
-#include "base/hash.h"
+#include "base/slot.h"
 
 #define QS_COUNT_BLOCK 1024
 #define QS_COUNT_SLOTS (2 * QS_CUDA_COUNTS_MAX) /* of a block's table; 2^k */
@@ -37,6 +37,7 @@ struct qs_own_counts
 	uint32_t *times; /* NULL: nobody asks how often keys came */
 	uint32_t *distinct;
 	uint32_t *apart; /* how often QS_NO_KEY came */
+	const qb_secret &secret;
 };
 
 /* Read what other threads write meanwhile. */
@@ -52,10 +53,10 @@ qs_now(const Word &word)
  * says so.  "slots": the table is full, or "stop" was set while looking.
  */
 __device__ __forceinline__ uint32_t
-qs_slot_of(unsigned long long *table, uint32_t slots, uint64_t key, const unsigned long long &stop,
-		   bool *added)
+qs_slot_of(unsigned long long *table, uint32_t slots, const qb_secret &secret, uint64_t key,
+		   const unsigned long long &stop, bool *added)
 {
-	uint32_t slot = (uint32_t) qb_mix64(key) & (slots - 1);
+	uint32_t slot = (uint32_t) qb_slot_hash_by(&secret, key) & (slots - 1);
 
 	*added = false;
 	for (uint32_t n = 0; n < slots; n++)
@@ -105,7 +106,7 @@ qs_count_key(const qs_own_counts &own, uint64_t key, uint32_t most, unsigned lon
 	}
 	if (qs_now(*own.distinct) > most)
 		return false;
-	slot = qs_slot_of(own.key, QS_COUNT_SLOTS, key, stop, &added);
+	slot = qs_slot_of(own.key, QS_COUNT_SLOTS, own.secret, key, stop, &added);
 	if (slot == QS_COUNT_SLOTS || (added && atomicAdd(own.distinct, 1) >= most))
 		stop = 1;
 	if (slot < QS_COUNT_SLOTS && own.times)

@@ -35,6 +35,7 @@ struct many_keys
 	uint32_t groups;
 	uint32_t slots; /* of a group's table; 2^k */
 	uint32_t most;
+	qb_secret secret;
 };
 
 /* At most half of a group's table is needed. */
@@ -69,7 +70,8 @@ add_table(const many_keys &all, uint32_t g, const qs_own_counts &own)
 
 		if (own.key[i] == QS_NO_KEY)
 			continue;
-		if (qs_slot_of(table, all.slots, own.key[i], group->stop, &added) == all.slots ||
+		if (qs_slot_of(table, all.slots, all.secret, own.key[i], group->stop, &added) ==
+				all.slots ||
 			(added && atomicAdd(&group->distinct, 1) >= all.most))
 			group->stop = 1;
 	}
@@ -80,11 +82,11 @@ add_table(const many_keys &all, uint32_t g, const qs_own_counts &own)
  * no wait depends on these.
  */
 __global__ void
-__launch_bounds__(QS_COUNT_BLOCK) count_many(const many_keys all)
+__launch_bounds__(QS_COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 {
 	extern __shared__ unsigned long long shared[];
 	__shared__ uint32_t distinct, apart;
-	qs_own_counts own = { shared, NULL, &distinct, &apart };
+	qs_own_counts own = { shared, NULL, &distinct, &apart, all.secret };
 	uint64_t at = blockIdx.x * all.chunk;
 	uint64_t end = min(at + all.chunk, all.count);
 	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
@@ -146,7 +148,9 @@ qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint
 				  uint32_t most, void *memory, bool *many)
 {
 	many_group group[QB_GROUPS_MAX] = {};
-	many_keys all = { key, 0, 0, (many_group *) memory, NULL, groups, slots_for(most), most };
+	many_keys all = {
+		key, 0, 0, (many_group *) memory, NULL, groups, slots_for(most), most, qb_own_secret
+	};
 
 	QS_TRY(qs_cuda_enter(gpu));
 	for (uint32_t i = 0; i < groups; i++)

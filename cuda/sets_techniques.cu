@@ -108,7 +108,8 @@ search_piece(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
 }
 
 __device__ uint32_t
-hash_piece(uint32_t *table, const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
+hash_piece(uint32_t *table, const qb_secret &secret, const uint32_t *a, uint32_t n,
+		   const uint32_t *b, uint32_t m)
 {
 	uint32_t common = 0;
 
@@ -116,10 +117,10 @@ hash_piece(uint32_t *table, const uint32_t *a, uint32_t n, const uint32_t *b, ui
 		table[i] = NOTHING;
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < n; i += THREADS)
-		put_slot(table, SLOTS - 1, a[i]);
+		put_slot(table, SLOTS - 1, secret, a[i]);
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < m; i += THREADS)
-		common += find_slot(table, SLOTS - 1, b[i]);
+		common += find_slot(table, SLOTS - 1, secret, b[i]);
 	return common;
 }
 
@@ -138,21 +139,23 @@ search_part(const set &small, const set &large, uint64_t from, uint64_t to)
 
 template <int Method>
 __device__ uint32_t
-count_piece(piece *s, uint32_t *table, const set &a, const set &b, uint32_t cut)
+count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, const set &b,
+			uint32_t cut)
 {
 	uint32_t n, m;
 
 	load_piece(s, a, b, cut, &n, &m);
 	if (Method == QSET_MERGE_SEARCH)
 		return search_piece(s->element, n, s->element + n, m);
-	return hash_piece(table, s->element, n, s->element + n, m);
+	return hash_piece(table, secret, s->element, n, s->element + n, m);
 }
 
-/* Count one of "parts" equal parts of a pair's path. */
+/* Count the part of a pair's path that this block has among those that share the pair. */
 template <int Method>
 __device__ uint32_t
-count_part(piece *s, uint32_t *table, const set &a, const set &b, uint32_t number, uint32_t parts)
+count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set &b)
 {
+	uint32_t number = blockIdx.y, parts = gridDim.y;
 	uint64_t steps = a.count + b.count;
 	part p = { steps * number / parts, steps * (number + 1) / parts, 0 };
 	uint32_t common = 0;
@@ -165,7 +168,7 @@ count_part(piece *s, uint32_t *table, const set &a, const set &b, uint32_t numbe
 		find_cuts(&s->cut, a, b, p, first, count + 1);
 		for (uint32_t cut = 0; cut < count; cut++)
 		{
-			common += count_piece<Method>(s, table, a, b, cut);
+			common += count_piece<Method>(s, table, all.secret, a, b, cut);
 			__syncthreads();
 		}
 	}
@@ -185,7 +188,7 @@ search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
 /* Blocks with different x take different pairs; blocks with different y share each pair. */
 template <int Method>
 __global__ void
-__launch_bounds__(THREADS) count_pairs(const pairs p)
+__launch_bounds__(THREADS) count_pairs(const __grid_constant__ pairs p)
 {
 	__shared__ piece s;
 	__shared__ uint32_t table[Method == QSET_MERGE_HASH ? SLOTS : 1];
@@ -203,7 +206,7 @@ __launch_bounds__(THREADS) count_pairs(const pairs p)
 		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
 		common = Method == QSET_SEARCH ? search_pair(a, b, blockIdx.y, gridDim.y)
-									   : count_part<Method>(&s, table, a, b, blockIdx.y, gridDim.y);
+									   : count_part<Method>(&s, table, p, a, b);
 		for (int d = 16; d; d >>= 1)
 			common += __shfl_down_sync(QS_ALL_LANES, common, d);
 		if (qs_lane() == 0 && common > 0)
@@ -248,7 +251,8 @@ qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *stri
 				strip->count,
 				strip->width,
 				NULL,
-				0 };
+				0,
+				qb_own_secret };
 
 	if (t.rows == 0 || t.columns == 0)
 		return QB_OK;

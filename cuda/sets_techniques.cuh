@@ -10,6 +10,8 @@
 #include "kernels.cuh"
 #include "sets.cuh"
 
+#include "base/slot.h"
+
 #define THREADS 256
 
 #define NOTHING UINT32_MAX /* no element has this number */
@@ -25,6 +27,7 @@ struct pairs
 	uint64_t width;
 	uint32_t *table; /* hash, bitmap: a table for each block */
 	uint64_t table_words;
+	qb_secret secret;
 };
 
 struct set
@@ -47,24 +50,24 @@ is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
 }
 
 __device__ __forceinline__ uint32_t
-slot_of(uint32_t element, uint32_t mask)
+slot_of(const qb_secret &secret, uint32_t element, uint32_t mask)
 {
-	return (element * 0x9E3779B1u >> 7) & mask;
+	return (uint32_t) qb_slot_hash_by(&secret, element) & mask;
 }
 
 __device__ __forceinline__ void
-put_slot(uint32_t *table, uint32_t mask, uint32_t element)
+put_slot(uint32_t *table, uint32_t mask, const qb_secret &secret, uint32_t element)
 {
-	uint32_t i = slot_of(element, mask);
+	uint32_t i = slot_of(secret, element, mask);
 
 	while (atomicCAS(&table[i], NOTHING, element) != NOTHING)
 		i = (i + 1) & mask;
 }
 
 __device__ __forceinline__ bool
-find_slot(const uint32_t *table, uint32_t mask, uint32_t element)
+find_slot(const uint32_t *table, uint32_t mask, const qb_secret &secret, uint32_t element)
 {
-	uint32_t i = slot_of(element, mask);
+	uint32_t i = slot_of(secret, element, mask);
 
 	while (table[i] != NOTHING && table[i] != element)
 		i = (i + 1) & mask;

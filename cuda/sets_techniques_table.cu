@@ -23,7 +23,7 @@ mask_for(uint64_t count)
 
 template <bool Bitmap>
 __device__ void
-fill_table(uint32_t *table, const set &a, uint32_t mask)
+fill_table(uint32_t *table, const set &a, uint32_t mask, const qb_secret &secret)
 {
 	for (uint64_t i = threadIdx.x; !Bitmap && i <= mask; i += THREADS)
 		table[i] = NOTHING;
@@ -32,7 +32,7 @@ fill_table(uint32_t *table, const set &a, uint32_t mask)
 		if (Bitmap)
 			atomicOr(&table[a.element[i] / 32], 1u << (a.element[i] % 32));
 		else
-			put_slot(table, mask, a.element[i]);
+			put_slot(table, mask, secret, a.element[i]);
 	__syncthreads();
 }
 
@@ -50,7 +50,7 @@ clear_table(uint32_t *table, const set &a)
 /* A block takes a row, and each of its warps takes columns. */
 template <bool Bitmap>
 __global__ void
-__launch_bounds__(THREADS) probe_rows(const pairs p)
+__launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 {
 	uint32_t *table = p.table + blockIdx.x * p.table_words;
 
@@ -61,7 +61,7 @@ __launch_bounds__(THREADS) probe_rows(const pairs p)
 		uint64_t least = qset_filter_least(&p.filter, a.count);
 		uint32_t mask = mask_for(a.count);
 
-		fill_table<Bitmap>(table, a, mask);
+		fill_table<Bitmap>(table, a, mask, p.secret);
 		for (uint64_t c = (p.tail ? row + 1 : 0) + threadIdx.x / 32; c < p.columns;
 			 c += THREADS / 32)
 		{
@@ -72,7 +72,7 @@ __launch_bounds__(THREADS) probe_rows(const pairs p)
 				continue;
 			for (uint64_t i = qs_lane(); i < b.count; i += 32)
 				common += Bitmap ? table[b.element[i] / 32] >> b.element[i] % 32 & 1
-								 : find_slot(table, mask, b.element[i]);
+								 : find_slot(table, mask, p.secret, b.element[i]);
 			for (int d = 16; d; d >>= 1)
 				common += __shfl_down_sync(QS_ALL_LANES, common, d);
 			if (qs_lane() == 0)

@@ -20,6 +20,8 @@
 #include "sketch_bulk.cuh"
 #include "sketch_kernels.cuh"
 
+#include "base/slot.h"
+
 /*
  * From this many keys on a sample is worth its time; tables in the L2 cache
  * need more keys, because they are faster.
@@ -45,9 +47,9 @@ static_assert(QS_HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds ful
 
 /* The slot of a key in an open-addressing table: the slot with the key, or a free one. */
 __device__ __forceinline__ uint32_t
-find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
+find_slot(const uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret)
 {
-	uint32_t i = (uint32_t) qb_reduce(qb_hash(key, seed_key), count);
+	uint32_t i = (uint32_t) qb_slot_of(qb_slot_hash_by(&secret, key), count);
 
 	while (slots[i] != key && slots[i] != NO_KEY)
 		i = (i + 1) % count;
@@ -56,9 +58,9 @@ find_slot(const uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key
 
 /* As find_slot(), but take a free slot while other threads take slots, too. */
 __device__ __forceinline__ uint32_t
-take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
+take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret)
 {
-	uint32_t i = (uint32_t) qb_reduce(qb_hash(key, seed_key), count);
+	uint32_t i = (uint32_t) qb_slot_of(qb_slot_hash_by(&secret, key), count);
 
 	for (;; i = (i + 1) % count)
 	{
@@ -75,7 +77,8 @@ take_slot(uint64_t *slots, uint32_t count, uint64_t key, uint64_t seed_key)
  */
 __global__ void
 __launch_bounds__(SAMPLE_BLOCK)
-	sample_keys(const qs_batch b, uint64_t seed_key, const qs_hot hot, uint64_t *hits)
+	sample_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const qs_hot hot,
+				uint64_t *hits)
 {
 	extern __shared__ uint64_t slots[];
 	uint32_t *count = (uint32_t *) (slots + SAMPLE_SLOTS);
@@ -96,13 +99,13 @@ __launch_bounds__(SAMPLE_BLOCK)
 		uint64_t key = b.key[qb_reduce(qb_mix64(i + 1), b.count)];
 
 		if (key != NO_KEY)
-			atomicAdd(&count[take_slot(slots, SAMPLE_SLOTS, key, seed_key)], 1);
+			atomicAdd(&count[take_slot(slots, SAMPLE_SLOTS, key, secret)], 1);
 	}
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < SAMPLE_SLOTS; i += SAMPLE_BLOCK)
 		if (count[i] >= HOT_HITS)
 		{
-			take_slot(hot.key, QS_HOT_SLOTS, slots[i], seed_key);
+			take_slot(hot.key, QS_HOT_SLOTS, slots[i], secret);
 			atomicAdd((qs_u64 *) hits, count[i]);
 		}
 }
@@ -121,8 +124,8 @@ struct split_block
  * how many cold keys it has, then where they go.
  */
 __device__ __forceinline__ void
-split_step(split_block &block, const qs_batch &b, uint64_t first, uint64_t seed_key, uint64_t *cold,
-		   uint64_t *cold_count)
+split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secret &secret,
+		   uint64_t *cold, uint64_t *cold_count)
 {
 	uint64_t key[SPLIT_EACH];
 	uint32_t place[SPLIT_EACH]; /* rank among the cold keys of the warp, or -1 */
@@ -139,7 +142,7 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, uint64_t seed_
 	for (int k = 0; k < SPLIT_EACH; k++)
 	{
 		bool valid = first + k * SPLIT_BLOCK + threadIdx.x < b.count;
-		uint32_t slot = find_slot(block.key, QS_HOT_SLOTS, key[k], seed_key);
+		uint32_t slot = find_slot(block.key, QS_HOT_SLOTS, key[k], secret);
 		bool hot = block.key[slot] != NO_KEY;
 		uint32_t colds = __ballot_sync(QS_ALL_LANES, valid && !hot);
 
@@ -165,8 +168,9 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, uint64_t seed_
 }
 
 __global__ void
-__launch_bounds__(SPLIT_BLOCK) split_keys(const qs_batch b, uint64_t seed_key, const qs_hot hot,
-										  uint64_t *cold, uint64_t *cold_count)
+__launch_bounds__(SPLIT_BLOCK)
+	split_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const qs_hot hot,
+			   uint64_t *cold, uint64_t *cold_count)
 {
 	__shared__ split_block block;
 	uint64_t stride = (uint64_t) gridDim.x * SPLIT_BLOCK * SPLIT_EACH;
@@ -181,7 +185,7 @@ __launch_bounds__(SPLIT_BLOCK) split_keys(const qs_batch b, uint64_t seed_key, c
 	__syncthreads();
 	for (uint64_t first = (uint64_t) blockIdx.x * SPLIT_BLOCK * SPLIT_EACH; first < b.count;
 		 first += stride)
-		split_step(block, b, first, seed_key, cold, cold_count);
+		split_step(block, b, first, secret, cold, cold_count);
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SPLIT_BLOCK)
 		if (block.weight[i] != 0)
@@ -237,7 +241,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(sample_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
 										  (int) shared));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, sk->view.seed_key, qs_hot_of(gpu),
+	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, qb_own_secret, qs_hot_of(gpu),
 														  gpu->result);
 	QS_CUDA_LAUNCHED(gpu);
 	QS_TRY(qs_read_result(gpu, 1));
@@ -280,8 +284,7 @@ split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 	QS_TRY(qs_grid(gpu, split_keys, SPLIT_BLOCK, 0, qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH),
 				   &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, sk->view.seed_key, hot, cold,
-													  gpu->result);
+	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, qb_own_secret, hot, cold, gpu->result);
 	QS_CUDA_LAUNCHED(gpu);
 	QS_TRY(qs_insert_keys(sk, &hot_keys));
 	QS_TRY(qs_read_result(gpu, 1));

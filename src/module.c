@@ -12,6 +12,7 @@
 #include "pg/sets_prepared.h"
 #include "pgbase/activity.h"
 #include "pgbase/nonce.h"
+#include "pgbase/secret.h"
 #include "pgbase/stat_kind.h"
 #include "scan/pairs.h"
 #include "scan/scan.h"
@@ -58,6 +59,7 @@ _PG_init(void)
 		"qsketch.simd", "Selects the instructions of the CPU engine; all give the same results.",
 		NULL, &simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd,
 		NULL);
+	SecretInit();
 	StatKindInit();
 	ColumnScanInit();
 	WorkerPartialInit();

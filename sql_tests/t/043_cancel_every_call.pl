@@ -1,7 +1,8 @@
 # Every function and aggregate of the extension, called with extreme values and
 # cancelled in the middle: the call ends soon.  Which functions there are and what
 # they take is read from the catalog; of overloads that are the same code one is
-# called, with keys of type bigint if it has them.
+# called, with keys of type bigint if it has them.  Some of the keys were chosen so that
+# they would share a slot of a table without a secret (base/slot.h).
 
 use strict;
 use warnings;
@@ -11,7 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $module = "$ENV{TESTDIR}/cancel_after.so";
-plan skip_all => 'no test module' unless -f $module;
+my $chosen_keys = "$ENV{TESTDIR}/chosen_keys.so";
+plan skip_all => 'no test module' unless -f $module && -f $chosen_keys;
 
 # A call is cancelled after so many ms.  With values of the largest size it then goes on for
 # less than a second of CPU time; ten times as much is allowed.  The values here are smaller
@@ -36,6 +38,7 @@ my %value = (
 			"'multilevel', '$size', depth => 3, masks => 65536", "'thread', '$size', depth => 32", "'sf', '$slim_size', z => 64",
 			"'warp', '$size', depth => 16", "'half_warp', '$size', depth => 8", "'sub_warp', '$size', depth => 4"),
 		"(SELECT qsketch_agg(i, 1000000::bigint, qsketch_new('multilevel', '$size')) FROM $series)",
+		"(SELECT qsketch_agg(unmix64(i) # mix64(-7046029254386353131), qsketch_new('multilevel', '$size')) FROM generate_series(1::bigint, 2000) AS i)",
 	],
 	qfilter => [
 		"(SELECT qfilter_agg(i, qfilter_new(1000000, 1000, 0.9, k => 65536)) FROM generate_series(1::bigint, 1000) AS i)",
@@ -45,8 +48,9 @@ my %value = (
 	qsets => [
 		"(SELECT qsets_agg(i % 1000, i * 7919 % 100000) FROM $series)",
 		"(SELECT qsets_agg(i / 4, i * 7919 % 1000003) FROM $series)",
+		"(SELECT qsets_agg(unmix64(i / 4 << 24), unmix64(i * 7919 % 1000003 << 24)) FROM $series)",
 	],
-	qtop => [ "(SELECT qtop_agg(i, 100000, qsketch_new('multilevel', '$size')) FROM $series)" ],
+	qtop => [ map { "(SELECT qtop_agg($_, 100000, qsketch_new('multilevel', '$size')) FROM $series)" } 'i', 'unmix64(i)' ],
 );
 
 # Of arguments: those of a name, or all of a type.  The first one is used while others vary.
@@ -84,7 +88,7 @@ my %typed = (
 	text => [ "''" ],
 	name => [ "'k'" ],
 	regclass => [ "'large'::regclass" ],
-	'bigint[]' => [ 'many' ],
+	'bigint[]' => [ 'many', 'chosen' ],
 	'name[]' => [ "'{k}'" ],
 	bytea => [ 'bytes' ],
 	cstring => [ 'textout(words)' ],
@@ -102,6 +106,8 @@ $node->safe_psql('postgres', qq{
 	CREATE FUNCTION cancel_after(ms int) RETURNS void LANGUAGE c AS '$module';
 	CREATE FUNCTION receive(bytes bytea, type regtype) RETURNS void LANGUAGE c AS '$module';
 	CREATE FUNCTION after_cancel() RETURNS float8 LANGUAGE c AS '$module';
+	CREATE FUNCTION mix64(bigint) RETURNS bigint IMMUTABLE STRICT LANGUAGE c AS '$chosen_keys';
+	CREATE FUNCTION unmix64(bigint) RETURNS bigint IMMUTABLE STRICT LANGUAGE c AS '$chosen_keys';
 	CREATE TABLE large AS SELECT i AS k FROM $series;
 	CREATE TABLE took (call text, how text, ms float8);
 });
@@ -147,7 +153,8 @@ sub candidates
 	return "'k'" if $type eq 'cstring' && $name eq 'weight';
 	return @{ $named{$name} } if $named{$name} && $type !~ /\[\]$/;
 	$type = $type =~ /array$/ ? 'bigint[]' : 'bigint' if $type =~ /^any/;
-	return $at == 0 ? 'i' : "i * 7919 % 1000003" if $aggregate && $type eq 'bigint';
+	return $at == 0 ? ('i', 'unmix64(i)', 'unmix64(i << 24)') : ('i * 7919 % 1000003', 'unmix64(i << 24)')
+		if $aggregate && $type eq 'bigint';
 	return @{ $typed{$type} // [] };
 }
 
@@ -208,10 +215,11 @@ sub run_calls
 		INSERT INTO took VALUES (\$call\$$type $value: $call\$call\$, how, late);\n";
 	}
 	$node->safe_psql('postgres', "SET work_mem = '1GB'; DO \$do\$ DECLARE
-		v $type; bytes bytea; words text; many bigint[]; how text; late float8;
+		v $type; bytes bytea; words text; many bigint[]; chosen bigint[]; how text; late float8;
 		BEGIN
 		v := $value;
 		many := (SELECT array_agg(i * 7919 % 1000003) FROM $series);
+		chosen := (SELECT array_agg(unmix64(i << 24)) FROM $series);
 		" . ($needs_bytes ? "bytes := v::bytea;\n" : '')
 		. ($needs_words ? "BEGIN words := v::text; EXCEPTION WHEN program_limit_exceeded THEN words := ''; END;\n" : '')
 		. "$block END \$do\$");

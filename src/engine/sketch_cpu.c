@@ -21,10 +21,9 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	size_t done = 0;
 	qb_status status = QB_OK;
 
-	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	if (sk->form == QS_EXPLICIT)
 	{
-		status = qs_explicit_add(sk, fingerprint, hv, weight, count, &done);
+		status = qs_explicit_add(sk, fingerprint, weight, count, &done);
 		if (status == QB_OK && done < count)
 			status = qs_make_dense(sk);
 	}
@@ -32,9 +31,10 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 		status = sk->ops->reserve(sk, count - done);
 	if (status != QB_OK)
 		return status;
+	qs_kernels_now()->hash(sk->seed_key, fingerprint + done, count - done, hv);
 	if (selection && done == 0 && qs_kernels_add_select(sk, hv, weight, count, selection))
 		return QB_OK;
-	qs_kernels_add(sk, hv + done, weight ? weight + done : NULL, count - done);
+	qs_kernels_add(sk, hv, weight ? weight + done : NULL, count - done);
 	if (selection)
 		qs_kernels_select(sk, fingerprint, count, selection);
 	return QB_OK;
@@ -99,11 +99,13 @@ undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, s
 		const int64_t *w = weight ? weight + i : NULL;
 		size_t n = batch_size(count - i);
 
-		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
 		if (sk->form == QS_EXPLICIT)
-			qs_explicit_add(sk, fingerprint + i, hv, w, n, &done);
-		else
-			sk->ops->add(sk, hv, w, n);
+		{
+			qs_explicit_add(sk, fingerprint + i, w, n, &done);
+			continue;
+		}
+		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
+		sk->ops->add(sk, hv, w, n);
 	}
 }
 
@@ -112,9 +114,9 @@ remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 {
 	uint64_t hv[QS_BATCH];
 
-	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	if (sk->form == QS_EXPLICIT)
-		return qs_explicit_remove(sk, fingerprint, hv, weight, count);
+		return qs_explicit_remove(sk, fingerprint, weight, count);
+	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	return sk->ops->remove(sk, hv, weight, count);
 }
 
@@ -162,9 +164,8 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 			sk->ops->query(sk, hv, n, estimate + i);
 		else
 			for (k = 0; k < n; k++)
-				estimate[i + k] = sk->form == QS_EXPLICIT
-									  ? qs_explicit_get(sk, fingerprint[i + k], hv[k])
-									  : qs_estimate_compact(sk, hv[k]);
+				estimate[i + k] = sk->form == QS_EXPLICIT ? qs_explicit_get(sk, fingerprint[i + k])
+														  : qs_estimate_compact(sk, hv[k]);
 	}
 }
 

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/slot.h"
 #include "filter/filter.h"
 
 #define FIRST_SLOTS 64
@@ -21,7 +22,7 @@ static uint32_t *
 find_slot(const qf_filter *f, uint32_t position)
 {
 	uint32_t *slot = (uint32_t *) (void *) f->positions;
-	uint64_t i = qb_reduce(position * QB_ROW_STEP, f->slots);
+	uint64_t i = qb_slot_of(qb_slot_hash(position), f->slots);
 
 	while (slot[i] != EMPTY && slot[i] != position)
 		i = (i + 1) & (f->slots - 1);

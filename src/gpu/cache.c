@@ -19,7 +19,7 @@
 #include "gpu/gpu.h"
 #include "gpu/settings.h"
 
-#include "base/port.h"
+#include "base/slot.h"
 #include "miscadmin.h"
 #include "pgbase/stored.h"
 
@@ -41,27 +41,6 @@ GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key)
 	return true;
 }
 
-/* One lane of the hash: multiply and fold, 16 bytes at a time. */
-static uint64
-hash_lane(const uint8 *bytes, Size length, uint64 secret0, uint64 secret1)
-{
-	uint64 hash = secret0 ^ length;
-	uint64 last[2] = { 0 };
-	Size i;
-
-	for (i = 0; i + 16 <= length; i += 16)
-	{
-		uint64 a = qb_load64(bytes + i) ^ hash ^ secret0;
-		uint64 b = qb_load64(bytes + i + 8) ^ secret1;
-
-		hash = qb_mul_high(a, b) ^ (a * b) ^ a;
-	}
-	memcpy(last, bytes + i, length - i);
-	last[0] ^= hash ^ secret0;
-	last[1] ^= secret1;
-	return qb_mul_high(last[0], last[1]) ^ (last[0] * last[1]) ^ last[0];
-}
-
 void
 GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key)
 {
@@ -70,8 +49,8 @@ GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredNam
 	memset(key, 0, sizeof(*key));
 	key->family = stored->family;
 	memcpy(key->header, bytes, stored->header_bytes);
-	key->id[0] = hash_lane(bytes, length, secret[0], secret[1]);
-	key->id[1] = hash_lane(bytes, length, secret[2], secret[3]);
+	key->id[0] = qb_hash_bytes(bytes, length, secret);
+	key->id[1] = qb_hash_bytes(bytes, length, secret + 2);
 }
 
 int

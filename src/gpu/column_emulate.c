@@ -8,7 +8,7 @@
 #include "gpu/column_request.h"
 #include "gpu/emulate.h"
 
-#include "base/hash.h"
+#include "base/slot.h"
 
 typedef struct Column
 {
@@ -264,7 +264,7 @@ emulated_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
 static bool
 is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
 {
-	*place = (uint32) (qb_mix64(key) % PLACES);
+	*place = (uint32) qb_slot_of(qb_slot_hash(key), PLACES);
 	while (place_of[*place] >= 0 && distinct[place_of[*place]] != key)
 		*place = (*place + 1) % PLACES;
 	return place_of[*place] < 0;

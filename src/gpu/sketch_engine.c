@@ -19,7 +19,6 @@
 #include "gpu/wait.h"
 
 #include "sketch/explicit.h"
-#include "engine/sketch_kernels.h"
 #include "utils/memutils.h"
 
 /* Up to this size tables stay where they are until they have so many keys. */
@@ -174,23 +173,13 @@ insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, s
 static qb_status
 insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	uint64_t hv[QS_BATCH];
-	size_t i;
-	size_t n;
+	size_t done;
 
-	for (i = 0; i < count; i += n)
-	{
-		const int64_t *w = weight ? weight + i : NULL;
-		size_t done;
-
-		n = Min(count - i, QS_BATCH);
-		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
-		if (qs_explicit_add(sk, fingerprint + i, hv, w, n, &done) != QB_OK)
-			return QB_NO_MEMORY;
-		if (done < n)
-			return insert_rest(sk, fingerprint + i + done, w ? w + done : NULL, count - i - done);
-	}
-	return QB_OK;
+	if (qs_explicit_add(sk, fingerprint, weight, count, &done) != QB_OK)
+		return QB_NO_MEMORY;
+	if (done == count)
+		return QB_OK;
+	return insert_rest(sk, fingerprint + done, weight ? weight + done : NULL, count - done);
 }
 
 static qb_status

@@ -6,7 +6,7 @@
  */
 #include "pgbase/keybuffer.h"
 
-#include "base/hash.h"
+#include "base/slot.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
@@ -14,8 +14,8 @@
 #define ROOM_GROWTH 4
 
 /* KeyBufferIsVaried() has so many places, and looks at no more keys than a quarter of that. */
-#define PLACES_LOG2 13
-#define VARIED_KEYS (1 << (PLACES_LOG2 - 2))
+#define PLACES      8192
+#define VARIED_KEYS (PLACES / 4)
 
 /* Let the buffer be full at so many keys, or at fewer if it has less memory. */
 void
@@ -70,13 +70,13 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 {
-	uint64 marks[(1 << PLACES_LOG2) / 64] = { 0 };
+	uint64 marks[PLACES / 64] = { 0 };
 	int count = Min(Min(buffer->count, first), VARIED_KEYS);
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		uint64 place = qb_mix64(buffer->fingerprint[i]) >> (64 - PLACES_LOG2);
+		uint64 place = qb_slot_of(qb_slot_hash(buffer->fingerprint[i]), PLACES);
 
 		marks[place / 64] |= UINT64CONST(1) << place % 64;
 	}

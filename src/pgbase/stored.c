@@ -21,7 +21,7 @@
  */
 #include "pgbase/stored.h"
 
-#include "common/hashfn.h"
+#include "base/slot.h"
 #include "utils/memutils.h"
 
 typedef struct StoredSlot
@@ -34,7 +34,7 @@ typedef struct StoredSlot
 static inline uint32
 hash_id(const struct varatt_external *id)
 {
-	return murmurhash32(id->va_valueid ^ murmurhash32(id->va_toastrelid));
+	return (uint32) qb_slot_hash((uint64) id->va_toastrelid << 32 | id->va_valueid);
 }
 
 #define SH_PREFIX          stored

@@ -19,6 +19,7 @@
 #ifndef QS_SCAN_GROUPS_H
 #define QS_SCAN_GROUPS_H
 
+#include "base/slot.h"
 #include "scan/columns.h"
 #include "scan/conditions.h"
 
@@ -76,11 +77,7 @@ extern void GroupReadEnd(const GroupKey *key, GroupValue *value);
 extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
 extern void
 GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context);
-extern uint64 GroupKeyHash(const GroupKey *key, const GroupValue *value, int level);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
-
-/* What the bits of NULL count as among those of other values. */
-#define GROUP_NULL_BITS UINT64CONST(0xA24BAED4963EE407)
 
 /* Read the values of a tuple.  They are valid until the next tuple is read. */
 static inline void
@@ -112,7 +109,18 @@ GroupKeyReadEnd(const GroupKey *key, GroupValue *value)
 		GroupReadEnd(key, value);
 }
 
-/* Bits of all values together: those of a single value are its own. */
+/* The bits of a string. */
+static inline int64
+GroupStringBits(const struct varlena *string)
+{
+	return (int64) qb_hash_bytes((const uint8 *) VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string),
+								 qb_own_secret.word);
+}
+
+/*
+ * Bits of all values together: those of a single value are its own.  Nobody can choose
+ * several values so that their bits agree with those of others.
+ */
 static inline int64
 GroupKeyBits(const GroupKey *key, const GroupValue *value)
 {
@@ -121,8 +129,8 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 
 	for (i = 1; i < key->fields; i++)
 	{
-		bits = (bits ^ (bits >> 29)) * UINT64CONST(0xBF58476D1CE4E5B9);
-		bits ^= value[i].null ? GROUP_NULL_BITS : (uint64) value[i].bits;
+		bits = qb_slot_hash(bits);
+		bits ^= value[i].null ? qb_own_secret.word[0] : (uint64) value[i].bits;
 	}
 	return (int64) bits;
 }

@@ -12,7 +12,6 @@
 #include "scan/columns.h"
 #include "scan/groups.h"
 
-#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
@@ -135,8 +134,7 @@ take_string(GroupExpression *expression, Datum string, GroupValue *value)
 
 	value->string = PG_DETOAST_DATUM_PACKED(string);
 	MemoryContextSwitchTo(old);
-	value->bits = (int64) hash_bytes_extended((const unsigned char *) VARDATA_ANY(value->string),
-											  (int) VARSIZE_ANY_EXHDR(value->string), 0);
+	value->bits = GroupStringBits(value->string);
 }
 
 /* Evaluate the expression for what is in the slot. */

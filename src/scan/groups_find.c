@@ -10,6 +10,7 @@
  */
 #include "scan/groups_state.h"
 
+#include "base/hash.h"
 #include "utils/memutils.h"
 
 #define FIRST_GROUPS 64
@@ -21,20 +22,11 @@ typedef struct GroupEntry
 	char status;
 } GroupEntry;
 
-static inline uint32
-hash_value(int64 value)
-{
-	uint64 bits = (uint64) value;
-
-	bits ^= bits >> 32;
-	return (uint32) (bits * UINT64CONST(0x9E3779B97F4A7C15) >> 32);
-}
-
 #define SH_PREFIX               groupmap
 #define SH_ELEMENT_TYPE         GroupEntry
 #define SH_KEY_TYPE             int64
 #define SH_KEY                  bits
-#define SH_HASH_KEY(table, key) hash_value(key)
+#define SH_HASH_KEY(table, key) (uint32) qb_slot_hash((uint64) (key))
 #define SH_EQUAL(table, a, b)   ((a) == (b))
 #define SH_SCOPE                static inline
 #define SH_DECLARE
@@ -189,11 +181,17 @@ is_number(const GroupKey *key)
 	return key->fields == 1 && key->field->expression != NULL && key->field->kind != KEY_BYTES;
 }
 
-/* Where the group is remembered whose number is "bits". */
+/*
+ * Where the group is remembered whose number is "bits".  A number has one place, so chosen
+ * numbers cost no more than looking up each of them.
+ */
 static inline RecentGroup *
 recent_of(ScanGroups *groups, int64 bits)
 {
-	return &groups->recently[hash_value(bits) % RECENT_GROUPS];
+	uint64 place = (uint64) bits;
+
+	place ^= place >> 32;
+	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
 /* group_of() for a key that is_number().  Groups of NULL are not remembered. */

@@ -3,15 +3,14 @@
  *		The values that rows are grouped by.
  *
  * Each column or expression gives a value.  An integer is its own bits.  The bits of a
- * string are its hash; strings with equal bits are compared byte by byte.  Only types
- * and collations under which equality is that of the bits get here.
+ * string are its hash, by the secret of the process; strings with equal bits are compared
+ * byte by byte.  Only types and collations under which equality is that of the bits get here.
  *
  * src/scan/groups_key.c
  */
 #include "scan/columns.h"
 #include "scan/groups.h"
 
-#include "common/hashfn.h"
 #include "utils/rel.h"
 
 GroupKey *
@@ -62,8 +61,7 @@ GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tup
 		return;
 	value->string = PG_DETOAST_DATUM_PACKED(PointerGetDatum(there));
 	value->copied = value->string != there;
-	value->bits = (int64) hash_bytes_extended((const unsigned char *) VARDATA_ANY(value->string),
-											  (int) VARSIZE_ANY_EXHDR(value->string), 0);
+	value->bits = GroupStringBits(value->string);
 }
 
 /* Free copies of strings. */
@@ -111,32 +109,6 @@ GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, Mem
 
 	for (i = 0; i < key->fields; i++)
 		keep(&kept[i], &value[i], context);
-}
-
-/* Mix the bytes of a value into a hash. */
-static uint64
-mix(uint64 hash, const void *bytes, Size length)
-{
-	return hash_bytes_extended(bytes, (int) length, hash);
-}
-
-/* A hash of all values, which differ from level to level: keys with equal hashes are divided then. */
-uint64
-GroupKeyHash(const GroupKey *key, const GroupValue *value, int level)
-{
-	uint64 hash = (uint64) level + 1;
-	int i;
-
-	for (i = 0; i < key->fields; i++)
-	{
-		const struct varlena *string = value[i].string;
-
-		if (string)
-			hash = mix(hash, VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
-		else
-			hash = mix(hash, &value[i].bits, sizeof(value[i].bits)) + value[i].null;
-	}
-	return hash;
 }
 
 Datum

@@ -105,7 +105,7 @@ write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
 {
 	int i;
 
-	ScanSpillBegin(spill, GroupKeyHash(key, value, ScanSpillLevel(spill)));
+	ScanSpillBegin(spill, GroupKeyBits(key, value));
 	for (i = 0; i < key->fields; i++)
 	{
 		const struct varlena *string = value[i].string;

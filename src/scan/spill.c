@@ -6,19 +6,19 @@
  * with its key, and are freed (groups_write.c).  A group whose rows go on is made anew,
  * so a key may have several values.  They are merged at the end (groups_merge.c).
  *
- * All values of a key go into the same file, one of PARTS, chosen by the hash of the key.
- * Then one file after the other is read.  If it has too many keys to find a place for all
- * of them in memory, its values are divided among files once more, by a hash with another
- * seed.
+ * All values of a key go into the same file, one of PARTS, chosen by a hash of the key's
+ * bits.  Then one file after the other is read.  If it has too many keys for the memory that
+ * their places take, its values are divided among files again, by another hash, so that a
+ * level divides what those before it left together.
  *
  * src/scan/spill.c
  */
 #include "scan/spill.h"
 
+#include "base/slot.h"
 #include "utils/memutils.h"
 
-#define PART_BITS 4
-#define PARTS     (1 << PART_BITS)
+#define PARTS 16
 
 /* Bytes that are copied at a time. */
 #define COPY_BYTES (8 * BLCKSZ)
@@ -56,6 +56,16 @@ ScanSpillLevel(const ScanSpill *spill)
 	return spill->reading ? spill->reading->level + 1 : 0;
 }
 
+/*
+ * The part for a key.  The hash is not the one that finds a group's slot, or all groups of a
+ * part would crowd in a sixteenth of their table.
+ */
+static int
+part_of(int64 bits, int level)
+{
+	return (int) qb_slot_of(qb_slot_hash_wide((uint64) bits, (uint64) level), PARTS);
+}
+
 static SpillPart *
 create_part(const ScanSpill *spill)
 {
@@ -77,11 +87,11 @@ close_part(SpillPart *part)
 	pfree(part);
 }
 
-/* Begin to write a value whose key has this hash. */
+/* Begin to write a value whose key has these bits. */
 void
-ScanSpillBegin(ScanSpill *spill, uint64 hash)
+ScanSpillBegin(ScanSpill *spill, int64 bits)
 {
-	SpillPart **part = &spill->part[hash >> (64 - PART_BITS)];
+	SpillPart **part = &spill->part[part_of(bits, ScanSpillLevel(spill))];
 
 	if (*part == NULL)
 		*part = create_part(spill);

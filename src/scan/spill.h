@@ -26,7 +26,7 @@ typedef struct SpillPlace
 
 extern ScanSpill *ScanSpillCreate(MemoryContext context);
 extern int ScanSpillLevel(const ScanSpill *spill);
-extern void ScanSpillBegin(ScanSpill *spill, uint64 hash);
+extern void ScanSpillBegin(ScanSpill *spill, int64 bits);
 extern void ScanSpillWrite(ScanSpill *spill, const void *bytes, Size length);
 extern bool ScanSpillNextPart(ScanSpill *spill);
 extern void ScanSpillRewind(ScanSpill *spill);

@@ -6,7 +6,7 @@
  */
 #include "sets/labels.h"
 
-#include "base/hash.h"
+#include "base/slot.h"
 
 /* Slots of the first table. */
 #define FIRST_SLOTS 64
@@ -53,9 +53,16 @@ qset_labels_memory(const qset_labels *l)
 /* ---- slots ---- */
 
 QB_INLINE uint64_t
-first_slot(const qset_labels *l, uint64_t low)
+first_slot(const qset_labels *l, uint64_t hash)
 {
-	return qb_mix64(low) & (l->slots - 1);
+	return hash & (l->slots - 1);
+}
+
+/* The hash of a key; "high" is that of a wide key. */
+QB_INLINE uint64_t
+hash_of(bool wide, uint64_t low, uint64_t high)
+{
+	return wide ? qb_slot_hash_wide(low, high) : qb_slot_hash(low);
 }
 
 /*
@@ -72,7 +79,7 @@ make_slots(qset_labels *l, uint64_t slots, const qb_memory *memory, const qset_i
 		return QB_NO_MEMORY;
 	for (i = 0; i < l->used; i++)
 	{
-		uint64_t at = first_slot(&made, l->low[i]);
+		uint64_t at = first_slot(&made, hash_of(l->wide, l->low[i], l->wide ? l->high[i] : 0));
 
 		if (i % QSET_LABELS_PATIENCE == QSET_LABELS_PATIENCE - 1 && qset_stopped(interrupt))
 		{
@@ -103,9 +110,9 @@ new_label(qset_labels *l, uint64_t low, uint64_t high)
 }
 
 static uint32_t
-label_in_slots(qset_labels *l, uint64_t low, uint64_t high)
+label_in_slots(qset_labels *l, uint64_t low, uint64_t high, uint64_t hash)
 {
-	uint64_t at = first_slot(l, low);
+	uint64_t at = first_slot(l, hash);
 
 	for (; l->slot[at].label != 0; at = (at + 1) & (l->slots - 1))
 		if (l->slot[at].low == low && (!l->wide || l->high[l->slot[at].label - 1] == high))
@@ -118,15 +125,19 @@ static void
 look_up_in_slots(qset_labels *l, const uint64_t *low, const uint64_t *high, uint32_t n,
 				 uint32_t *label)
 {
+	uint64_t hash[QSET_LABELS_AT_ONCE];
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		__builtin_prefetch(&l->slot[first_slot(l, low[i])]);
+	{
+		hash[i] = hash_of(l->wide, low[i], high ? high[i] : 0);
+		__builtin_prefetch(&l->slot[first_slot(l, hash[i])]);
+	}
 	for (i = 0; i < n; i++)
 	{
 		bool again = i > 0 && low[i] == low[i - 1] && (!high || high[i] == high[i - 1]);
 
-		label[i] = again ? label[i - 1] : label_in_slots(l, low[i], high ? high[i] : 0);
+		label[i] = again ? label[i - 1] : label_in_slots(l, low[i], high ? high[i] : 0, hash[i]);
 	}
 }
 

@@ -54,7 +54,7 @@ typedef struct qset_hash
 {
 	uint32_t *start; /* buckets + 1 */
 	uint32_t *item;
-	uint32_t shift; /* bucket = the upper 32 - shift bits of the hash */
+	uint32_t shift; /* bucket = the upper 64 - shift bits of the hash */
 } qset_hash;
 
 /* The number of starts in a table for n elements: its buckets, and the end of the last. */

@@ -12,6 +12,8 @@
  */
 #include "sets/techniques.h"
 
+#include "base/slot.h"
+
 /* log2 of the buckets: one to two elements each. */
 static uint32_t
 bucket_bits(uint64_t n)
@@ -25,11 +27,10 @@ qset_hash_starts(uint64_t n)
 	return (UINT64_C(1) << bucket_bits(n)) + 1;
 }
 
-/* Multiplicative hashing (2^32 / golden ratio); n < 2^31, so bits < 32. */
-static inline uint32_t
+static inline uint64_t
 bucket_of(const qset_hash *h, uint32_t x)
 {
-	return x * UINT32_C(0x9E3779B1) >> h->shift;
+	return qb_slot_hash(x) >> h->shift;
 }
 
 void
@@ -38,7 +39,7 @@ qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 	uint64_t starts = qset_hash_starts(n);
 	uint64_t i;
 
-	h->shift = 32 - bucket_bits(n);
+	h->shift = 64 - bucket_bits(n);
 	memset(h->start, 0, starts * sizeof(*h->start));
 	for (i = 0; i < n; i++)
 		h->start[bucket_of(h, a[i])]++;
@@ -57,7 +58,7 @@ qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m)
 
 	for (i = 0; i < m; i++)
 	{
-		uint32_t bucket = bucket_of(h, b[i]);
+		uint64_t bucket = bucket_of(h, b[i]);
 		uint32_t at;
 
 		for (at = h->start[bucket]; at < h->start[bucket + 1]; at++)

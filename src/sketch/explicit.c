@@ -3,14 +3,15 @@
  *		The explicit form: exact counts of few distinct keys.
  *
  * A sketch of a small group costs 16 bytes for each distinct key and is exact.  In
- * memory the entries lie in an open-addressing hash table (linear probing, slot =
- * high bits of hv, at most three quarters full, doubling).  So a stream with few
+ * memory the entries lie in an open-addressing hash table (linear probing, slots by
+ * the secret of the process, at most three quarters full, doubling).  So a stream with few
  * distinct keys is counted at the speed of a hash table.  In serialized bytes the
  * entries are an array sorted by fingerprint.  The array depends on the multiset of
  * keys alone, and is searched in place.
  *
  * src/sketch/explicit.c
  */
+#include "base/slot.h"
 #include "sketch/entry_sort.h"
 #include "sketch/explicit.h"
 
@@ -27,10 +28,10 @@ load_entry(const uint8_t *entries, uint64_t i)
 
 /* Slot of the key, or the empty slot where it belongs. */
 static qs_entry *
-find_slot(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
+find_slot(const qs_sketch *sk, uint64_t fingerprint)
 {
 	qs_entry *slot = (qs_entry *) sk->entries;
-	uint64_t i = qb_reduce(hv, sk->slots);
+	uint64_t i = qb_slot_of(qb_slot_hash(fingerprint), sk->slots);
 
 	while (slot[i].count != 0 && slot[i].fingerprint != fingerprint)
 		i = (i + 1) & (sk->slots - 1);
@@ -59,13 +60,13 @@ get_sorted(const qs_sketch *sk, uint64_t fingerprint)
 }
 
 int64_t
-qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv)
+qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint)
 {
 	if (sk->used == 0)
 		return 0;
 	if (sk->view)
 		return get_sorted(sk, fingerprint);
-	return find_slot(sk, fingerprint, hv)->count;
+	return find_slot(sk, fingerprint)->count;
 }
 
 /* Double the table (or make the first one). */
@@ -81,7 +82,7 @@ grow(qs_sketch *sk)
 	if (!bigger.entries)
 		return QB_NO_MEMORY;
 	while (qs_explicit_next(sk, &position, &e))
-		*find_slot(&bigger, e.fingerprint, qb_hash(e.fingerprint, sk->seed_key)) = e;
+		*find_slot(&bigger, e.fingerprint) = e;
 	if (sk->entries)
 		sk->memory->release(sk->memory->context, sk->entries);
 	*sk = bigger;
@@ -90,13 +91,13 @@ grow(qs_sketch *sk)
 
 /* An entry for a new key, at its slot or in a bigger table.  NULL: out of memory. */
 static qs_entry *
-new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
+new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)
 {
 	if (sk->used >= sk->slots / 4 * 3)
 	{
 		if (grow(sk) != QB_OK)
 			return NULL;
-		slot = find_slot(sk, fingerprint, hv);
+		slot = find_slot(sk, fingerprint);
 	}
 	slot->fingerprint = fingerprint;
 	sk->used++;
@@ -108,8 +109,8 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint, uint64_t hv)
  * keeps that harmless.
  */
 qb_status
-qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
-				const int64_t *weight, size_t count, size_t *done)
+qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count,
+				size_t *done)
 {
 	uint64_t limit = qs_explicit_limit(&sk->params);
 	size_t i;
@@ -117,7 +118,7 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 	for (i = 0; i < count; i++)
 	{
 		int64_t w = weight ? weight[i] : 1;
-		qs_entry *e = sk->slots ? find_slot(sk, fingerprint[i], hv[i]) : NULL;
+		qs_entry *e = sk->slots ? find_slot(sk, fingerprint[i]) : NULL;
 
 		if (w == 0)
 			continue;
@@ -125,7 +126,7 @@ qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
 		{
 			if (sk->used == limit)
 				break;
-			e = new_entry(sk, e, fingerprint[i], hv[i]);
+			e = new_entry(sk, e, fingerprint[i]);
 			if (!e)
 				return QB_NO_MEMORY;
 		}
@@ -151,7 +152,7 @@ delete_slot(qs_sketch *sk, qs_entry *hole)
 		i = (i + 1) & last;
 		if (slot[i].count == 0)
 			break;
-		home = qb_reduce(qb_hash(slot[i].fingerprint, sk->seed_key), sk->slots);
+		home = qb_slot_of(qb_slot_hash(slot[i].fingerprint), sk->slots);
 		if (((i - home) & last) >= ((i - gap) & last))
 		{
 			slot[gap] = slot[i];
@@ -163,8 +164,7 @@ delete_slot(qs_sketch *sk, qs_entry *hole)
 }
 
 size_t
-qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
-				   const int64_t *weight, size_t count)
+qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	size_t i;
 
@@ -177,7 +177,7 @@ qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *h
 			continue;
 		if (sk->used == 0)
 			break;
-		e = find_slot(sk, fingerprint[i], hv[i]);
+		e = find_slot(sk, fingerprint[i]);
 		if ((uint64_t) e->count < (uint64_t) w)
 			break;
 		e->count = (int64_t) ((uint64_t) e->count - (uint64_t) w);

@@ -10,18 +10,18 @@
 #include "sketch/sketch.h"
 
 /* Exact count of a key; 0 if it is not there. */
-extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint, uint64_t hv);
+extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
  * Add keys (weight NULL: 1 each; weights are positive) until all are in or the next
  * one would pass the limit of distinct keys; *done says how many are in.
  */
-extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
-								 const int64_t *weight, size_t count, size_t *done);
+extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+								 size_t count, size_t *done);
 
 /* Remove keys up to the first one whose count is too small; returns how many were removed. */
-extern size_t qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const uint64_t *hv,
-								 const int64_t *weight, size_t count);
+extern size_t
+qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count);
 
 /*
  * Visit the entries: *position starts at 0; returns false at the end.  The order is

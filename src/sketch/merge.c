@@ -52,7 +52,7 @@ add_explicit(qs_sketch *into, const qs_sketch *from)
 
 	if (into->form == QS_EXPLICIT)
 	{
-		status = qs_explicit_add(into, a.fingerprint, a.hv, a.count, n, &done);
+		status = qs_explicit_add(into, a.fingerprint, a.count, n, &done);
 		if (status != QB_OK || done == n)
 			return status;
 		status = qs_make_dense(into);
@@ -192,9 +192,9 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 
 	if (into->form == QS_EXPLICIT)
 	{
-		done = qs_explicit_remove(into, a.fingerprint, a.hv, a.count, n);
+		done = qs_explicit_remove(into, a.fingerprint, a.count, n);
 		if (done < n)
-			qs_explicit_add(into, a.fingerprint, a.hv, a.count, done, &(size_t){ 0 });
+			qs_explicit_add(into, a.fingerprint, a.count, done, &(size_t){ 0 });
 	}
 	else
 	{

@@ -386,8 +386,7 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	qs_entry e;
 
 	while (qs_explicit_next(a, &position, &e))
-		sum += (unsigned __int128) e.count *
-			   (uint64_t) qs_explicit_get(b, e.fingerprint, qb_hash(e.fingerprint, b->seed_key));
+		sum += (unsigned __int128) e.count * (uint64_t) qs_explicit_get(b, e.fingerprint);
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 

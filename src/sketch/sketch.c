@@ -225,10 +225,9 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 
 	while (qs_explicit_next(from, &position, &e))
 	{
-		uint64_t hv = qb_hash(e.fingerprint, to->seed_key);
 		size_t done;
 
-		if (qs_explicit_add(to, &e.fingerprint, &hv, &e.count, 1, &done) != QB_OK)
+		if (qs_explicit_add(to, &e.fingerprint, &e.count, 1, &done) != QB_OK)
 			return QB_NO_MEMORY;
 	}
 	return QB_OK;
@@ -302,7 +301,7 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 	int64_t estimate;
 
 	if (sk->form == QS_EXPLICIT)
-		return qs_explicit_get(sk, fingerprint, hv);
+		return qs_explicit_get(sk, fingerprint);
 	if (sk->form == QS_COMPACT)
 		return qs_estimate_compact(sk, hv);
 	if (sk->ops->query_one)

@@ -6,10 +6,14 @@
  */
 #include <stdlib.h>
 
+#include "base/slot.h"
 #include "sketch/top_entry.h"
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512
+
+/* An estimate counts as so many steps between two pauses: it may read 32 counters. */
+#define ESTIMATE_STEPS 64
 
 void
 qs_top_init(qs_top *top, uint32_t n, const qb_memory *memory)
@@ -58,8 +62,8 @@ tag_of(uint64_t hash)
 static uint32_t *
 find_slot(const qs_top *top, uint64_t fingerprint)
 {
-	uint64_t hash = qb_mix64(fingerprint);
-	uint64_t i = qb_reduce(hash, top->slots);
+	uint64_t hash = qb_slot_hash(fingerprint);
+	uint64_t i = qb_slot_of(hash, top->slots);
 
 	for (; top->slot[i] != 0; i = (i + 1) & (top->slots - 1))
 		if ((top->slot[i] & ~INDEX_MASK) == tag_of(hash) &&
@@ -73,7 +77,7 @@ fill_slot(const qs_top *top, uint64_t i)
 {
 	uint64_t fingerprint = top->key[i].fingerprint;
 
-	*find_slot(top, fingerprint) = tag_of(qb_mix64(fingerprint)) | (uint32_t) (i + 1);
+	*find_slot(top, fingerprint) = tag_of(qb_slot_hash(fingerprint)) | (uint32_t) (i + 1);
 }
 
 qs_top_key *
@@ -195,12 +199,16 @@ static void
 prune(qs_top *top, const qs_sketch *sk)
 {
 	uint64_t capacity = qs_top_capacity(top->n);
+	uint64_t steps = 0;
 	uint64_t i;
 
 	if (sk->form == QS_EXPLICIT || top->count <= capacity)
 		return;
 	for (i = 0; i < top->count; i++)
+	{
+		qb_pause_after(top->memory, &steps, ESTIMATE_STEPS);
 		top->key[i].estimate = qs_estimate(sk, top->key[i].fingerprint);
+	}
 	qsort(top->key, top->count, sizeof(*top->key), compare_estimates);
 	if (top->key[capacity].estimate > top->threshold)
 		top->threshold = top->key[capacity].estimate;
@@ -269,11 +277,15 @@ tighten(qs_top_key *key, const qs_sketch *sk)
 void
 qs_top_finish(qs_top *top, const qs_sketch *sk)
 {
+	uint64_t steps = 0;
 	uint64_t i;
 
 	prune(top, sk);
 	for (i = 0; i < top->count; i++)
+	{
+		qb_pause_after(top->memory, &steps, ESTIMATE_STEPS);
 		tighten(&top->key[i], sk);
+	}
 	if (top->count < 2)
 		return;
 	qsort(top->key, top->count, sizeof(*top->key), compare_fingerprints);
@@ -327,6 +339,7 @@ qb_status
 qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
 {
 	qb_status status = qs_subtract(sketch, removed);
+	uint64_t steps = 0;
 	uint64_t i;
 
 	if (status != QB_OK)
@@ -335,6 +348,7 @@ qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
 	{
 		qs_top_key *key = &top->key[i];
 
+		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
 		take_away(key, qs_estimate(removed, key->fingerprint), removed->form == QS_EXPLICIT);
 		tighten(key, sketch);
 	}
@@ -403,6 +417,7 @@ qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 {
+	uint64_t steps = 0;
 	uint64_t i;
 
 	for (i = 0; i < into->count; i++)
@@ -412,6 +427,7 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 
 		if (from_sketch->form == QS_COMPACT)
 			qb_pause(into->memory); /* an estimate may have to pass many units */
+		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (!qs_top_find(from, key->fingerprint, &other))
 		{
 			key->before += most_of_others(from, from_sketch, key->fingerprint);
@@ -431,6 +447,7 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 {
 	uint64_t known = into->count;
 	qb_status status = QB_OK;
+	uint64_t steps = 0;
 	uint64_t i;
 
 	while (into->room < known + from->count)
@@ -440,6 +457,7 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 	{
 		qs_top_key key = qs_top_get(from, i);
 
+		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (qs_top_lookup(into, key.fingerprint))
 			continue;
 		key.before += most_of_others(into, sketch, key.fingerprint);

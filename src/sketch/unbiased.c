@@ -207,7 +207,7 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
 	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 
 	if (sk->form == QS_EXPLICIT)
-		return (double) qs_explicit_get(sk, fingerprint, hv);
+		return (double) qs_explicit_get(sk, fingerprint);
 	if (qs_slim_alone(sk))
 		return qs_slim_estimate(noise, (double) qs_estimate(sk, fingerprint));
 	return mixture(estimate_both(sk, noise->mean, hv), noise->mean_weight);

@@ -119,5 +119,15 @@ for folder in src/pgbase src/pg src/scan src/gpu; do
 		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
+# Whoever can compute the slots of a table in memory can choose keys that share one.  So
+# tables take their slots from base/slot.h.  Only these files may use the mixer, which has
+# no secret: they place keys in sketches and filters, whose bytes depend on it, read such
+# places, and draw numbers.
+mixing='base/hash\.h|engine/sketch_avx512\.c|filter/draws\.h|pg/sketch_probe\.c|pgbase/nonce\.c'
+mixing+='|sketch/(advise|bucketed|merge|multilevel|pieces|sf|sketch|unbiased|unit_marks)\.c|sketch/(kernels|masks|sf|thread)\.h'
+report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
+	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,gpu}/*.[ch] |
+	grep -vE "^src/($mixing):|:[[:space:]]*/?\*" || :)
+
 [ $status != 0 ] || echo "layers ok"
 exit $status
