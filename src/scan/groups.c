@@ -52,8 +52,10 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	groups->merged = palloc0((Size) count * sizeof(ScanAggregate));
 	groups->limit = get_hash_memory_limit();
 	groups->context = create_context(groups->limit);
-	groups->spill = ScanSpillCreate(AllocSetContextCreate(
-		CurrentMemoryContext, "QSketchScan written groups", ALLOCSET_DEFAULT_SIZES));
+	groups->spill =
+		ScanSpillCreate(AllocSetContextCreate(CurrentMemoryContext, "QSketchScan written groups",
+											  ALLOCSET_DEFAULT_SIZES),
+						groups->limit);
 	groups->scratch = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan group to write",
 											ALLOCSET_DEFAULT_SIZES);
 	groups->result = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan merged group",

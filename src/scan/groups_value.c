@@ -25,11 +25,12 @@ typedef struct WrittenField
 /* An aggregate, before its bytes. */
 typedef struct WrittenAggregate
 {
-	int64 members; /* or the rows of count */
+	int64 members; /* or the rows of count, or the state of one of PostgreSQL's own */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
 	bool stored;    /* the bytes are a value as it is stored */
-	BuiltinState computed;
+	bool null;      /* these two of BuiltinState */
+	bool none;
 } WrittenAggregate;
 
 /* The keys of negative weight of a state, if its type can have any. */
@@ -84,7 +85,7 @@ write_state(ScanSpill *spill, ScanAggregate *column)
 static void
 write_aggregate(ScanSpill *spill, ScanAggregate *column)
 {
-	WrittenAggregate written = { .members = column->rows, .computed = column->computed };
+	WrittenAggregate written = { .members = column->rows };
 	const void *bytes = NULL;
 
 	if (ScanAggregateState(column, &sets_state_type))
@@ -95,7 +96,12 @@ write_aggregate(ScanSpill *spill, ScanAggregate *column)
 		return;
 	}
 	if (column->builtin)
-		bytes = BuiltinWrite(column->builtin, &written.computed, &written.bytes);
+	{
+		written.members = (int64) column->computed.value;
+		written.null = column->computed.null;
+		written.none = column->computed.none;
+		bytes = BuiltinWrite(column->builtin, &column->computed, &written.bytes);
+	}
 	ScanSpillWrite(spill, &written, sizeof(written));
 	ScanSpillWrite(spill, bytes, written.bytes);
 }
@@ -203,10 +209,17 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 {
 	void *bytes = written->bytes > 0 ? read_bytes(spill, written->bytes) : NULL;
 
-	*ScanAggregateMembers(column) += written->members;
 	if (column->builtin)
-		BuiltinMerge(column->builtin, &column->computed, &written->computed, bytes);
-	else if (bytes)
+	{
+		BuiltinState computed = { .value = (Datum) written->members,
+								  .null = written->null,
+								  .none = written->none };
+
+		BuiltinMerge(column->builtin, &column->computed, &computed, bytes);
+	}
+	else
+		*ScanAggregateMembers(column) += written->members;
+	if (bytes && column->state)
 		StateTypeOf(column->state)->merge(column->state, bytes);
 	if (written->removed > 0)
 		merge_removed(column, read_bytes(spill, written->removed));

@@ -177,7 +177,8 @@ typedef struct ScanAggregate
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
-	RowKey *row; /* of a key of several columns; NULL: of one */
+	RowKey *row;   /* of a key of several columns; NULL: of one */
+	KeyType *keys; /* what kind of keys they are; NULL for others than ours */
 	const ColumnFamily *family;
 	const Const *template;     /* NULL: the default parameters */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
@@ -289,6 +290,8 @@ ScanAggregateWaits(const ScanAggregate *column)
 {
 	return column->state && column->state->patient;
 }
+
+extern void ColumnDescribeKeys(ScanAggregate *column);
 
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);

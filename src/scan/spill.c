@@ -6,7 +6,7 @@
  * with its key, and are freed (groups_write.c).  A group whose rows go on is made anew,
  * so a key may have several values.  They are merged at the end (groups_merge.c).
  *
- * All values of a key go into the same file, one of PARTS, chosen by a hash of the key's
+ * All values of a key go into the same file, one of some, chosen by a hash of the key's
  * bits.  Then one file after the other is read.  If it has too many keys for the memory that
  * their places take, its values are divided among files again, by another hash, so that a
  * level divides what those before it left together.
@@ -18,7 +18,12 @@
 #include "base/slot.h"
 #include "utils/memutils.h"
 
-#define PARTS 16
+#define PARTS_MOST  64
+#define PARTS_LEAST 8
+
+/* Parts of the limit: the buffers of all files, and a file that is read at once. */
+#define BUFFERS_SHARE 8
+#define LOADED_SHARE  4
 
 /* Bytes that are copied at a time. */
 #define COPY_BYTES (8 * BLCKSZ)
@@ -33,19 +38,27 @@ typedef struct SpillPart
 struct ScanSpill
 {
 	MemoryContext context;
-	SpillPart *part[PARTS]; /* to which values are written; NULL: none yet */
-	SpillPart *writing;     /* the one of the last value */
-	SpillPart *reading;     /* NULL: the values come from the table */
-	uint64 left;            /* values of "reading" that were not read yet */
-	List *waiting;          /* parts that wait to be read */
+	Size limit;                  /* of memory, for all groups */
+	int parts;                   /* among which values are divided */
+	SpillPart *part[PARTS_MOST]; /* to which values are written; NULL: none yet */
+	SpillPart *writing;          /* the one of the last value */
+	SpillPart *reading;          /* NULL: the values come from the table */
+	char *loaded;                /* its bytes, if they are few; else NULL */
+	Size at;                     /* where they are read */
+	uint64 left;                 /* values of "reading" that were not read yet */
+	List *waiting;               /* parts that wait to be read */
 };
 
+/* The limit is that of the memory of all groups. */
 ScanSpill *
-ScanSpillCreate(MemoryContext context)
+ScanSpillCreate(MemoryContext context, Size limit)
 {
 	ScanSpill *spill = MemoryContextAllocZero(context, sizeof(ScanSpill));
+	Size parts = limit / BUFFERS_SHARE / BLCKSZ;
 
 	spill->context = context;
+	spill->limit = limit;
+	spill->parts = (int) Max(PARTS_LEAST, Min(parts, PARTS_MOST));
 	return spill;
 }
 
@@ -58,12 +71,14 @@ ScanSpillLevel(const ScanSpill *spill)
 
 /*
  * The part for a key.  The hash is not the one that finds a group's slot, or all groups of a
- * part would crowd in a sixteenth of their table.
+ * part would crowd in a small share of their table.
  */
-static int
-part_of(int64 bits, int level)
+static SpillPart **
+part_of(ScanSpill *spill, int64 bits)
 {
-	return (int) qb_slot_of(qb_slot_hash_wide((uint64) bits, (uint64) level), PARTS);
+	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) ScanSpillLevel(spill));
+
+	return &spill->part[qb_slot_of(hash, spill->parts)];
 }
 
 static SpillPart *
@@ -91,7 +106,7 @@ close_part(SpillPart *part)
 void
 ScanSpillBegin(ScanSpill *spill, int64 bits)
 {
-	SpillPart **part = &spill->part[part_of(bits, ScanSpillLevel(spill))];
+	SpillPart **part = part_of(spill, bits);
 
 	if (*part == NULL)
 		*part = create_part(spill);
@@ -115,7 +130,10 @@ end_writing(ScanSpill *spill)
 
 	close_part(spill->reading);
 	spill->reading = spill->writing = NULL;
-	for (i = 0; i < PARTS; i++)
+	if (spill->loaded)
+		pfree(spill->loaded);
+	spill->loaded = NULL;
+	for (i = 0; i < spill->parts; i++)
 		if (spill->part[i])
 			spill->waiting = lcons(spill->part[i], spill->waiting);
 	memset(spill->part, 0, sizeof(spill->part));
@@ -133,9 +151,23 @@ fail(const char *what)
 void
 ScanSpillRewind(ScanSpill *spill)
 {
-	if (BufFileSeek(spill->reading->file, 0, 0, SEEK_SET) != 0)
-		fail("rewind");
+	ScanSpillSeek(spill, &(SpillPlace){ 0 });
 	spill->left = spill->reading->values;
+}
+
+/* Read all bytes of a part that is small: single values are read much faster then. */
+static void
+load(ScanSpill *spill)
+{
+	Size size = (Size) BufFileSize(spill->reading->file);
+	char *bytes;
+
+	if (size > spill->limit / LOADED_SHARE)
+		return;
+	bytes = MemoryContextAllocHuge(spill->context, size);
+	ScanSpillRead(spill, bytes, size);
+	spill->loaded = bytes;
+	ScanSpillRewind(spill);
 }
 
 /* Begin to read the next part; false: there is none. */
@@ -148,6 +180,7 @@ ScanSpillNextPart(ScanSpill *spill)
 	spill->reading = linitial(spill->waiting);
 	spill->waiting = list_delete_first(spill->waiting);
 	ScanSpillRewind(spill);
+	load(spill);
 	return true;
 }
 
@@ -165,31 +198,39 @@ ScanSpillNext(ScanSpill *spill)
 SpillPlace
 ScanSpillTell(const ScanSpill *spill)
 {
-	SpillPlace place;
+	SpillPlace place = { .offset = (off_t) spill->at };
 
-	BufFileTell(spill->reading->file, &place.file, &place.offset);
+	if (spill->loaded == NULL)
+		BufFileTell(spill->reading->file, &place.file, &place.offset);
 	return place;
 }
 
 void
 ScanSpillSeek(ScanSpill *spill, const SpillPlace *place)
 {
-	if (BufFileSeek(spill->reading->file, place->file, place->offset, SEEK_SET) != 0)
+	spill->at = (Size) place->offset;
+	if (spill->loaded == NULL &&
+		BufFileSeek(spill->reading->file, place->file, place->offset, SEEK_SET) != 0)
 		fail("seek in");
 }
 
 void
 ScanSpillRead(ScanSpill *spill, void *bytes, Size length)
 {
-	if (BufFileRead(spill->reading->file, bytes, length) != length)
+	if (spill->loaded)
+		memcpy(bytes, spill->loaded + spill->at, length);
+	else if (BufFileRead(spill->reading->file, bytes, length) != length)
 		fail("read from");
+	spill->at += length;
 }
 
 /* Leave out bytes of a value. */
 void
 ScanSpillSkip(ScanSpill *spill, Size length)
 {
-	if (BufFileSeek(spill->reading->file, 0, (off_t) length, SEEK_CUR) != 0)
+	spill->at += length;
+	if (spill->loaded == NULL &&
+		BufFileSeek(spill->reading->file, 0, (off_t) length, SEEK_CUR) != 0)
 		fail("seek in");
 }
 

@@ -24,7 +24,7 @@ typedef struct SpillPlace
 	off_t offset;
 } SpillPlace;
 
-extern ScanSpill *ScanSpillCreate(MemoryContext context);
+extern ScanSpill *ScanSpillCreate(MemoryContext context, Size limit);
 extern int ScanSpillLevel(const ScanSpill *spill);
 extern void ScanSpillBegin(ScanSpill *spill, int64 bits);
 extern void ScanSpillWrite(ScanSpill *spill, const void *bytes, Size length);
