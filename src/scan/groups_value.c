@@ -33,7 +33,7 @@ typedef struct WrittenAggregate
 	bool none;
 } WrittenAggregate;
 
-/* The keys of negative weight of a state, if its type can have any. */
+/* Where a state has its keys of negative weight; NULL: its type has none. */
 static SketchState **
 removed_of(const ScanAggregate *column)
 {
@@ -41,6 +41,18 @@ removed_of(const ScanAggregate *column)
 	TopState *top = ScanAggregateState(column, &top_state_type);
 
 	return sketch ? &sketch->removed : top ? &top->removed : NULL;
+}
+
+/* Exchange these keys.  Without them the state can be read before all rows that they take back. */
+static SketchState *
+exchange_removed(const ScanAggregate *column, SketchState *removed)
+{
+	SketchState **place = removed_of(column);
+	SketchState *before = place ? *place : NULL;
+
+	if (place)
+		*place = removed;
+	return before;
 }
 
 /* The bytes of a state, allocated here.  Collections of sets are passed as rows. */
@@ -63,19 +75,12 @@ static void
 write_state(ScanSpill *spill, ScanAggregate *column)
 {
 	WrittenAggregate written = { .stored = !ScanAggregateState(column, &sets_state_type) };
-	SketchState **place = removed_of(column);
-	SketchState *removed = place ? *place : NULL;
-	const char *bytes;
-	const char *taken_back = NULL;
+	SketchState *removed = exchange_removed(column, NULL);
+	const char *taken_back =
+		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
+	const char *bytes = bytes_of_state(column->state, written.stored, &written.bytes);
 
-	if (removed)
-	{
-		*place = NULL; /* it would be removed from the keys of this value */
-		taken_back = bytes_of_state(&removed->keyed, true, &written.removed);
-	}
-	bytes = bytes_of_state(column->state, written.stored, &written.bytes);
-	if (removed)
-		*place = removed;
+	(void) exchange_removed(column, removed);
 	written.members = *ScanAggregateMembers(column);
 	ScanSpillWrite(spill, &written, sizeof(written));
 	ScanSpillWrite(spill, bytes, written.bytes);
@@ -189,18 +194,21 @@ read_bytes(ScanSpill *spill, uint64 size)
 	return bytes;
 }
 
-/* Add keys of negative weight to those of a state. */
+/* Add a state that was written, and its keys of negative weight, to a state. */
 static void
-merge_removed(ScanAggregate *column, void *bytes)
+merge_state(ScanAggregate *column, void *bytes, void *taken_back)
 {
-	SketchState **removed = removed_of(column);
+	SketchState *removed = exchange_removed(column, NULL);
 	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
-	const qs_params *params =
-		sketch ? &sketch->sketch.params : &((TopState *) column->state)->sketch.params;
 
-	if (*removed == NULL)
-		*removed = SketchCreate(column->state->header.eoh_context, params);
-	sketch_state_type.merge(&(*removed)->keyed, bytes);
+	StateTypeOf(column->state)->merge(column->state, bytes);
+	if (taken_back && removed == NULL)
+		removed = SketchCreate(column->state->header.eoh_context,
+							   sketch ? &sketch->sketch.params
+									  : &((TopState *) column->state)->sketch.params);
+	if (taken_back)
+		sketch_state_type.merge(&removed->keyed, taken_back);
+	(void) exchange_removed(column, removed);
 }
 
 /* Add an aggregate that was written to one that is in memory. */
@@ -208,6 +216,7 @@ static void
 merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate *column)
 {
 	void *bytes = written->bytes > 0 ? read_bytes(spill, written->bytes) : NULL;
+	void *taken_back = written->removed > 0 ? read_bytes(spill, written->removed) : NULL;
 
 	if (column->builtin)
 	{
@@ -220,11 +229,11 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 	else
 		*ScanAggregateMembers(column) += written->members;
 	if (bytes && column->state)
-		StateTypeOf(column->state)->merge(column->state, bytes);
-	if (written->removed > 0)
-		merge_removed(column, read_bytes(spill, written->removed));
+		merge_state(column, bytes, taken_back);
 	if (bytes)
 		pfree(bytes);
+	if (taken_back)
+		pfree(taken_back);
 }
 
 /* Merge the value at this place into a group's aggregates. */

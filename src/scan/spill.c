@@ -32,6 +32,7 @@ typedef struct SpillPart
 {
 	BufFile *file;
 	uint64 values;
+	Size bytes;
 	int level; /* how often these values were divided before */
 } SpillPart;
 
@@ -119,6 +120,7 @@ ScanSpillWrite(ScanSpill *spill, const void *bytes, Size length)
 {
 	if (length > 0)
 		BufFileWrite(spill->writing->file, (void *) (uintptr_t) bytes, length);
+	spill->writing->bytes += length;
 }
 
 /* Queue the parts that were written.  They go first, so that few files exist at a time. */
@@ -159,7 +161,7 @@ ScanSpillRewind(ScanSpill *spill)
 static void
 load(ScanSpill *spill)
 {
-	Size size = (Size) BufFileSize(spill->reading->file);
+	Size size = spill->reading->bytes;
 	char *bytes;
 
 	if (size > spill->limit / LOADED_SHARE)
