@@ -3,7 +3,6 @@
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
- *	groups_estimate.c	how many groups there will be
  *	groups.c		the groups, each with states of its own
  *	groups_find.c	the group of each tuple
  *	groups_key.c	the values that tell groups apart
@@ -20,6 +19,7 @@
 #define QS_SCAN_GROUPS_H
 
 #include "base/slot.h"
+#include "pgbase/estimate.h"
 #include "scan/columns.h"
 #include "scan/conditions.h"
 
@@ -147,9 +147,6 @@ GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 			return false;
 	return true;
 }
-
-/* groups_estimate.c */
-extern double ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows);
 
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan

@@ -223,7 +223,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	plan->find = find_cost(root, exprs);
 	plan->processes = ScanProcesses(workers);
 	rows = table->rows / plan->processes;
-	plan->groups = ScanGroupingEstimate(root, exprs, rows);
+	plan->groups = EstimateGroups(root, exprs, rows);
 	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
 	return true;
 }
@@ -235,7 +235,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 bool
 ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows)
 {
-	double groups = ScanGroupingEstimate(root, exprs, rows);
+	double groups = EstimateGroups(root, exprs, rows);
 	double states = Max(state_bytes(root), ScanDenseBytes(aggregates, rows / groups));
 
 	return groups * (empty_bytes(root, exprs) + states) <= (double) get_hash_memory_limit();

@@ -29,7 +29,7 @@
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
+ *	groups.h	GROUP BY: groups_plan.c, groups_key.c,
  *				groups_expr.c, groups_cache.c, groups_find.c, groups.c, groups_write.c,
  *				groups_value.c, groups_merge.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_*.c
