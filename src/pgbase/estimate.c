@@ -200,9 +200,12 @@ masked_values(Oid function, const List *args)
 	return mask > 0 ? exp2(pg_popcount64((uint64) mask)) + 1 : 0; /* and NULL */
 }
 
-/* At most how many values the expression has; 0: not known. */
+/*
+ * At most how many values the expression has; 0: not known.  "typical": rests of a division
+ * have one sign.
+ */
 static double
-most_values(PlannerInfo *root, const Node *expr)
+most_values(PlannerInfo *root, const Node *expr, bool typical)
 {
 	Oid function = InvalidOid;
 	const List *args = NIL;
@@ -223,7 +226,7 @@ most_values(PlannerInfo *root, const Node *expr)
 		args = ((const OpExpr *) expr)->args;
 	}
 	if (is_rest(function))
-		return 2 * fabs(constant_integer(args, 1));
+		return (typical ? 1 : 2) * fabs(constant_integer(args, 1));
 	if (masked_values(function, args) > 0)
 		return masked_values(function, args);
 	length = step_length(function, args, &argument);
@@ -247,13 +250,13 @@ has_statistics(PlannerInfo *root, Node *expr)
 }
 
 /*
- * How many values the expression has in these rows.  "typical": of an expression of which
- * nothing is known neither the least nor the largest number, but their geometric mean.
+ * How many values the expression has in these rows.  "typical": not the most, and of an
+ * expression of which nothing is known the geometric mean of the least and the largest number.
  */
 static double
 count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
 {
-	double most = most_values(root, expr);
+	double most = most_values(root, expr, typical);
 	double values = estimate_num_groups(root, list_make1(expr), rows, NULL, NULL);
 
 	if (most > 0)

@@ -33,13 +33,16 @@
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
  * and adding the row to each aggregate there.  In cpu_tuple_cost: handing a row to the
- * executor to evaluate an expression, and making a group and returning it.
+ * executor to evaluate an expression, making a group and returning it, and writing a group
+ * to a file and merging it, which takes VALUE_BYTES there besides its keys.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
 #define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
+#define VALUE_SHARE       12
+#define VALUE_BYTES       128
 
 /*
  * Which kind of values the type has; false: neither integers nor bytes.  Values that are
@@ -263,16 +266,20 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 	return get_sortgrouplist_exprs(clauses, root->processed_tlist);
 }
 
-/* Rows whose groups have no memory are written and read once. */
+/*
+ * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
+ * in any order, each group is written as often as all groups together fill the memory.
+ */
 static Cost
-spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
+spill_cost(const GroupingPlan *plan, int aggregates, double rows)
 {
-	double kept = Max(1, floor((double) get_hash_memory_limit() / plan->bytes));
-	double pages = rows * (double) table->pages / Max(1, table->tuples);
+	double fillings = plan->groups * plan->bytes / (double) get_hash_memory_limit();
+	double values = Min(rows, plan->groups * fillings);
+	double bytes = values * VALUE_BYTES + rows * aggregates * sizeof(uint64);
 
-	if (kept >= plan->groups)
+	if (fillings <= 1)
 		return 0;
-	return (1 - kept / plan->groups) * (2 * pages * seq_page_cost + rows * cpu_tuple_cost);
+	return values * VALUE_SHARE * cpu_tuple_cost + 2 * bytes / BLCKSZ * seq_page_cost;
 }
 
 /* Add what grouping costs to the cost of the scan. */
@@ -281,7 +288,7 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 {
 	double rows = table->rows * (1 - plan->copied) / plan->processes;
 	Cost start = rows * (plan->find + PUT_SHARE * aggregates * cpu_operator_cost) +
-				 spill_cost(plan, table, rows);
+				 spill_cost(plan, aggregates, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;
