@@ -77,7 +77,7 @@ COMMIT;
 MOVE ALL FROM h;
 CLOSE h;
 
--- more groups than memory: rows are spilled, perhaps many times, and read back
+-- more groups than memory: they are written, perhaps many times, and merged
 CREATE FUNCTION pg_temp.spilled(memory text, by text, OUT same boolean, OUT groups int, OUT analyzed bigint, OUT keys bigint, OUT spilled boolean)
 LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	PERFORM set_config('work_mem', memory, true), set_config('enable_hashagg', 'off', true), set_config('enable_sort', 'off', true);

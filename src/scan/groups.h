@@ -155,7 +155,8 @@ typedef struct GroupingPlan
 	Cost find;        /* of finding a row's group */
 	double processes; /* which share the rows; each makes groups of its own */
 	double groups;    /* of each process */
-	double bytes;     /* of a group, as far as the planner knows */
+	double sized;     /* groups of each process of so many bytes */
+	double bytes;     /* of such a group, as far as the planner knows */
 	double copied;    /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 

@@ -227,6 +227,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	plan->processes = ScanProcesses(workers);
 	rows = table->rows / plan->processes;
 	plan->groups = EstimateGroups(root, exprs, rows);
+	plan->sized = EstimateGroupsForSize(root, exprs, rows);
 	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
 	return true;
 }
@@ -273,8 +274,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 static Cost
 spill_cost(const GroupingPlan *plan, int aggregates, double rows)
 {
-	double fillings = plan->groups * plan->bytes / (double) get_hash_memory_limit();
-	double values = Min(rows, plan->groups * fillings);
+	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
+	double values = Min(rows, plan->sized * fillings);
 	double bytes = values * VALUE_BYTES + rows * aggregates * sizeof(uint64);
 
 	if (fillings <= 1)
