@@ -77,7 +77,7 @@ COMMIT;
 MOVE ALL FROM h;
 CLOSE h;
 
--- more groups than memory: rows are spilled, perhaps many times, and read back
+-- more groups than memory: they are written, perhaps many times, and merged
 CREATE FUNCTION pg_temp.spilled(memory text, by text, OUT same boolean, OUT groups int, OUT analyzed bigint, OUT keys bigint, OUT spilled boolean)
 LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	PERFORM set_config('work_mem', memory, true), set_config('enable_hashagg', 'off', true), set_config('enable_sort', 'off', true);
@@ -85,7 +85,7 @@ LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) SELECT %s, qsketch_agg(k) FROM g_scan GROUP BY %1$s', by) INTO plan;
 	analyzed := substring(plan FROM '"Groups": (\d+)');
 	keys := substring(plan FROM '"Keys": (\d+)');
-	spilled := coalesce(substring(plan FROM '"Spilled Rows": (\d+)')::int, 0) > 0;
+	spilled := coalesce(substring(plan FROM '"Spilled Groups": (\d+)')::int, 0) > 0;
 END $$;
 SELECT memory, by, s.* FROM unnest(ARRAY['64kB', '1MB', '64MB']) AS memory, unnest(ARRAY['one', 'thousand', 'many', 'b']) AS by, LATERAL pg_temp.spilled(memory, by) AS s
 ORDER BY memory, by;
@@ -112,7 +112,7 @@ CREATE TABLE g_dense AS SELECT r % 12 AS g, r * 7919::bigint AS k, r % 100 AS fe
 VACUUM ANALYZE g_dense;
 CREATE FUNCTION pg_temp.spills(query text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN plan ~ 'Spilled Rows';
+	RETURN plan ~ 'Spilled Groups';
 END $$;
 SET enable_hashagg = off;
 SET enable_sort = off;
@@ -196,3 +196,51 @@ FROM unnest(ARRAY['t', 'blind', 'fixed', 'blind COLLATE "C"', 't || v']) AS by;
 DROP TABLE g_scan, g_empty, g_new, g_dense, g_text;
 DROP COLLATION g_blind;
 DROP DOMAIN small_day, country;
+
+-- groups are evaluated once, whatever is set while their rows are fetched
+CREATE TABLE g_set AS SELECT timestamptz '2024-01-01 UTC' + r * interval '5 h' AS at, r AS k FROM generate_series(1, 3001) AS r;
+VACUUM ANALYZE g_set;
+CREATE FUNCTION pg_temp.fetched(query text, setting text, value text, OUT rows int, OUT groups int, OUT total int) LANGUAGE plpgsql AS $$
+DECLARE c refcursor; d text; n int; seen text[] = '{}'; BEGIN
+	PERFORM set_config('work_mem', '64kB', true), set_config('hash_mem_multiplier', '1', true), set_config('enable_hashagg', 'off', true), set_config('enable_sort', 'off', true);
+	OPEN c FOR EXECUTE query;
+	total := 0;
+	LOOP
+		FETCH c INTO d, n;
+		EXIT WHEN NOT FOUND;
+		seen := seen || d;
+		total := total + n;
+		PERFORM set_config(setting, value, true);
+	END LOOP;
+	rows := cardinality(seen);
+	groups := count(DISTINCT x) FROM unnest(seen) AS x;
+END $$;
+SET timezone = 'UTC';
+SELECT by, s.* FROM (VALUES ('at::date', 'timezone', 'Asia/Tokyo'), ('(at::date)::text', 'datestyle', 'German'), ('to_char(at, ''YYYY-MM-DD'')', 'timezone', 'America/New_York')) AS v(by, setting, value),
+	LATERAL pg_temp.fetched(format('SELECT (%s)::text, qsketch_total(qsketch_agg(k)) FROM g_set GROUP BY %1$s', by), setting, value) AS s;
+RESET timezone;
+
+-- groups that were written: aggregates of all kinds are combined, and keys taken back wherever their rows came
+CREATE TABLE g_written AS SELECT (r * 7919) % 300 AS g, r % 1009 AS k, r % 300 % 7 AS few, CASE WHEN r < 6000 THEN -2 ELSE 3 END AS w, 'key ' || r % 1009 AS s, CASE WHEN r % 3 > 0 THEN r END AS n,
+	r / 8.0 AS f, (r / 7)::numeric AS x, r * interval '1 s' AS i FROM generate_series(0, 12107) AS r;
+VACUUM ANALYZE g_written;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SET enable_hashagg = off;
+SET enable_sort = off;
+SELECT call, s.*, pg_temp.spills(query) FROM unnest(ARRAY['qsketch_agg(few, w)', 'qtop_agg(few, w, 3)', 'qsketch_agg(s)', 'qtop_agg(s, 50)', 'qtop_agg(k, 50)', 'qsets_agg(few, s), qsets_agg(few, k)',
+	'qfilter_agg(s, qfilter_new_bloom(1000))', 'qsketch_agg(k), count(*), count(n), sum(n), sum(k), sum(x), avg(n), avg(k), avg(x), avg(i), sum(i), min(s), max(s), min(x), max(i), max(f), sum(f), avg(f), min(n) FILTER (WHERE k > 1000)',
+	'qsketch_agg(k) FILTER (WHERE k % 2 = 0), qsketch_agg(k) FILTER (WHERE k < 0), qsketch_agg(ROW(k, s))']) AS call,
+	LATERAL format('SELECT g, %s FROM g_written GROUP BY g', call) AS query, LATERAL pg_temp.same(query) AS s;
+SELECT count(*), sum(total) FROM (SELECT g, qsketch_total(qsketch_agg(k)) AS total FROM g_written GROUP BY g HAVING count(n) > 26) AS s;
+-- counts of rows that draw their bits: each row has drawn, and the draws can be repeated
+SET qsketch.filter_nonce = 3;
+CREATE TABLE g_drawn AS SELECT g, qfilter_agg(k, qfilter_new(300, 10)) AS f FROM g_written GROUP BY g;
+SELECT sum((qfilter_info(f)).rows) AS rows, count(*) FROM g_drawn;
+SELECT count(*) AS differ FROM (SELECT g, qfilter_agg(k, qfilter_new(300, 10)) AS f FROM g_written GROUP BY g) AS again JOIN g_drawn USING (g) WHERE again.f::text <> g_drawn.f::text;
+RESET qsketch.filter_nonce;
+RESET enable_hashagg;
+RESET enable_sort;
+RESET work_mem;
+RESET hash_mem_multiplier;
+DROP TABLE g_set, g_written, g_drawn;

@@ -86,7 +86,7 @@ CREATE FUNCTION pg_temp.told(query text, OUT workers int, OUT keys int, OUT ever
 	workers := substring(plan FROM '"Workers Planned": (\d+)');
 	keys := substring(plan FROM '"Keys": (\d+)');
 	every_group := substring(plan FROM '"Groups": (\d+)')::int BETWEEN 31 AND 93;
-	spilled := plan ~ 'Spilled Rows';
+	spilled := plan ~ 'Spilled Groups';
 END $$;
 SELECT count(k) FROM p_scan;
 SELECT * FROM pg_temp.told('SELECT day, qsketch_agg(k) FROM p_scan GROUP BY day');

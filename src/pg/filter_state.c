@@ -305,6 +305,15 @@ merge(KeyedState *state, void *passed)
 	FilterMerge((FilterState *) state, &view);
 }
 
+static void
+release(KeyedState *state)
+{
+	FilterState *expanded = (FilterState *) state;
+
+	qf_free(&expanded->filter);
+	KeyBufferFree(&state->buffer);
+}
+
 const KeyedStateType filter_state_type = {
 	.methods = { get_flat_size, flatten_into },
 	.size = sizeof(FilterState),
@@ -314,6 +323,7 @@ const KeyedStateType filter_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };

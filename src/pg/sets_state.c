@@ -335,6 +335,32 @@ merge(KeyedState *state, void *passed)
 	SetsCheck(qset_builder_add_image(&sets->builder, passed));
 }
 
+static void
+release_array(void **array)
+{
+	if (*array)
+		pfree(*array);
+	*array = NULL;
+}
+
+static void
+release(KeyedState *state)
+{
+	SetsState *sets = (SetsState *) state;
+
+	if (sets->remote)
+		GpuMembersEnd(sets->remote);
+	sets->remote = NULL;
+	if (sets->building)
+		qset_builder_free(&sets->builder);
+	else
+		qset_collection_free(&sets->collection);
+	release_array((void **) &sets->id);
+	release_array((void **) &sets->low);
+	release_array((void **) &sets->high);
+	sets->waiting = sets->room = 0;
+}
+
 const KeyedStateType sets_state_type = {
 	.methods = { get_flat_size, flatten_into },
 	.size = sizeof(SetsState),
@@ -343,6 +369,7 @@ const KeyedStateType sets_state_type = {
 	.states_context = "qsets states",
 	.flush = flush,
 	.merge = merge,
+	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };

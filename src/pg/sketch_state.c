@@ -275,15 +275,27 @@ SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumn
 	return done;
 }
 
-/* Free a state and all its memory, but not its context. */
-void
-SketchFree(SketchState *expanded)
+/* Free all that a state has. */
+static void
+release(KeyedState *state)
 {
+	SketchState *expanded = (SketchState *) state;
+
 	SketchFreeMade(expanded);
 	SketchFreeWaiting(expanded);
 	SketchFreeMarks(expanded);
 	qs_free(&expanded->sketch);
-	KeyBufferFree(&expanded->keyed.buffer);
+	KeyBufferFree(&state->buffer);
+	if (expanded->removed)
+		SketchFree(expanded->removed);
+	expanded->removed = NULL;
+}
+
+/* Free a state and all its memory, but not its context. */
+void
+SketchFree(SketchState *expanded)
+{
+	release(&expanded->keyed);
 	pfree(expanded);
 }
 
@@ -462,16 +474,6 @@ merge(KeyedState *state, void *passed)
 
 	SketchOpen(&view, passed);
 	SketchMerge((SketchState *) state, &view);
-}
-
-static void
-release(KeyedState *state)
-{
-	SketchFreeMade((SketchState *) state);
-	SketchFreeWaiting((SketchState *) state);
-	SketchFreeMarks((SketchState *) state);
-	qs_free(&((SketchState *) state)->sketch);
-	KeyBufferFree(&state->buffer);
 }
 
 const KeyedStateType sketch_state_type = {

@@ -41,22 +41,6 @@ SketchStateSpace(const Const *template, double keys)
 		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
 }
 
-/*
- * Bytes of the state of a group while the keys of so many rows wait in its buffer; 0:
- * they are too many to wait.
- */
-double
-SketchWaitingSpace(const Const *template, double rows)
-{
-	qs_params params;
-
-	params_of(template, &params);
-	if (rows > SketchMostWaiting(&params))
-		return 0;
-	return SketchStateSpace(template, Min(rows, qs_explicit_limit(&params))) +
-		   2 * rows * sizeof(uint64);
-}
-
 static double
 state_space(const Const *template, double keys, double rows)
 {

@@ -12,6 +12,5 @@
 #include "nodes/primnodes.h"
 
 extern double SketchStateSpace(const Const *template, double keys);
-extern double SketchWaitingSpace(const Const *template, double rows);
 
 #endif

@@ -183,6 +183,28 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 		KeyTextEnd(level);
 }
 
+/* Refuse a list whose value would be too large. */
+static void
+check_size(uint64 size)
+{
+	if (size > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
+						(unsigned long long) size, (unsigned long long) MaxAllocSize),
+				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+}
+
+/* Refuse texts that are too long for a value while they come, without those that would be dropped. */
+static void
+check_texts(TopState *top)
+{
+	if (top->top.length <= MaxAllocSize)
+		return;
+	qs_top_finish(&top->top, &top->sketch);
+	check_size(top->top.length);
+}
+
 /* Count the keys in the buffer, whose values a function gives if they have texts. */
 void
 TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
@@ -200,6 +222,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 	qs_top_batch_done(&top->top);
 	buffer->count = 0;
 	StateEndCounting(&top->keyed);
+	check_texts(top);
 	top->arena_used = 0;
 	StatCountBatch(false, count);
 	KeyBufferLimit(buffer, most_room(top));
@@ -366,6 +389,7 @@ TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("lists of top keys differ in how they keep their keys")));
 	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
+	check_texts(top);
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 }
 
@@ -379,12 +403,7 @@ pass_bytes(KeyedState *state)
 	TopSettle(top);
 	top->flat = qs_flat_of(&top->sketch);
 	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
-	if (size > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
-						(unsigned long long) size, (unsigned long long) MaxAllocSize),
-				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+	check_size(size);
 	return (Size) size;
 }
 
@@ -441,6 +460,31 @@ merge(KeyedState *state, void *passed)
 	TopMerge((TopState *) state, &view, &sketch);
 }
 
+static void
+release_array(void *array)
+{
+	if (array)
+		pfree(array);
+}
+
+static void
+release(KeyedState *state)
+{
+	TopState *top = (TopState *) state;
+
+	qs_free(&top->sketch);
+	qs_top_free(&top->top);
+	KeyBufferFree(&state->buffer);
+	if (top->removed)
+		SketchFree(top->removed);
+	top->removed = NULL;
+	release_array(top->value);
+	release_array(top->arena);
+	top->value = NULL;
+	top->arena = NULL;
+	top->arena_used = top->arena_size = 0;
+}
+
 const KeyedStateType top_state_type = {
 	.methods = { get_flat_size, flatten_into },
 	.size = sizeof(TopState),
@@ -450,6 +494,7 @@ const KeyedStateType top_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };

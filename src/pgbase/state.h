@@ -52,7 +52,7 @@ typedef struct KeyedStateType
 	void (*flush)(KeyedState *state);
 	/* Add a state that another process of the query has passed. */
 	void (*merge)(KeyedState *state, void *passed);
-	/* Free the counted value and the buffer; NULL: keys never wait for long. */
+	/* Free all that the state has, but not the state itself, which is of no use then. */
 	void (*release)(KeyedState *state);
 
 	/* How a state is passed to another process.  Its flat form may be a ticket for this one. */

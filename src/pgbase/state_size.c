@@ -12,8 +12,8 @@
  *
  * So the number is corrected for each query.  The planner asks the support function of
  * a transition function for its cost just before it adds up the sizes.  At that point
- * the query is known, and the size of a state follows from the rows of a group.  Where
- * a size cannot be estimated, the declared number stays.
+ * the query is known, and the size of a state follows from the rows of a group (estimate.c).
+ * Where a size cannot be estimated, the declared number stays.
  *
  * From PostgreSQL 19 on the planner also considers to aggregate below a join ("eager
  * aggregation"), and asks before there is a path of the join.  The groups are then those
@@ -22,6 +22,8 @@
  * src/pgbase/state_size.c
  */
 #include "pgbase/state_size.h"
+
+#include "pgbase/estimate.h"
 
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
@@ -108,7 +110,7 @@ StateInput(PlannerInfo *root, double *rows, double *groups)
 	*rows = input->cheapest_total_path->rows;
 	*groups = 1;
 	if (expressions != NIL)
-		*groups = Max(1, estimate_num_groups(root, expressions, *rows, NULL, NULL));
+		*groups = EstimateGroupsForSize(root, expressions, *rows);
 	return true;
 }
 

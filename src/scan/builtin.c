@@ -8,7 +8,8 @@
  * functions find that context in an AggState, of which they read nothing else.
  *
  * Under Finalize Aggregate the result is the state itself, serialized if its type is
- * internal.
+ * internal.  A state of a group can also be written to a file, and combined with others of
+ * the group later, as a parallel plan combines them.
  *
  * src/scan/builtin.c
  */
@@ -29,6 +30,9 @@ struct BuiltinAggregate
 {
 	FmgrInfo transition;
 	FmgrInfo finish; /* the final or serializing function; no OID: the state is the result */
+	FmgrInfo combine;
+	FmgrInfo serialize; /* no OID: the state's type is not internal */
+	FmgrInfo deserialize;
 	Oid collation;
 	int16 length; /* of the state's type */
 	bool by_value;
@@ -63,6 +67,17 @@ create_caller(void)
 	return caller;
 }
 
+/* Find the functions that write states and combine them.  All aggregates here have them. */
+static void
+init_combining(BuiltinAggregate *builtin, Form_pg_aggregate form)
+{
+	fmgr_info(form->aggcombinefn, &builtin->combine);
+	if (form->aggtranstype != INTERNALOID)
+		return;
+	fmgr_info(form->aggserialfn, &builtin->serialize);
+	fmgr_info(form->aggdeserialfn, &builtin->deserialize);
+}
+
 /* Prepare a call.  The caller checks permissions for the transition function and for "finish". */
 BuiltinAggregate *
 BuiltinCreate(const Aggref *aggref, Oid *finish)
@@ -80,6 +95,7 @@ BuiltinCreate(const Aggref *aggref, Oid *finish)
 	fmgr_info(form->aggtransfn, &builtin->transition);
 	if (OidIsValid(*finish))
 		fmgr_info(*finish, &builtin->finish);
+	init_combining(builtin, form);
 	builtin->collation = aggref->inputcollid;
 	get_typlenbyval(form->aggtranstype, &builtin->length, &builtin->by_value);
 	init_start(builtin, tuple, form->aggtranstype);
@@ -134,24 +150,24 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 		pfree(DatumGetPointer(old));
 }
 
-/* Add one value to the state. */
+/* Add one value to the state, by the transition function, or another state by the combine function. */
 static void
-add(BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
+add(BuiltinAggregate *builtin, FmgrInfo *function, BuiltinState *state, Datum value, bool null)
 {
 	LOCAL_FCINFO(call, 2);
 	Datum next;
 
-	if (builtin->transition.fn_strict && null)
+	if (function->fn_strict && null)
 		return;
-	if (builtin->transition.fn_strict && state->none)
+	if (function->fn_strict && state->none)
 	{
 		*state = (BuiltinState){ .value = keep(builtin, value) };
 		return;
 	}
-	if (builtin->transition.fn_strict && state->null)
+	if (function->fn_strict && state->null)
 		return;
-	InitFunctionCallInfoData(*call, &builtin->transition, 2, builtin->collation,
-							 (Node *) builtin->caller, NULL);
+	InitFunctionCallInfoData(*call, function, 2, builtin->collation, (Node *) builtin->caller,
+							 NULL);
 	call->args[0] = (NullableDatum){ .value = state->value, .isnull = state->null };
 	call->args[1] = (NullableDatum){ .value = value, .isnull = null };
 	next = FunctionCallInvoke(call);
@@ -186,7 +202,7 @@ add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pla
 
 		FetchAhead(tuples, i);
 		null = !get_fixed(place, form, relation, tuples->tuple[i], tuples->length[i], &value);
-		add(builtin, state, value, null);
+		add(builtin, &builtin->transition, state, value, null);
 	}
 	MemoryContextReset(builtin->row);
 }
@@ -209,7 +225,7 @@ add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place
 		CHECK_FOR_INTERRUPTS();
 		FetchAhead(tuples, i);
 		null = !ColumnGetAny(place, relation, tuples->tuple[i], tuples->length[i], &value);
-		add(builtin, state, value, null);
+		add(builtin, &builtin->transition, state, value, null);
 		MemoryContextReset(builtin->row);
 	}
 }
@@ -228,20 +244,72 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pl
 	MemoryContextSwitchTo(old);
 }
 
+/* Call a function with the state, and with a second argument that is not used. */
+static Datum
+call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null)
+{
+	LOCAL_FCINFO(call, 2);
+	Datum result;
+
+	InitFunctionCallInfoData(*call, function, function->fn_nargs, builtin->collation,
+							 (Node *) builtin->caller, NULL);
+	call->args[0] = (NullableDatum){ .value = value, .isnull = *null };
+	call->args[1] = (NullableDatum){ .value = (Datum) 0, .isnull = false };
+	result = FunctionCallInvoke(call);
+	*null = call->isnull;
+	return result;
+}
+
 /* The aggregate's value, in the current context or in that of the state. */
 Datum
 BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
 {
-	LOCAL_FCINFO(call, 1);
-	Datum result;
-
 	*null = state->null;
 	if (!OidIsValid(builtin->finish.fn_oid) || (builtin->finish.fn_strict && state->null))
 		return state->value;
-	InitFunctionCallInfoData(*call, &builtin->finish, 1, builtin->collation,
-							 (Node *) builtin->caller, NULL);
-	call->args[0] = (NullableDatum){ .value = state->value, .isnull = state->null };
-	result = FunctionCallInvoke(call);
-	*null = call->isnull;
-	return result;
+	return call_with(builtin, &builtin->finish, state->value, null);
+}
+
+/* The bytes of a state that is passed by reference or internal, allocated here; else NULL. */
+const void *
+BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
+{
+	Datum bytes = state->value;
+	bool null = false;
+
+	*size = 0;
+	if (state->null)
+		return NULL;
+	if (OidIsValid(builtin->serialize.fn_oid))
+		bytes = call_with(builtin, &builtin->serialize, bytes, &null);
+	else if (builtin->by_value)
+		return NULL;
+	*size = OidIsValid(builtin->serialize.fn_oid) ? VARSIZE(DatumGetPointer(bytes))
+												  : datumGetSize(bytes, false, builtin->length);
+	return DatumGetPointer(bytes);
+}
+
+/* Combine the state with one that was written, and its bytes. */
+void
+BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState *written,
+			 const void *bytes)
+{
+	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+	Datum value = bytes ? PointerGetDatum(bytes) : written->value;
+	bool null = written->null;
+
+	if (bytes && OidIsValid(builtin->deserialize.fn_oid))
+		value = call_with(builtin, &builtin->deserialize, value, &null);
+	if (!written->none)
+		add(builtin, &builtin->combine, state, value, null);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(builtin->row);
+}
+
+/* Free a state.  What an internal one points to goes with its context. */
+void
+BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
+{
+	if (!builtin->by_value && !state->null)
+		pfree(DatumGetPointer(state->value));
 }

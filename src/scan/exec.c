@@ -89,9 +89,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->partial = ScanIsPartial(cscan);
 	state->alone = boolVal(linitial(cscan->custom_private));
 	if (lthird(cscan->custom_private))
-		state->groups =
-			ScanGroupsCreate(ScanGroupExprs(cscan), lthird(cscan->custom_private), state->column,
-							 state->count, &state->rows, !(eflags & EXEC_FLAG_REWIND));
+		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->column, state->count,
+										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	ScanHavingInit(&state->having, node);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
@@ -255,20 +254,20 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
-/* Count the spilled rows of the next turn; false: there are none. */
+/* Go on to the next groups that were written; false: there are none. */
 static bool
-next_turn(ColumnScanState *state)
+go_on(ColumnScanState *state)
 {
-	ScanCounts turn = { 0 };
+	ScanCounts counts = { 0 };
 
 	if (!ScanGroupsGoOn(state->groups))
 		return false;
-	turn = ScanGroupsFlush(state->groups);
-	SharedScanCount(state->shared, &state->counts, &turn);
+	counts.groups = ScanGroupsInMemory(state->groups);
+	SharedScanCount(state->shared, &state->counts, &counts);
 	return true;
 }
 
-/* Store the next group of this turn; false: there is none.  Its values live as long as the tuple. */
+/* Store the next group in memory; false: there is none.  Its values live as long as the tuple. */
 static bool
 return_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -280,7 +279,7 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 	return found;
 }
 
-/* The next group's tuple.  When a turn is over, the groups of spilled rows follow. */
+/* The next group's tuple.  If groups were written, they come file by file. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -292,7 +291,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 			if (ScanHavingPasses(&state->having, state->css.ss.ps.ps_ExprContext, slot))
 				return slot;
 	}
-	while (next_turn(state));
+	while (go_on(state));
 	ActivityEnd(&state->activity);
 	if (state->partial)
 		ScanGroupsForget(state->groups);

@@ -12,7 +12,6 @@
 #include "pg/filter_aggregate.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/sketch_state_size.h"
 #include "pg/sketch_template.h"
 #include "pg/top_aggregate.h"
 
@@ -36,13 +35,17 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* Describe the keys.  Keys of several columns also record what kinds their columns are. */
-static void
-init_key(KeyType *key, const ScanAggregate *column)
+/*
+ * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
+ * columns are.
+ */
+void
+ColumnDescribeKeys(ScanAggregate *column)
 {
-	KeyTypeInit(key, column->key_type, column->collation);
+	column->keys = palloc0(sizeof(KeyType));
+	KeyTypeInit(column->keys, column->key_type, column->collation);
 	if (column->row)
-		key->keys.collation = RowKeyContent(column->row);
+		column->keys->keys.collation = RowKeyContent(column->row);
 }
 
 /* A sketch that is a device part takes no keys. */
@@ -94,7 +97,7 @@ sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
 	SketchPlace(sketch);
 	sketch->keyed.ticket = partial && column->handed;
-	init_key(&sketch->keyed.key, column);
+	sketch->keyed.key = *column->keys;
 	sketch->sketch.keys = sketch->keyed.key.keys;
 	return &sketch->keyed;
 }
@@ -165,14 +168,12 @@ filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	qf_params params;
 	FilterState *filter;
-	KeyType key;
 
 	filter_params(column->template, &params);
 	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
 	FilterPlace(filter);
 	filter->keyed.ticket = partial && column->handed;
-	init_key(&key, column);
-	FilterSetInput(filter, &key, FILTER_ROWS);
+	FilterSetInput(filter, column->keys, FILTER_ROWS);
 	return &filter->keyed;
 }
 
@@ -231,14 +232,12 @@ top_start(const ScanAggregate *column, MemoryContext context, bool partial)
 {
 	qs_params params;
 	TopState *top;
-	KeyType key;
 
 	sketch_params(column->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
 					(uint32) DatumGetInt32(column->limit->constvalue));
 	top->keyed.ticket = partial && column->handed;
-	init_key(&key, column);
-	TopSetKey(top, &key);
+	TopSetKey(top, column->keys);
 	return &top->keyed;
 }
 
@@ -284,7 +283,7 @@ sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
 	SetsState *sets = SetsCreate(own);
 
 	SetsTakeKeys(sets, column->key_type, column->collation);
-	init_key(&sets->keyed.key, column);
+	sets->keyed.key = *column->keys;
 	SetsBuild(sets, !sets->exact, &sets->keyed.key.keys);
 	return &sets->keyed;
 }
@@ -321,7 +320,7 @@ const ColumnFamily column_builtin = {
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_check_template, sketch_table_bytes,
-	  sketch_start, SketchWaitingSpace },
+	  sketch_start },
 	{ &filter_functions, false, filter_takes_keys, filter_check_template, filter_table_bytes,
 	  filter_start },
 	{ &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,

@@ -5,11 +5,9 @@
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
  * as a scan without groups adds a page.  groups_find.c finds the groups.
  *
- * The memory limit is that of hash aggregation.  No further group is made in a turn
- * once all states take more than the limit.  The same holds once there are as many
- * groups as fit into it, given the planner's estimate of their final size.  Rows of
- * other groups are then spilled.  When all groups of a turn have been returned, they
- * are freed, and the spilled rows get a turn.
+ * The memory limit is that of hash aggregation.  When all groups take more than that, some
+ * are written to files (groups_write.c), and made anew when further rows come.  After the
+ * last row all groups are written then, and merged one after the other (groups_merge.c).
  *
  * If no group is read twice, sketches are patient: keys wait until their group is
  * read.  Then one dense table is made at a time, and it is freed when the next group is
@@ -26,9 +24,21 @@
 #include "nodes/value.h"
 #include "utils/memutils.h"
 
+/* A block of the context is a small part of the limit, so that the limit is kept closely. */
+#define BLOCKS_OF_LIMIT 32
+
+static MemoryContext
+create_context(Size limit)
+{
+	Size block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(limit / BLOCKS_OF_LIMIT));
+
+	return AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups",
+								 ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE,
+								 Max(ALLOCSET_DEFAULT_INITSIZE, block));
+}
+
 ScanGroups *
-ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model, int count,
-				 WantedRows *rows, bool once)
+ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
 
@@ -39,30 +49,31 @@ ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model, int cou
 	WantedRowsAddParams(rows, exprs);
 	groups->key = GroupKeyCreate(exprs, rows->estate, rows->relation);
 	groups->value = palloc0((Size) groups->key->fields * sizeof(GroupValue));
+	groups->merged = palloc0((Size) count * sizeof(ScanAggregate));
 	groups->limit = get_hash_memory_limit();
-	groups->most =
-		(uint64) Max(1, (double) groups->limit / ScanGroupingBytes(private, model, count, once));
-	groups->context =
-		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_SIZES);
-	groups->spill = ScanSpillCreate(AllocSetContextCreate(
-		CurrentMemoryContext, "QSketchScan spilled rows", ALLOCSET_DEFAULT_SIZES));
-	groups->scratch = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan spilled keys",
+	groups->context = create_context(groups->limit);
+	groups->spill =
+		ScanSpillCreate(AllocSetContextCreate(CurrentMemoryContext, "QSketchScan written groups",
+											  ALLOCSET_DEFAULT_SIZES),
+						groups->limit);
+	groups->scratch = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan group to write",
 											ALLOCSET_DEFAULT_SIZES);
+	groups->result = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan merged group",
+										   ALLOCSET_DEFAULT_SIZES);
 	return groups;
 }
 
-/* Begin a turn without groups. */
-static void
-start_turn(ScanGroups *groups)
+/* Free all groups in memory. */
+void
+ScanGroupsClear(ScanGroups *groups)
 {
 	MemoryContextReset(groups->context);
 	KeptTableInit(&groups->kept, groups->context);
 	ScanGroupsClearMap(groups);
-	groups->first = groups->last = groups->before = NULL;
-	groups->recent = groups->waiting = groups->given = NULL;
+	groups->first = groups->last = NULL;
+	groups->waiting = groups->given = NULL;
 	groups->groups = 0;
-	groups->spilled = 0;
-	groups->full = false;
+	groups->most = groups->limit;
 }
 
 void
@@ -71,7 +82,8 @@ ScanGroupsStart(ScanGroups *groups)
 	ScanSpillReset(groups->spill);
 	GroupKeyStart(groups->key);
 	groups->complete = true;
-	start_turn(groups);
+	groups->written = (ScanCounts){ 0 };
+	ScanGroupsClear(groups);
 }
 
 /* Add tuples to a group's aggregates that have this filter, or none (-1). */
@@ -86,8 +98,8 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 }
 
 /*
- * Add tuples to the groups' aggregates that have this filter, or none (-1).  The tuples
- * of a filter are among those that WHERE left, which have a group or were spilled.
+ * Add tuples to the groups' aggregates that have this filter, or none (-1).  A group of which
+ * some rows of the page were counted may have been written meanwhile, and is made anew.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
@@ -97,7 +109,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	int from = 0;
 	int i;
 
-	ScanGroupsSort(groups, tuples, filter < 0);
+	ScanGroupsSort(groups, tuples);
 	for (i = 0; i < sorting->groups; i++)
 	{
 		part->count = 0;
@@ -107,6 +119,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 			part->length[part->count++] = tuples->length[sorting->order[from]];
 		}
 		add_to_group(groups, sorting->group[i], filter, part);
+		ScanGroupsMakeRoom(groups, i + 1);
 	}
 }
 
@@ -118,11 +131,12 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 
 	for (i = -1; i < groups->rows->filters; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
+	ScanGroupsKeepLimit(groups);
 }
 
 /* Count the keys in a group's buffers, but for those of patient states. */
-void
-ScanGroupFlush(const ScanGroups *groups, ScanGroup *group)
+static void
+flush_group(const ScanGroups *groups, ScanGroup *group)
 {
 	int i;
 
@@ -144,23 +158,49 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 	return batches;
 }
 
-/*
- * The turn has all its rows: count the keys in buffers, except in patient states, which
- * count theirs when they are read.  Returns the keys and batches of all
- * groups, with those that still wait, and how many groups and spilled rows there are.
- */
-ScanCounts
-ScanGroupsFlush(ScanGroups *groups)
+/* Add what was counted in a group, with the keys that still wait. */
+void
+ScanGroupCount(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
-	ScanCounts counts = { .groups = groups->groups, .spilled = groups->spilled };
+	ScanCountKeys(counts, group->column, groups->count);
+	counts->batches += batches_waiting(groups, group);
+}
+
+/*
+ * Count the keys in buffers, except in patient states, which count theirs when they are read.
+ * False: the groups take more than the limit by that.
+ */
+static bool
+flush_groups(ScanGroups *groups)
+{
 	ScanGroup *group;
 
 	for (group = groups->first; group; group = group->next)
 	{
-		ScanGroupFlush(groups, group);
-		ScanCountKeys(&counts, group->column, groups->count);
-		counts.batches += batches_waiting(groups, group);
+		flush_group(groups, group);
+		if (ScanGroupsMemory(groups) > groups->most)
+			return false;
 	}
+	return true;
+}
+
+/*
+ * All rows have come.  If groups were written, the others are written, too.  Returns the keys
+ * and batches of all groups, and how many groups are in memory, or were written.
+ */
+ScanCounts
+ScanGroupsFlush(ScanGroups *groups)
+{
+	ScanCounts counts = { .groups = groups->groups };
+	ScanGroup *group;
+
+	if (groups->written.spilled > 0 || !flush_groups(groups))
+	{
+		ScanGroupsWriteAll(groups);
+		return groups->written;
+	}
+	for (group = groups->first; group; group = group->next)
+		ScanGroupCount(groups, group, &counts);
 	groups->waiting = groups->first;
 	return counts;
 }
@@ -169,28 +209,28 @@ ScanGroupsFlush(ScanGroups *groups)
 static bool
 is_freed(const ScanGroups *groups, const ScanAggregate *column)
 {
-	return ScanAggregateWaits(column) ||
-		   (groups->once && ScanAggregateState(column, &sketch_state_type) != NULL);
+	return column->state && (ScanAggregateWaits(column) || groups->once);
 }
 
-/* Free the sketches of the group that was returned last, if nobody reads them any more. */
+/* Free the states of the group that was returned last, if nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
 {
+	ScanAggregate *column = groups->given ? groups->given->column : NULL;
 	int i;
 
-	for (i = 0; groups->given && i < groups->count; i++)
-		if (is_freed(groups, &groups->given->column[i]))
+	if (groups->given && column == NULL)
+		ScanGroupsMergedEnd(groups);
+	for (i = 0; column && i < groups->count; i++)
+		if (is_freed(groups, &column[i]))
 		{
-			KeyedState *state = groups->given->column[i].state;
-
-			StateTypeOf(state)->release(state);
+			StateTypeOf(column[i].state)->release(column[i].state);
 			groups->complete = false;
 		}
 	groups->given = NULL;
 }
 
-/* Return the next group: its aggregates, then its values.  False: this turn has no more groups. */
+/* Return the next group: its aggregates, then its values.  False: there are no more in memory. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -203,7 +243,9 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	groups->waiting = group->next;
 	groups->given = group;
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	for (i = 0; i < groups->count; i++)
+	if (group->column == NULL)
+		ScanGroupsMerged(groups, group, slot);
+	for (i = 0; group->column && i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&group->column[i], &slot->tts_isnull[i]);
 	for (i = 0; i < groups->key->fields; i++)
 	{
@@ -215,29 +257,21 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	return true;
 }
 
-/* Begin a turn with spilled rows; false: there are none. */
+/* Begin to return groups that were written; false: there are none left. */
 bool
 ScanGroupsGoOn(ScanGroups *groups)
 {
-	MemoryContext old;
-	PageTuples *tuples;
-
-	if (!ScanSpillNextPart(groups->spill))
+	if (!ScanGroupsReadPart(groups))
 		return false;
-	start_turn(groups);
-	tuples = palloc(sizeof(PageTuples));
-	old = MemoryContextSwitchTo(groups->scratch);
-	while (ScanSpillRead(groups->spill, tuples))
-	{
-		CHECK_FOR_INTERRUPTS();
-		WantedRowsFilter(groups->rows, tuples);
-		ScanGroupsAdd(groups, tuples);
-		MemoryContextReset(groups->scratch);
-	}
-	MemoryContextSwitchTo(old);
-	WantedRowsEnd(groups->rows);
-	pfree(tuples);
+	groups->waiting = groups->first;
 	return true;
+}
+
+/* How many groups will be returned, or have been. */
+uint64
+ScanGroupsInMemory(const ScanGroups *groups)
+{
+	return groups->groups;
 }
 
 /* Return all groups from the first on again; false: that takes another run. */
@@ -253,11 +287,11 @@ ScanGroupsRewind(ScanGroups *groups)
 void
 ScanGroupsForget(ScanGroups *groups)
 {
-	start_turn(groups);
+	ScanGroupsClear(groups);
 	groups->complete = false;
 }
 
-/* Close the files of rows that were spilled and never read. */
+/* Close the files of groups that were written and never read. */
 void
 ScanGroupsEnd(ScanGroups *groups)
 {

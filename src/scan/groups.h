@@ -3,13 +3,15 @@
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
- *	groups_estimate.c	how many groups there will be
  *	groups.c		the groups, each with states of its own
  *	groups_find.c	the group of each tuple
  *	groups_key.c	the values that tell groups apart
  *	groups_expr.c	values that the executor evaluates
  *	groups_cache.c	those of the last rows, and of spans of times
- *	spill.c			files with rows of groups that wait for their turn
+ *	groups_write.c	which groups are written to files, so that memory has its limit
+ *	groups_value.c	a group as a value in a file
+ *	groups_merge.c	the groups of such values
+ *	spill.c			the files
  *
  * src/scan/groups.h
  */
@@ -17,6 +19,7 @@
 #define QS_SCAN_GROUPS_H
 
 #include "base/slot.h"
+#include "pgbase/estimate.h"
 #include "scan/columns.h"
 #include "scan/conditions.h"
 
@@ -145,9 +148,6 @@ GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 	return true;
 }
 
-/* groups_estimate.c */
-extern double ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows);
-
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
@@ -155,9 +155,8 @@ typedef struct GroupingPlan
 	Cost find;        /* of finding a row's group */
 	double processes; /* which share the rows; each makes groups of its own */
 	double groups;    /* of each process */
-	double bytes;     /* of a group, as far as the planner knows */
-	double empty;     /* the part of "bytes" that is not its states */
-	double rows;      /* of a group of one process, as far as the planner knows */
+	double sized;     /* groups of each process of so many bytes */
+	double bytes;     /* of such a group, as far as the planner knows */
 	double copied;    /* share of the pages whose keys a GPU has */
 } GroupingPlan;
 
@@ -172,33 +171,23 @@ extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
 extern int ScanGroupingFields(const Node *private);
-extern double
-ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once);
 
 /* groups.c */
 typedef struct ScanGroups ScanGroups;
 
-extern ScanGroups *ScanGroupsCreate(List *exprs, Node *private, const ScanAggregate *model,
-									int count, WantedRows *rows, bool once);
+extern ScanGroups *
+ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
+extern uint64 ScanGroupsInMemory(const ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
 
 /* groups_find.c */
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
-
-/* spill.c */
-typedef struct ScanSpill ScanSpill;
-
-extern ScanSpill *ScanSpillCreate(MemoryContext context);
-extern void ScanSpillPut(ScanSpill *spill, int64 bits, HeapTupleHeader tuple, uint16 length);
-extern bool ScanSpillNextPart(ScanSpill *spill);
-extern bool ScanSpillRead(ScanSpill *spill, PageTuples *tuples);
-extern void ScanSpillReset(ScanSpill *spill);
 
 #endif

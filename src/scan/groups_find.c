@@ -2,7 +2,7 @@
  * groups_find.c
  *		The group of each tuple of a page.
  *
- * A hash table finds the groups of a turn by the bits of their values.  Most rows are
+ * A hash table finds the groups by the bits of their values.  Most rows are
  * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
  * small table, where looking one up takes no call and mostly one comparison.
  *
@@ -33,136 +33,133 @@ typedef struct GroupEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* Begin a turn without groups. */
+/* Begin without groups. */
 void
 ScanGroupsClearMap(ScanGroups *groups)
 {
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
 	memset(groups->recently, 0, sizeof(groups->recently));
+	groups->recent = NULL;
 }
 
-/*
- * Is there memory for one more group?  Each turn makes at least one, or the turns would
- * not end.  Where the rows come sorted by group, "before" has all its rows.  Counting
- * what waits in its buffers may make it dense, so that is done before memory is
- * measured.
- */
-static bool
-has_room(ScanGroups *groups)
+static void
+add_to_map(ScanGroups *groups, ScanGroup *group)
 {
-	if (groups->apart)
-		return true;
-	if (!groups->full && groups->before)
-		ScanGroupFlush(groups, groups->before);
-	if (!groups->full && groups->groups > 0)
-		groups->full = groups->groups >= groups->most ||
-					   MemoryContextMemAllocated(groups->context, true) > groups->limit;
-	return !groups->full;
+	bool found;
+	GroupEntry *entry =
+		groupmap_insert(groups->map, GroupKeyBits(groups->key, group->value), &found);
+
+	group->same_bits = found ? entry->group : NULL;
+	entry->group = group;
 }
 
-/* Make a group of the last tuple's values. */
-static ScanGroup *
-create_group(ScanGroups *groups)
+/* Find no other groups than those of the list, from which others were taken. */
+void
+ScanGroupsMapAnew(ScanGroups *groups)
 {
-	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
-	ScanGroup *group =
-		MemoryContextAllocZero(groups->context, head + groups->count * sizeof(ScanAggregate));
+	ScanGroup *group;
+
+	groupmap_destroy(groups->map);
+	ScanGroupsClearMap(groups);
+	for (group = groups->first; group; group = group->next)
+		add_to_map(groups, group);
+}
+
+static void
+start_aggregates(ScanGroups *groups, ScanAggregate *column)
+{
 	int i;
 
-	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
-	group->column = (ScanAggregate *) ((char *) group + head);
-	memcpy(group->column, groups->model, groups->count * sizeof(ScanAggregate));
+	memcpy(column, groups->model, groups->count * sizeof(ScanAggregate));
 	for (i = 0; i < groups->count; i++)
 	{
-		ScanAggregateStart(&group->column[i], groups->context, false);
+		ScanAggregateStart(&column[i], groups->context, false);
 		if (groups->once)
-			ScanAggregateWait(&group->column[i], &groups->kept);
+			ScanAggregateWait(&column[i], &groups->kept);
+	}
+}
+
+/* Make a group of the last tuple's values.  "written": its aggregates are in files. */
+static ScanGroup *
+create_group(ScanGroups *groups, bool written)
+{
+	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
+	Size columns = written ? 0 : groups->count * sizeof(ScanAggregate);
+	ScanGroup *group = MemoryContextAllocZero(groups->context, head + columns);
+
+	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
+	if (!written)
+	{
+		group->column = (ScanAggregate *) ((char *) group + head);
+		start_aggregates(groups, group->column);
 	}
 	if (groups->last)
 		groups->last->next = group;
 	else
 		groups->first = group;
-	groups->before = groups->last;
 	groups->last = group;
 	groups->groups++;
 	return group;
 }
 
-/* The group of the last tuple's values; NULL if there is none, and no memory for it. */
+/* The group of the last tuple's values, whose bits together are "bits". */
 static ScanGroup *
-find_group(ScanGroups *groups, int64 bits)
+find_group(ScanGroups *groups, int64 bits, bool written)
 {
 	GroupEntry *entry = groupmap_lookup(groups->map, bits);
 	ScanGroup *group = entry ? entry->group : NULL;
-	bool found;
 
 	while (group && !GroupKeySame(groups->key, group->value, groups->value))
 		group = group->same_bits;
-	if (group || !has_room(groups))
-		return group;
-	group = create_group(groups);
-	entry = groupmap_insert(groups->map, bits, &found);
-	group->same_bits = found ? entry->group : NULL;
-	entry->group = group;
+	if (group == NULL)
+	{
+		group = create_group(groups, written);
+		add_to_map(groups, group);
+	}
 	return group;
 }
 
+/* The group of the values that are set.  "written": its aggregates are in files. */
+ScanGroup *
+ScanGroupOfKey(ScanGroups *groups, bool written)
+{
+	return find_group(groups, GroupKeyBits(groups->key, groups->value), written);
+}
+
 /*
- * The aggregates of the group of a number, or of NULL, whose sketches will be on a GPU;
- * NULL: there is no memory for it.  Sketches that are freed when they have been returned
- * take memory one at a time.
+ * The aggregates of the group of a number, or of NULL, whose sketches will be on a GPU.
+ * They are freed when they have been returned, so they take memory here one at a time; NULL: they
+ * are not, since they may be asked for again.
  */
 ScanAggregate *
 ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
 {
-	ScanGroup *group;
-
 	Assert(groups->key->fields == 1);
+	if (!groups->once)
+		return NULL;
 	groups->value[0] = (GroupValue){ .bits = number, .null = null };
-	groups->apart = groups->once;
-	group = find_group(groups, GroupKeyBits(groups->key, groups->value));
-	groups->apart = false;
-	return group ? group->column : NULL;
+	return ScanGroupOfKey(groups, false)->column;
 }
 
-static void
-spill(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, int64 bits)
-{
-	ScanSpillPut(groups->spill, bits, tuple, length);
-	groups->spilled++;
-	groups->complete = false;
-}
-
-/*
- * The group of a tuple whose values have been read, or NULL.  If the tuple is wanted, it is
- * spilled then.
- */
+/* The group of a tuple whose values have been read. */
 static inline ScanGroup *
-group_of_values(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+group_of_values(ScanGroups *groups)
 {
 	ScanGroup *group = groups->recent;
 
 	if (group == NULL || !GroupKeySame(groups->key, group->value, groups->value))
-	{
-		int64 bits = GroupKeyBits(groups->key, groups->value);
-
-		group = find_group(groups, bits);
-		if (group)
-			groups->recent = group;
-		else if (wanted)
-			spill(groups, tuple, length, bits);
-	}
+		groups->recent = group = ScanGroupOfKey(groups, false);
 	return group;
 }
 
 /* The same for a tuple whose values are read here. */
 static inline ScanGroup *
-group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 {
 	ScanGroup *group;
 
 	GroupKeyRead(groups->key, tuple, length, groups->value);
-	group = group_of_values(groups, tuple, length, wanted);
+	group = group_of_values(groups);
 	GroupKeyReadEnd(groups->key, groups->value);
 	return group;
 }
@@ -199,18 +196,18 @@ recent_of(ScanGroups *groups, int64 bits)
 
 /* group_of() for a key that is_number().  Groups of NULL are not remembered. */
 static inline ScanGroup *
-group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted)
+group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 {
 	GroupValue *value = groups->value;
 	RecentGroup *recent;
 
 	GroupKeyRead(groups->key, tuple, length, value);
 	if (value->null)
-		return group_of_values(groups, tuple, length, wanted);
+		return group_of_values(groups);
 	recent = recent_of(groups, value->bits);
 	if (unlikely(recent->bits != value->bits || recent->group == NULL))
 	{
-		recent->group = group_of_values(groups, tuple, length, wanted);
+		recent->group = group_of_values(groups);
 		recent->bits = value->bits;
 	}
 	return recent->group;
@@ -218,32 +215,28 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool w
 
 /* group_of() for a key that is_integer().  "kind" is a constant at each call. */
 static pg_attribute_always_inline ScanGroup *
-group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, bool wanted,
-				 KeyKind kind)
+group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, KeyKind kind)
 {
 	const ColumnPlace *place = &groups->key->field[0].place;
 	RecentGroup *recent;
 	int64 bits;
 
 	if (unlikely(!ColumnAtOffset(place, tuple)))
-		return group_of(groups, tuple, length, wanted);
+		return group_of(groups, tuple, length);
 	bits = KeyNumberAt(ColumnAt(place, tuple), kind);
 	recent = recent_of(groups, bits);
 	if (unlikely(recent->bits != bits || recent->group == NULL))
 	{
-		recent->group = group_of(groups, tuple, length, wanted);
+		recent->group = group_of(groups, tuple, length);
 		recent->bits = bits;
 	}
 	return recent->group;
 }
 
-/* Note that a tuple is in this group; NULL: in none. */
+/* Note that a tuple is in this group. */
 static inline void
 note_group(Sorting *sorting, int i, ScanGroup *group)
 {
-	sorting->place[i] = -1;
-	if (group == NULL)
-		return;
 	if (group->sorting != sorting->number)
 	{
 		group->sorting = sorting->number;
@@ -257,7 +250,7 @@ note_group(Sorting *sorting, int i, ScanGroup *group)
 
 /* note_group() for all tuples, whose key is_integer(). */
 static pg_attribute_always_inline void
-note_integers(ScanGroups *groups, const PageTuples *tuples, bool wanted, KeyKind kind)
+note_integers(ScanGroups *groups, const PageTuples *tuples, KeyKind kind)
 {
 	int i;
 
@@ -265,13 +258,13 @@ note_integers(ScanGroups *groups, const PageTuples *tuples, bool wanted, KeyKind
 	{
 		FetchAhead(tuples, i);
 		note_group(&groups->sorting, i,
-				   group_of_integer(groups, tuples->tuple[i], tuples->length[i], wanted, kind));
+				   group_of_integer(groups, tuples->tuple[i], tuples->length[i], kind));
 	}
 }
 
 /* note_group() for all tuples, whose key is_number(). */
 static void
-note_numbers(ScanGroups *groups, const PageTuples *tuples, bool wanted)
+note_numbers(ScanGroups *groups, const PageTuples *tuples)
 {
 	int i;
 
@@ -279,47 +272,46 @@ note_numbers(ScanGroups *groups, const PageTuples *tuples, bool wanted)
 	{
 		FetchAhead(tuples, i);
 		note_group(&groups->sorting, i,
-				   group_of_number(groups, tuples->tuple[i], tuples->length[i], wanted));
+				   group_of_number(groups, tuples->tuple[i], tuples->length[i]));
 	}
 }
 
 /* note_group() for all tuples. */
 static void
-note_any(ScanGroups *groups, const PageTuples *tuples, bool wanted)
+note_any(ScanGroups *groups, const PageTuples *tuples)
 {
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		note_group(&groups->sorting, i,
-				   group_of(groups, tuples->tuple[i], tuples->length[i], wanted));
+		note_group(&groups->sorting, i, group_of(groups, tuples->tuple[i], tuples->length[i]));
 	}
 }
 
 /* Find the group of each tuple, and count the tuples of each group. */
 static void
-find_groups(ScanGroups *groups, const PageTuples *tuples, bool wanted)
+find_groups(ScanGroups *groups, const PageTuples *tuples)
 {
 	groups->sorting.number++;
 	groups->sorting.groups = 0;
 	if (is_number(groups->key))
-		note_numbers(groups, tuples, wanted);
+		note_numbers(groups, tuples);
 	else if (!is_integer(groups->key))
-		note_any(groups, tuples, wanted);
+		note_any(groups, tuples);
 	else if (groups->key->field[0].kind == KEY_INT8)
-		note_integers(groups, tuples, wanted, KEY_INT8);
+		note_integers(groups, tuples, KEY_INT8);
 	else if (groups->key->field[0].kind == KEY_INT4)
-		note_integers(groups, tuples, wanted, KEY_INT4);
+		note_integers(groups, tuples, KEY_INT4);
 	else
-		note_integers(groups, tuples, wanted, KEY_INT2);
+		note_integers(groups, tuples, KEY_INT2);
 }
 
-/* Sort the tuples of a page by group.  Those without a group are spilled, if they are wanted. */
+/* Sort the tuples of a page by group. */
 void
-ScanGroupsSort(ScanGroups *groups, PageTuples *tuples, bool wanted)
+ScanGroupsSort(ScanGroups *groups, PageTuples *tuples)
 {
-	find_groups(groups, tuples, wanted);
+	find_groups(groups, tuples);
 	sort_out(&groups->sorting, tuples);
 	tuples->share = 0;
 }

@@ -4,8 +4,7 @@
  *
  * Each column or expression gives a value.  An integer is its own bits.  The bits of a
  * string are its hash, by the secret of the process; strings with equal bits are compared
- * byte by byte.  Only types
- * and collations under which equality is that of the bits get here.
+ * byte by byte.  Only types and collations under which equality is that of the bits get here.
  *
  * src/scan/groups_key.c
  */

@@ -33,16 +33,16 @@
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
  * and adding the row to each aggregate there.  In cpu_tuple_cost: handing a row to the
- * executor to evaluate an expression, and making a group and returning it.
+ * executor to evaluate an expression, making a group and returning it, and writing a group
+ * to a file and merging it, which takes VALUE_BYTES there besides its keys.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
 #define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
-
-/* By how many times groups that the planner thought small may exceed the limit. */
-#define MOST_GROWTH 8
+#define VALUE_SHARE       12
+#define VALUE_BYTES       128
 
 /*
  * Which kind of values the type has; false: neither integers nor bytes.  Values that are
@@ -226,10 +226,9 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	plan->find = find_cost(root, exprs);
 	plan->processes = ScanProcesses(workers);
 	rows = table->rows / plan->processes;
-	plan->groups = ScanGroupingEstimate(root, exprs, rows);
-	plan->empty = empty_bytes(root, exprs);
-	plan->bytes = plan->empty + state_bytes(root);
-	plan->rows = rows / plan->groups;
+	plan->groups = EstimateGroups(root, exprs, rows);
+	plan->sized = EstimateGroupsForSize(root, exprs, rows);
+	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
 	return true;
 }
 
@@ -240,7 +239,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 bool
 ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows)
 {
-	double groups = ScanGroupingEstimate(root, exprs, rows);
+	double groups = EstimateGroups(root, exprs, rows);
 	double states = Max(state_bytes(root), ScanDenseBytes(aggregates, rows / groups));
 
 	return groups * (empty_bytes(root, exprs) + states) <= (double) get_hash_memory_limit();
@@ -268,16 +267,20 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 	return get_sortgrouplist_exprs(clauses, root->processed_tlist);
 }
 
-/* Rows whose groups have no memory are written and read once. */
+/*
+ * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
+ * in any order, each group is written as often as all groups together fill the memory.
+ */
 static Cost
-spill_cost(const GroupingPlan *plan, RelOptInfo *table, double rows)
+spill_cost(const GroupingPlan *plan, int aggregates, double rows)
 {
-	double kept = Max(1, floor((double) get_hash_memory_limit() / plan->bytes));
-	double pages = rows * (double) table->pages / Max(1, table->tuples);
+	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
+	double values = Min(rows, plan->sized * fillings);
+	double bytes = values * VALUE_BYTES + rows * aggregates * sizeof(uint64);
 
-	if (kept >= plan->groups)
+	if (fillings <= 1)
 		return 0;
-	return (1 - kept / plan->groups) * (2 * pages * seq_page_cost + rows * cpu_tuple_cost);
+	return values * VALUE_SHARE * cpu_tuple_cost + 2 * bytes / BLCKSZ * seq_page_cost;
 }
 
 /* Add what grouping costs to the cost of the scan. */
@@ -286,7 +289,7 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 {
 	double rows = table->rows * (1 - plan->copied) / plan->processes;
 	Cost start = rows * (plan->find + PUT_SHARE * aggregates * cpu_operator_cost) +
-				 spill_cost(plan, table, rows);
+				 spill_cost(plan, aggregates, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;
@@ -294,53 +297,16 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 	path->rows = plan->groups;
 }
 
-/*
- * A number in a plan.  Plans go to parallel workers as text, where a number without a
- * point would be read as an integer.
- */
-static Float *
-number(double value)
-{
-	return makeFloat(psprintf("%.1f", value));
-}
-
-/* What the plan tells the executor. */
+/* What the plan tells the executor: how many columns and expressions the scan groups by. */
 Node *
 ScanGroupingPrivate(const GroupingPlan *plan)
 {
-	return (Node *) list_make4(number(plan->bytes), number(plan->empty), number(plan->rows),
-							   makeInteger(list_length(plan->exprs)));
+	return (Node *) makeInteger(list_length(plan->exprs));
 }
 
-/* How many columns and expressions the scan groups by. */
+/* The same, read from the plan. */
 int
 ScanGroupingFields(const Node *private)
 {
-	return intVal(lfourth((const List *) private));
-}
-
-/*
- * Bytes of a group.  A group that is read once, and all of whose keys can wait for
- * that, takes fewer bytes.  The number of keys is an estimate.  So that a wrong one
- * cannot let all groups grow far beyond the limit, a group counts at least as 1 /
- * MOST_GROWTH of its full size.
- */
-double
-ScanGroupingBytes(const Node *private, const ScanAggregate *column, int count, bool once)
-{
-	double planned = floatVal(linitial((const List *) private));
-	double bytes = floatVal(lsecond((const List *) private));
-	double rows = floatVal(lthird((const List *) private));
-	int i;
-
-	for (i = 0; i < count && once; i++)
-	{
-		double (*waiting_bytes)(const Const *, double) = column[i].family->waiting_bytes;
-		double waiting = waiting_bytes ? waiting_bytes(column[i].template, rows) : 0;
-
-		if (waiting == 0 && column[i].family->functions != NULL)
-			return planned;
-		bytes += waiting;
-	}
-	return once ? Min(Max(bytes, planned / MOST_GROWTH), planned) : planned;
+	return intVal(private);
 }

@@ -19,7 +19,7 @@ typedef struct Sorting
 	struct ScanGroup *group[MaxHeapTuplesPerPage];
 	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
 	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
-	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group; -1: spilled */
+	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
 	PageTuples part;                    /* the tuples of one group */
 } Sorting;
 
@@ -38,8 +38,7 @@ sort_out(Sorting *sorting, const PageTuples *tuples)
 		start += count;
 	}
 	for (i = 0; i < tuples->count; i++)
-		if (sorting->place[i] >= 0)
-			sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
+		sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
 }
 
 #endif

@@ -272,7 +272,7 @@ add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
 	path = PlanGroupPath(grouping, table, grouping->target, aggregates, grouping->by,
 						 model->parallel_workers);
-	PlanGather(grouping, path, ScanGroupingEstimate(grouping->root, grouping->by, table->rows));
+	PlanGather(grouping, path, EstimateGroups(grouping->root, grouping->by, table->rows));
 }
 
 /* Add the paths over one table. */

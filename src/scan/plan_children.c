@@ -123,7 +123,7 @@ PlanChildren(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 	if (path == NULL)
 		return;
 	if (grouping->by)
-		groups = ScanGroupingEstimate(grouping->root, grouping->by, parent->rows);
+		groups = EstimateGroups(grouping->root, grouping->by, parent->rows);
 	PlanFinalize(grouping, path, groups);
 	if (model)
 		PlanGather(grouping, make_append_path(grouping, parent, model), groups);

@@ -109,7 +109,7 @@ ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
 {
 	ExplainPropertyInteger("Groups", NULL, (int64) counts->groups, es);
 	if (counts->spilled > 0)
-		ExplainPropertyInteger("Spilled Rows", NULL, (int64) counts->spilled, es);
+		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
 }
 
 /* Show the counts in EXPLAIN ANALYZE. */

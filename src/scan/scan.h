@@ -29,8 +29,9 @@
  *	columns.c	the value of a column in a tuple
  *	rowkey.c	the fingerprint of a key of several columns
  *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_estimate.c, groups_key.c,
- *				groups_expr.c, groups_cache.c, groups_find.c, groups.c, spill.c
+ *	groups.h	GROUP BY: groups_plan.c, groups_key.c,
+ *				groups_expr.c, groups_cache.c, groups_find.c, groups.c, groups_write.c,
+ *				groups_value.c, groups_merge.c, spill.c
  *	copy.h		columns whose keys a GPU has: copy_*.c
  *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
  *	worker_partial.c	partial states for Citus, from the same plans
@@ -161,6 +162,10 @@ extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
 extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
 					   Relation relation, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
+extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
+extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
+						 const BuiltinState *written, const void *bytes);
+extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
 /* template.c: a template that is the value of a parameter. */
 typedef struct GivenTemplate GivenTemplate;
@@ -173,7 +178,8 @@ typedef struct ScanAggregate
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
-	RowKey *row; /* of a key of several columns; NULL: of one */
+	RowKey *row;   /* of a key of several columns; NULL: of one */
+	KeyType *keys; /* what kind of keys they are; NULL for others than ours */
 	const ColumnFamily *family;
 	const Const *template;     /* NULL: the default parameters */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
@@ -209,11 +215,6 @@ struct ColumnFamily
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
 	/* Start a state.  NULL for count. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
-	/*
-	 * Bytes of a group's state while the keys of so many rows wait to be counted; 0:
-	 * they do not wait.  NULL: waiting takes no more than counting at once.
-	 */
-	double (*waiting_bytes)(const Const *template, double rows);
 	/* Do processes together make one value, and wait for one another?  Then it matters how
 	 * many run at the same time. */
 	bool shares_work;
@@ -291,6 +292,8 @@ ScanAggregateWaits(const ScanAggregate *column)
 	return column->state && column->state->patient;
 }
 
+extern void ColumnDescribeKeys(ScanAggregate *column);
+
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
 
@@ -331,10 +334,10 @@ typedef struct ScanCounts
 	uint64 pages;
 	uint64 pages_visible; /* those of "pages" that were all-visible */
 	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
-	uint64 groups;        /* of all turns */
-	uint64 spilled;       /* rows that had to wait for another turn */
-	bool copies;          /* copies on a GPU were looked at */
-	bool on_cpu;          /* at least one sketch was made there */
+	uint64 groups;
+	uint64 spilled; /* values of groups that were written to files */
+	bool copies;    /* copies on a GPU were looked at */
+	bool on_cpu;    /* at least one sketch was made there */
 	bool on_gpu;
 } ScanCounts;
 

@@ -129,6 +129,8 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor, Plan
 	column->given = call.parameter ? GivenTemplateCreate(call.parameter, node) : NULL;
 	column->limit = call.limit;
 	column->handed = aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
+	if (call.family->functions)
+		ColumnDescribeKeys(column);
 	if (call.family == &column_builtin)
 		column->builtin = create_builtin(aggref, &call);
 }

@@ -30,6 +30,14 @@ release(const qs_top *top, void *block)
 		top->memory->release(top->memory->context, block);
 }
 
+/* Release the text of a candidate that goes. */
+static void
+release_text(qs_top *top, const qs_top_key *key)
+{
+	release(top, key->text);
+	top->length -= key->length;
+}
+
 void
 qs_top_free(qs_top *top)
 {
@@ -215,7 +223,7 @@ prune(qs_top *top, const qs_sketch *sk)
 	if (top->threshold > top->bound)
 		top->bound = top->threshold;
 	for (i = capacity; i < top->count; i++)
-		release(top, top->key[i].text);
+		release_text(top, &top->key[i]);
 	top->count = capacity;
 	top->fresh = 0;
 	index_all(top);
@@ -250,6 +258,7 @@ qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t leng
 	if (!key->text)
 		return QB_NO_MEMORY;
 	memcpy(key->text, text, length);
+	top->length += length;
 	return QB_OK;
 }
 
@@ -312,7 +321,7 @@ drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 		}
 		if (upper > top->bound)
 			top->bound = upper;
-		release(top, top->key[i].text);
+		release_text(top, &top->key[i]);
 	}
 	top->count = kept;
 	index_all(top);

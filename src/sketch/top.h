@@ -103,6 +103,7 @@ typedef struct qs_top
 	uint8_t encoding;  /* of the texts; the caller's number */
 	bool view;         /* inside serialized bytes */
 	uint64_t count;    /* candidates */
+	uint64_t length;   /* of all their texts, if they are owned */
 	int64_t threshold; /* keys with smaller estimates are not candidates; not kept in bytes */
 
 	/* owned */

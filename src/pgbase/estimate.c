@@ -1,14 +1,17 @@
 /*
- * groups_estimate.c
+ * estimate.c
  *		How many groups there will be.
  *
  * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
  * values, which is often thousands of times too many.  So the number of values of such
  * an expression is also estimated from its constant and the column's histogram.
  *
- * src/scan/groups_estimate.c
+ * Where nothing is known of an expression, it may have any number of values up to that.  Who
+ * sizes the groups must not take the largest number, which makes the smallest groups.
+ *
+ * src/pgbase/estimate.c
  */
-#include "scan/groups.h"
+#include "pgbase/estimate.h"
 
 #include <math.h>
 
@@ -17,7 +20,9 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/scansup.h"
+#include "port/pg_bitutils.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -33,16 +38,38 @@ constant(const List *args, int i)
 	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
 }
 
+/* The number that a value is, or has in its type's unit; false: it is neither an integer nor a time. */
+static bool
+number_of(Oid type, Datum value, double *number)
+{
+	switch (getBaseType(type))
+	{
+		case INT2OID:
+			*number = DatumGetInt16(value);
+			return true;
+		case INT4OID:
+		case DATEOID:
+			*number = DatumGetInt32(value);
+			return true;
+		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*number = (double) DatumGetInt64(value);
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* The value of an argument that is a constant integer; 0: it is none. */
 static double
 constant_integer(const List *args, int i)
 {
 	const Const *argument = constant(args, i);
-	KeyKind kind;
+	double number;
 
-	if (argument == NULL || !ScanGroupingKind((const Node *) argument, &kind) || kind == KEY_BYTES)
-		return 0;
-	return (double) KeyNumber(kind, argument->constvalue);
+	return argument && number_of(argument->consttype, argument->constvalue, &number) ? number : 0;
 }
 
 /* How long a unit of date_trunc() is, in microseconds; 0: not known. */
@@ -132,18 +159,20 @@ column_range(PlannerInfo *root, Node *column)
 {
 	VariableStatData data;
 	AttStatsSlot slot;
-	KeyKind kind;
+	double first;
+	double last;
 	double range = 0;
 
-	if (!IsA(column, Var) || !ScanGroupingKind(column, &kind) || kind == KEY_BYTES)
+	if (!IsA(column, Var))
 		return 0;
 	examine_variable(root, column, 0, &data);
 	if (HeapTupleIsValid(data.statsTuple) && data.acl_ok &&
 		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
 						 ATTSTATSSLOT_VALUES))
 	{
-		range = (double) KeyNumber(kind, slot.values[slot.nvalues - 1]) -
-				(double) KeyNumber(kind, slot.values[0]);
+		if (number_of(exprType(column), slot.values[0], &first) &&
+			number_of(exprType(column), slot.values[slot.nvalues - 1], &last))
+			range = last - first;
 		free_attstatsslot(&slot);
 	}
 	ReleaseVariableStats(data);
@@ -154,12 +183,29 @@ column_range(PlannerInfo *root, Node *column)
 static bool
 is_rest(Oid function)
 {
-	return function == F_INT2MOD || function == F_INT4MOD || function == F_INT8MOD;
+	return function == F_INT2MOD || function == F_INT4MOD || function == F_INT8MOD ||
+		   function == F_MOD_INT2_INT2 || function == F_MOD_INT4_INT4 ||
+		   function == F_MOD_INT8_INT8;
 }
 
-/* At most how many values the expression has; 0: not known. */
+/* At most how many values it has, bit by bit, if a constant among the arguments is not negative. */
 static double
-most_values(PlannerInfo *root, const Node *expr)
+masked_values(Oid function, const List *args)
+{
+	double mask;
+
+	if (function != F_INT2AND && function != F_INT4AND && function != F_INT8AND)
+		return 0;
+	mask = Max(constant_integer(args, 0), constant_integer(args, 1));
+	return mask > 0 ? exp2(pg_popcount64((uint64) mask)) + 1 : 0; /* and NULL */
+}
+
+/*
+ * At most how many values the expression has; 0: not known.  "typical": rests of a division
+ * have one sign.
+ */
+static double
+most_values(PlannerInfo *root, const Node *expr, bool typical)
 {
 	Oid function = InvalidOid;
 	const List *args = NIL;
@@ -180,25 +226,67 @@ most_values(PlannerInfo *root, const Node *expr)
 		args = ((const OpExpr *) expr)->args;
 	}
 	if (is_rest(function))
-		return 2 * fabs(constant_integer(args, 1));
+		return (typical ? 1 : 2) * fabs(constant_integer(args, 1));
+	if (masked_values(function, args) > 0)
+		return masked_values(function, args);
 	length = step_length(function, args, &argument);
 	range = length > 0 ? column_range(root, list_nth(args, argument)) : 0;
 	return range > 0 ? range / length + 3 : 0; /* and both ends, and NULL */
 }
 
-/* How many groups rows of a table have. */
-double
-ScanGroupingEstimate(PlannerInfo *root, List *exprs, double rows)
+/* Does the planner have statistics of the expression itself? */
+static bool
+has_statistics(PlannerInfo *root, Node *expr)
+{
+	VariableStatData data;
+	bool found;
+
+	if (IsA(expr, Var))
+		return true;
+	examine_variable(root, expr, 0, &data);
+	found = HeapTupleIsValid(data.statsTuple);
+	ReleaseVariableStats(data);
+	return found;
+}
+
+/*
+ * How many values the expression has in these rows.  "typical": not the most, and of an
+ * expression of which nothing is known the geometric mean of the least and the largest number.
+ */
+static double
+count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
+{
+	double most = most_values(root, expr, typical);
+	double values = estimate_num_groups(root, list_make1(expr), rows, NULL, NULL);
+
+	if (most > 0)
+		values = Min(values, most);
+	else if (typical && !has_statistics(root, expr))
+		values = sqrt(values);
+	return Max(1, values);
+}
+
+static double
+count_groups(PlannerInfo *root, List *exprs, double rows, bool typical)
 {
 	double groups = 1;
 	ListCell *cell;
 
 	foreach (cell, exprs)
-	{
-		double most = most_values(root, lfirst(cell));
-		double values = estimate_num_groups(root, list_make1(lfirst(cell)), rows, NULL, NULL);
-
-		groups *= Max(1, most > 0 ? Min(values, most) : values);
-	}
+		groups *= count_values(root, lfirst(cell), rows, typical);
 	return Max(1, Min(groups, estimate_num_groups(root, exprs, rows, NULL, NULL)));
+}
+
+/* How many groups the rows have. */
+double
+EstimateGroups(PlannerInfo *root, List *exprs, double rows)
+{
+	return count_groups(root, exprs, rows, false);
+}
+
+/* The same for who wants to know how many rows a group may have. */
+double
+EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
+{
+	return count_groups(root, exprs, rows, true);
 }

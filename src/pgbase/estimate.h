@@ -1,0 +1,17 @@
+/*
+ * estimate.h
+ *		How many groups there will be.
+ *
+ * src/pgbase/estimate.h
+ */
+#ifndef QS_PGBASE_ESTIMATE_H
+#define QS_PGBASE_ESTIMATE_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+extern double EstimateGroups(PlannerInfo *root, List *exprs, double rows);
+extern double EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows);
+
+#endif
