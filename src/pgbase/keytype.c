@@ -163,7 +163,9 @@ columns_have_hash(Oid row_type)
 	bool have = true;
 	int i;
 
+	/* each level of rows within rows may double the number of columns */
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < descriptor->natts && have; i++)
 		have = TupleDescAttr(descriptor, i)->attisdropped ||
 			   KeyTypeHasHash(TupleDescAttr(descriptor, i)->atttypid);
