@@ -141,14 +141,21 @@ find_pushed_out(const StoredName *column)
 	return found;
 }
 
-/* Note for the owner of a table that a part of a column goes. */
+/*
+ * Note for the owner of a table that a part of a column goes.  For a part that goes for
+ * others of its own role, no note of another role is given up.
+ */
 static void
-note_pushed_out(const StoredName *column, Oid role)
+note_pushed_out(const GpuEntry *entry, Oid role)
 {
-	GpuPushedOut *out = find_pushed_out(column);
+	GpuPushedOut *out = find_pushed_out(&entry->key);
 
-	if (!is_same_column(&out->column, column))
-		*out = (GpuPushedOut){ .column = *column };
+	if (!is_same_column(&out->column, &entry->key))
+	{
+		if (entry->role == role && out->parts > 0 && out->from != role)
+			return;
+		*out = (GpuPushedOut){ .column = entry->key, .from = entry->role };
+	}
 	out->parts++;
 	out->role = role;
 	out->when = (uint64) GetCurrentTimestamp();
@@ -162,7 +169,7 @@ push_out(const Push *push)
 	if (entry == NULL)
 		return false;
 	if (push->column)
-		note_pushed_out(&entry->key, push->role);
+		note_pushed_out(entry, push->role);
 	GpuCount(push->column ? COUNT_COLUMNS_OUT : COUNT_VALUES_OUT, 1);
 	forget(entry);
 	return true;

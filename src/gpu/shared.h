@@ -273,6 +273,7 @@ typedef struct GpuPushedOut
 {
 	StoredName column; /* with the "id" of any part */
 	uint32 parts;      /* 0: unused */
+	Oid from;          /* the role that had loaded it */
 	Oid role;          /* that needed the room last; invalid: there was less for all */
 	uint64 when;       /* that was, a TimestampTz */
 } GpuPushedOut;

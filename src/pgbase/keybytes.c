@@ -52,6 +52,7 @@ fold_block(KeyBytes *bytes)
 {
 	uint64 hash[] = { KeyBytesHash(bytes, BLOCK_LOW), KeyBytesHash(bytes, BLOCK_HIGH) };
 
+	CHECK_FOR_INTERRUPTS();
 	memcpy(bytes->block, hash, sizeof(hash));
 	bytes->used = sizeof(hash);
 	bytes->full++;
