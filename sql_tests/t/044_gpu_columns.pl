@@ -536,6 +536,19 @@ set_worker($node, 'qsketch.gpu_cache_size', '4096');
 is((psql_as($node, $_, "SELECT qsketch_gpu_unload('of_$_')"))[0], 0, "$_ unloads") foreach qw(alice bob);
 is(told('bob', 'of_bob'), '', 'nothing is said of columns that nobody wants');
 
+# notes of one role, and many columns of another
+set_worker($node, 'qsketch.gpu_cache_size', '8');
+is(load(@$_), '', "$_->[0] loads") foreach [ 'alice', 'c1,c2,c3,c4,c5,c6,c7' ], [ 'bob', 'c1,c2' ], [ 'bob', 'c3' ];
+my $many = join ', ', map { "$_ AS w$_" } 1 .. 32;
+my $names = join ',', map { "w$_" } 1 .. 32;
+$pushed = gpu_count($node, 'columns_pushed_out');
+psql_as($node, 'bob', "CREATE TABLE wide$_ AS SELECT $many; VACUUM wide$_; SELECT qsketch_gpu_load('wide$_', '{$names}')") foreach 1 .. 10;
+cmp_ok(gpu_count($node, 'columns_pushed_out') - $pushed, '>', 64, 'bob loads so many columns that his own make room');
+is(told('alice', 'of_alice'), 'c1 1 bob', 'alice is still told what she lost');
+psql_as($node, 'bob', "SELECT qsketch_gpu_unload('wide$_')") foreach 1 .. 10;
+psql_as($node, $_, "SELECT qsketch_gpu_unload('of_$_')") foreach qw(alice bob);
+set_worker($node, 'qsketch.gpu_cache_size', '4096');
+
 # ---- crash, restart, standby ----
 
 $node->safe_psql('postgres', 'UPDATE t SET k = k + 1 WHERE n = 3');
