@@ -78,11 +78,16 @@ MOVE ALL FROM h;
 CLOSE h;
 
 -- more groups than memory: they are written, perhaps many times, and merged
+-- which groups are written is asked of states in memory; those on a device take none
+CREATE FUNCTION pg_temp.plan_on_cpu(query text) RETURNS text LANGUAGE plpgsql SET qsketch.device = 'cpu' AS $$ DECLARE plan text; BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN plan;
+END $$;
 CREATE FUNCTION pg_temp.spilled(memory text, by text, OUT same boolean, OUT groups int, OUT analyzed bigint, OUT keys bigint, OUT spilled boolean)
 LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	PERFORM set_config('work_mem', memory, true), set_config('enable_hashagg', 'off', true), set_config('enable_sort', 'off', true);
 	SELECT s.* INTO same, groups FROM pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qsets_agg(w, t) FROM g_scan WHERE k > 2 GROUP BY %1$s', by)) AS s;
-	EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) SELECT %s, qsketch_agg(k) FROM g_scan GROUP BY %1$s', by) INTO plan;
+	plan := pg_temp.plan_on_cpu(format('SELECT %s, qsketch_agg(k) FROM g_scan GROUP BY %1$s', by));
 	analyzed := substring(plan FROM '"Groups": (\d+)');
 	keys := substring(plan FROM '"Keys": (\d+)');
 	spilled := coalesce(substring(plan FROM '"Spilled Groups": (\d+)')::int, 0) > 0;
@@ -110,10 +115,7 @@ SELECT s.* FROM pg_temp.same('SELECT g, qsketch_agg(k) FROM g_new GROUP BY g') A
 -- groups of many keys, which wait: there is no memory for all tables, but for one after the other
 CREATE TABLE g_dense AS SELECT r % 12 AS g, r * 7919::bigint AS k, r % 100 AS few, r % 5 + 1 AS w FROM generate_series(1, 120000) AS r;
 VACUUM ANALYZE g_dense;
-CREATE FUNCTION pg_temp.spills(query text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN plan ~ 'Spilled Groups';
-END $$;
+CREATE FUNCTION pg_temp.spills(query text) RETURNS boolean LANGUAGE sql AS $$ SELECT pg_temp.plan_on_cpu(query) ~ 'Spilled Groups' $$;
 SET enable_hashagg = off;
 SET enable_sort = off;
 SET work_mem = '2MB';
