@@ -48,10 +48,10 @@ typedef struct LoadColumn
 	GpuColumn column;
 	ColumnPlace place;
 	KeyType key;
-	GpuRef *ref;  /* of each range: what there was before */
-	bool wanted;  /* the current range is copied */
-	bool failed;  /* the worker had no memory for it */
-	int64 loaded; /* ranges that this call has copied */
+	GpuRef *ref; /* of each range: what there was before */
+	bool wanted; /* the current range is copied */
+	bool failed; /* the worker had no memory for it */
+	int there;   /* ranges that have copies, if nobody frees them */
 	GpuColumnLoad load;
 } LoadColumn;
 
@@ -351,7 +351,7 @@ end_range(Load *load, uint32 range, const MapLook *look)
 		if (!column->wanted)
 			continue;
 		if (GpuColumnEnd(&column->load, look->lsn, &column->column, range))
-			column->loaded++;
+			column->there += column->ref[range].serial == 0;
 		else
 			column->failed = true;
 	}
@@ -359,7 +359,7 @@ end_range(Load *load, uint32 range, const MapLook *look)
 
 /* Has any column no room left, or were its copies freed to make room for later ones? */
 static bool
-is_full(const Load *load, uint32 ranges)
+is_full(const Load *load)
 {
 	GpuRef *ref = palloc(load->ranges * sizeof(GpuRef));
 	bool full = false;
@@ -367,7 +367,7 @@ is_full(const Load *load, uint32 ranges)
 
 	for (i = 0; i < load->count; i++)
 		full |= load->column[i].failed ||
-				GpuColumnFind(&load->column[i].column, ref, ranges) < load->column[i].loaded;
+				GpuColumnFind(&load->column[i].column, ref, load->ranges) < load->column[i].there;
 	pfree(ref);
 	return full;
 }
@@ -425,7 +425,8 @@ begin_load(Load *load)
 	{
 		GpuColumnForgetPushedOut(&load->column[i].column);
 		load->column[i].ref = palloc((load->ranges + 1) * sizeof(GpuRef));
-		(void) GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
+		load->column[i].there =
+			GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
 	}
 	load->tuples = palloc(sizeof(PageTuples));
 	load->null = palloc(MaxHeapTuplesPerPage * sizeof(bool));
@@ -448,7 +449,7 @@ load_all(Load *load)
 	for (range = 0; range < load->ranges && !full; range++)
 	{
 		load_range(load, range);
-		full = is_full(load, range + 1);
+		full = is_full(load);
 	}
 	ActivityEnd(&load->activity);
 	if (full)
