@@ -110,14 +110,12 @@ qsets_elements(PG_FUNCTION_ARGS)
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
 	if (c->wide)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("a collection of %s keys does not know its elements",
-					KeyFamilyTypes(c->keys.family)),
-			 errdetail(
-				 "Keys of at most 64 bits are kept as they are, all others as fingerprints of 128 "
-				 "bits.")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("a collection of %s keys does not know its elements",
+							   KeyFamilyTypes(c->keys.family)),
+						errdetail("Keys of types of at most 64 bits are kept as they are, all "
+								  "others as fingerprints of 128 "
+								  "bits.")));
 	set = qset_collection_find(c, PG_GETARG_INT64(1));
 	size = set < 0 ? 0 : qset_set_size(c, set);
 	number = palloc_extended(Max(size, 1) * sizeof(int64), MCXT_ALLOC_HUGE);

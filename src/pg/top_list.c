@@ -152,6 +152,7 @@ parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, K
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("cannot read keys as type %s", format_type_be(argument.type)),
 			 errhint("Name a composite type with columns of the keys' types, or use qtop_text.")));
+	KeyFamilyCheckMaking(keys->family, &top_key_holder);
 	KeyParserInit(parser, argument.type, argument.collation, CurrentMemoryContext);
 	if (reader->top->count > 0 && (keys->family != parser->key.keys.family ||
 								   reader->top->texts == KeyIsNumber(&parser->key)))

@@ -46,16 +46,16 @@ cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 	return psprintf("Cast the key to type %s.", type);
 }
 
-/* An error if the keys are of one kind, but another version has made the fingerprints of some. */
-static void
-check_making(uint32 a, uint32 b, const KeyHolder *holder)
+/* An error if another version has made fingerprints of keys of the family. */
+void
+KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 {
-	if (KeyFamilyIsOther(a, b))
+	if (KeyFamilyIsOther(family))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s of %s keys differ in how keys are hashed", holder->many,
-							   KeyFamilyName(a)),
-						errhint("Another version of the extension made one of them. Build it "
-								"anew from its rows.")));
+						errmsg("%s has keys of %s", holder->one, KeyFamilyName(family)),
+						errhint("Another version of the extension hashed these keys. Build the %s "
+								"anew from its rows.",
+								holder->one)));
 }
 
 static void
@@ -86,7 +86,7 @@ KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *ho
 {
 	if (KeyFits(key, held))
 		return;
-	check_making(held->family, key->keys.family, holder);
+	KeyFamilyCheckMaking(held->family, holder);
 	if (held->family != key->keys.family)
 		raise_mismatch(held->family, key, holder);
 	if (KeyIsContent(held->collation) || KeyIsContent(key->keys.collation))
@@ -105,12 +105,15 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 {
 	if (qb_keys_none(a) || qb_keys_none(b))
 		return;
-	check_making(a->family, b->family, holder);
 	if (a->family != b->family)
+	{
+		KeyFamilyCheckMaking(a->family, holder);
+		KeyFamilyCheckMaking(b->family, holder);
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s differ: %s keys and %s keys", holder->many,
 							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family)),
 						errhint("Cast the keys to one type where these are built.")));
+	}
 	if (a->collation == b->collation)
 		return;
 	if (KeyIsContent(a->collation) || KeyIsContent(b->collation))

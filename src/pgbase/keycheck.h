@@ -17,6 +17,7 @@ typedef struct KeyHolder
 	const char *lookup; /* our function that takes keys of any type without a cast */
 } KeyHolder;
 
+extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);
 extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder);
 

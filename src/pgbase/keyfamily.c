@@ -128,25 +128,6 @@ find_named_family(uint32 family)
 	return name;
 }
 
-/* Do the values record one family, but fingerprints that were made in other ways? */
-bool
-KeyFamilyIsOther(uint32 a, uint32 b)
-{
-	return !((a | b) & NAMED_FAMILY) && a != b && (a & ~MADE) == (b & ~MADE);
-}
-
-/* The name of the family that a value records; NULL if it has recorded none. */
-char *
-KeyFamilyName(uint32 family)
-{
-	char *name;
-
-	if (family == 0)
-		return NULL;
-	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
-	return name ? name : psprintf("unrecognized family %u", family);
-}
-
 /* Types whose default hash operator class is in the family, in the order of their OIDs. */
 static List *
 types_of(uint32 family)
@@ -165,6 +146,27 @@ types_of(uint32 family)
 	ReleaseSysCacheList(classes);
 	list_sort(types, list_oid_cmp);
 	return types;
+}
+
+/* Does a value record fingerprints of a built-in family that are made in a way which no type has? */
+bool
+KeyFamilyIsOther(uint32 family)
+{
+	return family != 0 && !(family & NAMED_FAMILY) && types_of(family) == NIL;
+}
+
+/* The name of the family that a value records; NULL if it has recorded none. */
+char *
+KeyFamilyName(uint32 family)
+{
+	char *name;
+
+	if (family == 0)
+		return NULL;
+	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
+	if (name == NULL)
+		return psprintf("unrecognized family %u", family);
+	return KeyFamilyIsOther(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
 bool

@@ -455,5 +455,6 @@ KeyOfNumber(const KeyType *key, int64 number)
 			   ? DatumGetCString(DirectFunctionCall1(float8out, float_of(number, false)))
 			   : psprintf(INT64_FORMAT, number);
 	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("key %s is out of range for type %s", text, format_type_be(key->type))));
+					errmsg("key %s is out of range for type %s", text, format_type_be(key->type)),
+					errhint("Name the type that the keys had.")));
 }
