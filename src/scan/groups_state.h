@@ -11,6 +11,8 @@
 #include "scan/groups_sorting.h"
 #include "scan/spill.h"
 
+#include "utils/memutils.h"
+
 #define RECENT_GROUPS 1024 /* a power of two */
 
 /* A value of a group in the part that is read: its aggregates are at this place. */
