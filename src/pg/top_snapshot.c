@@ -26,6 +26,7 @@
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
@@ -79,6 +80,7 @@ find_rewritten(const List *tables)
 	{
 		Oid relid = lfirst_oid(cell);
 
+		CHECK_FOR_INTERRUPTS();
 		if (file_now(relid) != file_seen(catalog, relid, GetActiveSnapshot()))
 		{
 			rewritten = relid;

@@ -20,6 +20,7 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/scansup.h"
+#include "pgbase/keytype.h"
 #include "port/pg_bitutils.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -42,24 +43,12 @@ constant(const List *args, int i)
 static bool
 number_of(Oid type, Datum value, double *number)
 {
-	switch (getBaseType(type))
-	{
-		case INT2OID:
-			*number = DatumGetInt16(value);
-			return true;
-		case INT4OID:
-		case DATEOID:
-			*number = DatumGetInt32(value);
-			return true;
-		case INT8OID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			*number = (double) DatumGetInt64(value);
-			return true;
-		default:
-			return false;
-	}
+	KeyKind kind = KeyNumberKind(getBaseType(type));
+
+	if (kind != KEY_INT2 && kind != KEY_INT4 && kind != KEY_INT8)
+		return false;
+	*number = (double) KeyNumber(kind, value);
+	return true;
 }
 
 /* The value of an argument that is a constant integer; 0: it is none. */

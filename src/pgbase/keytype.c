@@ -33,8 +33,8 @@
 #define FIRST_TYPES 64
 
 /* The kind of a number, or KEY_HASHED. */
-static KeyKind
-kind_of_number(Oid base_type)
+KeyKind
+KeyNumberKind(Oid base_type)
 {
 	switch (base_type)
 	{
@@ -108,7 +108,7 @@ kind_of_container(Oid base_type)
 static KeyKind
 kind_of(Oid base_type, Oid collation)
 {
-	KeyKind number = kind_of_number(base_type);
+	KeyKind number = KeyNumberKind(base_type);
 
 	if (number != KEY_HASHED)
 		return number;
@@ -201,7 +201,7 @@ KeyTypeHasHash(Oid type)
 bool
 KeyTypeIsNumber(Oid type)
 {
-	return kind_of_number(getBaseType(type)) != KEY_HASHED;
+	return KeyNumberKind(getBaseType(type)) != KEY_HASHED;
 }
 
 /* Are they, in SQL's order of the keys? */

@@ -79,6 +79,7 @@ typedef struct KeyType
 } KeyType;
 
 extern bool KeyTypeHasHash(Oid type);
+extern KeyKind KeyNumberKind(Oid base_type);
 extern bool KeyTypeIsNumber(Oid type);
 extern bool KeyTypeHasNumberOrder(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);

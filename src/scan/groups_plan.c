@@ -52,31 +52,16 @@
 static bool
 kind_of_type(Oid type, KeyKind *kind, bool *is_short)
 {
-	*kind = KEY_INT8;
+	*kind = KeyNumberKind(type);
 	*is_short = false;
-	switch (type)
-	{
-		case INT2OID:
-			*kind = KEY_INT2;
-			return true;
-		case INT4OID:
-		case DATEOID:
-			*kind = KEY_INT4;
-			return true;
-		case INT8OID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return true;
-		case TEXTOID:
-		case VARCHAROID:
-		case BYTEAOID:
-			*kind = KEY_BYTES;
-			return true;
-		default:
-			*is_short = true;
-			return type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type);
-	}
+	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8)
+		return true;
+	*kind = KEY_BYTES;
+	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
+		return true;
+	*kind = KEY_INT8;
+	*is_short = true;
+	return type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type);
 }
 
 /* Which kind of values the expression has; false: not equal if and only if their bits are. */
