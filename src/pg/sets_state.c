@@ -336,14 +336,6 @@ merge(KeyedState *state, void *passed)
 }
 
 static void
-release_array(void **array)
-{
-	if (*array)
-		pfree(*array);
-	*array = NULL;
-}
-
-static void
 release(KeyedState *state)
 {
 	SetsState *sets = (SetsState *) state;
@@ -355,9 +347,9 @@ release(KeyedState *state)
 		qset_builder_free(&sets->builder);
 	else
 		qset_collection_free(&sets->collection);
-	release_array((void **) &sets->id);
-	release_array((void **) &sets->low);
-	release_array((void **) &sets->high);
+	FreeArray((void **) &sets->id);
+	FreeArray((void **) &sets->low);
+	FreeArray((void **) &sets->high);
 	sets->waiting = sets->room = 0;
 }
 

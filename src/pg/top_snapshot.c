@@ -66,7 +66,7 @@ file_seen(Relation catalog, Oid relid, Snapshot snapshot)
 	return file;
 }
 
-/* The first of these tables that others gave a new file after the active snapshot, or InvalidOid. */
+/* The first table of the list to which others gave a new file after the active snapshot, or InvalidOid. */
 static Oid
 find_rewritten(const List *tables)
 {

@@ -461,13 +461,6 @@ merge(KeyedState *state, void *passed)
 }
 
 static void
-release_array(void *array)
-{
-	if (array)
-		pfree(array);
-}
-
-static void
 release(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
@@ -478,10 +471,8 @@ release(KeyedState *state)
 	if (top->removed)
 		SketchFree(top->removed);
 	top->removed = NULL;
-	release_array(top->value);
-	release_array(top->arena);
-	top->value = NULL;
-	top->arena = NULL;
+	FreeArray((void **) &top->value);
+	FreeArray((void **) &top->arena);
 	top->arena_used = top->arena_size = 0;
 }
 

@@ -36,6 +36,15 @@ typedef struct KeptTable
 	bool used;
 } KeptTable;
 
+/* Free an array that may not be there, and forget it. */
+static inline void
+FreeArray(void **array)
+{
+	if (*array)
+		pfree(*array);
+	*array = NULL;
+}
+
 extern void KeptTableInit(KeptTable *kept, MemoryContext context);
 extern const qb_memory *KeptTableMemory(KeptTable *kept, qb_memory *memory);
 
