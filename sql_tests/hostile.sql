@@ -155,3 +155,9 @@ WHERE form = 'dense' ORDER BY structure, what;
 SELECT pg_temp.error_of(format('SELECT qsketch_total(%L::bytea::qsketch)', pg_temp.with_crc(
 	overlay(set_byte(sk::bytea, 9, 64) PLACING decode('0000000100000000', 'hex') FROM 17)))) AS error
 FROM sample WHERE structure = 'sf' AND form = 'empty';
+-- fingerprints of numeric as no version of today makes them: refused wherever keys are compared, and named
+CREATE TEMP TABLE making AS SELECT pg_temp.with_crc(set_byte(qsketch_agg(1.5)::bytea, 34, 0))::qsketch AS other, qsketch_agg(1.5) AS own FROM generate_series(1, 3);
+SELECT (qsketch_info(other)).key_family, qsketch_total(other), (qsketch_info(own)).key_family AS own_family FROM making;
+SELECT use, pg_temp.error_of(format('SELECT %s FROM making', use))
+FROM unnest(ARRAY['qsketch_estimate(other, 1.5)', 'qsketch_estimate(other, ''1.5'')', 'qsketch_estimate(other, ARRAY[1.5])', 'qsketch_add(other, 1.5)', 'other || own',
+	'own || other', 'other || other', '(SELECT qsketch_merge_agg(x) FROM (VALUES (other), (own)) AS v(x))']) AS use;
