@@ -78,8 +78,10 @@ find_refusal(const Exact *e, const TopQuestion *question)
 
 	if (refusal)
 		return refusal;
-	if (!question->number || !CopyTakesKeys(e->form))
+	if (!KeyTypeIsNumber(question->type) || !CopyTakesKeys(e->form))
 		return "keys of more than 64 bits";
+	if (!question->number)
+		return "keys that SQL orders in another way than their bits";
 	if (question->weight)
 		return "weights";
 	if (e->relation->rd_rel->relhassubclass)
