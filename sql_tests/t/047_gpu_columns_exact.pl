@@ -91,7 +91,7 @@ settled($node, 'kinds of keys');
 # ---- what is left to queries, and why ----
 
 refused('text', 'keys of more than 64 bits', 't', 'w', 5);
-$node->safe_psql('postgres', q{CREATE TABLE ids AS SELECT (i % 100)::text::xid8 AS x FROM generate_series(1, 5000) AS i});
+$node->safe_psql('postgres', q{CREATE TABLE ids AS SELECT (i % 100)::text::xid8 AS x FROM generate_series(1, 5000) AS i; VACUUM ids; SELECT qsketch_gpu_load('ids', '{x}')});
 refused('xid8', 'keys that SQL orders in another way than their bits', 'ids', 'x', 5);
 my ($rc, $out, $err) = $node->psql('postgres', q{SET client_min_messages = debug1; SELECT * FROM qtop_exact('t', 'skewed', 5, NULL::bigint, 'few')});
 like($err, qr/does not use GPU copies: weights/, 'weights');
