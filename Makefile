@@ -55,7 +55,7 @@
 #   make dist            source archive; check-dist builds and tests it
 #   make clean
 #
-# Tests are in src/test/test.mk and src/test/gpu/gpu.mk, benchmarks in src/bench/bench.mk,
+# Tests are in test/test.mk and test/gpu/gpu.mk, benchmarks in bench/bench.mk,
 # the CUDA engine in cuda/cuda.mk.  WERROR=1 makes warnings errors, COVERAGE=1 instruments for gcov, UBSAN=1
 # ends a process at undefined behaviour, and PG_CONFIG=... picks the server to build for.
 
@@ -100,7 +100,7 @@ endif
 
 # pg_regress insists on the folder names sql and expected, and looks in the
 # output folder first: "." would find our install scripts.  So it is pointed
-# at links to our own folders (installcheck) or at copies (src/test/run.sh).
+# at links to our own folders (installcheck) or at copies (test/run.sh).
 REGRESS       := $(sort $(patsubst sql_tests/%.sql,%,$(wildcard sql_tests/*.sql)))
 ISOLATION     := $(sort $(patsubst sql_tests/specs/%.spec,%,$(wildcard sql_tests/specs/*.spec)))
 PROVE_TESTS   := $(sort $(wildcard sql_tests/t/*.pl))
@@ -123,7 +123,7 @@ ifneq ($(PGXS),)
 include $(PGXS)
 else
 all install installcheck:
-	@echo 'no PostgreSQL here that can build extensions: run src/test/setup.sh build, or set PG_CONFIG' >&2; exit 1
+	@echo 'no PostgreSQL here that can build extensions: run test/setup.sh build, or set PG_CONFIG' >&2; exit 1
 endif
 
 # Counters are added in loops that the compiler can vectorise.  Nothing in
@@ -162,38 +162,38 @@ $(CUDA_OBJS): %.o: %.cu
 endif
 
 .PHONY: FORCE
-include src/test/test.mk src/test/gpu/gpu.mk src/bench/bench.mk
+include test/test.mk test/gpu/gpu.mk bench/bench.mk
 
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
 .PHONY: format format-check check-layers check-links check-release
 CLANG_FORMAT ?= clang-format-14
-FORMATTED     = $(wildcard src/*.c src/*/*.[ch] src/test/*/*.[ch] src/bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
+FORMATTED     = $(wildcard src/*.c src/*/*.[ch] test/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
 	$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
 format-check:
 	@status=0; for f in $(FORMATTED); do $(CLANG_FORMAT) $$f | cmp -s - $$f || \
 		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
 check-layers:
-	@src/test/check-layers.sh
+	@test/check-layers.sh
 check-links:
-	@src/test/check-links.pl
+	@test/check-links.pl
 check-release:
-	@src/test/check-release.pl
+	@test/check-release.pl
 
 # ---- packing ----
 
 .PHONY: bundle deb rpm dist check-dist
 bundle: all test-modules
-	@src/test/bundle.sh
+	@test/bundle.sh
 DIST := build/$(EXTENSION)-$(EXTVERSION).zip
 deb:
-	@src/test/package.sh build
+	@test/package.sh build
 rpm: dist
-	@src/test/rpm.sh $(DIST)
+	@test/rpm.sh $(DIST)
 dist: check-release
 	@mkdir -p build
 	git archive --format=zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(DIST) HEAD
 check-dist: dist
-	@src/test/check-dist.sh $(DIST)
+	@test/check-dist.sh $(DIST)

@@ -1,5 +1,5 @@
 # ALTER EXTENSION qsketch UPDATE, from each version that there is an upgrade
-# from, one of which never was (src/test/older.pl): the catalogue becomes that of
+# from, one of which never was (test/older.pl): the catalogue becomes that of
 # a fresh installation, what is stored stays, views live on or are named, and no
 # superuser is needed.
 

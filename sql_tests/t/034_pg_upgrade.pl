@@ -2,7 +2,7 @@
 # server would make itself, and can be gone on with.
 #
 # From the server that the environment's oldinstall names, as for PostgreSQL's
-# own test of pg_upgrade; it has qsketch installed (src/test/matrix.sh does this).
+# own test of pg_upgrade; it has qsketch installed (test/matrix.sh does this).
 # Otherwise from the server that is tested, which pg_upgrade allows.
 
 use strict;

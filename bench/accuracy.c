@@ -1,0 +1,48 @@
+/*
+ * accuracy.c
+ *		"make accuracy": measured errors against theory, paper and promises.
+ *
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md
+ * and the data of the figures to build/bench.  Fails if a claim does not hold.
+ * Takes some ten minutes and 2 GB; a name (figure7, overload, calibration,
+ * probes, products, distinct, peers) picks a part and writes no document.
+ *
+ * bench/accuracy.c
+ */
+#include "accuracy.h"
+#include "workload.h"
+
+#define DOCUMENT "docs/engineering/accuracy.md"
+
+static const struct
+{
+	const char *name;
+	void (*run)(void);
+	const char *tables[6]; /* all tables, then NULL */
+} parts[] = {
+	{ "figure7", accuracy_figure7, { "figure7", "loads" } },
+	{ "overload", accuracy_overload, { "overload", "overload-all" } },
+	{ "calibration", accuracy_calibration, { "calibration" } },
+	{ "probes", accuracy_probes, { "probes", "probes-many" } },
+	{ "products", accuracy_products, { "products" } },
+	{ "distinct", accuracy_distinct, { "distinct" } },
+	{ "peers",
+	  accuracy_peers,
+	  { "peers", "peers-real", "peers-top", "peers-bounds", "peers-merged" } },
+};
+
+int
+main(int argc, char **argv)
+{
+	size_t i, k;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
+		{
+			parts[i].run();
+			for (k = 0; argc < 2 && parts[i].tables[k]; k++)
+				report_publish(parts[i].tables[k], DOCUMENT);
+		}
+	printf("%d failed\n", report_failures());
+	return report_failures() > 0;
+}

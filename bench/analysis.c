@@ -1,0 +1,306 @@
+/*
+ * analysis.c
+ *		"make analysis": costs and benefits of the sizes m, d and H.
+ *
+ * The questions that the authors of the paper left open in their notes: how
+ * many memory transactions an insertion needs, how accurate a sketch is, and
+ * which size of a sub-warp is best, as functions of the width of the bucket,
+ * the depth, the number of masks and the width of the counters.  Formulas are
+ * in theory.c and derived in docs/engineering/analysis.md, which also gets the tables.
+ * Each formula is checked by a simulation with the sketches' masks.
+ *
+ * bench/analysis.c
+ */
+#include <math.h>
+
+#include "sketch/masks.h"
+#include "theory.h"
+#include "workload.h"
+
+#define DOCUMENT         "docs/engineering/analysis.md"
+#define SECTOR           32 /* bytes of the smallest transaction of global memory */
+#define LINE             128
+#define INSERTS          1000000
+#define INSERTS_PER_SEED 1000
+#define BUCKETS          1000000
+#define DEPTH_MAX        8
+
+static const uint32_t widths[] = { 4, 8, 16, 32 };
+static const double loads[] = { 0.5, 1, 2 };
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+/* ---- memory transactions ---- */
+
+/* Averages of what a simulated insertion touches. */
+typedef struct touched
+{
+	double transactions; /* transactions that hold a counter of the key */
+	double range;        /* from the first to the last of those transactions */
+} touched;
+
+static touched
+simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
+{
+	uint64_t seed_key = 0;
+	uint64_t state = 1;
+	touched t = { 0, 0 };
+	uint32_t i;
+
+	for (i = 0; i < INSERTS; i++)
+	{
+		uint64_t hv = bench_random(&state);
+		uint64_t seen = 0;
+		uint32_t mask, first, last;
+
+		if (i % INSERTS_PER_SEED == 0)
+			seed_key = qb_seed_key(i);
+		mask = qs_mask_turn(qs_mask(seed_key, m, depth, (uint32_t) hv & 1023), m, hv);
+		first = (uint32_t) __builtin_ctz(mask) / counters;
+		last = (31 - (uint32_t) __builtin_clz(mask)) / counters;
+		for (; mask != 0; mask &= mask - 1)
+			seen |= UINT64_C(1) << (uint32_t) __builtin_ctz(mask) / counters;
+		t.transactions += (double) __builtin_popcountll(seen) / INSERTS;
+		t.range += (double) (last - first + 1) / INSERTS;
+	}
+	return t;
+}
+
+static void
+check_transactions(uint32_t m, uint32_t depth, uint32_t counters, double *worst)
+{
+	double expected = theory_transactions(m, depth, counters);
+	double off = simulate_touched(m, depth, counters).transactions / expected - 1;
+
+	if (fabs(off) > fabs(*worst))
+		*worst = off;
+}
+
+/* Rows: m; columns: depth; for counters of 4 bytes. */
+static void
+transactions_table(const char *name, uint32_t bytes)
+{
+	FILE *out = report_open(name);
+	double worst = 0;
+	uint32_t m, d;
+
+	fprintf(out, "| m |");
+	for (d = 1; d <= DEPTH_MAX; d++)
+		fprintf(out, " d = %u |", d);
+	fprintf(out, "\n|---|---|---|---|---|---|---|---|---|\n");
+	for (m = 8; m <= 32; m *= 2)
+	{
+		fprintf(out, "| %u |", m);
+		for (d = 1; d <= DEPTH_MAX; d++)
+		{
+			fprintf(out, " %.3f |", theory_transactions(m, d, bytes / 4));
+			check_transactions(m, d, bytes / 4, &worst);
+		}
+		fprintf(out, "\n");
+	}
+	fprintf(out, "| thread |");
+	for (d = 1; d <= DEPTH_MAX; d++)
+		fprintf(out, " %u |", d);
+	fprintf(out, "\n");
+	fclose(out);
+	report_check(fabs(worst) <= 0.005,
+				 "transactions of %u bytes: formula and simulation at most %.2f %% apart", bytes,
+				 fabs(worst) * 100);
+}
+
+/* The authors' distance between the first and the last counter of a key, for d = 3. */
+static void
+span_table(void)
+{
+	FILE *out = report_open("span");
+	uint32_t m;
+
+	fprintf(out, "| m | mean span | within 3 | within 7 | within 15 | sectors touched | sectors "
+				 "from first to last |\n|---|---|---|---|---|---|---|\n");
+	for (m = 8; m <= 32; m *= 2)
+	{
+		touched t = simulate_touched(m, 3, SECTOR / 4);
+		double mean = 0;
+		uint32_t span;
+
+		for (span = 0; span < m; span++)
+			mean += 1 - theory_span(m, 3, span);
+		fprintf(out, "| %u | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", m, mean,
+				theory_span(m, 3, 3), theory_span(m, 3, 7), m > 15 ? theory_span(m, 3, 15) : 1.0,
+				theory_transactions(m, 3, SECTOR / 4), t.range);
+	}
+	fclose(out);
+}
+
+/* ---- accuracy ---- */
+
+/* Rows: keys per counter and m; columns: depth; the best is bold. */
+static void
+depth_table(void)
+{
+	FILE *out = report_open("depth");
+	size_t i, k;
+
+	fprintf(out, "| keys per counter | m |");
+	for (k = 1; k <= 6; k++)
+		fprintf(out, " d = %zu |", k);
+	fprintf(out, "\n|---|---|---|---|---|---|---|---|\n");
+	for (i = 0; i < COUNT_OF(loads); i++)
+		for (k = 1; k <= COUNT_OF(widths); k++)
+		{
+			uint32_t m = k < COUNT_OF(widths) ? widths[k] : 0;
+			double keys = loads[i] / 3;
+			double error[7];
+			uint32_t best = 1;
+			uint32_t d;
+
+			for (d = 1; d <= 6; d++)
+			{
+				error[d] = m ? theory_simulate(m, d, keys * m, 0, false, BUCKETS)
+							 : theory_thread(d, keys * d);
+				if (error[d] < error[best])
+					best = d;
+			}
+			fprintf(out, m ? "| %.2f | %u |" : "| %.2f | thread |", keys, m);
+			for (d = 1; d <= 6; d++)
+				fprintf(out, d == best ? " **%.4f** |" : " %.4f |", error[d]);
+			fprintf(out, "\n");
+		}
+	fclose(out);
+}
+
+/* Rows: m and load; columns: number of masks, without and with turning. */
+static void
+masks_table(void)
+{
+	static const uint32_t masks[] = { 1, 8, 64, 256, 1024, 4096, 65536 };
+	static const uint32_t wide[] = { 8, 16, 28, 32 };
+	FILE *out = report_open("masks");
+	size_t i, k, h;
+
+	fprintf(out, "| m | load | all masks |");
+	for (h = 0; h < COUNT_OF(masks); h++)
+		fprintf(out, " H = %u |", masks[h]);
+	fprintf(out, "\n|---|---|---|---|---|---|---|---|---|---|\n");
+	for (i = 0; i < COUNT_OF(wide); i++)
+		for (k = 0; k < 2; k++)
+		{
+			double keys = loads[k] / 3 * (wide[i] == 28 ? 8 : wide[i]);
+			double ideal = theory_bucket(wide[i], keys);
+			double off = 0;
+
+			fprintf(out, "| %u | %.1f | %.4f |", wide[i], loads[k], ideal);
+			for (h = 0; h < COUNT_OF(masks); h++)
+			{
+				double plain = theory_simulate(wide[i], 3, keys, masks[h], false, 2 * BUCKETS);
+				double turned = theory_simulate(wide[i], 3, keys, masks[h], true, 2 * BUCKETS);
+
+				fprintf(out, " %+.1f / %+.1f %% |", (plain / ideal - 1) * 100,
+						(turned / ideal - 1) * 100);
+				if (masks[h] == 1024)
+					off = turned / ideal - 1;
+			}
+			fprintf(out, "\n");
+			report_check(fabs(off) <= 0.03,
+						 "m = %u, load %.1f: 1024 turned masks %+.2f %% from all masks", wide[i],
+						 loads[k], off * 100);
+		}
+	fclose(out);
+}
+
+static void
+check_simulation(void)
+{
+	double worst = 0;
+	size_t i, k;
+
+	for (i = 0; i < COUNT_OF(loads); i++)
+		for (k = 0; k < COUNT_OF(widths); k++)
+		{
+			double keys = loads[i] / 3 * widths[k];
+			double off = theory_simulate(widths[k], 3, keys, 0, false, 4 * BUCKETS) /
+							 theory_bucket(widths[k], keys) -
+						 1;
+
+			worst = fmax(worst, fabs(off));
+		}
+	report_check(worst <= 0.01, "errors at depth 3: formula and simulation at most %.2f %% apart",
+				 worst * 100);
+}
+
+/* ---- which sub-warp for which counter ---- */
+
+/* Error at a load for counters of another width: more or fewer counters fit into the memory. */
+static double
+error_of_width(uint32_t m, double bytes, double load)
+{
+	return theory_bucket(m, load / 3 * m * bytes / 4);
+}
+
+/* Memory that thread needs for the error of buckets of m counters, relative to theirs. */
+static double
+thread_memory(uint32_t m, double bytes, double load)
+{
+	double wanted = error_of_width(m, bytes, load);
+	double low = 1e-4;
+	double high = 1e3;
+	int i;
+
+	for (i = 0; i < 100; i++)
+	{
+		double middle = sqrt(low * high);
+
+		if (theory_thread(3, load * bytes / 4 / middle) > wanted)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+static void
+sub_warp_table(void)
+{
+	FILE *out = report_open("sub-warps");
+	double bytes;
+	size_t i;
+
+	fprintf(out,
+			"| counter bytes | m | bucket bytes | sectors | lines | error at load 0.5 | at 1 | "
+			"memory of a thread sketch as good, at load 1 |\n|---|---|---|---|---|---|---|---|\n");
+	for (bytes = 1; bytes <= 8; bytes *= 2)
+		for (i = 0; i < COUNT_OF(widths); i++)
+		{
+			uint32_t m = widths[i];
+			bool one_sector = m * bytes == SECTOR;
+
+			fprintf(out, one_sector ? "| **%.0f** | **%u** |" : "| %.0f | %u |", bytes, m);
+			fprintf(out, " %.0f | %.3f | %.3f | %.4f | %.4f | %.2f |\n", m * bytes,
+					theory_transactions(m, 3, (uint32_t) (SECTOR / bytes)),
+					theory_transactions(m, 3, (uint32_t) (LINE / bytes)),
+					error_of_width(m, bytes, 0.5), error_of_width(m, bytes, 1),
+					thread_memory(m, bytes, 1));
+		}
+	fclose(out);
+}
+
+int
+main(void)
+{
+	static const char *const tables[] = {
+		"sectors", "lines", "span", "depth", "masks", "sub-warps"
+	};
+	size_t i;
+
+	transactions_table("sectors", SECTOR);
+	transactions_table("lines", LINE);
+	span_table();
+	check_simulation();
+	depth_table();
+	masks_table();
+	sub_warp_table();
+	for (i = 0; i < COUNT_OF(tables); i++)
+		report_publish(tables[i], DOCUMENT);
+	printf("%d failed\n", report_failures());
+	return report_failures() > 0;
+}

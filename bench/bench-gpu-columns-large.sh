@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+#
+# A billion rows on a GPU: "make bench-gpu-columns-large", on a host with a GPU.
+# Prints a Markdown table; what is measured is in bench-gpu-columns-large.sql.
+#
+# ROWS (1000000000) of a bigint and an int, in a partition for each core.  They take 44 bytes
+# each, which should fit into the host's memory.  WORKERS (cores - 1) of parallel plans,
+# QSKETCH_GPU (auto; emulate to try it).
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+days=$(nproc)
+rows=${ROWS:-1000000000}
+
+# fill_day DAY: a session fills a table of its own.  Its pages are all-visible at once, because
+# the table is new.
+fill_day() {
+	local keys="srand($1); print int(rand() ** 3 * 20e6), qq(\\t$1\\n) for 1 .. $((rows / days))"
+	psql -Xq -v ON_ERROR_STOP=1 -c BEGIN \
+		-c "CREATE TABLE day_$1 (user_id bigint, day int NOT NULL CHECK (day = $1))" \
+		-c "COPY day_$1 FROM PROGRAM 'perl -e ''$keys''' (FREEZE)" -c COMMIT
+}
+
+# Sessions fill the partitions at the same time.
+fill_table() {
+	local day filling=()
+	for ((day = 0; day < days; day++)); do
+		fill_day "$day" &
+		filling+=($!)
+	done
+	for day in "${filling[@]}"; do
+		wait "$day"
+	done
+	psql -Xqc 'CREATE TABLE events (user_id bigint, day int) PARTITION BY LIST (day)'
+	for ((day = 0; day < days; day++)); do
+		psql -Xqc "ALTER TABLE events ATTACH PARTITION day_$day FOR VALUES IN ($day)"
+	done
+}
+
+server_build bench >&2
+server_stage
+server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+	"shared_buffers = 4GB" "work_mem = 1GB" "autovacuum = off" "jit = off" "max_wal_size = 4GB" \
+	"full_page_writes = off" "qsketch.gpu_cache_size = 64GB" "max_worker_processes = 40" \
+	"max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
+fill_table
+hardware
+cd "$SOURCE/bench"
+psql -XAtq -v ON_ERROR_STOP=1 -v workers="${WORKERS:-$((days - 1))}" -f bench-gpu-columns-large.sql

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+#
+# Copies of columns on a GPU against reading the table: "make bench-gpu-columns", on a
+# host with a GPU.  Prints Markdown tables; what is measured is in bench-gpu-columns.sql.
+#
+# ROWS (100000000) of a bigint, an int and another 40 bytes in shared buffers,
+# SHARED_BUFFERS (13GB), WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate
+# to try it), CPU=false to leave out what the CPU needs for the same.  SETS (10000) made after
+# the paper's description of ENRON's, of whose pairs at most 100,000 are found.
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+. "$(dirname "$0")/enron.sh"
+
+cores=$(nproc)
+rows=${ROWS:-100000000}
+workers=${WORKERS:-$((cores - 1))}
+
+# Several sessions make the rows at a time, because that takes longest.
+fill_table() {
+	local part
+	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, pad text)'
+	for ((part = 0; part < cores; part++)); do
+		psql -Xqc "SELECT setseed(0.$((part + 101)))" \
+			-c "INSERT INTO events SELECT (random() ^ 3 * 20e6)::bigint, i % 30, repeat('x', 39)
+				FROM generate_series(1, $((rows / cores))) AS i" >/dev/null &
+	done
+	wait
+}
+
+server_build bench >&2
+[ -n "${QSKETCH_BUNDLE:-}" ] || make -s -C "$SOURCE" test-modules
+server_stage
+cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
+chmod 755 "$SERVER_ROOT/gpu_fetch.so"
+server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+	"shared_buffers = ${SHARED_BUFFERS:-13GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
+	"fsync = off" "max_wal_size = 4GB" "qsketch.gpu_cache_size = 64GB" \
+	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
+fill_table
+psql -Xqc 'CREATE TABLE item (s int, e int)'
+fill_sets item "${SETS:-10000}"
+hardware
+cd "$SOURCE/bench"
+psql -XAtq -v ON_ERROR_STOP=1 -v module="$SERVER_ROOT/gpu_fetch.so" -v workers="$workers" -v cpu="${CPU:-true}" -f bench-gpu-columns.sql

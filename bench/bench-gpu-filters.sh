@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+#
+# Filters on the GPU against filters on the CPU inside PostgreSQL: "make
+# bench-gpu-filters", on a host with a GPU.  Prints Markdown tables; what is measured is
+# in bench-gpu-filters.sql.
+#
+# ROWS (20000000) of one bigint in shared buffers, KEYS (2000000) looked up, WORKERS
+# (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate to try it).
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+cores=$(nproc)
+
+server_build bench >&2
+server_stage
+server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+	"shared_buffers = ${SHARED_BUFFERS:-4GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
+	"fsync = off" "max_wal_size = 4GB" \
+	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
+hardware
+cd "$SOURCE/bench"
+psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-20000000}" -v keys="${KEYS:-2000000}" \
+	-v workers="${WORKERS:-$((cores - 1))}" -f bench-gpu-filters.sql

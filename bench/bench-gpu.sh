@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+#
+# The GPU against the CPU inside PostgreSQL: "make bench-gpu", on a host with a
+# GPU.  Prints a Markdown table; what is measured is in bench-gpu.sql.
+#
+# ROWS (100000000) of one bigint in shared buffers, KEYS (10000000) looked up,
+# WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
+# HUGE_PAGES=yes first reserves the huge pages that such a host should have for
+# shared buffers, and gives them back at the end; that needs root.
+set -eu -o pipefail
+. "$(dirname "$0")/../test/server.sh"
+
+cores=$(nproc)
+rows=${ROWS:-100000000}
+workers=${WORKERS:-$((cores - 1))}
+
+# Several sessions make the keys at a time, because that takes longest.
+fill_table() {
+	local part
+	psql -Xqc 'CREATE UNLOGGED TABLE ints (k bigint)'
+	for ((part = 0; part < cores; part++)); do
+		psql -Xqc "SELECT setseed(0.$((part + 1)))" \
+			-c "INSERT INTO ints SELECT (random() * 1e12)::bigint FROM generate_series(1, $((rows / cores)))" \
+			>/dev/null &
+	done
+	wait
+}
+
+# Reserves huge pages for shared buffers and all other shared memory of the server.
+reserve_huge_pages() {
+	local setting=/proc/sys/vm/nr_hugepages
+	before=$(cat $setting)
+	trap 'server_remove; echo "$before" >'$setting EXIT
+	huge_pages=on
+	echo $((before + $(numfmt --from=iec "${SHARED_BUFFERS%B}") / 2097152 + 300)) >$setting
+}
+
+SHARED_BUFFERS=${SHARED_BUFFERS:-8GB}
+server_build bench >&2
+server_stage
+huge_pages=off
+[ -z "${HUGE_PAGES:-}" ] || reserve_huge_pages
+server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+	"shared_buffers = $SHARED_BUFFERS" "huge_pages = $huge_pages" "work_mem = 1GB" \
+	"autovacuum = off" "jit = off" \
+	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"
+fill_table
+lscpu | sed -n 's/^Model name: *//p' | head -n 1
+echo "$cores cores, $workers workers, $rows rows, huge pages $huge_pages; $(psql -XAtc 'SHOW server_version'); $(date +%F)"
+echo
+cd "$SOURCE/bench"
+psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v keys="${KEYS:-10000000}" -f bench-gpu.sql

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+#
+# A log, its daily rollups and questions to both, with qsketch and in exact SQL, with
+# PostgreSQL's own settings: "make bench-rollup".  Checks all answers, and writes its
+# table into README.md.
+#
+#	ROWS (4000000)  rows of the log
+#	TURNS (5)       runs of each query, in turn with its rival
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+server_build bench >&2
+server_stage
+server_start
+cd "$SOURCE/bench"
+{
+	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-4000000}" -v turns="${TURNS:-5}" -f bench-rollup.sql
+	echo
+	echo "\`make bench-rollup\` on $(hardware)."
+	echo
+} | tee "$SERVER_ROOT/tables"
+put_into README.md bench-rollup "$SERVER_ROOT/tables"

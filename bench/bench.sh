@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+#
+# The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
+# its own data on a throw-away server, measures everything in one run, checks
+# the results, and writes docs/engineering/performance.md with its figures, and a
+# table in docs/recipes.md.  What the page says of missed targets is kept, with all that
+# follows it: look whether it still holds.
+#
+# Takes about eight minutes on two cores that have nothing else to do.
+#
+#	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
+#	MOST_ROWS (30000000, or ROWS with less than 20 GB of memory)
+#	                    rows of one more table, to show how cost grows; 100000000 takes some
+#	                    minutes more
+#	STORED (1000)       stored sketches of 1 MB that are merged
+#	TURNS (5)           runs of each query that has a target
+#	WORKERS (3)         most parallel workers
+#	BUFFERS (8GB, or 4GB with less than 20 GB of memory)
+#	                    shared memory of the server
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+figure() {
+	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
+}
+
+# Prints the page around the tables that bench.sql printed.
+document() {
+	local settings=
+	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "
+	cat <<-EOF
+		# Performance
+
+		Written by \`${settings}make bench\`, which measures all of this anew on your machine. The last section is
+		of \`make bench-stock\`: [a table of 8 columns](#a-table-of-8-columns-with-postgresqls-own-settings).
+
+		$(hardware).
+
+		$ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
+		said so; medians of $TURNS_USED runs, and of 3 in the figures; of fewer where these take seconds. A
+		ratio is the median of those of runs made one right after the other. Sketches have the default
+		structure and size (multilevel, 1 MB) unless said otherwise. Tables are narrow, one to three columns, and
+		keys are uniform over as many values as there are rows, of which 63 % occur. There sketches gain most.
+
+	EOF
+	cat "$1"
+	echo
+	echo "## Curves"
+	figure size "Time per row by size, structure and instructions"
+	figure workers "Speed-up with workers"
+	figure rows "Time per row by number of rows"
+	figure groups "Time per row by number of groups"
+}
+
+small_memory=$(awk '/^MemTotal/ { print ($2 < 20 * 1048576) }' /proc/meminfo)
+[ "$small_memory" = 0 ] || : "${BUFFERS:=4GB}" "${MOST_ROWS:=${ROWS:-10000000}}"
+ROWS_USED=${ROWS:-10000000}
+TURNS_USED=${TURNS:-5}
+bench_server "${BUFFERS:-8GB}"
+folder=$(mktemp -d "$SERVER_ROOT/figures.XXXXXX")
+psql -XAtq -v ON_ERROR_STOP=1 -v rows="$ROWS_USED" -v most_rows="${MOST_ROWS:-30000000}" \
+	-v stored="${STORED:-1000}" -v turns="$TURNS_USED" \
+	-v workers="${WORKERS:-3}" -v folder="$folder" -f bench.sql | tee "$folder/tables"
+cd "$SOURCE"
+page=docs/engineering/performance.md
+{
+	document "$folder/tables"
+	echo
+	sed -n '/^## Targets that were missed/,$p' "$page"
+} >"$folder/page"
+cp "$folder/page" "$page"
+gnuplot -e "folder = '$folder'" bench/bench.gp
+echo "written: $page and its figures" >&2
+# $(...) drops all empty lines at the end; one is added
+printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/week")" "$(hardware)" >"$folder/week.lines"
+put_into docs/recipes.md bench "$folder/week.lines"

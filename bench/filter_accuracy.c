@@ -1,0 +1,46 @@
+/*
+ * filter_accuracy.c
+ *		"make filter-accuracy": filters against theory, paper, promises and
+ *		sketches.
+ *
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/filter-measurements.md
+ * and the data of the figures to build/bench.  Fails if a claim does not hold.
+ * A name (theory, overloaded, bloom, distributions, sketches) picks a part and
+ * writes no document.
+ *
+ * bench/filter_accuracy.c
+ */
+#include "filter_workload.h"
+
+#define DOCUMENT "docs/engineering/filter-measurements.md"
+
+static const struct
+{
+	const char *name;
+	void (*run)(void);
+	const char *tables[4]; /* all tables, then NULL */
+} parts[] = {
+	{ "theory",
+	  accuracy_theory,
+	  { "filter-binomial", "filter-frequencies", "filter-few", "filter-presets" } },
+	{ "overloaded", accuracy_overloaded, { "filter-overloaded" } },
+	{ "bloom", accuracy_bloom, { "filter-bloom" } },
+	{ "distributions", accuracy_distributions, { "filter-distributions" } },
+	{ "sketches", accuracy_against_sketches, { "filter-sketches" } },
+};
+
+int
+main(int argc, char **argv)
+{
+	size_t i, k;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
+		{
+			parts[i].run();
+			for (k = 0; argc < 2 && k < 4 && parts[i].tables[k]; k++)
+				report_publish(parts[i].tables[k], DOCUMENT);
+		}
+	printf("%d failed\n", report_failures());
+	return report_failures() > 0;
+}

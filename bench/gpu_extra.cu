@@ -1,0 +1,222 @@
+/*
+ * gpu_extra.cu
+ *		What only tests and benchmarks ask of a device.
+ *
+ * bench/gpu_extra.cu
+ */
+#include "filter.cuh"
+#include "kernels.cuh"
+#include "sets.cuh"
+#include "sketch.cuh"
+
+#include "gpu_extra.h"
+
+/* ---- devices ---- */
+
+void
+qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
+{
+	gpu->bulk = bulk;
+}
+
+void *
+qs_cuda_stream(qs_cuda *gpu)
+{
+	return gpu->stream;
+}
+
+qb_status
+qs_cuda_host_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
+{
+	*pointer = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMallocHost(pointer, bytes));
+	return QB_OK;
+}
+
+void
+qs_cuda_host_free(qs_cuda *gpu, void *pointer)
+{
+	cudaSetDevice(gpu->device);
+	if (pointer)
+		cudaFreeHost(pointer);
+}
+
+void
+qs_cuda_trim(qs_cuda *gpu)
+{
+	qs_workspace_free(gpu);
+}
+
+/* ---- sketches ---- */
+
+qb_status
+qs_cuda_reset(qs_cuda_sketch *sk)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.table, 0, sk->table_bytes, gpu->stream));
+	if (sk->extra_bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.extra, 0, sk->extra_bytes, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(sk->view.high_used, 0, sizeof(uint32_t), gpu->stream));
+	sk->total = 0;
+	sk->high_bound = sk->ever = 0;
+	return QB_OK;
+}
+
+const qs_params *
+qs_cuda_params(const qs_cuda_sketch *sk)
+{
+	return &sk->params;
+}
+
+qb_status
+qs_cuda_widen(qs_cuda_sketch *sk)
+{
+	return qs_widen(sk);
+}
+
+qb_status
+qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
+{
+	qs_params target = sk->params;
+
+	target.n = n;
+	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
+		return QB_NO_FOLD;
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return n == sk->params.n ? QB_OK : qs_fold_to(sk, n);
+}
+
+/* ---- filters ---- */
+
+qb_status
+qf_cuda_reset(qf_cuda_filter *f)
+{
+	qs_cuda *gpu = f->gpu;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(f->view.word, 0, qf_bits_bytes(f), gpu->stream));
+	f->state.rows = 0;
+	f->state.keys = {};
+	return QB_OK;
+}
+
+/* Load the positions of an explicit filter, some at a time. */
+static qb_status
+load_positions(qf_cuda_filter *f, const qf_filter *from)
+{
+	uint32_t position[1024];
+	size_t count;
+	uint64_t at = 0;
+
+	do
+	{
+		for (count = 0; count < 1024 && qf_explicit_next(from, &at, &position[count]); count++)
+			;
+		QS_TRY(qf_cuda_set(f, position, count));
+	}
+	while (count > 0);
+	return QB_OK;
+}
+
+qb_status
+qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
+{
+	qb_status status;
+
+	QS_TRY(qf_cuda_create(gpu, &from->params, filter));
+	(*filter)->state.keys = from->keys;
+	(*filter)->state.rows = from->rows;
+	if (from->form == QF_EXPLICIT)
+		status = load_positions(*filter, from);
+	else
+		status = qf_cuda_put(*filter, 0, from->bits, qf_bits_bytes(*filter));
+	if (status != QB_OK)
+	{
+		qf_cuda_destroy(*filter);
+		*filter = NULL;
+	}
+	return status;
+}
+
+/* Copy the bits, and their number, into a dense filter that has room for them. */
+static qb_status
+fetch_bits(qf_cuda_filter *f, qf_filter *to)
+{
+	QS_TRY(qf_cuda_ones(f, &to->ones));
+	return qf_cuda_get(f, 0, to->bits, qf_bits_bytes(f));
+}
+
+qb_status
+qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qb_memory *memory)
+{
+	qb_status status;
+
+	QS_TRY(qs_cuda_sync(f->gpu));
+	qf_init(to, &f->state.params, memory);
+	to->keys = f->state.keys;
+	to->rows = f->state.rows;
+	status = qf_make_dense(to);
+	if (status == QB_OK)
+		status = fetch_bits(f, to);
+	if (status != QB_OK)
+		qf_free(to);
+	return status;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t words)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
+		into[i] |= from[i];
+}
+
+static bool
+same_params(const qf_params *a, const qf_params *b)
+{
+	return a->m == b->m && qf_params_mergeable(a, b);
+}
+
+qb_status
+qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
+{
+	bool countable = from->state.rows != QF_ROWS_UNKNOWN;
+
+	if (into->gpu != from->gpu || !same_params(&into->state.params, &from->state.params))
+		return QB_MISMATCH;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
+	qb_keys_adopt(&into->state.keys, &from->state.keys);
+	return qs_launch(into->gpu, unite, into->view.words, into->view.word,
+					 (const uint32_t *) from->view.word, (uint64_t) into->view.words);
+}
+
+/* ---- collections of sets ---- */
+
+uint64_t
+qset_cuda_sets_count(const qset_cuda_sets *s)
+{
+	return s->sets;
+}
+
+qb_status
+qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to)
+{
+	qb_status status = qset_cuda_sets_create(gpu, from->sets, from->elements, from->universe, to);
+
+	if (status != QB_OK)
+		return status;
+	status = qset_cuda_sets_put_offsets(*to, 0, from->offset, from->sets + 1);
+	if (status == QB_OK && from->elements > 0)
+		status = qset_cuda_sets_put_elements(*to, 0, from->rank, from->elements);
+	if (status != QB_OK)
+	{
+		qset_cuda_sets_destroy(*to);
+		*to = NULL;
+	}
+	return status;
+}

@@ -1,0 +1,57 @@
+/*
+ * gpu_kernels.h
+ *		Kernels of the GPU benchmark: keys, ceilings, and a plain reference.
+ *
+ * The ceilings read keys as the sketches do, hash them with the same function
+ * and do the least that any sketch must: one random sector, or one random
+ * atomic, for each key.  The reference is each structure written in the most
+ * obvious way, with a thread for a key and 4-byte counters.  The estimates of
+ * every timed run are checked against it.
+ *
+ * All run on the given stream (a cudaStream_t) and return a cudaError_t.
+ *
+ * bench/gpu_kernels.h
+ */
+#ifndef QS_GPU_KERNELS_H
+#define QS_GPU_KERNELS_H
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#include "sketch/params.h"
+
+	/* Make the keys of key_at() in test/gpu/support.h; kind is a key_kind. */
+	extern int gk_keys(void *stream, int kind, uint64_t seed, uint64_t *key, uint64_t count);
+
+	typedef enum gk_ceiling
+	{
+		GK_READ_SECTOR,     /* one random sector of 32 bytes, answer of 8 bytes */
+		GK_READ_SECTOR_OF4, /* one random sector of 32 bytes, answer of 4 bytes */
+		GK_READ_SEQUENTIAL, /* neighbouring sectors for neighbouring keys */
+		GK_ADD_RANDOM,      /* one random atomicAdd of 4 bytes */
+		GK_ADD_SEQUENTIAL
+	} gk_ceiling;
+
+	/* "table" has "bytes" bytes; "answer" gets what was read, 8 bytes a key. */
+	extern int gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t count,
+							  void *table, uint64_t bytes, int64_t *answer);
+
+	/* Counters of 4 bytes that the reference needs for buckets below "limit". */
+	extern uint64_t gk_reference_counters(const qs_params *p, uint64_t limit);
+
+	/* Count the keys whose bucket is below "limit" (thread: all keys). */
+	extern int gk_reference_insert(void *stream, const qs_params *p, uint64_t limit,
+								   const uint64_t *key, uint64_t count, uint32_t *counter);
+
+	/* Add to *wrong the number of estimates that differ from the reference. */
+	extern int gk_reference_compare(void *stream, const qs_params *p, uint64_t limit,
+									const uint64_t *key, uint64_t count, const uint32_t *counter,
+									const int64_t *estimate, uint64_t *wrong);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * overload.c
+ *		Minimum and unbiased estimate in overloaded sketches.
+ *
+ * 200,000 keys, 4 million rows, uniform and Zipf.  The tables show the mean
+ * absolute error of the unbiased estimate as a share of the minimum's, the same
+ * for the two estimates that it mixes and, after clipping, for the rarer half
+ * of the keys.
+ *
+ * bench/overload.c
+ */
+#include <math.h>
+
+#include "accuracy.h"
+#include "workload.h"
+
+#define KEYS 200000
+#define ROWS 4e6
+#define TOP  100
+
+#define MANY_SEEDS 16 /* seeds of the checks */
+#define FEW_SEEDS  3
+
+static const double thetas[] = { 0, 0.8, 1.0, 1.2 };
+static const double loads[] = { 10, 100, 1000, 10000 };
+
+#define THETAS (sizeof(thetas) / sizeof(thetas[0]))
+#define LOADS  (sizeof(loads) / sizeof(loads[0]))
+
+static const subject structures[] = {
+	{ "thread", QS_THREAD, 0, 1024 },         { "warp", QS_WARP, 0, 1024 },
+	{ "half_warp", QS_HALF_WARP, 0, 1024 },   { "sub_warp", QS_SUB_WARP, 0, 1024 },
+	{ "multilevel", QS_MULTILEVEL, 0, 1024 }, { "sf z=8", QS_SF, 8, 1024 },
+};
+
+#define STRUCTURES (sizeof(structures) / sizeof(structures[0]))
+
+/* Ways to estimate. */
+enum
+{
+	MINIMUM,  /* what qsketch_estimate says */
+	BY_MIN,   /* minimum less the minimum of the counters around */
+	BY_MEAN,  /* mean less the mean of the counters around */
+	UNBIASED, /* the mixture that the extension uses */
+	CLIPPED,  /* the mixture within 0 .. minimum */
+	WAYS
+};
+
+/* Sums over keys and seeds. */
+typedef struct tally
+{
+	double distance[WAYS]; /* absolute error */
+	double rare[WAYS];     /* absolute error over the rarer half */
+	double top[WAYS];      /* relative error over the most frequent */
+	double bias[WAYS];     /* signed error */
+	double weight;         /* weight that the mixture gave to the means */
+} tally;
+
+static void
+estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
+{
+	qs_noise pure = *noise;
+	int64_t told;
+
+	qs_query(sk, &key, 1, &told);
+	way[MINIMUM] = (double) told;
+	way[UNBIASED] = qs_estimate_unbiased(sk, noise, key);
+	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);
+	pure.mean_weight = 0;
+	way[BY_MIN] = qs_estimate_unbiased(sk, &pure, key);
+	pure.mean_weight = 1;
+	way[BY_MEAN] = qs_estimate_unbiased(sk, &pure, key);
+}
+
+/* Add the means over the keys of one of "seeds" seeds. */
+static void
+add_seed(tally *t, const qs_sketch *sk, const qs_noise *noise, const workload *w, uint32_t seeds)
+{
+	double way[WAYS];
+	uint32_t i;
+	int k;
+
+	t->weight += noise->mean_weight / seeds;
+	for (i = 0; i < w->keys; i++)
+	{
+		estimate(sk, noise, w->fingerprint[i], way);
+		for (k = 0; k < WAYS; k++)
+		{
+			double off = way[k] - (double) w->count[i];
+
+			t->distance[k] += fabs(off) / KEYS / seeds;
+			t->bias[k] += off / KEYS / seeds;
+			if (i >= KEYS / 2)
+				t->rare[k] += fabs(off) / (KEYS - KEYS / 2) / seeds;
+			if (i < TOP && w->count[i] > 0)
+				t->top[k] += fabs(off) / (double) w->count[i] / TOP / seeds;
+		}
+	}
+}
+
+static tally
+measure(const subject *s, double theta, double load, uint32_t seeds)
+{
+	tally t = { 0 };
+	uint64_t seed;
+
+	for (seed = 1; seed <= seeds; seed++)
+	{
+		workload w;
+		qs_sketch sk;
+		qs_noise noise;
+
+		workload_init(&w, KEYS, ROWS, theta, seed);
+		subject_init(&sk, s, w.rows, load, seed);
+		bench_check(qs_engine_cpu.insert(&sk, w.fingerprint, w.count, w.keys));
+		bench_check(qs_noise_init(&noise, &sk, 1, &bench_memory));
+		add_seed(&t, &sk, &noise, &w, seeds);
+		qs_noise_free(&noise);
+		qs_free(&sk);
+		workload_free(&w);
+	}
+	return t;
+}
+
+/* ---- what must hold of the default structure ---- */
+
+static void
+check_ratio(const char *what, const double *sum, int way, double most)
+{
+	report_check(sum[way] <= most * sum[MINIMUM], "%s: %.3f of the minimum's error (at most %.2f)",
+				 what, sum[way] / sum[MINIMUM], most);
+}
+
+static void
+check(double theta, double load, const tally *t)
+{
+	char what[100];
+
+	snprintf(what, sizeof(what), "sub_warp, theta %.1f, load %.0f", theta, load);
+	if (theta == 0 && load == 100)
+		check_ratio(what, t->distance, UNBIASED, 0.45);
+	if (theta == 0 && load >= 1000)
+		check_ratio(what, t->distance, UNBIASED, 0.12);
+	if (theta == 1.0 && load == 100)
+		check_ratio(what, t->rare, CLIPPED, 0.6);
+	if (load >= 100 && theta <= 1.0)
+	{
+		report_check(t->top[UNBIASED] <= t->top[MINIMUM],
+					 "%s: relative error of the top %d %.4f (minimum %.4f)", what, TOP,
+					 t->top[UNBIASED], t->top[MINIMUM]);
+		report_check(fabs(t->bias[UNBIASED]) <= 0.03 * t->bias[MINIMUM],
+					 "%s: bias %+.2f %% of the minimum's (at most 3 %%)", what,
+					 t->bias[UNBIASED] / t->bias[MINIMUM] * 100);
+	}
+}
+
+/* ---- tables ---- */
+
+static void
+write_name(FILE *out, double theta)
+{
+	if (theta == 0)
+		fprintf(out, "uniform");
+	else
+		fprintf(out, "Zipf %.1f", theta);
+}
+
+static void
+write_row(FILE *out, double theta, double load, const tally *t)
+{
+	fprintf(out, "| ");
+	write_name(out, theta);
+	fprintf(
+		out,
+		" | %.0f | %.1f | %.3f | %.3f | **%.3f** | %.2f | %.3f | %.3f | %.4f / %.4f | %+.1f %% |\n",
+		load, t->distance[MINIMUM], t->distance[BY_MIN] / t->distance[MINIMUM],
+		t->distance[BY_MEAN] / t->distance[MINIMUM], t->distance[UNBIASED] / t->distance[MINIMUM],
+		t->weight, t->distance[CLIPPED] / t->distance[MINIMUM], t->rare[CLIPPED] / t->rare[MINIMUM],
+		t->top[MINIMUM], t->top[UNBIASED], t->bias[UNBIASED] / t->bias[MINIMUM] * 100);
+}
+
+/* The default structure with all data and loads; also the data of the second figure. */
+static void
+default_structure(void)
+{
+	FILE *out = report_open("overload");
+	FILE *data = report_open("overload.dat");
+	size_t i, k;
+
+	fprintf(out,
+			"| data | load | minimum: mean error | less minima around | less means around | "
+			"**unbiased** | weight of means | clipped | clipped, rarer half | top 100, minimum / "
+			"unbiased | bias left |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+	for (i = 0; i < THETAS; i++)
+		for (k = 0; k < LOADS; k++)
+		{
+			tally t = measure(&structures[3], thetas[i], loads[k], MANY_SEEDS);
+
+			check(thetas[i], loads[k], &t);
+			write_row(out, thetas[i], loads[k], &t);
+			fputc('"', data);
+			write_name(data, thetas[i]);
+			fprintf(data, ", %.0f\" %g %g %g\n", loads[k], t.distance[MINIMUM],
+					t.distance[UNBIASED], t.distance[CLIPPED]);
+		}
+	fclose(out);
+	fclose(data);
+}
+
+/* All structures, at two loads each of uniform and skewed keys. */
+static void
+all_structures(void)
+{
+	FILE *out = report_open("overload-all");
+	size_t i, k, s;
+
+	fprintf(out, "| structure |");
+	for (i = 0; i < 3; i += 2)
+		for (k = 1; k < 3; k++)
+		{
+			fputc(' ', out);
+			write_name(out, thetas[i]);
+			fprintf(out, ", load %.0f |", loads[k]);
+		}
+	fprintf(out, "\n|---|---|---|---|---|\n");
+	for (s = 0; s < STRUCTURES; s++)
+	{
+		fprintf(out, "| %s |", structures[s].name);
+		for (i = 0; i < 3; i += 2)
+			for (k = 1; k < 3; k++)
+			{
+				tally t = measure(&structures[s], thetas[i], loads[k], FEW_SEEDS);
+
+				fprintf(out, " %.1f → %.1f (%.1f) |", t.distance[MINIMUM], t.distance[UNBIASED],
+						t.distance[CLIPPED]);
+			}
+		fputc('\n', out);
+	}
+	fclose(out);
+}
+
+void
+accuracy_overload(void)
+{
+	default_structure();
+	all_structures();
+}

@@ -1,0 +1,251 @@
+/*
+ * peers.c
+ *		Structures of other papers and ours at equal bytes: errors of estimates.
+ *
+ * Each structure gets the same rows and the same number of bytes (peers.h says what
+ * counts), and estimates all keys that there are.  The keys are Zipf's or those of real data;
+ * data that are missing are left out, and kB are 1024 bytes.
+ *
+ * bench/peers.c
+ */
+#include "accuracy.h"
+#include "peers.h"
+
+#define KEYS 1000000
+#define ROWS 1e7
+#define TOP  500
+
+#define SEEDS 3
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static const peer_kind *const kinds[] = {
+	&peer_multilevel_3,
+	&peer_multilevel_4,
+	&peer_multilevel_5,
+	&peer_multilevel_unbiased,
+	&peer_thread,
+	&peer_thread_unbiased,
+	&peer_qtop,
+	&peer_conservative,
+	&peer_count_sketch,
+	&peer_salsa,
+	&peer_salsa_conservative,
+	&peer_space_saving,
+	&peer_misra_gries,
+	&peer_heavy_keeper,
+};
+
+/* The structures of the tables by frequency. */
+static const peer_kind *const by_frequency[] = {
+	&peer_multilevel_3, &peer_thread,       &peer_qtop,
+	&peer_salsa,        &peer_space_saving, &peer_heavy_keeper,
+};
+
+/* Classes of keys by their weights, the most frequent first. */
+static const struct
+{
+	const char *name;
+	int64_t least;
+} classes[] = { { "1000 and more", 1000 },
+				{ "100 to 999", 100 },
+				{ "10 to 99", 10 },
+				{ "2 to 9", 2 },
+				{ "1", 1 } };
+
+/* The mean errors, for the figure. */
+static double mean[COUNT_OF(kinds)][PEER_SIZES];
+
+/* ---- errors by memory and by frequency ---- */
+
+static void
+write_classes(FILE *out, const peer_kind *kind, const void *peer, const stream *s)
+{
+	uint32_t from = 0;
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(classes); i++)
+	{
+		uint32_t to = peer_keys_from(s, classes[i].least);
+		peer_errors e = peer_measure(kind, peer, s, from, to);
+
+		fprintf(out, " %lld / %lld / %lld |", (long long) e.median, (long long) e.most_of,
+				(long long) e.worst);
+		from = to;
+	}
+	fputc('\n', out);
+}
+
+/* A line with the number of keys of each class. */
+static void
+write_class_sizes(FILE *out, const stream *s)
+{
+	uint32_t from = 0;
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(classes); i++)
+	{
+		uint32_t to = peer_keys_from(s, classes[i].least);
+
+		fprintf(out, " %u |", to - from);
+		from = to;
+	}
+	fputc('\n', out);
+}
+
+static void
+write_by_frequency(FILE *out, const stream *s, const char *name, uint64_t bytes)
+{
+	size_t k;
+
+	fprintf(out, "| **%s**, %zu rows | keys |", name, s->rows);
+	write_class_sizes(out, s);
+	for (k = 0; k < COUNT_OF(by_frequency); k++)
+	{
+		peer_order order = { bytes, TOP, 1, s };
+		void *peer = peer_fill(by_frequency[k], &order);
+
+		fprintf(out, "| | %s |", by_frequency[k]->name);
+		write_classes(out, by_frequency[k], peer, s);
+		by_frequency[k]->free(peer);
+	}
+}
+
+/* The errors of one structure of one size: means over the seeds, and the median worst one. */
+static peer_errors
+over_seeds(const peer_kind *kind, uint64_t bytes, const stream *s)
+{
+	peer_errors sum = { 0 };
+	int64_t worst[SEEDS];
+	uint64_t seed;
+
+	for (seed = 1; seed <= SEEDS; seed++)
+	{
+		peer_order order = { bytes, TOP, seed, s };
+		void *peer = peer_fill(kind, &order);
+		peer_errors e = peer_measure(kind, peer, s, 0, s->keys);
+		size_t at = seed - 1;
+
+		report_check(kind->bytes(peer) <= bytes, "%s: %llu of %llu bytes, mean error %.2f",
+					 kind->name, (unsigned long long) kind->bytes(peer), (unsigned long long) bytes,
+					 e.mean);
+		sum.mean += e.mean / SEEDS;
+		sum.most_of += e.most_of;
+		for (; at > 0 && worst[at - 1] > e.worst; at--)
+			worst[at] = worst[at - 1];
+		worst[at] = e.worst;
+		kind->free(peer);
+	}
+	sum.most_of /= SEEDS;
+	sum.worst = worst[SEEDS / 2];
+	return sum;
+}
+
+static void
+add_columns(FILE *errors, const stream *s, size_t k)
+{
+	const peer_kind *kind = kinds[k];
+	size_t i;
+
+	fprintf(errors, "| %s | %s | %s | %s |", kind->name, kind->merges, kind->weights,
+			kind->removes);
+	for (i = 0; i < PEER_SIZES; i++)
+	{
+		peer_errors e = over_seeds(kind, peer_sizes[i].bytes, s);
+
+		mean[k][i] = e.mean;
+		fprintf(errors, e.mean < 100 ? " %.2f / %lld / %lld |" : " %.0f / %lld / %lld |", e.mean,
+				(long long) e.most_of, (long long) e.worst);
+	}
+	fputc('\n', errors);
+}
+
+static void
+write_figure(void)
+{
+	FILE *data = report_open("peers.dat");
+	size_t i, k;
+
+	for (i = 0; i < PEER_SIZES; i++)
+	{
+		fprintf(data, "%llu", (unsigned long long) peer_sizes[i].bytes >> 10);
+		for (k = 0; k < COUNT_OF(kinds); k++)
+			fprintf(data, " %.4f", mean[k][i]);
+		fputc('\n', data);
+	}
+	fclose(data);
+}
+
+static void
+generated(const stream *s)
+{
+	FILE *errors = report_open("peers");
+	size_t i, k;
+
+	fprintf(errors, "| structure | merges | weights | removals |");
+	for (i = 0; i < PEER_SIZES; i++)
+		fprintf(errors, " %s |", peer_sizes[i].name);
+	fprintf(errors, "\n|---|---|---|---|---:|---:|---:|---:|\n");
+	for (k = 0; k < COUNT_OF(kinds); k++)
+		add_columns(errors, s, k);
+	fclose(errors);
+	write_figure();
+}
+
+/* ---- real data ---- */
+
+#define DATA "\"${QSKETCH_DATA:-../shared/data}\"/"
+
+static const struct
+{
+	const char *name;
+	uint64_t bytes;
+	const char *command;
+} real[] = {
+	{ "kosarak, clicks, 64 kB", 64 << 10,
+	  "zcat " DATA "kosarak-36682-transactions.dat.gz 2>/dev/null | tr -s ' ' '\\n'" },
+	{ "email-Enron, receivers, 64 kB", 64 << 10,
+	  "zcat " DATA "email-enron-edges.tsv.gz 2>/dev/null | sed 1d | cut -f 2" },
+	{ "Debian, words about packages, 1 MB", 1 << 20,
+	  "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ." },
+};
+
+/* The generated rows and all real data that are there. */
+static void
+frequencies(const stream *zipf)
+{
+	FILE *out = report_open("peers-real");
+	stream s;
+	size_t i;
+
+	fprintf(out, "| data | structure |");
+	for (i = 0; i < COUNT_OF(classes); i++)
+		fprintf(out, " %s |", classes[i].name);
+	fprintf(out, "\n|---|---|---|---|---|---|---|\n");
+	write_by_frequency(out, zipf, "Zipf 1.0, 1 MB", 1 << 20);
+	for (i = 0; i < COUNT_OF(real); i++)
+	{
+		if (!stream_command(&s, real[i].command))
+		{
+			printf("no data: %s\n", real[i].name);
+			continue;
+		}
+		write_by_frequency(out, &s, real[i].name, real[i].bytes);
+		stream_free(&s);
+	}
+	fclose(out);
+}
+
+void
+accuracy_peers(void)
+{
+	stream s;
+
+	stream_zipf(&s, KEYS, ROWS, 1.0, false, 1);
+	generated(&s);
+	peers_top(&s);
+	peers_merged(&s);
+	frequencies(&s);
+	stream_free(&s);
+	peers_papers();
+}

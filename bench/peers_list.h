@@ -1,0 +1,64 @@
+/*
+ * peers_list.h
+ *		Keys with their counts: the least count at once, any key through a hash table.
+ *
+ * Arrays of keys, of counts and perhaps of their errors form a heap with the least
+ * count first.  A hash table of two slots for each key, filled to a half at most, has
+ * their positions.  That is 8 + 4 bytes for a key and its count, 4 for its error and 8
+ * for its slots: about the least that finds a key in constant time.
+ *
+ * bench/peers_list.h
+ */
+#ifndef QS_BENCH_PEERS_LIST_H
+#define QS_BENCH_PEERS_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PEER_LIST_BYTES  20 /* for each key */
+#define PEER_ERROR_BYTES 4  /* for its error */
+
+typedef struct peer_list
+{
+	uint32_t room;
+	uint32_t used;
+	uint64_t *key;
+	uint32_t *count;
+	uint32_t *error; /* NULL: not kept */
+	uint32_t *slot;  /* 1 + position, or 0 */
+} peer_list;
+
+/* Room for "room" keys; release with peer_list_free(). */
+extern void peer_list_init(peer_list *list, uint32_t room, bool errors);
+extern void peer_list_free(peer_list *list);
+extern uint64_t peer_list_bytes(const peer_list *list);
+
+/* The position of a key, until the list changes; -1: it is not there. */
+extern int64_t peer_list_find(const peer_list *list, uint64_t key);
+
+/* Change the count at a position. */
+extern void peer_list_set(peer_list *list, uint32_t at, uint32_t count);
+
+/* Add a key that is not there; there must be room. */
+extern void peer_list_add(peer_list *list, uint64_t key, uint32_t count, uint32_t error);
+
+/* Leave the "room" keys with the largest counts, and no more room than for these. */
+extern void peer_list_shrink(peer_list *list, uint32_t room);
+
+/* Remove the key with the least count, which is that at position 0. */
+extern void peer_list_drop_least(peer_list *list);
+
+static inline bool
+peer_list_full(const peer_list *list)
+{
+	return list->used == list->room;
+}
+
+/* ---- for structures that are a list, or begin with one and have no other memory ---- */
+
+/* The count of a key; 0: it is not there. */
+extern int64_t peer_bare_estimate(const void *list, uint64_t key);
+extern uint64_t peer_bare_bytes(const void *list);
+extern void peer_bare_free(void *list);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * peers_merged.c
+ *		Structures at equal bytes that are merged of parts, as days are merged into a month.
+ *
+ * Each of the parts has as many rows as any other, in the order of the stream.  What a
+ * structure says then is compared with what it says when it gets all rows itself.
+ *
+ * bench/peers_merged.c
+ */
+#include <stdlib.h>
+
+#include "peers.h"
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+#define PARTS 30
+#define BYTES (1 << 20)
+#define TOP   500
+
+static const peer_kind *const kinds[] = {
+	&peer_qtop,
+	&peer_listed_thread,
+	&peer_listed_conservative,
+	&peer_listed_count_sketch,
+	&peer_listed_salsa,
+	&peer_listed_salsa_conservative,
+	&peer_space_saving,
+	&peer_misra_gries,
+	&peer_topn,
+};
+
+/* Write the cells of one structure; returns its mean error. */
+static double
+write_cells(FILE *out, const peer_kind *kind, void *peer, const stream *s)
+{
+	peer_errors e = peer_measure(kind, peer, s, 0, s->keys);
+	uint32_t entries;
+	peer_entry *entry = peer_named(kind, peer, &entries);
+
+	fprintf(out, " %.2f / %lld / %lld | %u |", e.mean, (long long) e.most_of, (long long) e.worst,
+			peer_right(s, entry, entries, TOP));
+	free(entry);
+	kind->free(peer);
+	return e.mean;
+}
+
+void
+peers_merged(const stream *s)
+{
+	FILE *out = report_open("peers-merged");
+	peer_order order = { BYTES, TOP, 1, s };
+	size_t k;
+
+	fprintf(out,
+			"| structure | all rows: mean / 99 %% / worst | of the top %d | merged of %d parts | "
+			"of the top %d |\n|---|---:|---:|---:|---:|\n",
+			TOP, PARTS, TOP);
+	for (k = 0; k < COUNT_OF(kinds); k++)
+	{
+		double whole, merged;
+
+		fprintf(out, "| %s |", kinds[k]->name);
+		whole = write_cells(out, kinds[k], peer_fill(kinds[k], &order), s);
+		merged = write_cells(out, kinds[k], peer_fill_parts(kinds[k], &order, PARTS), s);
+		fputc('\n', out);
+		printf("%s: mean error %.2f, merged %.2f\n", kinds[k]->name, whole, merged);
+	}
+	fclose(out);
+}

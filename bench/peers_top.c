@@ -1,0 +1,171 @@
+/*
+ * peers_top.c
+ *		Structures at equal bytes: the most frequent keys, and what is promised of them.
+ *
+ * A structure tells the k keys with its largest estimates, so its precision and its
+ * recall are the same, but where it names fewer than k keys.  Promises are checked for
+ * all keys: a named key's weight must be between its bounds, and no other key's above the
+ * bound for all others.
+ *
+ * bench/peers_top.c
+ */
+#include <stdlib.h>
+
+#include "peers.h"
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+#define MOST 500
+
+static const uint32_t tops[] = { 20, 100, MOST };
+
+static const peer_kind *const kinds[] = {
+	&peer_qtop,
+	&peer_qtop_thread,
+	&peer_listed_thread,
+	&peer_listed_conservative,
+	&peer_listed_count_sketch,
+	&peer_listed_salsa,
+	&peer_space_saving,
+	&peer_misra_gries,
+	&peer_heavy_keeper,
+	&peer_topn,
+};
+
+static void
+write_right(FILE *out, const stream *s, const peer_entry *entry, uint32_t entries)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT_OF(tops); i++)
+		fprintf(out, "%s%u", i > 0 ? " / " : " ", peer_right(s, entry, entries, tops[i]));
+	fprintf(out, " |");
+}
+
+static void
+by_memory(const stream *s)
+{
+	FILE *out = report_open("peers-top");
+	size_t i, k;
+
+	fprintf(out, "| structure |");
+	for (i = 0; i < PEER_SIZES; i++)
+		fprintf(out, " %s |", peer_sizes[i].name);
+	fprintf(out, "\n|---|---|---|---|---|\n");
+	for (k = 0; k < COUNT_OF(kinds); k++)
+	{
+		fprintf(out, "| %s |", kinds[k]->name);
+		for (i = 0; i < PEER_SIZES; i++)
+		{
+			peer_order order = { peer_sizes[i].bytes, MOST, 1, s };
+			void *peer = peer_fill(kinds[k], &order);
+			uint32_t entries;
+			peer_entry *entry = peer_named(kinds[k], peer, &entries);
+
+			write_right(out, s, entry, entries);
+			report_check(kinds[k]->bytes(peer) <= peer_sizes[i].bytes, "%s of %s: %llu bytes",
+						 kinds[k]->name, peer_sizes[i].name,
+						 (unsigned long long) kinds[k]->bytes(peer));
+			free(entry);
+			kinds[k]->free(peer);
+		}
+		fputc('\n', out);
+	}
+	fclose(out);
+}
+
+/* ---- promises ---- */
+
+/* How bounds hold, and how wide they are. */
+typedef struct promises
+{
+	uint32_t broken; /* keys that are not within theirs */
+	double width;    /* of the bounds of the 100 most frequent keys, mean share of their weights */
+} promises;
+
+static int
+by_key(const void *a, const void *b)
+{
+	uint64_t x = ((const peer_entry *) a)->key;
+	uint64_t y = ((const peer_entry *) b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* Check all keys of the stream; sorts the entries by key. */
+static promises
+check_promises(const stream *s, peer_entry *entry, uint32_t entries, int64_t bound)
+{
+	promises p = { 0 };
+	uint32_t i;
+
+	qsort(entry, entries, sizeof(*entry), by_key);
+	for (i = 0; i < s->keys; i++)
+	{
+		peer_entry wanted = { .key = s->key[i] };
+		const peer_entry *e = bsearch(&wanted, entry, entries, sizeof(*entry), by_key);
+		int64_t lower = e ? e->lower : 0;
+		int64_t upper = e ? e->estimate : bound;
+
+		p.broken += s->count[i] < lower || s->count[i] > upper;
+		if (i < 100)
+			p.width += (double) (upper - lower) / (double) s->count[i] / 100;
+	}
+	return p;
+}
+
+/* Write one line of the table of promises. */
+static void
+write_promises(FILE *out, const char *input, const stream *s, const peer_kind *kind, uint64_t bytes,
+			   const char *size)
+{
+	peer_order order = { bytes, MOST, 1, s };
+	void *peer = peer_fill(kind, &order);
+	uint32_t entries;
+	peer_entry *entry = peer_named(kind, peer, &entries);
+	int64_t bound = kind->bound ? kind->bound(peer) : 0;
+	promises p;
+
+	fprintf(out, "| %s | %s | %s | %u |", input, size, kind->name, entries);
+	write_right(out, s, entry, entries);
+	p = check_promises(s, entry, entries, bound);
+	if (kind->bound)
+	{
+		fprintf(out, " %.3f %% | %lld | %u |\n", 100 * p.width, (long long) bound, p.broken);
+		report_check(p.broken == 0, "%s of %s, %s: %u of %u promises broken", kind->name, size,
+					 input, p.broken, s->keys);
+	}
+	else
+		fprintf(out, " none | none | |\n");
+	free(entry);
+	kind->free(peer);
+}
+
+void
+peers_top(const stream *zipf)
+{
+	static const peer_kind *const bounded[] = { &peer_qtop, &peer_qtop_thread, &peer_space_saving,
+												&peer_topn };
+	FILE *out;
+	stream weighted;
+	size_t i, k;
+
+	by_memory(zipf);
+	stream_zipf(&weighted, zipf->keys, 5e6, 1.0, true, 2);
+	out = report_open("peers-bounds");
+	fprintf(
+		out,
+		"| rows | memory | structure | keys named | right of the top 20 / 100 / 500 | bounds of "
+		"the top 100: width | bound of all others | promises broken |\n"
+		"|---|---|---|---:|---|---:|---:|---:|\n");
+	for (i = 0; i < PEER_SIZES; i += 2)
+		for (k = 0; k < COUNT_OF(bounded); k++)
+			write_promises(out, "counted", zipf, bounded[k], peer_sizes[i].bytes,
+						   peer_sizes[i].name);
+	for (i = 0; i < PEER_SIZES; i += 2)
+		for (k = 0; k < COUNT_OF(bounded); k++)
+			write_promises(out, "weighted", &weighted, bounded[k], peer_sizes[i].bytes,
+						   peer_sizes[i].name);
+	fclose(out);
+	stream_free(&weighted);
+}

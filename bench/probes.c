@@ -1,0 +1,304 @@
+/*
+ * probes.c
+ *		How often an error holds for all of many keys at once, over many seeds.
+ *
+ * For each structure: sketches of 200 seeds, each probed with every key that
+ * is in it.  A seed holds if no key's estimate exceeds its count by more than
+ * the error for that many probes.  As many seeds must hold as the confidence
+ * says, give or take what chance explains.  One stream is Zipf's.  The other
+ * has a few heavy keys: a key whose counters are all those of a heavy key gets
+ * the heavy key's count.
+ *
+ * A second table shows sketches of a million keys.  There the errors for one
+ * probe, for a thousand and for a million give very different lower bounds for
+ * the keys with the largest estimates.
+ *
+ * bench/probes.c
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "accuracy.h"
+#include "workload.h"
+
+#define KEYS   20000
+#define ROWS   (20.0 * KEYS)
+#define SEEDS  200
+#define HEAVY  10   /* keys of the second stream ... */
+#define SHARE  0.02 /* ... and the share of all rows that each has */
+#define CHANCE 1e-4 /* chance of so few seeds, if the confidence is right */
+
+#define MANY_KEYS 1000000
+#define MANY_ROWS 20e6
+#define PICKED    1000 /* keys with the largest estimates */
+
+#define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
+
+static const double levels[] = { 0.5, 0.95 };
+
+#define LEVELS COUNT_OF(levels)
+
+static const struct
+{
+	const char *name;
+	double theta;
+	int heavy;
+} streams[] = {
+	{ "Zipf 1.0", 1.0, 0 },
+	{ "uniform, 10 heavy", 0, HEAVY },
+};
+
+static const double loads[] = { 100, 1000 };
+
+typedef struct probed
+{
+	subject subject;
+	qs_part part;
+} probed;
+
+static const probed rows[] = {
+	{ { "thread", QS_THREAD, 0, 1024 }, QS_PART_FULL },
+	{ { "warp", QS_WARP, 0, 1024 }, QS_PART_FULL },
+	{ { "half_warp", QS_HALF_WARP, 0, 1024 }, QS_PART_FULL },
+	{ { "sub_warp", QS_SUB_WARP, 0, 1024 }, QS_PART_FULL },
+	{ { "multilevel", QS_MULTILEVEL, 0, 1024 }, QS_PART_FULL },
+	{ { "sf z=8", QS_SF, 8, 1024 }, QS_PART_FULL },
+	{ { "sf z=8, device", QS_SF, 8, 1024 }, QS_PART_DEVICE },
+	{ { "sf z=8, host", QS_SF, 8, 1024 }, QS_PART_HOST },
+};
+
+/* Sizes of the sketches of a million keys. */
+static const struct
+{
+	size_t row;
+	int megabytes;
+} sizes[] = { { 0, 1 }, { 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 4, 16 }, { 5, 1 }, { 7, 1 } };
+
+/* ---- one sketch ---- */
+
+/* Build a sketch of the stream; free it with qs_free(). */
+static qs_sketch
+build(const probed *row, const workload *w, double load, uint64_t seed)
+{
+	qs_sketch sk, part;
+
+	subject_init(&sk, &row->subject, w->rows, load, seed);
+	bench_check(qs_engine_cpu.insert(&sk, w->fingerprint, w->count, w->keys));
+	if (row->part == QS_PART_FULL)
+		return sk;
+	bench_check(qs_sf_part(&part, &sk, row->part, &bench_memory));
+	qs_free(&sk);
+	return part;
+}
+
+/* How many keys have estimates above their count and the error together. */
+static uint32_t
+count_beyond(const workload *w, const int64_t *told, int64_t error)
+{
+	uint32_t beyond = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->keys; i++)
+		beyond += told[i] - w->count[i] > error;
+	return beyond;
+}
+
+/* ---- many seeds ---- */
+
+typedef struct result
+{
+	int held[LEVELS];     /* seeds that hold */
+	int held_one;         /* seeds that hold with the error of one probe */
+	double beyond_one;    /* keys beyond the error of one probe, mean */
+	double error_one;     /* mean */
+	double error[LEVELS]; /* mean */
+	double bounded;       /* keys with a lower bound above 0, mean */
+} result;
+
+static void
+add_sketch(result *r, const qs_sketch *sk, const workload *w)
+{
+	int64_t *told = bench_alloc(w->keys, sizeof(int64_t));
+	int64_t error = 0;
+	uint32_t beyond, i;
+	qs_noise noise;
+	size_t level;
+
+	bench_check(qs_noise_init(&noise, sk, w->keys, &bench_memory));
+	qs_query(sk, w->fingerprint, w->keys, told);
+	for (level = 0; level < LEVELS; level++)
+	{
+		error = qs_noise_error(&noise, levels[level], w->keys);
+		r->held[level] += count_beyond(w, told, error) == 0;
+		r->error[level] += (double) error / SEEDS;
+	}
+	for (i = 0; i < w->keys; i++)
+		r->bounded += (told[i] > error) / (double) SEEDS;
+	error = qs_noise_error(&noise, levels[LEVELS - 1], 1);
+	beyond = count_beyond(w, told, error);
+	r->held_one += beyond == 0;
+	r->beyond_one += (double) beyond / SEEDS;
+	r->error_one += (double) error / SEEDS;
+	qs_noise_free(&noise);
+	free(told);
+}
+
+static result
+measure(const probed *row, size_t stream, double load)
+{
+	result r = { 0 };
+	uint64_t seed;
+
+	for (seed = 1; seed <= SEEDS; seed++)
+	{
+		workload w;
+		qs_sketch sk;
+		int i;
+
+		workload_init(&w, KEYS, ROWS, streams[stream].theta, seed);
+		for (i = 0; i < streams[stream].heavy; i++)
+			w.count[i] += (int64_t) (ROWS * SHARE);
+		w.rows += ROWS * SHARE * streams[stream].heavy;
+		sk = build(row, &w, load, seed);
+		add_sketch(&r, &sk, &w);
+		qs_free(&sk);
+		workload_free(&w);
+	}
+	return r;
+}
+
+/* The fewest seeds that a confidence allows: the chance of fewer is below CHANCE. */
+static int
+fewest(double confidence)
+{
+	double chance = pow(1 - confidence, SEEDS);
+	double sum = chance;
+	int held = 0;
+
+	while (sum < CHANCE)
+	{
+		chance *= confidence / (1 - confidence) * (SEEDS - held) / (held + 1);
+		sum += chance;
+		held++;
+	}
+	return held;
+}
+
+static void
+report(FILE *out, const probed *row, size_t stream, double load)
+{
+	result r = measure(row, stream, load);
+	size_t level;
+
+	fprintf(out, "| %s | %.0f | %s | %.1f / %.0f | %.2f |", streams[stream].name, load,
+			row->subject.name, r.error_one, r.beyond_one, (double) r.held_one / SEEDS);
+	for (level = 0; level < LEVELS; level++)
+		fprintf(out, " %.1f | %.3f |", r.error[level], (double) r.held[level] / SEEDS);
+	fprintf(out, " %.0f |\n", r.bounded);
+	for (level = 0; level < LEVELS; level++)
+		report_check(r.held[level] >= fewest(levels[level]),
+					 "%s, %s, load %.0f: held for all keys in %d of %d seeds of %.2f",
+					 row->subject.name, streams[stream].name, load, r.held[level], SEEDS,
+					 levels[level]);
+}
+
+/* ---- a million keys ---- */
+
+/* Largest estimates first. */
+static int
+compare_told(const void *a, const void *b)
+{
+	int64_t x = ((const int64_t *) a)[0];
+	int64_t y = ((const int64_t *) b)[0];
+
+	return (x < y) - (x > y);
+}
+
+/*
+ * Report how many lower bounds are too large, among all keys and among the
+ * keys with the largest estimates, and the too large bound with the largest
+ * estimate.
+ */
+static void
+report_bounds(FILE *out, const workload *w, const int64_t (*told)[2], int64_t error)
+{
+	uint32_t beyond = 0;
+	uint32_t picked = 0;
+	uint32_t positive = 0;
+	uint32_t worst = w->keys;
+	uint32_t i;
+
+	for (i = 0; i < w->keys; i++)
+	{
+		bool wrong = told[i][0] - told[i][1] > error;
+
+		worst = wrong && beyond == 0 ? i : worst;
+		beyond += wrong;
+		picked += wrong && i < PICKED;
+		positive += told[i][0] > error && i < PICKED;
+	}
+	fprintf(out, " %lld | %u | %u |", (long long) error, beyond, picked);
+	if (beyond > 0)
+		fprintf(out, " %lld / %lld |", (long long) told[worst][1],
+				(long long) (told[worst][0] - error));
+	else
+		fprintf(out, " |");
+	fprintf(out, " %u |\n", positive);
+}
+
+static void
+report_many(FILE *out, const probed *row, int megabytes)
+{
+	static const uint64_t probes[] = { 1, 1000, MANY_KEYS };
+	int64_t(*told)[2] = bench_alloc(MANY_KEYS, sizeof(*told));
+	qs_noise noise;
+	workload w;
+	qs_sketch sk;
+	uint32_t i;
+
+	workload_init(&w, MANY_KEYS, MANY_ROWS, 1.0, 1);
+	sk = build(row, &w, w.rows * 3 * 4 / (megabytes * 1048576.0), 1);
+	bench_check(qs_noise_init(&noise, &sk, MANY_KEYS, &bench_memory));
+	for (i = 0; i < w.keys; i++)
+	{
+		told[i][0] = qs_estimate(&sk, w.fingerprint[i]);
+		told[i][1] = w.count[i];
+	}
+	qsort(told, w.keys, sizeof(*told), compare_told);
+	for (i = 0; i < COUNT_OF(probes); i++)
+	{
+		fprintf(out, "| %s, %d MB | %llu |", row->subject.name, megabytes,
+				(unsigned long long) probes[i]);
+		report_bounds(out, &w, (const int64_t(*)[2]) told, qs_noise_error(&noise, 0.95, probes[i]));
+	}
+	qs_noise_free(&noise);
+	qs_free(&sk);
+	workload_free(&w);
+	free(told);
+}
+
+/* ---- */
+
+void
+accuracy_probes(void)
+{
+	FILE *out = report_open("probes");
+	size_t stream, load, row;
+
+	fprintf(out, "| data | load | structure | 0.95, one probe: error / keys beyond | held | "
+				 "0.5, all: error | held | 0.95, all: error | held | bounded |\n"
+				 "|---|---|---|---|---|---|---|---|---|---|\n");
+	for (stream = 0; stream < COUNT_OF(streams); stream++)
+		for (load = 0; load < COUNT_OF(loads); load++)
+			for (row = 0; row < COUNT_OF(rows); row++)
+				report(out, &rows[row], stream, loads[load]);
+	fclose(out);
+	out = report_open("probes-many");
+	fprintf(out,
+			"| structure | keys => | error | wrong lower bounds: of all | of the 1000 largest "
+			"estimates | the first: count / lower bound | lower bounds above 0: of the 1000 |\n"
+			"|---|---|---|---|---|---|---|\n");
+	for (row = 0; row < COUNT_OF(sizes); row++)
+		report_many(out, &rows[sizes[row].row], sizes[row].megabytes);
+	fclose(out);
+}

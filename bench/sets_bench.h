@@ -1,0 +1,115 @@
+/*
+ * sets_bench.h
+ *		What the sections of sets_bench share.
+ *
+ * Times are processor times of the slowest thread, and minima of several runs.
+ * Subjects that are compared run in turns.
+ *
+ * bench/sets_bench.h
+ */
+#ifndef SETS_BENCH_H
+#define SETS_BENCH_H
+
+#include <time.h>
+
+#include "base/isa.h"
+#include "engine/sets_kernels.h"
+#include "sets/pairs.h"
+#include "sets_data.h"
+
+/* sets_std.cpp */
+extern size_t
+std_set_intersection(const uint32_t *a, size_t n, const uint32_t *b, size_t m, uint32_t *out);
+
+/* Processor time of this thread: other work on the processor does not count. */
+static inline double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+/* ---- one pair: sets_single.c ---- */
+
+typedef struct two_sets
+{
+	uint32_t *a;
+	uint32_t *b;
+	uint32_t *out;
+	uint64_t n;
+	uint64_t m;
+	uint64_t common;
+} two_sets;
+
+/* The subjects: the methods of techniques.h, then these. */
+enum
+{
+	STD = QSET_METHODS,
+	BRANCHLESS,
+	AVX2_ONLY,
+	MATERIALIZED,
+	SUBJECTS
+};
+
+/* The least time of some runs of each subject; the subjects run in turns. */
+extern void time_subjects(two_sets *s, int runs, double *best);
+extern two_sets make_two(distribution d, uint64_t universe, uint64_t draws);
+extern void free_two(two_sets *s);
+
+/* ---- all pairs: sets_multiple.c ---- */
+
+/* One run of a request: seconds of preparing and of counting, pairs handed out. */
+typedef struct outcome
+{
+	double prepare;
+	double count; /* time of counting, scaled to all rows */
+	uint64_t pairs;
+	uint64_t bytes;
+	uint64_t sum; /* sum_of_pairs(), by summed_pairs() */
+	int method;
+	bool prefix; /* method index: of prefixes */
+} outcome;
+
+/* A method, and its name in the tables. */
+typedef struct variant_name
+{
+	int method;
+	int variant;
+	bool pairwise;
+	const char *name;
+} variant_name;
+
+#define METHOD_COUNT 9
+
+extern const variant_name bench_methods[METHOD_COUNT];
+extern const recipe recipe_enron;
+
+extern qset_request request_of(const qset_collection *c, int64_t min_count, double min_jaccard,
+							   int method, int variant);
+
+/*
+ * The least times of some runs.  With a step only each "step"th row is
+ * counted, and the time is scaled up to all pairs.
+ */
+extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
+
+/* One run on one thread that also makes the sum of its pairs, which takes time. */
+extern outcome summed_pairs(const qset_request *r);
+
+/* Pairwise std::set_intersection over evenly spread rows, scaled up to all pairs. */
+extern double std_pairs(const qset_collection *c, uint64_t step);
+
+/* The step with which about "rows" of "sets" rows run. */
+extern uint64_t step_for(uint64_t sets, uint64_t rows);
+
+/* ---- sections ---- */
+
+extern void bench_single(void);
+extern void bench_multiple(void);
+extern void bench_targets(void);
+extern void bench_model(void);
+extern void bench_joins(void);
+
+#endif

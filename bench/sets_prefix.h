@@ -1,0 +1,159 @@
+/*
+ * sets_prefix.h
+ *		What AllPairs and PPJoin share: a collection in the order of prefix
+ *		filters, the index of prefixes, and the verification of candidates.
+ *
+ * Both are rivals of the product's all pairs and use none of its code but the
+ * collection and the exact fraction of the least Jaccard index.  Their common
+ * frame is that of Xiao, Wang, Lin and Yu, "Efficient Similarity Joins for Near
+ * Duplicate Detection" (WWW 2008):
+ *
+ *	order		elements by rarity, sets by size, so a set meets only sets that
+ *				are no larger than itself
+ *	prefix		a pair with t common elements shares one of the first
+ *				|x| - t + 1 elements of x; the index needs fewer of them, since
+ *				only sets of at least the same size come later
+ *	required	t / (1 + t) (|x| + |y|) common elements, rounded up
+ *
+ * Integers only, so that the pairs are exactly those of the product.
+ *
+ * bench/sets_prefix.h
+ */
+#ifndef SETS_PREFIX_H
+#define SETS_PREFIX_H
+
+#include "sets/filter.h"
+#include "sets_data.h"
+
+/* Where found pairs go: a small array that is used again and again, as the product's callers do. */
+#define SINK_ROOM 4096
+
+typedef struct pair_sink
+{
+	qset_pair pair[SINK_ROOM];
+	uint32_t filled;
+	bool summing;   /* make "sum", which costs time */
+	uint64_t pairs; /* of the arrays before this one */
+	uint64_t sum;   /* a sum of hashes of the pairs, whatever their order */
+} pair_sink;
+
+/* Add pairs to a sum.  Each pair counts with both sets, common elements and union. */
+extern uint64_t sum_of_pairs(const qset_pair *pair, uint64_t count);
+
+/* Empty the array, also at the end. */
+extern void flush_pairs(pair_sink *sink);
+
+/* A collection, ordered, and the index that grows while its sets are joined. */
+typedef struct prefix_join
+{
+	uint64_t sets;
+	uint32_t *set;    /* by size: the number in the collection */
+	uint64_t *offset; /* by size: set s has item[offset[s] .. offset[s + 1] - 1] */
+	uint32_t *item;   /* by rarity, the rarest first */
+
+	qset_filter filter;
+	uint32_t *required; /* by size of y: common elements that x and y must have */
+	uint64_t x_size;    /* the size that "required" is for */
+	uint64_t least;     /* the least size of y for it */
+
+	uint64_t *begin;    /* by element: its list, from the first set that is large enough */
+	uint64_t *end;      /* behind its last set */
+	uint32_t *list;     /* sets, in the order of their sizes */
+	uint32_t *position; /* beside "list": the element's place in the set; AllPairs has none */
+	uint32_t *common;   /* by set: common elements found in the prefixes so far */
+	uint32_t *candidate;
+} prefix_join;
+
+extern void
+prefix_open(prefix_join *j, const qset_collection *c, double min_jaccard, bool positions);
+extern void prefix_close(prefix_join *j);
+
+/* Begin with set x: set "required" and "least".  Returns the elements of its prefix. */
+extern uint64_t prefix_begin(prefix_join *j, uint64_t x);
+
+/* Enter x into the index, after its candidates are found. */
+extern void prefix_enter(prefix_join *j, uint64_t x);
+
+/*
+ * Count the common elements of x and its candidate y, of which common[y] are in
+ * both prefixes, and give the pair to the sink if it passes.
+ */
+extern void prefix_verify(const prefix_join *j, uint64_t x, uint32_t y, pair_sink *sink);
+
+/* Drop the sets of a list that are too small for x, and so for all later sets. */
+static inline void
+prefix_shorten(prefix_join *j, uint32_t element)
+{
+	while (j->begin[element] < j->end[element])
+	{
+		uint32_t y = j->list[j->begin[element]];
+
+		if (j->offset[y + 1] - j->offset[y] >= j->least)
+			break;
+		j->begin[element]++;
+	}
+}
+
+static inline uint64_t
+prefix_size(const prefix_join *j, uint64_t set)
+{
+	return j->offset[set + 1] - j->offset[set];
+}
+
+/* common[] of a candidate that cannot pass any more: its common elements are not counted. */
+#define PREFIX_PRUNED UINT32_MAX
+
+/*
+ * Count one meeting of a set, "behind" elements before its end, and the set at a place
+ * of a list.  Returns how many candidates there are then; there were "candidates".
+ */
+typedef uint64_t (*prefix_meeting)(prefix_join *j, uint64_t behind, uint64_t at,
+								   uint64_t candidates);
+
+/* Find the sets before x that share an element of its prefix.  Returns how many. */
+QB_INLINE uint64_t
+prefix_candidates(prefix_join *j, uint64_t x, prefix_meeting meet)
+{
+	const uint32_t *element = j->item + j->offset[x];
+	uint64_t size = prefix_size(j, x);
+	uint64_t prefix = prefix_begin(j, x);
+	uint64_t candidates = 0;
+	uint64_t i;
+	uint64_t at;
+
+	for (i = 0; i < prefix; i++)
+	{
+		prefix_shorten(j, element[i]);
+		for (at = j->begin[element[i]]; at < j->end[element[i]]; at++)
+			candidates = meet(j, size - i - 1, at, candidates);
+	}
+	return candidates;
+}
+
+/* The whole join.  It is compiled into each rival, so that "meet" costs no call. */
+QB_INLINE void
+prefix_run(const qset_collection *c, double min_jaccard, bool positions, prefix_meeting meet,
+		   pair_sink *sink)
+{
+	prefix_join j;
+	uint64_t x;
+
+	prefix_open(&j, c, min_jaccard, positions);
+	for (x = 0; x < j.sets; x++)
+	{
+		uint64_t candidates = prefix_candidates(&j, x, meet);
+		uint64_t i;
+
+		for (i = 0; i < candidates; i++)
+		{
+			if (j.common[j.candidate[i]] != PREFIX_PRUNED)
+				prefix_verify(&j, x, j.candidate[i], sink);
+			j.common[j.candidate[i]] = 0;
+		}
+		prefix_enter(&j, x);
+	}
+	flush_pairs(sink);
+	prefix_close(&j);
+}
+
+#endif

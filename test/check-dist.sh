@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+#
+# Does a source archive have all that it takes?  Unpacked by itself it is built
+# and installed, and tests of it run on a throw-away server.
+#
+#	test/check-dist.sh ARCHIVE.zip
+set -eu -o pipefail
+archive=$(realpath "${1:?usage: check-dist.sh ARCHIVE.zip}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+name=$(basename "$archive" .zip)
+
+unzip -q -d "$folder" "$archive"
+[ "$(ls "$folder")" = "$name" ] || { echo "check-dist.sh: not all in a folder $name" >&2 && exit 1; }
+# The Makefile reads the settings anew, as it would for whoever unpacks it.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+export WITH_CUDA=no
+cd "$folder/$name"
+make -s -j "$(nproc)"
+test/run.sh regress catalog construct
+test/check-release.pl

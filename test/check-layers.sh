@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+#
+# Checks which part of the source includes which: prints offenders and fails.
+#
+#	base    what families share: itself and libc
+#	sketch, filter, sets   the families: base and libc, never one another
+#	engine  loops that depend on instructions: FAMILY_* for a family, which see base
+#	        and that family
+#	cuda    kernels and the CUDA engine: all of the above, the CUDA toolkit
+#	pgbase  what pg, scan and gpu share: PostgreSQL, base and engine
+#	gpu     PostgreSQL, pgbase, the families, and cuda/ through its plain C headers
+#	pg      all of the above, but no CUDA header and not scan
+#	scan    all of the above, but no CUDA header
+#
+# In gpu, pg and cuda a file belongs to the family whose prefix it has, and may
+# not include another's; one without a prefix is for all, and includes none.  Files
+# of top keys, top_*, belong to the sketches.
+#
+# Base and families neither allocate nor print, so they can be used, tested and
+# compiled by nvcc without PostgreSQL, and a build without CUDA needs nothing
+# of it.
+set -eu
+cd "$(dirname "$0")/.."
+
+families="sketch filter sets"
+status=0
+
+# includes FILE...: FILE:LINE:its #include lines.
+includes() {
+	grep -nHE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null || :
+}
+
+# report WHAT RULE: the offenders on standard input.
+report() {
+	local offenders
+	offenders=$(cat)
+	[ -n "$offenders" ] || return 0
+	printf '%s %s\n%s\n' "$1" "$2" "$offenders"
+	status=1
+}
+
+# only REGEX FILE...: they include nothing else than what matches.
+only() {
+	local regex=$1
+	shift
+	report "these" "may include only $regex" < <(includes "$@" | grep -vE "include[[:space:]]*($regex)" || :)
+}
+
+# never REGEX FILE...: they include nothing that matches.
+never() {
+	local regex=$1
+	shift
+	report "these" "may not include $regex" < <(includes "$@" | grep -E "include[[:space:]]*($regex)" || :)
+}
+
+# headers_of FAMILY...: a regex of what is theirs.
+headers_of() {
+	local names="$*"
+	names=${names// /|}
+	names=${names/sketch/sketch|top}
+	echo "\"($names)/|\"((engine|gpu|pg)/)?($names)[_.]"
+}
+
+# family_of FILE: by its prefix; nothing if it is for all.
+family_of() {
+	local family name=${1##*/}
+	for family in $families; do
+		case $name in "$family"[_.]*) echo "$family" ;; esac
+	done
+	case $name in top[_.]*) echo sketch ;; esac
+}
+
+# others FAMILY: all families but this one.
+others() {
+	local family list=
+	for family in $families; do
+		[ "$family" = "$1" ] || list+=" $family"
+	done
+	echo $list
+}
+
+libc='<(assert|errno|inttypes|limits|math|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid|arm_neon|sys/auxv)\.h>'
+postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pgbase|pg|gpu|scan)/)'
+toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
+
+only "\"base/|$libc" src/base/*.[ch]
+for family in $families; do
+	[ ! -d "src/$family" ] || only "\"(base|$family)/|$libc" "src/$family"/*.[ch]
+done
+for file in src/engine/*.[ch]; do
+	family=$(family_of "$file")
+	only "\"base/|${family:+\"$family/|\"engine/${family}_|}$libc" "$file"
+done
+for folder in src/base $(printf 'src/%s ' $families); do
+	report "$folder" "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" "$folder"/*.[ch] 2>/dev/null || :)
+done
+
+for file in src/pgbase/*.[ch] src/gpu/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
+	never "$(headers_of $(others "$(family_of "$file")"))" "$file"
+done
+
+never "$postgres" cuda/*.[ch] cuda/*.cu*
+never '"(pg|gpu|scan)/' src/pgbase/*.[ch]
+never '"(pg|scan)/' src/gpu/*.[ch]
+never '"scan/' src/pg/*.[ch]
+for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg src/scan src/gpu; do
+	[ -d "$folder" ] || continue
+	never "$toolkit" "$folder"/*.[ch]
+	for header in cuda/*.h; do
+		[ "$folder" = src/gpu ] || never "\"(cuda/)?${header#cuda/}" "$folder"/*.[ch]
+	done
+done
+
+# A name proves nothing: see src/README.md, "What is trusted".  What errors.c, keyread.c
+# and version.c compare are no names, but texts of messages, of users and of scripts.
+for folder in src/pgbase src/pg src/scan src/gpu; do
+	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
+		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
+		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
+done
+
+# Whoever can compute the slots of a table in memory can choose keys that share one.  So
+# tables take their slots from base/slot.h.  Only these files may use the mixer, which has
+# no secret: they place keys in sketches and filters, whose bytes depend on it, read such
+# places, and draw numbers.
+mixing='base/hash\.h|engine/sketch_avx512\.c|filter/draws\.h|pg/sketch_probe\.c|pgbase/nonce\.c'
+mixing+='|sketch/(advise|bucketed|merge|multilevel|pieces|sf|sketch|unbiased|unit_marks)\.c|sketch/(kernels|masks|sf|thread)\.h'
+report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
+	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,gpu}/*.[ch] |
+	grep -vE "^src/($mixing):|:[[:space:]]*/?\*" || :)
+
+[ $status != 0 ] || echo "layers ok"
+exit $status

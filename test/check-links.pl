@@ -1,0 +1,100 @@
+#!/usr/bin/env perl
+#
+# Checks the links of all pages: prints those that lead nowhere, and fails.
+#
+#	test/check-links.pl
+#
+# A link leads somewhere if its file is in the tree and, where it names a heading, that
+# page has the heading, by the name that GitHub gives it.  Links to other sites are not
+# followed.  Every page in docs must be named by docs/README.md.  No page has lines that a
+# merge left behind.
+use strict;
+use warnings;
+use FindBin;
+use File::Basename qw(dirname);
+
+chdir "$FindBin::RealBin/.." or die "check-links.pl: $!\n";
+my $lost = 0;
+
+sub offends
+{
+	my ($what) = @_;
+	print "check-links.pl: $what\n";
+	$lost++;
+}
+
+# The lines of a page by their numbers, without what stands in blocks of code.
+sub lines_of
+{
+	my ($name) = @_;
+	my ($code, %lines);
+
+	open my $file, '<', $name or die "check-links.pl: $name: $!\n";
+	while (my $line = <$file>)
+	{
+		if ($line =~ /^```/) { $code = !$code }
+		elsif (!$code) { $lines{$.} = $line }
+	}
+	return \%lines;
+}
+
+# The names of a page's headings: the second "Limits" is limits-1.
+sub headings_of
+{
+	my ($name) = @_;
+	my $lines = lines_of($name);
+	my (%names, %seen);
+
+	foreach my $number (sort { $a <=> $b } keys %$lines)
+	{
+		my ($heading) = $lines->{$number} =~ /^#+\s+(.*?)\s*$/ or next;
+		$heading =~ s/\[([^]]*)\]\([^)]*\)/$1/g;
+		$heading = lc $heading;
+		$heading =~ s/[^a-z0-9_ -]//g;
+		$heading =~ s/ /-/g;
+		my $count = $seen{$heading}++;
+		$names{ $heading . ($count ? "-$count" : '') } = 1;
+	}
+	return \%names;
+}
+
+# a/b/../c as a/c.
+sub plain_path
+{
+	my @parts;
+	foreach my $part (split m{/}, $_[0])
+	{
+		if ($part eq '..' && @parts) { pop @parts }
+		elsif ($part ne '.' && $part ne '') { push @parts, $part }
+	}
+	return join '/', @parts;
+}
+
+my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md docs/*.md docs/engineering/*.md';
+my (%headings, %indexed);
+
+foreach my $page (@pages)
+{
+	my $lines = lines_of($page);
+	foreach my $number (sort { $a <=> $b } keys %$lines)
+	{
+		my $line = $lines->{$number} =~ s/`[^`]*`//gr;
+		offends("$page:$number: a merge left this line") if $line =~ /^(?:<{7} |>{7} |={7}$)/;
+		while ($line =~ /\]\(([^)\s]+)\)/g)
+		{
+			my ($path, $heading) = split /#/, $1, 2;
+			next if $path =~ /^[a-z]+:/;
+			my $target = $path eq '' ? $page : plain_path(dirname($page) . "/$path");
+			$indexed{$target} = 1 if $page eq 'docs/README.md';
+			if (!-e $target) { offends("$page:$number: no file $target"); next }
+			next if !defined $heading;
+			$headings{$target} //= headings_of($target);
+			offends("$page:$number: no heading $heading in $target") if !$headings{$target}{$heading};
+		}
+	}
+}
+foreach my $page (grep { m{^docs/} && $_ ne 'docs/README.md' } @pages)
+{
+	offends("$page is not in docs/README.md") if !$indexed{$page};
+}
+exit($lost != 0);

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+#
+# Puts a PostgreSQL server of another architecture in the place of this system's.
+#
+#	test/foreign.sh ARCH     dpkg's name, as arm64; root, in a system to be thrown away
+#
+# The program postgres and the libraries that it loads become those of ARCH, and QEMU runs them.
+# What is built against this PostgreSQL from then on is built for ARCH.  All else stays what it was:
+# psql, pg_regress, Perl, the compiler.  So the tests take a small part of the time that a whole system of
+# ARCH under QEMU takes, and the kernel need not know QEMU.
+#
+# It needs Debian, with the packages of "setup.sh test", and PG_CONFIG or pg_config as that.
+set -eu -o pipefail
+
+arch=${1:?usage: foreign.sh ARCH}
+pg_config=${PG_CONFIG:-pg_config}
+programs=$("$pg_config" --bindir)
+libraries=$("$pg_config" --pkglibdir)
+headers=$("$pg_config" --includedir-server)
+makefile=${libraries}/pgxs/src/Makefile.global
+version=$("$pg_config" --version)
+version=${version#PostgreSQL }
+major=${version%%[!0-9]*}
+foreign=$(mktemp -d)
+trap 'rm -rf "$foreign"' EXIT
+
+die() {
+	echo "foreign.sh: $*" >&2
+	exit 1
+}
+
+# The compiler, QEMU, and what is linked with; then PostgreSQL's packages, which cannot be installed
+# beside this system's own.
+fetch() {
+	local package
+	dpkg --add-architecture "$arch"
+	apt-get -qq update
+	apt-get -qq install -y --no-install-recommends dpkg-dev "crossbuild-essential-$arch" "libcmocka-dev:$arch" \
+		qemu-user >/dev/null
+	chmod 755 "$foreign"
+	(cd "$foreign" && apt-get -qq -o APT::Sandbox::User=root download \
+		"postgresql-$major:$arch" "postgresql-client-$major:$arch" "postgresql-server-dev-$major:$arch")
+	for package in "$foreign"/*.deb; do dpkg -x "$package" "$foreign"; done
+	apt-get -qq install -y --no-install-recommends $(libraries_of "$foreign"/postgresql-"$major"_*.deb) >/dev/null
+}
+
+# The shared libraries that a package depends on, as packages of the other architecture.
+libraries_of() {
+	dpkg -f "$1" Depends | tr ',' '\n' | sed -n "s/^ *\(lib[^ |:]*\).*/\1:$arch/p"
+}
+
+# What PostgreSQL was configured with is in its headers and in Makefile.global.
+replace() {
+	local triplet=$1
+	cp "$foreign$libraries"/*.so "$libraries/"
+	cp -r "$foreign$headers/." "$headers/"
+	sed "s/^CC = gcc/CC = $triplet-gcc/" "$foreign$makefile" >"$makefile"
+	cp "$foreign$programs/postgres" "$programs/postgres.$arch"
+	printf '#!/bin/sh\nexec qemu-%s -0 "$0" "$0.%s" "$@"\n' "${triplet%%-*}" "$arch" >"$programs/postgres"
+}
+
+[ "$(id -u)" = 0 ] || die "only root can replace the server"
+fetch
+replace "$(dpkg-architecture -a "$arch" -q DEB_HOST_GNU_TYPE 2>/dev/null)"
+[ "$("$programs/postgres" -V)" = "$("$programs/psql" -V | sed 's/^psql/postgres/')" ] ||
+	die "the server for $arch is not of version $version"

@@ -1,0 +1,47 @@
+/*
+ * fuzz_filter.c
+ *		Arbitrary bytes as a serialized filter.
+ *
+ * As in fuzz_format.c, the bytes are tried as they are, and once more with the
+ * checksum and the number of set bits repaired.  unit/filter_support.h says what
+ * must hold.
+ *
+ * test/fuzz/fuzz_filter.c
+ */
+#define TEST_WITHOUT_CMOCKA
+#include "test/unit/filter_support.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+try(test_bytes b)
+{
+	qf_filter view;
+	qb_status opened = qf_open(&view, b.data, b.length);
+	qb_status valid = qf_validate(b.data, b.length);
+
+	REQUIRE(opened == QB_OK || valid == opened);
+	if (opened == QB_OK)
+		filter_exercise(b);
+	if (valid == QB_OK)
+		filter_exercise_valid(b);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	test_bytes b = test_bytes_of(data, size);
+
+	try(b);
+	if (size >= QF_HEADER_BYTES)
+	{
+		test_repair_crc(b.data, b.length);
+		try(b);
+		filter_repair_ones(b);
+		test_repair_crc(b.data, b.length);
+		try(b);
+	}
+	free(b.data);
+	test_no_leak();
+	return 0;
+}

@@ -1,0 +1,474 @@
+/*
+ * column.c
+ *		Arrays of keys in device memory: copied, gathered, selected by conditions, and
+ *		counted from there, as the CPU counts them.
+ *
+ *	column [first case [number of cases]]
+ *
+ * test/gpu/column.c
+ */
+#include "support.h"
+
+#include "column_cuda.h"
+
+#define KEYS     (1 << 20)
+#define RUNS_MAX 4096
+
+/* Device memory for as many tiles, in words. */
+#define TILES_WORDS (RUNS_MAX * sizeof(qb_tile) / 8)
+
+static uint64_t wrong;
+
+static uint64_t
+draw(uint64_t *state, uint64_t below)
+{
+	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
+}
+
+/* Runs in the order of keys, with gaps; a few are as long as all keys of a page or more. */
+static uint32_t
+draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
+{
+	uint64_t gap = 1 + draw(state, 4000);
+	uint64_t length = 1 + draw(state, 2000);
+	uint64_t at = draw(state, gap);
+	uint32_t runs = 0;
+
+	*gathered = 0;
+	while (runs < RUNS_MAX && at < keys)
+	{
+		uint64_t count = 1 + draw(state, length);
+
+		count = count < keys - at ? count : keys - at;
+		run[runs++] = (qs_cuda_run){ .first = at, .count = count, .to = *gathered };
+		*gathered += count;
+		at += count + 1 + draw(state, gap);
+	}
+	return runs;
+}
+
+static void
+expect(uint64_t number, bool same, const char *what)
+{
+	if (same)
+		return;
+	wrong++;
+	printf("case %llu: %s differ\n", (unsigned long long) number, what);
+}
+
+/* Count keys of device memory, and the same keys on the CPU. */
+static bool
+same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t count)
+{
+	qs_params params = { .structure = QS_MULTILEVEL, .depth = 3, .seed = 7, .log2_masks = 10 };
+	qs_cuda_sketch *sk;
+	qs_sketch cpu, fetched;
+	bool same;
+
+	params.n = (1 << 20) / qs_unit_bytes(&params);
+	dense_init(&cpu, &params);
+	CHECK(qs_engine_cpu.insert(&cpu, host, NULL, count) == QB_OK);
+	CHECK(qs_cuda_create(gpu, &params, &sk) == QB_OK);
+	CHECK(qs_cuda_insert_device(sk, device, NULL, count) == QB_OK);
+	CHECK(qs_cuda_fetch(sk, &fetched, &test_memory) == QB_OK);
+	same = same_bytes(&cpu, &fetched);
+	qs_cuda_destroy(sk);
+	qs_free(&cpu);
+	qs_free(&fetched);
+	return same;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How often a key came, among sorted ones. */
+static int64_t
+times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
+{
+	uint64_t low = 0, high = count, first;
+
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (sorted[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	first = low;
+	while (low < count && sorted[low] == key)
+		low++;
+	return (int64_t) (low - first);
+}
+
+/* Count distinct keys among at most so many different ones, there and here. */
+static bool
+same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, uint64_t values)
+{
+	static uint64_t key[KEYS], distinct[QS_CUDA_COUNTS_MAX];
+	static int64_t times[QS_CUDA_COUNTS_MAX];
+	uint32_t most = 1 + (uint32_t) (number * 977 % QS_CUDA_COUNTS_MAX);
+	uint64_t state = number, here = 0;
+	uint64_t *table;
+	uint32_t found;
+	bool same = true;
+
+	for (uint64_t i = 0; i < keys; i++)
+		key[i] = draw(&state, values) - 1; /* ~0 among them */
+	CHECK(qs_cuda_keys_create(gpu, QS_CUDA_COUNTS_WORDS, &table) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
+	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, distinct, times, &found) == QB_OK);
+	qsort(key, keys, sizeof(*key), compare_keys);
+	for (uint64_t i = 0; i < keys; i++)
+		here += i == 0 || key[i] != key[i - 1];
+	if (found > most)
+		same = here > most;
+	else
+		for (uint32_t i = 0; i < found && same; i++)
+			same = times[i] == times_of(key, keys, distinct[i]);
+	if (found <= most)
+	{
+		qsort(distinct, found, sizeof(*distinct), compare_keys);
+		same = same && here == found;
+		for (uint32_t i = 1; i < found && same; i++)
+			same = distinct[i] != distinct[i - 1];
+	}
+	qs_cuda_keys_destroy(gpu, table, QS_CUDA_COUNTS_WORDS);
+	return same;
+}
+
+/* Which groups of keys have many distinct ones, there and here? */
+static bool
+same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
+{
+	static uint64_t key[KEYS], count[QB_GROUPS_MAX];
+	static bool many[QB_GROUPS_MAX];
+	uint64_t state = number + 5, at = 0;
+	uint32_t most = (uint32_t) draw(&state, draw(&state, 2) ? 30 : QS_CUDA_COUNTS_MAX + 1);
+	uint32_t groups = 1 + (uint32_t) draw(&state, number % 4 ? 40 : QB_GROUPS_MAX);
+	uint64_t words = qs_cuda_many_words(groups, most);
+	uint64_t *table;
+	bool same = true;
+
+	for (uint32_t g = 0; g < groups; g++)
+	{
+		uint64_t values = 1 + draw(&state, draw(&state, 2) ? 3 : 2 * most + 2);
+
+		count[g] = draw(&state, 4) ? draw(&state, keys / groups + 1) : 0;
+		for (uint64_t i = at; i < at + count[g]; i++)
+			key[i] = draw(&state, values) - 1; /* ~0 among them */
+		at += count[g];
+	}
+	CHECK(qs_cuda_keys_create(gpu, words, &table) == QB_OK);
+	CHECK(at == 0 || qs_cuda_keys_put(gpu, device, key, at) == QB_OK);
+	CHECK(qs_cuda_keys_many(gpu, device, count, groups, most, table, many) == QB_OK);
+	at = 0;
+	for (uint32_t g = 0; g < groups && same; g++)
+	{
+		uint64_t distinct = 0;
+
+		qsort(key + at, count[g], sizeof(*key), compare_keys);
+		for (uint64_t i = at; i < at + count[g]; i++)
+			distinct += i == at || key[i] != key[i - 1];
+		same = many[g] == (distinct > most);
+		at += count[g];
+	}
+	qs_cuda_keys_destroy(gpu, table, words);
+	return same;
+}
+
+/* A column with few different values, some of them NULL, there and here. */
+typedef struct Column
+{
+	uint64_t *value;
+	uint64_t *null; /* NULL: there are none */
+	uint64_t words;
+	qs_cuda_column device;
+} Column;
+
+static void
+make_column(qs_cuda *gpu, Column *column, uint64_t *state, uint64_t rows)
+{
+	static const int64_t limit[] = { INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX };
+	uint64_t *device;
+
+	*column = (Column){ .value = malloc(rows * sizeof(uint64_t)), .words = (rows + 63) / 64 };
+	CHECK(column->value != NULL);
+	for (uint64_t i = 0; i < rows; i++)
+		column->value[i] =
+			draw(state, 20) ? draw(state, 40) - 20 : (uint64_t) limit[draw(state, 4)];
+	CHECK(qs_cuda_keys_create(gpu, rows, &device) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, column->value, rows) == QB_OK);
+	column->device.value = device;
+	if (draw(state, 2))
+		return;
+	column->null = malloc(column->words * sizeof(uint64_t));
+	CHECK(column->null != NULL);
+	for (uint64_t i = 0; i < column->words; i++)
+	{
+		uint64_t half = draw(state, UINT64_MAX);
+
+		column->null[i] = half & draw(state, UINT64_MAX);
+	}
+	CHECK(qs_cuda_keys_create(gpu, column->words, &device) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, device, column->null, column->words) == QB_OK);
+	column->device.null = device;
+}
+
+static void
+free_column(qs_cuda *gpu, Column *column, uint64_t rows)
+{
+	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.value, rows);
+	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.null, column->words);
+	free(column->value);
+	free(column->null);
+}
+
+static bool
+is_null(const Column *column, uint64_t row)
+{
+	return column->null && column->null[row / 64] >> row % 64 & 1;
+}
+
+static void
+draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
+{
+	tests->columns = columns;
+	tests->tests = columns > 0 ? (uint32_t) draw(state, QB_SELECTION_TESTS / 4) : 0;
+	for (int i = 0; i < QB_SELECTION_NUMBERS; i++)
+		tests->number[i] = 3 * i - 21; /* ascending */
+	for (uint32_t i = 0; i < tests->tests; i++)
+		tests->test[i] = (qb_test){ .column = (uint16_t) draw(state, columns),
+									.kind = (uint8_t) draw(state, QB_TEST_NULL + 1),
+									.negated = (uint8_t) draw(state, 2),
+									.first = (uint16_t) draw(state, 20),
+									.count = (uint16_t) draw(state, 12),
+									.low = (int64_t) draw(state, 30) - 25,
+									.high = (int64_t) draw(state, 30) + 5 };
+}
+
+/* Tiles in the order of rows, with gaps; all columns begin at different rows. */
+static uint32_t
+draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
+{
+	uint64_t gap = 1 + draw(state, 1000), length = 1 + draw(state, QB_TILE_ROWS);
+	uint64_t at = 0;
+	uint32_t tiles = 0;
+
+	while (tiles < RUNS_MAX && at + length <= rows)
+	{
+		tile[tiles].rows = 1 + (uint32_t) draw(state, length);
+		for (uint32_t c = 0; c <= columns; c++)
+			tile[tiles].first[c] = (uint32_t) draw(state, rows - tile[tiles].rows + 1);
+		at += tile[tiles++].rows + draw(state, gap);
+	}
+	return tiles;
+}
+
+/* Rows of up to 7 tested columns, there and here. */
+typedef struct Rows
+{
+	Column column[1 + QB_SELECTION_COLUMNS];
+	uint32_t columns; /* that are tested */
+	uint64_t rows;    /* of a column */
+	qs_cuda_rows device;
+	qb_tile tile[RUNS_MAX];
+	uint64_t *to; /* device memory for keys */
+} Rows;
+
+static void
+make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
+{
+	rows->rows = QB_TILE_ROWS + draw(state, KEYS - QB_TILE_ROWS);
+	rows->columns = columns;
+	rows->device = (qs_cuda_rows){ .no_keys = draw(state, 2) == 1 };
+	draw_tests(state, &rows->device.tests, columns);
+	rows->device.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	for (uint32_t c = 0; c <= columns; c++)
+		make_column(gpu, &rows->column[c], state, rows->rows);
+	rows->device.key = rows->column[0].device;
+	for (uint32_t c = 0; c < columns; c++)
+		rows->device.tested[c] = rows->column[1 + c].device;
+	CHECK(qs_cuda_keys_create(gpu, KEYS, &rows->to) == QB_OK);
+}
+
+static void
+free_rows(qs_cuda *gpu, Rows *rows)
+{
+	for (uint32_t c = 0; c <= rows->columns; c++)
+		free_column(gpu, &rows->column[c], rows->rows);
+	qs_cuda_keys_destroy(gpu, rows->to, KEYS);
+}
+
+/* Does the i-th row of a tile pass, on the CPU? */
+static bool
+passes(const Rows *rows, const qb_tile *tile, uint32_t i)
+{
+	const qb_selection *tests = &rows->device.tests;
+	bool pass = rows->device.no_keys || !is_null(&rows->column[0], tile->first[0] + i);
+
+	for (uint32_t n = 0; n < tests->tests && pass; n++)
+	{
+		const qb_test *test = &tests->test[n];
+		const Column *c = &rows->column[1 + test->column];
+		uint64_t row = tile->first[1 + test->column] + i;
+
+		pass = qb_test_passes(test, tests->number, is_null(c, row), (int64_t) c->value[row]);
+	}
+	return pass;
+}
+
+/* The keys of rows that pass, on the CPU: of one group, or with NULL of all rows. */
+static uint64_t
+select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t *key)
+{
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < rows->device.tiles; t++)
+		for (uint32_t i = 0; i < rows->tile[t].rows; i++)
+		{
+			const qb_tile *tile = &rows->tile[t];
+			uint64_t number = rows->column[0].value[tile->first[0] + i];
+
+			if (groups)
+			{
+				const Column *c = &rows->column[1 + groups->column];
+				uint64_t row = tile->first[1 + groups->column] + i;
+
+				if (qb_group_of(groups->number, groups->count, groups->null, is_null(c, row),
+								(int64_t) c->value[row]) != group)
+					continue;
+			}
+			if (passes(rows, tile, i))
+				key[count++] = rows->device.no_keys ? 0 : number;
+		}
+	return count;
+}
+
+static bool
+same_keys(uint64_t *got, uint64_t there, uint64_t *wanted, uint64_t here)
+{
+	qsort(got, there, sizeof(*got), compare_keys);
+	qsort(wanted, here, sizeof(*wanted), compare_keys);
+	return here == there && memcmp(got, wanted, here * sizeof(*got)) == 0;
+}
+
+/* Select keys, there and here. */
+static bool
+same_selected(qs_cuda *gpu, uint64_t number)
+{
+	static uint64_t got[KEYS], wanted[KEYS];
+	static Rows rows;
+	uint64_t state = ~number, there;
+	uint64_t *list;
+	bool same;
+
+	make_rows(gpu, &rows, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
+	CHECK(qs_cuda_keys_create(gpu, TILES_WORDS, &list) == QB_OK);
+	CHECK(qs_cuda_keys_select(gpu, rows.to, &rows.device, rows.tile, list, &there) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, rows.to, there) == QB_OK);
+	same = same_keys(got, there, wanted, select_here(&rows, NULL, 0, wanted));
+	qs_cuda_keys_destroy(gpu, list, TILES_WORDS);
+	free_rows(gpu, &rows);
+	return same;
+}
+
+/* Select keys by group, there and here. */
+static bool
+same_split(qs_cuda *gpu, uint64_t number)
+{
+	static uint64_t got[KEYS], wanted[KEYS], count[QB_GROUPS_MAX];
+	static Rows rows;
+	uint64_t state = ~number * 3, from = 0, room = QS_CUDA_SPLIT_WORDS + TILES_WORDS;
+	uint64_t *list;
+	qb_groups groups;
+	bool same = true;
+
+	make_rows(gpu, &rows, &state, 1 + (uint32_t) draw(&state, QB_SELECTION_COLUMNS));
+	groups = (qb_groups){ .column = (uint32_t) draw(&state, rows.columns),
+						  .null = (uint32_t) draw(&state, 2) };
+	groups.count = groups.null + (uint32_t) draw(&state, number % 10 ? 45 : QB_GROUPS_MAX);
+	for (uint32_t g = 0; g < groups.count; g++)
+		groups.number[g] = (int64_t) g - 22;
+	CHECK(qs_cuda_keys_create(gpu, room, &list) == QB_OK);
+	CHECK(qs_cuda_keys_split(gpu, rows.to, &rows.device, rows.tile, &groups, list, count) == QB_OK);
+	for (uint32_t g = 0; g < groups.count && same; g++)
+	{
+		CHECK(qs_cuda_keys_get(gpu, got, rows.to + from, count[g]) == QB_OK);
+		same = same_keys(got, count[g], wanted, select_here(&rows, &groups, g, wanted));
+		from += count[g];
+	}
+	qs_cuda_keys_destroy(gpu, list, room);
+	free_rows(gpu, &rows);
+	return same;
+}
+
+static void
+run_case(qs_cuda *gpu, uint64_t number)
+{
+	static uint64_t key[KEYS], got[KEYS], wanted[KEYS];
+	static qs_cuda_run run[RUNS_MAX];
+	uint64_t state = number;
+	uint64_t keys = 1 + draw(&state, KEYS);
+	uint64_t half = draw(&state, keys);
+	uint64_t gathered;
+	uint64_t *small, *all, *side, *list;
+	uint32_t runs = draw_runs(&state, run, keys, &gathered);
+
+	make_keys(key, number % KEYS_KINDS, number, 0, keys);
+	CHECK(qs_cuda_keys_create(gpu, half, &small) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, keys, &all) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, gathered, &side) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, runs * sizeof(*run) / sizeof(uint64_t), &list) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, small, key, half) == QB_OK);
+	CHECK(qs_cuda_keys_copy(gpu, all, small, half) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, all + half, key + half, keys - half) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, all, keys) == QB_OK);
+	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
+	for (uint32_t i = 0; i < runs; i++)
+		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
+	CHECK(qs_cuda_keys_gather(gpu, side, all, run, runs, list) == QB_OK);
+	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
+	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
+	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
+	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
+	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),
+		   "few distinct keys");
+	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 2 * QS_CUDA_COUNTS_MAX)),
+		   "distinct keys");
+	expect(number, same_many(gpu, all, number, keys), "groups with many keys");
+	expect(number, same_selected(gpu, number), "selected keys");
+	if (number % 4 == 0)
+		expect(number, same_split(gpu, number), "keys by group");
+	qs_cuda_keys_destroy(gpu, small, half);
+	qs_cuda_keys_destroy(gpu, all, keys);
+	qs_cuda_keys_destroy(gpu, side, gathered);
+	qs_cuda_keys_destroy(gpu, list, runs * sizeof(*run) / sizeof(uint64_t));
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+	qs_cuda_error error;
+	qs_cuda *gpu;
+
+	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	for (uint64_t i = first; i < first + cases; i++)
+		run_case(gpu, i);
+	qs_cuda_close(gpu);
+	printf("column: %llu cases, %llu differences\n", (unsigned long long) cases,
+		   (unsigned long long) wrong);
+	return wrong != 0;
+}

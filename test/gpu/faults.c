@@ -1,0 +1,345 @@
+/*
+ * faults.c
+ *		Every CUDA call of every operation fails once: nothing leaks, errors
+ *		have names, and a sketch that could not change has not changed.
+ *
+ * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks
+ * qs_cuda_fault() whether the call must fail.  An operation is repeated with
+ * its first, second, third ... call failing until it succeeds.  After each
+ * failure everything is closed, and device memory must be as before: no other program may
+ * use the device at the same time.
+ *
+ * test/gpu/faults.c
+ */
+#include "support.h"
+
+#include "gpu_extra.h"
+
+#define KEYS 20000
+
+static long calls_left; /* calls before the one that fails; negative: none fails */
+static int failures;
+
+bool
+qs_cuda_fault(void)
+{
+	return calls_left >= 0 && calls_left-- == 0;
+}
+
+/* The objects that an operation works on. */
+typedef struct fixture
+{
+	qs_cuda *gpu;
+	qs_cuda_bulk bulk;
+	qs_cuda_sketch *sk, *other;
+	qs_sketch full;
+	uint64_t *device_key;
+	uint64_t key[KEYS];
+	int64_t weight[KEYS], estimate[KEYS];
+} fixture;
+
+static fixture f;
+
+typedef struct operation
+{
+	const char *name;
+	qb_status (*run)(void);
+	bool unchanged; /* a failure with QB_NO_MEMORY leaves the sketch as it was */
+} operation;
+
+static qb_status
+op_insert(void)
+{
+	return qs_cuda_insert(f.sk, f.key, NULL, KEYS);
+}
+
+static qb_status
+op_insert_weighted(void)
+{
+	return qs_cuda_insert(f.sk, f.key, f.weight, KEYS);
+}
+
+static qb_status
+op_insert_device(void)
+{
+	return qs_cuda_insert_device(f.sk, f.device_key, NULL, KEYS);
+}
+
+/* Sketches that partition their keys get them one after another. */
+static qb_status
+op_insert_groups(void)
+{
+	qs_cuda_sketch *sketch[] = { f.sk, f.other };
+	uint64_t count[] = { KEYS / 3, KEYS / 2 };
+
+	return f.bulk == QS_BULK_ALWAYS ? QB_OK : qs_cuda_insert_groups(sketch, count, 2, f.device_key);
+}
+
+static qb_status
+op_query(void)
+{
+	return qs_cuda_query(f.sk, f.key, KEYS, f.estimate);
+}
+
+static qb_status
+op_merge(void)
+{
+	return qs_cuda_merge(f.sk, f.other);
+}
+
+static qb_status
+op_take_slice(void)
+{
+	qs_slice units = { 1, qs_slice_units(qs_cuda_params(f.sk)) / 2 };
+	qs_sketch slice;
+	qb_status status = qs_cuda_take_slice(f.sk, units, &slice, &test_memory);
+
+	if (status == QB_OK)
+		qs_free(&slice);
+	return status;
+}
+
+static qb_status
+op_fold(void)
+{
+	return qs_cuda_fold(f.sk, qs_cuda_params(f.sk)->n / 2);
+}
+
+static qb_status
+op_widen(void)
+{
+	return qs_cuda_widen(f.sk);
+}
+
+static qb_status
+op_fetch(void)
+{
+	qs_sketch to;
+	qb_status status = qs_cuda_fetch(f.sk, &to, &test_memory);
+
+	if (status == QB_OK)
+		qs_free(&to);
+	return status;
+}
+
+static qb_status
+op_load(void)
+{
+	qs_cuda_sketch *sk;
+	qb_status status = qs_cuda_load(f.gpu, &f.full, &sk);
+
+	qs_cuda_destroy(sk);
+	return status;
+}
+
+static qb_status
+op_create(void)
+{
+	qs_cuda_sketch *sk;
+	qb_status status = qs_cuda_create(f.gpu, qs_cuda_params(f.sk), &sk);
+
+	qs_cuda_destroy(sk);
+	return status;
+}
+
+static const operation operations[] = {
+	{ "insert", op_insert, false },
+	{ "insert of weights", op_insert_weighted, false },
+	{ "insert from the device", op_insert_device, false },
+	{ "insert into groups", op_insert_groups, false },
+	{ "query", op_query, true },
+	{ "merge", op_merge, false },
+	{ "slice", op_take_slice, true },
+	{ "fold", op_fold, true },
+	{ "widen", op_widen, true },
+	{ "fetch", op_fetch, false },
+	{ "load", op_load, true },
+	{ "create", op_create, true },
+};
+
+#define OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+
+static void
+expect(bool good, const char *name, long call, const char *what)
+{
+	if (good)
+		return;
+	failures++;
+	printf("%s, call %ld: %s\n", name, call, what);
+}
+
+static void
+open_fixture(int structure, qs_cuda_bulk bulk)
+{
+	qs_params p = { .structure = (uint8_t) structure, .depth = 3, .n = 1024 };
+	qs_cuda_options options = { .staging_bytes = 1 << 16, .bulk = bulk };
+	qs_cuda_error error;
+
+	p.log2_masks = structure == QS_THREAD ? 0 : 10;
+	f.bulk = bulk;
+	CHECK(qs_cuda_open(0, &options, &f.gpu, &error) == QB_OK);
+	CHECK(qs_cuda_create(f.gpu, &p, &f.sk) == QB_OK);
+	CHECK(qs_cuda_create(f.gpu, &p, &f.other) == QB_OK);
+	CHECK(qs_cuda_insert(f.sk, f.key, NULL, KEYS) == QB_OK);
+	CHECK(qs_cuda_insert(f.other, f.key, f.weight, KEYS) == QB_OK);
+	dense_init(&f.full, &p);
+	CHECK(qs_engine_cpu.insert(&f.full, f.key, NULL, KEYS) == QB_OK);
+}
+
+static void
+close_fixture(void)
+{
+	calls_left = -1;
+	qs_cuda_destroy(f.sk);
+	qs_cuda_destroy(f.other);
+	qs_cuda_close(f.gpu);
+	qs_free(&f.full);
+}
+
+static size_t
+free_memory(void)
+{
+	size_t free_bytes, total;
+
+	CHECK_CUDA(cudaDeviceSynchronize());
+	CHECK_CUDA(cudaMemGetInfo(&free_bytes, &total));
+	return free_bytes;
+}
+
+/* After a failure: is the sketch still the one that the fixture made? */
+static void
+check_unchanged(const operation *op, long call)
+{
+	qs_sketch now;
+
+	calls_left = -1;
+	if (!op->unchanged)
+		return;
+	CHECK(qs_cuda_fetch(f.sk, &now, &test_memory) == QB_OK);
+	expect(same_bytes(&now, &f.full), op->name, call, "sketch has changed");
+	qs_free(&now);
+}
+
+/* Let one call of an operation after another fail; returns how many calls it makes. */
+static long
+fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
+{
+	/* kernels are loaded when they first run, which takes memory, too */
+	open_fixture(structure, bulk);
+	CHECK(op->run() == QB_OK);
+	close_fixture();
+	for (long call = 0;; call++)
+	{
+		size_t before = free_memory();
+		const qs_cuda_error *error;
+		bool done, succeeded;
+
+		open_fixture(structure, bulk);
+		calls_left = call;
+		succeeded = op->run() == QB_OK;
+		error = qs_cuda_last_error(f.gpu);
+		/* an operation may succeed although its workspace was refused */
+		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
+			   op->name, call, "no name of the error");
+		done = succeeded && calls_left >= 0;
+		if (!succeeded)
+			check_unchanged(op, call);
+		close_fixture();
+		expect(free_memory() == before, op->name, call, "device memory lost");
+		if (done)
+			return call;
+	}
+}
+
+/* Open and close a device once, so that the context already has what it keeps. */
+static void
+open_once(void)
+{
+	qs_cuda_error error;
+	qs_cuda *gpu;
+
+	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QB_OK);
+	qs_cuda_close(gpu);
+}
+
+/* Fail each call of opening a device. */
+static long
+fail_open(void)
+{
+	open_once();
+	for (long call = 0;; call++)
+	{
+		size_t before = free_memory();
+		qs_cuda_error error;
+		qs_cuda *gpu;
+		bool done;
+
+		calls_left = call;
+		done = qs_cuda_open(0, NULL, &gpu, &error) == QB_OK;
+		calls_left = -1;
+		expect(done || (!gpu && error.name), "open", call, "no name of the error");
+		qs_cuda_close(gpu);
+		expect(free_memory() == before, "open", call, "device memory lost");
+		if (done)
+			return call;
+	}
+}
+
+/* Create a table that no device has memory for, and one that is just too large. */
+static void
+fail_for_real(void)
+{
+	qs_params p = { .structure = QS_WARP, .depth = 3, .log2_masks = 10, .n = UINT32_MAX };
+	qs_cuda_sketch *sk;
+	qs_cuda_error error;
+	qs_cuda *gpu;
+	size_t before;
+
+	open_once();
+	before = free_memory();
+	CHECK(qs_cuda_open(0, NULL, &gpu, &error) == QB_OK);
+	expect(qs_cuda_create(gpu, &p, &sk) == QB_NO_MEMORY && !sk, "create", 0, "no error");
+	expect(strcmp(qs_cuda_last_error(gpu)->name, "cudaErrorMemoryAllocation") == 0, "create", 0,
+		   "wrong name of the error");
+	p.n = 1024;
+	CHECK(qs_cuda_create(gpu, &p, &sk) == QB_OK);
+	expect(qs_cuda_insert(sk, f.key, NULL, KEYS) == QB_OK, "insert", 0, "fails afterwards");
+	qs_cuda_destroy(sk);
+	qs_cuda_close(gpu);
+	expect(free_memory() == before, "create", 0, "device memory lost");
+	expect(qs_cuda_open(1000, NULL, &gpu, &error) == QB_DEVICE_ERROR &&
+			   strcmp(error.name, "cudaErrorInvalidDevice") == 0,
+		   "open", 0, "device 1000 can be opened");
+}
+
+int
+main(void)
+{
+	static const int structures[] = { QS_SUB_WARP, QS_MULTILEVEL, QS_THREAD };
+	qs_cuda_error error;
+	long calls = 0;
+
+	calls_left = -1;
+	if (qs_cuda_device_count(&error) == 0)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	make_keys(f.key, KEYS_ZIPF_12, 1, 0, KEYS);
+	for (int i = 0; i < KEYS; i++)
+		f.weight[i] = i % 1000;
+	CHECK_CUDA(cudaMalloc((void **) &f.device_key, KEYS * sizeof(uint64_t)));
+	copy_to_device(f.device_key, f.key, sizeof(f.key));
+	CHECK_CUDA(cudaDeviceSynchronize());
+	calls += fail_open();
+	for (size_t s = 0; s < sizeof(structures) / sizeof(structures[0]); s++)
+		for (size_t i = 0; i < OPERATIONS; i++)
+		{
+			calls += fail_each(&operations[i], structures[s], QS_BULK_AUTO);
+			calls += fail_each(&operations[i], structures[s], QS_BULK_ALWAYS);
+		}
+	fail_for_real();
+	cudaFree(f.device_key);
+	printf("faults: %ld calls failed one by one, %d failures\n", calls, failures);
+	return failures != 0;
+}

@@ -1,0 +1,422 @@
+/*
+ * parity.c
+ *		Random sequences of operations on CPU and GPU, compared byte by byte.
+ *
+ * A case draws parameters, then a few operations: inserting (from ordinary,
+ * pinned or device memory, with or without weights, in every way of
+ * inserting), removing present keys, removing too much, merging with sketches
+ * of other sizes, at once or in slices, folding, loading and fetching.  After each operation the
+ * serialized bytes of both sketches and the estimates of some keys must be the
+ * same.  A case is a function of its number: "parity NUMBER 1" repeats one.
+ *
+ *	parity [first case [number of cases]]
+ *
+ * test/gpu/parity.c
+ */
+#include "support.h"
+
+#include "gpu_extra.h"
+
+#define KEYS_MAX   (1 << 16)
+#define QUERIES    512
+#define OPS_MAX    6
+#define BIG_WEIGHT (INT64_C(1) << 31)
+
+static uint64_t comparisons;
+static uint64_t failures;
+
+/* One case: a sketch on each side, and room for keys. */
+typedef struct test_case
+{
+	uint64_t number;
+	uint64_t state; /* state of the random numbers */
+	qs_params params;
+	qs_cuda *gpu;
+	qs_sketch cpu;
+	qs_cuda_sketch *device;
+	qs_sketch full; /* sf: the host's side of "device" */
+	uint64_t *key;  /* KEYS_MAX keys, pinned or not */
+	int64_t *weight;
+	void *device_key, *device_weight;
+	uint64_t *pinned_key;
+} test_case;
+
+static uint64_t
+draw(test_case *t, uint64_t below)
+{
+	return qb_reduce(qb_mix64(t->state += QB_ROW_STEP), below);
+}
+
+static bool
+is_sf(const test_case *t)
+{
+	return t->params.structure == QS_SF;
+}
+
+static void
+fail(const test_case *t, const char *what)
+{
+	failures++;
+	printf("case %llu: %s differs (%s, n %llu, d %u, z %u, masks 2^%u, total %lld)\n",
+		   (unsigned long long) t->number, what, qs_structure_name(t->params.structure),
+		   (unsigned long long) t->cpu.params.n, t->params.depth, t->params.z, t->params.log2_masks,
+		   (long long) t->cpu.total);
+}
+
+static void
+expect(const test_case *t, bool same, const char *what)
+{
+	comparisons++;
+	if (!same)
+		fail(t, what);
+}
+
+/* Draw the parameters: every structure, sizes from a few bytes to a megabyte. */
+static void
+draw_params(test_case *t)
+{
+	qs_params *p = &t->params;
+	uint64_t bytes;
+
+	memset(p, 0, sizeof(*p));
+	p->structure = (uint8_t) (QS_THREAD + draw(t, 6));
+	p->depth = (uint8_t) (1 + draw(t, 5));
+	p->seed = draw(t, 4) == 0 ? 0 : qb_mix64(t->state);
+	if (is_sf(t))
+		p->z = (uint8_t) (2 + draw(t, 7));
+	if (p->structure != QS_THREAD)
+		p->log2_masks = (uint8_t) (draw(t, 3) == 0 ? draw(t, 14) : 10);
+	bytes = UINT64_C(1024) << draw(t, 11);
+	p->n = bytes / qs_unit_bytes(p);
+	if (p->n < 2 || draw(t, 3) == 0)
+		p->n = 1 + draw(t, 3000);
+	p->n *= UINT64_C(1) << draw(t, 3);
+}
+
+/* Draw keys and, if wanted, weights; returns how many. */
+static size_t
+draw_keys(test_case *t, bool weighted)
+{
+	size_t count = (size_t) (draw(t, 4) == 0 ? draw(t, 40) : draw(t, KEYS_MAX));
+	key_kind kind = (key_kind) draw(t, KEYS_KINDS);
+	int64_t most = draw(t, 4) == 0 ? BIG_WEIGHT : draw(t, 2) == 0 ? 1000 : 3;
+
+	make_keys(t->key, kind, draw(t, UINT64_MAX), 0, count);
+	if (weighted && most == BIG_WEIGHT && count > 100)
+		count = 100;
+	for (size_t i = 0; weighted && i < count; i++)
+		t->weight[i] = (int64_t) draw(t, (uint64_t) most);
+	return count;
+}
+
+static void
+to_device(test_case *t, const int64_t *weight, size_t count)
+{
+	copy_to_device(t->device_key, t->key, count * 8);
+	if (weight)
+		copy_to_device(t->device_weight, weight, count * 8);
+}
+
+/* Insert the keys by one launch, as several arrays; if they are too many for that, as one. */
+static qb_status
+insert_parts(test_case *t, const int64_t *weight, size_t count)
+{
+	qs_cuda_keys part[QS_CUDA_TOGETHER];
+	int parts = 1 + (int) draw(t, QS_CUDA_TOGETHER);
+	size_t at = 0;
+	qb_status status;
+
+	memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
+	for (int i = 0; i < parts; i++)
+	{
+		size_t some = i == parts - 1 ? count - at : (size_t) draw(t, count - at + 1);
+
+		part[i].key = (draw(t, 2) ? t->key : t->pinned_key) + at;
+		part[i].weight = weight ? weight + at : NULL;
+		part[i].count = some;
+		at += some;
+	}
+	status = qs_cuda_insert_all(t->device, part, parts);
+	if (status == QB_NO_MEMORY)
+		status = qs_cuda_insert(t->device, t->key, weight, count);
+	return status;
+}
+
+/* Insert the keys on the device, brought in one of four ways. */
+static qb_status
+insert_device(test_case *t, const int64_t *weight, size_t count)
+{
+	switch (draw(t, 4))
+	{
+		case 3:
+			return insert_parts(t, weight, count);
+		case 0:
+			to_device(t, weight, count);
+			return qs_cuda_insert_device(t->device, t->device_key, weight ? t->device_weight : NULL,
+										 count);
+		case 1:
+			memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
+			return qs_cuda_insert(t->device, t->pinned_key, weight, count);
+		default:
+			return qs_cuda_insert(t->device, t->key, weight, count);
+	}
+}
+
+static void
+insert(test_case *t)
+{
+	bool weighted = draw(t, 3) == 0;
+	size_t count = draw_keys(t, weighted);
+	const int64_t *weight = weighted ? t->weight : NULL;
+	qb_status cpu, device;
+
+	qs_cuda_set_bulk(t->gpu, (qs_cuda_bulk) draw(t, 3));
+	cpu = qs_engine_cpu.insert(&t->cpu, t->key, weight, count);
+	if (is_sf(t))
+		device =
+			qs_cuda_sf_insert(t->device, &t->full, t->key, weight, count, (int) (1 + draw(t, 4)));
+	else
+		device = insert_device(t, weight, count);
+	expect(t, cpu == device, "status of insert");
+}
+
+/* Add a slice, from its place or by way of the host. */
+static void
+merge_slice(test_case *t, qs_slice to, qs_cuda_sketch *from, qs_slice units)
+{
+	qs_cuda_sketch *there;
+	qs_sketch here;
+
+	if (draw(t, 2))
+	{
+		CHECK(qs_cuda_merge_slice(t->device, to, from, units) == QB_OK);
+		return;
+	}
+	CHECK(qs_cuda_take_slice(from, units, &here, &test_memory) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &here, &there) == QB_OK);
+	CHECK(qs_cuda_merge_slice(t->device, to, there, (qs_slice){ 0, units.count }) == QB_OK);
+	qs_cuda_destroy(there);
+	qs_free(&here);
+}
+
+/* Merge at once, or slice by slice. */
+static qb_status
+merge_on_device(test_case *t, qs_cuda_sketch *from)
+{
+	const qs_params *p = qs_cuda_params(from);
+	uint64_t units, more, at, count;
+	qb_status status;
+
+	if (draw(t, 2))
+		return qs_cuda_merge(t->device, from);
+	status = qs_cuda_merge_begin(t->device, p, qs_cuda_total(from));
+	if (status != QB_OK)
+		return status;
+	units = qs_slice_units(qs_cuda_params(t->device));
+	more = qs_slice_units(p) / units;
+	for (at = 0; at < units; at += count)
+	{
+		count = 1 + draw(t, units - at);
+		merge_slice(t, (qs_slice){ at, count }, from, (qs_slice){ at * more, count * more });
+	}
+	return QB_OK;
+}
+
+/* Merge with another sketch of the same kind, of the same or another size. */
+static void
+merge(test_case *t)
+{
+	qs_params p = t->device ? *qs_cuda_params(t->device) : t->params;
+	qs_cuda_sketch *device;
+	qs_sketch cpu;
+	qb_status expected;
+	size_t count;
+
+	if (draw(t, 3) == 0)
+		p.n *= UINT64_C(1) << draw(t, 3);
+	else if (p.n % 2 == 0 && draw(t, 2) == 0)
+		p.n /= 2;
+	if (is_sf(t))
+		return;
+	dense_init(&cpu, &p);
+	count = draw_keys(t, true);
+	CHECK(qs_engine_cpu.insert(&cpu, t->key, t->weight, count) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &cpu, &device) == QB_OK);
+	expected = qs_merge(&t->cpu, &cpu);
+	expect(t, merge_on_device(t, device) == expected, "status of merge");
+	qs_cuda_destroy(device);
+	qs_free(&cpu);
+}
+
+static void
+fold(test_case *t)
+{
+	uint64_t n = t->cpu.params.n >> draw(t, 4);
+	qb_status expected;
+
+	if (is_sf(t) || n == 0)
+		return;
+	expected = qs_fold(&t->cpu, n);
+	expect(t, qs_cuda_fold(t->device, n) == expected, "status of fold");
+}
+
+/* Send the device's sketch through the byte format and back. */
+static void
+reload(test_case *t)
+{
+	qs_sketch fetched, view, tables;
+	uint64_t bytes;
+	uint8_t *flat;
+
+	if (is_sf(t))
+		return;
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
+	bytes = qs_flat_size(&fetched);
+	flat = malloc(bytes + 1);
+	fetched.keys.family = t->cpu.keys.family = 1;
+	qs_write(&fetched, flat + 1);
+	expect(t, qs_validate(flat + 1, bytes) == QB_OK, "validity");
+	CHECK(qs_open(&view, flat + 1, bytes) == QB_OK);
+	CHECK(qs_copy(&tables, &view, &test_memory) == QB_OK);
+	qs_cuda_destroy(t->device);
+	CHECK(qs_cuda_load(t->gpu, view.form == QS_DENSE ? &view : &tables, &t->device) == QB_OK);
+	qs_free(&tables);
+	qs_free(&fetched);
+	free(flat);
+}
+
+static void
+compare_estimates(test_case *t)
+{
+	static int64_t cpu[QUERIES], device[QUERIES];
+	qs_sketch *sk = &t->cpu;
+
+	for (int i = QUERIES / 2; i < QUERIES; i++)
+		t->key[i] = qb_mix64(t->state + (uint64_t) i);
+	qs_query(sk, t->key, QUERIES, cpu);
+	expect(t, qs_cuda_query(t->device, t->key, QUERIES, device) == QB_OK, "status of query");
+	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
+}
+
+static void
+compare(test_case *t)
+{
+	qs_sketch fetched;
+
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
+	fetched.keys.family = t->cpu.keys.family;
+	if (is_sf(t))
+	{
+		qs_sketch part;
+
+		t->full.keys.family = t->cpu.keys.family;
+		expect(t, same_bytes(&t->cpu, &t->full), "fat and slim table");
+		CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
+		expect(t, same_bytes(&part, &fetched), "slim table");
+		qs_free(&part);
+	}
+	else
+		expect(t, same_bytes(&t->cpu, &fetched), "bytes");
+	qs_free(&fetched);
+	compare_estimates(t);
+}
+
+/* Merge and fold device parts of sf, which can do nothing else but answer queries. */
+static void
+compare_sf_parts(test_case *t)
+{
+	qs_cuda_sketch *device;
+	qs_sketch part, other, fetched;
+
+	CHECK(qs_sf_part(&part, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
+	CHECK(qs_sf_part(&other, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, &other, &device) == QB_OK);
+	if (part.params.n % 2 == 0)
+	{
+		CHECK(qs_fold(&part, part.params.n / 2) == QB_OK);
+		CHECK(qs_cuda_fold(t->device, part.params.n) == QB_OK);
+	}
+	CHECK(qs_merge(&part, &other) == QB_OK);
+	CHECK(qs_cuda_merge(t->device, device) == QB_OK);
+	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
+	expect(t, same_bytes(&part, &fetched), "merged slim table");
+	expect(t, qs_cuda_insert(t->device, t->key, NULL, 1) == QB_READ_ONLY, "refusal to insert");
+	qs_cuda_destroy(device);
+	qs_free(&part);
+	qs_free(&other);
+	qs_free(&fetched);
+}
+
+static void
+start(test_case *t)
+{
+	draw_params(t);
+	dense_init(&t->cpu, &t->params);
+	if (is_sf(t))
+	{
+		dense_init(&t->full, &t->params);
+		CHECK(qs_cuda_load(t->gpu, &t->full, &t->device) == QB_OK);
+	}
+	else
+		CHECK(qs_cuda_create(t->gpu, &t->params, &t->device) == QB_OK);
+}
+
+static void
+run_case(test_case *t, uint64_t number)
+{
+	static void (*const ops[])(
+		test_case *) = { insert, insert, insert, insert, merge, fold, reload };
+	int count;
+
+	t->number = number;
+	t->state = qb_mix64(number + 1);
+	start(t);
+	count = 1 + (int) draw(t, OPS_MAX);
+	for (int i = 0; i < count; i++)
+	{
+		ops[i == 0 ? 0 : draw(t, sizeof(ops) / sizeof(ops[0]))](t);
+		compare(t);
+	}
+	if (is_sf(t))
+	{
+		compare_sf_parts(t);
+		qs_free(&t->full);
+	}
+	qs_free(&t->cpu);
+	qs_cuda_destroy(t->device);
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000;
+	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* several pieces a batch */
+	qs_cuda_error error;
+	test_case t = { 0 };
+	double began = seconds();
+
+	if (qs_cuda_open(0, &options, &t.gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	t.key = malloc(KEYS_MAX * sizeof(*t.key));
+	t.weight = malloc(KEYS_MAX * sizeof(*t.weight));
+	CHECK(t.key && t.weight);
+	CHECK(qs_cuda_host_alloc(t.gpu, KEYS_MAX * 8, (void **) &t.pinned_key) == QB_OK);
+	CHECK_CUDA(cudaMalloc(&t.device_key, KEYS_MAX * 8));
+	CHECK_CUDA(cudaMalloc(&t.device_weight, KEYS_MAX * 8));
+	for (uint64_t i = first; i < first + cases; i++)
+		run_case(&t, i);
+	printf("parity: %llu cases, %llu comparisons, %llu differences, %.0f s\n",
+		   (unsigned long long) cases, (unsigned long long) comparisons,
+		   (unsigned long long) failures, seconds() - began);
+	cudaFree(t.device_key);
+	cudaFree(t.device_weight);
+	qs_cuda_host_free(t.gpu, t.pinned_key);
+	qs_cuda_close(t.gpu);
+	free(t.key);
+	free(t.weight);
+	return failures != 0;
+}

@@ -1,0 +1,289 @@
+/*
+ * sketch_groups.c
+ *		Keys in device memory into many sketches by one launch: the same bytes as one sketch
+ *		after another on the CPU, for every structure.  Sketches that do not go together
+ *		stay as they are.
+ *
+ *	sketch_groups [first case [number of cases]]
+ *	sketch_groups time [keys [groups]]
+ *
+ * "time" prints how long 1 MB sketches of so many groups take for so many keys, by one launch
+ * and by one launch for each.
+ *
+ * test/gpu/sketch_groups.c
+ */
+#include "support.h"
+
+#include "column_cuda.h"
+
+#define KEYS (1 << 20)
+
+static uint64_t wrong;
+
+/* Sketches of groups, there and here. */
+typedef struct groups
+{
+	qs_cuda *gpu;
+	qs_params params;
+	uint32_t count;
+	qs_cuda_sketch *there[QS_CUDA_GROUPS_MAX];
+	qs_sketch here[QS_CUDA_GROUPS_MAX];
+	uint64_t keys[QS_CUDA_GROUPS_MAX]; /* of each group in a batch */
+	uint64_t key[KEYS];
+	uint64_t *device_key;
+} groups;
+
+static uint64_t
+draw(uint64_t *state, uint64_t below)
+{
+	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
+}
+
+static void
+expect(uint64_t number, bool good, const char *what)
+{
+	if (good)
+		return;
+	wrong++;
+	printf("case %llu: %s\n", (unsigned long long) number, what);
+}
+
+static void
+draw_params(uint64_t *state, qs_params *p)
+{
+	*p = (qs_params){ .structure = (uint8_t) (QS_THREAD + draw(state, 5)),
+					  .depth = (uint8_t) (1 + draw(state, 5)),
+					  .seed = qb_mix64(*state) };
+	if (p->structure != QS_THREAD)
+		p->log2_masks = (uint8_t) (draw(state, 3) == 0 ? draw(state, 14) : 10);
+	p->n = (UINT64_C(1024) << draw(state, 11)) / qs_unit_bytes(p);
+	if (p->n < 2 || draw(state, 4) == 0)
+		p->n = 1 + draw(state, 3000);
+}
+
+/* Make empty sketches, there and here. */
+static void
+make_groups(groups *g, uint64_t *state)
+{
+	draw_params(state, &g->params);
+	g->count = 1 + (uint32_t) draw(state, draw(state, 6) == 0 ? QS_CUDA_GROUPS_MAX : 40);
+	for (uint32_t i = 0; i < g->count; i++)
+	{
+		CHECK(qs_cuda_create(g->gpu, &g->params, &g->there[i]) == QB_OK);
+		dense_init(&g->here[i], &g->params);
+	}
+	CHECK(qs_cuda_keys_create(g->gpu, KEYS, &g->device_key) == QB_OK);
+}
+
+static void
+free_groups(groups *g)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+	{
+		qs_cuda_destroy(g->there[i]);
+		qs_free(&g->here[i]);
+	}
+	qs_cuda_keys_destroy(g->gpu, g->device_key, KEYS);
+}
+
+/* Draw keys of all groups, of some none, and take them to the device; returns how many. */
+static uint64_t
+draw_keys(groups *g, uint64_t *state)
+{
+	uint64_t most = draw(state, 3) == 0 ? 100 : KEYS / g->count;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < g->count; i++)
+	{
+		g->keys[i] = draw(state, 5) == 0 ? 0 : draw(state, most + 1);
+		make_keys(g->key + all, (key_kind) draw(state, KEYS_KINDS), draw(state, UINT64_MAX), 0,
+				  g->keys[i]);
+		all += g->keys[i];
+	}
+	if (all > 0)
+		CHECK(qs_cuda_keys_put(g->gpu, g->device_key, g->key, all) == QB_OK);
+	return all;
+}
+
+/* Add the keys here. */
+static void
+insert_here(groups *g)
+{
+	const uint64_t *key = g->key;
+
+	for (uint32_t i = 0; i < g->count; i++)
+	{
+		CHECK(qs_engine_cpu.insert(&g->here[i], key, NULL, g->keys[i]) == QB_OK);
+		key += g->keys[i];
+	}
+}
+
+/* Add the keys there, one sketch after another. */
+static void
+insert_one_by_one(groups *g)
+{
+	const uint64_t *key = g->device_key;
+
+	for (uint32_t i = 0; i < g->count; i++)
+	{
+		CHECK(qs_cuda_insert_device(g->there[i], key, NULL, g->keys[i]) == QB_OK);
+		key += g->keys[i];
+	}
+}
+
+static qb_status
+insert_together(groups *g)
+{
+	return qs_cuda_insert_groups(g->there, g->keys, g->count, g->device_key);
+}
+
+/* Are all sketches equal? */
+static bool
+same_groups(groups *g)
+{
+	bool same = true;
+
+	for (uint32_t i = 0; i < g->count && same; i++)
+	{
+		qs_sketch fetched;
+
+		CHECK(qs_cuda_fetch(g->there[i], &fetched, &test_memory) == QB_OK);
+		same = same_bytes(&fetched, &g->here[i]);
+		qs_free(&fetched);
+	}
+	return same;
+}
+
+/* Sketches with other parameters, or with counters of 8 bytes, get nothing. */
+static void
+refuse(groups *g, uint64_t number, uint64_t *state)
+{
+	uint32_t one = (uint32_t) draw(state, g->count);
+	uint64_t key = number;
+	int64_t much = QS_WIDE_TOTAL - 1 - g->here[one].total;
+	qs_cuda_sketch *right = g->there[one];
+	qs_params other = g->params;
+
+	draw_keys(g, state);
+	other.seed++;
+	CHECK(qs_cuda_create(g->gpu, &other, &g->there[one]) == QB_OK);
+	if (g->count > 1)
+		expect(number, insert_together(g) == QB_NO_MEMORY, "another seed is accepted");
+	qs_cuda_destroy(g->there[one]);
+	g->there[one] = right;
+	CHECK(qs_cuda_insert(right, &key, &much, 1) == QB_OK);
+	CHECK(qs_engine_cpu.insert(&g->here[one], &key, &much, 1) == QB_OK);
+	if (g->keys[one] > 0)
+		expect(number, insert_together(g) == QB_NO_MEMORY, "a sketch that has to grow is accepted");
+	expect(number, same_groups(g), "sketches were changed");
+	insert_one_by_one(g);
+	insert_here(g);
+	if (g->keys[one] > 0)
+		expect(number, insert_together(g) == QB_NO_MEMORY, "a sketch that has grown is accepted");
+	expect(number, same_groups(g), "sketches with large counters differ");
+}
+
+static void
+run_case(groups *g, uint64_t number)
+{
+	uint64_t state = qb_mix64(number + 77);
+	uint32_t batches = 1 + (uint32_t) draw(&state, 5);
+
+	make_groups(g, &state);
+	for (uint32_t i = 0; i < batches; i++)
+	{
+		draw_keys(g, &state);
+		if (draw(&state, 6) == 0)
+			insert_one_by_one(g);
+		else
+			expect(number, insert_together(g) == QB_OK, "keys are refused");
+		insert_here(g);
+		if (draw(&state, 2) == 0)
+			expect(number, same_groups(g), "sketches differ");
+	}
+	expect(number, same_groups(g), "sketches differ");
+	if (number % 5 == 0)
+		refuse(g, number, &state);
+	free_groups(g);
+}
+
+/* The time from the first launch to the end of the last, several times the same keys. */
+static void
+time_one(groups *g, const char *name, void (*insert)(groups *g))
+{
+	double least = 1e9;
+
+	for (int turn = 0; turn < 10; turn++)
+	{
+		double begin = seconds();
+
+		insert(g);
+		CHECK(qs_cuda_sync(g->gpu) == QB_OK);
+		begin = seconds() - begin;
+		least = begin < least ? begin : least;
+	}
+	printf("%s: %.3f ms\n", name, least * 1e3);
+}
+
+static void
+insert_all(groups *g)
+{
+	CHECK(insert_together(g) == QB_OK);
+}
+
+static void
+time_all(groups *g, uint64_t keys, uint32_t count)
+{
+	uint64_t *key = malloc(keys * sizeof(*key));
+
+	CHECK(key && count >= 1 && count <= QS_CUDA_GROUPS_MAX);
+	make_keys(key, KEYS_UNIFORM, 1, 0, keys);
+	CHECK(qs_cuda_keys_create(g->gpu, keys, &g->device_key) == QB_OK);
+	CHECK(qs_cuda_keys_put(g->gpu, g->device_key, key, keys) == QB_OK);
+	g->count = count;
+	for (int structure = QS_THREAD; structure <= QS_MULTILEVEL; structure++)
+	{
+		g->params = (qs_params){ .structure = (uint8_t) structure, .depth = 3 };
+		g->params.log2_masks = structure == QS_THREAD ? 0 : 10;
+		g->params.n = (1 << 20) / qs_unit_bytes(&g->params);
+		for (uint32_t i = 0; i < count; i++)
+		{
+			g->keys[i] = keys / count;
+			CHECK(qs_cuda_create(g->gpu, &g->params, &g->there[i]) == QB_OK);
+		}
+		printf("structure %d, %llu keys, %u groups, ", structure, (unsigned long long) keys, count);
+		time_one(g, "one by one", insert_one_by_one);
+		printf("structure %d, %llu keys, %u groups, ", structure, (unsigned long long) keys, count);
+		time_one(g, "together", insert_all);
+		for (uint32_t i = 0; i < count; i++)
+			qs_cuda_destroy(g->there[i]);
+	}
+	qs_cuda_keys_destroy(g->gpu, g->device_key, keys);
+	free(key);
+}
+
+int
+main(int argc, char **argv)
+{
+	static groups g;
+	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
+	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+	qs_cuda_error error;
+
+	if (qs_cuda_open(0, NULL, &g.gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	if (timed)
+		time_all(&g, argc > 2 ? strtoull(argv[2], NULL, 10) : 3169184,
+				 argc > 3 ? (uint32_t) strtoul(argv[3], NULL, 10) : 30);
+	for (uint64_t i = first; !timed && i < first + cases; i++)
+		run_case(&g, i);
+	qs_cuda_close(g.gpu);
+	if (!timed)
+		printf("sketch_groups: %llu cases, %llu differences\n", (unsigned long long) cases,
+			   (unsigned long long) wrong);
+	return wrong != 0;
+}

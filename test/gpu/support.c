@@ -1,0 +1,186 @@
+/*
+ * support.c
+ *		What the GPU tests and benchmarks share.
+ *
+ * test/gpu/support.c
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support.h"
+
+/* Large tables are in huge pages, as in the extension. */
+#define HUGE_PAGE (2u << 20)
+
+/* Keys that a Zipf distribution chooses from. */
+#define ZIPF_UNIVERSE 268435456.0
+
+const char *const key_kind_names[KEYS_KINDS] = {
+	[KEYS_UNIFORM] = "uniform",  [KEYS_ZIPF_11] = "Zipf 1.1", [KEYS_ZIPF_12] = "Zipf 1.2",
+	[KEYS_ZIPF_15] = "Zipf 1.5", [KEYS_EQUAL] = "all equal",  [KEYS_SORTED] = "sorted",
+	[KEYS_TWO] = "two keys",     [KEYS_FEW] = "hundred keys",
+};
+
+/* A rank with probability about rank^-s, by inversion of the continuous law. */
+static uint64_t
+zipf(double s, uint64_t random)
+{
+	double u = (double) (random >> 11) * (1.0 / 9007199254740992.0);
+
+	return (uint64_t) pow(1.0 - u * (1.0 - pow(ZIPF_UNIVERSE, 1.0 - s)), 1.0 / (1.0 - s));
+}
+
+uint64_t
+key_at(key_kind kind, uint64_t seed, uint64_t i)
+{
+	uint64_t random = qb_mix64(i * QB_ROW_STEP + seed);
+
+	switch (kind)
+	{
+		case KEYS_ZIPF_11:
+			return qb_mix64(zipf(1.1, random) + 77);
+		case KEYS_ZIPF_12:
+			return qb_mix64(zipf(1.2, random) + 77);
+		case KEYS_ZIPF_15:
+			return qb_mix64(zipf(1.5, random) + 77);
+		case KEYS_EQUAL:
+			return UINT64_C(0x123456789);
+		case KEYS_SORTED:
+			return i;
+		case KEYS_TWO:
+			return random >> 63;
+		case KEYS_FEW:
+			return qb_reduce(random, 100);
+		default:
+			return random;
+	}
+}
+
+typedef struct key_range
+{
+	uint64_t *key;
+	key_kind kind;
+	uint64_t seed, first, count;
+} key_range;
+
+static void *
+fill_range(void *argument)
+{
+	const key_range *r = argument;
+
+	for (uint64_t i = 0; i < r->count; i++)
+		r->key[i] = key_at(r->kind, r->seed, r->first + i);
+	return NULL;
+}
+
+void
+make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count)
+{
+	enum
+	{
+		MOST = 64
+	};
+	pthread_t thread[MOST];
+	key_range range[MOST];
+	int threads = count < 100000 ? 1 : cores() < MOST ? cores() : MOST;
+
+	for (int t = 0; t < threads; t++)
+	{
+		uint64_t begin = count * (uint64_t) t / (uint64_t) threads;
+		uint64_t end = count * (uint64_t) (t + 1) / (uint64_t) threads;
+
+		range[t] = (key_range){ key + begin, kind, seed, first + begin, end - begin };
+		if (threads == 1)
+			fill_range(&range[t]);
+		else
+			CHECK(pthread_create(&thread[t], NULL, fill_range, &range[t]) == 0);
+	}
+	for (int t = 0; threads > 1 && t < threads; t++)
+		pthread_join(thread[t], NULL);
+}
+
+static void *
+test_alloc(void *context, size_t bytes)
+{
+	void *memory = NULL;
+
+	(void) context;
+	if (posix_memalign(&memory, bytes < HUGE_PAGE ? 64 : HUGE_PAGE, bytes > 0 ? bytes : 1) != 0)
+		return NULL;
+	if (bytes >= HUGE_PAGE)
+		madvise(memory, bytes, MADV_HUGEPAGE);
+	return memset(memory, 0, bytes);
+}
+
+static void
+test_release(void *context, void *pointer)
+{
+	(void) context;
+	free(pointer);
+}
+
+const qb_memory test_memory = { .alloc = test_alloc, .release = test_release };
+
+/*
+ * Copies from ordinary memory return before the data have arrived, and streams
+ * of their own do not wait for them.
+ */
+void
+copy_to_device(void *to, const void *from, size_t bytes)
+{
+	CHECK_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+	CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+int
+cores(void)
+{
+	return (int) sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+void
+dense_init(qs_sketch *sk, const qs_params *p)
+{
+	qs_init(sk, p, &test_memory);
+	CHECK(qs_make_dense(sk) == QB_OK);
+}
+
+bool
+same_bytes(const qs_sketch *a, const qs_sketch *b)
+{
+	uint64_t bytes = qs_flat_size(a);
+	uint8_t *left, *right;
+	bool same;
+
+	if (bytes != qs_flat_size(b))
+		return false;
+	left = malloc(bytes);
+	right = malloc(bytes);
+	CHECK(left && right);
+	qs_write(a, left);
+	qs_write(b, right);
+	same = memcmp(left, right, bytes) == 0;
+	free(left);
+	free(right);
+	return same;
+}
+
+bool
+same_tables(const qs_sketch *a, const qs_sketch *b)
+{
+	return a->total == b->total && a->wide == b->wide &&
+		   memcmp(a->table, b->table, a->ops->table_bytes(&a->params, a->wide)) == 0;
+}

@@ -1,0 +1,79 @@
+/*
+ * support.h
+ *		What the GPU tests and benchmarks share: memory, keys, comparing.
+ *
+ * Test programs stop where they cannot go on (CHECK).  What they test is
+ * counted; differences are reported and counted, too.
+ *
+ * test/gpu/support.h
+ */
+#ifndef QS_GPU_SUPPORT_H
+#define QS_GPU_SUPPORT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cuda_runtime_api.h>
+
+#include "sketch/format.h"
+#include "sketch/sf.h"
+#include "engine/sketch_engine.h"
+#include "sketch_cuda.h"
+
+/* Stop the program: the test itself cannot go on. */
+#define CHECK(condition)                                                    \
+	do                                                                      \
+	{                                                                       \
+		if (!(condition))                                                   \
+		{                                                                   \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(2);                                                        \
+		}                                                                   \
+	}                                                                       \
+	while (0)
+
+#define CHECK_CUDA(call) CHECK((call) == cudaSuccess)
+
+/* Distributions of keys. */
+typedef enum key_kind
+{
+	KEYS_UNIFORM,
+	KEYS_ZIPF_11,
+	KEYS_ZIPF_12,
+	KEYS_ZIPF_15,
+	KEYS_EQUAL,
+	KEYS_SORTED,
+	KEYS_TWO,
+	KEYS_FEW, /* a hundred distinct keys */
+	KEYS_KINDS
+} key_kind;
+
+extern const char *const key_kind_names[KEYS_KINDS];
+
+/* Key number i of a distribution: a function of kind, seed and i. */
+extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
+
+/* Fill an array with keys number first .. first + count - 1, on all cores. */
+extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
+
+/* The C library's memory, zeroed and aligned as sketches need it. */
+extern const qb_memory test_memory;
+
+/* Copy to memory of the device.  Streams of any kind that are used afterwards see the data. */
+extern void copy_to_device(void *to, const void *from, size_t bytes);
+
+extern double seconds(void);
+
+/* Cores of this machine. */
+extern int cores(void);
+
+/* A dense empty sketch on the host. */
+extern void dense_init(qs_sketch *sk, const qs_params *p);
+
+/* Are the serialized bytes of both sketches equal? */
+extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
+
+/* Are the tables equal?  For tables too large to serialize; not multilevel. */
+extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
+
+#endif

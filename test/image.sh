@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+#
+# Tries the Dockerfile where there is no Docker.
+#
+#	test/image.sh [VERSION]      of PostgreSQL; 15, which the release has itself
+#
+# What its stages for the CPU run, or with WITH_CUDA=yes those for CUDA, is run in a
+# throw-away copy of the release that the image is of (chroot.sh, which says what it
+# needs).  What that installed is copied, as the last stage does, into another copy that
+# has the server alone, and a sketch is made there; with CUDA qsketch is preloaded, and
+# finds no GPU.  The toolkit is that of this machine, in CUDA_HOME.  The images that it
+# starts from are not tried.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+cuda=${WITH_CUDA:-no}
+
+# The commands that stages run, each on a line.
+commands_of() {
+	sed -e ':more' -e '/\\$/N' -e 's/\\\n//' -e 't more' Dockerfile |
+		awk -v stages=" $* " '/^FROM / { here = index(stages, " " $NF " ") } here && sub(/^RUN /, "")'
+}
+
+build() {
+	local commands command
+	if [ "$cuda" = yes ]; then
+		ln -s /out/cuda /usr/local/cuda
+		mapfile -t commands < <(commands_of build build-cuda)
+	else
+		mapfile -t commands < <(commands_of build build-cpu)
+	fi
+	[ ${#commands[@]} -ge 2 ]
+	for command in "${commands[@]}"; do
+		echo "+ $command"
+		sh -e -c "$command" </dev/null
+	done
+	cp -a /installed /out/image
+}
+
+try() {
+	apt-get -qq update
+	apt-get -qq install -y --no-install-recommends "postgresql-$PG_MAJOR" >/dev/null
+	cp -a /out/image/. /
+	[ "$cuda" != yes ] || pg_conftool "$PG_MAJOR" main set shared_preload_libraries qsketch
+	pg_ctlcluster "$PG_MAJOR" main start
+	setpriv --reuid=postgres --regid=postgres --init-groups psql -XAt -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION qsketch' \
+		-c 'SELECT qsketch_estimate(qsketch_agg(k % 10), 7) FROM generate_series(1, 1000) AS k' | tee /dev/stderr |
+		grep -qx 100
+	[ "$cuda" != yes ] || no_gpu
+}
+
+# The worker says that there is no driver, so the kernels are in the library.
+no_gpu() {
+	local reason
+	for _ in {1..50}; do
+		reason=$(setpriv --reuid=postgres --regid=postgres --init-groups \
+			psql -XAtc 'SELECT state, reason FROM qsketch_gpu()')
+		[[ $reason != 'none|cudaError'* ]] || return 0
+		sleep 0.2
+	done
+	echo "image.sh: no error of CUDA's, but \"$reason\"" >&2
+	return 1
+}
+
+# A copy of the release sees the toolkit as /out/cuda.
+lend_toolkit() {
+	trap 'rm -rf build/chroot/cuda' EXIT
+	mkdir -p build/chroot
+	cp -al "$(realpath "${CUDA_HOME:-/usr/local/cuda}")" build/chroot/cuda
+}
+
+in_copy() {
+	test/chroot.sh "$release" env WITH_CUDA="$cuda" ${CUDA_ARCHS:+CUDA_ARCHS="$CUDA_ARCHS"} \
+		PG_MAJOR="$major" PG_CONFIG="/usr/lib/postgresql/$major/bin/pg_config" test/image.sh "$1"
+}
+
+case ${1:-15} in
+build) build ;;
+try) try ;;
+*)
+	major=${1:-15}
+	release=$(sed -n 's/^FROM postgres:.*-\([a-z]*\) AS build$/\1/p' Dockerfile)
+	rm -rf build/chroot/image build/chroot/cuda
+	[ "$cuda" != yes ] || lend_toolkit
+	in_copy build
+	in_copy try
+	;;
+esac

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+#
+# Tests every supported major version of PostgreSQL, each in a throw-away copy of
+# a release that has it (chroot.sh), and prints a table of what passed.
+#
+#	test/matrix.sh [VERSION...]        all versions without arguments
+#
+# STEPS picks some of: build unit regress isolation tap gpu upgrade package; without it
+# all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
+# architecture (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
+#
+#	build      warnings are errors
+#	unit, regress, isolation, tap, gpu
+#	           the steps of run.sh, as a user without privileges
+#	upgrade    pg_upgrade from each older version that this matrix has built,
+#	           whose server is kept as pg.tar.gz beside the logs
+#	package    the Debian packages are built, checked, installed, and tested
+#
+# PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
+# saves the tests that packages run when they are built.  The logs are
+# build/chroot/VERSION/STEP.log, or build/chroot/ARCH/VERSION/STEP.log.  What chroot.sh
+# needs is needed here.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+STEPS=${STEPS:-build regress isolation tap gpu upgrade package}
+ARCH=${ARCH:-}
+LOGS=chroot${ARCH:+/$ARCH} # below build, and seen as RESULTS in a copy of a release
+RESULTS=/out${ARCH:+/$ARCH}
+USER_NAME=tester
+
+release_of() {
+	case $1 in
+	15) echo bookworm ;;
+	16) echo noble ;;
+	17) echo trixie ;;
+	18) echo sid ;;
+	19) echo experimental ;;
+	*) echo "matrix.sh: no release is known that has PostgreSQL \"$1\"" >&2 && return 1 ;;
+	esac
+}
+
+# ---- inside a copy of a release: matrix.sh inside VERSION ----
+
+as_tester() {
+	setpriv --reuid=$USER_NAME --regid=$USER_NAME --init-groups env HOME=/home/$USER_NAME "$@"
+}
+
+# The sources as the tester's own, and what their tests need from the release.
+inside_prepare() {
+	test/setup.sh test
+	[ -z "$ARCH" ] || test/foreign.sh "$ARCH"
+	useradd --create-home $USER_NAME
+	chown -R $USER_NAME: .
+	local version
+	version=$(pg_config --version)
+	[[ $version =~ ^PostgreSQL\ $1[.a-z] ]] ||
+		{ echo "matrix.sh: not PostgreSQL $1, but $version" >&2 && return 1; }
+	echo "${version#PostgreSQL }" >"$out/version"
+}
+
+# The oldest servers bring their libraries.  Only their own programs may find these.
+unpack_old() {
+	local root=$1 program programs
+	mkdir -p "$root/wrapped/bin"
+	tar -C "$root" -xzf "$2"
+	programs=$(find "$root" -path '*/bin/initdb')
+	for program in "${programs%/initdb}"/*; do
+		printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$root/lib" "$program" \
+			>"$root/wrapped/bin/${program##*/}"
+	done
+	chmod -R a+rX,a+x "$root/wrapped"
+}
+
+upgrade() {
+	local old bundle status=0 tried=0
+	for bundle in "$RESULTS"/[0-9]*/pg.tar.gz; do
+		old=${bundle#"$RESULTS"/}
+		old=${old%/*}
+		[ -f "$bundle" ] && [ "$old" -lt "$1" ] || continue
+		tried=$((tried + 1))
+		unpack_old "/opt/$old" "$bundle"
+		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl || status=1
+	done
+	test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
+	# The oldest has nothing to be upgraded from.
+	[ $tried != 0 ] || echo "none older"
+	return $status
+}
+
+# Programs of another architecture are run by QEMU, where AddressSanitizer does not work.
+unit_tests() {
+	local triplet
+	if [ -z "$ARCH" ]; then
+		as_tester test/run.sh unit
+		return
+	fi
+	triplet=$(dpkg-architecture -a "$ARCH" -q DEB_HOST_GNU_TYPE)
+	as_tester env UNIT_COMPILER="$triplet-gcc" UNIT_SANITIZERS=undefined \
+		UNIT_RUNNER="qemu-${triplet%%-*} -E LD_LIBRARY_PATH=/usr/$triplet/lib" test/run.sh unit
+}
+
+step() {
+	case $1 in
+	build) as_tester make -s -j "$(nproc)" all test-modules ;;
+	unit) unit_tests ;;
+	regress) as_tester test/run.sh regress ${REGRESS:-$(tests sql_tests .sql)} ;;
+	gpu) as_tester test/run.sh gpu ${REGRESS:-$(tests sql_tests .sql)} ;;
+	isolation) as_tester test/run.sh isolation $(tests sql_tests/specs .spec) ;;
+	tap) as_tester test/run.sh tap ${PROVE_TESTS:-$(ls sql_tests/t | grep '\.pl$')} ;;
+	upgrade) upgrade "$2" ;;
+	*) echo "matrix.sh: unrecognized step \"$1\"" >&2 && return 1 ;;
+	esac
+}
+
+tests() {
+	ls "$1" | sed -n "s/\\$2\$//p"
+}
+
+# What a step came to: its counts, or that it did or did not work.
+verdict() {
+	local counts
+	counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$2" |
+		awk '{ p += $1; f += $2 } END { if (NR) print p + 0 " passed, " f + 0 " failed" }')
+	if [ "$1" != 0 ] && [[ $counts == *' 0 failed' ]]; then counts=; fi
+	if [ -n "$counts" ]; then echo "$counts"
+	elif [ "$1" != 0 ]; then echo FAILED
+	elif [ "$(tail -n 1 "$2")" = 'none older' ]; then echo none older
+	else echo ok; fi
+}
+
+inside() {
+	local name status started
+	export WERROR=1 WITH_CUDA=no
+	out=$RESULTS/$1
+	inside_prepare "$1" >"$out/prepare.log" 2>&1 || { echo FAILED >"$out/prepare"; return 1; }
+	for name in $STEPS; do
+		[ "$name" != package ] || continue
+		status=0 started=$SECONDS
+		step "$name" "$1" >"$out/$name.log" 2>&1 || status=$?
+		verdict $status "$out/$name.log" >"$out/$name"
+		echo "PostgreSQL $1: $name: $(cat "$out/$name") ($((SECONDS - started)) s)"
+	done
+}
+
+# Packages are built in one copy and tested in another, which have nothing else.
+package() {
+	local status=0 out=build/$LOGS/$1 started=$SECONDS
+	{
+		test/chroot.sh "$2" env WITH_CUDA=no ARCH="$ARCH" DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS:-}" bash -c "test/package.sh build &&
+			rm -rf $RESULTS/$1/deb && cp -r build/deb $RESULTS/$1/deb" &&
+			test/chroot.sh "$2" env ARCH="$ARCH" REGRESS="${REGRESS:-}" test/package.sh test "$RESULTS/$1/deb"
+	} >"$out/package.log" 2>&1 || status=$?
+	verdict $status "$out/package.log" >"$out/package"
+	echo "PostgreSQL $1: package: $(cat "$out/package") ($((SECONDS - started)) s)"
+}
+
+# ---- outside ----
+
+row() {
+	local cell
+	printf '|'
+	for cell; do printf ' %s |' "$cell"; done
+	printf '\n'
+}
+
+table() {
+	local version name cells
+	row PostgreSQL release $STEPS
+	row --- --- $(printf -- '--- %.0s' $STEPS)
+	for version; do
+		cells=()
+		for name in $STEPS; do
+			cells+=("$(cat "build/$LOGS/$version/$name" 2>/dev/null || echo FAILED)")
+		done
+		row "$(cat "build/$LOGS/$version/version" 2>/dev/null || echo "$version")" \
+			"$(release_of "$version")${ARCH:+ $ARCH}" "${cells[@]}"
+	done
+}
+
+matrix() {
+	local version release name
+	for version; do release_of "$version" >/dev/null; done
+	for version; do
+		release=$(release_of "$version")
+		mkdir -p "build/$LOGS/$version"
+		for name in version prepare $STEPS; do rm -f "build/$LOGS/$version/$name"; done
+		[ "$STEPS" = package ] || test/chroot.sh "$release" env STEPS="$STEPS" ARCH="$ARCH" REGRESS="${REGRESS:-}" \
+			PROVE_TESTS="${PROVE_TESTS:-}" test/matrix.sh inside "$version" || :
+		[[ " $STEPS " != *' package '* ]] || package "$version" "$release"
+	done
+	printf '\n%s, %s\n\n' "$(date +%F)" "$(git describe --always --dirty)"
+	table "$@" | tee "build/$LOGS/matrix.md"
+	! grep -qE 'FAILED|[1-9][0-9]* failed' "build/$LOGS/matrix.md"
+}
+
+case ${1:-} in
+inside) inside "$2" ;;
+'') matrix 15 16 17 18 19 ;;
+*) matrix "$@" ;;
+esac

@@ -1,0 +1,95 @@
+/*
+ * cancel_after.c
+ *		Cancels the query of the own session after a while, for tests.
+ *
+ * statement_timeout runs from the start of a statement.  These functions start the
+ * clock in the middle of one, when the values that a call is given are in memory,
+ * so that the time that a cancelled call goes on is that of the call alone.
+ *
+ *	cancel_after(ms)		SIGINT to this process in so many milliseconds; 0: not at all
+ *	after_cancel()			CPU time since then, in ms; NULL: it has not come to that
+ *	receive(bytea, type)	a value from its binary form, as a client sends it
+ *
+ * test/modules/cancel_after.c
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/timeout.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(cancel_after);
+PG_FUNCTION_INFO_V1(after_cancel);
+PG_FUNCTION_INFO_V1(receive);
+
+/* What this process had used when it was cancelled; negative: it was not. */
+static double cancelled_at = -1;
+
+/* CPU time of this process, in ms: unlike that of the clock it says nothing of other processes. */
+static double
+cpu_ms(void)
+{
+	struct rusage use;
+
+	getrusage(RUSAGE_SELF, &use);
+	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000.0 +
+		   (use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1000.0;
+}
+
+static void
+cancel(void)
+{
+	cancelled_at = cpu_ms();
+	kill(MyProcPid, SIGINT);
+}
+
+Datum
+cancel_after(PG_FUNCTION_ARGS)
+{
+	static TimeoutId id;
+	static bool registered = false;
+
+	if (!registered)
+	{
+		id = RegisterTimeout(USER_TIMEOUT, cancel);
+		registered = true;
+	}
+	disable_timeout(id, false);
+	cancelled_at = -1;
+	if (PG_GETARG_INT32(0) > 0)
+		enable_timeout_after(id, PG_GETARG_INT32(0));
+	PG_RETURN_VOID();
+}
+
+Datum
+after_cancel(PG_FUNCTION_ARGS)
+{
+	if (cancelled_at < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(cpu_ms() - cancelled_at);
+}
+
+Datum
+receive(PG_FUNCTION_ARGS)
+{
+	bytea *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData message;
+	Oid function, parameter;
+
+	getTypeBinaryInputInfo(PG_GETARG_OID(1), &function, &parameter);
+	initStringInfo(&message);
+	enlargeStringInfo(&message, (int) VARSIZE_ANY_EXHDR(bytes));
+	appendBinaryStringInfo(&message, VARDATA_ANY(bytes), (int) VARSIZE_ANY_EXHDR(bytes));
+	OidReceiveFunctionCall(function, &message, parameter, -1);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,41 @@
+/*
+ * copy_pause.c
+ *		Stops a scan between the check of a copy of a column and its use, for tests.
+ *
+ *	pause_copies(place, lock)	the next scan of this session that comes to this place
+ *								waits for an advisory lock, once; place -1: it does not
+ *
+ * Places are those of CopyTestPoint() in src/scan/copy_check.c.
+ *
+ * test/modules/copy_pause.c
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/fmgrprotos.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(pause_copies);
+
+static int stop_at = -1;
+static int64 lock;
+
+static void
+stop(int place)
+{
+	if (place != stop_at)
+		return;
+	stop_at = -1;
+	(void) DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(lock));
+	(void) DirectFunctionCall1(pg_advisory_unlock_int8, Int64GetDatum(lock));
+}
+
+Datum
+pause_copies(PG_FUNCTION_ARGS)
+{
+	*find_rendezvous_variable("qsketch_copy_checked") = (void *) stop;
+	stop_at = PG_GETARG_INT32(0);
+	lock = PG_GETARG_INT64(1);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,60 @@
+/*
+ * gpu_send.c
+ *		Adds keys to a sketch as fast as a process can hand them over: batches that are
+ *		ready, without rows, for tests and for the benchmark of the ring.
+ *
+ *	gpu_send(seed qsketch, keys bigint[], times int)	the seed with all keys added so often
+ *
+ * The keys of the seed are integers.
+ *
+ * test/modules/gpu_send.c
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pg/sketch_state.h"
+#include "utils/array.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(gpu_send);
+
+/* A function of the extension; the module is loaded without linking to it. */
+static void *
+own_function(const char *name)
+{
+	return (void *) load_external_function("$libdir/qsketch", name, true, NULL);
+}
+
+static void
+check_keys(const ArrayType *keys)
+{
+	if (ARR_ELEMTYPE(keys) != INT8OID || ARR_NDIM(keys) != 1 || array_contains_nulls((void *) keys))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("keys must be an array of bigint without NULLs")));
+}
+
+Datum
+gpu_send(PG_FUNCTION_ARGS)
+{
+	__typeof__(SketchForUpdate) *for_update = own_function("SketchForUpdate");
+	__typeof__(SketchPlace) *place = own_function("SketchPlace");
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(1);
+	int32 times = PG_GETARG_INT32(2);
+	SketchState *state;
+	int32 i;
+
+	check_keys(keys);
+	state = for_update(NULL, PG_GETARG_DATUM(0));
+	place(state);
+	for (i = 0; i < times; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (state->engine->insert(&state->sketch, (const uint64 *) ARR_DATA_PTR(keys), NULL,
+								  ARR_DIMS(keys)[0]) != QB_OK)
+			elog(ERROR, "could not add keys");
+	}
+	return EOHPGetRWDatum(&state->keyed.header);
+}

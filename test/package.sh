@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+#
+# Builds and tests the Debian packages.
+#
+#	test/package.sh build    build/deb: packages for the PostgreSQL versions whose
+#	                             development packages are installed, checked by lintian
+#	test/package.sh test DIR what is in DIR is installed and tested by autopkgtest;
+#	                             root, in a system to be thrown away (chroot.sh)
+#
+# The sources are the tracked files as they are on disk, where there is git, else all.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions; by itself pg_buildext leaves out those that the
+# release does not have as its own.
+# ARCH=arm64 builds for another architecture, whose server then runs the tests (foreign.sh); root, in a
+# system to be thrown away.
+# WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's
+# suite, so lintian judges by Debian's profile, on Ubuntu too.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+source=$PWD
+version=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" qsketch.control)
+
+files() {
+	git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0
+}
+
+# The source package of this version, with debian/control for the versions here.
+unpack() {
+	local tree=build/deb/qsketch-$version
+	rm -rf build/deb
+	mkdir -p "$tree"
+	files | tar --null -T - -c | tar -C "$tree" --no-same-owner -x
+	tar -C build/deb --exclude="qsketch-$version/debian" --exclude='qsketch-*/.[cg]*' --sort=name --owner=0 \
+		--group=0 --numeric-owner -czf "build/deb/qsketch_$version.orig.tar.gz" "qsketch-$version"
+	rm -rf "$tree"/.[cg]*
+	cd "$tree"
+	pg_buildext updatecontrol
+}
+
+# DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  For another architecture
+# they are left out, and so are build dependencies: those are here for this system's.
+build() {
+	test/setup.sh deb
+	[ -z "${ARCH:-}" ] || test/foreign.sh "$ARCH"
+	export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS:-installed}
+	grep -q "^qsketch ($version-" debian/changelog ||
+		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
+	(unpack && dpkg-buildpackage -us -uc ${ARCH:+--host-arch "$ARCH" -Pcross,nocheck -d})
+	lintian --profile debian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
+	ls -l "$source"/build/deb/*.deb
+}
+
+# autopkgtest installs the packages that the tests name, and runs them as an ordinary user.  What
+# they name as postgresql-server-dev-all is of the release's own versions.
+test_installed() {
+	local headers
+	headers=$(cd "$1" && ls *.deb | sed -n 's/^postgresql-\([0-9]*\)-qsketch_.*/postgresql-server-dev-\1/p')
+	apt-get -qq update
+	apt-get -qq install -y --no-install-recommends autopkgtest dpkg-dev $headers >/dev/null
+	useradd --create-home tester
+	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
+}
+
+# The package's files, since it depends on a server that cannot be installed beside this system's.
+test_foreign() {
+	test/setup.sh test
+	test/foreign.sh "$ARCH"
+	dpkg -x "$1"/postgresql-*-qsketch_*_"$ARCH".deb /
+	make -s WITH_CUDA=no test-modules
+	QSKETCH_INSTALLED=yes test/run.sh regress ${REGRESS:-$(ls sql_tests | sed -n 's/\.sql$//p')}
+	QSKETCH_INSTALLED=yes test/run.sh isolation $(ls sql_tests/specs | sed -n 's/\.spec$//p')
+}
+
+case ${1:-} in
+build) build ;;
+test)
+	: "${2:?usage: package.sh test DIR}"
+	if [ -z "${ARCH:-}" ]; then test_installed "$2"; else test_foreign "$2"; fi
+	;;
+*) echo "usage: package.sh build|test DIR" >&2 && exit 2 ;;
+esac

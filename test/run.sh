@@ -1,0 +1,298 @@
+#!/usr/bin/env bash
+#
+# Runs the tests and counts them.
+#
+#	test/run.sh                    everything: packages, build, all tests
+#	test/run.sh unit               unit tests                 test/unit
+#	test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
+#	test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
+#	test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates
+#	                                   its GPU, or with QSKETCH_GPU=auto has one
+#	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
+#
+# One test: "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
+# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" and
+# "make unit UNIT=build/unit/test_merge" build what is needed first.  What a TAP
+# test noted is in build/tap.
+#
+# Every step runs, also after one that failed.  The last line is always
+# "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
+# right before it the failed ones are named, with the first lines of what the TAP tests
+# and the SQL tests among them said, so that the end of a log is enough.
+# The exit status says whether any failed or none ran.  What the SQL tests
+# printed is in build/regress/results, to be copied to expected/ when it is
+# right.
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+cd "$SOURCE"
+
+# Seconds that PostgreSQL's own test modules and programs wait before they give up: long
+# enough for a machine that is slow, or busy with other things.
+export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
+export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
+
+passed=0
+failed=0
+failures=()
+reasons=()
+build=$SOURCE/build
+mkdir -p "$build"
+
+# count PASSED FAILED [NAME...]: the names are those of the failed ones.
+count() {
+	passed=$((passed + $1))
+	failed=$((failed + $2))
+	shift 2
+	failures+=("$@")
+}
+
+# reason NAME FILE PATTERN: keeps the first lines of a failed test's log that say why.
+reason() {
+	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200)")
+}
+
+title() {
+	printf '\n== %s\n' "$*"
+}
+
+# check NAME COMMAND...: one check, passed if the command succeeds.
+check() {
+	local name=$1
+	title "$name"
+	shift
+	if "$@"; then count 1 0; else count 0 1 "$name"; fi
+}
+
+# count_of PLANNED SEEN STATUS KIND [NAME...]: so many of the tests planned were
+# seen to pass, and those of the names seen to fail.  A status that says "failed"
+# never goes without a failure counted, nor a failure without a name.
+count_of() {
+	local planned=$1 seen=$2 status=$3 kind=$4 lost
+	shift 4
+	lost=$((planned - seen))
+	[ "$status" = 0 ] || [ "$lost" != 0 ] || lost=1
+	[ "$lost" -le $# ] || set -- "$@" "$((lost - $#)) not seen to the end"
+	count "$seen" "$lost" "${@/#/$kind: }"
+}
+
+unit_tests() {
+	local status=0 log=$build/unit.log seen lost
+	title "unit tests"
+	make -s -j "$(nproc)" unit 2>&1 | tee "$log" || status=1
+	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
+	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
+	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
+}
+
+# failed_unit_tests LOG: program/test of those that failed, and programs that ended in any
+# other way than cmocka's.  That says again what failed, after a line of how many these are.
+failed_unit_tests() {
+	awk '
+		function ends() { if (program != "" && !ended) print program }
+		/^== / { ends(); program = $2; sub(/.*\//, "", program) }
+		/^== |\[=+\] Running/ { ended = 0 }
+		/\[  PASSED  \] [0-9]+ test/ { ended = 1 }
+		/\[  FAILED  \] / && !ended { print program "/" $NF }
+		END { ends() }' "$1"
+}
+
+# names FOLDER SUFFIX: the tests there.
+names() {
+	local file
+	for file in "$1"/*"$2"; do
+		[ ! -f "$file" ] || basename "$file" "$2"
+	done
+}
+
+# pg_regress_tests KIND PROGRAM TEST...: SQL and isolation tests alike.  They run
+# on copies, since the server's user may not be able to read the source tree
+# and so that pg_regress cannot find our install scripts in sql/.
+pg_regress_tests() {
+	local kind=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 status=0 seen
+	shift 2
+	[ $# != 0 ] || return 0
+	title "$kind tests"
+	stage_tests "$stage"
+	as_server "$program" --bindir="${PATH%%:*}" --inputdir="$stage" --outputdir="$stage" \
+		--load-extension=qsketch --dbname="qsketch_$kind" "$@" 2>&1 | tee "$build/$kind.log" || status=1
+	rm -rf "${build:?}/$kind"
+	mkdir -p "$build/$kind"
+	cp -r "$stage/results" "$build/$kind/" || :
+	if [ -s "$stage/regression.diffs" ]; then
+		cp "$stage/regression.diffs" "$build/$kind/"
+		cat "$stage/regression.diffs"
+		reason "$kind" "$stage/regression.diffs" '^[-+]'
+	fi
+	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
+	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
+	count_of $# "$seen" $status "$kind" $(not_ok "$build/$kind.log" "$@")
+}
+
+# not_ok LOG TEST...: the tests that pg_regress did not say "ok" of; until PostgreSQL 15 in words
+# of its own, then as TAP.
+not_ok() {
+	local log=$1 name
+	shift
+	for name; do
+		grep -qE "^test $name +\.\.\. ok |^ok [0-9]+ +[-+] $name " "$log" || echo "$name"
+	done
+}
+
+stage_tests() {
+	mkdir -p "$1/pages"
+	cp -r sql_tests "$1/sql"
+	cp -r README.md docs "$1/pages"
+	[ ! -d expected ] || cp -r expected "$1/expected"
+	[ ! -d sql_tests/specs ] || cp -r sql_tests/specs "$1/specs"
+	[ ! -d test/golden ] || cp -r test/golden "$1/golden"
+	cp build/test/*.so "$1/" 2>/dev/null || :
+	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
+}
+
+regress() {
+	pg_regress_tests regress regress/pg_regress "$@"
+}
+
+# The SQL tests once more on a server where all that can goes through the GPU
+# worker: the same output, byte for byte.
+gpu() {
+	[ $# != 0 ] || return 0
+	title "server with a GPU worker"
+	server_restart "shared_preload_libraries = 'qsketch'" \
+		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.device = gpu" || { count 0 1 "server with a GPU worker"; return; }
+	pg_regress_tests regress_gpu regress/pg_regress "$@"
+	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
+		FROM qsketch_stat_gpu" qsketch_regress_gpu
+	check "sketches were on the GPU" test "$(psql -XAtc \
+		'SELECT batches > 0 FROM qsketch_stat_gpu' qsketch_regress_gpu)" = t
+}
+
+isolation() {
+	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
+}
+
+# tap_file FILE: runs one test, keeps its status beside its log, and prints the log when
+# it has ended, so that what several tests say does not mix.
+tap_file() {
+	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
+	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
+		TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
+		prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
+		"$stage/sql/t/${1##*/}" >"$log" 2>&1 || status=1
+	echo $status >"$log.status"
+	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
+}
+
+# tap_count FILE: counts a test that has ended.  One that skips itself says why.
+tap_count() {
+	local log=$build/tap-${1##*/}.log
+	if [ "$(cat "$log.status")" != 0 ]; then
+		count 0 1 "tap: ${1##*/}"
+		reason "${1##*/}" "$log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
+	elif ! grep -q '^Result: NOTESTS' "$log"; then
+		count 1 0
+	fi
+}
+
+# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a
+# time, because they mostly wait; with a real GPU one, because its memory is theirs alone.
+# TAP_JOBS says otherwise.
+tap() {
+	local file jobs=2 stage=$SERVER_HOME/tap
+	[ $# != 0 ] || return 0
+	if ! command -v prove >/dev/null || ! perl -I"$SERVER_ROOT/perl5" -MIPC::Run -e1 2>/dev/null; then
+		title "TAP tests skipped: no prove or no IPC::Run"
+		return
+	fi
+	[ "${QSKETCH_GPU:-emulate}" = emulate ] || jobs=1
+	jobs=${TAP_JOBS:-$jobs}
+	stage_tests "$stage"
+	test/older.pl "$(pg_config --sharedir)/extension" || { count 0 1 "tap: an older version"; return; }
+	rm -f "$build"/tap-*.log "$build"/tap-*.log.status
+	for file; do
+		while [ "$(jobs -rp | wc -l)" -ge $jobs ]; do wait -n || :; done
+		tap_file "$file" &
+	done
+	wait
+	for file; do tap_count "$file"; done
+	rm -rf "${build:?}/tap"
+	cp -r "$stage/tmp_check/log" "$build/tap" || :
+}
+
+# with_server COMMAND...: no server is one failure, since nothing else can run.
+with_server() {
+	title "server"
+	if server_stage && server_start "autovacuum = off"; then "$@"; else count 0 1 "server"; fi
+}
+
+server_tests() {
+	regress $(names sql_tests .sql)
+	isolation $(names sql_tests/specs .spec)
+	tap $(names sql_tests/t .pl | sed 's/$/.pl/')
+	gpu $(names sql_tests .sql)
+}
+
+# half_servers: a PostgreSQL without its server's headers, or without PGXS, is
+# one whose packages are still to be installed.  A pg_config of our own, of a
+# version that never was, says where to look.
+half_servers() (
+	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"
+		#!/bin/sh
+		[ "$1" = --version ] && echo PostgreSQL 0.1 || echo "${0%/*}/${1#--}"
+	END
+	mkdir "$folder/bindir" "$folder/includedir-server"
+	touch "$folder/bindir/initdb" "$folder/includedir-server/postgres.h" "$folder/pgxs"
+	chmod +x "$folder/bindir/initdb"
+	lacks() { PG_CONFIG=$folder/pg_config test/setup.sh -n build | grep -q server-dev-0; }
+	! lacks || return
+	for part in bindir/initdb includedir-server/postgres.h pgxs; do
+		mv "$folder/$part" "$folder/away"
+		lacks || return
+		make -n PG_CONFIG="$folder/pg_config" demo >/dev/null || return
+		mv "$folder/away" "$folder/$part"
+	done
+)
+
+# one_number_each: prints the numbers that several TAP tests have, which is a failure.
+one_number_each() {
+	! ls sql_tests/t | grep -o '^[0-9]*_' | uniq -d | grep .
+}
+
+format_check() {
+	if command -v "${CLANG_FORMAT:-clang-format-14}" >/dev/null; then
+		check "format" make -s format-check
+	else
+		title "format skipped: no clang-format-14"
+	fi
+}
+
+everything() {
+	export WERROR=1
+	check "packages" test/setup.sh test
+	check "build" make -s -j "$(nproc)" all test-modules
+	unit_tests
+	check "layers" make -s check-layers
+	check "links" make -s check-links
+	check "numbers of TAP tests" one_number_each
+	format_check
+	check "release" test/check-release.pl
+	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi
+	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then check "source archive" make -s check-dist; fi
+	with_server server_tests
+}
+
+case ${1:-everything} in
+everything) everything ;;
+unit) unit_tests ;;
+regress | gpu | isolation | tap) with_server "$@" ;;
+*) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
+esac
+
+[ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
+if [ ${#failures[@]} != 0 ]; then
+	title "failed"
+	printf '%s\n' "${failures[@]}" "${reasons[@]}"
+fi
+printf '\n%d passed, %d failed\n' $passed $failed
+[ $passed != 0 ] && [ $failed = 0 ]

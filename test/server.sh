@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+#
+# A throw-away PostgreSQL server with the extension in it.
+#
+#	test/server.sh COMMAND...     for example test/server.sh psql
+#
+# Sourced, it gives tests, demo and benchmarks their servers:
+#
+#	server_build GROUP      install missing packages (see setup.sh) and build
+#	server_stage            copy PostgreSQL, install the extension into the copy
+#	server_start [LINE...]  start the server, with these lines in postgresql.conf
+#	server_restart [LINE...]  start it again, with further lines
+#	as_server COMMAND...    run as the user who owns the server
+#
+# Nothing is installed into the system: PostgreSQL finds its libraries relative
+# to its programs, so a copy of both under $SERVER_ROOT is a complete server.
+# It needs no root; run by root it becomes "nobody", since PostgreSQL refuses
+# root.  That user may not be able to read the source tree: what it needs is
+# copied to $SERVER_HOME.  Whatever happens, the server is stopped and
+# everything is removed at exit.
+#
+# Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file
+# of further lines for postgresql.conf), QSKETCH_BUNDLE (an archive made by
+# "make bundle", to be used instead of installed packages and a build),
+# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).
+# PGOPTIONS and the like reach the clients.
+
+umask 022
+SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SERVER_ROOT=
+RUN_AS=()
+[ "$(id -u)" != 0 ] || RUN_AS=(setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups)
+
+as_server() {
+	(cd "$SERVER_HOME" &&
+		exec env HOME="$SERVER_HOME" TMPDIR="$SERVER_HOME/tmp" GCOV_PREFIX="$SERVER_HOME/gcov" \
+			"${RUN_AS[@]}" "$@")
+}
+
+server_build() {
+	[ -n "${QSKETCH_BUNDLE:-}" ] ||
+		{ "$SOURCE/test/setup.sh" "$1" && make -s -j "$(nproc)" -C "$SOURCE"; }
+}
+
+server_stage() {
+	trap server_remove EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	SERVER_ROOT=$(mktemp -d "${TMPDIR:-/tmp}/qsketch.XXXXXX") && chmod 755 "$SERVER_ROOT" || return
+	if [ -n "${QSKETCH_BUNDLE:-}" ]; then
+		tar -xzf "$QSKETCH_BUNDLE" -C "$SERVER_ROOT" || return
+		export LD_LIBRARY_PATH=$SERVER_ROOT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	else
+		copy_postgres || return
+		[ -n "${QSKETCH_INSTALLED:-}" ] ||
+			make -s -C "$SOURCE" install DESTDIR="$SERVER_ROOT" >/dev/null || return
+	fi
+	server_environment
+}
+
+# Programs, libraries and data at the same places below $SERVER_ROOT, without
+# what only the JIT needs.
+copy_postgres() {
+	local option from=()
+	for option in --bindir --pkglibdir --sharedir; do
+		from+=("$("${PG_CONFIG:-pg_config}" $option)") || return
+	done
+	tar -C / -c --exclude=bitcode --exclude='llvmjit*' --exclude=man "${from[@]#/}" |
+		tar -C "$SERVER_ROOT" -x
+}
+
+server_environment() {
+	local programs
+	programs=$(find "$SERVER_ROOT" -path '*/bin/initdb') && programs=${programs%/initdb} || return
+	PGXS_TEST=$("$programs/pg_config" --pgxs) && PGXS_TEST=${PGXS_TEST%/makefiles/*}/test || return
+	SERVER_HOME=$SERVER_ROOT/home
+	mkdir -p "$SERVER_HOME/tmp" || return
+	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$SERVER_HOME"
+	unset PGDATA PGHOSTADDR PGSERVICE PGPASSFILE
+	export PATH=$programs:$PATH
+	export PGHOST=$SERVER_HOME PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+}
+
+# Only its owner and root can connect.
+server_start() {
+	local data=$SERVER_HOME/data
+	as_server initdb -D "$data" -U postgres -A trust --no-sync --no-locale -E UTF8 \
+		>"$SERVER_ROOT/initdb.log" || { cat "$SERVER_ROOT/initdb.log"; return 1; }
+	{
+		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$SERVER_HOME'" \
+			"unix_socket_permissions = 0700" "fsync = off" "max_wal_size = 8GB" "$@"
+		[ -z "${QSKETCH_TEST_CONF:-}" ] || cat "$QSKETCH_TEST_CONF"
+	} >>"$data/postgresql.conf"
+	as_server pg_ctl -D "$data" -l "$SERVER_HOME/server.log" -w start >/dev/null ||
+		{ cat "$SERVER_HOME/server.log"; return 1; }
+}
+
+server_restart() {
+	local data=$SERVER_HOME/data
+	printf '%s\n' "$@" >>"$data/postgresql.conf"
+	as_server pg_ctl -D "$data" -l "$SERVER_HOME/server.log" -m fast -w restart >/dev/null ||
+		{ tail -n 50 "$SERVER_HOME/server.log"; return 1; }
+}
+
+# Also stops servers that an interrupted test has left, and puts what a server
+# built with COVERAGE=1 counted next to the objects, where gcov looks for it.
+server_remove() {
+	local pid data
+	[ -d "$SERVER_ROOT" ] || return 0
+	for pid in $(find "$SERVER_ROOT" -name postmaster.pid); do
+		data=${pid%/*}
+		as_server pg_ctl -D "$data" -m fast -t 20 stop >/dev/null 2>&1 ||
+			as_server pg_ctl -D "$data" -m immediate stop >/dev/null 2>&1 || :
+	done
+	[ ! -d "${SERVER_HOME:-}/gcov" ] || cp -r "$SERVER_HOME/gcov$SOURCE/." "$SOURCE/"
+	rm -rf "$SERVER_ROOT"
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+	set -eu
+	: "${1:?usage: server.sh COMMAND...}"
+	server_stage
+	server_start
+	"$@"
+fi

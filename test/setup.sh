@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+#
+# Installs the Debian packages that a target needs, if they are missing.
+#
+#	test/setup.sh [-n] build|test|fuzz|bench|deb
+#
+# With -n it only prints which these are.
+#
+# Calls apt only when something is missing; as root, or through sudo.  Where it
+# may not, it prints what is missing and fails.  A PostgreSQL found through
+# PG_CONFIG (or pg_config) that can build extensions is used as it is.
+# No server is left behind: see install.
+set -eu
+
+dry_run=
+[ "${1:-}" != -n ] || { dry_run=yes && shift; }
+group=${1:?usage: setup.sh [-n] build|test|fuzz|bench}
+pg_config=${PG_CONFIG:-pg_config}
+
+# Can this PostgreSQL build extensions and run servers?
+server_ready() {
+	[ -f "$("$pg_config" --pgxs 2>/dev/null)" ] &&
+		[ -f "$("$pg_config" --includedir-server)/postgres.h" ] &&
+		[ -x "$("$pg_config" --bindir)/initdb" ]
+}
+
+# The major version of the PostgreSQL that is there, else of the newest package.
+server_major() {
+	local version
+	if version=$("$pg_config" --version 2>/dev/null); then
+		version=${version#PostgreSQL }
+		echo "${version%%[!0-9]*}"
+	else
+		apt-cache search --names-only '^postgresql-server-dev-[0-9]+$' |
+			sed 's/^postgresql-server-dev-\([0-9]*\).*/\1/' | sort -n | tail -n 1
+	fi
+}
+
+wanted_packages() {
+	echo gcc libc6-dev make
+	server_ready || echo "postgresql-$major postgresql-server-dev-$major"
+	case $group in
+	build) ;;
+	test) echo libcmocka-dev perl libipc-run-perl clang-format-14 unzip ;;
+	fuzz) echo clang libclang-rt-dev ;;
+	deb) echo build-essential debhelper lintian postgresql-all postgresql-server-dev-all ;;
+	bench) echo "gnuplot-nox postgresql-$major-hll postgresql-$major-tdigest" ;;
+	*) echo "setup.sh: unrecognized group \"$group\"" >&2 && return 1 ;;
+	esac
+}
+
+# Where packages of other architectures are installed, too, a name has several lines.
+missing_packages() {
+	local package wanted
+	wanted=$(wanted_packages)
+	for package in $wanted; do
+		dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+	done
+}
+
+# Some packages exist in some releases only; without them a step is skipped.
+drop_unavailable() {
+	local package
+	for package; do
+		if apt-cache show "$package" >/dev/null 2>&1; then
+			echo "$package"
+		else
+			echo "setup.sh: no package $package here, going on without it" >&2
+		fi
+	done
+}
+
+may_install() {
+	command -v apt-get >/dev/null || return 1
+	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && command -v sudo >/dev/null; }
+}
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+apt() {
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
+}
+
+# Debian's server package creates and starts a server of its own when it is
+# first installed.  A drop-in forbids that while we install.
+install() {
+	local status=0 dropin=/etc/postgresql-common/createcluster.d/qsketch-setup.conf
+	as_root mkdir -p "${dropin%/*}"
+	echo 'create_main_cluster = false' | as_root tee "$dropin" >/dev/null
+	apt install -y --no-install-recommends "$@" >/dev/null || status=$?
+	as_root rm -f "$dropin"
+	return $status
+}
+
+if ! command -v dpkg-query >/dev/null; then
+	server_ready && exit 0
+	echo "setup.sh: not a Debian system; install PostgreSQL with its extension headers, and set PG_CONFIG" >&2
+	exit 1
+fi
+
+major=$(server_major)
+missing=$(missing_packages)
+[ -z "$dry_run" ] || { [ -z "$missing" ] || echo "$missing"; exit 0; }
+[ -n "$missing" ] || exit 0
+if ! may_install; then
+	echo "setup.sh: missing packages, and neither root nor sudo to install them:" $missing >&2
+	exit 1
+fi
+
+apt update || echo "setup.sh: could not update the package lists, going on with the old ones" >&2
+major=$(server_major)
+missing=$(drop_unavailable $(missing_packages))
+[ -n "$missing" ] || exit 0
+echo "installing" $missing
+install $missing

@@ -1,0 +1,91 @@
+# Tests that need no GPU.
+
+.PHONY: test unit fuzz regress regress-gpu isolation tap soak matrix link-tests test-modules
+test:
+	@test/run.sh
+regress: all
+	@test/run.sh regress $(REGRESS)
+regress-gpu: all
+	@test/run.sh gpu $(REGRESS)
+soak: all
+	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) test/run.sh tap 020_gpu_soak.pl
+isolation: all
+	@test/run.sh isolation $(ISOLATION)
+tap: all test-modules
+	@test/run.sh tap $(PROVE_TESTS)
+
+# What some TAP tests load into their servers.
+test-modules: $(patsubst test/modules/%.c,build/test/%.so,$(wildcard test/modules/*.c))
+build/test/%.so: test/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+matrix:
+	@test/matrix.sh $(VERSIONS)
+
+link-tests:
+	@mkdir -p build/links
+	@ln -sfn $(abspath sql_tests)       build/links/sql
+	@ln -sfn $(abspath sql_tests/specs) build/links/specs
+	@ln -sfn $(abspath expected)        build/links/expected
+
+# The sketches without PostgreSQL: compiled once for each kind of sanitizer
+# build, then linked with each test.  Every test runs, even after a failure.
+SAN_FLAGS  = -std=c11 -g -O1 -ffp-contract=off -Wall -Wextra -Werror -Isrc -I. -MMD -MP -fno-sanitize-recover=all
+UNIT_CC    = $(UNIT_COMPILER) $(SAN_FLAGS) -fsanitize=$(UNIT_SANITIZERS)
+FUZZ_CC    = $(firstword $(shell command -v clang clang-14 2>/dev/null) clang) $(SAN_FLAGS)
+UNIT      := $(patsubst test/unit/%.c,build/unit/%,$(wildcard test/unit/*.c))
+FUZZ      := $(patsubst test/fuzz/%.c,build/fuzz/%,$(wildcard test/fuzz/*.c))
+UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
+FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
+FUZZ_SECONDS ?= 30
+# Another compiler builds the unit tests for another architecture; unit.sh says how they are run there.
+UNIT_COMPILER   ?= gcc
+UNIT_SANITIZERS ?= address,undefined
+
+# Tickets, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
+TICKETS      := gpu/entries.o gpu/entries_cached.o gpu/sketch_ticket.o
+SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
+ifeq ($(PGXS),)
+UNIT := $(filter-out %_tickets %_turns %_clearing,$(UNIT))
+FUZZ := $(filter-out %_tickets,$(FUZZ))
+endif
+build/unit/test_tickets: $(TICKETS:%=build/unit/%)
+build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
+build/unit/test_turns: build/unit/gpu/turns.o
+build/unit/test_clearing: build/unit/pgbase/memory.o
+build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
+
+# The references of other papers' structures, but not the programs that measure them.
+PEERS := $(filter-out peers peers_top peers_merged peers_papers,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
+build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
+build/unit/test_turns build/unit/test_clearing build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)
+
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
+-include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
+
+# As many programs at a time as there are cores; what each prints stays together.
+unit: $(UNIT)
+	@printf '%s\n' $(UNIT) | xargs -P "$$(nproc)" -n 1 test/unit.sh
+$(UNIT): build/unit/%: test/unit/%.c $(UNIT_OBJS)
+	@mkdir -p $(@D)
+	$(UNIT_CC) -o $@ $(filter %.c %.o,$^) -lcmocka -lm
+build/unit/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(UNIT_CC) -c -o $@ $<
+build/unit/bench/%.o: bench/%.c
+	@mkdir -p $(@D)
+	$(UNIT_CC) -c -o $@ $<
+
+# New inputs are kept in build/fuzz/corpus; golden sketches are the seeds.
+fuzz: $(FUZZ)
+	@set -e; for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$(basename $$f); \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build/fuzz/ \
+		build/fuzz/corpus/$$(basename $$f) $(wildcard test/golden); done
+$(FUZZ): build/fuzz/%: test/fuzz/%.c $(FUZZ_OBJS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $(filter %.c %.o,$^) -lm
+build/fuzz/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<

@@ -1,0 +1,456 @@
+/*
+ * test_peers.c
+ *		The references of other papers' structures: what the papers prove of them,
+ *		against exact counts, and structures that must agree against one another.
+ *
+ * test/unit/test_peers.c
+ */
+#include "support.h"
+
+#include "bench/peers.h"
+#include "bench/peers_list.h"
+
+#define BYTES 16384
+
+static const peer_kind *const kinds[] = { &peer_conservative,
+										  &peer_count_sketch,
+										  &peer_salsa,
+										  &peer_salsa_conservative,
+										  &peer_space_saving,
+										  &peer_misra_gries,
+										  &peer_heavy_keeper,
+										  &peer_topn,
+										  &peer_thread,
+										  &peer_multilevel_3,
+										  &peer_multilevel_4,
+										  &peer_multilevel_5,
+										  &peer_qtop,
+										  &peer_qtop_thread,
+										  &peer_listed_salsa,
+										  &peer_listed_thread,
+										  &peer_listed_count_sketch,
+										  &peer_thread_unbiased,
+										  &peer_multilevel_unbiased,
+										  &peer_listed_conservative,
+										  &peer_listed_salsa_conservative };
+
+static void
+make_stream(stream *s, bool weighted)
+{
+	stream_zipf(s, 20000, 100000, 1.0, weighted, 7);
+}
+
+/* ---- what each must hold ---- */
+
+/* Bytes are at most those ordered, and nearly as many. */
+static void
+bytes_are_kept(void **state)
+{
+	stream s;
+	size_t i, w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		make_stream(&s, w == 1);
+		for (i = 0; i < ALL_OF(kinds); i++)
+		{
+			peer_order order = { BYTES, 50, 1, &s };
+			void *peer;
+
+			if (w == 1 && kinds[i] == &peer_heavy_keeper)
+				continue;
+			WHERE("%s", kinds[i]->name);
+			peer = peer_fill(kinds[i], &order);
+			REQUIRE(kinds[i]->bytes(peer) <= BYTES && kinds[i]->bytes(peer) > BYTES * 9 / 10);
+			kinds[i]->free(peer);
+		}
+		stream_free(&s);
+	}
+}
+
+static void
+few_keys_are_exact(void **state)
+{
+	stream s;
+	size_t i;
+	uint32_t k;
+
+	(void) state;
+	stream_zipf(&s, 20, 3000, 1.0, false, 1);
+	for (i = 0; i < ALL_OF(kinds); i++)
+	{
+		peer_order order = { 1 << 20, 50, 1, &s };
+		void *peer = peer_fill(kinds[i], &order);
+
+		WHERE("%s", kinds[i]->name);
+		for (k = 0; k < s.keys; k++)
+			REQUIRE(kinds[i]->estimate(peer, s.key[k]) == s.count[k]);
+		REQUIRE(kinds[i]->estimate(peer, 12345) == 0);
+		kinds[i]->free(peer);
+	}
+	stream_free(&s);
+}
+
+/* Named keys are within their bounds, and all others below the bound. */
+static void
+check_bounds(const stream *s, const peer_kind *kind, void *peer, int64_t above)
+{
+	uint32_t entries;
+	peer_entry *entry = peer_named(kind, peer, &entries);
+	int64_t bound = kind->bound(peer);
+	uint32_t i, k;
+
+	for (i = 0; i < entries; i++)
+	{
+		int64_t truth = peer_truth(s, entry[i].key);
+
+		REQUIRE(entry[i].lower <= truth && truth <= entry[i].estimate + above);
+		REQUIRE(i == 0 || entry[i].estimate <= entry[i - 1].estimate);
+	}
+	for (k = 0; k < s->keys && s->count[k] > bound; k++)
+		for (i = 0; i <= entries; i++)
+		{
+			REQUIRE(i < entries);
+			if (entry[i].key == s->key[k])
+				break;
+		}
+	free(entry);
+}
+
+/* Space-Saving: all counts sum to the total, so the least is at most total / m. */
+static void
+space_saving_is_bounded(void **state)
+{
+	stream s;
+	size_t w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		peer_order order = { BYTES, 50, 1, &s };
+		peer_list *list;
+		int64_t sum = 0;
+		uint32_t i;
+
+		make_stream(&s, w == 1);
+		list = peer_fill(&peer_space_saving, &order);
+		for (i = 0; i < list->used; i++)
+			sum += list->count[i];
+		REQUIRE(sum == s.total && peer_space_saving.bound(list) <= s.total / list->room);
+		check_bounds(&s, &peer_space_saving, list, 0);
+		peer_space_saving.free(list);
+		stream_free(&s);
+	}
+}
+
+/* Misra-Gries: counts are too small by at most (total - their sum) / (m + 1). */
+static void
+misra_gries_is_bounded(void **state)
+{
+	stream s;
+	size_t w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		peer_order order = { BYTES, 50, 1, &s };
+		void *peer;
+		int64_t taken, sum = 0;
+		uint32_t i;
+
+		make_stream(&s, w == 1);
+		peer = peer_fill(&peer_misra_gries, &order);
+		taken = peer_misra_gries.bound(peer);
+		for (i = 0; i < s.keys; i++)
+			sum += peer_misra_gries.estimate(peer, s.key[i]);
+		REQUIRE(taken > 0 && taken <= (s.total - sum) / (BYTES / PEER_LIST_BYTES + 1));
+		check_bounds(&s, &peer_misra_gries, peer, taken);
+		peer_misra_gries.free(peer);
+		stream_free(&s);
+	}
+}
+
+/*
+ * Misra-Gries with m counters is Space-Saving with m + 1 less the least of these: Agarwal
+ * and others, "Mergeable Summaries", 2012.
+ */
+static void
+misra_gries_is_space_saving(void **state)
+{
+	peer_order with = { 200 * PEER_LIST_BYTES, 0, 1, NULL };
+	peer_order more = { 201 * (PEER_LIST_BYTES + PEER_ERROR_BYTES), 0, 1, NULL };
+	void *gries, *saving;
+	int64_t least;
+	stream s;
+	uint32_t i;
+
+	(void) state;
+	make_stream(&s, false);
+	with.input = more.input = &s;
+	gries = peer_fill(&peer_misra_gries, &with);
+	saving = peer_fill(&peer_space_saving, &more);
+	least = peer_space_saving.bound(saving);
+	REQUIRE(least > 0);
+	for (i = 0; i < s.keys; i++)
+	{
+		int64_t told = peer_space_saving.estimate(saving, s.key[i]);
+
+		REQUIRE(peer_misra_gries.estimate(gries, s.key[i]) == (told > least ? told - least : 0));
+	}
+	peer_misra_gries.free(gries);
+	peer_space_saving.free(saving);
+	stream_free(&s);
+}
+
+/* ---- merging ---- */
+
+/* Sums of tables are what all rows make; a qtop's bounds may be others. */
+static bool
+merges_exactly(const peer_kind *kind)
+{
+	const peer_kind *sketch = kind->within ? kind->within : kind;
+
+	return strcmp(sketch->merges, "yes") == 0 && !kind->bound;
+}
+
+/* Does the estimate of a merged structure keep its promise? */
+static bool
+is_kept(const peer_kind *kind, int64_t told, int64_t truth, int64_t bound)
+{
+	if (kind == &peer_misra_gries)
+		return told <= truth && truth <= told + bound;
+	if (kind == &peer_topn)
+		return told <= truth;
+	return kind == &peer_space_saving ? told >= truth || truth <= bound : told >= truth;
+}
+
+static void
+check_merged(const stream *s, const peer_kind *kind)
+{
+	peer_order order = { BYTES, 50, 1, s };
+	void *whole = peer_fill(kind, &order);
+	void *merged = peer_fill_parts(kind, &order, 7);
+	int64_t bound = kind->bound ? kind->bound(merged) : 0;
+	uint32_t i;
+
+	for (i = 0; i < s->keys; i++)
+	{
+		int64_t told = kind->estimate(merged, s->key[i]);
+
+		REQUIRE(merges_exactly(kind) ? told == kind->estimate(whole, s->key[i])
+									 : is_kept(kind, told, s->count[i], bound));
+	}
+	REQUIRE(kind->bytes(merged) == kind->bytes(whole));
+	if (kind->bound)
+		check_bounds(s, kind, merged, kind == &peer_misra_gries ? bound : 0);
+	kind->free(whole);
+	kind->free(merged);
+}
+
+static void
+merged_structures_keep_promises(void **state)
+{
+	stream s;
+	size_t i, w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		make_stream(&s, w == 1);
+		for (i = 0; i < ALL_OF(kinds); i++)
+		{
+			WHERE("%s, weights %zu", kinds[i]->name, w);
+			if (kinds[i]->merge)
+				check_merged(&s, kinds[i]);
+		}
+		stream_free(&s);
+	}
+}
+
+/* ---- against Count-Min ---- */
+
+/* The rows of counters of Count-Min, with the places of the references. */
+static int64_t
+count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, uint64_t key)
+{
+	int64_t least = INT64_MAX;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++)
+	{
+		int64_t value = cell[i * width + peer_cell(key, seed, i, width) / group * group];
+
+		least = value < least ? value : least;
+	}
+	return least;
+}
+
+/*
+ * Never below the truth; and at most what Count-Min says whose counters are "group"
+ * neighbours of "width".
+ */
+static void
+check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uint64_t group,
+					  bool weighted)
+{
+	uint32_t *cell = calloc(3 * width, sizeof(*cell));
+	stream s;
+	peer_order order = { bytes, 0, 9, &s };
+	bool better = false;
+	void *peer;
+	size_t r;
+	uint32_t i;
+
+	make_stream(&s, weighted);
+	peer = peer_fill(kind, &order);
+	for (r = 0; r < s.rows; r++)
+		for (i = 0; i < 3; i++)
+			cell[i * width + peer_cell(s.row[r], order.seed, i, width) / group * group] +=
+				s.weight ? (uint32_t) s.weight[r] : 1;
+	for (i = 0; i < s.keys; i++)
+	{
+		int64_t told = kind->estimate(peer, s.key[i]);
+		int64_t most = count_min(cell, width, order.seed, group, s.key[i]);
+
+		REQUIRE(told >= s.count[i] && told <= most);
+		better |= told < most;
+	}
+	REQUIRE(better);
+	kind->free(peer);
+	stream_free(&s);
+	free(cell);
+}
+
+static void
+conservative_is_below_count_min(void **state)
+{
+	(void) state;
+	check_below_count_min(&peer_conservative, 12000, 1000, 1, false);
+	check_below_count_min(&peer_conservative, 12000, 1000, 1, true);
+}
+
+/* A group of four bytes is the largest that a counter becomes. */
+static void
+salsa_is_below_count_min(void **state)
+{
+	(void) state;
+	check_below_count_min(&peer_salsa, 27000, 8000, 4, false);
+	check_below_count_min(&peer_salsa, 27000, 8000, 4, true);
+	check_below_count_min(&peer_salsa_conservative, 27000, 8000, 4, false);
+	check_below_count_min(&peer_salsa_conservative, 27000, 8000, 4, true);
+}
+
+/* While nothing overflows, SALSA is Count-Min with counters of one byte. */
+static void
+salsa_without_overflow_is_count_min(void **state)
+{
+	uint32_t cell[3 * 80] = { 0 };
+	peer_order order = { 270, 0, 3, NULL };
+	void *peer = peer_salsa.make(&peer_salsa, &order);
+	uint64_t key;
+	uint32_t i;
+
+	(void) state;
+	for (key = 1; key <= 1000; key++)
+	{
+		peer_salsa.add(peer, &key, NULL, 1);
+		for (i = 0; i < 3; i++)
+			cell[i * 80 + peer_cell(key, order.seed, i, 80)]++;
+	}
+	for (key = 1; key <= 1000; key++)
+		REQUIRE(peer_salsa.estimate(peer, key) == count_min(cell, 80, order.seed, 1, key));
+	peer_salsa.free(peer);
+}
+
+/* What is removed leaves nothing behind. */
+static void
+count_sketch_is_linear(void **state)
+{
+	stream s;
+	peer_order order = { BYTES, 0, 2, &s };
+	void *peer;
+	size_t i;
+
+	(void) state;
+	make_stream(&s, false);
+	peer = peer_fill(&peer_count_sketch, &order);
+	for (i = 0; i < s.rows; i++)
+	{
+		int64_t minus = -1;
+
+		peer_count_sketch.add(peer, s.row + i, &minus, 1);
+	}
+	for (i = 0; i < s.keys; i++)
+		REQUIRE(peer_count_sketch.estimate(peer, s.key[i]) == 0);
+	peer_count_sketch.free(peer);
+	stream_free(&s);
+}
+
+/* Counts are too large only where two keys have the same fingerprint. */
+static void
+heavy_keeper_underestimates(void **state)
+{
+	stream s;
+	peer_order order = { BYTES, 50, 1, &s };
+	uint32_t above = 0;
+	void *peer;
+	uint32_t entries, i;
+	peer_entry *entry;
+
+	(void) state;
+	make_stream(&s, false);
+	peer = peer_fill(&peer_heavy_keeper, &order);
+	for (i = 0; i < s.keys; i++)
+		above += peer_heavy_keeper.estimate(peer, s.key[i]) > s.count[i];
+	REQUIRE(above < s.keys / 1000);
+	entry = peer_named(&peer_heavy_keeper, peer, &entries);
+	REQUIRE(entries == 50 && peer_right(&s, entry, entries, 20) == 20);
+	free(entry);
+	peer_heavy_keeper.free(peer);
+	stream_free(&s);
+}
+
+/* A key that has been dropped starts again at 1. */
+static void
+topn_forgets(void **state)
+{
+	peer_order order = { 6 * PEER_LIST_BYTES, 0, 1, NULL };
+	void *peer = peer_topn.make(&peer_topn, &order);
+	uint64_t heavy[] = { 101, 102, 103, 101, 102, 103, 101, 102 };
+	uint64_t key;
+	uint32_t entries;
+	peer_entry *entry;
+
+	(void) state;
+	peer_topn.add(peer, heavy, NULL, ALL_OF(heavy));
+	for (key = 1; key <= 4; key++)
+		peer_topn.add(peer, &key, NULL, 1);
+	REQUIRE(peer_topn.estimate(peer, 101) == 3 && peer_topn.estimate(peer, 103) == 2);
+	REQUIRE(peer_topn.estimate(peer, 1) == 0 && peer_topn.estimate(peer, 4) == 1);
+	entry = peer_named(&peer_topn, peer, &entries);
+	REQUIRE(entries == 2 && entry[0].key == 101 && entry[1].key == 102);
+	free(entry);
+	peer_topn.free(peer);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_are_kept),
+		cmocka_unit_test(few_keys_are_exact),
+		cmocka_unit_test(space_saving_is_bounded),
+		cmocka_unit_test(misra_gries_is_bounded),
+		cmocka_unit_test(misra_gries_is_space_saving),
+		cmocka_unit_test(merged_structures_keep_promises),
+		cmocka_unit_test(conservative_is_below_count_min),
+		cmocka_unit_test(salsa_is_below_count_min),
+		cmocka_unit_test(salsa_without_overflow_is_count_min),
+		cmocka_unit_test(count_sketch_is_linear),
+		cmocka_unit_test(heavy_keeper_underestimates),
+		cmocka_unit_test(topn_forgets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/*
+ * test_sets_parts.c
+ *		A collection made of several parts, in shares, equals the one that one builder makes.
+ *
+ * test/unit/test_sets_parts.c
+ */
+#include "sets_support.h"
+
+#include "sets/parts.h"
+
+#define SEEDS 1200
+#define PARTS 5
+
+/* Parts of a made-up collection, and the builder that got all their rows. */
+typedef struct scattered
+{
+	qset_builder all;
+	qset_part part[PARTS];
+	void *block[PARTS];
+	uint32_t count;
+} scattered;
+
+/* Ids and elements of several kinds: few, many, far apart, one only. */
+static void
+fill_part(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
+{
+	uint64_t i;
+
+	for (i = 0; i < rows; i++)
+	{
+		int64_t id = (int64_t) (test_skewed(rng, ids) << far) - 100;
+		uint64_t element = (test_skewed(rng, 300) << far) - 50;
+
+		test_add(b, id, element);
+		test_add(all, id, element);
+		if (test_below(rng, 4) == 0)
+			test_add(b, id, element);
+	}
+}
+
+static void
+scatter_rows(scattered *s, uint64_t seed)
+{
+	test_rng rng = test_seeded(seed);
+	uint64_t ids = 1 + test_below(&rng, 1 + (UINT64_C(1) << test_below(&rng, 9)));
+	int far = test_below(&rng, 2) ? 0 : (int) test_below(&rng, 50);
+	uint32_t i;
+
+	test_builder(&s->all, seed % 2);
+	s->count = 1 + (uint32_t) test_below(&rng, PARTS);
+	for (i = 0; i < s->count; i++)
+	{
+		qset_builder b;
+		qset_collection placed;
+
+		test_builder(&b, seed % 2);
+		fill_part(&rng, test_below(&rng, 400) * test_below(&rng, 2), ids, far, &b, &s->all);
+		REQUIRE_OK(qset_builder_place(&b, &placed));
+		s->block[i] = test_array(qset_part_bytes(&placed), 1);
+		qset_part_write(&placed, s->block[i]);
+		qset_part_open(&s->part[i], s->block[i]);
+		qset_collection_free(&placed);
+		qset_builder_free(&b);
+	}
+}
+
+static void
+scattered_free(scattered *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->count; i++)
+		free(s->block[i]);
+	qset_builder_free(&s->all);
+}
+
+static void
+share_free(qset_collection *share)
+{
+	free(share->id);
+	free(share->offset);
+	free(share->rank);
+	free(share->low);
+	free(share->high);
+}
+
+/* All steps, each share in an order of its own; arrays have exactly the room that is asked for. */
+static qb_status
+make_shares(qset_parts *parts, uint32_t shares, qset_collection *share)
+{
+	bool wide = parts->part[0].rows.wide;
+	qb_status status = qset_parts_cut(parts, shares);
+	uint64_t first = 0;
+	uint32_t i;
+
+	for (i = shares; i-- > 0 && status == QB_OK;)
+	{
+		qset_room room = qset_share_room(parts, i);
+
+		share[i].wide = wide;
+		share[i].low = test_array(room.universe, sizeof(uint64_t));
+		share[i].high = wide ? test_array(room.universe, sizeof(uint64_t)) : NULL;
+		share[i].id = test_array(room.sets, sizeof(int64_t));
+		share[i].offset = test_array(room.sets + 1, sizeof(uint64_t));
+		share[i].rank = test_array(room.elements, sizeof(uint32_t));
+		status = qset_share_elements(parts, i, &share[i]);
+	}
+	for (i = 0; i < shares && status == QB_OK; i++)
+	{
+		status = qset_share_number(parts, i, first);
+		first += share[i].universe;
+	}
+	for (i = shares; i-- > 0 && status == QB_OK;)
+		status = qset_share_sets(parts, i, &share[i]);
+	return status;
+}
+
+static qb_status
+build_in_shares(const scattered *s, uint32_t shares, qset_collection *out)
+{
+	qset_parts parts = { .part = s->part, .count = s->count, .memory = &test_heap };
+	qset_collection share[QSET_MOST_SHARES] = { { .wide = false } };
+	qb_status status = make_shares(&parts, shares, share);
+	uint32_t i;
+
+	if (status == QB_OK)
+		status = qset_parts_join(share, shares, &test_qi_keys, out, &test_heap, NULL);
+	for (i = 0; i < shares; i++)
+		share_free(&share[i]);
+	return status;
+}
+
+static void
+same_as_by_one(void **state)
+{
+	static const uint32_t shares[] = { 1, 2, 3, 20, QSET_MOST_SHARES };
+	uint64_t seed;
+
+	(void) state;
+	for (seed = 0; seed < SEEDS; seed++)
+	{
+		scattered s;
+		qset_collection wanted;
+		qset_collection got;
+
+		WHERE("seed %d", (int) seed);
+		scatter_rows(&s, seed);
+		REQUIRE_OK(qset_builder_finish(&s.all, &wanted));
+		REQUIRE_OK(build_in_shares(&s, shares[seed % ALL_OF(shares)], &got));
+		test_require_collection(&got);
+		REQUIRE(test_same_collection(&wanted, &got));
+		qset_collection_free(&wanted);
+		qset_collection_free(&got);
+		scattered_free(&s);
+	}
+	test_no_leak();
+}
+
+/* Shares of many rows are of about the same size, wherever the rows are. */
+static void
+shares_are_even(void **state)
+{
+	enum
+	{
+		ROWS = 100000,
+		SHARES = 8
+	};
+	scattered s = { .count = 2 };
+	qset_parts parts = { .part = s.part, .count = 2, .memory = &test_heap };
+	test_rng rng = test_seeded(9);
+	uint32_t i;
+	uint64_t row;
+
+	(void) state;
+	test_builder(&s.all, false);
+	for (i = 0; i < 2; i++)
+	{
+		qset_builder b;
+		qset_collection placed;
+
+		test_builder(&b, false);
+		for (row = 0; row < ROWS; row++)
+			test_add(&b, (int64_t) test_below(&rng, 1000 + 9000 * i), test_random(&rng) >> 20 >> i);
+		REQUIRE_OK(qset_builder_place(&b, &placed));
+		s.block[i] = test_array(qset_part_bytes(&placed), 1);
+		qset_part_write(&placed, s.block[i]);
+		qset_part_open(&s.part[i], s.block[i]);
+		qset_collection_free(&placed);
+		qset_builder_free(&b);
+	}
+	REQUIRE_OK(qset_parts_cut(&parts, SHARES));
+	for (i = 0; i < SHARES; i++)
+	{
+		qset_room room = qset_share_room(&parts, i);
+
+		REQUIRE(room.elements > ROWS * 2 / SHARES / 2 && room.elements < ROWS * 2 / SHARES * 2);
+		REQUIRE(room.universe > ROWS * 2 / SHARES / 2 && room.universe < ROWS * 2 / SHARES * 2);
+	}
+	scattered_free(&s);
+	test_no_leak();
+}
+
+static void
+no_memory(void **state)
+{
+	qb_status status = QB_NO_MEMORY;
+	scattered s;
+	long fail;
+
+	(void) state;
+	scatter_rows(&s, 17);
+	for (fail = 1; status != QB_OK; fail++)
+	{
+		qset_collection c;
+
+		test_fail_at(fail);
+		status = build_in_shares(&s, 3, &c);
+		test_fail_at(0);
+		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
+		if (status == QB_OK)
+			qset_collection_free(&c);
+	}
+	REQUIRE(fail > 10);
+	scattered_free(&s);
+	test_no_leak();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_as_by_one),
+		cmocka_unit_test(shares_are_even),
+		cmocka_unit_test(no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/*
+ * test_slice.c
+ *		Merging slice by slice gives the bytes that merging at once gives, wherever the
+ *		slices are cut, whether they are copied first, and whatever comes between them.
+ *
+ * test/unit/test_slice.c
+ */
+#include "support.h"
+
+#include "sketch/slice.h"
+
+#define STREAM 3000
+
+/* Add keys, with weights that take multilevel counters past a byte and totals past 2^32. */
+static void
+add_keys(qs_sketch *sk, test_rng *rng, bool large)
+{
+	uint64_t key[STREAM];
+	int64_t weight[STREAM];
+	size_t i;
+
+	for (i = 0; i < STREAM; i++)
+	{
+		key[i] = test_key(test_below(rng, 500));
+		weight[i] = 1 + (int64_t) test_below(rng, large ? UINT64_C(1) << 26 : 60);
+	}
+	REQUIRE_OK(qs_engine_cpu.insert(sk, key, weight, STREAM));
+}
+
+/* Add one slice, in place or copied. */
+static void
+merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units, bool taken)
+{
+	qs_sketch slice;
+
+	if (!taken)
+	{
+		REQUIRE_OK(qs_merge_slice(into, to, from, units));
+		return;
+	}
+	REQUIRE_OK(qs_take_slice(&slice, from, units, &test_heap));
+	REQUIRE(slice.wide == from->wide && slice.total == 0);
+	REQUIRE_OK(qs_merge_slice(into, to, &slice, (qs_slice){ 0, units.count }));
+	qs_free(&slice);
+}
+
+/* Merge in random slices; keys come to "into" between two of them. */
+static void
+merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, bool large)
+{
+	uint64_t units, more, at, count;
+
+	REQUIRE_OK(taken ? qs_merge_begin_as(into, &from->params, from->total)
+					 : qs_merge_begin(into, from));
+	units = qs_slice_units(&into->params);
+	more = from->params.n / into->params.n;
+	for (at = 0; at < units; at += count)
+	{
+		count = 1 + test_below(rng, units - at);
+		merge_slice(into, (qs_slice){ at, count }, from, (qs_slice){ at * more, count * more },
+					taken);
+		if (test_below(rng, 3) == 0)
+			add_keys(into, rng, large);
+	}
+}
+
+/* The same at once: the keys come in the end. */
+static void
+merge_whole(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool large)
+{
+	uint64_t at, count;
+	uint64_t units;
+
+	REQUIRE_OK(qs_merge(into, from));
+	units = qs_slice_units(&into->params);
+	for (at = 0; at < units; at += count)
+	{
+		count = 1 + test_below(rng, units - at);
+		if (test_below(rng, 3) == 0)
+			add_keys(into, rng, large);
+	}
+}
+
+static void
+check_slices(const qs_params *into_params, const qs_params *from_params, test_rng *rng)
+{
+	bool large[2] = { test_below(rng, 2) == 0, test_below(rng, 2) == 0 };
+	bool taken = test_below(rng, 2) == 0;
+	test_rng start = *rng, again;
+	qs_sketch from, into[2];
+	int i;
+
+	test_init_dense(&from, from_params);
+	add_keys(&from, rng, large[1]);
+	for (i = 0; i < 2; i++)
+	{
+		test_init_dense(&into[i], into_params);
+		again = start;
+		add_keys(&into[i], &again, large[0]);
+	}
+	start = again;
+	merge_slices(&into[0], &from, &again, taken, large[0]);
+	merge_whole(&into[1], &from, &start, large[0]);
+	REQUIRE(test_same(&into[0], &into[1]));
+	for (i = 0; i < 2; i++)
+		qs_free(&into[i]);
+	qs_free(&from);
+	test_no_leak();
+}
+
+static void
+slices_are_the_whole(void **state)
+{
+	test_rng rng = test_seeded(7);
+	int structure, round;
+
+	(void) state;
+	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
+		for (round = 0; round < 40 && !qs_has_fat(structure); round++)
+		{
+			uint64_t n = 1 + test_below(&rng, 90);
+			int depth = 1 + (int) test_below(&rng, 5);
+			int masks = structure == QS_THREAD ? 0 : (int) test_below(&rng, 11);
+			qs_params p = test_params(structure, n, depth, 3, masks, 5);
+			qs_params q = p;
+
+			WHERE("%s, round %d", qs_structure_name(structure), round);
+			if (test_below(&rng, 2) == 0)
+				p.n <<= test_below(&rng, 4);
+			else
+				q.n <<= test_below(&rng, 4);
+			check_slices(&p, &q, &rng);
+		}
+}
+
+/*
+ * High buckets that hold nothing any more, because keys were removed, come with their slices
+ * and get keys again.
+ */
+static void
+dead_high_buckets(void **state)
+{
+	qs_params p = test_params(QS_MULTILEVEL, 400, 3, 3, 4, 5);
+	uint64_t key[STREAM];
+	int64_t weight[STREAM];
+	qs_sketch from, into[2];
+	int i;
+
+	(void) state;
+	for (i = 0; i < STREAM; i++)
+	{
+		key[i] = test_key((uint64_t) i);
+		weight[i] = 300;
+	}
+	test_init_dense(&from, &p);
+	REQUIRE_OK(qs_engine_cpu.insert(&from, key, weight, STREAM));
+	REQUIRE_OK(qs_engine_cpu.remove(&from, key, weight, STREAM - 1));
+	REQUIRE(from.total == 300 && from.extra_used > 300);
+	for (i = 0; i < 2; i++)
+		test_init_dense(&into[i], &p);
+	REQUIRE_OK(qs_merge(&into[1], &from));
+	REQUIRE_OK(qs_merge_begin(&into[0], &from));
+	for (i = 0; i < 400; i += 40)
+		merge_slice(&into[0], (qs_slice){ (uint64_t) i, 40 }, &from, (qs_slice){ (uint64_t) i, 40 },
+					i % 80 == 0);
+	for (i = 0; i < 2; i++)
+		REQUIRE_OK(qs_engine_cpu.insert(&into[i], key, weight, STREAM));
+	REQUIRE(test_same(&into[0], &into[1]));
+	qs_free(&from);
+	for (i = 0; i < 2; i++)
+		qs_free(&into[i]);
+	test_no_leak();
+}
+
+/* Memory runs out: nothing leaks, and what is there can be freed. */
+static void
+no_memory(void **state)
+{
+	qs_params p = test_params(QS_MULTILEVEL, 64, 3, 3, 4, 5);
+	test_rng rng = test_seeded(8);
+	int failures = 0;
+	qs_sketch from, slice;
+	long call;
+
+	(void) state;
+	test_init_dense(&from, &p);
+	add_keys(&from, &rng, true);
+	for (call = 1; call < 20; call++)
+	{
+		test_fail_at(call);
+		if (qs_take_slice(&slice, &from, (qs_slice){ 3, 50 }, &test_heap) == QB_OK)
+			qs_free(&slice);
+		else
+			failures++;
+		test_fail_at(0);
+	}
+	REQUIRE(failures > 1);
+	qs_free(&from);
+	test_no_leak();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slices_are_the_whole),
+		cmocka_unit_test(dead_high_buckets),
+		cmocka_unit_test(no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

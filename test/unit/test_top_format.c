@@ -1,0 +1,219 @@
+/*
+ * test_top_format.c
+ *		The byte format of sketches with their most frequent keys, with hostile
+ *		bytes behind checksums that fit.
+ *
+ * test/golden has the samples of top_support.h.  To write them anew:
+ * GOLDEN_WRITE=1 build/unit/test_top_format, from the top of the source.
+ *
+ * test/unit/test_top_format.c
+ */
+#include "top_support.h"
+
+/* The format of the samples is that of the files. */
+static void
+lists_are_as_they_were(void **state)
+{
+	static const char *const name[] = { "empty", "explicit_texts", "dense", "warp_explicit",
+										"warp_dense_texts" };
+	int kind;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+		uint8_t *there = malloc(b.length + 1);
+		char path[200];
+		FILE *file;
+
+		WHERE("%s", name[kind]);
+		snprintf(path, sizeof(path), "test/golden/top_%s.bin", name[kind]);
+		if (getenv("GOLDEN_WRITE"))
+		{
+			file = fopen(path, "wb");
+			REQUIRE(file && fwrite(b.data, 1, b.length, file) == b.length && fclose(file) == 0);
+		}
+		file = fopen(path, "rb");
+		REQUIRE(file != NULL);
+		REQUIRE(fread(there, 1, b.length + 1, file) == b.length);
+		REQUIRE(memcmp(there, b.data, b.length) == 0);
+		fclose(file);
+		free(there);
+		free(b.data);
+	}
+}
+
+static void
+copies_are_the_same(void **state)
+{
+	int kind;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+		test_bytes again;
+		qs_sketch sketch;
+		qs_top view;
+		top_counted c;
+
+		WHERE("sample %d", kind);
+		c.truth = NULL;
+		REQUIRE_OK(qs_top_open(&view, &sketch, b.data, b.length));
+		REQUIRE_OK(qs_copy(&c.sketch, &sketch, &test_heap));
+		REQUIRE_OK(qs_top_copy(&c.top, &view, &test_heap));
+		again = top_write(&c);
+		REQUIRE(test_equal_bytes(b, again));
+		free(again.data);
+		free(b.data);
+		top_end(&c);
+		test_no_leak();
+	}
+}
+
+static void
+damage_is_found(void **state)
+{
+	int kind;
+	uint64_t i;
+
+	(void) state;
+	for (kind = 0; kind < TOP_SAMPLES; kind++)
+	{
+		test_bytes b = top_sample(kind);
+
+		for (i = 0; i < b.length; i++)
+		{
+			test_bytes cut = test_bytes_of(b.data, i);
+
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QB_OK);
+			top_use(cut.data, cut.length);
+			top_repair(cut.data, cut.length);
+			REQUIRE(qs_top_validate(cut.data, cut.length) != QB_OK);
+			free(cut.data);
+			b.data[i] ^= (uint8_t) (1 << i % 8);
+			REQUIRE(qs_top_validate(b.data, b.length) != QB_OK);
+			top_use(b.data, b.length);
+			b.data[i] ^= (uint8_t) (1 << i % 8);
+		}
+		free(b.data);
+	}
+}
+
+/* Changes in some bytes and fields, behind checksums that fit. */
+static void
+mutants_do_no_harm(void **state)
+{
+	static const uint64_t edges[] = { 0,
+									  1,
+									  127,
+									  128,
+									  255,
+									  INT32_MAX,
+									  UINT32_MAX,
+									  INT64_MAX,
+									  UINT64_MAX,
+									  UINT64_MAX / 32,
+									  UINT64_C(1) << 59 };
+	test_rng rng = test_seeded(31);
+	test_bytes sound[TOP_SAMPLES];
+	int accepted = 0;
+	int round;
+	int i;
+
+	(void) state;
+	for (i = 0; i < TOP_SAMPLES; i++)
+		sound[i] = top_sample(i);
+	for (round = 0; round < 30000; round++)
+	{
+		const test_bytes *s = &sound[test_below(&rng, TOP_SAMPLES)];
+		test_bytes m = test_bytes_of(s->data, s->length);
+		uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(m.data + AT_SKETCH);
+		int changes = 1 + (int) test_below(&rng, 3);
+
+		WHERE("round %d", round);
+		while (changes-- > 0)
+		{
+			bool header = test_below(&rng, 2) || list == m.length;
+			uint64_t at = header ? test_below(&rng, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES)
+								 : list + test_below(&rng, m.length - list);
+
+			if (test_below(&rng, 2) && at / 8 * 8 + 8 <= m.length)
+				qb_store64(m.data + at / 8 * 8, edges[test_below(&rng, ALL_OF(edges))]);
+			else
+				m.data[at] ^= (uint8_t) (1 << test_below(&rng, 8));
+		}
+		top_repair(m.data, m.length);
+		accepted += qs_top_validate(m.data, m.length) == QB_OK;
+		top_use(m.data, m.length);
+		free(m.data);
+	}
+	for (i = 0; i < TOP_SAMPLES; i++)
+		free(sound[i].data);
+	REQUIRE(accepted > 100 && accepted < 15000);
+}
+
+/* Refused for this reason, though both checksums fit. */
+static void
+require_refused(int kind, uint64_t at, uint64_t value, int bytes, qb_status wanted)
+{
+	test_bytes b = top_sample(kind);
+
+	WHERE("sample %d, offset %llu", kind, (unsigned long long) at);
+	memcpy(b.data + at, &value, (size_t) bytes);
+	top_repair(b.data, b.length);
+	REQUIRE_STATUS(qs_top_validate(b.data, b.length), wanted);
+	free(b.data);
+}
+
+static void
+contradictions_are_refused(void **state)
+{
+	test_bytes b = top_sample(4);
+	uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(b.data + AT_SKETCH);
+	uint64_t texts = qb_load64(b.data + AT_TEXT_BYTES);
+	uint64_t last = list + (qb_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
+
+	(void) state;
+	require_refused(4, 0, 'X', 1, QB_FORMAT_MAGIC);
+	require_refused(4, 3, 2, 1, QB_FORMAT_VERSION);
+	require_refused(4, AT_N, 0, 4, QB_FORMAT_PARAMS);
+	require_refused(4, AT_N, QS_TOP_MAX + 1, 4, QB_FORMAT_PARAMS);
+	require_refused(4, AT_N, 3, 4, QB_FORMAT_PARAMS); /* more candidates than that */
+	require_refused(4, AT_TEXTS, 2, 1, QB_FORMAT_PARAMS);
+	require_refused(2, AT_ENCODING, 6, 1, QB_FORMAT_PARAMS);
+	require_refused(0, AT_TEXTS, 1, 1, QB_FORMAT_PARAMS);
+	require_refused(4, 14, 1, 2, QB_FORMAT_RESERVED);
+	require_refused(4, 63, 1, 1, QB_FORMAT_RESERVED);
+	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_BOUND, INT64_MAX, 8, QB_FORMAT_PARAMS);
+	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* it is exact */
+	require_refused(1, AT_COUNT, 1, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_COUNT, 0, 8, QB_FORMAT_PARAMS);
+	require_refused(4, AT_COUNT, 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, list + 24, UINT64_MAX, 8, QB_FORMAT_LENGTH);
+	require_refused(4, last + 24, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, 0, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 16, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 16, INT64_MAX, 8, QB_FORMAT_ENTRIES);
+	free(b.data);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_are_as_they_were),
+		cmocka_unit_test(copies_are_the_same),
+		cmocka_unit_test(damage_is_found),
+		cmocka_unit_test(mutants_do_no_harm),
+		cmocka_unit_test(contradictions_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

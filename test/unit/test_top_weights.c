@@ -1,0 +1,266 @@
+/*
+ * test_top_weights.c
+ *		The most frequent keys by weight: what is promised of them, for weights of
+ *		any distribution and size, and when weights are removed.
+ *
+ * test/unit/test_top_weights.c
+ */
+#include "top_support.h"
+
+#define KEYS 3000
+
+/* How large the weights of a stream are. */
+typedef enum weight_kind
+{
+	SMALL,   /* 0 to 3 */
+	EVEN,    /* up to a million, all equally probable */
+	SKEWED,  /* each power of two as probable as the next, up to 2^30 */
+	ONE_KEY, /* one key has nearly all the weight */
+	LARGE,   /* the total comes close to INT64_MAX */
+	WEIGHT_KINDS
+} weight_kind;
+
+static int64_t
+weight_of(weight_kind kind, test_rng *rng, uint64_t number)
+{
+	switch (kind)
+	{
+		case SMALL:
+			return (int64_t) test_below(rng, 4);
+		case EVEN:
+			return (int64_t) test_below(rng, 1000000);
+		case SKEWED:
+			return (int64_t) test_below(rng, UINT64_C(2) << test_below(rng, 30));
+		case ONE_KEY:
+			return number == 17 ? INT64_C(1) << 40 : 1;
+		default:
+			return (int64_t) test_below(rng, UINT64_C(1) << 48);
+	}
+}
+
+/* Add rows of keys that are all equally frequent, so that weights alone tell them apart. */
+static void
+fill(top_counted *c, test_rng *rng, weight_kind kind, uint64_t keys, size_t rows)
+{
+	static uint64_t key[QS_BATCH];
+	static int64_t weight[QS_BATCH];
+
+	while (rows > 0)
+	{
+		size_t n = 1 + test_below(rng, rows < QS_BATCH ? rows : QS_BATCH);
+		size_t i;
+
+		for (i = 0; i < n; i++)
+		{
+			uint64_t number = test_below(rng, keys);
+
+			key[i] = test_key(number);
+			weight[i] = weight_of(kind, rng, number);
+			c->truth[number] += weight[i];
+		}
+		REQUIRE_OK(top_try_batch(c, key, weight, n));
+		rows -= n;
+	}
+}
+
+static qs_params
+params_of(int structure)
+{
+	return test_usual_params(structure, structure == QS_THREAD ? 3000 : 256);
+}
+
+static void
+promises_are_kept(void **state)
+{
+	static const uint64_t keys[] = { 1, 50, KEYS };
+	int structure;
+	int kind;
+	size_t i;
+
+	(void) state;
+	for (structure = 1; structure < QS_STRUCTURES; structure++)
+		for (kind = 0; kind < WEIGHT_KINDS; kind++)
+			for (i = 0; i < ALL_OF(keys); i++)
+			{
+				qs_params p = params_of(structure);
+				test_rng rng = test_seeded((uint64_t) kind * 10 + i + 1);
+				top_counted c;
+
+				WHERE("structure %d, weights %d, keys %zu", structure, kind, i);
+				top_begin(&c, &p, 10, i % 2 == 0);
+				fill(&c, &rng, kind, keys[i], 20000);
+				top_check(&c);
+				top_end(&c);
+				test_no_leak();
+			}
+}
+
+/* A key with nearly all the weight comes first, whenever it comes, with nearly exact bounds. */
+static void
+the_heaviest_key_is_found(void **state)
+{
+	qs_params p = params_of(QS_MULTILEVEL);
+	test_rng rng = test_seeded(4);
+	top_counted c;
+	qs_top_key key;
+	uint64_t i;
+
+	(void) state;
+	top_begin(&c, &p, 1, false);
+	fill(&c, &rng, ONE_KEY, KEYS, 50000);
+	top_check(&c);
+	REQUIRE(qs_top_find(&c.top, test_key(17), &key));
+	REQUIRE(key.lower >= INT64_C(1) << 40 && key.before < 50000);
+	for (i = 0; i < c.top.count; i++)
+		REQUIRE(c.top.key[i].fingerprint == test_key(17) || c.top.key[i].lower < 50000);
+	top_end(&c);
+}
+
+/* Batches that would exceed the largest total are refused whole, and change no promise. */
+static void
+totals_do_not_wrap(void **state)
+{
+	int structure;
+
+	(void) state;
+	for (structure = 1; structure < QS_STRUCTURES; structure++)
+	{
+		qs_params p = params_of(structure);
+		test_rng rng = test_seeded((uint64_t) structure);
+		uint64_t key[] = { test_key(1), test_key(2), test_key(1) };
+		int64_t weight[] = { INT64_MAX / 2, INT64_MAX / 2, 2 };
+		top_counted c, other;
+
+		WHERE("structure %d", structure);
+		top_begin(&c, &p, 5, false);
+		top_begin(&other, &p, 5, false);
+		fill(&other, &rng, SMALL, 100, 1000);
+		REQUIRE(top_try_batch(&c, key, weight, 3) == QB_TOTAL_OVERFLOW);
+		REQUIRE(c.sketch.total == 0 && c.top.count == 0);
+		REQUIRE_OK(top_try_batch(&c, key, weight, 2));
+		c.truth[1] = c.truth[2] = INT64_MAX / 2;
+		weight[0] = 1;
+		REQUIRE_OK(top_try_batch(&c, key, weight, 1));
+		c.truth[1]++;
+		REQUIRE(c.sketch.total == INT64_MAX);
+		REQUIRE(top_try_batch(&c, key, weight, 1) == QB_TOTAL_OVERFLOW);
+		REQUIRE(qs_top_merge(&other.top, &other.sketch, &c.top, &c.sketch) == QB_TOTAL_OVERFLOW);
+		top_check(&c);
+		top_check(&other);
+		top_end(&c);
+		top_end(&other);
+		test_no_leak();
+	}
+}
+
+static void
+merged_lists_keep_promises(void **state)
+{
+	test_rng rng = test_seeded(15);
+	int round;
+
+	(void) state;
+	for (round = 0; round < 30; round++)
+	{
+		qs_params p = params_of(1 + round % (QS_STRUCTURES - 1));
+		top_counted a, b;
+		uint64_t i;
+
+		WHERE("round %d", round);
+		top_begin(&a, &p, 5, round % 2 == 0);
+		top_begin(&b, &p, 5, round % 2 == 0);
+		fill(&a, &rng, round % WEIGHT_KINDS, KEYS, 1 + test_below(&rng, 10000));
+		fill(&b, &rng, round / 2 % WEIGHT_KINDS, KEYS, 1 + test_below(&rng, 10000));
+		REQUIRE_OK(qs_top_merge(&a.top, &a.sketch, &b.top, &b.sketch));
+		for (i = 0; i < TOP_KEYS; i++)
+			a.truth[i] += b.truth[i];
+		top_check(&a);
+		fill(&a, &rng, SMALL, KEYS, 1000);
+		top_check(&a);
+		top_end(&a);
+		top_end(&b);
+		test_no_leak();
+	}
+}
+
+/* Take parts of the weights of some keys back. */
+static void
+take_back(top_counted *c, test_rng *rng, uint64_t keys)
+{
+	qs_sketch removed;
+	uint64_t i;
+
+	test_init(&removed, &c->sketch.params);
+	for (i = 0; i < keys; i++)
+	{
+		uint64_t number = test_below(rng, KEYS);
+		int64_t weight = c->truth[number];
+
+		if (weight > 0 && test_below(rng, 3) > 0)
+			weight = 1 + (int64_t) test_below(rng, (uint64_t) weight);
+		test_insert(&removed, test_key(number), weight);
+		c->truth[number] -= weight;
+	}
+	REQUIRE_OK(qs_top_subtract(&c->top, &c->sketch, &removed));
+	qs_free(&removed);
+}
+
+static void
+removing_keeps_promises(void **state)
+{
+	test_rng rng = test_seeded(25);
+	int round;
+
+	(void) state;
+	for (round = 0; round < 60; round++)
+	{
+		qs_params p = params_of(1 + round % (QS_STRUCTURES - 1));
+		bool few = round % 3 == 0;
+		top_counted c;
+		test_bytes bytes;
+
+		WHERE("round %d", round);
+		top_begin(&c, &p, 5, round % 2 == 0);
+		fill(&c, &rng, round % WEIGHT_KINDS, few ? 30 : KEYS, 1 + test_below(&rng, 20000));
+		take_back(&c, &rng, round % 4 == 0 ? 5000 : 20);
+		top_check(&c);
+		bytes = top_write(&c);
+		REQUIRE_OK(qs_top_validate(bytes.data, bytes.length));
+		free(bytes.data);
+		fill(&c, &rng, SMALL, KEYS, 3000);
+		top_check(&c);
+		top_end(&c);
+		test_no_leak();
+	}
+}
+
+static void
+too_much_cannot_be_removed(void **state)
+{
+	qs_params p = params_of(QS_MULTILEVEL);
+	uint64_t key[] = { test_key(1) };
+	qs_sketch removed;
+	top_counted c;
+
+	(void) state;
+	top_begin(&c, &p, 5, false);
+	REQUIRE_OK(top_try_batch(&c, key, NULL, 1));
+	test_init(&removed, &p);
+	test_insert(&removed, test_key(2), 1);
+	REQUIRE(qs_top_subtract(&c.top, &c.sketch, &removed) == QB_UNDERFLOW);
+	qs_free(&removed);
+	top_end(&c);
+	test_no_leak();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(promises_are_kept),       cmocka_unit_test(the_heaviest_key_is_found),
+		cmocka_unit_test(totals_do_not_wrap),      cmocka_unit_test(merged_lists_keep_promises),
+		cmocka_unit_test(removing_keeps_promises), cmocka_unit_test(too_much_cannot_be_removed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
