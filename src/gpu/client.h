@@ -3,8 +3,8 @@
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
  * The functions here may wait.  A wait serves interrupts, is bounded, and ends with
- * an error if the worker has failed or does not answer.  Only the families' clients
- * know what requests mean (sketch_client.h, filter_client.h, sets_client.h).
+ * an error if the worker has failed or does not answer.  Only the clients of families know
+ * what requests mean: *_client.c.
  *
  * src/gpu/client.h
  */

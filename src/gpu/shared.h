@@ -42,8 +42,8 @@
  *				CACHED -> DOOMED beyond the limits of copies
  *	worker		DOOMED -> UNUSED once no request names it ("pending" is 0),
  *				CACHED -> DOOMED to make room, LIVE -> LOST if keys could not be
- *				added; when it fails or starts LIVE -> LOST and all others ->
- *				UNUSED
+ *				added; when it fails or starts LIVE -> LOST, LOST stays LOST, and
+ *				all others -> UNUSED
  *
  * A LIVE entry is doomed when its state's memory goes away, at the end of the
  * transaction, or when the backend exits, whichever is first.  One that is not

@@ -2,7 +2,7 @@
  * sketch_client.c
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * Keys and merges are posted: their errors show when the sketch is fetched.  All
+ * Keys, tables and merges are posted: their errors show when the sketch is fetched.  All
  * other requests wait for their replies.
  *
  * src/gpu/sketch_client.c

@@ -2,7 +2,7 @@
  * sketch_serve_column.c
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
- * A sketch without keys is made anew on the device of the first copy.  Keys of copies on other
+ * An empty sketch is re-created on the device of its first chunk.  Keys of copies on other
  * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the keys
  * come to the worker's memory.  The sketches of groups get their keys together if they are all
  * on the device of the copies, else one after another.

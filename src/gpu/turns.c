@@ -4,9 +4,8 @@
  *
  * The worker takes all requests from the queue into lines, one for each process, in
  * the order of the queue.  The process that has had the least of the worker's time is
- * next.  A process that comes, or comes back, starts with the time of the one that was
- * served last, less a small credit.  So it is next, even if it asks for little again
- * and again, but it cannot save up the time in which it asked for nothing.  A long
+ * next.  A process that becomes active gets the virtual time of the last one served, less
+ * CREDIT_US: it is served soon, but idle time is not banked.  A long
  * request is served in pieces (GpuServant): the process of a short one waits for one
  * piece, however many long requests there are.
  *

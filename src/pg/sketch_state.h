@@ -22,7 +22,7 @@ typedef struct SketchState
 	qs_flat flat;   /* how to write it, between the two calls that flatten it */
 	qs_sketch made; /* what to write then, if "compact" is set: made of all keys, without tables */
 	qb_memory made_memory; /* of "made" */
-	int counted;           /* keys of the buffer that statistics have */
+	int counted;           /* buffered keys that are already in the statistics */
 
 	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
 

@@ -27,13 +27,13 @@ typedef struct KeyedState
 	ExpandedObjectHeader header; /* its methods tell the type */
 	qb_memory memory;            /* allocates in the object's context */
 
-	KeyType key;    /* describes the keys that are added; type 0: not known yet */
-	int64 members;  /* keys or values added, less those removed; 0: nothing was counted */
-	int64 batches;  /* batches of keys that were counted */
-	bool accounted; /* PostgreSQL compares its memory with a limit at each row */
-	bool counting;  /* keys are being counted, or an error has ended that half-way */
-	bool ticket;    /* its flat form goes to our combine function only */
-	bool patient; /* one of many states that are read one by one: keys may wait until it is read */
+	KeyType key;      /* describes the keys that are added; type 0: not known yet */
+	int64 members;    /* keys or values added, less those removed; 0: nothing was counted */
+	int64 batches;    /* batches of keys that were counted */
+	bool accounted;   /* PostgreSQL compares its memory with a limit at each row */
+	bool counting;    /* keys are being counted, or an error has ended that half-way */
+	bool ticket;      /* its flat form goes to our combine function only */
+	bool patient;     /* keys may stay buffered until the state is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;
 

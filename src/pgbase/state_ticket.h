@@ -10,8 +10,8 @@
 #include "pgbase/state.h"
 
 /*
- * Does the state go to the combine function by a ticket?  Only if its member "ticket" says that it
- * goes to nothing else.
+ * Does the state go to the combine function by a ticket?  True if only our combine function
+ * will see it.
  */
 extern bool StateTakesTicket(const KeyedState *state);
 

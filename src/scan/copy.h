@@ -90,8 +90,9 @@ typedef struct SharedPages SharedPages;
 typedef struct PageShare
 {
 	SharedPages *shared;
-	PageSet without;      /* pages that are taken from copies */
-	const PageSet *own;   /* told as not to be read, but this process reads them; NULL: none */
+	PageSet without; /* pages that are taken from copies */
+	const PageSet *
+		own; /* announced as cached, but the GPU did not count them: this process reads them; NULL: none */
 	BlockNumber own_next; /* all of "own" before it were read */
 	BlockNumber block;    /* "passed" is the number of pages before it that are left */
 	uint64 passed;

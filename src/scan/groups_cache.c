@@ -11,8 +11,8 @@
  * ends have the same value, because these functions never decrease.  A function that
  * depends on the session's time zone never decreases while the zone's offset from UTC
  * stays the same.  Where the offset changes within a span, nothing is concluded.  A span
- * is asked about when it is seen with a second input, so most spans in which only one
- * row lies cost nothing.
+ * is verified at its second distinct input, so most spans in which only one row lies
+ * cost nothing.
  *
  * The cache makes spans shorter if many of them have several values, and gives up where
  * it does not pay.

@@ -16,7 +16,7 @@
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
- * scan groups by, then each column that conditions need. exec.c turns these references
+ * scan groups by, then each column that conditions need.  setup.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
  * node's custom_exprs, with the parameters that are templates, so that the planner knows
  * that the node depends on them.

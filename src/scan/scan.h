@@ -204,7 +204,7 @@ extern void GivenTemplateCheck(const ScanAggregate *column);
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
-	bool weights;                                   /* weights can be columns, too */
+	bool weights; /* the aggregate has a weight or set-id argument */
 	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
 	/* Raise the error of a template with which no key can be counted.  NULL: has no templates. */
 	void (*check_template)(Datum template, bool null);

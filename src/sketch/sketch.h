@@ -19,8 +19,8 @@
  *	multilevel		n low buckets	high buckets
  *	sf				n slim buckets	n fat buckets
  *
- * Compact form: what a dense sketch is mostly stored as (compact.h).  Only views have it.
- * They can be estimated from, copied, merged and subtracted; all other functions want
+ * Compact form: what a dense sketch is mostly stored as (compact.h).  Only views have it,
+ * and what engine/sketch_from_keys.h makes to be written.  They can be estimated from, copied, merged and subtracted; all other functions want
  * a copy, which is dense.
  *
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
