@@ -161,26 +161,9 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-PG_FUNCTION_INFO_V1(qfilter_agg_trans);
-Datum
-qfilter_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_ROWS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_row_agg_trans);
-Datum
-qfilter_row_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_IDS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_count_agg_trans);
-Datum
-qfilter_count_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_COPIES);
-}
+SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
+SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
+SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 
 /* Merge the second filter into the first.  If they may differ in size, the larger one is folded. */
 static Datum
@@ -230,12 +213,7 @@ qfilter_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qfilter_agg_final);
-Datum
-qfilter_agg_final(PG_FUNCTION_ARGS)
-{
-	return AggregateFinal(fcinfo, &filter_state_type);
-}
+SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
 
 static const AggregateForm of_rows = { 0, 2 };
 static const AggregateForm numbered = { 2, 3 };

@@ -69,19 +69,8 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 	return expanded_result(expanded);
 }
 
-PG_FUNCTION_INFO_V1(qfilter_add);
-Datum
-qfilter_add(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, FILTER_ROWS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_add_row);
-Datum
-qfilter_add_row(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, FILTER_IDS);
-}
+SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
+SQL_FUNCTION(qfilter_add_row, add_key(fcinfo, FILTER_IDS));
 
 /* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
 PG_FUNCTION_INFO_V1(qfilter_merge);

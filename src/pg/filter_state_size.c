@@ -39,9 +39,4 @@ state_space(const Const *template, double keys, double rows)
 	return space + (double) qf_dense_size(&params);
 }
 
-PG_FUNCTION_INFO_V1(qfilter_support);
-Datum
-qfilter_support(PG_FUNCTION_ARGS)
-{
-	return StateSizeSupport(fcinfo, state_space);
-}
+SQL_FUNCTION(qfilter_support, StateSizeSupport(fcinfo, state_space));

@@ -159,9 +159,4 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qsets_agg_final(qsets): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qsets_agg_final);
-Datum
-qsets_agg_final(PG_FUNCTION_ARGS)
-{
-	return AggregateFinal(fcinfo, &sets_state_type);
-}
+SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));

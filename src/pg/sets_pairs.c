@@ -172,36 +172,16 @@ return_rows(FunctionCallInfo fcinfo, PGFunction function)
 }
 
 /* qsets_pairs(qsets, min_count, min_jaccard, top, method) */
-PG_FUNCTION_INFO_V1(qsets_pairs);
-Datum
-qsets_pairs(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_pairs);
-}
+SQL_FUNCTION(qsets_pairs, return_rows(fcinfo, qsets_pairs));
 
 /* qsets_pairs(qsets, qsets, min_count, min_jaccard, top, method) */
-PG_FUNCTION_INFO_V1(qsets_pairs_between);
-Datum
-qsets_pairs_between(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_pairs_between);
-}
+SQL_FUNCTION(qsets_pairs_between, return_rows(fcinfo, qsets_pairs_between));
 
 /* qsets_nearest(qsets, min_count, min_jaccard, top, method, order_by) */
-PG_FUNCTION_INFO_V1(qsets_nearest);
-Datum
-qsets_nearest(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_nearest);
-}
+SQL_FUNCTION(qsets_nearest, return_rows(fcinfo, qsets_nearest));
 
 /* qsets_nearest(qsets, qsets, min_count, min_jaccard, top, method, order_by) */
-PG_FUNCTION_INFO_V1(qsets_nearest_between);
-Datum
-qsets_nearest_between(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_nearest_between);
-}
+SQL_FUNCTION(qsets_nearest_between, return_rows(fcinfo, qsets_nearest_between));
 
 static const PairsForm forms[] = {
 	{ .function = qsets_pairs, .options = 1 },

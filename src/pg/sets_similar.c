@@ -264,17 +264,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 }
 
 /* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): the best first */
-PG_FUNCTION_INFO_V1(qsets_similar);
-Datum
-qsets_similar(PG_FUNCTION_ARGS)
-{
-	return similar(fcinfo, ask_for_set);
-}
+SQL_FUNCTION(qsets_similar, similar(fcinfo, ask_for_set));
 
 /* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): the best first */
-PG_FUNCTION_INFO_V1(qsets_similar_elements);
-Datum
-qsets_similar_elements(PG_FUNCTION_ARGS)
-{
-	return similar(fcinfo, ask_for_elements);
-}
+SQL_FUNCTION(qsets_similar_elements, similar(fcinfo, ask_for_elements));

@@ -29,12 +29,7 @@ state_space(const Const *template, double keys, double rows)
 	return SMALLEST + rows * (ROW + LABEL) + keys * LABEL;
 }
 
-PG_FUNCTION_INFO_V1(qsets_support);
-Datum
-qsets_support(PG_FUNCTION_ARGS)
-{
-	return StateSizeSupport(fcinfo, state_space);
-}
+SQL_FUNCTION(qsets_support, StateSizeSupport(fcinfo, state_space));
 
 /* The declared cost of adding a row.  Taking it in once more, by the leader, costs as much. */
 #define COST_OF_ROW 10

@@ -149,54 +149,13 @@ qsketch_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight);
-Datum
-qsketch_agg_trans_weight(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_template);
-Datum
-qsketch_agg_trans_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight_template);
-Datum
-qsketch_agg_trans_weight_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted_templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse);
-Datum
-qsketch_agg_inverse(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, plain);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight);
-Datum
-qsketch_agg_inverse_weight(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, weighted);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_template);
-Datum
-qsketch_agg_inverse_template(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight_template);
-Datum
-qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, weighted_templated);
-}
+SQL_FUNCTION(qsketch_agg_trans_weight, transition(fcinfo, weighted));
+SQL_FUNCTION(qsketch_agg_trans_template, transition(fcinfo, templated));
+SQL_FUNCTION(qsketch_agg_trans_weight_template, transition(fcinfo, weighted_templated));
+SQL_FUNCTION(qsketch_agg_inverse, inverse(fcinfo, plain));
+SQL_FUNCTION(qsketch_agg_inverse_weight, inverse(fcinfo, weighted));
+SQL_FUNCTION(qsketch_agg_inverse_template, inverse(fcinfo, templated));
+SQL_FUNCTION(qsketch_agg_inverse_weight_template, inverse(fcinfo, weighted_templated));
 
 const AggregateFunctions sketch_functions = {
 	.key = KEY_ARGUMENT,

@@ -104,19 +104,8 @@ qsketch_modify_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_add);
-Datum
-qsketch_add(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, 1);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_remove);
-Datum
-qsketch_remove(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, -1);
-}
+SQL_FUNCTION(qsketch_add, add_key(fcinfo, 1));
+SQL_FUNCTION(qsketch_remove, add_key(fcinfo, -1));
 
 /* Merge or subtract the second sketch. */
 static Datum
@@ -197,23 +186,6 @@ part(FunctionCallInfo fcinfo, qs_part wanted)
 	PG_RETURN_POINTER(result);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_sf_device);
-Datum
-qsketch_sf_device(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_DEVICE);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_sf_host);
-Datum
-qsketch_sf_host(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_HOST);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_sf_full);
-Datum
-qsketch_sf_full(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_FULL);
-}
+SQL_FUNCTION(qsketch_sf_device, part(fcinfo, QS_PART_DEVICE));
+SQL_FUNCTION(qsketch_sf_host, part(fcinfo, QS_PART_HOST));
+SQL_FUNCTION(qsketch_sf_full, part(fcinfo, QS_PART_FULL));

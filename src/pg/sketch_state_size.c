@@ -47,17 +47,7 @@ state_space(const Const *template, double keys, double rows)
 	return SketchStateSpace(template, keys);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_support);
-Datum
-qsketch_support(PG_FUNCTION_ARGS)
-{
-	return StateSizeSupport(fcinfo, state_space);
-}
+SQL_FUNCTION(qsketch_support, StateSizeSupport(fcinfo, state_space));
 
 /* _qsketch_combine_support(internal): of the combine functions of sketches, top keys and filters. */
-PG_FUNCTION_INFO_V1(qsketch_combine_support);
-Datum
-qsketch_combine_support(PG_FUNCTION_ARGS)
-{
-	return StateCombineSupport(fcinfo);
-}
+SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));

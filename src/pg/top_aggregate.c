@@ -163,20 +163,10 @@ qtop_agg_trans_weight(PG_FUNCTION_ARGS)
 }
 
 /* qtop_agg_trans(qtop, key, n, template) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans_template);
-Datum
-qtop_agg_trans_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, templated);
-}
+SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 
 /* qtop_agg_trans(qtop, key, weight, n, template) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans_weight_template);
-Datum
-qtop_agg_trans_weight_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted_templated);
-}
+SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
 /* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
 static Datum
@@ -228,12 +218,7 @@ qtop_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qtop_agg_final);
-Datum
-qtop_agg_final(PG_FUNCTION_ARGS)
-{
-	return AggregateFinal(fcinfo, &top_state_type);
-}
+SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
 
 /* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions top_functions = {

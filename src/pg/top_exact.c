@@ -466,17 +466,7 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 }
 
 /* qtop_exact(table, column, n [, NULL::type]): keys and counts, as the type or as text. */
-PG_FUNCTION_INFO_V1(qtop_exact);
-Datum
-qtop_exact(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, false);
-}
+SQL_FUNCTION(qtop_exact, answer(fcinfo, false));
 
 /* qtop_exact(table, column, n [, NULL::type], weight): keys and sums of weights. */
-PG_FUNCTION_INFO_V1(qtop_exact_weight);
-Datum
-qtop_exact_weight(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, true);
-}
+SQL_FUNCTION(qtop_exact_weight, answer(fcinfo, true));

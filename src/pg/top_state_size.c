@@ -6,6 +6,7 @@
  */
 #include "pg/sketch_state_size.h"
 #include "pgbase/state_size.h"
+#include "pgbase/value.h"
 
 #include "sketch/top.h"
 
@@ -21,9 +22,4 @@ state_space(const Const *template, double keys, double rows)
 	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
 }
 
-PG_FUNCTION_INFO_V1(qtop_support);
-Datum
-qtop_support(PG_FUNCTION_ARGS)
-{
-	return StateSizeSupport(fcinfo, state_space);
-}
+SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));
