@@ -9,12 +9,10 @@
  * src/pg/filter_batch.c
  */
 #include "pg/filter_probe.h"
-#include "pgbase/keyexpr.h"
 
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "gpu/filter_gpu.h"
-#include "utils/array.h"
 
 #define KEYS_ARGUMENT   1
 #define METHOD_ARGUMENT 2
@@ -22,61 +20,7 @@
 /* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
 #define PART_COST 16
 
-/* Keys that are read between two checks for interrupts. */
-#define KEYS_AT_ONCE 262144
-
-typedef struct Batch
-{
-	bool *null;
-	uint64 *fingerprint; /* 0 for NULL */
-	Datum *answer;
-	int count;
-} Batch;
-
-static void *
-alloc_array(int count, Size size)
-{
-	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
-}
-
-/* Read the keys of an array, for a filter. */
-static void
-read_keys(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter, ArrayType *keys,
-		  Batch *batch)
-{
-	KeyType *type = &probe->key;
-	Datum *key;
-	int i;
-
-	FilterProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
-	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
-	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &key,
-					  &batch->null, &batch->count);
-	if (KeyTypeLearnArray(type, key, batch->null, batch->count) && !probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, type, FilterKeyHolder(filter));
-	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
-	batch->answer = alloc_array(batch->count, sizeof(Datum));
-	for (i = 0; i < batch->count; i++)
-	{
-		if (i % KEYS_AT_ONCE == 0)
-			CHECK_FOR_INTERRUPTS();
-		batch->fingerprint[i] = batch->null[i] ? 0 : FilterFingerprint(probe, filter, key[i]);
-	}
-}
-
-/* An array of answers with the same dimensions as the array of keys. */
-static Datum
-answers(ArrayType *like, const Batch *batch, Oid type)
-{
-	bool floats = type == FLOAT8OID;
-
-	PG_RETURN_ARRAYTYPE_P(construct_md_array(
-		batch->answer, batch->null, ARR_NDIM(like), ARR_DIMS(like), ARR_LBOUND(like), type,
-		floats ? sizeof(float8) : sizeof(bool), floats ? FLOAT8PASSBYVAL : true,
-		floats ? TYPALIGN_DOUBLE : TYPALIGN_CHAR));
-}
-
-/* The filter of a row, or only its header. */
+/* The filter of a row, or only its header, and the keys that it is asked about. */
 typedef struct Asked
 {
 	FilterProbe *probe;
@@ -84,18 +28,30 @@ typedef struct Asked
 	const qf_filter *filter;
 	bool header; /* "filter" is "view", which has only the header */
 	qf_filter view;
+	KeyBatch batch;
 } Asked;
 
 /* Open the filter of a row: only its header if it is stored, and a device may have a copy. */
 static void
-ask(Asked *asked, FilterProbe *probe, Datum datum, ArrayType *keys)
+ask(Asked *asked, FunctionCallInfo fcinfo)
 {
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	int count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
 
-	asked->probe = probe;
-	asked->datum = datum;
-	asked->header = GpuMayLookup(count) && FilterOpenStored(&asked->view, datum);
-	asked->filter = asked->header ? &asked->view : FilterProbed(probe, datum);
+	asked->probe = FilterProbeOf(fcinfo);
+	asked->datum = PG_GETARG_DATUM(0);
+	asked->header = GpuMayLookup(count) && FilterOpenStored(&asked->view, asked->datum);
+	asked->filter = asked->header ? &asked->view : FilterProbed(asked->probe, asked->datum);
+	asked->batch.array = keys;
+}
+
+/* Read the keys. */
+static const KeyBatch *
+read_keys(Asked *asked, FunctionCallInfo fcinfo)
+{
+	KeyProbeArray(&asked->probe->keys, fcinfo, KEYS_ARGUMENT, &asked->filter->keys,
+				  FilterKeyHolder(asked->filter), &asked->batch);
+	return &asked->batch;
 }
 
 /* The whole filter. */
@@ -155,8 +111,9 @@ for_keys(Asked *asked, int keys)
 
 /* Ask a device for all keys; false if it does not answer. */
 static bool
-ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
+ask_device(Asked *asked, GpuFilterOp op, void *answer)
 {
+	const KeyBatch *batch = &asked->batch;
 	GpuLookup lookup = { .stored = &gpu_stored_filters,
 						 .op = op,
 						 .key = batch->fingerprint,
@@ -176,7 +133,7 @@ ask_device(Asked *asked, GpuFilterOp op, const Batch *batch, void *answer)
 
 /* Count the set positions of each key on the CPU. */
 static void
-query_here(const qf_filter *filter, const Batch *batch, uint32 *set)
+query_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set)
 {
 	int at_once = (int) qf_keys_at_once(&filter->params);
 	int i;
@@ -191,7 +148,7 @@ query_here(const qf_filter *filter, const Batch *batch, uint32 *set)
 
 /* Find out on the CPU which keys the filter contains. */
 static void
-find_here(const qf_filter *filter, const Batch *batch, bool *found)
+find_here(const qf_filter *filter, const KeyBatch *batch, bool *found)
 {
 	int at_once = (int) qf_keys_at_once(&filter->params);
 	int i;
@@ -209,29 +166,29 @@ PG_FUNCTION_INFO_V1(qfilter_estimate_array);
 Datum
 qfilter_estimate_array(PG_FUNCTION_ARGS)
 {
-	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	FilterMethod method = FilterMethodArgument(fcinfo, METHOD_ARGUMENT);
-	FilterProbe *probe = FilterProbeOf(fcinfo);
+	const KeyBatch *batch;
 	qf_scale scale;
-	uint32 *set;
+	Datum *estimate;
 	int64 *answer;
-	Batch batch;
+	uint32 *set;
 	Asked asked;
 	int i;
 
-	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
+	ask(&asked, fcinfo);
 	FilterScale(asked.filter, method, &scale);
-	read_keys(fcinfo, probe, asked.filter, keys, &batch);
-	set = alloc_array(batch.count, sizeof(uint32));
-	answer = alloc_array(batch.count, sizeof(int64));
-	if (ask_device(&asked, FILTER_QUERY, &batch, answer))
-		for (i = 0; i < batch.count; i++)
+	batch = read_keys(&asked, fcinfo);
+	set = KeyBatchAlloc(batch->count, sizeof(uint32));
+	answer = KeyBatchAlloc(batch->count, sizeof(int64));
+	if (ask_device(&asked, FILTER_QUERY, answer))
+		for (i = 0; i < batch->count; i++)
 			set[i] = (uint32) answer[i];
 	else
-		query_here(for_keys(&asked, batch.count), &batch, set);
-	for (i = 0; i < batch.count; i++)
-		batch.answer[i] = Float8GetDatum(FilterEstimate(&scale, method, set[i]));
-	return answers(keys, &batch, FLOAT8OID);
+		query_here(for_keys(&asked, batch->count), batch, set);
+	estimate = KeyBatchAlloc(batch->count, sizeof(Datum));
+	for (i = 0; i < batch->count; i++)
+		estimate[i] = Float8GetDatum(FilterEstimate(&scale, method, set[i]));
+	return KeyBatchAnswers(batch, estimate, FLOAT8OID);
 }
 
 /* qfilter_contains(qfilter, key[]): whether each element is there, NULL for NULL. */
@@ -239,19 +196,19 @@ PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)
 {
-	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
-	FilterProbe *probe = FilterProbeOf(fcinfo);
+	const KeyBatch *batch;
+	Datum *answer;
 	bool *found;
-	Batch batch;
 	Asked asked;
 	int i;
 
-	ask(&asked, probe, PG_GETARG_DATUM(0), keys);
-	read_keys(fcinfo, probe, asked.filter, keys, &batch);
-	found = alloc_array(batch.count, sizeof(bool));
-	if (!ask_device(&asked, FILTER_CONTAINS, &batch, found))
-		find_here(for_keys(&asked, batch.count), &batch, found);
-	for (i = 0; i < batch.count; i++)
-		batch.answer[i] = BoolGetDatum(found[i]);
-	return answers(keys, &batch, BOOLOID);
+	ask(&asked, fcinfo);
+	batch = read_keys(&asked, fcinfo);
+	found = KeyBatchAlloc(batch->count, sizeof(bool));
+	if (!ask_device(&asked, FILTER_CONTAINS, found))
+		find_here(for_keys(&asked, batch->count), batch, found);
+	answer = KeyBatchAlloc(batch->count, sizeof(Datum));
+	for (i = 0; i < batch->count; i++)
+		answer[i] = BoolGetDatum(found[i]);
+	return KeyBatchAnswers(batch, answer, BOOLOID);
 }

@@ -7,15 +7,11 @@
 #include "pgbase/errors.h"
 #include "pg/filter_value.h"
 
-/* How messages about keys name a filter.  A Bloom filter has no estimates. */
-const KeyHolder *
-FilterKeyHolder(const qf_filter *filter)
-{
-	static const KeyHolder of_frequencies = { "filter", "filters", "qfilter_estimate_key" };
-	static const KeyHolder bloom = { "filter", "filters", "qfilter_contains_key" };
-
-	return qf_is_bloom(&filter->params) ? &bloom : &of_frequencies;
-}
+/* A Bloom filter has no estimates. */
+const KeyHolder filter_key_holders[2] = {
+	{ "filter", "filters", "qfilter_estimate_key" },
+	{ "filter", "filters", "qfilter_contains_key" },
+};
 
 /* Raise the error of a status unless it is QB_OK. */
 void

@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 
+#define KEY_ARGUMENT    1
 #define METHOD_ARGUMENT 2
 
 static const char *const methods[] = { "corrected", "unbiased", "paper" };
@@ -63,6 +64,14 @@ FilterEstimate(const qf_scale *scale, FilterMethod method, uint32 set)
 	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
+/* Fingerprint of the key argument, after a check that the filter holds such keys. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
+{
+	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &filter->keys,
+							FilterKeyHolder(filter));
+}
+
 /* How many positions of the key argument are set, and what estimates from its filter share. */
 static uint32
 set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
@@ -76,7 +85,7 @@ set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 	uint32 set;
 
 	FilterScale(filter, method, scale);
-	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	fingerprint = key_argument(fcinfo, probe, filter);
 	if (parts)
 		return FilterPartsSet(datum, filter, fingerprint, false);
 	qf_engine_cpu.query(filter, &fingerprint, 1, &set);
@@ -108,11 +117,11 @@ qfilter_contains(PG_FUNCTION_ARGS)
 
 	if (FilterInParts(probe, datum, &view))
 	{
-		fingerprint = FilterKeyArgument(fcinfo, probe, &view);
+		fingerprint = key_argument(fcinfo, probe, &view);
 		PG_RETURN_BOOL(FilterPartsSet(datum, &view, fingerprint, true) == view.params.k);
 	}
 	filter = FilterWhole(probe, datum);
-	fingerprint = FilterKeyArgument(fcinfo, probe, filter);
+	fingerprint = key_argument(fcinfo, probe, filter);
 	PG_RETURN_BOOL(qf_has(filter, fingerprint));
 }
 

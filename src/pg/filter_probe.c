@@ -15,10 +15,7 @@
 #include "access/heaptoast.h"
 #include "filter/pieces.h"
 #include "miscadmin.h"
-#include "pgbase/keyexpr.h"
 #include "utils/memutils.h"
-
-#define KEY_ARGUMENT 1
 
 /* Make the probe of a calling expression, at its first call. */
 FilterProbe *
@@ -30,6 +27,7 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 	if (likely(probe))
 		return probe;
 	probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(FilterProbe));
+	probe->keys.context = flinfo->fn_mcxt;
 	StoredInit(&probe->filters, flinfo->fn_mcxt, sizeof(StoredFilter), get_hash_memory_limit());
 	flinfo->fn_extra = probe;
 	return probe;
@@ -146,38 +144,4 @@ FilterProbed(FilterProbe *probe, Datum datum)
 {
 	probe->stored = (StoredFilter *) StoredFind(&probe->filters, datum);
 	return FilterWhole(probe, datum);
-}
-
-/* Set the type of the keys. */
-void
-FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation)
-{
-	if (probe->key.type != type || probe->key.input_collation != collation)
-		KeyTypeInit(&probe->key, type, collation);
-}
-
-/* The fingerprint for a filter of keys of another type.  A literal is read as one of those keys. */
-uint64
-FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value)
-{
-	if (!probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, &probe->key, FilterKeyHolder(filter));
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &filter->keys,
-					   FilterKeyHolder(filter), &probe->key, value);
-}
-
-/* Fingerprint of the key argument, after a check that the filter holds such keys. */
-uint64
-FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
-{
-	if (unlikely(probe->key.type == InvalidOid))
-	{
-		KeyArgument key;
-
-		KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-		FilterProbeSetKey(probe, key.type, key.collation);
-		KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-		probe->literal = key.literal;
-	}
-	return FilterFingerprint(probe, filter, PG_GETARG_DATUM(KEY_ARGUMENT));
 }

@@ -28,9 +28,7 @@ typedef struct StoredFilter
  */
 typedef struct FilterProbe
 {
-	KeyType key;
-	bool literal;        /* the key is text that may be read as another type */
-	KeyReader literals;  /* reads such a key */
+	KeyProbe keys;       /* of the rows */
 	FilterReader reader; /* of the current row */
 
 	StoredCache filters;  /* of StoredFilter */
@@ -42,18 +40,6 @@ extern const qf_filter *FilterProbed(FilterProbe *probe, Datum datum);
 extern const qf_filter *FilterWhole(FilterProbe *probe, Datum datum);
 extern bool FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view);
 extern uint32 FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all);
-extern void FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation);
-extern uint64 FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value);
-extern uint64
-FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter);
-
-/* Fingerprint of a key for this filter.  The probe knows the key's type. */
-static inline uint64
-FilterFingerprint(FilterProbe *probe, const qf_filter *filter, Datum value)
-{
-	return likely(KeyFits(&probe->key, &filter->keys)) ? KeyFingerprint(&probe->key, value)
-													   : FilterMisfit(probe, filter, value);
-}
 
 /* Which estimate of a frequency is wanted. */
 typedef enum FilterMethod

@@ -29,10 +29,17 @@ extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
 extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
 
 /* filter_errors.c */
-extern const KeyHolder *FilterKeyHolder(const qf_filter *filter);
+extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
 extern void FilterCheck(qb_status status);
 extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
 extern void FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
+
+/* How messages about keys name a filter. */
+static inline const KeyHolder *
+FilterKeyHolder(const qf_filter *filter)
+{
+	return &filter_key_holders[qf_is_bloom(&filter->params)];
+}
 
 #endif

@@ -8,7 +8,6 @@
  *
  * src/pg/sketch_batch.c
  */
-#include "pgbase/keyexpr.h"
 #include "pgbase/row.h"
 #include "pg/sketch_probe.h"
 
@@ -16,7 +15,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "gpu/sketch_gpu.h"
-#include "utils/array.h"
 #include "utils/tuplestore.h"
 
 #define KEYS_ARGUMENT 1
@@ -26,39 +24,9 @@
 
 typedef struct Batch
 {
-	Datum *key;
-	bool *null;
-	uint64 *fingerprint; /* 0 for NULL */
+	KeyBatch keys;
 	int64 *estimate;
-	int count;
 } Batch;
-
-static void *
-alloc_array(int count, Size size)
-{
-	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
-}
-
-/* Read the keys of an array.  The probe knows their type. */
-static void
-read_keys(Probe *probe, const qs_sketch *sketch, ArrayType *keys, Batch *batch)
-{
-	KeyType *type = &probe->key;
-	int i;
-
-	deconstruct_array(keys, type->type, type->length, type->by_value, type->align, &batch->key,
-					  &batch->null, &batch->count);
-	if (KeyTypeLearnArray(type, batch->key, batch->null, batch->count) && !probe->literal)
-		KeyFamilyCheckProbe(&sketch->keys, type, &sketch_key_holder);
-	batch->fingerprint = alloc_array(batch->count, sizeof(uint64));
-	batch->estimate = alloc_array(batch->count, sizeof(int64));
-	for (i = 0; i < batch->count; i++)
-	{
-		if (i % KEYS_AT_ONCE == 0)
-			CHECK_FOR_INTERRUPTS();
-		batch->fingerprint[i] = batch->null[i] ? 0 : ProbeFingerprint(probe, sketch, batch->key[i]);
-	}
-}
 
 /* Look up the keys on the CPU. */
 static void
@@ -66,10 +34,10 @@ query(const qs_sketch *sketch, Batch *batch)
 {
 	int i;
 
-	for (i = 0; i < batch->count; i += KEYS_AT_ONCE)
+	for (i = 0; i < batch->keys.count; i += KEYS_AT_ONCE)
 	{
 		CHECK_FOR_INTERRUPTS();
-		qs_query(sketch, batch->fingerprint + i, Min(batch->count - i, KEYS_AT_ONCE),
+		qs_query(sketch, batch->keys.fingerprint + i, Min(batch->keys.count - i, KEYS_AT_ONCE),
 				 batch->estimate + i);
 	}
 }
@@ -80,8 +48,8 @@ lookup_of(const Batch *batch)
 {
 	return (GpuLookup){ .stored = &gpu_stored_sketches,
 						.op = SKETCH_QUERY,
-						.key = batch->fingerprint,
-						.count = batch->count,
+						.key = batch->keys.fingerprint,
+						.count = batch->keys.count,
 						.answer = batch->estimate,
 						.answer_bytes = sizeof(int64) };
 }
@@ -92,7 +60,7 @@ lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {
 	GpuLookup lookup = lookup_of(batch);
 
-	return GpuSketchWantsLookup(view, batch->count) &&
+	return GpuSketchWantsLookup(view, batch->keys.count) &&
 		   GpuNameStored(&gpu_stored_sketches, datum, key) && GpuLookupCached(&lookup, key);
 }
 
@@ -121,7 +89,7 @@ lookup_read(const qs_sketch *sketch, StoredName *key, bool cached, Batch *batch)
 
 /* Estimate all keys of an array. */
 static void
-estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
+estimate_batch(FunctionCallInfo fcinfo, Batch *batch)
 {
 	Probe *probe = ProbeOf(fcinfo);
 	Datum datum = PG_GETARG_DATUM(0);
@@ -132,35 +100,23 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	StoredName key;
 	bool named;
 
-	ProbeSetKey(probe, ARR_ELEMTYPE(keys), PG_GET_COLLATION());
-	probe->literal = probe->key.type == TEXTOID && KeyIsLiteral(fcinfo, KEYS_ARGUMENT);
-	read_keys(probe, sketch, keys, batch);
+	batch->keys.array = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
+	KeyProbeArray(&probe->keys, fcinfo, KEYS_ARGUMENT, &sketch->keys, &sketch_key_holder,
+				  &batch->keys);
+	batch->estimate = KeyBatchAlloc(batch->keys.count, sizeof(int64));
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;
-	if (there && GpuSketchAsk(there, batch->fingerprint, batch->count, batch->estimate))
+	if (there && GpuSketchAsk(there, batch->keys.fingerprint, batch->keys.count, batch->estimate))
 		return;
 	if (stored || there)
 		sketch = ProbeSketch(probe, datum);
-	if (GpuSketchWantsLookup(sketch, batch->count))
+	if (GpuSketchWantsLookup(sketch, batch->keys.count))
 	{
 		named = !stored && name_flat(probe, datum, &key);
 		if (lookup_read(sketch, stored || named ? &key : NULL, named, batch))
 			return;
 	}
 	query(sketch, batch);
-}
-
-/* A bigint array with the same dimensions. */
-static ArrayType *
-array_like(ArrayType *like, const Batch *batch)
-{
-	Datum *values = alloc_array(batch->count, sizeof(Datum));
-	int i;
-
-	for (i = 0; i < batch->count; i++)
-		values[i] = Int64GetDatum(batch->estimate[i]);
-	return construct_md_array(values, batch->null, ARR_NDIM(like), ARR_DIMS(like), ARR_LBOUND(like),
-							  INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
 /*
@@ -171,11 +127,15 @@ PG_FUNCTION_INFO_V1(qsketch_estimate_array);
 Datum
 qsketch_estimate_array(PG_FUNCTION_ARGS)
 {
-	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
 	Batch batch;
+	Datum *answer;
+	int i;
 
-	estimate_batch(fcinfo, keys, &batch);
-	PG_RETURN_ARRAYTYPE_P(array_like(keys, &batch));
+	estimate_batch(fcinfo, &batch);
+	answer = KeyBatchAlloc(batch.keys.count, sizeof(Datum));
+	for (i = 0; i < batch.keys.count; i++)
+		answer[i] = Int64GetDatum(batch.estimate[i]);
+	return KeyBatchAnswers(&batch.keys, answer, INT8OID);
 }
 
 /* qsketch_lookup(qsketch, key[]): rows of key and estimate. */
@@ -187,12 +147,12 @@ qsketch_lookup(PG_FUNCTION_ARGS)
 	Batch batch;
 	int i;
 
-	estimate_batch(fcinfo, PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT), &batch);
+	estimate_batch(fcinfo, &batch);
 	ReturnRows(fcinfo);
-	for (i = 0; i < batch.count; i++)
+	for (i = 0; i < batch.keys.count; i++)
 	{
-		Datum values[2] = { batch.key[i], Int64GetDatum(batch.estimate[i]) };
-		bool nulls[2] = { batch.null[i], batch.null[i] };
+		Datum values[2] = { batch.keys.key[i], Int64GetDatum(batch.estimate[i]) };
+		bool nulls[2] = { batch.keys.null[i], batch.keys.null[i] };
 
 		if (i % KEYS_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();

@@ -7,31 +7,17 @@
 #include "sketch/unbiased.h"
 #include "pg/sketch_probe.h"
 #include "pgbase/errors.h"
-#include "pgbase/keyexpr.h"
 #include "pgbase/row.h"
 
 #include "gpu/sketch_gpu.h"
 
 #define KEY_ARGUMENT 1
 
-static pg_noinline void
-learn_key(FunctionCallInfo fcinfo, Probe *probe)
-{
-	KeyArgument key;
-
-	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	ProbeSetKey(probe, key.type, key.collation);
-	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	probe->literal = key.literal;
-}
-
 /* Fingerprint of the key argument, after a check that the sketch holds such keys. */
 static uint64
 key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 {
-	if (unlikely(probe->key.type == InvalidOid))
-		learn_key(fcinfo, probe);
-	return ProbeFingerprint(probe, sketch, PG_GETARG_DATUM(KEY_ARGUMENT));
+	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder);
 }
 
 /* Estimate from a sketch whose tables stay on a device; false: they do not. */
@@ -87,7 +73,8 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 	if (unlikely(stored == NULL || stored->copy == NULL))
 		PG_RETURN_INT64(estimate_not_kept(fcinfo, probe, stored));
 	kept = &stored->copy->sketch;
-	fingerprint = ProbeFingerprint(probe, kept, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = KeyProbeFingerprint(&probe->keys, &kept->keys, &sketch_key_holder,
+									  PG_GETARG_DATUM(KEY_ARGUMENT));
 	ProbeGuess(stored, fingerprint);
 	PG_RETURN_INT64(qs_estimate(kept, fingerprint));
 }

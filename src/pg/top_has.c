@@ -9,7 +9,6 @@
  *
  * src/pg/top_has.c
  */
-#include "pgbase/keyexpr.h"
 #include "pgbase/keyread.h"
 #include "pgbase/row.h"
 #include "pg/top_state.h"
@@ -23,9 +22,7 @@
 /* There is one for each calling expression, in fn_extra. */
 typedef struct TopProbe
 {
-	KeyType key;
-	bool literal;       /* the key is text that may be read as another type */
-	KeyReader literals; /* reads such a key */
+	KeyProbe rows; /* the keys of the rows */
 
 	StoredId stored;       /* identifies the copied list if it is stored out of line */
 	struct varlena *flat;  /* the copied list, if it is not stored out of line; else NULL */
@@ -50,12 +47,8 @@ create_probe(FunctionCallInfo fcinfo, bool asks)
 {
 	FmgrInfo *flinfo = fcinfo->flinfo;
 	TopProbe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(TopProbe));
-	KeyArgument key;
 
-	KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&probe->key, key.type, key.collation);
-	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-	probe->literal = key.literal;
+	probe->rows.context = flinfo->fn_mcxt;
 	probe->asks = asks;
 	probe->context = AllocSetContextCreate(flinfo->fn_mcxt, "qtop probe", ALLOCSET_SMALL_SIZES);
 	flinfo->fn_extra = probe;
@@ -116,20 +109,6 @@ copy_candidates(TopProbe *probe, Datum datum)
 		pfree(value);
 }
 
-/* Fingerprint of the key argument.  A literal is read as a key of the list's kind. */
-static uint64
-key_argument(FunctionCallInfo fcinfo, TopProbe *probe, const qb_keys *held)
-{
-	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
-
-	if (likely(KeyFits(&probe->key, held)))
-		return KeyFingerprint(&probe->key, value);
-	if (!probe->literal)
-		KeyFamilyCheckProbe(held, &probe->key, &top_key_holder);
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), held, &top_key_holder,
-					   &probe->key, value);
-}
-
 /* Find the list and the key of a call.  "asks": the sketch will be asked. */
 static TopCall
 read_call(FunctionCallInfo fcinfo, bool asks)
@@ -148,7 +127,8 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 	call.top = expanded ? &expanded->top : &probe->top;
 	call.sketch = expanded ? &expanded->sketch : &probe->sketch;
 	call.fingerprint =
-		key_argument(fcinfo, probe, expanded ? &expanded->sketch.keys : &probe->keys);
+		KeyProbeArgument(&probe->rows, fcinfo, KEY_ARGUMENT,
+						 expanded ? &expanded->sketch.keys : &probe->keys, &top_key_holder);
 	return call;
 }
 
