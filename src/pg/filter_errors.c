@@ -7,6 +7,8 @@
 #include "pgbase/errors.h"
 #include "pg/filter_value.h"
 
+const ValueFormat filter_format = { "filter", QF_FORMAT_VERSION_1, QF_HEADER_BYTES };
+
 /* A Bloom filter has no estimates. */
 const KeyHolder filter_key_holders[2] = {
 	{ "filter", "filters", "qfilter_estimate_key" },
@@ -22,7 +24,7 @@ FilterCheck(qb_status status)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("number of rows out of range"),
 				 errhint("A filter counts at most 9223372036854775807 rows.")));
 	if (status != QB_OK)
-		StatusRaise(status, "filter", NULL);
+		StatusRaise(status, filter_format.noun, NULL);
 }
 
 /* A list of the parameters in which two filters differ, with both values. */
@@ -61,11 +63,4 @@ FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 				 "Make all with one template: hashes, probability, seed and layout must be equal; "
 				 "bits may differ by a power of two.")));
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
-}
-
-/* Raise the error for bytes that are not a filter. */
-void
-FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-{
-	StatusRaiseFormat(status, sqlstate, "filter", QF_FORMAT_VERSION_1, bytes, length);
 }

@@ -97,7 +97,7 @@ static void
 read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
 	CHECK_FOR_INTERRUPTS();
-	FilterReadStored(*(Datum *) context, offset, bytes, out);
+	StoredReadPart(&filter_format, *(Datum *) context, offset, bytes, out);
 }
 
 /*

@@ -13,26 +13,21 @@
 #include "pgbase/stored.h"
 #include "utils/memutils.h"
 
+/* Open a value of this length, whose header alone is read. */
+static void
+open_bytes(qf_filter *view, const uint8 *bytes, Size length)
+{
+	qb_status status = qf_open(view, bytes, length);
+
+	if (status != QB_OK)
+		FormatRaise(&filter_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
 /* A view of a detoasted value. */
 void
 FilterOpen(qf_filter *view, struct varlena *value)
 {
-	const uint8 *bytes = (const uint8 *) VARDATA(value);
-	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_status status = qf_open(view, bytes, length);
-
-	if (status != QB_OK)
-		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
-}
-
-/* Read bytes of a filter stored out of line.  An error if it is shorter than its header says. */
-void
-FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
-{
-	uint32 length = bytes;
-
-	if (!StoredRead(datum, offset, &length, out))
-		FilterBadFormat(QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
+	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
 /*
@@ -43,22 +38,12 @@ FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	struct varatt_external pointer;
 	uint8 header[QF_HEADER_BYTES];
 	Size length;
-	qb_status status;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!StoredReadHeader(&filter_format, datum, header, &length))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	length = pointer.va_rawsize - VARHDRSZ;
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QF_HEADER_BYTES)
-		return false;
-	FilterReadStored(datum, 0, QF_HEADER_BYTES, header);
-	status = qf_open(view, header, length);
-	if (status != QB_OK)
-		FilterBadFormat(status, ERRCODE_DATA_CORRUPTED, header, length);
+	open_bytes(view, header, length);
 	view->bits = NULL;
 	view->compact = NULL;
 	return true;

@@ -10,6 +10,7 @@
 #include "pgbase/errors.h"
 #include "sets/format.h"
 
+const ValueFormat sets_format = { "collection of sets", QSET_FORMAT_VERSION, QSET_HEADER_BYTES };
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
 
 /* Check for interrupts.  Cancelling the query raises an error here. */
@@ -39,7 +40,7 @@ SetsCheck(qb_status status)
 					   (unsigned long long) QSET_MAX_SETS, (unsigned long long) QSET_MAX_UNIVERSE,
 					   (unsigned long long) QSET_MAX_ELEMENTS),
 			 errhint("Split it by ranges of set ids, and find the pairs between the parts.")));
-	StatusRaise(status, sets_key_holder.one, NULL);
+	StatusRaise(status, sets_format.noun, NULL);
 }
 
 /* Raise the error that there is no memory for more pairs than are kept. */
@@ -51,10 +52,4 @@ SetsTooManyPairs(uint64 kept)
 						   (unsigned long long) kept),
 					errhint("Set top lower, or min_count or min_jaccard higher.")));
 	pg_unreachable();
-}
-
-void
-SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-{
-	StatusRaiseFormat(status, sqlstate, sets_key_holder.one, QSET_FORMAT_VERSION, bytes, length);
 }

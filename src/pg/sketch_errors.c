@@ -7,6 +7,7 @@
 #include "pgbase/errors.h"
 #include "pg/sketch_value.h"
 
+const ValueFormat sketch_format = { "sketch", QS_FORMAT_VERSION_1, QS_HEADER_BYTES };
 const KeyHolder sketch_key_holder = { "sketch", "sketches", "qsketch_estimate_key" };
 
 static const char *
@@ -121,11 +122,4 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
 									  "may differ by a power of two.")));
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
-}
-
-/* Raise the error for bytes that are not a sketch. */
-void
-SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-{
-	StatusRaiseFormat(status, sqlstate, sketch_key_holder.one, QS_FORMAT_VERSION_1, bytes, length);
 }

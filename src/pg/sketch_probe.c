@@ -62,7 +62,7 @@ ProbeHeader(StoredSketch *stored, Datum datum)
 static void
 read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
-	SketchReadStored(*(Datum *) context, offset, bytes, out);
+	StoredReadPart(&sketch_format, *(Datum *) context, offset, bytes, out);
 }
 
 /* Estimate of a key from parts of a stored sketch whose header is open. */

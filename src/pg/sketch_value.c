@@ -12,7 +12,6 @@
 #include "pg/sketch_value.h"
 
 #include "pgbase/stored.h"
-#include "utils/memutils.h"
 
 /*
  * Open a value of this length, whose header alone is read.  An explicit or compact sketch
@@ -25,7 +24,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 	qb_status status = qs_open(view, bytes, length);
 
 	if (status != QB_OK)
-		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&sketch_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
 	if (view->form != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
@@ -37,16 +36,6 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
-/* Read bytes of a sketch that SketchOpenStored() has opened. */
-void
-SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
-{
-	uint32 length = bytes;
-
-	if (!StoredRead(datum, offset, &length, out))
-		SketchBadFormat(QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
-}
-
 /*
  * Open a sketch stored out of line by reading its header alone.  False if the datum is
  * not stored so that parts of it can be read.
@@ -54,18 +43,11 @@ SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 bool
 SketchOpenStored(qs_sketch *view, Datum datum)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	uint8 header[QS_HEADER_BYTES];
-	struct varatt_external pointer;
 	Size length;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!StoredReadHeader(&sketch_format, datum, header, &length))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	length = pointer.va_rawsize - VARHDRSZ;
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
-		return false;
-	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
 	open_bytes(view, header, length);
 	return true;
 }
@@ -74,26 +56,15 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 void
 SketchCheckStorable(const qs_params *params)
 {
-	uint64 bytes = VARHDRSZ + qs_dense_size(params, false);
-
-	if (bytes > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("sketch would need %llu bytes, more than the limit of %llu",
-							   (unsigned long long) bytes, (unsigned long long) MaxAllocSize),
-						errhint("Choose a smaller size or z.")));
+	CheckSize(sketch_format.noun, VARHDRSZ + qs_dense_size(params, false),
+			  "Choose a smaller size or z.");
 }
 
 /* The bytes of a varlena; too many are an error. */
 static Size
 check_size(const qs_flat *flat)
 {
-	uint64 size = VARHDRSZ + flat->bytes;
-
-	if (size > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("sketch would need %llu bytes, more than the limit of %llu",
-							   (unsigned long long) size, (unsigned long long) MaxAllocSize)));
-	return (Size) size;
+	return CheckSize(sketch_format.noun, VARHDRSZ + flat->bytes, NULL);
 }
 
 /* Choose how to write a sketch; marks NULL: it has none.  Returns the bytes of the varlena. */

@@ -15,6 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
+#include "pgbase/errors.h"
 #include "pgbase/keycheck.h"
 #include "pgbase/memory.h"
 #include "pgbase/version.h"
@@ -27,7 +28,6 @@
 /* sketch_value.c */
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
-extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat);
@@ -35,14 +35,13 @@ extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 
 /* sketch_errors.c */
+extern const ValueFormat sketch_format;
 extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qb_status status);
 extern void SketchCheckRemoved(qb_status status);
 extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
-extern void SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
 
 /* sketch_construct.c */
 extern void SketchDefaultParams(qs_params *params);

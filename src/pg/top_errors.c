@@ -9,6 +9,8 @@
 
 #include "sketch/top_format.h"
 
+static const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1,
+										QS_TOP_HEADER_BYTES };
 const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
 
 /* Check the argument for the number of keys that are of interest. */
@@ -27,9 +29,9 @@ void
 TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 {
 	if (status == QB_FORMAT_VERSION && bytes[QS_TOP_AT_VERSION] == QS_TOP_FORMAT_VERSION_1)
-		SketchBadFormat(status, sqlstate, bytes + QS_TOP_HEADER_BYTES,
-						length - QS_TOP_HEADER_BYTES);
-	StatusRaiseFormat(status, sqlstate, top_key_holder.one, QS_TOP_FORMAT_VERSION_1, bytes, length);
+		FormatRaise(&sketch_format, status, sqlstate, bytes + QS_TOP_HEADER_BYTES,
+					length - QS_TOP_HEADER_BYTES);
+	FormatRaise(&top_format, status, sqlstate, bytes, length);
 }
 
 /* Views of a detoasted value. */

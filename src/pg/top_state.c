@@ -184,15 +184,10 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 }
 
 /* Refuse a list whose value would be too large. */
-static void
+static Size
 check_size(uint64 size)
 {
-	if (size > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
-						(unsigned long long) size, (unsigned long long) MaxAllocSize),
-				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+	return CheckSize(top_key_holder.one, size, "Ask for fewer keys, or choose a smaller sketch.");
 }
 
 /* Refuse texts that are too long for a value while they come, without those that would be dropped. */
@@ -398,13 +393,10 @@ static Size
 pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
-	uint64 size;
 
 	TopSettle(top);
 	top->flat = qs_flat_of(&top->sketch);
-	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
-	check_size(size);
-	return (Size) size;
+	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
 
 static void
