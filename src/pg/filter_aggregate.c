@@ -14,7 +14,6 @@
  *
  * src/pg/filter_aggregate.c
  */
-#include "pg/filter_aggregate.h"
 
 #include "pgbase/aggregate.h"
 #include "pg/filter_state.h"

@@ -21,14 +21,12 @@
 #include "engine/filter_engine.h"
 #include "pgbase/version.h"
 
-/* filter_value.c */
 extern void FilterOpen(qf_filter *view, struct varlena *value);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
 extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
 extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
 
-/* filter_errors.c */
 extern const ValueFormat filter_format;
 extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
 extern void FilterCheck(qb_status status);
