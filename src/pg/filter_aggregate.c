@@ -3,7 +3,7 @@
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context, and
+ * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
  * (pgbase/state_ticket.c).  There is no inverse function: a window frame whose start moves

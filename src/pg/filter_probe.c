@@ -325,7 +325,7 @@ qfilter_bounds(PG_FUNCTION_ARGS)
  * ---- arrays of keys ----
  *
  * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
- * the next batch, like a sketch (sketch_batch.c).  It is recognized by its header and
+ * the next batch, like a sketch (sketch_estimate.c).  It is recognized by its header and
  * toast pointer, so nothing else of it is read here.
  */
 

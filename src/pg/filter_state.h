@@ -10,7 +10,6 @@
 #include "gpu/column_request.h"
 #include "pg/filter_value.h"
 #include "pgbase/state.h"
-#include "filter/params.h"
 #include "pgbase/recognize.h"
 
 /* What the number beside each key means. */

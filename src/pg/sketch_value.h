@@ -25,7 +25,6 @@
 /* Defaults of qsketch_new(), and of aggregates without a template. */
 #define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL
 
-/* sketch_value.c */
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchCheckStorable(const qs_params *params);
@@ -34,7 +33,6 @@ extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat
 extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 
-/* sketch_errors.c */
 extern const ValueFormat sketch_format;
 extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qb_status status);
@@ -43,7 +41,6 @@ extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
 
-/* sketch_construct.c */
 extern void SketchDefaultParams(qs_params *params);
 extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);

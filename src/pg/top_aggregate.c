@@ -3,7 +3,7 @@
  *		qtop_agg and qtop_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qtop in the aggregate's context, and
+ * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
  * (pgbase/state_ticket.c).  States never go to a device.  There is no inverse function: keys
@@ -15,7 +15,7 @@
 #include "pg/top_aggregate.h"
 
 #include "pgbase/keyexpr.h"
-#include "pg/sketch_template.h"
+#include "pg/sketch_aggregate.h"
 #include "pg/top_state.h"
 
 #include "nodes/execnodes.h"

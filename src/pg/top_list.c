@@ -8,8 +8,7 @@
  * src/pg/top_list.c
  */
 #include "pgbase/keyexpr.h"
-#include "pg/sketch_distinct.h"
-#include "pg/sketch_probe.h"
+#include "pg/sketch_state.h"
 #include "pg/top_state.h"
 
 #include "funcapi.h"

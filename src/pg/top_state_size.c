@@ -4,7 +4,7 @@
  *
  * src/pg/top_state_size.c
  */
-#include "pg/sketch_state_size.h"
+#include "pg/sketch_aggregate.h"
 #include "pgbase/state_size.h"
 #include "pgbase/value.h"
 
