@@ -12,13 +12,11 @@
  *
  * src/pg/top_aggregate.c
  */
-#include "pg/top_aggregate.h"
-
-#include "pgbase/keyexpr.h"
-#include "pg/sketch_aggregate.h"
 #include "pg/top_state.h"
 
 #include "nodes/execnodes.h"
+#include "pg/sketch_aggregate.h"
+#include "pgbase/keyexpr.h"
 
 #define KEY_ARGUMENT 1
 

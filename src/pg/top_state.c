@@ -1,7 +1,7 @@
 /*
  * top_state.c
  *		A sketch with its most frequent keys as an expanded object: the state of
- *		aggregates, and what functions return.
+ *		aggregates, and what functions return; its size for the planner.
  *
  * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
@@ -18,13 +18,16 @@
  */
 #include "pg/top_state.h"
 
-#include "pg/sketch_state.h"
-
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "pg/sketch_aggregate.h"
+#include "pg/sketch_state.h"
 #include "pgbase/stat.h"
+#include "pgbase/state_size.h"
 #include "pgbase/state_ticket.h"
+#include "pgbase/value.h"
+#include "sketch/top.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -481,3 +484,19 @@ const KeyedStateType top_state_type = {
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
+
+/* ---- its size, for the planner ---- */
+
+/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
+#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
+
+/* The number of candidates, if it is not known how many keys are of interest. */
+#define CANDIDATES 200
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
+}
+
+SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));

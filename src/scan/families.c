@@ -11,7 +11,6 @@
 #include "gpu/sketch_gpu.h"
 #include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/top_aggregate.h"
 
 #include "catalog/pg_type_d.h"
 #include "utils/lsyscache.h"
