@@ -15,7 +15,6 @@
 #include "pg/sets_state.h"
 
 #include "pg/sets_elements.h"
-#include "pg/sets_remote.h"
 #include "pgbase/stat.h"
 #include "sets/format.h"
 #include "utils/memutils.h"

@@ -19,6 +19,9 @@ extern const qset_interrupt sets_interrupt;
 
 extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;
+/* sets_similar.c: defines the setting for what is kept. */
+extern void SetsKeptInit(void);
+
 extern void SetsCheck(qb_status status);
 extern void SetsTooManyPairs(uint64 kept) __attribute__((noreturn));
 

@@ -1,6 +1,7 @@
 /*
  * top_io.c
- *		Input, output and comparison of qtop values; errors about them, and opening their bytes.
+ *		Input, output and comparison of qtop values; errors about them, and opening
+ *		their bytes.
  *
  * src/pg/top_io.c
  */

@@ -9,7 +9,6 @@
 
 #include "gpu/filter_gpu.h"
 #include "gpu/sketch_gpu.h"
-#include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
 
 #include "catalog/pg_type_d.h"
