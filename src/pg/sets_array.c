@@ -349,79 +349,17 @@ common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return qset_count32(kernels, a->item, a->count, b->item, b->count);
 }
 
-/* qsets_intersect_count(integer[], integer[]) */
-PG_FUNCTION_INFO_V1(qsets_array_intersect_count);
-Datum
-qsets_array_intersect_count(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-
-	PG_RETURN_INT64(common_of(fcinfo, &a, &b));
-}
-
-/* qsets_union_count(integer[], integer[]) */
-PG_FUNCTION_INFO_V1(qsets_array_union_count);
-Datum
-qsets_array_union_count(PG_FUNCTION_ARGS)
+static SetCounts
+counts_of(FunctionCallInfo fcinfo)
 {
 	Operand a;
 	Operand b;
 	uint64 common = common_of(fcinfo, &a, &b);
 
-	PG_RETURN_INT64(a.count + b.count - common);
+	return (SetCounts){ .a = a.count, .b = b.count, .common = common };
 }
 
-/* qsets_difference_count(integer[], integer[]): elements that are only in the first */
-PG_FUNCTION_INFO_V1(qsets_array_difference_count);
-Datum
-qsets_array_difference_count(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_INT64(a.count - common);
-}
-
-/* qsets_jaccard(integer[], integer[]): 0 for two empty sets */
-PG_FUNCTION_INFO_V1(qsets_array_jaccard);
-Datum
-qsets_array_jaccard(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_FLOAT8(SetsQuotient(common, a.count + b.count - common));
-}
-
-/*
- * qsets_overlap(integer[], integer[]): common elements as a share of the smaller set; 0
- * if it is empty
- */
-PG_FUNCTION_INFO_V1(qsets_array_overlap);
-Datum
-qsets_array_overlap(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_FLOAT8(SetsQuotient(common, Min(a.count, b.count)));
-}
-
-/* qsets_contains_all(integer[], integer[]): is the second a subset of the first? */
-PG_FUNCTION_INFO_V1(qsets_array_contains_all);
-Datum
-qsets_array_contains_all(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_BOOL(common == b.count);
-}
+SET_FUNCTIONS(qsets_array, counts_of);
 
 /* Make an array of "count" elements, which lie behind free room for its header. */
 static ArrayType *

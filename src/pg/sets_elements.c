@@ -146,9 +146,7 @@ typedef struct KeySets
 	KeySet b;
 	qb_memory memory;
 	qset_labels labels;
-	uint64 a_count; /* distinct elements */
-	uint64 b_count;
-	uint64 common;
+	SetCounts counts;
 	char *in_b; /* for each label: does the second set have it? */
 } KeySets;
 
@@ -198,8 +196,8 @@ count_common(KeySets *sets)
 		uint32 label = sets->b.label[i];
 
 		look_for_interrupts(i);
-		sets->b_count += !sets->in_b[label];
-		sets->common += !sets->in_b[label] && label < sets->a_count;
+		sets->counts.b += !sets->in_b[label];
+		sets->counts.common += !sets->in_b[label] && label < sets->counts.a;
 		sets->in_b[label] = true;
 	}
 }
@@ -211,78 +209,23 @@ read_sets(FunctionCallInfo fcinfo, KeySets *sets)
 	memset(sets, 0, sizeof(*sets));
 	ContextMemory(CurrentMemoryContext, &sets->memory);
 	read_set(fcinfo, 0, sets, &sets->a);
-	sets->a_count = sets->labels.used;
+	sets->counts.a = sets->labels.used;
 	read_set(fcinfo, 1, sets, &sets->b);
 	if (sets->a.keys.count > 0 && sets->b.keys.count > 0)
 		KeyFamilyCheckSame(&sets->a.kind, &sets->b.kind, &array_holder);
 	count_common(sets);
 }
 
-/* qsets_intersect_count(key[], key[]) */
-PG_FUNCTION_INFO_V1(qsets_keys_intersect_count);
-Datum
-qsets_keys_intersect_count(PG_FUNCTION_ARGS)
+static SetCounts
+counts_of(FunctionCallInfo fcinfo)
 {
 	KeySets sets;
 
 	read_sets(fcinfo, &sets);
-	PG_RETURN_INT64(sets.common);
+	return sets.counts;
 }
 
-/* qsets_union_count(key[], key[]) */
-PG_FUNCTION_INFO_V1(qsets_keys_union_count);
-Datum
-qsets_keys_union_count(PG_FUNCTION_ARGS)
-{
-	KeySets sets;
-
-	read_sets(fcinfo, &sets);
-	PG_RETURN_INT64(sets.labels.used);
-}
-
-/* qsets_difference_count(key[], key[]): elements that are only in the first */
-PG_FUNCTION_INFO_V1(qsets_keys_difference_count);
-Datum
-qsets_keys_difference_count(PG_FUNCTION_ARGS)
-{
-	KeySets sets;
-
-	read_sets(fcinfo, &sets);
-	PG_RETURN_INT64(sets.a_count - sets.common);
-}
-
-/* qsets_jaccard(key[], key[]): 0 for two empty sets */
-PG_FUNCTION_INFO_V1(qsets_keys_jaccard);
-Datum
-qsets_keys_jaccard(PG_FUNCTION_ARGS)
-{
-	KeySets sets;
-
-	read_sets(fcinfo, &sets);
-	PG_RETURN_FLOAT8(SetsQuotient(sets.common, sets.labels.used));
-}
-
-/* qsets_overlap(key[], key[]): common elements as a share of the smaller set */
-PG_FUNCTION_INFO_V1(qsets_keys_overlap);
-Datum
-qsets_keys_overlap(PG_FUNCTION_ARGS)
-{
-	KeySets sets;
-
-	read_sets(fcinfo, &sets);
-	PG_RETURN_FLOAT8(SetsQuotient(sets.common, Min(sets.a_count, sets.b_count)));
-}
-
-/* qsets_contains_all(key[], key[]): is the second a subset of the first? */
-PG_FUNCTION_INFO_V1(qsets_keys_contains_all);
-Datum
-qsets_keys_contains_all(PG_FUNCTION_ARGS)
-{
-	KeySets sets;
-
-	read_sets(fcinfo, &sets);
-	PG_RETURN_BOOL(sets.common == sets.b_count);
-}
+SET_FUNCTIONS(qsets_keys, counts_of);
 
 /* qsets_intersect(key[], key[]): the common elements, each once, as they come in the first */
 PG_FUNCTION_INFO_V1(qsets_keys_intersect);
@@ -300,7 +243,8 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 
 	read_sets(fcinfo, &sets);
 	type = ARR_ELEMTYPE(sets.a.array);
-	common = MemoryContextAllocHuge(CurrentMemoryContext, Max(sets.common, 1) * sizeof(Datum));
+	common =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(sets.counts.common, 1) * sizeof(Datum));
 	for (i = 0; i < sets.a.keys.count; i++)
 	{
 		look_for_interrupts(i);
