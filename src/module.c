@@ -9,7 +9,7 @@
 
 #include "base/isa.h"
 #include "gpu/gpu.h"
-#include "pg/sets_prepared.h"
+#include "pg/sets_value.h"
 #include "pgbase/activity.h"
 #include "pgbase/nonce.h"
 #include "pgbase/secret.h"

@@ -3,7 +3,7 @@
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qfilter in the aggregate's context, and
+ * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
  * (pgbase/state_ticket.c).  There is no inverse function: a window frame whose start moves
@@ -14,7 +14,6 @@
  *
  * src/pg/filter_aggregate.c
  */
-#include "pg/filter_aggregate.h"
 
 #include "pgbase/aggregate.h"
 #include "pg/filter_state.h"
@@ -161,26 +160,9 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-PG_FUNCTION_INFO_V1(qfilter_agg_trans);
-Datum
-qfilter_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_ROWS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_row_agg_trans);
-Datum
-qfilter_row_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_IDS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_count_agg_trans);
-Datum
-qfilter_count_agg_trans(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, FILTER_COPIES);
-}
+SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
+SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
+SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 
 /* Merge the second filter into the first.  If they may differ in size, the larger one is folded. */
 static Datum
@@ -230,12 +212,7 @@ qfilter_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qfilter_agg_final);
-Datum
-qfilter_agg_final(PG_FUNCTION_ARGS)
-{
-	return AggregateFinal(fcinfo, &filter_state_type);
-}
+SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
 
 static const AggregateForm of_rows = { 0, 2 };
 static const AggregateForm numbered = { 2, 3 };

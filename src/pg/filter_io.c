@@ -18,7 +18,7 @@ validate(struct varlena *value, int sqlstate)
 		qf_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 
 	if (status != QB_OK)
-		FilterBadFormat(status, sqlstate, bytes, length);
+		FormatRaise(&filter_format, status, sqlstate, bytes, length);
 }
 
 /* A hint: whoever writes a number probably means the rows, or the keys, of a template. */

@@ -8,7 +8,6 @@
  * src/pg/filter_modify.c
  */
 #include "pg/filter_state.h"
-#include "pgbase/keyexpr.h"
 #include "pgbase/keyread.h"
 
 #define KEY_ARGUMENT 1
@@ -21,29 +20,6 @@ expanded_result(FilterState *expanded)
 }
 
 /*
- * The fingerprint and the type of the key argument.  A literal gets the type of the
- * filter's other keys.
- */
-static uint64
-key_argument(FunctionCallInfo fcinfo, const FilterState *expanded, KeyType *key)
-{
-	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
-	KeyReader reader = { 0 };
-	KeyArgument argument;
-	uint64 fingerprint;
-
-	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(key, argument.type, argument.collation);
-	KeyTypeLearn(key, value);
-	if (!argument.literal || KeyFits(key, &expanded->filter.keys))
-		return KeyFingerprint(key, value);
-	fingerprint = KeyReadText(&reader, CurrentMemoryContext, &expanded->filter.keys,
-							  FilterKeyHolder(&expanded->filter), key, value);
-	*key = reader.key;
-	return fingerprint;
-}
-
-/*
  * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL
  * filter gives NULL.  The key's type is not recorded in the object: only states of
  * aggregates record it, for the keys that their transition function passes.
@@ -52,8 +28,7 @@ static Datum
 add_key(FunctionCallInfo fcinfo, FilterInput input)
 {
 	FilterState *expanded;
-	uint64 fingerprint;
-	KeyType key;
+	NewKey key;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -61,27 +36,17 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
 	FilterFlush(expanded);
-	fingerprint = key_argument(fcinfo, expanded, &key);
-	FilterSetInput(expanded, &key, input);
-	FilterPut(expanded, fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
+	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->filter.keys,
+				   FilterKeyHolder(&expanded->filter));
+	FilterSetInput(expanded, &key.type, input);
+	FilterPut(expanded, key.fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
 	FilterFlush(expanded);
 	expanded->keyed.key.type = InvalidOid;
 	return expanded_result(expanded);
 }
 
-PG_FUNCTION_INFO_V1(qfilter_add);
-Datum
-qfilter_add(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, FILTER_ROWS);
-}
-
-PG_FUNCTION_INFO_V1(qfilter_add_row);
-Datum
-qfilter_add_row(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, FILTER_IDS);
-}
+SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
+SQL_FUNCTION(qfilter_add_row, add_key(fcinfo, FILTER_IDS));
 
 /* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
 PG_FUNCTION_INFO_V1(qfilter_merge);

@@ -1,6 +1,7 @@
 /*
  * filter_probe.c
- *		Looking up keys in filters: what is kept from row to row.
+ *		qfilter_estimate, qfilter_bounds and qfilter_contains, of a key and of arrays
+ *		of keys; and what they keep from row to row.
  *
  * A query that looks up many keys in stored filters must fetch each filter only once,
  * even if a join brings it again with each row.  So copies of filters that come again
@@ -10,19 +11,56 @@
  *
  * src/pg/filter_probe.c
  */
-#include "pg/filter_probe.h"
+#include "pg/filter_state.h"
 
 #include "access/heaptoast.h"
+#include "catalog/pg_type_d.h"
+#include "filter/estimate.h"
 #include "filter/pieces.h"
+#include "gpu/filter_gpu.h"
 #include "miscadmin.h"
-#include "pgbase/keyexpr.h"
+#include "pgbase/errors.h"
+#include "pgbase/keyread.h"
+#include "pgbase/row.h"
+#include "pgbase/stored.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 
-#define KEY_ARGUMENT 1
+/* A filter stored out of line. */
+typedef struct StoredFilter
+{
+	StoredValue stored;
+	FilterState *copy; /* NULL: not kept */
+	Size room;         /* that a copy takes; 0: not known yet */
+} StoredFilter;
+
+/*
+ * There is one for each calling expression, in fn_extra.  It remembers the type of the
+ * keys and the filters that are stored out of line.  The first row with such a filter
+ * reads parts of it, or keeps a copy if there is room.  The second row keeps a copy
+ * even in place of others.
+ */
+typedef struct FilterProbe
+{
+	KeyProbe keys;       /* of the rows */
+	FilterReader reader; /* of the current row */
+
+	StoredCache filters;  /* of StoredFilter */
+	StoredFilter *stored; /* of the current row, or NULL */
+} FilterProbe;
+
+/* Which estimate of a frequency is wanted. */
+typedef enum FilterMethod
+{
+	FILTER_CORRECTED, /* right on average, but not below 0 */
+	FILTER_UNBIASED,  /* the same, but may be below 0 */
+	FILTER_PAPER      /* as in the paper, for comparison */
+} FilterMethod;
 
 /* Make the probe of a calling expression, at its first call. */
-FilterProbe *
-FilterProbeOf(FunctionCallInfo fcinfo)
+static FilterProbe *
+probe_of(FunctionCallInfo fcinfo)
 {
 	FmgrInfo *flinfo = fcinfo->flinfo;
 	FilterProbe *probe = flinfo->fn_extra;
@@ -30,6 +68,7 @@ FilterProbeOf(FunctionCallInfo fcinfo)
 	if (likely(probe))
 		return probe;
 	probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(FilterProbe));
+	probe->keys.context = flinfo->fn_mcxt;
 	StoredInit(&probe->filters, flinfo->fn_mcxt, sizeof(StoredFilter), get_hash_memory_limit());
 	flinfo->fn_extra = probe;
 	return probe;
@@ -81,11 +120,11 @@ has_room(FilterProbe *probe, Datum datum)
 
 /*
  * Is this a stored filter without a copy that is better read in parts?  If so, its
- * header is opened, and FilterPartsSet() reads the parts.  If not, FilterWhole() must
+ * header is opened, and parts_set() reads the parts.  If not, whole_filter() must
  * follow.
  */
-bool
-FilterInParts(FilterProbe *probe, Datum datum, qf_filter *view)
+static bool
+in_parts(FilterProbe *probe, Datum datum, qf_filter *view)
 {
 	StoredFilter *stored = (StoredFilter *) StoredFind(&probe->filters, datum);
 
@@ -99,15 +138,15 @@ static void
 read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
 	CHECK_FOR_INTERRUPTS();
-	FilterReadStored(*(Datum *) context, offset, bytes, out);
+	StoredReadPart(&filter_format, *(Datum *) context, offset, bytes, out);
 }
 
 /*
  * How many positions of a key are set in a filter that is read in parts.  "all": the
  * caller only asks whether all are set, so reading stops at the first that is not.
  */
-uint32
-FilterPartsSet(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
+static uint32
+parts_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
 {
 	qf_source source = { .read = read_part, .context = &datum };
 
@@ -125,9 +164,9 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The filter, after FilterInParts() has returned false. */
-const qf_filter *
-FilterWhole(FilterProbe *probe, Datum datum)
+/* The filter, after in_parts() has returned false. */
+static const qf_filter *
+whole_filter(FilterProbe *probe, Datum datum)
 {
 	StoredFilter *stored = probe->stored;
 
@@ -141,43 +180,349 @@ FilterWhole(FilterProbe *probe, Datum datum)
 }
 
 /* The filter of this row, for reading; valid until the row ends. */
-const qf_filter *
-FilterProbed(FilterProbe *probe, Datum datum)
+static const qf_filter *
+probed_filter(FilterProbe *probe, Datum datum)
 {
 	probe->stored = (StoredFilter *) StoredFind(&probe->filters, datum);
-	return FilterWhole(probe, datum);
+	return whole_filter(probe, datum);
 }
 
-/* Set the type of the keys. */
-void
-FilterProbeSetKey(FilterProbe *probe, Oid type, Oid collation)
+/* ---- one key ---- */
+
+#define KEY_ARGUMENT    1
+#define METHOD_ARGUMENT 2
+
+static const char *const methods[] = { "corrected", "unbiased", "paper" };
+
+/* The method that an argument names. */
+static FilterMethod
+method_argument(FunctionCallInfo fcinfo, int argument)
 {
-	if (probe->key.type != type || probe->key.input_collation != collation)
-		KeyTypeInit(&probe->key, type, collation);
+	text *name = PG_GETARG_TEXT_PP(argument);
+	int i;
+
+	for (i = 0; i < lengthof(methods); i++)
+		if (VARSIZE_ANY_EXHDR(name) == strlen(methods[i]) &&
+			memcmp(VARDATA_ANY(name), methods[i], strlen(methods[i])) == 0)
+			return i;
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("unrecognized method: \"%s\"", text_to_cstring(name)),
+					errhint("Methods are corrected, unbiased and paper.")));
 }
 
-/* The fingerprint for a filter of keys of another type.  A literal is read as one of those keys. */
-uint64
-FilterMisfit(FilterProbe *probe, const qf_filter *filter, Datum value)
+/* What all estimates from a filter share.  An error for a filter that has no estimates. */
+static void
+make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 {
-	if (!probe->literal)
-		KeyFamilyCheckProbe(&filter->keys, &probe->key, FilterKeyHolder(filter));
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &filter->keys,
-					   FilterKeyHolder(filter), &probe->key, value);
+	if (qf_is_bloom(&filter->params))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a Bloom filter does not tell frequencies"),
+				 errhint("Use qfilter_contains to ask whether a key was there, or a filter made "
+						 "by qfilter_new.")));
+	if (method == FILTER_PAPER && filter->rows == QF_ROWS_UNKNOWN)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("method paper needs the number of rows, which this filter does not "
+							   "know"),
+						errhint("A filter of rows with ids counts none; use method corrected.")));
+	qf_scale_make(scale, filter);
+}
+
+/*
+ * If all positions are set, the estimate is infinite: a finite number meaning "this
+ * often or more" would be ranked among the estimates of other keys.
+ */
+static double
+estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
+{
+	if (qf_saturated(scale, set))
+		return get_float8_infinity();
+	if (method == FILTER_PAPER)
+		return qf_estimate_paper(scale, set);
+	return method == FILTER_UNBIASED ? qf_estimate(scale, set) : Max(0, qf_estimate(scale, set));
 }
 
 /* Fingerprint of the key argument, after a check that the filter holds such keys. */
-uint64
-FilterKeyArgument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
+static uint64
+key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filter)
 {
-	if (unlikely(probe->key.type == InvalidOid))
-	{
-		KeyArgument key;
+	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &filter->keys,
+							FilterKeyHolder(filter));
+}
 
-		KeyArgumentOf(&key, fcinfo, KEY_ARGUMENT);
-		FilterProbeSetKey(probe, key.type, key.collation);
-		KeyTypeLearn(&probe->key, PG_GETARG_DATUM(KEY_ARGUMENT));
-		probe->literal = key.literal;
+/* How many positions of the key argument are set, and what estimates from its filter share. */
+static uint32
+set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
+{
+	FilterProbe *probe = probe_of(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	qf_filter view;
+	bool parts = in_parts(probe, datum, &view);
+	const qf_filter *filter = parts ? &view : whole_filter(probe, datum);
+	uint64 fingerprint;
+	uint32 set;
+
+	make_scale(filter, method, scale);
+	fingerprint = key_argument(fcinfo, probe, filter);
+	if (parts)
+		return parts_set(datum, filter, fingerprint, false);
+	qf_engine_cpu.query(filter, &fingerprint, 1, &set);
+	return set;
+}
+
+/* qfilter_estimate(qfilter, key, method): about how often the key came. */
+PG_FUNCTION_INFO_V1(qfilter_estimate);
+Datum
+qfilter_estimate(PG_FUNCTION_ARGS)
+{
+	FilterMethod method = method_argument(fcinfo, METHOD_ARGUMENT);
+	qf_scale scale;
+	uint32 set = set_positions(fcinfo, method, &scale);
+
+	PG_RETURN_FLOAT8(estimate_of(&scale, method, set));
+}
+
+/* qfilter_contains(qfilter, key): are all positions of the key set? */
+PG_FUNCTION_INFO_V1(qfilter_contains);
+Datum
+qfilter_contains(PG_FUNCTION_ARGS)
+{
+	FilterProbe *probe = probe_of(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	qf_filter view;
+	const qf_filter *filter;
+	uint64 fingerprint;
+
+	if (in_parts(probe, datum, &view))
+	{
+		fingerprint = key_argument(fcinfo, probe, &view);
+		PG_RETURN_BOOL(parts_set(datum, &view, fingerprint, true) == view.params.k);
 	}
-	return FilterFingerprint(probe, filter, PG_GETARG_DATUM(KEY_ARGUMENT));
+	filter = whole_filter(probe, datum);
+	fingerprint = key_argument(fcinfo, probe, filter);
+	PG_RETURN_BOOL(qf_has(filter, fingerprint));
+}
+
+/* qfilter_bounds(qfilter, key, confidence): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(qfilter_bounds);
+Datum
+qfilter_bounds(PG_FUNCTION_ARGS)
+{
+	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
+	Datum values[3];
+	bool nulls[lengthof(values)] = { 0 };
+	qf_bounds bounds;
+	qf_scale scale;
+
+	bounds = qf_bounds_of(&scale, set_positions(fcinfo, FILTER_CORRECTED, &scale), deviations);
+	values[0] = Float8GetDatum(bounds.lower);
+	values[1] = Float8GetDatum(bounds.estimate);
+	values[2] = Float8GetDatum(bounds.upper);
+	return ReturnRow(fcinfo, values, nulls);
+}
+
+/*
+ * ---- arrays of keys ----
+ *
+ * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
+ * the next batch, like a sketch (sketch_estimate.c).  It is recognized by its header and
+ * toast pointer, so nothing else of it is read here.
+ */
+
+#define KEYS_ARGUMENT 1
+
+/* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
+#define PART_COST 16
+
+/* The filter of a row, or only its header, and the keys that it is asked about. */
+typedef struct Asked
+{
+	FilterProbe *probe;
+	Datum datum;
+	const qf_filter *filter;
+	bool header; /* "filter" is "view", which has only the header */
+	qf_filter view;
+	KeyBatch batch;
+} Asked;
+
+/* Open the filter of a row: only its header if it is stored, and a device may have a copy. */
+static void
+ask(Asked *asked, FunctionCallInfo fcinfo)
+{
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
+	int count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
+
+	asked->probe = probe_of(fcinfo);
+	asked->datum = PG_GETARG_DATUM(0);
+	asked->header = GpuMayLookup(count) && FilterOpenStored(&asked->view, asked->datum);
+	asked->filter = asked->header ? &asked->view : probed_filter(asked->probe, asked->datum);
+	asked->batch.array = keys;
+}
+
+/* Read the keys. */
+static const KeyBatch *
+read_keys(Asked *asked, FunctionCallInfo fcinfo)
+{
+	KeyProbeArray(&asked->probe->keys, fcinfo, KEYS_ARGUMENT, &asked->filter->keys,
+				  FilterKeyHolder(asked->filter), &asked->batch);
+	return &asked->batch;
+}
+
+/* The whole filter. */
+static const qf_filter *
+whole(Asked *asked)
+{
+	if (asked->header)
+		asked->filter = probed_filter(asked->probe, asked->datum);
+	asked->header = false;
+	return asked->filter;
+}
+
+/* The name under which a device keeps the filter; false: it has none. */
+static bool
+name_of(const Asked *asked, StoredName *name)
+{
+	const qf_filter *read = &asked->probe->reader.view;
+
+	if (asked->header)
+		return GpuNameStored(&gpu_stored_filters, asked->datum, name);
+	if (asked->filter != read)
+		return false;
+	if (read->form == QF_FORM_COMPACT)
+		GpuNameBytes(&gpu_stored_filters, read->compact - QF_HEADER_BYTES,
+					 QF_HEADER_BYTES + read->compact_bytes, name);
+	else
+		GpuNameBytes(&gpu_stored_filters, read->bits - QF_HEADER_BYTES,
+					 qf_dense_size(&read->params), name);
+	return true;
+}
+
+/* The whole filter, with its bits in memory. */
+static const qf_filter *
+with_bits(Asked *asked)
+{
+	const qf_filter *filter = whole(asked);
+
+	if (filter->form == QF_FORM_COMPACT)
+		asked->filter = &FilterCopy(CurrentMemoryContext, filter)->filter;
+	return asked->filter;
+}
+
+/*
+ * The whole filter, to look up so many keys on the CPU.  Bits are made of a compact one
+ * if that takes less time than finding each position in its group.
+ */
+static const qf_filter *
+for_keys(Asked *asked, int keys)
+{
+	const qf_filter *filter = whole(asked);
+	uint64 parts = filter->params.layout == QF_BLOCKED ? 1 : filter->params.k;
+
+	if (parts * (uint64) keys < (filter->ones + qf_words(&filter->params)) / PART_COST)
+		return filter;
+	return with_bits(asked);
+}
+
+/* Ask a device for all keys; false if it does not answer. */
+static bool
+ask_device(Asked *asked, GpuFilterOp op, void *answer)
+{
+	const KeyBatch *batch = &asked->batch;
+	GpuLookup lookup = { .stored = &gpu_stored_filters,
+						 .op = op,
+						 .key = batch->fingerprint,
+						 .count = batch->count,
+						 .answer = answer,
+						 .answer_bytes = GpuFilterAnswerBytes(op) };
+	StoredName name;
+	bool named;
+
+	if (!GpuFilterWantsLookup(asked->filter, batch->count))
+		return false;
+	named = name_of(asked, &name);
+	if (named && GpuLookupCached(&lookup, &name))
+		return true;
+	return GpuLookupLoaded(&lookup, with_bits(asked), named ? &name : NULL);
+}
+
+/* Count the set positions of each key on the CPU. */
+static void
+query_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set)
+{
+	int at_once = (int) qf_keys_at_once(&filter->params);
+	int i;
+
+	for (i = 0; i < batch->count; i += at_once)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qf_engine_cpu.query(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
+							set + i);
+	}
+}
+
+/* Find out on the CPU which keys the filter contains. */
+static void
+find_here(const qf_filter *filter, const KeyBatch *batch, bool *found)
+{
+	int at_once = (int) qf_keys_at_once(&filter->params);
+	int i;
+
+	for (i = 0; i < batch->count; i += at_once)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qf_engine_cpu.contains(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
+							   found + i);
+	}
+}
+
+/* qfilter_estimate(qfilter, key[], method): one estimate for each element, NULL for NULL. */
+PG_FUNCTION_INFO_V1(qfilter_estimate_array);
+Datum
+qfilter_estimate_array(PG_FUNCTION_ARGS)
+{
+	FilterMethod method = method_argument(fcinfo, METHOD_ARGUMENT);
+	const KeyBatch *batch;
+	qf_scale scale;
+	Datum *estimate;
+	int64 *answer;
+	uint32 *set;
+	Asked asked;
+	int i;
+
+	ask(&asked, fcinfo);
+	make_scale(asked.filter, method, &scale);
+	batch = read_keys(&asked, fcinfo);
+	set = KeyBatchAlloc(batch->count, sizeof(uint32));
+	answer = KeyBatchAlloc(batch->count, sizeof(int64));
+	if (ask_device(&asked, FILTER_QUERY, answer))
+		for (i = 0; i < batch->count; i++)
+			set[i] = (uint32) answer[i];
+	else
+		query_here(for_keys(&asked, batch->count), batch, set);
+	estimate = KeyBatchAlloc(batch->count, sizeof(Datum));
+	for (i = 0; i < batch->count; i++)
+		estimate[i] = Float8GetDatum(estimate_of(&scale, method, set[i]));
+	return KeyBatchAnswers(batch, estimate, FLOAT8OID);
+}
+
+/* qfilter_contains(qfilter, key[]): whether each element is there, NULL for NULL. */
+PG_FUNCTION_INFO_V1(qfilter_contains_array);
+Datum
+qfilter_contains_array(PG_FUNCTION_ARGS)
+{
+	const KeyBatch *batch;
+	Datum *answer;
+	bool *found;
+	Asked asked;
+	int i;
+
+	ask(&asked, fcinfo);
+	batch = read_keys(&asked, fcinfo);
+	found = KeyBatchAlloc(batch->count, sizeof(bool));
+	if (!ask_device(&asked, FILTER_CONTAINS, found))
+		find_here(for_keys(&asked, batch->count), batch, found);
+	answer = KeyBatchAlloc(batch->count, sizeof(Datum));
+	for (i = 0; i < batch->count; i++)
+		answer[i] = BoolGetDatum(found[i]);
+	return KeyBatchAnswers(batch, answer, BOOLOID);
 }

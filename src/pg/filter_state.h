@@ -10,6 +10,7 @@
 #include "gpu/column_request.h"
 #include "pg/filter_value.h"
 #include "pgbase/state.h"
+#include "pgbase/recognize.h"
 
 /* What the number beside each key means. */
 typedef enum FilterInput
@@ -61,6 +62,10 @@ extern void FilterAddColumn(FilterState *expanded, const GpuColumnPart *part, in
 extern void FilterFlush(FilterState *expanded);
 extern void FilterSettle(FilterState *expanded);
 extern void FilterMerge(FilterState *expanded, const qf_filter *from);
+extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
+
+/* The "weight" argument of an AggregateForm is the id or the count here. */
+extern const AggregateFunctions filter_functions;
 
 /* Put a row's key into the buffer.  It is inserted with the next batch. */
 static inline void

@@ -15,24 +15,28 @@
 #include "fmgr.h"
 
 #include "filter/format.h"
+#include "pgbase/errors.h"
 #include "pgbase/keycheck.h"
 #include "pgbase/memory.h"
 #include "engine/filter_engine.h"
 #include "pgbase/version.h"
 
-/* filter_value.c */
 extern void FilterOpen(qf_filter *view, struct varlena *value);
-extern void FilterReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
 extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
 extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
 
-/* filter_errors.c */
-extern const KeyHolder *FilterKeyHolder(const qf_filter *filter);
+extern const ValueFormat filter_format;
+extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
 extern void FilterCheck(qb_status status);
 extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
-extern void FilterBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
+
+/* How messages about keys name a filter. */
+static inline const KeyHolder *
+FilterKeyHolder(const qf_filter *filter)
+{
+	return &filter_key_holders[qf_is_bloom(&filter->params)];
+}
 
 #endif

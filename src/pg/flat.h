@@ -11,7 +11,7 @@
 #define QS_PG_FLAT_H
 
 #include "postgres.h"
-#include "fmgr.h"
+#include "pgbase/value.h"
 
 typedef struct FlatType
 {
@@ -35,32 +35,24 @@ extern Datum FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo);
 extern int FlatCompare(FunctionCallInfo fcinfo);
 extern Datum FlatHash(FunctionCallInfo fcinfo);
 
-#define FLAT_FUNCTION(name, result) \
-	PG_FUNCTION_INFO_V1(name);      \
-	Datum name(PG_FUNCTION_ARGS)    \
-	{                               \
-		return result;              \
-	}                               \
-	extern Datum name(PG_FUNCTION_ARGS)
-
 #define FLAT_COMPARISON(name, relation) \
-	FLAT_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
+	SQL_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
 
 /* The functions of a type as SQL calls them, from NAME_in on. */
-#define FLAT_FUNCTIONS(name, type)                                  \
-	FLAT_FUNCTION(name##_in, FlatIn(&type, fcinfo));                \
-	FLAT_FUNCTION(name##_out, FlatOut(&type, fcinfo));              \
-	FLAT_FUNCTION(name##_recv, FlatReceive(&type, fcinfo));         \
-	FLAT_FUNCTION(name##_send, FlatSend(fcinfo));                   \
-	FLAT_FUNCTION(name##_to_bytea, FlatToBytea(fcinfo));            \
-	FLAT_FUNCTION(name##_from_bytea, FlatFromBytea(&type, fcinfo)); \
-	FLAT_COMPARISON(name##_eq, ==);                                 \
-	FLAT_COMPARISON(name##_ne, !=);                                 \
-	FLAT_COMPARISON(name##_lt, <);                                  \
-	FLAT_COMPARISON(name##_le, <=);                                 \
-	FLAT_COMPARISON(name##_ge, >=);                                 \
-	FLAT_COMPARISON(name##_gt, >);                                  \
-	FLAT_FUNCTION(name##_cmp, Int32GetDatum(FlatCompare(fcinfo)));  \
-	FLAT_FUNCTION(name##_hash, FlatHash(fcinfo))
+#define FLAT_FUNCTIONS(name, type)                                 \
+	SQL_FUNCTION(name##_in, FlatIn(&type, fcinfo));                \
+	SQL_FUNCTION(name##_out, FlatOut(&type, fcinfo));              \
+	SQL_FUNCTION(name##_recv, FlatReceive(&type, fcinfo));         \
+	SQL_FUNCTION(name##_send, FlatSend(fcinfo));                   \
+	SQL_FUNCTION(name##_to_bytea, FlatToBytea(fcinfo));            \
+	SQL_FUNCTION(name##_from_bytea, FlatFromBytea(&type, fcinfo)); \
+	FLAT_COMPARISON(name##_eq, ==);                                \
+	FLAT_COMPARISON(name##_ne, !=);                                \
+	FLAT_COMPARISON(name##_lt, <);                                 \
+	FLAT_COMPARISON(name##_le, <=);                                \
+	FLAT_COMPARISON(name##_ge, >=);                                \
+	FLAT_COMPARISON(name##_gt, >);                                 \
+	SQL_FUNCTION(name##_cmp, Int32GetDatum(FlatCompare(fcinfo)));  \
+	SQL_FUNCTION(name##_hash, FlatHash(fcinfo))
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * sets_aggregate.c
- *		qsets_agg and qsets_merge_agg.
+ *		qsets_agg and qsets_merge_agg; the size of their states, for the planner.
  *
  * The state is an expanded qsets in the aggregate's context, and partial states travel
  * as ordinary values.  The type of the elements comes from the call; it is determined
@@ -9,14 +9,16 @@
  *
  * src/pg/sets_aggregate.c
  */
-#include "pg/sets_aggregate.h"
+#include "pg/sets_elements.h"
 
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "pg/sets_state.h"
 #include "pgbase/aggregate.h"
 #include "pgbase/keyexpr.h"
-#include "pg/sets_elements.h"
-#include "pg/sets_state.h"
+#include "pgbase/state_size.h"
 #include "pgbase/version.h"
-
 #include "utils/lsyscache.h"
 
 #define ID_ARGUMENT      1
@@ -159,9 +161,50 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qsets_agg_final(qsets): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qsets_agg_final);
-Datum
-qsets_agg_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));
+
+/* ---- the size of a state, and what combining partial ones costs ---- */
+
+/* Bytes of the first tables of ids, elements and rows. */
+#define SMALLEST 4096
+
+/*
+ * Bytes of a row in an array that grows by doubling, and the most bytes of an id or
+ * element that got a number.
+ */
+#define ROW   (1.5 * sizeof(uint64))
+#define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))
+
+/* "keys" are the ids of sets.  How many distinct elements there are is not known. */
+static double
+state_space(const Const *template, double keys, double rows)
 {
-	return AggregateFinal(fcinfo, &sets_state_type);
+	return SMALLEST + rows * (ROW + LABEL) + keys * LABEL;
+}
+
+SQL_FUNCTION(qsets_support, StateSizeSupport(fcinfo, state_space));
+
+/* The declared cost of adding a row.  Taking it in once more, by the leader, costs as much. */
+#define COST_OF_ROW 10
+
+/*
+ * Planner support of the combine function of qsets_agg.  The leader takes in the rows of
+ * all partial collections, so in the ordinary parallel plan it has as much to do as one
+ * process that makes the collection alone.
+ */
+PG_FUNCTION_INFO_V1(qsets_combine_support);
+Datum
+qsets_combine_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	double parts = Max(max_parallel_workers_per_gather, 1); /* as the planner counts them */
+	double rows;
+	double groups;
+
+	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
+		!StateInput(request->root, &rows, &groups))
+		PG_RETURN_POINTER(NULL);
+	request->startup = 0;
+	request->per_tuple = rows / groups / parts * COST_OF_ROW * cpu_operator_cost;
+	PG_RETURN_POINTER(request);
 }

@@ -6,7 +6,7 @@
  * out whether it is strictly ascending already.  Only if it is not, it is copied,
  * sorted, and its duplicates are removed. smallint becomes integer on input, since the
  * loops exist for 4 and 8 bytes.  Large arrays that are stored uncompressed are counted
- * as they are read (sets_slices.c).
+ * as they are read.
  *
  * The element type is read from the arrays themselves, not from the function's
  * declaration.
@@ -14,13 +14,204 @@
  * src/pg/sets_array.c
  */
 #include "pg/sets_elements.h"
-#include "pg/sets_slices.h"
-#include "pg/sets_value.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
+#include "miscadmin.h"
+#include "pg/sets_value.h"
+#include "pgbase/version.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
+
+/* An ascending array, of which a slice is in memory. */
+typedef struct SetSlices
+{
+	struct varlena *stored; /* the stored array; NULL: all of it is in memory */
+	Oid type;               /* type of its elements */
+	bool wide;              /* 8 bytes instead of 4 */
+	uint64 count;           /* elements of the array */
+	uint64 read;            /* elements up to the end of the slice */
+	void *slice;            /* the slice's memory; NULL: not to be freed */
+	const char *item;       /* the first element of the slice that was not counted yet */
+	uint64 left;
+	int64 last;      /* the last element that was read */
+	bool descending; /* the array turned out not to ascend */
+} SetSlices;
+
+/*
+ * ---- slices ----
+ *
+ * A large array lies in its table's TOAST table, uncompressed if it does not compress.
+ * If it is fetched as a whole, the kernel must first provide the memory, which takes
+ * half of the time, and by the time of the comparison the array has left the caches.
+ * Slices use the same small memory again and again.
+ *
+ * Both sets have a last element in memory.  Counting takes the elements of both up to
+ * the smaller of both, and then reads the next slice.  If an array turns out not
+ * to ascend, the caller must sort it and begin anew.  So both arrays are read to their
+ * ends, whatever was found.
+ *
+ * A slice begins in the middle of a value, but its elements must be aligned.  So it is
+ * fetched with the four bytes before it: with the length word in front of any datum
+ * that makes eight.
+ */
+
+/* Bytes of a slice.  Two slices fit into the second-level cache. */
+#define SLICE (256 * 1024)
+
+/* Arrays of at least so many bytes are read in slices. */
+#define LARGE (4 * SLICE)
+
+/* Bytes between the length word and the elements of an array without NULLs. */
+#define BEFORE ((int32) (ARR_OVERHEAD_NONULLS(1) - VARHDRSZ))
+
+static Size
+width_of(const SetSlices *s)
+{
+	return s->wide ? sizeof(int64) : sizeof(int32);
+}
+
+static int64
+item_at(const SetSlices *s, uint64 i)
+{
+	return s->wide ? ((const int64 *) s->item)[i] : ((const int32 *) s->item)[i];
+}
+
+/* The value's bytes from "offset" on, at the end of a new datum. */
+static struct varlena *
+fetch(SetSlices *s, Size offset, Size length)
+{
+	struct varlena *slice = detoast_attr_slice(s->stored, (int32) offset, (int32) length);
+
+	if (VARSIZE(slice) != VARHDRSZ + length)
+		elog(ERROR, "stored array ends after %zu bytes instead of %zu",
+			 offset + VARSIZE(slice) - VARHDRSZ, offset + length);
+	return slice;
+}
+
+/* Read the next slice; false if there is none, or if it does not ascend. */
+static bool
+next_slice(SetSlices *s, const qset_kernels *kernels)
+{
+	uint64 count = Min(s->count - s->read, SLICE / width_of(s));
+	bool ascending;
+
+	if (count == 0 || s->descending)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	if (s->slice)
+		pfree(s->slice);
+	s->slice = fetch(s, BEFORE + s->read * width_of(s) - VARHDRSZ, VARHDRSZ + count * width_of(s));
+	s->item = VARDATA((struct varlena *) s->slice) + VARHDRSZ;
+	s->left = count;
+	ascending = s->wide ? kernels->sorted64((const int64 *) s->item, count)
+						: kernels->sorted32((const int32 *) s->item, count);
+	s->descending = !ascending || (s->read > 0 && item_at(s, 0) <= s->last);
+	s->last = item_at(s, count - 1);
+	s->read += count;
+	return !s->descending;
+}
+
+/* Begin to read an array in slices; false unless it is large, stored uncompressed, and a set. */
+static bool
+begin_slices(SetSlices *s, Datum array)
+{
+	struct varatt_external place;
+	struct varlena *begin;
+	const ArrayType *header;
+
+	memset(s, 0, sizeof(*s));
+	s->stored = (struct varlena *) DatumGetPointer(array);
+	if (!VARATT_IS_EXTERNAL_ONDISK(s->stored))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(place, s->stored);
+	if (VARATT_EXTERNAL_IS_COMPRESSED(place) || VARATT_EXTERNAL_GET_EXTSIZE(place) < LARGE)
+		return false;
+	begin = fetch(s, 0, BEFORE);
+	header = (const ArrayType *) begin;
+	s->type = ARR_ELEMTYPE(header);
+	s->wide = s->type == INT8OID;
+	if ((s->type != INT4OID && s->type != INT8OID) || ARR_NDIM(header) != 1 || ARR_HASNULL(header))
+		return false;
+	s->count = (uint64) ARR_DIMS(header)[0];
+	pfree(begin);
+	return BEFORE + s->count * width_of(s) <= VARATT_EXTERNAL_GET_EXTSIZE(place);
+}
+
+/* An ascending array that is in memory as a whole. */
+static void
+slices_of_memory(SetSlices *s, const void *item, uint64 count, bool wide)
+{
+	memset(s, 0, sizeof(*s));
+	s->wide = wide;
+	s->count = s->read = s->left = count;
+	s->item = item;
+}
+
+static void
+close_slices(SetSlices *s)
+{
+	if (s->slice)
+		pfree(s->slice);
+	s->slice = NULL;
+}
+
+/* How many elements of the slice are at most x. */
+static uint64
+not_above(const SetSlices *s, int64 x)
+{
+	uint64 low = 0;
+	uint64 high = s->left;
+
+	while (low < high)
+	{
+		uint64 middle = low + (high - low) / 2;
+
+		if (item_at(s, middle) <= x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+pass(SetSlices *s, uint64 count)
+{
+	s->item += count * width_of(s);
+	s->left -= count;
+}
+
+/* Count common elements up to the smaller of both last elements, and skip all elements up to it. */
+static uint64
+take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
+{
+	int64 bound = Min(item_at(a, a->left - 1), item_at(b, b->left - 1));
+	uint64 n = not_above(a, bound);
+	uint64 m = not_above(b, bound);
+	uint64 common =
+		a->wide ? qset_count64(kernels, (const int64 *) a->item, n, (const int64 *) b->item, m)
+				: qset_count32(kernels, (const int32 *) a->item, n, (const int32 *) b->item, m);
+
+	pass(a, n);
+	pass(b, m);
+	return common;
+}
+
+/* Count the common elements of two arrays of one type; false if one of them does not ascend. */
+static bool
+common_of_slices(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common)
+{
+	*common = 0;
+	while ((a->left > 0 || next_slice(a, kernels)) && (b->left > 0 || next_slice(b, kernels)))
+		*common += take_common(kernels, a, b);
+	while (next_slice(a, kernels) || next_slice(b, kernels))
+		;
+	return !a->descending && !b->descending;
+}
+
+/* ---- operations ---- */
 
 /* A set, as ascending integers of 4 or 8 bytes. */
 typedef struct Operand
@@ -111,13 +302,13 @@ open_operands(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 static void
 open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum datum)
 {
-	if (SetSlicesOpen(slices, datum))
+	if (begin_slices(slices, datum))
 	{
 		*set = (Operand){ slices->type, slices->wide, NULL, slices->count };
 		return;
 	}
 	open_operand(set, kernels, datum);
-	SetSlicesOfMemory(slices, set->item, set->count, set->wide);
+	slices_of_memory(slices, set->item, set->count, set->wide);
 }
 
 /*
@@ -133,13 +324,13 @@ count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
 	SetSlices y;
 	bool counted;
 
-	if (!SetSlicesOpen(&x, PG_GETARG_DATUM(0)) && !SetSlicesOpen(&y, PG_GETARG_DATUM(1)))
+	if (!begin_slices(&x, PG_GETARG_DATUM(0)) && !begin_slices(&y, PG_GETARG_DATUM(1)))
 		return false;
 	open_slices(&x, a, kernels, PG_GETARG_DATUM(0));
 	open_slices(&y, b, kernels, PG_GETARG_DATUM(1));
-	counted = a->type == b->type && SetSlicesCommon(kernels, &x, &y, common);
-	SetSlicesClose(&x);
-	SetSlicesClose(&y);
+	counted = a->type == b->type && common_of_slices(kernels, &x, &y, common);
+	close_slices(&x);
+	close_slices(&y);
 	return counted;
 }
 
@@ -158,79 +349,17 @@ common_of(FunctionCallInfo fcinfo, Operand *a, Operand *b)
 	return qset_count32(kernels, a->item, a->count, b->item, b->count);
 }
 
-/* qsets_intersect_count(integer[], integer[]) */
-PG_FUNCTION_INFO_V1(qsets_array_intersect_count);
-Datum
-qsets_array_intersect_count(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-
-	PG_RETURN_INT64(common_of(fcinfo, &a, &b));
-}
-
-/* qsets_union_count(integer[], integer[]) */
-PG_FUNCTION_INFO_V1(qsets_array_union_count);
-Datum
-qsets_array_union_count(PG_FUNCTION_ARGS)
+static SetCounts
+counts_of(FunctionCallInfo fcinfo)
 {
 	Operand a;
 	Operand b;
 	uint64 common = common_of(fcinfo, &a, &b);
 
-	PG_RETURN_INT64(a.count + b.count - common);
+	return (SetCounts){ .a = a.count, .b = b.count, .common = common };
 }
 
-/* qsets_difference_count(integer[], integer[]): elements that are only in the first */
-PG_FUNCTION_INFO_V1(qsets_array_difference_count);
-Datum
-qsets_array_difference_count(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_INT64(a.count - common);
-}
-
-/* qsets_jaccard(integer[], integer[]): 0 for two empty sets */
-PG_FUNCTION_INFO_V1(qsets_array_jaccard);
-Datum
-qsets_array_jaccard(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_FLOAT8(SetsQuotient(common, a.count + b.count - common));
-}
-
-/*
- * qsets_overlap(integer[], integer[]): common elements as a share of the smaller set; 0
- * if it is empty
- */
-PG_FUNCTION_INFO_V1(qsets_array_overlap);
-Datum
-qsets_array_overlap(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_FLOAT8(SetsQuotient(common, Min(a.count, b.count)));
-}
-
-/* qsets_contains_all(integer[], integer[]): is the second a subset of the first? */
-PG_FUNCTION_INFO_V1(qsets_array_contains_all);
-Datum
-qsets_array_contains_all(PG_FUNCTION_ARGS)
-{
-	Operand a;
-	Operand b;
-	uint64 common = common_of(fcinfo, &a, &b);
-
-	PG_RETURN_BOOL(common == b.count);
-}
+SET_FUNCTIONS(qsets_array, counts_of);
 
 /* Make an array of "count" elements, which lie behind free room for its header. */
 static ArrayType *

@@ -1,6 +1,7 @@
 /*
  * sets_elements.c
- *		From keys of any type to elements of sets.
+ *		From keys of any type to elements of sets; set operations on arrays of such keys, and
+ *		ids of sets.
  *
  * Keys that are numbers are elements as they are.  Keys of other types become fingerprints
  * of 128 bits: the hashes of two seeds.
@@ -12,6 +13,8 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
+#include "pgbase/keyexpr.h"
+#include "pgbase/memory.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -112,4 +115,165 @@ ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *lab
 		labelled += count;
 	}
 	return label;
+}
+
+/*
+ * ---- arrays of keys, and ids of sets ----
+ *
+ * An array stands for the set of its elements, as one of integers does (sets_array.c).
+ * Two elements are the same if their fingerprints of 128 bits are, as in collections of
+ * sets.  The elements of both arrays are labelled by one table, those of the first array
+ * first.  So the second array's labels say which of its elements the first one has.
+ */
+
+#define PATIENCE 65536
+
+static const KeyHolder array_holder = { "set", "sets", "qsets_agg" };
+
+/* An array, its keys, and the label of each. */
+typedef struct KeySet
+{
+	ArrayType *array;
+	ElementArray keys;
+	uint32 *label;
+	qb_keys kind;
+} KeySet;
+
+/* Two sets. */
+typedef struct KeySets
+{
+	KeySet a;
+	KeySet b;
+	qb_memory memory;
+	qset_labels labels;
+	SetCounts counts;
+	char *in_b; /* for each label: does the second set have it? */
+} KeySets;
+
+/* What the calling expression remembers of the type of its elements. */
+static ElementType *
+remembered_type(FunctionCallInfo fcinfo)
+{
+	FmgrInfo *function = fcinfo->flinfo;
+
+	if (function->fn_extra == NULL)
+		function->fn_extra = MemoryContextAllocZero(function->fn_mcxt, sizeof(ElementType));
+	return function->fn_extra;
+}
+
+/* Read an array and label its elements. */
+static void
+read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
+{
+	ElementType *type = remembered_type(fcinfo);
+
+	set->array = PG_GETARG_ARRAYTYPE_P(argument);
+	ElementsCheckArray(set->array);
+	ElementsInit(type, ARR_ELEMTYPE(set->array), PG_GET_COLLATION());
+	ElementsTakeApart(&set->keys, &type->key, PointerGetDatum(set->array));
+	set->label = ElementsLabel(type, &set->keys, &sets->labels, &sets->memory);
+	set->kind = type->key.keys;
+}
+
+/* A loop over labels is at its i-th one; each may be a cache miss. */
+static inline void
+look_for_interrupts(int i)
+{
+	if (i % PATIENCE == 0)
+		CHECK_FOR_INTERRUPTS();
+}
+
+/* Mark the elements of the second set, and count what both sets have. */
+static void
+count_common(KeySets *sets)
+{
+	int i;
+
+	sets->in_b = MemoryContextAllocExtended(CurrentMemoryContext, Max(sets->labels.used, 1),
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (i = 0; i < sets->b.keys.count; i++)
+	{
+		uint32 label = sets->b.label[i];
+
+		look_for_interrupts(i);
+		sets->counts.b += !sets->in_b[label];
+		sets->counts.common += !sets->in_b[label] && label < sets->counts.a;
+		sets->in_b[label] = true;
+	}
+}
+
+/* Read both arguments. */
+static void
+read_sets(FunctionCallInfo fcinfo, KeySets *sets)
+{
+	memset(sets, 0, sizeof(*sets));
+	ContextMemory(CurrentMemoryContext, &sets->memory);
+	read_set(fcinfo, 0, sets, &sets->a);
+	sets->counts.a = sets->labels.used;
+	read_set(fcinfo, 1, sets, &sets->b);
+	if (sets->a.keys.count > 0 && sets->b.keys.count > 0)
+		KeyFamilyCheckSame(&sets->a.kind, &sets->b.kind, &array_holder);
+	count_common(sets);
+}
+
+static SetCounts
+counts_of(FunctionCallInfo fcinfo)
+{
+	KeySets sets;
+
+	read_sets(fcinfo, &sets);
+	return sets.counts;
+}
+
+SET_FUNCTIONS(qsets_keys, counts_of);
+
+/* qsets_intersect(key[], key[]): the common elements, each once, as they come in the first */
+PG_FUNCTION_INFO_V1(qsets_keys_intersect);
+Datum
+qsets_keys_intersect(PG_FUNCTION_ARGS)
+{
+	KeySets sets;
+	Datum *common;
+	int count = 0;
+	Oid type;
+	int16 length;
+	bool by_value;
+	char align;
+	int i;
+
+	read_sets(fcinfo, &sets);
+	type = ARR_ELEMTYPE(sets.a.array);
+	common =
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(sets.counts.common, 1) * sizeof(Datum));
+	for (i = 0; i < sets.a.keys.count; i++)
+	{
+		look_for_interrupts(i);
+		if (!sets.in_b[sets.a.label[i]])
+			continue;
+		common[count++] = sets.a.keys.value[i];
+		sets.in_b[sets.a.label[i]] = false;
+	}
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	PG_RETURN_ARRAYTYPE_P(construct_array(common, count, type, length, by_value, align));
+}
+
+/*
+ * qsets_id(key): an integer, date, time or the like as a number, any other key as its hash
+ * of 64 bits.
+ */
+PG_FUNCTION_INFO_V1(qsets_id);
+Datum
+qsets_id(PG_FUNCTION_ARGS)
+{
+	ElementType *type = remembered_type(fcinfo);
+	Datum key = PG_GETARG_DATUM(0);
+	KeyArgument argument;
+
+	if (type->key.type == InvalidOid)
+	{
+		KeyArgumentOf(&argument, fcinfo, 0);
+		ElementsInit(type, argument.type, argument.collation);
+	}
+	KeyTypeLearn(&type->key, key);
+	PG_RETURN_INT64((int64) KeyFingerprint(&type->key, key));
 }

@@ -9,6 +9,7 @@
 
 #include "pg/sets_value.h"
 #include "pgbase/keytype.h"
+#include "pgbase/value.h"
 #include "sets/labels.h"
 #include "utils/array.h"
 
@@ -27,17 +28,65 @@ typedef struct ElementArray
 	int count;
 } ElementArray;
 
-/* A part of a whole; 0 of nothing. */
-static inline double
-SetsQuotient(uint64 part, uint64 whole)
-{
-	return whole == 0 ? 0 : (double) part / (double) whole;
-}
-
 extern void ElementsCheckArray(const ArrayType *array);
 extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
 extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum argument);
 extern uint32 *ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *labels,
 							 const qb_memory *memory);
+
+/* ---- questions about two sets ---- */
+
+/* The numbers of their elements. */
+typedef struct SetCounts
+{
+	uint64 a;
+	uint64 b;
+	uint64 common;
+} SetCounts;
+
+/* Elements that one of the sets has, or both. */
+static inline uint64
+SetsEither(SetCounts n)
+{
+	return n.a + n.b - n.common;
+}
+
+/* Elements that only the first has. */
+static inline uint64
+SetsOnlyFirst(SetCounts n)
+{
+	return n.a - n.common;
+}
+
+/* Common elements as a share of all; 0 for two empty sets. */
+static inline double
+SetsJaccard(SetCounts n)
+{
+	return SetsEither(n) == 0 ? 0 : (double) n.common / (double) SetsEither(n);
+}
+
+/* Common elements as a share of the smaller set; 0 if it is empty. */
+static inline double
+SetsOverlap(SetCounts n)
+{
+	return Min(n.a, n.b) == 0 ? 0 : (double) n.common / (double) Min(n.a, n.b);
+}
+
+/* Is the second a subset of the first? */
+static inline bool
+SetsContainAll(SetCounts n)
+{
+	return n.common == n.b;
+}
+
+/* The questions as SQL asks them, of two arrays that a function counts. */
+#define SET_FUNCTIONS(name, counts_of)                                                      \
+	SQL_FUNCTION(name##_intersect_count, Int64GetDatum((int64) counts_of(fcinfo).common));  \
+	SQL_FUNCTION(name##_union_count, Int64GetDatum((int64) SetsEither(counts_of(fcinfo)))); \
+	SQL_FUNCTION(name##_difference_count,                                                   \
+				 Int64GetDatum((int64) SetsOnlyFirst(counts_of(fcinfo))));                  \
+	SQL_FUNCTION(name##_jaccard, Float8GetDatum(SetsJaccard(counts_of(fcinfo))));           \
+	SQL_FUNCTION(name##_overlap, Float8GetDatum(SetsOverlap(counts_of(fcinfo))));           \
+	SQL_FUNCTION(name##_contains_all, BoolGetDatum(SetsContainAll(counts_of(fcinfo))))
 
 #endif

@@ -26,7 +26,7 @@ validate(struct varlena *value, int sqlstate)
 	if (status == QB_NO_MEMORY)
 		SetsCheck(status);
 	if (status != QB_OK)
-		SetsBadFormat(status, sqlstate, bytes, length);
+		FormatRaise(&sets_format, status, sqlstate, bytes, length);
 	qset_collection_free(&collection);
 }
 

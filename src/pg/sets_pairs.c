@@ -1,6 +1,7 @@
 /*
  * sets_pairs.c
- *		All pairs of sets: qsets_pairs, and qsets_nearest.
+ *		qsets_pairs and qsets_nearest: what a call asks for, and the rows that it returns;
+ *		qsets_pairs_plan.
  *
  * In FROM all rows go into the tuple store that PostgreSQL would fill anyway, and that
  * goes to disk beyond work_mem; parallel workers may help.  In the select list this
@@ -10,11 +11,223 @@
  * src/pg/sets_pairs.c
  */
 #include "pg/sets_pairs.h"
-#include "pgbase/row.h"
 
+#include "executor/nodeHash.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "pgbase/row.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
+
+/*
+ * ---- what the arguments ask for ----
+ *
+ * The prepared input may be as large as a hash table (work_mem, hash_mem_multiplier),
+ * or a few times as large as the collections, which are in memory anyway.  So there is
+ * always a method that fits, as there is always memory for one group of a hash
+ * aggregate.
+ */
+
+static int
+method_argument(FunctionCallInfo fcinfo, int argument)
+{
+	char *name;
+	int method;
+
+	if (PG_ARGISNULL(argument))
+		return QSET_AUTO;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	method = qset_method_of(name);
+	if (method < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized method: \"%s\"", name),
+						errhint("Methods are auto, merge, search, merge_search, hash, merge_hash, "
+								"bitmap, index and hybrid.")));
+	return method;
+}
+
+static uint64
+top_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int32 top;
+
+	if (PG_ARGISNULL(argument))
+		return 0;
+	top = PG_GETARG_INT32(argument);
+	if (top < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("top must be at least 1, not %d", top), errhint("NULL gives all pairs.")));
+	return (uint64) top;
+}
+
+/* Read the arguments min_count, min_jaccard and top, of which the first is given. */
+void
+PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
+{
+	int64 min_count = PG_ARGISNULL(first) ? 1 : PG_GETARG_INT64(first);
+	double min_jaccard = PG_ARGISNULL(first + 1) ? 0 : PG_GETARG_FLOAT8(first + 1);
+
+	if (min_count < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("min_count must not be negative, but is " INT64_FORMAT, min_count)));
+	if (qset_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QB_OK)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard),
+						errhint("It is a share: 0.8 is 80 %%.")));
+}
+
+/* Read the argument order_by. */
+qset_order
+PairsOrder(FunctionCallInfo fcinfo, int argument)
+{
+	char *name;
+	int order;
+
+	if (PG_ARGISNULL(argument))
+		return QSET_BY_JACCARD;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	order = qset_order_of(name);
+	if (order < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized order: \"%s\"", name),
+						errhint("Orders are jaccard, common, overlap and lift.")));
+	return (qset_order) order;
+}
+
+/* Read the arguments of a request, but not its collections and memory limit. */
+static void
+read_arguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request)
+{
+	memset(request, 0, sizeof(*request));
+	PairsFilter(fcinfo, form->options, &request->filter);
+	request->method = method_argument(fcinfo, form->options + 3);
+	request->directed = form->ranked;
+	if (form->ranked)
+		request->filter.order = PairsOrder(fcinfo, form->options + 4);
+	request->interrupt = &sets_interrupt;
+}
+
+/* Read the collections of a request, and set its memory limit. */
+static void
+read_collections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
+				 SetsReader *reader)
+{
+	SetsRead(&reader[0], PG_GETARG_DATUM(0));
+	request->rows = reader[0].collection;
+	if (form->columns)
+	{
+		SetsRead(&reader[1], PG_GETARG_DATUM(form->columns));
+		request->columns = reader[1].collection;
+	}
+	request->memory_limit = Max(get_hash_memory_limit(), qset_memory_enough(request));
+}
+
+static void
+end_collections(const PairsForm *form, SetsReader *reader)
+{
+	SetsReadEnd(&reader[0]);
+	if (form->columns)
+		SetsReadEnd(&reader[1]);
+}
+
+/* Raise an error unless both collections have keys of one kind. */
+void
+PairsCheckKeys(const qset_request *request)
+{
+	if (request->columns)
+		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
+}
+
+/* Measure the input and choose a method. */
+void
+PairsPrepare(qset_preparation *preparation, const qset_request *request)
+{
+	qb_status status = qset_prepare(preparation, request);
+
+	if (status == QB_MISMATCH)
+		PairsCheckKeys(request);
+	SetsCheck(status);
+}
+
+/*
+ * ---- the best pairs of each set, with their ranks ----
+ *
+ * A search with "top" gives the pairs of one set after those of another, in the order of
+ * the other sets.  Here the pairs of one set are collected and sorted.  So no more than
+ * one set's pairs are in memory, and all kinds of search will do.
+ */
+
+/* Pairs that are collected between two looks for interrupts. */
+#define PATIENCE 16384
+
+/* Room for twice as many pairs of one set. */
+static void
+grow(PairScan *scan)
+{
+	qset_best *best = &scan->best;
+	uint64 room = best->room > 0 ? best->room * 2 : 16;
+	qset_pair *pair;
+
+	if (room * sizeof(qset_pair) > MaxAllocSize)
+		SetsTooManyPairs(best->room);
+	pair = qset_alloc(&scan->memory, room, sizeof(qset_pair));
+	if (pair == NULL)
+		SetsCheck(QB_NO_MEMORY);
+	if (best->count > 0)
+		memcpy(pair, best->pair, best->count * sizeof(qset_pair));
+	qset_release(&scan->memory, best->pair);
+	best->pair = pair;
+	best->room = room;
+}
+
+/* Collect the pairs of the next set, the best first; false: there are no more. */
+static bool
+collect(PairScan *scan)
+{
+	qset_best *best = &scan->best;
+	const qset_pair *pair = PairScanNext(scan);
+	uint32 row;
+
+	if (pair == NULL)
+		return false;
+	row = pair->a;
+	best->count = 0;
+	best->size = scan->row_size ? scan->row_size[row] : 0;
+	for (; pair && pair->a == row; pair = PairScanNext(scan))
+	{
+		if (best->count % PATIENCE == PATIENCE - 1)
+			CHECK_FOR_INTERRUPTS();
+		if (best->count == best->room)
+			grow(scan);
+		qset_best_offer(best, pair);
+	}
+	if (pair)
+		scan->next--; /* the first pair of the set after this one */
+	if (!qset_best_sort(best, &sets_interrupt))
+		SetsCheck(QB_CANCELLED);
+	return true;
+}
+
+/* The next pair, with its rank among those of its first set; NULL: there are no more. */
+static const qset_pair *
+next_ranked(PairScan *scan, int64 *rank)
+{
+	if (scan->ranked_next == scan->best.count)
+	{
+		scan->ranked_next = 0;
+		if (!collect(scan))
+		{
+			scan->best.count = 0;
+			return NULL;
+		}
+	}
+	*rank = (int64) scan->ranked_next + 1;
+	return &scan->best.pair[scan->ranked_next++];
+}
+
+/* ---- rows ---- */
 
 /*
  * Within one collection each set has found its best pairs, so a pair may come from both
@@ -47,10 +260,10 @@ open_read(FunctionCallInfo fcinfo, const PairsForm *form, PairScan *scan, qset_r
 {
 	SetsReader reader[2];
 
-	PairsCollections(fcinfo, form, request, reader);
+	read_collections(fcinfo, form, request, reader);
 	if (!gpu_knows(request) || !PairScanOpenGpu(scan, request))
 		PairScanOpen(scan, request, parallel);
-	PairsCollectionsEnd(form, reader);
+	end_collections(form, reader);
 }
 
 /* Open the pairs that a call asks for; NULL if a collection is NULL. */
@@ -62,7 +275,7 @@ PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(form->columns))
 		return NULL;
-	PairsArguments(fcinfo, form, &request);
+	read_arguments(fcinfo, form, &request);
 	scan = PairScanCreate(&request);
 	scan->ranked = form->ranked;
 	scan->best.order = request.filter.order;
@@ -81,7 +294,7 @@ bool
 PairsNextRow(PairScan *scan, Datum *values)
 {
 	int64 rank = 0;
-	const qset_pair *pair = scan->ranked ? PairScanNextRanked(scan, &rank) : PairScanNext(scan);
+	const qset_pair *pair = scan->ranked ? next_ranked(scan, &rank) : PairScanNext(scan);
 
 	if (pair == NULL)
 		return false;
@@ -172,36 +385,16 @@ return_rows(FunctionCallInfo fcinfo, PGFunction function)
 }
 
 /* qsets_pairs(qsets, min_count, min_jaccard, top, method) */
-PG_FUNCTION_INFO_V1(qsets_pairs);
-Datum
-qsets_pairs(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_pairs);
-}
+SQL_FUNCTION(qsets_pairs, return_rows(fcinfo, qsets_pairs));
 
 /* qsets_pairs(qsets, qsets, min_count, min_jaccard, top, method) */
-PG_FUNCTION_INFO_V1(qsets_pairs_between);
-Datum
-qsets_pairs_between(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_pairs_between);
-}
+SQL_FUNCTION(qsets_pairs_between, return_rows(fcinfo, qsets_pairs_between));
 
 /* qsets_nearest(qsets, min_count, min_jaccard, top, method, order_by) */
-PG_FUNCTION_INFO_V1(qsets_nearest);
-Datum
-qsets_nearest(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_nearest);
-}
+SQL_FUNCTION(qsets_nearest, return_rows(fcinfo, qsets_nearest));
 
 /* qsets_nearest(qsets, qsets, min_count, min_jaccard, top, method, order_by) */
-PG_FUNCTION_INFO_V1(qsets_nearest_between);
-Datum
-qsets_nearest_between(PG_FUNCTION_ARGS)
-{
-	return return_rows(fcinfo, qsets_nearest_between);
-}
+SQL_FUNCTION(qsets_nearest_between, return_rows(fcinfo, qsets_nearest_between));
 
 static const PairsForm forms[] = {
 	{ .function = qsets_pairs, .options = 1 },
@@ -220,4 +413,111 @@ PairsFormOf(PGFunction function)
 		if (forms[i].function == function)
 			return &forms[i];
 	return NULL;
+}
+
+/*
+ * ---- the cost of each method, the choice, and where it runs ----
+ *
+ * Costs and the choice are those of the CPU.  A GPU knows its own costs only after it
+ * has made the index.
+ */
+
+/* Columns of qsets_pairs_plan(), in the order of its declaration. */
+enum
+{
+	PLAN_METHOD,
+	PLAN_CHOSEN,
+	PLAN_MILLISECONDS,
+	PLAN_MEMORY,
+	PLAN_WORKERS,
+	PLAN_NOTE,
+	PLAN_DEVICE,
+	PLAN_REASON,
+	PLAN_COLUMNS
+};
+
+/* Further facts about a method. */
+static char *
+note_of(const qset_plan *plan, int method)
+{
+	if (method == QSET_INDEX)
+		return psprintf("%llu events%s",
+						(unsigned long long) (plan->prefix ? plan->prefix_events : plan->events),
+						plan->prefix ? " of prefixes" : "");
+	if (method == QSET_HYBRID)
+		return psprintf("%llu heavy elements, %llu events of the others",
+						(unsigned long long) plan->heavy, (unsigned long long) plan->light_events);
+	return method == QSET_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
+}
+
+/* Where pairs would be found, and the reason. */
+typedef struct Place
+{
+	bool gpu;
+	char why[GPU_TEXT_BYTES];
+} Place;
+
+static void
+fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
+{
+	char *note = note_of(plan, method);
+
+	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
+	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
+	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
+	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
+	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
+	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
+	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
+	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
+	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
+	nulls[PLAN_NOTE] = note == NULL;
+	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
+	values[PLAN_REASON] = CStringGetTextDatum(place->why);
+}
+
+/* qsets_pairs_plan(qsets, min_count, min_jaccard, top, method): a row for each method */
+PG_FUNCTION_INFO_V1(qsets_pairs_plan);
+Datum
+qsets_pairs_plan(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	const PairsForm form = { .options = 1 };
+	qset_preparation preparation;
+	SetsReader reader[2];
+	qset_request request;
+	qb_memory memory;
+	Datum values[PLAN_COLUMNS];
+	bool nulls[PLAN_COLUMNS];
+	Place place;
+	int method;
+
+	ReturnRows(fcinfo);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	read_arguments(fcinfo, &form, &request);
+	read_collections(fcinfo, &form, &request, reader);
+	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
+	request.memory = ContextMemory(CurrentMemoryContext, &memory);
+	PairsPrepare(&preparation, &request);
+	for (method = QSET_MERGE; method < QSET_METHODS; method++)
+	{
+		fill_plan(&preparation.plan, method, &place, values, nulls);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	qset_prepared_free(&preparation);
+	end_collections(&form, reader);
+	return (Datum) 0;
+}
+
+/*
+ * Planner support of qsets_pairs.  It gives no answer.  But the planner asks for the
+ * number of rows before it makes paths.  That loads the module in time for its hook
+ * (scan/pairs_plan.c) to see a session's first query.
+ */
+PG_FUNCTION_INFO_V1(qsets_pairs_support);
+Datum
+qsets_pairs_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(NULL);
 }

@@ -16,26 +16,6 @@
 /* How many pairs are pulled at once. */
 #define PAIRS_BATCH 1024
 
-/* ---- sets_request.c ---- */
-
-/* One of our functions that return pairs, and the positions of its arguments. */
-typedef struct PairsForm
-{
-	PGFunction function;
-	int columns; /* position of the other collection, or 0 */
-	int options; /* position of min_count; min_jaccard, top and method follow */
-	bool ranked; /* order_by follows; each set has its best pairs, with their ranks */
-} PairsForm;
-
-extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
-extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
-extern void PairsArguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request);
-extern void PairsCollections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
-							 SetsReader *reader);
-extern void PairsCheckKeys(const qset_request *request);
-extern void PairsCollectionsEnd(const PairsForm *form, SetsReader *reader);
-extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
-
 /* ---- sets_parallel.c ---- */
 
 typedef struct PairWorkers PairWorkers;
@@ -114,6 +94,20 @@ PairJaccard(const qset_pair *pair)
 
 /* ---- sets_pairs.c ---- */
 
+/* One of our functions that return pairs, and the positions of its arguments. */
+typedef struct PairsForm
+{
+	PGFunction function;
+	int columns; /* position of the other collection, or 0 */
+	int options; /* position of min_count; min_jaccard, top and method follow */
+	bool ranked; /* order_by follows; each set has its best pairs, with their ranks */
+} PairsForm;
+
+extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
+extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
+extern void PairsCheckKeys(const qset_request *request);
+extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
+
 /* Columns of a row: a, b, [rank,] common, jaccard. */
 #define PAIRS_MOST_COLUMNS 5
 
@@ -126,9 +120,5 @@ PairsColumns(const PairsForm *form)
 {
 	return form->ranked ? PAIRS_MOST_COLUMNS : PAIRS_MOST_COLUMNS - 1;
 }
-
-/* ---- sets_nearest.c ---- */
-
-extern const qset_pair *PairScanNextRanked(PairScan *scan, int64 *rank);
 
 #endif

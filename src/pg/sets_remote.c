@@ -9,7 +9,7 @@
  *
  * src/pg/sets_remote.c
  */
-#include "pg/sets_remote.h"
+#include "pg/sets_state.h"
 
 #include "miscadmin.h"
 #include "pgbase/stat.h"

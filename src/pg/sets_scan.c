@@ -14,7 +14,7 @@
 
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
-#include "pg/sets_remote.h"
+#include "pg/sets_state.h"
 #include "pgbase/stored.h"
 #include "sets/format.h"
 #include "utils/memutils.h"

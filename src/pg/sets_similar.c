@@ -5,8 +5,8 @@
  *
  * The first question to a collection reads it and looks at all of its sets.  Later
  * questions use what was prepared at the second: the process keeps it for collections
- * that are stored (sets_prepared.c), and the calling expression keeps it for others, and
- * for those that are too large for the process.
+ * that are stored, and the calling expression keeps it for others, and for those that
+ * are too large for the process.
  *
  * The calling expression recognizes a collection without reading it.  A stored
  * collection is recognized by its toast pointer.  Another flat one is recognized by its
@@ -15,19 +15,148 @@
  *
  * src/pg/sets_similar.c
  */
-#include "pg/sets_elements.h"
-#include "pg/sets_pairs.h"
-#include "pg/sets_prepared.h"
+#include "pg/sets_state.h"
+
+#include <limits.h>
 
 #include "engine/sets_kernels.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pg/sets_elements.h"
+#include "pg/sets_pairs.h"
 #include "pgbase/keyexpr.h"
 #include "pgbase/row.h"
 #include "pgbase/stored.h"
+#include "sets/format.h"
+#include "sets/postings.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
+
+/* A prepared collection, in a memory context of its own. */
+typedef struct PreparedSets
+{
+	MemoryContext context;
+	qb_memory memory;
+	qset_postings postings;
+} PreparedSets;
+
+/*
+ * ---- collections prepared for questions about single sets, and kept from query to query ----
+ *
+ * Reading a collection takes a thousand times as long as a question.  So a process keeps
+ * the postings of collections that are stored out of line, up to qsketch.sets_cache in
+ * all (stored.h).  A collection is prepared at its second use: a single question to it
+ * costs less without.
+ *
+ * A collection is recognized by its toast pointer.  The process outlives transactions,
+ * so the pointer alone might one day name another value; the header, with its sizes and
+ * its checksum, must be the same, too.
+ */
+
+typedef struct KeptSets
+{
+	StoredValue stored;
+	uint8 header[QSET_HEADER_BYTES];
+	PreparedSets *prepared; /* NULL: not kept */
+} KeptSets;
+
+static int limit_kb = 65536;
+
+/* Made at the first use. */
+static StoredCache cache;
+
+void
+SetsKeptInit(void)
+{
+	DefineCustomIntVariable(
+		"qsketch.sets_cache",
+		"Sets the memory in which a process keeps collections of sets prepared for qsets_similar.",
+		"It applies from the next call of qsets_similar on; 0 keeps none.", &limit_kb, limit_kb, 0,
+		MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+}
+
+/* Read and prepare a collection, in a new child of the current memory context. */
+static PreparedSets *
+prepare(Datum collection)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "qsketch prepared sets", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	PreparedSets *prepared = palloc0(sizeof(PreparedSets));
+	qset_collection copy;
+	SetsReader reader;
+
+	prepared->context = context;
+	ContextMemory(context, &prepared->memory);
+	SetsRead(&reader, collection);
+	if (reader.expanded)
+		SetsCheck(qset_collection_copy(&copy, reader.collection, &prepared->memory));
+	else
+	{
+		copy = reader.own;
+		copy.memory = &prepared->memory;
+	}
+	SetsCheck(qset_postings_make(&prepared->postings, &copy, &sets_interrupt));
+	MemoryContextSwitchTo(old);
+	return prepared;
+}
+
+/* Read the header of a stored collection, which is not checked; false: it has none. */
+static bool
+read_header(Datum collection, uint8 *header)
+{
+	uint32 bytes = QSET_HEADER_BYTES;
+
+	return StoredRead(collection, 0, &bytes, header);
+}
+
+/* Prepare a collection to be kept, if there is room. */
+static void
+keep(KeptSets *kept, Datum collection)
+{
+	qset_collection sizes;
+	Size bytes;
+
+	if (!read_header(collection, kept->header))
+		return;
+	qset_read_sizes(kept->header, &sizes);
+	bytes = (Size) qset_postings_memory(sizes.sets, sizes.elements, sizes.universe, sizes.wide);
+	if (bytes > cache.limit || !StoredMayKeep(&cache, &kept->stored, bytes))
+		return;
+	kept->prepared = prepare(collection);
+	MemoryContextSetParent(kept->prepared->context, kept->stored.context);
+	StoredKept(&cache, &kept->stored);
+}
+
+/*
+ * The prepared collection, which stays until the next call; NULL if it is not kept: it
+ * is not stored out of line, was never used before, or is too large.
+ */
+static PreparedSets *
+kept_of(Datum collection)
+{
+	Size limit = (Size) limit_kb * 1024;
+	uint8 header[QSET_HEADER_BYTES];
+	KeptSets *kept;
+
+	if (cache.context == NULL)
+		StoredInit(&cache, CacheMemoryContext, sizeof(KeptSets), 0);
+	if (cache.limit != limit)
+		StoredSetLimit(&cache, limit);
+	kept = (KeptSets *) StoredFind(&cache, collection);
+	if (kept == NULL)
+		return NULL;
+	if (kept->prepared &&
+		(!read_header(collection, header) || memcmp(header, kept->header, sizeof(header)) != 0))
+		StoredDrop(&cache, &kept->stored);
+	if (kept->prepared == NULL && StoredAgain(&kept->stored))
+		keep(kept, collection);
+	return kept->prepared;
+}
+
+/* ---- questions ---- */
 
 /* Positions of arguments. */
 enum
@@ -119,7 +248,7 @@ note(Expression *expression, Datum collection)
 static PreparedSets *
 prepared_of(Expression *expression, Datum collection)
 {
-	PreparedSets *kept = SetsKept(collection);
+	PreparedSets *kept = kept_of(collection);
 
 	if (kept)
 		return kept;
@@ -127,7 +256,7 @@ prepared_of(Expression *expression, Datum collection)
 		note(expression, collection);
 	else if (expression->prepared == NULL)
 	{
-		expression->prepared = SetsPrepare(collection);
+		expression->prepared = prepare(collection);
 		MemoryContextSetParent(expression->prepared->context, expression->context);
 	}
 	return expression->prepared;
@@ -264,17 +393,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 }
 
 /* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): the best first */
-PG_FUNCTION_INFO_V1(qsets_similar);
-Datum
-qsets_similar(PG_FUNCTION_ARGS)
-{
-	return similar(fcinfo, ask_for_set);
-}
+SQL_FUNCTION(qsets_similar, similar(fcinfo, ask_for_set));
 
 /* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): the best first */
-PG_FUNCTION_INFO_V1(qsets_similar_elements);
-Datum
-qsets_similar_elements(PG_FUNCTION_ARGS)
-{
-	return similar(fcinfo, ask_for_elements);
-}
+SQL_FUNCTION(qsets_similar_elements, similar(fcinfo, ask_for_elements));

@@ -15,7 +15,6 @@
 #include "pg/sets_state.h"
 
 #include "pg/sets_elements.h"
-#include "pg/sets_remote.h"
 #include "pgbase/stat.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
@@ -256,7 +255,7 @@ SetsRead(SetsReader *reader, Datum datum)
 	status = qset_read(&reader->own, bytes, length,
 					   ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
 	if (status != QB_OK)
-		SetsBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&sets_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
 	if (own)
 		pfree(own);
 	reader->collection = &reader->own;

@@ -12,6 +12,8 @@
 #include "pgbase/state.h"
 
 #include "sets/builder.h"
+#include "pgbase/recognize.h"
+#include "gpu/sets_gpu.h"
 
 typedef struct SetsState
 {
@@ -66,6 +68,12 @@ extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64
 extern void SetsSettle(SetsState *sets);
 extern uint64 SetsVersion(SetsState *sets);
 
+/* sets_remote.c: rows that are on a GPU. */
+extern void SetsAddColumns(SetsState *sets, const GpuColumnPart *part, int parts);
+extern bool SetsSendRows(SetsState *sets);
+extern void SetsFetch(SetsState *sets);
+extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *made);
+
 /* Add a row whose element is a number.  SetsBuild() has prepared for it. */
 static inline void
 SetsAddNumber(SetsState *sets, int64 id, uint64 number)
@@ -86,5 +94,8 @@ SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
+
+/* sets_aggregate.c.  The "weight" argument of an AggregateForm is the set's id here. */
+extern const AggregateFunctions sets_functions;
 
 #endif

@@ -10,16 +10,19 @@
 #include "postgres.h"
 #include "fmgr.h"
 
+#include "pgbase/errors.h"
 #include "pgbase/keycheck.h"
 #include "sets/sets.h"
 
 /* Checks for interrupts in long loops. */
 extern const qset_interrupt sets_interrupt;
 
+extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;
+/* sets_similar.c: defines the setting for what is kept. */
+extern void SetsKeptInit(void);
+
 extern void SetsCheck(qb_status status);
 extern void SetsTooManyPairs(uint64 kept) __attribute__((noreturn));
-extern void SetsBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
 
 #endif

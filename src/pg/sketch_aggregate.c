@@ -1,6 +1,16 @@
 /*
  * sketch_aggregate.c
- *		qsketch_agg: counting keys of rows, and removing them.
+ *		qsketch_agg: counting keys of rows, and removing them.  How states of sketches
+ *		begin, their templates, and their size for the planner.
+ *
+ * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
+ * ordinary values, unless tickets stand for them: for states on a device, and without
+ * groups for one that its own process combines (pgbase/state_ticket.c).  The final
+ * function returns a read-only pointer to the state, so
+ * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
+ * counted yet.  The state of a moving aggregate must not be NULL.  It starts as the empty
+ * sketch in the aggregate's declaration.  That one is flat, so it cannot be mistaken for a
+ * state made here.  The final function turns it into NULL.
  *
  * Each of the four forms of qsketch_agg has a transition function and an inverse one,
  * for keys of any type.  The C code determines the type in the first call and keeps it
@@ -11,9 +21,107 @@
  */
 #include "pg/sketch_aggregate.h"
 
+#include "pg/sketch_state.h"
 #include "pgbase/keyexpr.h"
-#include "pg/sketch_merge_aggregate.h"
-#include "pg/sketch_template.h"
+#include "pgbase/state_size.h"
+
+/* Prepare a new state for the calling node.  "functions" are those that may change it. */
+SketchState *
+SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
+{
+	CheckMoving(fcinfo, functions);
+	SketchPlace(state);
+	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
+		state->keyed.ticket = AggregatePasses(fcinfo, functions);
+	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	return state;
+}
+
+/* Parameters of a template.  Counts in it do not matter. */
+void
+SketchReadTemplate(Datum template, bool null, qs_params *params)
+{
+	SketchReader reader;
+
+	if (null)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("template of a sketch must not be null")));
+	SketchReadAsStored(&reader, template);
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
+}
+
+/* Parameters of the template argument, or the defaults without one. */
+void
+SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+{
+	if (form.template == 0)
+		SketchDefaultParams(params);
+	else
+		SketchReadTemplate(PG_GETARG_DATUM(form.template), PG_ARGISNULL(form.template), params);
+}
+
+/* Raise an error unless two rows or states have the same template. */
+void
+SketchCheckParams(const qs_params *a, const qs_params *b)
+{
+	if (memcmp(a, b, sizeof(*a)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
+/*
+ * Bytes that identify the template: its header, or its toast pointer if it is stored
+ * out of line.  NULL for other forms.
+ */
+static pg_attribute_always_inline const char *
+template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
+{
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+
+	if (PG_ARGISNULL(form.template))
+		return NULL;
+	*length = QS_HEADER_BYTES;
+	if (VARATT_IS_4B_U(template))
+		return VARDATA(template);
+	if (!VARATT_IS_EXTERNAL_ONDISK(template))
+		return NULL;
+	*length = VARSIZE_EXTERNAL(template);
+	return template;
+}
+
+/*
+ * All rows of a group must have the same template, or the result would depend on the
+ * plan.  A template is nearly always a constant, or a stored sketch.  Its mark shows at
+ * little cost that it is the template of the row before.
+ */
+void
+SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
+					uint8 *mark_before)
+{
+	Size length;
+	const char *mark = template_mark(fcinfo, form, &length);
+	qs_params params;
+
+	if (mark && memcmp(mark, mark_before, length) == 0)
+		return;
+	SketchTemplateParams(fcinfo, form, &params);
+	SketchCheckParams(&params, expected);
+	if (mark)
+		memcpy(mark_before, mark, length);
+}
+
+/* Has nothing been counted yet? */
+bool
+SketchStateIsInitial(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
+							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
+}
+
+/* ---- keys of rows ---- */
 
 static const AggregateForm plain = { 0, 0 };
 static const AggregateForm weighted = { 2, 0 };
@@ -149,54 +257,13 @@ qsketch_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight);
-Datum
-qsketch_agg_trans_weight(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_template);
-Datum
-qsketch_agg_trans_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_trans_weight_template);
-Datum
-qsketch_agg_trans_weight_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted_templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse);
-Datum
-qsketch_agg_inverse(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, plain);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight);
-Datum
-qsketch_agg_inverse_weight(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, weighted);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_template);
-Datum
-qsketch_agg_inverse_template(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, templated);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_agg_inverse_weight_template);
-Datum
-qsketch_agg_inverse_weight_template(PG_FUNCTION_ARGS)
-{
-	return inverse(fcinfo, weighted_templated);
-}
+SQL_FUNCTION(qsketch_agg_trans_weight, transition(fcinfo, weighted));
+SQL_FUNCTION(qsketch_agg_trans_template, transition(fcinfo, templated));
+SQL_FUNCTION(qsketch_agg_trans_weight_template, transition(fcinfo, weighted_templated));
+SQL_FUNCTION(qsketch_agg_inverse, inverse(fcinfo, plain));
+SQL_FUNCTION(qsketch_agg_inverse_weight, inverse(fcinfo, weighted));
+SQL_FUNCTION(qsketch_agg_inverse_template, inverse(fcinfo, templated));
+SQL_FUNCTION(qsketch_agg_inverse_weight_template, inverse(fcinfo, weighted_templated));
 
 const AggregateFunctions sketch_functions = {
 	.key = KEY_ARGUMENT,
@@ -209,3 +276,49 @@ const AggregateFunctions sketch_functions = {
 	.inverse = { qsketch_agg_inverse, qsketch_agg_inverse_weight, qsketch_agg_inverse_template,
 				 qsketch_agg_inverse_weight_template, qsketch_merge_inverse },
 };
+
+/* ---- the size of a state, for the planner ---- */
+
+/* Bytes of a key in the explicit form, whose table is half full, and in the buffer. */
+#define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
+
+/* Parameters of the sketches: those of the template, or the defaults. */
+static void
+params_of(const Const *template, qs_params *params)
+{
+	SketchReader reader;
+
+	SketchDefaultParams(params);
+	if (template == NULL)
+		return;
+	SketchReadAsStored(&reader, template->constvalue);
+	*params = reader.sketch->params;
+	SketchReadEnd(&reader);
+}
+
+/*
+ * Bytes of the state of a group with so many distinct keys.  The template is NULL if it
+ * is not known.
+ */
+double
+SketchStateSpace(const Const *template, double keys)
+{
+	qs_params params;
+
+	params_of(template, &params);
+	if (keys <= qs_explicit_limit(&params))
+		return sizeof(SketchState) + keys * EXPLICIT_KEY;
+	return sizeof(SketchState) + qs_dense_size(&params, false) +
+		   qs_mask_count(&params) * sizeof(uint32) + QS_BATCH * sizeof(uint64);
+}
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys);
+}
+
+SQL_FUNCTION(qsketch_support, StateSizeSupport(fcinfo, state_space));
+
+/* _qsketch_combine_support(internal): of the combine functions of sketches, top keys and filters. */
+SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));

@@ -1,14 +1,35 @@
 /*
  * sketch_aggregate.h
- *		The functions of which qsketch_agg is made.
+ *		What the aggregates of sketches, and those of top keys, share: templates, sizes
+ *		of states, and the functions of which qsketch_agg is made.
  *
  * src/pg/sketch_aggregate.h
  */
 #ifndef QS_PG_SKETCH_AGGREGATE_H
 #define QS_PG_SKETCH_AGGREGATE_H
 
+#include "pg/sketch_state.h"
+
+#include "nodes/primnodes.h"
+#include "pgbase/aggregate.h"
 #include "pgbase/recognize.h"
 
 extern const AggregateFunctions sketch_functions;
+
+extern SketchState *
+SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions);
+extern void SketchReadTemplate(Datum template, bool null, qs_params *params);
+extern void SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
+extern void SketchCheckParams(const qs_params *a, const qs_params *b);
+extern void SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
+								const qs_params *expected, uint8 *mark_before);
+extern bool SketchStateIsInitial(FunctionCallInfo fcinfo);
+extern double SketchStateSpace(const Const *template, double keys);
+
+/* sketch_merge_aggregate.c: functions that merge and finish states. */
+extern PGDLLEXPORT Datum qsketch_agg_combine(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_merge_trans(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_merge_inverse(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum qsketch_agg_final(PG_FUNCTION_ARGS);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * sketch_flatten.c
- *		The state of an aggregate as bytes: a value, a ticket, or tables for another process.
+ *		Reading a sketch, which a datum may hold in any form; and the state of an
+ *		aggregate as bytes: a value, a ticket, or tables for another process.
  *
  * A sketch that is only written needs no tables.  Keys that wait in the buffer are written in
  * compact form, and go on waiting.
@@ -13,6 +14,125 @@
 #include "gpu/sketch_gpu.h"
 #include "pgbase/stat.h"
 #include "pgbase/state_ticket.h"
+#include "sketch/unit_marks.h"
+
+/* ---- reading ---- */
+
+/*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
+ * sketch is read in place, with all its keys counted.  A compact one stays compact.
+ */
+void
+SketchReadAsStored(SketchReader *reader, Datum datum)
+{
+	SketchState *expanded = SketchStateIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	reader->tables.memory = NULL;
+	if (expanded)
+	{
+		SketchSettle(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = ValueDetoast(datum, &reader->own);
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* The same for callers that need tables: they are made of a compact sketch. */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	SketchReadAsStored(reader, datum);
+	if (reader->sketch->form != QS_COMPACT)
+		return;
+	SketchCheck(qs_copy(&reader->tables, reader->sketch,
+						ContextMemory(CurrentMemoryContext, &reader->memory)));
+	reader->sketch = &reader->tables;
+}
+
+/* Free what reading allocated, for callers that read many sketches in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->tables.memory)
+		qs_free(&reader->tables);
+	reader->tables.memory = NULL;
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
+}
+
+/*
+ * ---- marks ----
+ *
+ * They are made when the state is made a value for the second time.  From then on, each batch
+ * of few keys corrects them.  They are true of one version of the sketch.  Whatever else changes
+ * the sketch gives it another version, and the marks are made anew when they are next needed.
+ */
+
+static bool
+are_true(const SketchState *expanded)
+{
+	return expanded->marks && expanded->marked == expanded->version;
+}
+
+/* The marks of a settled sketch that becomes a value; NULL: it has none. */
+static const uint64 *
+marks_of(SketchState *expanded)
+{
+	qs_sketch *sketch = &expanded->sketch;
+	bool first = !expanded->written;
+
+	expanded->written = true;
+	if (first || sketch->form != QS_DENSE || sketch->remote)
+		return NULL;
+	if (are_true(expanded))
+		return expanded->marks;
+	if (!expanded->marks)
+		expanded->marks = sketch->memory->alloc(sketch->memory->context,
+												qs_mark_words(&sketch->params) * sizeof(uint64));
+	if (!expanded->marks)
+		return NULL;
+	expanded->marked = 0;
+	qs_mark_all(sketch, expanded->marks);
+	expanded->marked = expanded->version;
+	return expanded->marks;
+}
+
+/*
+ * Can the marks be corrected for so many keys that come or go now?  With more keys than words of
+ * marks, making them anew takes less.
+ */
+bool
+SketchHasMarks(const SketchState *expanded, int keys)
+{
+	return are_true(expanded) && expanded->engine == &qs_engine_cpu &&
+		   (uint64) keys <= qs_mark_words(&expanded->sketch.params);
+}
+
+/* Correct the marks, which were true before these keys came or went. */
+void
+SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys)
+{
+	qs_mark_keys(&expanded->sketch, expanded->marks, fingerprint, keys);
+	expanded->marked = expanded->version;
+}
+
+void
+SketchFreeMarks(SketchState *expanded)
+{
+	if (expanded->marks)
+		expanded->sketch.memory->release(expanded->sketch.memory->context, expanded->marks);
+	expanded->marks = NULL;
+}
+
+/* ---- writing ---- */
 
 void
 SketchFreeMade(SketchState *expanded)
@@ -82,7 +202,7 @@ SketchFlattenSize(ExpandedObjectHeader *header)
 			return GpuTicketSize();
 		default:
 			SketchSettle(expanded);
-			return SketchFlatSize(&expanded->sketch, SketchMarks(expanded), &expanded->flat);
+			return SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat);
 	}
 }
 

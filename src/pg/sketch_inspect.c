@@ -1,6 +1,7 @@
 /*
  * sketch_inspect.c
- *		Facts about one sketch: qsketch_total and qsketch_info.
+ *		What one sketch tells as a whole: qsketch_total, qsketch_info and qsketch_distinct;
+ *		and sizes of joins: qsketch_inner_product and qsketch_second_moment.
  *
  * src/pg/sketch_inspect.c
  */
@@ -8,6 +9,8 @@
 
 #include "pgbase/keyfamily.h"
 #include "pgbase/row.h"
+#include "sketch/distinct.h"
+#include "sketch/product.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(qsketch_total);
@@ -121,4 +124,92 @@ qsketch_info(PG_FUNCTION_ARGS)
 		SketchReadEnd(&reader);
 	}
 	return ReturnRow(fcinfo, values, nulls);
+}
+
+/* ---- distinct keys ---- */
+
+/* A row of the estimate and its standard error; NULLs if the sketch is too full to tell. */
+Datum
+SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
+{
+	qb_memory memory;
+	qs_distinct found = qs_distinct_keys(sketch, ContextMemory(CurrentMemoryContext, &memory));
+	Datum values[] = { Float8GetDatum(found.estimate), Float8GetDatum(found.standard_error) };
+	bool nulls[] = { !found.known, !found.known };
+
+	return ReturnRow(fcinfo, values, nulls);
+}
+
+/* qsketch_distinct(qsketch): estimate and standard error. */
+PG_FUNCTION_INFO_V1(qsketch_distinct);
+Datum
+qsketch_distinct(PG_FUNCTION_ARGS)
+{
+	SketchReader reader;
+	Datum row;
+
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
+	row = SketchDistinctRow(fcinfo, reader.sketch);
+	SketchReadEnd(&reader);
+	PG_RETURN_DATUM(row);
+}
+
+/* ---- sizes of joins ---- */
+
+static void
+check_has_product(const qs_sketch *sk)
+{
+	if (!qs_has_product(sk))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("a device part of an sf sketch has no inner product"),
+						errdetail("Its counters are maxima, which do not sum up."),
+						errhint("Use the full sketch or its host part.")));
+}
+
+/* A row of the estimate and its standard error. */
+static Datum
+product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
+{
+	bool nulls[2] = { false };
+	Datum values[2];
+	qs_product product;
+	qb_memory memory;
+
+	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
+	values[0] = Float8GetDatum(product.estimate);
+	values[1] = Float8GetDatum(product.standard_error);
+	return ReturnRow(fcinfo, values, nulls);
+}
+
+/* qsketch_inner_product(qsketch, qsketch): estimate and standard error. */
+PG_FUNCTION_INFO_V1(qsketch_inner_product);
+Datum
+qsketch_inner_product(PG_FUNCTION_ARGS)
+{
+	SketchReader a, b;
+	Datum result;
+
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
+	SketchReadAsStored(&b, PG_GETARG_DATUM(1));
+	SketchCheckMergeable(a.sketch, b.sketch);
+	check_has_product(a.sketch);
+	result = product_row(fcinfo, a.sketch, b.sketch);
+	SketchReadEnd(&a);
+	SketchReadEnd(&b);
+	PG_RETURN_DATUM(result);
+}
+
+/* qsketch_second_moment(qsketch): estimate and standard error of its product with itself. */
+PG_FUNCTION_INFO_V1(qsketch_second_moment);
+Datum
+qsketch_second_moment(PG_FUNCTION_ARGS)
+{
+	SketchReader a;
+	Datum result;
+
+	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
+	check_has_product(a.sketch);
+	result = product_row(fcinfo, a.sketch, a.sketch);
+	SketchReadEnd(&a);
+	PG_RETURN_DATUM(result);
 }

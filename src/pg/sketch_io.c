@@ -23,7 +23,7 @@ validate(struct varlena *value, int sqlstate)
 	qs_sketch view;
 
 	if (status != QB_OK)
-		SketchBadFormat(status, sqlstate, bytes, length);
+		FormatRaise(&sketch_format, status, sqlstate, bytes, length);
 	SketchOpen(&view, value);
 }
 

@@ -4,13 +4,12 @@
  *		qsketch_agg.
  *
  * Sketches are merged where they are: a sketch on a device is merged there, if the
- * state may be there, too. sketch_template.c describes the states.
+ * state may be there, too. sketch_aggregate.c describes the states.
  *
  * src/pg/sketch_merge_aggregate.c
  */
-#include "pg/sketch_merge_aggregate.h"
+#include "pg/sketch_aggregate.h"
 
-#include "pg/sketch_template.h"
 #include "utils/memutils.h"
 
 static const AggregateFunctions merge_functions = {

@@ -7,7 +7,6 @@
  *
  * src/pg/sketch_modify.c
  */
-#include "pgbase/keyexpr.h"
 #include "pgbase/keyread.h"
 #include "pg/sketch_state.h"
 
@@ -29,34 +28,10 @@ expanded_result(SketchState *expanded)
 }
 
 /*
- * Fingerprint of the key in the arguments.  "keys" becomes the kind of the sketch's
- * keys once this key is in it.  A literal is read as a key of the sketch's kind.  The
- * key's type is not recorded in the object: only states of aggregates record it, for
- * the keys that their transition function passes.
- */
-static uint64
-key_argument(FunctionCallInfo fcinfo, const SketchState *expanded, qb_keys *keys)
-{
-	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
-	KeyReader reader = { 0 };
-	KeyArgument argument;
-	KeyType key;
-
-	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&key, argument.type, argument.collation);
-	KeyTypeLearn(&key, value);
-	*keys = expanded->sketch.keys;
-	if (argument.literal && !KeyFits(&key, keys))
-		return KeyReadText(&reader, CurrentMemoryContext, &expanded->sketch.keys,
-						   &sketch_key_holder, &key, value);
-	KeyFamilyCheckProbe(keys, &key, &sketch_key_holder);
-	*keys = key.keys;
-	return KeyFingerprint(&key, value);
-}
-
-/*
  * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or
- * weight changes nothing; a NULL sketch gives NULL.
+ * weight changes nothing; a NULL sketch gives NULL.  The key's type is not recorded in the
+ * object: only states of aggregates record it, for the keys that their transition function
+ * passes.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, int sign)
@@ -64,8 +39,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	bool has_weight = PG_NARGS() > WEIGHT_ARGUMENT;
 	int64 weight = 1;
 	SketchState *expanded;
-	uint64 fingerprint;
-	qb_keys keys;
+	NewKey key;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -74,9 +48,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	if (has_weight)
 		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
 	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
-	fingerprint = key_argument(fcinfo, expanded, &keys);
-	SketchAddNow(expanded, fingerprint, sign * weight);
-	expanded->sketch.keys = keys;
+	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->sketch.keys, &sketch_key_holder);
+	SketchAddNow(expanded, key.fingerprint, sign * weight);
+	expanded->sketch.keys = key.type.keys;
 	return expanded_result(expanded);
 }
 
@@ -104,19 +78,8 @@ qsketch_modify_support(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_add);
-Datum
-qsketch_add(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, 1);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_remove);
-Datum
-qsketch_remove(PG_FUNCTION_ARGS)
-{
-	return add_key(fcinfo, -1);
-}
+SQL_FUNCTION(qsketch_add, add_key(fcinfo, 1));
+SQL_FUNCTION(qsketch_remove, add_key(fcinfo, -1));
 
 /* Merge or subtract the second sketch. */
 static Datum
@@ -197,23 +160,6 @@ part(FunctionCallInfo fcinfo, qs_part wanted)
 	PG_RETURN_POINTER(result);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_sf_device);
-Datum
-qsketch_sf_device(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_DEVICE);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_sf_host);
-Datum
-qsketch_sf_host(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_HOST);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_sf_full);
-Datum
-qsketch_sf_full(PG_FUNCTION_ARGS)
-{
-	return part(fcinfo, QS_PART_FULL);
-}
+SQL_FUNCTION(qsketch_sf_device, part(fcinfo, QS_PART_DEVICE));
+SQL_FUNCTION(qsketch_sf_host, part(fcinfo, QS_PART_HOST));
+SQL_FUNCTION(qsketch_sf_full, part(fcinfo, QS_PART_FULL));

@@ -35,29 +35,12 @@ ProbeCreate(FmgrInfo *flinfo)
 	Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
 	Size limit = get_hash_memory_limit();
 
+	probe->keys.context = flinfo->fn_mcxt;
 	StoredInit(&probe->sketches, flinfo->fn_mcxt, sizeof(StoredSketch), limit);
 	StoredInit(&probe->noises, flinfo->fn_mcxt, sizeof(StoredNoise), limit / NOISE_SHARE);
 	init_measured(&probe->other, flinfo->fn_mcxt);
 	flinfo->fn_extra = probe;
 	return probe;
-}
-
-/* Set the type of the keys. */
-void
-ProbeSetKey(Probe *probe, Oid type, Oid collation)
-{
-	if (probe->key.type != type || probe->key.input_collation != collation)
-		KeyTypeInit(&probe->key, type, collation);
-}
-
-/* The fingerprint for a sketch of keys of another type.  A literal is read as one of those keys. */
-uint64
-ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value)
-{
-	if (!probe->literal)
-		KeyFamilyCheckProbe(&sketch->keys, &probe->key, &sketch_key_holder);
-	return KeyReadText(&probe->literals, GetMemoryChunkContext(probe), &sketch->keys,
-					   &sketch_key_holder, &probe->key, value);
 }
 
 /*
@@ -79,7 +62,7 @@ ProbeHeader(StoredSketch *stored, Datum datum)
 static void
 read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 {
-	SketchReadStored(*(Datum *) context, offset, bytes, out);
+	StoredReadPart(&sketch_format, *(Datum *) context, offset, bytes, out);
 }
 
 /* Estimate of a key from parts of a stored sketch whose header is open. */

@@ -50,9 +50,7 @@ typedef struct StoredNoise
  */
 typedef struct Probe
 {
-	KeyType key;
-	bool literal;        /* the key is text that may be read as another type */
-	KeyReader literals;  /* reads such a key */
+	KeyProbe keys;       /* of the rows */
 	SketchReader reader; /* of the current row */
 
 	StoredCache sketches; /* of StoredSketch */
@@ -117,15 +115,5 @@ extern const qs_sketch *ProbeSketchForError(Probe *probe, Datum datum, int64 pro
 extern int64 ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint);
 extern const qs_noise *ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes);
 extern int64 ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes);
-extern void ProbeSetKey(Probe *probe, Oid type, Oid collation);
-extern uint64 ProbeMisfit(Probe *probe, const qs_sketch *sketch, Datum value);
-
-/* Fingerprint of a key for this sketch.  The probe knows the key's type. */
-static inline uint64
-ProbeFingerprint(Probe *probe, const qs_sketch *sketch, Datum value)
-{
-	return likely(KeyFits(&probe->key, &sketch->keys)) ? KeyFingerprint(&probe->key, value)
-													   : ProbeMisfit(probe, sketch, value);
-}
 
 #endif

@@ -81,8 +81,7 @@ extern void SketchMergeWaiting(SketchState *expanded);
 extern void SketchFreeWaiting(SketchState *expanded);
 extern struct varlena *SketchOfWaiting(const SketchState *expanded);
 
-/* sketch_marks.c */
-extern const uint64 *SketchMarks(SketchState *expanded);
+/* Marks of a state that is written again and again (sketch_flatten.c). */
 extern bool SketchHasMarks(const SketchState *expanded, int keys);
 extern void SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
 extern void SketchFreeMarks(SketchState *expanded);
@@ -102,6 +101,9 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchSettle(SketchState *expanded);
 extern const qs_sketch *SketchStaying(Datum datum);
+
+/* sketch_inspect.c */
+extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
 static inline void

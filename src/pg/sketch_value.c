@@ -1,6 +1,6 @@
 /*
  * sketch_value.c
- *		Reading and writing qsketch values.
+ *		Reading and writing qsketch values, errors about them, and qsketch_new.
  *
  * Values inside the database came through an input function, which validated them.  So
  * reading a value checks only its header and length, in constant time.  That is enough
@@ -11,8 +11,11 @@
  */
 #include "pg/sketch_value.h"
 
+#include "lib/stringinfo.h"
+#include "pg/sketch_state.h"
+#include "pgbase/errors.h"
 #include "pgbase/stored.h"
-#include "utils/memutils.h"
+#include "utils/builtins.h"
 
 /*
  * Open a value of this length, whose header alone is read.  An explicit or compact sketch
@@ -25,7 +28,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 	qb_status status = qs_open(view, bytes, length);
 
 	if (status != QB_OK)
-		SketchBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&sketch_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
 	if (view->form != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
@@ -37,16 +40,6 @@ SketchOpen(qs_sketch *view, struct varlena *value)
 	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
 
-/* Read bytes of a sketch that SketchOpenStored() has opened. */
-void
-SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
-{
-	uint32 length = bytes;
-
-	if (!StoredRead(datum, offset, &length, out))
-		SketchBadFormat(QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
-}
-
 /*
  * Open a sketch stored out of line by reading its header alone.  False if the datum is
  * not stored so that parts of it can be read.
@@ -54,18 +47,11 @@ SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 bool
 SketchOpenStored(qs_sketch *view, Datum datum)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	uint8 header[QS_HEADER_BYTES];
-	struct varatt_external pointer;
 	Size length;
 
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+	if (!StoredReadHeader(&sketch_format, datum, header, &length))
 		return false;
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	length = pointer.va_rawsize - VARHDRSZ;
-	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || length < QS_HEADER_BYTES)
-		return false;
-	SketchReadStored(datum, 0, QS_HEADER_BYTES, header);
 	open_bytes(view, header, length);
 	return true;
 }
@@ -74,26 +60,15 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 void
 SketchCheckStorable(const qs_params *params)
 {
-	uint64 bytes = VARHDRSZ + qs_dense_size(params, false);
-
-	if (bytes > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("sketch would need %llu bytes, more than the limit of %llu",
-							   (unsigned long long) bytes, (unsigned long long) MaxAllocSize),
-						errhint("Choose a smaller size or z.")));
+	CheckSize(sketch_format.noun, VARHDRSZ + qs_dense_size(params, false),
+			  "Choose a smaller size or z.");
 }
 
 /* The bytes of a varlena; too many are an error. */
 static Size
 check_size(const qs_flat *flat)
 {
-	uint64 size = VARHDRSZ + flat->bytes;
-
-	if (size > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("sketch would need %llu bytes, more than the limit of %llu",
-							   (unsigned long long) size, (unsigned long long) MaxAllocSize)));
-	return (Size) size;
+	return CheckSize(sketch_format.noun, VARHDRSZ + flat->bytes, NULL);
 }
 
 /* Choose how to write a sketch; marks NULL: it has none.  Returns the bytes of the varlena. */
@@ -129,4 +104,229 @@ SketchFlatten(const qs_sketch *sketch)
 
 	SketchWrite(sketch, &flat, out);
 	return out;
+}
+
+/* ---- errors ---- */
+
+const ValueFormat sketch_format = { "sketch", QS_FORMAT_VERSION_1, QS_HEADER_BYTES };
+const KeyHolder sketch_key_holder = { "sketch", "sketches", "qsketch_estimate_key" };
+
+static const char *
+hint_of(qb_status status)
+{
+	switch (status)
+	{
+		case QB_TOTAL_OVERFLOW:
+			return "The sum of all weights of a sketch is at most 9223372036854775807.";
+		case QB_UNDERFLOW:
+			return "Remove or subtract only what was added before, with the same weight.";
+		case QB_READ_ONLY:
+			return "Add to and subtract from the full sketch or its host part.";
+		default:
+			return NULL;
+	}
+}
+
+/* Raise the error of a status unless it is QB_OK. */
+void
+SketchCheck(qb_status status)
+{
+	if (unlikely(status != QB_OK))
+		StatusRaise(status, sketch_key_holder.one, hint_of(status));
+}
+
+/* Raise the error of removing weights from an aggregate's state, unless the status is QB_OK. */
+void
+SketchCheckRemoved(qb_status status)
+{
+	if (status == QB_UNDERFLOW)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
+			 errhint(
+				 "They must not do so within the rows of one worker of a parallel plan, or of one "
+				 "shard. Have each key's rows counted together: set "
+				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
+				 "aggregate, which is then not split.")));
+	SketchCheck(status);
+}
+
+/* Raise the error for a weight whose negative is no bigint. */
+void
+SketchBadWeight(int64 weight)
+{
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("weight " INT64_FORMAT " is out of range", weight)));
+}
+
+static const char *
+structure_of(const qs_params *p)
+{
+	static const char *const part[] = { "", " device part", " host part" };
+
+	return psprintf("%s%s", qs_structure_name(p->structure), part[p->part]);
+}
+
+/* The size of a sketch, as qsketch_new() takes it. */
+const char *
+SketchSizeText(const qs_params *p)
+{
+	return TextOfSize(qs_unit_bytes(p) * p->n);
+}
+
+/* A list of the parameters in which two sketches differ, with both values. */
+static char *
+differences(const qs_params *a, const qs_params *b)
+{
+	bool same_structure = a->structure == b->structure && a->part == b->part;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	AppendDifference(&text, "structure", structure_of(a), structure_of(b));
+	AppendDifference(&text, "size", SketchSizeText(a), SketchSizeText(b));
+	AppendDifference(&text, "depth", psprintf("%d", a->depth), psprintf("%d", b->depth));
+	if (same_structure)
+	{
+		AppendDifference(&text, "masks", psprintf("%u", qs_mask_count(a)),
+						 psprintf("%u", qs_mask_count(b)));
+		AppendDifference(&text, "z", psprintf("%d", a->z), psprintf("%d", b->z));
+	}
+	AppendDifference(&text, "seed", psprintf(INT64_FORMAT, (int64) a->seed),
+					 psprintf(INT64_FORMAT, (int64) b->seed));
+	return text.data;
+}
+
+/*
+ * A hint for sketches of different structures.  Mostly some were stored while another
+ * structure was the default.  The hint says how to make new sketches that fit them.
+ */
+static int
+hint_template(const qs_params *a, const qs_params *b)
+{
+	const qs_params *old = a->structure == SKETCH_DEFAULT_STRUCTURE ? b : a;
+
+	return errhint("To go on with stored sketches of another structure than the default, %s, give "
+				   "qsketch_agg a template: qsketch_new('%s', '%s').",
+				   qs_structure_name(SKETCH_DEFAULT_STRUCTURE), qs_structure_name(old->structure),
+				   SketchSizeText(old));
+}
+
+/* Raise an error unless two sketches can be merged or subtracted. */
+void
+SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
+{
+	if (!qs_params_mergeable(&a->params, &b->params))
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("sketches differ: %s", differences(&a->params, &b->params)),
+						a->params.structure != b->params.structure
+							? hint_template(&a->params, &b->params)
+							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
+									  "may differ by a power of two.")));
+	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
+}
+
+/* ---- new sketches, and what they accept as structure and size ---- */
+
+#define DEFAULT_SIZE  (UINT64CONST(1) << 20)
+#define DEFAULT_DEPTH 3
+#define DEFAULT_Z     8
+#define DEFAULT_MASKS 1024
+
+/* The parameters that qsketch_new() chooses for a structure and a size. */
+void
+SketchParamsOf(qs_params *params, int structure, uint64 size)
+{
+	SketchCheck(
+		qs_params_make(params, structure, size, DEFAULT_DEPTH, DEFAULT_Z, DEFAULT_MASKS, 0));
+}
+
+/* The parameters that qsketch_new() has without arguments. */
+void
+SketchDefaultParams(qs_params *params)
+{
+	SketchParamsOf(params, SKETCH_DEFAULT_STRUCTURE, DEFAULT_SIZE);
+}
+
+/* Bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
+uint64
+SketchSizeFromText(text *size)
+{
+	int64 bytes = DatumGetInt64(DirectFunctionCall1(pg_size_bytes, PointerGetDatum(size)));
+
+	if (bytes < (int64) QS_SIZE_MIN || bytes > (int64) QS_SIZE_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("size must be between 1kB and 512MB, not \"%s\"", text_to_cstring(size))));
+	return bytes;
+}
+
+/* "thread, warp, ... and sf" */
+static char *
+structure_names(void)
+{
+	StringInfoData names;
+	int i;
+
+	initStringInfo(&names);
+	for (i = 1; i < QS_STRUCTURES; i++)
+		appendStringInfo(&names, "%s%s",
+						 i == 1                   ? ""
+						 : i == QS_STRUCTURES - 1 ? " and "
+												  : ", ",
+						 qs_structure_name(i));
+	return names.data;
+}
+
+int
+SketchStructureFromText(text *name)
+{
+	int structure = qs_structure_by_name(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+
+	if (structure == 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("unrecognized structure: \"%s\"", text_to_cstring(name)),
+						errhint("Structures are %s; a size alone is given by name, as in "
+								"qsketch_new(size => '64kB').",
+								structure_names())));
+	return structure;
+}
+
+static void
+check_range(const char *what, int32 value, int32 least, int32 most)
+{
+	if (value < least || value > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be between %d and %d, not %d", what, least, most, value)));
+}
+
+static void
+check_masks(int32 masks)
+{
+	check_range("number of masks", masks, 1, QS_MASKS_MAX);
+	if ((masks & (masks - 1)) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("number of masks must be a power of two, not %d", masks)));
+}
+
+/* qsketch_new(structure, size, depth, z, masks, seed): an empty sketch. */
+PG_FUNCTION_INFO_V1(qsketch_new);
+Datum
+qsketch_new(PG_FUNCTION_ARGS)
+{
+	int structure = SketchStructureFromText(PG_GETARG_TEXT_PP(0));
+	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
+	int32 depth = PG_GETARG_INT32(2);
+	int32 z = PG_GETARG_INT32(3);
+	int32 masks = PG_GETARG_INT32(4);
+	uint64 seed = (uint64) PG_GETARG_INT64(5);
+	qs_params params;
+	qs_sketch sketch;
+
+	check_range("depth", depth, 1, qs_depth_max(structure));
+	check_range("z", z, QS_Z_MIN, QS_Z_MAX);
+	check_masks(masks);
+	SketchCheck(qs_params_make(&params, structure, size, depth, z, masks, seed));
+	SketchCheckStorable(&params);
+	qs_init(&sketch, &params, NULL);
+	PG_RETURN_POINTER(SketchFlatten(&sketch));
 }

@@ -15,6 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
+#include "pgbase/errors.h"
 #include "pgbase/keycheck.h"
 #include "pgbase/memory.h"
 #include "pgbase/version.h"
@@ -24,27 +25,22 @@
 /* Defaults of qsketch_new(), and of aggregates without a template. */
 #define SKETCH_DEFAULT_STRUCTURE QS_MULTILEVEL
 
-/* sketch_value.c */
 extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
-extern void SketchReadStored(Datum datum, uint64 offset, uint32 bytes, uint8 *out);
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
 extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat);
 extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 
-/* sketch_errors.c */
+extern const ValueFormat sketch_format;
 extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qb_status status);
 extern void SketchCheckRemoved(qb_status status);
 extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
-extern void SketchBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
 
-/* sketch_construct.c */
 extern void SketchDefaultParams(qs_params *params);
 extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);

@@ -3,7 +3,7 @@
  *		qtop_agg and qtop_merge_agg.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_template.c).  The state is an expanded qtop in the aggregate's context, and
+ * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a ticket
  * (pgbase/state_ticket.c).  States never go to a device.  There is no inverse function: keys
@@ -12,13 +12,11 @@
  *
  * src/pg/top_aggregate.c
  */
-#include "pg/top_aggregate.h"
-
-#include "pgbase/keyexpr.h"
-#include "pg/sketch_template.h"
 #include "pg/top_state.h"
 
 #include "nodes/execnodes.h"
+#include "pg/sketch_aggregate.h"
+#include "pgbase/keyexpr.h"
 
 #define KEY_ARGUMENT 1
 
@@ -163,20 +161,10 @@ qtop_agg_trans_weight(PG_FUNCTION_ARGS)
 }
 
 /* qtop_agg_trans(qtop, key, n, template) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans_template);
-Datum
-qtop_agg_trans_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, templated);
-}
+SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 
 /* qtop_agg_trans(qtop, key, weight, n, template) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans_weight_template);
-Datum
-qtop_agg_trans_weight_template(PG_FUNCTION_ARGS)
-{
-	return transition(fcinfo, weighted_templated);
-}
+SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
 /* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
 static Datum
@@ -228,12 +216,7 @@ qtop_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
-PG_FUNCTION_INFO_V1(qtop_agg_final);
-Datum
-qtop_agg_final(PG_FUNCTION_ARGS)
-{
-	return AggregateFinal(fcinfo, &top_state_type);
-}
+SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
 
 /* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions top_functions = {

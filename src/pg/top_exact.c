@@ -5,11 +5,11 @@
  *
  * GROUP BY counts all keys, though only few of them are wanted.  It is fast if there
  * are few keys.  If all keys are about equally frequent, nothing is faster.  A sample
- * of the table shows whether one of the two holds (top_sample.c); then GROUP BY is run.
+ * of the table shows whether one of the two holds (top_question.c); then GROUP BY is run.
  * Otherwise
  *
- *	1. qtop_agg finds candidates C, and a bound b,
- *	2. GROUP BY counts exactly the rows whose key is in C.
+ * 	1. qtop_agg finds candidates C, and a bound b,
+ * 	2. GROUP BY counts exactly the rows whose key is in C.
  *
  * A key that is not in C occurred at most b times (sketch/top.h).  Most candidates are
  * too rare to be counted.  Those whose upper bound is below the n-th largest lower
@@ -26,8 +26,8 @@
  *
  * If b >= t and b > 0, the keys are too equally frequent for that sketch, and
  *
- *	3. GROUP BY counts the rows whose key has an estimate of t at least (1, if
- *	   less than n keys were counted).
+ * 	3. GROUP BY counts the rows whose key has an estimate of t at least (1, if
+ * 	   less than n keys were counted).
  *
  * There are n keys that occur t times or more, so every wanted key does.  Estimates are
  * never below counts, so all wanted keys are counted.  If the sample shows that most
@@ -47,28 +47,65 @@
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
  * snapshot of the calling query, or with one for all passes if that is older than a table's
- * file (top_snapshot.c).  The passes are plain queries.  So they run with the
+ * file (top_question.c).  The passes are plain queries.  So they run with the
  * privileges of the caller, and row security applies.  They do not depend on the search
  * path, nor on other objects in the extension's schema (calls.c).
  *
  * src/pg/top_exact.c
  */
 #include "pg/top_exact.h"
-#include "pg/top_output.h"
-#include "pgbase/row.h"
-
-#include "pg/top_aggregate.h"
-#include "pg/top_state.h"
 
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
+#include "pg/top_state.h"
+#include "pgbase/keytext.h"
+#include "pgbase/row.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
+
+/* The destination of keys and counts. */
+typedef struct TopOutput
+{
+	ReturnSetInfo *result;
+	bool as_text;
+	bool padded; /* the key is padded with blanks, which its text does not have */
+	KeyWriter writer;
+	int64 wanted; /* how many more keys are wanted */
+} TopOutput;
+
+/* The key as qtop_text shows it. */
+static text *
+text_of(TopOutput *output, Datum key)
+{
+	uint32 length;
+	int level = KeyTextBegin();
+	const char *written;
+
+	if (output->padded)
+		key = DirectFunctionCall1(rtrim1, key);
+	written = KeyWrite(&output->writer, key, &length);
+	KeyTextEnd(level);
+	return cstring_to_text_with_len(written, (int) length);
+}
+
+/* Return a key with its count. */
+static void
+put_key(TopOutput *output, Datum key, int64 count)
+{
+	Datum values[] = { key, Int64GetDatum(count) };
+	bool nulls[lengthof(values)] = { 0 };
+
+	if (output->as_text)
+		values[0] = PointerGetDatum(text_of(output, key));
+	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	output->wanted--;
+}
 
 extern Datum qtop_has(PG_FUNCTION_ARGS);
 extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
@@ -352,8 +389,8 @@ put_answer(TopOutput *output, Answer answer)
 		Datum key = SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &null);
 
 		if (!null)
-			TopOutputPut(output, key,
-						 DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null)));
+			put_key(output, key,
+					DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &null)));
 	}
 }
 
@@ -398,7 +435,7 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 	qsort(key, top->count, sizeof(*key), compare_counted);
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < top->count && output->wanted > 0; i++)
-		TopOutputPut(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
+		put_key(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
 /* Answer from copies of the column that a GPU keeps; false: that is not possible. */
@@ -414,7 +451,7 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
 		return false;
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < count; i++)
-		TopOutputPut(output, KeyParseNumber(&parser, best[i].key), best[i].times);
+		put_key(output, KeyParseNumber(&parser, best[i].key), best[i].times);
 	return true;
 }
 
@@ -466,17 +503,7 @@ answer(FunctionCallInfo fcinfo, bool weighted)
 }
 
 /* qtop_exact(table, column, n [, NULL::type]): keys and counts, as the type or as text. */
-PG_FUNCTION_INFO_V1(qtop_exact);
-Datum
-qtop_exact(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, false);
-}
+SQL_FUNCTION(qtop_exact, answer(fcinfo, false));
 
 /* qtop_exact(table, column, n [, NULL::type], weight): keys and sums of weights. */
-PG_FUNCTION_INFO_V1(qtop_exact_weight);
-Datum
-qtop_exact_weight(PG_FUNCTION_ARGS)
-{
-	return answer(fcinfo, true);
-}
+SQL_FUNCTION(qtop_exact_weight, answer(fcinfo, true));

@@ -49,11 +49,7 @@ extern void
 TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight);
 extern void TopCheckType(const TopQuestion *question, Oid named);
 extern void TopCheckColumn(const TopQuestion *question, Oid found);
-
-/* top_snapshot.c */
 extern bool TopPushSnapshot(const TopQuestion *question);
-
-/* top_sample.c */
 extern void TopTakeSample(const TopQuestion *question, TopSample *sample);
 extern double TopSampleTable(const TopSample *sample);
 extern bool TopSampleWantsList(const TopQuestion *question, const TopSample *sample);

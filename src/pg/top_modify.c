@@ -9,64 +9,28 @@
  *
  * src/pg/top_modify.c
  */
-#include "pgbase/keyexpr.h"
 #include "pgbase/keyread.h"
 #include "pg/top_state.h"
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 
-/* A key to be added. */
-typedef struct NewKey
-{
-	KeyType type;
-	uint64 fingerprint;
-	const char *text;
-	uint32 length;
-} NewKey;
-
-/* The text of the key, from the type's output function. */
-static void
-write_key(NewKey *key, Datum value)
+/* The text of a key, from its type's output function; NULL: a number has none. */
+static const char *
+text_of(const NewKey *key, uint32 *length)
 {
 	KeyWriter writer;
+	const char *text;
 	int level;
 
-	key->text = NULL;
-	key->length = 0;
+	*length = 0;
 	if (KeyIsNumber(&key->type))
-		return;
+		return NULL;
 	KeyWriterInit(&writer, key->type.type, CurrentMemoryContext);
 	level = KeyTextBegin();
-	key->text = KeyWrite(&writer, value, &key->length);
+	text = KeyWrite(&writer, key->value, length);
 	KeyTextEnd(level);
-}
-
-/* The key in the arguments.  A literal is read as a key of the list's kind. */
-static void
-key_argument(FunctionCallInfo fcinfo, const qb_keys *held, NewKey *key)
-{
-	Datum value = PG_GETARG_DATUM(KEY_ARGUMENT);
-	KeyArgument argument;
-
-	KeyArgumentOf(&argument, fcinfo, KEY_ARGUMENT);
-	KeyTypeInit(&key->type, argument.type, argument.collation);
-	KeyTypeLearn(&key->type, value);
-	if (argument.literal && !KeyFits(&key->type, held))
-	{
-		KeyReader reader = { 0 };
-
-		key->fingerprint =
-			KeyReadText(&reader, CurrentMemoryContext, held, &top_key_holder, &key->type, value);
-		key->type = reader.key;
-		value = reader.value;
-	}
-	else
-	{
-		KeyFamilyCheckProbe(held, &key->type, &top_key_holder);
-		key->fingerprint = KeyFingerprint(&key->type, value);
-	}
-	write_key(key, value);
+	return text;
 }
 
 static int64
@@ -93,6 +57,8 @@ qtop_add(PG_FUNCTION_ARGS)
 {
 	TopState *top;
 	NewKey key;
+	const char *text;
+	uint32 length;
 	int64 weight;
 
 	if (PG_ARGISNULL(0))
@@ -102,11 +68,12 @@ qtop_add(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	weight = weight_argument(fcinfo);
 	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
-	key_argument(fcinfo, &top->sketch.keys, &key);
+	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &top->sketch.keys, &top_key_holder);
+	text = text_of(&key, &length);
 	if (weight > PG_INT64_MAX - top->sketch.total)
 		SketchCheck(QB_TOTAL_OVERFLOW);
 	TopSetKey(top, &key.type);
-	TopCountNow(top, key.fingerprint, key.text, key.length, weight);
+	TopCountNow(top, key.fingerprint, text, length, weight);
 	top->keyed.key.type = InvalidOid;
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }

@@ -1,7 +1,7 @@
 /*
  * top_state.c
  *		A sketch with its most frequent keys as an expanded object: the state of
- *		aggregates, and what functions return.
+ *		aggregates, and what functions return; its size for the planner.
  *
  * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
@@ -18,13 +18,16 @@
  */
 #include "pg/top_state.h"
 
-#include "pg/sketch_state.h"
-
 #include "engine/sketch_top.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "pg/sketch_aggregate.h"
+#include "pg/sketch_state.h"
 #include "pgbase/stat.h"
+#include "pgbase/state_size.h"
 #include "pgbase/state_ticket.h"
+#include "pgbase/value.h"
+#include "sketch/top.h"
 #include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -184,15 +187,10 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 }
 
 /* Refuse a list whose value would be too large. */
-static void
+static Size
 check_size(uint64 size)
 {
-	if (size > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("list of top keys would need %llu bytes, more than the limit of %llu",
-						(unsigned long long) size, (unsigned long long) MaxAllocSize),
-				 errhint("Ask for fewer keys, or choose a smaller sketch.")));
+	return CheckSize(top_key_holder.one, size, "Ask for fewer keys, or choose a smaller sketch.");
 }
 
 /* Refuse texts that are too long for a value while they come, without those that would be dropped. */
@@ -398,13 +396,10 @@ static Size
 pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
-	uint64 size;
 
 	TopSettle(top);
 	top->flat = qs_flat_of(&top->sketch);
-	size = VARHDRSZ + qs_top_flat_size(&top->top, &top->flat);
-	check_size(size);
-	return (Size) size;
+	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
 
 static void
@@ -489,3 +484,19 @@ const KeyedStateType top_state_type = {
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
+
+/* ---- its size, for the planner ---- */
+
+/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
+#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
+
+/* The number of candidates, if it is not known how many keys are of interest. */
+#define CANDIDATES 200
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
+}
+
+SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));

@@ -12,6 +12,7 @@
 #include "pgbase/state.h"
 
 #include "sketch/top.h"
+#include "pgbase/recognize.h"
 
 typedef struct TopState
 {
@@ -67,7 +68,10 @@ extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopSettle(TopState *top);
 extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
-/* top_errors.c */
+/* top_aggregate.c */
+extern const AggregateFunctions top_functions;
+
+/* top_io.c */
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);

@@ -9,6 +9,8 @@
  */
 #include "pgbase/errors.h"
 
+#include "utils/memutils.h"
+
 #define VERSION_AT 3
 
 /* The SQLSTATE for a status that an operation returns. */
@@ -45,20 +47,33 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 }
 
 /*
- * Raise the error for bytes that are not a valid value of this format version.  Each
- * format starts with a magic of three letters, then its version.
+ * Raise the error for bytes that are not a valid value.  Each format starts with a magic of
+ * three letters, then its version.
  */
 void
-StatusRaiseFormat(qb_status status, int sqlstate, const char *noun, int version, const uint8 *bytes,
-				  Size length)
+FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uint8 *bytes,
+			Size length)
 {
 	if (status == QB_FORMAT_VERSION)
 		ereport(ERROR, (errcode(sqlstate),
-						errmsg("unsupported %s format version %d", noun, bytes[VERSION_AT]),
-						errdetail("This version of qsketch reads version %d.", version)));
-	ereport(ERROR, (errcode(sqlstate), errmsg("invalid %s: %s", noun, qb_status_text(status)),
-					errdetail("The value has %llu bytes.", (unsigned long long) length)));
+						errmsg("unsupported %s format version %d", format->noun, bytes[VERSION_AT]),
+						errdetail("This version of qsketch reads version %d.", format->version)));
+	ereport(ERROR,
+			(errcode(sqlstate), errmsg("invalid %s: %s", format->noun, qb_status_text(status)),
+			 errdetail("The value has %llu bytes.", (unsigned long long) length)));
 	pg_unreachable();
+}
+
+/* Raise an error if a value of so many bytes is larger than PostgreSQL can store; the hint may be NULL. */
+Size
+CheckSize(const char *noun, uint64 bytes, const char *hint)
+{
+	if (bytes > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s would need %llu bytes, more than the limit of %llu", noun,
+							   (unsigned long long) bytes, (unsigned long long) MaxAllocSize),
+						hint ? errhint("%s", hint) : 0));
+	return (Size) bytes;
 }
 
 /* If two values differ in "what", append "what A and B" to a list of differences. */

@@ -1,6 +1,6 @@
 /*
  * keyread.c
- *		Reading a key that is given as text as the type of a value's keys.
+ *		The keys that a function on values of any family is called with.
  *
  * Functions of keys take any type, so a literal, or a driver's parameter without a
  * type, becomes text: qsketch_estimate(sk, '10.0.0.1') gets a text.  If the value's
@@ -23,6 +23,7 @@
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -147,22 +148,104 @@ learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHo
 }
 
 /*
- * Fingerprint of a key that is given as text, for a value that holds other keys.
- * Raises an error if it cannot be read as one of their type.  The reader's memory comes
- * from the context.
+ * Fingerprint of a key for a value that holds other keys.  A literal is read as one of
+ * them; an error if it cannot be, and for any other key.
  */
 uint64
-KeyReadText(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,
-			const KeyType *given, Datum value)
+KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
-	char *string = TextDatumGetCString(value);
+	KeyReader *reader = &probe->reader;
+	char *string;
 
+	if (!probe->literal)
+		KeyFamilyCheckProbe(held, &probe->key, holder);
+	string = TextDatumGetCString(value);
 	if (reader->key.type == InvalidOid || reader->key.keys.family != held->family)
-		learn(reader, context, held, holder, given);
+		learn(reader, probe->context, held, holder, &probe->key);
 	KeyFamilyCheckProbe(held, &reader->key, holder);
-	value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
+	reader->value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
 	check_immutable(reader, string);
-	check_unambiguous(reader, holder, string, value);
-	reader->value = value;
-	return KeyFingerprint(&reader->key, value);
+	check_unambiguous(reader, holder, string, reader->value);
+	return KeyFingerprint(&reader->key, reader->value);
+}
+
+/* Learn from a call what its keys are. */
+pg_noinline void
+KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument)
+{
+	KeyArgument key;
+
+	KeyArgumentOf(&key, fcinfo, argument);
+	KeyTypeInit(&probe->key, key.type, key.collation);
+	KeyTypeLearn(&probe->key, PG_GETARG_DATUM(argument));
+	probe->literal = key.literal;
+}
+
+/* The key argument of a function that adds it to a value, which holds these keys. */
+void
+KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
+			   const KeyHolder *holder)
+{
+	KeyProbe probe = { .context = CurrentMemoryContext };
+	bool fits;
+
+	key->fingerprint = KeyProbeArgument(&probe, fcinfo, argument, held, holder);
+	fits = KeyFits(&probe.key, held);
+	key->type = fits ? probe.key : probe.reader.key;
+	key->value = fits ? PG_GETARG_DATUM(argument) : probe.reader.value;
+}
+
+/* ---- arrays of keys ---- */
+
+/* Keys that are read between two checks for interrupts. */
+#define KEYS_AT_ONCE 32768
+
+/* An array as long as a batch, perhaps beyond 1 GB. */
+void *
+KeyBatchAlloc(int count, Size size)
+{
+	return palloc_extended(Max(count, 1) * size, MCXT_ALLOC_HUGE);
+}
+
+/*
+ * Take the array of a batch apart, which is that argument, and make fingerprints of its keys
+ * for a value that holds these keys.
+ */
+void
+KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
+			  const KeyHolder *holder, KeyBatch *batch)
+{
+	KeyType *type = &probe->key;
+	Oid element = ARR_ELEMTYPE(batch->array);
+	int i;
+
+	if (type->type != element || type->input_collation != PG_GET_COLLATION())
+		KeyTypeInit(type, element, PG_GET_COLLATION());
+	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, argument);
+	deconstruct_array(batch->array, type->type, type->length, type->by_value, type->align,
+					  &batch->key, &batch->null, &batch->count);
+	if (KeyTypeLearnArray(type, batch->key, batch->null, batch->count) && !probe->literal)
+		KeyFamilyCheckProbe(held, type, holder);
+	batch->fingerprint = KeyBatchAlloc(batch->count, sizeof(uint64));
+	for (i = 0; i < batch->count; i++)
+	{
+		if (i % KEYS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
+		batch->fingerprint[i] =
+			batch->null[i] ? 0 : KeyProbeFingerprint(probe, held, holder, batch->key[i]);
+	}
+}
+
+/* An array of answers to a batch of keys, with the dimensions of their array. */
+Datum
+KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
+{
+	ArrayType *like = batch->array;
+	int16 length;
+	bool by_value;
+	char align;
+
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	PG_RETURN_ARRAYTYPE_P(construct_md_array(answer, batch->null, ARR_NDIM(like), ARR_DIMS(like),
+											 ARR_LBOUND(like), type, length, by_value, align));
 }

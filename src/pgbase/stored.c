@@ -207,3 +207,52 @@ StoredSetLimit(StoredCache *cache, Size limit)
 	while (cache->bytes > limit && !dlist_is_empty(&cache->kept))
 		StoredDrop(cache, last_of(&cache->kept));
 }
+
+/* ---- parts of a value ---- */
+
+/*
+ * Read bytes of a value, counted after its varlena header.  If it has fewer, returns
+ * false, and "out" holds the ones there are, whose number is in "bytes".
+ */
+bool
+StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
+{
+	struct varlena *slice =
+		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, *bytes);
+	uint32 length = VARSIZE_ANY_EXHDR(slice);
+	bool all = length == *bytes;
+
+	*bytes = length;
+	memcpy(out, VARDATA_ANY(slice), length);
+	pfree(slice);
+	return all;
+}
+
+/* The same for a part that the value must have, since its header says so. */
+void
+StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out)
+{
+	uint32 length = bytes;
+
+	if (!StoredRead(datum, offset, &length, out))
+		FormatRaise(format, QB_FORMAT_LENGTH, ERRCODE_DATA_CORRUPTED, out, length);
+}
+
+/*
+ * Read the header of a value that is stored so that parts of it can be read, and the length
+ * of the whole.  False: it is not.
+ */
+bool
+StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *length)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(datum));
+	*length = pointer.va_rawsize - VARHDRSZ;
+	if (VARATT_EXTERNAL_IS_COMPRESSED(pointer) || *length < format->header)
+		return false;
+	StoredReadPart(format, datum, 0, format->header, header);
+	return true;
+}

@@ -17,6 +17,7 @@
 #include "postgres.h"
 #include "access/detoast.h"
 #include "lib/ilist.h"
+#include "pgbase/errors.h"
 #include "pgbase/version.h"
 
 /*
@@ -131,22 +132,9 @@ StoredIdNote(StoredId *id, Datum datum)
 	memcpy(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES);
 }
 
-/*
- * Read bytes of a value, counted after its varlena header.  If it has fewer, returns
- * false, and "out" holds the ones there are, whose number is in "bytes".
- */
-static inline bool
-StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
-{
-	struct varlena *slice =
-		detoast_attr_slice((struct varlena *) DatumGetPointer(datum), (int32) offset, *bytes);
-	uint32 length = VARSIZE_ANY_EXHDR(slice);
-	bool all = length == *bytes;
-
-	*bytes = length;
-	memcpy(out, VARDATA_ANY(slice), length);
-	pfree(slice);
-	return all;
-}
+extern bool StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out);
+extern void
+StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out);
+extern bool StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *length);
 
 #endif

@@ -8,9 +8,19 @@
 #define QS_PGBASE_VALUE_H
 
 #include "postgres.h"
+#include "fmgr.h"
 
 #include "pgbase/version.h"
 #include "utils/expandeddatum.h"
+
+/* A function that SQL calls, whose result is one expression. */
+#define SQL_FUNCTION(name, result) \
+	PG_FUNCTION_INFO_V1(name);     \
+	Datum name(PG_FUNCTION_ARGS)   \
+	{                              \
+		return result;             \
+	}                              \
+	extern Datum name(PG_FUNCTION_ARGS)
 
 /*
  * The expanded object that a datum points to, or NULL if it is a flat value.  An object

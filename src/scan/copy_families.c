@@ -18,7 +18,6 @@
 
 #include "gpu/sketch_gpu.h"
 #include "pg/sets_elements.h"
-#include "pg/sets_remote.h"
 #include "utils/rel.h"
 
 static bool

@@ -9,11 +9,7 @@
 
 #include "gpu/filter_gpu.h"
 #include "gpu/sketch_gpu.h"
-#include "pg/filter_aggregate.h"
-#include "pg/sets_aggregate.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/sketch_template.h"
-#include "pg/top_aggregate.h"
 
 #include "catalog/pg_type_d.h"
 #include "utils/lsyscache.h"
