@@ -9,9 +9,7 @@
  * evaluates.
  *
  *	conditions.c	what a clause compares
- *	operands.c		what its column is compared with
- *	select.c		the loops over the tuples of a page
- *	rows.c			WHERE and FILTERs: which tuples each aggregate gets
+ *	select.c		the tuples of a page that WHERE and FILTERs keep
  *
  * src/scan/conditions.h
  */
@@ -83,13 +81,12 @@ extern int ScanConditionsOnPage(const ScanConditions *conditions);
 extern void ScanConditionsReset(ScanConditions *conditions);
 extern void ScanConditionsEnd(ScanConditions *conditions);
 
-/* operands.c */
+/* select.c */
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
 
 /* select.c */
-extern void ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples);
 
-/* rows.c: the tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
+/* The tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
 typedef struct FilteredTuples
 {
 	const Expr *filter;
