@@ -206,6 +206,4 @@ const AggregateFunctions sketch_functions = {
 					{ qsketch_agg_trans_weight_template, &weighted_templated } },
 	.combine = { qsketch_agg_combine, qsketch_merge_trans },
 	.final = qsketch_agg_final,
-	.inverse = { qsketch_agg_inverse, qsketch_agg_inverse_weight, qsketch_agg_inverse_template,
-				 qsketch_agg_inverse_weight_template, qsketch_merge_inverse },
 };

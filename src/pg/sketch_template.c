@@ -7,9 +7,8 @@
  * groups for one that its own process combines (pgbase/state_ticket.c).  The final
  * function returns a read-only pointer to the state, so
  * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
- * counted yet.  The state of a moving aggregate must not be NULL.  It starts as the empty
- * sketch in the aggregate's declaration.  That one is flat, so it cannot be mistaken for a
- * state made here.  The final function turns it into NULL.
+ * counted yet, or in a moving aggregate, whose state must not be NULL, something that is
+ * no state (AggregateUnchanged()).
  *
  * src/pg/sketch_template.c
  */
@@ -19,7 +18,7 @@
 SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
-	CheckMoving(fcinfo, functions);
+	(void) AggregateMoves(fcinfo);
 	SketchPlace(state);
 	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
 		state->keyed.ticket = AggregatePasses(fcinfo, functions);

@@ -69,7 +69,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	TopState *state;
 	KeyType key;
 
-	CheckMoving(fcinfo, &top_functions);
+	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
 	else
@@ -190,7 +190,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
-		CheckMoving(fcinfo, &top_functions);
+		(void) AggregateMoves(fcinfo);
 	TopRead(&reader, AggregateOperand(fcinfo, &top_state_type, &owned));
 	if (PG_ARGISNULL(0))
 		state = owned ? owned : TopCopy(AggregateStates(fcinfo, &top_state_type), &reader);
@@ -235,7 +235,6 @@ qtop_agg_final(PG_FUNCTION_ARGS)
 	return AggregateFinal(fcinfo, &top_state_type);
 }
 
-/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions top_functions = {
 	.key = KEY_ARGUMENT,
 	.transition = { { qtop_agg_trans, &plain },
