@@ -254,7 +254,7 @@ column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
-	if (!CopyTakesKeys(form) || (kind != KEY_HASHED && ScanKindOf(form->atttypid) != kind))
+	if (!CopyTakesKeys(form) || (kind != KEY_HASHED && KeyNumberKind(form->atttypid) != kind))
 		return "a condition on a column of a type that is not copied as numbers";
 	return NULL;
 }
@@ -263,13 +263,13 @@ column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
 static KeyKind
 kind_of(const ScanCondition *condition)
 {
-	return condition->test == TEST_NULL ? KEY_HASHED : condition->kind;
+	return condition->test.kind == QB_TEST_NULL ? KEY_HASHED : condition->kind;
 }
 
 static const char *
 condition_refusal(Relation relation, const ScanCondition *condition)
 {
-	if (condition->test == TEST_EXPRESSION || condition->test == TEST_STRING)
+	if (condition->test.kind > QB_TEST_NULL)
 		return "a condition that is no comparison of a column of numbers";
 	return column_refusal(relation, condition->column->varattno, kind_of(condition));
 }
@@ -373,7 +373,6 @@ add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition,
 {
 	if (condition->count > QB_SELECTION_NUMBERS - *used)
 		return false;
-	test->kind = QB_TEST_LIST;
 	test->first = (uint16) *used;
 	test->count = (uint16) condition->count;
 	memcpy(selection->number + *used, condition->number, condition->count * sizeof(int64));
@@ -418,19 +417,15 @@ static bool
 add_condition(CopyTests *tests, int column, const ScanCondition *condition)
 {
 	qb_selection *selection = &tests->selection;
-	qb_test test = { .kind = condition->test == TEST_NULL ? QB_TEST_NULL : QB_TEST_RANGE,
-					 .negated = condition->negated,
-					 .low = condition->low,
-					 .high = condition->high };
 
 	if (condition->none || condition->all)
 	{
 		tests->none |= condition->none;
 		return true;
 	}
-	if (!CopyTestsAdd(tests, column, &test))
+	if (!CopyTestsAdd(tests, column, &condition->test))
 		return false;
-	return condition->test != TEST_LIST ||
+	return condition->test.kind != QB_TEST_LIST ||
 		   add_list(selection, &selection->test[selection->tests - 1], condition, &tests->numbers);
 }
 

@@ -33,22 +33,23 @@ static void
 set_range(ScanCondition *condition, int64 number)
 {
 	int strategy = condition->strategy;
+	qb_test *test = &condition->test;
 
-	condition->low = PG_INT64_MIN;
-	condition->high = PG_INT64_MAX;
+	test->low = PG_INT64_MIN;
+	test->high = PG_INT64_MAX;
 	if (strategy == BTEqualStrategyNumber || strategy == BTGreaterEqualStrategyNumber)
-		condition->low = number;
+		test->low = number;
 	if (strategy == BTEqualStrategyNumber || strategy == BTLessEqualStrategyNumber)
-		condition->high = number;
+		test->high = number;
 	if (strategy == BTLessStrategyNumber)
 	{
 		condition->none = number == PG_INT64_MIN;
-		condition->high = number - !condition->none;
+		test->high = number - !condition->none;
 	}
 	if (strategy == BTGreaterStrategyNumber)
 	{
 		condition->none = number == PG_INT64_MAX;
-		condition->low = number + !condition->none;
+		test->low = number + !condition->none;
 	}
 }
 
@@ -88,11 +89,11 @@ set_list(ScanCondition *condition, ArrayType *array)
 	condition->count = 0;
 	condition->number = palloc((total + 1) * sizeof(int64));
 	condition->string = palloc((total + 1) * sizeof(ScanString));
-	condition->all = condition->negated && total == 0;
+	condition->all = condition->test.negated && total == 0;
 	for (i = 0; i < total; i++)
 	{
 		if (null[i])
-			condition->none |= condition->negated;
+			condition->none |= condition->test.negated;
 		else if (condition->kind == KEY_BYTES)
 			set_string(&condition->string[condition->count++], value[i]);
 		else
@@ -142,26 +143,10 @@ static pg_attribute_always_inline bool
 is_in_range(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 			uint16 length)
 {
-	uint64 low = (uint64) condition->low;
-	uint64 width = (uint64) condition->high - low;
 	int64 number;
 
 	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
-		   ((uint64) number - low <= width) != condition->negated;
-}
-
-/* Is the number in the ascending list? */
-static inline bool
-has_number(const int64 *number, int count, int64 wanted)
-{
-	while (count > 1)
-	{
-		int half = count / 2;
-
-		number += number[half] <= wanted ? half : 0;
-		count -= half;
-	}
-	return count == 1 && *number == wanted;
+		   qb_in_range(&condition->test, number) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
@@ -171,7 +156,7 @@ is_in_list(const ScanCondition *condition, KeyKind kind, Relation relation, Heap
 	int64 number;
 
 	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
-		   has_number(condition->number, condition->count, number) != condition->negated;
+		   qb_has_number(condition->number, condition->count, number) != condition->test.negated;
 }
 
 static bool
@@ -201,14 +186,14 @@ is_string(const ScanCondition *condition, KeyKind kind, Relation relation, HeapT
 {
 	const struct varlena *value = ColumnGetString(&condition->place, relation, tuple, length);
 
-	return value && is_one_of(condition, value) != condition->negated;
+	return value && is_one_of(condition, value) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
 is_null(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		uint16 length)
 {
-	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->negated;
+	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->test.negated;
 }
 
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
@@ -253,8 +238,11 @@ keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, 
 		case KEY_FLOAT8:
 			keep_if(test, condition, KEY_FLOAT8, relation, tuples);
 			break;
-		default:
+		case KEY_INT8:
 			keep_if(test, condition, KEY_INT8, relation, tuples);
+			break;
+		default:
+			keep_if(test, condition, condition->kind, relation, tuples);
 	}
 }
 
@@ -290,18 +278,18 @@ static void
 keep(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
 	 PageTuples *tuples)
 {
-	switch (condition->test)
+	switch (condition->test.kind)
 	{
-		case TEST_RANGE:
+		case QB_TEST_RANGE:
 			keep_numbers(is_in_range, condition, relation, tuples);
 			break;
-		case TEST_LIST:
+		case QB_TEST_LIST:
 			keep_numbers(is_in_list, condition, relation, tuples);
 			break;
 		case TEST_STRING:
 			keep_if(is_string, condition, KEY_BYTES, relation, tuples);
 			break;
-		case TEST_NULL:
+		case QB_TEST_NULL:
 			keep_if(is_null, condition, KEY_HASHED, relation, tuples);
 			break;
 		case TEST_EXPRESSION:
