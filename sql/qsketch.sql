@@ -154,16 +154,20 @@ CREATE FUNCTION _qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_merge_inverse(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_merge_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_merge_inverse(qsketch, qsketch) IS 'aggregate support';
+-- The state of a moving aggregate is internal, so that only functions of ours get it.
+CREATE FUNCTION _qsketch_moving_merge(internal, qsketch) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_merge(internal, qsketch) IS 'aggregate support';
 
--- The state of a moving aggregate must not be NULL, so it starts as qsketch_new().
--- The final function turns an empty state into NULL.
+CREATE FUNCTION _qsketch_merge_inverse(internal, qsketch) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_merge_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_merge_inverse(internal, qsketch) IS 'aggregate support';
+
+-- An empty sketch: qsketch_new().
 --@ let EMPTY 'qsketch:UVNLAQUBAAADAAoATSnK6gCAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
-CREATE FUNCTION _qsketch_moving_final(qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_moving_final(internal) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_moving_final(qsketch) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_moving_final(internal) IS 'aggregate support';
 
 CREATE FUNCTION _qsketch_agg_final(qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -172,9 +176,8 @@ COMMENT ON FUNCTION _qsketch_agg_final(qsketch) IS 'aggregate support';
 CREATE AGGREGATE qsketch_merge_agg(sketch qsketch) (
 	STYPE = qsketch, SSPACE = 65536, SFUNC = _qsketch_merge_trans,
 	COMBINEFUNC = _qsketch_merge_trans, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 65536, MSFUNC = _qsketch_merge_trans,
+	MSTYPE = internal, MSSPACE = 65536, MSFUNC = _qsketch_moving_merge,
 	MINVFUNC = _qsketch_merge_inverse, MFINALFUNC = _qsketch_moving_final,
-	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sketches';
@@ -205,28 +208,43 @@ CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) RETU
 	SUPPORT _qsketch_support;
 COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible) RETURNS qsketch
+CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible) IS 'aggregate support';
+
+CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint) IS 'aggregate support';
+
+CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, qsketch) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint, qsketch) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint, qsketch) IS 'aggregate support';
+
+CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, qsketch) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, qsketch) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint, qsketch) RETURNS qsketch
+CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint, qsketch) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(qsketch, anycompatible, bigint, qsketch) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint, qsketch) IS 'aggregate support';
 
 CREATE AGGREGATE qsketch_agg(key anycompatible) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
 	MFINALFUNC = _qsketch_moving_final,
-	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(anycompatible) IS 'sketch of keys';
@@ -234,9 +252,8 @@ COMMENT ON AGGREGATE qsketch_agg(anycompatible) IS 'sketch of keys';
 CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
 	MFINALFUNC = _qsketch_moving_final,
-	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint) IS 'sketch of weighted keys';
@@ -244,9 +261,8 @@ COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint) IS 'sketch of weighted k
 CREATE AGGREGATE qsketch_agg(key anycompatible, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
 	MFINALFUNC = _qsketch_moving_final,
-	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(anycompatible, qsketch) IS 'sketch of keys with the parameters of a template';
@@ -254,9 +270,8 @@ COMMENT ON AGGREGATE qsketch_agg(anycompatible, qsketch) IS 'sketch of keys with
 CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint, template qsketch) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = qsketch, MSSPACE = 2048, MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse,
+	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
 	MFINALFUNC = _qsketch_moving_final,
-	MINITCOND = @EMPTY@,
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint, qsketch)

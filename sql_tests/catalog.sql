@@ -48,10 +48,7 @@ WHERE t ~ '^any' GROUP BY t ORDER BY t;
 SELECT f.name AS incomplete FROM function AS f JOIN pg_aggregate ON aggfnoid = f.oid
 WHERE aggcombinefn = 0 OR aggtransspace = 0 OR aggtranstype NOT IN ('qsketch'::regtype, 'qfilter'::regtype, 'qsets'::regtype, 'qtop'::regtype)
 	OR (aggtranstype = 'qsketch'::regtype AND (aggminvtransfn = 0 OR aggmtransfn = 0 OR aggmtransspace = 0
-		OR aggmtranstype <> 'qsketch'::regtype));
--- moving ones start with the sketch that qsketch_new() makes
-SELECT count(*) FILTER (WHERE aggminitval::qsketch IS DISTINCT FROM qsketch_new()) AS other_starts
-FROM pg_aggregate JOIN function AS f ON aggfnoid = f.oid WHERE aggtranstype = 'qsketch'::regtype;
+		OR aggmtranstype <> 'internal'::regtype));
 SELECT amname, opcname, amvalidate(c.oid) AS valid FROM pg_opclass AS c JOIN pg_am AS a ON opcmethod = a.oid
 WHERE opcintype IN ('qsketch'::regtype, 'qfilter'::regtype, 'qsets'::regtype, 'qtop'::regtype) ORDER BY opcname, amname;
 

@@ -135,7 +135,7 @@ SELECT pg_temp.started(k % 5, qfilter_new_bloom(11, 0.2)) FROM stream;
 SELECT pg_temp.started(k, qfilter_new_bloom(10)) = qfilter_new_bloom(10) AS same FROM stream WHERE false;
 DROP TABLE stream;
 
--- a moving aggregate whose inverse is another's gets no state of ours
+-- a moving aggregate gets no state of ours
 CREATE FUNCTION filter_leave(a qfilter, k bigint, t qfilter) RETURNS qfilter LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 SELECT qfilter_new_bloom(1000)::text AS empty \gset
 SELECT format('CREATE AGGREGATE filter_moving(bigint, qfilter) (SFUNC = _qfilter_agg_trans, STYPE = qfilter, MSFUNC = _qfilter_agg_trans,

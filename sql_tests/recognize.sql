@@ -100,12 +100,17 @@ SELECT s.kept(k) = qsketch_agg(k), s.the_same(k) = qsketch_agg(k) FROM events;
 CREATE AGGREGATE s.combining(qsketch) (SFUNC = _qsketch_agg_combine, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine);
 SELECT s.combining(sk) = (SELECT qsketch_agg(k) FROM events) FROM (SELECT qsketch_agg(k) AS sk FROM events GROUP BY small) AS g;
 
--- In a moving aggregate all that gets a state is ours: PL/pgSQL keeps what it may change, and frees it.
+-- In a moving aggregate all that gets a state is ours: PL/pgSQL keeps what it may change, and frees it.  So its
+-- type is internal, of which only superusers declare aggregates.
+SET ROLE recognize_owner;
+CREATE AGGREGATE s.internal(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
+	MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse, MSTYPE = internal, MFINALFUNC = _qsketch_moving_final);
+RESET ROLE;
 CREATE FUNCTION s.back(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 CREATE FUNCTION s.anew(a qsketch, k anyelement) RETURNS qsketch LANGUAGE plpgsql AS $$ BEGIN RETURN qsketch_new(); END $$;
 SELECT qsketch_new() AS empty \gset
 CREATE AGGREGATE s.moved(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
-	MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_inverse, MSTYPE = qsketch, MINITCOND = :'empty', MFINALFUNC = _qsketch_moving_final);
+	MSFUNC = _qsketch_agg_trans, MINVFUNC = _qsketch_agg_trans, MSTYPE = qsketch, MINITCOND = :'empty');
 CREATE AGGREGATE s.back_out(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
 	MSFUNC = _qsketch_agg_trans, MINVFUNC = s.back, MSTYPE = qsketch, MINITCOND = :'empty');
 CREATE AGGREGATE s.back_in(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
@@ -136,7 +141,7 @@ BEGIN
 EXCEPTION WHEN feature_not_supported THEN RETURN sqlerrm;
 END $$;
 SELECT name, inverse, s.replaced(name, inverse)
-FROM (VALUES ('back_out', '_qsketch_agg_inverse'), ('back_out', ''), ('back_in', '_qsketch_agg_inverse'), ('moved', ''), ('moved', 's.back'), ('moved', '_qsketch_agg_inverse')) AS v (name, inverse);
+FROM (VALUES ('back_out', '_qsketch_agg_trans'), ('back_out', ''), ('back_in', '_qsketch_agg_trans'), ('moved', ''), ('moved', 's.back'), ('own_moves', '_qsketch_agg_trans')) AS v (name, inverse);
 SELECT qsketch_total(s.back_out(k) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING)) FROM events LIMIT 3;
 
 \c :tests

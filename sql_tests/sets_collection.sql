@@ -104,7 +104,7 @@ SELECT _qsets_agg_final(c) FROM whole;
 DROP TABLE member, whole;
 DROP FUNCTION accepted;
 
--- a moving aggregate whose inverse is another's gets no state of ours
+-- a moving aggregate gets no state of ours
 CREATE FUNCTION sets_leave(a qsets, s bigint, e bigint) RETURNS qsets LANGUAGE plpgsql AS $$ BEGIN RETURN a; END $$;
 SELECT qsets_subset(qsets_agg(1, 1::bigint), '{}')::text AS empty FROM generate_series(1, 1) \gset
 CREATE AGGREGATE sets_moving(bigint, bigint) (SFUNC = _qsets_agg_trans, STYPE = qsets, MSFUNC = _qsets_agg_trans,

@@ -14,7 +14,6 @@
 #include "pgbase/nonce.h"
 #include "pgbase/secret.h"
 #include "pgbase/stat_kind.h"
-#include "scan/pairs.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 

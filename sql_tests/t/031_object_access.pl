@@ -129,7 +129,7 @@ ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots
 
 # Windows, lookups, and functions that return sets.
 my %other = (
-	'_qsketch_agg_trans' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
+	'_qsketch_moving_trans' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
 	'_qsketch_agg_inverse' => 'SELECT count(qsketch_total(s)) FROM (SELECT qsketch_agg(k) OVER (ORDER BY k ROWS 1 PRECEDING) AS s FROM t WHERE k < 2) AS w',
 	'qsketch_estimate' => 'SELECT sum(qsketch_estimate(sk, k)) FROM stored, t',
 	'qsketch_estimate_unbiased' => 'SELECT sum(qsketch_estimate_unbiased(sk, k)) FROM stored, t',

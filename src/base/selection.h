@@ -72,19 +72,24 @@ qb_has_number(const int64_t *number, uint32_t count, int64_t wanted)
 	return count == 1 && *number == wanted;
 }
 
+/* Does the number lie in the range of the test? */
+QB_INLINE bool
+qb_in_range(const qb_test *test, int64_t number)
+{
+	return (uint64_t) number - (uint64_t) test->low <= (uint64_t) test->high - (uint64_t) test->low;
+}
+
 /* Does a row pass the test?  "list" has the numbers of the selection's lists. */
 QB_INLINE bool
 qb_test_passes(const qb_test *test, const int64_t *list, bool null, int64_t number)
 {
-	uint64_t width = (uint64_t) test->high - (uint64_t) test->low;
-
 	if (test->kind == QB_TEST_NULL)
 		return null != (test->negated != 0);
 	if (null)
 		return false;
 	if (test->kind == QB_TEST_LIST)
 		return qb_has_number(list + test->first, test->count, number) != (test->negated != 0);
-	return ((uint64_t) number - (uint64_t) test->low <= width) != (test->negated != 0);
+	return qb_in_range(test, number) != (test->negated != 0);
 }
 
 /* ---- groups ---- */

@@ -99,7 +99,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 	FilterState *state;
 	KeyType key;
 
-	CheckMoving(fcinfo, &filter_functions);
+	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
 		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
 	else
@@ -176,7 +176,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &filter_state_type) == NULL)
-		CheckMoving(fcinfo, &filter_functions);
+		(void) AggregateMoves(fcinfo);
 	FilterRead(&reader, AggregateOperand(fcinfo, &filter_state_type, &owned));
 	if (PG_ARGISNULL(0))
 		state = start_state(
@@ -217,7 +217,6 @@ SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
 static const AggregateForm of_rows = { 0, 2 };
 static const AggregateForm numbered = { 2, 3 };
 
-/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions filter_functions = {
 	.key = KEY_ARGUMENT,
 	.transition = { { qfilter_agg_trans, &of_rows },

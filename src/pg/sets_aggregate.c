@@ -31,7 +31,6 @@ extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
 
 static const AggregateForm numbered = { .weight = ID_ARGUMENT };
 
-/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions sets_functions = {
 	.key = ELEMENT_ARGUMENT,
 	.transition = { { qsets_agg_trans, &numbered } },
@@ -49,7 +48,7 @@ state_for_update(FunctionCallInfo fcinfo)
 
 	if (state)
 		return state;
-	CheckMoving(fcinfo, &sets_functions);
+	(void) AggregateMoves(fcinfo);
 	state = SetsCreate(StateContext(&sets_state_type, context));
 	if (!PG_ARGISNULL(0))
 	{
@@ -135,7 +134,7 @@ take_over(FunctionCallInfo fcinfo, Datum *state)
 	first = SetsStateIn(PG_GETARG_DATUM(1));
 	if (qset_collection_memory(&first->collection) < LARGE_COLLECTION)
 		return false;
-	CheckMoving(fcinfo, &sets_functions);
+	(void) AggregateMoves(fcinfo);
 	*state = TransferExpandedObject(PG_GETARG_DATUM(1), context);
 	return true;
 }

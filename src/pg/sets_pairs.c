@@ -513,7 +513,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 /*
  * Planner support of qsets_pairs.  It gives no answer.  But the planner asks for the
  * number of rows before it makes paths.  That loads the module in time for its hook
- * (scan/pairs_plan.c) to see a session's first query.
+ * (scan/pairs.c) to see a session's first query.
  */
 PG_FUNCTION_INFO_V1(qsets_pairs_support);
 Datum

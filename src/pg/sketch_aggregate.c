@@ -8,9 +8,8 @@
  * groups for one that its own process combines (pgbase/state_ticket.c).  The final
  * function returns a read-only pointer to the state, so
  * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
- * counted yet.  The state of a moving aggregate must not be NULL.  It starts as the empty
- * sketch in the aggregate's declaration.  That one is flat, so it cannot be mistaken for a
- * state made here.  The final function turns it into NULL.
+ * counted yet, or in a moving aggregate, whose state must not be NULL, something that is
+ * no state (AggregateUnchanged()).
  *
  * Each of the four forms of qsketch_agg has a transition function and an inverse one,
  * for keys of any type.  The C code determines the type in the first call and keeps it
@@ -29,7 +28,7 @@
 SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
-	CheckMoving(fcinfo, functions);
+	(void) AggregateMoves(fcinfo);
 	SketchPlace(state);
 	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
 		state->keyed.ticket = AggregatePasses(fcinfo, functions);
@@ -273,8 +272,6 @@ const AggregateFunctions sketch_functions = {
 					{ qsketch_agg_trans_weight_template, &weighted_templated } },
 	.combine = { qsketch_agg_combine, qsketch_merge_trans },
 	.final = qsketch_agg_final,
-	.inverse = { qsketch_agg_inverse, qsketch_agg_inverse_weight, qsketch_agg_inverse_template,
-				 qsketch_agg_inverse_weight_template, qsketch_merge_inverse },
 };
 
 /* ---- the size of a state, for the planner ---- */

@@ -15,7 +15,6 @@
 static const AggregateFunctions merge_functions = {
 	.combine = { qsketch_agg_combine, qsketch_merge_trans },
 	.final = qsketch_agg_final,
-	.inverse = { qsketch_merge_inverse },
 };
 
 /* A sketch to be merged. */
@@ -140,7 +139,7 @@ qsketch_merge_trans(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_merge_inverse(qsketch, qsketch): subtract a sketch that leaves the window
+ * qsketch_merge_inverse(internal, qsketch): subtract a sketch that leaves the window
  * frame.  NULL makes the executor compute the frame anew.  That is needed when no
  * sketch is left, and for device parts, which cannot be subtracted.  It is also needed
  * if the state was folded to the size of a sketch that may have left the frame.
@@ -154,7 +153,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchReader reader;
 	bool fresh;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (SketchStateIsInitial(fcinfo) || PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
@@ -172,17 +171,16 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_moving_final(qsketch): result of a moving aggregate, NULL if nothing
+ * qsketch_moving_final(internal): result of a moving aggregate, NULL if nothing
  * was counted.
  */
 PG_FUNCTION_INFO_V1(qsketch_moving_final);
 Datum
 qsketch_moving_final(PG_FUNCTION_ARGS)
 {
-	(void) AggregateContext(fcinfo);
 	if (SketchStateIsInitial(fcinfo))
 		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	return AggregateFinal(fcinfo, &sketch_state_type);
 }
 
 /*

@@ -67,7 +67,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	TopState *state;
 	KeyType key;
 
-	CheckMoving(fcinfo, &top_functions);
+	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
 	else
@@ -178,7 +178,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
-		CheckMoving(fcinfo, &top_functions);
+		(void) AggregateMoves(fcinfo);
 	TopRead(&reader, AggregateOperand(fcinfo, &top_state_type, &owned));
 	if (PG_ARGISNULL(0))
 		state = owned ? owned : TopCopy(AggregateStates(fcinfo, &top_state_type), &reader);
@@ -218,7 +218,6 @@ qtop_merge_trans(PG_FUNCTION_ARGS)
 /* qtop_agg_final(qtop): the state, to be read where it is. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
 
-/* There is no inverse function, so a moving aggregate takes its MINVFUNC from elsewhere. */
 const AggregateFunctions top_functions = {
 	.key = KEY_ARGUMENT,
 	.transition = { { qtop_agg_trans, &plain },

@@ -8,6 +8,7 @@
  */
 #include "pgbase/aggregate.h"
 
+#include "catalog/pg_type_d.h"
 #include "pgbase/state_ticket.h"
 #include "utils/memutils.h"
 
@@ -80,12 +81,33 @@ AggregateOperandEnd(void *owned, const KeyedState *state)
 		MemoryContextDelete(((KeyedState *) owned)->header.eoh_context);
 }
 
+/* An aggregate that does not move has no context of its own, and one function for its state. */
+bool
+AggregateMoves(FunctionCallInfo fcinfo)
+{
+	const WindowAggState *node = (const WindowAggState *) fcinfo->context;
+
+	if (node == NULL || !IsA(node, WindowAggState) || node->curaggcontext == node->aggcontext)
+		return false;
+	if (get_fn_expr_argtype(fcinfo->flinfo, 0) != INTERNALOID)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("moving aggregate with functions of qsketch has a state that is "
+							   "not of type internal"),
+						errdetail("Its other functions could keep and free the state."),
+						errhint("Use an aggregate of qsketch, or declare no MSFUNC.")));
+	return true;
+}
+
 Datum
 AggregateUnchanged(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	static const uint64 no_state = 0; /* flat, so it is not taken for an expanded object */
+
+	if (!PG_ARGISNULL(0))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (AggregateMoves(fcinfo))
+		PG_RETURN_POINTER(&no_state);
+	PG_RETURN_NULL();
 }
 
 Datum

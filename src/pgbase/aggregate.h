@@ -7,7 +7,6 @@
 #ifndef QS_PGBASE_AGGREGATE_H
 #define QS_PGBASE_AGGREGATE_H
 
-#include "pgbase/moving.h"
 #include "pgbase/recognize.h"
 #include "pgbase/state.h"
 
@@ -41,7 +40,19 @@ extern Datum AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *typ
 /* Free an owned state, unless it became the aggregate's state. */
 extern void AggregateOperandEnd(void *owned, const KeyedState *state);
 
-/* The result for a row that does not count: the state as it is, or NULL. */
+/*
+ * Is the state that of a moving aggregate?  The executor hands it out, to be changed in place,
+ * to the function that adds a row to a window frame and to the one that removes a row.  If the
+ * other of the two is not ours, it must not get our state: PL/pgSQL would keep the state, and
+ * free it.  So the state's type must be internal, of which only superusers declare functions
+ * and aggregates.  Raises an error if it is another one.
+ */
+extern bool AggregateMoves(FunctionCallInfo fcinfo);
+
+/*
+ * The result for a row that does not count: the state as it is.  If there is none: NULL, or in
+ * a moving aggregate, whose state must not be NULL, something that is no state yet.
+ */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 
 /* The result of a final function: the state, read-only and not copied. */

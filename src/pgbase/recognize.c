@@ -10,7 +10,7 @@
  * such a declaration can be trusted, too.
  *
  * All this is true when it is read.  What a running query calls was looked up when it began:
- * see AggregateLasts(), and moving.c.
+ * see AggregateLasts().
  *
  * src/pgbase/recognize.c
  */
@@ -120,14 +120,6 @@ finishes(const AggregateFunctions *functions, Oid function)
 	return functions->final == CFunctionOf(function);
 }
 
-/* Is it a function of the family's that starts or changes a state? */
-bool
-ChangesStates(const AggregateFunctions *functions, PGFunction function)
-{
-	return form_of(functions, function) || is_among(functions->combine, function) ||
-		   is_among(functions->inverse, function);
-}
-
 /*
  * Is the aggregate made of a family's functions?  Its rows may be keys or stored
  * values.  The result of such an aggregate is its state.
@@ -138,7 +130,8 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 	FormData_pg_aggregate parts;
 
 	return AggregateParts(aggregate, &parts) &&
-		   ChangesStates(functions, CFunctionOf(parts.aggtransfn)) &&
+		   (form_of(functions, CFunctionOf(parts.aggtransfn)) ||
+			combines(functions, parts.aggtransfn)) &&
 		   combines(functions, parts.aggcombinefn) && finishes(functions, parts.aggfinalfn);
 }
 

@@ -35,7 +35,6 @@ typedef struct AggregateFunctions
 	AggregateTransition transition[5];
 	PGFunction combine[3]; /* also those that merge stored values */
 	PGFunction final;
-	PGFunction inverse[6];
 } AggregateFunctions;
 
 /* An aggregate that is made of AggregateFunctions. */
@@ -56,7 +55,6 @@ extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *function
 							   RecognizedAggregate *recognized);
 extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
-extern bool ChangesStates(const AggregateFunctions *functions, PGFunction function);
 extern bool AggregateLasts(Oid owner);
 extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 

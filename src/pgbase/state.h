@@ -101,7 +101,7 @@ StateTypeOf(const KeyedState *state)
 /*
  * The state of a group in which an earlier row was counted, else NULL: the read-write
  * object that a datum points to.  Only the executor hands out such a datum, and only to
- * the functions of one aggregate, which are all of one family (CheckMoving()).  An object
+ * the functions of one aggregate, which are all of one family (AggregateMoves()).  An object
  * of another type gives NULL all the same, and the caller then refuses it.
  */
 static inline void *

@@ -46,33 +46,12 @@
 #define STRINGS_MAX 8
 
 /* How values of a type can be compared on the page. */
-KeyKind
-ScanKindOf(Oid type)
+static KeyKind
+kind_of(Oid type)
 {
-	switch (type)
-	{
-		case BOOLOID:
-			return KEY_UINT1;
-		case INT2OID:
-			return KEY_INT2;
-		case INT4OID:
-		case DATEOID:
-			return KEY_INT4;
-		case INT8OID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			return KEY_INT8;
-		case FLOAT4OID:
-			return KEY_FLOAT4;
-		case FLOAT8OID:
-			return KEY_FLOAT8;
-		case TEXTOID:
-		case BYTEAOID:
-			return KEY_BYTES;
-		default:
-			return KEY_HASHED;
-	}
+	if (type == TEXTOID || type == BYTEAOID)
+		return KEY_BYTES;
+	return KeyTypeHasNumberOrder(type) ? KeyNumberKind(type) : KEY_HASHED;
 }
 
 static bool
@@ -91,7 +70,7 @@ is_float(Oid type)
 static bool
 comparable(Oid left, Oid right)
 {
-	return ScanKindOf(left) != KEY_HASHED &&
+	return kind_of(left) != KEY_HASHED &&
 		   (left == right || (is_integer(left) && is_integer(right)) ||
 			(is_float(left) && is_float(right)));
 }
@@ -127,17 +106,13 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 		*negated = true;
 		strategy = BTEqualStrategyNumber;
 	}
-	return ScanKindOf(*left) != KEY_BYTES || strategy == BTEqualStrategyNumber ? strategy : 0;
+	return kind_of(*left) != KEY_BYTES || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
-/* The table's column that the expression is, if it holds values of this kind; else NULL. */
+/* The table's column that the expression is, if it lies there like this type; else NULL. */
 static Var *
-as_column(Expr *expr, KeyKind kind)
+as_column(Expr *expr, Oid type)
 {
-	static const int16 width[] = {
-		[KEY_UINT1] = 1,  [KEY_INT2] = 2,   [KEY_INT4] = 4,  [KEY_INT8] = 8,
-		[KEY_FLOAT4] = 4, [KEY_FLOAT8] = 8, [KEY_BYTES] = -1
-	};
 	Var *var;
 
 	while (IsA(expr, RelabelType))
@@ -145,7 +120,7 @@ as_column(Expr *expr, KeyKind kind)
 	var = (Var *) expr;
 	if (!IsA(var, Var) || var->varattno <= 0 || var->varlevelsup != 0)
 		return NULL;
-	return kind == KEY_HASHED || get_typlen(var->vartype) == width[kind] ? var : NULL;
+	return !OidIsValid(type) || get_typlen(var->vartype) == get_typlen(type) ? var : NULL;
 }
 
 static bool
@@ -167,15 +142,17 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 {
 	Oid left;
 	Oid right;
+	bool negated;
 
-	condition->strategy = strategy_of(operator, & left, &right, &condition->negated);
+	condition->strategy = strategy_of(operator, & left, &right, &negated);
 	if (condition->strategy == 0 || !same_for_all_rows(operand) || !compares_bytes(left, collation))
 		return false;
-	condition->kind = ScanKindOf(left);
-	condition->operand_kind = ScanKindOf(right);
-	condition->column = as_column(column, condition->kind);
+	condition->kind = kind_of(left);
+	condition->operand_kind = kind_of(right);
+	condition->column = as_column(column, left);
 	condition->operand = operand;
-	condition->test = condition->kind == KEY_BYTES ? TEST_STRING : TEST_RANGE;
+	condition->test.kind = condition->kind == KEY_BYTES ? TEST_STRING : QB_TEST_RANGE;
+	condition->test.negated = negated;
 	return condition->column != NULL;
 }
 
@@ -215,12 +192,12 @@ match_list(ScanCondition *condition, ScalarArrayOpExpr *expr)
 {
 	if (!match_operands(condition, linitial(expr->args), expr->opno, lsecond(expr->args),
 						expr->inputcollid) ||
-		condition->strategy != BTEqualStrategyNumber || condition->negated == expr->useOr)
+		condition->strategy != BTEqualStrategyNumber || condition->test.negated == expr->useOr)
 		return false;
 	condition->operand_is_array = true;
 	if (condition->kind == KEY_BYTES)
 		return is_short(condition->operand);
-	condition->test = TEST_LIST;
+	condition->test.kind = QB_TEST_LIST;
 	return true;
 }
 
@@ -230,19 +207,18 @@ match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 {
 	if (exprType((Node *) expr) != BOOLOID)
 		return false;
-	condition->column = as_column(expr, KEY_UINT1);
+	condition->column = as_column(expr, BOOLOID);
 	condition->kind = KEY_UINT1;
-	condition->test = TEST_RANGE;
-	condition->low = condition->high = wanted;
+	condition->test = (qb_test){ .kind = QB_TEST_RANGE, .low = wanted, .high = wanted };
 	return condition->column != NULL;
 }
 
 static bool
 match_null(ScanCondition *condition, NullTest *expr)
 {
-	condition->column = as_column(expr->arg, KEY_HASHED);
-	condition->test = TEST_NULL;
-	condition->negated = expr->nulltesttype == IS_NOT_NULL;
+	condition->column = as_column(expr->arg, InvalidOid);
+	condition->test =
+		(qb_test){ .kind = QB_TEST_NULL, .negated = expr->nulltesttype == IS_NOT_NULL };
 	return condition->column != NULL && !expr->argisrow;
 }
 
@@ -283,7 +259,7 @@ is_on_page(Expr *clause)
 static bool
 comes_first(const ScanCondition *condition)
 {
-	return condition->test != TEST_EXPRESSION &&
+	return condition->test.kind != TEST_EXPRESSION &&
 		   (condition->operand == NULL || IsA(condition->operand, Const));
 }
 
@@ -294,14 +270,13 @@ ScanConditionInit(ScanCondition *condition, Expr *clause)
 	memset(condition, 0, sizeof(*condition));
 	if (match(condition, clause))
 		return;
-	memset(condition, 0, sizeof(*condition));
-	condition->clause = clause;
+	*condition = (ScanCondition){ .test.kind = TEST_EXPRESSION, .clause = clause };
 }
 
 static void
 prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
 {
-	if (condition->test == TEST_EXPRESSION)
+	if (condition->test.kind == TEST_EXPRESSION)
 		condition->state = ExecInitQual(list_make1(condition->clause), NULL);
 	else
 		ColumnPlaceInit(&condition->place, condition->column->varattno, RelationGetDescr(relation));
@@ -346,7 +321,7 @@ ScanConditionsOnPage(const ScanConditions *conditions)
 	int i;
 
 	for (i = 0; i < conditions->count; i++)
-		count += conditions->condition[i].test != TEST_EXPRESSION;
+		count += conditions->condition[i].test.kind != TEST_EXPRESSION;
 	return count;
 }
 

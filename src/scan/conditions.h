@@ -9,27 +9,24 @@
  * evaluates.
  *
  *	conditions.c	what a clause compares
- *	operands.c		what its column is compared with
- *	select.c		the loops over the tuples of a page
- *	rows.c			WHERE and FILTERs: which tuples each aggregate gets
+ *	select.c		the tuples of a page that WHERE and FILTERs keep
  *
  * src/scan/conditions.h
  */
 #ifndef QS_SCAN_CONDITIONS_H
 #define QS_SCAN_CONDITIONS_H
 
+#include "base/selection.h"
 #include "scan/scan.h"
 
 #include "access/stratnum.h"
 
-typedef enum ConditionTest
+/* What conditions are beside tests of numbers and of NULL (qb_test_kind). */
+enum
 {
-	TEST_EXPRESSION,
-	TEST_RANGE,  /* low <= value <= high */
-	TEST_LIST,   /* value is one of the numbers */
-	TEST_STRING, /* value is one of the strings, byte by byte */
-	TEST_NULL    /* value is NULL */
-} ConditionTest;
+	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
+	TEST_EXPRESSION
+};
 
 typedef struct ScanString
 {
@@ -39,8 +36,7 @@ typedef struct ScanString
 
 typedef struct ScanCondition
 {
-	ConditionTest test;
-	bool negated; /* keeps rows for which the test is false; rows with NULL only for TEST_NULL */
+	qb_test test; /* its range is that of the operand's value; its list is "number" */
 	Expr *clause;
 	Var *column;
 	ColumnPlace place;
@@ -54,11 +50,9 @@ typedef struct ScanCondition
 
 	/* The operand's value in this run, set by the first row that reaches this condition. */
 	bool ready;
-	bool all;  /* every row passes, */
-	bool none; /* or no row does, whatever its value is */
-	int64 low;
-	int64 high;
-	int count;
+	bool all;      /* every row passes, */
+	bool none;     /* or no row does, whatever its value is */
+	int count;     /* of its numbers or strings */
 	int64 *number; /* ascending */
 	ScanString *string;
 
@@ -75,7 +69,6 @@ typedef struct ScanConditions
 	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;
 
-extern KeyKind ScanKindOf(Oid type);
 extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
 extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
@@ -83,13 +76,12 @@ extern int ScanConditionsOnPage(const ScanConditions *conditions);
 extern void ScanConditionsReset(ScanConditions *conditions);
 extern void ScanConditionsEnd(ScanConditions *conditions);
 
-/* operands.c */
+/* select.c */
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
 
 /* select.c */
-extern void ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples);
 
-/* rows.c: the tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
+/* The tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
 typedef struct FilteredTuples
 {
 	const Expr *filter;

@@ -42,13 +42,11 @@
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
  *	copy_share.c	the use in a parallel scan
- *	copy_families.c	aggregates of each family
+ *	copy_match.c	which aggregates and conditions they serve, and how many pages the
+ *					planner expects from them
  *	copy_exact.c	the use in qtop_exact
- *	copy_conditions.c	WHERE and FILTER
  *	copy_groups.c	GROUP BY
- *	copy_plan.c		how many pages the planner expects from them
- *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload
- *	copy_view.c		qsketch_gpu_columns
+ *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
  *
  * src/scan/copy.h
  */
@@ -169,7 +167,7 @@ extern BlockNumber PageShareNext(PageShare *share, BlockNumber blocks);
 /* The most sketches that the worker makes for the groups of a scan. */
 #define COPY_STATES_MAX Min(QB_GROUPS_MAX, GPU_ENTRIES / 2)
 
-/* copy_conditions.c */
+/* copy_match.c: conditions */
 extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
 extern int CopyConditionsCount(const WantedRows *rows);
 extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
@@ -177,9 +175,8 @@ extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
 extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
 extern bool CopyTestsPair(CopyTests *tests, int column);
 extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
-extern bool CopyConditionColumn(Relation relation, Expr *clause, GpuColumn *column);
 
-/* copy_families.c */
+/* copy_match.c: aggregates */
 extern const char *
 CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
 extern bool CopyTakesInParallel(const ColumnFamily *family);
@@ -188,7 +185,6 @@ extern Oid CopyKeyCollation(Relation relation, const ColumnFamily *family, AttrN
 							Oid collation);
 extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
 extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
-extern bool CopyTakesCall(Relation relation, const ColumnScanCall *call, bool grouped);
 
 /* copy_groups.c */
 extern const char *CopyGroupsRefusal(Relation relation, const Var *group);
@@ -210,7 +206,7 @@ extern void ScanCopiesForget(ScanCopies *copies, int count);
 extern void ScanCopiesUse(ScanCopies *copies, const CopyUse *use);
 extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
 
-/* copy_plan.c */
+/* copy_match.c */
 extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
 							  const Var *group, double groups, bool parallel);
 

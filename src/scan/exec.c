@@ -4,8 +4,10 @@
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
  * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
- * returns the groups of its pages.  HAVING is tested on complete tuples.  An aggregate
- * that saw no key but NULLs gives NULL.
+ * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
+ *
+ * HAVING is tested on complete tuples.  Its conditions are the first item of the plan's
+ * custom_exprs, which refer to its target list.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
@@ -16,16 +18,68 @@
  */
 #include "scan/copy.h"
 #include "scan/groups.h"
-#include "scan/having.h"
 #include "scan/version.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
+#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* HAVING in a scan that returns final results. */
+typedef struct ScanHaving
+{
+	List *clauses;
+	ExprState *state; /* NULL: there are none */
+	uint64 refused;   /* results for which they were not true */
+} ScanHaving;
+
+static void
+init_having(ScanHaving *having, CustomScanState *node)
+{
+	having->clauses = ScanHavingClauses((CustomScan *) node->ss.ps.plan);
+	having->state = ExecInitQual(having->clauses, &node->ss.ps);
+}
+
+/*
+ * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
+ * lives until the node is asked for its next tuple, or until the next test.
+ */
+static bool
+passes_having(ScanHaving *having, ExprContext *context, TupleTableSlot *slot)
+{
+	if (having->state == NULL)
+		return true;
+	context->ecxt_scantuple = slot;
+	if (ExecQual(having->state, context))
+		return true;
+	having->refused++;
+	ExecClearTuple(slot);
+	ResetExprContext(context);
+	CHECK_FOR_INTERRUPTS();
+	return false;
+}
+
+/* Show the conditions, and if it is known for how many results they were not true. */
+static void
+explain_having(const ScanHaving *having, const CustomScan *scan, bool counted, List *ancestors,
+			   ExplainState *es)
+{
+	if (having->state == NULL)
+		return;
+	ScanExplainExprs("Having", list_make1(make_ands_explicit(having->clauses)), scan, ancestors,
+					 es);
+	if (counted)
+		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) having->refused, es);
+}
 
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
@@ -91,7 +145,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	if (lthird(cscan->custom_private))
 		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->column, state->count,
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
-	ScanHavingInit(&state->having, node);
+	init_having(&state->having, node);
 	if (intVal(lsecond(cscan->custom_private)) >= 0)
 		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
 	state->copies =
@@ -288,7 +342,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 	do
 	{
 		while (return_group(state, slot))
-			if (ScanHavingPasses(&state->having, state->css.ss.ps.ps_ExprContext, slot))
+			if (passes_having(&state->having, state->css.ss.ps.ps_ExprContext, slot))
 				return slot;
 	}
 	while (go_on(state));
@@ -351,7 +405,7 @@ next(ScanState *node)
 		return slot;
 	}
 	result(state, slot);
-	(void) ScanHavingPasses(&state->having, node->ps.ps_ExprContext, slot);
+	(void) passes_having(&state->having, node->ps.ps_ExprContext, slot);
 	return slot;
 }
 
@@ -464,7 +518,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
 		ScanExplainGroups(&state->counts, es);
-	ScanHavingExplain(&state->having, cscan, counted, ancestors, es);
+	explain_having(&state->having, cscan, counted, ancestors, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);

@@ -1,28 +1,42 @@
 /*
  * groups.c
- *		The groups of a column scan, each with states of its own.
+ *		The groups of a column scan, each with states of its own, and which of them are
+ *		written to files, so that memory has its limit.
  *
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
  * as a scan without groups adds a page.  groups_find.c finds the groups.
  *
- * The memory limit is that of hash aggregation.  When all groups take more than that, some
- * are written to files (groups_write.c), and made anew when further rows come.  After the
- * last row all groups are written then, and merged one after the other (groups_merge.c).
+ * The memory limit is that of hash aggregation.  What the groups really take is looked at
+ * after each page, and whenever a group has had its rows of a page: one row may make a value
+ * dense, and the groups of a page may all be about to become so.  When the groups take more,
+ * the half of them that had no rows for the longest time is written and freed.  They are made
+ * anew when further rows come.  After the last row all groups are written then, and merged one
+ * after the other (groups_spill.c).
  *
- * If no group is read twice, sketches are patient: keys wait until their group is
- * read.  Then one dense table is made at a time, and it is freed when the next group is
- * asked for, so that memory holds many more groups.  A sketch that is only written needs no
- * table at all (sketch_flatten.c).
+ * A context keeps small chunks that are freed for the next groups.  So after that the
+ * groups may be a little above the limit, and are looked at when they grow again.  When
+ * they are too far above it all groups are written, and the context gives back its memory.
+ * A group is written whatever its size, so a value that is larger than the limit is the most
+ * that a group takes.
+ *
+ * If no group is read twice, keys of sketches are deferred until their group is read.  Then
+ * one dense table is made at a time, and it is freed when the next group is asked for, so
+ * that memory holds many more groups.  A sketch that is only written needs no table at all
+ * (sketch_flatten.c).
  *
  * src/scan/groups.c
  */
-#include "scan/groups_state.h"
+#include "scan/groups.h"
 #include "scan/version.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
 #include "utils/memutils.h"
+
+/* Parts of the limit: how far above it groups may be, and how much they may grow from there. */
+#define MOST_ABOVE 4
+#define STEP       16
 
 /* A block of the context is a small part of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
@@ -86,6 +100,180 @@ ScanGroupsStart(ScanGroups *groups)
 	ScanGroupsClear(groups);
 }
 
+/* ---- which groups are written ---- */
+
+/* How many batches the waiting keys of a group will make. */
+static uint64
+batches_waiting(const ScanGroups *groups, const ScanGroup *group)
+{
+	uint64 batches = 0;
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+		batches +=
+			ScanAggregateWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
+	return batches;
+}
+
+/* Add what was counted in a group, with the keys that still wait. */
+static void
+count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
+{
+	ScanCountKeys(counts, group->column, groups->count);
+	counts->batches += batches_waiting(groups, group);
+}
+
+static int
+compare_use(const void *a, const void *b)
+{
+	const ScanGroup *x = *(ScanGroup *const *) a;
+	const ScanGroup *y = *(ScanGroup *const *) b;
+
+	return (x->sorting > y->sorting) - (x->sorting < y->sorting);
+}
+
+/* Free the states of a group. */
+static void
+free_states(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregate *column = &group->column[i];
+
+		if (column->state)
+		{
+			StateTypeOf(column->state)->release(column->state);
+			pfree(column->state);
+		}
+		else if (column->builtin)
+			BuiltinFree(column->builtin, &column->computed);
+	}
+}
+
+/* Free a group without states. */
+static void
+free_group(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->key->fields; i++)
+		if (group->value[i].string)
+			pfree((void *) (uintptr_t) group->value[i].string);
+	pfree(group);
+}
+
+/* Write a group, note what was counted in it, and free its states, before another becomes dense. */
+static void
+write_group(ScanGroups *groups, ScanGroup *group)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->scratch);
+
+	CHECK_FOR_INTERRUPTS();
+	ScanGroupWrite(groups, group);
+	count_group(groups, group, &groups->written);
+	free_states(groups, group);
+	groups->written.spilled++;
+	groups->complete = false;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(groups->scratch);
+}
+
+/* Groups that may be written now: those of the page after the first "done" have more rows to come. */
+static ScanGroup **
+list_groups(const ScanGroups *groups, int done, uint64 *count)
+{
+	ScanGroup **list =
+		MemoryContextAllocHuge(CurrentMemoryContext, (groups->groups + 1) * sizeof(ScanGroup *));
+	ScanGroup *group;
+
+	*count = 0;
+	for (group = groups->first; group; group = group->next)
+		if (group->sorting != groups->sorting.number || group->place < done)
+			list[(*count)++] = group;
+	return list;
+}
+
+/* Take groups out of the list whose "place" says so. */
+static void
+unlink_groups(ScanGroups *groups)
+{
+	ScanGroup **link = &groups->first;
+
+	groups->last = NULL;
+	while (*link)
+	{
+		ScanGroup *group = *link;
+
+		if (group->place < 0)
+		{
+			*link = group->next;
+			groups->groups--;
+			continue;
+		}
+		groups->last = group;
+		link = &group->next;
+	}
+	ScanGroupsMapAnew(groups);
+}
+
+/* Write the half of the groups that had no rows for the longest time. */
+static void
+write_half(ScanGroups *groups, int done)
+{
+	uint64 count;
+	ScanGroup **list = list_groups(groups, done, &count);
+	uint64 half = (count + 1) / 2;
+	uint64 i;
+
+	qsort(list, count, sizeof(ScanGroup *), compare_use);
+	for (i = 0; i < half; i++)
+	{
+		write_group(groups, list[i]);
+		list[i]->place = -1;
+	}
+	unlink_groups(groups);
+	for (i = 0; i < half; i++)
+		free_group(groups, list[i]);
+	pfree(list);
+}
+
+/* Write all groups, and give back their memory. */
+static void
+write_all(ScanGroups *groups)
+{
+	ScanGroup *group;
+
+	for (group = groups->first; group; group = group->next)
+		write_group(groups, group);
+	ScanGroupsClear(groups);
+}
+
+/*
+ * Keep the limit while the groups of a page get their rows, one after the other: the first
+ * "done" groups of the page have all of theirs.
+ */
+static void
+make_room(ScanGroups *groups, int done)
+{
+	if (ScanGroupsMemory(groups) <= groups->most)
+		return;
+	write_half(groups, done);
+	groups->most = Max(groups->limit, ScanGroupsMemory(groups) + groups->limit / STEP);
+}
+
+/* Keep the limit between two pages. */
+static void
+keep_limit(ScanGroups *groups)
+{
+	make_room(groups, groups->sorting.groups);
+	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
+		write_all(groups);
+}
+
+/* ---- the rows of a page ---- */
+
 /* Add tuples to a group's aggregates that have this filter, or none (-1). */
 static void
 add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuples)
@@ -119,7 +307,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 			part->length[part->count++] = tuples->length[sorting->order[from]];
 		}
 		add_to_group(groups, sorting->group[i], filter, part);
-		ScanGroupsMakeRoom(groups, i + 1);
+		make_room(groups, i + 1);
 	}
 }
 
@@ -131,8 +319,10 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 
 	for (i = -1; i < groups->rows->filters; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
-	ScanGroupsKeepLimit(groups);
+	keep_limit(groups);
 }
+
+/* ---- after the last row ---- */
 
 /* Count the keys in a group's buffers, but for those of patient states. */
 static void
@@ -143,27 +333,6 @@ flush_group(const ScanGroups *groups, ScanGroup *group)
 	for (i = 0; i < groups->count; i++)
 		if (!ScanAggregateWaits(&group->column[i]))
 			ScanAggregateFlush(&group->column[i]);
-}
-
-/* How many batches the waiting keys of a group will make. */
-static uint64
-batches_waiting(const ScanGroups *groups, const ScanGroup *group)
-{
-	uint64 batches = 0;
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		batches +=
-			ScanAggregateWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
-	return batches;
-}
-
-/* Add what was counted in a group, with the keys that still wait. */
-void
-ScanGroupCount(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
-{
-	ScanCountKeys(counts, group->column, groups->count);
-	counts->batches += batches_waiting(groups, group);
 }
 
 /*
@@ -196,11 +365,11 @@ ScanGroupsFlush(ScanGroups *groups)
 
 	if (groups->written.spilled > 0 || !flush_groups(groups))
 	{
-		ScanGroupsWriteAll(groups);
+		write_all(groups);
 		return groups->written;
 	}
 	for (group = groups->first; group; group = group->next)
-		ScanGroupCount(groups, group, &counts);
+		count_group(groups, group, &counts);
 	groups->waiting = groups->first;
 	return counts;
 }

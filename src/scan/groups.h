@@ -3,15 +3,10 @@
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	groups_plan.c	which GROUP BY can be done, and what it costs
- *	groups.c		the groups, each with states of its own
- *	groups_find.c	the group of each tuple
- *	groups_key.c	the values that tell groups apart
- *	groups_expr.c	values that the executor evaluates
- *	groups_cache.c	those of the last rows, and of spans of times
- *	groups_write.c	which groups are written to files, so that memory has its limit
- *	groups_value.c	a group as a value in a file
- *	groups_merge.c	the groups of such values
- *	spill.c			the files
+ *	groups.c		the groups, each with states of its own, within their memory
+ *	groups_find.c	the values that tell groups apart, and the group of each tuple
+ *	groups_expr.c	values that the executor evaluates, and a cache of them
+ *	groups_spill.c	groups in files
  *
  * src/scan/groups.h
  */
@@ -23,12 +18,14 @@
 #include "scan/columns.h"
 #include "scan/conditions.h"
 
+#include "utils/memutils.h"
+
 /* The value of a column or expression that rows are grouped by.  Equal values have equal bits. */
 typedef struct GroupValue
 {
 	int64 bits; /* the integer, or the hash of the string */
 	bool null;
-	bool copied; /* "string" is a copy that GroupReadEnd() frees */
+	bool copied; /* "string" is a copy that is freed when the tuple was handled */
 	const struct varlena *string;
 } GroupValue;
 
@@ -41,17 +38,6 @@ extern void GroupExpressionStart(GroupExpression *expression);
 extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
 								HeapTupleHeader tuple, uint16 length, GroupValue *value);
 
-extern void GroupExpressionAt(GroupExpression *expression, int64 input, GroupValue *value);
-
-/* groups_cache.c: values of an expression of one integer column. */
-typedef struct GroupCache GroupCache;
-
-extern GroupCache *GroupCacheCreate(const Expr *expr, GroupExpression *expression);
-extern void GroupCacheStart(GroupCache *cache);
-extern bool GroupCachePays(const GroupCache *cache);
-extern bool GroupCacheFind(GroupCache *cache, int64 input, GroupValue *value);
-extern void GroupCacheKeep(GroupCache *cache, int64 input, const GroupValue *value);
-
 /* One column or expression of GROUP BY. */
 typedef struct GroupField
 {
@@ -60,7 +46,7 @@ typedef struct GroupField
 	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
 } GroupField;
 
-/* groups_key.c: all that rows are grouped by. */
+/* groups_find.c: all that rows are grouped by. */
 typedef struct GroupKey
 {
 	Relation relation;
@@ -71,43 +57,7 @@ typedef struct GroupKey
 
 extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
 extern void GroupKeyStart(GroupKey *key);
-extern void GroupReadString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple,
-							uint16 length, GroupValue *value);
-extern void GroupReadEnd(const GroupKey *key, GroupValue *value);
-extern bool GroupSameString(const GroupValue *a, const GroupValue *b);
-extern void
-GroupKeyKeep(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
-
-/* Read the values of a tuple.  They are valid until the next tuple is read. */
-static inline void
-GroupKeyRead(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
-{
-	const GroupField *field = key->field;
-	const GroupField *end = field + key->fields;
-
-	for (; field < end; field++, value++)
-	{
-		value->string = NULL;
-		value->copied = false;
-		value->bits = 0;
-		if (field->expression)
-			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
-		else if (field->kind == KEY_BYTES)
-			GroupReadString(&field->place, key->relation, tuple, length, value);
-		else
-			value->null = !ColumnGetNumber(&field->place, field->kind, key->relation, tuple, length,
-										   &value->bits);
-	}
-}
-
-/* Free what reading a tuple has allocated. */
-static inline void
-GroupKeyReadEnd(const GroupKey *key, GroupValue *value)
-{
-	if (key->strings)
-		GroupReadEnd(key, value);
-}
 
 /* The bits of a string. */
 static inline int64
@@ -135,19 +85,6 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	return (int64) bits;
 }
 
-/* Are the values of two rows equal?  A column has strings only, or none. */
-static inline bool
-GroupKeySame(const GroupKey *key, const GroupValue *a, const GroupValue *b)
-{
-	int i;
-
-	for (i = 0; i < key->fields; i++)
-		if (a[i].bits != b[i].bits || a[i].null != b[i].null ||
-			(a[i].string && !GroupSameString(&a[i], &b[i])))
-			return false;
-	return true;
-}
-
 /* groups_plan.c: what a query groups by. */
 typedef struct GroupingPlan
 {
@@ -172,9 +109,91 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
 extern int ScanGroupingFields(const Node *private);
 
-/* groups.c */
-typedef struct ScanGroups ScanGroups;
+/* ---- groups ---- */
 
+#define RECENT_GROUPS 1024 /* a power of two */
+
+/* groups_spill.c: the files. */
+typedef struct ScanSpill ScanSpill;
+
+/* A place in the file that is read. */
+typedef struct SpillPlace
+{
+	int file;
+	off_t offset;
+} SpillPlace;
+
+/* A value of a group in the part that is read: its aggregates are at this place. */
+typedef struct WrittenGroup
+{
+	SpillPlace place;
+	struct WrittenGroup *next; /* it was written later */
+} WrittenGroup;
+
+/* The values of the key are what is looked at first. */
+typedef struct ScanGroup
+{
+	uint64 sorting; /* number of the last sorting in which the group had tuples */
+	int place;      /* its index among the groups of that sorting */
+	struct ScanGroup *next;
+	struct ScanGroup *same_bits; /* another group whose values have the same bits */
+	ScanAggregate *column;       /* behind the key; NULL: the group was written */
+	WrittenGroup *written;       /* the first of its values */
+	WrittenGroup *written_last;
+	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
+} ScanGroup;
+
+/* A group that had rows lately, of an integer.  It saves looking the group up. */
+typedef struct RecentGroup
+{
+	int64 bits;
+	ScanGroup *group; /* NULL: none */
+} RecentGroup;
+
+/* The tuples of a page, sorted by group. */
+typedef struct Sorting
+{
+	uint64 number; /* counts the sortings */
+	int groups;
+	ScanGroup *group[MaxHeapTuplesPerPage];
+	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
+	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
+	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
+	PageTuples part;                    /* the tuples of one group */
+} Sorting;
+
+typedef struct ScanGroups
+{
+	const ScanAggregate *model; /* the columns of a new group, without states */
+	int count;
+	WantedRows *rows;
+	GroupKey *key;
+	GroupValue *value; /* of the last tuple, for each field of the key */
+	Size limit;        /* for all groups, in bytes */
+	Size most;         /* when they take more, some of them are written */
+	bool once;         /* no group is asked for again */
+	bool complete;     /* nothing was written or freed, so the groups can be returned again */
+
+	MemoryContext context; /* of the groups */
+	KeptTable kept;        /* in that context: the dense table that groups use in turn */
+	struct groupmap_hash *map;
+	ScanGroup *first; /* in the order in which they came */
+	ScanGroup *last;
+	ScanGroup *recent;  /* the group of the last tuple */
+	ScanGroup *waiting; /* the group to return next */
+	ScanGroup *given;   /* the group that was returned last */
+	uint64 groups;
+
+	ScanSpill *spill;      /* groups that were written */
+	ScanCounts written;    /* what was counted in them */
+	MemoryContext scratch; /* while a group is written, or a key is read */
+	MemoryContext result;  /* the values of the group that was returned last, if it was written */
+	ScanAggregate *merged; /* its aggregates */
+	Sorting sorting;
+	RecentGroup recently[RECENT_GROUPS];
+} ScanGroups;
+
+/* groups.c */
 extern ScanGroups *
 ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
@@ -186,8 +205,28 @@ extern uint64 ScanGroupsInMemory(const ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 extern void ScanGroupsEnd(ScanGroups *groups);
+extern void ScanGroupsClear(ScanGroups *groups);
 
 /* groups_find.c */
+extern void ScanGroupsClearMap(ScanGroups *groups);
+extern void ScanGroupsMapAnew(ScanGroups *groups);
+extern ScanGroup *ScanGroupOfKey(ScanGroups *groups, bool written);
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
+extern void ScanGroupsSort(ScanGroups *groups, PageTuples *tuples);
+
+/* groups_spill.c */
+extern ScanSpill *ScanSpillCreate(MemoryContext context, Size limit);
+extern void ScanSpillReset(ScanSpill *spill);
+extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);
+extern bool ScanGroupsReadPart(ScanGroups *groups);
+extern void ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slot);
+extern void ScanGroupsMergedEnd(ScanGroups *groups);
+
+/* Bytes of all groups, but for the dense table that they use in turn. */
+static inline Size
+ScanGroupsMemory(const ScanGroups *groups)
+{
+	return MemoryContextMemAllocated(groups->context, true) - groups->kept.bytes;
+}
 
 #endif

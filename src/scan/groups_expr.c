@@ -4,19 +4,84 @@
  *
  * The executor evaluates them, on a slot that has only the columns that the expression
  * needs.  Quotients and rests of a column by a constant are computed here, since the
- * executor takes longer than all else that is done with a row.  Expressions are compiled without a parent node, since the executor would read
- * its tuples instead of the slot.
+ * executor takes longer than all else that is done with a row.  Expressions are compiled
+ * without a parent node, since the executor would read its tuples instead of the slot.
+ *
+ * For an expression of one integer column a cache has the values for the last inputs.
+ *
+ * Most times differ, but many of them have the same day or hour.  So for functions that
+ * cut times into steps (ts::date, date_trunc, date_bin) the cache has values for spans
+ * of times, each 2^shift microseconds long.  A whole span has one value if both of its
+ * ends have the same value, because these functions never decrease.  A function that
+ * depends on the session's time zone never decreases while the zone's offset from UTC
+ * stays the same.  Where the offset changes within a span, nothing is concluded.  A span
+ * is verified at its second distinct input, so most spans in which only one row lies
+ * cost nothing.
+ *
+ * The cache makes spans shorter if many of them have several values, and gives up where
+ * it does not pay.
  *
  * src/scan/groups_expr.c
  */
 #include "scan/columns.h"
 #include "scan/groups.h"
 
+#include "datatype/timestamp.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "pgtime.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#define CACHE_BITS 11
+
+/* Spans of 36 minutes at first, of 4 milliseconds at least. */
+#define FIRST_SHIFT 31
+#define SHIFT_STEP  4
+#define LEAST_SHIFT 12
+
+/* Misses between two looks at whether the cache pays. */
+#define MISSES_COUNTED 1024
+
+/*
+ * Only these times are asked about beside those in rows: about 1950 to 2099.  At them no
+ * function here raises an error that it would not raise elsewhere.
+ */
+#define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
+#define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
+
+typedef enum SpanState
+{
+	SPAN_NONE,
+	SPAN_SEEN, /* the value is known for one input */
+	SPAN_SAME, /* for all */
+	SPAN_MIXED /* there are several values, or it is not known that there is one */
+} SpanState;
+
+typedef struct Span
+{
+	int64 number; /* its inputs, shifted */
+	int64 input;  /* the one for which the value is known */
+	int64 bits;   /* of the value */
+	bool null;
+	SpanState state;
+} Span;
+
+typedef struct GroupCache
+{
+	GroupExpression *expression;
+	bool steps;  /* it cuts times into steps */
+	bool zoned;  /* and depends on the session's time zone */
+	bool on;     /* the cache pays */
+	int shift;   /* 0: a span is one input */
+	int64 reads; /* since the last look, without those that filled the cache */
+	int misses;  /* those of "reads" for which the expression was evaluated */
+	int asked;   /* spans whose ends were looked at */
+	int several; /* those of "asked" that were not found to have one value */
+	Span span[1 << CACHE_BITS];
+} GroupCache;
 
 struct GroupExpression
 {
@@ -31,6 +96,253 @@ struct GroupExpression
 	int columns;
 	ColumnPlace column[FLEXIBLE_ARRAY_MEMBER];
 };
+
+/* ---- evaluating ---- */
+
+/* Take a string, which lies in the tuple or in the expression's context. */
+static void
+take_string(GroupExpression *expression, Datum string, GroupValue *value)
+{
+	MemoryContext old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
+
+	value->string = PG_DETOAST_DATUM_PACKED(string);
+	MemoryContextSwitchTo(old);
+	value->bits = GroupStringBits(value->string);
+}
+
+/* Evaluate the expression for what is in the slot. */
+static void
+evaluate(GroupExpression *expression, GroupValue *value)
+{
+	Datum result;
+
+	CHECK_FOR_INTERRUPTS();
+	ResetExprContext(expression->context);
+	result = ExecEvalExprSwitchContext(expression->state, expression->context, &value->null);
+	value->bits = 0;
+	if (value->null)
+		return;
+	if (expression->kind == KEY_BYTES)
+		take_string(expression, result, value);
+	else
+		value->bits = KeyNumber(expression->kind, result);
+}
+
+/* Evaluate an expression of one long integer for any input, which no row has to have. */
+static void
+evaluate_at(GroupExpression *expression, int64 input, GroupValue *value)
+{
+	int at = expression->column[0].attribute - 1;
+
+	expression->slot->tts_values[at] = Int64GetDatum(input);
+	expression->slot->tts_isnull[at] = false;
+	evaluate(expression, value);
+}
+
+/* ---- the cache ---- */
+
+static bool
+is_time(int64 input)
+{
+	return input >= FIRST_TIME && input <= LAST_TIME;
+}
+
+/* The i-th argument if it is a constant that is not NULL, else NULL. */
+static const Const *
+constant(const FuncExpr *call, int i)
+{
+	const Const *argument = list_nth(call->args, i);
+
+	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
+}
+
+/* Are stride and origin of date_bin() such that no result is out of range? */
+static bool
+is_plain_bin(const FuncExpr *call)
+{
+	const Const *stride = constant(call, 0);
+	const Const *origin = constant(call, 2);
+	const Interval *interval;
+
+	if (stride == NULL || origin == NULL)
+		return false;
+	interval = DatumGetIntervalP(stride->constvalue);
+	return interval->month == 0 && interval->day >= 0 && interval->day <= 100 * DAYS_PER_YEAR &&
+		   interval->time >= 0 && interval->time <= 100 * DAYS_PER_YEAR * USECS_PER_DAY &&
+		   is_time(DatumGetTimestamp(origin->constvalue));
+}
+
+/* Does the expression cut times into steps?  Says whether that depends on the time zone. */
+static bool
+cuts_times(const Expr *expr, bool *zoned)
+{
+	const FuncExpr *call = (const FuncExpr *) expr;
+
+	*zoned = false;
+	if (!IsA(expr, FuncExpr))
+		return false;
+	*zoned = call->funcid == F_DATE_TIMESTAMPTZ || call->funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ;
+	switch (call->funcid)
+	{
+		case F_DATE_TIMESTAMP:
+		case F_DATE_TIMESTAMPTZ:
+			return IsA(linitial(call->args), Var);
+		case F_DATE_TRUNC_TEXT_TIMESTAMP:
+		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+			return constant(call, 0) && IsA(lsecond(call->args), Var);
+		case F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP:
+		case F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ:
+			return is_plain_bin(call) && IsA(lsecond(call->args), Var);
+		default:
+			return false;
+	}
+}
+
+static GroupCache *
+create_cache(const Expr *expr, GroupExpression *expression)
+{
+	GroupCache *cache = palloc0(sizeof(GroupCache));
+
+	cache->expression = expression;
+	cache->steps = cuts_times(expr, &cache->zoned);
+	return cache;
+}
+
+static void
+restart(GroupCache *cache, bool on, int shift)
+{
+	memset(cache->span, 0, sizeof(cache->span));
+	cache->on = on;
+	cache->shift = shift;
+}
+
+static void
+forget_counts(GroupCache *cache)
+{
+	cache->reads = cache->misses = cache->asked = cache->several = 0;
+}
+
+/* Begin a run, in which parameters may have other values. */
+static void
+start_cache(GroupCache *cache)
+{
+	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
+	forget_counts(cache);
+}
+
+static inline Span *
+span_of(GroupCache *cache, int64 number)
+{
+	uint64 hash = (uint64) number * UINT64CONST(0x9E3779B97F4A7C15);
+
+	return &cache->span[hash >> (64 - CACHE_BITS)];
+}
+
+/* The value for an input; false: it is not known. */
+static bool
+find_cached(GroupCache *cache, int64 input, GroupValue *value)
+{
+	int64 number = input >> cache->shift;
+	const Span *span = span_of(cache, number);
+
+	cache->reads++;
+	if (span->number != number ||
+		(span->state != SPAN_SAME && !(span->state == SPAN_SEEN && span->input == input)))
+		return false;
+	value->bits = span->bits;
+	value->null = span->null;
+	return true;
+}
+
+/* Does the session's time zone keep its offset from UTC between two times? */
+static bool
+keeps_offset(int64 low, int64 high)
+{
+	pg_time_t from = timestamptz_to_time_t(low) - 1; /* it rounds towards 2000 */
+	pg_time_t boundary;
+	long before;
+	long after;
+	int is_dst;
+	int found =
+		pg_next_dst_boundary(&from, &before, &is_dst, &boundary, &after, &is_dst, session_timezone);
+
+	return found == 0 || (found == 1 && boundary > timestamptz_to_time_t(high) + 1);
+}
+
+/* Do all inputs of the span have its value? */
+static bool
+has_one_value(GroupCache *cache, const Span *span)
+{
+	int64 low = (int64) ((uint64) span->number << cache->shift);
+	int64 high = low + ((INT64CONST(1) << cache->shift) - 1);
+	GroupValue first;
+	GroupValue last;
+
+	if (span->null || !is_time(low) || !is_time(high) || (cache->zoned && !keeps_offset(low, high)))
+		return false;
+	evaluate_at(cache->expression, low, &first);
+	evaluate_at(cache->expression, high, &last);
+	return !first.null && !last.null && first.bits == span->bits && last.bits == span->bits;
+}
+
+/* See whether the cache pays, and make spans shorter where many have several values. */
+static void
+look_back(GroupCache *cache)
+{
+	bool mixed = cache->asked > 0 && cache->several > cache->asked / 4;
+	bool pays = cache->reads - cache->misses > cache->misses / 4;
+	int shorter = cache->shift - SHIFT_STEP >= LEAST_SHIFT ? cache->shift - SHIFT_STEP : 0;
+
+	if (cache->shift > 0 && mixed)
+		restart(cache, true, shorter);
+	else if (!pays)
+		restart(cache, cache->shift > 0, 0);
+	forget_counts(cache);
+}
+
+/* Ask whether a span seen with a second input has one value. */
+static void
+ask(GroupCache *cache, Span *span)
+{
+	bool one = has_one_value(cache, span);
+
+	span->state = one ? SPAN_SAME : SPAN_MIXED;
+	cache->asked++;
+	cache->several += !one;
+}
+
+/*
+ * Keep the value that the expression has for an input.  Filling the cache takes some
+ * evaluations, which are not counted against it.
+ */
+static void
+keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
+{
+	int64 number = input >> cache->shift;
+	Span *span = span_of(cache, number);
+	bool fills = span->state == SPAN_NONE || (span->number == number && span->state == SPAN_SEEN);
+
+	if (span->state == SPAN_NONE || span->number != number)
+		*span = (Span){ .number = number,
+						.input = input,
+						.bits = value->bits,
+						.null = value->null,
+						.state = cache->shift > 0 ? SPAN_SEEN : SPAN_SAME };
+	else if (span->state == SPAN_SEEN)
+		ask(cache, span);
+	cache->reads -= fills;
+	cache->misses += !fills;
+	if (cache->misses == MISSES_COUNTED)
+		look_back(cache);
+}
+
+static bool
+cache_pays(const GroupCache *cache)
+{
+	return cache->on;
+}
+
+/* ---- the expression ---- */
 
 /* A slot whose values are set one by one. */
 static TupleTableSlot *
@@ -94,7 +406,7 @@ init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
 		return;
 	match_division(expression, expr);
 	if (expression->divisor == 0)
-		expression->cache = GroupCacheCreate(expr, expression);
+		expression->cache = create_cache(expr, expression);
 }
 
 GroupExpression *
@@ -123,47 +435,7 @@ GroupExpressionStart(GroupExpression *expression)
 {
 	ResetExprContext(expression->context);
 	if (expression->cache)
-		GroupCacheStart(expression->cache);
-}
-
-/* Take a string, which lies in the tuple or in the expression's context. */
-static void
-take_string(GroupExpression *expression, Datum string, GroupValue *value)
-{
-	MemoryContext old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
-
-	value->string = PG_DETOAST_DATUM_PACKED(string);
-	MemoryContextSwitchTo(old);
-	value->bits = GroupStringBits(value->string);
-}
-
-/* Evaluate the expression for what is in the slot. */
-static void
-evaluate(GroupExpression *expression, GroupValue *value)
-{
-	Datum result;
-
-	CHECK_FOR_INTERRUPTS();
-	ResetExprContext(expression->context);
-	result = ExecEvalExprSwitchContext(expression->state, expression->context, &value->null);
-	value->bits = 0;
-	if (value->null)
-		return;
-	if (expression->kind == KEY_BYTES)
-		take_string(expression, result, value);
-	else
-		value->bits = KeyNumber(expression->kind, result);
-}
-
-/* Evaluate an expression of one long integer for any input, which no row has to have. */
-void
-GroupExpressionAt(GroupExpression *expression, int64 input, GroupValue *value)
-{
-	int at = expression->column[0].attribute - 1;
-
-	expression->slot->tts_values[at] = Int64GetDatum(input);
-	expression->slot->tts_isnull[at] = false;
-	evaluate(expression, value);
+		start_cache(expression->cache);
 }
 
 /* Evaluate the expression for a tuple. */
@@ -189,7 +461,7 @@ static inline bool
 find(GroupExpression *expression, int64 input, GroupValue *value)
 {
 	if (expression->divisor == 0)
-		return GroupCacheFind(expression->cache, input, value);
+		return find_cached(expression->cache, input, value);
 	value->bits = expression->rest ? input % expression->divisor : input / expression->divisor;
 	value->null = false;
 	return true;
@@ -203,7 +475,7 @@ GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHea
 	GroupCache *cache = expression->cache;
 	int64 input;
 
-	if ((expression->divisor == 0 && (cache == NULL || !GroupCachePays(cache))) ||
+	if ((expression->divisor == 0 && (cache == NULL || !cache_pays(cache))) ||
 		!ColumnGetNumber(&expression->column[0], expression->input_kind, relation, tuple, length,
 						 &input))
 	{
@@ -213,5 +485,5 @@ GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHea
 	if (find(expression, input, value))
 		return;
 	evaluate_tuple(expression, relation, tuple, length, value);
-	GroupCacheKeep(cache, input, value);
+	keep_cached(cache, input, value);
 }

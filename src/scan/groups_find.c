@@ -1,6 +1,10 @@
 /*
  * groups_find.c
- *		The group of each tuple of a page.
+ *		The values that rows are grouped by, and the group of each tuple of a page.
+ *
+ * Each column or expression gives a value.  An integer is its own bits.  The bits of a
+ * string are its hash, by the secret of the process; strings with equal bits are compared
+ * byte by byte.  Only types and collations under which equality is that of the bits get here.
  *
  * A hash table finds the groups by the bits of their values.  Most rows are
  * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
@@ -8,10 +12,169 @@
  *
  * src/scan/groups_find.c
  */
-#include "scan/groups_state.h"
+#include "scan/columns.h"
+#include "scan/groups.h"
 
 #include "base/hash.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+
+GroupKey *
+GroupKeyCreate(List *exprs, EState *estate, Relation relation)
+{
+	GroupKey *key =
+		palloc0(offsetof(GroupKey, field) + (Size) list_length(exprs) * sizeof(GroupField));
+	ListCell *cell;
+
+	key->relation = relation;
+	foreach (cell, exprs)
+	{
+		Node *expr = lfirst(cell);
+		const Var *column = ScanGroupingColumn(expr);
+		GroupField *field = &key->field[key->fields++];
+
+		if (!ScanGroupingKind(expr, &field->kind))
+			elog(ERROR, "unexpected group in QSketchScan");
+		key->strings |= column && field->kind == KEY_BYTES;
+		if (column)
+			ColumnPlaceInit(&field->place, column->varattno, RelationGetDescr(relation));
+		else
+			field->expression = GroupExpressionCreate((Expr *) expr, field->kind, estate, relation);
+	}
+	return key;
+}
+
+/* Prepare a run, since parameters may have changed. */
+void
+GroupKeyStart(GroupKey *key)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (key->field[i].expression)
+			GroupExpressionStart(key->field[i].expression);
+}
+
+/* Read the string of a tuple. */
+static void
+read_string(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length,
+			GroupValue *value)
+{
+	const struct varlena *there = ColumnGetString(place, relation, tuple, length);
+
+	value->null = there == NULL;
+	if (value->null)
+		return;
+	value->string = PG_DETOAST_DATUM_PACKED(PointerGetDatum(there));
+	value->copied = value->string != there;
+	value->bits = GroupStringBits(value->string);
+}
+
+/* Free copies of strings. */
+static void
+free_strings(const GroupKey *key, GroupValue *value)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (value[i].copied)
+			pfree((void *) value[i].string);
+}
+
+static bool
+same_string(const GroupValue *a, const GroupValue *b)
+{
+	Size length = VARSIZE_ANY_EXHDR(a->string);
+
+	return length == VARSIZE_ANY_EXHDR(b->string) &&
+		   memcmp(VARDATA_ANY(a->string), VARDATA_ANY(b->string), length) == 0;
+}
+
+/* Read the values of a tuple.  They are valid until the next tuple is read. */
+static inline void
+read_values(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
+{
+	const GroupField *field = key->field;
+	const GroupField *end = field + key->fields;
+
+	for (; field < end; field++, value++)
+	{
+		value->string = NULL;
+		value->copied = false;
+		value->bits = 0;
+		if (field->expression)
+			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
+		else if (field->kind == KEY_BYTES)
+			read_string(&field->place, key->relation, tuple, length, value);
+		else
+			value->null = !ColumnGetNumber(&field->place, field->kind, key->relation, tuple, length,
+										   &value->bits);
+	}
+}
+
+/* Free what reading a tuple has allocated. */
+static inline void
+end_values(const GroupKey *key, GroupValue *value)
+{
+	if (key->strings)
+		free_strings(key, value);
+}
+
+/* Are the values of two rows equal?  A column has strings only, or none. */
+static inline bool
+same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (a[i].bits != b[i].bits || a[i].null != b[i].null ||
+			(a[i].string && !same_string(&a[i], &b[i])))
+			return false;
+	return true;
+}
+
+/* Make a value outlast its tuple. */
+static void
+keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
+{
+	*kept = *value;
+	kept->copied = false;
+	if (value->string)
+	{
+		Size size = VARSIZE_ANY_EXHDR(value->string) + VARHDRSZ;
+		struct varlena *string = MemoryContextAllocHuge(context, size);
+
+		SET_VARSIZE(string, size);
+		memcpy(VARDATA(string), VARDATA_ANY(value->string), size - VARHDRSZ);
+		kept->string = string;
+	}
+}
+
+/* Make all values of a tuple outlast it. */
+static void
+keep_values(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		keep(&kept[i], &value[i], context);
+}
+
+Datum
+GroupDatum(const GroupValue *value, KeyKind kind)
+{
+	switch (kind)
+	{
+		case KEY_BYTES:
+			return PointerGetDatum(value->string);
+		case KEY_INT2:
+			return Int16GetDatum((int16) value->bits);
+		case KEY_INT4:
+			return Int32GetDatum((int32) value->bits);
+		default:
+			return Int64GetDatum(value->bits);
+	}
+}
 
 #define FIRST_GROUPS 64
 
@@ -87,7 +250,7 @@ create_group(ScanGroups *groups, bool written)
 	Size columns = written ? 0 : groups->count * sizeof(ScanAggregate);
 	ScanGroup *group = MemoryContextAllocZero(groups->context, head + columns);
 
-	GroupKeyKeep(groups->key, group->value, groups->value, groups->context);
+	keep_values(groups->key, group->value, groups->value, groups->context);
 	if (!written)
 	{
 		group->column = (ScanAggregate *) ((char *) group + head);
@@ -109,7 +272,7 @@ find_group(ScanGroups *groups, int64 bits, bool written)
 	GroupEntry *entry = groupmap_lookup(groups->map, bits);
 	ScanGroup *group = entry ? entry->group : NULL;
 
-	while (group && !GroupKeySame(groups->key, group->value, groups->value))
+	while (group && !same_values(groups->key, group->value, groups->value))
 		group = group->same_bits;
 	if (group == NULL)
 	{
@@ -147,7 +310,7 @@ group_of_values(ScanGroups *groups)
 {
 	ScanGroup *group = groups->recent;
 
-	if (group == NULL || !GroupKeySame(groups->key, group->value, groups->value))
+	if (group == NULL || !same_values(groups->key, group->value, groups->value))
 		groups->recent = group = ScanGroupOfKey(groups, false);
 	return group;
 }
@@ -158,9 +321,9 @@ group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 {
 	ScanGroup *group;
 
-	GroupKeyRead(groups->key, tuple, length, groups->value);
+	read_values(groups->key, tuple, length, groups->value);
 	group = group_of_values(groups);
-	GroupKeyReadEnd(groups->key, groups->value);
+	end_values(groups->key, groups->value);
 	return group;
 }
 
@@ -201,7 +364,7 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 	GroupValue *value = groups->value;
 	RecentGroup *recent;
 
-	GroupKeyRead(groups->key, tuple, length, value);
+	read_values(groups->key, tuple, length, value);
 	if (value->null)
 		return group_of_values(groups);
 	recent = recent_of(groups, value->bits);
@@ -305,6 +468,24 @@ find_groups(ScanGroups *groups, const PageTuples *tuples)
 		note_integers(groups, tuples, KEY_INT4);
 	else
 		note_integers(groups, tuples, KEY_INT2);
+}
+
+/* Order the tuples by group, and within a group as they were. */
+static inline void
+sort_out(Sorting *sorting, const PageTuples *tuples)
+{
+	uint16 start = 0;
+	int i;
+
+	for (i = 0; i < sorting->groups; i++)
+	{
+		uint16 count = sorting->end[i];
+
+		sorting->end[i] = start;
+		start += count;
+	}
+	for (i = 0; i < tuples->count; i++)
+		sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
 }
 
 /* Sort the tuples of a page by group. */

@@ -2,15 +2,175 @@
  * keys.c
  *		Reading keys from the visible tuples of a page into states.
  *
+ * A column that only follows columns of fixed width has the same offset in every tuple
+ * without a NULL before or in it.  There the value is read in place (columns.h).
+ * Otherwise heap_getattr() reads it: that function knows NULLs, variable width, and
+ * columns that were added after the tuple was written.
+ *
  * Numbers and strings at a fixed offset are read and hashed in place, by a loop for each
  * of the commonest kinds.
+ *
+ * For a key of several columns the ordinary plan makes a row, and keybytes.c puts its
+ * columns one after the other.  Here each column is put from where it lies, without the row.
  *
  * src/scan/keys.c
  */
 #include "scan/columns.h"
 #include "scan/copy.h"
 
+#include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "pgbase/keycontent.h"
+#include "utils/rel.h"
+
+/*
+ * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
+ * before it, which only the bytes there tell: its offset is given without padding.
+ */
+static int
+fixed_offset(TupleDesc descriptor, AttrNumber attribute)
+{
+	int offset = 0;
+	int i;
+
+	for (i = 0; i < attribute; i++)
+	{
+		Form_pg_attribute form = TupleDescAttr(descriptor, i);
+
+		if (i == attribute - 1 && form->attlen == -1)
+			return offset;
+		offset = att_align_nominal(offset, form->attalign);
+		if (i == attribute - 1)
+			return offset;
+		if (form->attlen < 0)
+			return -1;
+		offset += form->attlen;
+	}
+	return -1;
+}
+
+/* Find out where a column lies. */
+void
+ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
+{
+	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
+
+	place->attribute = attribute;
+	place->offset = fixed_offset(descriptor, attribute);
+	place->align = (uint8) att_align_nominal(1, form->attalign);
+}
+
+/* Read a column by heap_getattr(); false: NULL. */
+pg_noinline bool
+ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
+			 Datum *value)
+{
+	HeapTupleData tuple;
+	bool null;
+
+	tuple.t_data = header;
+	tuple.t_len = length;
+	tuple.t_tableOid = RelationGetRelid(relation);
+	ItemPointerSetInvalid(&tuple.t_self);
+	*value = heap_getattr(&tuple, place->attribute, RelationGetDescr(relation), &null);
+	CHECK_FOR_INTERRUPTS();
+	return !null;
+}
+
+typedef struct RowField
+{
+	ColumnPlace place;
+	const KeyType *type;
+} RowField;
+
+struct RowKey
+{
+	uint32 content;
+	int fields;
+	RowField field[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/*
+ * Is it a row of no named type, none of whose columns raises an error?  The caller
+ * checks that its fields are columns.
+ */
+bool
+RowKeyTakes(const RowExpr *row)
+{
+	ListCell *cell;
+
+	if (row->row_typeid != RECORDOID)
+		return false;
+	foreach (cell, row->args)
+		if (!KeyTypeHasHash(exprType(lfirst(cell))))
+			return false;
+	return true;
+}
+
+static void
+init_field(RowField *field, const Node *expr, TupleDesc descriptor)
+{
+	const Node *column = expr;
+
+	while (IsA(column, RelabelType))
+		column = (const Node *) ((const RelabelType *) column)->arg;
+	ColumnPlaceInit(&field->place, castNode(Var, (Node *) column)->varattno, descriptor);
+	field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
+}
+
+RowKey *
+RowKeyCreate(const RowExpr *row, TupleDesc descriptor)
+{
+	int fields = list_length(row->args);
+	RowKey *key = palloc0(offsetof(RowKey, field) + fields * sizeof(RowField));
+	TupleDesc type = ExecTypeFromExprList(row->args);
+	ListCell *cell;
+
+	key->content = KeyColumnsContent(type);
+	FreeTupleDesc(type);
+	foreach (cell, row->args)
+		init_field(&key->field[key->fields++], lfirst(cell), descriptor);
+	return key;
+}
+
+uint32
+RowKeyContent(const RowKey *key)
+{
+	return key->content;
+}
+
+static inline void
+put_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
+		  KeyBytes *bytes)
+{
+	Datum value = 0;
+	bool null;
+
+	if (KeyIsNumber(field->type) && field->place.offset >= 0 &&
+		ColumnAtOffset(&field->place, tuple))
+	{
+		KeyBytesPutByte(bytes, true);
+		KeyBytesPutNumber(bytes, KeyNumberAt(ColumnAt(&field->place, tuple), field->type->kind));
+		return;
+	}
+	null = !ColumnGetAny(&field->place, relation, tuple, length, &value);
+	KeyBytesPutMember(bytes, field->type, value, null);
+}
+
+/* The bytes of a tuple's key. */
+static void
+row_key_bytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
+			  KeyBytes *bytes)
+{
+	int i;
+
+	KeyBytesBegin(bytes);
+	for (i = 0; i < key->fields; i++)
+		put_field(&key->field[i], relation, tuple, length, bytes);
+}
 
 /* Top keys with texts: the least number of tuples that are counted as a batch of their own. */
 #define LEAST_BATCH 32
@@ -105,7 +265,7 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
 
 	if (column->row)
 	{
-		RowKeyBytes(column->row, relation, tuple, length, &bytes);
+		row_key_bytes(column->row, relation, tuple, length, &bytes);
 		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
@@ -207,7 +367,7 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 			continue;
 		if (column->row)
 		{
-			RowKeyBytes(column->row, relation, tuple, length, &bytes);
+			row_key_bytes(column->row, relation, tuple, length, &bytes);
 			SetsAddHash(sets, id, KeyBytesHash(&bytes, 0), KeyBytesHash(&bytes, 1));
 		}
 		else if (is_number)
@@ -230,7 +390,7 @@ add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		RowKeyBytes(column->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
+		row_key_bytes(column->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
 		KeyBufferPut(&column->state->buffer, KeyBytesHash(&bytes, 0));
 	}
 }

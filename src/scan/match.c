@@ -6,7 +6,7 @@
  * another aggregate made of the same functions (pgbase/recognize.c), or beside one of
  * them a count, sum, average, minimum or maximum.  Its arguments must be a column of keys, or ROW() of several columns,
  * perhaps a column of weights or ids, and perhaps constants.  A template can also be a
- * parameter, such as the result of a subquery (template.c).  The table's pages must be
+ * parameter, such as the result of a subquery (setup.c).  The table's pages must be
  * heapam's.  Whatever would be an error is left to the ordinary plan, which raises it
  * only when the first key comes.
  *

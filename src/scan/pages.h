@@ -3,7 +3,6 @@
  *		Pages of a table, and their visible tuples.
  *
  *	pages.c		which tuples of the next page are visible
- *	blocks.c	reads blocks that are probably in consecutive buffers
  *
  * src/scan/pages.h
  */
@@ -69,7 +68,7 @@ PageSetRun(const PageSet *set, BlockNumber block)
 }
 
 /*
- * blocks.c: reads blocks of a table one by one.  The buffer of the last block says in which
+ * Reads blocks of a table one by one.  The buffer of the last block says in which
  * buffer the next one probably is.
  */
 typedef struct BlockReader

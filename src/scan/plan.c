@@ -34,12 +34,14 @@
  * src/scan/plan.c
  */
 #include "scan/copy.h"
-#include "scan/plan.h"
+#include "scan/groups.h"
 #include "scan/version.h"
 
 #include "nodes/makefuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paramassign.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
@@ -48,6 +50,28 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
+
+/* The query's grouping step, as all paths need it. */
+typedef struct PlanStep
+{
+	PlannerInfo *root;
+	RelOptInfo *output;
+	RelOptInfo *partial; /* the same step with partial aggregates */
+	PathTarget *target;  /* target of "partial" */
+	List *having;        /* an AND of conditions on groups */
+	List *by;            /* what GROUP BY has; NIL: there is none */
+} PlanStep;
+
+/* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
+enum
+{
+	PATH_TARGETS,  /* aggregates, then what the scan groups by */
+	PATH_RELATION, /* number of the table */
+	PATH_HAVING,   /* conditions on groups */
+	PATH_ALONE,    /* of the executor: nothing else stands below its Gather, */
+	PATH_HANDOVER, /* the parameter of a handover, or -1, */
+	PATH_GROUPING  /* and what ScanGroupingPrivate() tells, or NULL */
+};
 
 bool columnscan_enabled = true;
 
@@ -59,8 +83,8 @@ item(const CustomPath *path, int number)
 	return list_nth(path->custom_private, number);
 }
 
-void
-PlanSetItem(CustomPath *path, int number, void *value)
+static void
+set_item(CustomPath *path, int number, void *value)
 {
 	list_nth_cell(path->custom_private, number)->ptr_value = value;
 }
@@ -95,9 +119,9 @@ static const CustomPathMethods path_methods = {
  * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
  * groups, or NULL.  "alone": nothing else stands below its Gather.
  */
-Path *
-PlanTablePath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-			  int workers, bool alone, const GroupingPlan *by)
+static Path *
+make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+				int workers, bool alone, const GroupingPlan *by)
 {
 	CustomPath *path = makeNode(CustomPath);
 	ScanExtent extent = { .groups = 1, .alone = alone };
@@ -148,8 +172,8 @@ partial_target(const PlanStep *grouping, List *aggregates)
 }
 
 /* Offer Finalize Aggregate over a path of partial aggregates, for so many groups in the end. */
-void
-PlanFinalize(PlanStep *grouping, Path *path, double groups)
+static void
+add_finalize(PlanStep *grouping, Path *path, double groups)
 {
 	AggClauseCosts costs = { 0 };
 
@@ -164,12 +188,12 @@ PlanFinalize(PlanStep *grouping, Path *path, double groups)
 }
 
 /* Offer Finalize Aggregate over Gather over a path of partial aggregates. */
-void
-PlanGather(PlanStep *grouping, Path *path, double groups)
+static void
+add_gather(PlanStep *grouping, Path *path, double groups)
 {
 	double rows = path->rows * path->parallel_workers;
 
-	PlanFinalize(grouping,
+	add_finalize(grouping,
 				 (Path *) create_gather_path(grouping->root, grouping->partial, path,
 											 grouping->target, NULL, &rows),
 				 groups);
@@ -193,8 +217,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
  * parallel plan.  Our scan reads all pages, so the path for the most pages is the
  * model.
  */
-Path *
-PlanParallelModel(PlanStep *grouping, RelOptInfo *input, List *aggregates)
+static Path *
+parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 {
 	Path *model = NULL;
 	ListCell *cell;
@@ -216,7 +240,7 @@ with_having(const PlanStep *grouping, Path *path)
 
 	if (grouping->having == NIL)
 		return path;
-	PlanSetItem((CustomPath *) path, PATH_HAVING, grouping->having);
+	set_item((CustomPath *) path, PATH_HAVING, grouping->having);
 	cost_qual_eval(&cost, grouping->having, grouping->root);
 	path->startup_cost += cost.startup;
 	path->total_cost += cost.startup + groups * cost.per_tuple;
@@ -239,9 +263,9 @@ copied_share(const PlanStep *grouping, RelOptInfo *table, List *aggregates, cons
  * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
  * Copies on a GPU are not used with workers.
  */
-Path *
-PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-			  List *exprs, int workers)
+static Path *
+make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
+				List *exprs, int workers)
 {
 	GroupingPlan by;
 	Path *path;
@@ -249,9 +273,9 @@ PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *a
 	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
 	by.copied = workers == 0 ? copied_share(grouping, table, aggregates, &by) : 0;
-	path = PlanTablePath(grouping, table, target, aggregates, workers, false, &by);
-	PlanSetItem((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
-	PlanSetItem((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
+	path = make_table_path(grouping, table, target, aggregates, workers, false, &by);
+	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
+	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
 	ScanGroupingCost(&by, table, list_length(aggregates), path);
 	return path;
 }
@@ -260,9 +284,9 @@ PlanGroupPath(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *a
 static void
 add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = PlanParallelModel(grouping, table, aggregates);
+	Path *model = parallel_model(grouping, table, aggregates);
 	Path *path =
-		PlanGroupPath(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
+		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
 
 	if (path == NULL)
 		return;
@@ -270,26 +294,144 @@ add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 	if (model == NULL)
 		return;
 	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
-	path = PlanGroupPath(grouping, table, grouping->target, aggregates, grouping->by,
-						 model->parallel_workers);
-	PlanGather(grouping, path, EstimateGroups(grouping->root, grouping->by, table->rows));
+	path = make_group_path(grouping, table, grouping->target, aggregates, grouping->by,
+						   model->parallel_workers);
+	add_gather(grouping, path, EstimateGroups(grouping->root, grouping->by, table->rows));
 }
 
 /* Add the paths over one table. */
 static void
 add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = PlanParallelModel(grouping, table, aggregates);
+	Path *model = parallel_model(grouping, table, aggregates);
 
 	add_path(grouping->output,
-			 with_having(grouping, PlanTablePath(grouping, table, grouping->output->reltarget,
-												 aggregates, 0, false, NULL)));
+			 with_having(grouping, make_table_path(grouping, table, grouping->output->reltarget,
+												   aggregates, 0, false, NULL)));
 	if (model)
-		PlanGather(grouping,
-				   PlanTablePath(grouping, table, grouping->target, grouping->target->exprs,
-								 model->parallel_workers, true, NULL),
+		add_gather(grouping,
+				   make_table_path(grouping, table, grouping->target, grouping->target->exprs,
+								   model->parallel_workers, true, NULL),
 				   1);
 }
+
+/* ---- partitions, and other child tables ---- */
+
+/* The target, with a child's columns in place of its parent's. */
+static PathTarget *
+child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
+{
+	PathTarget *translated = copy_pathtarget(target);
+
+	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
+	return translated;
+}
+
+/* A scan of a child that returns "target": what the query groups by, then aggregates. */
+static Path *
+child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int workers)
+{
+	int fields = list_length(grouping->by);
+	List *exprs = list_truncate(list_copy(target->exprs), fields);
+	List *aggregates = list_copy_tail(target->exprs, fields);
+
+	if (!ColumnScanTable(grouping->root, child, aggregates))
+		return NULL;
+	return grouping->by
+			   ? make_group_path(grouping, child, target, aggregates, exprs, workers)
+			   : make_table_path(grouping, child, target, aggregates, workers, false, NULL);
+}
+
+/*
+ * Append a scan of each leaf below "parent" to the paths; false if one of them cannot
+ * be scanned by QSketchScan.  Pruned children are missing or are dummies.
+ */
+static bool
+child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, List **paths)
+{
+	PlannerInfo *root = grouping->root;
+	ListCell *cell;
+
+	foreach (cell, root->append_rel_list)
+	{
+		AppendRelInfo *info = lfirst_node(AppendRelInfo, cell);
+		RelOptInfo *child = root->simple_rel_array[info->child_relid];
+		PathTarget *translated;
+		Path *path;
+
+		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
+			continue;
+		translated = child_target(root, target, info);
+		if (planner_rt_fetch(child->relid, root)->inh)
+		{
+			if (!child_paths(grouping, child->relid, translated, workers, paths))
+				return false;
+			continue;
+		}
+		path = child_path(grouping, child, translated, workers);
+		if (path == NULL)
+			return false;
+		*paths = lappend(*paths, path);
+	}
+	return true;
+}
+
+/*
+ * Make several serial scans fill the same sketches.  Their keys have the same type,
+ * since columns of partitions and of other child tables have the parent's types.
+ */
+static List *
+hand_over(PlanStep *grouping, RelOptInfo *parent, List *paths)
+{
+	PlannerInfo *root = grouping->root;
+	ListCell *cell;
+	int param;
+
+	if (list_length(paths) < 2 || planner_rt_fetch(parent->relid, root)->rtekind != RTE_RELATION)
+		return paths;
+	param = assign_special_exec_param(root);
+	foreach (cell, paths)
+		set_item((CustomPath *) lfirst(cell), PATH_HANDOVER, makeInteger(param));
+	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
+										  ((Path *) linitial(paths))->parallel_safe, param));
+}
+
+/* Append over a scan of each child, or NULL.  "model" is the planner's partial path, or NULL. */
+static Path *
+make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
+{
+	int workers = model ? model->parallel_workers : 0;
+	List *paths = NIL;
+	Path *path;
+
+	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
+		return NULL;
+	if (model == NULL && grouping->by == NIL)
+		paths = hand_over(grouping, parent, paths);
+	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
+						  model && model->parallel_aware);
+	path->pathtarget = grouping->target;
+	return path;
+}
+
+/* Add the paths over partitions, or other child tables. */
+static void
+add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
+{
+	Path *model = parallel_model(grouping, parent, aggregates);
+	Path *path = make_append_path(grouping, parent, NULL);
+	double groups = 1;
+
+	if (path == NULL)
+		return;
+	if (grouping->by)
+		groups = EstimateGroups(grouping->root, grouping->by, parent->rows);
+	add_finalize(grouping, path, groups);
+	if (model)
+		add_gather(grouping, make_append_path(grouping, parent, model), groups);
+}
+
+/* ---- the hook ---- */
 
 /* Does the query aggregate all rows of one item of FROM, as a whole or by group? */
 static bool
@@ -328,7 +470,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (planner_rt_fetch(input->relid, root)->inh)
 	{
 		if (!ScanIsOthers(input, true))
-			PlanChildren(&grouping, input, aggregates);
+			add_child_paths(&grouping, input, aggregates);
 	}
 	else if (!ColumnScanTable(root, input, aggregates))
 		return;

@@ -13,27 +13,20 @@
  *	match.c		recognizes queries that QSketchScan can do
  *	plan.c		offers it to the planner
  *	costs.c		what it costs
- *	reasons.c	says why it was not used
- *	exec.c		the executor node
- *	setup.c		the columns that it aggregates, and permissions
- *	template.c	templates that are known when the scan runs
+ *	exec.c		the executor node, and which of its results it returns
+ *	setup.c		the columns that it aggregates, permissions, and their templates
+ *	explain.c	what it tells of its progress, and why it was not used
  *	share.c		merges the states of the processes of a parallel plan
  *	build.c		has those processes build collections of sets together
  *	collect.c	hands the sketches of a partition on to the next one
- *	report.c	reports progress to other sessions
- *	having.c	which of its results the scan returns
- *	pages.h		the visible tuples of each page: pages.c, blocks.c
- *	conditions.h	which visible tuples the query wants: conditions.c, operands.c,
- *				select.c, rows.c
+ *	pages.h		the visible tuples of each page
+ *	conditions.h	which visible tuples the query wants: conditions.c, select.c
  *	keys.c		reads keys of these tuples into the states
- *	columns.c	the value of a column in a tuple
- *	rowkey.c	the fingerprint of a key of several columns
  *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_key.c,
- *				groups_expr.c, groups_cache.c, groups_find.c, groups.c, groups_write.c,
- *				groups_value.c, groups_merge.c, spill.c
+ *	groups.h	GROUP BY: groups_plan.c, groups_find.c, groups_expr.c, groups.c,
+ *				groups_spill.c
  *	copy.h		columns whose keys a GPU has: copy_*.c
- *	pairs.h		QSketchPairs, a node of its own: pairs_plan.c, pairs_exec.c
+ *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
  *
  * src/scan/scan.h
@@ -67,12 +60,15 @@ extern void CopyExactInit(void);
 /* worker_partial.c */
 extern void WorkerPartialInit(void);
 
+/* pairs.c */
+extern void PairsNodeInit(void);
+
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* reasons.c: why the last query that was looked at cannot be scanned; NULL: it can. */
+/* explain.c: why the last query that was looked at cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
 
 /* Note why a query cannot be scanned.  Always false. */
@@ -137,14 +133,12 @@ typedef struct ColumnPlace
 	uint8 align; /* in bytes */
 } ColumnPlace;
 
-/* rowkey.c: keys of several columns. */
+/* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
 extern bool RowKeyTakes(const RowExpr *row);
 extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
 extern uint32 RowKeyContent(const RowKey *key);
-extern void RowKeyBytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
-						KeyBytes *bytes);
 
 /* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
@@ -167,7 +161,7 @@ extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
 extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
-/* template.c: a template that is the value of a parameter. */
+/* setup.c: a template that is the value of a parameter. */
 typedef struct GivenTemplate GivenTemplate;
 
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
@@ -194,9 +188,8 @@ typedef struct ScanAggregate
 	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
-/* template.c */
+/* setup.c */
 extern List *ScanTemplateParams(List *aggregates);
-extern GivenTemplate *GivenTemplateCreate(Param *param, PlanState *node);
 extern void GivenTemplatesRead(ScanAggregate *column, int count, ExprContext *context);
 extern void GivenTemplateCheck(const ScanAggregate *column);
 
@@ -395,7 +388,7 @@ extern void SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int coun
 extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,
 							bool together);
 
-/* report.c */
+/* explain.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *column, int count);
@@ -415,10 +408,8 @@ extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
-/* columns.c */
-extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
-
 /* keys.c */
+extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern int ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation,
 						PageTuples *tuples, uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);

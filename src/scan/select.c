@@ -1,11 +1,18 @@
 /*
  * select.c
- *		The tuples of a page for which conditions are true.
+ *		The tuples of a page for which conditions are true: those that WHERE keeps, and
+ *		which of them each aggregate gets.
  *
  * There is one loop for each kind of condition.  It writes each tuple to the place of
  * the next one that is kept, and advances that place only if the tuple passes.  So no
  * branch depends on values, and none is mispredicted.  Values are read in place where
  * the column has a fixed offset, else through heap_getattr().
+ *
+ * An operand is evaluated once in a run: when the first row has passed all conditions
+ * before this one.  The ordinary plan evaluates it at the same row.
+ *
+ * Conditions on all rows are tested first.  FILTERs are tested on the tuples that are
+ * left.  Aggregates with the same FILTER share its tuples.
  *
  * src/scan/select.c
  */
@@ -15,7 +22,118 @@
 #include "access/detoast.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+
+/* The range of the numbers that pass a comparison with this one. */
+static void
+set_range(ScanCondition *condition, int64 number)
+{
+	int strategy = condition->strategy;
+	qb_test *test = &condition->test;
+
+	test->low = PG_INT64_MIN;
+	test->high = PG_INT64_MAX;
+	if (strategy == BTEqualStrategyNumber || strategy == BTGreaterEqualStrategyNumber)
+		test->low = number;
+	if (strategy == BTEqualStrategyNumber || strategy == BTLessEqualStrategyNumber)
+		test->high = number;
+	if (strategy == BTLessStrategyNumber)
+	{
+		condition->none = number == PG_INT64_MIN;
+		test->high = number - !condition->none;
+	}
+	if (strategy == BTGreaterStrategyNumber)
+	{
+		condition->none = number == PG_INT64_MAX;
+		test->low = number + !condition->none;
+	}
+}
+
+static void
+set_string(ScanString *string, Datum value)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+	string->bytes = VARDATA_ANY(bytes);
+	string->length = VARSIZE_ANY_EXHDR(bytes);
+}
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	int64 x = *(const int64 *) a;
+	int64 y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Read the array.  NULL in it equals nothing; for NOT IN it lets no row pass. */
+static void
+set_list(ScanCondition *condition, ArrayType *array)
+{
+	Oid type = ARR_ELEMTYPE(array);
+	int16 length;
+	bool by_value;
+	char align;
+	Datum *value;
+	bool *null;
+	int total;
+	int i;
+
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(array, type, length, by_value, align, &value, &null, &total);
+	condition->count = 0;
+	condition->number = palloc((total + 1) * sizeof(int64));
+	condition->string = palloc((total + 1) * sizeof(ScanString));
+	condition->all = condition->test.negated && total == 0;
+	for (i = 0; i < total; i++)
+	{
+		if (null[i])
+			condition->none |= condition->test.negated;
+		else if (condition->kind == KEY_BYTES)
+			set_string(&condition->string[condition->count++], value[i]);
+		else
+			condition->number[condition->count++] = KeyNumber(condition->operand_kind, value[i]);
+	}
+	if (condition->kind != KEY_BYTES)
+		qsort(condition->number, condition->count, sizeof(int64), compare_numbers);
+}
+
+/* Set up a test against a single value. */
+static void
+set_value(ScanCondition *condition, Datum value)
+{
+	if (condition->kind != KEY_BYTES)
+	{
+		set_range(condition, KeyNumber(condition->operand_kind, value));
+		return;
+	}
+	condition->count = 1;
+	condition->string = palloc(sizeof(ScanString));
+	set_string(condition->string, PointerGetDatum(PG_DETOAST_DATUM_COPY(value)));
+}
+
+/* Evaluate the operand of a condition. */
+void
+ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
+{
+	MemoryContext old = MemoryContextSwitchTo(conditions->operands);
+	bool null;
+	Datum value = ExecEvalExpr(condition->state, conditions->context, &null);
+
+	condition->all = false;
+	condition->none = null;
+	if (!null && condition->operand_is_array)
+		set_list(condition, DatumGetArrayTypePCopy(value));
+	else if (!null)
+		set_value(condition, value);
+	condition->ready = true;
+	MemoryContextSwitchTo(old);
+}
 
 /* Does a tuple pass a condition?  "kind" is that of its column. */
 typedef bool (*TupleTest)(const ScanCondition *condition, KeyKind kind, Relation relation,
@@ -25,26 +143,10 @@ static pg_attribute_always_inline bool
 is_in_range(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 			uint16 length)
 {
-	uint64 low = (uint64) condition->low;
-	uint64 width = (uint64) condition->high - low;
 	int64 number;
 
 	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
-		   ((uint64) number - low <= width) != condition->negated;
-}
-
-/* Is the number in the ascending list? */
-static inline bool
-has_number(const int64 *number, int count, int64 wanted)
-{
-	while (count > 1)
-	{
-		int half = count / 2;
-
-		number += number[half] <= wanted ? half : 0;
-		count -= half;
-	}
-	return count == 1 && *number == wanted;
+		   qb_in_range(&condition->test, number) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
@@ -54,7 +156,7 @@ is_in_list(const ScanCondition *condition, KeyKind kind, Relation relation, Heap
 	int64 number;
 
 	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
-		   has_number(condition->number, condition->count, number) != condition->negated;
+		   qb_has_number(condition->number, condition->count, number) != condition->test.negated;
 }
 
 static bool
@@ -84,14 +186,14 @@ is_string(const ScanCondition *condition, KeyKind kind, Relation relation, HeapT
 {
 	const struct varlena *value = ColumnGetString(&condition->place, relation, tuple, length);
 
-	return value && is_one_of(condition, value) != condition->negated;
+	return value && is_one_of(condition, value) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
 is_null(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		uint16 length)
 {
-	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->negated;
+	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->test.negated;
 }
 
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
@@ -136,8 +238,11 @@ keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, 
 		case KEY_FLOAT8:
 			keep_if(test, condition, KEY_FLOAT8, relation, tuples);
 			break;
-		default:
+		case KEY_INT8:
 			keep_if(test, condition, KEY_INT8, relation, tuples);
+			break;
+		default:
+			keep_if(test, condition, condition->kind, relation, tuples);
 	}
 }
 
@@ -173,18 +278,18 @@ static void
 keep(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
 	 PageTuples *tuples)
 {
-	switch (condition->test)
+	switch (condition->test.kind)
 	{
-		case TEST_RANGE:
+		case QB_TEST_RANGE:
 			keep_numbers(is_in_range, condition, relation, tuples);
 			break;
-		case TEST_LIST:
+		case QB_TEST_LIST:
 			keep_numbers(is_in_list, condition, relation, tuples);
 			break;
 		case TEST_STRING:
 			keep_if(is_string, condition, KEY_BYTES, relation, tuples);
 			break;
-		case TEST_NULL:
+		case QB_TEST_NULL:
 			keep_if(is_null, condition, KEY_HASHED, relation, tuples);
 			break;
 		case TEST_EXPRESSION:
@@ -195,8 +300,8 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, Relation 
 }
 
 /* Keep only the tuples that pass all conditions. */
-void
-ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *tuples)
+static void
+select_tuples(ScanConditions *conditions, Relation relation, PageTuples *tuples)
 {
 	int i;
 
@@ -211,4 +316,121 @@ ScanConditionsSelect(ScanConditions *conditions, Relation relation, PageTuples *
 		else if (!condition->all)
 			keep(conditions, condition, relation, tuples);
 	}
+}
+
+static bool
+collect_params(Node *node, void *params)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
+	return expression_tree_walker(node, collect_params, params);
+}
+
+/* The run depends on the parameters in these expressions, too. */
+void
+WantedRowsAddParams(WantedRows *rows, List *exprs)
+{
+	(void) collect_params((Node *) exprs, &rows->params);
+}
+
+static ScanConditions *
+init_conditions(WantedRows *rows, List *clauses)
+{
+	(void) collect_params((Node *) clauses, &rows->params);
+	return ScanConditionsInit(clauses, rows->estate, rows->relation);
+}
+
+/* Set the conditions on all rows. */
+void
+WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses, int most_filters)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->estate = estate;
+	rows->relation = relation;
+	rows->filtered = palloc0(most_filters * sizeof(FilteredTuples));
+	if (clauses)
+		rows->conditions = init_conditions(rows, clauses);
+}
+
+/* Add a filter, unless the same one is there.  Returns its number; -1: all rows pass. */
+int
+WantedRowsAddFilter(WantedRows *rows, Expr *filter)
+{
+	List *clauses = make_ands_implicit(filter);
+	FilteredTuples *filtered;
+	int i;
+
+	if (clauses == NIL)
+		return -1;
+	for (i = 0; i < rows->filters; i++)
+		if (equal(rows->filtered[i].filter, filter))
+			return i;
+	filtered = &rows->filtered[rows->filters];
+	filtered->filter = filter;
+	filtered->conditions = init_conditions(rows, clauses);
+	filtered->tuples = palloc(sizeof(PageTuples));
+	return rows->filters++;
+}
+
+/* How many conditions are tested on the page. */
+int
+WantedRowsOnPage(const WantedRows *rows)
+{
+	int count = rows->conditions ? ScanConditionsOnPage(rows->conditions) : 0;
+	int i;
+
+	for (i = 0; i < rows->filters; i++)
+		count += ScanConditionsOnPage(rows->filtered[i].conditions);
+	return count;
+}
+
+/* Prepare a run. */
+void
+WantedRowsStart(WantedRows *rows)
+{
+	int i;
+
+	if (rows->conditions)
+		ScanConditionsReset(rows->conditions);
+	for (i = 0; i < rows->filters; i++)
+		ScanConditionsReset(rows->filtered[i].conditions);
+}
+
+/* Find the tuples that each filter keeps, among those that WHERE left. */
+void
+WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
+{
+	int i;
+
+	for (i = 0; i < rows->filters; i++)
+	{
+		FilteredTuples *filtered = &rows->filtered[i];
+
+		PageTuplesCopy(filtered->tuples, tuples);
+		tuples->share = 0;
+		select_tuples(filtered->conditions, rows->relation, filtered->tuples);
+	}
+}
+
+/* Leave the tuples of a page that WHERE keeps, and find those that each filter keeps. */
+void
+WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
+{
+	if (rows->conditions)
+		select_tuples(rows->conditions, rows->relation, tuples);
+	WantedRowsFilter(rows, tuples);
+}
+
+/* End a run, before its last page is released. */
+void
+WantedRowsEnd(WantedRows *rows)
+{
+	int i;
+
+	if (rows->conditions)
+		ScanConditionsEnd(rows->conditions);
+	for (i = 0; i < rows->filters; i++)
+		ScanConditionsEnd(rows->filtered[i].conditions);
 }

@@ -1,5 +1,5 @@
 /*
- * pairs_exec.c
+ * pairs.c
  *		QSketchPairs: qsets_pairs and qsets_nearest in FROM, row by row.
  *
  * PostgreSQL puts all rows of a function in FROM into a tuple store before the first
@@ -23,14 +23,22 @@
  * A rescan begins anew.  The declared cost of qsets_pairs makes the planner put
  * Materialize above the node where rescans might be frequent.
  *
- * src/scan/pairs_exec.c
+ * src/scan/pairs.c
  */
-#include "scan/pairs.h"
+#include "scan/scan.h"
 #include "scan/version.h"
 
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 #include "pg/sets_pairs.h"
-#include "scan/scan.h"
+#include "pgbase/recognize.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -251,4 +259,144 @@ create_state(CustomScan *cscan)
 
 	node->css.methods = &exec_methods;
 	return (Node *) node;
+}
+
+static bool enabled = true;
+
+static set_rel_pathlist_hook_type previous_hook;
+
+/* The call of a function that returns pairs in an item of FROM, or NULL. */
+static FuncExpr *
+call_of(const RangeTblEntry *rte)
+{
+	const RangeTblFunction *item;
+	const PairsForm *form;
+	FuncExpr *call;
+
+	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
+		return NULL;
+	item = linitial_node(RangeTblFunction, rte->functions);
+	call = (FuncExpr *) item->funcexpr;
+	if (!IsA(call, FuncExpr) || !call->funcretset || item->funccolnames != NIL)
+		return NULL;
+	form = PairsFormOf(CFunctionOf(call->funcid));
+	return form && list_length(rte->eref->colnames) == PairsColumns(form) ? call : NULL;
+}
+
+/* Does the query use the row as one value?  The node has columns only. */
+static bool
+wants_row(const RelOptInfo *rel)
+{
+	Bitmapset *wanted = NULL;
+	ListCell *cell;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &wanted);
+	foreach (cell, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause, rel->relid, &wanted);
+	foreach (cell, rel->joininfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause, rel->relid, &wanted);
+	return bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, wanted) ||
+		   !bms_is_empty(rel->attr_needed[0 - rel->min_attr]);
+}
+
+/* May rows be returned while workers run?  True also if there are no workers. */
+static bool
+may_stream(const PlannerInfo *root)
+{
+	return root->parse->commandType == CMD_SELECT && root->rowMarks == NIL &&
+		   (root->glob->parallelModeOK || max_parallel_workers_per_gather == 0);
+}
+
+/* All columns but the last are numbers. */
+static List *
+columns_of(Index relid, const FuncExpr *call)
+{
+	static const char *const pair[] = { "a", "b", "common", "jaccard" };
+	static const char *const ranked[] = { "a", "b", "rank", "common", "jaccard" };
+	const PairsForm *form = PairsFormOf(CFunctionOf(call->funcid));
+	int count = PairsColumns(form);
+	List *columns = NIL;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		Var *var = makeVar(relid, i + 1, i == count - 1 ? FLOAT8OID : INT8OID, -1, InvalidOid, 0);
+		const char *name = form->ranked ? ranked[i] : pair[i];
+
+		columns = lappend(columns, makeTargetEntry((Expr *) var, i + 1, pstrdup(name), false));
+	}
+	return columns;
+}
+
+static Plan *
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+
+	scan->custom_scan_tlist = columns_of(rel->relid, linitial_node(FuncExpr, path->custom_private));
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	scan->custom_exprs = list_make1(copyObject(linitial(path->custom_private)));
+	scan->flags = path->flags;
+	scan->methods = &pairs_node_methods;
+	if (root->glob->parallelModeOK)
+		root->glob->parallelModeNeeded = true;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "QSketchPairs",
+	.PlanCustomPath = plan_path,
+};
+
+/* A path to replace one by Function Scan: its cost, less storing rows and reading them again. */
+static Path *
+make_path(const Path *instead, FuncExpr *call)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path = *instead;
+	path->path.type = T_CustomPath;
+	path->path.pathtype = T_CustomScan;
+	path->path.total_cost -= instead->rows * cpu_tuple_cost / 2;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_private = list_make1(call);
+	path->methods = &path_methods;
+	return &path->path;
+}
+
+static void
+replace_paths(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	FuncExpr *call;
+	ListCell *cell;
+
+	if (previous_hook)
+		previous_hook(root, rel, rti, rte);
+	if (!enabled || rte->rtekind != RTE_FUNCTION || !may_stream(root))
+		return;
+	call = call_of(rte);
+	if (call == NULL || wants_row(rel))
+		return;
+	foreach (cell, rel->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (path->pathtype == T_FunctionScan)
+			lfirst(cell) = make_path(path, call);
+	}
+}
+
+/* Define the setting, the hook and the node when the library is loaded. */
+void
+PairsNodeInit(void)
+{
+	DefineCustomBoolVariable("qsketch.enable_pairscan",
+							 "Enables the planner's use of QSketchPairs.",
+							 "It returns pairs of sets as they are found.", &enabled, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&pairs_node_methods);
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = replace_paths;
 }

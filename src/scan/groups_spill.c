@@ -1,0 +1,667 @@
+/*
+ * groups_spill.c
+ *		Groups as values in temporary files, and the groups of these values.
+ *
+ * When groups take too much memory, some of them are written to files, each as one value
+ * with its key, and are freed (groups.c).  A group whose rows go on is made anew,
+ * so a key may have several values.  They are merged at the end.
+ *
+ * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
+ * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
+ * the end.  Keys of negative weight are written for themselves, because the rows that they
+ * take back may be in another value of the group.  A value is written as any number of pieces
+ * of bytes, and read in the same way: in the order of the file, or from a place that was noted.
+ *
+ * All values of a key go into the same file, one of some, chosen by a hash of the key's
+ * bits.  Then one file after the other is read.  If it has too many keys for the memory that
+ * their places take, its values are divided among files again, by another hash, so that a
+ * level divides what those before it left together.
+ *
+ * First the keys of a file are read, to find the places of each group's values.  Then one
+ * group after the other is merged and returned, so that memory has one group at a time.
+ * The groups come in the order of their first values.  A group that has only one value, as
+ * most have where rows come in the order of their groups, is returned as it was written.
+ *
+ * src/scan/groups_spill.c
+ */
+#include "scan/groups.h"
+
+#include "base/slot.h"
+#include "miscadmin.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+#define PARTS_MOST  64
+#define PARTS_LEAST 8
+
+/* Parts of the limit: the buffers of all files, and a file that is read at once. */
+#define BUFFERS_SHARE 8
+#define LOADED_SHARE  4
+
+/* Bytes that are copied at a time. */
+#define COPY_BYTES (8 * BLCKSZ)
+
+typedef struct SpillPart
+{
+	BufFile *file;
+	uint64 values;
+	Size bytes;
+	int level; /* how often these values were divided before */
+} SpillPart;
+
+struct ScanSpill
+{
+	MemoryContext context;
+	Size limit;                  /* of memory, for all groups */
+	int parts;                   /* among which values are divided */
+	SpillPart *part[PARTS_MOST]; /* to which values are written; NULL: none yet */
+	SpillPart *writing;          /* the one of the last value */
+	SpillPart *reading;          /* NULL: the values come from the table */
+	char *loaded;                /* its bytes, if they are few; else NULL */
+	Size at;                     /* where they are read */
+	uint64 left;                 /* values of "reading" that were not read yet */
+	List *waiting;               /* parts that wait to be read */
+};
+
+/* The limit is that of the memory of all groups. */
+ScanSpill *
+ScanSpillCreate(MemoryContext context, Size limit)
+{
+	ScanSpill *spill = MemoryContextAllocZero(context, sizeof(ScanSpill));
+	Size parts = limit / BUFFERS_SHARE / BLCKSZ;
+
+	spill->context = context;
+	spill->limit = limit;
+	spill->parts = (int) Max(PARTS_LEAST, Min(parts, PARTS_MOST));
+	return spill;
+}
+
+/* How often the values that are written now were divided before. */
+static int
+level_of(const ScanSpill *spill)
+{
+	return spill->reading ? spill->reading->level + 1 : 0;
+}
+
+/*
+ * The part for a key.  The hash is not the one that finds a group's slot, or all groups of a
+ * part would crowd in a small share of their table.
+ */
+static SpillPart **
+part_of(ScanSpill *spill, int64 bits)
+{
+	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
+
+	return &spill->part[qb_slot_of(hash, spill->parts)];
+}
+
+static SpillPart *
+create_part(const ScanSpill *spill)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	SpillPart *part = palloc0(sizeof(SpillPart));
+
+	part->file = BufFileCreateTemp(false);
+	part->level = level_of(spill);
+	MemoryContextSwitchTo(old);
+	return part;
+}
+
+static void
+close_part(SpillPart *part)
+{
+	if (part == NULL)
+		return;
+	BufFileClose(part->file);
+	pfree(part);
+}
+
+/* Begin to write a value whose key has these bits. */
+static void
+begin_value(ScanSpill *spill, int64 bits)
+{
+	SpillPart **part = part_of(spill, bits);
+
+	if (*part == NULL)
+		*part = create_part(spill);
+	(*part)->values++;
+	spill->writing = *part;
+}
+
+static void
+spill_write(ScanSpill *spill, const void *bytes, Size length)
+{
+	if (length > 0)
+		BufFileWrite(spill->writing->file, (void *) (uintptr_t) bytes, length);
+	spill->writing->bytes += length;
+}
+
+/* Queue the parts that were written.  They go first, so that few files exist at a time. */
+static void
+end_writing(ScanSpill *spill)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	int i;
+
+	close_part(spill->reading);
+	spill->reading = spill->writing = NULL;
+	if (spill->loaded)
+		pfree(spill->loaded);
+	spill->loaded = NULL;
+	for (i = 0; i < spill->parts; i++)
+		if (spill->part[i])
+			spill->waiting = lcons(spill->part[i], spill->waiting);
+	memset(spill->part, 0, sizeof(spill->part));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+fail(const char *what)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(), errmsg("could not %s a temporary file of groups", what)));
+}
+
+/* Where the next bytes will be read. */
+static SpillPlace
+spill_tell(const ScanSpill *spill)
+{
+	SpillPlace place = { .offset = (off_t) spill->at };
+
+	if (spill->loaded == NULL)
+		BufFileTell(spill->reading->file, &place.file, &place.offset);
+	return place;
+}
+
+static void
+spill_seek(ScanSpill *spill, const SpillPlace *place)
+{
+	spill->at = (Size) place->offset;
+	if (spill->loaded == NULL &&
+		BufFileSeek(spill->reading->file, place->file, place->offset, SEEK_SET) != 0)
+		fail("seek in");
+}
+
+static void
+spill_read(ScanSpill *spill, void *bytes, Size length)
+{
+	if (spill->loaded)
+		memcpy(bytes, spill->loaded + spill->at, length);
+	else if (BufFileRead(spill->reading->file, bytes, length) != length)
+		fail("read from");
+	spill->at += length;
+}
+
+/* Read the part from its first value on. */
+static void
+spill_rewind(ScanSpill *spill)
+{
+	spill_seek(spill, &(SpillPlace){ 0 });
+	spill->left = spill->reading->values;
+}
+
+/* Read all bytes of a part that is small: single values are read much faster then. */
+static void
+load(ScanSpill *spill)
+{
+	Size size = spill->reading->bytes;
+	char *bytes;
+
+	if (size > spill->limit / LOADED_SHARE)
+		return;
+	bytes = MemoryContextAllocHuge(spill->context, size);
+	spill_read(spill, bytes, size);
+	spill->loaded = bytes;
+	spill_rewind(spill);
+}
+
+/* Begin to read the next part; false: there is none. */
+static bool
+next_part(ScanSpill *spill)
+{
+	end_writing(spill);
+	if (spill->waiting == NIL)
+		return false;
+	spill->reading = linitial(spill->waiting);
+	spill->waiting = list_delete_first(spill->waiting);
+	spill_rewind(spill);
+	load(spill);
+	return true;
+}
+
+/* Go on to the next value of the part, all of whose bytes were read; false: there is none. */
+static bool
+next_value(ScanSpill *spill)
+{
+	if (spill->left == 0)
+		return false;
+	spill->left--;
+	return true;
+}
+
+/* Leave out bytes of a value. */
+static void
+spill_skip(ScanSpill *spill, Size length)
+{
+	spill->at += length;
+	if (spill->loaded == NULL &&
+		BufFileSeek(spill->reading->file, 0, (off_t) length, SEEK_CUR) != 0)
+		fail("seek in");
+}
+
+/* Copy bytes of the value that is read to the value that is written. */
+static void
+spill_copy(ScanSpill *spill, Size length)
+{
+	char *bytes = palloc(Min(length, COPY_BYTES));
+
+	while (length > 0)
+	{
+		Size some = Min(length, COPY_BYTES);
+
+		spill_read(spill, bytes, some);
+		spill_write(spill, bytes, some);
+		length -= some;
+	}
+	pfree(bytes);
+}
+
+/* Drop all parts. */
+void
+ScanSpillReset(ScanSpill *spill)
+{
+	ListCell *cell;
+
+	end_writing(spill);
+	foreach (cell, spill->waiting)
+		close_part(lfirst(cell));
+	list_free(spill->waiting);
+	spill->waiting = NIL;
+}
+
+/* ---- a group as a value ---- */
+
+/* A value of the key, before the bytes of a string. */
+typedef struct WrittenField
+{
+	int64 bits;
+	uint32 length; /* of the string */
+	bool null;
+} WrittenField;
+
+/* An aggregate, before its bytes. */
+typedef struct WrittenAggregate
+{
+	int64 members; /* or the rows of count, or the state of one of PostgreSQL's own */
+	uint64 bytes;
+	uint64 removed; /* bytes of the keys of negative weight; 0: none */
+	bool stored;    /* the bytes are a value as it is stored */
+	bool null;      /* these two of BuiltinState */
+	bool none;
+} WrittenAggregate;
+
+/* Where a state has its keys of negative weight; NULL: its type has none. */
+static SketchState **
+removed_of(const ScanAggregate *column)
+{
+	SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	TopState *top = ScanAggregateState(column, &top_state_type);
+
+	return sketch ? &sketch->removed : top ? &top->removed : NULL;
+}
+
+/* Exchange these keys.  Without them the state can be read before all rows that they take back. */
+static SketchState *
+exchange_removed(const ScanAggregate *column, SketchState *removed)
+{
+	SketchState **place = removed_of(column);
+	SketchState *before = place ? *place : NULL;
+
+	if (place)
+		*place = removed;
+	return before;
+}
+
+/* The bytes of a state, allocated here.  Collections of sets are passed as rows. */
+static char *
+bytes_of_state(KeyedState *state, bool stored, uint64 *size)
+{
+	char *bytes;
+
+	*size = stored ? EOH_get_flat_size(&state->header) : StatePassBytes(state);
+	bytes = MemoryContextAllocHuge(CurrentMemoryContext, *size);
+	if (stored)
+		EOH_flatten_into(&state->header, bytes, *size);
+	else
+		StatePass(state, bytes, *size);
+	return bytes;
+}
+
+/* Write a state that has counted something. */
+static void
+write_state(ScanSpill *spill, ScanAggregate *column)
+{
+	WrittenAggregate written = { .stored = !ScanAggregateState(column, &sets_state_type) };
+	SketchState *removed = exchange_removed(column, NULL);
+	const char *taken_back =
+		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
+	const char *bytes = bytes_of_state(column->state, written.stored, &written.bytes);
+
+	(void) exchange_removed(column, removed);
+	written.members = *ScanAggregateMembers(column);
+	spill_write(spill, &written, sizeof(written));
+	spill_write(spill, bytes, written.bytes);
+	spill_write(spill, taken_back, written.removed);
+}
+
+static void
+write_aggregate(ScanSpill *spill, ScanAggregate *column)
+{
+	WrittenAggregate written = { .members = column->rows };
+	const void *bytes = NULL;
+
+	if (ScanAggregateState(column, &sets_state_type))
+		ScanAggregateFlush(column); /* only then its members are known */
+	if (column->state && column->state->members > 0)
+	{
+		write_state(spill, column);
+		return;
+	}
+	if (column->builtin)
+	{
+		written.members = (int64) column->computed.value;
+		written.null = column->computed.null;
+		written.none = column->computed.none;
+		bytes = BuiltinWrite(column->builtin, &column->computed, &written.bytes);
+	}
+	spill_write(spill, &written, sizeof(written));
+	spill_write(spill, bytes, written.bytes);
+}
+
+static void
+write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
+{
+	int i;
+
+	begin_value(spill, GroupKeyBits(key, value));
+	for (i = 0; i < key->fields; i++)
+	{
+		const struct varlena *string = value[i].string;
+		WrittenField field = { .bits = value[i].bits,
+							   .length = string ? VARSIZE_ANY_EXHDR(string) : 0,
+							   .null = value[i].null };
+
+		spill_write(spill, &field, sizeof(field));
+		if (string)
+			spill_write(spill, VARDATA_ANY(string), field.length);
+	}
+}
+
+/* Write a group.  Allocates the bytes of its aggregates. */
+void
+ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
+{
+	int i;
+
+	write_key(groups->spill, groups->key, group->value);
+	for (i = 0; i < groups->count; i++)
+		write_aggregate(groups->spill, &group->column[i]);
+}
+
+/* Read the key of a value.  Strings are allocated here. */
+static void
+read_key(ScanGroups *groups, GroupValue *value)
+{
+	int i;
+
+	for (i = 0; i < groups->key->fields; i++)
+	{
+		struct varlena *string = NULL;
+		WrittenField field;
+
+		spill_read(groups->spill, &field, sizeof(field));
+		if (groups->key->field[i].kind == KEY_BYTES && !field.null)
+		{
+			string = MemoryContextAllocHuge(CurrentMemoryContext, VARHDRSZ + (Size) field.length);
+			SET_VARSIZE(string, VARHDRSZ + field.length);
+			spill_read(groups->spill, VARDATA(string), field.length);
+		}
+		value[i] = (GroupValue){ .bits = field.bits, .null = field.null, .string = string };
+	}
+}
+
+/* Leave out the aggregates of a value, or write them with this key. */
+static void
+pass_over(ScanGroups *groups, const GroupValue *key)
+{
+	WrittenAggregate written;
+	int i;
+
+	if (key)
+		write_key(groups->spill, groups->key, key);
+	for (i = 0; i < groups->count; i++)
+	{
+		spill_read(groups->spill, &written, sizeof(written));
+		if (key)
+		{
+			spill_write(groups->spill, &written, sizeof(written));
+			spill_copy(groups->spill, written.bytes + written.removed);
+		}
+		else if (written.bytes + written.removed > 0)
+			spill_skip(groups->spill, written.bytes + written.removed);
+	}
+}
+
+static void *
+read_bytes(ScanSpill *spill, uint64 size)
+{
+	void *bytes = MemoryContextAllocHuge(CurrentMemoryContext, size);
+
+	spill_read(spill, bytes, size);
+	return bytes;
+}
+
+/* Add a state that was written, and its keys of negative weight, to a state. */
+static void
+merge_state(ScanAggregate *column, void *bytes, void *taken_back)
+{
+	SketchState *removed = exchange_removed(column, NULL);
+	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+
+	StateTypeOf(column->state)->merge(column->state, bytes);
+	if (taken_back && removed == NULL)
+		removed = SketchCreate(column->state->header.eoh_context,
+							   sketch ? &sketch->sketch.params
+									  : &((TopState *) column->state)->sketch.params);
+	if (taken_back)
+		sketch_state_type.merge(&removed->keyed, taken_back);
+	(void) exchange_removed(column, removed);
+}
+
+/* Add an aggregate that was written to one that is in memory. */
+static void
+merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate *column)
+{
+	void *bytes = written->bytes > 0 ? read_bytes(spill, written->bytes) : NULL;
+	void *taken_back = written->removed > 0 ? read_bytes(spill, written->removed) : NULL;
+
+	if (column->builtin)
+	{
+		BuiltinState computed = { .value = (Datum) written->members,
+								  .null = written->null,
+								  .none = written->none };
+
+		BuiltinMerge(column->builtin, &column->computed, &computed, bytes);
+	}
+	else
+		*ScanAggregateMembers(column) += written->members;
+	if (bytes && column->state)
+		merge_state(column, bytes, taken_back);
+	if (bytes)
+		pfree(bytes);
+	if (taken_back)
+		pfree(taken_back);
+}
+
+/* Merge the value at this place into a group's aggregates. */
+static void
+merge_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column)
+{
+	int i;
+
+	CHECK_FOR_INTERRUPTS();
+	spill_seek(groups->spill, place);
+	for (i = 0; i < groups->count; i++)
+	{
+		WrittenAggregate written;
+
+		spill_read(groups->spill, &written, sizeof(written));
+		merge_aggregate(groups->spill, &written, &column[i]);
+	}
+}
+
+/*
+ * The results of a group that has only the value at this place.  What was written as it is
+ * stored needs no state.
+ */
+static void
+take_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column, TupleTableSlot *slot)
+{
+	int i;
+
+	CHECK_FOR_INTERRUPTS();
+	spill_seek(groups->spill, place);
+	for (i = 0; i < groups->count; i++)
+	{
+		WrittenAggregate written;
+
+		spill_read(groups->spill, &written, sizeof(written));
+		if (written.stored && written.removed == 0)
+		{
+			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
+			slot->tts_isnull[i] = false;
+			continue;
+		}
+		ScanAggregateStart(&column[i], CurrentMemoryContext, false);
+		merge_aggregate(groups->spill, &written, &column[i]);
+		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+	}
+}
+
+/* ---- the groups of values ---- */
+
+/* A part is divided at most so often: keys that one hash does not divide are divided by another. */
+#define MOST_LEVELS 8
+
+static void
+add_written(ScanGroups *groups, ScanGroup *group, SpillPlace place)
+{
+	WrittenGroup *written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
+
+	written->place = place;
+	if (group->written)
+		group->written_last->next = written;
+	else
+		group->written = written;
+	group->written_last = written;
+}
+
+/* Find the places of all values; false: there is no memory for so many. */
+static bool
+find_values(ScanGroups *groups)
+{
+	int level = level_of(groups->spill);
+
+	while (next_value(groups->spill))
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_key(groups, groups->value);
+		add_written(groups, ScanGroupOfKey(groups, true), spill_tell(groups->spill));
+		pass_over(groups, NULL);
+		MemoryContextReset(groups->scratch);
+		if (groups->groups > 1 && level <= MOST_LEVELS && ScanGroupsMemory(groups) > groups->limit)
+			return false;
+	}
+	return true;
+}
+
+/* Divide the part that is read. */
+static void
+divide(ScanGroups *groups)
+{
+	spill_rewind(groups->spill);
+	while (next_value(groups->spill))
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_key(groups, groups->value);
+		pass_over(groups, groups->value);
+		MemoryContextReset(groups->scratch);
+	}
+}
+
+/* Begin to return the groups of the next part; false: there is none. */
+bool
+ScanGroupsReadPart(ScanGroups *groups)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->scratch);
+	bool found = false;
+
+	while (!found && next_part(groups->spill))
+	{
+		ScanGroupsClear(groups);
+		found = find_values(groups);
+		if (!found)
+			divide(groups);
+	}
+	MemoryContextSwitchTo(old);
+	return found;
+}
+
+/* Merge all values of a group. */
+static void
+merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *slot)
+{
+	ScanAggregate *column = groups->merged;
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregateStart(&column[i], groups->result, false);
+		ScanAggregateWait(&column[i], &groups->kept);
+	}
+	for (; written; written = written->next)
+		merge_at(groups, &written->place, column);
+	for (i = 0; i < groups->count; i++)
+		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+}
+
+/* Store the aggregates of a group that was written, until ScanGroupsMergedEnd(). */
+void
+ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slot)
+{
+	MemoryContext old = MemoryContextSwitchTo(groups->result);
+
+	memcpy(groups->merged, groups->model, groups->count * sizeof(ScanAggregate));
+	if (group->written->next)
+		merge_values(groups, group->written, slot);
+	else
+		take_at(groups, &group->written->place, groups->merged, slot);
+	MemoryContextSwitchTo(old);
+}
+
+/* Free these aggregates. */
+void
+ScanGroupsMergedEnd(ScanGroups *groups)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		KeyedState *state = groups->merged[i].state;
+
+		if (state)
+			StateTypeOf(state)->release(state);
+		groups->merged[i].state = NULL;
+	}
+	MemoryContextReset(groups->result);
+}
