@@ -169,7 +169,7 @@ include test/test.mk test/gpu/gpu.mk bench/bench.mk
 
 .PHONY: format format-check check-layers check-links check-release
 CLANG_FORMAT ?= clang-format-14
-FORMATTED     = $(wildcard src/*.c src/*/*.[ch] test/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
+FORMATTED     = $(wildcard src/*.c src/*/*.[ch] test/*/*.[ch] test/modules/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
 	$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
 format-check:

@@ -105,6 +105,7 @@ cuda_open(int number, GpuDeviceInfo *info, char *reason)
 		return NULL;
 	}
 	device->base = GpuCudaHeld(device);
+	device->limit = PG_UINT64_MAX;
 	describe_device(&properties, info);
 	return device;
 }
@@ -113,6 +114,18 @@ static bool
 cuda_pin(void *device, void *memory, Size bytes)
 {
 	return qs_cuda_host_register(((GpuCudaDevice *) device)->gpu, memory, bytes) == QB_OK;
+}
+
+static void
+cuda_limit(void *device, uint64 bytes)
+{
+	((GpuCudaDevice *) device)->limit = bytes;
+}
+
+uint64
+GpuCudaLimit(const GpuCudaDevice *device)
+{
+	return device->limit < PG_UINT64_MAX ? device->base + device->limit : 0;
 }
 
 static uint64
@@ -126,7 +139,7 @@ cuda_memory_used(const void *device)
 bool
 GpuCudaHasRoom(const GpuCudaDevice *device, uint64 bytes)
 {
-	return cuda_memory_used(device) + bytes <= GpuMemoryLimit();
+	return cuda_memory_used(device) + bytes <= device->limit;
 }
 
 static const char *
@@ -142,6 +155,7 @@ const GpuDeviceOps gpu_cuda_devices = {
 	.count = cuda_count,
 	.open = cuda_open,
 	.pin = cuda_pin,
+	.limit = cuda_limit,
 	.memory_used = cuda_memory_used,
 	.error = cuda_error,
 	.piece_work = PIECE_WORK,

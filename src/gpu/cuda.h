@@ -14,15 +14,19 @@
 typedef struct GpuCudaDevice
 {
 	qs_cuda *gpu;
-	uint64 base; /* device memory that is not for values */
+	uint64 base;  /* device memory that is not for values */
+	uint64 limit; /* of memory for values */
 	char error[GPU_TEXT_BYTES];
 } GpuCudaDevice;
 
 /* Device memory without the workspace: it grows by what a new value takes. */
 extern uint64 GpuCudaHeld(const GpuCudaDevice *device);
 
-/* Is there room for so many bytes, by the limit that the settings give? */
+/* Is there room for so many bytes, by the limit? */
 extern bool GpuCudaHasRoom(const GpuCudaDevice *device, uint64 bytes);
+
+/* The limit as the engine wants it: of all memory of the device, 0 is none. */
+extern uint64 GpuCudaLimit(const GpuCudaDevice *device);
 
 /* What they do for each family. */
 extern const struct GpuSketchDeviceOps gpu_cuda_sketches; /* sketch_cuda.c */

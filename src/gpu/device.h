@@ -1,6 +1,6 @@
 /*
  * device.h
- *		What the GPU worker works on: GPUs, or an emulation of them.
+ *		What the GPU worker works on: GPUs, or what another module gives in their place.
  *
  * Statuses are those of base.  QB_NO_MEMORY: the device has no memory left, and
  * nothing has changed.  QB_DEVICE_ERROR: the device cannot be trusted any more, and
@@ -27,6 +27,9 @@ typedef struct GpuDeviceOps
 	/* Page-lock the slots for all devices; true if they copy from them directly. */
 	bool (*pin)(void *device, void *memory, Size bytes);
 
+	/* Values may take so many bytes from now on. */
+	void (*limit)(void *device, uint64 bytes);
+
 	/* Device memory of all values. */
 	uint64 (*memory_used)(const void *device);
 
@@ -47,10 +50,12 @@ typedef struct GpuDeviceOps
 	const struct GpuMembersDeviceOps *members; /* sets_members_device.h */
 } GpuDeviceOps;
 
-extern const GpuDeviceOps gpu_emulated_devices;
 extern const GpuDeviceOps gpu_cuda_devices;
 
-/* Bytes that values may take on a device: qsketch.gpu_memory_limit. */
-extern uint64 GpuMemoryLimit(void);
+/*
+ * Use other devices than GPUs: for modules of tests, which the server loads at its start.
+ * They were built with a table of so many bytes, of this version.
+ */
+extern PGDLLEXPORT void GpuUseDevices(const GpuDeviceOps *ops, Size bytes, const char *version);
 
 #endif

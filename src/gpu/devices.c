@@ -8,13 +8,43 @@
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
-const GpuDeviceOps *gpu_device_ops;
+#include "miscadmin.h"
+
+const GpuDeviceOps *gpu_device_ops = &gpu_cuda_devices;
 void *gpu_device[GPU_DEVICES_MAX];
 
-uint64
-GpuMemoryLimit(void)
+void
+GpuUseDevices(const GpuDeviceOps *ops, Size bytes, const char *version)
 {
-	return gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20 : PG_UINT64_MAX;
+	const char *own = CppAsString2(QSKETCH_VERSION);
+
+	if (!process_shared_preload_libraries_in_progress)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("devices for qsketch can only be given at server start"),
+						errhint("Load the module that has them by shared_preload_libraries.")));
+	if (bytes != sizeof(*ops) || strncmp(version, own, strlen(own) + 1) != 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("devices for qsketch %s cannot be used by qsketch %s", version, own),
+						errhint("Build the module that has them anew.")));
+	gpu_device_ops = ops;
+}
+
+/* Tell a device what qsketch.gpu_memory_limit is now. */
+static void
+limit_memory(int index)
+{
+	uint64 bytes = gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20 : PG_UINT64_MAX;
+
+	gpu_device_ops->limit(gpu_device[index], bytes);
+}
+
+void
+GpuLimitMemory(void)
+{
+	int i;
+
+	for (i = 0; i < gpu_shared->device_count; i++)
+		limit_memory(i);
 }
 
 /* Open one device as device number "index" of this server. */
@@ -30,6 +60,7 @@ open_device(int number, int index, char *reason)
 		ereport(LOG, (errmsg("could not use GPU %d: %s", number, reason)));
 		return false;
 	}
+	limit_memory(index);
 	pg_atomic_write_u64(&info->memory_used, 0);
 	pg_atomic_write_u64(&info->values, 0);
 	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
@@ -50,15 +81,14 @@ pin_slots(void)
 
 /* Open the devices that the settings name; returns how many. */
 int
-GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
+GpuOpenDevices(char *reason)
 {
 	int number[GPU_DEVICES_MAX];
 	int named = GpuDeviceNumbers(number, GPU_DEVICES_MAX);
-	int there = ops->count(reason);
+	int there = gpu_device_ops->count(reason);
 	int opened = 0;
 	int i;
 
-	gpu_device_ops = ops;
 	for (i = 0; i < (named > 0 ? named : Min(there, GPU_DEVICES_MAX)); i++)
 	{
 		int wanted = named > 0 ? number[i] : i;

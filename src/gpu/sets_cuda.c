@@ -22,9 +22,7 @@ typedef struct Sets
 static qs_cuda *
 limited(GpuCudaDevice *device)
 {
-	uint64 limit = GpuMemoryLimit();
-
-	qset_cuda_limit(device->gpu, limit < PG_UINT64_MAX ? device->base + limit : 0);
+	qset_cuda_limit(device->gpu, GpuCudaLimit(device));
 	return device->gpu;
 }
 

@@ -23,9 +23,7 @@ typedef struct Members
 static qset_cuda_members *
 limited(const Members *m)
 {
-	uint64 limit = GpuMemoryLimit();
-
-	qset_cuda_limit(m->device->gpu, limit < PG_UINT64_MAX ? m->device->base + limit : 0);
+	qset_cuda_limit(m->device->gpu, GpuCudaLimit(m->device));
 	return m->members;
 }
 

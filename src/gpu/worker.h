@@ -101,7 +101,8 @@ extern bool GpuMakeRoom(int device);
 /* devices.c */
 extern const GpuDeviceOps *gpu_device_ops;
 extern void *gpu_device[GPU_DEVICES_MAX];
-extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
+extern int GpuOpenDevices(char *reason);
+extern void GpuLimitMemory(void);
 extern int GpuChooseDevice(void);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);

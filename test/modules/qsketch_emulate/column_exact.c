@@ -1,14 +1,14 @@
 /*
- * column_exact_emulate.c
+ * column_exact.c
  *		Exact counts of keys on a device that is made of the CPU.
  *
  * As on a GPU, keys are collected until the room is full.  Then they are sorted and
  * counted, and added to the list of distinct keys from before.
  *
- * src/gpu/column_exact_emulate.c
+ * test/modules/qsketch_emulate/column_exact.c
  */
 #include "gpu/column_exact_device.h"
-#include "gpu/emulate.h"
+#include "emulate.h"
 
 /* A distinct key, and how often it came. */
 typedef struct Counted

@@ -1,10 +1,10 @@
 /*
- * sets_emulate.c
+ * sets.c
  *		Collections of sets on a device that is made of the CPU engine.
  *
- * src/gpu/sets_emulate.c
+ * test/modules/qsketch_emulate/sets.c
  */
-#include "gpu/emulate.h"
+#include "emulate.h"
 #include "gpu/sets_device.h"
 #include "gpu/sets_members_device.h"
 

@@ -1,12 +1,12 @@
 /*
- * column_emulate.c
+ * column.c
  *		Copies of columns on a device that is made of the CPU.
  *
- * src/gpu/column_emulate.c
+ * test/modules/qsketch_emulate/column.c
  */
 #include "gpu/column_device.h"
 #include "gpu/column_request.h"
-#include "gpu/emulate.h"
+#include "emulate.h"
 
 #include "base/slot.h"
 

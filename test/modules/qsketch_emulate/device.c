@@ -1,14 +1,26 @@
 /*
- * emulate.c
+ * device.c
  *		Devices made of the CPU engines, to test all but the kernels anywhere.
  *
- * As many devices as qsketch.gpu_devices names, one if it names none.  Their
+ * A server emulates its GPUs with
+ *
+ *		shared_preload_libraries = 'qsketch,qsketch_emulate'
+ *
+ * There are as many devices as qsketch.gpu_devices names, one if it names none.  Their
  * memory is counted and limited by qsketch.gpu_memory_limit.
  *
- * src/gpu/emulate.c
+ * The module has the CPU engines as its own copies, because qsketch does not export them.
+ *
+ * test/modules/qsketch_emulate/device.c
  */
-#include "gpu/emulate.h"
-#include "gpu/settings.h"
+#include "emulate.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+void _PG_init(void);
 
 #define ALIGNMENT 64
 
@@ -36,7 +48,7 @@ device_alloc(void *context, size_t bytes)
 	Block *block;
 	void *start;
 
-	if (!device->unlimited && device->used + bytes > GpuMemoryLimit())
+	if (!device->unlimited && device->used + bytes > device->limit)
 		return NULL;
 	/* the system clears large memory when it is first touched, not here */
 	start = calloc(1, bytes + sizeof(Block) + ALIGNMENT);
@@ -61,10 +73,12 @@ device_release(void *context, void *pointer)
 static int
 emulated_count(char *reason)
 {
-	int number[GPU_DEVICES_MAX];
-	int count = GpuDeviceNumbers(number, GPU_DEVICES_MAX);
+	const char *named = GetConfigOption("qsketch.gpu_devices", false, false);
+	long most = 0;
 
-	return count > 0 ? number[count - 1] + 1 : 1;
+	for (named += strspn(named, " ,"); *named; named += strspn(named, " ,"))
+		most = Max(most, strtol(named, (char **) &named, 10));
+	return (int) most + 1;
 }
 
 static void *
@@ -80,6 +94,7 @@ emulated_open(int number, GpuDeviceInfo *info, char *reason)
 	device->memory.alloc = device_alloc;
 	device->memory.release = device_release;
 	device->memory.context = device;
+	device->limit = PG_UINT64_MAX;
 	strlcpy(info->name, "emulated", sizeof(info->name));
 	strlcpy(info->driver, "none", sizeof(info->driver));
 	info->memory_bytes = 0;
@@ -90,6 +105,12 @@ static bool
 emulated_pin(void *device, void *memory, Size bytes)
 {
 	return false;
+}
+
+static void
+emulated_limit(void *device, uint64 bytes)
+{
+	((GpuEmulatedDevice *) device)->limit = bytes;
 }
 
 static uint64
@@ -104,10 +125,11 @@ emulated_error(void *device)
 	return "emulated failure";
 }
 
-const GpuDeviceOps gpu_emulated_devices = {
+static const GpuDeviceOps emulated_devices = {
 	.count = emulated_count,
 	.open = emulated_open,
 	.pin = emulated_pin,
+	.limit = emulated_limit,
 	.memory_used = emulated_memory_used,
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
@@ -119,3 +141,12 @@ const GpuDeviceOps gpu_emulated_devices = {
 	.exact = &gpu_emulated_exact,
 	.members = &gpu_emulated_members,
 };
+
+void
+_PG_init(void)
+{
+	__typeof__(GpuUseDevices) *use =
+		(void *) load_external_function("$libdir/qsketch", "GpuUseDevices", true, NULL);
+
+	use(&emulated_devices, sizeof(emulated_devices), CppAsString2(QSKETCH_VERSION));
+}

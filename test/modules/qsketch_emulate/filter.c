@@ -1,10 +1,10 @@
 /*
- * filter_emulate.c
+ * filter.c
  *		Filters on a device that is made of the CPU engine.
  *
- * src/gpu/filter_emulate.c
+ * test/modules/qsketch_emulate/filter.c
  */
-#include "gpu/emulate.h"
+#include "emulate.h"
 #include "gpu/filter_device.h"
 
 #include "engine/filter_kernels.h"

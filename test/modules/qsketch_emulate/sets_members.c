@@ -1,10 +1,10 @@
 /*
- * sets_members_emulate.c
+ * sets_members.c
  *		Rows of a collection of sets on a device that is made of the CPU.
  *
- * src/gpu/sets_members_emulate.c
+ * test/modules/qsketch_emulate/sets_members.c
  */
-#include "gpu/emulate.h"
+#include "emulate.h"
 #include "gpu/sets_members_device.h"
 
 #define FIRST_ROOM 8192

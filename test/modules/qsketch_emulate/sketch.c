@@ -1,10 +1,10 @@
 /*
- * sketch_emulate.c
+ * sketch.c
  *		Sketches on a device that is made of the CPU engine.
  *
- * src/gpu/sketch_emulate.c
+ * test/modules/qsketch_emulate/sketch.c
  */
-#include "gpu/emulate.h"
+#include "emulate.h"
 #include "gpu/sketch_device.h"
 #include "gpu/sketch_tables.h"
 
