@@ -306,11 +306,15 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuPi
 {
 	qb_status status =
 		GpuColumnPick(slot->entry.index, wanted, 0, (uint64) gpu_device_ops->piece_work, picked);
+	uint32 found;
 
+	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || picked->count == 0)
 		return status;
-	return GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
-								  most, (uint64 *) GpuSlotData(slot), times, &slot->count);
+	status = GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
+									(uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
+	slot->count = (int) found;
+	return status;
 }
 
 /* Count rows: they are a key 0 each. */

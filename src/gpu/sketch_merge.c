@@ -104,7 +104,7 @@ static qb_status
 add_on_device(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
 {
 	qs_slice all = { 0, qs_slice_units(&slice->params) };
-	void *loaded;
+	qs_cuda_sketch *loaded;
 	qb_status status;
 
 	do

@@ -33,7 +33,7 @@ make_part(GpuSketchHolding *h, int device)
 }
 
 static void
-free_part(void **part, int device)
+free_part(qs_cuda_sketch **part, int device)
 {
 	GpuSketchOps()->destroy(*part);
 	*part = NULL;
@@ -79,7 +79,8 @@ GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked)
 	if (h->part[picked->device] == NULL)
 		status = make_part(h, picked->device);
 	if (status == QB_OK)
-		status = GpuSketchOps()->insert_device(h->part[picked->device], picked->key, picked->count);
+		status = GpuSketchOps()->insert_device(h->part[picked->device], picked->key, NULL,
+											   picked->count);
 	GpuShowMemory(picked->device);
 	return status;
 }

@@ -104,7 +104,7 @@ keep_copy(qb_status status, const qs_sketch *made, qs_sketch **copy)
 }
 
 qb_status
-GpuSketchFetch(void *on_device, qs_sketch **copy)
+GpuSketchFetch(qs_cuda_sketch *on_device, qs_sketch **copy)
 {
 	qs_sketch made;
 
@@ -218,12 +218,13 @@ static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->entry.index];
-	GpuKeys batch[GPU_TOGETHER];
+	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
 	qb_status status;
 	int i;
 
+	StaticAssertStmt(GPU_TOGETHER <= QS_CUDA_TOGETHER, "too many batches for a launch");
 	if (h->on_device == NULL || gpu_fault != FAULT_NONE)
 		return QB_NO_MEMORY;
 	for (batches = 0; batches < *count; batches++)
@@ -235,9 +236,9 @@ serve_inserts(GpuSlot *const *slot, int *count)
 		if (work > gpu_device_ops->piece_work || next->weighted != slot[0]->weighted)
 			break;
 		batch[batches] =
-			(GpuKeys){ .key = key,
-					   .weight = next->weighted ? (const int64 *) key + next->count : NULL,
-					   .count = next->count };
+			(qs_cuda_keys){ .key = key,
+							.weight = next->weighted ? (const int64 *) key + next->count : NULL,
+							.count = next->count };
 	}
 	h->frozen = false;
 	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;

@@ -44,7 +44,7 @@ typedef union Block
 static void *
 device_alloc(void *context, size_t bytes)
 {
-	GpuEmulatedDevice *device = context;
+	qs_cuda *device = context;
 	Block *block;
 	void *start;
 
@@ -66,12 +66,12 @@ device_release(void *context, void *pointer)
 {
 	Block *block = (Block *) pointer - 1;
 
-	((GpuEmulatedDevice *) context)->used -= block->is.bytes;
+	((qs_cuda *) context)->used -= block->is.bytes;
 	free(block->is.start);
 }
 
 static int
-emulated_count(char *reason)
+emulated_count(qs_cuda_error *error)
 {
 	const char *named = GetConfigOption("qsketch.gpu_devices", false, false);
 	long most = 0;
@@ -81,56 +81,65 @@ emulated_count(char *reason)
 	return (int) most + 1;
 }
 
-static void *
-emulated_open(int number, GpuDeviceInfo *info, char *reason)
+static qb_status
+emulated_get(int number, qs_cuda_device *info, qs_cuda_error *error)
 {
-	GpuEmulatedDevice *device = calloc(1, sizeof(GpuEmulatedDevice));
-
-	if (device == NULL)
-	{
-		strlcpy(reason, "out of memory", GPU_TEXT_BYTES);
-		return NULL;
-	}
-	device->memory.alloc = device_alloc;
-	device->memory.release = device_release;
-	device->memory.context = device;
-	device->limit = PG_UINT64_MAX;
-	strlcpy(info->name, "emulated", sizeof(info->name));
-	strlcpy(info->driver, "none", sizeof(info->driver));
-	info->memory_bytes = 0;
-	return device;
+	*info = (qs_cuda_device){ .name = "emulated" };
+	return QB_OK;
 }
 
-static bool
-emulated_pin(void *device, void *memory, Size bytes)
+static qb_status
+emulated_open(int number, const qs_cuda_options *options, qs_cuda **device, qs_cuda_error *error)
 {
-	return false;
+	qs_cuda *opened = calloc(1, sizeof(*opened));
+
+	*device = opened;
+	if (opened == NULL)
+		return QB_NO_MEMORY;
+	opened->memory = (qb_memory){ device_alloc, device_release, opened };
+	opened->limit = PG_UINT64_MAX;
+	opened->error.name = "emulated failure";
+	return QB_OK;
+}
+
+static qb_status
+emulated_pin(qs_cuda *device, void *memory, size_t bytes)
+{
+	return QB_DEVICE_ERROR;
 }
 
 static void
-emulated_limit(void *device, uint64 bytes)
+emulated_limit(qs_cuda *device, uint64 bytes)
 {
-	((GpuEmulatedDevice *) device)->limit = bytes;
+	device->limit = bytes;
 }
 
 static uint64
-emulated_memory_used(const void *device)
+emulated_used(const qs_cuda *device)
 {
-	return ((const GpuEmulatedDevice *) device)->used;
+	return device->used;
 }
 
-static const char *
-emulated_error(void *device)
+static qb_status
+emulated_sync(qs_cuda *device)
 {
-	return "emulated failure";
+	return QB_OK;
 }
 
-static const GpuDeviceOps emulated_devices = {
+static const qs_cuda_error *
+emulated_error(const qs_cuda *device)
+{
+	return &device->error;
+}
+
+static const qs_device_ops emulated_devices = {
 	.count = emulated_count,
+	.get = emulated_get,
 	.open = emulated_open,
 	.pin = emulated_pin,
 	.limit = emulated_limit,
-	.memory_used = emulated_memory_used,
+	.used = emulated_used,
+	.sync = emulated_sync,
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,
