@@ -50,9 +50,7 @@ resize(GpuHolding *h, uint64 room)
 {
 	qb_status status;
 
-	do
-		status = GpuColumnOps()->resize(h->values, room, h->rows);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+	GPU_WITH_ROOM(status, h->device, GpuColumnOps()->resize(h->values, room, h->rows));
 	if (status == QB_OK)
 		h->room = room;
 	return status;
@@ -197,9 +195,8 @@ finish_nulls(GpuHolding *h)
 	qb_status status = QB_OK;
 
 	if (h->nulls > 0)
-		do
-			status = GpuColumnOps()->put_nulls(h->values, h->null, GpuNullWords(h->rows));
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(status, h->device,
+					  GpuColumnOps()->put_nulls(h->values, h->null, GpuNullWords(h->rows)));
 	free(h->null);
 	h->null = NULL;
 	return status;

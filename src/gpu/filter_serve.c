@@ -57,9 +57,7 @@ create_on(int device, const qf_params *params, qf_cuda_filter **filter)
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = device_ops()->create(gpu_device[device], params, filter);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device, device_ops()->create(gpu_device[device], params, filter));
 	if (status == QB_OK)
 		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
 	return status;

@@ -129,10 +129,9 @@ serve_rows(Holding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	status = be_somewhere(h, 0, slot->count);
 	if (status == QB_OK)
-		do
-			status = device_ops()->add(h->members, (const int64 *) data, data + slot->count,
-									   slot->count);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(
+			status, h->device,
+			device_ops()->add(h->members, (const int64 *) data, data + slot->count, slot->count));
 	GpuCount(COUNT_BYTES_IN, 2 * slot->count * sizeof(uint64));
 	return status;
 }
@@ -147,9 +146,7 @@ serve_sort(Holding *h, GpuSlot *slot)
 	if (gpu_fault == FAULT_SPILL)
 		return QB_NO_MEMORY;
 	if (h->members && !h->sorted)
-		do
-			status = device_ops()->sort(h->members, &sizes);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(status, h->device, device_ops()->sort(h->members, &sizes));
 	if (status != QB_OK)
 		return status;
 	if (!h->sorted)

@@ -127,10 +127,9 @@ serve_create(GpuSlot *slot, Holding *h)
 	if (status != QB_OK)
 		return status;
 	h->device = c->device;
-	do
-		status = device_ops()->create(gpu_device[c->device], shape->sets, shape->elements,
-									  shape->universe, &c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
+	GPU_WITH_ROOM(status, c->device,
+				  device_ops()->create(gpu_device[c->device], shape->sets, shape->elements,
+									   shape->universe, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -150,9 +149,7 @@ serve_make(GpuSlot *slot, Holding *h)
 		.sets = sizes.sets, .elements = sizes.elements, .universe = sizes.universe, .device = device
 	};
 	h->device = device;
-	do
-		status = gpu_device_ops->members->make(members, &c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device, gpu_device_ops->members->make(members, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -184,9 +181,8 @@ serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
 	h->device = device;
 	status = copy_arrays(c, source);
 	if (status == QB_OK)
-		do
-			status = device_ops()->copy(gpu_device[device], source->sets, &c->sets);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+		GPU_WITH_ROOM(status, device,
+					  device_ops()->copy(gpu_device[device], source->sets, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -243,9 +239,7 @@ serve_index(GpuSlot *slot, Collection *c)
 	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(start);
-	do
-		status = device_ops()->index(c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
+	GPU_WITH_ROOM(status, c->device, device_ops()->index(c->sets));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	reply->ms = INSTR_TIME_GET_MILLISEC(end);
@@ -311,9 +305,8 @@ serve_open(GpuSlot *slot, Holding *h)
 	memset(reply, 0, sizeof(*reply));
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = device_ops()->search(gpu_device[h->rows->device], &request, &h->made);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->rows->device));
+	GPU_WITH_ROOM(status, h->rows->device,
+				  device_ops()->search(gpu_device[h->rows->device], &request, &h->made));
 	GpuCount(COUNT_SEARCHES, 1);
 	if (status != QB_OK)
 		return status;

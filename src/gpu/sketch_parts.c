@@ -22,9 +22,8 @@ make_part(GpuSketchHolding *h, int device)
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = GpuSketchOps()->create(gpu_device[device], &h->params, &h->part[device]);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device,
+				  GpuSketchOps()->create(gpu_device[device], &h->params, &h->part[device]));
 	if (status != QB_OK)
 		return status;
 	h->parts++;

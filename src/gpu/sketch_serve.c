@@ -57,12 +57,9 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-	{
-		status = from ? GpuSketchOps()->load(gpu_device[i], from, &h->on_device)
-					  : GpuSketchOps()->create(gpu_device[i], params, &h->on_device);
-	}
-	while (status == QB_NO_MEMORY && GpuMakeRoom(i));
+	GPU_WITH_ROOM(status, i,
+				  from ? GpuSketchOps()->load(gpu_device[i], from, &h->on_device)
+					   : GpuSketchOps()->create(gpu_device[i], params, &h->on_device));
 	if (status != QB_OK)
 		return status;
 	h->device = i;

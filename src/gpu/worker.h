@@ -100,6 +100,12 @@ extern bool GpuFreeDoomed(void);
 extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
+/* Do it, again and again while the device has no memory and room can be made there. */
+#define GPU_WITH_ROOM(status, device, operation) \
+	do                                           \
+		(status) = (operation);                  \
+	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
+
 /* devices.c */
 extern const qs_device_ops *gpu_device_ops;
 extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
