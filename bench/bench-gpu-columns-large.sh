@@ -39,7 +39,7 @@ fill_table() {
 
 server_build bench >&2
 server_stage
-server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+server_start "$(gpu_line auto)" \
 	"shared_buffers = 4GB" "work_mem = 1GB" "autovacuum = off" "jit = off" "max_wal_size = 4GB" \
 	"full_page_writes = off" "qsketch.gpu_cache_size = 64GB" "max_worker_processes = 40" \
 	"max_parallel_workers = 32" "min_parallel_table_scan_size = 0"

@@ -32,7 +32,7 @@ server_build bench >&2
 server_stage
 cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
 chmod 755 "$SERVER_ROOT/gpu_fetch.so"
-server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+server_start "$(gpu_line auto)" \
 	"shared_buffers = ${SHARED_BUFFERS:-13GB}" "work_mem = 1GB" "autovacuum = off" "jit = off" \
 	"fsync = off" "max_wal_size = 4GB" "qsketch.gpu_cache_size = 64GB" \
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"

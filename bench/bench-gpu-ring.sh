@@ -31,7 +31,7 @@ server_build bench >&2
 server_stage
 cp "$SOURCE/build/test/gpu_send.so" "$SERVER_ROOT/"
 chmod 755 "$SERVER_ROOT/gpu_send.so"
-server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+server_start "$(gpu_line auto)" \
 	"autovacuum = off" "jit = off" "fsync = off" "qsketch.device = gpu" "max_connections = 100"
 hardware
 cd "$SOURCE/bench"

@@ -17,7 +17,7 @@ workers=${WORKERS:-15}
 
 server_build bench >&2
 server_stage
-server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+server_start "$(gpu_line auto)" \
 	"shared_buffers = ${SHARED_BUFFERS:-4GB}" "work_mem = 2GB" "autovacuum = off" "jit = off" \
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0" \
 	"dynamic_shared_memory_type = ${SHARED_MEMORY:-posix}"

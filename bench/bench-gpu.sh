@@ -40,7 +40,7 @@ server_build bench >&2
 server_stage
 huge_pages=off
 [ -z "${HUGE_PAGES:-}" ] || reserve_huge_pages
-server_start "shared_preload_libraries = 'qsketch'" "qsketch.gpu_worker = ${QSKETCH_GPU:-auto}" \
+server_start "$(gpu_line auto)" \
 	"shared_buffers = $SHARED_BUFFERS" "huge_pages = $huge_pages" "work_mem = 1GB" \
 	"autovacuum = off" "jit = off" \
 	"max_worker_processes = 40" "max_parallel_workers = 32" "min_parallel_table_scan_size = 0"

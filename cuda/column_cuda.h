@@ -111,6 +111,102 @@ extern "C"
 	extern qb_status qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count,
 									   uint32_t groups, uint32_t most, void *memory, bool *many);
 
+	/* ---- copies of columns: column_copies.cu ---- */
+
+	/* The values of a column as one array, and a bitmap of NULLs if there are any. */
+	typedef struct qs_cuda_copy qs_cuda_copy;
+
+	/* An array without room; *copy is NULL after an error. */
+	extern qb_status qs_cuda_copy_create(qs_cuda *gpu, qs_cuda_copy **copy);
+	extern void qs_cuda_copy_destroy(qs_cuda_copy *copy);
+
+	/* Change the room to so many values, of which the first "kept" stay. */
+	extern qb_status qs_cuda_copy_resize(qs_cuda_copy *copy, uint64_t room, uint64_t kept);
+
+	/* Write values, which may change once this returns. */
+	extern qb_status
+	qs_cuda_copy_put(qs_cuda_copy *copy, uint64_t first, const uint64_t *key, size_t count);
+
+	/* Set the bitmap of NULLs, once. */
+	extern qb_status
+	qs_cuda_copy_put_nulls(qs_cuda_copy *copy, const uint64_t *nulls, uint64_t words);
+
+	/*
+	 * The values of these runs side by side in device memory, until the next call for any
+	 * copy of the device.  It sets where each run goes.
+	 */
+	extern qb_status
+	qs_cuda_copy_gather(qs_cuda_copy *copy, qs_cuda_run *run, uint32_t runs, const uint64_t **key);
+
+	/* Rows of a copy whose keys are wanted, if they pass tests and are not NULL. */
+	typedef struct qs_cuda_copy_rows
+	{
+		const qb_selection *tests;
+		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* on the same device */
+		bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
+		const qb_tile *tile;
+		uint32_t tiles;
+		uint64_t rows; /* of all tiles */
+	} qs_cuda_copy_rows;
+
+	/* The keys of rows that pass, in any order, as long as gathered ones. */
+	extern qb_status qs_cuda_copy_select(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows,
+										 const uint64_t **key, uint64_t *count);
+
+	/*
+	 * The numbers of rows that pass and are not NULL, in any order, and beside each the
+	 * number of a tested column in the same row, which the tests do not let be NULL.
+	 */
+	extern qb_status
+	qs_cuda_copy_pairs(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows, uint32_t tested,
+					   const uint64_t **key, const uint64_t **pair, uint64_t *count);
+
+	/*
+	 * The same keys, side by side by group: of each group so many.  The groups are those of
+	 * numbers in a tested column.
+	 */
+	extern qb_status
+	qs_cuda_copy_split(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows, const qb_groups *groups,
+					   const uint64_t **key, uint64_t *count);
+
+	/* Copy gathered keys from device memory. */
+	extern qb_status
+	qs_cuda_copy_fetch(qs_cuda_copy *copy, const uint64_t *key, size_t count, uint64_t *to);
+
+	/*
+	 * Count distinct keys among gathered ones: "found" keys, and how often each came, in
+	 * any order.  "found" is "most" + 1 if there are more than "most".
+	 */
+	extern qb_status
+	qs_cuda_copy_counts(qs_cuda_copy *copy, const uint64_t *key, size_t count, uint32_t most,
+						uint64_t *distinct, int64_t *times, uint32_t *found);
+
+	/* Which groups of split keys, count[i] of the i-th, have more than "most" distinct ones? */
+	extern qb_status
+	qs_cuda_copy_many(qs_cuda_copy *copy, const uint64_t *key, const uint64_t *count,
+					  uint32_t groups, uint32_t most, bool *many);
+
+	/* Its device memory. */
+	extern uint64_t qs_cuda_copy_bytes(const qs_cuda_copy *copy);
+
+	/* What a device does with copies. */
+	typedef struct qs_column_ops
+	{
+		__typeof__(qs_cuda_copy_create) *create;
+		__typeof__(qs_cuda_copy_destroy) *destroy;
+		__typeof__(qs_cuda_copy_resize) *resize;
+		__typeof__(qs_cuda_copy_put) *put;
+		__typeof__(qs_cuda_copy_put_nulls) *put_nulls;
+		__typeof__(qs_cuda_copy_gather) *gather;
+		__typeof__(qs_cuda_copy_select) *select;
+		__typeof__(qs_cuda_copy_pairs) *pairs;
+		__typeof__(qs_cuda_copy_split) *split;
+		__typeof__(qs_cuda_copy_fetch) *fetch;
+		__typeof__(qs_cuda_copy_counts) *counts;
+		__typeof__(qs_cuda_copy_many) *many;
+		__typeof__(qs_cuda_copy_bytes) *bytes;
+	} qs_column_ops;
+
 #ifdef __cplusplus
 }
 #endif

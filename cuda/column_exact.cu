@@ -54,6 +54,7 @@ qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 	QS_TRY(qs_cuda_enter(gpu));
 	if (room == 0 || room > QS_CUDA_EXACT_MAX)
 		return QB_NO_MEMORY;
+	QS_TRY(qs_ask_room(gpu, room * QS_CUDA_EXACT_BYTES));
 	QS_TRY(qs_device_take(gpu, room * QS_CUDA_EXACT_BYTES, &memory));
 	made = new (std::nothrow) qs_cuda_exact();
 	if (!made)
@@ -79,6 +80,12 @@ qs_cuda_exact_destroy(qs_cuda_exact *exact)
 	cudaSetDevice(exact->gpu->device); /* qs_cuda_enter() would forget why a call failed */
 	qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
 	delete exact;
+}
+
+uint64_t
+qs_cuda_exact_bytes(const qs_cuda_exact *exact)
+{
+	return exact->room * QS_CUDA_EXACT_BYTES;
 }
 
 /* Call an algorithm of CUB, first for the size of its memory. */
@@ -249,3 +256,13 @@ qs_cuda_exact_get(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t
 	gpu->stats.bytes_out += 2 * bytes;
 	return QB_OK;
 }
+
+const qs_exact_ops qs_cuda_exacts = {
+	.create = qs_cuda_exact_create,
+	.destroy = qs_cuda_exact_destroy,
+	.add = qs_cuda_exact_add,
+	.add_device = qs_cuda_exact_add_device,
+	.order = qs_cuda_exact_order,
+	.get = qs_cuda_exact_get,
+	.bytes = qs_cuda_exact_bytes,
+};

@@ -30,6 +30,9 @@ extern "C"
 	extern qb_status qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact);
 	extern void qs_cuda_exact_destroy(qs_cuda_exact *exact);
 
+	/* Its device memory. */
+	extern uint64_t qs_cuda_exact_bytes(const qs_cuda_exact *exact);
+
 	/*
 	 * Add keys, before any order: from host memory, which may be reused on return, or from
 	 * device memory.  QB_NO_MEMORY: more distinct keys than there is room for, and the
@@ -48,6 +51,18 @@ extern "C"
 	/* Fetch keys of that order, and how often each came. */
 	extern qb_status qs_cuda_exact_get(qs_cuda_exact *exact, uint64_t first, uint64_t count,
 									   uint64_t *key, int64_t *times);
+
+	/* What a device does for exact counts. */
+	typedef struct qs_exact_ops
+	{
+		__typeof__(qs_cuda_exact_create) *create;
+		__typeof__(qs_cuda_exact_destroy) *destroy;
+		__typeof__(qs_cuda_exact_add) *add;
+		__typeof__(qs_cuda_exact_add_device) *add_device;
+		__typeof__(qs_cuda_exact_order) *order;
+		__typeof__(qs_cuda_exact_get) *get;
+		__typeof__(qs_cuda_exact_bytes) *bytes;
+	} qs_exact_ops;
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@ WITH_CUDA ?= $(if $(and $(NVCC),$(CUDA_SRC)),yes,no)
 ifeq ($(WITH_CUDA),yes)
 CUDA_ARCHS ?= $(filter 80 90 100 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code)))
 CUDA_OBJS  := $(CUDA_SRC:.cu=.o)
-PG_SRC     += $(filter-out %/no_cuda.c,$(wildcard src/gpu/*cuda.c))
+CUDA_DEFINE := -DQSKETCH_CUDA
 CUDA_LIB   := cuda/libqsketch_cuda.a
 CUDA_ROOT  := $(abspath $(dir $(realpath $(NVCC)))..)
 CUDA_PTX   := $(lastword $(CUDA_ARCHS))
@@ -23,6 +23,5 @@ CUDA_LINK   = $(CUDA_LIB) -L$(CUDA_ROOT)/lib64 -lcudart_static -ldl -lrt -lpthre
 	-Wl,--exclude-libs,ALL
 CUDA_NOTE   = building with CUDA for $(CUDA_ARCHS:%=sm_%)
 else
-PG_SRC     += src/gpu/no_cuda.c
 CUDA_NOTE   = building without CUDA: $(if $(NVCC),$(if $(CUDA_SRC),WITH_CUDA=no,no kernels in cuda/),nvcc not found)
 endif

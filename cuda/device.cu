@@ -16,6 +16,12 @@
 
 #include "staging.cuh"
 
+/* A GPU does 5 to 20 billion random reads or writes in a second. */
+#define PIECE_WORK 134217728
+
+/* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
+#define MERGE_BYTES (UINT64_C(32) << 20)
+
 /* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
@@ -260,6 +266,8 @@ qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_
 		qs_cuda_close(opened);
 		return status;
 	}
+	opened->base = qs_cuda_used(opened);
+	opened->limit = UINT64_MAX;
 	*gpu = opened;
 	return QB_OK;
 }
@@ -323,3 +331,42 @@ qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
 	QS_CUDA_TRY(gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable));
 	return QB_OK;
 }
+
+uint64_t
+qs_cuda_used(const qs_cuda *gpu)
+{
+	return gpu->stats.device_bytes - gpu->work_bytes - gpu->base;
+}
+
+void
+qs_cuda_limit(qs_cuda *gpu, uint64_t bytes)
+{
+	gpu->limit = bytes;
+}
+
+qb_status
+qs_ask_room(const qs_cuda *gpu, uint64_t bytes)
+{
+	uint64_t used = qs_cuda_used(gpu);
+
+	return used <= gpu->limit && bytes <= gpu->limit - used ? QB_OK : QB_NO_MEMORY;
+}
+
+const qs_device_ops qs_cuda_devices = {
+	.count = qs_cuda_device_count,
+	.get = qs_cuda_device_get,
+	.open = qs_cuda_open,
+	.pin = qs_cuda_host_register,
+	.limit = qs_cuda_limit,
+	.used = qs_cuda_used,
+	.sync = qs_cuda_sync,
+	.error = qs_cuda_last_error,
+	.piece_work = PIECE_WORK,
+	.merge_bytes = MERGE_BYTES,
+	.sketch = &qs_cuda_sketches,
+	.sets = &qset_cuda_collections,
+	.filter = &qf_cuda_filters,
+	.column = &qs_cuda_columns,
+	.exact = &qs_cuda_exacts,
+	.members = &qset_cuda_rows,
+};

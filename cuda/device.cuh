@@ -35,6 +35,13 @@ struct qs_slot
 	cudaEvent_t left;    /* the copy out is complete */
 };
 
+/* Device memory in words. */
+struct qs_buffer
+{
+	uint64_t *word;
+	uint64_t room;
+};
+
 struct qs_cuda
 {
 	int device;
@@ -53,7 +60,12 @@ struct qs_cuda
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
 	size_t work_bytes;
-	uint64_t limit; /* limit of device_bytes, for families that ask; 0: none */
+	int copies;         /* of columns, which these are for */
+	qs_buffer gathered; /* keys */
+	qs_buffer tiles;    /* lists of runs or tiles */
+	qs_buffer table;    /* distinct keys, while they are counted */
+	uint64_t base;      /* device memory that is not for values */
+	uint64_t limit;     /* of memory for values */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	qs_cuda_stats stats;
@@ -119,6 +131,9 @@ extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 
 /* Free the workspace. */
 extern void qs_workspace_free(qs_cuda *gpu);
+
+/* Is there room for a value of so many bytes, by the limit? */
+extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);

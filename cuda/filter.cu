@@ -59,6 +59,7 @@ qf_cuda_create(qs_cuda *gpu, const qf_params *p, qf_cuda_filter **filter)
 	*filter = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qf_params_check(p));
+	QS_TRY(qs_ask_room(gpu, qf_dense_size(p)));
 	f = new_filter(gpu, p);
 	if (!f)
 		return QB_NO_MEMORY;
@@ -84,6 +85,12 @@ qf_cuda_destroy(qf_cuda_filter *f)
 	qs_device_free(f->gpu, f->view.word, qf_bits_bytes(f));
 	qs_device_free(f->gpu, (void *) f->view.gaps, sizeof(qf_gaps));
 	delete f;
+}
+
+uint64_t
+qf_cuda_bytes(const qf_cuda_filter *f)
+{
+	return qf_bits_bytes(f) + (f->view.gaps ? sizeof(qf_gaps) : 0);
 }
 
 qb_status
@@ -204,3 +211,17 @@ qf_cuda_insert_device(qf_cuda_filter *f, const qf_batch *b)
 	QS_TRY(start_insert(f, b));
 	return insert_piece(f, b, 0, &here);
 }
+
+const qf_filter_ops qf_cuda_filters = {
+	.create = qf_cuda_create,
+	.destroy = qf_cuda_destroy,
+	.write = qf_cuda_put,
+	.read = qf_cuda_get,
+	.set = qf_cuda_set,
+	.insert = qf_cuda_insert,
+	.insert_device = qf_cuda_insert_device,
+	.query = qf_cuda_query,
+	.contains = qf_cuda_contains,
+	.ones = qf_cuda_ones,
+	.bytes = qf_cuda_bytes,
+};

@@ -10,6 +10,11 @@
 #include "filter_cuda.h"
 #include "staging.cuh"
 
+extern "C"
+{
+#include "filter/format.h"
+}
+
 /* What a kernel needs to know about a filter; passed by value. */
 struct qf_view
 {

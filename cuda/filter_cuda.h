@@ -35,6 +35,9 @@ extern "C"
 
 	extern void qf_cuda_destroy(qf_cuda_filter *filter);
 
+	/* Its device memory. */
+	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
+
 	/* Copy bytes of the dense form to the device or back, from "offset" on. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
@@ -74,6 +77,22 @@ extern "C"
 
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
+
+	/* What a device does with filters. */
+	typedef struct qf_filter_ops
+	{
+		__typeof__(qf_cuda_create) *create;
+		__typeof__(qf_cuda_destroy) *destroy;
+		__typeof__(qf_cuda_put) *write;
+		__typeof__(qf_cuda_get) *read;
+		__typeof__(qf_cuda_set) *set;
+		__typeof__(qf_cuda_insert) *insert;
+		__typeof__(qf_cuda_insert_device) *insert_device;
+		__typeof__(qf_cuda_query) *query;
+		__typeof__(qf_cuda_contains) *contains;
+		__typeof__(qf_cuda_ones) *ones;
+		__typeof__(qf_cuda_bytes) *bytes;
+	} qf_filter_ops;
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,10 @@
  * A qs_cuda is one device with its streams and buffers.  The families keep
  * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h.
  *
+ * The worker inside PostgreSQL knows a device by a table of operations alone, with a table
+ * for each family in its header.  Operations have the types of the functions here, which are
+ * those of GPUs.  Another implementation has tables and structures of its own.
+ *
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
  * qs_cuda_last_error() then tells more.  After an error that CUDA calls sticky
@@ -99,6 +103,46 @@ extern "C"
 	 * copied without staging.
 	 */
 	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
+
+	/* Device memory of all values. */
+	extern uint64_t qs_cuda_used(const qs_cuda *gpu);
+
+	/* Limit it: a value that would take more is QB_NO_MEMORY.  UINT64_MAX: no limit. */
+	extern void qs_cuda_limit(qs_cuda *gpu, uint64_t bytes);
+
+	/* What a kind of device can do. */
+	typedef struct qs_device_ops
+	{
+		__typeof__(qs_cuda_device_count) *count;
+		__typeof__(qs_cuda_device_get) *get;
+		__typeof__(qs_cuda_open) *open;
+		__typeof__(qs_cuda_host_register) *pin;
+		__typeof__(qs_cuda_limit) *limit;
+		__typeof__(qs_cuda_used) *used;
+		__typeof__(qs_cuda_sync) *sync;
+		__typeof__(qs_cuda_last_error) *error;
+
+		/* Work of a piece of a request, in random reads or writes of memory: some 20 ms. */
+		double piece_work;
+
+		/* Bytes of tables that are merged in a piece of a request. */
+		uint64_t merge_bytes;
+
+		const struct qs_sketch_ops *sketch;     /* sketch_cuda.h */
+		const struct qset_sets_ops *sets;       /* sets_cuda.h */
+		const struct qf_filter_ops *filter;     /* filter_cuda.h */
+		const struct qs_column_ops *column;     /* column_cuda.h */
+		const struct qs_exact_ops *exact;       /* column_exact_cuda.h */
+		const struct qset_members_ops *members; /* sets_members_cuda.h */
+	} qs_device_ops;
+
+	extern const qs_device_ops qs_cuda_devices;
+	extern const struct qs_sketch_ops qs_cuda_sketches;
+	extern const struct qset_sets_ops qset_cuda_collections;
+	extern const struct qf_filter_ops qf_cuda_filters;
+	extern const struct qs_column_ops qs_cuda_columns;
+	extern const struct qs_exact_ops qs_cuda_exacts;
+	extern const struct qset_members_ops qset_cuda_rows;
 
 #ifdef __cplusplus
 }

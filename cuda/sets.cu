@@ -10,26 +10,22 @@
 
 /* ---- memory ---- */
 
-void
-qset_cuda_limit(qs_cuda *gpu, uint64_t bytes)
+/* Bytes that the limit leaves beside values and workspace. */
+static uint64_t
+left(const qs_cuda *gpu)
 {
-	gpu->limit = bytes;
-}
+	uint64_t held = gpu->stats.device_bytes - gpu->base;
 
-static bool
-has_room(const qs_cuda *gpu, uint64_t bytes)
-{
-	return gpu->limit == 0 ||
-		   (gpu->stats.device_bytes <= gpu->limit && bytes <= gpu->limit - gpu->stats.device_bytes);
+	return held < gpu->limit ? gpu->limit - held : 0;
 }
 
 /* Is there room for so many bytes?  Idle workspace can be freed and does not count. */
 static qb_status
 ask_room(qs_cuda *gpu, uint64_t bytes)
 {
-	if (!has_room(gpu, bytes))
+	if (bytes > left(gpu))
 		qs_workspace_free(gpu);
-	if (has_room(gpu, bytes))
+	if (bytes <= left(gpu))
 		return QB_OK;
 	gpu->error.status = QB_NO_MEMORY;
 	gpu->error.code = cudaErrorMemoryAllocation;
@@ -68,15 +64,9 @@ qb_status
 qset_device_room(qs_cuda *gpu, uint64_t *bytes)
 {
 	size_t free_bytes, total_bytes;
-	uint64_t left = gpu->limit;
 
 	QS_CUDA_TRY(gpu, cudaMemGetInfo(&free_bytes, &total_bytes));
-	*bytes = free_bytes;
-	if (gpu->limit == 0)
-		return QB_OK;
-	left = gpu->stats.device_bytes < left ? left - gpu->stats.device_bytes : 0;
-	if (left < *bytes)
-		*bytes = left;
+	*bytes = free_bytes < left(gpu) ? free_bytes : left(gpu);
 	return QB_OK;
 }
 
@@ -237,3 +227,19 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 	}
 	return status;
 }
+
+const qset_sets_ops qset_cuda_collections = {
+	.create = qset_cuda_sets_create,
+	.copy = qset_cuda_sets_copy,
+	.destroy = qset_cuda_sets_destroy,
+	.put_offsets = qset_cuda_sets_put_offsets,
+	.put_elements = qset_cuda_sets_put_elements,
+	.index = qset_cuda_sets_index,
+	.bytes = qset_cuda_sets_bytes,
+	.search = qset_cuda_pairs_open,
+	.end = qset_cuda_pairs_close,
+	.search_bytes = qset_cuda_pairs_bytes,
+	.report = qset_cuda_pairs_report,
+	.begin = qset_cuda_pairs_begin,
+	.next = qset_cuda_pairs_wait,
+};

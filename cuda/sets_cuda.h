@@ -58,13 +58,6 @@ extern "C"
 	/* Device memory that a collection holds, its index included. */
 	extern uint64_t qset_cuda_sets_bytes(const qset_cuda_sets *s);
 
-	/*
-	 * Limit the device memory that collections and searches may take, together
-	 * with everything else that the device holds; 0: no limit.  Beyond it is
-	 * QB_NO_MEMORY.
-	 */
-	extern void qset_cuda_limit(qs_cuda *gpu, uint64_t bytes);
-
 	typedef enum qset_product
 	{
 		QSET_PRODUCT_AUTO,   /* tensor cores where they take bits */
@@ -94,11 +87,11 @@ extern "C"
 		int method;
 		uint64_t heavy_degree; /* hybrid */
 		uint64_t heavy;        /* elements as columns of bits */
-		uint64_t strips;
-		double expected_ms; /* estimated before the search, for all rows */
-		double index_ms;    /* making the index; 0: the collection had it */
-		double product_ms;  /* bits and their product, or counting pair by pair */
-		double rows_ms;     /* adding lists, and filtering */
+		uint64_t strips;       /* a number that changes as the search gets on */
+		double expected_ms;    /* estimated before the search, for all rows */
+		double index_ms;       /* making the index; 0: the collection had it */
+		double product_ms;     /* bits and their product, or counting pair by pair */
+		double rows_ms;        /* adding lists, and filtering */
 	} qset_cuda_report;
 
 	extern qb_status
@@ -107,8 +100,9 @@ extern "C"
 	/* Device memory that a search holds. */
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
-	/* Continue with the rows first .. end - 1, and no others. */
+	/* Continue with the rows first .. end - 1, and no others; the same, and start at once. */
 	extern void qset_cuda_pairs_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
+	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
 	 * Start the next strip without waiting for it; ask whether
@@ -126,11 +120,34 @@ extern "C"
 	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
 										  uint64_t *count, bool *over);
 
+	/* The same as long as "patience" says so: then there may be no pairs, too. */
+	extern qb_status
+	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,
+						 uint64_t room, uint64_t *count, bool *over);
+
 	/* Count all remaining pairs: counted and filtered on the device, not copied to the host. */
 	extern qb_status qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count);
 
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
 	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);
+
+	/* What a device does with collections and searches. */
+	typedef struct qset_sets_ops
+	{
+		__typeof__(qset_cuda_sets_create) *create;
+		__typeof__(qset_cuda_sets_copy) *copy;
+		__typeof__(qset_cuda_sets_destroy) *destroy;
+		__typeof__(qset_cuda_sets_put_offsets) *put_offsets;
+		__typeof__(qset_cuda_sets_put_elements) *put_elements;
+		__typeof__(qset_cuda_sets_index) *index;
+		__typeof__(qset_cuda_sets_bytes) *bytes;
+		__typeof__(qset_cuda_pairs_open) *search;
+		__typeof__(qset_cuda_pairs_close) *end;
+		__typeof__(qset_cuda_pairs_bytes) *search_bytes;
+		__typeof__(qset_cuda_pairs_report) *report;
+		__typeof__(qset_cuda_pairs_begin) *begin;
+		__typeof__(qset_cuda_pairs_wait) *next;
+	} qset_sets_ops;
 
 #ifdef __cplusplus
 }

@@ -484,3 +484,15 @@ qset_cuda_sets_make(const qset_cuda_members *m, qset_cuda_sets **to)
 	}
 	return status;
 }
+
+const qset_members_ops qset_cuda_rows = {
+	.create = qset_cuda_members_create,
+	.destroy = qset_cuda_members_destroy,
+	.add = qset_cuda_members_add,
+	.add_device = qset_cuda_members_add_device,
+	.rows = qset_cuda_members_rows,
+	.sort = qset_cuda_members_sort,
+	.get = qset_cuda_members_get,
+	.bytes = qset_cuda_members_bytes,
+	.make = qset_cuda_sets_make,
+};

@@ -72,6 +72,20 @@ extern "C"
 	/* Device memory that the rows or the collection hold. */
 	extern uint64_t qset_cuda_members_bytes(const qset_cuda_members *members);
 
+	/* What a device does with rows. */
+	typedef struct qset_members_ops
+	{
+		__typeof__(qset_cuda_members_create) *create;
+		__typeof__(qset_cuda_members_destroy) *destroy;
+		__typeof__(qset_cuda_members_add) *add;
+		__typeof__(qset_cuda_members_add_device) *add_device;
+		__typeof__(qset_cuda_members_rows) *rows;
+		__typeof__(qset_cuda_members_sort) *sort;
+		__typeof__(qset_cuda_members_get) *get;
+		__typeof__(qset_cuda_members_bytes) *bytes;
+		__typeof__(qset_cuda_sets_make) *make;
+	} qset_members_ops;
+
 #ifdef __cplusplus
 }
 #endif

@@ -209,6 +209,13 @@ qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
 	return QB_OK;
 }
 
+qb_status
+qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
+{
+	qset_cuda_pairs_rows(p, first, end);
+	return qset_cuda_pairs_start(p);
+}
+
 /* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
 static qb_status
 make_ready(qset_cuda_pairs *p)
@@ -245,6 +252,24 @@ qset_cuda_pairs_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t
 	QS_TRY(bring(p, out, p->ordered + p->taken, *count * sizeof(*out)));
 	p->taken += *count;
 	return QB_OK;
+}
+
+qb_status
+qset_cuda_pairs_wait(qset_cuda_pairs *p, bool (*patience)(void), qset_pair *out, uint64_t room,
+					 uint64_t *count, bool *over)
+{
+	bool ready = false;
+
+	*count = 0;
+	*over = false;
+	QS_TRY(qset_cuda_pairs_start(p));
+	while (!ready)
+	{
+		QS_TRY(qset_cuda_pairs_ready(p, &ready));
+		if (!ready && !patience())
+			return QB_OK;
+	}
+	return qset_cuda_pairs_next(p, out, room, count, over);
 }
 
 qb_status

@@ -135,6 +135,9 @@ qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch 
 qb_status
 qs_cuda_create(qs_cuda *gpu, const qs_params *p, qs_cuda_sketch **sketch)
 {
+	*sketch = NULL;
+	QS_TRY(check_params(p));
+	QS_TRY(qs_ask_room(gpu, qs_dense_size(p, false)));
 	return qs_cuda_create_like(gpu, p, false, sketch);
 }
 
@@ -356,3 +359,22 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 		sk->ever = ever;
 	return status;
 }
+
+const qs_sketch_ops qs_cuda_sketches = {
+	.create = qs_cuda_create,
+	.load = qs_cuda_load,
+	.destroy = qs_cuda_destroy,
+	.insert = qs_cuda_insert,
+	.insert_all = qs_cuda_insert_all,
+	.insert_device = qs_cuda_insert_device,
+	.insert_groups = qs_cuda_insert_groups,
+	.query = qs_cuda_query,
+	.merge_begin = qs_cuda_merge_begin,
+	.merge_slice = qs_cuda_merge_slice,
+	.take_slice = qs_cuda_take_slice,
+	.freeze = qs_cuda_freeze,
+	.read = qs_cuda_read,
+	.fetch = qs_cuda_fetch,
+	.bytes = qs_cuda_bytes,
+	.total = qs_cuda_total,
+};

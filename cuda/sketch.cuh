@@ -12,6 +12,7 @@
 
 extern "C"
 {
+#include "sketch/format.h"
 #include "sketch/multilevel_buckets.h"
 }
 

@@ -139,6 +139,27 @@ extern "C"
 	extern qb_status qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to,
 										const qb_memory *memory);
 
+	/* What a device does with sketches. */
+	typedef struct qs_sketch_ops
+	{
+		__typeof__(qs_cuda_create) *create;
+		__typeof__(qs_cuda_load) *load;
+		__typeof__(qs_cuda_destroy) *destroy;
+		__typeof__(qs_cuda_insert) *insert;
+		__typeof__(qs_cuda_insert_all) *insert_all;
+		__typeof__(qs_cuda_insert_device) *insert_device;
+		__typeof__(qs_cuda_insert_groups) *insert_groups;
+		__typeof__(qs_cuda_query) *query;
+		__typeof__(qs_cuda_merge_begin) *merge_begin;
+		__typeof__(qs_cuda_merge_slice) *merge_slice;
+		__typeof__(qs_cuda_take_slice) *take_slice;
+		__typeof__(qs_cuda_freeze) *freeze;
+		__typeof__(qs_cuda_read) *read;
+		__typeof__(qs_cuda_fetch) *fetch;
+		__typeof__(qs_cuda_bytes) *bytes;
+		__typeof__(qs_cuda_total) *total;
+	} qs_sketch_ops;
+
 #ifdef __cplusplus
 }
 #endif

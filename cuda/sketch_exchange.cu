@@ -72,6 +72,7 @@ qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 	*sketch = NULL;
 	if (qs_has_fat(from->params.structure) && (!dense || !qs_has_table(&from->params)))
 		return QB_WRONG_PART;
+	QS_TRY(qs_ask_room(gpu, qs_dense_size(&from->params, from->wide)));
 	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
 	(*sketch)->keys = from->keys;
 	status = dense ? load_tables(*sketch, from) : load_entries(*sketch, from);

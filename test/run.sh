@@ -7,7 +7,8 @@
 #	test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
 #	test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
 #	test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates
-#	                                   its GPU, or with QSKETCH_GPU=auto has one
+#	                                   its GPU (test/modules/qsketch_emulate), or with
+#	                                   QSKETCH_GPU=auto has one
 #	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
 # One test: "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
@@ -158,8 +159,7 @@ regress() {
 gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
-	server_restart "shared_preload_libraries = 'qsketch'" \
-		"qsketch.gpu_worker = ${QSKETCH_GPU:-emulate}" "qsketch.gpu_timeout = 600s" "qsketch.device = gpu" || { count 0 1 "server with a GPU worker"; return; }
+	server_restart "$(gpu_line emulate)" "qsketch.gpu_timeout = 600s" "qsketch.device = gpu" || { count 0 1 "server with a GPU worker"; return; }
 	pg_regress_tests regress_gpu regress/pg_regress "$@"
 	psql -XAtc "SELECT 'GPU worker: ' || keys || ' keys in ' || batches || ' batches'
 		FROM qsketch_stat_gpu" qsketch_regress_gpu

@@ -10,6 +10,8 @@
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
 #	server_restart [LINE...]  start it again, with further lines
+#	gpu_line DEFAULT        the line of postgresql.conf for a GPU worker: QSKETCH_GPU=emulate
+#	                        emulates its GPU, auto takes the real one
 #	as_server COMMAND...    run as the user who owns the server
 #
 # Nothing is installed into the system: PostgreSQL finds its libraries relative
@@ -100,6 +102,16 @@ server_restart() {
 	printf '%s\n' "$@" >>"$data/postgresql.conf"
 	as_server pg_ctl -D "$data" -l "$SERVER_HOME/server.log" -m fast -w restart >/dev/null ||
 		{ tail -n 50 "$SERVER_HOME/server.log"; return 1; }
+}
+
+gpu_line() {
+	local modules=qsketch built=$SOURCE/build/test/qsketch_emulate.so
+	if [ "${QSKETCH_GPU:-$1}" = emulate ]; then
+		[ -f "$built" ] || make -s -C "$SOURCE" test-modules >&2 || return
+		install -m 755 "$built" "$SERVER_ROOT/" || return
+		modules+=",$SERVER_ROOT/${built##*/}"
+	fi
+	echo "shared_preload_libraries = '$modules'"
 }
 
 # Also stops servers that an interrupted test has left, and puts what a server

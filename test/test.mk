@@ -5,9 +5,9 @@ test:
 	@test/run.sh
 regress: all
 	@test/run.sh regress $(REGRESS)
-regress-gpu: all
+regress-gpu: all test-modules
 	@test/run.sh gpu $(REGRESS)
-soak: all
+soak: all test-modules
 	@QSKETCH_SOAK_SECONDS=$(or $(SOAK_SECONDS),600) test/run.sh tap 020_gpu_soak.pl
 isolation: all
 	@test/run.sh isolation $(ISOLATION)
@@ -15,10 +15,16 @@ tap: all test-modules
 	@test/run.sh tap $(PROVE_TESTS)
 
 # What some TAP tests load into their servers.
-test-modules: $(patsubst test/modules/%.c,build/test/%.so,$(wildcard test/modules/*.c))
+test-modules: $(patsubst test/modules/%.c,build/test/%.so,$(wildcard test/modules/*.c)) build/test/qsketch_emulate.so
 build/test/%.so: test/modules/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
+
+# The emulated GPU, with copies of the CPU engines.
+EMULATE_OBJS := $(CORE_SRC:.c=.o) src/gpu/sketch_tables.o
+build/test/qsketch_emulate.so: $(wildcard test/modules/qsketch_emulate/*.[ch] src/gpu/*.h) $(EMULATE_OBJS)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS)) $(CFLAGS_SL) -shared -o $@ $(filter %.c %.o,$^) $(filter --coverage,$(SHLIB_LINK))
 
 matrix:
 	@test/matrix.sh $(VERSIONS)

@@ -4,14 +4,17 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use QsketchGpu;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('limits');
 $node->init;
-$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'",
-	'qsketch.gpu_worker = emulate', 'qsketch.gpu_timeout = 600s', 'qsketch.device = cpu', 'jit = off', 'autovacuum = off',
+$node->append_conf('postgresql.conf', join("\n", emulated_line(),
+	'qsketch.gpu_timeout = 600s', 'qsketch.device = cpu', 'jit = off', 'autovacuum = off',
 	'max_connections = 40', 'superuser_reserved_connections = 0', 'max_worker_processes = 16',
 	'max_parallel_workers = 8', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', ''));

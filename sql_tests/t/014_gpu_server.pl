@@ -25,6 +25,10 @@ is($plain->safe_psql('postgres',
 	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 9) AS i'), '9',
 	'without preload device = auto uses the CPU');
 
+($rc, $out, $err) = $plain->psql('postgres', "LOAD '$ENV{TESTDIR}/qsketch_emulate.so'");
+like($err, qr/ERROR: +devices for qsketch can only be given at server start\nHINT: .*shared_preload_libraries/,
+	'another module can give no devices to a server that runs');
+
 # preloaded, but off
 $plain->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqsketch.gpu_worker = off");
 $plain->restart;
@@ -41,6 +45,10 @@ is($plain->safe_psql('postgres',
 	'SELECT qsketch_total(qsketch_agg(i)) FROM generate_series(1, 99999) AS i'), '99999',
 	'without a GPU device = auto uses the CPU');
 like(slurp_file($plain->logfile), qr/LOG: .*qsketch has no usable GPU/, 'one line of the log says why');
+$plain->append_conf('postgresql.conf', "shared_preload_libraries = '$ENV{TESTDIR}/qsketch_emulate.so, qsketch'\nqsketch.gpu_devices = '2, 0'");
+$plain->restart;
+ok($plain->poll_query_until('postgres', q{SELECT string_agg(device || ' ' || name, ',') = '2 emulated,0 emulated' FROM qsketch_gpu()}),
+	'the order in which modules are loaded does not matter');
 $plain->append_conf('postgresql.conf', "qsketch.gpu_devices = 'one'");
 $plain->restart(fail_ok => 1);
 like(slurp_file($plain->logfile), qr/invalid value for parameter "qsketch.gpu_devices": "one"/,

@@ -5,8 +5,11 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::Bin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use QsketchGpu;
 use Test::More;
 
 my $module = "$ENV{TESTDIR}/object_access.so";
@@ -14,7 +17,7 @@ plan skip_all => 'no test module' unless -f $module;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'qsketch'", 'qsketch.gpu_worker = emulate',
+$node->append_conf('postgresql.conf', join("\n", emulated_line(),
 	'qsketch.device = cpu', "session_preload_libraries = '$module'", 'jit = off', 'autovacuum = off',
 	'max_parallel_workers_per_gather = 0', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
 	'min_parallel_table_scan_size = 0', 'cpu_operator_cost = 1', ''));

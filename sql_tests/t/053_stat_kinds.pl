@@ -111,7 +111,7 @@ $node->restart;
 is(gpu_count($node, 'keys'), 3 * $keys, 'no count is added twice');
 start_with("qsketch.gpu_worker = off\n");
 is(gpu_count($node, 'keys IS NULL AND stats_reset IS NULL'), 't', 'without a worker there are no counters of the GPU');
-start_with("qsketch.gpu_worker = emulate\n");
+start_with("qsketch.gpu_worker = auto\n");
 is(gpu_count($node, 'keys'), 3 * $keys, 'but they were kept');
 
 # ---- resets ----
@@ -189,7 +189,7 @@ is($node->safe_psql('postgres', $tables), 't', 'a server that does not load the 
 is(stat_of('postgres', 'keys_cpu'), '0', 'and counts anew, in memory of its own');
 $node->safe_psql('postgres', "$count");
 is(stat_of('postgres', 'keys_cpu'), $keys, 'at the end of each transaction');
-start_with("shared_preload_libraries = 'qsketch'\n");
+start_with(emulated_line() . "\n");
 is($node->safe_psql('postgres', $tables), 't', 'the library may come back');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET qsketch.save_stats');
 $node->restart;
@@ -202,7 +202,7 @@ like(slurp_file($node->logfile, $from), qr/could not find information of kind \d
 # ---- another library has the id ----
 
 $from = -s $node->logfile;
-start_with("shared_preload_libraries = '$ENV{TESTDIR}/kind_taken.so, qsketch'\n");
+start_with("shared_preload_libraries = '$ENV{TESTDIR}/kind_taken.so, qsketch, $ENV{TESTDIR}/qsketch_emulate.so'\n");
 like(slurp_file($node->logfile, $from), qr/WARNING: .*qsketch does not keep statistics over restarts of the server\n.*DETAIL: .*"taken" of another library have the ID \d+/,
 	'an id that is taken is no reason not to start');
 count_keys('postgres', 'cpu');

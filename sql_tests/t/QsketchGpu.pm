@@ -10,23 +10,29 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(gpu_node fill is_right settled is_soon set_worker set_fault gpu_count wait_for_worker
+our @EXPORT = qw(gpu_node emulated_line fill is_right settled is_soon set_worker set_fault gpu_count wait_for_worker
 	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict
 	make_partitions);
 
 # Settings with which PostgreSQL's own plan computes an answer on the CPU.
 use constant ORDINARY => 'SET qsketch.device = cpu; SET qsketch.enable_columnscan = off;';
 
+# The line of configuration for a worker that emulates its GPU.
+sub emulated_line
+{
+	return "shared_preload_libraries = 'qsketch,$ENV{TESTDIR}/qsketch_emulate.so'";
+}
+
 # A node that has the worker, with further lines of configuration.
 sub gpu_node
 {
 	my ($name, @lines) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	my $worker = $ENV{QSKETCH_GPU} // 'emulate';
+	my $emulated = ($ENV{QSKETCH_GPU} // 'emulate') eq 'emulate';
 
 	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', join("\n",
-		"shared_preload_libraries = 'qsketch'", "qsketch.gpu_worker = $worker",
+		$emulated ? emulated_line() : "shared_preload_libraries = 'qsketch'",
 		"qsketch.device = gpu", "qsketch.gpu_buffer_size = 4MB", "restart_after_crash = on",
 		"parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0",
 		"max_worker_processes = 16", "autovacuum = off", "qsketch.gpu_timeout = 600s", @lines, ''));

@@ -10,17 +10,18 @@
  * src/gpu/column_exact_serve.c
  */
 #include "gpu/column_exact.h"
-#include "gpu/column_exact_device.h"
 #include "gpu/column_worker.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
+
+#include "column_exact_cuda.h"
 
 /* The least room, in keys: with less, a list of distinct keys soon fills it. */
 #define LEAST_ROOM 8192
 
 typedef struct Holding
 {
-	void *exact; /* NULL: no keys have come */
+	qs_cuda_exact *exact; /* NULL: no keys have come */
 	int device;
 	uint64 keys; /* that may come */
 	uint64 found;
@@ -28,7 +29,7 @@ typedef struct Holding
 
 static Holding holding[GPU_ENTRIES];
 
-static const GpuExactDeviceOps *
+static const qs_exact_ops *
 device_ops(void)
 {
 	return gpu_device_ops->exact;

@@ -10,9 +10,10 @@
 #ifndef QS_GPU_COLUMN_HOLDING_H
 #define QS_GPU_COLUMN_HOLDING_H
 
-#include "gpu/column_device.h"
 #include "gpu/column_request.h"
 #include "gpu/worker.h"
+
+#include "column_cuda.h"
 
 /* The most distinct keys that are remembered. */
 #define GPU_COUNTED_MAX 512
@@ -36,7 +37,7 @@ typedef struct GpuCounted
 typedef struct GpuHolding
 {
 	uint64 serial;
-	void *values; /* on the device */
+	qs_cuda_copy *values; /* on the device */
 	int device;
 	uint64 room;
 	uint64 rows;
@@ -53,7 +54,7 @@ typedef struct GpuHolding
 /* The copy of an entry, or NULL. */
 extern GpuHolding *gpu_holding[GPU_ENTRIES];
 
-static inline const GpuColumnDeviceOps *
+static inline const qs_column_ops *
 GpuColumnOps(void)
 {
 	return gpu_device_ops->column;

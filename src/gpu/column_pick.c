@@ -35,7 +35,7 @@ typedef struct Picking
 /* Pages that are looked at as one run. */
 #define ALIKE_LEAST 64
 
-static GpuRun runs[GPU_RANGE_PAGES];
+static qs_cuda_run runs[GPU_RANGE_PAGES];
 static qb_tile tiles[GPU_RANGE_PAGES];
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
@@ -86,12 +86,12 @@ static void
 add_run(Picking *picking, uint32 page, uint32 rows)
 {
 	uint64 first = picking->columns->column[0]->first[page];
-	GpuRun *last = picking->count > 0 ? &runs[picking->count - 1] : NULL;
+	qs_cuda_run *last = picking->count > 0 ? &runs[picking->count - 1] : NULL;
 
 	if (last && last->first + last->count == first)
 		last->count += rows;
 	else
-		runs[picking->count++] = (GpuRun){ .first = first, .count = rows };
+		runs[picking->count++] = (qs_cuda_run){ .first = first, .count = rows };
 }
 
 /* Do the rows follow those of the tile, in all columns? */
@@ -248,11 +248,11 @@ none_pass(const Columns *columns, const qb_selection *tests)
 }
 
 /* What the device is to test. */
-static GpuColumnRows
+static qs_cuda_copy_rows
 rows_to_test(const Picking *picking, const qb_selection *tests, bool no_keys, uint64 count)
 {
 	const GpuHolding *const *column = picking->columns->column;
-	GpuColumnRows rows = {
+	qs_cuda_copy_rows rows = {
 		.tests = tests, .no_keys = no_keys, .tile = tiles, .tiles = picking->count, .rows = count
 	};
 	int i;
@@ -268,7 +268,7 @@ GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuP
 	Columns columns;
 	Picking picking = { .columns = &columns };
 	qb_status status = find_columns(index, wanted, &columns);
-	GpuColumnRows rows;
+	qs_cuda_copy_rows rows;
 	bool no_keys = wanted->wish == WISH_ROWS;
 	uint64 count;
 
@@ -314,7 +314,7 @@ GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
 	Columns columns;
 	Picking picking = { .columns = &columns, .tested = true };
 	qb_status status = find_columns(index, wanted, &columns);
-	GpuColumnRows rows;
+	qs_cuda_copy_rows rows;
 	uint64 all;
 
 	if (status != QB_OK || !qb_groups_are_valid(groups, &wanted->tests))
@@ -338,7 +338,7 @@ GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 	Columns columns;
 	Picking picking = { .columns = &columns, .tested = true };
 	qb_status status = find_columns(index, wanted, &columns);
-	GpuColumnRows rows;
+	qs_cuda_copy_rows rows;
 	uint64 all;
 
 	if (status != QB_OK || wanted->pair >= wanted->tests.columns)

@@ -50,9 +50,7 @@ resize(GpuHolding *h, uint64 room)
 {
 	qb_status status;
 
-	do
-		status = GpuColumnOps()->resize(h->values, room, h->rows);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+	GPU_WITH_ROOM(status, h->device, GpuColumnOps()->resize(h->values, room, h->rows));
 	if (status == QB_OK)
 		h->room = room;
 	return status;
@@ -197,9 +195,8 @@ finish_nulls(GpuHolding *h)
 	qb_status status = QB_OK;
 
 	if (h->nulls > 0)
-		do
-			status = GpuColumnOps()->put_nulls(h->values, h->null, GpuNullWords(h->rows));
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(status, h->device,
+					  GpuColumnOps()->put_nulls(h->values, h->null, GpuNullWords(h->rows)));
 	free(h->null);
 	h->null = NULL;
 	return status;
@@ -306,11 +303,15 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuPi
 {
 	qb_status status =
 		GpuColumnPick(slot->entry.index, wanted, 0, (uint64) gpu_device_ops->piece_work, picked);
+	uint32 found;
 
+	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || picked->count == 0)
 		return status;
-	return GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
-								  most, (uint64 *) GpuSlotData(slot), times, &slot->count);
+	status = GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
+									(uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
+	slot->count = (int) found;
+	return status;
 }
 
 /* Count rows: they are a key 0 each. */

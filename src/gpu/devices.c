@@ -3,18 +3,80 @@
  *		The devices of the GPU worker: opening them, choosing one, their memory, and how
  *		much work they do at a time.
  *
+ * CUDA's driver starts threads when it is first called.  They inherit the mask of signals,
+ * and must not take signals that are meant for this process.  So all signals are blocked
+ * while devices are opened.
+ *
  * src/gpu/devices.c
  */
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
-const GpuDeviceOps *gpu_device_ops;
-void *gpu_device[GPU_DEVICES_MAX];
+#include <signal.h>
 
-uint64
-GpuMemoryLimit(void)
+#include "miscadmin.h"
+
+/* Slots are page-locked: the staging buffer is only for data from elsewhere. */
+#define STAGING_BYTES ((size_t) 8 << 20)
+
+#ifdef QSKETCH_CUDA
+const qs_device_ops *gpu_device_ops = &qs_cuda_devices;
+#else
+const qs_device_ops *gpu_device_ops = NULL;
+#endif
+qs_cuda *gpu_device[GPU_DEVICES_MAX];
+
+void
+GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version)
 {
-	return gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20 : PG_UINT64_MAX;
+	const char *own = CppAsString2(QSKETCH_VERSION);
+
+	if (!process_shared_preload_libraries_in_progress)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("devices for qsketch can only be given at server start"),
+						errhint("Load the module that has them by shared_preload_libraries.")));
+	if (bytes != sizeof(*ops) || strncmp(version, own, strlen(own) + 1) != 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("devices for qsketch %s cannot be used by qsketch %s", version, own),
+						errhint("Build the module that has them anew.")));
+	gpu_device_ops = ops;
+}
+
+/* Tell a device what qsketch.gpu_memory_limit is now. */
+static void
+limit_memory(int index)
+{
+	uint64 bytes = gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20 : PG_UINT64_MAX;
+
+	gpu_device_ops->limit(gpu_device[index], bytes);
+}
+
+void
+GpuLimitMemory(void)
+{
+	int i;
+
+	for (i = 0; i < gpu_shared->device_count; i++)
+		limit_memory(i);
+}
+
+static void
+describe_error(const qs_cuda_error *error, char *text)
+{
+	snprintf(text, GPU_TEXT_BYTES, "%s%s%s", error->name ? error->name : "out of memory",
+			 error->call ? " in " : "", error->call ? error->call : "");
+}
+
+static void
+describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
+{
+	strlcpy(info->name, from->name, sizeof(info->name));
+	if (from->driver > 0)
+		snprintf(info->driver, sizeof(info->driver), "CUDA %d.%d", from->driver / 1000,
+				 from->driver % 1000 / 10);
+	else
+		strlcpy(info->driver, "none", sizeof(info->driver));
+	info->memory_bytes = from->memory_bytes;
 }
 
 /* Open one device as device number "index" of this server. */
@@ -22,14 +84,22 @@ static bool
 open_device(int number, int index, char *reason)
 {
 	GpuDeviceInfo *info = &gpu_shared->device[index];
+	qs_cuda_options options = { .staging_bytes = STAGING_BYTES };
+	qs_cuda_error error = { 0 };
+	qs_cuda_device properties;
+	qb_status status = gpu_device_ops->get(number, &properties, &error);
 
-	info->number = number;
-	gpu_device[index] = gpu_device_ops->open(number, info, reason);
-	if (gpu_device[index] == NULL)
+	if (status == QB_OK)
+		status = gpu_device_ops->open(number, &options, &gpu_device[index], &error);
+	if (status != QB_OK)
 	{
+		describe_error(&error, reason);
 		ereport(LOG, (errmsg("could not use GPU %d: %s", number, reason)));
 		return false;
 	}
+	info->number = number;
+	describe_device(&properties, info);
+	limit_memory(index);
 	pg_atomic_write_u64(&info->memory_used, 0);
 	pg_atomic_write_u64(&info->values, 0);
 	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
@@ -44,21 +114,23 @@ pin_slots(void)
 	Size bytes;
 	uint8 *slots = GpuAllData(&bytes);
 
-	if (!gpu_device_ops->pin(gpu_device[0], slots, bytes))
+	if (gpu_device_ops->pin(gpu_device[0], slots, bytes) != QB_OK)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
 /* Open the devices that the settings name; returns how many. */
-int
-GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
+static int
+open_devices(char *reason)
 {
 	int number[GPU_DEVICES_MAX];
 	int named = GpuDeviceNumbers(number, GPU_DEVICES_MAX);
-	int there = ops->count(reason);
+	qs_cuda_error error = { 0 };
+	int there = gpu_device_ops->count(&error);
 	int opened = 0;
 	int i;
 
-	gpu_device_ops = ops;
+	if (there == 0)
+		describe_error(&error, reason);
 	for (i = 0; i < (named > 0 ? named : Min(there, GPU_DEVICES_MAX)); i++)
 	{
 		int wanted = named > 0 ? number[i] : i;
@@ -73,6 +145,25 @@ GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
 	return opened;
 }
 
+int
+GpuOpenDevices(char *reason)
+{
+	sigset_t all;
+	sigset_t before;
+	int opened;
+
+	if (gpu_device_ops == NULL)
+	{
+		strlcpy(reason, "built without CUDA", GPU_TEXT_BYTES);
+		return 0;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	opened = open_devices(reason);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return opened;
+}
+
 /* The device with the least memory in use. */
 int
 GpuChooseDevice(void)
@@ -81,8 +172,7 @@ GpuChooseDevice(void)
 	int i;
 
 	for (i = 1; i < gpu_shared->device_count; i++)
-		if (gpu_device_ops->memory_used(gpu_device[i]) <
-			gpu_device_ops->memory_used(gpu_device[best]))
+		if (gpu_device_ops->used(gpu_device[i]) < gpu_device_ops->used(gpu_device[best]))
 			best = i;
 	return best;
 }
@@ -92,15 +182,19 @@ void
 GpuShowMemory(int device)
 {
 	pg_atomic_write_u64(&gpu_shared->device[device].memory_used,
-						gpu_device_ops->memory_used(gpu_device[device]));
+						gpu_device_ops->used(gpu_device[device]));
 }
 
 /* The last error of a device. */
 const char *
 GpuDeviceError(int device)
 {
-	return gpu_fault == FAULT_ERROR ? "simulated failure"
-									: gpu_device_ops->error(gpu_device[device]);
+	static char text[GPU_TEXT_BYTES];
+
+	if (gpu_fault == FAULT_ERROR)
+		return "simulated failure";
+	describe_error(gpu_device_ops->error(gpu_device[device]), text);
+	return text;
 }
 
 /*

@@ -17,29 +17,33 @@
  * src/gpu/filter_serve.c
  */
 #include "gpu/column_worker.h"
-#include "gpu/filter_device.h"
 #include "gpu/filter_request.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
+#include "filter_cuda.h"
+
+/* Work of an insert that is waited for. */
+#define LONG_INSERT 1e7
+
 typedef struct Holding
 {
-	void *filter; /* NULL: there is none */
+	qf_cuda_filter *filter; /* NULL: there is none */
 	qf_params params;
 	int device;
-	uint64 given;                /* see GpuFilterState */
-	bool placed;                 /* it has got keys of a copy, and stays on its device */
-	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
-	void *joining;               /* the part whose bits are being added; or NULL */
-	int joining_device;          /* that it is on */
-	uint64 joined;               /* bytes of it that were added */
-	int parts;                   /* number of parts that are there, "joining" included */
+	uint64 given;                          /* see GpuFilterState */
+	bool placed;                           /* it has got keys of a copy, and stays on its device */
+	qf_cuda_filter *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
+	qf_cuda_filter *joining;               /* the part whose bits are being added; or NULL */
+	int joining_device;                    /* that it is on */
+	uint64 joined;                         /* bytes of it that were added */
+	int parts;                             /* number of parts that are there, "joining" included */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];
 
 /* What filters ask of the devices. */
-static const GpuFilterDeviceOps *
+static const qf_filter_ops *
 device_ops(void)
 {
 	return gpu_device_ops->filter;
@@ -47,22 +51,20 @@ device_ops(void)
 
 /* Make a filter without bits on a device. */
 static qb_status
-create_on(int device, const qf_params *params, void **filter)
+create_on(int device, const qf_params *params, qf_cuda_filter **filter)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = device_ops()->create(gpu_device[device], params, filter);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device, device_ops()->create(gpu_device[device], params, filter));
 	if (status == QB_OK)
 		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
 	return status;
 }
 
 static void
-destroy_on(int device, void *filter)
+destroy_on(int device, qf_cuda_filter *filter)
 {
 	device_ops()->destroy(filter);
 	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
@@ -101,6 +103,19 @@ serve_set(Holding *h, GpuSlot *slot)
 	return device_ops()->set(h->filter, (const uint32 *) GpuSlotData(slot), slot->count);
 }
 
+/* Insert rows.  A long insert is waited for, so that its time is known. */
+static qb_status
+insert(__typeof__(qf_cuda_insert) *operation, qf_cuda_filter *filter, const qf_batch *batch,
+	   const Holding *h, int device)
+{
+	double work = h->params.k * qf_probability(&h->params) * batch->count;
+	qb_status status = operation(filter, batch);
+
+	if (status == QB_OK && (batch->copies || work > LONG_INSERT))
+		status = gpu_device_ops->sync(gpu_device[device]);
+	return status;
+}
+
 static qb_status
 serve_insert(Holding *h, GpuSlot *slot)
 {
@@ -117,7 +132,7 @@ serve_insert(Holding *h, GpuSlot *slot)
 
 	batch.count = GpuNextPiece(slot, work, COUNT_BATCHES, COUNT_KEYS);
 	h->given += batch.count;
-	return device_ops()->insert(h->filter, &batch);
+	return insert(device_ops()->insert, h->filter, &batch, h, h->device);
 }
 
 /* Bytes of a filter that go from device to device at a time. */
@@ -125,7 +140,7 @@ serve_insert(Holding *h, GpuSlot *slot)
 
 /* Add bits of a filter to those of another one, where both have the piece at "at". */
 static qb_status
-add_piece(void *from, void *to, uint64 at, size_t bytes, uint64 *piece)
+add_piece(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, size_t bytes, uint64 *piece)
 {
 	uint64 *other = piece + MOVE_BYTES / sizeof(uint64);
 	qb_status status = device_ops()->read(from, at, (uint8 *) piece, bytes);
@@ -140,7 +155,7 @@ add_piece(void *from, void *to, uint64 at, size_t bytes, uint64 *piece)
 
 /* Add bits of a filter to those of one on another device, from one place to another. */
 static qb_status
-add_bits(void *from, void *to, uint64 at, uint64 end)
+add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 {
 	uint64 *piece = malloc(2 * MOVE_BYTES);
 	qb_status status = piece ? QB_OK : QB_NO_MEMORY;
@@ -156,7 +171,7 @@ static qb_status
 move_to_copy(Holding *h, int device)
 {
 	bool moves = !h->placed && h->device != device && h->given == 0;
-	void *moved;
+	qf_cuda_filter *moved;
 	qb_status status;
 
 	h->placed = true;
@@ -172,7 +187,7 @@ move_to_copy(Holding *h, int device)
 }
 
 /* The filter, or its part, that gets keys of copies on a device; NULL: no memory for one. */
-static void *
+static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
 {
 	*status = move_to_copy(h, device);
@@ -188,7 +203,7 @@ filter_on(Holding *h, int device, qb_status *status)
 }
 
 static void
-drop_part(Holding *h, void *part, int device)
+drop_part(Holding *h, qf_cuda_filter *part, int device)
 {
 	destroy_on(device, part);
 	h->parts--;
@@ -243,7 +258,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	GpuPicked picked;
 	qf_batch batch = { .fingerprint = NULL };
 	qb_status status = qf_is_bloom(&h->params) ? QB_OK : QB_NO_MEMORY;
-	void *filter = NULL;
+	qf_cuda_filter *filter = NULL;
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	if (status == QB_OK)
@@ -256,7 +271,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	batch.fingerprint = picked.key;
 	batch.count = picked.count;
 	if (picked.count > 0)
-		status = device_ops()->insert_device(filter, &batch);
+		status = insert(device_ops()->insert_device, filter, &batch, h, picked.device);
 	if (status != QB_OK)
 		return status;
 	h->given += picked.count;

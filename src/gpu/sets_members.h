@@ -90,4 +90,9 @@ extern bool GpuMembersSort(GpuMembers *members, GpuMembersSizes *sizes);
 extern void
 GpuMembersRead(GpuMembers *members, GpuMembersArray array, uint64 first, uint64 count, void *to);
 
+/* ---- the worker's: sets_members_serve.c ---- */
+
+/* The sorted rows of an entry, their sizes and their device; NULL: there are none. */
+extern struct qset_cuda_members *GpuMembersSorted(int index, GpuMembersSizes *sizes, int *device);
+
 #endif

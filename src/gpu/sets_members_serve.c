@@ -10,13 +10,17 @@
  * src/gpu/sets_members_serve.c
  */
 #include "gpu/column_worker.h"
-#include "gpu/sets_members_device.h"
+#include "gpu/sets_members.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
+#include "sets_members_cuda.h"
+
+StaticAssertDecl((int) MEMBERS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
+
 typedef struct Holding
 {
-	void *members; /* NULL: no rows have come */
+	qset_cuda_members *members; /* NULL: no rows have come */
 	int device;
 	bool sorted;
 	GpuMembersSizes sizes; /* if they are sorted */
@@ -24,7 +28,7 @@ typedef struct Holding
 
 static Holding holding[GPU_ENTRIES];
 
-static const GpuMembersDeviceOps *
+static const qset_members_ops *
 device_ops(void)
 {
 	return gpu_device_ops->members;
@@ -59,7 +63,8 @@ be_somewhere(Holding *h, int device, uint64 count)
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	if (h->members)
-		return count <= GPU_MEMBERS_MAX - device_ops()->rows(h->members) ? QB_OK : QB_NO_MEMORY;
+		return count <= QSET_CUDA_MEMBERS_MAX - device_ops()->rows(h->members) ? QB_OK
+																			   : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->members);
 	if (status != QB_OK)
 		return status;
@@ -124,10 +129,9 @@ serve_rows(Holding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	status = be_somewhere(h, 0, slot->count);
 	if (status == QB_OK)
-		do
-			status = device_ops()->add(h->members, (const int64 *) data, data + slot->count,
-									   slot->count);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(
+			status, h->device,
+			device_ops()->add(h->members, (const int64 *) data, data + slot->count, slot->count));
 	GpuCount(COUNT_BYTES_IN, 2 * slot->count * sizeof(uint64));
 	return status;
 }
@@ -136,16 +140,17 @@ serve_rows(Holding *h, GpuSlot *slot)
 static qb_status
 serve_sort(Holding *h, GpuSlot *slot)
 {
+	qset_cuda_sizes sizes = { 0 };
 	qb_status status = QB_OK;
 
 	if (gpu_fault == FAULT_SPILL)
 		return QB_NO_MEMORY;
 	if (h->members && !h->sorted)
-		do
-			status = device_ops()->sort(h->members, &h->sizes);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(status, h->device, device_ops()->sort(h->members, &sizes));
 	if (status != QB_OK)
 		return status;
+	if (!h->sorted)
+		h->sizes = (GpuMembersSizes){ sizes.sets, sizes.elements, sizes.universe };
 	h->sorted = h->members != NULL;
 	*(GpuMembersSizes *) slot->shape.bytes = h->sizes;
 	return QB_OK;
@@ -187,7 +192,8 @@ serve_read(Holding *h, GpuSlot *slot)
 		slot->count > length - slot->offset)
 		return QB_NO_MEMORY;
 	GpuCount(COUNT_BYTES_OUT, slot->count * bytes);
-	return device_ops()->get(h->members, array, slot->offset, slot->count, GpuSlotData(slot));
+	return device_ops()->get(h->members, (qset_cuda_array) array, slot->offset, slot->count,
+							 GpuSlotData(slot));
 }
 
 static qb_status
@@ -213,7 +219,7 @@ serve_members(GpuSlot *slot)
 	return QB_DEVICE_ERROR;
 }
 
-void *
+qset_cuda_members *
 GpuMembersSorted(int index, GpuMembersSizes *sizes, int *device)
 {
 	const Holding *h = &holding[index];

@@ -13,19 +13,20 @@
  *
  * src/gpu/sets_serve.c
  */
+#include "gpu/sets_members.h"
+#include "gpu/sets_request.h"
 #include "gpu/settings.h"
-#include "gpu/sets_device.h"
-#include "gpu/sets_members_device.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"
+#include "sets_members_cuda.h"
 
 /* Longest wait for a device while there is nothing else to do. */
 #define PATIENCE_US 1000
 
 typedef struct Collection
 {
-	void *sets;
+	qset_cuda_sets *sets;
 	int device;
 	int users; /* its entry, and searches */
 	uint64 count;
@@ -40,12 +41,12 @@ typedef struct Holding
 	int device;
 	bool searching;
 	GpuSetsSearch search;
-	void *made; /* the search, once it is open */
+	qset_cuda_pairs *made; /* the search, once it is open */
 } Holding;
 
 static Holding holding[GPU_ENTRIES];
 
-static const GpuSetsDeviceOps *
+static const qset_sets_ops *
 device_ops(void)
 {
 	return gpu_device_ops->sets;
@@ -126,9 +127,9 @@ serve_create(GpuSlot *slot, Holding *h)
 	if (status != QB_OK)
 		return status;
 	h->device = c->device;
-	do
-		status = device_ops()->create(gpu_device[c->device], shape, &c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
+	GPU_WITH_ROOM(status, c->device,
+				  device_ops()->create(gpu_device[c->device], shape->sets, shape->elements,
+									   shape->universe, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -138,21 +139,17 @@ serve_make(GpuSlot *slot, Holding *h)
 {
 	GpuMembersSizes sizes;
 	int device;
-	void *members = GpuMembersSorted(slot->other.index, &sizes, &device);
-	GpuSetsShape shape;
+	qset_cuda_members *members = GpuMembersSorted(slot->other.index, &sizes, &device);
 	Collection *c;
 	qb_status status = members ? make_collection(&c, device, sizes.sets) : QB_NO_MEMORY;
 
 	if (status != QB_OK)
 		return status;
-	shape = (GpuSetsShape){
+	*(GpuSetsShape *) slot->shape.bytes = (GpuSetsShape){
 		.sets = sizes.sets, .elements = sizes.elements, .universe = sizes.universe, .device = device
 	};
-	*(GpuSetsShape *) slot->shape.bytes = shape;
 	h->device = device;
-	do
-		status = device_ops()->make(gpu_device[device], members, &shape, &c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device, gpu_device_ops->members->make(members, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -184,9 +181,8 @@ serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
 	h->device = device;
 	status = copy_arrays(c, source);
 	if (status == QB_OK)
-		do
-			status = device_ops()->copy(gpu_device[device], source->sets, &c->sets);
-		while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+		GPU_WITH_ROOM(status, device,
+					  device_ops()->copy(gpu_device[device], source->sets, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -243,9 +239,7 @@ serve_index(GpuSlot *slot, Collection *c)
 	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(start);
-	do
-		status = device_ops()->index(c->sets);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(c->device));
+	GPU_WITH_ROOM(status, c->device, device_ops()->index(c->sets));
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
 	reply->ms = INSTR_TIME_GET_MILLISEC(end);
@@ -300,17 +294,26 @@ static qb_status
 serve_open(GpuSlot *slot, Holding *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
+	qset_cuda_request request = { .rows = h->rows->sets,
+								  .columns = h->columns ? h->columns->sets : NULL,
+								  .filter = h->search.filter,
+								  .method = h->search.method,
+								  .directed = h->search.directed };
+	qset_cuda_report report;
 	qb_status status;
 
 	memset(reply, 0, sizeof(*reply));
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = device_ops()->search(h->rows->sets, h->columns ? h->columns->sets : NULL,
-									  &h->search, &h->made, reply);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->rows->device));
+	GPU_WITH_ROOM(status, h->rows->device,
+				  device_ops()->search(gpu_device[h->rows->device], &request, &h->made));
 	GpuCount(COUNT_SEARCHES, 1);
-	return status;
+	if (status != QB_OK)
+		return status;
+	device_ops()->report(h->made, &report);
+	reply->ms = report.expected_ms;
+	reply->method = report.method;
+	return QB_OK;
 }
 
 static instr_time waiting_since;
@@ -332,14 +335,18 @@ static qb_status
 serve_pairs(GpuSlot *slot, Holding *h)
 {
 	GpuSetsReply *reply = (GpuSetsReply *) slot->shape.bytes;
+	qset_cuda_report report;
 	uint64 count;
+	bool over;
 	qb_status status;
 
 	INSTR_TIME_SET_CURRENT(waiting_since);
 	status = device_ops()->next(h->made, has_patience, (qset_pair *) GpuSlotData(slot),
-								GPU_SLOT_PAIRS, &count, reply);
+								GPU_SLOT_PAIRS, &count, &over);
 	if (status != QB_OK)
 		return status;
+	device_ops()->report(h->made, &report);
+	*reply = (GpuSetsReply){ .over = over, .at = report.strips };
 	slot->count = (int) count;
 	GpuCount(COUNT_PAIRS, count);
 	GpuCount(COUNT_BYTES_OUT, count * sizeof(qset_pair));
@@ -349,12 +356,14 @@ serve_pairs(GpuSlot *slot, Holding *h)
 static qb_status
 serve_searching(GpuSlot *slot, Holding *h)
 {
+	const GpuSetsRows *rows = (const GpuSetsRows *) slot->shape.bytes;
+
 	if (slot->op == SETS_OPEN)
 		return serve_open(slot, h);
 	if (h->made == NULL)
 		return QB_NO_MEMORY;
 	if (slot->op == SETS_ROWS)
-		return device_ops()->begin(h->made, (const GpuSetsRows *) slot->shape.bytes);
+		return device_ops()->begin(h->made, rows->first, rows->first + rows->count);
 	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QB_DEVICE_ERROR;
 }
 

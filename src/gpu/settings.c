@@ -37,7 +37,6 @@ static const struct config_enum_entry device_options[] = {
 static const struct config_enum_entry worker_kinds[] = {
 	{ "auto", WORKER_AUTO, false },
 	{ "off", WORKER_OFF, false },
-	{ "emulate", WORKER_EMULATE, false },
 	{ NULL, 0, false },
 };
 
@@ -96,10 +95,9 @@ GpuDeviceNumbers(int *number, int room)
 static void
 define_worker_settings(void)
 {
-	DefineCustomEnumVariable(
-		"qsketch.gpu_worker", "Starts the process that owns the GPUs.",
-		"off starts none. emulate starts one that emulates a GPU on the CPU, for tests.",
-		&gpu_worker_kind, WORKER_AUTO, worker_kinds, PGC_POSTMASTER, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("qsketch.gpu_worker", "Starts the process that owns the GPUs.",
+							 "off starts none.", &gpu_worker_kind, WORKER_AUTO, worker_kinds,
+							 PGC_POSTMASTER, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_buffer_size",
 		"Sets the shared memory through which data go to the GPU worker and back.", NULL,

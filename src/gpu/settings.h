@@ -21,8 +21,7 @@ typedef enum DeviceSetting
 typedef enum GpuWorkerKind
 {
 	WORKER_AUTO, /* the GPUs that it finds */
-	WORKER_OFF,
-	WORKER_EMULATE /* the CPU in the place of a GPU, to test everything else */
+	WORKER_OFF
 } GpuWorkerKind;
 
 /* qsketch.gpu_fault: what the worker does wrong, for tests */

@@ -13,25 +13,27 @@
 #define QS_GPU_SKETCH_HOLDING_H
 
 #include "gpu/column_worker.h"
-#include "gpu/sketch_device.h"
 #include "gpu/sketch_request.h"
 #include "gpu/worker.h"
+
+#include "sketch_cuda.h"
 
 /* The sketch of an entry: on_device or on_host, or neither. */
 typedef struct GpuSketchHolding
 {
-	void *on_device;
+	qs_cuda_sketch *on_device;
 	qs_sketch *on_host;
 	int device;
-	int depth;                   /* counters of a key */
-	qs_params params;            /* set while it is on a device */
-	bool placed;                 /* it has got keys of a copy, and stays on its device */
-	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	void *joining;               /* the part that is being merged, while it is on a device */
-	int joining_device;          /* that it is on */
-	qs_sketch *joining_on_host;  /* the same part, if its device had no memory left */
-	int parts;                   /* number of parts that are there, with that one */
-	uint64 merged;               /* units of another sketch that were added: sketch_merge.c */
+	int depth;        /* counters of a key */
+	qs_params params; /* set while it is on a device */
+	bool placed;      /* it has got keys of a copy, and stays on its device */
+	qs_cuda_sketch
+		*part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
+	qs_cuda_sketch *joining;    /* the part that is being merged, while it is on a device */
+	int joining_device;         /* that it is on */
+	qs_sketch *joining_on_host; /* the same part, if its device had no memory left */
+	int parts;                  /* number of parts that are there, with that one */
+	uint64 merged;              /* units of another sketch that were added: sketch_merge.c */
 	bool frozen; /* nothing came since a backend was told the tables' shape, to read them */
 	GpuSketchShape shape; /* of the tables, while they are written or read */
 } GpuSketchHolding;
@@ -39,7 +41,7 @@ typedef struct GpuSketchHolding
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
 
 /* What sketches ask of the devices. */
-static inline const GpuSketchDeviceOps *
+static inline const qs_sketch_ops *
 GpuSketchOps(void)
 {
 	return gpu_device_ops->sketch;
@@ -49,7 +51,7 @@ GpuSketchOps(void)
 extern qb_status GpuSketchEvict(int index);
 
 /* Copy a sketch of a device to the worker's memory, and free such a copy. */
-extern qb_status GpuSketchFetch(void *on_device, qs_sketch **copy);
+extern qb_status GpuSketchFetch(qs_cuda_sketch *on_device, qs_sketch **copy);
 extern void GpuSketchFreeCopy(qs_sketch **copy);
 
 /* Make a sketch without keys anew on another device.  If there is no memory, it stays. */
@@ -61,7 +63,7 @@ extern qb_status GpuSketchMakeElsewhere(GpuSketchHolding *h, int device);
  */
 typedef struct GpuSketchSource
 {
-	void *const *on_device;
+	qs_cuda_sketch *const *on_device;
 	const int *device;
 	const qs_params *params;   /* while it is on a device */
 	qs_sketch *const *on_host; /* while it is not */

@@ -49,10 +49,9 @@ begin(int index, const GpuSketchSource *from)
 
 	if (h->on_device)
 	{
-		do
-			status =
-				GpuSketchOps()->merge_begin(h->on_device, source_params(from), source_total(from));
-		while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+		GPU_WITH_ROOM(
+			status, h->device,
+			GpuSketchOps()->merge_begin(h->on_device, source_params(from), source_total(from)));
 		h->params.n = Min(h->params.n, source_params(from)->n);
 		if (status != QB_NO_MEMORY)
 			return status;
@@ -104,12 +103,10 @@ static qb_status
 add_on_device(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
 {
 	qs_slice all = { 0, qs_slice_units(&slice->params) };
-	void *loaded;
+	qs_cuda_sketch *loaded;
 	qb_status status;
 
-	do
-		status = GpuSketchOps()->load(gpu_device[h->device], slice, &loaded);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(h->device));
+	GPU_WITH_ROOM(status, h->device, GpuSketchOps()->load(gpu_device[h->device], slice, &loaded));
 	if (status != QB_OK)
 		return status;
 	status = GpuSketchOps()->merge_slice(h->on_device, to, loaded, all);

@@ -22,9 +22,8 @@ make_part(GpuSketchHolding *h, int device)
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-		status = GpuSketchOps()->create(gpu_device[device], &h->params, &h->part[device]);
-	while (status == QB_NO_MEMORY && GpuMakeRoom(device));
+	GPU_WITH_ROOM(status, device,
+				  GpuSketchOps()->create(gpu_device[device], &h->params, &h->part[device]));
 	if (status != QB_OK)
 		return status;
 	h->parts++;
@@ -33,7 +32,7 @@ make_part(GpuSketchHolding *h, int device)
 }
 
 static void
-free_part(void **part, int device)
+free_part(qs_cuda_sketch **part, int device)
 {
 	GpuSketchOps()->destroy(*part);
 	*part = NULL;
@@ -79,7 +78,8 @@ GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked)
 	if (h->part[picked->device] == NULL)
 		status = make_part(h, picked->device);
 	if (status == QB_OK)
-		status = GpuSketchOps()->insert_device(h->part[picked->device], picked->key, picked->count);
+		status = GpuSketchOps()->insert_device(h->part[picked->device], picked->key, NULL,
+											   picked->count);
 	GpuShowMemory(picked->device);
 	return status;
 }

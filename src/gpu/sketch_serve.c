@@ -57,12 +57,9 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	do
-	{
-		status = from ? GpuSketchOps()->load(gpu_device[i], from, &h->on_device)
-					  : GpuSketchOps()->create(gpu_device[i], params, &h->on_device);
-	}
-	while (status == QB_NO_MEMORY && GpuMakeRoom(i));
+	GPU_WITH_ROOM(status, i,
+				  from ? GpuSketchOps()->load(gpu_device[i], from, &h->on_device)
+					   : GpuSketchOps()->create(gpu_device[i], params, &h->on_device));
 	if (status != QB_OK)
 		return status;
 	h->device = i;
@@ -104,7 +101,7 @@ keep_copy(qb_status status, const qs_sketch *made, qs_sketch **copy)
 }
 
 qb_status
-GpuSketchFetch(void *on_device, qs_sketch **copy)
+GpuSketchFetch(qs_cuda_sketch *on_device, qs_sketch **copy)
 {
 	qs_sketch made;
 
@@ -218,12 +215,13 @@ static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->entry.index];
-	GpuKeys batch[GPU_TOGETHER];
+	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
 	qb_status status;
 	int i;
 
+	StaticAssertStmt(GPU_TOGETHER <= QS_CUDA_TOGETHER, "too many batches for a launch");
 	if (h->on_device == NULL || gpu_fault != FAULT_NONE)
 		return QB_NO_MEMORY;
 	for (batches = 0; batches < *count; batches++)
@@ -235,9 +233,9 @@ serve_inserts(GpuSlot *const *slot, int *count)
 		if (work > gpu_device_ops->piece_work || next->weighted != slot[0]->weighted)
 			break;
 		batch[batches] =
-			(GpuKeys){ .key = key,
-					   .weight = next->weighted ? (const int64 *) key + next->count : NULL,
-					   .count = next->count };
+			(qs_cuda_keys){ .key = key,
+							.weight = next->weighted ? (const int64 *) key + next->count : NULL,
+							.count = next->count };
 	}
 	h->frozen = false;
 	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;

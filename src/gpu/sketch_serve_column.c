@@ -40,7 +40,7 @@ insert_on_device(GpuSketchHolding *h, const GpuPicked *picked)
 		return QB_NO_MEMORY;
 	if (picked->device != h->device)
 		return GpuSketchInsertPart(h, picked);
-	return GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count);
+	return GpuSketchOps()->insert_device(h->on_device, picked->key, NULL, picked->count);
 }
 
 /* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
@@ -156,7 +156,7 @@ insert_one_by_one(const GpuPicked *picked, const GpuGroupSketches *all, const ui
 }
 
 /* The sketch of a group on the device of picked keys, or its part there; NULL: there is neither. */
-static void *
+static qs_cuda_sketch *
 group_on(const GpuRef *ref, int device)
 {
 	GpuSketchHolding *h = find_group(ref);
@@ -177,7 +177,7 @@ group_on(const GpuRef *ref, int device)
 static qb_status
 insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
 {
-	void *sketch[QB_GROUPS_MAX];
+	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
 	qb_status status;
 	uint32 i;
 

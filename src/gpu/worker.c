@@ -161,6 +161,7 @@ run_worker(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			GpuLimitMemory();
 			GpuTrimCache();
 		}
 		serve_all();
@@ -172,12 +173,10 @@ run_worker(void)
 void
 GpuWorkerMain(Datum argument)
 {
-	const GpuDeviceOps *ops =
-		gpu_worker_kind == WORKER_EMULATE ? &gpu_emulated_devices : &gpu_cuda_devices;
 	char reason[GPU_TEXT_BYTES] = "";
 
 	start_worker();
-	gpu_shared->device_count = GpuOpenDevices(ops, reason);
+	gpu_shared->device_count = GpuOpenDevices(reason);
 	if (gpu_shared->device_count == 0)
 	{
 		strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);

@@ -15,7 +15,9 @@
 #ifndef QS_GPU_WORKER_H
 #define QS_GPU_WORKER_H
 
-#include "gpu/device.h"
+#include "gpu/shared.h"
+
+#include "qs_cuda.h"
 
 /* Where the value of an entry is. */
 typedef struct GpuPlace
@@ -98,10 +100,23 @@ extern bool GpuFreeDoomed(void);
 extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
+/* Do it, again and again while the device has no memory and room can be made there. */
+#define GPU_WITH_ROOM(status, device, operation) \
+	do                                           \
+		(status) = (operation);                  \
+	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
+
 /* devices.c */
-extern const GpuDeviceOps *gpu_device_ops;
-extern void *gpu_device[GPU_DEVICES_MAX];
-extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
+extern const qs_device_ops *gpu_device_ops;
+extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
+
+/*
+ * Use other devices than GPUs: for modules of tests, which the server loads at its start.
+ * They were built with a table of so many bytes, for this version.
+ */
+extern PGDLLEXPORT void GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version);
+extern int GpuOpenDevices(char *reason);
+extern void GpuLimitMemory(void);
 extern int GpuChooseDevice(void);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);

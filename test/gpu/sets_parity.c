@@ -231,9 +231,9 @@ ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 	uint64_t count;
 	bool over = false;
 
+	qs_cuda_limit(gpu, qs_cuda_used(gpu) + bytes);
 	qs_cuda_get_stats(gpu, &stats);
 	bytes += stats.device_bytes - stats.workspace_bytes;
-	qset_cuda_limit(gpu, bytes);
 	status = qset_cuda_pairs_open(gpu, r, &pairs);
 	CHECK(status == QB_OK || status == QB_NO_MEMORY);
 	qs_cuda_get_stats(gpu, &stats);
@@ -243,7 +243,7 @@ ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 	for (a->count = 0; status == QB_OK && !over; a->count += count)
 		CHECK(qset_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QB_OK);
 	qset_cuda_pairs_close(pairs);
-	qset_cuda_limit(gpu, 0);
+	qs_cuda_limit(gpu, UINT64_MAX);
 	return status == QB_OK;
 }
 

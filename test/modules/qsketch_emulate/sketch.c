@@ -1,24 +1,24 @@
 /*
- * sketch_emulate.c
+ * sketch.c
  *		Sketches on a device that is made of the CPU engine.
  *
- * src/gpu/sketch_emulate.c
+ * test/modules/qsketch_emulate/sketch.c
  */
-#include "gpu/emulate.h"
-#include "gpu/sketch_device.h"
+#include "emulate.h"
 #include "gpu/sketch_tables.h"
 
 #include "engine/sketch_engine.h"
+#include "sketch_cuda.h"
 
-typedef struct Sketch
+struct qs_cuda_sketch
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 	qs_sketch sketch;
-} Sketch;
+};
 
 /* The result of making a sketch: "made" if status is QB_OK. */
 static qb_status
-keep(qb_status status, Sketch *made, void **sketch)
+keep(qb_status status, qs_cuda_sketch *made, qs_cuda_sketch **sketch)
 {
 	*sketch = status == QB_OK ? made : NULL;
 	if (status != QB_OK)
@@ -27,9 +27,9 @@ keep(qb_status status, Sketch *made, void **sketch)
 }
 
 static qb_status
-emulated_create(void *device, const qs_params *params, void **sketch)
+emulated_create(qs_cuda *device, const qs_params *params, qs_cuda_sketch **sketch)
 {
-	Sketch *made = calloc(1, sizeof(Sketch));
+	qs_cuda_sketch *made = calloc(1, sizeof(*made));
 	qb_status status = QB_NO_MEMORY;
 
 	if (made)
@@ -44,9 +44,9 @@ emulated_create(void *device, const qs_params *params, void **sketch)
 }
 
 static qb_status
-emulated_load(void *device, const qs_sketch *from, void **sketch)
+emulated_load(qs_cuda *device, const qs_sketch *from, qs_cuda_sketch **sketch)
 {
-	Sketch *made = calloc(1, sizeof(Sketch));
+	qs_cuda_sketch *made = calloc(1, sizeof(*made));
 	qb_status status = QB_NO_MEMORY;
 
 	if (made)
@@ -58,17 +58,17 @@ emulated_load(void *device, const qs_sketch *from, void **sketch)
 }
 
 static void
-emulated_destroy(void *sketch)
+emulated_destroy(qs_cuda_sketch *sketch)
 {
-	qs_free(&((Sketch *) sketch)->sketch);
+	qs_free(&sketch->sketch);
 	free(sketch);
 }
 
 /* What could fail comes first, so that a failure changes nothing. */
 static qb_status
-emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t count)
+emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
-	qs_sketch *sk = &((Sketch *) sketch)->sketch;
+	qs_sketch *sk = &sketch->sketch;
 	qb_status status = sk->ops->reserve ? sk->ops->reserve(sk, count) : QB_OK;
 
 	return status == QB_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
@@ -76,7 +76,7 @@ emulated_insert(void *sketch, const uint64 *key, const int64 *weight, size_t cou
 
 /* Bring the batches together: then they succeed or fail as one. */
 static qb_status
-emulated_insert_all(void *sketch, const GpuKeys *batch, int batches)
+emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
 {
 	size_t most = (size_t) batches * GPU_SLOT_KEYS;
 	uint64 *key = malloc(most * sizeof(uint64));
@@ -99,22 +99,17 @@ emulated_insert_all(void *sketch, const GpuKeys *batch, int batches)
 	return status;
 }
 
-static qb_status
-emulated_insert_device(void *sketch, const uint64 *key, size_t count)
-{
-	return emulated_insert(sketch, key, NULL, count);
-}
-
 /* Sketches that are too small for their keys fail before any of them gets some. */
 static qb_status
-emulated_insert_groups(void *const *sketch, const uint64 *count, uint32 sketches, const uint64 *key)
+emulated_insert_groups(qs_cuda_sketch *const *sketch, const uint64 *count, uint32 sketches,
+					   const uint64 *key)
 {
 	qb_status status = QB_OK;
 	uint32 i;
 
 	for (i = 0; i < sketches && status == QB_OK; i++)
 	{
-		qs_sketch *sk = &((Sketch *) sketch[i])->sketch;
+		qs_sketch *sk = &sketch[i]->sketch;
 
 		if (sk->wide || sk->total + (int64) count[i] >= QS_WIDE_TOTAL)
 			status = QB_NO_MEMORY;
@@ -123,45 +118,44 @@ emulated_insert_groups(void *const *sketch, const uint64 *count, uint32 sketches
 	}
 	for (i = 0; i < sketches && status == QB_OK; i++)
 	{
-		status = qs_engine_cpu.insert(&((Sketch *) sketch[i])->sketch, key, NULL, count[i]);
+		status = qs_engine_cpu.insert(&sketch[i]->sketch, key, NULL, count[i]);
 		key += count[i];
 	}
 	return status;
 }
 
 static qb_status
-emulated_query(void *sketch, const uint64 *key, size_t count, int64 *estimate)
+emulated_query(qs_cuda_sketch *sketch, const uint64 *key, size_t count, int64 *estimate)
 {
-	qs_query(&((Sketch *) sketch)->sketch, key, count, estimate);
+	qs_query(&sketch->sketch, key, count, estimate);
 	return QB_OK;
 }
 
 static qb_status
-emulated_merge_begin(void *sketch, const qs_params *from, int64 total)
+emulated_merge_begin(qs_cuda_sketch *sketch, const qs_params *from, int64 total)
 {
-	return qs_merge_begin_as(&((Sketch *) sketch)->sketch, from, total);
+	return qs_merge_begin_as(&sketch->sketch, from, total);
 }
 
 /* A slice that runs out of memory half way could not be undone. */
 static qb_status
-emulated_merge_slice(void *sketch, qs_slice to, const void *from, qs_slice units)
+emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
+					 qs_slice units)
 {
-	Sketch *into = sketch;
 	qb_status status;
 
-	into->device->unlimited = true;
-	status = qs_merge_slice(&into->sketch, to, &((const Sketch *) from)->sketch, units);
-	into->device->unlimited = false;
+	sketch->device->unlimited = true;
+	status = qs_merge_slice(&sketch->sketch, to, &from->sketch, units);
+	sketch->device->unlimited = false;
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
 /* As on a GPU the slice needs memory of the device before it is copied. */
 static qb_status
-emulated_take_slice(void *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
+emulated_take_slice(qs_cuda_sketch *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
 {
-	Sketch *from = sketch;
 	qs_sketch slice;
-	qb_status status = qs_take_slice(&slice, &from->sketch, units, &from->device->memory);
+	qb_status status = qs_take_slice(&slice, &sketch->sketch, units, &sketch->device->memory);
 
 	if (status != QB_OK)
 		return status;
@@ -171,16 +165,16 @@ emulated_take_slice(void *sketch, qs_slice units, qs_sketch *to, const qb_memory
 }
 
 static qb_status
-emulated_freeze(void *sketch, qs_sketch *head)
+emulated_freeze(qs_cuda_sketch *sketch, qs_sketch *head)
 {
-	*head = ((Sketch *) sketch)->sketch;
+	*head = sketch->sketch;
 	return qs_has_fat(head->params.structure) ? QB_READ_ONLY : QB_OK;
 }
 
 static qb_status
-emulated_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
+emulated_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, uint8 *to)
 {
-	const qs_sketch *sk = &((Sketch *) sketch)->sketch;
+	const qs_sketch *sk = &sketch->sketch;
 	GpuSketchShape shape;
 
 	GpuShapeOf(&shape, sk);
@@ -191,15 +185,15 @@ emulated_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
 }
 
 static qb_status
-emulated_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
+emulated_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory)
 {
-	return qs_copy(to, &((Sketch *) sketch)->sketch, memory);
+	return qs_copy(to, &sketch->sketch, memory);
 }
 
 static uint64
-emulated_bytes(const void *sketch)
+emulated_bytes(const qs_cuda_sketch *sketch)
 {
-	const qs_sketch *sk = &((const Sketch *) sketch)->sketch;
+	const qs_sketch *sk = &sketch->sketch;
 	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
 
 	return sk->ops->table_bytes(&sk->params, sk->wide) +
@@ -207,18 +201,18 @@ emulated_bytes(const void *sketch)
 }
 
 static int64
-emulated_total(const void *sketch)
+emulated_total(const qs_cuda_sketch *sketch)
 {
-	return ((const Sketch *) sketch)->sketch.total;
+	return sketch->sketch.total;
 }
 
-const GpuSketchDeviceOps gpu_emulated_sketches = {
+const qs_sketch_ops gpu_emulated_sketches = {
 	.create = emulated_create,
 	.load = emulated_load,
 	.destroy = emulated_destroy,
 	.insert = emulated_insert,
 	.insert_all = emulated_insert_all,
-	.insert_device = emulated_insert_device,
+	.insert_device = emulated_insert,
 	.insert_groups = emulated_insert_groups,
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,

@@ -1,34 +1,35 @@
 /*
- * column_emulate.c
+ * column.c
  *		Copies of columns on a device that is made of the CPU.
  *
- * src/gpu/column_emulate.c
+ * test/modules/qsketch_emulate/column.c
  */
-#include "gpu/column_device.h"
+#include "emulate.h"
+
 #include "gpu/column_request.h"
-#include "gpu/emulate.h"
 
 #include "base/slot.h"
+#include "column_cuda.h"
 
-typedef struct Column
+struct qs_cuda_copy
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 	uint64 *key;
 	uint64 room;
 	uint64 *null; /* bitmap of NULLs, or NULL */
 	uint64 null_words;
-} Column;
+};
 
 /* Gathered keys, of any column. */
 static uint64 *gathered;
 static uint64 gathered_room;
 
 static qb_status
-emulated_create(void *device, void **column)
+emulated_create(qs_cuda *device, qs_cuda_copy **copy)
 {
-	Column *made = calloc(1, sizeof(Column));
+	qs_cuda_copy *made = calloc(1, sizeof(*made));
 
-	*column = made;
+	*copy = made;
 	if (made == NULL)
 		return QB_NO_MEMORY;
 	made->device = device;
@@ -36,26 +37,23 @@ emulated_create(void *device, void **column)
 }
 
 static void
-release(const Column *c, uint64 *memory)
+release(const qs_cuda_copy *c, uint64 *memory)
 {
 	if (memory)
 		c->device->memory.release(c->device->memory.context, memory);
 }
 
 static void
-emulated_destroy(void *column)
+emulated_destroy(qs_cuda_copy *c)
 {
-	Column *c = column;
-
 	release(c, c->key);
 	release(c, c->null);
 	free(c);
 }
 
 static qb_status
-emulated_resize(void *column, uint64 room, uint64 kept)
+emulated_resize(qs_cuda_copy *c, uint64 room, uint64 kept)
 {
-	Column *c = column;
 	uint64 *key = NULL;
 
 	if (room > 0)
@@ -73,17 +71,15 @@ emulated_resize(void *column, uint64 room, uint64 kept)
 }
 
 static qb_status
-emulated_put(void *column, uint64 first, const uint64 *key, size_t count)
+emulated_put(qs_cuda_copy *c, uint64 first, const uint64 *key, size_t count)
 {
-	memcpy(((Column *) column)->key + first, key, count * sizeof(uint64));
+	memcpy(c->key + first, key, count * sizeof(uint64));
 	return QB_OK;
 }
 
 static qb_status
-emulated_put_nulls(void *column, const uint64 *nulls, uint64 words)
+emulated_put_nulls(qs_cuda_copy *c, const uint64 *nulls, uint64 words)
 {
-	Column *c = column;
-
 	c->null = c->device->memory.alloc(c->device->memory.context, words * sizeof(uint64));
 	if (c->null == NULL)
 		return QB_NO_MEMORY;
@@ -104,9 +100,8 @@ make_room(uint64 keys)
 }
 
 static qb_status
-emulated_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
+emulated_gather(qs_cuda_copy *c, qs_cuda_run *run, uint32 runs, const uint64 **key)
 {
-	const Column *c = column;
 	uint64 count = 0;
 	int i;
 
@@ -128,14 +123,14 @@ emulated_gather(void *column, const GpuRun *run, int runs, const uint64 **key)
 }
 
 static bool
-is_null(const Column *c, uint64 row)
+is_null(const qs_cuda_copy *c, uint64 row)
 {
 	return c->null && (c->null[row / 64] >> row % 64 & 1);
 }
 
 /* Does the i-th row of a tile pass all tests? */
 static bool
-passes(const GpuColumnRows *rows, const qb_tile *tile, uint32 i)
+passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 {
 	const qb_selection *tests = rows->tests;
 	bool pass = true;
@@ -144,7 +139,7 @@ passes(const GpuColumnRows *rows, const qb_tile *tile, uint32 i)
 	for (t = 0; t < tests->tests && pass; t++)
 	{
 		const qb_test *test = &tests->test[t];
-		const Column *c = rows->tested[test->column];
+		const qs_cuda_copy *c = rows->tested[test->column];
 		uint64 row = tile->first[1 + test->column] + i;
 
 		pass = qb_test_passes(test, tests->number, is_null(c, row), (int64) c->key[row]);
@@ -153,9 +148,8 @@ passes(const GpuColumnRows *rows, const qb_tile *tile, uint32 i)
 }
 
 static qb_status
-emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uint64 *count)
+emulated_select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64 **key, uint64 *count)
 {
-	const Column *c = column;
 	int t;
 	uint32 i;
 
@@ -175,11 +169,10 @@ emulated_select(void *column, const GpuColumnRows *rows, const uint64 **key, uin
 }
 
 static qb_status
-emulated_pairs(void *column, const GpuColumnRows *rows, uint32 tested, const uint64 **key,
+emulated_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32 tested, const uint64 **key,
 			   const uint64 **pair, uint64 *count)
 {
-	const Column *c = column;
-	const Column *other = rows->tested[tested];
+	const qs_cuda_copy *other = rows->tested[tested];
 	uint64 *beside;
 	int t;
 	uint32 i;
@@ -205,10 +198,10 @@ emulated_pairs(void *column, const GpuColumnRows *rows, uint32 tested, const uin
 
 /* The group of the i-th row of a tile; the number of groups if its key is not wanted. */
 static uint32
-group_of(const Column *c, const GpuColumnRows *rows, const qb_groups *groups, const qb_tile *tile,
-		 uint32 i)
+group_of(const qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups,
+		 const qb_tile *tile, uint32 i)
 {
-	const Column *grouping = rows->tested[groups->column];
+	const qs_cuda_copy *grouping = rows->tested[groups->column];
 	uint64 row = tile->first[1 + groups->column] + i;
 
 	if (is_null(c, tile->first[0] + i) || !passes(rows, tile, i))
@@ -218,10 +211,9 @@ group_of(const Column *c, const GpuColumnRows *rows, const qb_groups *groups, co
 }
 
 static qb_status
-emulated_split(void *column, const GpuColumnRows *rows, const qb_groups *groups, const uint64 **key,
-			   uint64 *count)
+emulated_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups,
+			   const uint64 **key, uint64 *count)
 {
-	const Column *c = column;
 	uint64 next[QB_GROUPS_MAX];
 	uint64 all = 0;
 	uint32 g;
@@ -249,7 +241,7 @@ emulated_split(void *column, const GpuColumnRows *rows, const qb_groups *groups,
 }
 
 static qb_status
-emulated_fetch(void *column, const uint64 *key, size_t count, uint64 *to)
+emulated_fetch(qs_cuda_copy *c, const uint64 *key, size_t count, uint64 *to)
 {
 	memcpy(to, key, count * sizeof(uint64));
 	return QB_OK;
@@ -269,8 +261,8 @@ is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
 }
 
 static qb_status
-emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 *distinct,
-				int64 *times, int *found)
+emulated_counts(qs_cuda_copy *c, const uint64 *key, size_t count, uint32 most, uint64 *distinct,
+				int64 *times, uint32 *found)
 {
 	static int place_of[PLACES];
 	uint32 place;
@@ -297,7 +289,7 @@ emulated_counts(void *column, const uint64 *key, size_t count, int most, uint64 
 }
 
 static qb_status
-emulated_many(void *column, const uint64 *key, const uint64 *count, uint32 groups, int most,
+emulated_many(qs_cuda_copy *c, const uint64 *key, const uint64 *count, uint32 groups, uint32 most,
 			  bool *many)
 {
 	static uint64 distinct[GPU_COUNTS_MAX];
@@ -307,9 +299,9 @@ emulated_many(void *column, const uint64 *key, const uint64 *count, uint32 group
 
 	for (i = 0; i < groups && status == QB_OK; i++)
 	{
-		int found;
+		uint32 found;
 
-		status = emulated_counts(column, key, count[i], most, distinct, times, &found);
+		status = emulated_counts(c, key, count[i], most, distinct, times, &found);
 		many[i] = found > most;
 		key += count[i];
 	}
@@ -317,14 +309,12 @@ emulated_many(void *column, const uint64 *key, const uint64 *count, uint32 group
 }
 
 static uint64
-emulated_bytes(const void *column)
+emulated_bytes(const qs_cuda_copy *c)
 {
-	const Column *c = column;
-
 	return (c->room + c->null_words) * sizeof(uint64);
 }
 
-const GpuColumnDeviceOps gpu_emulated_columns = {
+const qs_column_ops gpu_emulated_columns = {
 	.create = emulated_create,
 	.destroy = emulated_destroy,
 	.resize = emulated_resize,

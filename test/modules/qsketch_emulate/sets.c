@@ -1,15 +1,14 @@
 /*
- * sets_emulate.c
+ * sets.c
  *		Collections of sets on a device that is made of the CPU engine.
  *
- * src/gpu/sets_emulate.c
+ * test/modules/qsketch_emulate/sets.c
  */
-#include "gpu/emulate.h"
-#include "gpu/sets_device.h"
-#include "gpu/sets_members_device.h"
+#include "emulate.h"
 
 #include "engine/sets_kernels.h"
 #include "portability/instr_time.h"
+#include "sets_members_cuda.h"
 
 /*
  * The device looks after some rows whether others wait: after at most STEP_MAX, and
@@ -18,15 +17,15 @@
 #define STEP_MAX 1024
 #define STEP_MS  10
 
-typedef struct Sets
+struct qset_cuda_sets
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 	qset_collection collection;
-} Sets;
+};
 
-typedef struct Search
+struct qset_cuda_pairs
 {
-	Sets *sets;
+	qset_cuda_sets *sets;
 	void *block; /* prepared input */
 	uint64 bytes;
 	qset_job job;
@@ -34,12 +33,15 @@ typedef struct Search
 	uint64 end;
 	uint64 step; /* rows to begin with at a time */
 	double ms;   /* time that the last ones took so far */
-} Search;
+	int method;
+	double expected_ms;
+};
 
 static qb_status
-emulated_create(void *device, const GpuSetsShape *shape, void **made)
+emulated_create(qs_cuda *device, uint64 count, uint64 elements, uint64 universe,
+				qset_cuda_sets **made)
 {
-	Sets *sets = calloc(1, sizeof(Sets));
+	qset_cuda_sets *sets = calloc(1, sizeof(*sets));
 	qb_status status = QB_NO_MEMORY;
 	uint64 i;
 
@@ -47,9 +49,9 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 	if (sets)
 	{
 		sets->device = device;
-		sets->collection.sets = shape->sets;
-		sets->collection.elements = shape->elements;
-		sets->collection.universe = shape->universe;
+		sets->collection.sets = count;
+		sets->collection.elements = elements;
+		sets->collection.universe = universe;
 		status = qset_collection_alloc(&sets->collection, &sets->device->memory);
 	}
 	if (status != QB_OK)
@@ -58,38 +60,23 @@ emulated_create(void *device, const GpuSetsShape *shape, void **made)
 		return status;
 	}
 	/* an element stands for its number: the device knows nothing else of it */
-	for (i = 0; i < shape->universe; i++)
+	for (i = 0; i < universe; i++)
 		sets->collection.low[i] = i;
 	*made = sets;
 	return QB_OK;
 }
 
 static qb_status
-emulated_make(void *device, void *members, const GpuSetsShape *shape, void **made)
+emulated_copy(qs_cuda *device, const qset_cuda_sets *from, qset_cuda_sets **made)
 {
-	const GpuMembersDeviceOps *from = &gpu_emulated_members;
-	qb_status status = emulated_create(device, shape, made);
-	qset_collection *c;
-
-	if (status != QB_OK)
-		return status;
-	c = &((Sets *) *made)->collection;
-	(void) from->get(members, MEMBERS_OFFSETS, 0, c->sets + 1, c->offset);
-	return from->get(members, MEMBERS_RANKS, 0, c->elements, c->rank);
-}
-
-static qb_status
-emulated_copy(void *device, void *from, void **made)
-{
-	const qset_collection *c = &((Sets *) from)->collection;
-	Sets *sets = calloc(1, sizeof(Sets));
+	qset_cuda_sets *sets = calloc(1, sizeof(*sets));
 	qb_status status = QB_NO_MEMORY;
 
 	*made = NULL;
 	if (sets)
 	{
 		sets->device = device;
-		status = qset_collection_copy(&sets->collection, c, &sets->device->memory);
+		status = qset_collection_copy(&sets->collection, &from->collection, &sets->device->memory);
 	}
 	if (status != QB_OK)
 		free(sets);
@@ -99,44 +86,42 @@ emulated_copy(void *device, void *from, void **made)
 }
 
 static void
-emulated_destroy(void *made)
+emulated_destroy(qset_cuda_sets *sets)
 {
-	qset_collection_free(&((Sets *) made)->collection);
-	free(made);
+	qset_collection_free(&sets->collection);
+	free(sets);
 }
 
 static qb_status
-emulated_put_offsets(void *made, uint64 first, const uint64 *offset, size_t count)
+emulated_put_offsets(qset_cuda_sets *sets, uint64 first, const uint64 *offset, size_t count)
 {
-	memcpy(((Sets *) made)->collection.offset + first, offset, count * sizeof(*offset));
+	memcpy(sets->collection.offset + first, offset, count * sizeof(*offset));
 	return QB_OK;
 }
 
 static qb_status
-emulated_put_elements(void *made, uint64 first, const uint32 *element, size_t count)
+emulated_put_elements(qset_cuda_sets *sets, uint64 first, const uint32 *element, size_t count)
 {
-	memcpy(((Sets *) made)->collection.rank + first, element, count * sizeof(*element));
+	memcpy(sets->collection.rank + first, element, count * sizeof(*element));
 	return QB_OK;
 }
 
 /* The index is made for each search. */
 static qb_status
-emulated_index(void *made)
+emulated_index(qset_cuda_sets *sets)
 {
 	return QB_OK;
 }
 
 static uint64
-emulated_bytes(const void *made)
+emulated_bytes(const qset_cuda_sets *sets)
 {
-	return qset_collection_memory(&((const Sets *) made)->collection);
+	return qset_collection_memory(&sets->collection);
 }
 
 static void
-emulated_end(void *made)
+emulated_end(qset_cuda_pairs *search)
 {
-	Search *search = made;
-
 	qset_job_close(&search->job);
 	qset_release(&search->sets->device->memory, search->block);
 	free(search);
@@ -144,15 +129,15 @@ emulated_end(void *made)
 
 /* Prepare and open. */
 static qb_status
-open_search(Search *search, const qset_request *request, GpuSetsReply *reply)
+open_search(qset_cuda_pairs *search, const qset_request *request)
 {
 	qset_preparation preparation;
 	qb_status status = qset_prepare(&preparation, request);
 
 	if (status == QB_OK)
 	{
-		reply->method = preparation.plan.method;
-		reply->ms = preparation.plan.cost[preparation.plan.method] / 1e6;
+		search->method = preparation.plan.method;
+		search->expected_ms = preparation.plan.cost[search->method] / 1e6;
 		search->bytes = preparation.plan.bytes;
 		search->block = qset_alloc(request->memory, search->bytes, 1);
 		status = search->block ? qset_fill(&preparation, search->block) : QB_NO_MEMORY;
@@ -165,26 +150,24 @@ open_search(Search *search, const qset_request *request, GpuSetsReply *reply)
 }
 
 static qb_status
-emulated_search(void *rows, void *columns, const GpuSetsSearch *wanted, void **made,
-				GpuSetsReply *reply)
+emulated_search(qs_cuda *device, const qset_cuda_request *wanted, qset_cuda_pairs **made)
 {
-	Sets *sets = rows;
-	Search *search = calloc(1, sizeof(Search));
-	qset_request request = { .rows = &sets->collection,
-							 .columns = columns ? &((Sets *) columns)->collection : NULL,
+	qset_cuda_pairs *search = calloc(1, sizeof(*search));
+	qset_request request = { .rows = &wanted->rows->collection,
+							 .columns = wanted->columns ? &wanted->columns->collection : NULL,
 							 .filter = wanted->filter,
 							 .method = wanted->method,
 							 .directed = wanted->directed,
-							 .memory = &sets->device->memory };
+							 .memory = &device->memory };
 	qb_status status;
 
 	*made = NULL;
 	if (search == NULL)
 		return QB_NO_MEMORY;
-	search->sets = sets;
+	search->sets = wanted->rows;
 	search->step = 1;
 	search->job.memory = request.memory;
-	status = open_search(search, &request, reply);
+	status = open_search(search, &request);
 	if (status != QB_OK)
 		emulated_end(search);
 	else
@@ -193,14 +176,14 @@ emulated_search(void *rows, void *columns, const GpuSetsSearch *wanted, void **m
 }
 
 static uint64
-emulated_search_bytes(const void *search)
+emulated_search_bytes(const qset_cuda_pairs *search)
 {
-	return ((const Search *) search)->bytes;
+	return search->bytes;
 }
 
 /* The first row of the block whose set has this number or a higher one. */
 static uint64
-row_from(const Search *search, uint64 set)
+row_from(const qset_cuda_pairs *search, uint64 set)
 {
 	const qset_collection *c = &search->sets->collection;
 	int64 row = -1;
@@ -211,12 +194,10 @@ row_from(const Search *search, uint64 set)
 }
 
 static qb_status
-emulated_begin(void *made, const GpuSetsRows *rows)
+emulated_begin(qset_cuda_pairs *search, uint64 first, uint64 end)
 {
-	Search *search = made;
-
-	search->row = row_from(search, rows->first);
-	search->end = row_from(search, rows->first + rows->count);
+	search->row = row_from(search, first);
+	search->end = row_from(search, end);
 	qset_job_share(&search->job, 0, 0, 1);
 	return QB_OK;
 }
@@ -226,7 +207,7 @@ emulated_begin(void *made, const GpuSetsRows *rows)
  * if they took too much.
  */
 static void
-begin_rows(Search *search)
+begin_rows(qset_cuda_pairs *search)
 {
 	uint64 end;
 
@@ -242,7 +223,7 @@ begin_rows(Search *search)
 
 /* qset_job_next(), with its time. */
 static qb_status
-next_pairs(Search *search, qset_pair *out, uint64 room, uint64 *count)
+next_pairs(qset_cuda_pairs *search, qset_pair *out, uint64 room, uint64 *count)
 {
 	instr_time start;
 	instr_time passed;
@@ -257,20 +238,18 @@ next_pairs(Search *search, qset_pair *out, uint64 room, uint64 *count)
 }
 
 static qb_status
-emulated_next(void *made, bool (*patience)(void), qset_pair *out, uint64 room, uint64 *count,
-			  GpuSetsReply *reply)
+emulated_next(qset_cuda_pairs *search, bool (*patience)(void), qset_pair *out, uint64 room,
+			  uint64 *count, bool *over)
 {
-	Search *search = made;
-
 	for (;;)
 	{
 		qb_status status = next_pairs(search, out, room, count);
 
-		*reply = (GpuSetsReply){ .at = search->row };
+		*over = false;
 		if (status != QB_OK || *count > 0)
 			return status;
-		reply->over = search->row >= search->end;
-		if (reply->over)
+		*over = search->row >= search->end;
+		if (*over)
 			return QB_OK;
 		begin_rows(search);
 		if (!patience())
@@ -278,9 +257,16 @@ emulated_next(void *made, bool (*patience)(void), qset_pair *out, uint64 room, u
 	}
 }
 
-const GpuSetsDeviceOps gpu_emulated_sets = {
+static void
+emulated_report(const qset_cuda_pairs *search, qset_cuda_report *report)
+{
+	*report = (qset_cuda_report){ .method = search->method,
+								  .expected_ms = search->expected_ms,
+								  .strips = search->row };
+}
+
+const qset_sets_ops gpu_emulated_sets = {
 	.create = emulated_create,
-	.make = emulated_make,
 	.copy = emulated_copy,
 	.destroy = emulated_destroy,
 	.put_offsets = emulated_put_offsets,
@@ -290,6 +276,7 @@ const GpuSetsDeviceOps gpu_emulated_sets = {
 	.search = emulated_search,
 	.end = emulated_end,
 	.search_bytes = emulated_search_bytes,
+	.report = emulated_report,
 	.begin = emulated_begin,
 	.next = emulated_next,
 };

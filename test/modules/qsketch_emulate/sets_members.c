@@ -1,11 +1,13 @@
 /*
- * sets_members_emulate.c
+ * sets_members.c
  *		Rows of a collection of sets on a device that is made of the CPU.
  *
- * src/gpu/sets_members_emulate.c
+ * test/modules/qsketch_emulate/sets_members.c
  */
-#include "gpu/emulate.h"
-#include "gpu/sets_members_device.h"
+#include "emulate.h"
+
+#include "gpu/sets_members.h"
+#include "sets_members_cuda.h"
 
 #define FIRST_ROOM 8192
 
@@ -15,9 +17,9 @@ typedef struct Row
 	int64 element;
 } Row;
 
-typedef struct Members
+struct qset_cuda_members
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 
 	/* the rows, until they are sorted */
 	Row *row;
@@ -25,17 +27,17 @@ typedef struct Members
 	uint64 rows;
 
 	/* the collection, after that */
-	GpuMembersSizes sizes;
+	qset_cuda_sizes sizes;
 	int64 *id;
 	uint64 *offset;
 	uint32 *rank;
 	int64 *value;
-} Members;
+};
 
 static qb_status
-emulated_create(void *device, void **members)
+emulated_create(qs_cuda *device, qset_cuda_members **members)
 {
-	Members *made = calloc(1, sizeof(Members));
+	qset_cuda_members *made = calloc(1, sizeof(*made));
 
 	*members = made;
 	if (made == NULL)
@@ -46,20 +48,20 @@ emulated_create(void *device, void **members)
 
 /* Memory for so many items; at least one. */
 static void *
-make_array(Members *m, uint64 count, Size bytes)
+make_array(qset_cuda_members *m, uint64 count, Size bytes)
 {
 	return m->device->memory.alloc(m->device->memory.context, (count + 1) * bytes);
 }
 
 static void
-free_array(Members *m, void *array)
+free_array(qset_cuda_members *m, void *array)
 {
 	if (array)
 		m->device->memory.release(m->device->memory.context, array);
 }
 
 static void
-free_collection(Members *m)
+free_collection(qset_cuda_members *m)
 {
 	free_array(m, m->id);
 	free_array(m, m->offset);
@@ -71,17 +73,15 @@ free_collection(Members *m)
 }
 
 static void
-emulated_destroy(void *members)
+emulated_destroy(qset_cuda_members *m)
 {
-	Members *m = members;
-
 	free_array(m, m->row);
 	free_collection(m);
 	free(m);
 }
 
 static bool
-have_room(Members *m, uint64 rows)
+have_room(qset_cuda_members *m, uint64 rows)
 {
 	uint64 room = Max(rows, Max(FIRST_ROOM, m->room + m->room / 2));
 	Row *row;
@@ -100,9 +100,8 @@ have_room(Members *m, uint64 rows)
 }
 
 static qb_status
-emulated_add(void *members, const int64 *id, const uint64 *element, size_t count)
+emulated_add(qset_cuda_members *m, const int64 *id, const uint64 *element, size_t count)
 {
-	Members *m = members;
 	size_t i;
 
 	if (!have_room(m, m->rows + count))
@@ -113,9 +112,9 @@ emulated_add(void *members, const int64 *id, const uint64 *element, size_t count
 }
 
 static uint64
-emulated_rows(const void *members)
+emulated_rows(const qset_cuda_members *m)
 {
-	return ((const Members *) members)->rows;
+	return m->rows;
 }
 
 static int
@@ -141,7 +140,7 @@ compare_rows(const void *a, const void *b)
 
 /* List the distinct elements. */
 static void
-list_values(Members *m)
+list_values(qset_cuda_members *m)
 {
 	uint64 i;
 
@@ -156,7 +155,7 @@ list_values(Members *m)
 
 /* Make sets of the rows, which are sorted by set and element. */
 static void
-list_sets(Members *m)
+list_sets(qset_cuda_members *m)
 {
 	uint64 i;
 
@@ -180,10 +179,8 @@ list_sets(Members *m)
 }
 
 static qb_status
-emulated_sort(void *members, GpuMembersSizes *sizes)
+emulated_sort(qset_cuda_members *m, qset_cuda_sizes *sizes)
 {
-	Members *m = members;
-
 	m->id = make_array(m, m->rows, sizeof(int64));
 	m->offset = make_array(m, m->rows, sizeof(uint64));
 	m->rank = make_array(m, m->rows, sizeof(uint32));
@@ -206,7 +203,7 @@ emulated_sort(void *members, GpuMembersSizes *sizes)
 
 /* Copy one of two numbers of rows. */
 static void
-get_rows(const Members *m, bool ids, uint64 first, size_t count, int64 *to)
+get_rows(const qset_cuda_members *m, bool ids, uint64 first, size_t count, int64 *to)
 {
 	size_t i;
 
@@ -215,33 +212,43 @@ get_rows(const Members *m, bool ids, uint64 first, size_t count, int64 *to)
 }
 
 static qb_status
-emulated_get(void *members, GpuMembersArray array, uint64 first, size_t count, void *to)
+emulated_get(const qset_cuda_members *m, qset_cuda_array array, uint64 first, uint64 count,
+			 void *to)
 {
-	const Members *m = members;
-	const void *const arrays[] = { [MEMBERS_IDS] = m->id,
-								   [MEMBERS_OFFSETS] = m->offset,
-								   [MEMBERS_RANKS] = m->rank,
-								   [MEMBERS_VALUES] = m->value };
-	Size bytes = GpuMembersItemBytes(array);
+	const void *const arrays[] = { [QSET_CUDA_IDS] = m->id,
+								   [QSET_CUDA_OFFSETS] = m->offset,
+								   [QSET_CUDA_RANKS] = m->rank,
+								   [QSET_CUDA_VALUES] = m->value };
+	Size bytes = GpuMembersItemBytes((GpuMembersArray) array);
 
-	if (array == MEMBERS_ROW_IDS || array == MEMBERS_ROW_ELEMENTS)
-		get_rows(m, array == MEMBERS_ROW_IDS, first, count, to);
+	if (array == QSET_CUDA_ROW_IDS || array == QSET_CUDA_ROW_ELEMENTS)
+		get_rows(m, array == QSET_CUDA_ROW_IDS, first, count, to);
 	else
 		memcpy(to, (const char *) arrays[array] + first * bytes, count * bytes);
 	return QB_OK;
 }
 
 static uint64
-emulated_bytes(const void *members)
+emulated_bytes(const qset_cuda_members *m)
 {
-	const Members *m = members;
-
 	if (m->id == NULL)
 		return m->room * sizeof(Row);
 	return m->rows * (3 * sizeof(uint64) + sizeof(uint32));
 }
 
-const GpuMembersDeviceOps gpu_emulated_members = {
+static qb_status
+emulated_make(const qset_cuda_members *m, qset_cuda_sets **made)
+{
+	const qset_cuda_sizes *sizes = &m->sizes;
+	const qset_sets_ops *sets = &gpu_emulated_sets;
+	qb_status status = sets->create(m->device, sizes->sets, sizes->elements, sizes->universe, made);
+
+	if (status == QB_OK)
+		status = sets->put_offsets(*made, 0, m->offset, sizes->sets + 1);
+	return status == QB_OK ? sets->put_elements(*made, 0, m->rank, sizes->elements) : status;
+}
+
+const qset_members_ops gpu_emulated_members = {
 	.create = emulated_create,
 	.destroy = emulated_destroy,
 	.add = emulated_add,
@@ -250,4 +257,5 @@ const GpuMembersDeviceOps gpu_emulated_members = {
 	.sort = emulated_sort,
 	.get = emulated_get,
 	.bytes = emulated_bytes,
+	.make = emulated_make,
 };

@@ -1,14 +1,15 @@
 /*
- * column_exact_emulate.c
+ * column_exact.c
  *		Exact counts of keys on a device that is made of the CPU.
  *
  * As on a GPU, keys are collected until the room is full.  Then they are sorted and
  * counted, and added to the list of distinct keys from before.
  *
- * src/gpu/column_exact_emulate.c
+ * test/modules/qsketch_emulate/column_exact.c
  */
-#include "gpu/column_exact_device.h"
-#include "gpu/emulate.h"
+#include "emulate.h"
+
+#include "column_exact_cuda.h"
 
 /* A distinct key, and how often it came. */
 typedef struct Counted
@@ -17,20 +18,19 @@ typedef struct Counted
 	int64 times;
 } Counted;
 
-typedef struct Exact
+struct qs_cuda_exact
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 	uint64 room;
 	uint64 used;   /* keys that were not counted yet, or behind a list: its length with them */
 	uint64 listed; /* distinct keys, sorted by key */
 	Counted *list; /* the list, and behind it single keys */
 	Counted *side; /* room for another list */
-} Exact;
+};
 
 static void
-emulated_destroy(void *exact)
+emulated_destroy(qs_cuda_exact *e)
 {
-	Exact *e = exact;
 	const qb_memory *memory = &e->device->memory;
 
 	if (e->list)
@@ -41,10 +41,10 @@ emulated_destroy(void *exact)
 }
 
 static qb_status
-emulated_create(void *device, uint64 room, void **exact)
+emulated_create(qs_cuda *device, uint64 room, qs_cuda_exact **exact)
 {
-	Exact *made = calloc(1, sizeof(Exact));
-	const qb_memory *memory = &((GpuEmulatedDevice *) device)->memory;
+	qs_cuda_exact *made = calloc(1, sizeof(*made));
+	const qb_memory *memory = &device->memory;
 
 	*exact = NULL;
 	if (made == NULL)
@@ -83,7 +83,7 @@ compare_times(const void *a, const void *b)
 
 /* Merge the list with the sorted keys behind it, and add up equal keys. */
 static void
-settle(Exact *e)
+settle(qs_cuda_exact *e)
 {
 	const Counted *a = e->list;
 	const Counted *b = e->list + e->listed;
@@ -108,9 +108,8 @@ settle(Exact *e)
 }
 
 static qb_status
-emulated_add(void *exact, const uint64 *key, size_t count)
+emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 {
-	Exact *e = exact;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -127,10 +126,8 @@ emulated_add(void *exact, const uint64 *key, size_t count)
 }
 
 static qb_status
-emulated_order(void *exact, uint64 *found)
+emulated_order(qs_cuda_exact *e, uint64 *found)
 {
-	Exact *e = exact;
-
 	settle(e);
 	qsort(e->list, e->listed, sizeof(Counted), compare_times);
 	*found = e->listed;
@@ -138,9 +135,9 @@ emulated_order(void *exact, uint64 *found)
 }
 
 static qb_status
-emulated_get(void *exact, uint64 first, size_t count, uint64 *key, int64 *times)
+emulated_get(qs_cuda_exact *e, uint64 first, size_t count, uint64 *key, int64 *times)
 {
-	const Counted *from = ((const Exact *) exact)->list + first;
+	const Counted *from = e->list + first;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -152,12 +149,12 @@ emulated_get(void *exact, uint64 first, size_t count, uint64 *key, int64 *times)
 }
 
 static uint64
-emulated_bytes(const void *exact)
+emulated_bytes(const qs_cuda_exact *e)
 {
-	return ((const Exact *) exact)->room * 2 * sizeof(Counted);
+	return e->room * 2 * sizeof(Counted);
 }
 
-const GpuExactDeviceOps gpu_emulated_exact = {
+const qs_exact_ops gpu_emulated_exact = {
 	.create = emulated_create,
 	.destroy = emulated_destroy,
 	.add = emulated_add,

@@ -1,24 +1,24 @@
 /*
- * filter_emulate.c
+ * filter.c
  *		Filters on a device that is made of the CPU engine.
  *
- * src/gpu/filter_emulate.c
+ * test/modules/qsketch_emulate/filter.c
  */
-#include "gpu/emulate.h"
-#include "gpu/filter_device.h"
+#include "emulate.h"
 
 #include "engine/filter_kernels.h"
+#include "filter_cuda.h"
 
-typedef struct Filter
+struct qf_cuda_filter
 {
-	GpuEmulatedDevice *device;
+	qs_cuda *device;
 	qf_filter filter; /* dense; bits that were written are not in its number of ones */
-} Filter;
+};
 
 static qb_status
-emulated_create(void *device, const qf_params *params, void **filter)
+emulated_create(qs_cuda *device, const qf_params *params, qf_cuda_filter **filter)
 {
-	Filter *made = calloc(1, sizeof(Filter));
+	qf_cuda_filter *made = calloc(1, sizeof(*made));
 	qb_status status = QB_NO_MEMORY;
 
 	if (made)
@@ -34,40 +34,40 @@ emulated_create(void *device, const qf_params *params, void **filter)
 }
 
 static void
-emulated_destroy(void *filter)
+emulated_destroy(qf_cuda_filter *filter)
 {
-	qf_free(&((Filter *) filter)->filter);
+	qf_free(&filter->filter);
 	free(filter);
 }
 
 static qb_status
-emulated_write(void *filter, uint64 offset, const uint8 *from, size_t bytes)
+emulated_write(qf_cuda_filter *filter, uint64 offset, const uint8 *from, size_t bytes)
 {
-	memcpy(((Filter *) filter)->filter.bits + offset, from, bytes);
+	memcpy(filter->filter.bits + offset, from, bytes);
 	return QB_OK;
 }
 
 static qb_status
-emulated_read(void *filter, uint64 offset, uint8 *to, size_t bytes)
+emulated_read(qf_cuda_filter *filter, uint64 offset, uint8 *to, size_t bytes)
 {
-	memcpy(to, ((Filter *) filter)->filter.bits + offset, bytes);
+	memcpy(to, filter->filter.bits + offset, bytes);
 	return QB_OK;
 }
 
 static qb_status
-emulated_set(void *filter, const uint32 *position, size_t count)
+emulated_set(qf_cuda_filter *filter, const uint32 *position, size_t count)
 {
-	return qf_set(&((Filter *) filter)->filter, position, count);
+	return qf_set(&filter->filter, position, count);
 }
 
 static qb_status
-emulated_insert(void *filter, const qf_batch *batch)
+emulated_insert(qf_cuda_filter *filter, const qf_batch *batch)
 {
-	return qf_engine_cpu.insert(&((Filter *) filter)->filter, batch);
+	return qf_engine_cpu.insert(&filter->filter, batch);
 }
 
 static qb_status
-emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
+emulated_query(qf_cuda_filter *filter, const uint64 *key, size_t count, int64 *set)
 {
 	uint32 some[QF_CHUNK];
 	size_t at, i;
@@ -76,7 +76,7 @@ emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
 	{
 		size_t piece = Min(count - at, QF_CHUNK);
 
-		qf_engine_cpu.query(&((Filter *) filter)->filter, key + at, piece, some);
+		qf_engine_cpu.query(&filter->filter, key + at, piece, some);
 		for (i = 0; i < piece; i++)
 			set[at + i] = some[i];
 	}
@@ -84,7 +84,7 @@ emulated_query(void *filter, const uint64 *key, size_t count, int64 *set)
 }
 
 static qb_status
-emulated_contains(void *filter, const uint64 *key, size_t count, bool *found)
+emulated_contains(qf_cuda_filter *filter, const uint64 *key, size_t count, bool *found)
 {
 	bool some[QF_CHUNK];
 	size_t at;
@@ -93,28 +93,28 @@ emulated_contains(void *filter, const uint64 *key, size_t count, bool *found)
 	{
 		size_t piece = Min(count - at, QF_CHUNK);
 
-		qf_engine_cpu.contains(&((Filter *) filter)->filter, key + at, piece, some);
+		qf_engine_cpu.contains(&filter->filter, key + at, piece, some);
 		memcpy(found + at, some, piece * sizeof(bool));
 	}
 	return QB_OK;
 }
 
 static qb_status
-emulated_ones(void *filter, uint64 *ones)
+emulated_ones(qf_cuda_filter *filter, uint64 *ones)
 {
-	const qf_filter *f = &((Filter *) filter)->filter;
+	const qf_filter *f = &filter->filter;
 
 	*ones = qf_ones(f->bits, qf_words(&f->params));
 	return QB_OK;
 }
 
 static uint64
-emulated_bytes(const void *filter)
+emulated_bytes(const qf_cuda_filter *filter)
 {
-	return qf_words(&((const Filter *) filter)->filter.params) * 8;
+	return qf_words(&filter->filter.params) * 8;
 }
 
-const GpuFilterDeviceOps gpu_emulated_filters = {
+const qf_filter_ops gpu_emulated_filters = {
 	.create = emulated_create,
 	.destroy = emulated_destroy,
 	.write = emulated_write,

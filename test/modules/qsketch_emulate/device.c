@@ -1,0 +1,161 @@
+/*
+ * device.c
+ *		Devices made of the CPU engines, to test all but the kernels anywhere.
+ *
+ * A server emulates its GPUs with
+ *
+ *		shared_preload_libraries = 'qsketch,qsketch_emulate'
+ *
+ * There are as many devices as qsketch.gpu_devices names, one if it names none.  Their
+ * memory is counted and limited by qsketch.gpu_memory_limit.
+ *
+ * The module has the CPU engines as its own copies, because qsketch does not export them.
+ *
+ * test/modules/qsketch_emulate/device.c
+ */
+#include "emulate.h"
+
+#include "fmgr.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+void _PG_init(void);
+
+#define ALIGNMENT 64
+
+/* A core does some 25 million random reads in a second, if the caches do not help. */
+#define PIECE_WORK 500000
+
+/* Bytes that come from another device are copied twice and added once. */
+#define MERGE_BYTES (4 << 20)
+
+/* In front of each allocation, in a cache line of its own. */
+typedef union Block
+{
+	struct
+	{
+		size_t bytes;
+		void *start; /* as it was allocated */
+	} is;
+	char line[ALIGNMENT];
+} Block;
+
+static void *
+device_alloc(void *context, size_t bytes)
+{
+	qs_cuda *device = context;
+	Block *block;
+	void *start;
+
+	if (!device->unlimited && device->used + bytes > device->limit)
+		return NULL;
+	/* the system clears large memory when it is first touched, not here */
+	start = calloc(1, bytes + sizeof(Block) + ALIGNMENT);
+	if (start == NULL)
+		return NULL;
+	block = (Block *) TYPEALIGN(ALIGNMENT, start);
+	block->is.start = start;
+	block->is.bytes = bytes;
+	device->used += bytes;
+	return block + 1;
+}
+
+static void
+device_release(void *context, void *pointer)
+{
+	Block *block = (Block *) pointer - 1;
+
+	((qs_cuda *) context)->used -= block->is.bytes;
+	free(block->is.start);
+}
+
+static int
+emulated_count(qs_cuda_error *error)
+{
+	const char *named = GetConfigOption("qsketch.gpu_devices", false, false);
+	long most = 0;
+
+	for (named += strspn(named, " ,"); *named; named += strspn(named, " ,"))
+		most = Max(most, strtol(named, (char **) &named, 10));
+	return (int) most + 1;
+}
+
+static qb_status
+emulated_get(int number, qs_cuda_device *info, qs_cuda_error *error)
+{
+	*info = (qs_cuda_device){ .name = "emulated" };
+	return QB_OK;
+}
+
+static qb_status
+emulated_open(int number, const qs_cuda_options *options, qs_cuda **device, qs_cuda_error *error)
+{
+	qs_cuda *opened = calloc(1, sizeof(*opened));
+
+	*device = opened;
+	if (opened == NULL)
+		return QB_NO_MEMORY;
+	opened->memory = (qb_memory){ device_alloc, device_release, opened };
+	opened->limit = PG_UINT64_MAX;
+	opened->error.name = "emulated failure";
+	return QB_OK;
+}
+
+static qb_status
+emulated_pin(qs_cuda *device, void *memory, size_t bytes)
+{
+	return QB_DEVICE_ERROR;
+}
+
+static void
+emulated_limit(qs_cuda *device, uint64 bytes)
+{
+	device->limit = bytes;
+}
+
+static uint64
+emulated_used(const qs_cuda *device)
+{
+	return device->used;
+}
+
+static qb_status
+emulated_sync(qs_cuda *device)
+{
+	return QB_OK;
+}
+
+static const qs_cuda_error *
+emulated_error(const qs_cuda *device)
+{
+	return &device->error;
+}
+
+static const qs_device_ops emulated_devices = {
+	.count = emulated_count,
+	.get = emulated_get,
+	.open = emulated_open,
+	.pin = emulated_pin,
+	.limit = emulated_limit,
+	.used = emulated_used,
+	.sync = emulated_sync,
+	.error = emulated_error,
+	.piece_work = PIECE_WORK,
+	.merge_bytes = MERGE_BYTES,
+	.sketch = &gpu_emulated_sketches,
+	.sets = &gpu_emulated_sets,
+	.filter = &gpu_emulated_filters,
+	.column = &gpu_emulated_columns,
+	.exact = &gpu_emulated_exact,
+	.members = &gpu_emulated_members,
+};
+
+void
+_PG_init(void)
+{
+	__typeof__(GpuUseDevices) *use =
+		(void *) load_external_function("$libdir/qsketch", "GpuUseDevices", true, NULL);
+
+	use(&emulated_devices, sizeof(emulated_devices), CppAsString2(QSKETCH_VERSION));
+}

@@ -1,0 +1,31 @@
+/*
+ * emulate.h
+ *		Devices made of the CPU engines, as the families' parts of them see them.
+ *
+ * test/modules/qsketch_emulate/emulate.h
+ */
+#ifndef QSKETCH_EMULATE_H
+#define QSKETCH_EMULATE_H
+
+#include "gpu/worker.h"
+
+#include "base/memory.h"
+
+struct qs_cuda
+{
+	qb_memory memory; /* counted and limited; context: this device */
+	uint64 used;
+	uint64 limit;
+	bool unlimited; /* for the moment */
+	qs_cuda_error error;
+};
+
+/* What they do for each family. */
+extern const struct qs_sketch_ops gpu_emulated_sketches;   /* sketch.c */
+extern const struct qset_sets_ops gpu_emulated_sets;       /* sets.c */
+extern const struct qf_filter_ops gpu_emulated_filters;    /* filter.c */
+extern const struct qs_column_ops gpu_emulated_columns;    /* column.c */
+extern const struct qs_exact_ops gpu_emulated_exact;       /* column_exact.c */
+extern const struct qset_members_ops gpu_emulated_members; /* sets_members.c */
+
+#endif
