@@ -178,7 +178,7 @@ qtop_agg_trans_weight_template(PG_FUNCTION_ARGS)
 	return transition(fcinfo, weighted_templated);
 }
 
-/* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
+/* Merge the second value into the first.  If they may differ in n, the smaller one counts. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 {
