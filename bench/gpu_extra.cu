@@ -77,18 +77,6 @@ qs_cuda_widen(qs_cuda_sketch *sk)
 	return qs_widen(sk);
 }
 
-qb_status
-qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
-{
-	qs_params target = sk->params;
-
-	target.n = n;
-	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
-		return QB_NO_FOLD;
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	return n == sk->params.n ? QB_OK : qs_fold_to(sk, n);
-}
-
 /* ---- filters ---- */
 
 qb_status
