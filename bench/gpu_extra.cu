@@ -166,7 +166,7 @@ __launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t
 static bool
 same_params(const qf_params *a, const qf_params *b)
 {
-	return a->m == b->m && qf_params_mergeable(a, b);
+	return qf_params_mergeable(a, b);
 }
 
 qb_status
