@@ -77,18 +77,6 @@ qs_cuda_widen(qs_cuda_sketch *sk)
 	return qs_widen(sk);
 }
 
-qb_status
-qs_cuda_fold(qs_cuda_sketch *sk, uint64_t n)
-{
-	qs_params target = sk->params;
-
-	target.n = n;
-	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
-		return QB_NO_FOLD;
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	return n == sk->params.n ? QB_OK : qs_fold_to(sk, n);
-}
-
 /* ---- filters ---- */
 
 qb_status
@@ -178,7 +166,7 @@ __launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t
 static bool
 same_params(const qf_params *a, const qf_params *b)
 {
-	return a->m == b->m && qf_params_mergeable(a, b);
+	return qf_params_mergeable(a, b);
 }
 
 qb_status

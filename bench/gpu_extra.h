@@ -40,9 +40,6 @@ extern "C"
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 
-	/* Fold to n buckets; QB_NO_FOLD unless halving leads to n. */
-	extern qb_status qs_cuda_fold(qs_cuda_sketch *sketch, uint64_t n);
-
 	/* Make counters 8 bytes; inserts do so by themselves when N needs it. */
 	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
 

@@ -319,7 +319,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 	p.part = QS_PART_DEVICE;
 	return full->params.structure == QS_SF && full->params.part == QS_PART_FULL &&
 		   full->form == QS_DENSE && slim->total == full->total &&
-		   qs_params_mergeable(&p, &slim->params) && p.n == slim->params.n;
+		   qs_params_mergeable(&p, &slim->params);
 }
 
 /* Make room for "sum" more on both sides, with counters of one width. */

@@ -59,10 +59,7 @@ struct qs_cuda_ops
 
 	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
-	/*
-	 * into += from.  The number of buckets of "from" is that of "into" times a
-	 * power of two; room exists already.
-	 */
+	/* into += from, which has as many buckets; room exists already. */
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
@@ -148,11 +145,6 @@ extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 /* Make counters 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
 
-/* ---- sketch_exchange.cu ---- */
-
-/* Fold a sketch to n buckets, a number that halving leads to; the result takes its place. */
-extern qb_status qs_fold_to(qs_cuda_sketch *sk, uint64_t n);
-
 /* ---- sketch_high.cu ---- */
 
 /* into += from; see qs_cuda_ops.merge. */
@@ -172,9 +164,9 @@ extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, u
 
 /* ---- sketch_tables.cu ---- */
 
-/* into += from, where "from" may have more buckets: "buckets" buckets of 2^log2_width counters. */
-extern qb_status qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from,
-								   uint64_t buckets, uint32_t log2_width);
+/* into += from: so many counters. */
+extern qb_status
+qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters);
 
 /* Copy 4-byte counters to 8-byte ones. */
 extern qb_status

@@ -129,11 +129,11 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
-template <int LOG2_M>
+template <int M>
 static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
-	return qs_counters_merge(gpu, into, from, into->n, LOG2_M);
+	return qs_counters_merge(gpu, into, from, into->n * M);
 }
 
 template <int M>
@@ -160,11 +160,11 @@ groups(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped)
 
 template <int M>
 static constexpr qs_cuda_ops
-make_ops(qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from))
+make_ops()
 {
-	return { insert<M>, query<M>, merge, bulk<M>, groups<M>, M, bucket_bytes<M> };
+	return { insert<M>, query<M>, merge<M>, bulk<M>, groups<M>, M, bucket_bytes<M> };
 }
 
-const qs_cuda_ops qs_sub_warp_cuda = make_ops<8>(merge<3>);
-const qs_cuda_ops qs_half_warp_cuda = make_ops<16>(merge<4>);
-const qs_cuda_ops qs_warp_cuda = make_ops<32>(merge<5>);
+const qs_cuda_ops qs_sub_warp_cuda = make_ops<8>();
+const qs_cuda_ops qs_half_warp_cuda = make_ops<16>();
+const qs_cuda_ops qs_warp_cuda = make_ops<32>();

@@ -122,13 +122,13 @@ extern "C"
 	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
 										  int64_t *estimate);
 
-	/* into += from, folding the sketch with more buckets; both are on one device. */
+	/* into += from; both are on one device, and have the same parameters. */
 	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
 
 	/*
 	 * The same in slices (sketch/slice.h).  First get ready for a sketch, given by its
-	 * parameters and its total; if that fails, "into" may have been folded.  Then add units of
-	 * that sketch, or of slices of it, which are on the same device.
+	 * parameters and its total.  Then add units of that sketch, or of slices of it, which are
+	 * on the same device.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);

@@ -1,7 +1,7 @@
 /*
  * sketch_exchange.cu
  *		Sketches to and from the device, and into one another: load, fetch,
- *		merge, fold; as a whole or slice by slice.
+ *		merge; as a whole or slice by slice.
  *
  * Tables are copied as they are.  The high buckets of multilevel are in the
  * order in which threads asked for them, and some may be unused.  Fetching
@@ -212,31 +212,6 @@ qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
 	return QB_OK;
 }
 
-qb_status
-qs_fold_to(qs_cuda_sketch *sk, uint64_t n)
-{
-	qs_cuda_sketch *folded;
-	qs_params p = sk->params;
-	qb_status status;
-
-	p.n = n;
-	QS_TRY(qs_cuda_create_like(sk->gpu, &p, sk->view.wide, &folded));
-	status = qs_cuda_prepare(folded, sk->total, 0);
-	if (status == QB_OK)
-		status = sk->ops->merge(sk->gpu, &folded->view, &sk->view);
-	if (status == QB_OK)
-	{
-		qs_cuda_sketch old = *sk;
-
-		folded->total = sk->total;
-		folded->keys = sk->keys;
-		*sk = *folded;
-		*folded = old;
-	}
-	qs_cuda_destroy(folded);
-	return status;
-}
-
 /* A view of a slice, to be merged only. */
 static qs_view
 view_of(const qs_cuda_sketch *sk, qs_slice units)
@@ -267,8 +242,6 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	if (total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_enter(into->gpu));
-	if (into->params.n > from->n)
-		QS_TRY(qs_fold_to(into, from->n));
 	QS_TRY(qs_cuda_prepare(into, total, 0));
 	into->total += total;
 	return QB_OK;

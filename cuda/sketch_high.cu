@@ -81,14 +81,12 @@ set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
 }
 
 __global__ void
-__launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from, uint64_t more)
+__launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from)
 {
 	for_each_bucket(into.n, [&](uint64_t bucket) {
 		uint64_t value = counter(into, bucket);
-		uint64_t gain = 0;
+		uint64_t gain = counter(from, bucket);
 
-		for (uint64_t k = 0; k < more; k++)
-			gain += counter(from, bucket * more + k);
 		__syncwarp();
 		if (__any_sync(QS_ALL_LANES, gain != 0))
 			set_bucket(into, bucket, value + gain);
@@ -98,7 +96,7 @@ __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from
 qb_status
 qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
-	return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from, from->n / into->n);
+	return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from);
 }
 
 __global__ void

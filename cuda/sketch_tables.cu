@@ -9,49 +9,33 @@
  */
 #include "sketch_kernels.cuh"
 
-/*
- * Add to counter i of "into" the counters of "from" that fold into it: the
- * same counter of each of "more" neighbouring buckets.
- */
 template <typename Into, typename From>
 __global__ void
-__launch_bounds__(QS_BLOCK)
-	merge_counters(Into *into, const From *from, uint64_t count, uint64_t more, uint32_t log2_width)
+__launch_bounds__(QS_BLOCK) merge_counters(Into *into, const From *from, uint64_t count)
 {
 	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
 	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
-		uint64_t bucket = (i >> log2_width) * more;
-		uint64_t lane = i & ((UINT64_C(1) << log2_width) - 1);
-		uint64_t sum = 0;
-
-		for (uint64_t k = 0; k < more; k++)
-			sum += __ldcs(&from[((bucket + k) << log2_width) + lane]);
-		into[i] += (Into) sum;
-	}
+		into[i] += (Into) __ldcs(&from[i]);
 }
 
 template <typename Into, typename From>
 static qb_status
-merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets, uint32_t log2_width)
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
 {
 	auto kernel = merge_counters<Into, From>;
-	uint64_t count = buckets << log2_width;
 
-	return qs_launch(gpu, kernel, count, (Into *) into->table, (const From *) from->table, count,
-					 from->n / into->n, log2_width);
+	return qs_launch(gpu, kernel, count, (Into *) into->table, (const From *) from->table, count);
 }
 
 qb_status
-qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t buckets,
-				  uint32_t log2_width)
+qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
 {
 	if (into->wide)
-		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, buckets, log2_width)
-						  : merge<qs_u64, uint32_t>(gpu, into, from, buckets, log2_width);
-	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, buckets, log2_width)
-					  : merge<uint32_t, uint32_t>(gpu, into, from, buckets, log2_width);
+		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, counters)
+						  : merge<qs_u64, uint32_t>(gpu, into, from, counters);
+	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, counters)
+					  : merge<uint32_t, uint32_t>(gpu, into, from, counters);
 }
 
 __global__ void

@@ -83,11 +83,10 @@ query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
 	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
 }
 
-/* Each row folds by itself: a row of "from" is a power of two times as long. */
 static qb_status
 merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 {
-	return qs_counters_merge(gpu, into, from, into->n * into->depth, 0);
+	return qs_counters_merge(gpu, into, from, into->n * into->depth);
 }
 
 static qb_status

@@ -51,11 +51,16 @@ SELECT kind.name, pg_temp.bytes('serial', format(query, call)) = bytes AS same
 FROM kind JOIN made ON kind = kind.name AND made.way = 'serial' JOIN way ON way.name = 'serial' ORDER BY 1;
 RESET qsketch.simd;
 
--- Fold then merge is merge then fold, and filters of different sizes merge.
+-- Fold then merge is merge then fold.  Filters of different sizes are refused, also empty ones.
 CREATE TEMP TABLE half AS SELECT id % 2 AS n, qfilter_row_agg(k, id, qfilter_new(20000, 20)) AS f FROM event GROUP BY 1;
-SELECT qfilter_fold(a.f | b.f) = qfilter_fold(a.f) | qfilter_fold(b.f) AS folded, qfilter_fold(a.f | b.f, 2) = qfilter_fold(a.f, 2) | b.f AS mixed,
+SELECT qfilter_fold(a.f | b.f) = qfilter_fold(a.f) | qfilter_fold(b.f) AS folded, qfilter_fold(a.f | b.f, 2) = qfilter_fold(qfilter_fold(a.f), 1) | qfilter_fold(b.f, 2) AS in_steps,
 	a.f | b.f = b.f | a.f AS commutes, qfilter_fold(a.f, 0) = a.f AS unchanged
 FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
+SELECT qfilter_fold(a.f, 2) | b.f FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
+SELECT qfilter_merge(a.f, qfilter_fold(b.f)) FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
+SELECT qfilter_merge_agg(f) FROM (SELECT qfilter_fold(f, n::int) AS f FROM half ORDER BY n) AS s;
+SELECT f | (SELECT qfilter_fold(qfilter_new(20000, 20))) FROM half;
+SELECT qfilter_new(20000, 20) | qfilter_new(30000, 20);
 SELECT qfilter_fold(f, -1) FROM half;
 SELECT qfilter_fold(f, 12) FROM half;
 SELECT bits, fill FROM half, qfilter_info(qfilter_fold(f, 11)) WHERE n = 0;
@@ -63,7 +68,7 @@ SELECT bits, fill FROM half, qfilter_info(qfilter_fold(f, 11)) WHERE n = 0;
 CREATE TEMP TABLE half_bloom AS
 SELECT layout, id % 2 AS n, qfilter_agg(k, qfilter_new_bloom(3000, 0.001, 0, layout)) AS f
 FROM event, unnest('{blocked,standard}'::text[]) AS layout GROUP BY layout, id % 2;
-SELECT layout, count(*), bool_and(qfilter_fold(a.f | b.f) = qfilter_fold(a.f) | qfilter_fold(b.f)) AS folded, bool_and(qfilter_fold(a.f | b.f, 2) = qfilter_fold(a.f, 2) | b.f) AS mixed
+SELECT layout, count(*), bool_and(qfilter_fold(a.f | b.f) = qfilter_fold(a.f) | qfilter_fold(b.f)) AS folded, bool_and(qfilter_fold(a.f | b.f, 2) = qfilter_fold(a.f, 2) | qfilter_fold(qfilter_fold(b.f))) AS in_steps
 FROM half_bloom AS a JOIN half_bloom AS b USING (layout) WHERE a.n = 0 AND b.n = 1 GROUP BY layout ORDER BY layout;
 
 -- Without ids, in parallel: all rows are counted, and estimates are as good.

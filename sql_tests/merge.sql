@@ -73,11 +73,23 @@ FROM (SELECT structure, i, qsketch_merge_agg(s) OVER (PARTITION BY structure ORD
 		qsketch_merge_agg(s) OVER (PARTITION BY structure ORDER BY i ROWS 3 PRECEDING) AS moving FROM steps) AS w
 GROUP BY structure ORDER BY structure;
 
--- different sizes: the result has the smaller, from either side
-SELECT structure, count(*), bool_and(a || b = c) AS large_small, bool_and(b || a = c) AS small_large,
-	bool_and((SELECT qsketch_merge_agg(s ORDER BY n) FROM (VALUES (1, a), (2, b)) AS v(n, s)) = c) AS agg,
-	bool_and((SELECT qsketch_merge_agg(s ORDER BY n DESC) FROM (VALUES (1, a), (2, b)) AS v(n, s)) = c) AS agg_back,
-	bool_and(c - a = b OR (qsketch_info(c - a)).form <> (qsketch_info(b)).form) AS subtracted,
+-- different sizes: an error from either side, whatever the forms, also of empty sketches, and
+-- the error says what makes them fit
+CREATE TEMP TABLE sizes AS SELECT size, rows, qsketch_agg(k, qsketch_new(size => size)) FILTER (WHERE k > 0) AS sk
+FROM unnest('{64kB,2kB}'::text[]) AS size, unnest('{1,20,300,30000}'::int[]) AS rows, generate_series(1, rows) AS k
+GROUP BY size, rows UNION ALL SELECT size, 0, qsketch_new(size => size) FROM unnest('{64kB,2kB}'::text[]) AS size;
+SELECT statement, error, count(*) FROM sizes AS a JOIN sizes AS b ON a.size <> b.size,
+	unnest('{a.sk || b.sk,a.sk - b.sk,"qsketch_merge(a.sk, b.sk)","qsketch_subtract(a.sk, b.sk)",
+		qsketch_merge_agg(u.sk),"qsketch_merge_agg(u.sk ORDER BY u.rows)","qsketch_merge_agg(u.sk) OVER (ORDER BY u.rows ROWS 1 PRECEDING)"}'::text[]) AS statement,
+	pg_temp.error_of(format('SELECT %s FROM sizes AS a, sizes AS b%s WHERE (a.size, a.rows, b.size, b.rows) = (%L, %s, %L, %s)',
+		statement, CASE WHEN statement LIKE '%u.%' THEN ', LATERAL (VALUES (a.sk, 1), (b.sk, 2)) AS u(sk, rows)' END,
+		a.size, a.rows, b.size, b.rows)) AS error
+GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT a.sk || b.sk FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
+SELECT qsketch_total(qsketch_fold(a.sk, '2kB') || b.sk) AS as_hinted
+FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
+SELECT structure, count(*), bool_and(qsketch_fold(a, '2kB') || b = c) AS large_small, bool_and(b || qsketch_fold(a, '2kB') = c) AS small_large,
+	bool_and(c - qsketch_fold(a, '2kB') = b OR (qsketch_info(c - qsketch_fold(a, '2kB'))).form <> (qsketch_info(b)).form) AS subtracted,
 	bool_and(qsketch_total(c - b) = qsketch_total(a)) AS subtracted_large
 FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS structure,
 	(VALUES (20, 20), (20, 3000), (3000, 20), (3000, 3000)) AS n(m, n),

@@ -48,7 +48,7 @@ FROM (SELECT p, qsketch_merge_agg(sk) OVER (ORDER BY p) AS s FROM part WHERE g =
 SELECT count(*), bool_and(s = (SELECT qsketch_merge_agg(sk) FROM part AS q WHERE q.g = 1 AND q.p BETWEEN w.p - 2 AND w.p)) AS same
 FROM (SELECT p, qsketch_merge_agg(sk) OVER (ORDER BY p ROWS 2 PRECEDING) AS s FROM part WHERE g = 1) AS w;
 
--- among sketches of other forms and sizes, empty ones and NULL
+-- among sketches of other forms, empty ones and NULL; other sizes are an error, early and late
 CREATE TEMP TABLE other AS SELECT o, sk FROM (VALUES
 	(1, NULL), (2, qsketch_new()), (3, qsketch_add(qsketch_new(), 5, 70)),
 	(4, (SELECT qsketch_agg(i) FROM generate_series(1, 100000) AS i))) AS v(o, sk);
@@ -56,10 +56,12 @@ SELECT o, bool_and(first = last) AS same, count(*)
 FROM other, LATERAL (SELECT qsketch_merge_agg(s ORDER BY n) AS first, qsketch_merge_agg(s ORDER BY n DESC) AS last
 	FROM (SELECT 0 AS n, other.sk AS s UNION ALL SELECT p, sk FROM part WHERE g = 3) AS u) AS m
 GROUP BY o ORDER BY o;
-SELECT qsketch_merge_agg(s ORDER BY n) = qsketch_fold(qsketch_merge_agg(s) FILTER (WHERE n > 0), '512kB')
-		|| qsketch_add(qsketch_new(size => '512kB'), 1) AS folded_early,
-	qsketch_merge_agg(s ORDER BY n) = qsketch_merge_agg(s ORDER BY n DESC) AS folded_late
+SELECT qsketch_merge_agg(s ORDER BY n)
 FROM (SELECT 0 AS n, qsketch_add(qsketch_new(size => '512kB'), 1) AS s UNION ALL SELECT p, sk FROM part WHERE g = 3) AS u;
+SELECT qsketch_merge_agg(s ORDER BY n DESC)
+FROM (SELECT 0 AS n, qsketch_add(qsketch_new(size => '512kB'), 1) AS s UNION ALL SELECT p, sk FROM part WHERE g = 3) AS u;
+SELECT bool_and(folded = smaller) AS folded
+FROM (SELECT qsketch_merge_agg(qsketch_fold(sk, '512kB')) AS folded, qsketch_fold(qsketch_merge_agg(sk), '512kB') AS smaller FROM part GROUP BY g) AS m;
 
 -- every structure, with weights
 SELECT structure, bool_and(merged = built) AS same

@@ -99,7 +99,7 @@ DO $$ DECLARE t qtop := qtop_new(5); BEGIN
 	RAISE NOTICE '%', (SELECT string_agg(key || ':' || estimate || ':' || lower, ' ') FROM qtop_list(t, 5, NULL::int));
 END $$;
 
--- lists of different n: the smaller one counts; sketches of different sizes fold
+-- lists of different n: the smaller one counts; sketches of different sizes are refused
 SELECT (qtop_info(qtop_agg(k, 10) || qtop_agg(k, 20))).* FROM generate_series(1, 3) AS k;
 SELECT (qtop_info(a || b)).*, (qsketch_info(qtop_sketch(a || b))).size, a || b = b || a AS commutes
 FROM (SELECT qtop_agg(k, 10, qsketch_new(size => '64kB')) AS a, qtop_agg(k, 10, qsketch_new(size => '16kB')) AS b

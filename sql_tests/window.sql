@@ -139,15 +139,14 @@ SELECT structure, sum(frames) AS frames, sum(widened) AS widened, bool_and(same)
 FROM template, unnest(ARRAY['scalar', 'auto']) AS simd, pg_temp.widened(expr, simd)
 WHERE size IN ('1kB', '3kB') GROUP BY 1 ORDER BY 1;
 
--- sketches of different sizes: a frame is as large as its smallest
-CREATE TEMP TABLE sizes AS SELECT i, qsketch_agg(i, qsketch_new(size => size)) AS sk
-FROM (VALUES (1, '4kB'), (2, '1kB'), (3, '4kB'), (4, '4kB'), (5, '2kB')) AS v(i, size)
+-- sketches of different sizes are an error in a frame; a partition has its own size
+CREATE TEMP TABLE sizes AS SELECT i, size, qsketch_agg(i, qsketch_new(size => size)) AS sk
+FROM (VALUES (1, '4kB'), (2, '1kB'), (3, '4kB'), (4, '4kB'), (5, '1kB')) AS v(i, size)
 GROUP BY i, size;
-SELECT i, (qsketch_info(merged)).size, qsketch_estimate(merged, ARRAY[i - 2, i - 1, i]),
-	merged = (SELECT qsketch_merge_agg(sk) FROM sizes WHERE i BETWEEN m.i - 1 AND m.i) AS same_bytes
-FROM (SELECT i, qsketch_merge_agg(sk) OVER (ORDER BY i ROWS 1 PRECEDING) AS merged
-	FROM sizes) AS m
-ORDER BY i;
+SELECT i, qsketch_merge_agg(sk) OVER (ORDER BY i ROWS 1 PRECEDING) AS merged FROM sizes;
+SELECT i, (qsketch_info(qsketch_merge_agg(sk) OVER (ORDER BY i ROWS CURRENT ROW))).size FROM sizes;
+SELECT i, (qsketch_info(merged)).size, qsketch_total(merged) AS total FROM (SELECT i,
+	qsketch_merge_agg(sk) OVER (PARTITION BY size ORDER BY i ROWS 1 PRECEDING) AS merged FROM sizes) AS m ORDER BY i;
 
 -- device parts cannot be subtracted: frames are computed anew
 SELECT bool_and(qsketch_total(merged) = least(i, 3)) AS total, bool_and(

@@ -71,15 +71,22 @@ same('filters', '', map { "SELECT md5(qfilter_agg(k, qfilter_new_bloom($_))::byt
 same('parts, with keys of other pages', '', map { s/FROM parts/FROM (SELECT k FROM parts UNION ALL SELECT generate_series(1, 5000)) AS p/r } @parts);
 same('parallel', "$parallel; SET qsketch.device = gpu", @parts);
 
-# sketches of different sizes, of which the larger one is folded, in both orders
-my $unequal = sub {
+# sketches of one statement, and of different sizes, which are refused in both orders
+my $several = sub {
 	my ($structure, @sizes) = @_;
 
 	return 'SELECT md5(qsketch_merge_agg(q)::bytea) FROM (' . join(' UNION ALL ', map { "SELECT qsketch_agg(k * $_, qsketch_new('$structure', '${_}MB')) AS q FROM parts" } @sizes) . ') AS s';
 };
 for my $structure ('sub_warp', 'multilevel', 'thread')
 {
-	same("$structure of several sizes", 'SET qsketch.device = gpu', $unequal->($structure, 8, 16), $unequal->($structure, 16, 8, 32));
+	for my $sizes ([ 8, 16 ], [ 16, 8, 32 ])
+	{
+		my ($status, undef, $error) = $node->psql('postgres', 'SET qsketch.device = gpu; ' . $several->($structure, @$sizes));
+
+		is($status, 3, "$structure of @$sizes MB");
+		like($error, qr/sketches differ: size \d+[kM]B and \d+[kM]B/, 'the error names both sizes');
+	}
+	same("$structure, several", 'SET qsketch.device = gpu', $several->($structure, 8, 8, 8));
 }
 
 # wide counters, and counters that become wide by merging
@@ -91,7 +98,7 @@ settled($node, 'merged');
 for my $limit (12, 14, 20, 9)
 {
 	set_worker($node, 'qsketch.gpu_memory_limit', $limit);
-	same("a limit of $limit MB", 'SET qsketch.device = gpu', @parts, $unequal->('multilevel', 8, 4), $unequal->('sub_warp', 8, 8));
+	same("a limit of $limit MB", 'SET qsketch.device = gpu', @parts, $several->('multilevel', 8, 8), $several->('sub_warp', 8, 8));
 	settled($node, "a limit of $limit MB");
 }
 set_worker($node, 'qsketch.gpu_memory_limit', '0');

@@ -78,14 +78,14 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 
 /* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
 AVX2 QB_INLINE size_t
-low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		uint8_t *carries, qs_carry *list)
+low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
+		qs_carry *list)
 {
 	const __m256i counters = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, -1, 0);
 	size_t listed = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += QS_LOW_BYTES)
 	{
 		__m256i old = _mm256_loadu_si256((const void *) into);
 		__m256i bucket = _mm256_loadu_si256((const void *) from);

@@ -395,15 +395,15 @@ qs_avx512_select(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t
 
 /* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
 AVX512 QB_INLINE size_t
-low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		uint8_t *carries, qs_carry *list)
+low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
+		qs_carry *list)
 {
 	const __mmask32 counters = (UINT32_C(1) << QS_LOW_COUNTERS) - 1;
 	const __m256i one = _mm256_set1_epi8(1);
 	size_t listed = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += QS_LOW_BYTES)
 	{
 		__m256i old = _mm256_loadu_si256((const void *) into);
 		__m256i v = _mm256_loadu_si256((const void *) from);

@@ -94,14 +94,14 @@ count_carries(uint8_t *carries, uint8x16_t carried)
 
 /* See qs_low_add.  The high index behind the counters stays: nothing is added to it. */
 QB_INLINE size_t
-low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		uint8_t *carries, qs_carry *list)
+low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
+		qs_carry *list)
 {
 	const uint8x16_t counters = vreinterpretq_u8_u32(vsetq_lane_u32(0, vdupq_n_u32(~0u), 3));
 	size_t listed = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += QS_LOW_BYTES)
 	{
 		uint8x16_t a = add16_bytes(into, vld1q_u8(from), negative);
 		uint8x16_t b = add16_bytes(into + 16, vandq_u8(vld1q_u8(from + 16), counters), negative);

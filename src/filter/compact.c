@@ -94,37 +94,30 @@ next_group(groups *g, qf_group *group)
 
 /* Set a group's bits in a dense filter.  The group is a copy, which can stay in registers. */
 static void
-unite_group(qf_filter *into, const qf_params *from, qf_group group, int halvings)
+unite_group(qf_filter *into, qf_group group)
 {
 	uint8_t *bits = into->bits;
 	uint64_t ones = 0;
 	uint32_t position;
 
-	if (halvings == 0)
-		while (qf_group_next(&group, &position))
-			ones += qf_set_bit(bits, position);
-	else
-		while (qf_group_next(&group, &position))
-			ones += qf_set_bit(bits, qf_folded(from, position, halvings));
+	while (qf_group_next(&group, &position))
+		ones += qf_set_bit(bits, position);
 	into->ones += ones;
 }
 
 static qb_status
-unite_group_explicit(qf_filter *into, const qf_params *from, qf_group *group, int halvings)
+unite_group_explicit(qf_filter *into, qf_group *group)
 {
 	qb_status status = QB_OK;
 	uint32_t position;
 
 	while (status == QB_OK && qf_group_next(group, &position))
-	{
-		position = qf_folded(from, position, halvings);
 		status = qf_set(into, &position, 1);
-	}
 	return status;
 }
 
 qb_status
-qf_unite_compact(qf_filter *into, const qf_filter *from, int halvings)
+qf_unite_compact(qf_filter *into, const qf_filter *from)
 {
 	groups g = groups_of(from);
 	qb_status status = QB_OK;
@@ -137,9 +130,9 @@ qf_unite_compact(qf_filter *into, const qf_filter *from, int halvings)
 	{
 		qb_pause_after(into->memory, &steps, 1 + (uint64_t) (group.end - group.next));
 		if (into->form == QF_DENSE)
-			unite_group(into, &from->params, group, halvings);
+			unite_group(into, group);
 		else
-			status = unite_group_explicit(into, &from->params, &group, halvings);
+			status = unite_group_explicit(into, &group);
 	}
 	return status;
 }

@@ -115,11 +115,8 @@ qf_group_next(qf_group *group, uint32_t *position)
 extern qf_group
 qf_group_of(const qf_filter *view, uint64_t number, const uint8_t *data, uint64_t bytes);
 
-/*
- * Set the bits of a compact view, halved "halvings" times, in "into".  A pause that jumps
- * out leaves some of them set.
- */
-extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from, int halvings);
+/* Set the bits of a compact view in "into".  A pause that jumps out leaves some of them set. */
+extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
 
 /* Are these the bytes of a compact filter? */
 extern bool qf_compact_check(const qf_filter *view);

@@ -66,9 +66,9 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 	to->keys = from->keys;
 	to->rows = from->rows;
 	if (from->form == QF_EXPLICIT)
-		status = qf_unite_explicit(to, from, 0);
+		status = qf_unite_explicit(to, from);
 	else if (from->form == QF_FORM_COMPACT)
-		status = qf_unite_compact(to, from, 0);
+		status = qf_unite_compact(to, from);
 	else
 	{
 		to->bits = alloc_bits(to);
@@ -118,16 +118,13 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 }
 
 qb_status
-qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings)
+qf_unite_explicit(qf_filter *into, const qf_filter *from)
 {
 	uint64_t at = 0;
 	uint32_t position;
 	qb_status status = QB_OK;
 
 	while (status == QB_OK && qf_explicit_next(from, &at, &position))
-	{
-		position = qf_folded(&from->params, position, halvings);
 		status = qf_set(into, &position, 1);
-	}
 	return status;
 }

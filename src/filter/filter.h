@@ -113,25 +113,15 @@ typedef uint64_t (*qf_unite_words)(uint8_t *into, const uint8_t *from, uint64_t 
 extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
 
 /*
- * into |= from, after halving the filter with more bits.  Both must be mergeable
- * (else QB_MISMATCH) and have keys of one family, which the caller has checked.
- * "into" is owned.  An error leaves it unchanged, except that after QB_NO_MEMORY, or
- * a pause that jumps out, it may have been halved or have taken some of the bits.
+ * into |= from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
+ * family, which the caller has checked.  "into" is owned.  An error leaves it unchanged,
+ * except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
  * "unite" is qf_unite or a faster version.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
 
-/* Set the positions of an explicit filter in "into", each halved "halvings" times. */
-extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from, int halvings);
-
-/* Where "halvings" halvings take a position (merge.c). */
-QB_INLINE uint32_t
-qf_folded(const qf_params *p, uint32_t position, int halvings)
-{
-	if (p->layout != QF_BLOCKED)
-		return position >> halvings;
-	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
-}
+/* Set the positions of an explicit filter in "into". */
+extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from);
 
 /* Halve an owned filter until it has m bits.  QB_NO_FOLD: halving does not lead to m. */
 extern qb_status qf_fold(qf_filter *f, uint64_t m);

@@ -22,41 +22,6 @@ even_bits(uint64_t w)
 	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
 }
 
-/* Word "at" of the bits after "halvings" halvings; "words" words were there before. */
-static uint64_t
-halved_word(const uint8_t *bits, uint64_t words, uint64_t at, int halvings)
-{
-	uint64_t low, high;
-
-	if (halvings == 0)
-		return at < words ? qb_load64(bits + at * 8) : 0;
-	low = halved_word(bits, words, at * 2, halvings - 1);
-	high = halved_word(bits, words, at * 2 + 1, halvings - 1);
-	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
-}
-
-/* Word "at" after "halvings" halvings that join blocks. */
-static uint64_t
-joined_word(const uint8_t *bits, uint64_t at, int halvings)
-{
-	const uint64_t block_words = QF_BLOCK_BITS / 64;
-	uint64_t first = (at / block_words << halvings) * block_words + at % block_words;
-	uint64_t joined = 0;
-	uint64_t i;
-
-	for (i = 0; i < UINT64_C(1) << halvings; i++)
-		joined |= qb_load64(bits + (first + i * block_words) * 8);
-	return joined;
-}
-
-static uint64_t
-folded_word(const qf_filter *f, uint64_t at, int halvings)
-{
-	return f->params.layout == QF_BLOCKED
-			   ? joined_word(f->bits, at, halvings)
-			   : halved_word(f->bits, qf_words(&f->params), at, halvings);
-}
-
 uint64_t
 qf_ones(const uint8_t *bits, uint64_t words)
 {
@@ -84,36 +49,70 @@ qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
 	return ones;
 }
 
-/* Writes the halved positions into a new table. */
+/* Where "halvings" halvings take a position. */
+static uint32_t
+folded_position(const qf_params *p, uint32_t position, int halvings)
+{
+	if (p->layout != QF_BLOCKED)
+		return position >> halvings;
+	return position / QF_BLOCK_BITS >> halvings << QF_BLOCK_LOG | position % QF_BLOCK_BITS;
+}
+
+/* Writes the folded positions into a new table. */
 static qb_status
 fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 {
+	uint64_t at = 0;
+	qb_status status = QB_OK;
 	qf_filter folded;
-	qb_status status;
+	uint32_t position;
 
 	qf_init(&folded, p, f->memory);
 	folded.keys = f->keys;
 	folded.rows = f->rows;
-	status = qf_unite_explicit(&folded, f, halvings);
+	while (status == QB_OK && qf_explicit_next(f, &at, &position))
+	{
+		position = folded_position(p, position, halvings);
+		status = qf_set(&folded, &position, 1);
+	}
 	qf_free(status == QB_OK ? f : &folded);
 	if (status == QB_OK)
 		*f = folded;
 	return status;
 }
 
-/*
- * Works in place: a word is written only after all words from which it and the words
- * before it are made were read.
- */
-static void
-fold_dense(qf_filter *f, const qf_params *p, int halvings)
+/* Word "at" of "words" words once they are halved. */
+static uint64_t
+halved_word(const uint8_t *bits, uint64_t words, uint64_t at)
 {
+	uint64_t low = qb_load64(bits + at * 16);
+	uint64_t high = at * 2 + 1 < words ? qb_load64(bits + at * 16 + 8) : 0;
+
+	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
+}
+
+/* Word "at" once each two blocks are joined. */
+static uint64_t
+joined_word(const uint8_t *bits, uint64_t at)
+{
+	const uint64_t block = QF_BLOCK_BITS / 64;
+	const uint8_t *first = bits + (at / block * block * 2 + at % block) * 8;
+
+	return qb_load64(first) | qb_load64(first + block * 8);
+}
+
+/* Works in place: a word is written only after all words that it and those before it need. */
+static void
+halve_dense(qf_filter *f)
+{
+	uint64_t words = qf_words(&f->params);
 	uint64_t i;
 
-	for (i = 0; i < qf_words(p); i++)
-		qb_store64(f->bits + i * 8, folded_word(f, i, halvings));
-	f->params = *p;
-	f->ones = qf_ones(f->bits, qf_words(p));
+	f->params.m /= 2;
+	for (i = 0; i < qf_words(&f->params); i++)
+		qb_store64(f->bits + i * 8, f->params.layout == QF_BLOCKED
+										? joined_word(f->bits, i)
+										: halved_word(f->bits, words, i));
 }
 
 qb_status
@@ -129,44 +128,26 @@ qf_fold(qf_filter *f, uint64_t m)
 		return QB_OK;
 	if (f->form == QF_EXPLICIT)
 		return fold_explicit(f, &p, halvings);
-	fold_dense(f, &p, halvings);
-	return QB_OK;
-}
-
-/* Takes the bits of another filter in dense form. */
-static qb_status
-unite_dense(qf_filter *into, const qf_filter *from, int halvings, qf_unite_words unite)
-{
-	uint64_t i;
-	qb_status status = into->form == QF_DENSE ? QB_OK : qf_make_dense(into);
-
-	if (status != QB_OK)
-		return status;
-	if (halvings == 0)
-		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
-	else
-	{
-		for (i = 0; i < qf_words(&into->params); i++)
-		{
-			uint64_t w = folded_word(from, i, halvings);
-
-			qb_store64(into->bits + i * 8, qb_load64(into->bits + i * 8) | w);
-		}
-		into->ones = qf_ones(into->bits, qf_words(&into->params));
-	}
+	while (f->params.m > m)
+		halve_dense(f);
+	f->ones = qf_ones(f->bits, qf_words(&f->params));
 	return QB_OK;
 }
 
 static qb_status
 unite_any(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 {
-	int halvings = qf_params_halvings(from->params.m, into->params.m);
+	qb_status status = QB_OK;
 
 	if (from->form == QF_EXPLICIT)
-		return qf_unite_explicit(into, from, halvings);
+		return qf_unite_explicit(into, from);
 	if (from->form == QF_FORM_COMPACT)
-		return qf_unite_compact(into, from, halvings);
-	return unite_dense(into, from, halvings, unite);
+		return qf_unite_compact(into, from);
+	if (into->form == QF_EXPLICIT)
+		status = qf_make_dense(into);
+	if (status == QB_OK)
+		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
+	return status;
 }
 
 qb_status
@@ -179,8 +160,6 @@ qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 	if (!qf_params_mergeable(&into->params, &from->params))
 		return QB_MISMATCH;
 	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
-	if (status == QB_OK && into->params.m > from->params.m)
-		status = qf_fold(into, from->params.m);
 	if (status == QB_OK)
 		status = unite_any(into, from, unite);
 	if (status != QB_OK)

@@ -296,6 +296,6 @@ qf_params_foldable(const qf_params *p)
 bool
 qf_params_mergeable(const qf_params *a, const qf_params *b)
 {
-	return a->k == b->k && a->q == b->q && a->seed == b->seed && a->layout == b->layout &&
-		   (qf_params_halvings(a->m, b->m) >= 0 || qf_params_halvings(b->m, a->m) >= 0);
+	return a->m == b->m && a->k == b->k && a->q == b->q && a->seed == b->seed &&
+		   a->layout == b->layout;
 }

@@ -10,8 +10,8 @@
  *			they in one block?  (draws.h)
  *
  * p is kept as q = 1 - p in 64-bit fixed point.  q = 0 says p = 1 exactly: a Bloom
- * filter.  Two filters can be merged if k, q, seed and layout are equal and the two
- * m differ by a power of two.
+ * filter.  Only filters of the same parameters can be merged.  Where a filter has more
+ * bits than another one, by a power of two, folding it gives it the same number.
  *
  * A frequency filter is chosen for n rows and for a frequency f that is to be told
  * best.  Two numbers decide: t = f |ln q| is what a key of that frequency gives, and
@@ -128,7 +128,7 @@ extern double qf_blocked_rate(const qf_params *p, double keys);
 /* Range check of parameters that come from outside. */
 extern qb_status qf_params_check(const qf_params *p);
 
-/* Do two filters differ in nothing but a power of two in m? */
+/* Does nothing differ? */
 extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
 
 /* How often "from" must be halved to become "to"; -1: never does it. */

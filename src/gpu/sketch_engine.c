@@ -241,12 +241,11 @@ gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
 
-/* Merge what is known here without the tables: totals, parameters, kind of keys. */
+/* Merge what is known here without the tables: totals, kind of keys. */
 static void
 merge_state(qs_sketch *into, const qs_sketch *from)
 {
 	into->total += from->total;
-	into->params.n = Min(into->params.n, from->params.n);
 	qb_keys_adopt(&into->keys, &from->keys);
 }
 
@@ -304,8 +303,6 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from)
 		return false;
 	if (from->remote)
 		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
-	else if (from->form == QS_EXPLICIT && from->params.n < into->params.n)
-		return false;
 	else if (from->form == QS_EXPLICIT)
 		send_entries(&GpuRemoteOf(into)->ref, from);
 	else if (!merge_uploaded(into, from))

@@ -15,19 +15,6 @@
  */
 #include "gpu/sketch_holding.h"
 
-/* A slice on its way. */
-typedef struct Piece
-{
-	qs_slice to;   /* of the sketch that grows */
-	qs_slice from; /* of the other one */
-} Piece;
-
-static const qs_params *
-params_of(const GpuSketchHolding *h)
-{
-	return h->on_host ? &h->on_host->params : &h->params;
-}
-
 static const qs_params *
 source_params(const GpuSketchSource *from)
 {
@@ -52,7 +39,6 @@ begin(int index, const GpuSketchSource *from)
 		GPU_WITH_ROOM(
 			status, h->device,
 			GpuSketchOps()->merge_begin(h->on_device, source_params(from), source_total(from)));
-		h->params.n = Min(h->params.n, source_params(from)->n);
 		if (status != QB_NO_MEMORY)
 			return status;
 		status = GpuSketchEvict(index);
@@ -63,15 +49,14 @@ begin(int index, const GpuSketchSource *from)
 }
 
 /* The next slice: of so many bytes, or less at the end. */
-static Piece
-next_piece(const qs_params *into, const qs_params *from, uint64 at)
+static qs_slice
+next_slice(const qs_params *p, uint64 at)
 {
-	uint64 units = qs_slice_units(into);
-	uint64 more = from->n / into->n;
-	uint64 bytes = qs_unit_bytes(from) * from->n / qs_slice_units(from) * more;
+	uint64 units = qs_slice_units(p);
+	uint64 bytes = qs_unit_bytes(p) * p->n / units;
 	uint64 count = Min(Max(gpu_device_ops->merge_bytes / bytes, 1), units - at);
 
-	return (Piece){ .to = { at, count }, .from = { at * more, count * more } };
+	return (qs_slice){ at, count };
 }
 
 /*
@@ -116,36 +101,36 @@ add_on_device(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
 
 /* Add a slice that was taken, wherever the sketch is. */
 static qb_status
-add(int index, const Piece *piece, const qs_sketch *slice)
+add(int index, qs_slice to, const qs_sketch *slice)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 	qb_status status;
 
 	if (h->on_device)
 	{
-		status = add_on_device(h, piece->to, slice);
+		status = add_on_device(h, to, slice);
 		if (status != QB_NO_MEMORY)
 			return status;
 		status = GpuSketchEvict(index);
 		if (status != QB_OK)
 			return status;
 	}
-	return qs_merge_slice(h->on_host, piece->to, slice, (qs_slice){ 0, piece->from.count });
+	return qs_merge_slice(h->on_host, to, slice, (qs_slice){ 0, to.count });
 }
 
 static qb_status
-merge_piece(int index, const GpuSketchSource *from, const Piece *piece)
+merge_slice(int index, const GpuSketchSource *from, qs_slice units)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 	qs_sketch slice;
 	qb_status status;
 
 	if (h->on_device && *from->on_device && *from->device == h->device)
-		return GpuSketchOps()->merge_slice(h->on_device, piece->to, *from->on_device, piece->from);
-	status = take(from, piece->from, &slice);
+		return GpuSketchOps()->merge_slice(h->on_device, units, *from->on_device, units);
+	status = take(from, units, &slice);
 	if (status != QB_OK)
 		return status;
-	status = add(index, piece, &slice);
+	status = add(index, units, &slice);
 	qs_free(&slice);
 	return status;
 }
@@ -155,17 +140,17 @@ GpuSketchMerge(int index, const GpuSketchSource *from, bool *more)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 	qb_status status = QB_OK;
-	Piece piece;
+	qs_slice units;
 
 	h->frozen = false;
 	if (h->merged == 0)
 		status = begin(index, from);
 	if (status != QB_OK)
 		return status;
-	piece = next_piece(params_of(h), source_params(from), h->merged);
-	status = merge_piece(index, from, &piece);
-	h->merged += piece.to.count;
-	*more = h->merged < qs_slice_units(params_of(h));
+	units = next_slice(source_params(from), h->merged);
+	status = merge_slice(index, from, units);
+	h->merged += units.count;
+	*more = h->merged < qs_slice_units(source_params(from));
 	if (!*more)
 		h->merged = 0;
 	return status;

@@ -87,8 +87,7 @@ GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
 {
-	return remote->described && remote->shape.total == sk->total &&
-		   remote->shape.params.n == sk->params.n;
+	return remote->described && remote->shape.total == sk->total;
 }
 
 /* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */

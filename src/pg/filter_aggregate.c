@@ -60,8 +60,7 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 static void
 check_same_params(const qf_params *a, const qf_params *b)
 {
-	if (a->m != b->m || a->k != b->k || a->q != b->q || a->seed != b->seed ||
-		a->layout != b->layout)
+	if (!qf_params_mergeable(a, b))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("template differs between rows of one group"),
 						errhint("Group by the template, or use one for all rows.")));
@@ -164,9 +163,9 @@ SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
 SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 
-/* Merge the second filter into the first.  If they may differ in size, the larger one is folded. */
+/* Merge the second filter into the first.  Partial states of keys must have the same template. */
 static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
+merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	FilterState *state;
@@ -185,7 +184,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	else
 	{
 		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
-		if (!may_fold)
+		if (of_keys)
 			check_same_params(&reader.filter->params, &state->filter.params);
 		FilterMerge(state, reader.filter);
 	}
@@ -200,7 +199,7 @@ PG_FUNCTION_INFO_V1(qfilter_agg_combine);
 Datum
 qfilter_agg_combine(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, false);
+	return merge_into_state(fcinfo, true);
 }
 
 /* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
@@ -208,7 +207,7 @@ PG_FUNCTION_INFO_V1(qfilter_merge_trans);
 Datum
 qfilter_merge_trans(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, true);
+	return merge_into_state(fcinfo, false);
 }
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */

@@ -236,7 +236,7 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 		expanded->nonce = NonceNew();
 }
 
-/* Add another filter of the same parameters, or of parameters that fold to them. */
+/* Add another filter of the same parameters. */
 void
 FilterMerge(FilterState *expanded, const qf_filter *from)
 {

@@ -132,18 +132,30 @@ differences(const qf_params *a, const qf_params *b)
 	return text.data + 2;
 }
 
+/* A hint for filters that differ in size alone, or in what no function can change. */
+static int
+hint_size(const qf_params *a, const qf_params *b)
+{
+	const qf_params *large = a->m > b->m ? a : b;
+	qf_params folded = *large;
+	int halvings;
+
+	folded.m = Min(a->m, b->m);
+	halvings = qf_params_halvings(large->m, folded.m);
+	if (halvings > 0 && qf_params_mergeable(&folded, large == a ? b : a))
+		return errhint("Fold the larger one: qfilter_fold(filter, %d).", halvings);
+	return errhint("Make all filters with one template: bits, hashes, probability, seed and layout "
+				   "must be equal.");
+}
+
 /* Raise an error unless two filters can be merged. */
 void
 FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 {
 	if (!qf_params_mergeable(&a->params, &b->params))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg("filters differ: %s", differences(&a->params, &b->params)),
-			 errhint(
-				 "Make all with one template: hashes, probability, seed and layout must be equal; "
-				 "bits may differ by a power of two.")));
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("filters differ: %s", differences(&a->params, &b->params)),
+						hint_size(&a->params, &b->params)));
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 

@@ -191,7 +191,7 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 
 	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&b, PG_GETARG_DATUM(1));
-	SketchCheckMergeable(a.sketch, b.sketch);
+	SketchCheckProduct(a.sketch, b.sketch);
 	check_has_product(a.sketch);
 	result = product_row(fcinfo, a.sketch, b.sketch);
 	SketchReadEnd(&a);

@@ -94,9 +94,9 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 	return state;
 }
 
-/* Merge the second sketch into the first.  If they may differ in size, the larger one is folded. */
+/* Merge the second sketch into the first.  Partial states of keys must have the same template. */
 static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
+merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	SketchState *state;
@@ -110,11 +110,9 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_fold)
 	else
 	{
 		state = SketchForUpdate(context, PG_GETARG_DATUM(0));
-		if (!may_fold)
+		if (of_keys)
 			SketchCheckParams(&operand.sketch->params, &state->sketch.params);
 		SketchCheckMergeable(&state->sketch, operand.sketch);
-		if (operand.sketch->params.n != state->sketch.params.n)
-			state->folded = true;
 		merge_operand(state, &operand);
 	}
 	close_operand(&operand);
@@ -127,7 +125,7 @@ PG_FUNCTION_INFO_V1(qsketch_agg_combine);
 Datum
 qsketch_agg_combine(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, false);
+	return merge_into_state(fcinfo, true);
 }
 
 /* qsketch_merge_trans(qsketch, qsketch): add a row of qsketch_merge_agg, or a partial state. */
@@ -135,14 +133,13 @@ PG_FUNCTION_INFO_V1(qsketch_merge_trans);
 Datum
 qsketch_merge_trans(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, true);
+	return merge_into_state(fcinfo, false);
 }
 
 /*
  * qsketch_merge_inverse(internal, qsketch): subtract a sketch that leaves the window
  * frame.  NULL makes the executor compute the frame anew.  That is needed when no
- * sketch is left, and for device parts, which cannot be subtracted.  It is also needed
- * if the state was folded to the size of a sketch that may have left the frame.
+ * sketch is left, and for device parts, which cannot be subtracted.
  */
 PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
 Datum
@@ -157,8 +154,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
-	fresh =
-		--state->keyed.members <= 0 || state->folded || state->sketch.params.part == QS_PART_DEVICE;
+	fresh = --state->keyed.members <= 0 || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
 	{
 		SketchSettle(state);

@@ -328,8 +328,7 @@ SketchFlush(SketchState *expanded)
 }
 
 /*
- * Add another sketch of the same parameters, or of parameters that fold to them.  It may
- * wait until the state is read.
+ * Add another sketch of the same parameters.  It may wait until the state is read.
  */
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)

@@ -18,7 +18,6 @@ typedef struct SketchState
 	qs_sketch sketch;        /* without the keys in the buffer, and without "waiting" */
 	const qs_engine *engine; /* where batches go */
 
-	bool folded;    /* sketches of different sizes were merged into it */
 	qs_flat flat;   /* how to write it, between the two calls that flatten it */
 	qs_sketch made; /* what to write then, if "compact" is set: made of all keys, without tables */
 	qb_memory made_memory; /* of "made" */

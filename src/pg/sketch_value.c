@@ -211,17 +211,41 @@ hint_template(const qs_params *a, const qs_params *b)
 				   SketchSizeText(old));
 }
 
+/* A hint for sketches that differ in size alone, or in what no function can change. */
+static int
+hint_size(const qs_params *a, const qs_params *b)
+{
+	if (qs_params_fold(a, b) || qs_params_fold(b, a))
+		return errhint("Fold the larger one: qsketch_fold(sketch, '%s').",
+					   SketchSizeText(a->n < b->n ? a : b));
+	return errhint("Make all sketches with one template: structure, size, depth, masks, z and seed "
+				   "must be equal.");
+}
+
+/* Raise the error of sketches with different parameters. */
+static void
+raise_differences(const qs_params *a, const qs_params *b)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("sketches differ: %s", differences(a, b)),
+			 a->structure != b->structure ? hint_template(a, b) : hint_size(a, b)));
+}
+
 /* Raise an error unless two sketches can be merged or subtracted. */
 void
 SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 {
 	if (!qs_params_mergeable(&a->params, &b->params))
-		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
-						errmsg("sketches differ: %s", differences(&a->params, &b->params)),
-						a->params.structure != b->params.structure
-							? hint_template(&a->params, &b->params)
-							: errhint("Structure, depth, masks, z and seed must be equal; sizes "
-									  "may differ by a power of two.")));
+		raise_differences(&a->params, &b->params);
+	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
+}
+
+/* Raise an error unless two sketches have a product, for which they may differ in size. */
+void
+SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
+{
+	if (!qs_params_fold(&a->params, &b->params) && !qs_params_fold(&b->params, &a->params))
+		raise_differences(&a->params, &b->params);
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 

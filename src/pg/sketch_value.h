@@ -39,6 +39,7 @@ extern void SketchCheck(qb_status status);
 extern void SketchCheckRemoved(qb_status status);
 extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
+extern void SketchCheckProduct(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);
 
 extern void SketchDefaultParams(qs_params *params);

@@ -32,7 +32,7 @@ typedef struct WaitingSketch
 	uint8 body[FLEXIBLE_ARRAY_MEMBER];
 } WaitingSketch;
 
-/* May so many more bytes wait?  Only for a state without tables, which has the same parameters. */
+/* May so many more bytes wait?  Only for a state without tables. */
 static bool
 may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 {
@@ -40,7 +40,6 @@ may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 	Size most = Min(qs_dense_size(&sketch->params, false) / 2, WAITING_MOST);
 
 	return from->form == QS_COMPACT && sketch->form == QS_EXPLICIT && sketch->remote == NULL &&
-		   memcmp(&from->params, &sketch->params, sizeof(qs_params)) == 0 &&
 		   expanded->waiting_bytes + bytes <= most;
 }
 

@@ -166,7 +166,7 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
-/* Merge the second value into the first.  If they may differ in size, the larger one is folded. */
+/* Merge the second value into the first.  If they may differ in n, the smaller one counts. */
 static Datum
 merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 {

@@ -160,17 +160,11 @@ bucketed_query_one(const qs_sketch *sk, uint64_t hv)
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
-	uint64_t n = into->params.n;
-	uint64_t more = from->params.n / n;
-	qs_layout layout = { .rows = 1,
+	qs_layout layout = { .buckets = into->params.n,
 						 .width = qs_bucket_width(into->params.structure),
 						 .owned = into->params.depth };
 
-	if (negative &&
-		!qs_table_covers(into->table, into->wide, n, from->table, from->wide, more, layout))
-		return QB_UNDERFLOW;
-	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout, negative);
-	return QB_OK;
+	return qs_table_accumulate(into, from, false, layout, negative);
 }
 
 static void

@@ -30,76 +30,37 @@ add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 	}
 }
 
-/* Adds tables of one layout, which is the usual case of merging. */
+/* The widths are constants at each call. */
 static void
-add_same(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
-		 bool negative)
+add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
+		bool negative)
 {
-	if (from_wide)
+	if (into_wide && from_wide)
 		add_each(into, true, from, true, count, negative);
 	else if (into_wide)
 		add_each(into, true, from, false, count, negative);
+	else if (from_wide)
+		add_each(into, false, from, true, count, negative);
 	else
 		add_each(into, false, from, false, count, negative);
 }
 
-/* Sum of the counters of "from" that fold into counter (row, bucket, lane). */
-QB_INLINE uint64_t
-folded(const uint8_t *from, bool wide, uint64_t bucket, uint64_t more, uint32_t width,
-	   uint32_t lane)
+/* Would the subtraction leave counters that are not negative and that fit each other? */
+static bool
+covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, qs_layout layout)
 {
-	uint64_t sum = 0;
-	uint64_t k;
-
-	for (k = 0; k < more; k++)
-		sum += qb_counter_get(from, (bucket * more + k) * width + lane, wide);
-	return sum;
-}
-
-void
-qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from, bool from_wide,
-			 uint64_t more, qs_layout layout, bool negative)
-{
-	uint64_t buckets = layout.rows * into_n;
+	uint64_t i = 0;
 	uint64_t b;
 
-	if (more == 1 && into_wide >= from_wide)
-	{
-		add_same(into, into_wide, from, from_wide, buckets * layout.width, negative);
-		return;
-	}
-	/* A row of "from" is "more" times as long, so rows stay aligned. */
-	for (b = 0; b < buckets; b++)
-	{
-		uint32_t lane;
-
-		for (lane = 0; lane < layout.width; lane++)
-		{
-			uint64_t i = b * layout.width + lane;
-			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
-			uint64_t old = qb_counter_get(into, i, into_wide);
-
-			qb_counter_set(into, i, into_wide, negative ? old - v : old + v);
-		}
-	}
-}
-
-bool
-qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
-				bool from_wide, uint64_t more, qs_layout layout)
-{
-	uint64_t buckets = layout.rows * into_n;
-	uint64_t b;
-
-	for (b = 0; b < buckets; b++)
+	for (b = 0; b < layout.buckets; b++)
 	{
 		qs_tally rest = { 0, 0 };
 		uint32_t lane;
 
-		for (lane = 0; lane < layout.width; lane++)
+		for (lane = 0; lane < layout.width; lane++, i++)
 		{
-			uint64_t old = qb_counter_get(into, b * layout.width + lane, into_wide);
-			uint64_t v = folded(from, from_wide, b, more, layout.width, lane);
+			uint64_t old = qb_counter_get(into, i, into_wide);
+			uint64_t v = qb_counter_get(from, i, from_wide);
 
 			if (old < v)
 				return false;
@@ -109,6 +70,19 @@ qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n, const uint
 			return false;
 	}
 	return true;
+}
+
+qb_status
+qs_table_accumulate(qs_sketch *into, const qs_sketch *from, bool extra, qs_layout layout,
+					bool negative)
+{
+	uint8_t *to = extra ? into->extra : into->table;
+	const uint8_t *source = extra ? from->extra : from->table;
+
+	if (negative && !covers(to, into->wide, source, from->wide, layout))
+		return QB_UNDERFLOW;
+	add_all(to, into->wide, source, from->wide, layout.buckets * layout.width, negative);
+	return QB_OK;
 }
 
 void

@@ -7,9 +7,7 @@
  * (qs_fetch); the loops here do the rest.  Both functions and "wide" are constants
  * at each call, so the compiler makes one tight loop of each use.
  *
- * The arithmetic on whole tables (adding with fold, widening, writing, checking) is
- * here, too.  A table is "rows" x "n" buckets of "width" counters.  thread has d
- * rows of buckets with one counter, all other structures have one row.
+ * The arithmetic on whole tables (adding, widening, writing, checking) is here, too.
  *
  * src/sketch/cells.h
  */
@@ -24,10 +22,10 @@ typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 /* Prefetches the counters that locate() will name. */
 typedef void (*qs_fetch)(const qs_sketch *sk, const uint8_t *table, uint64_t hv);
 
-/* One row of buckets, or d rows of single counters. */
+/* Buckets one after another.  thread has d rows of buckets with one counter. */
 typedef struct qs_layout
 {
-	uint32_t rows;
+	uint64_t buckets;
 	uint32_t width;
 	uint32_t owned; /* counters of a bucket that each of its keys owns */
 } qs_layout;
@@ -176,16 +174,9 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
 /* See qs_ops.extra_bytes: there is nothing beside the table. */
 extern uint64_t qs_no_extra_bytes(const qs_params *p, bool wide);
 
-/*
- * into += from, or into -= from if negative.  "from" has more = from_n / into_n
- * buckets, a power of two, for each bucket of "into".
- */
-extern void qs_table_add(uint8_t *into, bool into_wide, uint64_t into_n, const uint8_t *from,
-						 bool from_wide, uint64_t more, qs_layout layout, bool negative);
-
-/* Would the subtraction leave counters that are not negative and that fit each other? */
-extern bool qs_table_covers(const uint8_t *into, bool into_wide, uint64_t into_n,
-							const uint8_t *from, bool from_wide, uint64_t more, qs_layout layout);
+/* See qs_ops.accumulate; "extra" says which of the sketch's tables this is about. */
+extern qb_status qs_table_accumulate(qs_sketch *into, const qs_sketch *from, bool extra,
+									 qs_layout layout, bool negative);
 
 /* Copy counters between widths.  The values fit, because no counter exceeds N. */
 extern void

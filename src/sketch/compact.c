@@ -126,17 +126,6 @@ qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit)
 	return add_unit(into, qs_units_of(&into->params).width, index, unit);
 }
 
-/* Where a unit goes in a sketch that has one bucket for each "more" buckets of this one. */
-static uint64_t
-folded_index(const qs_params *p, uint64_t index, uint64_t more)
-{
-	uint64_t together = qs_units_together(p);
-
-	if (qs_has_rows(p->structure))
-		return index / together * (together / more) + index % together / more;
-	return index / together / more * together + index % together;
-}
-
 /* Add a small unit to its low bucket; what passes 255 goes to the high bucket. */
 QB_INLINE qb_status
 add_small_low(qs_sketch *into, const qs_small_unit *unit)
@@ -249,7 +238,7 @@ take_singles(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single
 	return status;
 }
 
-/* Add all units of a group of a sketch of as many buckets. */
+/* Add all units of a group. */
 QB_INLINE qb_status
 add_group(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *single, waiting *w)
 {
@@ -272,23 +261,9 @@ add_group(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *s
 	return status;
 }
 
-/* Add all units of a group of a sketch of "more" times as many buckets. */
-static qb_status
-fold_group(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_unit_reader *r)
-{
-	uint32_t width = qs_units_of(&into->params).width;
-	qb_status status = QB_OK;
-	qs_unit unit;
-
-	while (status == QB_OK && qs_read_unit(r, &unit))
-		status = add_unit(into, width, folded_index(&from->params, unit.index, more), &unit);
-	return status;
-}
-
 qb_status
 qs_compact_add(qs_sketch *into, const qs_sketch *from)
 {
-	uint64_t more = from->params.n / into->params.n;
 	qs_groups g = qs_groups_of(from);
 	qs_single single = qs_single_of(&from->params);
 	qs_unit_reader r;
@@ -299,8 +274,7 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 	while (status == QB_OK && qs_next_group(&g, &r))
 	{
 		qb_pause_after(into->memory, &g.steps, 1 + (uint64_t) (r.end - r.next));
-		status = more == 1 ? add_group(into, g.layout.width, &r, &single, &w)
-						   : fold_group(into, from, more, &r);
+		status = add_group(into, g.layout.width, &r, &single, &w);
 	}
 	return status == QB_OK ? add_waiting(into, g.layout.width, &w) : status;
 }

@@ -114,10 +114,7 @@ extern bool qs_unit_next(qs_unit_reader *reader, qs_unit *unit);
 /* Add a unit's counters to unit "index" of a dense sketch that is wide enough. */
 extern qb_status qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit);
 
-/*
- * into += from, a compact view, where from->n = into->n << k and "into" is dense and wide
- * enough.
- */
+/* into += from, a compact view of the same parameters, where "into" is dense and wide enough. */
 extern qb_status qs_compact_add(qs_sketch *into, const qs_sketch *from);
 
 /* Are these the bytes of a compact sketch that obeys its structure's invariants? */

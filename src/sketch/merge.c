@@ -2,10 +2,9 @@
  * merge.c
  *		Merging, subtracting and folding sketches.
  *
- * All three rest on one operation of the structures, accumulate().  It adds a dense
- * sketch into one that has as many buckets or fewer by a power of two.  Since a
- * bucket is the high part of hv * n, bucket i of a sketch of n/2 buckets has exactly
- * the keys of buckets 2i and 2i+1 of a sketch of n buckets.
+ * Only sketches of the same parameters are merged and subtracted, by accumulate(), an
+ * operation of the structures on dense tables.  Folding walks over the buckets (walk.h)
+ * and writes what it finds into new tables.
  *
  * src/sketch/merge.c
  */
@@ -13,6 +12,7 @@
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 #include "sketch/slice.h"
+#include "sketch/walk.h"
 
 /* The entries of an explicit sketch, which has at most this many. */
 typedef struct entry_arrays
@@ -79,6 +79,46 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 	return qs_make_dense(to);
 }
 
+/* Write a bucket of a walk into a dense sketch, where it is empty. */
+static qb_status
+put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
+{
+	uint64_t index = walk->bucket * (walk->counters / width);
+	uint32_t first, i;
+	qb_status status = QB_OK;
+	qs_unit unit;
+
+	for (first = 0; first < walk->counters && status == QB_OK; first += width, index++)
+	{
+		unit.mask = unit.count = 0;
+		for (i = 0; i < width; i++)
+			if (walk->value[first + i] != 0)
+			{
+				unit.mask |= UINT32_C(1) << i;
+				unit.value[unit.count++] = walk->value[first + i];
+			}
+		if (unit.mask != 0)
+			status = qs_unit_add(to, index, &unit);
+	}
+	return status;
+}
+
+/* Make a dense sketch of n buckets with the counts of "from", which is dense. */
+static qb_status
+fold_dense(qs_sketch *to, const qs_sketch *from, uint64_t n)
+{
+	uint32_t width = qs_units_of(&from->params).width;
+	qb_status status = empty_dense(to, from, n, from->total);
+	qs_walk walk;
+
+	if (status != QB_OK)
+		return status;
+	for (qs_walk_begin(&walk, from, n, to->memory); walk.more && status == QB_OK;
+		 qs_walk_next(&walk))
+		status = put_bucket(to, &walk, width);
+	return status;
+}
+
 qb_status
 qs_fold(qs_sketch *sk, uint64_t n)
 {
@@ -87,7 +127,7 @@ qs_fold(qs_sketch *sk, uint64_t n)
 	qb_status status;
 
 	target.n = n;
-	if (n < 1 || n > sk->params.n || !qs_params_mergeable(&sk->params, &target))
+	if (n < 1 || !qs_params_fold(&sk->params, &target))
 		return QB_NO_FOLD;
 	if (n == sk->params.n)
 		return QB_OK;
@@ -99,9 +139,7 @@ qs_fold(qs_sketch *sk, uint64_t n)
 		sk->params.n = n;
 		return sk->used > qs_explicit_limit(&sk->params) ? qs_make_dense(sk) : QB_OK;
 	}
-	status = empty_dense(&folded, sk, n, sk->total);
-	if (status == QB_OK)
-		status = folded.ops->accumulate(&folded, sk, false);
+	status = fold_dense(&folded, sk, n);
 	if (status != QB_OK)
 	{
 		qs_free(&folded);
@@ -110,13 +148,6 @@ qs_fold(qs_sketch *sk, uint64_t n)
 	qs_free(sk);
 	*sk = folded;
 	return QB_OK;
-}
-
-/* Fold "into" if it has more buckets than "from"; the two are mergeable. */
-static qb_status
-fold_to(qs_sketch *into, const qs_sketch *from)
-{
-	return into->params.n > from->params.n ? qs_fold(into, from->params.n) : QB_OK;
 }
 
 qb_status
@@ -128,9 +159,7 @@ qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 		return QB_MISMATCH;
 	if (from->total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
-	status = fold_to(into, from);
-	if (status == QB_OK)
-		status = qs_prepare(into, from->total);
+	status = qs_prepare(into, from->total);
 	if (status != QB_OK)
 		return status;
 	if (from->form != QS_EXPLICIT && into->form == QS_EXPLICIT)
@@ -205,14 +234,12 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 	return done < n ? QB_UNDERFLOW : QB_OK;
 }
 
-/* Subtract a sketch that is not compact and fits "into", which may have to be folded for it. */
+/* Subtract a sketch that is not compact. */
 static qb_status
 subtract(qs_sketch *into, const qs_sketch *from)
 {
-	qb_status status = fold_to(into, from);
+	qb_status status = from->form == QS_DENSE ? qs_make_dense(into) : QB_OK;
 
-	if (status == QB_OK && from->form == QS_DENSE)
-		status = qs_make_dense(into);
 	if (status != QB_OK)
 		return status;
 	if (from->form == QS_DENSE)

@@ -98,13 +98,13 @@ add_and_carry(uint8_t *restrict into, const uint8_t *restrict from, uint8_t *res
 }
 
 static size_t
-low_add(uint8_t *into, const uint8_t *from, uint64_t more, size_t count, bool negative,
-		uint8_t *carries, qs_carry *list)
+low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
+		qs_carry *list)
 {
 	size_t listed = 0;
 	size_t i;
 
-	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += more * QS_LOW_BYTES)
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += QS_LOW_BYTES)
 	{
 		uint32_t mask = 0;
 
@@ -126,26 +126,8 @@ qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool nega
 
 qs_accumulate qs_multilevel_accumulate = qs_multilevel_accumulate_plain;
 
-/* Counter values of one bucket, into which "more" buckets of "from" fold. */
-static void
-folded_values(const qs_sketch *from, uint64_t bucket, uint64_t more, uint64_t *value)
-{
-	uint64_t one[QS_LOW_COUNTERS];
-	uint64_t k;
-	uint32_t c;
-
-	qs_multilevel_values(from, bucket * more, value);
-	for (k = 1; k < more; k++)
-	{
-		qs_multilevel_values(from, bucket * more + k, one);
-		for (c = 0; c < QS_LOW_COUNTERS; c++)
-			value[c] += one[c];
-	}
-}
-
 bool
-qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket,
-							uint64_t more)
+qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 {
 	uint64_t old[QS_LOW_COUNTERS];
 	uint64_t value[QS_LOW_COUNTERS];
@@ -153,7 +135,7 @@ qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64
 	uint32_t c;
 
 	qs_multilevel_values(into, bucket, old);
-	folded_values(from, bucket, more, value);
+	qs_multilevel_values(from, bucket, value);
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 	{
 		if (old[c] < value[c])

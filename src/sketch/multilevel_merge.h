@@ -7,7 +7,7 @@
  * counters, together with the high counters of "from".  Only buckets that carry, or
  * that bring a high bucket, are looked at again: they are listed, a block of buckets
  * at a time while the block is in the cache.  Subtracting does the same with
- * borrows.  A fold adds the "more" buckets that become one, one after another.
+ * borrows.
  *
  * Where many sketches are merged into one, that sketch has high buckets nearly
  * everywhere, and each merge carries into nearly all of them.  Then carries are
@@ -58,14 +58,14 @@ typedef struct qs_carry
 } qs_carry;
 
 /*
- * Add (or subtract) the counters of every "more"th low bucket of "from" to "count"
- * low buckets of "into", and list the buckets that carry or for which "from" has a
+ * Add (or subtract) the counters of "count" low buckets of "from" to as many of
+ * "into", and list the buckets that carry or for which "from" has a
  * high index.  Returns how many are listed.  High indexes of "into" stay.  If
  * "carries" is not NULL, it counts the carries of an addition, and only buckets with
  * a high index are listed.
  */
-typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, uint64_t more, size_t count,
-							 bool negative, uint8_t *carries, qs_carry *list);
+typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, size_t count, bool negative,
+							 uint8_t *carries, qs_carry *list);
 
 /* One bit for each counter of a bucket, for vectors to compare with. */
 static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
@@ -113,14 +113,14 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 /* Do what the list says for one block of low buckets. */
 QB_INLINE qb_status
 qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
-			uint64_t more, bool negative, const qs_carry *list, size_t listed)
+			bool negative, const qs_carry *list, size_t listed)
 {
 	size_t i;
 
 	for (i = 0; i < listed; i++)
 	{
 		uint8_t *to = low + list[i].bucket * QS_LOW_BYTES;
-		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * more * QS_LOW_BYTES);
+		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * QS_LOW_BYTES);
 		uint8_t *high = qs_high_of(into, to);
 
 		if (!high)
@@ -145,40 +145,31 @@ qs_block_size(const qs_sketch *into, uint64_t b)
 
 /* Add the block that starts at bucket b. */
 QB_INLINE qb_status
-qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, uint64_t more, bool negative,
-			 bool defer, qs_low_add low_add)
+qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
+			 qs_low_add low_add)
 {
 	qs_carry list[QS_MERGE_BLOCK];
 	size_t count = qs_block_size(into, b);
 	uint8_t *low = qs_low_bucket(into, b);
-	uint64_t k;
+	const uint8_t *add = qs_low_bucket(from, b);
+	size_t listed = defer ? low_add(low, add, count, false, into->carries + b * QS_LOW_BYTES, list)
+						  : low_add(low, add, count, negative, NULL, list);
 
-	for (k = 0; k < more; k++)
-	{
-		const uint8_t *add = qs_low_bucket(from, b * more + k);
-		size_t listed =
-			defer ? low_add(low, add, more, count, false, into->carries + b * QS_LOW_BYTES, list)
-				  : low_add(low, add, more, count, negative, NULL, list);
-
-		if (qs_list_add(into, low, from, add, more, negative, list, listed) != QB_OK)
-			return QB_NO_MEMORY;
-	}
-	return QB_OK;
+	return qs_list_add(into, low, from, add, negative, list, listed);
 }
 
 /* Add all blocks before bucket "end". */
 QB_INLINE qb_status
-qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, uint64_t more, bool defer,
-			  qs_low_add low_add)
+qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, qs_low_add low_add)
 {
 	uint64_t steps = 0;
 	uint64_t b;
 
 	for (b = 0; b < end; b += QS_MERGE_BLOCK)
 	{
-		if (qs_block_add(into, from, b, more, false, defer, low_add) != QB_OK)
+		if (qs_block_add(into, from, b, false, defer, low_add) != QB_OK)
 			return QB_NO_MEMORY;
-		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
 	}
 	return QB_OK;
 }
@@ -246,9 +237,9 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
-/* The answer for any buckets; "more" buckets of "from" fold into one. */
-extern bool qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from,
-										uint64_t bucket, uint64_t more);
+/* The answer for any buckets. */
+extern bool
+qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket);
 
 QB_INLINE bool
 qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
@@ -269,19 +260,18 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 		if (!larger)
 			return covered;
 	}
-	return qs_multilevel_bucket_covers(into, from, bucket, 1);
+	return qs_multilevel_bucket_covers(into, from, bucket);
 }
 
 /* The answer for the block that starts at bucket "first". */
 QB_INLINE bool
-qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, uint64_t more)
+qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
 {
 	uint64_t end = first + qs_block_size(into, first);
 	uint64_t b;
 
 	for (b = first; b < end; b++)
-		if (!(more == 1 ? qs_bucket_covers(into, from, b)
-						: qs_multilevel_bucket_covers(into, from, b, more)))
+		if (!qs_bucket_covers(into, from, b))
 			return false;
 	return true;
 }
@@ -293,19 +283,19 @@ qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first, ui
  * buckets are there.
  */
 QB_INLINE qb_status
-qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low_add low_add)
+qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
 {
 	uint64_t steps = 0;
 	uint64_t b;
 
 	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
 	{
-		if (!qs_block_covers(into, from, b, more))
-			return qs_blocks_add(into, from, b, more, false, low_add) == QB_OK ? QB_UNDERFLOW
-																			   : QB_NO_MEMORY;
-		if (qs_block_add(into, from, b, more, true, false, low_add) != QB_OK)
+		if (!qs_block_covers(into, from, b))
+			return qs_blocks_add(into, from, b, false, low_add) == QB_OK ? QB_UNDERFLOW
+																		 : QB_NO_MEMORY;
+		if (qs_block_add(into, from, b, true, false, low_add) != QB_OK)
 			return QB_NO_MEMORY;
-		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * more * QS_LOW_BYTES);
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
 	}
 	return QB_OK;
 }
@@ -317,8 +307,7 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, uint64_t more, qs_low
 QB_INLINE bool
 qs_defers(const qs_sketch *into, const qs_sketch *from)
 {
-	return into->carries && from->params.n == into->params.n &&
-		   from->extra_used < from->params.n / 4;
+	return into->carries && from->extra_used < from->params.n / 4;
 }
 
 /* What qs_ops.accumulate does; low_add is a constant at each call. */
@@ -326,21 +315,19 @@ QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)
 {
-	uint64_t more = from->params.n / into->params.n;
 	/* high buckets that there will be; a slice has those of its whole sketch, but needs fewer */
-	uint64_t used = from->extra_used / more;
-	uint64_t least = used < into->params.n ? used : into->params.n;
+	uint64_t least = from->extra_used < into->params.n ? from->extra_used : into->params.n;
 	bool defer = qs_defers(into, from);
 
 	if (negative)
-		return qs_blocks_subtract(into, from, more, low_add);
+		return qs_blocks_subtract(into, from, low_add);
 	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QB_OK)
 		return QB_NO_MEMORY;
 	into->carried += defer;
 	if (least > into->extra_used &&
 		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QB_OK)
 		return QB_NO_MEMORY;
-	return qs_blocks_add(into, from, into->params.n, more, defer, low_add);
+	return qs_blocks_add(into, from, into->params.n, defer, low_add);
 }
 
 #endif

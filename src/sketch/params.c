@@ -132,15 +132,18 @@ qs_params_check(const qs_params *p)
 }
 
 bool
+qs_params_fold(const qs_params *from, const qs_params *to)
+{
+	if (from->structure != to->structure || from->part != to->part || from->depth != to->depth ||
+		from->z != to->z || from->log2_masks != to->log2_masks || from->seed != to->seed)
+		return false;
+	return from->n % to->n == 0 && log2_exact((int64_t) (from->n / to->n)) >= 0;
+}
+
+bool
 qs_params_mergeable(const qs_params *a, const qs_params *b)
 {
-	uint64_t small = a->n < b->n ? a->n : b->n;
-	uint64_t large = a->n < b->n ? b->n : a->n;
-
-	if (a->structure != b->structure || a->part != b->part || a->depth != b->depth ||
-		a->z != b->z || a->log2_masks != b->log2_masks || a->seed != b->seed)
-		return false;
-	return large % small == 0 && log2_exact((int64_t) (large / small)) >= 0;
+	return a->n == b->n && qs_params_fold(a, b);
 }
 
 uint32_t

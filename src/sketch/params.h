@@ -134,7 +134,10 @@ extern qb_status qs_params_check(const qs_params *p);
 /* n of the same sketch with another size in bytes. */
 extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
 
-/* Do two sketches differ in nothing but a power of two in n? */
+/* Does folding lead from one sketch to the other?  Nothing differs but a power of two in n. */
+extern bool qs_params_fold(const qs_params *from, const qs_params *to);
+
+/* Does nothing differ? */
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*

@@ -454,23 +454,19 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
-/* The sketch itself if it can be walked over as one of n buckets, else a copy that can. */
+/* The sketch itself if it can be walked over, else a copy with tables. */
 static qb_status
-readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk, uint64_t n,
+readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 			const qb_memory *memory)
 {
 	qb_status status;
 
 	*readable = sk;
-	if (sk->form == QS_COMPACT || (sk->form == QS_DENSE && sk->params.n == n))
+	if (sk->form != QS_EXPLICIT)
 		return QB_OK;
 	*readable = copy;
 	status = qs_copy(copy, sk, memory);
-	if (status == QB_OK)
-		status = qs_fold(copy, n);
-	if (status == QB_OK && copy->form == QS_EXPLICIT)
-		status = qs_make_dense(copy);
-	return status;
+	return status == QB_OK ? qs_make_dense(copy) : status;
 }
 
 qb_status
@@ -488,10 +484,10 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 	}
 	qs_init(&copy_a, &a->params, memory);
 	qs_init(&copy_b, &b->params, memory);
-	status = readable_of(&read_a, &copy_a, a, n, memory);
+	status = readable_of(&read_a, &copy_a, a, memory);
 	read_b = read_a;
 	if (status == QB_OK && b != a)
-		status = readable_of(&read_b, &copy_b, b, n, memory);
+		status = readable_of(&read_b, &copy_b, b, memory);
 	if (status == QB_OK)
 		*out = estimated_product(read_a, read_b, n, memory);
 	qs_free(&copy_a);

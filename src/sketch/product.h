@@ -44,10 +44,9 @@ typedef struct qs_product
 extern bool qs_has_product(const qs_sketch *sk);
 
 /*
- * The product of two such sketches, which must be mergeable and may be the same
- * one.  A compact one is read as it is.  If a dense one has more buckets, a copy of it is
- * folded; if only one is explicit, a copy of it gets tables.  QB_NO_MEMORY is the only
- * error.  Pauses, because millions of buckets take seconds.
+ * The product of two such sketches, which may be the same one.  If one is larger, folding
+ * must lead to the other, and it is read as if it were folded.  If only one is explicit, a
+ * copy of it gets tables.  QB_NO_MEMORY is the only error.  Pauses, because millions of buckets take seconds.
  */
 extern qb_status
 qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out);

@@ -158,21 +158,16 @@ static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	bool device = into->params.part == QS_PART_DEVICE;
-	qs_layout layout = { .rows = 1,
+	qs_layout layout = { .buckets = into->params.n,
 						 .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
 						 .owned = into->params.depth };
-	uint64_t n = into->params.n;
-	uint64_t more = from->params.n / n;
-	uint8_t *to = device ? into->table : into->extra;
-	const uint8_t *source = device ? from->table : from->extra;
+	qb_status status = negative && device
+						   ? QB_READ_ONLY
+						   : qs_table_accumulate(into, from, !device, layout, negative);
 
-	if (negative && device)
-		return QB_READ_ONLY;
-	if (negative && !qs_table_covers(to, into->wide, n, source, from->wide, more, layout))
-		return QB_UNDERFLOW;
-	qs_table_add(to, into->wide, n, source, from->wide, more, layout, negative);
-	qs_sf_refresh(into);
-	return QB_OK;
+	if (status == QB_OK)
+		qs_sf_refresh(into);
+	return status;
 }
 
 static void

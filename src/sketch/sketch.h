@@ -124,7 +124,7 @@ typedef struct qs_ops
 	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
 
 	/*
-	 * into += from, where from->n = into->n << k and "into" is wide enough.  With
+	 * into += from, of the same parameters, where "into" is wide enough.  With
 	 * "negative" into -= from, which fails with QB_UNDERFLOW and then changes
 	 * nothing.
 	 */
@@ -235,10 +235,10 @@ extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * into += from, after folding the sketch with more buckets.  Both must be mergeable
- * (else QB_MISMATCH) and have keys of one family, which the caller has checked.
- * "into" is owned, and unchanged on every error but QB_NO_MEMORY.  If a pause jumps
- * out of a merge, a subtraction or a fold, only qs_free() may be called for "into".
+ * into += from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
+ * family, which the caller has checked.  "into" is owned, and unchanged on every error but
+ * QB_NO_MEMORY.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
+ * may be called for "into".
  */
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 

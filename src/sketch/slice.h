@@ -5,7 +5,7 @@
  * Merging large sketches takes long.  A process that has other work meanwhile merges
  * them in slices:
  *
- *	qs_merge_begin(into, from)		once: "into" gets the total and the size of the result
+ *	qs_merge_begin(into, from)		once: "into" gets the total of the result
  *	qs_merge_slice(into, ...)		until all slices of "from" are added
  *
  * Between two slices "into" may get keys, and may be copied.  Its total has the keys of
@@ -40,18 +40,14 @@ extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
 
 /*
  * Do all of a merge except adding the tables, so "from" may be a sketch without tables.  The
- * statuses are those of qs_merge().  After an error "into" has its old counts, but may have
- * been folded.
+ * statuses are those of qs_merge().
  */
 extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
 
 /* The same for a dense sketch that has its tables elsewhere: its parameters and its total. */
 extern qb_status qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total);
 
-/*
- * Add units of a dense sketch, or of a slice that was copied from one, to as many units of
- * "into", or to fewer by a power of two, into which they fold.
- */
+/* Add units of a dense sketch, or of a slice that was copied from one, to as many of "into". */
 extern qb_status
 qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units);
 

@@ -52,24 +52,12 @@ thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *est
 	qs_cells_query(sk, sk->table, sk->wide, qs_thread_cells, fetch, hv, count, estimate);
 }
 
-static qs_layout
-layout_of(const qs_sketch *sk)
-{
-	return (qs_layout){ .rows = sk->params.depth, .width = 1, .owned = 1 };
-}
-
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
-	uint64_t n = into->params.n;
-	uint64_t more = from->params.n / n;
+	qs_layout layout = { .buckets = into->params.n * into->params.depth, .width = 1, .owned = 1 };
 
-	if (negative && !qs_table_covers(into->table, into->wide, n, from->table, from->wide, more,
-									 layout_of(into)))
-		return QB_UNDERFLOW;
-	qs_table_add(into->table, into->wide, n, from->table, from->wide, more, layout_of(into),
-				 negative);
-	return QB_OK;
+	return qs_table_accumulate(into, from, false, layout, negative);
 }
 
 static void

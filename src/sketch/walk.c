@@ -31,17 +31,40 @@ next_block(qs_walk *walk)
 	return true;
 }
 
+/* The bucket of a dense sketch that comes next. */
+static uint64_t
+found(const qs_walk *walk)
+{
+	return walk->first + (uint32_t) __builtin_ctzll(walk->bits);
+}
+
+/* Read the counters of this bucket, and pass it. */
+static void
+take_found(qs_walk *walk, uint64_t *value)
+{
+	if (qs_has_rows(walk->sk->params.structure))
+		value[0] = qb_counter_get(walk->sk->table, found(walk), walk->sk->wide);
+	else
+		qs_bucket_read(walk->sk, QS_SIDE_BEST, found(walk), value);
+	walk->bits &= walk->bits - 1;
+}
+
 static bool
 next_dense(qs_walk *walk)
 {
+	uint64_t value[QS_BUCKET_MAX];
+	uint32_t i;
+
 	if (!next_block(walk))
 		return false;
-	walk->bucket = walk->first + (uint32_t) __builtin_ctzll(walk->bits);
-	walk->bits &= walk->bits - 1;
-	if (qs_has_rows(walk->sk->params.structure))
-		walk->value[0] = qb_counter_get(walk->sk->table, walk->bucket, walk->sk->wide);
-	else
-		qs_bucket_read(walk->sk, QS_SIDE_BEST, walk->bucket, walk->value);
+	walk->bucket = found(walk) >> walk->shift;
+	take_found(walk, walk->value);
+	while (walk->shift > 0 && next_block(walk) && found(walk) >> walk->shift == walk->bucket)
+	{
+		take_found(walk, value);
+		for (i = 0; i < walk->counters; i++)
+			walk->value[i] += value[i];
+	}
 	return true;
 }
 
@@ -120,6 +143,7 @@ qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *m
 	else
 	{
 		walk->buckets = rows ? sk->params.n * sk->params.depth : sk->params.n;
+		walk->shift = (uint32_t) __builtin_ctzll(sk->params.n / n);
 		walk->next = 0;
 		walk->bits = 0;
 	}

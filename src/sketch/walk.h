@@ -9,6 +9,10 @@
  * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
  * row after row.
  *
+ * A sketch can be walked over as if it were folded to fewer buckets.  Bucket i of a sketch of n/2
+ * buckets has exactly the keys of buckets 2i and 2i + 1 of a sketch of n buckets, because a bucket
+ * is the high part of hv * n.  So the counters of buckets that become one are added.
+ *
  * src/sketch/walk.h
  */
 #ifndef QS_WALK_H
@@ -29,6 +33,7 @@ typedef struct qs_walk
 	uint64_t steps; /* since the last pause */
 
 	/* dense: the rest of a block of buckets, and where the next block begins */
+	uint32_t shift; /* 2^shift buckets make one */
 	uint64_t buckets;
 	uint64_t next;
 	uint64_t first;
@@ -43,8 +48,8 @@ typedef struct qs_walk
 } qs_walk;
 
 /*
- * Go to the first bucket that holds something of a dense sketch of n buckets, or of a compact one
- * as if it were folded to n.  The walk pauses by "memory".
+ * Go to the first bucket that holds something of a dense or compact sketch, as if it were folded
+ * to n.  The walk pauses by "memory".
  */
 extern void qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory);
 

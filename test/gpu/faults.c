@@ -100,12 +100,6 @@ op_take_slice(void)
 }
 
 static qb_status
-op_fold(void)
-{
-	return qs_cuda_fold(f.sk, qs_cuda_params(f.sk)->n / 2);
-}
-
-static qb_status
 op_widen(void)
 {
 	return qs_cuda_widen(f.sk);
@@ -150,7 +144,6 @@ static const operation operations[] = {
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
 	{ "slice", op_take_slice, true },
-	{ "fold", op_fold, true },
 	{ "widen", op_widen, true },
 	{ "fetch", op_fetch, false },
 	{ "load", op_load, true },

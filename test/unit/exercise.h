@@ -51,16 +51,15 @@ exercise_queries(const qs_sketch *sk)
 	REQUIRE(estimate[0] == qs_estimate(sk, key[0]));
 }
 
-/* Merge "from" into an empty sketch and into a dense one of n buckets. */
+/* Merge "from" into an empty sketch and into a dense one. */
 static inline void
-exercise_merge_into(const qs_sketch *from, uint64_t n, qs_params p)
+exercise_merge_into(const qs_sketch *from)
 {
 	qs_sketch into;
 
-	p.n = n;
-	test_init(&into, &p);
+	test_init(&into, &from->params);
 	REQUIRE_OK(qs_merge(&into, from));
-	if (exercise_is_small(&p))
+	if (exercise_is_small(&from->params))
 	{
 		REQUIRE_OK(qs_make_dense(&into));
 		if (from->total <= INT64_MAX - into.total)
@@ -90,6 +89,8 @@ exercise_copy(const qs_sketch *from)
 		test_try_insert(&copy, key[3], 5000);
 		qs_engine_cpu.remove(&copy, key, NULL, ALL_OF(key));
 		qs_subtract(&copy, from);
+		if (copy.params.n % 2 == 0)
+			REQUIRE_OK(qs_fold(&copy, copy.params.n / 2));
 		free(test_write(&copy).data);
 	}
 	exercise_queries(&copy);
@@ -123,11 +124,7 @@ exercise_opened(test_bytes b)
 	if (exercise_is_small(&view.params) || view.form != QS_COMPACT)
 		exercise_copy(&view);
 	if (exercise_is_small(&view.params) || view.form == QS_EXPLICIT)
-	{
-		exercise_merge_into(&view, view.params.n, view.params);
-		if (view.params.n % 2 == 0)
-			exercise_merge_into(&view, view.params.n / 2, view.params);
-	}
+		exercise_merge_into(&view);
 	test_no_leak();
 }
 

@@ -83,7 +83,7 @@ absent_sketches_leave_it_valid(void **state)
 
 			WHERE("%s, round %d", qs_structure_name(s), round);
 			sample_init_dense(&a, s, n, (uint64_t) round);
-			sample_init_dense(&b, s, 2 * n, (uint64_t) round);
+			sample_init_dense(&b, s, n, (uint64_t) round);
 			test_fill(&a, (uint64_t) round, 60, 60);
 			test_fill(&b, 1000 + (uint64_t) round, 60, (size_t) round % 20 + 1);
 			before = test_write_valid(&a);

@@ -61,9 +61,9 @@ merge_folding(qs_sketch *sk, const qs_sketch *other)
 		return status;
 	status = qs_fold(&small, small.params.n / 2);
 	if (status == QB_OK)
-		status = qs_merge(sk, &small);
+		status = qs_fold(sk, sk->params.n / 2);
 	if (status == QB_OK)
-		status = qs_merge(&small, sk);
+		status = qs_merge(sk, &small);
 	qs_free(&small);
 	return status;
 }

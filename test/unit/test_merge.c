@@ -196,7 +196,7 @@ explicit_up_to_the_limit(void **state)
 
 #define PARTS 7
 
-/* The stream is dealt out to sketches with n, 2n and 4n buckets. */
+/* The stream is dealt out to sketches with n, 2n and 4n buckets, which are folded to n. */
 static void
 deal(const stream *s, qs_sketch *part)
 {
@@ -211,6 +211,8 @@ deal(const stream *s, qs_sketch *part)
 	}
 	for (i = 0; i < s->count; i++)
 		test_insert(&part[test_below(&rng, PARTS)], s->key[i], s->weight[i]);
+	for (i = 0; i < PARTS; i++)
+		REQUIRE_OK(qs_fold(&part[i], s->p.n));
 }
 
 static void
@@ -351,7 +353,7 @@ mismatches_are_refused(void **state)
 	(void) state;
 	test_init(&a, &p);
 	test_fill(&a, 34, 1000, 1000);
-	for (field = 0; field < 5; field++)
+	for (field = 0; field < 6; field++)
 	{
 		qs_params q = p;
 		test_bytes before = test_write_valid(&a);
@@ -360,11 +362,12 @@ mismatches_are_refused(void **state)
 		q.seed += field == 0;
 		q.depth += field == 1;
 		q.log2_masks -= field == 2;
-		q.n = field == 3 ? 20 : q.n;
+		q.n = field == 3 ? 20 : field == 5 ? 48 : q.n;
 		q.structure = field == 4 ? QS_HALF_WARP : q.structure;
 		test_init(&b, &q);
 		REQUIRE_STATUS(qs_merge(&a, &b), QB_MISMATCH);
 		REQUIRE_STATUS(qs_subtract(&a, &b), QB_MISMATCH);
+		REQUIRE_STATUS(qs_merge(&b, &a), QB_MISMATCH);
 		REQUIRE(test_writes(&a, before));
 		free(before.data);
 		qs_free(&b);

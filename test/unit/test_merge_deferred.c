@@ -137,12 +137,26 @@ make_stock(qs_sketch *sk, const qs_params *p, test_rng *rng, int i)
 	test_fill(sk, (uint64_t) i, 2000, p->n << 2 * (i % 4));
 	if (i == 3)
 		test_insert(sk, test_key(test_below(rng, 2000)), INT64_C(1) << 29);
+	REQUIRE_OK(qs_fold(sk, p->n));
 }
 
 static void
 same_answer(qb_status status, qb_status wanted)
 {
 	REQUIRE_STATUS(status, wanted);
+}
+
+/* Fold all sketches to half. */
+static void
+fold_all(qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
+{
+	uint64_t n = sk->params.n / 2;
+	int i;
+
+	REQUIRE_OK(qs_fold(sk, n));
+	REQUIRE_OK(qs_fold(twin, n));
+	for (i = 0; i < STOCK; i++)
+		REQUIRE_OK(qs_fold(&stock[i], n));
 }
 
 /* Change both sketches in the same way, one of many. */
@@ -176,10 +190,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 	else if (what == 38)
 		REQUIRE_OK(qs_settle(sk));
 	else if (sk->params.n % 2 == 0 && test_below(rng, 8) == 0)
-	{
-		REQUIRE_OK(qs_fold(sk, sk->params.n / 2));
-		REQUIRE_OK(qs_fold(twin, twin->params.n / 2));
-	}
+		fold_all(sk, twin, stock);
 }
 
 /* Long enough that counters become wide. */

@@ -384,6 +384,7 @@ merging_and_folding_carry(void **state)
 
 				add(i % 2 ? &a : &b, &r, &key, &weight, 1);
 			}
+			REQUIRE_OK(qs_fold(&b, p.n));
 			REQUIRE_OK(qs_merge(&a, &b));
 			require_reference(&a, &r);
 			qs_free(&a);

@@ -49,45 +49,6 @@ underflows_are_refused(void **state)
 	test_with_each_isa(check_underflows);
 }
 
-/* A sketch that folds to one too many in one counter is refused. */
-static void
-check_folded_underflows(void)
-{
-	static counters c;
-	uint64_t value[MOST] = { 0 };
-	uint64_t i;
-
-	find_keys(&c, 4);
-	for (i = 0; i < c.count; i++)
-	{
-		qs_params p = c.p;
-		qs_sketch sk;
-		qs_sketch small;
-
-		WHERE("%s, counter %d", qb_isa_name(qb_isa_now()), (int) i);
-		value[i] = 300;
-		build(&sk, &c, value);
-		value[i] = 0;
-		p.n = 2;
-		test_init_dense(&small, &p);
-		test_insert(&small, c.key[i], 299);
-		test_insert(&small, c.key[(i + 1) % c.count], 500);
-		REQUIRE_STATUS(qs_subtract(&small, &sk), QB_UNDERFLOW);
-		test_insert(&small, c.key[i], 1);
-		REQUIRE_OK(qs_subtract(&small, &sk));
-		assert_int_equal(small.total, 500);
-		qs_free(&sk);
-		qs_free(&small);
-	}
-}
-
-static void
-folded_underflows_are_refused(void **state)
-{
-	(void) state;
-	test_with_each_isa(check_folded_underflows);
-}
-
 /* The definition: no counter below zero, none above its share of what is left. */
 static bool
 may_subtract(const qs_sketch *into, const qs_sketch *from)
@@ -237,7 +198,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(underflows_are_refused),
-		cmocka_unit_test(folded_underflows_are_refused),
 		cmocka_unit_test(verdicts_are_the_definition),
 		cmocka_unit_test(unfit_rests_are_refused),
 	};

@@ -182,7 +182,7 @@ checking_finds_each_field(void **state)
 }
 
 static void
-merging_needs_a_power_of_two(void **state)
+folding_needs_a_power_of_two(void **state)
 {
 	qs_params a = test_usual_params(QS_SF, 24);
 	qs_params b;
@@ -192,13 +192,14 @@ merging_needs_a_power_of_two(void **state)
 	(void) state;
 	for (n = 1; n <= 400; n++)
 	{
-		bool wanted =
-			n == 3 || n == 6 || n == 12 || n == 24 || n == 48 || n == 96 || n == 192 || n == 384;
+		bool smaller = n == 3 || n == 6 || n == 12 || n == 24;
+		bool larger = n == 24 || n == 48 || n == 96 || n == 192 || n == 384;
 
 		b = a;
 		b.n = n;
-		assert_int_equal(qs_params_mergeable(&a, &b), wanted);
-		assert_int_equal(qs_params_mergeable(&b, &a), wanted);
+		assert_int_equal(qs_params_fold(&a, &b), smaller);
+		assert_int_equal(qs_params_fold(&b, &a), larger);
+		assert_int_equal(qs_params_mergeable(&a, &b), n == 24);
 	}
 	for (field = 0; field < 6; field++)
 	{
@@ -211,6 +212,7 @@ merging_needs_a_power_of_two(void **state)
 		b.log2_masks += field == 5;
 		assert_false(qs_params_mergeable(&a, &b));
 		assert_false(qs_params_mergeable(&b, &a));
+		assert_false(qs_params_fold(&a, &b));
 	}
 }
 
@@ -272,7 +274,7 @@ main(void)
 		cmocka_unit_test(made_parameters_are_canonical),
 		cmocka_unit_test(doubling_the_size_doubles_n),
 		cmocka_unit_test(checking_finds_each_field),
-		cmocka_unit_test(merging_needs_a_power_of_two),
+		cmocka_unit_test(folding_needs_a_power_of_two),
 		cmocka_unit_test(the_explicit_limit_follows_the_size),
 		cmocka_unit_test(statuses_have_words),
 	};
