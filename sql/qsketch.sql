@@ -496,7 +496,7 @@ COMMENT ON COLUMN qsketch_stat.keys_gpu IS 'keys that GPUs counted';
 COMMENT ON COLUMN qsketch_stat.pair_searches_cpu IS 'searches for pairs of sets by the CPU';
 COMMENT ON COLUMN qsketch_stat.pair_searches_gpu IS 'searches for pairs of sets by GPUs';
 COMMENT ON COLUMN qsketch_stat.pairs IS 'pairs that were found';
-COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when the counters were last 0, or NULL if nothing was ever counted';
+COMMENT ON COLUMN qsketch_stat.stats_reset IS 'when the counters were last 0';
 GRANT SELECT ON qsketch_stat TO public;
 
 CREATE FUNCTION qsketch_stat_reset() RETURNS void

@@ -52,17 +52,17 @@ SELECT (ARRAY[qsketch_new(), qsketch_new('sf')])[2] = qsketch_new('sf') AS eleme
 	ROW(qsketch_new())::text LIKE '(qsketch:%)' AS row_text;
 CREATE DOMAIN pg_temp.small_sketch AS qsketch CHECK (pg_column_size(value) < 100);
 SELECT qsketch_total(qsketch_add(qsketch_new()::pg_temp.small_sketch, 1)) AS total;
--- text of values that are mostly zeros: shorter, and the longer one is read, too; a compact value has no zeros
-CREATE TEMP TABLE sparse AS
+-- the text of a value is base64 of its bytes, however long, and however many are left over
+CREATE TEMP TABLE texts AS
 	SELECT 1 AS n, qsketch_agg(i)::bytea AS bytes, qsketch_agg(i)::text AS text FROM generate_series(1, 5000) AS i
 	UNION ALL SELECT 2, qfilter_agg(i, qfilter_new_bloom(100000))::bytea, qfilter_agg(i, qfilter_new_bloom(100000))::text FROM generate_series(1, 2000) AS i
-	UNION ALL SELECT 3, qsketch_agg(i, qsketch_new('multilevel', '4kB'))::bytea,
-		qsketch_agg(i, qsketch_new('multilevel', '4kB'))::text FROM generate_series(1, 5000) AS i
-	UNION ALL SELECT 4, qsketch_agg(i)::bytea, qsketch_agg(i)::text FROM generate_series(1, 500) AS i;
-SELECT n, length(text) < length(bytes) AS shorter, text ~ '^[a-z]+:~' AS packed,
+	UNION ALL SELECT 3, qsketch_agg(i, qsketch_new('multilevel', '8MB'))::bytea,
+		qsketch_agg(i, qsketch_new('multilevel', '8MB'))::text FROM generate_series(1, 2000000) AS i
+	UNION ALL SELECT 3 + last, qsketch_agg(i)::bytea, qsketch_agg(i)::text FROM generate_series(1, 3) AS last, generate_series(1, 500 + last) AS i GROUP BY last;
+SELECT n, text = split_part(text, ':', 1) || ':' || translate(encode(bytes, 'base64'), E'\n', '') AS base64,
 	CASE n WHEN 2 THEN text::qfilter::bytea ELSE text::qsketch::bytea END = bytes AS same,
-	CASE n WHEN 2 THEN ('qfilter:' || long)::qfilter::bytea ELSE ('qsketch:' || long)::qsketch::bytea END = bytes AS same_long
-FROM sparse, translate(encode(bytes, 'base64'), E'\n', '') AS long ORDER BY n;
+	length(text) > 4000000 AS pieces, length(bytes) % 3 AS left_over
+FROM texts ORDER BY n;
 CREATE FUNCTION pg_temp.reads(input text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM input::qsketch;
@@ -70,8 +70,11 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN sqlstate || ' ' || left(sqlerrm, 100);
 END $$;
-SELECT pg_temp.reads(input) FROM (VALUES (1, 'qsketch:~'), (2, 'qsketch:~A'), (3, 'qsketch:~~'), (4, 'qsketch:~AAAAAA=='),
-	(5, 'qsketch:~/////wD/'), (6, 'qsketch:~CAAAAAAA'), (7, 'qsketch:~CAAAAP8B')) AS v (n, input) ORDER BY n;
+-- what was packed text once, padding before the end, and what is no digit
+SELECT pg_temp.reads('qsketch:' || code) FROM (VALUES (1, '~AAAA'), (2, ''), (3, 'A'), (4, 'AAAAA'), (5, 'AAA='), (6, 'AA=='), (7, 'A==='), (8, '===='),
+	(9, 'AA=A'), (10, 'AA==AAAA'), (11, 'AAA=AAAA'), (12, 'AA==AA=='), (13, 'AAAA===='), (14, 'AA A'), (15, 'AAA-'), (16, 'AAA' || chr(127))) AS v (n, code) ORDER BY n;
+SELECT pg_temp.reads(overlay(text PLACING '=' FROM place FOR 1)) LIKE '22P02 invalid input syntax for type qsketch: %' AS refused, count(*)
+FROM texts, unnest(ARRAY[9, 4194304, 4194312, 4194313, length(text) - 2]) AS place WHERE n = 3 GROUP BY 1;
 SELECT 'qsketch:~AAAA'::qsketch;
 SELECT pg_temp.reads(overlay(text PLACING CASE substr(text, place, 1) WHEN 'A' THEN 'B' ELSE 'A' END FROM place FOR 1))
-	LIKE '22P02 %' AS refused, count(*) FROM sparse, generate_series(10, 3000, 97) AS place WHERE n = 1 GROUP BY 1;
+	LIKE '22P02 %' AS refused, count(*) FROM texts, generate_series(10, 3000, 97) AS place WHERE n = 1 GROUP BY 1;

@@ -13,7 +13,7 @@
 #include "pgbase/activity.h"
 #include "pgbase/nonce.h"
 #include "pgbase/secret.h"
-#include "pgbase/stat_kind.h"
+#include "pgbase/stat.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 
@@ -59,7 +59,6 @@ _PG_init(void)
 		NULL, &simd_setting, SIMD_AUTO, simd_options, PGC_USERSET, 0, check_simd, assign_simd,
 		NULL);
 	SecretInit();
-	StatKindInit();
 	ColumnScanInit();
 	WorkerPartialInit();
 	PairsNodeInit();

@@ -47,17 +47,14 @@ $node->safe_psql('postgres', qq{
 	GRANT SELECT ON slow, sets TO alice;
 	SELECT qsketch_stat_reset()});
 
-# After a statement: PostgreSQL's own statistics, where they have ours, tell it at once.
-my $tell = 'DO $$ BEGIN PERFORM pg_stat_force_next_flush(); END $$';
-
-# Statements in a session of their own, which tells what it counted; returns what waits for its end.
+# Statements in a session of their own; returns what waits for its end.
 sub start
 {
 	my ($role, @statements) = @_;
 	my %run = (out => '', err => '');
 
 	$run{handle} = IPC::Run::start(
-		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . " user=$role", map { ('-c', $_) } @statements, $tell ],
+		[ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=0', '-d', $node->connstr('postgres') . " user=$role", map { ('-c', $_) } @statements ],
 		'<', \undef, '>', \$run{out}, '2>', \$run{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return \%run;
 }
@@ -154,7 +151,7 @@ gone('a cancelled parallel scan');
 $run->{handle}->finish;
 $node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
 open_gate();
-is($node->safe_psql('postgres', "$parallel; $scan; $tell"), $rows, 'a parallel scan that ends');
+is($node->safe_psql('postgres', "$parallel; $scan"), $rows, 'a parallel scan that ends');
 gone('a parallel scan that has ended');
 is($node->safe_psql('postgres', q{SELECT column_scans, pages = relpages, keys_cpu FROM qsketch_stat, pg_class WHERE relname = 'slow'}),
 	"1|t|$rows", 'it is counted once, with what all processes read');
@@ -244,7 +241,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_stat', extra_param
 # keys and batches by where they are counted: small sketches stay here as long as they are explicit
 $node->safe_psql('postgres', 'SELECT qsketch_stat_reset()');
 $node->safe_psql('postgres', q{SET qsketch.device = gpu; SET qsketch.enable_columnscan = off;
-	SELECT qsketch_total(qsketch_agg(k)), (qfilter_info(qfilter_agg(k, qfilter_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast;} . $tell);
+	SELECT qsketch_total(qsketch_agg(k)), (qfilter_info(qfilter_agg(k, qfilter_new_bloom(100000)))).rows, cardinality(array_agg(k)) FROM fast;});
 is($node->safe_psql('postgres', qq{SELECT keys_cpu + keys_gpu, keys_gpu > 1.5 * $rows, batches_gpu > 0, column_scans FROM qsketch_stat}),
 	2 * $rows . '|t|t|0', 'keys on a GPU, without a column scan');
 

@@ -31,13 +31,4 @@ qb_neon_bits(uint8x16_t lanes)
 	return vaddv_u8(vget_low_u8(own)) | (uint32_t) vaddv_u8(vget_high_u8(own)) << 8;
 }
 
-/* The same for 8 bytes. */
-QB_INLINE uint32_t
-qb_neon_bits8(uint8x8_t lanes)
-{
-	static const uint8_t bit[8] = { 1, 2, 4, 8, 16, 32, 64, 128 };
-
-	return vaddv_u8(vand_u8(lanes, vld1_u8(bit)));
-}
-
 #endif

@@ -8,7 +8,6 @@
  * src/gpu/init.c
  */
 #include "gpu/gpu.h"
-#include "gpu/counts.h"
 #include "gpu/settings.h"
 #include "gpu/wait.h"
 #include "gpu/worker.h"
@@ -44,7 +43,6 @@ void
 GpuInit(void)
 {
 	GpuDefineSettings();
-	GpuCountsInit();
 	if (!process_shared_preload_libraries_in_progress || gpu_worker_kind == WORKER_OFF)
 		return;
 	GpuRequestShared();

@@ -235,7 +235,7 @@ typedef struct GpuDeviceInfo
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
-/* What is counted: counts.h.  The statistics file has them in this order: a new one is the last. */
+/* What is counted, in the order of the columns of qsketch_stat_gpu. */
 typedef enum GpuCounter
 {
 	COUNT_CREATED,   /* values made or loaded */

@@ -214,7 +214,6 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 	for (i = 0; i < STAT_COUNTERS; i++)
 		values[i] = Int64GetDatum((int64) stats.counter[i]);
 	values[STAT_COUNTERS] = TimestampTzGetDatum(stats.since);
-	nulls[STAT_COUNTERS] = stats.since == 0;
 	return ReturnRow(fcinfo, values, nulls);
 }
 

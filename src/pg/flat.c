@@ -2,32 +2,33 @@
  * flat.c
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * The text of a value is the type's prefix, followed by its bytes as base64.  If that
- * is shorter, a tilde and the packed bytes as base64 follow the prefix instead
- * (base/pack.h): tables with few keys are mostly zeros.  Input reads both forms.
- * Binary output and bytea are the bytes themselves.  All input is validated.
+ * The text of a value is the type's prefix, followed by its bytes as base64.  Binary
+ * output and bytea are the bytes themselves.  All input is validated.
  *
  * src/pg/flat.c
  */
 #include "pg/flat.h"
 
-#include "base/base64.h"
-#include "base/pack.h"
 #include "pgbase/version.h"
 
+#include "common/base64.h"
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
-/* Marks packed bytes.  It is no digit of base64. */
-#define PACKED '~'
+/*
+ * How many bytes are written as base64, or read, between two looks at interrupts.  A
+ * multiple of three, so that only the last piece of a value has padding.
+ */
+#define PIECE (3 * 1024 * 1024)
 
-/* The smallest value that is packed, and the most that the packed bytes may take. */
-#define PACK_AT         1024
-#define PACK_ROOM(size) ((size) / 4 * 3)
+/* The length of base64 of so many bytes; the most bytes in so many characters. */
+#define BASE64_LENGTH(bytes) (((bytes) + 2) / 3 * 4)
+#define BASE64_BYTES(length) ((length) / 4 * 3)
 
 /* Output functions keep a buffer of up to this size from row to row, to flatten values into. */
 #define KEEP_MOST (4 * 1024 * 1024)
@@ -48,46 +49,58 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
-/* Decode base64, with "front" free bytes before the result; NULL: it is not base64. */
-static uint8 *
-decoded(const char *code, Size front, size_t *length)
+/* PostgreSQL's function reads on after padding; of ours only the end may be padding. */
+static bool
+padded_within(const char *code, Size length)
 {
-	Size code_length = strlen(code);
-	uint8 *bytes = palloc(front + qb_base64_bytes(code_length));
+	const char *padding = memchr(code, '=', length);
+	Size left = padding ? length - (padding - code) : 0;
 
-	return qb_base64_decode(code, code_length, bytes + front, length) ? bytes : NULL;
+	return left > 2 || (left == 2 && padding[1] != '=');
 }
 
-/* A value from its bytes as base64, or NULL. */
+/*
+ * A value from its bytes as base64, or NULL.  PostgreSQL 18 made bytes uint8 *, which had
+ * been char *: void * serves as both.
+ */
 static struct varlena *
-from_plain(const char *code)
+from_base64(const char *code)
 {
-	size_t length;
-	struct varlena *value = (struct varlena *) decoded(code, VARHDRSZ, &length);
+	Size length = strlen(code);
+	struct varlena *value = palloc(VARHDRSZ + BASE64_BYTES(length));
+	Size count = 0, done, part;
 
-	if (value)
-		SET_VARSIZE(value, VARHDRSZ + length);
-	return value;
-}
-
-/* A value from its packed bytes as base64, or NULL. */
-static struct varlena *
-from_packed(const char *code)
-{
-	size_t length;
-	uint8 *packed = decoded(code, 0, &length);
-	struct varlena *value;
-	uint32 count;
-
-	if (packed == NULL || !qb_unpacked_count(packed, length, &count) ||
-		count > MaxAllocSize - VARHDRSZ - QB_PACK_SLACK)
+	if (padded_within(code, length))
 		return NULL;
-	value = palloc(VARHDRSZ + count + QB_PACK_SLACK);
+	for (done = 0; done < length; done += part)
+	{
+		int got;
+
+		CHECK_FOR_INTERRUPTS();
+		part = Min(BASE64_LENGTH(PIECE), length - done);
+		got = pg_b64_decode(code + done, (int) part, (void *) (VARDATA(value) + count),
+							(int) BASE64_BYTES(part));
+		if (got < 0)
+			return NULL;
+		count += got;
+	}
 	SET_VARSIZE(value, VARHDRSZ + count);
-	if (!qb_unpack(packed, length, (uint8 *) VARDATA(value), count))
-		return NULL;
-	pfree(packed);
 	return value;
+}
+
+/* Write BASE64_LENGTH(count) characters. */
+static void
+to_base64(const char *bytes, Size count, char *code)
+{
+	Size done, part;
+
+	for (done = 0; done < count; done += part)
+	{
+		CHECK_FOR_INTERRUPTS();
+		part = Min(PIECE, count - done);
+		code += pg_b64_encode((const void *) (bytes + done), (int) part, code,
+							  (int) BASE64_LENGTH(part));
+	}
 }
 
 Datum
@@ -95,18 +108,13 @@ FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	const char *text = PG_GETARG_CSTRING(0);
 	Size skip = strlen(type->prefix);
-	const char *code = text + skip;
 	struct varlena *value;
 
 	if (strncmp(text, type->prefix, skip) != 0)
 		bad_text(type, text, psprintf("A %s starts with \"%s\".", type->noun, type->prefix));
-	value = *code == PACKED ? from_packed(code + 1) : from_plain(code);
+	value = from_base64(text + skip);
 	if (value == NULL)
-		bad_text(type, text,
-				 *code == PACKED
-					 ? psprintf("The text after \"%s%c\" is not packed bytes in base64.",
-								type->prefix, PACKED)
-					 : psprintf("The text after \"%s\" is not base64.", type->prefix));
+		bad_text(type, text, psprintf("The text after \"%s\" is not base64.", type->prefix));
 	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
@@ -166,35 +174,13 @@ flat_for_output(FunctionCallInfo fcinfo)
 	return value;
 }
 
-/*
- * The packed bytes of a value, whose size is in *length; their number goes there.  NULL
- * if packing does not pay; then *length stays.
- */
-static uint8 *
-packed_bytes(const struct varlena *value, Size *length)
-{
-	Size size = *length;
-	uint8 *packed;
-
-	if (size < PACK_AT)
-		return NULL;
-	packed = palloc(PACK_ROOM(size) + QB_PACK_SLACK);
-	*length = qb_pack((const uint8 *) VARDATA(value), (uint32) size, packed, PACK_ROOM(size));
-	if (*length > 0)
-		return packed;
-	pfree(packed);
-	*length = size;
-	return NULL;
-}
-
 Datum
 FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_for_output(fcinfo);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	uint8 *packed = packed_bytes(value, &length);
-	Size skip = strlen(type->prefix) + (packed ? 1 : 0);
-	Size room = skip + qb_base64_length(length) + 1;
+	Size skip = strlen(type->prefix);
+	Size room = skip + BASE64_LENGTH(length) + 1;
 	char *out;
 
 	if (room > MaxAllocSize)
@@ -203,13 +189,9 @@ FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 							   type->noun, (long long) room, (long long) MaxAllocSize),
 						errhint("Use binary format.")));
 	out = palloc(room);
-	memcpy(out, type->prefix, strlen(type->prefix));
-	if (packed)
-		out[skip - 1] = PACKED;
-	qb_base64_encode(packed ? packed : (const uint8 *) VARDATA(value), length, out + skip);
+	memcpy(out, type->prefix, skip);
+	to_base64(VARDATA(value), length, out + skip);
 	out[room - 1] = '\0';
-	if (packed)
-		pfree(packed);
 	PG_RETURN_CSTRING(out);
 }
 

@@ -9,7 +9,6 @@
 #include "pgbase/row.h"
 
 #include "funcapi.h"
-#include "gpu/counts.h"
 #include "gpu/gpu.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -145,17 +144,17 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 {
 	Datum values[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
 	bool nulls[NOW_COLUMNS + GPU_COUNTERS + 1] = { 0 };
-	GpuCounts counts;
 	int i;
 
 	memset(nulls, gpu_shared == NULL, sizeof(nulls));
 	if (gpu_shared)
 	{
 		put_now(values, nulls);
-		GpuReadCounts(&counts);
 		for (i = 0; i < GPU_COUNTERS; i++)
-			values[NOW_COLUMNS + i] = Int64GetDatum((int64) counts.counter[i]);
-		values[NOW_COLUMNS + GPU_COUNTERS] = TimestampTzGetDatum(counts.since);
+			values[NOW_COLUMNS + i] =
+				Int64GetDatum((int64) pg_atomic_read_u64(&gpu_shared->counter[i]));
+		values[NOW_COLUMNS + GPU_COUNTERS] =
+			TimestampTzGetDatum((TimestampTz) pg_atomic_read_u64(&gpu_shared->since));
 	}
 	return ReturnRow(fcinfo, values, nulls);
 }
@@ -165,9 +164,14 @@ PG_FUNCTION_INFO_V1(qsketch_stat_gpu_reset);
 Datum
 qsketch_stat_gpu_reset(PG_FUNCTION_ARGS)
 {
-	if (!GpuResetCounts())
+	int i;
+
+	if (gpu_shared == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("the GPU worker is not configured"),
 						errhint("It needs qsketch in shared_preload_libraries.")));
+	for (i = 0; i < GPU_COUNTERS; i++)
+		pg_atomic_write_u64(&gpu_shared->counter[i], 0);
+	pg_atomic_write_u64(&gpu_shared->since, (uint64) GetCurrentTimestamp());
 	PG_RETURN_VOID();
 }

@@ -87,7 +87,7 @@ ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 
 typedef struct ActivityShared
 {
-	/* of qsketch_stat, where PostgreSQL does not keep them: stat.c */
+	/* of qsketch_stat: stat.c */
 	pg_atomic_uint64 counter[STAT_COUNTERS];
 	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
 	int processes;

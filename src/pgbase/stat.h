@@ -11,7 +11,7 @@
 
 #include "utils/timestamp.h"
 
-/* The statistics file has them in this order: a new one is the last. */
+/* In the order of the columns of qsketch_stat. */
 typedef enum StatCounter
 {
 	STAT_SCANS,
@@ -29,7 +29,7 @@ typedef enum StatCounter
 
 typedef struct Stats
 {
-	TimestampTz since; /* when the counters were zero; 0: nothing was ever counted */
+	TimestampTz since; /* when the counters were zero */
 	uint64 counter[STAT_COUNTERS];
 } Stats;
 
