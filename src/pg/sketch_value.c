@@ -1,6 +1,7 @@
 /*
  * sketch_value.c
- *		Reading and writing qsketch values, errors about them, and qsketch_new.
+ *		Reading and writing qsketch values, errors about them, input and output, and
+ *		qsketch_new.
  *
  * Values inside the database came through an input function, which validated them.  So
  * reading a value checks only its header and length, in constant time.  That is enough
@@ -12,6 +13,7 @@
 #include "pg/sketch_value.h"
 
 #include "lib/stringinfo.h"
+#include "pg/flat.h"
 #include "pg/sketch_state.h"
 #include "pgbase/errors.h"
 #include "pgbase/stored.h"
@@ -330,3 +332,61 @@ qsketch_new(PG_FUNCTION_ARGS)
 	qs_init(&sketch, &params, NULL);
 	PG_RETURN_POINTER(SketchFlatten(&sketch));
 }
+
+/* ---- input, output and comparison ---- */
+
+/*
+ * Raise an error unless a value made outside is a valid sketch that qsketch_new() could
+ * have made: an empty sketch of 64 bytes must not claim tens of gigabytes when its
+ * first keys come.
+ */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_memory memory;
+	qb_status status =
+		qs_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
+	qs_sketch view;
+
+	if (status != QB_OK)
+		FormatRaise(&sketch_format, status, sqlstate, bytes, length);
+	SketchOpen(&view, value);
+}
+
+/* Is it a size, such as 1MB? */
+static bool
+is_size(const char *text)
+{
+	static const char *const units[] = { "", "B", "bytes", "kB", "MB", "GB", "TB", "PB" };
+	size_t digits = strspn(text, "0123456789.");
+	const char *unit = text + digits + strspn(text + digits, " ");
+	int i;
+
+	for (i = 0; digits > 0 && i < lengthof(units); i++)
+		if (pg_strcasecmp(unit, units[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A hint: whoever writes a size or a structure's name probably means a template. */
+static char *
+hint(const char *text)
+{
+	if (is_size(text))
+		return psprintf("A template of this size is qsketch_new(size => '%s').", text);
+	if (qs_structure_by_name(text, strlen(text)) != 0)
+		return psprintf("A template of this structure is qsketch_new('%s').", text);
+	return NULL;
+}
+
+static const FlatType qsketch = {
+	.name = "qsketch",
+	.noun = "sketch",
+	.prefix = "qsketch:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qsketch, qsketch);
