@@ -200,20 +200,10 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 }
 
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
-PG_FUNCTION_INFO_V1(qtop_agg_combine);
-Datum
-qtop_agg_combine(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, false);
-}
+SQL_FUNCTION(qtop_agg_combine, merge_into_state(fcinfo, false));
 
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
-PG_FUNCTION_INFO_V1(qtop_merge_trans);
-Datum
-qtop_merge_trans(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, true);
-}
+SQL_FUNCTION(qtop_merge_trans, merge_into_state(fcinfo, true));
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
