@@ -294,17 +294,9 @@ SketchStructureFromText(text *name)
 }
 
 static void
-check_range(const char *what, int32 value, int32 least, int32 most)
-{
-	if (value < least || value > most)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s must be between %d and %d, not %d", what, least, most, value)));
-}
-
-static void
 check_masks(int32 masks)
 {
-	check_range("number of masks", masks, 1, QS_MASKS_MAX);
+	CheckInteger("number of masks", masks, 1, QS_MASKS_MAX, NULL);
 	if ((masks & (masks - 1)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("number of masks must be a power of two, not %d", masks)));
@@ -324,8 +316,8 @@ qsketch_new(PG_FUNCTION_ARGS)
 	qs_params params;
 	qs_sketch sketch;
 
-	check_range("depth", depth, 1, qs_depth_max(structure));
-	check_range("z", z, QS_Z_MIN, QS_Z_MAX);
+	CheckInteger("depth", depth, 1, qs_depth_max(structure), NULL);
+	CheckInteger("z", z, QS_Z_MIN, QS_Z_MAX, NULL);
 	check_masks(masks);
 	SketchCheck(qs_params_make(&params, structure, size, depth, z, masks, seed));
 	SketchCheckStorable(&params);
