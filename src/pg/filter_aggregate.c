@@ -195,20 +195,10 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 }
 
 /* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
-PG_FUNCTION_INFO_V1(qfilter_agg_combine);
-Datum
-qfilter_agg_combine(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, true);
-}
+SQL_FUNCTION(qfilter_agg_combine, merge_into_state(fcinfo, true));
 
 /* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
-PG_FUNCTION_INFO_V1(qfilter_merge_trans);
-Datum
-qfilter_merge_trans(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, false);
-}
+SQL_FUNCTION(qfilter_merge_trans, merge_into_state(fcinfo, false));
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
 SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));

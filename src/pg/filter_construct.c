@@ -9,17 +9,6 @@
 #include "utils/builtins.h"
 
 static void
-check_integer(const char *what, int64 value, int64 least, int64 most, const char *hint)
-{
-	if (value < least || value > most)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s must be between " INT64_FORMAT " and " INT64_FORMAT
-							   ", not " INT64_FORMAT,
-							   what, least, most, value),
-						hint ? errhint("%s", hint) : 0));
-}
-
-static void
 check_fraction(const char *what, double value, double least, double most, const char *hint)
 {
 	if (!(value >= least && value <= most))
@@ -110,15 +99,15 @@ qfilter_new(PG_FUNCTION_ARGS)
 	request.preset = preset_from_text(PG_GETARG_TEXT_PP(3));
 	request.k = PG_ARGISNULL(4) ? 0 : PG_GETARG_INT32(4);
 	request.seed = (uint64) PG_GETARG_INT64(5);
-	check_integer("number of rows", request.rows, 1, QF_ROWS_MAX, NULL);
-	check_integer(
+	CheckInteger("number of rows", request.rows, 1, QF_ROWS_MAX, NULL);
+	CheckInteger(
 		"frequency", request.frequency, 1, Min(QF_FREQUENCY_MAX, request.rows),
 		"The number of all rows comes first, then how often a key occurs that is to be told "
 		"best.");
 	check_fraction("error", request.error, QF_ERROR_MIN, QF_ERROR_MAX,
 				   "It is a share of the frequency: 0.1 is 10 %.");
 	if (!PG_ARGISNULL(4))
-		check_integer("number of hashes", request.k, 1, QF_HASHES_MAX, NULL);
+		CheckInteger("number of hashes", request.k, 1, QF_HASHES_MAX, NULL);
 	check_request(qf_params_make(&params, &request), &request);
 	return empty_filter(&params);
 }
@@ -141,7 +130,7 @@ make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
 {
 	qb_status status;
 
-	check_integer("number of keys", keys, 1, QF_ROWS_MAX, NULL);
+	CheckInteger("number of keys", keys, 1, QF_ROWS_MAX, NULL);
 	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
 				   "It is a share of the keys that are not there: 0.01 is 1 %.");
 	status = qf_params_make_bloom(&request->params, keys, rate, 0, layout);

@@ -1,7 +1,7 @@
 /*
  * filter_value.c
- *		Reading and writing qfilter values, errors about them, and facts about one:
- *		qfilter_fill, qfilter_distinct and qfilter_info.
+ *		Reading and writing qfilter values, errors about them, input and output, and facts
+ *		about one: qfilter_fill, qfilter_distinct and qfilter_info.
  *
  * Values inside the database were validated when they came in, like sketches.  So
  * reading a value checks only its header and length.  That is enough to keep every
@@ -13,6 +13,7 @@
 
 #include "filter/estimate.h"
 #include "pg/filter_state.h"
+#include "pg/flat.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/row.h"
@@ -270,3 +271,41 @@ qfilter_info(PG_FUNCTION_ARGS)
 	fill_info(&filter, values, nulls);
 	return ReturnRow(fcinfo, values, nulls);
 }
+
+/* ---- input, output and comparison ---- */
+
+/* Raise an error unless a value made from outside is a valid filter. */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_memory memory;
+	qb_status status =
+		qf_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
+
+	if (status != QB_OK)
+		FormatRaise(&filter_format, status, sqlstate, bytes, length);
+}
+
+/* A hint: whoever writes a number probably means the rows, or the keys, of a template. */
+static char *
+hint(const char *text)
+{
+	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
+		return psprintf(
+			"A template for this many rows is qfilter_new(%s, frequency). A Bloom filter for "
+			"this many distinct keys is qfilter_new_bloom(%s).",
+			text, text);
+	return NULL;
+}
+
+static const FlatType qfilter = {
+	.name = "qfilter",
+	.noun = "filter",
+	.prefix = "qfilter:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qfilter, qfilter);

@@ -1,7 +1,7 @@
 /*
  * sets_value.c
- *		Errors about collections of sets, and interrupts; facts about a collection, parts of
- *		it, and merging two.
+ *		Errors about collections of sets, and interrupts; input and output; facts about a
+ *		collection, parts of it, and merging two.
  *
  * src/pg/sets_value.c
  */
@@ -10,10 +10,13 @@
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
+#include "pg/flat.h"
 #include "pg/sets_state.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/memory.h"
 #include "pgbase/row.h"
+#include "pgbase/version.h"
 #include "sets/format.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -286,3 +289,41 @@ qsets_info(PG_FUNCTION_ARGS)
 	SetsReadEnd(&reader);
 	return ReturnRow(fcinfo, values, nulls);
 }
+
+/* ---- input, output and comparison ---- */
+
+/* Read all of a value that was made outside.  Raise an error unless it is a valid collection. */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qset_collection collection;
+	qb_memory memory;
+	qb_status status;
+
+	status = qset_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
+					   &sets_interrupt);
+	if (status == QB_NO_MEMORY)
+		SetsCheck(status);
+	if (status != QB_OK)
+		FormatRaise(&sets_format, status, sqlstate, bytes, length);
+	qset_collection_free(&collection);
+}
+
+static char *
+hint(const char *text)
+{
+	(void) text;
+	return "Make collections with qsets_agg(set_id, element).";
+}
+
+static const FlatType qsets = {
+	.name = "qsets",
+	.noun = "collection of sets",
+	.prefix = "qsets:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qsets, qsets);

@@ -127,8 +127,6 @@ static const AggregateForm weighted = { 2, 0 };
 static const AggregateForm templated = { 0, 2 };
 static const AggregateForm weighted_templated = { 2, 3 };
 
-#define KEY_ARGUMENT 1
-
 /* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline SketchState *
 first_state(FunctionCallInfo fcinfo, AggregateForm form)
@@ -147,7 +145,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 								 SketchCreate(AggregateStates(fcinfo, &sketch_state_type), &params),
 								 &sketch_functions);
 	}
-	KeyTypeOfArgument(&state->keyed.key, fcinfo, KEY_ARGUMENT);
+	KeyTypeOfArgument(&state->keyed.key, fcinfo, SKETCH_KEY_ARGUMENT);
 	SketchSetKey(state, &state->keyed.key);
 	return state;
 }
@@ -169,18 +167,6 @@ state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
 	return state;
 }
 
-static pg_attribute_always_inline int64
-weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
-{
-	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
-}
-
-static pg_attribute_always_inline bool
-is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
-{
-	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
-}
-
 /*
  * A shortcut for nearly all rows of an integer column: the state exists, and its buffer
  * has room.  It has room only after first_state().  No function is called, so no
@@ -191,13 +177,14 @@ append_integer(FunctionCallInfo fcinfo)
 {
 	SketchState *state;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(KEY_ARGUMENT) || fcinfo->context == NULL)
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(SKETCH_KEY_ARGUMENT) || fcinfo->context == NULL)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || state->keyed.buffer.weight ||
 		!KeyIsNumber(&state->keyed.key))
 		return NULL;
-	SketchPutKey(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(KEY_ARGUMENT)));
+	SketchPutKey(state,
+				 (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)));
 	return state;
 }
 
@@ -208,11 +195,11 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 	uint64 fingerprint;
 	int64 weight;
 
-	if (is_skipped(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, form))
 		return AggregateUnchanged(fcinfo);
-	weight = weight_argument(fcinfo, form);
+	weight = SketchRowWeight(fcinfo, form);
 	state = state_for_update(fcinfo, form);
-	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
 	SketchCount(state, fingerprint, weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
@@ -228,13 +215,13 @@ inverse(FunctionCallInfo fcinfo, AggregateForm form)
 	uint64 fingerprint;
 	int64 weight;
 
-	if (is_skipped(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, form))
 		return AggregateUnchanged(fcinfo);
-	weight = weight_argument(fcinfo, form);
+	weight = SketchRowWeight(fcinfo, form);
 	state = state_for_update(fcinfo, form);
 	if (--state->keyed.members <= 0)
 		PG_RETURN_NULL();
-	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(KEY_ARGUMENT));
+	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
 	SketchAddNow(state, fingerprint, -weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
@@ -265,7 +252,7 @@ SQL_FUNCTION(qsketch_agg_inverse_template, inverse(fcinfo, templated));
 SQL_FUNCTION(qsketch_agg_inverse_weight_template, inverse(fcinfo, weighted_templated));
 
 const AggregateFunctions sketch_functions = {
-	.key = KEY_ARGUMENT,
+	.key = SKETCH_KEY_ARGUMENT,
 	.transition = { { qsketch_agg_trans, &plain },
 					{ qsketch_agg_trans_weight, &weighted },
 					{ qsketch_agg_trans_template, &templated },

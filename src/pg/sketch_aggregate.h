@@ -14,6 +14,9 @@
 #include "pgbase/aggregate.h"
 #include "pgbase/recognize.h"
 
+/* The position of the key; that of the weight is in the form. */
+#define SKETCH_KEY_ARGUMENT 1
+
 extern const AggregateFunctions sketch_functions;
 
 extern SketchState *
@@ -31,5 +34,19 @@ extern PGDLLEXPORT Datum qsketch_agg_combine(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_inverse(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_agg_final(PG_FUNCTION_ARGS);
+
+/* A row without a key or weight does not count. */
+static pg_attribute_always_inline bool
+SketchSkipsRow(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	return PG_ARGISNULL(SKETCH_KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
+}
+
+/* How often a row counts. */
+static pg_attribute_always_inline int64
+SketchRowWeight(FunctionCallInfo fcinfo, AggregateForm form)
+{
+	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
+}
 
 #endif

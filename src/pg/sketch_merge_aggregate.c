@@ -121,20 +121,10 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 }
 
 /* qsketch_agg_combine(qsketch, qsketch): combine partial states of qsketch_agg. */
-PG_FUNCTION_INFO_V1(qsketch_agg_combine);
-Datum
-qsketch_agg_combine(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, true);
-}
+SQL_FUNCTION(qsketch_agg_combine, merge_into_state(fcinfo, true));
 
 /* qsketch_merge_trans(qsketch, qsketch): add a row of qsketch_merge_agg, or a partial state. */
-PG_FUNCTION_INFO_V1(qsketch_merge_trans);
-Datum
-qsketch_merge_trans(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, false);
-}
+SQL_FUNCTION(qsketch_merge_trans, merge_into_state(fcinfo, false));
 
 /*
  * qsketch_merge_inverse(internal, qsketch): subtract a sketch that leaves the window

@@ -97,19 +97,8 @@ combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sk
 	return expanded_result(expanded);
 }
 
-PG_FUNCTION_INFO_V1(qsketch_merge);
-Datum
-qsketch_merge(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, qs_merge);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_subtract);
-Datum
-qsketch_subtract(PG_FUNCTION_ARGS)
-{
-	return combine(fcinfo, qs_subtract);
-}
+SQL_FUNCTION(qsketch_merge, combine(fcinfo, qs_merge));
+SQL_FUNCTION(qsketch_subtract, combine(fcinfo, qs_subtract));
 
 /* qsketch_fold(qsketch, size): the same counts in less memory. */
 PG_FUNCTION_INFO_V1(qsketch_fold);

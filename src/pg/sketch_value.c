@@ -1,6 +1,7 @@
 /*
  * sketch_value.c
- *		Reading and writing qsketch values, errors about them, and qsketch_new.
+ *		Reading and writing qsketch values, errors about them, input and output, and
+ *		qsketch_new.
  *
  * Values inside the database came through an input function, which validated them.  So
  * reading a value checks only its header and length, in constant time.  That is enough
@@ -12,6 +13,7 @@
 #include "pg/sketch_value.h"
 
 #include "lib/stringinfo.h"
+#include "pg/flat.h"
 #include "pg/sketch_state.h"
 #include "pgbase/errors.h"
 #include "pgbase/stored.h"
@@ -316,17 +318,9 @@ SketchStructureFromText(text *name)
 }
 
 static void
-check_range(const char *what, int32 value, int32 least, int32 most)
-{
-	if (value < least || value > most)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s must be between %d and %d, not %d", what, least, most, value)));
-}
-
-static void
 check_masks(int32 masks)
 {
-	check_range("number of masks", masks, 1, QS_MASKS_MAX);
+	CheckInteger("number of masks", masks, 1, QS_MASKS_MAX, NULL);
 	if ((masks & (masks - 1)) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("number of masks must be a power of two, not %d", masks)));
@@ -346,11 +340,69 @@ qsketch_new(PG_FUNCTION_ARGS)
 	qs_params params;
 	qs_sketch sketch;
 
-	check_range("depth", depth, 1, qs_depth_max(structure));
-	check_range("z", z, QS_Z_MIN, QS_Z_MAX);
+	CheckInteger("depth", depth, 1, qs_depth_max(structure), NULL);
+	CheckInteger("z", z, QS_Z_MIN, QS_Z_MAX, NULL);
 	check_masks(masks);
 	SketchCheck(qs_params_make(&params, structure, size, depth, z, masks, seed));
 	SketchCheckStorable(&params);
 	qs_init(&sketch, &params, NULL);
 	PG_RETURN_POINTER(SketchFlatten(&sketch));
 }
+
+/* ---- input, output and comparison ---- */
+
+/*
+ * Raise an error unless a value made outside is a valid sketch that qsketch_new() could
+ * have made: an empty sketch of 64 bytes must not claim tens of gigabytes when its
+ * first keys come.
+ */
+static void
+validate(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_memory memory;
+	qb_status status =
+		qs_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
+	qs_sketch view;
+
+	if (status != QB_OK)
+		FormatRaise(&sketch_format, status, sqlstate, bytes, length);
+	SketchOpen(&view, value);
+}
+
+/* Is it a size, such as 1MB? */
+static bool
+is_size(const char *text)
+{
+	static const char *const units[] = { "", "B", "bytes", "kB", "MB", "GB", "TB", "PB" };
+	size_t digits = strspn(text, "0123456789.");
+	const char *unit = text + digits + strspn(text + digits, " ");
+	int i;
+
+	for (i = 0; digits > 0 && i < lengthof(units); i++)
+		if (pg_strcasecmp(unit, units[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A hint: whoever writes a size or a structure's name probably means a template. */
+static char *
+hint(const char *text)
+{
+	if (is_size(text))
+		return psprintf("A template of this size is qsketch_new(size => '%s').", text);
+	if (qs_structure_by_name(text, strlen(text)) != 0)
+		return psprintf("A template of this structure is qsketch_new('%s').", text);
+	return NULL;
+}
+
+static const FlatType qsketch = {
+	.name = "qsketch",
+	.noun = "sketch",
+	.prefix = "qsketch:",
+	.validate = validate,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qsketch, qsketch);

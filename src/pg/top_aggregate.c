@@ -18,8 +18,6 @@
 #include "pg/sketch_aggregate.h"
 #include "pgbase/keyexpr.h"
 
-#define KEY_ARGUMENT 1
-
 static const AggregateForm plain = { .limit = 2 };
 static const AggregateForm weighted = { .weight = 2, .limit = 3 };
 static const AggregateForm templated = { .limit = 2, .template = 3 };
@@ -32,18 +30,6 @@ n_argument(FunctionCallInfo fcinfo, AggregateForm form)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("number of top keys must not be null")));
 	return TopCheckN(PG_GETARG_INT32(form.limit));
-}
-
-static pg_attribute_always_inline bool
-is_skipped(FunctionCallInfo fcinfo, AggregateForm form)
-{
-	return PG_ARGISNULL(KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
-}
-
-static pg_attribute_always_inline int64
-weight_argument(FunctionCallInfo fcinfo, AggregateForm form)
-{
-	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
 }
 
 /* All rows of a group must have the same n and template, or the result would depend on the plan. */
@@ -80,7 +66,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 		state->keyed.ticket = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
 	}
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
+	KeyTypeOfArgument(&key, fcinfo, SKETCH_KEY_ARGUMENT);
 	TopSetKey(state, &key);
 	return state;
 }
@@ -94,15 +80,15 @@ append_integer(FunctionCallInfo fcinfo, AggregateForm form)
 {
 	TopState *state;
 
-	if (PG_ARGISNULL(0) || is_skipped(fcinfo, form) || PG_ARGISNULL(form.limit) ||
+	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, form) || PG_ARGISNULL(form.limit) ||
 		fcinfo->context == NULL)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
 		PG_GETARG_INT32(form.limit) != (int32) state->top.n)
 		return NULL;
-	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(KEY_ARGUMENT)),
-		   weight_argument(fcinfo, form));
+	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)),
+		   SketchRowWeight(fcinfo, form));
 	return state;
 }
 
@@ -112,15 +98,15 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
 	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	int64 weight;
 
-	if (is_skipped(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, form))
 		return AggregateUnchanged(fcinfo);
-	weight = weight_argument(fcinfo, form);
+	weight = SketchRowWeight(fcinfo, form);
 	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
 		state = first_state(fcinfo, form);
 	check_n(state->top.n, n_argument(fcinfo, form));
 	if (form.template)
 		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
-	TopCount(state, PG_GETARG_DATUM(KEY_ARGUMENT), weight);
+	TopCount(state, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT), weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -200,26 +186,16 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 }
 
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
-PG_FUNCTION_INFO_V1(qtop_agg_combine);
-Datum
-qtop_agg_combine(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, false);
-}
+SQL_FUNCTION(qtop_agg_combine, merge_into_state(fcinfo, false));
 
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
-PG_FUNCTION_INFO_V1(qtop_merge_trans);
-Datum
-qtop_merge_trans(PG_FUNCTION_ARGS)
-{
-	return merge_into_state(fcinfo, true);
-}
+SQL_FUNCTION(qtop_merge_trans, merge_into_state(fcinfo, true));
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
 
 const AggregateFunctions top_functions = {
-	.key = KEY_ARGUMENT,
+	.key = SKETCH_KEY_ARGUMENT,
 	.transition = { { qtop_agg_trans, &plain },
 					{ qtop_agg_trans_weight, &weighted },
 					{ qtop_agg_trans_template, &templated },

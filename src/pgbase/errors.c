@@ -64,7 +64,7 @@ FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uin
 	pg_unreachable();
 }
 
-/* Raise an error if a value of so many bytes is larger than PostgreSQL can store; the hint may be NULL. */
+/* The size of a value, which PostgreSQL can store, else an error; the hint may be NULL. */
 Size
 CheckSize(const char *noun, uint64 bytes, const char *hint)
 {
@@ -93,6 +93,18 @@ TextOfSize(uint64 bytes)
 	if (bytes % 1024 == 0)
 		return psprintf(UINT64_FORMAT "kB", bytes / 1024);
 	return psprintf(UINT64_FORMAT, bytes);
+}
+
+/* Check an integer from the caller; the hint may be NULL. */
+void
+CheckInteger(const char *what, int64 value, int64 least, int64 most, const char *hint)
+{
+	if (value < least || value > most)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s must be between " INT64_FORMAT " and " INT64_FORMAT
+							   ", not " INT64_FORMAT,
+							   what, least, most, value),
+						hint ? errhint("%s", hint) : 0));
 }
 
 /* Check a confidence from the caller. 1 is allowed only where "certain" is true. */

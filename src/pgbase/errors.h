@@ -28,6 +28,7 @@ extern Size CheckSize(const char *noun, uint64 bytes, const char *hint);
 
 extern void AppendDifference(StringInfo text, const char *what, const char *a, const char *b);
 extern const char *TextOfSize(uint64 bytes);
+extern void CheckInteger(const char *what, int64 value, int64 least, int64 most, const char *hint);
 extern double CheckConfidence(double confidence, bool certain);
 
 #endif
