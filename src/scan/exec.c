@@ -6,8 +6,7 @@
  * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
  * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
  *
- * HAVING is tested on complete tuples.  Its conditions are the first item of the plan's
- * custom_exprs, which refer to its target list.
+ * HAVING is tested on complete tuples: its conditions refer to the plan's target list.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
@@ -34,55 +33,16 @@
 #include "commands/explain_state.h"
 #endif
 
-/* HAVING in a scan that returns final results. */
-typedef struct ScanHaving
-{
-	List *clauses;
-	ExprState *state; /* NULL: there are none */
-	uint64 refused;   /* results for which they were not true */
-} ScanHaving;
-
-static void
-init_having(ScanHaving *having, CustomScanState *node)
-{
-	having->clauses = ScanHavingClauses((CustomScan *) node->ss.ps.plan);
-	having->state = ExecInitQual(having->clauses, &node->ss.ps);
-}
-
-/*
- * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
- * lives until the node is asked for its next tuple, or until the next test.
- */
-static bool
-passes_having(ScanHaving *having, ExprContext *context, TupleTableSlot *slot)
-{
-	if (having->state == NULL)
-		return true;
-	context->ecxt_scantuple = slot;
-	if (ExecQual(having->state, context))
-		return true;
-	having->refused++;
-	ExecClearTuple(slot);
-	ResetExprContext(context);
-	CHECK_FOR_INTERRUPTS();
-	return false;
-}
-
-/* Show the conditions, and if it is known for how many results they were not true. */
-static void
-explain_having(const ScanHaving *having, const CustomScan *scan, bool counted, List *ancestors,
-			   ExplainState *es)
-{
-	if (having->state == NULL)
-		return;
-	ScanExplainExprs("Having", list_make1(make_ands_explicit(having->clauses)), scan, ancestors,
-					 es);
-	if (counted)
-		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) having->refused, es);
-}
-
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
+
+/* What was returned of the one tuple of a scan without groups. */
+typedef enum Returned
+{
+	RETURNED_NOTHING,
+	RETURNED_NULLS, /* a row of NULLs that the leader's tuple has to follow */
+	RETURNED_ALL
+} Returned;
 
 typedef struct ColumnScanState
 {
@@ -91,7 +51,8 @@ typedef struct ColumnScanState
 	ScanAggregate *column;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
-	ScanHaving having;
+	ExprState *having;  /* conditions on its results; NULL: there are none */
+	uint64 refused;     /* results for which they were not true */
 	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
@@ -103,8 +64,7 @@ typedef struct ColumnScanState
 	SharedScan *shared; /* NULL in a serial plan */
 	PageShare *share;   /* NULL: it uses no copies, or the plan is serial */
 	bool ready;         /* the sketches are complete for the current parameters */
-	bool done;          /* and have been returned */
-	bool waits;         /* the leader's tuple still has to follow a row of NULLs */
+	Returned returned;  /* in this run, of the one tuple */
 	ScanCounts counts;  /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
@@ -136,18 +96,19 @@ begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	int handover = list_nth_int(cscan->custom_private, PLAN_HANDOVER);
 
 	init_rows(state);
 	state->column = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
-	WantedRowsAddParams(&state->rows, lsecond(cscan->custom_exprs));
+	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
 	state->partial = ScanIsPartial(cscan);
-	state->alone = boolVal(linitial(cscan->custom_private));
-	if (lthird(cscan->custom_private))
+	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
+	if (!ScanReturnsOneRow(cscan))
 		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->column, state->count,
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
-	init_having(&state->having, node);
-	if (intVal(lsecond(cscan->custom_private)) >= 0)
-		state->handover = ScanHandoverOf(estate, intVal(lsecond(cscan->custom_private)));
+	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
+	if (handover >= 0)
+		state->handover = ScanHandoverOf(estate, handover);
 	state->copies =
 		ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count, &state->rows,
 						 cscan, state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
@@ -333,6 +294,25 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 	return found;
 }
 
+/*
+ * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
+ * lives until the node is asked for its next tuple, or until the next test.
+ */
+static bool
+passes_having(ColumnScanState *state, TupleTableSlot *slot)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	context->ecxt_scantuple = slot;
+	if (ExecQual(state->having, context))
+		return true;
+	state->refused++;
+	ExecClearTuple(slot);
+	ResetExprContext(context);
+	CHECK_FOR_INTERRUPTS();
+	return false;
+}
+
 /* The next group's tuple.  If groups were written, they come file by file. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
@@ -342,7 +322,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 	do
 	{
 		while (return_group(state, slot))
-			if (passes_having(&state->having, state->css.ss.ps.ps_ExprContext, slot))
+			if (passes_having(state, slot))
 				return slot;
 	}
 	while (go_on(state));
@@ -359,17 +339,58 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
-	bool second = state->waits;
+	bool second = state->returned == RETURNED_NULLS;
 	MemoryContext old;
 
-	state->waits = !second && state->shared && state->alone &&
-				   SharedScanResultIsLarge(state->column, state->count);
-	if (state->waits)
+	if (!second && state->shared && state->alone &&
+		SharedScanResultIsLarge(state->column, state->count))
+	{
+		state->returned = RETURNED_NULLS;
 		return ExecStoreAllNullTuple(slot);
+	}
+	state->returned = RETURNED_ALL;
 	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
 	SharedScanResult(state->column, state->count, second, slot);
 	MemoryContextSwitchTo(old);
 	return slot;
+}
+
+/* Run the scan; false: another process, or the scan of the next partition, has its sketches. */
+static bool
+complete(ColumnScanState *state)
+{
+	bool left;
+
+	if (!state->ready || state->partial)
+		run(state);
+	left = state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
+											 state->column, state->count, state->alone);
+	ActivityEnd(&state->activity);
+	if (state->handover)
+		ScanHandoverGive(state->handover, state->column);
+	return !left && state->handover == NULL;
+}
+
+/* The one tuple, or none any more. */
+static TupleTableSlot *
+next_result(ColumnScanState *state, TupleTableSlot *slot)
+{
+	switch (state->returned)
+	{
+		case RETURNED_NOTHING:
+			state->returned = RETURNED_ALL;
+			if (!complete(state))
+				MemoryContextReset(state->sketches);
+			else
+				(void) passes_having(state, result(state, slot));
+			return slot;
+		case RETURNED_NULLS:
+			return result(state, slot);
+		default:
+			if (state->partial)
+				MemoryContextReset(state->sketches);
+			return slot;
+	}
 }
 
 /* Return the one tuple, or the next group's. */
@@ -377,36 +398,9 @@ static TupleTableSlot *
 next(ScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
-	TupleTableSlot *slot = node->ss_ScanTupleSlot;
-	bool left;
+	TupleTableSlot *slot = ExecClearTuple(node->ss_ScanTupleSlot);
 
-	ExecClearTuple(slot);
-	if (state->groups)
-		return next_group(state, slot);
-	if (state->waits)
-		return result(state, slot);
-	if (state->done)
-	{
-		if (state->partial)
-			MemoryContextReset(state->sketches);
-		return slot;
-	}
-	if (!state->ready || state->partial)
-		run(state);
-	state->done = true;
-	left = state->shared && !SharedScanLeave(state->shared, node->ps.state->es_query_dsa,
-											 state->column, state->count, state->alone);
-	ActivityEnd(&state->activity);
-	if (state->handover)
-		ScanHandoverGive(state->handover, state->column);
-	if (left || state->handover)
-	{
-		MemoryContextReset(state->sketches);
-		return slot;
-	}
-	result(state, slot);
-	(void) passes_having(&state->having, node->ps.ps_ExprContext, slot);
-	return slot;
+	return state->groups ? next_group(state, slot) : next_result(state, slot);
 }
 
 static bool
@@ -447,8 +441,7 @@ rescan(CustomScanState *node)
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	ActivityEnd(&state->activity);
-	state->done = false;
-	state->waits = false;
+	state->returned = RETURNED_NOTHING;
 	ExecScanReScan(&node->ss);
 }
 
@@ -512,13 +505,17 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	List *having = list_nth(cscan->custom_exprs, PLAN_HAVING);
 	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
 
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
 		ScanExplainGroups(&state->counts, es);
-	explain_having(&state->having, cscan, counted, ancestors, es);
+	if (having)
+		ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), cscan, ancestors, es);
+	if (having && counted)
+		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
 	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);

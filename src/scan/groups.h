@@ -106,8 +106,6 @@ extern const Var *ScanGroupedColumn(List *exprs);
 extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
-extern Node *ScanGroupingPrivate(const GroupingPlan *plan);
-extern int ScanGroupingFields(const Node *private);
 
 /* ---- groups ---- */
 

@@ -21,7 +21,6 @@
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/value.h"
 #include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -280,18 +279,4 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 	path->startup_cost += start;
 	path->total_cost += start + returning + (plan->groups - 1) * path->pathtarget->cost.per_tuple;
 	path->rows = plan->groups;
-}
-
-/* What the plan tells the executor: how many columns and expressions the scan groups by. */
-Node *
-ScanGroupingPrivate(const GroupingPlan *plan)
-{
-	return (Node *) makeInteger(list_length(plan->exprs));
-}
-
-/* The same, read from the plan. */
-int
-ScanGroupingFields(const Node *private)
-{
-	return intVal(private);
 }

@@ -62,49 +62,37 @@ typedef struct PlanStep
 	List *by;            /* what GROUP BY has; NIL: there is none */
 } PlanStep;
 
-/* The items of a path's custom_private.  Those of the executor go into the plan in this order. */
-enum
+/* A scan of a table. */
+typedef struct ScanPath
 {
-	PATH_TARGETS,  /* aggregates, then what the scan groups by */
-	PATH_RELATION, /* number of the table */
-	PATH_HAVING,   /* conditions on groups */
-	PATH_ALONE,    /* of the executor: nothing else stands below its Gather, */
-	PATH_HANDOVER, /* the parameter of a handover, or -1, */
-	PATH_GROUPING  /* and what ScanGroupingPrivate() tells, or NULL */
-};
+	CustomPath custom;
+	List *targets;    /* aggregates, then what the scan groups by */
+	Index relation;   /* number of the table */
+	List *having;     /* conditions on groups */
+	bool alone;       /* nothing else stands below its Gather */
+	int handover;     /* the parameter of a handover, or -1 */
+	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
+} ScanPath;
 
 bool columnscan_enabled = true;
 
 static create_upper_paths_hook_type previous_hook;
-
-static Node *
-item(const CustomPath *path, int number)
-{
-	return list_nth(path->custom_private, number);
-}
-
-static void
-set_item(CustomPath *path, int number, void *value)
-{
-	list_nth_cell(path->custom_private, number)->ptr_value = value;
-}
 
 /* Make the plan node of a path. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
 {
+	const ScanPath *of = (const ScanPath *) path;
 	CustomScan *scan = makeNode(CustomScan);
 
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets((List *) item(path, PATH_TARGETS)),
+	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(of->targets),
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = intVal(item(path, PATH_RELATION));
-	scan->custom_exprs =
-		list_make2(item(path, PATH_HAVING), ScanTemplateParams((List *) item(path, PATH_TARGETS)));
-	scan->custom_private =
-		list_make3(item(path, PATH_ALONE), item(path, PATH_HANDOVER), item(path, PATH_GROUPING));
+	scan->scan.scanrelid = of->relation;
+	scan->custom_exprs = list_make2(of->having, ScanTemplateParams(of->targets));
+	scan->custom_private = list_make3_int(of->alone, of->handover, of->group_fields);
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -123,7 +111,8 @@ static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
 				int workers, bool alone, const GroupingPlan *by)
 {
-	CustomPath *path = makeNode(CustomPath);
+	ScanPath *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
+	CustomPath *path = &scan->custom;
 	ScanExtent extent = { .groups = 1, .alone = alone };
 
 	path->path.pathtype = T_CustomScan;
@@ -133,10 +122,11 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	path->path.parallel_safe = table->consider_parallel && grouping->output->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->custom_private =
-		list_make5(aggregates, makeInteger(table->relid), NIL, makeBoolean(alone), makeInteger(-1));
-	path->custom_private = lappend(path->custom_private, NULL);
 	path->methods = &path_methods;
+	scan->targets = aggregates;
+	scan->relation = table->relid;
+	scan->alone = alone;
+	scan->handover = -1;
 	if (by)
 	{
 		extent.groups = by->groups;
@@ -240,7 +230,7 @@ with_having(const PlanStep *grouping, Path *path)
 
 	if (grouping->having == NIL)
 		return path;
-	set_item((CustomPath *) path, PATH_HAVING, grouping->having);
+	((ScanPath *) path)->having = grouping->having;
 	cost_qual_eval(&cost, grouping->having, grouping->root);
 	path->startup_cost += cost.startup;
 	path->total_cost += cost.startup + groups * cost.per_tuple;
@@ -274,8 +264,8 @@ make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 		return NULL;
 	by.copied = workers == 0 ? copied_share(grouping, table, aggregates, &by) : 0;
 	path = make_table_path(grouping, table, target, aggregates, workers, false, &by);
-	set_item((CustomPath *) path, PATH_TARGETS, list_concat_copy(aggregates, exprs));
-	set_item((CustomPath *) path, PATH_GROUPING, ScanGroupingPrivate(&by));
+	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
+	((ScanPath *) path)->group_fields = list_length(exprs);
 	ScanGroupingCost(&by, table, list_length(aggregates), path);
 	return path;
 }
@@ -391,7 +381,7 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, List *paths)
 		return paths;
 	param = assign_special_exec_param(root);
 	foreach (cell, paths)
-		set_item((CustomPath *) lfirst(cell), PATH_HANDOVER, makeInteger(param));
+		((ScanPath *) lfirst(cell))->handover = param;
 	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
 										  ((Path *) linitial(paths))->parallel_safe, param));
 }

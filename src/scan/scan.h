@@ -401,9 +401,23 @@ extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *s
 extern void ScanExplainGroups(const ScanCounts *counts, struct ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
 
+/* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
+enum
+{
+	PLAN_ALONE,       /* nothing else stands below its Gather */
+	PLAN_HANDOVER,    /* the parameter of a handover, or -1 */
+	PLAN_GROUP_FIELDS /* of how many columns and expressions GROUP BY is; 0: there is none */
+};
+
+/* and lists in custom_exprs. */
+enum
+{
+	PLAN_HAVING,   /* conditions on its results */
+	PLAN_TEMPLATES /* parameters that are templates */
+};
+
 /* setup.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
-extern List *ScanHavingClauses(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);

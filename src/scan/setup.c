@@ -128,14 +128,15 @@ GivenTemplateCheck(const ScanAggregate *column)
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
-	return scan->methods == &columnscan_methods && lthird(scan->custom_private) == NULL;
+	return scan->methods == &columnscan_methods &&
+		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
 }
 
 /* What the scan groups by, which follows the aggregates in the target list. */
 List *
 ScanGroupExprs(const CustomScan *scan)
 {
-	int fields = ScanGroupingFields(lthird(scan->custom_private));
+	int fields = list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS);
 	List *exprs = NIL;
 	ListCell *cell;
 
@@ -160,13 +161,6 @@ of_table(Node *node, void *list)
 		return copyObject(
 			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
 	return expression_tree_mutator(node, of_table, list);
-}
-
-/* HAVING, the first item of custom_exprs.  The second has the parameters that are templates. */
-List *
-ScanHavingClauses(const CustomScan *scan)
-{
-	return linitial(scan->custom_exprs);
 }
 
 /* The conditions on all rows. */
