@@ -78,7 +78,7 @@ extern "C"
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
 
-	/* What a device does with filters. */
+	/* What a device does with filters.  Nothing but creating them is QB_NO_MEMORY. */
 	typedef struct qf_filter_ops
 	{
 		__typeof__(qf_cuda_create) *create;

@@ -7,7 +7,8 @@
  *
  * The worker inside PostgreSQL knows a device by a table of operations alone, with a table
  * for each family in its header.  Operations have the types of the functions here, which are
- * those of GPUs.  Another implementation has tables and structures of its own.
+ * those of GPUs.  Other devices, such as those of tests, have tables and structures of their
+ * own.
  *
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.

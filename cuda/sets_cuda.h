@@ -131,7 +131,7 @@ extern "C"
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
 	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);
 
-	/* What a device does with collections and searches. */
+	/* What a device does with collections, which stay while there are searches in them. */
 	typedef struct qset_sets_ops
 	{
 		__typeof__(qset_cuda_sets_create) *create;

@@ -106,7 +106,10 @@ extern bool GpuMakeRoom(int device);
 		(status) = (operation);                  \
 	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
 
-/* devices.c */
+/*
+ * devices.c.  The operations are called by the worker alone, after it was forked: no GPU is
+ * touched by the postmaster or by a backend.
+ */
 extern const qs_device_ops *gpu_device_ops;
 extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
 

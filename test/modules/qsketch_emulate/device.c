@@ -10,6 +10,7 @@
  * memory is counted and limited by qsketch.gpu_memory_limit.
  *
  * The module has the CPU engines as its own copies, because qsketch does not export them.
+ * They use the best instructions there are, whatever qsketch.simd says.
  *
  * test/modules/qsketch_emulate/device.c
  */
