@@ -178,9 +178,9 @@ qtop_agg_trans_weight_template(PG_FUNCTION_ARGS)
 	return transition(fcinfo, weighted_templated);
 }
 
-/* Merge the second value into the first.  If they may differ in n, the smaller one counts. */
+/* Merge the second value into the first.  Partial states of keys must have the same n and template. */
 static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
+merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	TopState *state;
@@ -197,12 +197,12 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 	else
 	{
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
-		if (!may_differ)
+		if (of_keys)
 		{
 			SketchCheckParams(&reader.sketch->params, &state->sketch.params);
 			check_n(reader.top->n, state->top.n);
 		}
-		SketchCheckMergeable(&state->sketch, reader.sketch);
+		TopCheckMergeable(state, &reader);
 		TopMerge(state, reader.top, reader.sketch);
 	}
 	TopReadEnd(&reader);
@@ -216,7 +216,7 @@ PG_FUNCTION_INFO_V1(qtop_agg_combine);
 Datum
 qtop_agg_combine(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, false);
+	return merge_into_state(fcinfo, true);
 }
 
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
@@ -224,7 +224,7 @@ PG_FUNCTION_INFO_V1(qtop_merge_trans);
 Datum
 qtop_merge_trans(PG_FUNCTION_ARGS)
 {
-	return merge_into_state(fcinfo, true);
+	return merge_into_state(fcinfo, false);
 }
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */

@@ -70,6 +70,7 @@ extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sk
 /* top_errors.c */
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
+extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));
