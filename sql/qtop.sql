@@ -19,6 +19,11 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 
+CREATE FUNCTION qtop_fold(top qtop, n integer, size text DEFAULT NULL) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_fold(qtop, integer, text)
+	IS 'list for fewer keys, with a sketch of the same or of a smaller size';
+
 CREATE FUNCTION qtop_sketch(top qtop) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_sketch(qtop) IS 'sketch of all keys';

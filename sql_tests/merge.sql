@@ -88,6 +88,15 @@ GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.sk || b.sk FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
 SELECT qsketch_total(qsketch_fold(a.sk, '2kB') || b.sk) AS as_hinted
 FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
+-- a table keeps to one template by a check or a domain
+CREATE DOMAIN pg_temp.of_64kb AS qsketch CHECK ((qsketch_info(VALUE)).structure = 'multilevel' AND (qsketch_info(VALUE)).size = 64 * 1024);
+CREATE TEMP TABLE kept (d int PRIMARY KEY, sk qsketch CHECK ((qsketch_info(sk)).size = 64 * 1024), of_domain pg_temp.of_64kb);
+SELECT size, pg_temp.error_of(format('INSERT INTO kept SELECT 1, sk, NULL FROM sizes WHERE size = %L AND rows = 300
+		ON CONFLICT (d) DO UPDATE SET sk = kept.sk || EXCLUDED.sk', size)) AS checked,
+	pg_temp.error_of(format('INSERT INTO kept SELECT 2, NULL, sk FROM sizes WHERE size = %L AND rows = 300
+		ON CONFLICT (d) DO UPDATE SET of_domain = kept.of_domain || EXCLUDED.of_domain', size)) AS of_domain
+FROM unnest('{64kB,2kB,64kB}'::text[]) AS size;
+SELECT d, qsketch_total(sk) AS checked, qsketch_total(of_domain) AS of_domain, qsketch_estimate(of_domain, 7) AS estimate FROM kept ORDER BY d;
 SELECT structure, count(*), bool_and(qsketch_fold(a, '2kB') || b = c) AS large_small, bool_and(b || qsketch_fold(a, '2kB') = c) AS small_large,
 	bool_and(c - qsketch_fold(a, '2kB') = b OR (qsketch_info(c - qsketch_fold(a, '2kB'))).form <> (qsketch_info(b)).form) AS subtracted,
 	bool_and(qsketch_total(c - b) = qsketch_total(a)) AS subtracted_large

@@ -99,11 +99,30 @@ DO $$ DECLARE t qtop := qtop_new(5); BEGIN
 	RAISE NOTICE '%', (SELECT string_agg(key || ':' || estimate || ':' || lower, ' ') FROM qtop_list(t, 5, NULL::int));
 END $$;
 
--- lists of different n: the smaller one counts; sketches of different sizes are refused
-SELECT (qtop_info(qtop_agg(k, 10) || qtop_agg(k, 20))).* FROM generate_series(1, 3) AS k;
-SELECT (qtop_info(a || b)).*, (qsketch_info(qtop_sketch(a || b))).size, a || b = b || a AS commutes
-FROM (SELECT qtop_agg(k, 10, qsketch_new(size => '64kB')) AS a, qtop_agg(k, 10, qsketch_new(size => '16kB')) AS b
-	FROM generate_series(1, 300) AS k) AS s;
+-- lists of different n or size are refused, also empty ones; folded as the error says, they merge
+CREATE TEMP TABLE lists AS SELECT n, size, qtop_agg(k % 700, n, qsketch_new(size => size)) AS t
+FROM unnest('{10,20}'::int[]) AS n, unnest('{64kB,16kB}'::text[]) AS size, generate_series(1, 3000) AS k GROUP BY n, size;
+SELECT pg_temp.error_of(format('SELECT %s FROM lists AS a, lists AS b, LATERAL (VALUES (a.t), (b.t)) AS u(t)
+		WHERE (a.n, a.size, b.n, b.size) = (%L, %L, %L, %L)', call, a.n, a.size, b.n, b.size)) AS error, count(*)
+FROM lists AS a, lists AS b, unnest('{a.t || b.t,"qtop_merge(a.t, b.t)",qtop_merge_agg(u.t)}'::text[]) AS call GROUP BY 1 ORDER BY 1;
+SELECT a.t || b.t FROM lists AS a, lists AS b WHERE (a.n, a.size, b.n, b.size) = (10, '64kB', 20, '64kB');
+SELECT a.t || b.t FROM lists AS a, lists AS b WHERE (a.n, a.size, b.n, b.size) = (20, '64kB', 20, '16kB');
+SELECT t || qtop_new(10, qsketch_new(size => '16kB')) FROM lists WHERE n = 20 AND size = '64kB';
+SELECT qtop_new(5) || qtop_new(5, qsketch_new(size => '65kB'));
+SELECT bool_and((qtop_info(folded)).n = 10 AND (qtop_info(folded)).total = 6000) AS fits, bool_and(folded = back) AS commutes,
+	bool_and(qtop_sketch(folded) = qsketch_fold(qtop_sketch(a.t), '16kB') || qsketch_fold(qtop_sketch(b.t), '16kB')) AS same_sketch,
+	sum(wrong) AS wrong
+FROM lists AS a, lists AS b, LATERAL (SELECT qtop_fold(a.t, 10, '16kB') || qtop_fold(b.t, 10, '16kB') AS folded,
+		qtop_fold(b.t, 10, '16kB') || qtop_fold(a.t, 10, '16kB') AS back) AS f,
+	LATERAL (SELECT count(*) AS wrong FROM generate_series(0, 799) AS k, qtop_bounds(folded, k) AS q
+		WHERE (SELECT 2 * count(*) FROM generate_series(1, 3000) AS i WHERE i % 700 = k) NOT BETWEEN lower AND upper) AS w;
+SELECT bool_and(qtop_fold(t, n) = t AND qtop_fold(t, n, size) = t AND qtop_fold(t, n, NULL) = t) AS unchanged,
+	bool_and(qtop_fold(t, NULL) IS NULL AND qtop_fold(NULL, n) IS NULL) AS "null",
+	bool_and(qtop_total(qtop_fold(t, 1, '1kB')) = 3000 AND (qtop_info(qtop_fold(t, 1, '1kB'))).candidates = 101) AS least FROM lists;
+-- few keys stay exact as long as the sketch is explicit
+SELECT (qtop_info(folded)).* FROM (SELECT qtop_fold(qtop_agg(k, 50), 3) AS folded FROM generate_series(1, 400) AS k) AS s;
+SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT qtop_fold(qtop_new(5), 6)', 'SELECT qtop_fold(qtop_new(5), 0)',
+	'SELECT qtop_fold(qtop_new(5), 5, ''2MB'')', 'SELECT qtop_fold(qtop_new(5), 5, ''300kB'')', 'SELECT qtop_fold(qtop_new(5), 5, ''x'')']) AS statement;
 
 -- errors
 SELECT qtop_agg(5, k) FROM generate_series(1, 3) AS k;

@@ -105,20 +105,11 @@ PG_FUNCTION_INFO_V1(qsketch_fold);
 Datum
 qsketch_fold(PG_FUNCTION_ARGS)
 {
-	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
 	SketchState *expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
-	qs_params *params = &expanded->sketch.params;
-	uint64 n = qs_params_n(params->structure, params->depth, size);
-	qb_status status;
+	uint64 n = SketchFoldedN(&expanded->sketch.params, PG_GETARG_TEXT_PP(1));
 
 	SketchSettle(expanded);
-	status = qs_fold(&expanded->sketch, n);
-	if (status == QB_NO_FOLD)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("cannot fold sketch of size %s to \"%s\"", SketchSizeText(params),
-							   text_to_cstring(PG_GETARG_TEXT_PP(1))),
-						errhint("The size must be that of the sketch divided by a power of two.")));
-	SketchCheck(status);
+	SketchCheck(qs_fold(&expanded->sketch, n));
 	return expanded_result(expanded);
 }
 

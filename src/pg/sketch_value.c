@@ -286,6 +286,21 @@ SketchSizeFromText(text *size)
 	return bytes;
 }
 
+/* n of a sketch that is folded to this size. */
+uint64
+SketchFoldedN(const qs_params *params, text *size)
+{
+	qs_params folded = *params;
+
+	folded.n = qs_params_n(params->structure, params->depth, SketchSizeFromText(size));
+	if (folded.n < 1 || !qs_params_fold(params, &folded))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot fold sketch of size %s to \"%s\"", SketchSizeText(params),
+							   text_to_cstring(size)),
+						errhint("The size must be that of the sketch divided by a power of two.")));
+	return folded.n;
+}
+
 /* "thread, warp, ... and sf" */
 static char *
 structure_names(void)

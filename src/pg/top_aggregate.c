@@ -152,9 +152,9 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
-/* Merge the second value into the first.  If they may differ in n, the smaller one counts. */
+/* Merge the second value into the first.  Partial states of keys must have the same n and template. */
 static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
+merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	TopState *state;
@@ -171,12 +171,12 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 	else
 	{
 		state = TopForUpdate(context, PG_GETARG_DATUM(0));
-		if (!may_differ)
+		if (of_keys)
 		{
 			SketchCheckParams(&reader.sketch->params, &state->sketch.params);
 			check_n(reader.top->n, state->top.n);
 		}
-		SketchCheckMergeable(&state->sketch, reader.sketch);
+		TopCheckMergeable(state, &reader);
 		TopMerge(state, reader.top, reader.sketch);
 	}
 	TopReadEnd(&reader);
@@ -186,10 +186,10 @@ merge_into_state(FunctionCallInfo fcinfo, bool may_differ)
 }
 
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
-SQL_FUNCTION(qtop_agg_combine, merge_into_state(fcinfo, false));
+SQL_FUNCTION(qtop_agg_combine, merge_into_state(fcinfo, true));
 
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
-SQL_FUNCTION(qtop_merge_trans, merge_into_state(fcinfo, true));
+SQL_FUNCTION(qtop_merge_trans, merge_into_state(fcinfo, false));
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));

@@ -28,6 +28,35 @@ TopCheckN(int32 n)
 	return (uint32) n;
 }
 
+/* The call that gives a list the smaller n and size of two, of which folding leads to the other. */
+static const char *
+folding_call(uint32 n, const qs_params *a, const qs_params *b)
+{
+	if (a->n == b->n)
+		return psprintf("qtop_fold(top, %u)", n);
+	return psprintf("qtop_fold(top, %u, '%s')", n, SketchSizeText(a->n < b->n ? a : b));
+}
+
+/* Raise an error unless two lists can be merged. */
+void
+TopCheckMergeable(const TopState *top, const TopReader *other)
+{
+	const qs_params *a = &top->sketch.params, *b = &other->sketch->params;
+	uint32 n = top->top.n, m = other->top->n;
+	StringInfoData text;
+
+	if ((n != m || a->n != b->n) && (qs_params_fold(a, b) || qs_params_fold(b, a)))
+	{
+		initStringInfo(&text);
+		AppendDifference(&text, "n", psprintf("%u", n), psprintf("%u", m));
+		AppendDifference(&text, "size", SketchSizeText(a), SketchSizeText(b));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("lists of top keys differ: %s", text.data),
+				 errhint("Fold what is larger: %s.", folding_call(Min(n, m), a, b))));
+	}
+	SketchCheckMergeable(&top->sketch, other->sketch);
+}
+
 /* Raise the error for bytes that are not such a list, or that contain a sketch we cannot read. */
 void
 TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)

@@ -1,6 +1,6 @@
 /*
  * top_modify.c
- *		Adding keys to lists of top keys, and merging two.
+ *		Adding keys to lists of top keys, merging two, and folding one.
  *
  * Adding a key is cheap, but a value that may not be changed in place is copied first: the
  * tables of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets
@@ -88,8 +88,32 @@ qtop_merge(PG_FUNCTION_ARGS)
 
 	TopRead(&reader, PG_GETARG_DATUM(1));
 	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
-	SketchCheckMergeable(&top->sketch, reader.sketch);
+	TopCheckMergeable(top, &reader);
 	TopMerge(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
+
+/* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
+PG_FUNCTION_INFO_V1(qtop_fold);
+Datum
+qtop_fold(PG_FUNCTION_ARGS)
+{
+	TopState *top;
+	uint32 n;
+	uint64 buckets;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	n = TopCheckN(PG_GETARG_INT32(1));
+	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
+	if (n > top->top.n)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot fold list of %u top keys to %u", top->top.n, n),
+						errhint("The number of keys can only become smaller.")));
+	buckets = PG_ARGISNULL(2) ? top->sketch.params.n
+							  : SketchFoldedN(&top->sketch.params, PG_GETARG_TEXT_PP(2));
+	TopSettle(top);
+	SketchCheck(qs_top_fold(&top->top, &top->sketch, n, buckets));
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }

@@ -74,6 +74,7 @@ extern const AggregateFunctions top_functions;
 /* top_io.c */
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
+extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
 	__attribute__((noreturn));

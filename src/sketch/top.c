@@ -484,6 +484,8 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 {
 	qb_status status;
 
+	if (from->n != into->n || !qs_params_mergeable(&sketch->params, &from_sketch->params))
+		return QB_MISMATCH;
 	if (from_sketch->total > INT64_MAX - sketch->total)
 		return QB_TOTAL_OVERFLOW;
 	add_known(into, from, from_sketch);
@@ -493,10 +495,21 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 	into->bound += from->bound;
 	into->threshold = 0;
 	into->texts |= from->texts;
-	if (from->n < into->n)
-		into->n = from->n;
 	status = qs_merge(sketch, from_sketch);
 	if (status == QB_OK)
 		prune(into, sketch);
 	return status;
+}
+
+qb_status
+qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_t buckets)
+{
+	qb_status status = qs_fold(sketch, buckets);
+
+	if (status != QB_OK)
+		return status;
+	top->n = n;
+	top->threshold = 0;
+	prune(top, sketch);
+	return QB_OK;
 }

@@ -184,10 +184,17 @@ extern void qs_top_drop_below(qs_top *top, int64_t least);
 extern qb_status qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed);
 
 /*
- * into += from, with their sketches, which must be mergeable and have keys of one
- * family.  The smaller n holds.  "into" is owned, and undefined after an error.
+ * into += from, with their sketches.  n and the parameters of both must be equal, else
+ * QB_MISMATCH, and the keys of one family.  "into" is owned, and undefined after any
+ * other error.
  */
 extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
+
+/*
+ * Fold an owned list to n keys of interest, of at most as many as it has, and its sketch as
+ * qs_fold() does.
+ */
+extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_t buckets);
 
 #endif

@@ -138,11 +138,30 @@ frequent_keys_are_nearly_exact(void **state)
 	top_end(&c);
 }
 
+/* Lists of another n or size are refused.  Fold both to the smaller ones. */
+static void
+make_equal(top_counted *a, top_counted *b)
+{
+	uint32_t n = a->top.n < b->top.n ? a->top.n : b->top.n;
+	uint64_t buckets =
+		a->sketch.params.n < b->sketch.params.n ? a->sketch.params.n : b->sketch.params.n;
+
+	if (a->top.n == b->top.n && a->sketch.params.n == b->sketch.params.n)
+		return;
+	REQUIRE_STATUS(qs_top_merge(&a->top, &a->sketch, &b->top, &b->sketch), QB_MISMATCH);
+	REQUIRE_OK(qs_top_fold(&a->top, &a->sketch, n, buckets));
+	top_check(a);
+	REQUIRE_OK(qs_top_fold(&b->top, &b->sketch, n, buckets));
+	top_check(b);
+}
+
 /* into += from through bytes or not; frees "from". */
 static void
 merge(top_counted *into, top_counted *from, bool flat)
 {
 	uint64_t i;
+
+	make_equal(into, from);
 
 	if (flat)
 	{
@@ -180,7 +199,10 @@ merged_lists_keep_promises(void **state)
 		WHERE("round %d", round);
 		for (i = 0; i < parts; i++)
 		{
-			top_begin(&part[i], &p, 10 + (uint32_t) test_below(&rng, 10), round % 2 == 0);
+			qs_params own = p;
+
+			own.n <<= test_below(&rng, 2);
+			top_begin(&part[i], &own, 10 + (uint32_t) test_below(&rng, 10), round % 2 == 0);
 			top_fill(&part[i], &rng, test_below(&rng, TOP_KEYS / 2),
 					 test_below(&rng, 2) ? 50 : TOP_KEYS / 2, 1 + test_below(&rng, 20000));
 		}
