@@ -13,7 +13,7 @@
  *	hash, bitmap	HI, BI	in sets_techniques_table.cu (all bitmaps resident: sets_product.cu)
  *
  * A piece has a fixed number of elements of both sets together.  A cut treats
- * equal elements as src/sets/techniques_path.c does.  Floor of the first four
+ * equal elements as src/sets/techniques.c does.  Floor of the first four
  * methods: the elements of both sets read once for each pair.  A single pair
  * of large sets has many pieces, so several blocks share it.
  *

@@ -6,12 +6,12 @@
  * The methods exist to be compared: set functions on arrays use the choice in
  * kernels.h (merge or gallop), which beats all of them on one processor.
  *
- *	merge			techniques_path.c	O(n + m), sequential
- *	search			techniques_search.c	O(n log m), n the smaller; m's top levels cached
- *	merge_search	techniques_path.c	the same in pieces that fit the fastest cache
- *	hash			techniques_hash.c	O(n + m), random access to n entries
- *	merge_hash		techniques_path.c	the same in such pieces
- *	bitmap			techniques_bitmap.c	O(n + m) and |E|/8 bytes for the smaller
+ *	merge			O(n + m), sequential
+ *	search			O(n log m), n the smaller; m's top levels cached
+ *	merge_search	the same in pieces that fit the fastest cache
+ *	hash			O(n + m), random access to n entries
+ *	merge_hash		the same in such pieces
+ *	bitmap			O(n + m) and |E|/8 bytes for the smaller
  *
  * src/sets/techniques.h
  */
@@ -21,7 +21,7 @@
 #include "sets/kernels.h"
 #include "sets/methods.h"
 
-/* ---- techniques_path.c ---- */
+/* ---- cuts along the merge path ---- */
 
 /* Merged elements in one piece of merge_search and merge_hash: 16 kB. */
 #define QSET_PIECE 4096
@@ -41,13 +41,13 @@ typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32
 extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 								qset_piece_count piece);
 
-/* ---- techniques_search.c ---- */
+/* ---- searches ---- */
 
 /* Search each element of the smaller set; O(n log m). */
 extern uint64_t qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* ---- techniques_hash.c ---- */
+/* ---- hash tables ---- */
 
 /* A hash table without overflow: the elements of each bucket lie together. */
 typedef struct qset_hash
@@ -65,7 +65,7 @@ extern void qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n);
 extern uint64_t qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m);
 extern uint64_t qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* ---- techniques_bitmap.c ---- */
+/* ---- bitmaps ---- */
 
 /* Words of a bitmap that has a bit for each of 0 .. universe-1. */
 QB_INLINE uint64_t

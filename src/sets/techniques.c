@@ -1,0 +1,244 @@
+/*
+ * techniques.c
+ *		The paper's techniques for one pair of sets, but for the merge (kernels.h).
+ *
+ * Each of the paper's section 3, as a plain function on one processor.
+ *
+ * src/sets/techniques.c
+ */
+#include "sets/techniques.h"
+
+#include "base/slot.h"
+
+/*
+ * ---- IP, intersect path: a pair cut into parts along its merge path ----
+ *
+ * Green, Yalamanchili and Munguia.  In the paper the parts go to thread blocks.  Here
+ * they are pieces for IP-OBS and IP-HI, the paper's own hybrids, that stay in the fastest
+ * cache.  A cut costs O(log(n + m)).
+ */
+
+void
+qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,
+			  uint64_t *x, uint64_t *y)
+{
+	uint64_t low = diagonal > m ? diagonal - m : 0;
+	uint64_t high = diagonal < n ? diagonal : n;
+
+	/* how many of a precede the diagonal-th element of the merge */
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (a[middle] <= b[diagonal - middle - 1])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*x = low;
+	*y = diagonal - low;
+	if (*x > 0 && *y < m && a[*x - 1] == b[*y])
+		(*y)++;
+}
+
+uint64_t
+qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+				qset_piece_count piece)
+{
+	uint64_t common = 0;
+	uint64_t x = 0;
+	uint64_t y = 0;
+
+	while (x < n && y < m)
+	{
+		uint64_t next_x;
+		uint64_t next_y;
+		uint64_t left = n - x + (m - y);
+
+		qset_path_cut(a + x, n - x, b + y, m - y, left < QSET_PIECE ? left : QSET_PIECE, &next_x,
+					  &next_y);
+		common += piece(a + x, next_x, b + y, next_y);
+		x += next_x;
+		y += next_y;
+	}
+	return common;
+}
+
+/*
+ * ---- OBS, optimized binary search: the smaller set's elements in the larger ----
+ *
+ * Hu, Liu and Huang.  In the paper the first levels of the larger set's search tree lie
+ * in shared memory.  Here a table of elements at equal distances stands for these levels.
+ * The table stays in the first-level cache, so only the last levels touch the set.
+ * O(n log m) comparisons, where a is the smaller set.
+ */
+
+/* Entries of the cached levels: 4 kB, ten levels. */
+#define TOP 1024
+
+/*
+ * Is x in b?  The number of steps does not depend on the comparisons, so no
+ * branch is mispredicted.
+ */
+static inline uint64_t
+contains(const uint32_t *b, uint64_t m, uint32_t x)
+{
+	while (m > 1)
+	{
+		uint64_t half = m / 2;
+
+		b = b[half] <= x ? b + half : b;
+		m -= half;
+	}
+	return m == 1 && *b == x;
+}
+
+uint64_t
+qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+{
+	uint64_t common = 0;
+	uint64_t i;
+
+	if (n > m)
+		return qset_search_piece(b, m, a, n);
+	for (i = 0; i < n; i++)
+		common += contains(b, m, a[i]);
+	return common;
+}
+
+/* The last entry <= x of a table whose size is a power of two; the first entry if none is. */
+static inline uint64_t
+segment_of(const uint32_t *top, uint32_t x)
+{
+	uint64_t at = 0;
+	uint64_t half;
+
+	for (half = TOP / 2; half > 0; half /= 2)
+		at += top[at + half] <= x ? half : 0;
+	return at;
+}
+
+uint64_t
+qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+{
+	uint32_t top[TOP];
+	uint64_t segment = (m + TOP - 1) / TOP;
+	uint64_t common = 0;
+	uint64_t i;
+
+	if (n > m)
+		return qset_search_count(b, m, a, n);
+	if (m < 2 * TOP)
+		return qset_search_piece(a, n, b, m);
+	for (i = 0; i < TOP; i++)
+		top[i] = i * segment < m ? b[i * segment] : UINT32_MAX;
+	for (i = 0; i < n; i++)
+	{
+		uint64_t from = segment_of(top, a[i]) * segment;
+
+		common += contains(b + from, m - from < segment ? m - from : segment, a[i]);
+	}
+	return common;
+}
+
+/*
+ * ---- HI, hash-based intersection: the smaller set in buckets, the other probes ----
+ *
+ * Pandey and others, H-INDEX.  The paper's buckets have a fixed room.  Here all buckets
+ * share one array of exactly n elements, in which the elements of a bucket lie together,
+ * so nothing can overflow.  Building takes O(n) steps, probing O(m), with two random
+ * accesses for each element.
+ */
+
+/* log2 of the buckets: one to two elements each. */
+static uint32_t
+bucket_bits(uint64_t n)
+{
+	return n < 4 ? 1 : 63 - (uint32_t) __builtin_clzll(n);
+}
+
+uint64_t
+qset_hash_starts(uint64_t n)
+{
+	return (UINT64_C(1) << bucket_bits(n)) + 1;
+}
+
+static inline uint64_t
+bucket_of(const qset_hash *h, uint32_t x)
+{
+	return qb_slot_hash(x) >> h->shift;
+}
+
+void
+qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
+{
+	uint64_t starts = qset_hash_starts(n);
+	uint64_t i;
+
+	h->shift = 64 - bucket_bits(n);
+	memset(h->start, 0, starts * sizeof(*h->start));
+	for (i = 0; i < n; i++)
+		h->start[bucket_of(h, a[i])]++;
+	for (i = 1; i < starts; i++)
+		h->start[i] += h->start[i - 1];
+	/* start[] now holds ends; each placed element moves its bucket's end down by one */
+	for (i = n; i > 0; i--)
+		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
+}
+
+uint64_t
+qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m)
+{
+	uint64_t common = 0;
+	uint64_t i;
+
+	for (i = 0; i < m; i++)
+	{
+		uint64_t bucket = bucket_of(h, b[i]);
+		uint32_t at;
+
+		for (at = h->start[bucket]; at < h->start[bucket + 1]; at++)
+			common += h->item[at] == b[i];
+	}
+	return common;
+}
+
+uint64_t
+qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
+{
+	uint32_t start[QSET_PIECE + 2];
+	uint32_t item[QSET_PIECE + 1];
+	qset_hash h = { start, item, 0 };
+
+	if (n > m)
+		return qset_hash_piece(b, m, a, n);
+	qset_hash_build(&h, a, n);
+	return qset_hash_count(&h, b, m);
+}
+
+/*
+ * ---- BI, bitmap-based intersection: one bit for each element of the universe ----
+ *
+ * Naive: all sets have bitmaps, and a pair costs |E|/64 words of AND and popcount
+ * (qset_kernels.and_count).  Dynamic (Bisson and Fatica): one set at a time has a bitmap,
+ * and each set compared with it costs one probe for each of its elements
+ * (qset_kernels.probe).  Clearing the bitmap walks the set again instead of the universe.
+ */
+
+void
+qset_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		bits[a[i] / 64] |= UINT64_C(1) << a[i] % 64;
+}
+
+void
+qset_bitmap_clear(uint64_t *bits, const uint32_t *a, uint64_t n)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		bits[a[i] / 64] = 0;
+}
