@@ -7,7 +7,8 @@
 #include "gpu/emulate.h"
 #include "gpu/filter_device.h"
 
-#include "engine/filter_kernels.h"
+#include "engine/filter_engine.h"
+#include "filter/kernels.h"
 
 typedef struct Filter
 {
