@@ -8,7 +8,8 @@
  *
  * src/engine/filter_avx512.c
  */
-#include "engine/filter_kernels.h"
+#include "engine/filter_engine.h"
+#include "filter/kernels.h"
 
 #ifdef __x86_64__
 

@@ -15,7 +15,25 @@
  *
  * src/engine/filter_cpu.c
  */
-#include "engine/filter_kernels.h"
+#include "base/vector.h"
+#include "engine/filter_engine.h"
+#include "filter/kernels.h"
+
+static const qf_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &qf_kernels_plain,
+#ifdef QB_VECTOR
+	[QB_ISA_VECTOR] = &qf_kernels_vector,
+#endif
+#ifdef __x86_64__
+	[QB_ISA_AVX512] = &qf_kernels_avx512,
+#endif
+};
+
+const qf_kernels *
+qf_kernels_now(void)
+{
+	return sets[qb_isa_now()];
+}
 
 /* Inputs of positions on their way into the filter. */
 typedef struct sink

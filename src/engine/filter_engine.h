@@ -71,6 +71,15 @@ typedef struct qf_engine
 
 extern const qf_engine qf_engine_cpu;
 
+/*
+ * The CPU engine's inner loops (filter/kernels.h) with AVX2 or NEON, and with AVX-512, where
+ * the processor is of such a kind; and the table in use, which qb_isa_use() changes.
+ */
+struct qf_kernels;
+extern const struct qf_kernels qf_kernels_vector;
+extern const struct qf_kernels qf_kernels_avx512;
+extern const struct qf_kernels *qf_kernels_now(void);
+
 /* Rows of a batch, counting copies; -1 if their number is out of range. */
 extern int64_t qf_batch_rows(const qf_batch *batch);
 

@@ -6,7 +6,7 @@
  * operations for as many sets as a vector has bits.  Plane p has bit p of each set's
  * counter.
  *
- * sets_avx2.c, sets_avx512.c and sets_neon.c include this file.  Each first defines, for its
+ * sets_vector.c and sets_avx512.c include this file.  Each first defines, for its
  * vectors,
  *
  *	QSET_VECTOR			the type

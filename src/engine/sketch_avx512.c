@@ -5,16 +5,39 @@
  * A bucket of sub_warp is one vector of 32 bytes, a bucket of half_warp one of 64,
  * and a bucket of warp two of 64.  Each vector of a key's bucket costs a load, an
  * addition under the key's mask, and a store.  Hashes, buckets and masks of the whole
- * batch come first, in loops that the compiler makes eight keys wide.  The loops of
- * multilevel are in sketch_avx512_multilevel.c.
+ * batch come first, in loops that the compiler makes eight keys wide.
  *
  * The least that a key costs: one cache line read and written.
  *
+ * A low bucket of multilevel is one vector of 32 one-byte counters.  With weights of 1 few counters
+ * overflow, and these are carried one by one.  Most larger weights change the high bucket,
+ * which is two vectors, or four in a wide sketch.
+ *
+ * Adding can watch for keys whose estimates reach a limit.  It looks at the counters while
+ * they are in registers, since reading them again after the batch takes about as long as
+ * adding.  But what counts is the estimate after the whole batch.  A key whose estimate is
+ * too small when it is added can reach the limit later, when another key of the batch lifts
+ * one of its counters to the limit.  That key is in the same bucket.  So keys are selected,
+ * too, if a later key has lifted a counter of their bucket.
+ *
  * src/engine/sketch_avx512.c
  */
-#include "engine/sketch_avx512.h"
+#include "engine/sketch_kernels.h"
 
 #ifdef __x86_64__
+
+#include <immintrin.h>
+
+#include "sketch/multilevel_merge.h"
+
+/* gcc uses vectors of 512 bits in loops only when asked to; clang does not know the option. */
+#ifdef __clang__
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#else
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
+
+/* ---- buckets of plain counters ---- */
 
 AVX512 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *restrict hv)
@@ -89,15 +112,427 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 	add16s(sk, 32, hv, weight, count);
 }
 
+/* ---- multilevel ---- */
+
+/* Several buckets share a mark.  That costs only keys that are selected in vain. */
+#define MARKS 8192
+
+/* Keys of a batch whose estimates may reach a limit. */
+typedef struct watch
+{
+	uint64_t least;
+	uint8_t reached[QS_BATCH]; /* of each key: its estimate had reached the limit */
+	uint8_t lifted[QS_BATCH];  /* of each key: it may have lifted a counter to the limit */
+} watch;
+
+/* What is seen of a key that is added: masks of its counters. */
+typedef struct sight
+{
+	uint32_t low_below; /* of the whole bucket: the low part is below that of the limit */
+	uint32_t below;     /* not 0: a counter is below the limit */
+	uint32_t lifted;    /* not 0: a counter may have been lifted to it */
+} sight;
+
+/* The numbers of the bytes that are not 0, ascending; "count" is rounded up to whole vectors. */
+AVX512 QB_INLINE size_t
+numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
+{
+	const __m512i step = _mm512_set1_epi32(16);
+	__m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	size_t n = 0;
+	size_t i;
+
+	for (i = 0; i < count; i += 16, number = _mm512_add_epi32(number, step))
+	{
+		__m128i bytes = _mm_loadu_si128((const void *) (byte + i));
+		__mmask16 set = _mm_test_epi8_mask(bytes, bytes);
+
+		_mm512_mask_compressstoreu_epi32(found + n, set, number);
+		n += (size_t) __builtin_popcount(set);
+	}
+	return n;
+}
+
+/* The keys of the batch to select, ascending. */
+AVX512 QB_INLINE size_t
+watched(watch *w, const uint32_t *bucket, size_t count, uint32_t *found)
+{
+	uint8_t marked[MARKS] = { 0 };
+	size_t i;
+
+	for (i = count; i-- > 0;)
+	{
+		uint8_t *mark = &marked[bucket[i] % MARKS];
+
+		w->reached[i] |= *mark;
+		*mark |= w->lifted[i];
+	}
+	memset(w->reached + count, 0, sizeof(w->reached) - count);
+	return numbers_of(w->reached, count, found);
+}
+
+QB_INLINE uint32_t
+high_bytes(bool wide)
+{
+	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
+}
+
+/* The high buckets of a sketch; stores to counters cannot change these variables. */
+typedef struct high_table
+{
+	uint8_t *first;
+	uint64_t used;
+} high_table;
+
+/* What qs_high_of() does, for a constant width. */
+QB_INLINE uint8_t *
+high_of(high_table table, const uint8_t *low, bool wide)
+{
+	uint64_t number = (uint64_t) qb_load32(low + QS_LOW_COUNTERS) - QS_HIGH_INDEX_MIN;
+
+	return number < table.used ? table.first + number * high_bytes(wide) : NULL;
+}
+
+/* Fetch the high bucket of a low bucket, if there is one. */
+QB_INLINE void
+fetch_high(high_table table, const uint8_t *low, bool wide)
+{
+	const uint8_t *high = high_of(table, low, wide);
+	uint32_t line;
+
+	for (line = 0; high && line < (wide ? 4 : 2); line++)
+		__builtin_prefetch(high + line * 64, 1);
+}
+
+AVX512 QB_INLINE __m512i
+high_set(uint64_t value, bool wide)
+{
+	return wide ? _mm512_set1_epi64((long long) value) : _mm512_set1_epi32((int) value);
+}
+
+/* Add to the lanes of a mask. */
+AVX512 QB_INLINE __m512i
+lanes_add(__m512i v, bool wide, uint32_t mask, __m512i w)
+{
+	return wide ? _mm512_mask_add_epi64(v, (__mmask8) mask, v, w)
+				: _mm512_mask_add_epi32(v, (__mmask16) mask, v, w);
+}
+
+/* Which lanes of a mask are below others. */
+AVX512 QB_INLINE uint32_t
+lanes_below(__m512i v, bool wide, uint32_t mask, __m512i t)
+{
+	return wide ? (uint32_t) _mm512_mask_cmplt_epu64_mask((__mmask8) mask, v, t)
+				: (uint32_t) _mm512_mask_cmplt_epu32_mask((__mmask16) mask, v, t);
+}
+
+/* Carry the counters of a low bucket that have passed 255. */
+static __attribute__((noinline)) void
+carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
+{
+	uint8_t *high = qs_high_for_update(sk, low);
+
+	for (; counters != 0; counters &= counters - 1)
+	{
+		uint32_t c = (uint32_t) __builtin_ctz(counters);
+
+		qb_counter_set(high, c, sk->wide, qb_counter_get(high, c, sk->wide) + 1);
+	}
+}
+
+/*
+ * Is any of the counters of a mask below least?  A high counter must be at least the high
+ * part of "least", and 1 more if its low counter is below the low part, "low_below".
+ */
+AVX512 QB_INLINE bool
+any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_t low_below)
+{
+	uint32_t below = 0;
+	uint32_t i;
+
+	if (!high)
+		return least > 255 || (mask & low_below) != 0;
+#pragma GCC unroll 4
+	for (i = 0; i < QS_HIGH_COUNTERS; i += wide ? 8 : 16, high += 64)
+	{
+		__m512i t = high_set(least >> 8, wide);
+
+		t = lanes_add(t, wide, low_below >> i, high_set(1, wide));
+		below |= lanes_below(_mm512_loadu_si512(high), wide, mask >> i, t);
+	}
+	return below != 0;
+}
+
+/* Look at a key that was added with weight 1: a counter that it lifted to the limit equals it. */
+AVX512 QB_INLINE void
+watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t *low, __m256i sum)
+{
+	const __m256i limit = _mm256_set1_epi8((char) w->least);
+	uint32_t low_below = _mm256_cmplt_epu8_mask(sum, limit);
+	high_table table = { sk->extra, sk->extra_used };
+	const uint8_t *high = high_of(table, low, sk->wide);
+
+	w->reached[i] = !(sk->wide ? any_below(high, true, mask, w->least, low_below)
+							   : any_below(high, false, mask, w->least, low_below));
+	w->lifted[i] = (high || w->least <= 255) && _mm256_mask_cmpeq_epi8_mask(mask, sum, limit) != 0;
+}
+
+/* Add keys of weight 1. */
+AVX512 QB_INLINE void
+add_ones(qs_sketch *sk, const uint32_t *bucket, const uint32_t *mask, size_t count, watch *w)
+{
+	const __m256i one = _mm256_set1_epi8(1);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		__m256i v = _mm256_loadu_si256((const void *) p);
+		__m256i sum = _mm256_mask_add_epi8(v, mask[i], v, one);
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
+		_mm256_storeu_si256((void *) p, sum);
+		if (__builtin_expect(_mm256_mask_testn_epi8_mask(mask[i], sum, sum) != 0, 0))
+			carry(sk, p, _mm256_mask_testn_epi8_mask(mask[i], sum, sum));
+		if (w)
+			watch_one(w, sk, i, mask[i], p, sum);
+	}
+}
+
+/*
+ * Add to the counters of a high bucket: "more" to those that a mask selects, and 1 to those
+ * that have carried.  Looks at the selected ones, unless w is NULL: which are below the
+ * limit, and which were not above its high part before and are not below the limit now.
+ */
+AVX512 QB_INLINE void
+add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carried, const watch *w,
+		 sight *seen)
+{
+	const __m512i one = high_set(1, wide);
+	uint32_t i;
+
+#pragma GCC unroll 4
+	for (i = 0; i < QS_HIGH_COUNTERS; i += wide ? 8 : 16, high += 64)
+	{
+		__m512i added = lanes_add(high_set(more, wide), wide, carried >> i, one);
+		__m512i v = _mm512_loadu_si512(high);
+		__m512i sum = lanes_add(v, wide, mask >> i, added);
+
+		_mm512_storeu_si512(high, sum);
+		if (w)
+		{
+			__m512i t = high_set(w->least >> 8, wide);
+			__m512i least = lanes_add(t, wide, seen->low_below >> i, one);
+			uint32_t below = lanes_below(sum, wide, mask >> i, least);
+
+			seen->below |= below;
+			seen->lifted |=
+				lanes_below(v, wide, (mask >> i) & ~below, high_set((w->least >> 8) + 1, wide));
+		}
+	}
+}
+
+QB_INLINE void
+note_sight(watch *w, size_t i, const sight *seen)
+{
+	w->reached[i] = seen->below == 0;
+	w->lifted[i] = seen->lifted != 0;
+}
+
+/*
+ * Average weights, where larger ones count as 256, between which many keys change their high
+ * bucket and many do not.
+ */
+#define UNSURE_FROM 40
+#define UNSURE_TO   216
+
+/*
+ * Is it hard to foresee which keys of a batch change their high bucket?  All ones if so.  A
+ * branch that goes either way takes longer than adding 0.
+ */
+QB_INLINE uint64_t
+unsure(const int64_t *weight, size_t count)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		sum += (uint64_t) weight[i] < 256 ? (uint64_t) weight[i] : 256;
+	return sum >= count * UNSURE_FROM && sum < count * UNSURE_TO ? UINT64_MAX : 0;
+}
+
+/*
+ * Add keys with weights.  The number of a high bucket is in its low bucket.  So the low bucket
+ * is prefetched first, and the high bucket when half of that time has passed.
+ */
+AVX512 QB_INLINE void
+add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *mask,
+			const int64_t *weight, size_t count, watch *w)
+{
+	const __m256i limit = _mm256_set1_epi8(w ? (char) w->least : 0);
+	high_table table = { sk->extra, sk->extra_used };
+	uint64_t always = unsure(weight, count);
+	uint8_t *first = sk->table;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint8_t *p = first + (size_t) bucket[i] * QS_LOW_BYTES;
+		uint8_t *high = high_of(table, p, wide);
+		uint64_t more = (uint64_t) weight[i] >> 8;
+		__m256i added = _mm256_set1_epi8((char) weight[i]);
+		__m256i v = _mm256_loadu_si256((const void *) p);
+		__m256i sum = _mm256_mask_add_epi8(v, mask[i], v, added);
+		uint32_t carried = _mm256_mask_cmplt_epu8_mask(mask[i], sum, added);
+		sight seen = { .low_below = _mm256_cmplt_epu8_mask(sum, limit) };
+
+		__builtin_prefetch(first + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES, 1);
+		fetch_high(table, first + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES, wide);
+		_mm256_storeu_si256((void *) p, sum);
+		if ((more | carried | ((uintptr_t) high & always)) != 0)
+		{
+			if (!high)
+			{
+				high = qs_high_for_update(sk, p);
+				table.used = sk->extra_used;
+			}
+			add_high(high, wide, mask[i], more, carried, w, &seen);
+		}
+		else if (w)
+		{
+			seen.below = any_below(high, wide, mask[i], w->least, seen.low_below);
+			seen.lifted = mask[i] & ~seen.low_below & _mm256_cmplt_epu8_mask(v, limit);
+		}
+		if (w)
+			note_sight(w, i, &seen);
+	}
+}
+
+/* Add a batch, watching it unless w is NULL. */
+AVX512 QB_INLINE void
+add(qs_sketch *sk, const uint32_t *bucket, const uint32_t *mask, const int64_t *weight,
+	size_t count, watch *w)
+{
+	if (!weight)
+		add_ones(sk, bucket, mask, count, w);
+	else if (sk->wide)
+		add_weights(sk, true, bucket, mask, weight, count, w);
+	else
+		add_weights(sk, false, bucket, mask, weight, count, w);
+}
+
+AVX512 static void
+add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	add(sk, bucket, mask, weight, count, NULL);
+}
+
+AVX512 static size_t
+add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count, uint64_t least,
+		   uint32_t *found)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	watch w;
+
+	w.least = least;
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	add(sk, bucket, mask, weight, count, &w);
+	return watched(&w, bucket, count, found);
+}
+
+/*
+ * Keys whose estimates are at least "least".  No high part of a key's counters may be below
+ * that of "least".  Where it is the same, the low part may not be smaller.  High buckets are
+ * fetched ahead if most low buckets have one: asking each of the others would cost more.
+ */
+AVX512 QB_INLINE size_t
+select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint64_t least,
+		  uint32_t *found)
+{
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+	const __m256i low_least = _mm256_set1_epi8((char) least);
+	high_table table = { sk->extra, sk->extra_used };
+	bool many = sk->extra_used > sk->params.n / 2;
+	size_t n = 0;
+	size_t i;
+
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
+	for (i = 0; i < count; i++)
+	{
+		const uint8_t *low = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
+		uint32_t below = _mm256_cmplt_epu8_mask(_mm256_loadu_si256((const void *) low), low_least);
+
+		__builtin_prefetch(sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD] * QS_LOW_BYTES);
+		if (many)
+			fetch_high(table, sk->table + (size_t) bucket[i + QS_PREFETCH_AHEAD / 2] * QS_LOW_BYTES,
+					   wide);
+		found[n] = (uint32_t) i;
+		n += !any_below(high_of(table, low, wide), wide, mask[i], least, below);
+	}
+	return n;
+}
+
+AVX512 static size_t
+select_keys(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least, uint32_t *found)
+{
+	return sk->wide ? select_of(sk, true, hv, count, least, found)
+					: select_of(sk, false, hv, count, least, found);
+}
+
+/* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
+AVX512 QB_INLINE size_t
+low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
+		qs_carry *list)
+{
+	const __mmask32 counters = (UINT32_C(1) << QS_LOW_COUNTERS) - 1;
+	const __m256i one = _mm256_set1_epi8(1);
+	size_t listed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++, into += QS_LOW_BYTES, from += QS_LOW_BYTES)
+	{
+		__m256i old = _mm256_loadu_si256((const void *) into);
+		__m256i v = _mm256_loadu_si256((const void *) from);
+		__m256i sum = negative ? _mm256_mask_sub_epi8(old, counters, old, v)
+							   : _mm256_mask_add_epi8(old, counters, old, v);
+		uint32_t mask = _mm256_mask_cmplt_epu8_mask(counters, negative ? old : sum, v);
+
+		_mm256_storeu_si256((void *) into, sum);
+		if (carries)
+		{
+			void *count_of = carries + i * QS_LOW_BYTES;
+			__m256i carried = _mm256_loadu_si256(count_of);
+
+			_mm256_storeu_si256(count_of, _mm256_mask_add_epi8(carried, mask, carried, one));
+			mask = 0;
+		}
+		if ((mask | qb_load32(from + QS_LOW_COUNTERS)) != 0)
+			list[listed++] = (qs_carry){ (uint32_t) i, mask };
+	}
+	return listed;
+}
+
+AVX512 static qb_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_multilevel_accumulate_by(into, from, negative, low_add);
+}
+
 const qs_kernels qs_kernels_avx512 = {
 	.hash = hash,
 	.add = { [QS_WARP] = add32,
 			 [QS_HALF_WARP] = add16,
 			 [QS_SUB_WARP] = add8,
-			 [QS_MULTILEVEL] = qs_avx512_add_low },
-	.select = qs_avx512_select,
-	.add_select = qs_avx512_add_select,
-	.accumulate = qs_avx512_accumulate,
+			 [QS_MULTILEVEL] = add_low },
+	.select = select_keys,
+	.add_select = add_select,
+	.accumulate = accumulate,
 };
 
 #endif

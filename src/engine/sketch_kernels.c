@@ -6,13 +6,15 @@
  */
 #include "engine/sketch_kernels.h"
 
+#include "base/vector.h"
+
 static const qs_kernels *const sets[QB_ISAS] = {
 	[QB_ISA_SCALAR] = &qs_kernels_plain,
+#ifdef QB_VECTOR
+	[QB_ISA_VECTOR] = &qs_kernels_vector,
+#endif
 #ifdef __x86_64__
-	[QB_ISA_AVX2] = &qs_kernels_avx2,
 	[QB_ISA_AVX512] = &qs_kernels_avx512,
-#elif defined(__aarch64__)
-	[QB_ISA_NEON] = &qs_kernels_neon,
 #endif
 };
 

@@ -10,12 +10,9 @@
 #include "base/isa.h"
 #include "sketch/kernels.h"
 
-#ifdef __x86_64__
-extern const qs_kernels qs_kernels_avx2;
+/* Those of AVX2 or NEON, and of AVX-512, where the processor is of such a kind. */
+extern const qs_kernels qs_kernels_vector;
 extern const qs_kernels qs_kernels_avx512;
-#elif defined(__aarch64__)
-extern const qs_kernels qs_kernels_neon;
-#endif
 
 /* The table in use; qb_isa_use() changes it. */
 extern const qs_kernels *qs_kernels_now(void);

@@ -9,7 +9,8 @@
  */
 #include "isa_support.h"
 
-#include "engine/filter_kernels.h"
+#include "engine/filter_engine.h"
+#include "filter/kernels.h"
 
 #define MOST_WORDS  40
 #define MOST_HASHES 40

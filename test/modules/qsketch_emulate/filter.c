@@ -6,7 +6,8 @@
  */
 #include "emulate.h"
 
-#include "engine/filter_kernels.h"
+#include "engine/filter_engine.h"
+#include "filter/kernels.h"
 #include "filter_cuda.h"
 
 struct qf_cuda_filter
