@@ -52,11 +52,6 @@
  * adopts it or dooms it at the end of its own transaction; leaders outlive
  * their workers.  A serial number tells an entry from later ones in the same place.
  *
- * A LIVE entry may be "resting": all its keys were counted, and its owner only asks for
- * estimates, which are made where the value is.  Only a few entries of a process and of a
- * role rest.  If a device needs room, the worker moves their values to its own memory
- * before it gives up cached copies.
- *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
  *						queue, "serving"
@@ -214,7 +209,6 @@ typedef struct GpuEntry
 	bool handed;              /* to a leader who has not adopted it */
 	TicketNumber ticket;      /* if handed: who has it adopts the entry */
 	GpuShape shape;           /* if handed: what the device does not know of the value */
-	bool resting;             /* LIVE: its owner only asks it questions, and it may be moved */
 	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
 	int device;               /* set by the worker */
 	uint64 bytes;             /* of device memory, set by the worker */
@@ -352,8 +346,6 @@ extern void GpuAttachEntry(const GpuRef *ref);
 extern void GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape);
 extern bool
 GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape);
-extern bool GpuRestEntry(const GpuRef *ref);
-extern void GpuWakeEntry(const GpuRef *ref);
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
@@ -366,7 +358,6 @@ extern int GpuListPushedOut(GpuPushedOut *list);
 extern void GpuForgetPushedOut(const StoredName *column);
 extern void GpuEntryUsed(int index);
 extern int GpuTakeDoomed(int *index, int room);
-extern int GpuNextResting(int device, int after);
 extern void GpuTrimCache(void);
 extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuEntryFreed(int index);
@@ -378,10 +369,6 @@ extern void GpuResetEntries(void);
 
 /* What columns may have of a limit of all copies; values have what columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
-
-/* How many values may rest on devices: of a process, of a role. */
-#define GPU_RESTING_MAX  4
-#define GPU_RESTING_ROLE (GPU_ENTRIES / 16)
 
 /* How many of "all" slots or entries are few for a process. */
 static inline int

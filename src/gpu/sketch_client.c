@@ -216,22 +216,12 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
 
 /* Ask for the shape of a sketch that cannot be made anew. */
 static qb_status
-ask_shape(const GpuRef *ref, int op, GpuSketchShape *shape)
+ask_shape(const GpuRef *ref, GpuSketchShape *shape)
 {
 	GpuShape reply;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, op, false), &reply);
+	qb_status status = GpuFetchShape(GpuTakeSlot(ref, SKETCH_FETCH, false), &reply);
 
 	memcpy(shape, &reply, sizeof(*shape));
-	return status;
-}
-
-qb_status
-GpuSketchTotal(const GpuRef *ref, int64 *total)
-{
-	GpuSketchShape shape;
-	qb_status status = ask_shape(ref, SKETCH_TOTAL, &shape);
-
-	*total = shape.total;
 	return status;
 }
 
@@ -308,7 +298,7 @@ GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *s
 							 .take = take_piece,
 							 .all_replies = true,
 							 .context = &returning };
-	qb_status status = from->known ? QB_OK : ask_shape(&from->ref, SKETCH_FETCH, &returning.shape);
+	qb_status status = from->known ? QB_OK : ask_shape(&from->ref, &returning.shape);
 
 	if (status != QB_OK)
 		return status;

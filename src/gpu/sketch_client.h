@@ -40,9 +40,6 @@ extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, i
  */
 extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
 
-/* Ask for the total of a sketch; not QB_OK: it is not on a device any more. */
-extern qb_status GpuSketchTotal(const GpuRef *ref, int64 *total);
-
 /* Add a sketch to another, in the background. */
 extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
 

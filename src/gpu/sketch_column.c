@@ -79,7 +79,6 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 		done = add_explicit(sk, part, parts, count, &status);
 	if (status != QB_OK || done == parts || (!sk->remote && !GpuSketchMoveDense(sk)))
 		return status;
-	GpuSketchWake(sk);
 	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, part + done, parts - done);
 	sk->total += added;
 	*count += added;
@@ -107,10 +106,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
-	{
-		GpuSketchWake(sk[i]);
 		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
-	}
 	GpuSketchSendGroups(all, part, parts);
 	for (n = 0; n < parts; n++)
 		done = done && GpuPagesAreNone(part[n].pages);

@@ -5,9 +5,8 @@
  * A sketch starts here, in explicit form.  When it has too many keys for that form,
  * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
  * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch settles it: its tables come back, and stay.  Questions are answered
- * without that as long as they are few (sketch_ask.c).  Sketches of structure
- * sf stay on the CPU, because their fat tables are meant for its memory.
+ * read the sketch settles it: its tables come back, and stay.  Sketches of structure sf
+ * stay on the CPU, because their fat tables are meant for its memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -228,7 +227,6 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuSketchWake(sk);
 	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
 }
@@ -299,7 +297,6 @@ merge_downloaded(qs_sketch *into, const qs_sketch *from)
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from)
 {
-	GpuSketchWake(into);
 	if (from == into)
 		return false;
 	if (from->remote)

@@ -18,8 +18,6 @@ typedef struct GpuRemote
 	GpuRef ref;          /* serial 0: none */
 	bool handed;         /* the sketch is for whoever redeems its ticket */
 	TicketNumber ticket; /* if handed */
-	bool resting;        /* no keys came since the worker confirmed the total: sketch_ask.c */
-	uint64 trips;        /* to the worker and back, for questions so far */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
 	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */
@@ -32,21 +30,6 @@ GpuRemoteOf(const qs_sketch *sk)
 {
 	return sk->remote;
 }
-
-/* Call this before anything is added to a remote sketch. */
-static inline void
-GpuSketchWake(const qs_sketch *sk)
-{
-	GpuRemote *remote = GpuRemoteOf(sk);
-
-	if (!remote->resting)
-		return;
-	remote->resting = false;
-	GpuWakeEntry(&remote->ref);
-}
-
-/* An error if a total that came from the worker is not that of the keys that were sent. */
-extern void GpuSketchCheckTotal(const qs_sketch *sk, int64 total);
 
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);

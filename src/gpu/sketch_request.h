@@ -23,7 +23,6 @@ typedef enum GpuSketchOp
 	SKETCH_LOADED, /* all pieces are written: take it to the device */
 	SKETCH_INSERT, /* keys, or keys and then weights */
 	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
-	SKETCH_TOTAL,  /* the reply's shape says the total, if the sketch is on a device */
 	SKETCH_MERGE,  /* add sketch "other" */
 	SKETCH_FETCH,  /* the reply says what the tables look like */
 	SKETCH_READ,   /* a piece of them */

@@ -284,17 +284,6 @@ serve_query(GpuSketchHolding *h, GpuSlot *slot)
 	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
 }
 
-static qb_status
-serve_total(GpuSketchHolding *h, GpuSlot *slot)
-{
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
-	if (h->on_device == NULL)
-		return QB_NO_MEMORY;
-	GpuSketchShapeIn(slot)->total = GpuSketchOps()->total(h->on_device);
-	return QB_OK;
-}
-
 /* Move a sketch that is being merged into another one.  The request shows the other one's place. */
 static qb_status
 move_source(int index)
@@ -370,8 +359,7 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 static int
 find_parts(const GpuSlot *slot)
 {
-	const uint32 whole = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_MERGE |
-						 1 << SKETCH_FETCH | 1 << SKETCH_READ;
+	const uint32 whole = 1 << SKETCH_MERGE | 1 << SKETCH_FETCH | 1 << SKETCH_READ;
 
 	if ((1 << slot->op & whole) && gpu_sketch_holding[slot->entry.index].parts > 0)
 		return slot->entry.index;
@@ -400,7 +388,7 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_CREATE] = serve_create,         [SKETCH_LOAD] = serve_load,
 		[SKETCH_WRITE] = serve_write,           [SKETCH_LOADED] = serve_loaded,
 		[SKETCH_INSERT] = serve_insert,         [SKETCH_QUERY] = serve_query,
-		[SKETCH_TOTAL] = serve_total,           [SKETCH_MERGE] = serve_merge,
+		[SKETCH_MERGE] = serve_merge,
 		[SKETCH_FETCH] = serve_fetch,           [SKETCH_READ] = serve_read,
 		[SKETCH_COLUMN] = GpuSketchServeColumn, [SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
@@ -414,12 +402,6 @@ serve_sketch(GpuSlot *slot)
 	if (status != QB_OK)
 		drop_sketch(index);
 	return status;
-}
-
-static qb_status
-move_sketch(int index)
-{
-	return gpu_sketch_holding[index].on_device ? GpuSketchEvict(index) : QB_READ_ONLY;
 }
 
 static GpuPlace
@@ -437,9 +419,8 @@ const GpuServant gpu_sketch_servant = {
 	.serve = serve_sketch,
 	.serve_all = serve_inserts,
 	.together = 1 << SKETCH_INSERT,
-	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_TOTAL | 1 << SKETCH_READ,
+	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
-	.move = move_sketch,
 	.place = place_of_sketch,
 };

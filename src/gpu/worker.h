@@ -56,12 +56,6 @@ typedef struct GpuServant
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
-	/*
-	 * Move a value that rests from its device to the worker's memory.  Any other status than
-	 * QB_OK: it stays where it is.  NULL: values of the family never rest.
-	 */
-	qb_status (*move)(int index);
-
 	GpuPlace (*place)(int index);
 } GpuServant;
 

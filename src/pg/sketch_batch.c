@@ -127,8 +127,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	Datum datum = PG_GETARG_DATUM(0);
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
-	const qs_sketch *there = stored ? NULL : SketchStaying(datum);
-	const qs_sketch *sketch = stored ? &view : there ? there : ProbeSketch(probe, datum);
+	const qs_sketch *sketch = stored ? &view : ProbeSketch(probe, datum);
 	StoredName key;
 	bool named;
 
@@ -137,9 +136,7 @@ estimate_batch(FunctionCallInfo fcinfo, ArrayType *keys, Batch *batch)
 	read_keys(probe, sketch, keys, batch);
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;
-	if (there && GpuSketchAsk(there, batch->fingerprint, batch->count, batch->estimate))
-		return;
-	if (stored || there)
+	if (stored)
 		sketch = ProbeSketch(probe, datum);
 	if (GpuSketchWantsLookup(sketch, batch->count))
 	{

@@ -10,8 +10,6 @@
 #include "pgbase/keyexpr.h"
 #include "pgbase/row.h"
 
-#include "gpu/sketch_gpu.h"
-
 #define KEY_ARGUMENT 1
 
 static pg_noinline void
@@ -34,19 +32,6 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 	return ProbeFingerprint(probe, sketch, PG_GETARG_DATUM(KEY_ARGUMENT));
 }
 
-/* Estimate from a sketch whose tables stay on a device; false: they do not. */
-static bool
-estimate_there(FunctionCallInfo fcinfo, Probe *probe, int64 *estimate)
-{
-	const qs_sketch *there = SketchStaying(PG_GETARG_DATUM(0));
-	uint64 fingerprint;
-
-	if (there == NULL)
-		return false;
-	fingerprint = key_argument(fcinfo, probe, there);
-	return GpuSketchAsk(there, &fingerprint, 1, estimate);
-}
-
 /*
  * Estimate from a sketch without a copy.  If the sketch is stored out of line and comes
  * again, it is copied, if there is room.
@@ -56,10 +41,7 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 {
 	Datum datum = PG_GETARG_DATUM(0);
 	const qs_sketch *sketch = NULL;
-	int64 estimate;
 
-	if (!stored && estimate_there(fcinfo, probe, &estimate))
-		return estimate;
 	if (stored && !(StoredAgain(&stored->stored) && ProbeHasRoom(probe, stored, datum)))
 		sketch = ProbeHeader(stored, datum);
 	if (sketch)

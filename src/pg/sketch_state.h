@@ -101,7 +101,6 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchSettle(SketchState *expanded);
-extern const qs_sketch *SketchStaying(Datum datum);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
 static inline void
