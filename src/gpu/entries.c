@@ -55,7 +55,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->pid = MyProcPid;
 	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
-	entry->attached = entry->handed = entry->evicted = false;
+	entry->attached = entry->handed = entry->full = false;
 	entry->bytes = 0;
 	entry->pages = 0;
 	entry->device = -1;

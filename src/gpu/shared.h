@@ -201,20 +201,20 @@ typedef struct GpuEntry
 	GpuEntryState state;
 	GpuFamily family;
 	uint64 serial;
-	int proc;                 /* LIVE, LOST: the owner */
-	int pid;                  /* LIVE, LOST: the owner's, for people */
-	Oid role;                 /* that its maker has logged in as */
-	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
-	bool attached;            /* LIVE, LOST: memory of the owner drops it */
-	bool handed;              /* to a leader who has not adopted it */
-	TicketNumber ticket;      /* if handed: who has it adopts the entry */
-	GpuShape shape;           /* if handed: what the device does not know of the value */
-	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
-	int device;               /* set by the worker */
-	uint64 bytes;             /* of device memory, set by the worker */
-	uint32 pages;             /* copy of a column: how many count as copied, set by the worker */
-	StoredName key;           /* CACHED */
-	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
+	int proc;               /* LIVE, LOST: the owner */
+	int pid;                /* LIVE, LOST: the owner's, for people */
+	Oid role;               /* that its maker has logged in as */
+	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
+	bool attached;          /* LIVE, LOST: memory of the owner drops it */
+	bool handed;            /* to a leader who has not adopted it */
+	TicketNumber ticket;    /* if handed: who has it adopts the entry */
+	GpuShape shape;         /* if handed: what the device does not know of the value */
+	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
+	int device;             /* set by the worker */
+	uint64 bytes;           /* of device memory, set by the worker */
+	uint32 pages;           /* copy of a column: how many count as copied, set by the worker */
+	StoredName key;         /* CACHED */
+	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuEntry;

@@ -40,8 +40,16 @@ extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, i
  */
 extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
 
-/* Add a sketch to another, in the background. */
-extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
+/*
+ * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to
+ * be done here.
+ */
+extern qb_status
+GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged);
+
+/* Merge here what is left of a dense sketch. */
+extern qb_status
+GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged);
 
 /* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
 typedef struct GpuSketchAhead

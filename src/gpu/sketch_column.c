@@ -63,8 +63,8 @@ add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, 
 /*
  * While the sketch is explicit, this process gets distinct keys with their counts,
  * because only this process knows when there are too many.  Then the sketch goes to the
- * device, however small it is: the keys are there already.  A sketch that had to come
- * back for lack of memory gets no keys: the pages are left to be read.
+ * device, however small it is: the keys are there already.  A sketch that cannot grow there
+ * gets no keys: the pages are left to be read.
  */
 qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count)
@@ -73,7 +73,7 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 	int64 added;
 	int done = 0;
 
-	if (sk->remote && GpuSketchWasEvicted(sk))
+	if (sk->remote && GpuSketchCannotGrow(sk))
 		return QB_OK;
 	if (sk->form == QS_EXPLICIT)
 		done = add_explicit(sk, part, parts, count, &status);

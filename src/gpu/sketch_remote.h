@@ -18,6 +18,7 @@ typedef struct GpuRemote
 	GpuRef ref;          /* serial 0: none */
 	bool handed;         /* the sketch is for whoever redeems its ticket */
 	TicketNumber ticket; /* if handed */
+	bool merging;        /* a merge into it has not ended, and never will after an error */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
 	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */
@@ -52,8 +53,8 @@ extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
 /* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
-/* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
-extern bool GpuSketchWasEvicted(const qs_sketch *sk);
+/* Has its device no memory for a sketch to grow?  Then it is to be settled. */
+extern bool GpuSketchCannotGrow(const qs_sketch *sk);
 
 /* Add keys to a sketch wherever it is, which may move it to a device. */
 extern qb_status

@@ -3,9 +3,9 @@
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
  * A sketch without keys is made anew on the device of the first copy.  Keys of copies on other
- * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the keys
- * come to the worker's memory.  The sketches of groups get their keys together if they are all
- * on the device of the copies, else one after another.
+ * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the backend
+ * reads the pages.  The sketches of groups get their keys together if they are all on the device
+ * of the copies, else one after another.
  *
  * src/gpu/sketch_serve_column.c
  */
@@ -13,62 +13,31 @@
 #include "gpu/settings.h"
 #include "gpu/sketch_holding.h"
 
-#include "engine/sketch_engine.h"
-
-/* Keys that the worker's CPU counts in a piece of a request. */
-#define HOST_PIECE 131072
-
-/* Count picked keys in the worker's memory. */
-static qb_status
-insert_on_host(GpuSketchHolding *h, const GpuPicked *picked)
-{
-	qb_status status;
-	uint64 *key = GpuColumnFetch(picked, picked->key, &status);
-
-	if (status == QB_OK)
-		status = qs_engine_cpu.insert(h->on_host, key, NULL, picked->count);
-	free(key);
-	return status;
-}
-
-/* Count picked keys on their device. */
-static qb_status
-insert_on_device(GpuSketchHolding *h, const GpuPicked *picked)
-{
-	h->frozen = false;
-	if (gpu_fault == FAULT_SPILL)
-		return QB_NO_MEMORY;
-	if (picked->device != h->device)
-		return GpuSketchInsertPart(h, picked);
-	return GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count);
-}
-
-/* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
+/* Count picked keys on their device; after QB_NO_MEMORY none were counted. */
 static qb_status
 insert_picked(int index, const GpuPicked *picked)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qb_status status = QB_OK;
+	qb_status status = QB_NO_MEMORY;
 
 	if (picked->count == 0)
 		return QB_OK;
-	if (h->on_device)
-	{
-		status = insert_on_device(h, picked);
-		if (status != QB_NO_MEMORY)
-			return status;
-		status = GpuSketchEvict(index);
-	}
-	return status == QB_OK ? insert_on_host(h, picked) : status;
+	if (gpu_fault != FAULT_SPILL)
+		status = picked->device == h->device
+					 ? GpuSketchOps()->insert_device(h->on_device, picked->key, picked->count)
+					 : GpuSketchInsertPart(h, picked);
+	if (status == QB_NO_MEMORY)
+		GpuSketchNoteFull(index);
+	return status;
 }
 
 /* Have a sketch without keys on the device of the first copy that it counts. */
 static qb_status
 move_to_copy(GpuSketchHolding *h, int device)
 {
-	bool moves = h->on_device && !h->placed && h->device != device;
+	bool moves = !h->placed && h->device != device;
 
-	if (h->on_device == NULL && h->on_host == NULL)
+	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
 	h->placed = true;
 	return moves && GpuSketchOps()->total(h->on_device) == 0 ? GpuSketchMakeElsewhere(h, device)
@@ -79,7 +48,7 @@ move_to_copy(GpuSketchHolding *h, int device)
 qb_status
 GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 {
-	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
+	double most = gpu_device_ops->piece_work / Max(h->depth, 1);
 	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
@@ -111,9 +80,7 @@ find_group(const GpuRef *ref)
 	if (ref->index < 0 || ref->index >= GPU_ENTRIES)
 		return NULL;
 	h = &gpu_sketch_holding[ref->index];
-	return gpu_shared->entry[ref->index].serial == ref->serial && (h->on_device || h->on_host)
-			   ? h
-			   : NULL;
+	return gpu_shared->entry[ref->index].serial == ref->serial && h->on_device ? h : NULL;
 }
 
 /*
@@ -161,9 +128,8 @@ group_on(const GpuRef *ref, int device)
 {
 	GpuSketchHolding *h = find_group(ref);
 
-	if (h == NULL || h->on_device == NULL)
+	if (h == NULL)
 		return NULL;
-	h->frozen = false;
 	if (h->device != device)
 		return h->part[device];
 	h->placed = true;

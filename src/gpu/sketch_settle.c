@@ -122,6 +122,8 @@ GpuSketchSettle(qs_sketch *sk)
 
 	if (sk->remote == NULL)
 		return QB_OK;
+	if (GpuRemoteOf(sk)->merging)
+		elog(ERROR, "a merge of the sketch on the GPU was broken off");
 	qs_init(&here, &sk->params, sk->memory);
 	here.keys = sk->keys;
 	status = download(sk, &here);
