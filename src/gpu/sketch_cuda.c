@@ -104,12 +104,6 @@ cuda_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
 	return qs_cuda_read(sketch, offset, bytes, to);
 }
 
-static qb_status
-cuda_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
-{
-	return qs_cuda_fetch(sketch, to, memory);
-}
-
 static uint64
 cuda_bytes(const void *sketch)
 {
@@ -136,7 +130,6 @@ const GpuSketchDeviceOps gpu_cuda_sketches = {
 	.take_slice = cuda_take_slice,
 	.freeze = cuda_freeze,
 	.read = cuda_read,
-	.fetch = cuda_fetch,
 	.bytes = cuda_bytes,
 	.total = cuda_total,
 };

@@ -65,9 +65,6 @@ typedef struct GpuSketchDeviceOps
 	qb_status (*freeze)(void *sketch, qs_sketch *head);
 	qb_status (*read)(void *sketch, uint64 offset, uint64 bytes, uint8 *to);
 
-	/* An owned copy. */
-	qb_status (*fetch)(void *sketch, qs_sketch *to, const qb_memory *memory);
-
 	/* Its device memory; the weight of all keys that were added. */
 	uint64 (*bytes)(const void *sketch);
 	int64 (*total)(const void *sketch);

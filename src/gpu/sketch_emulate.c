@@ -190,12 +190,6 @@ emulated_read(void *sketch, uint64 offset, uint64 bytes, uint8 *to)
 	return QB_OK;
 }
 
-static qb_status
-emulated_fetch(void *sketch, qs_sketch *to, const qb_memory *memory)
-{
-	return qs_copy(to, &((Sketch *) sketch)->sketch, memory);
-}
-
 static uint64
 emulated_bytes(const void *sketch)
 {
@@ -226,7 +220,6 @@ const GpuSketchDeviceOps gpu_emulated_sketches = {
 	.take_slice = emulated_take_slice,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
-	.fetch = emulated_fetch,
 	.bytes = emulated_bytes,
 	.total = emulated_total,
 };
