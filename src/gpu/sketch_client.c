@@ -18,13 +18,14 @@
 #include "sketch/slice.h"
 
 bool
-GpuSketchCreate(const qs_params *params, GpuRef *ref)
+GpuSketchCreate(const qs_params *params, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
 	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
+	slot->count = device;
 	GpuSketchShapeIn(slot)->params = *params;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
@@ -36,13 +37,17 @@ GpuSketchCreate(const qs_params *params, GpuRef *ref)
 typedef struct Creating
 {
 	const qs_params *params;
+	int device;
 	bool *made;
 } Creating;
 
 static void
 ask_create(const GpuEach *each, GpuSlot *slot, uint32 i)
 {
-	GpuSketchShapeIn(slot)->params = *((const Creating *) each->context)->params;
+	const Creating *creating = each->context;
+
+	slot->count = creating->device;
+	GpuSketchShapeIn(slot)->params = *creating->params;
 }
 
 static void
@@ -52,9 +57,9 @@ take_created(const GpuEach *each, const GpuSlot *slot, uint32 i)
 }
 
 void
-GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made)
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made)
 {
-	Creating creating = { .params = params, .made = made };
+	Creating creating = { .params = params, .device = device, .made = made };
 	GpuEach each = { .ref = ref,
 					 .count = count,
 					 .op = SKETCH_CREATE,

@@ -12,11 +12,12 @@
 #include "gpu/column_request.h"
 #include "gpu/sketch_request.h"
 
-/* An empty sketch on a device; false if there is no memory for it. */
-extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
+/* An empty sketch on this device, or on any (-1); false if there is no memory for it. */
+extern bool GpuSketchCreate(const qs_params *params, int device, GpuRef *ref);
 
 /* So many of them, several at a time; which ones are "made"? */
-extern void GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made);
+extern void
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
 
 /*
  * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False

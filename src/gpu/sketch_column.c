@@ -32,7 +32,7 @@ add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts 
 		return QB_OK;
 	if (counts->count > most)
 	{
-		*done = !GpuSketchMoveExplicit(sk);
+		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(part));
 		return QB_OK;
 	}
 	status = GpuSketchInsert(sk, counts->key, counts->times, counts->count);
@@ -92,7 +92,7 @@ GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *
 
 	if (!GpuColumnMany(part, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	GpuSketchMoveAll(sk, groups->count, dense);
+	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(part), dense);
 }
 
 bool

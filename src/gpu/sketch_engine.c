@@ -112,16 +112,16 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 }
 
 bool
-GpuSketchMoveExplicit(qs_sketch *sk)
+GpuSketchMoveExplicit(qs_sketch *sk, int device)
 {
 	GpuRef ref;
-	bool made = GpuSketchCreate(&sk->params, &ref);
+	bool made = GpuSketchCreate(&sk->params, device, &ref);
 
 	return become_dense(sk, &ref, made);
 }
 
 void
-GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
+GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves)
 {
 	GpuRef *ref = palloc(count * sizeof(GpuRef));
 	bool *made = palloc(count * sizeof(bool));
@@ -132,7 +132,7 @@ GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
 	for (i = 0; i < count; i++)
 		if (moves[i])
 			place[wanted++] = i;
-	GpuSketchCreateAll(&sk[0]->params, wanted, ref, made);
+	GpuSketchCreateAll(&sk[0]->params, device, wanted, ref, made);
 	for (i = 0; i < wanted; i++)
 		moves[place[i]] = become_dense(sk[place[i]], &ref[i], made[i]);
 	pfree(place);
@@ -159,7 +159,7 @@ GpuSketchMoveDense(qs_sketch *sk)
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	if (GpuSketchMoveExplicit(sk))
+	if (GpuSketchMoveExplicit(sk, -1))
 	{
 		GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 		return QB_OK;
@@ -343,7 +343,7 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 	if (into->remote || !wants_device(&into->params))
 		return;
 	if (into->form == QS_EXPLICIT && from->remote)
-		(void) GpuSketchMoveExplicit(into);
+		(void) GpuSketchMoveExplicit(into, -1);
 	else if (into->form == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
 		(void) GpuSketchMoveDense(into);
 }

@@ -29,7 +29,6 @@ typedef struct GpuSketchHolding
 	int device;
 	int depth;                   /* counters of a key */
 	qs_params params;            /* set while it is on a device */
-	bool placed;                 /* it has got keys of a copy, and stays on its device */
 	void *part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
 	void *joining;               /* the part that is being merged, or NULL */
 	int joining_device;          /* that it is on */
@@ -55,9 +54,6 @@ GpuSketchIsFull(int index)
 {
 	return gpu_shared->entry[index].full;
 }
-
-/* Make a sketch without keys anew on another device.  If there is no memory, it stays. */
-extern qb_status GpuSketchMakeElsewhere(GpuSketchHolding *h, int device);
 
 /* A sketch on a device that is merged into another one. */
 typedef struct GpuSketchSource

@@ -41,14 +41,14 @@ extern qb_status GpuSketchSettle(qs_sketch *sk);
 /* Sketches on a device will be read in this order, so let the worker get the next one ready. */
 extern void GpuSketchChain(qs_sketch **sk, uint32 count);
 
-/* Make an explicit sketch dense on a device; false: no memory. */
-extern bool GpuSketchMoveExplicit(qs_sketch *sk);
+/* Make an explicit sketch dense on this device, or on any (-1); false: no memory. */
+extern bool GpuSketchMoveExplicit(qs_sketch *sk, int device);
 
 /*
  * Make all explicit sketches of the same parameters dense on a device that "moves" names.
  * Those that there is no memory for are taken off it.
  */
-extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
+extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves);
 
 /* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);

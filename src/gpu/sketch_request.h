@@ -21,7 +21,7 @@
 
 typedef enum GpuSketchOp
 {
-	SKETCH_CREATE, /* an empty sketch */
+	SKETCH_CREATE, /* an empty sketch, on device "count"; -1: on any */
 	SKETCH_LOAD,   /* a sketch whose tables will be written */
 	SKETCH_WRITE,  /* a piece of its tables */
 	SKETCH_LOADED, /* all pieces are written: take it to the device */

@@ -74,7 +74,7 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 static qb_status
 serve_create(GpuSketchHolding *h, GpuSlot *slot)
 {
-	return to_device(h, GpuChooseDevice(), &GpuSketchShapeIn(slot)->params, NULL);
+	return to_device(h, GpuChooseDevice(slot->count), &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
@@ -107,7 +107,7 @@ serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
-		status = to_device(h, GpuChooseDevice(), NULL, h->on_host);
+		status = to_device(h, GpuChooseDevice(-1), NULL, h->on_host);
 	free_host_form(h);
 	return status;
 }
@@ -189,25 +189,6 @@ serve_inserts(GpuSlot *const *slot, int *count)
 	for (i = 0; i < batches; i++)
 		(void) GpuNextPiece(slot[i], h->depth, COUNT_BATCHES, COUNT_KEYS);
 	*count = batches;
-	return QB_OK;
-}
-
-qb_status
-GpuSketchMakeElsewhere(GpuSketchHolding *h, int device)
-{
-	const qs_params params = h->params;
-	GpuSketchHolding old = *h;
-	qb_status status;
-
-	h->on_device = NULL;
-	status = to_device(h, device, &params, NULL);
-	if (status != QB_OK)
-	{
-		*h = old;
-		return status;
-	}
-	drop_device_form(&old);
-	GpuShowMemory(old.device);
 	return QB_OK;
 }
 
@@ -333,7 +314,6 @@ drop_sketch(int index)
 	GpuSketchDropParts(h);
 	drop_device_form(h);
 	free_host_form(h);
-	h->placed = false;
 	h->merged = (GpuSketchMerged){ 0 };
 }
 

@@ -2,8 +2,8 @@
  * sketch_serve_column.c
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
- * A sketch without keys is made anew on the device of the first copy.  Keys of copies on other
- * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the backend
+ * A sketch is made on the device of the first copy.  Keys of copies on other devices go into
+ * parts there (sketch_parts.c).  If a device has no memory for them, the backend
  * reads the pages.  The sketches of groups get their keys together if they are all on the device
  * of the copies, else one after another.
  *
@@ -31,19 +31,6 @@ insert_picked(int index, const GpuPicked *picked)
 	return status;
 }
 
-/* Have a sketch without keys on the device of the first copy that it counts. */
-static qb_status
-move_to_copy(GpuSketchHolding *h, int device)
-{
-	bool moves = !h->placed && h->device != device;
-
-	if (h->on_device == NULL)
-		return QB_NO_MEMORY;
-	h->placed = true;
-	return moves && GpuSketchOps()->total(h->on_device) == 0 ? GpuSketchMakeElsewhere(h, device)
-															 : QB_OK;
-}
-
 /* Count keys of a copy, of as many pages as fit in a piece of the work. */
 qb_status
 GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
@@ -55,11 +42,11 @@ GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status =
 		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
-	if (status == QB_OK)
-		status = move_to_copy(h, picked.device);
 	if (status == QB_OK)
 		status = insert_picked(slot->entry.index, &picked);
 	if (status != QB_OK)
@@ -98,9 +85,7 @@ insert_group(const GpuRef *ref, const GpuPicked *picked)
 		return QB_NO_MEMORY;
 	pending = &gpu_shared->entry[ref->index].pending;
 	pg_atomic_fetch_add_u32(pending, 1);
-	status = move_to_copy(h, picked->device);
-	if (status == QB_OK)
-		status = insert_picked(ref->index, picked);
+	status = insert_picked(ref->index, picked);
 	pg_atomic_fetch_sub_u32(pending, 1);
 	return status;
 }
@@ -130,10 +115,7 @@ group_on(const GpuRef *ref, int device)
 
 	if (h == NULL)
 		return NULL;
-	if (h->device != device)
-		return h->part[device];
-	h->placed = true;
-	return h->on_device;
+	return h->device == device ? h->on_device : h->part[device];
 }
 
 /*

@@ -96,7 +96,7 @@ extern bool GpuMakeRoom(int device);
 extern const GpuDeviceOps *gpu_device_ops;
 extern void *gpu_device[GPU_DEVICES_MAX];
 extern int GpuOpenDevices(const GpuDeviceOps *ops, char *reason);
-extern int GpuChooseDevice(void);
+extern int GpuChooseDevice(int wanted);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);
 extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
