@@ -388,11 +388,3 @@ GpuSketchEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
 }
-
-int
-GpuOfSketch(const qs_sketch *sk)
-{
-	int device = sk->remote ? gpu_shared->entry[GpuRemoteOf(sk)->ref.index].device : -1;
-
-	return device < 0 ? -1 : gpu_shared->device[device].number;
-}

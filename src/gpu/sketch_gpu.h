@@ -53,9 +53,6 @@ extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
 extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qb_memory *memory);
 
-/* The number of the GPU that a sketch is on, or -1. */
-extern int GpuOfSketch(const qs_sketch *sk);
-
 /* Is the GPU to look up so many keys in a sketch? */
 extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
 
