@@ -46,13 +46,19 @@ GpuSketchOps(void)
 	return gpu_device_ops->sketch;
 }
 
-/* A sketch has no memory of its device to grow: its backend will fetch it. */
-extern void GpuSketchNoteFull(int index);
-
 static inline bool
 GpuSketchIsFull(int index)
 {
 	return gpu_shared->entry[index].full;
+}
+
+/* A sketch has no memory of its device to grow: its backend will fetch it. */
+static inline void
+GpuSketchNoteFull(int index)
+{
+	if (!GpuSketchIsFull(index))
+		GpuCount(COUNT_FALLBACKS, 1);
+	gpu_shared->entry[index].full = true;
 }
 
 /* A sketch on a device that is merged into another one. */

@@ -13,12 +13,23 @@
  */
 #include "gpu/sketch_holding.h"
 
+#include "pgbase/memory.h"
+#include "utils/memutils.h"
+
 /* A slice on its way. */
 typedef struct Piece
 {
 	qs_slice to;   /* of the sketch that grows */
 	qs_slice from; /* of the other one */
 } Piece;
+
+const qb_memory *
+GpuSketchMemory(void)
+{
+	static qb_memory memory;
+
+	return ContextMemory(TopMemoryContext, &memory);
+}
 
 static qb_status
 begin(GpuSketchHolding *h, const GpuSketchSource *from)

@@ -14,7 +14,6 @@
 #include "gpu/sketch_tables.h"
 
 #include "engine/sketch_engine.h"
-#include "pgbase/memory.h"
 #include "utils/memutils.h"
 
 GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
@@ -37,14 +36,6 @@ free_host_form(GpuSketchHolding *h)
 	qs_free(h->on_host);
 	pfree(h->on_host);
 	h->on_host = NULL;
-}
-
-const qb_memory *
-GpuSketchMemory(void)
-{
-	static qb_memory memory;
-
-	return ContextMemory(TopMemoryContext, &memory);
 }
 
 /* Put a sketch on a device: an empty one, or a copy of "from" if not NULL. */
@@ -110,15 +101,6 @@ serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 		status = to_device(h, GpuChooseDevice(-1), NULL, h->on_host);
 	free_host_form(h);
 	return status;
-}
-
-void
-GpuSketchNoteFull(int index)
-{
-	if (GpuSketchIsFull(index))
-		return;
-	gpu_shared->entry[index].full = true;
-	GpuCount(COUNT_FALLBACKS, 1);
 }
 
 /* Count keys that the device had no memory for. */
