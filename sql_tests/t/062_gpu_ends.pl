@@ -10,7 +10,7 @@ use QsketchGpu;
 use Test::More;
 
 my $node = gpu_node('ends', 'enable_sort = off', 'max_connections = 60', 'max_prepared_transactions = 5', 'jit = off', 'fsync = off');
-fill($node, 20_000);
+fill($node, 80_000);
 $node->safe_psql('postgres', q{
 	CREATE ROLE greedy LOGIN; CREATE ROLE modest LOGIN; CREATE ROLE other LOGIN; GRANT other TO greedy;
 	GRANT SELECT ON t TO greedy, modest, other; GRANT CREATE ON SCHEMA public TO greedy, other;});
