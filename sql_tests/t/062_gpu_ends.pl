@@ -138,7 +138,7 @@ for my $end ('commit', 'rollback', 'nothing')
 
 {
 	$node->safe_psql('postgres', 'CREATE DATABASE gone');
-	$node->safe_psql('gone', 'CREATE EXTENSION qsketch; CREATE TABLE t AS SELECT i::bigint % 5000 AS k FROM generate_series(1, 20000) AS i; GRANT SELECT ON t TO greedy');
+	$node->safe_psql('gone', 'CREATE EXTENSION qsketch; CREATE TABLE t AS SELECT i::bigint % 20000 AS k FROM generate_series(1, 80000) AS i; GRANT SELECT ON t TO greedy');
 	my $session = $node->background_psql('gone', on_error_stop => 0, extra_params => [ '-U', 'greedy' ]);
 	my $answers = $node->safe_psql('gone', 'SET qsketch.device = cpu;' . questions(1));
 
