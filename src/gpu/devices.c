@@ -73,7 +73,7 @@ GpuOpenDevices(const GpuDeviceOps *ops, char *reason)
 	return opened;
 }
 
-/* The device that is wanted, or if there is none of that number the one with the least memory in use. */
+/* The device that is wanted, or if there is none such, the one with the least memory in use. */
 int
 GpuChooseDevice(int wanted)
 {

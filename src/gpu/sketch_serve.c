@@ -299,7 +299,10 @@ drop_sketch(int index)
 	h->merged = (GpuSketchMerged){ 0 };
 }
 
-/* Parts that there is no memory to merge are left to the backend; after any other error the sketch is of no use. */
+/*
+ * Parts that there is no memory to merge are left to the backend.  After any other error the
+ * sketch is of no use.
+ */
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
