@@ -52,6 +52,9 @@
  * adopts it or dooms it at the end of its own transaction; leaders outlive
  * their workers.  A serial number tells an entry from later ones in the same place.
  *
+ * A LIVE entry is "full" if its device has no memory for the value to grow.  Its backend
+ * fetches the value before it adds more to it, and goes on with the CPU's engine.
+ *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
  *						queue, "serving"
