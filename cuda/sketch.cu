@@ -374,7 +374,6 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.take_slice = qs_cuda_take_slice,
 	.freeze = qs_cuda_freeze,
 	.read = qs_cuda_read,
-	.fetch = qs_cuda_fetch,
 	.bytes = qs_cuda_bytes,
 	.total = qs_cuda_total,
 };

@@ -155,7 +155,6 @@ extern "C"
 		__typeof__(qs_cuda_take_slice) *take_slice;
 		__typeof__(qs_cuda_freeze) *freeze;
 		__typeof__(qs_cuda_read) *read;
-		__typeof__(qs_cuda_fetch) *fetch;
 		__typeof__(qs_cuda_bytes) *bytes;
 		__typeof__(qs_cuda_total) *total;
 	} qs_sketch_ops;

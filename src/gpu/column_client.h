@@ -91,6 +91,13 @@ typedef struct GpuKeyCounts
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;
 
+/* The device that a part is on, or -1. */
+static inline int
+GpuColumnDevice(const GpuColumnPart *part)
+{
+	return gpu_shared->entry[part->ref.index].device;
+}
+
 /* Write into a slot which keys of a part are wanted. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
 

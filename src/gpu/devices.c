@@ -164,13 +164,15 @@ GpuOpenDevices(char *reason)
 	return opened;
 }
 
-/* The device with the least memory in use. */
+/* The device that is wanted, or if there is none such, the one with the least memory in use. */
 int
-GpuChooseDevice(void)
+GpuChooseDevice(int wanted)
 {
 	int best = 0;
 	int i;
 
+	if (wanted >= 0 && wanted < gpu_shared->device_count)
+		return wanted;
 	for (i = 1; i < gpu_shared->device_count; i++)
 		if (gpu_device_ops->used(gpu_device[i]) < gpu_device_ops->used(gpu_device[best]))
 			best = i;

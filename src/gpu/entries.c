@@ -55,7 +55,7 @@ own(GpuEntry *entry, GpuFamily family, Oid role)
 	entry->pid = MyProcPid;
 	entry->role = role;
 	entry->subid = GetCurrentSubTransactionId();
-	entry->attached = entry->handed = entry->evicted = entry->resting = false;
+	entry->attached = entry->handed = entry->full = false;
 	entry->bytes = 0;
 	entry->pages = 0;
 	entry->device = -1;
@@ -111,7 +111,7 @@ give_to(GpuEntry *entry, const PGPROC *proc)
 	GpuDisown(entry);
 	entry->proc = ProcessNumber(proc);
 	entry->pid = proc->pid;
-	entry->attached = entry->resting = false;
+	entry->attached = false;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[entry->proc], 1);
 }
 
@@ -176,52 +176,6 @@ GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShap
 	}
 	GpuUnlockEntries();
 	return found;
-}
-
-/* May an entry of this process rest, besides those that do? */
-static bool
-may_rest(Oid role)
-{
-	int mine = 0;
-	int roles = 0;
-	int i;
-
-	for (i = 0; i < GPU_ENTRIES; i++)
-	{
-		const GpuEntry *entry = &gpu_shared->entry[i];
-
-		if (!GpuIsOwned(entry) || !entry->resting)
-			continue;
-		mine += GpuIsMine(entry);
-		roles += entry->role == role;
-	}
-	return mine < GPU_RESTING_MAX && roles < GPU_RESTING_ROLE;
-}
-
-/* No more keys come to an entry for now; false: it may not rest, and is to be fetched. */
-bool
-GpuRestEntry(const GpuRef *ref)
-{
-	GpuEntry *entry = GPU_ENTRY(ref);
-	bool rests;
-
-	GpuLockEntries(LW_EXCLUSIVE);
-	rests = GpuIsNamed(entry, ref) && GpuIsMine(entry) && entry->state == ENTRY_LIVE &&
-			!entry->handed && (entry->resting || may_rest(GetAuthenticatedUserId()));
-	if (rests)
-		entry->resting = true;
-	GpuUnlockEntries();
-	return rests;
-}
-
-/* Keys are going to be added to an entry again. */
-void
-GpuWakeEntry(const GpuRef *ref)
-{
-	GpuLockEntries(LW_EXCLUSIVE);
-	if (GpuIsNamed(GPU_ENTRY(ref), ref) && GpuIsMine(GPU_ENTRY(ref)))
-		GPU_ENTRY(ref)->resting = false;
-	GpuUnlockEntries();
 }
 
 static bool
@@ -307,25 +261,6 @@ GpuTakeDoomed(int *index, int room)
 			index[count++] = i;
 	GpuUnlockEntries();
 	return count;
-}
-
-/* For the worker: the next entry behind "after" that rests on a device, or -1. */
-int
-GpuNextResting(int device, int after)
-{
-	int found = -1;
-	int i;
-
-	GpuLockEntries(LW_SHARED);
-	for (i = after + 1; i < GPU_ENTRIES && found < 0; i++)
-	{
-		const GpuEntry *entry = &gpu_shared->entry[i];
-
-		if (entry->state == ENTRY_LIVE && entry->resting && entry->device == device)
-			found = i;
-	}
-	GpuUnlockEntries();
-	return found;
 }
 
 /* For the worker: a doomed entry's value is freed. */

@@ -61,24 +61,6 @@ GpuFreeDoomed(void)
 	return count > 0;
 }
 
-/* Move a value that rests on a device to the worker's memory; false if there is none. */
-static bool
-move_resting(int device)
-{
-	int index = -1;
-
-	while ((index = GpuNextResting(device, index)) >= 0)
-	{
-		const GpuServant *servant = GpuServantOf(gpu_shared->entry[index].family);
-
-		if (servant->move == NULL || servant->move(index) != QB_OK)
-			continue;
-		GpuShowPlace(index);
-		return true;
-	}
-	return false;
-}
-
 /* Whose request is served: room is made for that entry. */
 static const GpuEntry *served;
 
@@ -89,16 +71,15 @@ GpuMakeRoomFor(int index)
 }
 
 /*
- * Make room on a device: free what nobody wants, or else move a value that only rests there, or
- * else give up a copy of a value, or else one of a column; false if there is none.  Columns of
- * other roles go for columns alone.
+ * Make room on a device: free what nobody wants, or else give up a copy of a value, or else one
+ * of a column; false if there is none.  Columns of other roles go for columns alone.
  */
 bool
 GpuMakeRoom(int device)
 {
 	bool column = served->family == GPU_FAMILY_COLUMN;
 
-	if (GpuFreeDoomed() || move_resting(device))
+	if (GpuFreeDoomed())
 		return true;
 	if (!GpuEvict(device, false, served->role, false) &&
 		!GpuEvict(device, true, served->role, !column))

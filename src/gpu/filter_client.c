@@ -14,13 +14,14 @@
 #include "gpu/wait.h"
 
 bool
-GpuFilterCreate(const qf_params *params, GpuRef *ref)
+GpuFilterCreate(const qf_params *params, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
 	if (!GpuNewEntry(GPU_FAMILY_FILTER, ref))
 		return false;
 	slot = GpuTakeSlot(ref, FILTER_CREATE, false);
+	slot->count = device;
 	memcpy(slot->shape.bytes, params, sizeof(*params));
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
@@ -133,7 +134,7 @@ load_stored(const void *filter, GpuRef *ref)
 {
 	const qf_filter *f = filter;
 
-	if (!GpuFilterCreate(&f->params, ref))
+	if (!GpuFilterCreate(&f->params, -1, ref))
 		return false;
 	(void) GpuFilterSendBits(ref, f);
 	return true;

@@ -15,8 +15,8 @@
 
 #include "engine/filter_engine.h"
 
-/* A filter without bits on a device; false if there is no memory for it. */
-extern bool GpuFilterCreate(const qf_params *params, GpuRef *ref);
+/* A filter without bits on this device, or on any (-1); false if there is no memory for it. */
+extern bool GpuFilterCreate(const qf_params *params, int device, GpuRef *ref);
 
 /* Send in the background: all bits of a dense filter or the set ones of an explicit filter; rows. */
 extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);

@@ -16,6 +16,7 @@
  *
  * src/gpu/filter_engine.c
  */
+#include "gpu/column_client.h"
 #include "gpu/filter_client.h"
 #include "gpu/filter_gpu.h"
 #include "gpu/settings.h"
@@ -73,13 +74,13 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	f->remote = remote;
 }
 
-/* Take a filter to a device; it stays here if there is no memory. */
+/* Take a filter to this device, or to any (-1); it stays here if there is no memory. */
 static void
-move(qf_filter *f)
+move(qf_filter *f, int device)
 {
 	GpuRef ref;
 
-	if (GpuFilterCreate(&f->params, &ref))
+	if (GpuFilterCreate(&f->params, device, &ref))
 		become_remote(f, &ref, GpuFilterSendBits(&ref, f));
 	else
 		GpuCount(COUNT_FALLBACKS, 1);
@@ -161,7 +162,7 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 	qb_status status;
 
 	if (f->remote == NULL && leaves_now(f, b))
-		move(f);
+		move(f, -1);
 	remote = f->remote;
 	if (remote == NULL)
 		return qf_engine_cpu.insert(f, b);
@@ -180,7 +181,7 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *co
 
 	*count = 0;
 	if (f->remote == NULL)
-		move(f);
+		move(f, GpuColumnDevice(part));
 	remote = f->remote;
 	if (remote == NULL)
 		return QB_OK;

@@ -16,7 +16,7 @@
 
 typedef enum GpuFilterOp
 {
-	FILTER_CREATE,   /* a filter without bits, of the parameters in the shape */
+	FILTER_CREATE,   /* a filter without bits, of these parameters, on device "count" or any */
 	FILTER_WRITE,    /* a piece of its bits */
 	FILTER_SET,      /* positions of bits, of 4 bytes */
 	FILTER_INSERT,   /* rows: fingerprints, or these and then ids or copies */

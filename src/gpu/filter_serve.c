@@ -6,8 +6,8 @@
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
- * A filter without bits is made anew on the device of the first copy that it gets keys of.  Keys
- * of copies on other devices go into parts there, filters of the same parameters.  Their bits are
+ * A filter is made on the device of the first copy that it gets keys of.  Keys of copies on
+ * other devices go into parts there, filters of the same parameters.  Their bits are
  * added before anybody reads the filter, piece by piece, and others have their turns in between.
  * Keys that come between two pieces go into a new part.
  *
@@ -32,7 +32,6 @@ typedef struct Holding
 	qf_params params;
 	int device;
 	uint64 given;                          /* see GpuFilterState */
-	bool placed;                           /* it has got keys of a copy, and stays on its device */
 	qf_cuda_filter *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
 	qf_cuda_filter *joining;               /* the part whose bits are being added; or NULL */
 	int joining_device;                    /* that it is on */
@@ -75,13 +74,12 @@ static qb_status
 serve_create(Holding *h, GpuSlot *slot)
 {
 	const qf_params *params = (const qf_params *) slot->shape.bytes;
-	int i = GpuChooseDevice();
+	int i = GpuChooseDevice(slot->count);
 	qb_status status = create_on(i, params, &h->filter);
 
 	h->params = *params;
 	h->device = i;
 	h->given = 0;
-	h->placed = false;
 	if (status == QB_OK)
 		GpuCount(COUNT_CREATED, 1);
 	return status;
@@ -166,32 +164,12 @@ add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 	return status;
 }
 
-/* Have a filter without bits on the device of the first copy that it gets keys of. */
-static qb_status
-move_to_copy(Holding *h, int device)
-{
-	bool moves = !h->placed && h->device != device && h->given == 0;
-	qf_cuda_filter *moved;
-	qb_status status;
-
-	h->placed = true;
-	if (!moves)
-		return QB_OK;
-	status = create_on(device, &h->params, &moved);
-	if (status != QB_OK)
-		return status;
-	destroy_on(h->device, h->filter);
-	h->filter = moved;
-	h->device = device;
-	return QB_OK;
-}
-
 /* The filter, or its part, that gets keys of copies on a device; NULL: no memory for one. */
 static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
 {
-	*status = move_to_copy(h, device);
-	if (*status == QB_OK && h->device != device && h->part[device] == NULL)
+	*status = QB_OK;
+	if (h->device != device && h->part[device] == NULL)
 	{
 		*status = create_on(device, &h->params, &h->part[device]);
 		h->parts += *status == QB_OK;

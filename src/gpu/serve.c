@@ -8,8 +8,8 @@
 #include "gpu/worker.h"
 
 /*
- * Is a value that a request names still there?  A doomed one counts: it may
- * have been dropped after a request to merge it, which comes later.
+ * Is a value that a request names still there?  A doomed one counts: a copy may have
+ * been pushed out since it was asked for.
  */
 static bool
 is_there(const GpuRef *ref)

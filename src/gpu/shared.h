@@ -52,10 +52,8 @@
  * adopts it or dooms it at the end of its own transaction; leaders outlive
  * their workers.  A serial number tells an entry from later ones in the same place.
  *
- * A LIVE entry may be "resting": all its keys were counted, and its owner only asks for
- * estimates, which are made where the value is.  Only a few entries of a process and of a
- * role rest.  If a device needs room, the worker moves their values to its own memory
- * before it gives up cached copies.
+ * A LIVE entry is "full" if its device has no memory for the value to grow.  Its backend
+ * fetches the value before it adds more to it, and goes on with the CPU's engine.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
@@ -206,21 +204,20 @@ typedef struct GpuEntry
 	GpuEntryState state;
 	GpuFamily family;
 	uint64 serial;
-	int proc;                 /* LIVE, LOST: the owner */
-	int pid;                  /* LIVE, LOST: the owner's, for people */
-	Oid role;                 /* that its maker has logged in as */
-	SubTransactionId subid;   /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
-	bool attached;            /* LIVE, LOST: memory of the owner drops it */
-	bool handed;              /* to a leader who has not adopted it */
-	TicketNumber ticket;      /* if handed: who has it adopts the entry */
-	GpuShape shape;           /* if handed: what the device does not know of the value */
-	bool resting;             /* LIVE: its owner only asks it questions, and it may be moved */
-	bool evicted;             /* moved to the worker's own memory: fetch it back soon */
-	int device;               /* set by the worker */
-	uint64 bytes;             /* of device memory, set by the worker */
-	uint32 pages;             /* copy of a column: how many count as copied, set by the worker */
-	StoredName key;           /* CACHED */
-	pg_atomic_uint64 used;    /* CACHED: when last, by "clock" */
+	int proc;               /* LIVE, LOST: the owner */
+	int pid;                /* LIVE, LOST: the owner's, for people */
+	Oid role;               /* that its maker has logged in as */
+	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
+	bool attached;          /* LIVE, LOST: memory of the owner drops it */
+	bool handed;            /* to a leader who has not adopted it */
+	TicketNumber ticket;    /* if handed: who has it adopts the entry */
+	GpuShape shape;         /* if handed: what the device does not know of the value */
+	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
+	int device;             /* set by the worker */
+	uint64 bytes;           /* of device memory, set by the worker */
+	uint32 pages;           /* copy of a column: how many count as copied, set by the worker */
+	StoredName key;         /* CACHED */
+	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuEntry;
@@ -352,8 +349,6 @@ extern void GpuAttachEntry(const GpuRef *ref);
 extern void GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape);
 extern bool
 GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape);
-extern bool GpuRestEntry(const GpuRef *ref);
-extern void GpuWakeEntry(const GpuRef *ref);
 extern void GpuDropAllEntries(void);
 extern void GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
@@ -366,7 +361,6 @@ extern int GpuListPushedOut(GpuPushedOut *list);
 extern void GpuForgetPushedOut(const StoredName *column);
 extern void GpuEntryUsed(int index);
 extern int GpuTakeDoomed(int *index, int room);
-extern int GpuNextResting(int device, int after);
 extern void GpuTrimCache(void);
 extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuEntryFreed(int index);
@@ -378,10 +372,6 @@ extern void GpuResetEntries(void);
 
 /* What columns may have of a limit of all copies; values have what columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
-
-/* How many values may rest on devices: of a process, of a role. */
-#define GPU_RESTING_MAX  4
-#define GPU_RESTING_ROLE (GPU_ENTRIES / 16)
 
 /* How many of "all" slots or entries are few for a process. */
 static inline int

@@ -2,8 +2,8 @@
  * sketch_client.c
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * Keys, tables and merges are posted: their errors show when the sketch is fetched.  All
- * other requests wait for their replies.
+ * Keys are posted: their errors show when the sketch is fetched.  All other requests
+ * wait for their replies.
  *
  * src/gpu/sketch_client.c
  */
@@ -15,15 +15,17 @@
 #include "gpu/wait.h"
 
 #include "pgbase/memory.h"
+#include "sketch/slice.h"
 
 bool
-GpuSketchCreate(const qs_params *params, GpuRef *ref)
+GpuSketchCreate(const qs_params *params, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
 	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
+	slot->count = device;
 	GpuSketchShapeIn(slot)->params = *params;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
@@ -35,13 +37,17 @@ GpuSketchCreate(const qs_params *params, GpuRef *ref)
 typedef struct Creating
 {
 	const qs_params *params;
+	int device;
 	bool *made;
 } Creating;
 
 static void
 ask_create(const GpuEach *each, GpuSlot *slot, uint32 i)
 {
-	GpuSketchShapeIn(slot)->params = *((const Creating *) each->context)->params;
+	const Creating *creating = each->context;
+
+	slot->count = creating->device;
+	GpuSketchShapeIn(slot)->params = *creating->params;
 }
 
 static void
@@ -51,9 +57,9 @@ take_created(const GpuEach *each, const GpuSlot *slot, uint32 i)
 }
 
 void
-GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made)
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made)
 {
-	Creating creating = { .params = params, .made = made };
+	Creating creating = { .params = params, .device = device, .made = made };
 	GpuEach each = { .ref = ref,
 					 .count = count,
 					 .op = SKETCH_CREATE,
@@ -205,34 +211,38 @@ GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts)
 	(void) GpuAskAll(&transfer);
 }
 
-void
-GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other)
-{
-	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_MERGE, false);
-
-	slot->other = *other;
-	GpuPost(slot);
-}
-
 /* Ask for the shape of a sketch that cannot be made anew. */
 static qb_status
-ask_shape(const GpuRef *ref, int op, GpuSketchShape *shape)
+ask_shape(GpuSlot *slot, GpuSketchShape *shape)
 {
 	GpuShape reply;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, op, false), &reply);
+	qb_status status = GpuFetchShape(slot, &reply);
 
 	memcpy(shape, &reply, sizeof(*shape));
 	return status;
 }
 
 qb_status
-GpuSketchTotal(const GpuRef *ref, int64 *total)
+GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged)
 {
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_MERGE, false);
 	GpuSketchShape shape;
-	qb_status status = ask_shape(ref, SKETCH_TOTAL, &shape);
+	qb_status status;
 
-	*total = shape.total;
+	slot->other = *other;
+	status = ask_shape(slot, &shape);
+	*merged = shape.merged;
 	return status;
+}
+
+qb_status
+GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged)
+{
+	qs_slice rest = { merged->units, qs_slice_units(&into->params) - merged->units };
+
+	if (!merged->begun)
+		return qs_merge(into, from);
+	return qs_merge_slice(into, rest, from, rest);
 }
 
 /* Tables on their way to a backend. */
@@ -240,6 +250,7 @@ typedef struct Returning
 {
 	qs_sketch *to;
 	GpuSketchShape shape;
+	int number;       /* of the partition */
 	qb_status status; /* of the tables here */
 	bool gone;
 	uint64 pieces;
@@ -255,8 +266,10 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	{
 		slot->entry = returning->next->ref;
 		slot->op = SKETCH_FETCH;
+		slot->count = 0;
 		return;
 	}
+	slot->count = returning->number;
 	slot->offset = at * GPU_SLOT_BYTES;
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
 }
@@ -297,25 +310,67 @@ take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 					  GpuSlotData(slot));
 }
 
-qb_status
-GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
+static qb_status
+ask_partition(const GpuRef *ref, int number, GpuSketchShape *shape)
 {
-	Returning returning = { .to = sk, .shape = from->shape, .next = next };
-	GpuTransfer transfer = { .ref = &from->ref,
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
+
+	slot->count = number;
+	return ask_shape(slot, shape);
+}
+
+/* Read the tables of a partition that was described. */
+static qb_status
+download(const GpuRef *ref, Returning *returning)
+{
+	GpuTransfer transfer = { .ref = ref,
 							 .op = SKETCH_READ,
 							 .most = 1,
 							 .ask = ask_piece,
 							 .take = take_piece,
 							 .all_replies = true,
-							 .context = &returning };
-	qb_status status = from->known ? QB_OK : ask_shape(&from->ref, SKETCH_FETCH, &returning.shape);
+							 .context = returning };
+
+	returning->to->params = returning->shape.params;
+	returning->pieces = (GpuShapeBytes(&returning->shape) + GPU_SLOT_BYTES - 1) / GPU_SLOT_BYTES;
+	transfer.all = returning->pieces + (returning->next ? 1 : 0);
+	(void) GpuAskAll(&transfer);
+	if (returning->gone)
+		GpuRaiseLost();
+	return returning->status;
+}
+
+/* Fetch a further partition and merge it; "shape" is that of the one before, and then its own. */
+static qb_status
+add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *sk)
+{
+	qs_sketch part;
+	Returning returning = { .to = &part, .number = number };
+	qb_status status = ask_partition(ref, number, shape);
 
 	if (status != QB_OK)
 		return status;
-	returning.pieces = (GpuShapeBytes(&returning.shape) + GPU_SLOT_BYTES - 1) / GPU_SLOT_BYTES;
-	transfer.all = returning.pieces + (next ? 1 : 0);
-	(void) GpuAskAll(&transfer);
-	if (returning.gone)
-		GpuRaiseLost();
-	return returning.status;
+	qs_init(&part, &shape->params, sk->memory);
+	part.keys = sk->keys;
+	returning.shape = *shape;
+	status = download(ref, &returning);
+	if (status == QB_OK)
+		status = GpuSketchMergeRest(sk, &part, &shape->merged);
+	qs_free(&part);
+	return status;
+}
+
+qb_status
+GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
+{
+	GpuSketchShape shape = from->shape;
+	qb_status status = from->known ? QB_OK : ask_partition(&from->ref, 0, &shape);
+	Returning returning = { .to = sk, .shape = shape, .next = next };
+	int number;
+
+	if (status == QB_OK)
+		status = download(&from->ref, &returning);
+	for (number = 1; status == QB_OK && shape.more; number++)
+		status = add_partition(&from->ref, number, &shape, sk);
+	return status;
 }

@@ -12,11 +12,12 @@
 #include "gpu/column_request.h"
 #include "gpu/sketch_request.h"
 
-/* An empty sketch on a device; false if there is no memory for it. */
-extern bool GpuSketchCreate(const qs_params *params, GpuRef *ref);
+/* An empty sketch on this device, or on any (-1); false if there is no memory for it. */
+extern bool GpuSketchCreate(const qs_params *params, int device, GpuRef *ref);
 
 /* So many of them, several at a time; which ones are "made"? */
-extern void GpuSketchCreateAll(const qs_params *params, uint32 count, GpuRef *ref, bool *made);
+extern void
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
 
 /*
  * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
@@ -40,11 +41,16 @@ extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, i
  */
 extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
 
-/* Ask for the total of a sketch; not QB_OK: it is not on a device any more. */
-extern qb_status GpuSketchTotal(const GpuRef *ref, int64 *total);
+/*
+ * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to
+ * be done here.
+ */
+extern qb_status
+GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged);
 
-/* Add a sketch to another, in the background. */
-extern void GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other);
+/* Merge here what is left of a dense sketch. */
+extern qb_status
+GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged);
 
 /* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
 typedef struct GpuSketchAhead

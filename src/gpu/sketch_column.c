@@ -32,7 +32,7 @@ add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts 
 		return QB_OK;
 	if (counts->count > most)
 	{
-		*done = !GpuSketchMoveExplicit(sk);
+		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(part));
 		return QB_OK;
 	}
 	status = GpuSketchInsert(sk, counts->key, counts->times, counts->count);
@@ -63,8 +63,8 @@ add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, 
 /*
  * While the sketch is explicit, this process gets distinct keys with their counts,
  * because only this process knows when there are too many.  Then the sketch goes to the
- * device, however small it is: the keys are there already.  A sketch that had to come
- * back for lack of memory gets no keys: the pages are left to be read.
+ * device, however small it is: the keys are there already.  A sketch that cannot grow there
+ * gets no keys: the pages are left to be read.
  */
 qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count)
@@ -73,13 +73,12 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 	int64 added;
 	int done = 0;
 
-	if (sk->remote && GpuSketchWasEvicted(sk))
+	if (sk->remote && GpuSketchCannotGrow(sk))
 		return QB_OK;
 	if (sk->form == QS_EXPLICIT)
 		done = add_explicit(sk, part, parts, count, &status);
 	if (status != QB_OK || done == parts || (!sk->remote && !GpuSketchMoveDense(sk)))
 		return status;
-	GpuSketchWake(sk);
 	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, part + done, parts - done);
 	sk->total += added;
 	*count += added;
@@ -93,7 +92,7 @@ GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *
 
 	if (!GpuColumnMany(part, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	GpuSketchMoveAll(sk, groups->count, dense);
+	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(part), dense);
 }
 
 bool
@@ -107,10 +106,7 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
-	{
-		GpuSketchWake(sk[i]);
 		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
-	}
 	GpuSketchSendGroups(all, part, parts);
 	for (n = 0; n < parts; n++)
 		done = done && GpuPagesAreNone(part[n].pages);

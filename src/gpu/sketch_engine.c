@@ -5,9 +5,8 @@
  * A sketch starts here, in explicit form.  When it has too many keys for that form,
  * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
  * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch settles it: its tables come back, and stay.  Questions are answered
- * without that as long as they are few (sketch_ask.c).  Sketches of structure
- * sf stay on the CPU, because their fat tables are meant for its memory.
+ * read the sketch settles it: its tables come back, and stay.  Sketches of structure sf
+ * stay on the CPU, because their fat tables are meant for its memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -113,16 +112,16 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 }
 
 bool
-GpuSketchMoveExplicit(qs_sketch *sk)
+GpuSketchMoveExplicit(qs_sketch *sk, int device)
 {
 	GpuRef ref;
-	bool made = GpuSketchCreate(&sk->params, &ref);
+	bool made = GpuSketchCreate(&sk->params, device, &ref);
 
 	return become_dense(sk, &ref, made);
 }
 
 void
-GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
+GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves)
 {
 	GpuRef *ref = palloc(count * sizeof(GpuRef));
 	bool *made = palloc(count * sizeof(bool));
@@ -133,7 +132,7 @@ GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves)
 	for (i = 0; i < count; i++)
 		if (moves[i])
 			place[wanted++] = i;
-	GpuSketchCreateAll(&sk[0]->params, wanted, ref, made);
+	GpuSketchCreateAll(&sk[0]->params, device, wanted, ref, made);
 	for (i = 0; i < wanted; i++)
 		moves[place[i]] = become_dense(sk[place[i]], &ref[i], made[i]);
 	pfree(place);
@@ -160,7 +159,7 @@ GpuSketchMoveDense(qs_sketch *sk)
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	if (GpuSketchMoveExplicit(sk))
+	if (GpuSketchMoveExplicit(sk, -1))
 	{
 		GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 		return QB_OK;
@@ -190,11 +189,10 @@ check_total(const qs_sketch *sk, int64_t sum)
 	return qs_writable(sk);
 }
 
-/* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
 bool
-GpuSketchWasEvicted(const qs_sketch *sk)
+GpuSketchCannotGrow(const qs_sketch *sk)
 {
-	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].evicted;
+	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].full;
 }
 
 /*
@@ -216,7 +214,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	int64_t sum = qs_weight_sum(weight, count);
 	qb_status status = QB_OK;
 
-	if (sk->remote && GpuSketchWasEvicted(sk))
+	if (sk->remote && GpuSketchCannotGrow(sk))
 		status = GpuSketchSettle(sk);
 	if (status != QB_OK)
 		return status;
@@ -228,7 +226,6 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuSketchWake(sk);
 	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
 	return QB_OK;
 }
@@ -249,12 +246,52 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 	qb_keys_adopt(&into->keys, &from->keys);
 }
 
+/* Merge what is left of a sketch into one that stays here; it may be remote. */
+static qb_status
+merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged)
+{
+	qs_sketch copy;
+	qb_status status;
+
+	if (from->remote == NULL)
+		return GpuSketchMergeRest(into, from, merged);
+	qs_init(&copy, &from->params, into->memory);
+	copy.keys = from->keys;
+	status = GpuSketchDownload(&(GpuSketchAhead){ .ref = GpuRemoteOf(from)->ref }, NULL, &copy);
+	if (status == QB_OK)
+		status = GpuSketchMergeRest(into, &copy, merged);
+	qs_free(&copy);
+	return status;
+}
+
+/*
+ * Merge a sketch into a remote one, in the worker, where it is "there".  What the device has no
+ * memory for is merged here: "into" comes back for good.
+ */
+static qb_status
+merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
+{
+	GpuRemote *remote = GpuRemoteOf(into);
+	GpuSketchMerged merged;
+	qb_status status;
+
+	remote->merging = true;
+	status = GpuSketchMergeInto(&remote->ref, there, &merged);
+	remote->merging = status != QB_OK && status != QB_NO_MEMORY;
+	if (status == QB_OK || merged.begun)
+		merge_state(into, from);
+	if (status != QB_NO_MEMORY)
+		return status;
+	status = GpuSketchSettle(into);
+	return status == QB_OK ? merge_here(into, from, &merged) : status;
+}
+
 /*
  * Merge a sketch that is here, and not explicit, into a remote one; false: no memory for
  * it.  A device takes tables, so they are made of a compact sketch.
  */
 static bool
-merge_uploaded(qs_sketch *into, const qs_sketch *from)
+merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 {
 	qs_sketch tables;
 	GpuRef ref;
@@ -265,49 +302,34 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from)
 
 		if (done)
 		{
-			done = merge_uploaded(into, &tables);
+			done = merge_uploaded(into, &tables, status);
 			qs_free(&tables);
 		}
 		return done;
 	}
 	if (!GpuSketchUpload(from, &ref))
 		return false;
-	GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &ref);
+	*status = merge_there(into, from, &ref);
 	GpuDropEntry(&ref);
 	return true;
 }
 
-/* Merge a remote sketch into one that stays here. */
-static qb_status
-merge_downloaded(qs_sketch *into, const qs_sketch *from)
-{
-	GpuSketchAhead there = { .ref = GpuRemoteOf(from)->ref };
-	qs_sketch copy;
-	qb_status status;
-
-	qs_init(&copy, &from->params, into->memory);
-	copy.keys = from->keys;
-	status = GpuSketchDownload(&there, NULL, &copy);
-	if (status == QB_OK)
-		status = qs_merge(into, &copy);
-	qs_free(&copy);
-	return status;
-}
-
 /* Merge into a remote sketch; false: settle it, and merge here. */
 static bool
-merge_into_remote(qs_sketch *into, const qs_sketch *from)
+merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 {
-	GpuSketchWake(into);
+	*status = QB_OK;
 	if (from == into)
 		return false;
 	if (from->remote)
-		GpuSketchMergeInto(&GpuRemoteOf(into)->ref, &GpuRemoteOf(from)->ref);
-	else if (from->form == QS_EXPLICIT)
+		*status = merge_there(into, from, &GpuRemoteOf(from)->ref);
+	else if (from->form != QS_EXPLICIT)
+		return merge_uploaded(into, from, status);
+	else
+	{
 		send_entries(&GpuRemoteOf(into)->ref, from);
-	else if (!merge_uploaded(into, from))
-		return false;
-	merge_state(into, from);
+		merge_state(into, from);
+	}
 	return true;
 }
 
@@ -318,7 +340,7 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 	if (into->remote || !wants_device(&into->params))
 		return;
 	if (into->form == QS_EXPLICIT && from->remote)
-		(void) GpuSketchMoveExplicit(into);
+		(void) GpuSketchMoveExplicit(into, -1);
 	else if (into->form == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
 		(void) GpuSketchMoveDense(into);
 }
@@ -326,20 +348,16 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 static qb_status
 gpu_merge(qs_sketch *into, const qs_sketch *from)
 {
-	qb_status status = QB_OK;
+	const GpuSketchMerged nothing = { 0 };
+	qb_status status;
 
 	if (from->total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
 	move_for_merge(into, from);
-	if (into->remote)
-	{
-		if (merge_into_remote(into, from))
-			return QB_OK;
-		status = GpuSketchSettle(into);
-	}
-	if (status != QB_OK)
+	if (into->remote && merge_into_remote(into, from, &status))
 		return status;
-	return from->remote ? merge_downloaded(into, from) : qs_merge(into, from);
+	status = GpuSketchSettle(into);
+	return status == QB_OK ? merge_here(into, from, &nothing) : status;
 }
 
 static size_t
@@ -366,12 +384,4 @@ const qs_engine *
 GpuSketchEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
-}
-
-int
-GpuOfSketch(const qs_sketch *sk)
-{
-	int device = sk->remote ? gpu_shared->entry[GpuRemoteOf(sk)->ref.index].device : -1;
-
-	return device < 0 ? -1 : gpu_shared->device[device].number;
 }

@@ -53,19 +53,6 @@ extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
 extern bool GpuIsTicket(Datum datum);
 extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qb_memory *memory);
 
-/*
- * May the tables of this sketch, whose keys were all sent, stay on a device for a question?
- * Then the worker has confirmed its total.
- */
-extern bool GpuSketchStays(const qs_sketch *sk);
-
-/* Estimate keys of such a sketch; false: its tables are to be fetched. */
-extern bool
-GpuSketchAsk(const qs_sketch *sk, const uint64 *fingerprint, size_t count, int64 *estimate);
-
-/* The number of the GPU that a sketch is on, or -1. */
-extern int GpuOfSketch(const qs_sketch *sk);
-
 /* Is the GPU to look up so many keys in a sketch? */
 extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
 

@@ -18,24 +18,25 @@
 
 #include "sketch_cuda.h"
 
-/* The sketch of an entry: on_device or on_host, or neither. */
+/*
+ * The sketch of an entry.  If its device has no memory for it to grow it is "full" (shared.h),
+ * and its keys are in partitions that its backend merges: the sketch on its device, those on
+ * other devices, and one in the worker's memory.
+ */
 typedef struct GpuSketchHolding
 {
 	qs_cuda_sketch *on_device;
-	qs_sketch *on_host;
+	qs_sketch *on_host; /* tables on their way to the device, or keys that it had no memory for */
 	int device;
 	int depth;        /* counters of a key */
 	qs_params params; /* set while it is on a device */
-	bool placed;      /* it has got keys of a copy, and stays on its device */
 	qs_cuda_sketch
 		*part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	qs_cuda_sketch *joining;    /* the part that is being merged, while it is on a device */
+	qs_cuda_sketch *joining;    /* the part that is being merged, or NULL */
 	int joining_device;         /* that it is on */
-	qs_sketch *joining_on_host; /* the same part, if its device had no memory left */
 	int parts;                  /* number of parts that are there, with that one */
-	uint64 merged;              /* units of another sketch that were added: sketch_merge.c */
-	bool frozen; /* nothing came since a backend was told the tables' shape, to read them */
-	GpuSketchShape shape; /* of the tables, while they are written or read */
+	GpuSketchMerged merged;     /* of the sketch or part that is being merged: sketch_merge.c */
+	GpuSketchShape shape;       /* of on_host, while it is written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
@@ -47,44 +48,45 @@ GpuSketchOps(void)
 	return gpu_device_ops->sketch;
 }
 
-/* Move a sketch from its device to the worker's memory. */
-extern qb_status GpuSketchEvict(int index);
+static inline bool
+GpuSketchIsFull(int index)
+{
+	return gpu_shared->entry[index].full;
+}
 
-/* Copy a sketch of a device to the worker's memory, and free such a copy. */
-extern qb_status GpuSketchFetch(qs_cuda_sketch *on_device, qs_sketch **copy);
-extern void GpuSketchFreeCopy(qs_sketch **copy);
+/* A sketch has no memory of its device to grow: its backend will fetch it. */
+static inline void
+GpuSketchNoteFull(int index)
+{
+	if (!GpuSketchIsFull(index))
+		GpuCount(COUNT_FALLBACKS, 1);
+	gpu_shared->entry[index].full = true;
+}
 
-/* Make a sketch without keys anew on another device.  If there is no memory, it stays. */
-extern qb_status GpuSketchMakeElsewhere(GpuSketchHolding *h, int device);
-
-/*
- * Where a sketch is that is merged into another one: pointers to its pointers, because it may
- * come to the worker's memory meanwhile.
- */
+/* A sketch on a device that is merged into another one. */
 typedef struct GpuSketchSource
 {
-	qs_cuda_sketch *const *on_device;
-	const int *device;
-	const qs_params *params;   /* while it is on a device */
-	qs_sketch *const *on_host; /* while it is not */
-
-	/* Move it to the worker's memory; "index" is that of a holding. */
-	qb_status (*to_host)(int index);
-	int index;
+	qs_cuda_sketch *sketch;
+	int device;
+	const qs_params *params;
 } GpuSketchSource;
 
-/* Merge the next slice of a sketch into another one; "more": there are further slices. */
-extern qb_status GpuSketchMerge(int index, const GpuSketchSource *from, bool *more);
+/*
+ * Merge the next slice of a sketch into another one; "more": there are further slices.  After
+ * QB_NO_MEMORY "merged" says how far that got.
+ */
+extern qb_status GpuSketchMerge(GpuSketchHolding *h, const GpuSketchSource *from, bool *more);
 
 /* The worker's own memory. */
 extern const qb_memory *GpuSketchMemory(void);
 
 /*
  * Count picked keys of another device in a part there; merge the next slice of a part into
- * the sketch, on its device or in the worker's memory; drop all parts.
+ * the sketch; a part by its number from 1 on, or NULL; drop all parts.
  */
 extern qb_status GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked);
-extern qb_status GpuSketchMergePart(int index);
+extern qb_status GpuSketchMergePart(GpuSketchHolding *h);
+extern void *GpuSketchPart(const GpuSketchHolding *h, int number);
 extern void GpuSketchDropParts(GpuSketchHolding *h);
 
 /* SKETCH_COLUMN and SKETCH_GROUPS */

@@ -6,7 +6,7 @@
  * sketch there, a sketch of its own with the same parameters.  So keys stay where they
  * are, and each device counts its own.  The parts are merged into the sketch before
  * anybody reads it or merges it with another one, slice by slice.  Keys that come between
- * two slices go into a new part.
+ * two slices go into a new part.  Without memory for that the backend fetches the parts.
  *
  * src/gpu/sketch_parts.c
  */
@@ -40,18 +40,10 @@ free_part(qs_cuda_sketch **part, int device)
 	GpuShowMemory(device);
 }
 
-static bool
-is_joining(const GpuSketchHolding *h)
-{
-	return h->joining || h->joining_on_host;
-}
-
 static void
 drop_joining(GpuSketchHolding *h)
 {
-	if (h->joining)
-		free_part(&h->joining, h->joining_device);
-	GpuSketchFreeCopy(&h->joining_on_host);
+	free_part(&h->joining, h->joining_device);
 	h->parts--;
 }
 
@@ -60,7 +52,7 @@ GpuSketchDropParts(GpuSketchHolding *h)
 {
 	int device;
 
-	if (is_joining(h))
+	if (h->joining)
 		drop_joining(h);
 	for (device = 0; device < GPU_DEVICES_MAX && h->parts > 0; device++)
 		if (h->part[device])
@@ -97,37 +89,32 @@ take_part(GpuSketchHolding *h)
 	h->part[device] = NULL;
 }
 
-/* Move the part that is being merged to the worker's memory. */
-static qb_status
-move_joining(int index)
-{
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qb_status status = GpuSketchFetch(h->joining, &h->joining_on_host);
-
-	if (status != QB_OK)
-		return status;
-	free_part(&h->joining, h->joining_device);
-	GpuCount(COUNT_FALLBACKS, 1);
-	return QB_OK;
-}
-
 qb_status
-GpuSketchMergePart(int index)
+GpuSketchMergePart(GpuSketchHolding *h)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	GpuSketchSource part = { .on_device = &h->joining,
-							 .device = &h->joining_device,
-							 .params = &h->params,
-							 .on_host = &h->joining_on_host,
-							 .to_host = move_joining,
-							 .index = index };
+	GpuSketchSource part = { .params = &h->params };
 	qb_status status;
 	bool more;
 
-	if (!is_joining(h))
+	if (h->joining == NULL)
 		take_part(h);
-	status = GpuSketchMerge(index, &part, &more);
+	part.sketch = h->joining;
+	part.device = h->joining_device;
+	status = GpuSketchMerge(h, &part, &more);
 	if (status == QB_OK && !more)
 		drop_joining(h);
 	return status;
+}
+
+void *
+GpuSketchPart(const GpuSketchHolding *h, int number)
+{
+	int device;
+
+	if (h->joining && --number == 0)
+		return h->joining;
+	for (device = 0; device < GPU_DEVICES_MAX; device++)
+		if (h->part[device] && --number == 0)
+			return h->part[device];
+	return NULL;
 }

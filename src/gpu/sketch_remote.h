@@ -18,8 +18,7 @@ typedef struct GpuRemote
 	GpuRef ref;          /* serial 0: none */
 	bool handed;         /* the sketch is for whoever redeems its ticket */
 	TicketNumber ticket; /* if handed */
-	bool resting;        /* no keys came since the worker confirmed the total: sketch_ask.c */
-	uint64 trips;        /* to the worker and back, for questions so far */
+	bool merging;        /* a merge into it has not ended, and never will after an error */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
 	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */
@@ -33,21 +32,6 @@ GpuRemoteOf(const qs_sketch *sk)
 	return sk->remote;
 }
 
-/* Call this before anything is added to a remote sketch. */
-static inline void
-GpuSketchWake(const qs_sketch *sk)
-{
-	GpuRemote *remote = GpuRemoteOf(sk);
-
-	if (!remote->resting)
-		return;
-	remote->resting = false;
-	GpuWakeEntry(&remote->ref);
-}
-
-/* An error if a total that came from the worker is not that of the keys that were sent. */
-extern void GpuSketchCheckTotal(const qs_sketch *sk, int64 total);
-
 /* Free the tables of a sketch, which are on a device now. */
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
@@ -57,20 +41,20 @@ extern qb_status GpuSketchSettle(qs_sketch *sk);
 /* Sketches on a device will be read in this order, so let the worker get the next one ready. */
 extern void GpuSketchChain(qs_sketch **sk, uint32 count);
 
-/* Make an explicit sketch dense on a device; false: no memory. */
-extern bool GpuSketchMoveExplicit(qs_sketch *sk);
+/* Make an explicit sketch dense on this device, or on any (-1); false: no memory. */
+extern bool GpuSketchMoveExplicit(qs_sketch *sk, int device);
 
 /*
  * Make all explicit sketches of the same parameters dense on a device that "moves" names.
  * Those that there is no memory for are taken off it.
  */
-extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, bool *moves);
+extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves);
 
 /* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
-/* Did a sketch come back to the worker's memory, for lack of device memory to grow? */
-extern bool GpuSketchWasEvicted(const qs_sketch *sk);
+/* Has its device no memory for a sketch to grow?  Then it is to be settled. */
+extern bool GpuSketchCannotGrow(const qs_sketch *sk);
 
 /* Add keys to a sketch wherever it is, which may move it to a device. */
 extern qb_status

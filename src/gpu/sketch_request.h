@@ -6,6 +6,10 @@
  * numbered by their offset in the table of counters, with the extra table
  * behind it.
  *
+ * A sketch that its device has no memory for to grow is several partitions: its tables
+ * there, keys of copies on other devices, and keys that came when it was full.  The
+ * backend fetches them one after another, and merges them.
+ *
  * src/gpu/sketch_request.h
  */
 #ifndef QS_GPU_SKETCH_REQUEST_H
@@ -17,15 +21,14 @@
 
 typedef enum GpuSketchOp
 {
-	SKETCH_CREATE, /* an empty sketch */
+	SKETCH_CREATE, /* an empty sketch, on device "count"; -1: on any */
 	SKETCH_LOAD,   /* a sketch whose tables will be written */
 	SKETCH_WRITE,  /* a piece of its tables */
 	SKETCH_LOADED, /* all pieces are written: take it to the device */
 	SKETCH_INSERT, /* keys, or keys and then weights */
 	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
-	SKETCH_TOTAL,  /* the reply's shape says the total, if the sketch is on a device */
-	SKETCH_MERGE,  /* add sketch "other" */
-	SKETCH_FETCH,  /* the reply says what the tables look like */
+	SKETCH_MERGE,  /* add sketch "other"; the reply says how far that got */
+	SKETCH_FETCH,  /* the reply says what the tables of partition "count" look like */
 	SKETCH_READ,   /* a piece of them */
 	/*
 	 * Keys of the pages in the slot, of the copy of a column "other".  The reply says how
@@ -50,6 +53,13 @@ typedef struct GpuSketchGroups
 	GpuGroupSketches all;
 } GpuSketchGroups;
 
+/* How far a merge has got. */
+typedef struct GpuSketchMerged
+{
+	bool begun;   /* the total has the other sketch's */
+	uint64 units; /* so many of its units were added: sketch/slice.h */
+} GpuSketchMerged;
+
 /* The state of a dense sketch without its tables; of a new one "params" alone. */
 typedef struct GpuSketchShape
 {
@@ -59,6 +69,8 @@ typedef struct GpuSketchShape
 	uint64 extra_bytes;
 	uint64 extra_used; /* high buckets of a multilevel sketch */
 	bool wide;
+	bool more;              /* SKETCH_FETCH: there is a further partition */
+	GpuSketchMerged merged; /* SKETCH_MERGE; SKETCH_FETCH: of this partition into the first one */
 } GpuSketchShape;
 
 /* A partial sketch, as far as a device does not know it; in an entry that was handed over. */

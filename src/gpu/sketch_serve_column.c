@@ -2,10 +2,10 @@
  * sketch_serve_column.c
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
- * An empty sketch is re-created on the device of its first chunk.  Keys of copies on other
- * devices go into parts there (sketch_parts.c).  If a device has no memory for them, the keys
- * come to the worker's memory.  The sketches of groups get their keys together if they are all
- * on the device of the copies, else one after another.
+ * A sketch is made on the device of the first copy.  Keys of copies on other devices go into
+ * parts there (sketch_parts.c).  If a device has no memory for them, the backend
+ * reads the pages.  The sketches of groups get their keys together if they are all on the device
+ * of the copies, else one after another.
  *
  * src/gpu/sketch_serve_column.c
  */
@@ -13,84 +13,40 @@
 #include "gpu/settings.h"
 #include "gpu/sketch_holding.h"
 
-#include "engine/sketch_engine.h"
-
-/* Keys that the worker's CPU counts in a piece of a request. */
-#define HOST_PIECE 131072
-
-/* Count picked keys in the worker's memory. */
-static qb_status
-insert_on_host(GpuSketchHolding *h, const GpuPicked *picked)
-{
-	qb_status status;
-	uint64 *key = GpuColumnFetch(picked, picked->key, &status);
-
-	if (status == QB_OK)
-		status = qs_engine_cpu.insert(h->on_host, key, NULL, picked->count);
-	free(key);
-	return status;
-}
-
-/* Count picked keys on their device. */
-static qb_status
-insert_on_device(GpuSketchHolding *h, const GpuPicked *picked)
-{
-	h->frozen = false;
-	if (gpu_fault == FAULT_SPILL)
-		return QB_NO_MEMORY;
-	if (picked->device != h->device)
-		return GpuSketchInsertPart(h, picked);
-	return GpuSketchOps()->insert_device(h->on_device, picked->key, NULL, picked->count);
-}
-
-/* Count picked keys.  Without device memory to grow, the sketch comes to the worker's memory. */
+/* Count picked keys on their device; after QB_NO_MEMORY none were counted. */
 static qb_status
 insert_picked(int index, const GpuPicked *picked)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qb_status status = QB_OK;
+	qb_status status = QB_NO_MEMORY;
 
 	if (picked->count == 0)
 		return QB_OK;
-	if (h->on_device)
-	{
-		status = insert_on_device(h, picked);
-		if (status != QB_NO_MEMORY)
-			return status;
-		status = GpuSketchEvict(index);
-	}
-	return status == QB_OK ? insert_on_host(h, picked) : status;
-}
-
-/* Have a sketch without keys on the device of the first copy that it counts. */
-static qb_status
-move_to_copy(GpuSketchHolding *h, int device)
-{
-	bool moves = h->on_device && !h->placed && h->device != device;
-
-	if (h->on_device == NULL && h->on_host == NULL)
-		return QB_NO_MEMORY;
-	h->placed = true;
-	return moves && GpuSketchOps()->total(h->on_device) == 0 ? GpuSketchMakeElsewhere(h, device)
-															 : QB_OK;
+	if (gpu_fault != FAULT_SPILL)
+		status = picked->device == h->device
+					 ? GpuSketchOps()->insert_device(h->on_device, picked->key, NULL, picked->count)
+					 : GpuSketchInsertPart(h, picked);
+	if (status == QB_NO_MEMORY)
+		GpuSketchNoteFull(index);
+	return status;
 }
 
 /* Count keys of a copy, of as many pages as fit in a piece of the work. */
 qb_status
 GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 {
-	double most = h->on_device ? gpu_device_ops->piece_work / h->depth : HOST_PIECE;
+	double most = gpu_device_ops->piece_work / Max(h->depth, 1);
 	GpuWanted wanted;
 	GpuPicked picked;
 	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status =
 		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
-	if (status == QB_OK)
-		status = move_to_copy(h, picked.device);
 	if (status == QB_OK)
 		status = insert_picked(slot->entry.index, &picked);
 	if (status != QB_OK)
@@ -111,9 +67,7 @@ find_group(const GpuRef *ref)
 	if (ref->index < 0 || ref->index >= GPU_ENTRIES)
 		return NULL;
 	h = &gpu_sketch_holding[ref->index];
-	return gpu_shared->entry[ref->index].serial == ref->serial && (h->on_device || h->on_host)
-			   ? h
-			   : NULL;
+	return gpu_shared->entry[ref->index].serial == ref->serial && h->on_device ? h : NULL;
 }
 
 /*
@@ -131,9 +85,7 @@ insert_group(const GpuRef *ref, const GpuPicked *picked)
 		return QB_NO_MEMORY;
 	pending = &gpu_shared->entry[ref->index].pending;
 	pg_atomic_fetch_add_u32(pending, 1);
-	status = move_to_copy(h, picked->device);
-	if (status == QB_OK)
-		status = insert_picked(ref->index, picked);
+	status = insert_picked(ref->index, picked);
 	pg_atomic_fetch_sub_u32(pending, 1);
 	return status;
 }
@@ -161,13 +113,9 @@ group_on(const GpuRef *ref, int device)
 {
 	GpuSketchHolding *h = find_group(ref);
 
-	if (h == NULL || h->on_device == NULL)
+	if (h == NULL)
 		return NULL;
-	h->frozen = false;
-	if (h->device != device)
-		return h->part[device];
-	h->placed = true;
-	return h->on_device;
+	return h->device == device ? h->on_device : h->part[device];
 }
 
 /*

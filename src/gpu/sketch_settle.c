@@ -75,8 +75,9 @@ GpuSketchChain(qs_sketch **sk, uint32 count)
 	}
 }
 
-void
-GpuSketchCheckTotal(const qs_sketch *sk, int64 total)
+/* An error if a total that came from the worker is not that of the keys that were sent. */
+static void
+check_total(const qs_sketch *sk, int64 total)
 {
 	if (total != sk->total)
 		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
@@ -120,12 +121,14 @@ GpuSketchSettle(qs_sketch *sk)
 
 	if (sk->remote == NULL)
 		return QB_OK;
+	if (GpuRemoteOf(sk)->merging)
+		elog(ERROR, "a merge of the sketch on the GPU was broken off");
 	qs_init(&here, &sk->params, sk->memory);
 	here.keys = sk->keys;
 	status = download(sk, &here);
 	if (status != QB_OK)
 		return status;
-	GpuSketchCheckTotal(sk, here.total);
+	check_total(sk, here.total);
 	drop_remote(sk->remote);
 	*sk = here;
 	return QB_OK;

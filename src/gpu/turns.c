@@ -48,8 +48,6 @@ typedef struct Order
 	uint32 served;
 	uint32 changes_came;
 	uint32 changes_served;
-	int named; /* by requests that need it for another entry */
-	int heir;  /* that entry, if there is one; NONE: any */
 } Order;
 
 /* A request that waits, by its slot. */
@@ -97,14 +95,6 @@ is_reading(const GpuSlot *slot, int which)
 }
 
 static void
-name_other(int index, int heir)
-{
-	Order *o = &order[index];
-
-	o->heir = o->named++ == 0 ? heir : NONE;
-}
-
-static void
 enter(GpuSlot *slot)
 {
 	Waiting *w = &waiting[GpuSlotIndex(slot)];
@@ -125,8 +115,6 @@ enter(GpuSlot *slot)
 			o->came++;
 			o->changes_came += !is_reading(slot, which);
 		}
-	if (ref_of(slot, 1))
-		name_other(slot->other.index, slot->entry.index);
 }
 
 static bool
@@ -159,8 +147,6 @@ leave(const GpuSlot *slot)
 			o->served++;
 			o->changes_served += !is_reading(slot, which);
 		}
-	if (ref_of(slot, 1))
-		order[slot->other.index].named--;
 }
 
 /* ---- lines ---- */
@@ -297,29 +283,12 @@ is_doomed(int index)
 }
 
 /*
- * Will anybody see the value of an entry?  The owner of a doomed one is gone, or
- * done with it; then only a request that needs it for another entry is left.
+ * Is a request for nobody?  The owner of a doomed entry is gone, or done with it, and so are all
+ * who waited for a request that needs it for another entry.  A request with a waiting backend ends
+ * by "abandoned" instead.
  */
-static bool
-is_wanted(int index)
-{
-	int steps;
-
-	for (steps = 0; steps < GPU_ENTRIES && is_doomed(index); steps++)
-	{
-		take_queue(); /* what was asked before it was doomed */
-		if (order[index].named == 0)
-			return false;
-		if (order[index].heir == NONE)
-			return true;
-		index = order[index].heir;
-	}
-	return true;
-}
-
-/* Is a request for nobody?  A request with a waiting backend ends by "abandoned" instead. */
 bool
 GpuIsMoot(const GpuSlot *slot)
 {
-	return !slot->wait && !is_wanted(slot->entry.index);
+	return !slot->wait && is_doomed(slot->entry.index);
 }

@@ -58,12 +58,6 @@ typedef struct GpuServant
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
-	/*
-	 * Move a value that rests from its device to the worker's memory.  Any other status than
-	 * QB_OK: it stays where it is.  NULL: values of the family never rest.
-	 */
-	qb_status (*move)(int index);
-
 	GpuPlace (*place)(int index);
 } GpuServant;
 
@@ -120,7 +114,7 @@ extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
 extern PGDLLEXPORT void GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version);
 extern int GpuOpenDevices(char *reason);
 extern void GpuLimitMemory(void);
-extern int GpuChooseDevice(void);
+extern int GpuChooseDevice(int wanted);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);
 extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);

@@ -25,19 +25,6 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder);
 }
 
-/* Estimate from a sketch whose tables stay on a device; false: they do not. */
-static bool
-estimate_there(FunctionCallInfo fcinfo, Probe *probe, int64 *estimate)
-{
-	const qs_sketch *there = SketchStaying(PG_GETARG_DATUM(0));
-	uint64 fingerprint;
-
-	if (there == NULL)
-		return false;
-	fingerprint = key_argument(fcinfo, probe, there);
-	return GpuSketchAsk(there, &fingerprint, 1, estimate);
-}
-
 /*
  * Estimate from a sketch without a copy.  If the sketch is stored out of line and comes
  * again, it is copied, if there is room.
@@ -47,10 +34,7 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 {
 	Datum datum = PG_GETARG_DATUM(0);
 	const qs_sketch *sketch = NULL;
-	int64 estimate;
 
-	if (!stored && estimate_there(fcinfo, probe, &estimate))
-		return estimate;
 	if (stored && !(StoredAgain(&stored->stored) && ProbeHasRoom(probe, stored, datum)))
 		sketch = ProbeHeader(stored, datum);
 	if (sketch)
@@ -240,8 +224,7 @@ estimate_batch(FunctionCallInfo fcinfo, Batch *batch)
 	Datum datum = PG_GETARG_DATUM(0);
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
-	const qs_sketch *there = stored ? NULL : SketchStaying(datum);
-	const qs_sketch *sketch = stored ? &view : there ? there : ProbeSketch(probe, datum);
+	const qs_sketch *sketch = stored ? &view : ProbeSketch(probe, datum);
 	StoredName key;
 	bool named;
 
@@ -251,9 +234,7 @@ estimate_batch(FunctionCallInfo fcinfo, Batch *batch)
 	batch->estimate = KeyBatchAlloc(batch->keys.count, sizeof(int64));
 	if (stored && lookup_stored(datum, &view, &key, batch))
 		return;
-	if (there && GpuSketchAsk(there, batch->keys.fingerprint, batch->keys.count, batch->estimate))
-		return;
-	if (stored || there)
+	if (stored)
 		sketch = ProbeSketch(probe, datum);
 	if (GpuSketchWantsLookup(sketch, batch->keys.count))
 	{

@@ -18,15 +18,11 @@ Datum
 qsketch_total(PG_FUNCTION_ARGS)
 {
 	Datum datum = PG_GETARG_DATUM(0);
-	const qs_sketch *there;
 	SketchReader reader;
 	int64 total;
 
 	if (SketchOpenStored(&reader.view, datum))
 		PG_RETURN_INT64(reader.view.total);
-	there = SketchStaying(datum);
-	if (there)
-		PG_RETURN_INT64(there->total);
 	SketchReadAsStored(&reader, datum);
 	total = reader.sketch->total;
 	SketchReadEnd(&reader);

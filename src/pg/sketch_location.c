@@ -58,8 +58,7 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 	else if (qs_has_high(p->structure))
 	{
 		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
-		if (!sk->remote)
-			put_part(result, "high", gpu, extra * sk->extra_used);
+		put_part(result, "high", gpu, extra * sk->extra_used);
 	}
 	else
 		put_part(result, "table", gpu, sk->ops->table_bytes(p, sk->wide));
@@ -67,7 +66,7 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 
 /*
  * qsketch_location(qsketch): where lookups find each part of a sketch.  That is a GPU
- * if the sketch was made there or has a copy there.
+ * if it has a copy there.
  */
 PG_FUNCTION_INFO_V1(qsketch_location);
 Datum
@@ -75,7 +74,6 @@ qsketch_location(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum datum = PG_GETARG_DATUM(0);
-	SketchState *expanded = SketchStateIn(datum);
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
 	SketchReader reader;
@@ -83,17 +81,12 @@ qsketch_location(PG_FUNCTION_ARGS)
 	int gpu;
 
 	ReturnRows(fcinfo);
-	if (expanded)
-	{
-		SketchMergeWaiting(expanded);
-		sk = &expanded->sketch;
-	}
-	else if (!stored)
+	if (!stored)
 	{
 		SketchReadAsStored(&reader, datum);
 		sk = reader.sketch;
 	}
-	gpu = expanded ? GpuOfSketch(sk) : gpu_of_value(datum, stored);
+	gpu = SketchStateIn(datum) ? -1 : gpu_of_value(datum, stored);
 	if (sk->form == QS_EXPLICIT)
 		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
 	else if (sk->form == QS_COMPACT)

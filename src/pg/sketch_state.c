@@ -349,21 +349,6 @@ SketchSettle(SketchState *expanded)
 }
 
 /*
- * The expanded sketch of a datum, with all its keys, if its tables are on a device and may
- * stay there for GpuSketchAsk(); else NULL.
- */
-const qs_sketch *
-SketchStaying(Datum datum)
-{
-	SketchState *expanded = SketchStateIn(datum);
-
-	if (expanded == NULL)
-		return NULL;
-	SketchFlush(expanded);
-	return GpuSketchStays(&expanded->sketch) ? &expanded->sketch : NULL;
-}
-
-/*
  * Remove a key, but only when the sketch is next read.  Rows come in any order, and a
  * negative weight may come before the positive one that it takes back.
  */

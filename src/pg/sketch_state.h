@@ -99,7 +99,6 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnPart *part, int parts);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchSettle(SketchState *expanded);
-extern const qs_sketch *SketchStaying(Datum datum);
 
 /* sketch_inspect.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);

@@ -184,12 +184,6 @@ emulated_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, uint8 *to)
 	return QB_OK;
 }
 
-static qb_status
-emulated_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory)
-{
-	return qs_copy(to, &sketch->sketch, memory);
-}
-
 static uint64
 emulated_bytes(const qs_cuda_sketch *sketch)
 {
@@ -220,7 +214,6 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.take_slice = emulated_take_slice,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
-	.fetch = emulated_fetch,
 	.bytes = emulated_bytes,
 	.total = emulated_total,
 };
