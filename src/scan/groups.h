@@ -15,7 +15,6 @@
 
 #include "base/slot.h"
 #include "pgbase/estimate.h"
-#include "scan/columns.h"
 #include "scan/conditions.h"
 
 #include "utils/memutils.h"
