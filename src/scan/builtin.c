@@ -13,7 +13,8 @@
  *
  * src/scan/builtin.c
  */
-#include "scan/columns.h"
+
+#include "scan/scan.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"

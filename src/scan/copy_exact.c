@@ -12,7 +12,6 @@
  *
  * src/scan/copy_exact.c
  */
-#include "scan/columns.h"
 #include "scan/copy.h"
 #include "scan/version.h"
 

@@ -225,11 +225,16 @@ take_together(const CopyRun *run, int key, const CopyTests *tests, Together *tog
 	return all;
 }
 
-/* Have the keys of groups counted: of dense ones at once, of others each for itself. */
+/*
+ * Have the keys of groups counted: of dense ones at once, of others each for itself.  "of": all
+ * groups, and the dense ones.
+ */
 static const char *
 take_all(const CopyRun *run, const GroupValues *values, int i, const CopyTests *tests,
-		 ScanAggregate **column, Together *all, Together *together)
+		 ScanAggregate **column, Together *of)
 {
+	Together *all = &of[0];
+	Together *together = &of[1];
 	bool dense[COPY_STATES_MAX];
 	int key = run->copies->key[i];
 	int groups = values->count + values->null;
@@ -269,7 +274,7 @@ take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggrega
 		return "too many conditions";
 	of[0].groups.column = of[1].groups.column = place;
 	if (!tests.none)
-		refusal = take_all(run, values, i, &tests, column, &of[0], &of[1]);
+		refusal = take_all(run, values, i, &tests, column, of);
 	pfree(of);
 	return refusal;
 }

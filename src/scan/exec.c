@@ -277,7 +277,7 @@ go_on(ColumnScanState *state)
 
 	if (!ScanGroupsGoOn(state->groups))
 		return false;
-	counts.groups = ScanGroupsInMemory(state->groups);
+	counts.groups = state->groups->groups;
 	SharedScanCount(state->shared, &state->counts, &counts);
 	return true;
 }
@@ -424,7 +424,7 @@ end(CustomScanState *node)
 		table_endscan(state->scan);
 	state->scan = NULL;
 	if (state->groups)
-		ScanGroupsEnd(state->groups);
+		ScanSpillReset(state->groups->spill); /* of groups that were never read */
 	ActivityEnd(&state->activity);
 }
 

@@ -436,13 +436,6 @@ ScanGroupsGoOn(ScanGroups *groups)
 	return true;
 }
 
-/* How many groups will be returned, or have been. */
-uint64
-ScanGroupsInMemory(const ScanGroups *groups)
-{
-	return groups->groups;
-}
-
 /* Return all groups from the first on again; false: that takes another run. */
 bool
 ScanGroupsRewind(ScanGroups *groups)
@@ -458,11 +451,4 @@ ScanGroupsForget(ScanGroups *groups)
 {
 	ScanGroupsClear(groups);
 	groups->complete = false;
-}
-
-/* Close the files of groups that were written and never read. */
-void
-ScanGroupsEnd(ScanGroups *groups)
-{
-	ScanSpillReset(groups->spill);
 }

@@ -15,7 +15,6 @@
 
 #include "base/slot.h"
 #include "pgbase/estimate.h"
-#include "scan/columns.h"
 #include "scan/conditions.h"
 
 #include "utils/memutils.h"
@@ -180,7 +179,7 @@ typedef struct ScanGroups
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
 	ScanGroup *given;   /* the group that was returned last */
-	uint64 groups;
+	uint64 groups;      /* in memory: they will be returned, or have been */
 
 	ScanSpill *spill;      /* groups that were written */
 	ScanCounts written;    /* what was counted in them */
@@ -199,10 +198,8 @@ extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
-extern uint64 ScanGroupsInMemory(const ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
-extern void ScanGroupsEnd(ScanGroups *groups);
 extern void ScanGroupsClear(ScanGroups *groups);
 
 /* groups_find.c */

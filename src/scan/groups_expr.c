@@ -23,7 +23,6 @@
  *
  * src/scan/groups_expr.c
  */
-#include "scan/columns.h"
 #include "scan/groups.h"
 
 #include "datatype/timestamp.h"

@@ -12,7 +12,6 @@
  *
  * src/scan/groups_find.c
  */
-#include "scan/columns.h"
 #include "scan/groups.h"
 
 #include "base/hash.h"

@@ -60,6 +60,7 @@ typedef struct PlanStep
 	PathTarget *target;  /* target of "partial" */
 	List *having;        /* an AND of conditions on groups */
 	List *by;            /* what GROUP BY has; NIL: there is none */
+	bool alone;          /* nothing but the scan stands below a Gather */
 } PlanStep;
 
 /* A scan of a table. */
@@ -105,15 +106,15 @@ static const CustomPathMethods path_methods = {
 
 /*
  * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
- * groups, or NULL.  "alone": nothing else stands below its Gather.
+ * groups, or NULL.
  */
 static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-				int workers, bool alone, const GroupingPlan *by)
+				int workers, const GroupingPlan *by)
 {
 	ScanPath *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
 	CustomPath *path = &scan->custom;
-	ScanExtent extent = { .groups = 1, .alone = alone };
+	ScanExtent extent = { .groups = 1, .alone = workers > 0 && grouping->alone };
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -125,7 +126,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	path->methods = &path_methods;
 	scan->targets = aggregates;
 	scan->relation = table->relid;
-	scan->alone = alone;
+	scan->alone = extent.alone;
 	scan->handover = -1;
 	if (by)
 	{
@@ -263,7 +264,7 @@ make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
 	by.copied = workers == 0 ? copied_share(grouping, table, aggregates, &by) : 0;
-	path = make_table_path(grouping, table, target, aggregates, workers, false, &by);
+	path = make_table_path(grouping, table, target, aggregates, workers, &by);
 	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
 	((ScanPath *) path)->group_fields = list_length(exprs);
 	ScanGroupingCost(&by, table, list_length(aggregates), path);
@@ -297,11 +298,11 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 
 	add_path(grouping->output,
 			 with_having(grouping, make_table_path(grouping, table, grouping->output->reltarget,
-												   aggregates, 0, false, NULL)));
+												   aggregates, 0, NULL)));
 	if (model)
 		add_gather(grouping,
 				   make_table_path(grouping, table, grouping->target, grouping->target->exprs,
-								   model->parallel_workers, true, NULL),
+								   model->parallel_workers, NULL),
 				   1);
 }
 
@@ -327,9 +328,8 @@ child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int worker
 
 	if (!ColumnScanTable(grouping->root, child, aggregates))
 		return NULL;
-	return grouping->by
-			   ? make_group_path(grouping, child, target, aggregates, exprs, workers)
-			   : make_table_path(grouping, child, target, aggregates, workers, false, NULL);
+	return grouping->by ? make_group_path(grouping, child, target, aggregates, exprs, workers)
+						: make_table_path(grouping, child, target, aggregates, workers, NULL);
 }
 
 /*
@@ -457,6 +457,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		return;
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	grouping.target = partial_target(&grouping, aggregates);
+	grouping.alone = !planner_rt_fetch(input->relid, root)->inh && grouping.by == NIL;
 	if (planner_rt_fetch(input->relid, root)->inh)
 	{
 		if (!ScanIsOthers(input, true))

@@ -125,14 +125,6 @@ extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates
 /* copy.h */
 typedef struct ScanCopies ScanCopies;
 
-/* Where a column lies in a tuple. */
-typedef struct ColumnPlace
-{
-	AttrNumber attribute;
-	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
-	uint8 align; /* in bytes */
-} ColumnPlace;
-
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
@@ -423,7 +415,6 @@ extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
 extern int ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation,
 						PageTuples *tuples, uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);

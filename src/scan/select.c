@@ -16,7 +16,6 @@
  *
  * src/scan/select.c
  */
-#include "scan/columns.h"
 #include "scan/conditions.h"
 
 #include "access/detoast.h"
