@@ -78,7 +78,11 @@ emulated_count(qs_cuda_error *error)
 	long most = 0;
 
 	for (named += strspn(named, " ,"); *named; named += strspn(named, " ,"))
-		most = Max(most, strtol(named, (char **) &named, 10));
+	{
+		long number = strtol(named, (char **) &named, 10);
+
+		most = Max(most, number);
+	}
 	return (int) most + 1;
 }
 
