@@ -121,7 +121,8 @@ make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
 	uint8_t *bytes;
 
 	build(&sk, structure, size, &w[0]);
-	pair->bytes = serialize(&pair->from, &sk);
+	pair->bytes = serialize(&view, &sk);
+	bench_check(qs_copy(&pair->from, &view, &bench_memory));
 	build(&sk, structure, size, &w[1]);
 	bytes = serialize(&view, &sk);
 	bench_check(qs_copy(&pair->into, &view, &bench_memory));

@@ -79,26 +79,21 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 	return qs_make_dense(to);
 }
 
-/* Write a bucket of a walk into a dense sketch, where it is empty. */
+/* Write a bucket of a walk into a dense sketch, where it is empty: in units of so many counters. */
 static qb_status
 put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
 {
 	uint64_t index = walk->bucket * (walk->counters / width);
-	uint32_t first, i;
+	uint32_t first;
 	qb_status status = QB_OK;
 	qs_unit unit;
 
-	for (first = 0; first < walk->counters && status == QB_OK; first += width, index++)
+	unit.mask = UINT32_MAX >> (32 - width);
+	unit.count = width;
+	for (first = 0; first < walk->counters && status == QB_OK; first += width)
 	{
-		unit.mask = unit.count = 0;
-		for (i = 0; i < width; i++)
-			if (walk->value[first + i] != 0)
-			{
-				unit.mask |= UINT32_C(1) << i;
-				unit.value[unit.count++] = walk->value[first + i];
-			}
-		if (unit.mask != 0)
-			status = qs_unit_add(to, index, &unit);
+		memcpy(unit.value, walk->value + first, width * sizeof(*unit.value));
+		status = qs_unit_add(to, index++, &unit);
 	}
 	return status;
 }
