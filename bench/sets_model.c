@@ -2,8 +2,8 @@
  * sets_model.c
  *		All pairs: how much slower than the fastest method the choice of "auto" is.
  *
- * "auto" chooses among index and hybrid.  The fastest of the paper's techniques,
- * which are chosen by name alone, stands beside it.
+ * "auto" chooses among index, hybrid and the bitmaps of all sets.  The fastest of the
+ * paper's other techniques, which are chosen by name alone, stands beside it.
  *
  * The constants of the cost model were fitted on the collections of one table.
  * The collections of the second table have other sizes, skew and seeds, and
@@ -63,6 +63,16 @@ take_turns(rival *r, int rivals)
 		}
 }
 
+/*
+ * Expected seconds.  The cost of a technique other than merging is that of one bitmap at a
+ * time, and it takes some ten times as long (the paper's Figs. 7 and 8).
+ */
+static double
+expected(const qset_plan *p, int method)
+{
+	return p->cost[method] * (method > QSET_MERGE && method < QSET_BITMAP ? 1e-8 : 1e-9);
+}
+
 /* Find the rivals that are not expected to be far behind; the first rival is the choice. */
 static int
 find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_jaccard)
@@ -83,7 +93,7 @@ find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_ja
 		qset_preparation p;
 
 		require(qset_prepare(&p, &one) == QB_OK, "could not prepare");
-		if (p.plan.cost[v.method] * 1e-9 < limit)
+		if (expected(&p.plan, v.method) < limit)
 			r[rivals++] = (rival){ v.name, one, none };
 		qset_prepared_free(&p);
 	}
@@ -98,7 +108,9 @@ choice_name(const qset_request *r)
 
 	require(qset_prepare(&p, r) == QB_OK, "could not prepare");
 	snprintf(name, sizeof(name), "`%s`%s", qset_method_name(p.plan.method),
-			 p.plan.prefix ? " of prefixes" : "");
+			 p.plan.prefix     ? " of prefixes"
+			 : p.plan.resident ? ", naive"
+							   : "");
 	qset_prepared_free(&p);
 	return name;
 }
@@ -107,7 +119,8 @@ choice_name(const qset_request *r)
 static bool
 is_technique(const rival *r)
 {
-	return r->request.method != QSET_INDEX && r->request.method != QSET_HYBRID;
+	return r->request.method < QSET_INDEX &&
+		   (r->request.method != QSET_BITMAP || r->request.variant != QSET_VARIANT_ON);
 }
 
 static void

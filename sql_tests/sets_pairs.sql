@@ -116,7 +116,7 @@ SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), method =>
 SELECT * FROM collection, qsets_pairs(number, text) WHERE n = 1;
 
 -- the plan
-SELECT method_name, milliseconds IS NOT NULL AS possible, memory > 0 AS memory FROM collection, qsets_pairs_plan(number) WHERE n = 1;
+SELECT method_name, milliseconds IS NOT NULL AS estimated, memory > 0 AS memory FROM collection, qsets_pairs_plan(number) WHERE n = 1;
 SELECT method_name FROM collection, qsets_pairs_plan(number, method => 'hash') WHERE n = 1 AND chosen;
 
 -- limits of memory and time: with little work_mem the pairs are the same, by every method and of every form

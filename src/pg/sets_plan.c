@@ -4,7 +4,8 @@
  *		where it runs; planner support.
  *
  * Costs and the choice are those of the CPU.  A GPU knows its own costs only after it
- * has made the index.
+ * has made the index.  The paper's techniques that "auto" never takes have no expected
+ * time: their cost is a guess.
  *
  * src/pg/sets_plan.c
  */
@@ -59,7 +60,7 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
 	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
 	values[PLAN_MILLISECONDS] = Float8GetDatum(plan->cost[method] / 1e6);
-	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0;
+	nulls[PLAN_MILLISECONDS] = plan->cost[method] < 0 || method < QSET_BITMAP;
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
 	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;

@@ -2,8 +2,9 @@
  * methods.h
  *		How sets are intersected: the methods and their names.
  *
- * The index and the hybrid find all pairs; "auto" takes one of them.  The other
- * methods are the paper's techniques for single pairs; they exist for comparison.
+ * The index and the hybrid find all pairs.  The other methods are the paper's techniques
+ * for single pairs; but for the bitmaps of all sets they exist for comparison.  "auto"
+ * takes the index, the hybrid or, for a few large sets, these bitmaps.
  *
  * src/sets/methods.h
  */

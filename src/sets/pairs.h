@@ -67,7 +67,10 @@ typedef struct qset_plan
 	uint64_t light_events;  /* events left to the hybrid's lists */
 	uint64_t bytes;         /* of the block */
 
-	/* For each method: estimated ns on one processor (cost < 0: not possible), and bytes. */
+	/*
+	 * For each method: estimated ns on one processor (cost < 0: not possible), and bytes.
+	 * Of QSET_MERGE to QSET_MERGE_HASH the cost is no more than a guess.
+	 */
 	double cost[QSET_METHODS];
 	double build[QSET_METHODS]; /* part of the cost: before the first row, by one process */
 	uint64_t memory[QSET_METHODS];

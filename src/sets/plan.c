@@ -28,23 +28,21 @@
 #define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies elsewhere in memory */
 #define NS_CHECKED   0.5  /* one element merged with a candidate */
 #define NS_LOOK      1.0  /* one pair's sizes looked at */
-#define NS_PAIR      40.0 /* beginning one merge of neighbours */
-#define NS_MERGE     0.36 /* one element merged with a neighbour */
-#define NS_SEARCH    0.6  /* one step of a binary search */
-#define NS_HASH      7.5  /* one probe of a hash table in the cache */
 #define NS_PROBE     0.47 /* one probe of a bitmap in the cache */
-#define NS_BITMAP    4.0  /* beginning one pair by another technique */
+#define NS_BITMAP    4.0  /* beginning one pair by a technique */
 #define NS_AND       1.7  /* 512 bits of two bitmaps */
 #define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
 #define NS_RARITY    3.0  /* the rarity of one element looked up */
 #define NS_SORT      5.0  /* one element sorted by rarity */
-#define NS_CUT       60.0 /* one cut of a merge path */
 
 /*
  * A sample of prefixes costs time itself, so it is taken only if prefixes may
  * save more than this factor.
  */
 #define WORTH_ASKING 1.1
+
+/* Preparing prefixes may take half of the time that is expected. */
+#define FAR_LESS 0.5
 
 /* The part of the candidates that signatures let through, where they can tell: the pairs. */
 #define LET_THROUGH 0.03
@@ -74,16 +72,6 @@
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
 /* ---- costs ---- */
-
-static double
-log2_of(double x)
-{
-	int bits = 0;
-
-	for (; x >= 2; x /= 2)
-		bits++;
-	return bits + x - 1;
-}
 
 /*
  * Choose the least degree of heavy elements: a column of bits must be cheaper
@@ -138,31 +126,33 @@ resident_fits(const qset_preparation *p)
 	return b.bytes <= limit;
 }
 
+/*
+ * The paper's techniques, pair by pair.  Bitmaps of all sets are worth comparing with the
+ * index.  The others never are; what they cost is taken to be what the row's bitmap does,
+ * so that those who name them get workers.
+ */
 static void
-cost_pairwise(qset_preparation *p, const qset_sums *s)
+cost_techniques(qset_preparation *p, const qset_sums *s)
 {
-	double *cost = p->plan.cost;
-	double small = s->row < s->column ? s->row : s->column;
-	double large = s->row + s->column - small;
-	double both = s->alike * (s->row + s->column);
-	double cuts = s->alike * ((s->row + s->column) / QSET_PIECE + 1) * NS_CUT;
-	double words = (double) qset_bitmap_words(p->plan.universe);
-	double made = p->plan.tail ? (double) p->plan.rows : (double) p->plan.rows + p->plan.columns;
-	double merges = s->pairs * NS_LOOK + s->alike * NS_PAIR;
-	double others = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
-	double begun = p->plan.row_elements;
-	double dynamic = others + (s->others + begun) * NS_PROBE;
-	double naive = others + s->alike * words / QSET_BLOCK_WORDS * NS_AND + made * words * NS_WORD;
+	qset_plan *plan = &p->plan;
+	double words = (double) qset_bitmap_words(plan->universe);
+	double sets = plan->tail ? (double) plan->rows : (double) plan->rows + plan->columns;
+	double begun = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
+	double probed = begun + (s->others + plan->row_elements) * NS_PROBE;
+	double made = sets * words * NS_WORD;
+	double resident = made + begun + s->alike * words / QSET_BLOCK_WORDS * NS_AND;
 	int variant = p->request.variant;
+	int method;
 
-	cost[QSET_MERGE] = merges + both * NS_MERGE;
-	cost[QSET_SEARCH] = others + s->alike * small * (log2_of(large) + 1) * NS_SEARCH;
-	cost[QSET_MERGE_SEARCH] = cost[QSET_SEARCH] + cuts;
-	cost[QSET_HASH] = others + (s->others + begun) * NS_HASH;
-	cost[QSET_MERGE_HASH] = merges + both * NS_HASH + cuts;
-	p->plan.resident = variant == QSET_VARIANT_ON ||
-					   (variant == QSET_VARIANT_AUTO && naive < dynamic && resident_fits(p));
-	cost[QSET_BITMAP] = p->plan.resident ? naive : dynamic;
+	for (method = QSET_MERGE; method <= QSET_BITMAP; method++)
+		plan->cost[method] = probed;
+	plan->resident = variant == QSET_VARIANT_ON ||
+					 (variant == QSET_VARIANT_AUTO &&
+					  (p->request.method == QSET_AUTO || resident < probed) && resident_fits(p));
+	if (!plan->resident)
+		return;
+	plan->cost[QSET_BITMAP] = resident;
+	plan->build[QSET_BITMAP] = made;
 }
 
 /* The cost of putting one element into the index. */
@@ -197,6 +187,14 @@ cheapest_so_far(const qset_preparation *p)
 	bool hybrid = p->request.method == QSET_AUTO && cost[QSET_HYBRID] < cost[QSET_INDEX];
 
 	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
+}
+
+/* Would "auto" take the bitmaps of all sets, whatever prefixes cost once they are prepared? */
+static bool
+bitmaps_win(const qset_preparation *p, double preparation)
+{
+	return p->request.method == QSET_AUTO && p->plan.resident &&
+		   p->plan.cost[QSET_BITMAP] < preparation * FAR_LESS;
 }
 
 /* x to the power of n. */
@@ -302,7 +300,7 @@ prefixes_promise(qset_preparation *p, const qset_sums *s, bool *promise)
 	if (*promise || cheapest < (double) p->column.elements * NS_SORT)
 		return QB_OK;
 	preparation = prefix_preparation(p);
-	if (cheapest < preparation * WORTH_ASKING)
+	if (cheapest < preparation * WORTH_ASKING || bitmaps_win(p, preparation))
 		return QB_OK;
 	status = qset_sample_prefixes(p, &events);
 	*promise = status == QB_OK && preparation + prefix_count(p, s, events) < cheapest;
@@ -345,7 +343,10 @@ limit_memory(qset_preparation *p)
 	}
 }
 
-/* "auto" leaves the techniques aside, which are there to be chosen by name. */
+/*
+ * "auto" takes the cheapest method.  Of the techniques, which are there to be chosen by
+ * name, it takes none but the bitmaps of all sets, which win for a few large sets.
+ */
 static qb_status
 choose_method(qset_preparation *p)
 {
@@ -354,7 +355,7 @@ choose_method(qset_preparation *p)
 
 	plan->method = p->request.method;
 	if (plan->method == QSET_AUTO)
-		for (method = QSET_INDEX; method < QSET_METHODS; method++)
+		for (method = plan->resident ? QSET_BITMAP : QSET_INDEX; method < QSET_METHODS; method++)
 			if (plan->cost[method] >= 0 &&
 				(plan->method == QSET_AUTO || plan->cost[method] < plan->cost[plan->method]))
 				plan->method = method;
@@ -408,7 +409,7 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 		return status;
 	qset_sum(p, &s);
 	choose_heavy(p);
-	cost_pairwise(p, &s);
+	cost_techniques(p, &s);
 	cost_index(p, &s);
 	status = prefixes_promise(p, &s, &prefixes);
 	if (status == QB_OK && prefixes)

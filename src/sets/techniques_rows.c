@@ -4,7 +4,7 @@
  *		techniques.
  *
  * The techniques exist for comparison with the index (rows.c).  QSET_AUTO takes
- * none of them.  Costs, for k sets of n elements:
+ * none of them but BI-naive.  Costs, for k sets of n elements:
  *
  *	merge, search, merge_search, merge_hash		k pairs (techniques.h)
  *	hash		the row hashed once, k n probes		paper: HI, multiple
