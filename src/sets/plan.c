@@ -147,7 +147,8 @@ cost_techniques(qset_preparation *p, const qset_sums *s)
 	for (method = QSET_MERGE; method <= QSET_BITMAP; method++)
 		plan->cost[method] = probed;
 	plan->resident = variant == QSET_VARIANT_ON ||
-					 (variant == QSET_VARIANT_AUTO && resident < probed && resident_fits(p));
+					 (variant == QSET_VARIANT_AUTO &&
+					  (p->request.method == QSET_AUTO || resident < probed) && resident_fits(p));
 	if (!plan->resident)
 		return;
 	plan->cost[QSET_BITMAP] = resident;
