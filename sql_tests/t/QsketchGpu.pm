@@ -38,6 +38,13 @@ sub gpu_node
 		"max_worker_processes = 16", "autovacuum = off", "qsketch.gpu_timeout = 600s", @lines, ''));
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION qsketch');
+	if ($emulated && "@lines" =~ /gpu_devices = '([^']+)'/)
+	{
+		my $wanted = () = $1 =~ /\d+/g;
+
+		$node->poll_query_until('postgres', "SELECT count(*) = $wanted FROM qsketch_gpu() WHERE state = 'ready'")
+			or die "there are not $wanted emulated GPUs";
+	}
 	return $node;
 }
 
