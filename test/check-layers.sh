@@ -111,12 +111,12 @@ for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/p
 	done
 done
 
-# A name proves nothing: see src/README.md, "What is trusted".  What errors.c, keyread.c
+# A name proves nothing: see src/README.md, "What is trusted".  What errors.c, keytext.c
 # and version.c compare are no names, but texts of messages, of users and of scripts.
 for folder in src/pgbase src/pg src/scan src/gpu; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
-		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
+		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keytext|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
 # Whoever can compute the slots of a table in memory can choose keys that share one.  So

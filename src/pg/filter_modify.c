@@ -9,7 +9,7 @@
  */
 #include "pg/filter_state.h"
 #include "pgbase/keyexpr.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 
 #define KEY_ARGUMENT 1
 #define ID_ARGUMENT  2

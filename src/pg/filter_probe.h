@@ -9,7 +9,7 @@
 
 #include "filter/estimate.h"
 #include "pg/filter_state.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 #include "pgbase/stored.h"
 
 /* A filter stored out of line. */

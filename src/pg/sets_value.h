@@ -10,7 +10,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "pgbase/keycheck.h"
+#include "pgbase/keyfamily.h"
 #include "sets/sets.h"
 
 /* Checks for interrupts in long loops. */

@@ -8,7 +8,7 @@
  * src/pg/sketch_modify.c
  */
 #include "pgbase/keyexpr.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 #include "pg/sketch_state.h"
 
 #include "sketch/sf.h"

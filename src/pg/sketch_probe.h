@@ -9,7 +9,7 @@
 
 #include "sketch/noise.h"
 #include "pg/sketch_state.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 #include "pgbase/stored.h"
 
 /* A sketch stored out of line. */

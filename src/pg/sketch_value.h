@@ -15,7 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
-#include "pgbase/keycheck.h"
+#include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "pgbase/version.h"
 #include "sketch/sketch.h"

@@ -10,7 +10,7 @@
  * src/pg/top_has.c
  */
 #include "pgbase/keyexpr.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 #include "pgbase/row.h"
 #include "pg/top_state.h"
 

@@ -10,7 +10,7 @@
  * src/pg/top_modify.c
  */
 #include "pgbase/keyexpr.h"
-#include "pgbase/keyread.h"
+#include "pgbase/keytext.h"
 #include "pg/top_state.h"
 
 #define KEY_ARGUMENT    1

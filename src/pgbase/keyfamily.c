@@ -1,10 +1,29 @@
 /*
  * keyfamily.c
- *		Families of keys, as a value records them, by name and by type.
+ *		What a value records about its keys, by name and by type, and errors where keys differ.
  *
- * A built-in hash operator family is recorded by its OID, any other one by a hash of
- * its name (keycontent.c says why).  Beside the OID stands how fingerprints are made, so
- * that those of another making are refused instead of compared.
+ * Fingerprints can be compared if two things are the same:
+ *
+ *	family		the hash operator family.  Within a family equal values of
+ *				different types hash alike (integer_ops, float_ops); between
+ *				families they need not.  Built-in families are recorded by
+ *				their OID, which never changes; others by a hash of their name,
+ *				since their OIDs do not survive dump and restore.  char(n) keys
+ *				are recorded as text without trailing blanks, which is what a
+ *				function declared for text would get.
+ *	collation	a hash of the collation's name, only for nondeterministic ones:
+ *				only these change which strings are equal.  For arrays, ranges
+ *				and rows it is a hash of what they contain.
+ *
+ * All arrays share one hash operator family, all ranges another, all rows a third.  So
+ * the family does not say which of their keys can be compared; their content does.  The
+ * content is the families and collations of the elements or columns, in their order.  A
+ * value records a hash of the content in place of a collation, which a container does
+ * not have.  So arrays of int and of bigint are one kind of keys, since their elements
+ * are, and arrays of text are another kind.
+ *
+ * Beside the OID of a built-in family stands how fingerprints are made, so that those of
+ * another making are refused instead of compared.
  *
  * Users know types rather than families, so messages name the types whose default hash
  * operator class is in the family.  Most families have one type.  Three of the others have
@@ -19,18 +38,23 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_collation_d.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
+
+/* ---- families ---- */
 
 #define NAMED_FAMILY UINT32_C(0x80000000)
 
@@ -43,8 +67,8 @@
 #define MADE         UINT32_C(0xF0000)
 
 /* The number that stands for the name of a family or collation. */
-uint32
-KeyNameId(const char *name)
+static uint32
+name_id(const char *name)
 {
 	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
 }
@@ -94,8 +118,8 @@ making_of(Oid base_type)
 }
 
 /* What a value records for the operator family of a type that is not a domain. */
-uint32
-KeyFamilyId(Oid opfamily, Oid base_type)
+static uint32
+family_id(Oid opfamily, Oid base_type)
 {
 	char *name;
 
@@ -104,7 +128,7 @@ KeyFamilyId(Oid opfamily, Oid base_type)
 	name = opfamily_name(opfamily);
 	if (name == NULL)
 		elog(ERROR, "cache lookup failed for operator family %u", opfamily);
-	return KeyNameId(name);
+	return name_id(name);
 }
 
 /* The name of a hash family with this hash, or NULL; for messages. */
@@ -120,7 +144,7 @@ find_named_family(uint32 family)
 	{
 		Form_pg_opfamily form = (Form_pg_opfamily) GETSTRUCT(tuple);
 
-		if (form->opfmethod == HASH_AM_OID && KeyNameId(NameStr(form->opfname)) == family)
+		if (form->opfmethod == HASH_AM_OID && name_id(NameStr(form->opfname)) == family)
 			name = pstrdup(NameStr(form->opfname));
 	}
 	systable_endscan(scan);
@@ -140,7 +164,7 @@ types_of(uint32 family)
 	{
 		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&classes->members[i]->tuple);
 
-		if (form->opcdefault && KeyFamilyId(form->opcfamily, form->opcintype) == family)
+		if (form->opcdefault && family_id(form->opcfamily, form->opcintype) == family)
 			types = lappend_oid(types, form->opcintype);
 	}
 	ReleaseSysCacheList(classes);
@@ -149,8 +173,8 @@ types_of(uint32 family)
 }
 
 /* Does a value record fingerprints of a built-in family that are made in a way which no type has? */
-bool
-KeyFamilyIsOther(uint32 family)
+static bool
+is_other(uint32 family)
 {
 	return family != 0 && !(family & NAMED_FAMILY) && types_of(family) == NIL;
 }
@@ -166,11 +190,11 @@ KeyFamilyName(uint32 family)
 	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
 	if (name == NULL)
 		return psprintf("unrecognized family %u", family);
-	return KeyFamilyIsOther(family) ? psprintf("%s (other fingerprints)", name) : name;
+	return is_other(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
-bool
-KeyFamilyHasType(uint32 family, Oid type)
+static bool
+has_type(uint32 family, Oid type)
 {
 	return list_member_oid(types_of(family), type);
 }
@@ -184,8 +208,8 @@ KeyFamilyType(uint32 family)
 	int i;
 
 	for (i = 0; i < lengthof(chosen); i++)
-		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf,
-						chosen[i]) == family)
+		if (family_id(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf, chosen[i]) ==
+			family)
 			return chosen[i];
 	types = types_of(family);
 	if (list_length(types) != 1 || get_typtype(linitial_oid(types)) == TYPTYPE_PSEUDO)
@@ -229,4 +253,244 @@ KeyFamilyTypes(uint32 family)
 	foreach (cell, types)
 		appendStringInfo(&text, "%s%s", text.len ? ", " : "", type_name(lfirst_oid(cell)));
 	return text.data;
+}
+
+/* ---- what a value records ---- */
+
+/*
+ * The mark of content hashes.  Names of collations have the highest bit set; other ids
+ * are small.
+ */
+#define CONTENT       UINT32_C(0x40000000)
+#define CONTENT_MARKS UINT32_C(0xC0000000)
+
+/* The bits of a content hash below its mark. */
+#define CONTENT_BITS (CONTENT - 1)
+
+/* Is this the hash of a container's content? */
+static bool
+is_content(uint32 id)
+{
+	return (id & CONTENT_MARKS) == CONTENT;
+}
+
+/* The content of a container that holds these kinds of keys. */
+static uint32
+content_id(const qb_keys *keys, int count)
+{
+	uint32 hash = hash_bytes((const unsigned char *) keys, count * (int) sizeof(qb_keys));
+
+	return (hash & CONTENT_BITS) | CONTENT;
+}
+
+static uint32
+content_of(Oid type, Oid collation)
+{
+	qb_keys keys = KeysOf(type, collation);
+
+	return content_id(&keys, 1);
+}
+
+/* The content of rows with such columns.  A literal without a type counts as text. */
+uint32
+KeyColumnsContent(TupleDesc descriptor)
+{
+	qb_keys *keys = palloc0(Max(descriptor->natts, 1) * sizeof(qb_keys));
+	uint32 content;
+	int count = 0;
+	int i;
+
+	/* rows can be nested to any depth, and each level may double the number of columns */
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(descriptor, i);
+
+		if (column->attisdropped)
+			continue;
+		keys[count++] = column->atttypid == UNKNOWNOID
+							? KeysOf(TEXTOID, DEFAULT_COLLATION_OID)
+							: KeysOf(column->atttypid, column->attcollation);
+	}
+	content = content_id(keys, count);
+	pfree(keys);
+	return content;
+}
+
+/* The content of rows of a type.  For record the typmod says which row type it is. */
+uint32
+KeyRowContent(Oid type, int32 typmod)
+{
+	TupleDesc descriptor = lookup_rowtype_tupdesc(type, typmod);
+	uint32 content = KeyColumnsContent(descriptor);
+
+	ReleaseTupleDesc(descriptor);
+	return content;
+}
+
+/*
+ * The content of keys of a type that is not a domain. 0: they contain nothing, or their
+ * content is not known.
+ */
+static uint32
+content_of_type(Oid base_type, Oid collation)
+{
+	Oid element = get_element_type(base_type);
+	Oid range = type_is_multirange(base_type) ? get_multirange_range(base_type) : base_type;
+
+	if (OidIsValid(element))
+		return content_of(element, collation);
+	if (type_is_range(range))
+		return content_of(get_range_subtype(range), get_range_collation(range));
+	if (base_type != RECORDOID && type_is_rowtype(base_type))
+		return KeyRowContent(base_type, -1);
+	return 0;
+}
+
+static uint32
+family_of(Oid base_type, const TypeCacheEntry *entry)
+{
+	if (base_type == BPCHAROID)
+		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
+	return family_id(entry->hash_opf, base_type);
+}
+
+static uint32
+collation_id(Oid collation)
+{
+	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
+		return 0;
+	return name_id(get_collation_name(collation));
+}
+
+/* What a value records about keys of a type.  The type need not have a hash function. */
+qb_keys
+KeysOf(Oid type, Oid collation)
+{
+	Oid base_type = getBaseType(type);
+	qb_keys keys;
+
+	keys.family = family_of(base_type, lookup_type_cache(base_type, TYPECACHE_HASH_OPFAMILY));
+	keys.collation = content_of_type(base_type, collation);
+	if (keys.collation == 0)
+		keys.collation = collation_id(collation);
+	return keys;
+}
+
+/* ---- errors when keys are not of the kind that a value holds ---- */
+
+static bool
+has_cast(Oid from, Oid to)
+{
+	Oid function;
+
+	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
+}
+
+/* A hint: how to give the key the type of the keys that the value holds. */
+static char *
+cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
+{
+	Oid wanted = KeyFamilyType(family);
+	char *type;
+
+	if (has_type(family, RECORDOID))
+		return pstrdup("Give a row of as many columns, as in ROW(1, 'a').");
+	if (!OidIsValid(wanted))
+		return has_type(family, ANYARRAYOID)
+				   ? psprintf("Use %s(%s, key), which takes an array as one key, and give an array "
+							  "that has a type, as in '{1,2}'::integer[].",
+							  holder->lookup, holder->one)
+				   : psprintf("Cast the key to the type that the %s was built from.", holder->one);
+	type = format_type_be(wanted);
+	if (!has_cast(key->type, wanted))
+		return psprintf("Give a key of type %s.", type);
+	if (wanted == FLOAT8OID)
+		return psprintf(
+			"Cast the key to real or double precision, whichever the %s was built from: "
+			"0.1 is not the same key in both.",
+			holder->one);
+	return psprintf("Cast the key to type %s.", type);
+}
+
+/* An error if another version has made fingerprints of keys of the family. */
+void
+KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
+{
+	if (is_other(family))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s has keys of %s", holder->one, KeyFamilyName(family)),
+						errhint("Another version of the extension hashed these keys. Build the %s "
+								"anew from its rows.",
+								holder->one)));
+}
+
+static void
+raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("cannot use a key of type %s with a %s of %s keys",
+						   format_type_be(key->type), holder->one, KeyFamilyTypes(family)),
+					errhint("%s", cast_hint(family, key, holder))));
+}
+
+/* An error for arrays, ranges or rows that contain other types. */
+static void
+raise_other_content(const KeyType *key, const KeyHolder *holder)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATATYPE_MISMATCH),
+		 errmsg("cannot use a key of type %s with a %s of %s keys that contain other types",
+				format_type_be(key->type), holder->one, KeyFamilyTypes(key->keys.family)),
+		 errhint("Cast the key, or the columns of a row, to the types that the %s was built from.",
+				 holder->one)));
+}
+
+/* Raise an error unless the value that holds "held" takes such keys. */
+void
+KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder)
+{
+	if (KeyFits(key, held))
+		return;
+	KeyFamilyCheckMaking(held->family, holder);
+	if (held->family != key->keys.family)
+		raise_mismatch(held->family, key, holder);
+	if (is_content(held->collation) || is_content(key->keys.collation))
+		raise_other_content(key, holder);
+	ereport(ERROR,
+			(errcode(ERRCODE_COLLATION_MISMATCH),
+			 errmsg("%s was built under another collation than the key has", holder->one),
+			 errhint("Nondeterministic collations decide which strings are equal; use COLLATE to "
+					 "give the key the collation of the %s.",
+					 holder->one)));
+}
+
+/* Raise an error unless two values hold the same kind of keys, or one of them holds none. */
+void
+KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
+{
+	if (qb_keys_none(a) || qb_keys_none(b))
+		return;
+	if (a->family != b->family)
+	{
+		KeyFamilyCheckMaking(a->family, holder);
+		KeyFamilyCheckMaking(b->family, holder);
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s differ: %s keys and %s keys", holder->many,
+							   KeyFamilyTypes(a->family), KeyFamilyTypes(b->family)),
+						errhint("Cast the keys to one type where these are built.")));
+	}
+	if (a->collation == b->collation)
+		return;
+	if (is_content(a->collation) || is_content(b->collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s differ: %s keys that contain different types", holder->many,
+						KeyFamilyTypes(a->family)),
+				 errhint("Cast what the keys contain to the same types where these are built.")));
+	ereport(ERROR, (errcode(ERRCODE_COLLATION_MISMATCH),
+					errmsg("%s were built under different collations", holder->many),
+					errhint("Give the keys the same COLLATE where these are built.")));
 }

@@ -1,13 +1,13 @@
 /*
  * keytext.h
- *		Keys as text, and text as keys.
+ *		Keys as text, and text as keys: of lists of keys, and of literals.
  *
  * src/pgbase/keytext.h
  */
 #ifndef QS_PGBASE_KEYTEXT_H
 #define QS_PGBASE_KEYTEXT_H
 
-#include "pgbase/keytype.h"
+#include "pgbase/keyfamily.h"
 
 /* How keys of a type are written. */
 typedef struct KeyWriter
@@ -37,5 +37,17 @@ extern const char *KeyWrite(KeyWriter *writer, Datum value, uint32 *length);
 extern void KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context);
 extern Datum KeyParse(KeyParser *parser, const char *text, uint64 fingerprint);
 extern Datum KeyParseNumber(KeyParser *parser, int64 number);
+
+/* A zeroed reader is not prepared for any type. */
+typedef struct KeyReader
+{
+	KeyType key;    /* what the text is read as */
+	FmgrInfo input; /* of that type */
+	Oid parameter;  /* of the input function */
+	Datum value;    /* the last key that was read */
+} KeyReader;
+
+extern uint64 KeyReadText(KeyReader *reader, MemoryContext context, const qb_keys *held,
+						  const KeyHolder *holder, const KeyType *given, Datum value);
 
 #endif

@@ -12,7 +12,7 @@
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
-#include "pgbase/keycontent.h"
+#include "pgbase/keyfamily.h"
 
 typedef struct RowField
 {
