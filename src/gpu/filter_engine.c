@@ -180,6 +180,8 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *co
 	uint64 added;
 
 	*count = 0;
+	if (parts == 0)
+		return QB_OK;
 	if (f->remote == NULL)
 		move(f, GpuColumnDevice(part));
 	remote = f->remote;
