@@ -55,7 +55,7 @@ simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 
 		if (i % INSERTS_PER_SEED == 0)
 			seed_key = qb_seed_key(i);
-		mask = qs_mask_turn(qs_mask(seed_key, m, depth, (uint32_t) hv & 1023), m, hv);
+		mask = qs_mask_rotation(qs_mask(seed_key, m, depth, (uint32_t) hv & 1023), m, hv);
 		first = (uint32_t) __builtin_ctz(mask) / counters;
 		last = (31 - (uint32_t) __builtin_clz(mask)) / counters;
 		for (; mask != 0; mask &= mask - 1)

@@ -101,7 +101,7 @@ params_of(int structure, uint64_t bytes, int depth)
 	qs_params p = { .structure = (uint8_t) structure, .depth = (uint8_t) depth };
 
 	p.log2_masks = structure == QS_THREAD ? 0 : 10;
-	p.n = bytes / qs_unit_bytes(&p);
+	p.n = bytes / qs_block_bytes(&p);
 	if (structure == QS_SF)
 		p.z = 8;
 	return p;

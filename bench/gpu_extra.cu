@@ -117,7 +117,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 	QS_TRY(qf_cuda_create(gpu, &from->params, filter));
 	(*filter)->state.keys = from->keys;
 	(*filter)->state.rows = from->rows;
-	if (from->form == QF_EXPLICIT)
+	if (from->encoding == QF_EXPLICIT)
 		status = load_positions(*filter, from);
 	else
 		status = qf_cuda_put(*filter, 0, from->bits, qf_bits_bytes(*filter));
@@ -178,7 +178,7 @@ qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
 		return QB_MISMATCH;
 	QS_TRY(qs_cuda_enter(into->gpu));
 	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
-	qb_keys_adopt(&into->state.keys, &from->state.keys);
+	qb_keys_take(&into->state.keys, &from->state.keys);
 	return qs_launch(into->gpu, unite, into->view.words, into->view.word,
 					 (const uint32_t *) from->view.word, (uint64_t) into->view.words);
 }

@@ -79,7 +79,7 @@ same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 	qf_filter fetched;
 	bool same;
 
-	CHECK(cpu->form == QF_DENSE);
+	CHECK(cpu->encoding == QF_DENSE);
 	CHECK(qf_cuda_fetch(f, &fetched, &test_memory) == QB_OK);
 	same = fetched.ones == cpu->ones && fetched.rows == cpu->rows &&
 		   memcmp(fetched.bits, cpu->bits, qf_words(&cpu->params) * 8) == 0;

@@ -162,7 +162,7 @@ for_each_counter(const qs_params &p, uint32_t m, uint64_t limit, uint64_t key, E
 	else if (qb_reduce(hv, p.n) < limit)
 	{
 		uint32_t index = (uint32_t) hv & (qs_mask_count(&p) - 1);
-		uint32_t mask = qs_mask_turn(qs_mask(seed_key, m, p.depth, index), m, hv);
+		uint32_t mask = qs_mask_rotation(qs_mask(seed_key, m, p.depth, index), m, hv);
 
 		for (; mask != 0; mask &= mask - 1)
 			each(qb_reduce(hv, p.n) * m + __ffs(mask) - 1);

@@ -70,7 +70,7 @@ work(void *context)
 
 	if (!out || qset_job_open(&job, w->block, qset_kernels_now(), &data_memory, NULL) != QB_OK)
 		exit(2);
-	qset_job_share(&job, w->first, qset_job_rows(&job), w->step);
+	qset_job_shard(&job, w->first, qset_job_rows(&job), w->step);
 	do
 	{
 		if (qset_job_next(&job, out, room, &count) != QB_OK)

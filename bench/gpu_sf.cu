@@ -318,7 +318,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 
 	p.part = QS_PART_DEVICE;
 	return full->params.structure == QS_SF && full->params.part == QS_PART_FULL &&
-		   full->form == QS_DENSE && slim->total == full->total &&
+		   full->encoding == QS_DENSE && slim->total == full->total &&
 		   qs_params_mergeable(&p, &slim->params);
 }
 

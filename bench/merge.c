@@ -252,7 +252,7 @@ many_ms(const subject_pair *pair)
 	start = now_ms();
 	for (i = 0; i < MANY; i++)
 		bench_check(qs_merge_deferred(&copy, &pair->from));
-	bench_check(qs_settle(&copy));
+	bench_check(qs_materialize(&copy));
 	start = now_ms() - start;
 	qs_free(&copy);
 	return start / MANY;

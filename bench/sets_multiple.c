@@ -44,7 +44,7 @@ work(void *argument)
 
 	require(qset_job_open(&job, w->block, qset_kernels_now(), &data_memory, NULL) == QB_OK,
 			"out of memory");
-	qset_job_share(&job, w->first, qset_job_rows(&job), w->step);
+	qset_job_shard(&job, w->first, qset_job_rows(&job), w->step);
 	do
 	{
 		require(qset_job_next(&job, out, ROOM, &count) == QB_OK, "stopped");

@@ -295,7 +295,7 @@ draw_mask(const mask_source *from, uint64_t *state)
 	if (from->masks == 0)
 		return qs_mask(r, from->m, from->depth, 0);
 	mask = qs_mask(from->table, from->m, from->depth, (uint32_t) r % from->masks);
-	return from->turned ? qs_mask_turn(mask, from->m, r >> 16) : mask;
+	return from->turned ? qs_mask_rotation(mask, from->m, r >> 16) : mask;
 }
 
 /* How much a key is overestimated in a bucket with "others" other keys. */

@@ -171,7 +171,7 @@ merge_lists(qs_cuda_exact *e, uint64_t both, uint64_t *runs)
 
 /* Leave nothing but the list of distinct keys. */
 static qb_status
-settle(qs_cuda_exact *e)
+materialize(qs_cuda_exact *e)
 {
 	uint64_t runs;
 
@@ -201,7 +201,7 @@ add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 		count -= some;
 		if (count == 0)
 			break;
-		QS_TRY(settle(e));
+		QS_TRY(materialize(e));
 		if (e->listed > e->room / 2)
 			return QB_NO_MEMORY;
 	}
@@ -229,7 +229,7 @@ qs_cuda_exact_order(qs_cuda_exact *exact, uint64_t *found)
 	qs_cuda *gpu = exact->gpu;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(settle(exact));
+	QS_TRY(materialize(exact));
 	*found = exact->listed;
 	if (exact->listed == 0)
 		return QB_OK;

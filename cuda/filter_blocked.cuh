@@ -4,7 +4,7 @@
  *		bits there.
  *
  * A key's positions are in one line of 64 bytes, two sectors of memory.  The
- * line is what a key costs.  So kernels load the whole line at once and pick
+ * line is what a key costs.  So kernels load the whole line at once and gather
  * its bits in shared memory, where an access to any word costs the same.
  *
  * cuda/filter_blocked.cuh

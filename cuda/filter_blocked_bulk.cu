@@ -4,7 +4,7 @@
  *
  * A key that goes to a large filter directly costs two random accesses to
  * device memory and two atomics in L2.  A large batch can do better, as with
- * sketches (sketch_bulk.cu).  Its keys are sorted by tiles: parts of the
+ * sketches (sketch_bulk.cu).  Its keys are sorted by tiles: partitions of the
  * filter that fit into shared memory:
  *
  *	sort	a block takes 16384 keys, hashes them, sorts them by tile in shared

@@ -38,7 +38,7 @@ extern "C"
 	/* Its device memory. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
-	/* Copy bytes of the dense form to the device or back, from "offset" on. */
+	/* Copy bytes of the dense encoding to the device or back, from "offset" on. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
 	extern qb_status

@@ -134,7 +134,7 @@ extern "C"
 		const struct qf_filter_ops *filter;     /* filter_cuda.h */
 		const struct qs_column_ops *column;     /* column_cuda.h */
 		const struct qs_exact_ops *exact;       /* column_exact_cuda.h */
-		const struct qset_members_ops *members; /* sets_members_cuda.h */
+		const struct qset_members_ops *memberships; /* sets_memberships_cuda.h */
 	} qs_device_ops;
 
 	extern const qs_device_ops qs_cuda_devices;

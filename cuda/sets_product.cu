@@ -11,7 +11,7 @@
  * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
  * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE
  * counts and reads its bits through shared memory.  If there are too few tiles
- * to fill the device, several blocks share a tile, each with a part of the
+ * to fill the device, several blocks share a tile, each with a slice of the
  * bits.
  *
  * This is the paper's BI (section 3, naive: all bitmaps resident) when all
@@ -122,7 +122,7 @@ struct factors
 {
 	const uint32_t *row, *column;
 	uint64_t words;
-	uint64_t part;  /* words that one block of a tile multiplies */
+	uint64_t slice;  /* words that one block of a tile multiplies */
 	uint64_t first; /* the strip's first row */
 	bool tail;
 	bool add; /* add to the counts: several blocks share a tile */
@@ -199,8 +199,8 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 	__shared__ __align__(16) step steps[2];
 	const uint64_t row = (uint64_t) blockIdx.x * QSET_TILE,
 				   column = (uint64_t) blockIdx.y * QSET_TILE;
-	const uint64_t from = blockIdx.z * f.part;
-	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
+	const uint64_t from = blockIdx.z * f.slice;
+	const uint64_t to = f.words - from < f.slice ? f.words : from + f.slice;
 	const uint32_t *next_row = f.row + row * f.words + from;
 	const uint32_t *next_column = f.column + column * f.words + from;
 	const int warp = threadIdx.x / 32, group = qs_lane() / 4, word = qs_lane() % 4;
@@ -228,12 +228,12 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 			uint32_t x[4][4], y[4][2];
 
 			for (int i = 0; i < 4; i++)
-				for (int part = 0; part < 4; part++)
-					x[i][part] =
-						here->row[top + i * 16 + group + part % 2 * 8][s + word + part / 2 * 4];
+				for (int slice = 0; slice < 4; slice++)
+					x[i][slice] =
+						here->row[top + i * 16 + group + slice % 2 * 8][s + word + slice / 2 * 4];
 			for (int j = 0; j < 4; j++)
-				for (int part = 0; part < 2; part++)
-					y[j][part] = here->column[left + j * 8 + group][s + word + part * 4];
+				for (int slice = 0; slice < 2; slice++)
+					y[j][slice] = here->column[left + j * 8 + group][s + word + slice * 4];
 			for (int i = 0; i < 4; i++)
 				for (int j = 0; j < 4; j++)
 					multiply_bits(sum[i][j], x[i], y[j]);
@@ -259,8 +259,8 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 {
 	__shared__ uint32_t a[HALF][QSET_BIT_WORDS + 1], b[HALF][QSET_BIT_WORDS + 1];
 	const uint64_t row = (uint64_t) blockIdx.x * HALF, column = (uint64_t) blockIdx.y * HALF;
-	const uint64_t from = blockIdx.z * f.part;
-	const uint64_t to = f.words - from < f.part ? f.words : from + f.part;
+	const uint64_t from = blockIdx.z * f.slice;
+	const uint64_t to = f.words - from < f.slice ? f.words : from + f.slice;
 	const int x = threadIdx.x % 16, y = threadIdx.x / 16;
 	uint32_t sum[4][4] = {};
 
@@ -307,7 +307,7 @@ qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product 
 {
 	bool tensor = how == QSET_PRODUCT_TENSOR;
 	uint32_t side;
-	uint64_t tiles, parts;
+	uint64_t tiles, slices;
 	dim3 grid;
 	factors f = { bits->row + strip->first * bits->words,
 				  bits->other,
@@ -326,11 +326,11 @@ qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product 
 	grid.y = (unsigned) (strip->width / side);
 	tiles = (uint64_t) grid.x * grid.y;
 	/* eight blocks for each multiprocessor, but no less than 256 words each */
-	parts = qs_ceil_div((uint64_t) gpu->multiprocessors * 8, tiles);
-	if (parts > bits->words / 256)
-		parts = bits->words / 256 > 0 ? bits->words / 256 : 1;
-	f.part = qs_ceil_div(qs_ceil_div(bits->words, parts), QSET_BIT_WORDS) * QSET_BIT_WORDS;
-	grid.z = (unsigned) qs_ceil_div(bits->words, f.part);
+	slices = qs_ceil_div((uint64_t) gpu->multiprocessors * 8, tiles);
+	if (slices > bits->words / 256)
+		slices = bits->words / 256 > 0 ? bits->words / 256 : 1;
+	f.slice = qs_ceil_div(qs_ceil_div(bits->words, slices), QSET_BIT_WORDS) * QSET_BIT_WORDS;
+	grid.z = (unsigned) qs_ceil_div(bits->words, f.slice);
 	f.add = grid.z > 1;
 	if (f.add)
 		QS_CUDA_TRY(gpu, cudaMemsetAsync(strip->count, 0,

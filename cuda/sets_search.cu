@@ -15,7 +15,7 @@
 /* Counts, and pairs, that are held at a time, unless a request says otherwise. */
 #define MOST_STRIP   (UINT64_C(2) << 30)
 #define MOST_PAIRS   (UINT64_C(1) << 22)
-#define MOST_UNITS   (UINT64_C(1) << 16)
+#define MOST_BLOCKS   (UINT64_C(1) << 16)
 #define MOST_COUNTED (UINT64_C(1) << 33) /* pairs looked at in one launch */
 
 static bool
@@ -106,7 +106,7 @@ open_strip(qset_cuda_pairs *p)
 {
 	bool counts = p->bits.columns > 0 || !has_lists(p) || p->sums.into_strip;
 	uint64_t rows = p->end - p->strip.first;
-	uint64_t most = MOST_UNITS / p->rows.blocks;
+	uint64_t most = MOST_BLOCKS / p->rows.blocks;
 	uint64_t limit;
 
 	p->strip.width = qs_ceil_div(p->columns->sets, QSET_TILE) * QSET_TILE;

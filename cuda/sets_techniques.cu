@@ -9,7 +9,7 @@
  *	merge			IP		along a pair's merge path (sets_techniques_path.cu)
  *	search			OBS		each element of the smaller set searched in the larger
  *	merge_search	IP-OBS	the path cut into pieces, and the search within a piece
- *	merge_hash		IP-HI	a hash table of the piece's part of one set
+ *	merge_hash		IP-HI	a hash table of the piece's slice of one set
  *	hash, bitmap	HI, BI	in sets_techniques_table.cu (all bitmaps resident: sets_product.cu)
  *
  * A piece has a fixed number of elements of both sets together.  A cut treats
@@ -51,15 +51,15 @@ struct cuts
 	uint64_t x[CUTS], y[CUTS];
 };
 
-/* Both parts of a piece, in shared memory: a's, then b's.  A match at the cut adds one element. */
+/* Both slices of a piece, in shared memory: a's, then b's.  A match at the cut adds one element. */
 struct piece
 {
 	uint32_t element[PIECE + 1];
 	cuts cut;
 };
 
-/* A part of a pair's path, between two diagonals, in pieces of the same size. */
-struct part
+/* A slice of a pair's path, between two diagonals, in pieces of the same size. */
+struct slice
 {
 	uint64_t from, to;
 	uint32_t pieces;
@@ -67,7 +67,7 @@ struct part
 
 /* Find where the pieces first .. first + count - 1 begin; each warp finds some. */
 __device__ void
-find_cuts(cuts *c, const set &a, const set &b, const part &p, uint32_t first, uint32_t count)
+find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, uint32_t count)
 {
 	for (uint32_t i = threadIdx.x / 32; i < count; i += WARPS)
 	{
@@ -126,7 +126,7 @@ hash_piece(uint32_t *table, const qb_secret &secret, const uint32_t *a, uint32_t
 
 /* Search the elements from .. to - 1 of the smaller set in the whole larger set. */
 __device__ uint32_t
-search_part(const set &small, const set &large, uint64_t from, uint64_t to)
+search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
 {
 	uint32_t common = 0;
 
@@ -150,14 +150,14 @@ count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, co
 	return hash_piece(table, secret, s->element, n, s->element + n, m);
 }
 
-/* Count the part of a pair's path that this block has among those that share the pair. */
+/* Count the slice of a pair's path that this block has among those that share the pair. */
 template <int Method>
 __device__ uint32_t
 count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set &b)
 {
-	uint32_t number = blockIdx.y, parts = gridDim.y;
+	uint32_t number = blockIdx.y, slices = gridDim.y;
 	uint64_t steps = a.count + b.count;
-	part p = { steps * number / parts, steps * (number + 1) / parts, 0 };
+	slice p = { steps * number / slices, steps * (number + 1) / slices, 0 };
 	uint32_t common = 0;
 
 	p.pieces = (uint32_t) ((p.to - p.from + PIECE - 1) / PIECE);
@@ -175,14 +175,14 @@ count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set 
 	return common;
 }
 
-/* Count one of "parts" equal parts of a pair by searching the smaller set's elements. */
+/* Count one of "slices" equal slices of a pair by searching the smaller set's elements. */
 __device__ uint32_t
-search_pair(const set &a, const set &b, uint32_t number, uint32_t parts)
+search_pair(const set &a, const set &b, uint32_t number, uint32_t slices)
 {
 	const set &small = a.count < b.count ? a : b, &large = a.count < b.count ? b : a;
 
-	return search_part(small, large, small.count * number / parts,
-					   small.count * (number + 1) / parts);
+	return search_slice(small, large, small.count * number / slices,
+					   small.count * (number + 1) / slices);
 }
 
 /* Blocks with different x take different pairs; blocks with different y share each pair. */

@@ -2,21 +2,21 @@
  * sets_techniques_path.cu
  *		IP, intersect path (paper, section 3): pairs along their merge paths.
  *
- * A pair's path is cut into shares of the same number of steps.  Each warp
- * takes a share by itself: warps that do not wait for one another load and
+ * A pair's path is cut into shards of the same number of steps.  Each warp
+ * takes a shard by itself: warps that do not wait for one another load and
  * merge at the same time, while a block would do one after the other.  A warp
  * has a ring in shared memory for each side, into which the next elements come
  * 16 bytes at a time.  It takes one piece of the path after another: its lanes
- * find where their parts of the piece begin, then each lane goes along its
- * part, one element a step.
+ * find where their slices of the piece begin, then each lane goes along its
+ * slice, one element a step.
  *
  * A step takes the lesser head.  If both heads are equal, it takes a's and
- * counts a common element; so nothing is counted twice where parts, pieces or
+ * counts a common element; so nothing is counted twice where slices, pieces or
  * shares meet.  NOTHING stands behind a set's last element.
  *
  * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
  * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
- * reads on average.  Filling the rings, and finding where shares and parts
+ * reads on average.  Filling the rings, and finding where shards and slices
  * begin, takes more instructions than the steps.  A warp waits for memory two
  * fifths of its time.
  *
@@ -33,14 +33,14 @@
 #define AGAIN 32 /* a ring's first elements are repeated behind its last ones */
 #define QUAD  4  /* elements in 16 bytes */
 
-/* One side of a warp's share. */
+/* One side of a warp's shard. */
 struct side
 {
 	uint32_t *ring;
-	const uint32_t *from; /* the 16-byte boundary before the share's first element */
+	const uint32_t *from; /* the 16-byte boundary before the shard's first element */
 	uint32_t next;        /* counted from there: the first element that was not taken */
 	uint32_t loaded;      /* elements loaded so far, in whole quads */
-	uint32_t end;         /* end of the set, or of what the share can need of it */
+	uint32_t end;         /* end of the set, or of what the shard can need of it */
 };
 
 __device__ __forceinline__ void
@@ -63,7 +63,7 @@ bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 				 : "memory");
 }
 
-/* Fill the free part of the ring; nothing behind the end is read. */
+/* Fill the free end of the ring; nothing behind the end is read. */
 __device__ __forceinline__ void
 fill_ring(side *s)
 {
@@ -149,8 +149,8 @@ take_head(heads &h, uint32_t &common)
 __device__ __forceinline__ uint32_t
 merge_piece(side *a, side *b, uint32_t steps)
 {
-	uint32_t share = steps == PIECE ? STEPS : (steps + 31) / 32;
-	uint32_t from = min(qs_lane() * share, steps), to = min(from + share, steps);
+	uint32_t shard = steps == PIECE ? STEPS : (steps + 31) / 32;
+	uint32_t from = min(qs_lane() * shard, steps), to = min(from + shard, steps);
 	uint32_t cut = cut_piece(*a, *b, from), common = 0;
 	const uint32_t *x = a->ring + (a->next + cut) % RING;
 	const uint32_t *y = b->ring + (b->next + from - cut) % RING;
@@ -174,18 +174,18 @@ merge_piece(side *a, side *b, uint32_t steps)
 	return common;
 }
 
-/* Find where a part of a pair's path begins. */
+/* Find where a slice of a pair's path begins. */
 __device__ __forceinline__ uint64_t
-cut_path(const set &a, const set &b, uint32_t number, uint32_t parts)
+cut_path(const set &a, const set &b, uint32_t number, uint32_t slices)
 {
 	uint64_t steps = a.count + b.count;
 
-	return parts > 1 ? steps * number / parts : number * steps;
+	return slices > 1 ? steps * number / slices : number * steps;
 }
 
-/* Merge a warp's share of a pair: "steps" steps from x and y on. */
+/* Merge a warp's shard of a pair: "steps" steps from x and y on. */
 __device__ uint32_t
-merge_share(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
+merge_shard(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
 {
 	uint32_t common = 0;
 	side s, t;
@@ -212,15 +212,15 @@ merge_share(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, 
 }
 
 /*
- * Each warp takes one of "parts" shares of each of its pairs.  Warps that are
+ * Each warp takes one of "slices" shards of each of its pairs.  Warps that are
  * too few for a whole pair take none.
  */
-__global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_t parts)
+__global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_t slices)
 {
 	__shared__ __align__(16) uint32_t ring[WARPS][2 * (RING + AGAIN)];
-	uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32, number = warp % parts;
-	uint32_t at_a_time = gridDim.x * WARPS / parts;
-	uint64_t r = 0, column = warp / parts;
+	uint32_t warp = blockIdx.x * WARPS + threadIdx.x / 32, number = warp % slices;
+	uint32_t at_a_time = gridDim.x * WARPS / slices;
+	uint64_t r = 0, column = warp / slices;
 
 	if (column >= at_a_time)
 		return;
@@ -244,10 +244,10 @@ __global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_
 		b = set_of(p.column_offset, p.column_element, column);
 		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
-		from = cut_path(a, b, number, parts);
+		from = cut_path(a, b, number, slices);
 		cut_by_warp(a, b, from, &x, &y);
-		common = merge_share(ring[threadIdx.x / 32], a, x, b, y,
-							 cut_path(a, b, number + 1, parts) - from);
+		common = merge_shard(ring[threadIdx.x / 32], a, x, b, y,
+							 cut_path(a, b, number + 1, slices) - from);
 		common = __reduce_add_sync(QS_ALL_LANES, common);
 		if (qs_lane() == 0 && common > 0)
 			atomicAdd(&p.count[r * p.width + column], common);
@@ -257,15 +257,15 @@ __global__ void __launch_bounds__(32 * WARPS) merge_pairs(const pairs p, uint32_
 qb_status
 qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
-	uint64_t all = t->rows * t->columns, most = largest / (2 * PIECE), parts;
+	uint64_t all = t->rows * t->columns, most = largest / (2 * PIECE), slices;
 	int grid;
 
 	QS_TRY(qs_grid(gpu, merge_pairs, 32 * WARPS, 0, UINT64_MAX, &grid));
-	parts = (uint64_t) grid * WARPS / all;
-	parts = parts < most ? parts : most;
-	/* a share is counted in 32 bits */
-	parts = parts > largest >> 31 ? parts : (largest >> 31) + 1;
-	merge_pairs<<<grid, 32 * WARPS, 0, gpu->stream>>>(*t, (uint32_t) parts);
+	slices = (uint64_t) grid * WARPS / all;
+	slices = slices < most ? slices : most;
+	/* a shard is counted in 32 bits */
+	slices = slices > largest >> 31 ? slices : (largest >> 31) + 1;
+	merge_pairs<<<grid, 32 * WARPS, 0, gpu->stream>>>(*t, (uint32_t) slices);
 	QS_CUDA_LAUNCHED(gpu);
 	return QB_OK;
 }

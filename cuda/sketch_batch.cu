@@ -72,29 +72,29 @@ insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
 }
 
 qb_status
-qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *part, int parts)
+qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 {
 	qs_host_batch b[QS_CUDA_TOGETHER];
 	uint64_t count = 0;
 	int64_t sum = 0;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (parts < 1 || parts > QS_CUDA_TOGETHER)
+	if (runs < 1 || runs > QS_CUDA_TOGETHER)
 		return QB_NO_MEMORY;
-	for (int i = 0; i < parts; i++)
+	for (int i = 0; i < runs; i++)
 	{
-		int64_t more = qs_weight_sum(part[i].weight, part[i].count);
+		int64_t more = qs_weight_sum(run[i].weight, run[i].count);
 
 		if (more < 0 || more > INT64_MAX - sum)
 			return QB_TOTAL_OVERFLOW;
 		sum += more;
-		count += part[i].count;
-		b[i] = qs_describe(part[i].key, part[i].weight, NULL, 0, part[i].count);
+		count += run[i].count;
+		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
 	}
-	if (!qs_fit(sk->gpu, b, parts))
+	if (!qs_fit(sk->gpu, b, runs))
 		return QB_NO_MEMORY;
 	QS_TRY(start_insert(sk, sum, count));
-	return insert_together(sk, b, parts);
+	return insert_together(sk, b, runs);
 }
 
 qb_status

@@ -5,18 +5,18 @@
  * Each of two passes sorts stretches of about 8192 keys in shared memory.  So
  * all writes are coalesced, and no pass needs a histogram beforehand:
  *
- *	coarse	a block takes 8192 keys, hashes them, sorts them by coarse part and
- *			writes them as one stretch, with the offset of each part in it.
- *	fine	a block takes the runs of one coarse part from a group of such
- *			stretches, about 8192 keys again, sorts them by fine part and writes
- *			them where the group's keys of that part belong: the offsets are in
+ *	coarse	a block takes 8192 keys, hashes them, sorts them by coarse partition and
+ *			writes them as one stretch, with the offset of each partition in it.
+ *	fine	a block takes the runs of one coarse partition from a group of such
+ *			stretches, about 8192 keys again, sorts them by fine partition and writes
+ *			them where the group's keys of that partition belong: the offsets are in
  *			the stretches already, their sum is where it starts.
  *
  * Then sketch_bulk.cuh counts the keys tile by tile; a tile has one run per
  * group.  Between the passes a key is an item of 4 bytes (qs_parted).  Keys of
  * a thread sketch are partitioned anew for each row.
  *
- * Skew: parts of different sizes do not harm correctness.  A share of the fine
+ * Skew: partitions of different sizes do not harm correctness.  A shard of the fine
  * pass that does not fit into shared memory is sorted straight to device
  * memory.  sketch_skew.cu has taken out keys that occur often.
  *
@@ -38,8 +38,8 @@
 #define RESIDENT     3 /* blocks of an SM whose registers must suffice */
 
 #define RANK_BITS  14   /* bits of a place among COARSE_KEYS or FINE_KEYS */
-#define COARSE_MAX 1024 /* coarse parts */
-#define FINE_MAX   512  /* fine parts of a coarse part */
+#define COARSE_MAX 1024 /* coarse partitions */
+#define FINE_MAX   512  /* fine partitions of a coarse partition */
 #define GROUP_MAX  1024 /* stretches of a group */
 
 /*
@@ -59,8 +59,8 @@ struct plan
 	uint32_t log2_masks;
 	uint32_t tag_bits;     /* bits of an item: mask index and places */
 	uint32_t log2_buckets; /* buckets of a tile */
-	uint32_t log2_fine;    /* fine parts of a coarse part */
-	uint32_t coarse;       /* coarse parts */
+	uint32_t log2_fine;    /* fine partitions of a coarse partition */
+	uint32_t coarse;       /* coarse partitions */
 	uint32_t stretches;    /* blocks of the coarse pass */
 	uint32_t group;        /* stretches that a block of the fine pass reads */
 	uint32_t groups;
@@ -80,7 +80,7 @@ log2_ceil(uint64_t v)
 
 /*
  * Plan what does not depend on the number of keys.  About as many coarse as
- * fine parts are best, but a bucket's number in its coarse part must fit into
+ * fine partitions are best, but a bucket's number in its coarse partition must fit into
  * an item.
  */
 static plan
@@ -153,11 +153,11 @@ qs_bulk_most(const qs_cuda_sketch *sk)
 	return most < QS_BULK_KEYS ? most : QS_BULK_KEYS;
 }
 
-/* The parts of the workspace. */
+/* The partitions of the workspace. */
 struct workspace
 {
 	uint32_t *item[2]; /* items after each pass */
-	uint16_t *offset;  /* in each stretch: starts of coarse parts, and the end */
+	uint16_t *offset;  /* in each stretch: starts of coarse partitions, and the end */
 	uint32_t *start;   /* see qs_parted */
 	size_t bytes;
 };
@@ -189,10 +189,10 @@ template <int BLOCK> using block_scan = cub::BlockScan<uint32_t, BLOCK, cub::BLO
 template <int BLOCK>
 using block_sum = cub::BlockReduce<uint32_t, BLOCK, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
 
-/* Turn the counts of "parts" <= MOST parts into their starts, in place. */
+/* Turn the counts of "partitions" <= MOST partitions into their starts, in place. */
 template <int BLOCK, int MOST>
 __device__ __forceinline__ void
-counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::TempStorage &temp)
+counts_to_offsets(uint32_t *count, uint32_t partitions, typename block_scan<BLOCK>::TempStorage &temp)
 {
 	constexpr int EACH = MOST > BLOCK ? MOST / BLOCK : 1;
 	uint32_t mine[EACH];
@@ -202,7 +202,7 @@ counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::T
 	{
 		uint32_t i = threadIdx.x * EACH + k;
 
-		mine[k] = i < parts ? count[i] : 0;
+		mine[k] = i < partitions ? count[i] : 0;
 	}
 	block_scan<BLOCK>(temp).ExclusiveSum(mine, mine);
 #pragma unroll
@@ -210,7 +210,7 @@ counts_to_offsets(uint32_t *count, uint32_t parts, typename block_scan<BLOCK>::T
 	{
 		uint32_t i = threadIdx.x * EACH + k;
 
-		if (i < parts)
+		if (i < partitions)
 			count[i] = mine[k];
 	}
 	__syncthreads();
@@ -226,7 +226,7 @@ place_of(uint64_t hv, uint64_t n, uint32_t row)
 
 /*
  * Hash a thread's keys.  The items go to "stage", in the order of the keys;
- * each key gets its part and its rank in that part.
+ * each key gets its partition and its rank in that partition.
  */
 template <bool ROWS>
 __device__ __forceinline__ void
@@ -253,14 +253,14 @@ hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, ui
 			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
 			uint64_t hv = qb_hash(ahead[j], v.seed_key);
 			uint32_t bucket = place_of<ROWS>(hv, v.n, row);
-			uint32_t part = bucket >> shift;
+			uint32_t partition = bucket >> shift;
 
 			if (i >= here)
 				break;
 			stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
 					   qs_mask_places(p.m, hv) << p.log2_masks |
 					   ((uint32_t) hv & (v.mask_count - 1));
-			ranked[k + j] = part << RANK_BITS | atomicAdd(&count[part], 1);
+			ranked[k + j] = partition << RANK_BITS | atomicAdd(&count[partition], 1);
 		}
 	}
 }
@@ -302,8 +302,8 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT)
 		((uint4 *) (item + first))[i] = stage4[i];
 }
 
-/* A block's share of the fine pass: one coarse part in one group of stretches. */
-struct fine_share
+/* A block's shard of the fine pass: one coarse partition in one group of stretches. */
+struct fine_shard
 {
 	uint32_t run[GROUP_MAX];       /* where each run starts in the items ... */
 	uint32_t place[GROUP_MAX + 1]; /* ... and in the sequence of all runs, and the end */
@@ -312,49 +312,49 @@ struct fine_share
 };
 
 __device__ __forceinline__ void
-find_share(fine_share &share, const plan &p, const uint16_t *offset,
+find_shard(fine_shard &shard, const plan &p, const uint16_t *offset,
 		   typename block_scan<FINE_BLOCK>::TempStorage &scan,
 		   typename block_sum<FINE_BLOCK>::TempStorage &sum)
 {
-	uint32_t part = blockIdx.x % p.coarse;
+	uint32_t partition = blockIdx.x % p.coarse;
 	uint32_t stretch = blockIdx.x / p.coarse * p.group;
 	uint32_t runs = min(p.group, p.stretches - stretch);
 	uint32_t before = 0;
 
 	for (uint32_t r = threadIdx.x; r < runs; r += FINE_BLOCK)
 	{
-		const uint16_t *o = &offset[(uint64_t) (stretch + r) * (p.coarse + 1) + part];
+		const uint16_t *o = &offset[(uint64_t) (stretch + r) * (p.coarse + 1) + partition];
 		uint32_t begin = o[0];
 
-		share.run[r] = (stretch + r) * COARSE_KEYS + begin;
-		share.place[r] = o[1] - begin;
+		shard.run[r] = (stretch + r) * COARSE_KEYS + begin;
+		shard.place[r] = o[1] - begin;
 		before += begin;
 	}
 	if (threadIdx.x == 0)
-		share.place[runs] = 0;
+		shard.place[runs] = 0;
 	before = block_sum<FINE_BLOCK>(sum).Sum(before);
 	if (threadIdx.x == 0)
 	{
-		share.runs = runs;
-		share.base = stretch * COARSE_KEYS + before;
+		shard.runs = runs;
+		shard.base = stretch * COARSE_KEYS + before;
 	}
 	__syncthreads();
-	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(share.place, runs + 1, scan);
+	counts_to_offsets<FINE_BLOCK, 2 * GROUP_MAX>(shard.place, runs + 1, scan);
 }
 
-/* Call each(place, item index) for all items of a share; several lanes take a run. */
+/* Call each(place, item index) for all items of a shard; several lanes take a run. */
 template <typename Each>
 __device__ __forceinline__ void
-for_each_item(const fine_share &share, uint32_t lanes, Each each)
+for_each_item(const fine_shard &shard, uint32_t lanes, Each each)
 {
-	for (uint32_t r = threadIdx.x / lanes; r < share.runs; r += FINE_BLOCK / lanes)
-		for (uint32_t i = share.place[r] + threadIdx.x % lanes; i < share.place[r + 1]; i += lanes)
-			each(i, share.run[r] + i - share.place[r]);
+	for (uint32_t r = threadIdx.x / lanes; r < shard.runs; r += FINE_BLOCK / lanes)
+		for (uint32_t i = shard.place[r] + threadIdx.x % lanes; i < shard.place[r + 1]; i += lanes)
+			each(i, shard.run[r] + i - shard.place[r]);
 }
 
-/* Sort a share in shared memory by the bits from "shift" on, and write it. */
+/* Sort a shard in shared memory by the bits from "shift" on, and write it. */
 __device__ __forceinline__ void
-sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint32_t *count,
+sort_shard(uint32_t *item, uint32_t total, uint32_t shift, uint32_t partitions, uint32_t *count,
 		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
 {
 	uint32_t rank[FINE_EACH / 2]; /* two ranks in a word */
@@ -369,7 +369,7 @@ sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint3
 		rank[k / 2] = k % 2 ? rank[k / 2] | mine << 16 : mine;
 	}
 	__syncthreads();
-	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, temp);
+	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, partitions, temp);
 #pragma unroll
 	for (int k = 0; k < FINE_EACH; k++)
 		value[k] = item[k * FINE_BLOCK + threadIdx.x];
@@ -384,10 +384,10 @@ sort_share(uint32_t *item, uint32_t total, uint32_t shift, uint32_t parts, uint3
 }
 
 __device__ __forceinline__ void
-write_starts(uint32_t *start, const uint32_t *count, uint32_t parts, uint32_t base, uint32_t total)
+write_starts(uint32_t *start, const uint32_t *count, uint32_t partitions, uint32_t base, uint32_t total)
 {
-	for (uint32_t i = threadIdx.x; i <= parts; i += FINE_BLOCK)
-		start[i] = base + (i < parts ? count[i] : total);
+	for (uint32_t i = threadIdx.x; i <= partitions; i += FINE_BLOCK)
+		start[i] = base + (i < partitions ? count[i] : total);
 }
 
 __global__ void
@@ -397,40 +397,40 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 {
 	__shared__ uint32_t stage[FINE_KEYS];
 	__shared__ uint32_t count[FINE_MAX];
-	__shared__ fine_share share;
+	__shared__ fine_shard shard;
 	__shared__ typename block_scan<FINE_BLOCK>::TempStorage scan;
 	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
-	uint32_t parts = 1u << p.log2_fine;
+	uint32_t partitions = 1u << p.log2_fine;
 	uint32_t shift = p.log2_buckets + p.tag_bits;
 	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* half the mean run */
 	uint32_t total;
 
-	for (uint32_t i = threadIdx.x; i < parts; i += FINE_BLOCK)
+	for (uint32_t i = threadIdx.x; i < partitions; i += FINE_BLOCK)
 		count[i] = 0;
-	find_share(share, p, offset, scan, sum);
-	total = share.place[share.runs];
-	start += (uint64_t) blockIdx.x * (parts + 1);
-	sorted += share.base;
+	find_shard(shard, p, offset, scan, sum);
+	total = shard.place[shard.runs];
+	start += (uint64_t) blockIdx.x * (partitions + 1);
+	sorted += shard.base;
 	if (total <= FINE_KEYS)
 	{
-		for_each_item(share, lanes, [&](uint32_t i, uint32_t from) {
+		for_each_item(shard, lanes, [&](uint32_t i, uint32_t from) {
 			__pipeline_memcpy_async(&stage[i], &item[from], sizeof(uint32_t));
 		});
 		__pipeline_commit();
 		__pipeline_wait_prior(0);
 		__syncthreads();
-		sort_share(stage, total, shift, parts, count, scan, sorted);
-		write_starts(start, count, parts, share.base, total);
+		sort_shard(stage, total, shift, partitions, count, scan, sorted);
+		write_starts(start, count, partitions, shard.base, total);
 		return;
 	}
-	/* the share does not fit: count, then write each item to its place */
-	for_each_item(share, lanes,
+	/* the shard does not fit: count, then write each item to its place */
+	for_each_item(shard, lanes,
 				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
 	__syncthreads();
-	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, parts, scan);
-	write_starts(start, count, parts, share.base, total);
+	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, partitions, scan);
+	write_starts(start, count, partitions, shard.base, total);
 	__syncthreads();
-	for_each_item(share, lanes, [&](uint32_t, uint32_t from) {
+	for_each_item(shard, lanes, [&](uint32_t, uint32_t from) {
 		sorted[atomicAdd(&count[item[from] >> shift], 1)] = item[from];
 	});
 }

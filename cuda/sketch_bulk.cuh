@@ -40,7 +40,7 @@ extern "C"
 /*
  * Keys as items of 4 bytes; the items of a tile are in "groups" runs.  From
  * the low end an item has the index of its mask, the places by which the mask
- * is turned, and its bucket.  A tile is the fine-th part of a coarse part of
+ * is turned, and its bucket.  A tile is the fine-th partition of a coarse partition of
  * the buckets.
  */
 struct qs_parted
@@ -50,7 +50,7 @@ struct qs_parted
 	uint64_t first;        /* the bucket with number 0 here: a row's first in thread */
 	uint64_t n;            /* buckets */
 	uint32_t groups;
-	uint32_t coarse, fine; /* parts */
+	uint32_t coarse, fine; /* partitions */
 	uint32_t log2_masks;
 	uint32_t tag_bits;     /* bits of an item below its bucket */
 	uint32_t log2_buckets; /* buckets of a tile */
@@ -172,7 +172,7 @@ qs_tile_count(qs_tile_memory &s, const qs_parted &p, uint32_t item)
 		return;
 	}
 	places = (item & ((1u << p.tag_bits) - 1)) >> p.log2_masks;
-	mask = qs_turn<M>(s.mask[item & ((1u << p.log2_masks) - 1)], places);
+	mask = qs_rotate<M>(s.mask[item & ((1u << p.log2_masks) - 1)], places);
 	for (; mask != 0; mask &= mask - 1)
 	{
 		uint32_t c = first + __ffs(mask) - 1;
@@ -244,7 +244,7 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
 
 /*
  * A block takes every gridDim-th tile.  While it counts the keys of a tile,
- * that tile's part of the table and the bounds of the next tile's runs are
+ * that tile's partition of the table and the bounds of the next tile's runs are
  * loaded.
  */
 template <typename Tile>

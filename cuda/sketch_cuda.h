@@ -89,7 +89,7 @@ extern "C"
 	 * the staging memory.
 	 */
 	extern qb_status
-	qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *part, int parts);
+	qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
 
 	/*
 	 * Add keys from device memory.  The keys must have arrived there, because

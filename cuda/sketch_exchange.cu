@@ -66,7 +66,7 @@ load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
 qb_status
 qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
 {
-	bool dense = from->form == QS_DENSE;
+	bool dense = from->encoding == QS_DENSE;
 	qb_status status;
 
 	*sketch = NULL;
@@ -169,7 +169,7 @@ qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
 	if (qs_is_multilevel(sk))
 		QS_TRY(compact_high(sk, &live));
 	qs_init(head, &sk->params, NULL);
-	head->form = QS_DENSE;
+	head->encoding = QS_DENSE;
 	head->wide = sk->view.wide;
 	head->total = sk->total;
 	head->keys = sk->keys;
@@ -262,7 +262,7 @@ qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
 	if (into->gpu != from->gpu)
 		return QB_MISMATCH;
 	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
-	qb_keys_adopt(&into->keys, &from->keys);
+	qb_keys_take(&into->keys, &from->keys);
 	return into->ops->merge(into->gpu, &into->view, &from->view);
 }
 

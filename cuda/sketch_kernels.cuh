@@ -25,16 +25,16 @@
 #define QS_SHARED_MASKS   1024 /* more masks are read through the cache */
 #define QS_LOOK_FOR_EQUAL 8    /* steps between two looks for equal keys; 2^k */
 
-/* qs_mask_turn_by() for an M that the compiler knows, in 32 bits if they suffice. */
+/* qs_mask_rotate_by() for an M that the compiler knows, in 32 bits if they suffice. */
 template <int M>
 __device__ __forceinline__ uint32_t
-qs_turn(uint32_t mask, uint32_t places)
+qs_rotate(uint32_t mask, uint32_t places)
 {
 	if (M == 32)
 		return __funnelshift_l(mask, mask, places);
 	if (M <= 16)
 		return (mask << places | mask << places >> M % 32) & ((1u << M % 32) - 1);
-	return qs_mask_turn_by(mask, M, places);
+	return qs_mask_rotate_by(mask, M, places);
 }
 
 /* The mask of hv in a bucket of M counters.  All threads of the block must call the constructor. */
@@ -60,7 +60,7 @@ template <int M> struct qs_mask_lookup
 	{
 		uint32_t index = (uint32_t) hv & last;
 
-		return qs_turn<M>(is_shared ? shared[index] : __ldg(&global[index]), qs_mask_places(M, hv));
+		return qs_rotate<M>(is_shared ? shared[index] : __ldg(&global[index]), qs_mask_places(M, hv));
 	}
 };
 

@@ -129,13 +129,13 @@ deliver(const high_access &high, uint32_t index, uint32_t counter, int64_t amoun
 }
 
 /*
- * Settle word "w" of a bucket, which had held "old" before "weight" was added
+ * Materialize word "w" of a bucket, which had held "old" before "weight" was added
  * to each byte of "bits": find crossed boundaries, put the bytes right, and
  * deliver crossings together with the weight above one byte.  "index": the bucket's high
  * index.
  */
 __device__ __noinline__ void
-settle(high_access high, uint32_t *low, uint32_t index, uint32_t w, uint32_t bits, uint64_t weight,
+materialize(high_access high, uint32_t *low, uint32_t index, uint32_t w, uint32_t bits, uint64_t weight,
 	   uint32_t old)
 {
 	int sign = 1;
@@ -165,9 +165,9 @@ settle(high_access high, uint32_t *low, uint32_t index, uint32_t w, uint32_t bit
 			deliver(high, index, w * 4 + i, net[i]);
 }
 
-/* Does a change of a word need settle()? */
+/* Does a change of a word need materialize()? */
 __device__ __forceinline__ bool
-is_unsettled(uint32_t old, uint32_t bits, uint64_t weight)
+is_unmaterialized(uint32_t old, uint32_t bits, uint64_t weight)
 {
 	return bits != 0 && (weight > 255 || crossed(old, spread(bits, weight & 255), false).any());
 }
@@ -205,7 +205,7 @@ add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t w
 {
 	uint32_t own = qs_lane() % LANES;
 	uint32_t old[LANES];
-	bool unsettled = false;
+	bool unmaterialized = false;
 	int round = 0;
 
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
@@ -218,19 +218,19 @@ add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t w
 	});
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t, uint32_t mask, uint64_t w) {
-		unsettled |= is_unsettled(old[round++], mask >> (own * 4) & 15, w);
+		unmaterialized |= is_unmaterialized(old[round++], mask >> (own * 4) & 15, w);
 	});
-	if (!__any_sync(QS_ALL_LANES, unsettled))
+	if (!__any_sync(QS_ALL_LANES, unmaterialized))
 		return spare;
 	round = 0;
 	qs_rounds<LANES, ONES>(target, weight, [&](uint32_t bucket, uint32_t mask, uint64_t w) {
 		uint32_t bits = mask >> (own * 4) & 15;
 		uint32_t *low = &table[(uint64_t) bucket * LANES];
-		bool asks = is_unsettled(old[round], bits, w);
+		bool asks = is_unmaterialized(old[round], bits, w);
 		uint32_t index = high_index_of_lane(high, low, asks, spare);
 
 		if (asks)
-			settle(high, low, index, own, bits, w, old[round]);
+			materialize(high, low, index, own, bits, w, old[round]);
 		round++;
 	});
 	return spare;

@@ -1,7 +1,7 @@
 --
 -- Partial states of plans without groups.  The process that combines its own state takes
--- it over by a ticket, and the states of workers travel as values.  The result is the
--- same, and nobody sees a ticket.
+-- it over by a token, and the states of workers travel as values.  The result is the
+-- same, and nobody sees a token.
 --
 CREATE SCHEMA partial_states;
 SET search_path = partial_states, public;
@@ -133,7 +133,7 @@ SELECT aggcombinefn FROM pg_aggregate WHERE aggfnoid = 'replaced'::regproc;
 SET cpu_operator_cost = 1;
 RESET ROLE;
 
--- a ticket that a superuser forges stands for nothing, and is no sketch
+-- a token that a superuser forges stands for nothing, and is no sketch
 CREATE FUNCTION as_sketch(bytea, bytea DEFAULT '') RETURNS qsketch LANGUAGE internal IMMUTABLE PARALLEL SAFE AS 'byteacat';
 CREATE FUNCTION last(a qsketch, b bytea) RETURNS qsketch LANGUAGE sql PARALLEL SAFE COST 100000 AS 'SELECT as_sketch($2)';
 CREATE AGGREGATE forge(bytea) (SFUNC = last, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, PARALLEL = SAFE);

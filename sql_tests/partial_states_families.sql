@@ -158,7 +158,7 @@ SET cpu_operator_cost = 1;
 SET max_parallel_workers_per_gather = 2;
 RESET ROLE;
 
--- a ticket that a superuser forges stands for nothing, and is no value
+-- a token that a superuser forges stands for nothing, and is no value
 CREATE TABLE forged WITH (parallel_workers = 2) AS SELECT 'QSL1'::bytea || decode(repeat('00', 16), 'hex') AS bytes
 FROM generate_series(1, 30) AS n;
 ANALYZE forged;

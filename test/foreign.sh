@@ -6,7 +6,7 @@
 #
 # The program postgres and the libraries that it loads become those of ARCH, and QEMU runs them.
 # What is built against this PostgreSQL from then on is built for ARCH.  All else stays what it was:
-# psql, pg_regress, Perl, the compiler.  So the tests take a small part of the time that a whole system of
+# psql, pg_regress, Perl, the compiler.  So the tests take a small fraction of the time that a whole system of
 # ARCH under QEMU takes, and the kernel need not know QEMU.
 #
 # It needs Debian, with the packages of "setup.sh test", and PG_CONFIG or pg_config as that.

@@ -49,26 +49,26 @@ FUZZ_SECONDS ?= 30
 UNIT_COMPILER   ?= gcc
 UNIT_SANITIZERS ?= address,undefined
 
-# Tickets, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
-TICKETS      := gpu/entries.o gpu/entries_cached.o gpu/sketch_ticket.o
+# Tokens, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
+TOKENS      := gpu/handles.o gpu/handles_cached.o gpu/sketch_token.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
-UNIT := $(filter-out %_tickets %_turns %_clearing,$(UNIT))
-FUZZ := $(filter-out %_tickets,$(FUZZ))
+UNIT := $(filter-out %_tokens %_schedule %_clearing,$(UNIT))
+FUZZ := $(filter-out %_tokens,$(FUZZ))
 endif
-build/unit/test_tickets: $(TICKETS:%=build/unit/%)
-build/fuzz/fuzz_tickets: $(TICKETS:%=build/fuzz/%)
-build/unit/test_turns: build/unit/gpu/turns.o
+build/unit/test_tokens: $(TOKENS:%=build/unit/%)
+build/fuzz/fuzz_tokens: $(TOKENS:%=build/fuzz/%)
+build/unit/test_schedule: build/unit/gpu/schedule.o
 build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
 # The references of other papers' structures, but not the programs that measure them.
 PEERS := $(filter-out peers peers_top peers_merged peers_papers,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
 build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
-build/unit/test_turns build/unit/test_clearing build/unit/test_tickets build/fuzz/fuzz_tickets: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/turns.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TICKETS:%=build/unit/%) $(TICKETS:%=build/fuzz/%)
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/schedule.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TOKENS:%=build/unit/%) $(TOKENS:%=build/fuzz/%)
 -include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
 
 # As many programs at a time as there are cores; what each prints stays together.

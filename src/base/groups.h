@@ -1,6 +1,6 @@
 /*
  * groups.h
- *		How the compact forms of values share their positions among groups.
+ *		How the compact encodings of values share their positions among groups.
  *
  * A group has 2^s neighbouring positions, where s is the least number from "least" on
  * with which there are at most max(1, present / in_group) groups.

@@ -36,7 +36,7 @@ qb_keys_same(const qb_keys *a, const qb_keys *b)
 
 /* Take over family and collation of "from" if "into" has no keys yet. */
 QB_INLINE void
-qb_keys_adopt(qb_keys *into, const qb_keys *from)
+qb_keys_take(qb_keys *into, const qb_keys *from)
 {
 	if (qb_keys_none(into))
 		*into = *from;

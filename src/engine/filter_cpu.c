@@ -52,7 +52,7 @@ flush(sink *s)
 	uint32_t position[QF_CHUNK];
 
 	s->kernels->positions(s->input, s->count, s->f->params.m, position);
-	if (s->f->form == QF_DENSE)
+	if (s->f->encoding == QF_DENSE)
 		s->f->ones += s->kernels->set(s->f->bits, position, s->count);
 	else if (s->status == QB_OK)
 		s->status = qf_set(s->f, position, s->count);
@@ -147,7 +147,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 	size_t i;
 	uint32_t j;
 
-	for (i = 0; i < count && f->form != QF_DENSE; i++)
+	for (i = 0; i < count && f->encoding != QF_DENSE; i++)
 		for (j = 0; j < f->params.k && s->status == QB_OK; j++)
 		{
 			position = qf_any_position(&f->params, h[i], j);
@@ -286,7 +286,7 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 	uint64_t h[QF_CHUNK];
 	size_t i;
 
-	if (f->form == QF_EXPLICIT)
+	if (f->encoding == QF_EXPLICIT)
 	{
 		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now()->positions);
 		return;
@@ -295,7 +295,7 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 	 * Nobody asks how many positions of a blocked Bloom filter are set, and who asks a
 	 * compact filter for many keys makes bits of it first.  So a plain loop does.
 	 */
-	for (i = 0; i < count && (f->form == QF_FORM_COMPACT || f->params.layout == QF_BLOCKED); i++)
+	for (i = 0; i < count && (f->encoding == QF_ENCODING_COMPACT || f->params.layout == QF_BLOCKED); i++)
 		set[i] = qf_count(f, fingerprint[i]);
 	while (i < count)
 	{
@@ -374,7 +374,7 @@ cpu_contains(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool
 {
 	size_t i;
 
-	for (i = 0; i < count && f->form != QF_DENSE; i++)
+	for (i = 0; i < count && f->encoding != QF_DENSE; i++)
 		found[i] = qf_has(f, fingerprint[i]);
 	for (; i < count; i += QF_CHUNK)
 	{
@@ -392,7 +392,7 @@ cpu_merge(qf_filter *into, const qf_filter *from)
 }
 
 static qb_status
-cpu_settle(qf_filter *f)
+cpu_materialize(qf_filter *f)
 {
 	(void) f;
 	return QB_OK;
@@ -411,6 +411,6 @@ const qf_engine qf_engine_cpu = {
 	.query = cpu_query,
 	.contains = cpu_contains,
 	.merge = cpu_merge,
-	.settle = cpu_settle,
+	.materialize = cpu_materialize,
 	.batch = cpu_batch,
 };

@@ -8,7 +8,7 @@
  *
  * An engine may keep the bits of a dense filter elsewhere, on a device: the filter
  * is then "remote".  Only insert() and merge() of the same engine work on a remote
- * filter, until settle() has brought its bits back.  query() and contains() take
+ * filter, until materialize() has brought its bits back.  query() and contains() take
  * filters that are not remote.
  *
  * src/engine/filter_engine.h
@@ -63,7 +63,7 @@ typedef struct qf_engine
 	qb_status (*merge)(qf_filter *into, const qf_filter *from);
 
 	/* Bring the bits back from the device; they stay here. */
-	qb_status (*settle)(qf_filter *f);
+	qb_status (*materialize)(qf_filter *f);
 
 	/* How many rows to collect before an insert into this filter. */
 	size_t (*batch)(const qf_filter *f);

@@ -44,10 +44,10 @@ members32(qb_u32s x, qb_u32s y)
 {
 	qb_u32s z = (qb_u32s) _mm256_permute2x128_si256((__m256i) y, (__m256i) y, 1);
 
-#define TURN(v, by) (x == (qb_u32s) _mm256_shuffle_epi32((__m256i) (v), by))
-	return (qb_u32s) ((x == y) | (x == z) | (TURN(y, 0x39) | TURN(z, 0x39)) |
-					  (TURN(y, 0x4E) | TURN(z, 0x4E)) | (TURN(y, 0x93) | TURN(z, 0x93)));
-#undef TURN
+#define ROTATED(v, by) (x == (qb_u32s) _mm256_shuffle_epi32((__m256i) (v), by))
+	return (qb_u32s) ((x == y) | (x == z) | (ROTATED(y, 0x39) | ROTATED(z, 0x39)) |
+					  (ROTATED(y, 0x4E) | ROTATED(z, 0x4E)) | (ROTATED(y, 0x93) | ROTATED(z, 0x93)));
+#undef ROTATED
 }
 
 /* How many elements of 4 bytes were found. */
@@ -72,9 +72,9 @@ members64(const int64_t *a, const int64_t *b)
 	qb_u64s x = (qb_u64s) qb_vector_load(a);
 	qb_u64s y = (qb_u64s) qb_vector_load(b);
 
-#define TURN(by) (x == (qb_u64s) _mm256_permute4x64_epi64((__m256i) y, by))
-	return (qb_u64s) (((x == y) | TURN(0x39)) | (TURN(0x4E) | TURN(0x93)));
-#undef TURN
+#define ROTATED(by) (x == (qb_u64s) _mm256_permute4x64_epi64((__m256i) y, by))
+	return (qb_u64s) (((x == y) | ROTATED(0x39)) | (ROTATED(0x4E) | ROTATED(0x93)));
+#undef ROTATED
 }
 
 QB_VECTOR_TARGET static uint64_t
@@ -149,9 +149,9 @@ qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint
 QB_INLINE qb_u32s
 members32(qb_u32s x, qb_u32s y)
 {
-#define TURN(by) (x == vextq_u32(y, y, by))
-	return (qb_u32s) (((x == y) | TURN(2)) | (TURN(1) | TURN(3)));
-#undef TURN
+#define ROTATED(by) (x == vextq_u32(y, y, by))
+	return (qb_u32s) (((x == y) | ROTATED(2)) | (ROTATED(1) | ROTATED(3)));
+#undef ROTATED
 }
 
 /*

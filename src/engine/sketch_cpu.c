@@ -21,7 +21,7 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	size_t done = 0;
 	qb_status status = QB_OK;
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(sk, fingerprint, weight, count, &done);
 		if (status == QB_OK && done < count)
@@ -99,7 +99,7 @@ undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, s
 		const int64_t *w = weight ? weight + i : NULL;
 		size_t n = batch_size(count - i);
 
-		if (sk->form == QS_EXPLICIT)
+		if (sk->encoding == QS_EXPLICIT)
 		{
 			qs_explicit_add(sk, fingerprint + i, w, n, &done);
 			continue;
@@ -114,7 +114,7 @@ remove_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 {
 	uint64_t hv[QS_BATCH];
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		return qs_explicit_remove(sk, fingerprint, weight, count);
 	qs_kernels_now()->hash(sk->seed_key, fingerprint, count, hv);
 	return sk->ops->remove(sk, hv, weight, count);
@@ -128,7 +128,7 @@ cpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	size_t i;
 
 	if (status == QB_OK)
-		status = qs_settle(sk);
+		status = qs_materialize(sk);
 	if (status != QB_OK)
 		return status;
 	if (sum < 0 || sum > sk->total)
@@ -160,11 +160,11 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 		size_t k;
 
 		qs_kernels_now()->hash(sk->seed_key, fingerprint + i, n, hv);
-		if (sk->form == QS_DENSE)
+		if (sk->encoding == QS_DENSE)
 			sk->ops->query(sk, hv, n, estimate + i);
 		else
 			for (k = 0; k < n; k++)
-				estimate[i + k] = sk->form == QS_EXPLICIT ? qs_explicit_get(sk, fingerprint[i + k])
+				estimate[i + k] = sk->encoding == QS_EXPLICIT ? qs_explicit_get(sk, fingerprint[i + k])
 														  : qs_estimate_compact(sk, hv[k]);
 	}
 }
@@ -180,6 +180,6 @@ const qs_engine qs_engine_cpu = {
 	.insert = cpu_insert,
 	.remove = cpu_remove,
 	.merge = qs_merge_deferred,
-	.settle = qs_settle,
+	.materialize = qs_materialize,
 	.batch = cpu_batch,
 };

@@ -9,8 +9,8 @@
  *
  * An engine may keep the tables of a dense sketch elsewhere, on a device: the sketch
  * is then "remote" and has no tables.  Only insert() and merge() of the same engine
- * work on a remote sketch, until settle() has brought its tables back.  On the CPU,
- * settle() finishes what deferred merges have left.  After settle() a sketch has its
+ * work on a remote sketch, until materialize() has brought its tables back.  On the CPU,
+ * materialize() finishes what deferred merges have left.  After materialize() a sketch has its
  * tables, so reading needs no engine.
  *
  * src/engine/sketch_engine.h
@@ -37,7 +37,7 @@ typedef struct qs_engine
 	qb_status (*merge)(qs_sketch *into, const qs_sketch *from);
 
 	/* Bring the tables back and up to date; they stay here. */
-	qb_status (*settle)(qs_sketch *sk);
+	qb_status (*materialize)(qs_sketch *sk);
 
 	/* How many keys to collect before an insert into this sketch. */
 	size_t (*batch)(const qs_sketch *sk);

@@ -1,6 +1,6 @@
 /*
  * sketch_from_keys.c
- *		The compact form of keys that no table has counted.
+ *		The compact encoding of keys that no table has counted.
  *
  * Each key has a bucket and a mask of counters in it.  The keys are sorted by bucket, by
  * their digits from the lowest on.  Then the keys of a bucket are neighbours, their
@@ -12,14 +12,14 @@
 
 #include "engine/sketch_kernels.h"
 #include "sketch/explicit.h"
-#include "sketch/unit_writer.h"
+#include "sketch/block_writer.h"
 
 /* Bits of the bucket that one pass of sorting looks at. */
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
-/* Bytes of a unit without its counters: gap and mask.  A counter takes at most 10 bytes. */
-#define UNIT_HEAD     (5 + 4)
+/* Bytes of a block without its counters: gap and mask.  A counter takes at most 10 bytes. */
+#define BLOCK_HEAD     (5 + 4)
 #define COUNTER_BYTES 10
 
 /* A counter of a multilevel sketch from which on its bucket needs a high bucket. */
@@ -167,7 +167,7 @@ count_present(const keys *k)
 
 /* Write the mask and the counters of one key of weight 1, the only one in its bucket. */
 QB_INLINE void
-put_one(qs_unit_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
+put_one(qs_block_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
 {
 	uint32_t i;
 
@@ -179,7 +179,7 @@ put_one(qs_unit_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
 
 /* Write the mask and the counters of the keys from..to-1 of one bucket.  Returns the largest. */
 static uint64_t
-put_several(qs_unit_writer *w, const keys *k, uint32_t mask_bytes, size_t from, size_t to)
+put_several(qs_block_writer *w, const keys *k, uint32_t mask_bytes, size_t from, size_t to)
 {
 	uint64_t value[QS_MASK_BITS_MAX] = { 0 };
 	uint64_t most = 0;
@@ -211,8 +211,8 @@ put_several(qs_unit_writer *w, const keys *k, uint32_t mask_bytes, size_t from, 
 static uint64_t
 write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
 {
-	qs_unit_layout layout = qs_units_of(&k->sk->params);
-	qs_unit_writer w = qs_units_start(layout.units, present, out);
+	qs_block_layout layout = qs_blocks_of(&k->sk->params);
+	qs_block_writer w = qs_blocks_start(layout.blocks, present, out);
 	uint32_t depth = k->sk->params.depth;
 	size_t from;
 	size_t to;
@@ -223,14 +223,14 @@ write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
 
 		for (to = from + 1; to < k->count && bucket_of(k, to) == bucket_of(k, from);)
 			to++;
-		qs_units_begin(&w, bucket_of(k, from));
+		qs_blocks_begin(&w, bucket_of(k, from));
 		if (to == from + 1 && (!k->weight || k->weight[number] == 1))
 			put_one(&w, layout.mask_bytes, k->mask[number], depth);
 		else
 			*high += put_several(&w, k, layout.mask_bytes, from, to) >= HIGH_FROM;
 		qb_pause_after(k->memory, &k->steps, to - from);
 	}
-	return qs_units_end(&w);
+	return qs_blocks_end(&w);
 }
 
 /* The most bytes that the body can take: a counter of k keys of weight 1 takes at most k. */
@@ -240,7 +240,7 @@ most_bytes(const keys *k, uint64_t present)
 	const qs_params *p = &k->sk->params;
 	uint64_t groups = qb_group_count(p->n, qs_group_shift(p->n, present));
 
-	return 4 * groups + UNIT_HEAD * present +
+	return 4 * groups + BLOCK_HEAD * present +
 		   k->count * p->depth * (k->weight ? COUNTER_BYTES : 1) + sizeof(uint32_t);
 }
 
@@ -282,7 +282,7 @@ has_buckets(int structure)
 static bool
 may_be_compact(const qs_sketch *sk, int64_t sum, size_t count)
 {
-	return sk->form == QS_EXPLICIT && !sk->remote && has_buckets(sk->params.structure) &&
+	return sk->encoding == QS_EXPLICIT && !sk->remote && has_buckets(sk->params.structure) &&
 		   sk->used + count > qs_explicit_limit(&sk->params) && count <= sk->params.n && sum >= 0 &&
 		   sum <= INT64_MAX - sk->total;
 }
@@ -305,7 +305,7 @@ qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
 	take_keys(&k, fingerprint, weight, count);
 	sort_by_bucket(&k);
 	qs_init(made, &sk->params, memory);
-	made->form = QS_COMPACT;
+	made->encoding = QS_COMPACT;
 	made->keys = sk->keys;
 	made->total = sk->total + sum;
 	made->wide = made->total >= QS_WIDE_TOTAL;

@@ -1,6 +1,6 @@
 /*
  * sketch_from_keys.h
- *		The compact form of keys that no table has counted.
+ *		The compact encoding of keys that no table has counted.
  *
  * A sketch that is counted once and then stored or sent would otherwise get tables, most
  * of them zeros, only to have them searched for what is not zero.  Sorting some

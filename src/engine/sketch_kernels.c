@@ -56,7 +56,7 @@ qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 static bool
 selects(const qs_sketch *sk, size_t count, int64_t least)
 {
-	return least > 0 && count > 0 && sk->form == QS_DENSE &&
+	return least > 0 && count > 0 && sk->encoding == QS_DENSE &&
 		   sk->params.structure == QS_MULTILEVEL && sk->masks;
 }
 

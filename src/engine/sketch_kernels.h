@@ -64,7 +64,7 @@ qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t coun
 		uint64_t low = (hv[i] & UINT32_MAX) * n >> 32;
 
 		bucket[i] = (uint32_t) (((hv[i] >> 32) * n + low) >> 32);
-		mask[i] = qs_mask_turn(masks[(uint32_t) hv[i] & last], m, hv[i]);
+		mask[i] = qs_mask_rotation(masks[(uint32_t) hv[i] & last], m, hv[i]);
 	}
 	for (i = count; i < count + QS_PREFETCH_AHEAD; i++)
 		bucket[i] = bucket[count - 1];

@@ -1,6 +1,6 @@
 /*
  * compact.c
- *		The compact form: reading it, adding it to a filter, and its validator.
+ *		The compact encoding: reading it, adding it to a filter, and its validator.
  *
  * Every byte is read under a check of the data's end, and every position is checked
  * against the end of its group.  So damaged bytes can give wrong bits, but nothing is
@@ -124,12 +124,12 @@ qf_unite_compact(qf_filter *into, const qf_filter *from)
 	uint64_t steps = 0;
 	qf_group group;
 
-	if (into->form == QF_EXPLICIT && from->ones > qf_explicit_limit(&into->params))
+	if (into->encoding == QF_EXPLICIT && from->ones > qf_explicit_limit(&into->params))
 		status = qf_make_dense(into);
 	while (status == QB_OK && next_group(&g, &group))
 	{
 		qb_pause_after(into->memory, &steps, 1 + (uint64_t) (group.end - group.next));
-		if (into->form == QF_DENSE)
+		if (into->encoding == QF_DENSE)
 			unite_group(into, group);
 		else
 			status = unite_group_explicit(into, &group);

@@ -1,8 +1,8 @@
 /*
  * compact.h
- *		The compact form of a filter: of the bits only those that are set.
+ *		The compact encoding of a filter: of the bits only those that are set.
  *
- * Most stored filters have room left, so most of their bits are zero.  The compact form
+ * Most stored filters have room left, so most of their bits are zero.  The compact encoding
  * is for storing.  It can be read, in part too, but not changed, so there are only
  * views of it.  qf_copy() makes a list or bits of one.
  *
@@ -21,7 +21,7 @@
  *
  * A filter is written in this form if the body takes at most three quarters of the
  * bytes of its bits, and no group's data take more than QF_GROUP_BYTES.  Otherwise it is
- * written in dense form.  Positions are hashes, so groups never get that full by
+ * written in dense encoding.  Positions are hashes, so groups never get that full by
  * chance.  The limit is for filters that somebody made on purpose: a lookup reads one
  * group for each position, and so is never slow.
  *
@@ -65,7 +65,7 @@ qf_compact_most(const qf_params *p)
 /* Can a body of so many bytes be the compact one of this view?  Says nothing of its bytes. */
 extern bool qf_compact_plausible(const qf_filter *view, uint64_t bytes);
 
-/* Is a filter with its bits in memory to be written in compact form?  If so, in how many bytes? */
+/* Is a filter with its bits in memory to be written in compact encoding?  If so, in how many bytes? */
 extern bool qf_compact_fits(const qf_filter *f, uint64_t *bytes);
 
 /* Write the body of a filter for which qf_compact_fits() is true. */

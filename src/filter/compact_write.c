@@ -1,6 +1,6 @@
 /*
  * compact_write.c
- *		The compact form: measuring and writing it.
+ *		The compact encoding: measuring and writing it.
  *
  * A filter is measured each time that it is stored.  One with many set bits stays
  * dense, which their number alone says.  For the others one pass over the bits measures
@@ -146,7 +146,7 @@ encode_explicit(const qf_filter *f, encoder *e)
 static void
 encode(const qf_filter *f, encoder *e)
 {
-	if (f->form == QF_EXPLICIT)
+	if (f->encoding == QF_EXPLICIT)
 		encode_explicit(f, e);
 	else
 		encode_dense(f, e);

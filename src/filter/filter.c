@@ -11,7 +11,7 @@ qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory)
 {
 	memset(f, 0, sizeof(*f));
 	f->params = *p;
-	f->form = QF_EXPLICIT;
+	f->encoding = QF_EXPLICIT;
 	f->seed_key = qb_seed_key(p->seed);
 	f->memory = memory;
 }
@@ -53,7 +53,7 @@ qf_make_dense(qf_filter *f)
 	f->positions = NULL;
 	f->slots = 0;
 	f->bits = bits;
-	f->form = QF_DENSE;
+	f->encoding = QF_DENSE;
 	return QB_OK;
 }
 
@@ -65,9 +65,9 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 	qf_init(to, &from->params, memory);
 	to->keys = from->keys;
 	to->rows = from->rows;
-	if (from->form == QF_EXPLICIT)
+	if (from->encoding == QF_EXPLICIT)
 		status = qf_unite_explicit(to, from);
-	else if (from->form == QF_FORM_COMPACT)
+	else if (from->encoding == QF_ENCODING_COMPACT)
 		status = qf_unite_compact(to, from);
 	else
 	{
@@ -75,7 +75,7 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 		if (!to->bits)
 			return QB_NO_MEMORY;
 		memcpy(to->bits, from->bits, qf_words(&to->params) * 8);
-		to->form = QF_DENSE;
+		to->encoding = QF_DENSE;
 		to->ones = from->ones;
 	}
 	if (status != QB_OK)
@@ -103,7 +103,7 @@ qf_set(qf_filter *f, const uint32_t *position, size_t count)
 	size_t i = 0;
 	qb_status status;
 
-	if (f->form == QF_EXPLICIT)
+	if (f->encoding == QF_EXPLICIT)
 	{
 		status = qf_explicit_add(f, position, count, &i);
 		if (status != QB_OK || i == count)

@@ -16,19 +16,19 @@
  *
  * A filter is either owned (its memory comes from the caller's allocator) or a view
  * of serialized bytes, read only.  An owned dense filter may be "remote": an engine
- * keeps its bits on a device, and must settle it before any function here is called.
+ * keeps its bits on a device, and must materialize it before any function here is called.
  *
- * Explicit form: few set bits, kept as a list of their positions, in an
+ * Explicit encoding: few set bits, kept as a list of their positions, in an
  * open-addressing hash table.  Only owned filters have it.  With more than
  * qf_explicit_limit() positions the filter becomes dense, and stays so in memory.
  *
- * Dense form: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory
+ * Dense encoding: words of 64 bits; position i is bit i % 64 of word i / 64.  In memory
  * a block of a blocked Bloom filter is one cache line.  Serialized bytes are not so
  * aligned, so there a block may lie in two lines.
  *
- * Compact form: the gaps between the set bits (compact.h).  Only views have it.
+ * Compact encoding: the gaps between the set bits (compact.h).  Only views have it.
  *
- * A filter is written in compact or dense form.  Which one depends on the bits alone
+ * A filter is written in compact or dense encoding.  Which one depends on the bits alone
  * (format.h).
  *
  * Not thread safe.
@@ -44,12 +44,12 @@
 
 #define QF_ROWS_UNKNOWN (-1)
 
-typedef enum qf_form
+typedef enum qf_encoding
 {
 	QF_EXPLICIT = 1,
 	QF_DENSE = 2,
-	QF_FORM_COMPACT = 3 /* QF_COMPACT is a preset */
-} qf_form;
+	QF_ENCODING_COMPACT = 3 /* QF_COMPACT is a preset */
+} qf_encoding;
 
 typedef struct qf_filter
 {
@@ -58,7 +58,7 @@ typedef struct qf_filter
 	int64_t rows;  /* insertions so far, or QF_ROWS_UNKNOWN */
 	uint64_t ones; /* set bits */
 
-	uint8_t form; /* qf_form */
+	uint8_t encoding; /* qf_encoding */
 	bool view;
 
 	uint64_t seed_key;       /* qb_seed_key(params.seed) */
@@ -73,7 +73,7 @@ typedef struct qf_filter
 	uint64_t compact_bytes;
 } qf_filter;
 
-/* An empty owned filter in explicit form; needs no memory yet. */
+/* An empty owned filter in explicit encoding; needs no memory yet. */
 extern void qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory);
 
 /* Release the memory of an owned filter. */

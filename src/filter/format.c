@@ -11,7 +11,7 @@
 enum
 {
 	AT_VERSION = 3,
-	AT_FORM = 4,
+	AT_ENCODING = 4,
 	AT_LAYOUT = 5,
 	AT_RESERVED = 6,
 	AT_K = 8,
@@ -36,14 +36,14 @@ dense_bytes(const qf_params *p)
 qf_flat
 qf_flat_of(const qf_filter *f)
 {
-	qf_flat flat = { .form = QF_DENSE, .bytes = QF_HEADER_BYTES };
+	qf_flat flat = { .encoding = QF_DENSE, .bytes = QF_HEADER_BYTES };
 	uint64_t compact;
 
 	if (!qf_compact_fits(f, &compact))
 		flat.bytes += dense_bytes(&f->params);
 	else
 	{
-		flat.form = QF_FORM_COMPACT;
+		flat.encoding = QF_ENCODING_COMPACT;
 		flat.bytes += compact;
 	}
 	return flat;
@@ -61,7 +61,7 @@ write_header(const qf_filter *f, uint8_t form, uint8_t *out)
 	memset(out, 0, QF_HEADER_BYTES);
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QF_FORMAT_VERSION_1;
-	out[AT_FORM] = form;
+	out[AT_ENCODING] = form;
 	out[AT_LAYOUT] = (uint8_t) f->params.layout;
 	qb_store32(out + AT_K, f->params.k);
 	qb_store64(out + AT_M, f->params.m);
@@ -80,7 +80,7 @@ write_dense(const qf_filter *f, uint8_t *out)
 	uint64_t at = 0;
 	uint32_t position;
 
-	if (f->form == QF_DENSE)
+	if (f->encoding == QF_DENSE)
 	{
 		memcpy(out, f->bits, dense_bytes(&f->params));
 		return;
@@ -93,8 +93,8 @@ write_dense(const qf_filter *f, uint8_t *out)
 void
 qf_write_flat(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 {
-	write_header(f, flat->form, out);
-	if (flat->form == QF_FORM_COMPACT)
+	write_header(f, flat->encoding, out);
+	if (flat->encoding == QF_ENCODING_COMPACT)
 		qf_compact_write(f, out + QF_HEADER_BYTES);
 	else
 		write_dense(f, out + QF_HEADER_BYTES);
@@ -121,13 +121,13 @@ state_fits(const qf_filter *f)
 static qb_status
 open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 {
-	if (view->form == QF_FORM_COMPACT)
+	if (view->encoding == QF_ENCODING_COMPACT)
 	{
 		view->compact = body;
 		view->compact_bytes = bytes;
 		return qf_compact_plausible(view, bytes) ? QB_OK : QB_FORMAT_LENGTH;
 	}
-	if (view->form != QF_DENSE)
+	if (view->encoding != QF_DENSE)
 		return QB_FORMAT_PARAMS;
 	/* A view is never written to; it shares its type with owned filters. */
 	view->bits = (uint8_t *) (uintptr_t) body;
@@ -155,7 +155,7 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 		return QB_FORMAT_PARAMS;
 	qf_init(view, &p, NULL);
 	view->view = true;
-	view->form = bytes[AT_FORM];
+	view->encoding = bytes[AT_ENCODING];
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
 	view->rows = (int64_t) qb_load64(bytes + AT_ROWS);
@@ -192,7 +192,7 @@ qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	view.memory = memory;
-	if (view.form == QF_DENSE)
+	if (view.encoding == QF_DENSE)
 		return check_bits(&view);
 	return qf_compact_check(&view) ? QB_OK : QB_FORMAT_BITS;
 }

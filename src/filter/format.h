@@ -8,7 +8,7 @@
  *	offset	bytes	field
  *	0		3		magic "QFL"
  *	3		1		version, 1
- *	4		1		form (qf_form)
+ *	4		1		form (qf_encoding)
  *	5		1		layout (qf_layout)
  *	6		2		reserved, 0
  *	8		4		k
@@ -41,7 +41,7 @@
 /* How a filter is written. */
 typedef struct qf_flat
 {
-	uint8_t form;   /* QF_FORM_COMPACT or QF_DENSE */
+	uint8_t encoding;   /* QF_ENCODING_COMPACT or QF_DENSE */
 	uint64_t bytes; /* header included */
 } qf_flat;
 
@@ -84,7 +84,7 @@ extern qb_status qf_validate(const uint8_t *bytes, uint64_t length);
 extern qb_status
 qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* Bytes of the dense form, to which a filter with these parameters grows. */
+/* Bytes of the dense encoding, to which a filter with these parameters grows. */
 extern uint64_t qf_dense_size(const qf_params *p);
 
 #endif

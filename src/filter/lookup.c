@@ -12,7 +12,7 @@ is_set(const qf_filter *f, uint64_t h, uint32_t j)
 {
 	uint32_t position = qf_any_position(&f->params, h, j);
 
-	return f->form == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
+	return f->encoding == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
 }
 
 uint32_t
@@ -22,7 +22,7 @@ qf_count(const qf_filter *f, uint64_t fingerprint)
 	uint32_t set = 0;
 	uint32_t j;
 
-	if (f->form == QF_FORM_COMPACT)
+	if (f->encoding == QF_ENCODING_COMPACT)
 		return qf_count_compact(f, h, false);
 	for (j = 0; j < f->params.k; j++)
 		set += is_set(f, h, j);
@@ -35,9 +35,9 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 	uint64_t h = qf_hash(fingerprint, f->seed_key);
 	uint32_t j;
 
-	if (f->form == QF_FORM_COMPACT)
+	if (f->encoding == QF_ENCODING_COMPACT)
 		return qf_count_compact(f, h, true) == f->params.k;
-	if (f->form == QF_DENSE && f->params.layout == QF_BLOCKED)
+	if (f->encoding == QF_DENSE && f->params.layout == QF_BLOCKED)
 		return qf_block_has(f->bits, &f->params, h);
 	for (j = 0; j < f->params.k; j++)
 		if (!is_set(f, h, j))

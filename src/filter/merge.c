@@ -126,7 +126,7 @@ qf_fold(qf_filter *f, uint64_t m)
 		return QB_NO_FOLD;
 	if (halvings == 0)
 		return QB_OK;
-	if (f->form == QF_EXPLICIT)
+	if (f->encoding == QF_EXPLICIT)
 		return fold_explicit(f, &p, halvings);
 	while (f->params.m > m)
 		halve_dense(f);
@@ -139,11 +139,11 @@ unite_any(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 {
 	qb_status status = QB_OK;
 
-	if (from->form == QF_EXPLICIT)
+	if (from->encoding == QF_EXPLICIT)
 		return qf_unite_explicit(into, from);
-	if (from->form == QF_FORM_COMPACT)
+	if (from->encoding == QF_ENCODING_COMPACT)
 		return qf_unite_compact(into, from);
-	if (into->form == QF_EXPLICIT)
+	if (into->encoding == QF_EXPLICIT)
 		status = qf_make_dense(into);
 	if (status == QB_OK)
 		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
@@ -165,6 +165,6 @@ qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 	if (status != QB_OK)
 		return status;
 	into->rows = counted.rows;
-	qb_keys_adopt(&into->keys, &from->keys);
+	qb_keys_take(&into->keys, &from->keys);
 	return QB_OK;
 }

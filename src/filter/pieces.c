@@ -38,7 +38,7 @@ find_group(const qf_filter *view, uint64_t group, const qf_source *source)
 	return (place){ start, end - start };
 }
 
-/* The bits from "first" on, which lie in one group, as they are in dense form. */
+/* The bits from "first" on, which lie in one group, as they are in dense encoding. */
 static void
 read_compact(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 			 const qf_source *source)
@@ -64,7 +64,7 @@ static void
 read_bits(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 		  const qf_source *source)
 {
-	if (view->form == QF_FORM_COMPACT)
+	if (view->encoding == QF_ENCODING_COMPACT)
 		read_compact(view, first, bytes, bits, source);
 	else
 		source->read(source->context, QF_HEADER_BYTES + first / 8, bytes, bits);

@@ -58,7 +58,7 @@ GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredNam
 }
 
 int
-GpuOfCopy(const StoredName *key)
+GpuOfCached(const StoredName *key)
 {
 	GpuRef ref;
 	int device;
@@ -112,7 +112,7 @@ was_seen(const StoredName *name)
 static bool
 is_worth_keeping(const GpuRef *ref, const StoredName *name)
 {
-	return name->kind != 0 || gpu_shared->entry[ref->index].bytes >= (uint64) gpu_min_size * 1024 ||
+	return name->kind != 0 || gpu_shared->handle[ref->index].bytes >= (uint64) gpu_min_size * 1024 ||
 		   was_seen(name);
 }
 
@@ -130,7 +130,7 @@ GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *na
 	}
 	done = look_up(lookup, &ref);
 	if (name && done && is_worth_keeping(&ref, name))
-		GpuPublishEntry(&ref, name);
-	GpuDropEntry(&ref);
+		GpuPublishHandle(&ref, name);
+	GpuDropHandle(&ref);
 	return done;
 }

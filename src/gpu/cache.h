@@ -28,7 +28,7 @@ extern bool GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key)
 extern void GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key);
 
 /* The number of the GPU that a copy of this name is on, or -1. */
-extern int GpuOfCopy(const StoredName *key);
+extern int GpuOfCached(const StoredName *key);
 
 /* Keys to look up, and where their answers go. */
 typedef struct GpuLookup

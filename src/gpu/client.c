@@ -183,16 +183,16 @@ GpuAskAll(const GpuTransfer *transfer)
 typedef struct Asking
 {
 	const GpuEach *each;
-	uint32 *place;
+	uint32 *index;
 } Asking;
 
 static void
 ask_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	const Asking *asking = transfer->context;
-	uint32 i = asking->place[at];
+	uint32 i = asking->index[at];
 
-	slot->entry = asking->each->ref[i];
+	slot->handle = asking->each->ref[i];
 	if (asking->each->ask)
 		asking->each->ask(asking->each, slot, i);
 }
@@ -203,13 +203,13 @@ take_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	const Asking *asking = transfer->context;
 
 	if (!slot->gone && slot->status == QB_OK)
-		asking->each->take(asking->each, slot, asking->place[at]);
+		asking->each->take(asking->each, slot, asking->index[at]);
 }
 
 void
 GpuAskEach(const GpuEach *each)
 {
-	Asking asking = { .each = each, .place = palloc(Max(each->count, 1) * sizeof(uint32)) };
+	Asking asking = { .each = each, .index = palloc(Max(each->count, 1) * sizeof(uint32)) };
 	GpuTransfer transfer = { .ref = each->ref,
 							 .op = each->op,
 							 .most = 1,
@@ -221,9 +221,9 @@ GpuAskEach(const GpuEach *each)
 
 	for (i = 0; i < each->count; i++)
 		if (each->ref[i].serial != 0)
-			asking.place[transfer.all++] = i;
+			asking.index[transfer.all++] = i;
 	(void) GpuAskAll(&transfer);
-	pfree(asking.place);
+	pfree(asking.index);
 }
 
 /* Keys on their way to the worker, with weights, or with answers to come. */

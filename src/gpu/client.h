@@ -24,7 +24,7 @@ typedef struct GpuTransfer
 	uint64 all;  /* size of the whole */
 	uint64 most; /* of a piece */
 
-	/* Write the request for a piece; "op" and the entry are there already. */
+	/* Write the request for a piece; "op" and the handle are there already. */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	/*
@@ -53,7 +53,7 @@ typedef struct GpuEach
 	uint32 count;
 	int op;
 
-	/* Write the request for value i; "op" and the entry are there already.  NULL: that is all. */
+	/* Write the request for value i; "op" and the handle are there already.  NULL: that is all. */
 	void (*ask)(const struct GpuEach *each, GpuSlot *slot, uint32 i);
 
 	/* Take the reply of value i; it is not called if the value is gone or the request failed. */

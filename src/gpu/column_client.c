@@ -32,106 +32,106 @@ GpuColumnsExist(void)
 /* ---- names ---- */
 
 static void
-name_copy(const GpuColumn *column, uint32 range, StoredName *name)
+name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 {
 	memset(name, 0, sizeof(*name));
 	name->family = GPU_FAMILY_COLUMN;
 	name->kind = column->database;
-	name->id[0] = range;
+	name->id[0] = chunk;
 	memcpy(name->header, column, sizeof(*column));
 }
 
 /* What is looked for among the copies, and what was found. */
 typedef struct Finding
 {
-	StoredName name; /* of range 0 */
-	GpuRef *ref;     /* of each range, for find_range() */
-	uint32 *pages;   /* of each range, for find_pages() */
-	uint32 ranges;
+	StoredName name; /* of chunk 0 */
+	GpuRef *ref;     /* of each chunk, for find_chunk() */
+	uint32 *pages;   /* of each chunk, for find_pages() */
+	uint32 chunks;
 	int found;
 } Finding;
 
 static void
-ref_of(const GpuEntry *entry, GpuRef *ref)
+ref_of(const GpuHandle *handle, GpuRef *ref)
 {
-	ref->family = entry->family;
-	ref->serial = entry->serial;
-	ref->index = (int) (entry - gpu_shared->entry);
+	ref->family = handle->family;
+	ref->serial = handle->serial;
+	ref->index = (int) (handle - gpu_shared->handle);
 }
 
-/* Is it a copy of the column, of one of the ranges? */
+/* Is it a copy of the column, of one of the chunks? */
 static bool
-is_sought(const GpuEntry *entry, const Finding *finding)
+is_sought(const GpuHandle *handle, const Finding *finding)
 {
-	return entry->key.id[0] < finding->ranges && entry->key.kind == finding->name.kind &&
-		   memcmp(entry->key.header, finding->name.header, sizeof(finding->name.header)) == 0;
+	return handle->key.id[0] < finding->chunks && handle->key.kind == finding->name.kind &&
+		   memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) == 0;
 }
 
 static void
-find_range(GpuEntry *entry, void *context)
+find_chunk(GpuHandle *handle, void *context)
 {
 	Finding *finding = context;
 
-	if (!is_sought(entry, finding))
+	if (!is_sought(handle, finding))
 		return;
-	ref_of(entry, &finding->ref[entry->key.id[0]]);
+	ref_of(handle, &finding->ref[handle->key.id[0]]);
 	finding->found++;
 }
 
 static void
-find_pages(GpuEntry *entry, void *context)
+find_pages(GpuHandle *handle, void *context)
 {
 	Finding *finding = context;
 
-	if (is_sought(entry, finding))
-		finding->pages[entry->key.id[0]] = entry->pages;
+	if (is_sought(handle, finding))
+		finding->pages[handle->key.id[0]] = handle->pages;
 }
 
 int
-GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges)
+GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks)
 {
-	Finding finding = { .ref = ref, .ranges = ranges };
+	Finding finding = { .ref = ref, .chunks = chunks };
 
 	name_copy(column, 0, &finding.name);
-	memset(ref, 0, ranges * sizeof(*ref));
-	GpuEachCached(GPU_FAMILY_COLUMN, find_range, &finding);
+	memset(ref, 0, chunks * sizeof(*ref));
+	GpuEachCached(GPU_FAMILY_COLUMN, find_chunk, &finding);
 	return finding.found;
 }
 
 void
-GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges)
+GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks)
 {
-	Finding finding = { .pages = palloc0(ranges * sizeof(uint32)), .ranges = ranges };
-	uint32 range;
+	Finding finding = { .pages = palloc0(chunks * sizeof(uint32)), .chunks = chunks };
+	uint32 chunk;
 
 	name_copy(column, 0, &finding.name);
 	GpuEachCached(GPU_FAMILY_COLUMN, find_pages, &finding);
-	for (range = 0; range < ranges; range++)
-		pages[range] = Min(pages[range], finding.pages[range]);
+	for (chunk = 0; chunk < chunks; chunk++)
+		pages[chunk] = Min(pages[chunk], finding.pages[chunk]);
 	pfree(finding.pages);
 }
 
 typedef struct Listing
 {
-	GpuColumnCopy *copy;
+	GpuCachedColumn *copy;
 	int count;
 } Listing;
 
 static void
-list_copy_of(GpuEntry *entry, void *context)
+list_copy_of(GpuHandle *handle, void *context)
 {
 	Listing *listing = context;
-	GpuColumnCopy *copy = &listing->copy[listing->count++];
+	GpuCachedColumn *copy = &listing->copy[listing->count++];
 
 	memset(copy, 0, sizeof(*copy));
-	memcpy(&copy->column, entry->key.header, sizeof(copy->column));
-	copy->range = (uint32) entry->key.id[0];
-	copy->bytes = entry->bytes;
-	copy->used = pg_atomic_read_u64(&entry->used_at);
-	ref_of(entry, &copy->ref);
+	memcpy(&copy->column, handle->key.header, sizeof(copy->column));
+	copy->chunk = (uint32) handle->key.id[0];
+	copy->bytes = handle->bytes;
+	copy->used = pg_atomic_read_u64(&handle->used_at);
+	ref_of(handle, &copy->ref);
 }
 
-/* Columns of which parts were pushed out are listed as copies of nothing. */
+/* Columns of which chunks were pushed out are listed as copies of nothing. */
 static void
 list_pushed_out(Listing *listing)
 {
@@ -141,22 +141,22 @@ list_pushed_out(Listing *listing)
 
 	for (i = 0; i < count; i++)
 	{
-		GpuColumnCopy *copy = &listing->copy[listing->count++];
+		GpuCachedColumn *copy = &listing->copy[listing->count++];
 
 		memset(copy, 0, sizeof(*copy));
 		memcpy(&copy->column, out[i].column.header, sizeof(copy->column));
-		copy->pushed_out = out[i].parts;
+		copy->pushed_out = out[i].chunks;
 		copy->pushed_out_by = out[i].role;
 		copy->pushed_out_at = out[i].when;
 	}
 	pfree(out);
 }
 
-GpuColumnCopy *
+GpuCachedColumn *
 GpuColumnList(int *count)
 {
 	Listing listing = { .copy =
-							palloc((GPU_ENTRIES + GPU_PUSHED_OUT_MAX) * sizeof(GpuColumnCopy)) };
+							palloc((GPU_HANDLES + GPU_PUSHED_OUT_MAX) * sizeof(GpuCachedColumn)) };
 
 	if (gpu_shared)
 	{
@@ -193,7 +193,7 @@ start_slot(GpuColumnLoad *load)
 }
 
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range)
+GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 {
 	GpuSlot *slot;
 
@@ -204,13 +204,13 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range)
 		load->null = palloc(GPU_SLOT_KEYS / 8);
 	}
 	start_slot(load);
-	if (!GpuNewEntry(GPU_FAMILY_COLUMN, &load->ref))
+	if (!GpuNewHandle(GPU_FAMILY_COLUMN, &load->ref))
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
-	GpuColumnShapeIn(slot)->place = (uint64) relation + range;
+	GpuColumnShapeIn(slot)->location = (uint64) relation + chunk;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
-	GpuDropEntry(&load->ref);
+	GpuDropHandle(&load->ref);
 	return false;
 }
 
@@ -272,15 +272,15 @@ typedef struct Older
 } Older;
 
 static void
-find_older(GpuEntry *entry, void *context)
+find_older(GpuHandle *handle, void *context)
 {
 	Older *older = context;
 
-	if (entry->serial < older->serial && memcmp(&entry->key, &older->name, sizeof(StoredName)) == 0)
-		ref_of(entry, &older->ref);
+	if (handle->serial < older->serial && memcmp(&handle->key, &older->name, sizeof(StoredName)) == 0)
+		ref_of(handle, &older->ref);
 }
 
-/* Forget copies that another session has made of the same range meanwhile. */
+/* Forget copies that another session has made of the same chunk meanwhile. */
 static void
 forget_older(const GpuRef *ref, const StoredName *name)
 {
@@ -295,7 +295,7 @@ forget_older(const GpuRef *ref, const StoredName *name)
 }
 
 bool
-GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 range)
+GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 chunk)
 {
 	StoredName name;
 	GpuSlot *slot;
@@ -305,13 +305,13 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 	slot = GpuTakeSlot(&load->ref, COLUMN_FINISH, false);
 	GpuColumnShapeIn(slot)->map_lsn = map_lsn;
 	done = GpuAskOne(slot) == QB_OK;
-	name_copy(column, range, &name);
+	name_copy(column, chunk, &name);
 	if (done)
 	{
-		GpuPublishEntry(&load->ref, &name);
+		GpuPublishHandle(&load->ref, &name);
 		forget_older(&load->ref, &name);
 	}
-	GpuDropEntry(&load->ref);
+	GpuDropHandle(&load->ref);
 	return done;
 }
 
@@ -360,7 +360,7 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 {
 	GpuTransfer transfer = { .ref = ref,
 							 .op = COLUMN_LSNS,
-							 .all = GPU_RANGE_PAGES,
+							 .all = GPU_CHUNK_PAGES,
 							 .most = GPU_SLOT_KEYS,
 							 .ask = ask_lsns,
 							 .take = take_lsns,
@@ -382,16 +382,16 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 }
 
 void
-GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part)
+GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 {
 	GpuWanted *wanted = (GpuWanted *) GpuSlotData(slot);
 
-	wanted->pages = *part->pages;
-	wanted->wish = part->wish;
-	wanted->pair = part->pair;
-	if (part->tests)
-		wanted->tests = *part->tests;
+	wanted->pages = *chunk->pages;
+	wanted->projection = chunk->projection;
+	wanted->pair = chunk->pair;
+	if (chunk->tests)
+		wanted->tests = *chunk->tests;
 	else
 		wanted->tests.columns = wanted->tests.tests = 0;
-	memcpy(wanted->tested, part->tested, sizeof(wanted->tested));
+	memcpy(wanted->tested, chunk->tested, sizeof(wanted->tested));
 }

@@ -15,22 +15,22 @@
 /* Are there copies of columns, and may this backend use them?  One look at shared memory. */
 extern bool GpuColumnsExist(void);
 
-/* Find the copies of a column by range; serial 0: none.  Their number. */
-extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 ranges);
+/* Find the copies of a column by chunk; serial 0: none.  Their number. */
+extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks);
 
 /*
- * Lower "pages" of each range to the number of pages that the column's copy has, or to 0 if
+ * Lower "pages" of each chunk to the number of pages that the column's copy has, or to 0 if
  * there is no copy.  The worker is not asked: the numbers are those that a query left last.
  */
-extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 ranges);
+extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks);
 
 /* All copies, and what was pushed out, in memory of the caller's context. */
-extern GpuColumnCopy *GpuColumnList(int *count);
+extern GpuCachedColumn *GpuColumnList(int *count);
 
 /* Forget a copy, if it is there. */
 extern bool GpuColumnForget(const GpuRef *ref);
 
-/* Forget that parts of a column were pushed out. */
+/* Forget that chunks of a column were pushed out. */
 extern void GpuColumnForgetPushedOut(const GpuColumn *column);
 
 /* ---- making a copy ---- */
@@ -48,10 +48,10 @@ typedef struct GpuColumnLoad
 } GpuColumnLoad;
 
 /*
- * Begin a copy; false if the worker has no memory for it.  The ranges of a table take turns
+ * Begin a copy; false if the worker has no memory for it.  The chunks of a table take turns
  * on the devices.
  */
-extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 range);
+extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk);
 
 /* Room for so many values of one more page.  They count with GpuColumnAdd(). */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);
@@ -61,7 +61,7 @@ extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows,
 
 /* End a copy and leave it to all backends; false if the worker had no memory for it. */
 extern bool
-GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 range);
+GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 chunk);
 
 /* ---- using a copy ---- */
 
@@ -91,42 +91,42 @@ typedef struct GpuKeyCounts
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;
 
-/* The device that a part is on, or -1. */
+/* The device that a chunk is on, or -1. */
 static inline int
-GpuColumnDevice(const GpuColumnPart *part)
+GpuColumnDevice(const GpuColumnChunk *chunk)
 {
-	return gpu_shared->entry[part->ref.index].device;
+	return gpu_shared->handle[chunk->ref.index].device;
 }
 
-/* Write into a slot which keys of a part are wanted. */
-extern void GpuColumnWant(GpuSlot *slot, const GpuColumnPart *part);
+/* Write into a slot which keys of a chunk are wanted. */
+extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
 
 /*
- * Have a value on a device get the keys of parts of a copy, by a request of its family
+ * Have a value on a device get the keys of chunks of a copy, by a request of its family
  * such as SKETCH_COLUMN, and take the pages off their sets whose keys it got.  Returns
  * how many keys these were.
  */
-extern int64 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnPart *part, int parts);
+extern int64 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks);
 
 /*
- * Count distinct keys of a part, if there are at most "most", and take the pages off its
+ * Count distinct keys of a chunk, if there are at most "most", and take the pages off its
  * set whose keys were counted, which may be some of them.  False: a copy is gone, or the
  * device has no room.
  */
-extern bool GpuColumnCounts(const GpuColumnPart *part, int most, GpuKeyCounts *counts);
+extern bool GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts);
 
 /*
- * The same for many parts, several at a time, until all pages are counted or "take" returns
- * false.  A part may come several times, with other pages.
+ * The same for many chunks, several at a time, until all pages are counted or "take" returns
+ * false.  A chunk may come several times, with other pages.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
-extern bool GpuColumnCountsAll(const GpuColumnPart *part, int parts, int most, GpuTakeCounts take,
+extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most, GpuTakeCounts take,
 							   void *context);
 
 /*
- * Which groups have more than "most" distinct keys in the first pages of a part?  False: a
+ * Which groups have more than "most" distinct keys in the first pages of a chunk?  False: a
  * copy is gone, or the device has no room.
  */
-extern bool GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool *many);
+extern bool GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
 
 #endif

@@ -9,17 +9,17 @@
 #include "gpu/wait.h"
 
 static void
-ask_counts(GpuSlot *slot, const GpuColumnPart *part, int most)
+ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
 {
 	Assert(most <= GPU_COUNTS_MAX);
 	slot->count = most;
 	slot->offset = 0;
-	GpuColumnWant(slot, part);
+	GpuColumnWant(slot, chunk);
 }
 
 /* Take the reply; false: the copy is gone, or the device has no room. */
 static bool
-take_counts(const GpuSlot *slot, const GpuColumnPart *part, int most, GpuKeyCounts *counts)
+take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {
 	const uint64 *data = (const uint64 *) GpuSlotData(slot);
 
@@ -31,29 +31,29 @@ take_counts(const GpuSlot *slot, const GpuColumnPart *part, int most, GpuKeyCoun
 	counts->nulls = slot->weighted;
 	memcpy(counts->key, data, counts->count * sizeof(uint64));
 	memcpy(counts->times, data + counts->count, counts->count * sizeof(int64));
-	GpuPagesRemoveBefore(part->pages, (uint32) slot->offset);
+	GpuPagesRemoveBefore(chunk->pages, (uint32) slot->offset);
 	return true;
 }
 
 bool
-GpuColumnCounts(const GpuColumnPart *part, int most, GpuKeyCounts *counts)
+GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {
-	GpuSlot *slot = GpuTakeSlot(&part->ref, COLUMN_COUNTS, false);
+	GpuSlot *slot = GpuTakeSlot(&chunk->ref, COLUMN_COUNTS, false);
 	bool there;
 
-	ask_counts(slot, part, most);
+	ask_counts(slot, chunk, most);
 	GpuAsk(slot);
 	GpuAwait(slot);
-	there = take_counts(slot, part, most, counts);
+	there = take_counts(slot, chunk, most, counts);
 	GpuDone(slot);
 	return there;
 }
 
-/* Parts whose keys are counted.  "place" says which of them have pages left. */
+/* Chunks whose keys are counted.  "index" says which of them have pages left. */
 typedef struct Counting
 {
-	const GpuColumnPart *part;
-	uint32 *place;
+	const GpuColumnChunk *chunk;
+	uint32 *index;
 	int most;
 	GpuTakeCounts take;
 	void *context;
@@ -66,10 +66,10 @@ static void
 ask_counts_of(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	const Counting *counting = transfer->context;
-	const GpuColumnPart *part = &counting->part[counting->place[at]];
+	const GpuColumnChunk *chunk = &counting->chunk[counting->index[at]];
 
-	slot->entry = part->ref;
-	ask_counts(slot, part, counting->most);
+	slot->handle = chunk->ref;
+	ask_counts(slot, chunk, counting->most);
 }
 
 static void
@@ -80,13 +80,13 @@ take_counts_of(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 siz
 	if (!counting->there || counting->ended)
 		return;
 	counting->there =
-		take_counts(slot, &counting->part[counting->place[at]], counting->most, &counting->counts);
+		take_counts(slot, &counting->chunk[counting->index[at]], counting->most, &counting->counts);
 	if (counting->there)
 		counting->ended = !counting->take(counting->context, &counting->counts);
 }
 
 bool
-GpuColumnCountsAll(const GpuColumnPart *part, int parts, int most, GpuTakeCounts take,
+GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most, GpuTakeCounts take,
 				   void *context)
 {
 	Counting *counting = palloc(sizeof(Counting));
@@ -98,8 +98,8 @@ GpuColumnCountsAll(const GpuColumnPart *part, int parts, int most, GpuTakeCounts
 							 .context = counting };
 	bool there;
 
-	counting->part = part;
-	counting->place = palloc(Max(parts, 1) * sizeof(uint32));
+	counting->chunk = chunk;
+	counting->index = palloc(Max(chunks, 1) * sizeof(uint32));
 	counting->most = most;
 	counting->take = take;
 	counting->context = context;
@@ -110,31 +110,31 @@ GpuColumnCountsAll(const GpuColumnPart *part, int parts, int most, GpuTakeCounts
 		int i;
 
 		transfer.all = 0;
-		for (i = 0; i < parts; i++)
-			if (!GpuPagesAreNone(part[i].pages))
-				counting->place[transfer.all++] = i;
+		for (i = 0; i < chunks; i++)
+			if (!GpuPagesAreNone(chunk[i].pages))
+				counting->index[transfer.all++] = i;
 		if (transfer.all > 0)
 		{
-			transfer.ref = &part[counting->place[0]].ref;
+			transfer.ref = &chunk[counting->index[0]].ref;
 			(void) GpuAskAll(&transfer);
 		}
 	}
 	while (transfer.all > 0 && counting->there && !counting->ended);
 	there = counting->there;
-	pfree(counting->place);
+	pfree(counting->index);
 	pfree(counting);
 	return there;
 }
 
 bool
-GpuColumnMany(const GpuColumnPart *part, const qb_groups *groups, int most, bool *many)
+GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many)
 {
-	GpuSlot *slot = GpuTakeSlot(&part->ref, COLUMN_MANY, false);
+	GpuSlot *slot = GpuTakeSlot(&chunk->ref, COLUMN_MANY, false);
 	GpuManyKeys *asked = (GpuManyKeys *) GpuSlotData(slot);
 	bool there;
 
 	slot->count = most;
-	GpuColumnWant(slot, part);
+	GpuColumnWant(slot, chunk);
 	asked->groups = *groups;
 	GpuAsk(slot);
 	GpuAwait(slot);

@@ -17,7 +17,7 @@
 typedef enum GpuExactOp
 {
 	EXACT_CREATE, /* counts of no keys */
-	EXACT_COLUMN, /* keys of these pages of the other entry, a copy */
+	EXACT_COLUMN, /* keys of these pages of the other handle, a copy */
 	EXACT_KEYS,   /* keys that a backend has read */
 	EXACT_ORDER,  /* no more keys come; the reply says how many distinct ones there were */
 	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */
@@ -41,7 +41,7 @@ GpuExactShapeIn(GpuSlot *slot)
 extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
 
 /* Count the keys of all these pages; false: a copy is gone, or there is no memory. */
-extern bool GpuExactAddColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
+extern bool GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
 
 /* Count keys, in the background: want of memory shows in the end. */
 extern void GpuExactAddKeys(const GpuRef *ref, const uint64 *key, size_t count);

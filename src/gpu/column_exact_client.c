@@ -14,51 +14,51 @@ GpuExactBegin(GpuRef *ref, uint64 keys)
 {
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_EXACT, ref))
+	if (!GpuNewHandle(GPU_FAMILY_EXACT, ref))
 		return false;
 	slot = GpuTakeSlot(ref, EXACT_CREATE, false);
 	GpuExactShapeIn(slot)->keys = keys;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
-	GpuDropEntry(ref);
+	GpuDropHandle(ref);
 	return false;
 }
 
-/* Parts of a column on their way. */
-typedef struct Parts
+/* Chunks of a column on their way. */
+typedef struct Chunks
 {
-	const GpuColumnPart *part;
+	const GpuColumnChunk *chunk;
 	bool complete; /* the keys of all pages were counted */
-} Parts;
+} Chunks;
 
 static void
-ask_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuColumnPart *part = &((const Parts *) transfer->context)->part[at];
+	const GpuColumnChunk *chunk = &((const Chunks *) transfer->context)->chunk[at];
 
-	slot->other = part->ref;
+	slot->other = chunk->ref;
 	slot->offset = 0;
-	GpuColumnWant(slot, part);
+	GpuColumnWant(slot, chunk);
 }
 
 static void
-take_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	Parts *parts = transfer->context;
+	Chunks *chunks = transfer->context;
 
-	parts->complete &= !slot->gone && slot->status == QB_OK;
+	chunks->complete &= !slot->gone && slot->status == QB_OK;
 }
 
 bool
-GpuExactAddColumn(const GpuRef *ref, const GpuColumnPart *part, int parts)
+GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 {
-	Parts all = { .part = part, .complete = true };
+	Chunks all = { .chunk = chunk, .complete = true };
 	GpuTransfer transfer = { .ref = ref,
 							 .op = EXACT_COLUMN,
-							 .all = parts,
+							 .all = chunks,
 							 .most = 1,
-							 .ask = ask_part,
-							 .take = take_part,
+							 .ask = ask_chunk,
+							 .take = take_chunk,
 							 .all_replies = true,
 							 .context = &all };
 

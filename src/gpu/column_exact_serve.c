@@ -1,6 +1,6 @@
 /*
  * column_exact_serve.c
- *		What the GPU worker does with exact counts of keys: the servant of their requests.
+ *		What the GPU worker does with exact counts of keys: the handler of their requests.
  *
  * Counts are on the device of the first copy whose keys they get.  Keys of copies on other
  * devices come there through the worker's memory.  Counts have room for the keys that a device
@@ -27,7 +27,7 @@ typedef struct Holding
 	uint64 found;
 } Holding;
 
-static Holding holding[GPU_ENTRIES];
+static Holding holding[GPU_HANDLES];
 
 static const qs_exact_ops *
 device_ops(void)
@@ -61,7 +61,7 @@ be_somewhere(Holding *h, int device)
 		return QB_NO_MEMORY;
 	do
 		status = device_ops()->create(gpu_device[device], room, &h->exact);
-	while (status == QB_NO_MEMORY && (GpuFreeDoomed() || (room /= 2) >= LEAST_ROOM));
+	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
 	if (status != QB_OK)
 		return status;
 	h->device = device;
@@ -77,20 +77,20 @@ serve_create(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Count picked keys. */
+/* Count gathered keys. */
 static qb_status
-add_picked(Holding *h, const GpuPicked *picked)
+add_gathered(Holding *h, const GpuGathered *gathered)
 {
-	qb_status status = be_somewhere(h, picked->device);
+	qb_status status = be_somewhere(h, gathered->device);
 	uint64 *key;
 
 	if (status != QB_OK)
 		return status;
-	if (h->device == picked->device)
-		return device_ops()->add_device(h->exact, picked->key, picked->count);
-	key = GpuColumnFetch(picked, picked->key, &status);
+	if (h->device == gathered->device)
+		return device_ops()->add_device(h->exact, gathered->key, gathered->count);
+	key = GpuColumnFetch(gathered, gathered->key, &status);
 	if (status == QB_OK)
-		status = device_ops()->add(h->exact, key, picked->count);
+		status = device_ops()->add(h->exact, key, gathered->count);
 	free(key);
 	return status;
 }
@@ -100,19 +100,19 @@ static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
 	GpuWanted wanted;
-	GpuPicked picked;
+	GpuGathered gathered;
 	qb_status status;
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
-						   (uint64) gpu_device_ops->piece_work, &picked);
-	if (status == QB_OK && picked.count > 0)
-		status = add_picked(h, &picked);
+	status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
+						   (uint64) gpu_device_ops->piece_work, &gathered);
+	if (status == QB_OK && gathered.count > 0)
+		status = add_gathered(h, &gathered);
 	if (status != QB_OK)
 		return status;
-	slot->offset = picked.end;
-	slot->more = picked.end < GPU_RANGE_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
 }
 
@@ -162,24 +162,24 @@ serve_exact(GpuSlot *slot)
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
-	return serve[slot->op](&holding[slot->entry.index], slot);
+	return serve[slot->op](&holding[slot->handle.index], slot);
 }
 
-static GpuPlace
-place_of_exact(int index)
+static GpuLocation
+location_of_exact(int index)
 {
 	const Holding *h = &holding[index];
-	GpuPlace place = { .device = h->device, .on_device = h->exact != NULL };
+	GpuLocation location = { .device = h->device, .on_device = h->exact != NULL };
 
-	if (place.on_device)
-		place.bytes = device_ops()->bytes(h->exact);
-	return place;
+	if (location.on_device)
+		location.bytes = device_ops()->bytes(h->exact);
+	return location;
 }
 
-const GpuServant gpu_exact_servant = {
+const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
 	.drop = drop_exact,
-	.place = place_of_exact,
+	.location = location_of_exact,
 };

@@ -3,7 +3,7 @@
  *		What the GPU worker has of a copy.
  *
  *	column_serve.c	making copies, and requests
- *	column_pick.c	wanted keys of copies
+ *	column_gather.c	wanted keys of copies
  *
  * src/gpu/column_holding.h
  */
@@ -25,7 +25,7 @@
 typedef struct GpuCounted
 {
 	GpuPages pages;
-	uint32 wish;
+	uint32 projection;
 	int most;
 	int count;   /* of distinct keys; most + 1: there are more, which are not here */
 	uint64 rows; /* that were counted */
@@ -46,13 +46,13 @@ typedef struct GpuHolding
 	uint32 pages; /* pages before this one have come */
 	uint64 map_lsn;
 	GpuPages copied;
-	uint32 *first;       /* row of each page, GPU_RANGE_PAGES + 1 */
-	uint64 *lsn;         /* GPU_RANGE_PAGES */
+	uint32 *first;       /* row of each page, GPU_CHUNK_PAGES + 1 */
+	uint64 *lsn;         /* GPU_CHUNK_PAGES */
 	GpuCounted *counted; /* NULL: nothing was counted */
 } GpuHolding;
 
-/* The copy of an entry, or NULL. */
-extern GpuHolding *gpu_holding[GPU_ENTRIES];
+/* The copy of a handle, or NULL. */
+extern GpuHolding *gpu_holding[GPU_HANDLES];
 
 static inline const qs_column_ops *
 GpuColumnOps(void)

@@ -3,7 +3,7 @@
  *		What backends ask of the worker's copies of columns: names, numbers, and what
  *		slots hold.
  *
- * A copy has the values of one column in a range of heap pages: the pages that one page
+ * A copy has the values of one column in a chunk of heap pages: the pages that one page
  * of the visibility map covers.  A value takes 64 bits.  It is a number that has the
  * order of the values (base/selection.h), or for types without such a number the
  * fingerprint of the key.  The worker keeps values in device memory, in the order of the
@@ -17,7 +17,7 @@
  * Values of a copy never change.  What may change is which pages count as copied, and the
  * LSN of the map's page for which that is known.
  *
- * A set of pages in a slot is a bitmap with a bit for each page of the range.
+ * A set of pages in a slot is a bitmap with a bit for each page of the chunk.
  *
  * src/gpu/column_request.h
  */
@@ -32,22 +32,22 @@
 #include "storage/bufpage.h"
 
 /* Heap pages that one page of the visibility map covers, 4 in a byte. */
-#define GPU_RANGE_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
+#define GPU_CHUNK_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
 
-/* The most rows of a range. */
-#define GPU_RANGE_ROWS ((uint64) GPU_RANGE_PAGES * MaxHeapTuplesPerPage)
+/* The most rows of a chunk. */
+#define GPU_CHUNK_ROWS ((uint64) GPU_CHUNK_PAGES * MaxHeapTuplesPerPage)
 
-/* A set of pages of a range. */
-#define GPU_RANGE_BYTES (GPU_RANGE_PAGES / 8)
+/* A set of pages of a chunk. */
+#define GPU_CHUNK_BYTES (GPU_CHUNK_PAGES / 8)
 
 typedef struct GpuPages
 {
-	uint8 bits[GPU_RANGE_BYTES];
+	uint8 bits[GPU_CHUNK_BYTES];
 } GpuPages;
 
 typedef enum GpuColumnOp
 {
-	COLUMN_CREATE,   /* an empty copy of a range */
+	COLUMN_CREATE,   /* an empty copy of a chunk */
 	COLUMN_PUT,      /* pages with their values, in the order of pages */
 	COLUMN_FINISH,   /* all pages are there; the LSN of the map's page before they were read */
 	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
@@ -58,19 +58,19 @@ typedef enum GpuColumnOp
 } GpuColumnOp;
 
 /* What is wanted of the rows that pass. */
-typedef enum GpuWish
+typedef enum GpuProjection
 {
-	WISH_KEYS, /* keys that are not NULL */
-	WISH_ROWS, /* a key 0 for each row */
-	WISH_PAIRS /* keys that are not NULL, and beside them those of a tested column */
-} GpuWish;
+	PROJECT_KEYS, /* keys that are not NULL */
+	PROJECT_ROWS, /* a key 0 for each row */
+	PROJECT_PAIRS /* keys that are not NULL, and beside them those of a tested column */
+} GpuProjection;
 
 /* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
 typedef struct GpuWanted
 {
 	GpuPages pages;
-	uint32 wish; /* GpuWish */
-	uint32 pair; /* WISH_PAIRS: the tested column */
+	uint32 projection; /* GpuProjection */
+	uint32 pair; /* PROJECT_PAIRS: the tested column */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
@@ -81,7 +81,7 @@ typedef struct GpuWanted
  */
 typedef struct GpuColumnPage
 {
-	uint32 page; /* in the range */
+	uint32 page; /* in the chunk */
 	uint32 rows;
 	uint64 lsn;
 } GpuColumnPage;
@@ -92,7 +92,7 @@ typedef struct GpuColumnShape
 	uint64 map_lsn; /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
 	uint64 keys;    /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint64 place;   /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
+	uint64 location; /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
@@ -131,32 +131,32 @@ typedef struct GpuColumn
 StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
 				 "name of a column does not fit");
 
-/* The copy of a range as the table of entries has it; or what was pushed out of a column. */
-typedef struct GpuColumnCopy
+/* The copy of a chunk as the table of handles has it; or what was pushed out of a column. */
+typedef struct GpuCachedColumn
 {
 	GpuColumn column;
-	uint32 range;
+	uint32 chunk;
 	GpuRef ref;
 	uint64 bytes;
 	uint64 used;          /* TimestampTz */
-	uint32 pushed_out;    /* parts; 0: this is a copy, and the next two are not set */
+	uint32 pushed_out;    /* chunks; 0: this is a copy, and the next two are not set */
 	Oid pushed_out_by;    /* role */
 	uint64 pushed_out_at; /* TimestampTz */
-} GpuColumnCopy;
+} GpuCachedColumn;
 
 /*
  * Pages of a copy whose keys a value is to get, of the rows that pass the tests.  Pages
  * that it got are taken off the set.
  */
-typedef struct GpuColumnPart
+typedef struct GpuColumnChunk
 {
 	GpuRef ref;
 	GpuPages *pages;
-	GpuWish wish;
+	GpuProjection projection;
 	uint32 pair;
 	const qb_selection *tests; /* NULL: of all rows */
 	GpuRef tested[QB_SELECTION_COLUMNS];
-} GpuColumnPart;
+} GpuColumnChunk;
 
 static inline bool
 GpuPagesHave(const GpuPages *pages, uint32 page)
@@ -170,11 +170,11 @@ GpuPagesRun(const GpuPages *pages, uint32 page)
 {
 	uint32 end = page;
 
-	while (end < GPU_RANGE_PAGES)
+	while (end < GPU_CHUNK_PAGES)
 	{
 		uint64 word = 0;
 
-		if (end % 64 == 0 && end + 64 <= GPU_RANGE_PAGES)
+		if (end % 64 == 0 && end + 64 <= GPU_CHUNK_PAGES)
 			memcpy(&word, &pages->bits[end / 8], sizeof(word));
 		if (word == PG_UINT64_MAX)
 			end += 64;
@@ -203,14 +203,14 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 {
 	int i;
 
-	for (i = 0; i < GPU_RANGE_BYTES; i++)
+	for (i = 0; i < GPU_CHUNK_BYTES; i++)
 		pages->bits[i] &= other->bits[i];
 }
 
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
 {
-	return (uint32) pg_popcount((const char *) pages->bits, GPU_RANGE_BYTES);
+	return (uint32) pg_popcount((const char *) pages->bits, GPU_CHUNK_BYTES);
 }
 
 static inline bool
@@ -239,7 +239,7 @@ GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 		pages->bits[page / 8] &= (uint8) ((1 << page % 8) - 1);
 		page += 8 - page % 8;
 	}
-	memset(pages->bits + page / 8, 0, GPU_RANGE_BYTES - page / 8);
+	memset(pages->bits + page / 8, 0, GPU_CHUNK_BYTES - page / 8);
 }
 
 /* Words of a bitmap with a bit for each of so many rows. */

@@ -7,44 +7,44 @@
 #include "gpu/client.h"
 #include "gpu/column_client.h"
 
-/* Parts of a column on their way, and the keys that were added. */
-typedef struct Parts
+/* Chunks of a column on their way, and the keys that were added. */
+typedef struct Chunks
 {
-	const GpuColumnPart *part;
+	const GpuColumnChunk *chunk;
 	int64 added;
-} Parts;
+} Chunks;
 
 static void
-ask_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuColumnPart *part = &((const Parts *) transfer->context)->part[at];
+	const GpuColumnChunk *chunk = &((const Chunks *) transfer->context)->chunk[at];
 
-	slot->other = part->ref;
+	slot->other = chunk->ref;
 	slot->offset = 0;
 	slot->count = 0;
-	GpuColumnWant(slot, part);
+	GpuColumnWant(slot, chunk);
 }
 
-/* Of a part that failed, or whose copy went, the keys of the first pages may have been added. */
+/* Of a chunk that failed, or whose copy went, the keys of the first pages may have been added. */
 static void
-take_part(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	Parts *parts = transfer->context;
+	Chunks *chunks = transfer->context;
 
-	parts->added += slot->done;
-	GpuPagesRemoveBefore(parts->part[at].pages, (uint32) slot->offset);
+	chunks->added += slot->done;
+	GpuPagesRemoveBefore(chunks->chunk[at].pages, (uint32) slot->offset);
 }
 
 int64
-GpuColumnSend(const GpuRef *ref, int op, const GpuColumnPart *part, int parts)
+GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks)
 {
-	Parts all = { .part = part };
+	Chunks all = { .chunk = chunk };
 	GpuTransfer transfer = { .ref = ref,
 							 .op = op,
-							 .all = parts,
+							 .all = chunks,
 							 .most = 1,
-							 .ask = ask_part,
-							 .take = take_part,
+							 .ask = ask_chunk,
+							 .take = take_chunk,
 							 .all_replies = true,
 							 .context = &all };
 

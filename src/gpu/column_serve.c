@@ -1,9 +1,9 @@
 /*
  * column_serve.c
- *		What the GPU worker does with copies of columns: the servant of their requests.
+ *		What the GPU worker does with copies of columns: the handler of their requests.
  *
  * The values of a copy are an array in device memory, which grows while pages come.  In
- * the worker's own memory are the place of each page's first row, the LSNs, the set of
+ * the worker's own memory are the location of each page's first row, the LSNs, the set of
  * pages that count as copied, and the few distinct keys that were counted last.  The
  * bitmap of NULLs is put together there, and goes to the device when all pages have come.
  *
@@ -17,7 +17,7 @@
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
-GpuHolding *gpu_holding[GPU_ENTRIES];
+GpuHolding *gpu_holding[GPU_HANDLES];
 
 static void
 free_holding(GpuHolding *h)
@@ -63,15 +63,15 @@ new_holding(void)
 
 	if (h == NULL)
 		return NULL;
-	h->first = calloc(GPU_RANGE_PAGES + 1, sizeof(uint32));
-	h->lsn = calloc(GPU_RANGE_PAGES, sizeof(uint64));
+	h->first = calloc(GPU_CHUNK_PAGES + 1, sizeof(uint32));
+	h->lsn = calloc(GPU_CHUNK_PAGES, sizeof(uint64));
 	if (h->first && h->lsn)
 		return h;
 	free_holding(h);
 	return NULL;
 }
 
-/* The copies of a range go to one device, because their rows are matched there. */
+/* The copies of a chunk go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -84,15 +84,15 @@ serve_create(GpuSlot *slot)
 		free_holding(h);
 		return QB_NO_MEMORY;
 	}
-	h->serial = slot->entry.serial;
-	h->device = (int) (shape->place % gpu_shared->device_count);
+	h->serial = slot->handle.serial;
+	h->device = (int) (shape->location % gpu_shared->device_count);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
 		free_holding(h);
 		return status;
 	}
-	gpu_holding[slot->entry.index] = h;
+	gpu_holding[slot->handle.index] = h;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[h->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
@@ -113,13 +113,13 @@ is_valid(const GpuHolding *h, const GpuSlot *slot, const GpuColumnPage *page)
 	uint64 rows = 0;
 	int i;
 
-	if (slot->count < 0 || slot->count > GPU_RANGE_PAGES || slot->bytes > GPU_SLOT_BYTES ||
+	if (slot->count < 0 || slot->count > GPU_CHUNK_PAGES || slot->bytes > GPU_SLOT_BYTES ||
 		slot->count * sizeof(*page) + slot->bytes + slot_null_words(slot) * sizeof(uint64) >
 			GPU_SLOT_BYTES)
 		return false;
 	for (i = 0; i < slot->count; i++)
 	{
-		if (page[i].page < next || page[i].page >= GPU_RANGE_PAGES ||
+		if (page[i].page < next || page[i].page >= GPU_CHUNK_PAGES ||
 			page[i].rows > MaxHeapTuplesPerPage)
 			return false;
 		next = page[i].page + 1;
@@ -135,7 +135,7 @@ add_nulls(GpuHolding *h, const uint64 *null, uint64 rows)
 	uint64 i;
 
 	if (h->null == NULL)
-		h->null = calloc(GpuNullWords(GPU_RANGE_ROWS), sizeof(uint64));
+		h->null = calloc(GpuNullWords(GPU_CHUNK_ROWS), sizeof(uint64));
 	if (h->null == NULL)
 		return QB_NO_MEMORY;
 	for (i = 0; i < rows; i++)
@@ -208,7 +208,7 @@ serve_finish(GpuSlot *slot, GpuHolding *h)
 {
 	qb_status status = QB_OK;
 
-	begin_pages(h, GPU_RANGE_PAGES);
+	begin_pages(h, GPU_CHUNK_PAGES);
 	h->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
 	if (h->room > h->rows)
 		status = GpuColumnOps()->resize(h->values, h->rows, h->rows);
@@ -231,8 +231,8 @@ serve_describe(GpuSlot *slot, const GpuHolding *h)
 static qb_status
 serve_lsns(GpuSlot *slot, const GpuHolding *h)
 {
-	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS || slot->offset > GPU_RANGE_PAGES ||
-		slot->count > GPU_RANGE_PAGES - slot->offset)
+	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS || slot->offset > GPU_CHUNK_PAGES ||
+		slot->count > GPU_CHUNK_PAGES - slot->offset)
 		return QB_NO_MEMORY;
 	memcpy(GpuSlotData(slot), h->lsn + slot->offset, slot->count * sizeof(uint64));
 	return QB_OK;
@@ -258,12 +258,12 @@ recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
 	const GpuCounted *c = h->counted;
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 
-	if (c == NULL || wanted->tests.tests > 0 || c->wish != wanted->wish || c->most != slot->count ||
+	if (c == NULL || wanted->tests.tests > 0 || c->projection != wanted->projection || c->most != slot->count ||
 		memcmp(&c->pages, &wanted->pages, sizeof(c->pages)) != 0)
 		return false;
 	slot->count = c->count;
 	slot->offset = c->end;
-	GpuEntryUsed(slot->entry.index);
+	GpuHandleUsed(slot->handle.index);
 	if (c->count > c->most)
 		return true;
 	memcpy(key, c->key, c->count * sizeof(uint64));
@@ -286,7 +286,7 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 	if (c == NULL)
 		return;
 	c->pages = wanted->pages;
-	c->wish = wanted->wish;
+	c->projection = wanted->projection;
 	c->most = most;
 	c->count = slot->count;
 	c->rows = rows;
@@ -299,16 +299,16 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 
 /* Count distinct keys of as many pages as fit in a piece of the work. */
 static qb_status
-count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuPicked *picked)
+count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGathered *gathered)
 {
 	qb_status status =
-		GpuColumnPick(slot->entry.index, wanted, 0, (uint64) gpu_device_ops->piece_work, picked);
+		GpuColumnGather(slot->handle.index, wanted, 0, (uint64) gpu_device_ops->piece_work, gathered);
 	uint32 found;
 
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
-	if (status != QB_OK || picked->count == 0)
+	if (status != QB_OK || gathered->count == 0)
 		return status;
-	status = GpuColumnOps()->counts(gpu_holding[picked->index]->values, picked->key, picked->count,
+	status = GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key, gathered->count,
 									(uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
 	slot->count = (int) found;
 	return status;
@@ -316,15 +316,15 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuPi
 
 /* Count rows: they are a key 0 each. */
 static qb_status
-count_rows(GpuSlot *slot, const GpuWanted *wanted, int64 *times, GpuPicked *picked)
+count_rows(GpuSlot *slot, const GpuWanted *wanted, int64 *times, GpuGathered *gathered)
 {
 	qb_status status =
-		GpuColumnPickRows(slot->entry.index, wanted, (uint64) gpu_device_ops->piece_work, picked);
+		GpuColumnGatherRows(slot->handle.index, wanted, (uint64) gpu_device_ops->piece_work, gathered);
 
-	if (status != QB_OK || picked->count == 0)
+	if (status != QB_OK || gathered->count == 0)
 		return status;
 	*(uint64 *) GpuSlotData(slot) = 0;
-	times[0] = (int64) picked->count;
+	times[0] = (int64) gathered->count;
 	slot->count = 1;
 	return QB_OK;
 }
@@ -337,7 +337,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	int most = slot->count;
 	static int64 times[GPU_COUNTS_MAX];
 	GpuWanted wanted;
-	GpuPicked picked;
+	GpuGathered gathered;
 	qb_status status;
 
 	if (most < 0 || most > GPU_COUNTS_MAX)
@@ -347,16 +347,16 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	if (recall_counts(h, &wanted, slot))
 		return QB_OK;
 	slot->count = 0;
-	status = wanted.wish == WISH_ROWS ? count_rows(slot, &wanted, times, &picked)
-									  : count_keys(slot, &wanted, most, times, &picked);
+	status = wanted.projection == PROJECT_ROWS ? count_rows(slot, &wanted, times, &gathered)
+									  : count_keys(slot, &wanted, most, times, &gathered);
 	if (status != QB_OK)
 		return status;
-	slot->offset = picked.end;
-	remember_counts(h, &wanted, most, picked.count, slot, times);
+	slot->offset = gathered.end;
+	remember_counts(h, &wanted, most, gathered.count, slot, times);
 	if (slot->count > most)
 		return QB_OK;
 	memcpy(key + slot->count, times, slot->count * sizeof(int64));
-	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	GpuCount(COUNT_BYTES_OUT, 2 * slot->count * sizeof(uint64));
 	return QB_OK;
 }
@@ -371,27 +371,27 @@ serve_many(GpuSlot *slot)
 	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
 	static GpuManyKeys asked;
 	uint64 count[QB_GROUPS_MAX];
-	GpuPicked picked;
+	GpuGathered gathered;
 	qb_status status;
 
 	if (slot->count < 0 || slot->count > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
 	memcpy(&asked, reply, sizeof(asked));
-	status = GpuColumnPickGroups(slot->entry.index, &asked.wanted, &asked.groups, 0,
-								 (uint64) gpu_device_ops->piece_work, &picked, count);
+	status = GpuColumnGatherGroups(slot->handle.index, &asked.wanted, &asked.groups, 0,
+								 (uint64) gpu_device_ops->piece_work, &gathered, count);
 	memset(reply->many, 0, sizeof(reply->many));
-	if (status == QB_OK && picked.key)
-		status = GpuColumnOps()->many(gpu_holding[picked.index]->values, picked.key, count,
+	if (status == QB_OK && gathered.key)
+		status = GpuColumnOps()->many(gpu_holding[gathered.index]->values, gathered.key, count,
 									  asked.groups.count, slot->count, reply->many);
 	return status;
 }
 
-/* ---- the servant ---- */
+/* ---- the handler ---- */
 
 static qb_status
 serve_column(GpuSlot *slot)
 {
-	GpuHolding *h = gpu_holding[slot->entry.index];
+	GpuHolding *h = gpu_holding[slot->handle.index];
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
@@ -420,24 +420,24 @@ serve_column(GpuSlot *slot)
 	}
 }
 
-static GpuPlace
-place_of_column(int index)
+static GpuLocation
+location_of_column(int index)
 {
 	const GpuHolding *h = gpu_holding[index];
-	GpuPlace place = { .device = 0 };
+	GpuLocation location = { .device = 0 };
 
 	if (h == NULL)
-		return place;
-	place.device = h->device;
-	place.on_device = true;
-	place.bytes = GpuColumnOps()->bytes(h->values);
-	place.pages = GpuPagesCount(&h->copied);
-	return place;
+		return location;
+	location.device = h->device;
+	location.on_device = true;
+	location.bytes = GpuColumnOps()->bytes(h->values);
+	location.pages = GpuPagesCount(&h->copied);
+	return location;
 }
 
-const GpuServant gpu_column_servant = {
+const GpuHandler gpu_column_handler = {
 	.serve = serve_column,
 	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
 	.drop = drop_column,
-	.place = place_of_column,
+	.location = location_of_column,
 };

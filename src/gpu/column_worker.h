@@ -1,6 +1,6 @@
 /*
  * column_worker.h
- *		Copies of columns in the GPU worker, as servants of families see them.
+ *		Copies of columns in the GPU worker, as request handlers of families see them.
  *
  * src/gpu/column_worker.h
  */
@@ -10,46 +10,46 @@
 #include "gpu/column_request.h"
 
 /* Keys from whole pages of a copy, in device memory until the next call. */
-typedef struct GpuPicked
+typedef struct GpuGathered
 {
-	int index; /* entry of the copy */
+	int index; /* handle of the copy */
 	int device;
 	const uint64 *key;
 	uint64 count;
 	uint32 end; /* all wanted pages before this one are in */
-} GpuPicked;
+} GpuGathered;
 
 /*
- * Pick keys that are wanted, from page "from" on: of whole pages, which have at most
+ * Gather keys that are wanted, from page "from" on: of whole pages, which have at most
  * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to bring
  * them together, or a copy is gone.
  */
 extern qb_status
-GpuColumnPick(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuPicked *picked);
+GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered);
 
 /*
  * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
  * counted at once.
  */
 extern qb_status
-GpuColumnPickRows(int index, const GpuWanted *wanted, uint64 most, GpuPicked *picked);
+GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered *gathered);
 
-/* Pick keys side by side by group: of each group so many. */
-extern qb_status GpuColumnPickGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
-									 uint32 from, uint64 most, GpuPicked *picked, uint64 *count);
+/* Gather keys side by side by group: of each group so many. */
+extern qb_status GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
+									 uint32 from, uint64 most, GpuGathered *gathered, uint64 *count);
 
 /*
  * Numbers that are not NULL, and beside each the number of the wanted pair's column in the
  * same row.  The tests leave out rows in which that is NULL.
  */
-extern qb_status GpuColumnPickPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
-									GpuPicked *picked, const uint64 **pair);
+extern qb_status GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
+									GpuGathered *gathered, const uint64 **pair);
 
 /*
- * Copy picked->count words from device memory to the worker's own: "key" is the picked keys, or
- * what was picked beside them.  The caller frees the copy; NULL: there is no memory, or the
+ * Copy gathered->count words from device memory to the worker's own: "key" is the gathered keys, or
+ * what was gathered beside them.  The caller frees the copy; NULL: there is no memory, or the
  * device has failed.
  */
-extern uint64 *GpuColumnFetch(const GpuPicked *picked, const uint64 *key, qb_status *status);
+extern uint64 *GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status);
 
 #endif

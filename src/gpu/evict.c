@@ -1,73 +1,73 @@
 /*
  * evict.c
- *		Values of all families in the GPU worker: their servants, and room for them.
+ *		Values of all families in the GPU worker: their handlers, and room for them.
  *
  * src/gpu/evict.c
  */
 #include "gpu/worker.h"
 
 /* Values that are freed between two pieces of requests. */
-#define DOOMED_AT_ONCE 8
+#define PENDING_FREES_AT_ONCE 8
 
-/* The servant of a family. */
-const GpuServant *
-GpuServantOf(GpuFamily family)
+/* The handler of a family. */
+const GpuHandler *
+GpuHandlerOf(GpuFamily family)
 {
-	static const GpuServant *const servant[GPU_FAMILIES] = {
-		[GPU_FAMILY_SKETCH] = &gpu_sketch_servant, [GPU_FAMILY_SETS] = &gpu_sets_servant,
-		[GPU_FAMILY_FILTER] = &gpu_filter_servant, [GPU_FAMILY_COLUMN] = &gpu_column_servant,
-		[GPU_FAMILY_EXACT] = &gpu_exact_servant,   [GPU_FAMILY_MEMBERS] = &gpu_members_servant,
+	static const GpuHandler *const handler[GPU_FAMILIES] = {
+		[GPU_FAMILY_SKETCH] = &gpu_sketch_handler, [GPU_FAMILY_SETS] = &gpu_sets_handler,
+		[GPU_FAMILY_FILTER] = &gpu_filter_handler, [GPU_FAMILY_COLUMN] = &gpu_column_handler,
+		[GPU_FAMILY_EXACT] = &gpu_exact_handler,   [GPU_FAMILY_MEMBERSHIPS] = &gpu_memberships_handler,
 	};
 
-	return servant[family];
+	return handler[family];
 }
 
 /* Tell the backends where a value is now. */
 void
-GpuShowPlace(int index)
+GpuShowLocation(int index)
 {
-	GpuPlace place = GpuServantOf(gpu_shared->entry[index].family)->place(index);
+	GpuLocation location = GpuHandlerOf(gpu_shared->handle[index].family)->location(index);
 
-	gpu_shared->entry[index].device = place.on_device ? place.device : -1;
-	gpu_shared->entry[index].bytes = place.bytes;
-	gpu_shared->entry[index].pages = place.pages;
-	GpuShowMemory(place.device);
+	gpu_shared->handle[index].device = location.on_device ? location.device : -1;
+	gpu_shared->handle[index].bytes = location.bytes;
+	gpu_shared->handle[index].pages = location.pages;
+	GpuShowMemory(location.device);
 }
 
 static void
 free_value(int index)
 {
-	const GpuServant *servant = GpuServantOf(gpu_shared->entry[index].family);
-	int device = servant->place(index).device;
+	const GpuHandler *handler = GpuHandlerOf(gpu_shared->handle[index].family);
+	int device = handler->location(index).device;
 
-	servant->drop(index);
+	handler->drop(index);
 	GpuShowMemory(device);
-	GpuEntryFreed(index);
+	GpuHandleFreed(index);
 }
 
-/* Free the values of doomed entries that no request names, some at a time; were there any? */
+/* Free the values of handles pending free that no request names, some at a time; were there any? */
 bool
-GpuFreeDoomed(void)
+GpuFreePending(void)
 {
-	int index[DOOMED_AT_ONCE];
+	int index[PENDING_FREES_AT_ONCE];
 	int count;
 	int i;
 
-	if (pg_atomic_read_u32(&gpu_shared->doomed) == 0)
+	if (pg_atomic_read_u32(&gpu_shared->pending_frees) == 0)
 		return false;
-	count = GpuTakeDoomed(index, DOOMED_AT_ONCE);
+	count = GpuTakePending(index, PENDING_FREES_AT_ONCE);
 	for (i = 0; i < count; i++)
 		free_value(index[i]);
 	return count > 0;
 }
 
-/* Whose request is served: room is made for that entry. */
-static const GpuEntry *served;
+/* Whose request is served: room is made for that handle. */
+static const GpuHandle *served;
 
 void
 GpuMakeRoomFor(int index)
 {
-	served = &gpu_shared->entry[index];
+	served = &gpu_shared->handle[index];
 }
 
 /*
@@ -79,12 +79,12 @@ GpuMakeRoom(int device)
 {
 	bool column = served->family == GPU_FAMILY_COLUMN;
 
-	if (GpuFreeDoomed())
+	if (GpuFreePending())
 		return true;
 	if (!GpuEvict(device, false, served->role, false) &&
 		!GpuEvict(device, true, served->role, !column))
 		return false;
-	while (GpuFreeDoomed())
+	while (GpuFreePending())
 		;
 	return true;
 }

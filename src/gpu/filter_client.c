@@ -18,14 +18,14 @@ GpuFilterCreate(const qf_params *params, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_FILTER, ref))
+	if (!GpuNewHandle(GPU_FAMILY_FILTER, ref))
 		return false;
 	slot = GpuTakeSlot(ref, FILTER_CREATE, false);
 	slot->count = device;
 	memcpy(slot->shape.bytes, params, sizeof(*params));
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
-	GpuDropEntry(ref);
+	GpuDropHandle(ref);
 	return false;
 }
 
@@ -83,7 +83,7 @@ GpuFilterSendBits(const GpuRef *ref, const qf_filter *f)
 	qf_filter from = *f; /* which is only read */
 	GpuTransfer transfer = transfer_of(ref, FILTER_WRITE, &from);
 
-	if (f->form == QF_EXPLICIT)
+	if (f->encoding == QF_EXPLICIT)
 		return send_positions(ref, f);
 	GpuPostAll(&transfer);
 	return transfer.all;
@@ -124,9 +124,9 @@ GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
 }
 
 uint64
-GpuFilterSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts)
+GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 {
-	return (uint64) GpuColumnSend(ref, FILTER_COLUMN, part, parts);
+	return (uint64) GpuColumnSend(ref, FILTER_COLUMN, chunk, chunks);
 }
 
 static bool

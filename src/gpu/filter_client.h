@@ -26,7 +26,7 @@ extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
  * Insert rows of the keys of copies, and take the pages off their sets that were done.
  * Returns how many rows.
  */
-extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
+extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
 
 /*
  * Fetch a filter, which was given so much, from the worker into "f", an empty owned

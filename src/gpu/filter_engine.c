@@ -2,10 +2,10 @@
  * filter_engine.c
  *		The GPU engine of backends: the filter of an aggregate on a device.
  *
- * A filter starts here, in explicit form.  It goes to a device with the batch of rows
+ * A filter starts here, in explicit encoding.  It goes to a device with the batch of rows
  * that may make it dense, or too full for the CPU's caches to be as fast.  Its bits
  * and all further rows are sent to the device, and only the number of rows is known
- * here.  Whoever wants to read the filter settles it: its bits come back, and stay.
+ * here.  Whoever wants to read the filter materializes it: its bits come back, and stay.
  * Bits are a union, so it does not matter when the filter goes.
  *
  * The CPU merges filters.  A device would first need the other filter's bits, and
@@ -27,9 +27,9 @@
 
 /*
  * Rows cost the CPU about twice as much as those of a sketch, and a device the same.  So
- * a filter is worth a device from this part of qsketch.gpu_min_size on.
+ * a filter is worth a device from this chunk of qsketch.gpu_min_size on.
  */
-#define SIZE_PART 8
+#define SIZE_FRACTION 8
 
 /* Rows that set fewer bits on average cost the CPU little more than it takes to send them. */
 #define BITS_MIN 0.25
@@ -51,7 +51,7 @@ drop_remote(void *argument)
 	Remote *remote = argument;
 
 	if (remote->ref.serial != 0)
-		GpuDropEntry(&remote->ref);
+		GpuDropHandle(&remote->ref);
 	remote->ref.serial = 0;
 }
 
@@ -67,10 +67,10 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	remote->callback.func = drop_remote;
 	remote->callback.arg = remote;
 	MemoryContextRegisterResetCallback(context, &remote->callback);
-	GpuAttachEntry(ref);
+	GpuAttachHandle(ref);
 	qf_free(f);
 	f->slots = 0;
-	f->form = QF_DENSE;
+	f->encoding = QF_DENSE;
 	f->remote = remote;
 }
 
@@ -89,7 +89,7 @@ move(qf_filter *f, int device)
 static uint64
 weighed_bytes(const qf_params *p)
 {
-	return SIZE_PART * qf_dense_size(p);
+	return SIZE_FRACTION * qf_dense_size(p);
 }
 
 /* Why filters of these parameters stay on the CPU; NULL: they go to a device. */
@@ -108,8 +108,8 @@ GpuFilterReason(const qf_params *p)
 bool
 GpuFilterWantsLookup(const qf_filter *f, size_t count)
 {
-	if (f->form == QF_EXPLICIT ||
-		(f->form == QF_FORM_COMPACT && f->ones <= qf_explicit_limit(&f->params)))
+	if (f->encoding == QF_EXPLICIT ||
+		(f->encoding == QF_ENCODING_COMPACT && f->ones <= qf_explicit_limit(&f->params)))
 		return false;
 	return GpuMayLookup(count) && GpuIsLarge(weighed_bytes(&f->params));
 }
@@ -174,27 +174,27 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 }
 
 qb_status
-GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *count)
+GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count)
 {
 	Remote *remote;
 	uint64 added;
 
 	*count = 0;
-	if (parts == 0)
+	if (chunks == 0)
 		return QB_OK;
 	if (f->remote == NULL)
-		move(f, GpuColumnDevice(part));
+		move(f, GpuColumnDevice(chunk));
 	remote = f->remote;
 	if (remote == NULL)
 		return QB_OK;
-	added = GpuFilterSendColumn(&remote->ref, part, parts);
+	added = GpuFilterSendColumn(&remote->ref, chunk, chunks);
 	remote->given += added;
 	*count = (int64) added;
 	return qf_count_rows(f, *count, true);
 }
 
 static qb_status
-gpu_settle(qf_filter *f)
+gpu_materialize(qf_filter *f)
 {
 	Remote *remote = f->remote;
 	qf_filter here;
@@ -216,7 +216,7 @@ gpu_settle(qf_filter *f)
 static qb_status
 gpu_merge(qf_filter *into, const qf_filter *from)
 {
-	qb_status status = gpu_settle(into);
+	qb_status status = gpu_materialize(into);
 
 	return status == QB_OK ? qf_engine_cpu.merge(into, from) : status;
 }
@@ -244,7 +244,7 @@ static const qf_engine gpu_engine = {
 	.query = gpu_query,
 	.contains = gpu_contains,
 	.merge = gpu_merge,
-	.settle = gpu_settle,
+	.materialize = gpu_materialize,
 	.batch = gpu_batch,
 };
 

@@ -24,10 +24,10 @@ extern const qf_engine *GpuFilterEngine(void);
  * Insert rows of the keys of copies, and take the pages off their sets that were done:
  * none if there is no memory.  "count" is how many rows they had.  The filter, whose
  * engine is that of the GPU, goes to a device, however small it is: the keys are there
- * already; without parts it stays.  Only for Bloom filters: rows of others draw by their numbers.
+ * already; without chunks it stays.  Only for Bloom filters: rows of others draw by their numbers.
  */
 extern qb_status
-GpuFilterAddColumn(qf_filter *f, const GpuColumnPart *part, int parts, int64 *count);
+GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /* Is the GPU to look up so many keys in a filter? */
 extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);

@@ -26,7 +26,7 @@ typedef enum GpuFilterOp
 	FILTER_READ,     /* a piece of its bits */
 
 	/*
-	 * Rows of the keys of a copy, which is the other entry, of wanted pages (GpuWanted).
+	 * Rows of the keys of a copy, which is the other handle, of wanted pages (GpuWanted).
 	 * The reply says how many rows were inserted, "done", of all wanted pages before page
 	 * "offset".
 	 */

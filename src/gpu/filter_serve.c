@@ -1,15 +1,15 @@
 /*
  * filter_serve.c
- *		What the GPU worker does with filters: the servant of their requests.
+ *		What the GPU worker does with filters: the handler of their requests.
  *
- * The worker has the filter of each entry on a device, and counts what the filter was
+ * The worker has the filter of each handle on a device, and counts what the filter was
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
  * A filter is made on the device of the first copy that it gets keys of.  Keys of copies on
- * other devices go into parts there, filters of the same parameters.  Their bits are
+ * other devices go into replicas there, filters of the same parameters.  Their bits are
  * added before anybody reads the filter, piece by piece, and others have their turns in between.
- * Keys that come between two pieces go into a new part.
+ * Keys that come between two pieces go into a new replica.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -32,14 +32,14 @@ typedef struct Holding
 	qf_params params;
 	int device;
 	uint64 given;                          /* see GpuFilterState */
-	qf_cuda_filter *part[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
-	qf_cuda_filter *joining;               /* the part whose bits are being added; or NULL */
+	qf_cuda_filter *replica[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
+	qf_cuda_filter *joining;               /* the replica whose bits are being added; or NULL */
 	int joining_device;                    /* that it is on */
 	uint64 joined;                         /* bytes of it that were added */
-	int parts;                             /* number of parts that are there, "joining" included */
+	int replicas;                             /* number of replicas that are there, "joining" included */
 } Holding;
 
-static Holding holding[GPU_ENTRIES];
+static Holding holding[GPU_HANDLES];
 
 /* What filters ask of the devices. */
 static const qf_filter_ops *
@@ -151,7 +151,7 @@ add_piece(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, size_t bytes, uin
 	return status == QB_OK ? device_ops()->write(to, at, (const uint8 *) piece, bytes) : status;
 }
 
-/* Add bits of a filter to those of one on another device, from one place to another. */
+/* Add bits of a filter to those of one on another device, from one location to another. */
 static qb_status
 add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 {
@@ -164,60 +164,60 @@ add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 	return status;
 }
 
-/* The filter, or its part, that gets keys of copies on a device; NULL: no memory for one. */
+/* The filter, or its replica, that gets keys of copies on a device; NULL: no memory for one. */
 static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
 {
 	*status = QB_OK;
-	if (h->device != device && h->part[device] == NULL)
+	if (h->device != device && h->replica[device] == NULL)
 	{
-		*status = create_on(device, &h->params, &h->part[device]);
-		h->parts += *status == QB_OK;
+		*status = create_on(device, &h->params, &h->replica[device]);
+		h->replicas += *status == QB_OK;
 		GpuShowMemory(device);
 	}
 	if (*status != QB_OK)
 		return NULL;
-	return h->device == device ? h->filter : h->part[device];
+	return h->device == device ? h->filter : h->replica[device];
 }
 
 static void
-drop_part(Holding *h, qf_cuda_filter *part, int device)
+drop_replica(Holding *h, qf_cuda_filter *replica, int device)
 {
-	destroy_on(device, part);
-	h->parts--;
+	destroy_on(device, replica);
+	h->replicas--;
 }
 
 static void
 drop_joining(Holding *h)
 {
-	drop_part(h, h->joining, h->joining_device);
+	drop_replica(h, h->joining, h->joining_device);
 	h->joining = NULL;
 }
 
-/* Take one of the parts that there are, to add its bits. */
+/* Take one of the replicas that there are, to add its bits. */
 static void
-take_part(Holding *h)
+take_replica(Holding *h)
 {
 	int device = 0;
 
-	while (h->part[device] == NULL)
+	while (h->replica[device] == NULL)
 		device++;
-	h->joining = h->part[device];
+	h->joining = h->replica[device];
 	h->joining_device = device;
 	h->joined = 0;
-	h->part[device] = NULL;
+	h->replica[device] = NULL;
 }
 
-/* Add a piece of one of the parts to the filter. */
+/* Add a piece of one of the replicas to the filter. */
 static qb_status
-add_part(Holding *h)
+add_replica(Holding *h)
 {
 	uint64 bytes = qf_words(&h->params) * 8;
 	uint64 end;
 	qb_status status;
 
 	if (h->joining == NULL)
-		take_part(h);
+		take_replica(h);
 	end = Min(h->joined + gpu_device_ops->merge_bytes, bytes);
 	status = add_bits(h->joining, h->filter, h->joined, end);
 	if (status != QB_OK)
@@ -233,30 +233,30 @@ static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
 	GpuWanted wanted;
-	GpuPicked picked;
+	GpuGathered gathered;
 	qf_batch batch = { .fingerprint = NULL };
 	qb_status status = qf_is_bloom(&h->params) ? QB_OK : QB_NO_MEMORY;
 	qf_cuda_filter *filter = NULL;
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	if (status == QB_OK)
-		status = GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset,
-							   (uint64) (gpu_device_ops->piece_work / h->params.k), &picked);
+		status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
+							   (uint64) (gpu_device_ops->piece_work / h->params.k), &gathered);
 	if (status == QB_OK)
-		filter = filter_on(h, picked.device, &status);
+		filter = filter_on(h, gathered.device, &status);
 	if (status != QB_OK)
 		return status;
-	batch.fingerprint = picked.key;
-	batch.count = picked.count;
-	if (picked.count > 0)
-		status = insert(device_ops()->insert_device, filter, &batch, h, picked.device);
+	batch.fingerprint = gathered.key;
+	batch.count = gathered.count;
+	if (gathered.count > 0)
+		status = insert(device_ops()->insert_device, filter, &batch, h, gathered.device);
 	if (status != QB_OK)
 		return status;
-	h->given += picked.count;
-	slot->done += (int) picked.count;
-	slot->offset = picked.end;
-	slot->more = picked.end < GPU_RANGE_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	h->given += gathered.count;
+	slot->done += (int) gathered.count;
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
 }
 
@@ -313,16 +313,16 @@ serve_filter(GpuSlot *slot)
 		[FILTER_FETCH] = serve_fetch,   [FILTER_READ] = serve_read,
 		[FILTER_COLUMN] = serve_column,
 	};
-	Holding *h = &holding[slot->entry.index];
+	Holding *h = &holding[slot->handle.index];
 	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
 		return QB_DEVICE_ERROR;
 	if (slot->op != FILTER_CREATE && h->filter == NULL)
 		return QB_NO_MEMORY;
-	if (h->parts == 0 || !reads_bits(slot->op))
+	if (h->replicas == 0 || !reads_bits(slot->op))
 		return serve[slot->op](h, slot);
-	status = add_part(h);
+	status = add_replica(h);
 	slot->more = status == QB_OK;
 	return status;
 }
@@ -338,30 +338,30 @@ drop_filter(int index)
 	if (h->joining)
 		drop_joining(h);
 	for (device = 0; device < GPU_DEVICES_MAX; device++)
-		if (h->part[device])
+		if (h->replica[device])
 		{
-			drop_part(h, h->part[device], device);
-			h->part[device] = NULL;
+			drop_replica(h, h->replica[device], device);
+			h->replica[device] = NULL;
 		}
 	destroy_on(h->device, h->filter);
 	h->filter = NULL;
 }
 
-static GpuPlace
-place_of_filter(int index)
+static GpuLocation
+location_of_filter(int index)
 {
 	const Holding *h = &holding[index];
-	GpuPlace place = { .device = h->device, .on_device = h->filter != NULL };
+	GpuLocation location = { .device = h->device, .on_device = h->filter != NULL };
 
-	if (place.on_device)
-		place.bytes = device_ops()->bytes(h->filter);
-	return place;
+	if (location.on_device)
+		location.bytes = device_ops()->bytes(h->filter);
+	return location;
 }
 
-const GpuServant gpu_filter_servant = {
+const GpuHandler gpu_filter_handler = {
 	.serve = serve_filter,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.reads_other = 1 << FILTER_COLUMN,
 	.drop = drop_filter,
-	.place = place_of_filter,
+	.location = location_of_filter,
 };

@@ -22,7 +22,7 @@ transaction_ends(XactEvent event, void *argument)
 	if (TransactionHasEnded(event))
 	{
 		GpuLeaveSlots();
-		GpuDropAllEntries();
+		GpuDropAllHandles();
 	}
 }
 
@@ -31,11 +31,11 @@ subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId 
 					void *argument)
 {
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
-		GpuRaiseSubEntries(self, parent);
+		GpuRaiseSubHandles(self, parent);
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		GpuLeaveSlots();
-		GpuDropSubEntries(self, parent);
+		GpuDropSubHandles(self, parent);
 	}
 }
 

@@ -111,7 +111,7 @@ static void
 count_pending(const GpuRef *ref, int32 n)
 {
 	if (ref->serial != 0)
-		pg_atomic_fetch_add_u32(&gpu_shared->entry[ref->index].pending, n);
+		pg_atomic_fetch_add_u32(&gpu_shared->handle[ref->index].pending, n);
 }
 
 /* Give a filled slot to the worker; false, and free, if it takes no requests. */
@@ -120,7 +120,7 @@ GpuSubmit(GpuSlot *slot)
 {
 	bool serving;
 
-	count_pending(&slot->entry, 1);
+	count_pending(&slot->handle, 1);
 	count_pending(&slot->other, 1);
 	slot->status = QB_OK;
 	slot->done = 0;
@@ -139,7 +139,7 @@ GpuSubmit(GpuSlot *slot)
 		SetLatch(gpu_shared->worker_latch);
 	else
 	{
-		count_pending(&slot->entry, -1);
+		count_pending(&slot->handle, -1);
 		count_pending(&slot->other, -1);
 	}
 	return serving;
@@ -189,7 +189,7 @@ GpuReply(GpuSlot *slot)
 	Latch *latch = NULL;
 	int proc = slot->proc;
 
-	count_pending(&slot->entry, -1);
+	count_pending(&slot->handle, -1);
 	count_pending(&slot->other, -1);
 	SpinLockAcquire(&gpu_shared->ring);
 	if (slot->wait && !slot->abandoned)

@@ -8,42 +8,42 @@
 #include "gpu/worker.h"
 
 /*
- * Is a value that a request names still there?  A doomed one counts: a copy may have
+ * Is a value that a request names still there?  A pending_free one counts: a copy may have
  * been pushed out since it was asked for.
  */
 static bool
 is_there(const GpuRef *ref)
 {
-	GpuEntry *entry = &gpu_shared->entry[ref->index];
+	GpuHandle *handle = &gpu_shared->handle[ref->index];
 	bool there;
 
-	LWLockAcquire(gpu_shared->entries, LW_SHARED);
+	LWLockAcquire(gpu_shared->handles, LW_SHARED);
 	there =
-		entry->serial == ref->serial && entry->state != ENTRY_UNUSED && entry->state != ENTRY_LOST;
-	LWLockRelease(gpu_shared->entries);
+		handle->serial == ref->serial && handle->state != HANDLE_UNUSED && handle->state != HANDLE_LOST;
+	LWLockRelease(gpu_shared->handles);
 	return there;
 }
 
 /* A request that changes a value failed: the value is incomplete now, and lost. */
 static void
-lose_value(const GpuServant *servant, GpuSlot *slot)
+lose_value(const GpuHandler *handler, GpuSlot *slot)
 {
 	if (!slot->gone)
 		strlcpy(gpu_shared->reason, qb_status_text(slot->status), GPU_TEXT_BYTES);
-	if (GpuLoseEntry(&slot->entry))
-		servant->drop(slot->entry.index);
+	if (GpuLoseHandle(&slot->handle))
+		handler->drop(slot->handle.index);
 }
 
 /* Serve a request, or a piece of it; or several together, as many as *count says then. */
 static qb_status
-serve(const GpuServant *servant, GpuSlot *const *slot, int *count)
+serve(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 {
-	qb_status status = *count > 1 ? servant->serve_all(slot, count) : QB_NO_MEMORY;
+	qb_status status = *count > 1 ? handler->serve_all(slot, count) : QB_NO_MEMORY;
 
 	if (*count > 1 && (status == QB_OK || status == QB_DEVICE_ERROR))
 		return status;
 	*count = 1;
-	return servant->serve(slot[0]);
+	return handler->serve(slot[0]);
 }
 
 /*
@@ -55,26 +55,26 @@ const char *
 GpuServe(GpuSlot *const *slots, int *count)
 {
 	GpuSlot *slot = slots[0];
-	const GpuServant *servant = GpuServantOf(slot->entry.family);
-	int index = slot->entry.index;
+	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
+	int index = slot->handle.index;
 
 	slot->more = false;
-	slot->gone = !is_there(&slot->entry) || (slot->other.serial != 0 && !is_there(&slot->other));
+	slot->gone = !is_there(&slot->handle) || (slot->other.serial != 0 && !is_there(&slot->other));
 	if (slot->gone && !slot->wait)
-		lose_value(servant, slot);
+		lose_value(handler, slot);
 	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
 	{
 		*count = 1;
 		return NULL;
 	}
 	GpuMakeRoomFor(index);
-	slot->status = serve(servant, slots, count);
+	slot->status = serve(handler, slots, count);
 	if (slot->status != QB_OK)
 		slot->more = false;
 	if (slot->status == QB_DEVICE_ERROR)
-		return GpuDeviceError(servant->place(index).device);
+		return GpuDeviceError(handler->location(index).device);
 	if (slot->status != QB_OK && !slot->wait)
-		lose_value(servant, slot);
-	GpuShowPlace(index);
+		lose_value(handler, slot);
+	GpuShowLocation(index);
 	return NULL;
 }

@@ -3,9 +3,9 @@
  *		A backend's side of the GPU worker: searches for pairs.
  *
  * A search that might take long is spread over all devices: each has the whole
- * collection.  The rows are cut into shares of about the same work, and device i
- * of n takes shares i, i + n, ...  Pairs are handed out share by share, which is the
- * order of the rows, while all devices work on the next shares.
+ * collection.  The rows are cut into shards of about the same work, and device i
+ * of n takes shards i, i + n, ...  Pairs are handed out shard by shard, which is the
+ * order of the rows, while all devices work on the next shards.
  *
  * A reply has as many pairs as a slot takes, or none so far.  Between two replies
  * the worker serves others.
@@ -24,18 +24,18 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* A share should take so many ms, so that none keeps the others waiting. */
-#define SHARE_MS   20
-#define MOST_SHARE 65536
+/* A shard should take so many ms, so that none keeps the others waiting. */
+#define SHARD_MS   20
+#define MOST_SHARDS 65536
 
 struct GpuPairs
 {
-	GpuPart part[GPU_DEVICES_MAX];
-	int parts;
+	GpuReplica replica[GPU_DEVICES_MAX];
+	int replicas;
 	int method;    /* as the device chose it */
-	uint64 *first; /* rows of share i: first[i] .. first[i + 1] - 1 */
-	uint64 shares;
-	uint64 share;    /* whose pairs are handed out */
+	uint64 *first; /* rows of shard i: first[i] .. first[i + 1] - 1 */
+	uint64 shards;
+	uint64 shard;    /* whose pairs are handed out */
 	qset_pair *pair; /* of the last reply */
 	uint64 count;
 	uint64 next;
@@ -54,7 +54,7 @@ typedef struct Opening
 	const qset_request *request; /* without collections if it is kept there */
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
-	const GpuRef *members;       /* sorted rows on a device, of which it is made; or NULL */
+	const GpuRef *memberships;       /* sorted rows on a device, of which it is made; or NULL */
 	const GpuPairsWatch *watch;
 	const uint64 *offset; /* of the rows */
 	uint64 sets;
@@ -107,19 +107,19 @@ spread(GpuPairs *pairs, const Opening *o)
 
 	for (device = 0; device < gpu_shared->device_count; device++)
 	{
-		GpuPart *part = &pairs->part[pairs->parts];
+		GpuReplica *replica = &pairs->replica[pairs->replicas];
 
-		if (device == pairs->part[0].device)
+		if (device == pairs->replica[0].device)
 			continue;
-		part->device = device;
-		if (GpuPartCopy(part, &pairs->part[0], o->name) && GpuPartSearch(part, o->request, &reply))
-			pairs->parts++;
+		replica->device = device;
+		if (GpuReplicaCopy(replica, &pairs->replica[0], o->name) && GpuReplicaSearch(replica, o->request, &reply))
+			pairs->replicas++;
 		else
-			GpuPartDrop(part);
+			GpuReplicaDrop(replica);
 	}
 }
 
-/* ---- shares ---- */
+/* ---- shards ---- */
 
 /* The work of a row is taken to grow with its elements and the columns that it is compared with. */
 static uint64
@@ -133,32 +133,32 @@ work_of_row(void *context, uint64 row)
 }
 
 static void
-begin_share(GpuPairs *pairs, uint64 share)
+begin_shard(GpuPairs *pairs, uint64 shard)
 {
 	GpuSlot *slot;
 
-	if (share >= pairs->shares)
+	if (shard >= pairs->shards)
 		return;
-	slot = GpuTakeSlot(&pairs->part[share % pairs->parts].search, SETS_ROWS, false);
+	slot = GpuTakeSlot(&pairs->replica[shard % pairs->replicas].search, SETS_ROWS, false);
 	*(GpuSetsRows *) slot->shape.bytes =
-		(GpuSetsRows){ .first = pairs->first[share],
-					   .count = pairs->first[share + 1] - pairs->first[share] };
+		(GpuSetsRows){ .first = pairs->first[shard],
+					   .count = pairs->first[shard + 1] - pairs->first[shard] };
 	GpuPost(slot);
 }
 
 static void
-begin_shares(GpuPairs *pairs, const Opening *o, double ms)
+begin_shards(GpuPairs *pairs, const Opening *o, double ms)
 {
 	int i;
 
-	pairs->shares = 1;
-	if (pairs->parts > 1)
-		pairs->shares = pairs->parts * (1 + (uint64) Min(ms / SHARE_MS, MOST_SHARE) / pairs->parts);
-	pairs->first = palloc((pairs->shares + 1) * sizeof(uint64));
+	pairs->shards = 1;
+	if (pairs->replicas > 1)
+		pairs->shards = pairs->replicas * (1 + (uint64) Min(ms / SHARD_MS, MOST_SHARDS) / pairs->replicas);
+	pairs->first = palloc((pairs->shards + 1) * sizeof(uint64));
 	(void) qset_cut_rows(o->sets, work_of_row, unconstify(Opening *, o), pairs->first,
-						 pairs->shares);
-	for (i = 0; i < pairs->parts; i++)
-		begin_share(pairs, i);
+						 pairs->shards);
+	for (i = 0; i < pairs->replicas; i++)
+		begin_shard(pairs, i);
 	pairs->since = GetCurrentTimestamp();
 }
 
@@ -181,7 +181,7 @@ static qb_status
 ask_more(GpuPairs *pairs)
 {
 	GpuSlot *slot =
-		GpuTakeSlot(&pairs->part[pairs->share % pairs->parts].search, SETS_PAIRS, false);
+		GpuTakeSlot(&pairs->replica[pairs->shard % pairs->replicas].search, SETS_PAIRS, false);
 	qb_status status;
 	instr_time since;
 	GpuSetsReply reply;
@@ -208,14 +208,14 @@ ask_more(GpuPairs *pairs)
 		check_progress(pairs);
 	pairs->at = reply.at;
 	if (reply.over)
-		begin_share(pairs, pairs->share++ + pairs->parts);
+		begin_shard(pairs, pairs->shard++ + pairs->replicas);
 	return QB_OK;
 }
 
 static bool
 has_more(const GpuPairs *pairs)
 {
-	return pairs->share < pairs->shares;
+	return pairs->shard < pairs->shards;
 }
 
 const qset_pair *
@@ -243,7 +243,7 @@ drop(void *argument)
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
-		GpuPartDrop(&pairs->part[i]);
+		GpuReplicaDrop(&pairs->replica[i]);
 }
 
 void
@@ -252,7 +252,7 @@ GpuPairsClose(GpuPairs *pairs)
 	ereport(DEBUG1,
 			(errmsg_internal("pairs of sets by %d GPUs: %.1f ms upload, %.1f ms index, %.1f ms "
 							 "preparation, %.1f ms waiting for pairs",
-							 pairs->parts, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
+							 pairs->replicas, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
 							 pairs->wait_ms)));
 	drop(pairs);
 }
@@ -266,16 +266,16 @@ GpuPairsMethod(const GpuPairs *pairs)
 int
 GpuPairsDevices(const GpuPairs *pairs)
 {
-	return pairs->parts;
+	return pairs->replicas;
 }
 
 /* A copy that is kept on any device. */
 static bool
-find_kept(GpuPart *part, Opening *o)
+find_kept(GpuReplica *replica, Opening *o)
 {
-	for (part->device = 0; part->device < gpu_shared->device_count; part->device++)
-		if (GpuSetsFind(o->name, part->device, &part->rows) &&
-			GpuSetsDescribe(&part->rows, o->kept))
+	for (replica->device = 0; replica->device < gpu_shared->device_count; replica->device++)
+		if (GpuSetsFind(o->name, replica->device, &replica->rows) &&
+			GpuSetsDescribe(&replica->rows, o->kept))
 		{
 			o->offset = o->kept->offset;
 			return true;
@@ -287,20 +287,20 @@ find_kept(GpuPart *part, Opening *o)
 static bool
 place_rows(GpuPairs *pairs, Opening *o)
 {
-	GpuPart *first = &pairs->part[0];
+	GpuReplica *first = &pairs->replica[0];
 
-	if (o->members)
-		return GpuPartMake(first, o->members, &pairs->index_ms);
+	if (o->memberships)
+		return GpuReplicaMake(first, o->memberships, &pairs->index_ms);
 	if (o->kept)
 		return find_kept(first, o);
-	return GpuPartPlace(first, o->request, o->name != NULL, &pairs->index_ms);
+	return GpuReplicaPlace(first, o->request, o->name != NULL, &pairs->index_ms);
 }
 
 /* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
 open_all(GpuPairs *pairs, Opening *o)
 {
-	GpuPart *first = &pairs->part[0];
+	GpuReplica *first = &pairs->replica[0];
 	GpuSetsReply reply;
 	instr_time since;
 	int i;
@@ -309,15 +309,15 @@ open_all(GpuPairs *pairs, Opening *o)
 	if (!place_rows(pairs, o))
 		return false;
 	pairs->upload_ms = lap(&since) - pairs->index_ms;
-	if (!GpuPartSearch(first, o->request, &reply))
+	if (!GpuReplicaSearch(first, o->request, &reply))
 		return false;
-	pairs->parts = 1;
+	pairs->replicas = 1;
 	pairs->method = reply.method;
 	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
 		spread(pairs, o);
-	for (i = 0; i < pairs->parts && o->name; i++)
-		GpuSetsKeep(o->name, pairs->part[i].device, &pairs->part[i].rows);
-	begin_shares(pairs, o, reply.ms);
+	for (i = 0; i < pairs->replicas && o->name; i++)
+		GpuSetsKeep(o->name, pairs->replica[i].device, &pairs->replica[i].rows);
+	begin_shards(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
 	o->watch->begun(o->watch->context, o->sets);
 	while (pairs->count == 0 && has_more(pairs))
@@ -344,7 +344,7 @@ open_safely(GpuPairs *pairs, Opening *o)
 	{
 		ErrorData *error;
 
-		if (device_setting == DEVICE_GPU || o->members ||
+		if (device_setting == DEVICE_GPU || o->memberships ||
 			geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
@@ -362,16 +362,16 @@ open_safely(GpuPairs *pairs, Opening *o)
 	return opened;
 }
 
-/* Have the entries go with the memory of "pairs". */
+/* Have the handles go with the memory of "pairs". */
 static void
-attach_parts(const GpuPairs *pairs)
+attach_replica(const GpuPairs *pairs)
 {
 	int i;
 
-	for (i = 0; i < pairs->parts; i++)
+	for (i = 0; i < pairs->replicas; i++)
 	{
-		GpuAttachEntry(&pairs->part[i].rows);
-		GpuAttachEntry(&pairs->part[i].search);
+		GpuAttachHandle(&pairs->replica[i].rows);
+		GpuAttachHandle(&pairs->replica[i].search);
 	}
 }
 
@@ -386,7 +386,7 @@ open_pairs(Opening *o)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
 	if (open_safely(pairs, o))
 	{
-		attach_parts(pairs);
+		attach_replica(pairs);
 		return pairs;
 	}
 	drop(pairs);
@@ -427,11 +427,11 @@ GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairs
 }
 
 GpuPairs *
-GpuPairsOpenMade(const qset_request *request, const GpuRef *members, const GpuPairsWatch *watch,
+GpuPairsOpenMade(const qset_request *request, const GpuRef *memberships, const GpuPairsWatch *watch,
 				 const GpuKept *made, char why[GPU_TEXT_BYTES])
 {
 	Opening o = { .request = request,
-				  .members = members,
+				  .memberships = memberships,
 				  .watch = watch,
 				  .offset = made->offset,
 				  .sets = made->sets };

@@ -4,7 +4,7 @@
  *		and a search in them (sets_upload.c), which sets_client.c spreads over all
  *		devices.
  *
- * Functions that find no memory on a device return false.  They leave only entries
+ * Functions that find no memory on a device return false.  They leave only handles
  * behind, which the caller drops.
  *
  * src/gpu/sets_client.h
@@ -23,29 +23,29 @@ extern void GpuSetsKeep(const StoredName *name, int device, const GpuRef *ref);
 extern bool GpuSetsDescribe(const GpuRef *ref, GpuKept *kept);
 
 /* What is on a device. */
-typedef struct GpuPart
+typedef struct GpuReplica
 {
 	int device;
 	GpuRef rows;
 	GpuRef columns; /* serial 0: within one collection */
 	GpuRef search;
-} GpuPart;
+} GpuReplica;
 
 /* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
-extern bool GpuPartPlace(GpuPart *part, const qset_request *request, bool ids, double *index_ms);
+extern bool GpuReplicaPlace(GpuReplica *replica, const qset_request *request, bool ids, double *index_ms);
 
-/* The same with a collection of the sorted rows of an entry, on their device. */
-extern bool GpuPartMake(GpuPart *part, const GpuRef *members, double *index_ms);
+/* The same with a collection of the sorted rows of a handle, on their device. */
+extern bool GpuReplicaMake(GpuReplica *replica, const GpuRef *memberships, double *index_ms);
 
 /*
- * Copy the collections of another part to this part's device.  A copy of this name
+ * Copy the collections of another replica to this replica's device.  A copy of this name
  * that is already there is used instead; "name" may be NULL.
  */
-extern bool GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name);
+extern bool GpuReplicaCopy(GpuReplica *replica, const GpuReplica *from, const StoredName *name);
 
 /* Prepare a search in them. */
-extern bool GpuPartSearch(GpuPart *part, const qset_request *request, GpuSetsReply *reply);
+extern bool GpuReplicaSearch(GpuReplica *replica, const qset_request *request, GpuSetsReply *reply);
 
-extern void GpuPartDrop(GpuPart *part);
+extern void GpuReplicaDrop(GpuReplica *replica);
 
 #endif

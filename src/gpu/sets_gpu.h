@@ -58,7 +58,7 @@ extern GpuPairs *GpuPairsOpenKept(const qset_request *request, const StoredName 
  * is what is known of it here.  NULL: there is no room, as "why" says.
  */
 extern GpuPairs *
-GpuPairsOpenMade(const qset_request *request, const GpuRef *members, const GpuPairsWatch *watch,
+GpuPairsOpenMade(const qset_request *request, const GpuRef *memberships, const GpuPairsWatch *watch,
 				 const GpuKept *made, char why[GPU_TEXT_BYTES]);
 
 /*

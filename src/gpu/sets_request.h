@@ -25,7 +25,7 @@ typedef enum GpuSetsOp
 	SETS_ELEMENTS, /* a piece of its elements */
 	SETS_INDEX,    /* all is there: index it */
 	SETS_COPY,     /* a collection that is there as "other" is, on another device */
-	SETS_MAKE,     /* a collection of the sorted rows of "other" (sets_members.h): its shape */
+	SETS_MAKE,     /* a collection of the sorted rows of "other" (sets_memberships.h): its shape */
 	SETS_GET_IDS,  /* a piece of the ids back */
 	SETS_GET_OFFSETS,
 	SETS_SEARCH,  /* a search whose rows are the sets of "other", and its columns too */

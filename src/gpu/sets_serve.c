@@ -1,9 +1,9 @@
 /*
  * sets_serve.c
- *		What the GPU worker does with collections of sets: the servant of their
+ *		What the GPU worker does with collections of sets: the handler of their
  *		requests.
  *
- * The value of an entry is a collection on a device, or a search.  Searches hold on
+ * The value of a handle is a collection on a device, or a search.  Searches hold on
  * to their collections: a kept collection that has to make room goes when the last
  * search in it has ended.
  *
@@ -13,13 +13,13 @@
  *
  * src/gpu/sets_serve.c
  */
-#include "gpu/sets_members.h"
+#include "gpu/sets_memberships.h"
 #include "gpu/sets_request.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"
-#include "sets_members_cuda.h"
+#include "sets_memberships_cuda.h"
 
 /* Longest wait for a device while there is nothing else to do. */
 #define PATIENCE_US 1000
@@ -28,7 +28,7 @@ typedef struct Collection
 {
 	qset_cuda_sets *sets;
 	int device;
-	int users; /* its entry, and searches */
+	int users; /* its handle, and searches */
 	uint64 count;
 	int64 *id;      /* sets; NULL: nobody asks for them */
 	uint64 *offset; /* sets + 1; NULL: nobody asks for them */
@@ -44,7 +44,7 @@ typedef struct Holding
 	qset_cuda_pairs *made; /* the search, once it is open */
 } Holding;
 
-static Holding holding[GPU_ENTRIES];
+static Holding holding[GPU_HANDLES];
 
 static const qset_sets_ops *
 device_ops(void)
@@ -102,7 +102,7 @@ make_collection(Collection **made, int device, uint64 sets)
 	return QB_OK;
 }
 
-/* Give a new collection to its entry, or free it if the device has not taken it. */
+/* Give a new collection to its handle, or free it if the device has not taken it. */
 static qb_status
 finish_collection(Collection *c, qb_status status, Holding *h)
 {
@@ -137,11 +137,11 @@ serve_create(GpuSlot *slot, Holding *h)
 static qb_status
 serve_make(GpuSlot *slot, Holding *h)
 {
-	GpuMembersSizes sizes;
+	GpuMembershipsSizes sizes;
 	int device;
-	qset_cuda_members *members = GpuMembersSorted(slot->other.index, &sizes, &device);
+	qset_cuda_memberships *memberships = GpuMembershipsSorted(slot->other.index, &sizes, &device);
 	Collection *c;
-	qb_status status = members ? make_collection(&c, device, sizes.sets) : QB_NO_MEMORY;
+	qb_status status = memberships ? make_collection(&c, device, sizes.sets) : QB_NO_MEMORY;
 
 	if (status != QB_OK)
 		return status;
@@ -149,7 +149,7 @@ serve_make(GpuSlot *slot, Holding *h)
 		.sets = sizes.sets, .elements = sizes.elements, .universe = sizes.universe, .device = device
 	};
 	h->device = device;
-	GPU_WITH_ROOM(status, device, gpu_device_ops->members->make(members, &c->sets));
+	GPU_WITH_ROOM(status, device, gpu_device_ops->memberships->make(memberships, &c->sets));
 	return finish_collection(c, status, h);
 }
 
@@ -367,12 +367,12 @@ serve_searching(GpuSlot *slot, Holding *h)
 	return slot->op == SETS_PAIRS ? serve_pairs(slot, h) : QB_DEVICE_ERROR;
 }
 
-/* ---- the servant ---- */
+/* ---- the handler ---- */
 
 static qb_status
 serve_sets(GpuSlot *slot)
 {
-	Holding *h = &holding[slot->entry.index];
+	Holding *h = &holding[slot->handle.index];
 	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
 
 	if (gpu_fault == FAULT_ERROR)
@@ -409,23 +409,23 @@ drop_sets(int index)
 	memset(h, 0, sizeof(*h));
 }
 
-static GpuPlace
-place_of_sets(int index)
+static GpuLocation
+location_of_sets(int index)
 {
 	const Holding *h = &holding[index];
-	GpuPlace place = { .device = h->device, .on_device = h->rows != NULL };
+	GpuLocation location = { .device = h->device, .on_device = h->rows != NULL };
 
 	if (h->made)
-		place.bytes = device_ops()->search_bytes(h->made);
+		location.bytes = device_ops()->search_bytes(h->made);
 	else if (h->rows && !h->searching)
-		place.bytes = device_ops()->bytes(h->rows->sets);
-	return place;
+		location.bytes = device_ops()->bytes(h->rows->sets);
+	return location;
 }
 
-const GpuServant gpu_sets_servant = {
+const GpuHandler gpu_sets_handler = {
 	.serve = serve_sets,
 	.reads = 1 << SETS_GET_IDS | 1 << SETS_GET_OFFSETS,
 	.reads_other = 1 << SETS_COPY | 1 << SETS_MAKE | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
 	.drop = drop_sets,
-	.place = place_of_sets,
+	.location = location_of_sets,
 };

@@ -106,13 +106,13 @@ make_index(const GpuRef *ref, double *ms)
 	return done;
 }
 
-/* Make an entry of a collection; "index_ms" grows by what its index took. */
+/* Make a handle of a collection; "index_ms" grows by what its index took. */
 static bool
 make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 {
 	const qset_collection *c = upload->collection;
 
-	if (!GpuNewEntry(GPU_FAMILY_SETS, ref) || !create(upload, device, ref))
+	if (!GpuNewHandle(GPU_FAMILY_SETS, ref) || !create(upload, device, ref))
 		return false;
 	if (upload->ids)
 		post_array(upload, ref, SETS_IDS, c->sets);
@@ -127,7 +127,7 @@ copy_collection(const GpuRef *from, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_SETS, ref))
+	if (!GpuNewHandle(GPU_FAMILY_SETS, ref))
 		return false;
 	slot = GpuTakeSlot(ref, SETS_COPY, false);
 	slot->other = *from;
@@ -165,7 +165,7 @@ GpuSetsKeep(const StoredName *name, int device, const GpuRef *ref)
 {
 	StoredName key = name_on(name, device);
 
-	GpuPublishEntry(ref, &key);
+	GpuPublishHandle(ref, &key);
 }
 
 static void
@@ -222,7 +222,7 @@ choose_device(void)
 
 /* Both of two collections, with common numbers. */
 static bool
-make_both(GpuPart *part, const qset_request *r, double *index_ms)
+make_both(GpuReplica *replica, const qset_request *r, double *index_ms)
 {
 	Upload a = { .collection = r->rows };
 	Upload b = { .collection = r->columns, .index = true };
@@ -235,8 +235,8 @@ make_both(GpuPart *part, const qset_request *r, double *index_ms)
 		a.universe = b.universe = qset_collection_join(r->rows, r->columns, number_a, number_b);
 		a.number = number_a;
 		b.number = number_b;
-		done = make_collection(&a, part->device, &part->rows, index_ms) &&
-			   make_collection(&b, part->device, &part->columns, index_ms);
+		done = make_collection(&a, replica->device, &replica->rows, index_ms) &&
+			   make_collection(&b, replica->device, &replica->columns, index_ms);
 	}
 	qset_release(r->memory, number_a);
 	qset_release(r->memory, number_b);
@@ -244,78 +244,78 @@ make_both(GpuPart *part, const qset_request *r, double *index_ms)
 }
 
 bool
-GpuPartPlace(GpuPart *part, const qset_request *r, bool ids, double *index_ms)
+GpuReplicaPlace(GpuReplica *replica, const qset_request *r, bool ids, double *index_ms)
 {
 	Upload rows = {
 		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
 	};
 
-	part->device = choose_device();
-	return r->columns ? make_both(part, r, index_ms)
-					  : make_collection(&rows, part->device, &part->rows, index_ms);
+	replica->device = choose_device();
+	return r->columns ? make_both(replica, r, index_ms)
+					  : make_collection(&rows, replica->device, &replica->rows, index_ms);
 }
 
 bool
-GpuPartMake(GpuPart *part, const GpuRef *members, double *index_ms)
+GpuReplicaMake(GpuReplica *replica, const GpuRef *memberships, double *index_ms)
 {
 	GpuSlot *slot;
 	GpuShape reply;
 
-	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->rows))
+	if (!GpuNewHandle(GPU_FAMILY_SETS, &replica->rows))
 		return false;
-	slot = GpuTakeSlot(&part->rows, SETS_MAKE, false);
-	slot->other = *members;
+	slot = GpuTakeSlot(&replica->rows, SETS_MAKE, false);
+	slot->other = *memberships;
 	if (GpuAskShape(slot, &reply) != QB_OK)
 		return false;
-	part->device = ((const GpuSetsShape *) reply.bytes)->device;
-	return make_index(&part->rows, index_ms);
+	replica->device = ((const GpuSetsShape *) reply.bytes)->device;
+	return make_index(&replica->rows, index_ms);
 }
 
 bool
-GpuPartCopy(GpuPart *part, const GpuPart *from, const StoredName *name)
+GpuReplicaCopy(GpuReplica *replica, const GpuReplica *from, const StoredName *name)
 {
-	if (name && GpuSetsFind(name, part->device, &part->rows))
+	if (name && GpuSetsFind(name, replica->device, &replica->rows))
 		return true;
-	return copy_collection(&from->rows, part->device, &part->rows) &&
+	return copy_collection(&from->rows, replica->device, &replica->rows) &&
 		   (from->columns.serial == 0 ||
-			copy_collection(&from->columns, part->device, &part->columns));
+			copy_collection(&from->columns, replica->device, &replica->columns));
 }
 
 bool
-GpuPartSearch(GpuPart *part, const qset_request *r, GpuSetsReply *reply)
+GpuReplicaSearch(GpuReplica *replica, const qset_request *r, GpuSetsReply *reply)
 {
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_SETS, &part->search))
+	if (!GpuNewHandle(GPU_FAMILY_SETS, &replica->search))
 		return false;
-	slot = GpuTakeSlot(&part->search, SETS_SEARCH, false);
-	slot->other = part->rows;
+	slot = GpuTakeSlot(&replica->search, SETS_SEARCH, false);
+	slot->other = replica->rows;
 	*(GpuSetsSearch *) slot->shape.bytes =
 		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
 	if (GpuAskOne(slot) != QB_OK)
 		return false;
-	if (part->columns.serial != 0)
+	if (replica->columns.serial != 0)
 	{
-		slot = GpuTakeSlot(&part->search, SETS_AGAINST, false);
-		slot->other = part->columns;
+		slot = GpuTakeSlot(&replica->search, SETS_AGAINST, false);
+		slot->other = replica->columns;
 		if (GpuAskOne(slot) != QB_OK)
 			return false;
 	}
-	return ask_reply(&part->search, SETS_OPEN, reply);
+	return ask_reply(&replica->search, SETS_OPEN, reply);
 }
 
 static void
-drop_entry(GpuRef *ref)
+drop_handle(GpuRef *ref)
 {
 	if (ref->serial != 0)
-		GpuDropEntry(ref);
+		GpuDropHandle(ref);
 	ref->serial = 0;
 }
 
 void
-GpuPartDrop(GpuPart *part)
+GpuReplicaDrop(GpuReplica *replica)
 {
-	drop_entry(&part->search);
-	drop_entry(&part->rows);
-	drop_entry(&part->columns);
+	drop_handle(&replica->search);
+	drop_handle(&replica->rows);
+	drop_handle(&replica->columns);
 }

@@ -65,23 +65,23 @@ request_shared(void)
 }
 
 static void
-init_entries(void)
+init_handles(void)
 {
 	int i;
 
-	gpu_shared->entries = &GetNamedLWLockTranche("qsketch")->lock;
-	pg_atomic_init_u32(&gpu_shared->doomed, 0);
+	gpu_shared->handles = &GetNamedLWLockTranche("qsketch")->lock;
+	pg_atomic_init_u32(&gpu_shared->pending_frees, 0);
 	pg_atomic_init_u64(&gpu_shared->clock, 0);
 	for (i = 0; i < lengthof(gpu_shared->copies); i++)
 	{
 		pg_atomic_init_u32(&gpu_shared->copies[i].count, 0);
 		pg_atomic_init_u64(&gpu_shared->copies[i].bytes, 0);
 	}
-	for (i = 0; i < GPU_ENTRIES; i++)
+	for (i = 0; i < GPU_HANDLES; i++)
 	{
-		pg_atomic_init_u64(&gpu_shared->entry[i].used, 0);
-		pg_atomic_init_u64(&gpu_shared->entry[i].used_at, 0);
-		pg_atomic_init_u32(&gpu_shared->entry[i].pending, 0);
+		pg_atomic_init_u64(&gpu_shared->handle[i].used, 0);
+		pg_atomic_init_u64(&gpu_shared->handle[i].used_at, 0);
+		pg_atomic_init_u32(&gpu_shared->handle[i].pending, 0);
 	}
 	if (!pg_strong_random(gpu_shared->secret, sizeof(gpu_shared->secret)))
 		elog(ERROR, "could not get random numbers");
@@ -122,7 +122,7 @@ init_shared(void)
 		pg_atomic_init_u64(&gpu_shared->counter[i], 0);
 	pg_atomic_init_u64(&gpu_shared->since, (uint64) GetCurrentTimestamp());
 	init_slots();
-	init_entries();
+	init_handles();
 }
 
 static void

@@ -4,12 +4,12 @@
  *
  * One background worker owns the GPUs.  Backends (parallel workers too) give
  * it requests through slots of a fixed size in main shared memory, and name
- * values in its hands by their entry in a table.
+ * values in its hands by their handle in a table.
  *
- * Families.  A value is of a family, and entries, slots and names of stored
+ * Families.  A value is of a family, and handles, slots and names of stored
  * values say of which.  What can be asked of a value, what its data in slots
  * mean and what describes it (its "shape") is known to the family alone: to its
- * client in the backends and its servant in the worker.
+ * client in the backends and its handler in the worker.
  *
  * Slots.  A slot holds one request and its data: keys, answers, or a piece of
  * something large.
@@ -24,41 +24,41 @@
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
  * The queue is first in, first out.  The worker takes all of it, and serves the
- * processes in turns, piece by piece (turns.c); requests that change a value take
+ * processes in turns, piece by piece (schedule.c); requests that change a value take
  * effect in the order in which they were made, whoever made them.  A backend that
  * stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
  * DONE yet, and the worker frees it at the end of the piece.  Between FREE and
  * QUEUED backends run nothing that can fail.
  *
- * Entries.  An entry is a value in the worker's hands.
+ * Handles.  A handle is a value in the worker's hands.
  *
  *	UNUSED
  *	LIVE		belongs to a backend's transaction; keys may be on their way
  *	CACHED		belongs to nobody: a copy of a stored value, kept for queries
- *	DOOMED		not wanted any more, to be freed after the requests that name it
+ *	PENDING_FREE		not wanted any more, to be freed after the requests that name it
  *	LOST		belongs to a backend, but its keys are lost: the worker failed
  *
- *	backend		UNUSED -> LIVE -> DOOMED or CACHED, LOST -> DOOMED
- *				CACHED -> DOOMED beyond the limits of copies
- *	worker		DOOMED -> UNUSED once no request names it ("pending" is 0),
- *				CACHED -> DOOMED to make room, LIVE -> LOST if keys could not be
+ *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
+ *				CACHED -> PENDING_FREE beyond the limits of copies
+ *	worker		PENDING_FREE -> UNUSED once no request names it ("pending" is 0),
+ *				CACHED -> PENDING_FREE to make room, LIVE -> LOST if keys could not be
  *				added; when it fails or starts LIVE -> LOST, LOST stays LOST, and
  *				all others -> UNUSED
  *
- * A LIVE entry is doomed when its state's memory goes away, at the end of the
+ * A LIVE handle is pending_free when its state's memory goes away, at the end of the
  * transaction, or when the backend exits, whichever is first.  One that is not
- * "attached" to such memory is doomed when its subtransaction is rolled back, too.
- * A process of a parallel plan hands an entry over to its leader, who
- * adopts it or dooms it at the end of its own transaction; leaders outlive
- * their workers.  A serial number tells an entry from later ones in the same place.
+ * "attached" to such memory is pending_free when its subtransaction is rolled back, too.
+ * A process of a parallel plan hands a handle over to its leader, who
+ * takes ownership of it or frees it at the end of its own transaction; leaders outlive
+ * their workers.  A serial number tells a handle from later ones in the same place.
  *
- * A LIVE entry is "full" if its device has no memory for the value to grow.  Its backend
+ * A LIVE handle is "full" if its device has no memory for the value to grow.  Its backend
  * fetches the value before it adds more to it, and goes on with the CPU's engine.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
  *						queue, "serving"
- *	"entries" (LWLock)	the table of entries, except "pending" and "used",
+ *	"handles" (LWLock)	the table of handles, except "pending" and "used",
  *						which are atomic
  *	Everything else is atomic, or written by the worker alone (state, pid,
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
@@ -66,7 +66,7 @@
  * Copies are limited by kind: GpuTrimCache().  Only columns, and what their own role
  * needs, push out columns.
  *
- * Shares.  Neither a process nor a role can take all slots or all entries:
+ * Quotas.  Neither a process nor a role can take all slots or all handles:
  * GpuMayTake().  A session's role is the one that it has logged in as: SET ROLE does
  * not change it.
  *
@@ -81,7 +81,7 @@
 #include "postgres.h"
 
 #include "pgbase/process.h"
-#include "pgbase/ticket.h"
+#include "pgbase/token.h"
 
 #include "base/status.h"
 #include "port/atomics.h"
@@ -99,7 +99,7 @@
 /* The most requests that are served together: they fit into half of a GPU's staging memory. */
 #define GPU_TOGETHER 16
 
-#define GPU_ENTRIES     1024
+#define GPU_HANDLES     1024
 #define GPU_DEVICES_MAX 16
 #define GPU_TEXT_BYTES  256
 
@@ -121,14 +121,14 @@ typedef enum GpuSlotState
 	SLOT_DONE
 } GpuSlotState;
 
-typedef enum GpuEntryState
+typedef enum GpuHandleState
 {
-	ENTRY_UNUSED,
-	ENTRY_LIVE,
-	ENTRY_CACHED,
-	ENTRY_DOOMED,
-	ENTRY_LOST
-} GpuEntryState;
+	HANDLE_UNUSED,
+	HANDLE_LIVE,
+	HANDLE_CACHED,
+	HANDLE_PENDING_FREE,
+	HANDLE_LOST
+} GpuHandleState;
 
 typedef enum GpuFamily
 {
@@ -137,11 +137,11 @@ typedef enum GpuFamily
 	GPU_FAMILY_FILTER,
 	GPU_FAMILY_COLUMN,  /* copies of columns of tables, for all families: column_request.h */
 	GPU_FAMILY_EXACT,   /* exact counts of their keys: column_exact.h */
-	GPU_FAMILY_MEMBERS, /* rows that are to become collections of sets: sets_members.h */
+	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_memberships.h */
 	GPU_FAMILIES        /* how many there are */
 } GpuFamily;
 
-/* Names an entry. */
+/* Names a handle. */
 typedef struct GpuRef
 {
 	uint64 serial; /* 0: none */
@@ -166,7 +166,7 @@ typedef struct GpuSlot
 
 	/* the request: the backend's while FILLING, then the worker's until DONE */
 	bool wait;        /* that process waits for the reply */
-	GpuRef entry;     /* the value that it is about */
+	GpuRef handle;     /* the value that it is about */
 	GpuRef other;     /* another one that it needs, or serial 0 */
 	int op;           /* what to do, as the family numbers it; so are the next five */
 	int count;        /* keys */
@@ -199,19 +199,19 @@ typedef struct StoredName
 	uint8 header[64];
 } StoredName;
 
-typedef struct GpuEntry
+typedef struct GpuHandle
 {
-	GpuEntryState state;
+	GpuHandleState state;
 	GpuFamily family;
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
 	int pid;                /* LIVE, LOST: the owner's, for people */
 	Oid role;               /* that its maker has logged in as */
-	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not adopted yet */
+	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not received yet */
 	bool attached;          /* LIVE, LOST: memory of the owner drops it */
-	bool handed;            /* to a leader who has not adopted it */
-	TicketNumber ticket;    /* if handed: who has it adopts the entry */
-	GpuShape shape;         /* if handed: what the device does not know of the value */
+	bool in_transfer;            /* to a leader who has not received it */
+	TokenNumber token;    /* if in transfer: who has it receives the handle */
+	GpuShape shape;         /* if in transfer: what the device does not know of the value */
 	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
@@ -220,7 +220,7 @@ typedef struct GpuEntry
 	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
 	pg_atomic_uint32 pending;
-} GpuEntry;
+} GpuHandle;
 
 typedef struct GpuDeviceInfo
 {
@@ -254,7 +254,7 @@ typedef enum GpuCounter
 	COUNT_PAIRS,        /* of sets, given back */
 	COUNT_COLUMN_KEYS,  /* keys that came from copies of columns */
 	COUNT_VALUES_OUT,   /* copies of values that were pushed out */
-	COUNT_COLUMNS_OUT,  /* copies of parts of columns that were */
+	COUNT_COLUMNS_OUT,  /* copies of chunks of columns that were */
 	GPU_COUNTERS
 } GpuCounter;
 
@@ -265,11 +265,11 @@ typedef struct GpuCopies
 	pg_atomic_uint64 bytes;
 } GpuCopies;
 
-/* A column of which parts were pushed out since it was loaded. */
+/* A column of which chunks were pushed out since it was loaded. */
 typedef struct GpuPushedOut
 {
-	StoredName column; /* with the "id" of any part */
-	uint32 parts;      /* 0: unused */
+	StoredName column; /* with the "id" of any chunk */
+	uint32 chunks;     /* 0: unused */
 	Oid from;          /* the role that had loaded it */
 	Oid role;          /* that needed the room last; invalid: there was less for all */
 	uint64 when;       /* that was, a TimestampTz */
@@ -299,20 +299,20 @@ typedef struct GpuShared
 	/* Processes with fewer than GpuFew() slots wait for the first, others for the second. */
 	ConditionVariable slot_freed[2];
 
-	/* entries */
-	LWLock *entries;
+	/* handles */
+	LWLock *handles;
 	uint64 last_serial;
 	uint64 secret[4];        /* of the hash that names values */
-	pg_atomic_uint32 doomed; /* entries in this state */
+	pg_atomic_uint32 pending_frees; /* handles in this state */
 	pg_atomic_uint64 clock;  /* for "used" */
-	GpuCopies copies[2];     /* CACHED entries: [false] values, [true] columns */
+	GpuCopies copies[2];     /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
-	GpuEntry entry[GPU_ENTRIES];
+	GpuHandle handle[GPU_HANDLES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
 	pg_atomic_uint64 since; /* a TimestampTz: when they were zero */
 
-	/* Entries of each process, so that most ends of transactions cost nothing. */
+	/* Handles of each process, so that most ends of transactions cost nothing. */
 	int proc_count;
 	pg_atomic_uint32 owned[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
@@ -342,38 +342,38 @@ extern bool GpuIsDone(const GpuSlot *slot);
 extern void GpuAbandonSlot(GpuSlot *slot);
 extern void GpuFailRequests(void);
 
-/* entries.c, entries_cached.c */
-extern bool GpuNewEntry(GpuFamily family, GpuRef *ref);
-extern void GpuDropEntry(const GpuRef *ref);
-extern void GpuAttachEntry(const GpuRef *ref);
-extern void GpuHandEntry(const GpuRef *ref, const TicketNumber *ticket, const GpuShape *shape);
+/* handles.c, handles_cached.c */
+extern bool GpuNewHandle(GpuFamily family, GpuRef *ref);
+extern void GpuDropHandle(const GpuRef *ref);
+extern void GpuAttachHandle(const GpuRef *ref);
+extern void GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape);
 extern bool
-GpuAdoptEntry(GpuFamily family, const TicketNumber *ticket, GpuRef *ref, GpuShape *shape);
-extern void GpuDropAllEntries(void);
-extern void GpuDropSubEntries(SubTransactionId subid, SubTransactionId parent);
-extern void GpuRaiseSubEntries(SubTransactionId from, SubTransactionId to);
+GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape);
+extern void GpuDropAllHandles(void);
+extern void GpuDropSubHandles(SubTransactionId subid, SubTransactionId parent);
+extern void GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to);
 extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
-extern void GpuPublishEntry(const GpuRef *ref, const StoredName *key);
+extern void GpuPublishHandle(const GpuRef *ref, const StoredName *key);
 extern void
-GpuEachCached(GpuFamily family, void (*visit)(GpuEntry *entry, void *context), void *context);
+GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context);
 extern bool GpuForgetCached(const GpuRef *ref);
 extern int GpuListPushedOut(GpuPushedOut *list);
 extern void GpuForgetPushedOut(const StoredName *column);
-extern void GpuEntryUsed(int index);
-extern int GpuTakeDoomed(int *index, int room);
+extern void GpuHandleUsed(int index);
+extern int GpuTakePending(int *index, int room);
 extern void GpuTrimCache(void);
 extern bool GpuEvict(int device, bool column, Oid role, bool own);
-extern void GpuEntryFreed(int index);
-extern bool GpuLoseEntry(const GpuRef *ref);
-extern void GpuResetEntries(void);
+extern void GpuHandleFreed(int index);
+extern bool GpuLoseHandle(const GpuRef *ref);
+extern void GpuResetHandles(void);
 
 /* Copies, of which there are at most so many. */
-#define GPU_CACHED_MAX (GPU_ENTRIES / 4)
+#define GPU_CACHED_MAX (GPU_HANDLES / 4)
 
 /* What columns may have of a limit of all copies; values have what columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
-/* How many of "all" slots or entries are few for a process. */
+/* How many of "all" slots or handles are few for a process. */
 static inline int
 GpuFew(int all)
 {
@@ -381,7 +381,7 @@ GpuFew(int all)
 }
 
 /*
- * May a process take one more of "all" slots or entries, if some are free?  The
+ * May a process take one more of "all" slots or handles, if some are free?  The
  * process has "mine", all processes of its role have "role".  The last quarter is for
  * processes that have few, and half of the quarter for roles that have few.
  */

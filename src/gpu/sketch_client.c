@@ -22,14 +22,14 @@ GpuSketchCreate(const qs_params *params, int device, GpuRef *ref)
 {
 	GpuSlot *slot;
 
-	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
+	if (!GpuNewHandle(GPU_FAMILY_SKETCH, ref))
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
 	slot->count = device;
 	GpuSketchShapeIn(slot)->params = *params;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
-	GpuDropEntry(ref);
+	GpuDropHandle(ref);
 	return false;
 }
 
@@ -70,12 +70,12 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 
 	memset(made, 0, count * sizeof(bool));
 	for (i = 0; i < count; i++)
-		if (!GpuNewEntry(GPU_FAMILY_SKETCH, &ref[i]))
+		if (!GpuNewHandle(GPU_FAMILY_SKETCH, &ref[i]))
 			ref[i].serial = 0;
 	GpuAskEach(&each);
 	for (i = 0; i < count; i++)
 		if (!made[i] && ref[i].serial != 0)
-			GpuDropEntry(&ref[i]);
+			GpuDropHandle(&ref[i]);
 }
 
 /* Tables on their way to the worker. */
@@ -121,7 +121,7 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 		tables.shape.params.part = QS_PART_DEVICE;
 		tables.shape.extra_bytes = 0;
 	}
-	if (!GpuNewEntry(GPU_FAMILY_SKETCH, ref))
+	if (!GpuNewHandle(GPU_FAMILY_SKETCH, ref))
 		return false;
 	slot = GpuTakeSlot(ref, SKETCH_LOAD, false);
 	*GpuSketchShapeIn(slot) = tables.shape;
@@ -132,7 +132,7 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 		done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false)) == QB_OK;
 	}
 	if (!done)
-		GpuDropEntry(ref);
+		GpuDropHandle(ref);
 	return done;
 }
 
@@ -155,52 +155,52 @@ GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t 
 }
 
 int64
-GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts)
+GpuSketchSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 {
-	return GpuColumnSend(ref, SKETCH_COLUMN, part, parts);
+	return GpuColumnSend(ref, SKETCH_COLUMN, chunk, chunks);
 }
 
-/* Parts of a column on their way to the sketches of groups. */
+/* Chunks of a column on their way to the sketches of groups. */
 typedef struct GroupParts
 {
-	const GpuColumnPart *part;
+	const GpuColumnChunk *chunk;
 	GpuGroupSketches *all;
 } GroupParts;
 
 static void
 ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GroupParts *parts = transfer->context;
+	const GroupParts *chunks = transfer->context;
 	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
 
-	slot->other = parts->part[at].ref;
+	slot->other = chunks->chunk[at].ref;
 	slot->offset = 0;
-	GpuColumnWant(slot, &parts->part[at]);
-	wanted->all = *parts->all;
+	GpuColumnWant(slot, &chunks->chunk[at]);
+	wanted->all = *chunks->all;
 	memset(wanted->all.added, 0, sizeof(wanted->all.added));
 }
 
 static void
 take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GroupParts *parts = transfer->context;
+	const GroupParts *chunks = transfer->context;
 	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
 	uint32 i;
 
 	if (slot->gone || slot->status != QB_OK)
 		return;
-	for (i = 0; i < parts->all->groups.count; i++)
-		parts->all->added[i] += reply->all.added[i];
-	memset(parts->part[at].pages, 0, sizeof(GpuPages));
+	for (i = 0; i < chunks->all->groups.count; i++)
+		chunks->all->added[i] += reply->all.added[i];
+	memset(chunks->chunk[at].pages, 0, sizeof(GpuPages));
 }
 
 void
-GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts)
+GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks)
 {
-	GroupParts list = { .part = part, .all = all };
+	GroupParts list = { .chunk = chunk, .all = all };
 	GpuTransfer transfer = { .ref = &all->sketch[0],
 							 .op = SKETCH_GROUPS,
-							 .all = parts,
+							 .all = chunks,
 							 .most = 1,
 							 .ask = ask_groups,
 							 .take = take_groups,
@@ -264,7 +264,7 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	if (at == returning->pieces)
 	{
-		slot->entry = returning->next->ref;
+		slot->handle = returning->next->ref;
 		slot->op = SKETCH_FETCH;
 		slot->count = 0;
 		return;
@@ -344,19 +344,19 @@ download(const GpuRef *ref, Returning *returning)
 static qb_status
 add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *sk)
 {
-	qs_sketch part;
-	Returning returning = { .to = &part, .number = number };
+	qs_sketch chunk;
+	Returning returning = { .to = &chunk, .number = number };
 	qb_status status = ask_partition(ref, number, shape);
 
 	if (status != QB_OK)
 		return status;
-	qs_init(&part, &shape->params, sk->memory);
-	part.keys = sk->keys;
+	qs_init(&chunk, &shape->params, sk->memory);
+	chunk.keys = sk->keys;
 	returning.shape = *shape;
 	status = download(ref, &returning);
 	if (status == QB_OK)
-		status = GpuSketchMergeRest(sk, &part, &shape->merged);
-	qs_free(&part);
+		status = GpuSketchMergeRest(sk, &chunk, &shape->merged);
+	qs_free(&chunk);
 	return status;
 }
 

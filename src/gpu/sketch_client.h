@@ -29,17 +29,17 @@ extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Add the keys of these pages, from copies of a column, several parts at a time.  The
+ * Add the keys of these pages, from copies of a column, several chunks at a time.  The
  * pages whose keys were added are taken off the sets: all of them, unless a copy is gone
  * or the device has no memory.  Returns the number of keys that were added.
  */
-extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnPart *part, int parts);
+extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
 
 /*
  * The same for the sketches of groups.  If pages are left in a set, some of the keys of
- * its part may have been added, and nobody knows which.
+ * its chunk may have been added, and nobody knows which.
  */
-extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnPart *part, int parts);
+extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks);
 
 /*
  * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to

@@ -21,39 +21,39 @@
  * "done" is set if the pages are done, as far as they can be here.
  */
 static qb_status
-add_counts(qs_sketch *sk, const GpuColumnPart *part, int64 *count, GpuKeyCounts *counts, bool *done)
+add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCounts *counts, bool *done)
 {
 	int most = (int) qs_explicit_limit(&sk->params);
 	int64 before = sk->total;
 	qb_status status;
 
-	*done = !GpuColumnCounts(part, most, counts);
+	*done = !GpuColumnCounts(chunk, most, counts);
 	if (*done)
 		return QB_OK;
 	if (counts->count > most)
 	{
-		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(part));
+		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(chunk));
 		return QB_OK;
 	}
 	status = GpuSketchInsert(sk, counts->key, counts->times, counts->count);
 	*count += sk->total - before;
-	*done = status != QB_OK || GpuPagesAreNone(part->pages);
+	*done = status != QB_OK || GpuPagesAreNone(chunk->pages);
 	return status;
 }
 
-/* Add keys of these copies while the sketch is explicit; the number of parts that are done. */
+/* Add keys of these copies while the sketch is explicit; the number of chunks that are done. */
 static int
-add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, qb_status *status)
+add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count, qb_status *status)
 {
 	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
 	int i = 0;
 
 	*status = QB_OK;
-	while (*status == QB_OK && sk->form == QS_EXPLICIT && i < parts)
+	while (*status == QB_OK && sk->encoding == QS_EXPLICIT && i < chunks)
 	{
 		bool done;
 
-		*status = add_counts(sk, &part[i], count, counts, &done);
+		*status = add_counts(sk, &chunk[i], count, counts, &done);
 		i += done;
 	}
 	pfree(counts);
@@ -67,7 +67,7 @@ add_explicit(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count, 
  * gets no keys: the pages are left to be read.
  */
 qb_status
-GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count)
+GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count)
 {
 	qb_status status = QB_OK;
 	int64 added;
@@ -75,28 +75,28 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *c
 
 	if (sk->remote && GpuSketchCannotGrow(sk))
 		return QB_OK;
-	if (sk->form == QS_EXPLICIT)
-		done = add_explicit(sk, part, parts, count, &status);
-	if (status != QB_OK || done == parts || (!sk->remote && !GpuSketchMoveDense(sk)))
+	if (sk->encoding == QS_EXPLICIT)
+		done = add_explicit(sk, chunk, chunks, count, &status);
+	if (status != QB_OK || done == chunks || (!sk->remote && !GpuSketchMoveDense(sk)))
 		return status;
-	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, part + done, parts - done);
+	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, chunk + done, chunks - done);
 	sk->total += added;
 	*count += added;
 	return QB_OK;
 }
 
 void
-GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense)
+GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, bool *dense)
 {
 	int most = (int) qs_explicit_limit(&sk[0]->params);
 
-	if (!GpuColumnMany(part, groups, most, dense))
+	if (!GpuColumnMany(chunk, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(part), dense);
+	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(chunk), dense);
 }
 
 bool
-GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, int parts,
+GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, int chunks,
 				   uint64 *added)
 {
 	GpuGroupSketches *all = palloc(sizeof(GpuGroupSketches));
@@ -107,9 +107,9 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
 		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
-	GpuSketchSendGroups(all, part, parts);
-	for (n = 0; n < parts; n++)
-		done = done && GpuPagesAreNone(part[n].pages);
+	GpuSketchSendGroups(all, chunk, chunks);
+	for (n = 0; n < chunks; n++)
+		done = done && GpuPagesAreNone(chunk[n].pages);
 	for (i = 0; i < groups->count; i++)
 	{
 		sk[i]->total += (int64) all->added[i];

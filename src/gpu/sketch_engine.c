@@ -2,10 +2,10 @@
  * sketch_engine.c
  *		The GPU engine of backends: the state of an aggregate on a device.
  *
- * A sketch starts here, in explicit form.  When it has too many keys for that form,
- * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and
+ * A sketch starts here, in explicit encoding.  When it has too many keys for that form,
+ * and is large enough for the GPU to pay, it gets dense on a device.  Its handles and
  * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch settles it: its tables come back, and stay.  Sketches of structure sf
+ * read the sketch materializes it: its tables come back, and stay.  Sketches of structure sf
  * stay on the CPU, because their fat tables are meant for its memory.
  *
  * src/gpu/sketch_engine.c
@@ -28,7 +28,7 @@
 static uint64
 touched_bytes(const qs_params *p)
 {
-	return qs_unit_bytes(p) * p->n;
+	return qs_block_bytes(p) * p->n;
 }
 
 bool
@@ -48,7 +48,7 @@ GpuSketchReason(const qs_params *p)
 bool
 GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
 {
-	return sk->form != QS_EXPLICIT && qs_has_table(&sk->params) && GpuMayLookup(count) &&
+	return sk->encoding != QS_EXPLICIT && qs_has_table(&sk->params) && GpuMayLookup(count) &&
 		   GpuIsLarge(touched_bytes(&sk->params));
 }
 
@@ -77,7 +77,7 @@ fell_back(void)
 }
 
 /*
- * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
+ * Send all handles of an explicit sketch.  A sketch may be flushed in any memory
  * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
  */
 static void
@@ -155,7 +155,7 @@ GpuSketchMoveDense(qs_sketch *sk)
 	return true;
 }
 
-/* Insert the keys that the explicit form has no room for; the total has them already. */
+/* Insert the keys that the explicit encoding has no room for; the total has them already. */
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -192,7 +192,7 @@ check_total(const qs_sketch *sk, int64_t sum)
 bool
 GpuSketchCannotGrow(const qs_sketch *sk)
 {
-	return gpu_shared->entry[GpuRemoteOf(sk)->ref.index].full;
+	return gpu_shared->handle[GpuRemoteOf(sk)->ref.index].full;
 }
 
 /*
@@ -204,7 +204,7 @@ moves_with(qs_sketch *sk, int64 sum)
 {
 	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
 		return false;
-	return sk->form == QS_EXPLICIT ||
+	return sk->encoding == QS_EXPLICIT ||
 		   (!is_worth_moving(&sk->params, sk->total) && GpuSketchMoveDense(sk));
 }
 
@@ -215,7 +215,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	qb_status status = QB_OK;
 
 	if (sk->remote && GpuSketchCannotGrow(sk))
-		status = GpuSketchSettle(sk);
+		status = GpuSketchMaterialize(sk);
 	if (status != QB_OK)
 		return status;
 	status = check_total(sk, sum);
@@ -233,7 +233,7 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 static qb_status
 gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	qb_status status = GpuSketchSettle(sk);
+	qb_status status = GpuSketchMaterialize(sk);
 
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
@@ -243,7 +243,7 @@ static void
 merge_state(qs_sketch *into, const qs_sketch *from)
 {
 	into->total += from->total;
-	qb_keys_adopt(&into->keys, &from->keys);
+	qb_keys_take(&into->keys, &from->keys);
 }
 
 /* Merge what is left of a sketch into one that stays here; it may be remote. */
@@ -282,7 +282,7 @@ merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 		merge_state(into, from);
 	if (status != QB_NO_MEMORY)
 		return status;
-	status = GpuSketchSettle(into);
+	status = GpuSketchMaterialize(into);
 	return status == QB_OK ? merge_here(into, from, &merged) : status;
 }
 
@@ -296,7 +296,7 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	qs_sketch tables;
 	GpuRef ref;
 
-	if (from->form == QS_COMPACT)
+	if (from->encoding == QS_COMPACT)
 	{
 		bool done = qs_copy(&tables, from, into->memory) == QB_OK;
 
@@ -310,11 +310,11 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	if (!GpuSketchUpload(from, &ref))
 		return false;
 	*status = merge_there(into, from, &ref);
-	GpuDropEntry(&ref);
+	GpuDropHandle(&ref);
 	return true;
 }
 
-/* Merge into a remote sketch; false: settle it, and merge here. */
+/* Merge into a remote sketch; false: materialize it, and merge here. */
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 {
@@ -323,7 +323,7 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 		return false;
 	if (from->remote)
 		*status = merge_there(into, from, &GpuRemoteOf(from)->ref);
-	else if (from->form != QS_EXPLICIT)
+	else if (from->encoding != QS_EXPLICIT)
 		return merge_uploaded(into, from, status);
 	else
 	{
@@ -339,9 +339,9 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 {
 	if (into->remote || !wants_device(&into->params))
 		return;
-	if (into->form == QS_EXPLICIT && from->remote)
+	if (into->encoding == QS_EXPLICIT && from->remote)
 		(void) GpuSketchMoveExplicit(into, -1);
-	else if (into->form == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
+	else if (into->encoding == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
 		(void) GpuSketchMoveDense(into);
 }
 
@@ -356,7 +356,7 @@ gpu_merge(qs_sketch *into, const qs_sketch *from)
 	move_for_merge(into, from);
 	if (into->remote && merge_into_remote(into, from, &status))
 		return status;
-	status = GpuSketchSettle(into);
+	status = GpuSketchMaterialize(into);
 	return status == QB_OK ? merge_here(into, from, &nothing) : status;
 }
 
@@ -370,7 +370,7 @@ static const qs_engine gpu_engine = {
 	.insert = GpuSketchInsert,
 	.remove = gpu_remove,
 	.merge = gpu_merge,
-	.settle = GpuSketchSettle,
+	.materialize = GpuSketchMaterialize,
 	.batch = gpu_batch,
 };
 

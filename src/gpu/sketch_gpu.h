@@ -1,6 +1,6 @@
 /*
  * sketch_gpu.h
- *		The GPU as functions on sketches see it: an engine, lookups, tickets.
+ *		The GPU as functions on sketches see it: an engine, lookups, tokens.
  *
  * src/gpu/sketch_gpu.h
  */
@@ -31,27 +31,27 @@ extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
  * taken off the sets: the others have to be read.  "count" grows by the keys added.
  */
 extern qb_status
-GpuSketchAddColumn(qs_sketch *sk, const GpuColumnPart *part, int parts, int64 *count);
+GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
 /*
  * Which sketches of groups, of equal parameters and without keys yet, get dense by the keys
- * of this part alone?  Those are on a device now, without keys.
+ * of this chunk alone?  Those are on a device now, without keys.
  */
 extern void
-GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part, bool *dense);
+GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, bool *dense);
 
 /*
  * Add the keys of these pages to sketches of groups that are on a device.  False: not all
  * of them could be added, and the sketches are of no use.
  */
-extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnPart *part,
-							   int parts, uint64 *added);
+extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
+							   int chunks, uint64 *added);
 
 /* A partial state on a device, passed to the combine function as a varlena. */
-extern Size GpuTicketSize(void);
-extern void GpuWriteTicket(const qs_sketch *sk, struct varlena *out);
-extern bool GpuIsTicket(Datum datum);
-extern void GpuOpenTicket(Datum datum, qs_sketch *sk, const qb_memory *memory);
+extern Size GpuTokenSize(void);
+extern void GpuWriteToken(const qs_sketch *sk, struct varlena *out);
+extern bool GpuIsToken(Datum datum);
+extern void GpuOpenToken(Datum datum, qs_sketch *sk, const qb_memory *memory);
 
 /* Is the GPU to look up so many keys in a sketch? */
 extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);

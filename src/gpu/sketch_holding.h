@@ -4,7 +4,7 @@
  *
  *	sketch_serve.c			requests of sketches
  *	sketch_serve_column.c	those for keys of copies of columns
- *	sketch_parts.c			keys of copies on several devices
+ *	sketch_replicas.c			keys of copies on several devices
  *	sketch_merge.c			merging, slice by slice
  *
  * src/gpu/sketch_holding.h
@@ -19,7 +19,7 @@
 #include "sketch_cuda.h"
 
 /*
- * The sketch of an entry.  If its device has no memory for it to grow it is "full" (shared.h),
+ * The sketch of a handle.  If its device has no memory for it to grow it is "full" (shared.h),
  * and its keys are in partitions that its backend merges: the sketch on its device, those on
  * other devices, and one in the worker's memory.
  */
@@ -31,15 +31,15 @@ typedef struct GpuSketchHolding
 	int depth;        /* counters of a key */
 	qs_params params; /* set while it is on a device */
 	qs_cuda_sketch
-		*part[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	qs_cuda_sketch *joining;    /* the part that is being merged, or NULL */
+		*replica[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
+	qs_cuda_sketch *joining;    /* the replica that is being merged, or NULL */
 	int joining_device;         /* that it is on */
-	int parts;                  /* number of parts that are there, with that one */
-	GpuSketchMerged merged;     /* of the sketch or part that is being merged: sketch_merge.c */
+	int replicas;                  /* number of replicas that are there, with that one */
+	GpuSketchMerged merged;     /* of the sketch or replica that is being merged: sketch_merge.c */
 	GpuSketchShape shape;       /* of on_host, while it is written or read */
 } GpuSketchHolding;
 
-extern GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
+extern GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];
 
 /* What sketches ask of the devices. */
 static inline const qs_sketch_ops *
@@ -51,7 +51,7 @@ GpuSketchOps(void)
 static inline bool
 GpuSketchIsFull(int index)
 {
-	return gpu_shared->entry[index].full;
+	return gpu_shared->handle[index].full;
 }
 
 /* A sketch has no memory of its device to grow: its backend will fetch it. */
@@ -60,7 +60,7 @@ GpuSketchNoteFull(int index)
 {
 	if (!GpuSketchIsFull(index))
 		GpuCount(COUNT_FALLBACKS, 1);
-	gpu_shared->entry[index].full = true;
+	gpu_shared->handle[index].full = true;
 }
 
 /* A sketch on a device that is merged into another one. */
@@ -81,13 +81,13 @@ extern qb_status GpuSketchMerge(GpuSketchHolding *h, const GpuSketchSource *from
 extern const qb_memory *GpuSketchMemory(void);
 
 /*
- * Count picked keys of another device in a part there; merge the next slice of a part into
- * the sketch; a part by its number from 1 on, or NULL; drop all parts.
+ * Count gathered keys of another device in a replica there; merge the next slice of a replica into
+ * the sketch; a replica by its number from 1 on, or NULL; drop all replicas.
  */
-extern qb_status GpuSketchInsertPart(GpuSketchHolding *h, const GpuPicked *picked);
-extern qb_status GpuSketchMergePart(GpuSketchHolding *h);
+extern qb_status GpuSketchInsertReplica(GpuSketchHolding *h, const GpuGathered *gathered);
+extern qb_status GpuSketchMergeReplica(GpuSketchHolding *h);
 extern void *GpuSketchPart(const GpuSketchHolding *h, int number);
-extern void GpuSketchDropParts(GpuSketchHolding *h);
+extern void GpuSketchDropReplicas(GpuSketchHolding *h);
 
 /* SKETCH_COLUMN and SKETCH_GROUPS */
 extern qb_status GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot);

@@ -41,7 +41,7 @@ static qs_slice
 next_slice(const qs_params *p, uint64 at)
 {
 	uint64 units = qs_slice_units(p);
-	uint64 bytes = qs_unit_bytes(p) * p->n / units;
+	uint64 bytes = qs_block_bytes(p) * p->n / units;
 	uint64 count = Min(Max(gpu_device_ops->merge_bytes / bytes, 1), units - at);
 
 	return (qs_slice){ at, count };

@@ -16,8 +16,8 @@
 typedef struct GpuRemote
 {
 	GpuRef ref;          /* serial 0: none */
-	bool handed;         /* the sketch is for whoever redeems its ticket */
-	TicketNumber ticket; /* if handed */
+	bool in_transfer;         /* the sketch is for whoever redeems its token */
+	TokenNumber token; /* if in transfer */
 	bool merging;        /* a merge into it has not ended, and never will after an error */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
@@ -36,7 +36,7 @@ GpuRemoteOf(const qs_sketch *sk)
 extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
 
 /* Bring the tables of a sketch here, if they are on a device. */
-extern qb_status GpuSketchSettle(qs_sketch *sk);
+extern qb_status GpuSketchMaterialize(qs_sketch *sk);
 
 /* Sketches on a device will be read in this order, so let the worker get the next one ready. */
 extern void GpuSketchChain(qs_sketch **sk, uint32 count);
@@ -53,7 +53,7 @@ extern void GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *mov
 /* Move a dense sketch to a device; false: no memory. */
 extern bool GpuSketchMoveDense(qs_sketch *sk);
 
-/* Has its device no memory for a sketch to grow?  Then it is to be settled. */
+/* Has its device no memory for a sketch to grow?  Then it is to be materialized. */
 extern bool GpuSketchCannotGrow(const qs_sketch *sk);
 
 /* Add keys to a sketch wherever it is, which may move it to a device. */

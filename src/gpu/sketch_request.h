@@ -46,7 +46,7 @@ typedef struct GpuGroupSketches
 	uint64 added[QB_GROUPS_MAX];
 } GpuGroupSketches;
 
-/* Keys of a copy for the sketches of groups, of which the entry is the first. */
+/* Keys of a copy for the sketches of groups, of which the handle is the first. */
 typedef struct GpuSketchGroups
 {
 	GpuWanted wanted;
@@ -73,7 +73,7 @@ typedef struct GpuSketchShape
 	GpuSketchMerged merged; /* SKETCH_MERGE; SKETCH_FETCH: of this partition into the first one */
 } GpuSketchShape;
 
-/* A partial sketch, as far as a device does not know it; in an entry that was handed over. */
+/* A partial sketch, as far as a device does not know it; in a handle that was handed over. */
 typedef struct GpuSketchPartial
 {
 	qs_params params;

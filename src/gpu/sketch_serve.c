@@ -1,8 +1,8 @@
 /*
  * sketch_serve.c
- *		What the GPU worker does with sketches: the servant of their requests.
+ *		What the GPU worker does with sketches: the handler of their requests.
  *
- * The worker has the sketch of each entry on a device.  Tables are put together in its own
+ * The worker has the sketch of each handle on a device.  Tables are put together in its own
  * memory before they go there.  They are read from the device piece by piece.  If the device
  * has no memory for a sketch to grow, the keys on their way to it are counted in the worker's
  * memory, so that none are lost.  Its backend then fetches all and goes on with the CPU's engine.
@@ -16,7 +16,7 @@
 #include "engine/sketch_engine.h"
 #include "utils/memutils.h"
 
-GpuSketchHolding gpu_sketch_holding[GPU_ENTRIES];
+GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];
 
 static void
 drop_device_form(GpuSketchHolding *h)
@@ -129,7 +129,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 		status = GpuSketchOps()->insert(h->on_device, key, weight, piece);
 	if (status != QB_NO_MEMORY)
 		return status;
-	GpuSketchNoteFull(slot->entry.index);
+	GpuSketchNoteFull(slot->handle.index);
 	return insert_on_host(h, key, weight, piece);
 }
 
@@ -140,7 +140,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->entry.index];
+	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
 	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
@@ -201,12 +201,12 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 		return QB_DEVICE_ERROR;
 	if (!into->merged.begun)
 		GpuCount(COUNT_MERGES, 1);
-	if (into->on_device && other->on_device && !GpuSketchIsFull(slot->entry.index) &&
+	if (into->on_device && other->on_device && !GpuSketchIsFull(slot->handle.index) &&
 		!GpuSketchIsFull(slot->other.index))
 		status = GpuSketchMerge(into, &from, &slot->more);
 	GpuSketchShapeIn(slot)->merged = into->merged;
 	if (status == QB_NO_MEMORY)
-		GpuSketchNoteFull(slot->entry.index);
+		GpuSketchNoteFull(slot->handle.index);
 	if (status != QB_OK)
 		into->merged = (GpuSketchMerged){ 0 };
 	return status;
@@ -226,7 +226,7 @@ host_tables(GpuSketchHolding *h, qs_sketch *head)
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
-		status = h->on_host->form == QS_DENSE ? QB_OK : qs_make_dense(h->on_host);
+		status = h->on_host->encoding == QS_DENSE ? QB_OK : qs_make_dense(h->on_host);
 	if (status == QB_OK)
 		*head = *h->on_host;
 	return status;
@@ -246,7 +246,7 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	if (status != QB_OK)
 		return status;
 	GpuShapeOf(shape, &head);
-	shape->more = slot->count < h->parts + (h->on_host != NULL);
+	shape->more = slot->count < h->replicas + (h->on_host != NULL);
 	shape->merged = there && there == h->joining ? h->merged : (GpuSketchMerged){ 0 };
 	if (there == NULL)
 		h->shape = *shape;
@@ -268,20 +268,20 @@ serve_read(GpuSketchHolding *h, GpuSlot *slot)
 }
 
 static bool
-has_parts(int index)
+has_replica(int index)
 {
-	return gpu_sketch_holding[index].parts > 0 && !GpuSketchIsFull(index);
+	return gpu_sketch_holding[index].replicas > 0 && !GpuSketchIsFull(index);
 }
 
-/* A sketch that a request reads or merges, and that has parts to be merged; -1: there is none. */
+/* A sketch that a request reads or merges, and that has replicas to be merged; -1: there is none. */
 static int
-find_parts(const GpuSlot *slot)
+find_replica(const GpuSlot *slot)
 {
 	const uint32 whole = 1 << SKETCH_MERGE | 1 << SKETCH_FETCH | 1 << SKETCH_READ;
 
-	if ((1 << slot->op & whole) && has_parts(slot->entry.index))
-		return slot->entry.index;
-	if (slot->op == SKETCH_MERGE && has_parts(slot->other.index))
+	if ((1 << slot->op & whole) && has_replica(slot->handle.index))
+		return slot->handle.index;
+	if (slot->op == SKETCH_MERGE && has_replica(slot->other.index))
 		return slot->other.index;
 	return -1;
 }
@@ -291,14 +291,14 @@ drop_sketch(int index)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 
-	GpuSketchDropParts(h);
+	GpuSketchDropReplicas(h);
 	drop_device_form(h);
 	free_host_form(h);
 	h->merged = (GpuSketchMerged){ 0 };
 }
 
 /*
- * Parts that there is no memory to merge are left to the backend.  After any other error the
+ * Replicas that there is no memory to merge are left to the backend.  After any other error the
  * sketch is of no use.
  */
 static qb_status
@@ -317,12 +317,12 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_COLUMN] = GpuSketchServeColumn,
 		[SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
-	int index = find_parts(slot);
+	int index = find_replica(slot);
 	qb_status status;
 
 	if (index < 0)
-		return serve[slot->op](&gpu_sketch_holding[slot->entry.index], slot);
-	status = GpuSketchMergePart(&gpu_sketch_holding[index]);
+		return serve[slot->op](&gpu_sketch_holding[slot->handle.index], slot);
+	status = GpuSketchMergeReplica(&gpu_sketch_holding[index]);
 	if (status == QB_NO_MEMORY)
 	{
 		GpuSketchNoteFull(index);
@@ -334,23 +334,23 @@ serve_sketch(GpuSlot *slot)
 	return status;
 }
 
-static GpuPlace
-place_of_sketch(int index)
+static GpuLocation
+location_of_sketch(int index)
 {
 	const GpuSketchHolding *h = &gpu_sketch_holding[index];
-	GpuPlace place = { .device = h->device, .on_device = h->on_device != NULL };
+	GpuLocation location = { .device = h->device, .on_device = h->on_device != NULL };
 
-	if (place.on_device)
-		place.bytes = GpuSketchOps()->bytes(h->on_device);
-	return place;
+	if (location.on_device)
+		location.bytes = GpuSketchOps()->bytes(h->on_device);
+	return location;
 }
 
-const GpuServant gpu_sketch_servant = {
+const GpuHandler gpu_sketch_handler = {
 	.serve = serve_sketch,
 	.serve_all = serve_inserts,
 	.together = 1 << SKETCH_INSERT,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
-	.place = place_of_sketch,
+	.location = location_of_sketch,
 };

@@ -3,7 +3,7 @@
  *		What the GPU worker does with sketches that get keys of copies of columns.
  *
  * A sketch is made on the device of the first copy.  Keys of copies on other devices go into
- * parts there (sketch_parts.c).  If a device has no memory for them, the backend
+ * replicas there (sketch_replicas.c).  If a device has no memory for them, the backend
  * reads the pages.  The sketches of groups get their keys together if they are all on the device
  * of the copies, else one after another.
  *
@@ -13,19 +13,19 @@
 #include "gpu/settings.h"
 #include "gpu/sketch_holding.h"
 
-/* Count picked keys on their device; after QB_NO_MEMORY none were counted. */
+/* Count gathered keys on their device; after QB_NO_MEMORY none were counted. */
 static qb_status
-insert_picked(int index, const GpuPicked *picked)
+insert_gathered(int index, const GpuGathered *gathered)
 {
 	GpuSketchHolding *h = &gpu_sketch_holding[index];
 	qb_status status = QB_NO_MEMORY;
 
-	if (picked->count == 0)
+	if (gathered->count == 0)
 		return QB_OK;
 	if (gpu_fault != FAULT_SPILL)
-		status = picked->device == h->device
-					 ? GpuSketchOps()->insert_device(h->on_device, picked->key, NULL, picked->count)
-					 : GpuSketchInsertPart(h, picked);
+		status = gathered->device == h->device
+					 ? GpuSketchOps()->insert_device(h->on_device, gathered->key, NULL, gathered->count)
+					 : GpuSketchInsertReplica(h, gathered);
 	if (status == QB_NO_MEMORY)
 		GpuSketchNoteFull(index);
 	return status;
@@ -37,7 +37,7 @@ GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 {
 	double most = gpu_device_ops->piece_work / Max(h->depth, 1);
 	GpuWanted wanted;
-	GpuPicked picked;
+	GpuGathered gathered;
 	qb_status status;
 
 	if (gpu_fault == FAULT_ERROR)
@@ -46,15 +46,15 @@ GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status =
-		GpuColumnPick(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &picked);
+		GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most, &gathered);
 	if (status == QB_OK)
-		status = insert_picked(slot->entry.index, &picked);
+		status = insert_gathered(slot->handle.index, &gathered);
 	if (status != QB_OK)
 		return status;
-	slot->done += (int) picked.count;
-	slot->offset = picked.end;
-	slot->more = picked.end < GPU_RANGE_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, picked.count);
+	slot->done += (int) gathered.count;
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
 }
 
@@ -64,18 +64,18 @@ find_group(const GpuRef *ref)
 {
 	GpuSketchHolding *h;
 
-	if (ref->index < 0 || ref->index >= GPU_ENTRIES)
+	if (ref->index < 0 || ref->index >= GPU_HANDLES)
 		return NULL;
 	h = &gpu_sketch_holding[ref->index];
-	return gpu_shared->entry[ref->index].serial == ref->serial && h->on_device ? h : NULL;
+	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
 }
 
 /*
- * Count picked keys in the sketch of a group.  The request does not name it, so it is kept
+ * Count gathered keys in the sketch of a group.  The request does not name it, so it is kept
  * in use here: room for a sketch may be made by freeing values that nobody needs any more.
  */
 static qb_status
-insert_group(const GpuRef *ref, const GpuPicked *picked)
+insert_group(const GpuRef *ref, const GpuGathered *gathered)
 {
 	GpuSketchHolding *h = find_group(ref);
 	pg_atomic_uint32 *pending;
@@ -83,31 +83,31 @@ insert_group(const GpuRef *ref, const GpuPicked *picked)
 
 	if (h == NULL)
 		return QB_NO_MEMORY;
-	pending = &gpu_shared->entry[ref->index].pending;
+	pending = &gpu_shared->handle[ref->index].pending;
 	pg_atomic_fetch_add_u32(pending, 1);
-	status = insert_picked(ref->index, picked);
+	status = insert_gathered(ref->index, gathered);
 	pg_atomic_fetch_sub_u32(pending, 1);
 	return status;
 }
 
-/* Give each sketch its picked keys, one after another. */
+/* Give each sketch its gathered keys, one after another. */
 static qb_status
-insert_one_by_one(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
+insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all, const uint64 *count)
 {
-	GpuPicked part = *picked;
+	GpuGathered replica = *gathered;
 	qb_status status = QB_OK;
 	uint32 i;
 
 	for (i = 0; i < all->groups.count && status == QB_OK; i++)
 	{
-		part.count = count[i];
-		status = insert_group(&all->sketch[i], &part);
-		part.key += count[i];
+		replica.count = count[i];
+		status = insert_group(&all->sketch[i], &replica);
+		replica.key += count[i];
 	}
 	return status;
 }
 
-/* The sketch of a group on the device of picked keys, or its part there; NULL: there is neither. */
+/* The sketch of a group on the device of gathered keys, or its replica there; NULL: there is neither. */
 static qs_cuda_sketch *
 group_on(const GpuRef *ref, int device)
 {
@@ -115,15 +115,15 @@ group_on(const GpuRef *ref, int device)
 
 	if (h == NULL)
 		return NULL;
-	return h->device == device ? h->on_device : h->part[device];
+	return h->device == device ? h->on_device : h->replica[device];
 }
 
 /*
- * Give all sketches their picked keys at once.  This is for speed alone: QB_NO_MEMORY if one
+ * Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if one
  * of them has nothing on the device of the copies yet, or if the device cannot do it.
  */
 static qb_status
-insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint64 *count)
+insert_together(const GpuGathered *gathered, const GpuGroupSketches *all, const uint64 *count)
 {
 	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
 	qb_status status;
@@ -133,24 +133,24 @@ insert_together(const GpuPicked *picked, const GpuGroupSketches *all, const uint
 		return QB_NO_MEMORY;
 	for (i = 0; i < all->groups.count; i++)
 	{
-		sketch[i] = group_on(&all->sketch[i], picked->device);
+		sketch[i] = group_on(&all->sketch[i], gathered->device);
 		if (sketch[i] == NULL)
 			return QB_NO_MEMORY;
 	}
-	status = GpuSketchOps()->insert_groups(sketch, count, all->groups.count, picked->key);
-	GpuShowMemory(picked->device);
+	status = GpuSketchOps()->insert_groups(sketch, count, all->groups.count, gathered->key);
+	GpuShowMemory(gathered->device);
 	return status;
 }
 
-/* Give the sketches their picked keys, which lie side by side by group. */
+/* Give the sketches their gathered keys, which lie side by side by group. */
 static qb_status
-insert_groups(const GpuPicked *picked, GpuGroupSketches *all, const uint64 *count)
+insert_groups(const GpuGathered *gathered, GpuGroupSketches *all, const uint64 *count)
 {
-	qb_status status = insert_together(picked, all, count);
+	qb_status status = insert_together(gathered, all, count);
 	uint32 i;
 
 	if (status == QB_NO_MEMORY)
-		status = insert_one_by_one(picked, all, count);
+		status = insert_one_by_one(gathered, all, count);
 	for (i = 0; i < all->groups.count && status == QB_OK; i++)
 		all->added[i] += count[i];
 	return status;
@@ -163,23 +163,23 @@ GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
 	static GpuSketchGroups wanted;
 	GpuGroupSketches *all = &wanted.all;
 	uint64 count[QB_GROUPS_MAX];
-	GpuPicked picked;
+	GpuGathered gathered;
 	qb_status status;
 	uint32 i;
 
 	if (gpu_fault == FAULT_ERROR)
 		return QB_DEVICE_ERROR;
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnPickGroups(
+	status = GpuColumnGatherGroups(
 		slot->other.index, &wanted.wanted, &all->groups, (uint32) slot->offset,
-		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &picked, count);
-	if (status == QB_OK && picked.key)
-		status = insert_groups(&picked, all, count);
+		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &gathered, count);
+	if (status == QB_OK && gathered.key)
+		status = insert_groups(&gathered, all, count);
 	if (status != QB_OK)
 		return status;
 	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
-	slot->offset = picked.end;
-	slot->more = picked.end < GPU_RANGE_PAGES;
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
 	for (i = 0; i < all->groups.count; i++)
 		GpuCount(COUNT_COLUMN_KEYS, count[i]);
 	return QB_OK;

@@ -11,7 +11,7 @@ GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 {
 	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
 
-	Assert(sk->form == QS_DENSE);
+	Assert(sk->encoding == QS_DENSE);
 	shape->params = sk->params;
 	shape->total = sk->total;
 	shape->wide = sk->wide;

@@ -4,7 +4,7 @@
  *
  * Each wait serves interrupts, and ends with an error when the worker fails.  Waits
  * are bounded: a backend gives up if the worker finishes no piece of anybody's request
- * for qsketch.gpu_timeout.  Pieces are short, and processes take turns (turns.c): as
+ * for qsketch.gpu_timeout.  Pieces are short, and processes take turns (schedule.c): as
  * long as pieces are finished, the request of this process gets on, too.
  *
  * Slots with awaited replies are noted here until the replies are read.  They are
@@ -150,7 +150,7 @@ GpuTakeSlot(const GpuRef *ref, int op, bool try)
 	if (slot == NULL)
 		slot = wait_for_slot();
 	slot->op = op;
-	slot->entry = *ref;
+	slot->handle = *ref;
 	slot->other.serial = 0;
 	slot->wait = false;
 	return slot;

@@ -63,7 +63,7 @@ worker_ends(int code, Datum argument)
 	else if (GpuStateNow() != GPU_NONE)
 		set_state(GPU_OFF);
 	GpuFailRequests();
-	GpuResetEntries();
+	GpuResetHandles();
 	gpu_shared->worker_pid = 0;
 }
 
@@ -105,9 +105,9 @@ start_worker(void)
 	before_shmem_exit(worker_ends, 0);
 	set_state(GPU_STARTING);
 	GpuFailRequests();
-	GpuResetEntries();
+	GpuResetHandles();
 	CurrentMemoryContext = TopMemoryContext;
-	GpuStartTurns();
+	GpuStartScheduling();
 }
 
 /* Serve a request, or a piece of it, or several requests that may be served together. */
@@ -134,7 +134,7 @@ serve_piece(GpuSlot *slot)
 	INSTR_TIME_SUBTRACT(passed, start);
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
 	for (i = 0; i < count; i++)
-		GpuEndTurn(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
+		GpuEndScheduled(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
 }
 
 /* Serve requests until there are none, or something else is to be done. */
@@ -144,10 +144,10 @@ serve_all(void)
 	GpuSlot *slot;
 
 	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && !ConfigReloadPending &&
-		   (slot = GpuNextTurn()) != NULL)
+		   (slot = GpuNextScheduled()) != NULL)
 	{
 		serve_piece(slot);
-		(void) GpuFreeDoomed();
+		(void) GpuFreePending();
 	}
 }
 
@@ -165,7 +165,7 @@ run_worker(void)
 			GpuTrimCache();
 		}
 		serve_all();
-		if (!GpuFreeDoomed())
+		if (!GpuFreePending())
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
 	}
 }

@@ -1,14 +1,14 @@
 /*
  * worker.h
- *		Inside the GPU worker: its devices, room on them, servants of families.
+ *		Inside the GPU worker: its devices, room on them, request handlers of families.
  *
  *	worker.c	start, loop, end
  *	serve.c		a piece of a request: is its value still there, what did it come to?
- *	turns.c		which request is next
- *	evict.c		the table of servants, values that nobody wants any more, and room for others
+ *	schedule.c		which request is next
+ *	evict.c		the table of request handlers, values that nobody wants any more, and room for others
  *	devices.c	the devices, and how much they do at a time
  *
- * Each file calls only files below it in this list, and the servants.
+ * Each file calls only files below it in this list, and the handlers.
  *
  * src/gpu/worker.h
  */
@@ -19,23 +19,23 @@
 
 #include "qs_cuda.h"
 
-/* Where the value of an entry is. */
-typedef struct GpuPlace
+/* Where the value of a handle is. */
+typedef struct GpuLocation
 {
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
 	uint32 pages; /* copy of a column: how many count as copied */
-} GpuPlace;
+} GpuLocation;
 
 /*
- * What a family does in the worker.  The servant keeps the family's values itself, by
- * the numbers of their entries.
+ * What a family does in the worker.  The handler keeps the family's values itself, by
+ * the numbers of their handles.
  */
-typedef struct GpuServant
+typedef struct GpuHandler
 {
 	/*
-	 * Answer a request whose entries are there, or a piece of it.  A servant that
+	 * Answer a request whose handles are there, or a piece of it.  A handler that
 	 * sets "more" is called again for the next piece, after others had their turns.
 	 * QB_DEVICE_ERROR ends the worker.  Any other failure of a request that nobody
 	 * waits for makes the value LOST.
@@ -43,7 +43,7 @@ typedef struct GpuServant
 	qb_status (*serve)(GpuSlot *slot);
 
 	/*
-	 * Serve several requests of one kind for one entry, each as a whole.  "together" has
+	 * Serve several requests of one kind for one handle, each as a whole.  "together" has
 	 * the kinds that can be served so (bits: 1 << op).  QB_OK: the first *count requests
 	 * were served.  Any other status but QB_DEVICE_ERROR: no request was served, and the
 	 * worker serves them one by one.
@@ -51,26 +51,26 @@ typedef struct GpuServant
 	qb_status (*serve_all)(GpuSlot *const *slot, int *count);
 	uint32 together;
 
-	/* Requests that do not change their own entry; the other entry.  Bits: 1 << op. */
+	/* Requests that do not change their own handle; the other handle.  Bits: 1 << op. */
 	uint32 reads;
 	uint32 reads_other;
 
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
-	GpuPlace (*place)(int index);
-} GpuServant;
+	GpuLocation (*location)(int index);
+} GpuHandler;
 
 /*
  * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact_serve.c,
- * sets_members_serve.c; the table of servants is in evict.c.
+ * sets_memberships_serve.c; the table of request handlers is in evict.c.
  */
-extern const GpuServant gpu_sketch_servant;
-extern const GpuServant gpu_sets_servant;
-extern const GpuServant gpu_filter_servant;
-extern const GpuServant gpu_column_servant;
-extern const GpuServant gpu_exact_servant;
-extern const GpuServant gpu_members_servant;
+extern const GpuHandler gpu_sketch_handler;
+extern const GpuHandler gpu_sets_handler;
+extern const GpuHandler gpu_filter_handler;
+extern const GpuHandler gpu_column_handler;
+extern const GpuHandler gpu_exact_handler;
+extern const GpuHandler gpu_memberships_handler;
 
 /* worker.c */
 extern void GpuRegisterWorker(void);
@@ -79,18 +79,18 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 /* serve.c */
 extern const char *GpuServe(GpuSlot *const *slot, int *count);
 
-/* turns.c */
-extern void GpuStartTurns(void);
-extern GpuSlot *GpuNextTurn(void);
+/* schedule.c */
+extern void GpuStartScheduling(void);
+extern GpuSlot *GpuNextScheduled(void);
 extern int GpuTogether(GpuSlot **slot, int most);
-extern void GpuEndTurn(GpuSlot *slot, uint64 us);
+extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /* evict.c */
-extern const GpuServant *GpuServantOf(GpuFamily family);
-extern void GpuShowPlace(int index);
-extern bool GpuFreeDoomed(void);
+extern const GpuHandler *GpuHandlerOf(GpuFamily family);
+extern void GpuShowLocation(int index);
+extern bool GpuFreePending(void);
 extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 

@@ -5,8 +5,8 @@
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
- * without groups, states that their own process combines travel by a ticket
- * (pgbase/state_ticket.c).  There is no inverse function: a window frame whose start moves
+ * without groups, states that their own process combines travel by a token
+ * (pgbase/state_token.c).  There is no inverse function: a window frame whose start moves
  * is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
@@ -28,12 +28,12 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* Say whether PostgreSQL watches the memory of a new state, and whether it may go by a ticket. */
+/* Say whether PostgreSQL watches the memory of a new state, and whether it may go by a token. */
 static FilterState *
 start_state(FunctionCallInfo fcinfo, FilterState *state)
 {
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	state->keyed.ticket = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &filter_functions);
+	state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &filter_functions);
 	return state;
 }
 
@@ -108,7 +108,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 		template_params(fcinfo, template_argument(input), &params);
 		state =
 			start_state(fcinfo, FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params));
-		FilterPlace(state);
+		FilterChooseEngine(state);
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
 	FilterSetInput(state, &key, input);
@@ -190,7 +190,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 	}
 	FilterReadEnd(&reader);
 	AggregateOperandEnd(owned, &state->keyed);
-	state->keyed.members++;
+	state->keyed.count++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -203,8 +203,8 @@ SQL_FUNCTION(qfilter_merge_trans, merge_into_state(fcinfo, false));
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
 SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
 
-static const AggregateForm of_rows = { 0, 2 };
-static const AggregateForm numbered = { 2, 3 };
+static const ArgumentLayout of_rows = { 0, 2 };
+static const ArgumentLayout numbered = { 2, 3 };
 
 const AggregateFunctions filter_functions = {
 	.key = KEY_ARGUMENT,

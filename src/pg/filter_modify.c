@@ -73,7 +73,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 	int most;
 
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
-	FilterSettle(expanded);
+	FilterMaterialize(expanded);
 	most = qf_params_foldable(&expanded->filter.params);
 	if (halvings < 0 || halvings > most)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -85,7 +85,7 @@ parts_pay(const qf_filter *view, Size bytes)
 {
 	uint64 parts = view->params.layout == QF_BLOCKED ? 1 : view->params.k;
 
-	if (view->form == QF_FORM_COMPACT)
+	if (view->encoding == QF_ENCODING_COMPACT)
 		parts *= 2; /* where the data are, and the data */
 	return parts * CHUNKS_PER_PART < bytes / TOAST_MAX_CHUNK_SIZE;
 }
@@ -388,7 +388,7 @@ name_of(const Asked *asked, StoredName *name)
 		return GpuNameStored(&gpu_stored_filters, asked->datum, name);
 	if (asked->filter != read)
 		return false;
-	if (read->form == QF_FORM_COMPACT)
+	if (read->encoding == QF_ENCODING_COMPACT)
 		GpuNameBytes(&gpu_stored_filters, read->compact - QF_HEADER_BYTES,
 					 QF_HEADER_BYTES + read->compact_bytes, name);
 	else
@@ -403,7 +403,7 @@ with_bits(Asked *asked)
 {
 	const qf_filter *filter = whole(asked);
 
-	if (filter->form == QF_FORM_COMPACT)
+	if (filter->encoding == QF_ENCODING_COMPACT)
 		asked->filter = &FilterCopy(CurrentMemoryContext, filter)->filter;
 	return asked->filter;
 }

@@ -4,7 +4,7 @@
  *
  * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
  * place in the buffer, so the bits that it sets do not depend on the time of the flush.
- * Before the filter is read it is settled: the buffer is flushed, and the engine brings
+ * Before the filter is read it is materialized: the buffer is flushed, and the engine brings
  * the bits here.  Settling does not change the value.
  *
  * A filter records which keys it holds when its first row comes.  Without rows it is
@@ -18,7 +18,7 @@
 #include "pgbase/nonce.h"
 #include "pgbase/stat.h"
 #include "pgbase/state_size.h"
-#include "pgbase/state_ticket.h"
+#include "pgbase/state_token.h"
 #include "utils/memutils.h"
 
 /* A state whose filter is not set yet. */
@@ -53,7 +53,7 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 
 /* Choose the engine for a new state of an aggregate. */
 void
-FilterPlace(FilterState *expanded)
+FilterChooseEngine(FilterState *expanded)
 {
 	expanded->engine = GpuFilterEngine();
 }
@@ -78,7 +78,7 @@ FilterRead(FilterReader *reader, Datum datum)
 	reader->own = NULL;
 	if (expanded)
 	{
-		FilterSettle(expanded);
+		FilterMaterialize(expanded);
 		reader->filter = &expanded->filter;
 		return;
 	}
@@ -144,7 +144,7 @@ bits_of_row(const FilterState *expanded)
 /*
  * How many rows to collect.  A hash aggregate looks at its memory when a row comes, not
  * when results are read.  So rows that may make the filter dense are not collected: the
- * aggregate must see the memory of the dense form.
+ * aggregate must see the memory of the dense encoding.
  */
 static int
 most_room(const FilterState *expanded)
@@ -153,7 +153,7 @@ most_room(const FilterState *expanded)
 	double left = (double) qf_explicit_limit(&filter->params) - (double) filter->ones;
 	double batch = (double) expanded->engine->batch(filter);
 
-	if (!expanded->keyed.accounted || filter->form != QF_EXPLICIT)
+	if (!expanded->keyed.accounted || filter->encoding != QF_EXPLICIT)
 		return (int) batch;
 	return (int) Max(1, Min(batch, left / 2 / bits_of_row(expanded)));
 }
@@ -188,30 +188,30 @@ FilterFlush(FilterState *expanded)
  * The filter is a Bloom filter, and its engine that of the GPU.
  */
 void
-FilterAddColumn(FilterState *expanded, const GpuColumnPart *part, int parts)
+FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 {
 	qf_filter *filter = &expanded->filter;
 	int64 count;
 
 	FilterFlush(expanded);
 	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
-	FilterCheck(GpuFilterAddColumn(filter, part, parts, &count));
+	FilterCheck(GpuFilterAddColumn(filter, chunk, chunks, &count));
 	expanded->keyed.batches++;
 	StatCountBatch(filter->remote != NULL, count);
 	if (count == 0)
 		return;
 	filter->keys = expanded->keyed.key.keys;
 	expanded->row += count;
-	expanded->keyed.members += count;
+	expanded->keyed.count += count;
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
 }
 
 /* Flush the buffer and bring the bits here, to be read or changed. */
 void
-FilterSettle(FilterState *expanded)
+FilterMaterialize(FilterState *expanded)
 {
 	FilterFlush(expanded);
-	FilterCheck(expanded->engine->settle(&expanded->filter));
+	FilterCheck(expanded->engine->materialize(&expanded->filter));
 }
 
 /* Make room in a full buffer: flush it, and let it grow. */
@@ -245,13 +245,13 @@ FilterMerge(FilterState *expanded, const qf_filter *from)
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
-/* The filter as a value, also where its flat form is a ticket. */
+/* The filter as a value, also where its flat encoding is a token. */
 static Size
 pass_bytes(KeyedState *state)
 {
 	FilterState *expanded = (FilterState *) state;
 
-	FilterSettle(expanded);
+	FilterMaterialize(expanded);
 	return FilterFlatSize(&expanded->filter, &expanded->flat);
 }
 
@@ -268,10 +268,10 @@ get_flat_size(ExpandedObjectHeader *header)
 {
 	FilterState *expanded = (FilterState *) header;
 
-	if (!StateTakesTicket(&expanded->keyed))
+	if (!StateTakesToken(&expanded->keyed))
 		return pass_bytes(&expanded->keyed);
-	FilterSettle(expanded);
-	return StateTicketSize();
+	FilterMaterialize(expanded);
+	return StateTokenSize();
 }
 
 static void
@@ -279,8 +279,8 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	FilterState *expanded = (FilterState *) header;
 
-	if (StateTakesTicket(&expanded->keyed))
-		StateTicketWrite(&expanded->keyed, result);
+	if (StateTakesToken(&expanded->keyed))
+		StateTokenWrite(&expanded->keyed, result);
 	else
 		pass(&expanded->keyed, result, size);
 }
@@ -331,7 +331,7 @@ const KeyedStateType filter_state_type = {
 
 /* ---- its size, for the planner ---- */
 
-/* Bytes of a set bit in the explicit form, whose table is a quarter to half full. */
+/* Bytes of a set bit in the explicit encoding, whose table is a quarter to half full. */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
 /* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */

@@ -50,7 +50,7 @@ extern const KeyedStateType filter_state_type;
 
 extern FilterState *FilterCreate(MemoryContext context, const qf_params *params);
 extern FilterState *FilterCopy(MemoryContext context, const qf_filter *filter);
-extern void FilterPlace(FilterState *expanded);
+extern void FilterChooseEngine(FilterState *expanded);
 extern FilterState *FilterStateIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
@@ -58,13 +58,13 @@ extern FilterState *FilterForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(FilterState *expanded);
-extern void FilterAddColumn(FilterState *expanded, const GpuColumnPart *part, int parts);
+extern void FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void FilterFlush(FilterState *expanded);
-extern void FilterSettle(FilterState *expanded);
+extern void FilterMaterialize(FilterState *expanded);
 extern void FilterMerge(FilterState *expanded, const qf_filter *from);
 extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
 
-/* The "weight" argument of an AggregateForm is the id or the count here. */
+/* The "weight" argument of an ArgumentLayout is the id or the count here. */
 extern const AggregateFunctions filter_functions;
 
 /* Put a row's key into the buffer.  It is inserted with the next batch. */
@@ -74,7 +74,7 @@ FilterPut(FilterState *expanded, uint64 fingerprint, int64 number)
 	if (unlikely(KeyBufferIsFull(&expanded->keyed.buffer)))
 		FilterMakeRoom(expanded);
 	KeyBufferAppend(&expanded->keyed.buffer, fingerprint, number);
-	expanded->keyed.members++;
+	expanded->keyed.count++;
 }
 
 #endif

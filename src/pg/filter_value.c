@@ -183,7 +183,7 @@ header_argument(FunctionCallInfo fcinfo, bool measured)
 		FilterRead(&reader, datum);
 		header = *reader.filter;
 		if (measured && !header.view)
-			header.form = qf_flat_of(&header).form;
+			header.encoding = qf_flat_of(&header).encoding;
 		FilterReadEnd(&reader);
 	}
 	return header;
@@ -253,7 +253,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	nulls[INFO_ROWS] = filter->rows == QF_ROWS_UNKNOWN;
 	values[INFO_SET_BITS] = Int64GetDatum((int64) filter->ones);
 	values[INFO_FILL] = Float8GetDatum(fill_of(filter));
-	values[INFO_FORM] = CStringGetTextDatum(filter->form == QF_FORM_COMPACT ? "compact" : "dense");
+	values[INFO_FORM] = CStringGetTextDatum(filter->encoding == QF_ENCODING_COMPACT ? "compact" : "dense");
 	if (family)
 		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
 	nulls[INFO_KEY_FAMILY] = family == NULL;

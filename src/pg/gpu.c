@@ -110,13 +110,13 @@ count_entries(int *held, int *cached)
 	int i;
 
 	*held = *cached = 0;
-	LWLockAcquire(gpu_shared->entries, LW_SHARED);
-	for (i = 0; i < GPU_ENTRIES; i++)
+	LWLockAcquire(gpu_shared->handles, LW_SHARED);
+	for (i = 0; i < GPU_HANDLES; i++)
 	{
-		*held += gpu_shared->entry[i].state != ENTRY_UNUSED;
-		*cached += gpu_shared->entry[i].state == ENTRY_CACHED;
+		*held += gpu_shared->handle[i].state != HANDLE_UNUSED;
+		*cached += gpu_shared->handle[i].state == HANDLE_CACHED;
 	}
-	LWLockRelease(gpu_shared->entries);
+	LWLockRelease(gpu_shared->handles);
 }
 
 static void

@@ -29,7 +29,7 @@ extern Datum qsets_merge_trans(PG_FUNCTION_ARGS);
 
 extern Datum qsets_agg_final(PG_FUNCTION_ARGS);
 
-static const AggregateForm numbered = { .weight = ID_ARGUMENT };
+static const ArgumentLayout numbered = { .weight = ID_ARGUMENT };
 
 const AggregateFunctions sets_functions = {
 	.key = ELEMENT_ARGUMENT,

@@ -19,7 +19,7 @@
 #include "utils/memutils.h"
 
 /* Keys that are hashed between two looks for interrupts. */
-#define KEYS_AT_ONCE QSET_LABELS_AT_ONCE
+#define KEYS_AT_ONCE QSET_DICTIONARY_AT_ONCE
 
 /* Raise an error unless an array may stand for a set. */
 void
@@ -89,32 +89,32 @@ make_elements(const ElementType *elements, const ElementArray *array, int from, 
 }
 
 /*
- * Label the elements of an array, and return the label of each key that is not null, in
- * their order.  "labels" grows by the elements that it does not have yet.
+ * Code the elements of an array, and return the code of each key that is not null, in
+ * their order.  "dictionary" grows by the elements that it does not have yet.
  */
 uint32 *
-ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *labels,
+ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *dictionary,
 			  const qb_memory *memory)
 {
-	uint32 *label =
+	uint32 *code =
 		MemoryContextAllocHuge(CurrentMemoryContext, Max(array->count, 1) * sizeof(uint32));
 	uint64 low[KEYS_AT_ONCE];
 	uint64 high[KEYS_AT_ONCE];
-	uint64 labelled = 0;
+	uint64 coded = 0;
 	int i;
 
 	KeyTypeLearnArray(&elements->key, array->value, array->null, array->count);
-	labels->wide = !elements->exact;
+	dictionary->wide = !elements->exact;
 	for (i = 0; i < array->count; i += KEYS_AT_ONCE)
 	{
 		uint32 count = make_elements(elements, array, i, low, high);
 
 		CHECK_FOR_INTERRUPTS();
-		SetsCheck(qset_labels_of(labels, low, elements->exact ? NULL : high, count,
-								 label + labelled, memory, &sets_interrupt));
-		labelled += count;
+		SetsCheck(qset_dictionary_of(dictionary, low, elements->exact ? NULL : high, count,
+								 code + coded, memory, &sets_interrupt));
+		coded += count;
 	}
-	return label;
+	return code;
 }
 
 /*
@@ -122,20 +122,20 @@ ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *lab
  *
  * An array stands for the set of its elements, as one of integers does (sets_array.c).
  * Two elements are the same if their fingerprints of 128 bits are, as in collections of
- * sets.  The elements of both arrays are labelled by one table, those of the first array
- * first.  So the second array's labels say which of its elements the first one has.
+ * sets.  The elements of both arrays are coded by one table, those of the first array
+ * first.  So the second array's codes say which of its elements the first one has.
  */
 
 #define PATIENCE 65536
 
 static const KeyHolder array_holder = { "set", "sets", "qsets_agg" };
 
-/* An array, its keys, and the label of each. */
+/* An array, its keys, and the code of each. */
 typedef struct KeySet
 {
 	ArrayType *array;
 	ElementArray keys;
-	uint32 *label;
+	uint32 *code;
 	qb_keys kind;
 } KeySet;
 
@@ -145,9 +145,9 @@ typedef struct KeySets
 	KeySet a;
 	KeySet b;
 	qb_memory memory;
-	qset_labels labels;
+	qset_dictionary dictionary;
 	SetCounts counts;
-	char *in_b; /* for each label: does the second set have it? */
+	char *in_b; /* for each code: does the second set have it? */
 } KeySets;
 
 /* What the calling expression remembers of the type of its elements. */
@@ -161,7 +161,7 @@ remembered_type(FunctionCallInfo fcinfo)
 	return function->fn_extra;
 }
 
-/* Read an array and label its elements. */
+/* Read an array and code its elements. */
 static void
 read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 {
@@ -171,11 +171,11 @@ read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 	ElementsCheckArray(set->array);
 	ElementsInit(type, ARR_ELEMTYPE(set->array), PG_GET_COLLATION());
 	ElementsTakeApart(&set->keys, &type->key, PointerGetDatum(set->array));
-	set->label = ElementsLabel(type, &set->keys, &sets->labels, &sets->memory);
+	set->code = ElementsCode(type, &set->keys, &sets->dictionary, &sets->memory);
 	set->kind = type->key.keys;
 }
 
-/* A loop over labels is at its i-th one; each may be a cache miss. */
+/* A loop over codes is at its i-th one; each may be a cache miss. */
 static inline void
 look_for_interrupts(int i)
 {
@@ -189,16 +189,16 @@ count_common(KeySets *sets)
 {
 	int i;
 
-	sets->in_b = MemoryContextAllocExtended(CurrentMemoryContext, Max(sets->labels.used, 1),
+	sets->in_b = MemoryContextAllocExtended(CurrentMemoryContext, Max(sets->dictionary.used, 1),
 											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (i = 0; i < sets->b.keys.count; i++)
 	{
-		uint32 label = sets->b.label[i];
+		uint32 code = sets->b.code[i];
 
 		look_for_interrupts(i);
-		sets->counts.b += !sets->in_b[label];
-		sets->counts.common += !sets->in_b[label] && label < sets->counts.a;
-		sets->in_b[label] = true;
+		sets->counts.b += !sets->in_b[code];
+		sets->counts.common += !sets->in_b[code] && code < sets->counts.a;
+		sets->in_b[code] = true;
 	}
 }
 
@@ -209,7 +209,7 @@ read_sets(FunctionCallInfo fcinfo, KeySets *sets)
 	memset(sets, 0, sizeof(*sets));
 	ContextMemory(CurrentMemoryContext, &sets->memory);
 	read_set(fcinfo, 0, sets, &sets->a);
-	sets->counts.a = sets->labels.used;
+	sets->counts.a = sets->dictionary.used;
 	read_set(fcinfo, 1, sets, &sets->b);
 	if (sets->a.keys.count > 0 && sets->b.keys.count > 0)
 		KeyFamilyCheckSame(&sets->a.kind, &sets->b.kind, &array_holder);
@@ -248,10 +248,10 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 	for (i = 0; i < sets.a.keys.count; i++)
 	{
 		look_for_interrupts(i);
-		if (!sets.in_b[sets.a.label[i]])
+		if (!sets.in_b[sets.a.code[i]])
 			continue;
 		common[count++] = sets.a.keys.value[i];
-		sets.in_b[sets.a.label[i]] = false;
+		sets.in_b[sets.a.code[i]] = false;
 	}
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	PG_RETURN_ARRAYTYPE_P(construct_array(common, count, type, length, by_value, align));

@@ -10,7 +10,7 @@
 #include "pg/sets_value.h"
 #include "pgbase/keytype.h"
 #include "pgbase/value.h"
-#include "sets/labels.h"
+#include "sets/dictionary.h"
 #include "utils/array.h"
 
 /* How keys of a type become elements.  A zeroed one describes no type. */
@@ -31,7 +31,7 @@ typedef struct ElementArray
 extern void ElementsCheckArray(const ArrayType *array);
 extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
 extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum argument);
-extern uint32 *ElementsLabel(ElementType *elements, const ElementArray *array, qset_labels *labels,
+extern uint32 *ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *dictionary,
 							 const qb_memory *memory);
 
 /* ---- questions about two sets ---- */

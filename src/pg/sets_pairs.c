@@ -75,7 +75,7 @@ PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 	if (qset_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QB_OK)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard),
-						errhint("It is a share: 0.8 is 80 %%.")));
+						errhint("It is a shard: 0.8 is 80 %%.")));
 }
 
 /* Read the argument order_by. */
@@ -98,37 +98,37 @@ PairsOrder(FunctionCallInfo fcinfo, int argument)
 
 /* Read the arguments of a request, but not its collections and memory limit. */
 static void
-read_arguments(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request)
+read_arguments(FunctionCallInfo fcinfo, const PairsLayout *layout, qset_request *request)
 {
 	memset(request, 0, sizeof(*request));
-	PairsFilter(fcinfo, form->options, &request->filter);
-	request->method = method_argument(fcinfo, form->options + 3);
-	request->directed = form->ranked;
-	if (form->ranked)
-		request->filter.order = PairsOrder(fcinfo, form->options + 4);
+	PairsFilter(fcinfo, layout->options, &request->filter);
+	request->method = method_argument(fcinfo, layout->options + 3);
+	request->directed = layout->ranked;
+	if (layout->ranked)
+		request->filter.order = PairsOrder(fcinfo, layout->options + 4);
 	request->interrupt = &sets_interrupt;
 }
 
 /* Read the collections of a request, and set its memory limit. */
 static void
-read_collections(FunctionCallInfo fcinfo, const PairsForm *form, qset_request *request,
+read_collections(FunctionCallInfo fcinfo, const PairsLayout *layout, qset_request *request,
 				 SetsReader *reader)
 {
 	SetsRead(&reader[0], PG_GETARG_DATUM(0));
 	request->rows = reader[0].collection;
-	if (form->columns)
+	if (layout->columns)
 	{
-		SetsRead(&reader[1], PG_GETARG_DATUM(form->columns));
+		SetsRead(&reader[1], PG_GETARG_DATUM(layout->columns));
 		request->columns = reader[1].collection;
 	}
 	request->memory_limit = Max(get_hash_memory_limit(), qset_memory_enough(request));
 }
 
 static void
-end_collections(const PairsForm *form, SetsReader *reader)
+end_collections(const PairsLayout *layout, SetsReader *reader)
 {
 	SetsReadEnd(&reader[0]);
-	if (form->columns)
+	if (layout->columns)
 		SetsReadEnd(&reader[1]);
 }
 
@@ -255,36 +255,36 @@ gpu_knows(const qset_request *request)
 
 /* Read the collections and open the scan. */
 static void
-open_read(FunctionCallInfo fcinfo, const PairsForm *form, PairScan *scan, qset_request *request,
+open_read(FunctionCallInfo fcinfo, const PairsLayout *layout, PairScan *scan, qset_request *request,
 		  bool parallel)
 {
 	SetsReader reader[2];
 
-	read_collections(fcinfo, form, request, reader);
+	read_collections(fcinfo, layout, request, reader);
 	if (!gpu_knows(request) || !PairScanOpenGpu(scan, request))
 		PairScanOpen(scan, request, parallel);
-	end_collections(form, reader);
+	end_collections(layout, reader);
 }
 
 /* Open the pairs that a call asks for; NULL if a collection is NULL. */
 PairScan *
-PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel)
+PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel)
 {
 	qset_request request;
 	PairScan *scan;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(form->columns))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(layout->columns))
 		return NULL;
-	read_arguments(fcinfo, form, &request);
+	read_arguments(fcinfo, layout, &request);
 	scan = PairScanCreate(&request);
-	scan->ranked = form->ranked;
+	scan->ranked = layout->ranked;
 	scan->best.order = request.filter.order;
 	PairScanShow(scan);
-	if (form->columns != 0 || !gpu_knows(&request) ||
+	if (layout->columns != 0 || !gpu_knows(&request) ||
 		!(PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)) ||
 		  PairScanOpenMade(scan, &request, PG_GETARG_DATUM(0))))
-		open_read(fcinfo, form, scan, &request, parallel);
-	if (form->columns == 0 && request.filter.top > 0 && !form->ranked)
+		open_read(fcinfo, layout, scan, &request, parallel);
+	if (layout->columns == 0 && request.filter.top > 0 && !layout->ranked)
 		finish_top(scan);
 	return scan;
 }
@@ -309,7 +309,7 @@ PairsNextRow(PairScan *scan, Datum *values)
 
 /* Put all rows into the caller's tuple store. */
 static Datum
-store_rows(FunctionCallInfo fcinfo, const PairsForm *form)
+store_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext context =
@@ -321,7 +321,7 @@ store_rows(FunctionCallInfo fcinfo, const PairsForm *form)
 
 	ReturnRows(fcinfo);
 	old = MemoryContextSwitchTo(context);
-	scan = PairsOpen(fcinfo, form, true);
+	scan = PairsOpen(fcinfo, layout, true);
 	while (scan && PairsNextRow(scan, values))
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	MemoryContextSwitchTo(old);
@@ -337,18 +337,18 @@ typedef struct Rows
 } Rows;
 
 static Rows *
-open_rows(FunctionCallInfo fcinfo, const PairsForm *form)
+open_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
 	Rows *rows = palloc0(sizeof(Rows));
 
 	rows->descriptor = RowType(fcinfo);
-	rows->scan = PairsOpen(fcinfo, form, false);
+	rows->scan = PairsOpen(fcinfo, layout, false);
 	return rows;
 }
 
 /* Return the next row, as a function that returns one row for each call. */
 static Datum
-return_row(FunctionCallInfo fcinfo, const PairsForm *form)
+return_row(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
 	FuncCallContext *call;
 	Datum values[PAIRS_MOST_COLUMNS];
@@ -361,7 +361,7 @@ return_row(FunctionCallInfo fcinfo, const PairsForm *form)
 
 		call = SRF_FIRSTCALL_INIT();
 		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
-		call->user_fctx = open_rows(fcinfo, form);
+		call->user_fctx = open_rows(fcinfo, layout);
 		MemoryContextSwitchTo(old);
 	}
 	call = SRF_PERCALL_SETUP();
@@ -376,12 +376,12 @@ static Datum
 return_rows(FunctionCallInfo fcinfo, PGFunction function)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	const PairsForm *form = PairsFormOf(function);
+	const PairsLayout *layout = PairsLayoutOf(function);
 
 	if (result && IsA(result, ReturnSetInfo) &&
 		(result->allowedModes & SFRM_Materialize_Preferred) != 0)
-		return store_rows(fcinfo, form);
-	return return_row(fcinfo, form);
+		return store_rows(fcinfo, layout);
+	return return_row(fcinfo, layout);
 }
 
 /* qsets_pairs(qsets, min_count, min_jaccard, top, method) */
@@ -396,16 +396,16 @@ SQL_FUNCTION(qsets_nearest, return_rows(fcinfo, qsets_nearest));
 /* qsets_nearest(qsets, qsets, min_count, min_jaccard, top, method, order_by) */
 SQL_FUNCTION(qsets_nearest_between, return_rows(fcinfo, qsets_nearest_between));
 
-static const PairsForm forms[] = {
+static const PairsLayout forms[] = {
 	{ .function = qsets_pairs, .options = 1 },
 	{ .function = qsets_pairs_between, .columns = 1, .options = 2 },
 	{ .function = qsets_nearest, .options = 1, .ranked = true },
 	{ .function = qsets_nearest_between, .columns = 1, .options = 2, .ranked = true },
 };
 
-/* The form of a C function; NULL if it is not one of ours that return pairs. */
-const PairsForm *
-PairsFormOf(PGFunction function)
+/* The layout of a C function; NULL if it is not one of ours that return pairs. */
+const PairsLayout *
+PairsLayoutOf(PGFunction function)
 {
 	int i;
 
@@ -483,7 +483,7 @@ Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	const PairsForm form = { .options = 1 };
+	const PairsLayout layout = { .options = 1 };
 	qset_preparation preparation;
 	SetsReader reader[2];
 	qset_request request;
@@ -496,8 +496,8 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	ReturnRows(fcinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	read_arguments(fcinfo, &form, &request);
-	read_collections(fcinfo, &form, &request, reader);
+	read_arguments(fcinfo, &layout, &request);
+	read_collections(fcinfo, &layout, &request, reader);
 	place.gpu = GpuWantsPairs(request.rows->elements, place.why);
 	request.memory = ContextMemory(CurrentMemoryContext, &memory);
 	PairsPrepare(&preparation, &request);
@@ -507,7 +507,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	}
 	qset_prepared_free(&preparation);
-	end_collections(&form, reader);
+	end_collections(&layout, reader);
 	return (Datum) 0;
 }
 

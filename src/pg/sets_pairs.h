@@ -95,13 +95,13 @@ PairJaccard(const qset_pair *pair)
 /* ---- sets_pairs.c ---- */
 
 /* One of our functions that return pairs, and the positions of its arguments. */
-typedef struct PairsForm
+typedef struct PairsLayout
 {
 	PGFunction function;
 	int columns; /* position of the other collection, or 0 */
 	int options; /* position of min_count; min_jaccard, top and method follow */
 	bool ranked; /* order_by follows; each set has its best pairs, with their ranks */
-} PairsForm;
+} PairsLayout;
 
 extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
 extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
@@ -111,14 +111,14 @@ extern void PairsPrepare(qset_preparation *preparation, const qset_request *requ
 /* Columns of a row: a, b, [rank,] common, jaccard. */
 #define PAIRS_MOST_COLUMNS 5
 
-extern const PairsForm *PairsFormOf(PGFunction function);
-extern PairScan *PairsOpen(FunctionCallInfo fcinfo, const PairsForm *form, bool parallel);
+extern const PairsLayout *PairsLayoutOf(PGFunction function);
+extern PairScan *PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel);
 extern bool PairsNextRow(PairScan *scan, Datum *values);
 
 static inline int
-PairsColumns(const PairsForm *form)
+PairsColumns(const PairsLayout *layout)
 {
-	return form->ranked ? PAIRS_MOST_COLUMNS : PAIRS_MOST_COLUMNS - 1;
+	return layout->ranked ? PAIRS_MOST_COLUMNS : PAIRS_MOST_COLUMNS - 1;
 }
 
 #endif

@@ -18,16 +18,16 @@
  * What is shared
  *
  * 	a segment		the prepared input (sets/block.h), once for all; read only
- * 	SharedPairs		where the input is; the ranges of rows ("shares"), each of about
+ * 	SharedPairs		where the input is; the ranges of rows ("shards"), each of about
  * 					the same work; which share is the next to be taken
  * 	queues			one for each worker: its pairs, on their way to the leader
  *
- * Each process takes a share, counts its pairs, and takes the next share.  The leader
- * returns the pairs of share 0, then those of share 1, and so on; each worker sends its
- * shares in that order anyway.  While the pairs of the current share have not arrived,
- * the leader counts shares itself, and keeps up to KEEP of their pairs.  This cannot
+ * Each process takes a shard, counts its pairs, and takes the next shard.  The leader
+ * returns the pairs of shard 0, then those of shard 1, and so on; each worker sends its
+ * shares in that order anyway.  While the pairs of the current shard have not arrived,
+ * the leader counts shards itself, and keeps up to KEEP of their pairs.  This cannot
  * wait for ever.  Shares are taken in order, so some process has taken the current
- * share, and all earlier pairs of that process have been returned.
+ * shard, and all earlier pairs of that process have been returned.
  *
  * If shared memory is short, or all segments are in use, there are no workers, and that
  * is no error. (If another query takes the memory between our look and the allocation,
@@ -52,24 +52,24 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* How many pairs of later shares the leader keeps at most. */
+/* How many pairs of later shards the leader keeps at most. */
 #define KEEP (64 * PAIRS_BATCH)
 
 typedef struct SharedPairs
 {
 	dsm_handle block;
-	uint32 shares;
-	pg_atomic_uint32 next;               /* the next share to take */
+	uint32 shards;
+	pg_atomic_uint32 next;               /* the next shard to take */
 	pg_atomic_uint32 stop;               /* the leader wants no more pairs */
-	uint64 first[FLEXIBLE_ARRAY_MEMBER]; /* rows of share i: first[i] .. first[i + 1] - 1 */
+	uint64 first[FLEXIBLE_ARRAY_MEMBER]; /* rows of shard i: first[i] .. first[i + 1] - 1 */
 } SharedPairs;
 
 /* The head of a message in a queue; its pairs follow. */
 typedef struct Message
 {
-	uint32 share;
+	uint32 shard;
 	uint32 pairs;
-	bool last; /* the last message of its share */
+	bool last; /* the last message of its shard */
 } Message;
 
 /* The leader's end of a queue. */
@@ -80,12 +80,12 @@ typedef struct Source
 	uint32 used;            /* pairs of the message that were returned */
 } Source;
 
-/* A share that the leader has taken. */
-typedef struct OwnShare
+/* A shard that the leader has taken. */
+typedef struct OwnShard
 {
-	uint32 share;
+	uint32 shard;
 	uint64 end; /* where its pairs end in "kept" */
-} OwnShare;
+} OwnShard;
 
 struct PairWorkers
 {
@@ -94,14 +94,14 @@ struct PairWorkers
 	SharedPairs *shared;
 	qb_memory memory;
 	Source *source;
-	uint32 next; /* the current share, whose pairs are returned */
+	uint32 next; /* the current shard, whose pairs are returned */
 	const ActivityHandle *activity;
 
 	/* What the leader itself has counted. */
 	bool helps;
 	qset_job job;
-	bool counting; /* the last of its shares is not finished */
-	OwnShare *own; /* own[own_first .. own_end - 1] have not been returned */
+	bool counting; /* the last of its shards is not finished */
+	OwnShard *own; /* own[own_first .. own_end - 1] have not been returned */
 	uint32 own_first;
 	uint32 own_end;
 	qset_pair *kept;
@@ -109,7 +109,7 @@ struct PairWorkers
 	uint64 kept_end;
 };
 
-/* ---- the pairs, in the order of the shares ---- */
+/* ---- the pairs, in the order of the shards ---- */
 
 /* Receive the next message of a queue, if it has come. */
 static void
@@ -131,7 +131,7 @@ receive(Source *source)
 	Assert(bytes == sizeof(Message) + source->message->pairs * sizeof(qset_pair));
 }
 
-/* Copy pairs of the current share out of a message. */
+/* Copy pairs of the current shard out of a message. */
 static uint64
 take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 {
@@ -150,7 +150,7 @@ take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 }
 
 /*
- * Take pairs of the current share, and of the shares after it, from the queues. *open:
+ * Take pairs of the current shard, and of the shards after it, from the queues. *open:
  * more may come out of a queue.
  */
 static uint64
@@ -169,7 +169,7 @@ take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
 
 			receive(source);
 			*open |= source->queue != NULL;
-			if (source->message == NULL || source->message->share != w->next)
+			if (source->message == NULL || source->message->shard != w->next)
 				continue;
 			count += take_message(w, source, out + count, room - count);
 			again = true;
@@ -182,10 +182,10 @@ take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
 static bool
 own_is_next(const PairWorkers *w)
 {
-	return w->own_first < w->own_end && w->own[w->own_first].share == w->next;
+	return w->own_first < w->own_end && w->own[w->own_first].shard == w->next;
 }
 
-/* Count pairs of the share that the leader has taken; 0: the share is done. */
+/* Count pairs of the shard that the leader has taken; 0: the shard is done. */
 static uint64
 count_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -196,11 +196,11 @@ count_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Take pairs that the leader has counted itself, of the current share. */
+/* Take pairs that the leader has counted itself, of the current shard. */
 static uint64
 take_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
-	const OwnShare *own = &w->own[w->own_first];
+	const OwnShard *own = &w->own[w->own_first];
 	uint64 count = Min(room, own->end - w->kept_next);
 
 	memcpy(out, w->kept + w->kept_next, count * sizeof(qset_pair));
@@ -222,7 +222,7 @@ take_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Let the leader count: its current share, or a new one.  False: no shares are left, or no room. */
+/* Let the leader count: its current shard, or a new one.  False: no shards are left, or no room. */
 static bool
 count_ahead(PairWorkers *w)
 {
@@ -232,18 +232,18 @@ count_ahead(PairWorkers *w)
 		return false;
 	if (!w->counting)
 	{
-		uint32 share = pg_atomic_fetch_add_u32(&w->shared->next, 1);
+		uint32 shard = pg_atomic_fetch_add_u32(&w->shared->next, 1);
 
-		if (share >= w->shared->shares)
+		if (shard >= w->shared->shards)
 		{
 			w->helps = false;
 			return false;
 		}
-		w->own[w->own_end++] = (OwnShare){ share, w->kept_end };
-		qset_job_share(&w->job, w->shared->first[share], w->shared->first[share + 1], 1);
+		w->own[w->own_end++] = (OwnShard){ shard, w->kept_end };
+		qset_job_shard(&w->job, w->shared->first[shard], w->shared->first[shard + 1], 1);
 		w->counting = true;
 		if (own_is_next(w))
-			return true; /* the share is the current one, so its pairs need not be kept */
+			return true; /* the shard is the current one, so its pairs need not be kept */
 	}
 	count = count_own(w, w->kept + w->kept_end, PAIRS_BATCH);
 	w->kept_end += count;
@@ -265,22 +265,22 @@ wait(PairWorkers *w, bool open)
 	ResetLatch(MyLatch);
 }
 
-/* Report the rows of all shares that have been taken. */
+/* Report the rows of all shards that have been taken. */
 static void
 report(const PairWorkers *w)
 {
 	uint32 taken = pg_atomic_read_u32(&w->shared->next);
 
-	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shares)]);
+	ActivitySet(w->activity, ACTIVITY_DONE, w->shared->first[Min(taken, w->shared->shards)]);
 }
 
-/* Return up to "room" further pairs, in the order of the shares; 0: there are no more. */
+/* Return up to "room" further pairs, in the order of the shards; 0: there are no more. */
 uint64
 PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 {
 	uint64 count = 0;
 
-	while (count == 0 && w->next < w->shared->shares)
+	while (count == 0 && w->next < w->shared->shards)
 	{
 		bool open;
 
@@ -292,7 +292,7 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 			continue;
 		}
 		count = take_messages(w, out, room, &open);
-		if (count == 0 && !own_is_next(w) && w->next < w->shared->shares && !count_ahead(w))
+		if (count == 0 && !own_is_next(w) && w->next < w->shared->shards && !count_ahead(w))
 			wait(w, open);
 	}
 	return count;
@@ -304,7 +304,7 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 #define KEY_SHARED 1
 #define KEY_QUEUES 2
 
-/* Shares for each process.  More shares make the wait for the last one shorter. */
+/* Shards for each process.  More shards make the wait for the last one shorter. */
 #define SHARES_EACH 64
 
 /* Bytes of a queue: what a worker that finds many pairs sends in some milliseconds. */
@@ -332,12 +332,12 @@ worker_stop(void *context)
 	return pg_atomic_read_u32(&shared->stop) != 0;
 }
 
-/* Send the pairs of a share; false: the leader wants no more. */
+/* Send the pairs of a shard; false: the leader wants no more. */
 static bool
-send_share(qset_job *job, shm_mq_handle *queue, uint32 share)
+send_shard(qset_job *job, shm_mq_handle *queue, uint32 shard)
 {
 	qset_pair pair[PAIRS_BATCH];
-	Message message = { .share = share };
+	Message message = { .shard = shard };
 	shm_mq_iovec part[] = { { (const char *) &message, sizeof(message) },
 							{ (const char *) pair, 0 } };
 
@@ -371,7 +371,7 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 	dsm_segment *block;
 	qb_memory memory;
 	qset_job job;
-	uint32 share;
+	uint32 shard;
 
 	shm_mq_set_sender(mine, MyProc);
 	queue = shm_mq_attach(mine, segment, NULL);
@@ -380,10 +380,10 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 		return; /* the leader is gone */
 	SetsCheck(qset_job_open(&job, dsm_segment_address(block), qset_kernels_now(),
 							ContextMemory(CurrentMemoryContext, &memory), &interrupt));
-	while ((share = pg_atomic_fetch_add_u32(&shared->next, 1)) < shared->shares)
+	while ((shard = pg_atomic_fetch_add_u32(&shared->next, 1)) < shared->shards)
 	{
-		qset_job_share(&job, shared->first[share], shared->first[share + 1], 1);
-		if (!send_share(&job, queue, share))
+		qset_job_shard(&job, shared->first[shard], shared->first[shard + 1], 1);
+		if (!send_shard(&job, queue, shard))
 			break;
 	}
 	qset_job_close(&job);
@@ -414,9 +414,9 @@ PairWorkersPlanned(const qset_plan *plan, int method)
 }
 
 static Size
-shared_size(uint32 shares)
+shared_size(uint32 shards)
 {
-	return offsetof(SharedPairs, first) + ((Size) shares + 1) * sizeof(uint64);
+	return offsetof(SharedPairs, first) + ((Size) shards + 1) * sizeof(uint64);
 }
 
 static void
@@ -482,16 +482,16 @@ create_queues(PairWorkers *w)
 	shm_toc_insert(w->context->toc, KEY_QUEUES, queues);
 }
 
-/* Write what workers need: where the input is, and its shares. */
+/* Write what workers need: where the input is, and its shards. */
 static void
-create_shared(PairWorkers *w, uint32 shares)
+create_shared(PairWorkers *w, uint32 shards)
 {
-	w->shared = shm_toc_allocate(w->context->toc, shared_size(shares));
+	w->shared = shm_toc_allocate(w->context->toc, shared_size(shards));
 	w->shared->block = dsm_segment_handle(w->block);
-	w->shared->shares = shares;
+	w->shared->shards = shards;
 	pg_atomic_init_u32(&w->shared->next, 0);
 	pg_atomic_init_u32(&w->shared->stop, 0);
-	SetsCheck(qset_job_split(&w->job, w->shared->first, shares));
+	SetsCheck(qset_job_split(&w->job, w->shared->first, shards));
 	shm_toc_insert(w->context->toc, KEY_SHARED, w->shared);
 }
 
@@ -523,15 +523,15 @@ launch(PairWorkers *w)
 PairWorkers *
 PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)
 {
-	uint32 shares = (uint32) Min(preparation->plan.rows, (uint64) SHARES_EACH * (workers + 1));
-	Size others = shared_size(shares) + mul_size(QUEUE_BYTES, workers);
+	uint32 shards = (uint32) Min(preparation->plan.rows, (uint64) SHARES_EACH * (workers + 1));
+	Size others = shared_size(shards) + mul_size(QUEUE_BYTES, workers);
 	dsm_segment *block = create_block(preparation->plan.bytes, others);
 	ParallelContext *context;
 	PairWorkers *w;
 
 	if (block == NULL)
 		return NULL;
-	context = create_context(workers, shared_size(shares));
+	context = create_context(workers, shared_size(shards));
 	if (context == NULL)
 	{
 		dsm_detach(block);
@@ -546,9 +546,9 @@ PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandl
 	qset_prepared_free(preparation);
 	SetsCheck(qset_job_open(&w->job, dsm_segment_address(block), qset_kernels_now(), &w->memory,
 							&sets_interrupt));
-	w->own = palloc(shares * sizeof(OwnShare));
+	w->own = palloc(shards * sizeof(OwnShard));
 	w->kept = palloc(KEEP * sizeof(qset_pair));
-	create_shared(w, shares);
+	create_shared(w, shards);
 	create_queues(w);
 	launch(w);
 	return w;

@@ -23,20 +23,20 @@
  * no room, or if rows have come before that are not on a GPU.  Elements are exact.
  */
 void
-SetsAddColumns(SetsState *sets, const GpuColumnPart *part, int parts)
+SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 {
 	int64 rows;
 
 	Assert(sets->exact);
 	SetsFlush(sets);
-	if (sets->remote == NULL && sets->keyed.members > 0)
+	if (sets->remote == NULL && sets->keyed.count > 0)
 		return;
 	if (sets->remote == NULL)
-		sets->remote = GpuMembersBegin(sets->keyed.header.eoh_context);
+		sets->remote = GpuMembershipsBegin(sets->keyed.header.eoh_context);
 	if (sets->remote == NULL)
 		return;
-	rows = GpuMembersAddColumns(sets->remote, part, parts);
-	sets->keyed.members += rows;
+	rows = GpuMembershipsAddColumns(sets->remote, chunk, chunks);
+	sets->keyed.count += rows;
 	sets->keyed.batches++;
 	StatCountBatch(true, rows);
 }
@@ -44,7 +44,7 @@ SetsAddColumns(SetsState *sets, const GpuColumnPart *part, int parts)
 static void
 end_remote(SetsState *sets)
 {
-	GpuMembersEnd(sets->remote);
+	GpuMembershipsEnd(sets->remote);
 	sets->remote = NULL;
 }
 
@@ -52,7 +52,7 @@ end_remote(SetsState *sets)
 bool
 SetsSendRows(SetsState *sets)
 {
-	if (GpuMembersAddRows(sets->remote, sets->id, sets->low, sets->waiting))
+	if (GpuMembershipsAddRows(sets->remote, sets->id, sets->low, sets->waiting))
 		return true;
 	SetsFetch(sets);
 	return false;
@@ -72,8 +72,8 @@ fetch_rows(SetsState *sets)
 	{
 		CHECK_FOR_INTERRUPTS();
 		some = Min(rows - at, ROWS_AT_ONCE);
-		GpuMembersRead(sets->remote, MEMBERS_ROW_IDS, at, some, id);
-		GpuMembersRead(sets->remote, MEMBERS_ROW_ELEMENTS, at, some, element);
+		GpuMembershipsRead(sets->remote, MEMBERSHIPS_ROW_IDS, at, some, id);
+		GpuMembershipsRead(sets->remote, MEMBERSHIPS_ROW_ELEMENTS, at, some, element);
 		SetsCheck(qset_builder_add(&sets->builder, id, element, NULL, some));
 	}
 	pfree(id);
@@ -82,19 +82,19 @@ fetch_rows(SetsState *sets)
 
 /* Fetch the collection that the worker has made. */
 static void
-fetch_collection(SetsState *sets, const GpuMembersSizes *sizes)
+fetch_collection(SetsState *sets, const GpuMembershipsSizes *sizes)
 {
-	GpuMembers *remote = sets->remote;
+	GpuMemberships *remote = sets->remote;
 	qset_collection made = { .keys = sets->builder.keys,
 							 .sets = sizes->sets,
 							 .elements = sizes->elements,
 							 .universe = sizes->universe };
 
 	SetsCheck(qset_collection_alloc(&made, &sets->keyed.memory));
-	GpuMembersRead(remote, MEMBERS_IDS, 0, made.sets, made.id);
-	GpuMembersRead(remote, MEMBERS_OFFSETS, 0, made.sets + 1, made.offset);
-	GpuMembersRead(remote, MEMBERS_RANKS, 0, made.elements, made.rank);
-	GpuMembersRead(remote, MEMBERS_VALUES, 0, made.universe, made.low);
+	GpuMembershipsRead(remote, MEMBERSHIPS_IDS, 0, made.sets, made.id);
+	GpuMembershipsRead(remote, MEMBERSHIPS_OFFSETS, 0, made.sets + 1, made.offset);
+	GpuMembershipsRead(remote, MEMBERSHIPS_RANKS, 0, made.elements, made.rank);
+	GpuMembershipsRead(remote, MEMBERSHIPS_VALUES, 0, made.universe, made.low);
 	qset_builder_free(&sets->builder);
 	sets->collection = made;
 	sets->building = false;
@@ -105,11 +105,11 @@ fetch_collection(SetsState *sets, const GpuMembersSizes *sizes)
 void
 SetsFetch(SetsState *sets)
 {
-	GpuMembersSizes sizes;
+	GpuMembershipsSizes sizes;
 
 	if (sets->remote->rows == 0)
 		;
-	else if (GpuMembersSort(sets->remote, &sizes))
+	else if (GpuMembershipsSort(sets->remote, &sizes))
 		fetch_collection(sets, &sizes);
 	else
 		fetch_rows(sets);
@@ -118,14 +118,14 @@ SetsFetch(SetsState *sets)
 
 /* Fetch the ids of the sets, and where they begin. */
 static void
-describe(SetsState *sets, const GpuMembersSizes *sizes, GpuKept *made)
+describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *made)
 {
 	made->sets = sizes->sets;
 	made->elements = sizes->elements;
 	made->offset = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(uint64));
 	made->id = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(int64));
-	GpuMembersRead(sets->remote, MEMBERS_OFFSETS, 0, made->sets + 1, made->offset);
-	GpuMembersRead(sets->remote, MEMBERS_IDS, 0, made->sets, made->id);
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_OFFSETS, 0, made->sets + 1, made->offset);
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_IDS, 0, made->sets, made->id);
 }
 
 /*
@@ -136,12 +136,12 @@ const GpuRef *
 SetsOnGpu(Datum datum, GpuKept *made)
 {
 	SetsState *sets = SetsStateIn(datum);
-	GpuMembersSizes sizes;
+	GpuMembershipsSizes sizes;
 
 	if (sets == NULL || sets->remote == NULL)
 		return NULL;
 	SetsFlush(sets);
-	if (sets->remote == NULL || sets->remote->rows == 0 || !GpuMembersSort(sets->remote, &sizes))
+	if (sets->remote == NULL || sets->remote->rows == 0 || !GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
 	describe(sets, &sizes, made);
 	return &sets->remote->ref;

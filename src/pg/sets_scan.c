@@ -191,10 +191,10 @@ PairScanOpenMade(PairScan *scan, const qset_request *request, Datum rows)
 {
 	GpuPairsWatch watch = { show_gpu_search, scan };
 	GpuKept made;
-	const GpuRef *members = SetsOnGpu(rows, &made);
+	const GpuRef *memberships = SetsOnGpu(rows, &made);
 
-	if (members == NULL || !GpuWantsPairs(made.elements, scan->why) ||
-		!use_gpu(scan, GpuPairsOpenMade(request, members, &watch, &made, scan->why)))
+	if (memberships == NULL || !GpuWantsPairs(made.elements, scan->why) ||
+		!use_gpu(scan, GpuPairsOpenMade(request, memberships, &watch, &made, scan->why)))
 		return false;
 	scan->row_id = scan->column_id = made.id;
 	return true;
@@ -252,7 +252,7 @@ PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 	scan->interrupt = (qset_interrupt){ stop, scan };
 	SetsCheck(qset_job_open(&scan->job, scan->block, qset_kernels_now(), &scan->memory,
 							&scan->interrupt));
-	qset_job_share(&scan->job, 0, qset_job_rows(&scan->job), 1);
+	qset_job_shard(&scan->job, 0, qset_job_rows(&scan->job), 1);
 	begin_search(scan, rows);
 }
 

@@ -274,21 +274,21 @@ ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *qu
 	return true;
 }
 
-/* The ranks of the labelled elements that the collection has. */
+/* The ranks of the coded elements that the collection has. */
 static void
-find_ranks(const qset_collection *c, const qset_labels *labels, qset_question *question)
+find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_question *question)
 {
 	uint32 *rank =
-		MemoryContextAllocHuge(CurrentMemoryContext, Max(labels->used, 1) * sizeof(uint32));
+		MemoryContextAllocHuge(CurrentMemoryContext, Max(dictionary->used, 1) * sizeof(uint32));
 	uint64 i;
 
 	question->rank = rank;
 	question->ranks = 0;
-	for (i = 0; i < labels->used; i++)
+	for (i = 0; i < dictionary->used; i++)
 	{
-		int64 found = qset_collection_rank(c, labels->low[i], c->wide ? labels->high[i] : 0);
+		int64 found = qset_collection_rank(c, dictionary->low[i], c->wide ? dictionary->high[i] : 0);
 
-		if (i % QSET_LABELS_AT_ONCE == 0)
+		if (i % QSET_DICTIONARY_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (found >= 0)
 			rank[question->ranks++] = (uint32) found;
@@ -300,7 +300,7 @@ static bool
 ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
 	ElementType *type = &expression_of(fcinfo)->elements;
-	qset_labels labels = { 0 };
+	qset_dictionary dictionary = { 0 };
 	KeyArgument argument;
 	ElementArray array;
 	qb_memory memory;
@@ -308,11 +308,11 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 	KeyArgumentOf(&argument, fcinfo, ASKED);
 	ElementsInit(type, get_base_element_type(argument.type), argument.collation);
 	ElementsTakeApart(&array, &type->key, PG_GETARG_DATUM(ASKED));
-	ElementsLabel(type, &array, &labels, ContextMemory(CurrentMemoryContext, &memory));
+	ElementsCode(type, &array, &dictionary, ContextMemory(CurrentMemoryContext, &memory));
 	KeyFamilyCheckProbe(&c->keys, &type->key, &sets_key_holder);
-	question->size = labels.used;
+	question->size = dictionary.used;
 	question->itself = -1;
-	find_ranks(c, &labels, question);
+	find_ranks(c, &dictionary, question);
 	return true;
 }
 

@@ -6,7 +6,7 @@
  * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor
  * keeps a read-write object without a copy if it is a child of the aggregate's context.
  * Rows are collected in a batch, which goes to a builder.  Before the collection is
- * read it is settled: the builder's rows become the collection, and the builder is
+ * read it is materialized: the builder's rows become the collection, and the builder is
  * freed.  Settling does not change the value.  If more rows come, the collection goes
  * into a new builder.
  *
@@ -105,7 +105,7 @@ SetsFlush(SetsState *sets)
 	give_batch(sets);
 	sets->waiting = 0;
 	StateEndCounting(&sets->keyed);
-	sets->keyed.members += rows;
+	sets->keyed.count += rows;
 	sets->keyed.batches++;
 	StatCountBatch(remote, rows);
 }
@@ -185,7 +185,7 @@ SetsStartAgain(SetsState *sets)
 	Assert(sets->building && sets->waiting == 0);
 	qset_builder_free(&sets->builder);
 	qset_builder_init(&sets->builder, wide, &keys, &sets->keyed.memory, &sets_interrupt);
-	sets->keyed.members = 0;
+	sets->keyed.count = 0;
 }
 
 /*
@@ -195,17 +195,17 @@ SetsStartAgain(SetsState *sets)
 void
 SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 {
-	Assert(sets->building && sets->keyed.members == 0);
+	Assert(sets->building && sets->keyed.count == 0);
 	qset_builder_free(&sets->builder);
 	sets->collection = *collection;
 	sets->building = false;
 	sets->version = 0;
-	sets->keyed.members = rows;
+	sets->keyed.count = rows;
 }
 
 /* Move all rows into the collection. */
 void
-SetsSettle(SetsState *sets)
+SetsMaterialize(SetsState *sets)
 {
 	if (!sets->building)
 		return;
@@ -225,7 +225,7 @@ SetsVersion(SetsState *sets)
 {
 	static uint64 versions = 0;
 
-	SetsSettle(sets);
+	SetsMaterialize(sets);
 	if (sets->version == 0)
 		sets->version = ++versions;
 	return sets->version;
@@ -245,7 +245,7 @@ SetsRead(SetsReader *reader, Datum datum)
 	reader->expanded = sets != NULL;
 	if (sets)
 	{
-		SetsSettle(sets);
+		SetsMaterialize(sets);
 		reader->collection = &sets->collection;
 		return;
 	}
@@ -275,7 +275,7 @@ get_flat_size(ExpandedObjectHeader *header)
 	SetsState *sets = (SetsState *) header;
 	uint64 size;
 
-	SetsSettle(sets);
+	SetsMaterialize(sets);
 	size = VARHDRSZ + qset_flat_size(&sets->collection);
 	if (size > MaxAllocSize)
 		ereport(ERROR,
@@ -340,7 +340,7 @@ release(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	if (sets->remote)
-		GpuMembersEnd(sets->remote);
+		GpuMembershipsEnd(sets->remote);
 	sets->remote = NULL;
 	if (sets->building)
 		qset_builder_free(&sets->builder);

@@ -7,7 +7,7 @@
 #ifndef QS_PG_SETS_STATE_H
 #define QS_PG_SETS_STATE_H
 
-#include "gpu/sets_members.h"
+#include "gpu/sets_memberships.h"
 #include "pg/sets_value.h"
 #include "pgbase/state.h"
 
@@ -17,7 +17,7 @@
 
 typedef struct SetsState
 {
-	KeyedState keyed; /* members: rows given to the builder, with duplicates */
+	KeyedState keyed; /* count: rows given to the builder, with duplicates */
 
 	bool exact;  /* elements are the integers themselves */
 	bool arrays; /* a row of the aggregate has an array of elements */
@@ -33,7 +33,7 @@ typedef struct SetsState
 	qset_builder builder;
 
 	/* While the rows are on a GPU: the builder has none of them.  NULL: they are not. */
-	GpuMembers *remote;
+	GpuMemberships *remote;
 
 	/* The batch: rows that wait for the builder. */
 	uint32 waiting;
@@ -65,11 +65,11 @@ extern void SetsFlush(SetsState *sets);
 extern void SetsAddCollection(SetsState *sets, const qset_collection *from);
 extern void SetsStartAgain(SetsState *sets);
 extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows);
-extern void SetsSettle(SetsState *sets);
+extern void SetsMaterialize(SetsState *sets);
 extern uint64 SetsVersion(SetsState *sets);
 
 /* sets_remote.c: rows that are on a GPU. */
-extern void SetsAddColumns(SetsState *sets, const GpuColumnPart *part, int parts);
+extern void SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks);
 extern bool SetsSendRows(SetsState *sets);
 extern void SetsFetch(SetsState *sets);
 extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *made);
@@ -95,7 +95,7 @@ SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
 
-/* sets_aggregate.c.  The "weight" argument of an AggregateForm is the set's id here. */
+/* sets_aggregate.c.  The "weight" argument of an ArgumentLayout is the set's id here. */
 extern const AggregateFunctions sets_functions;
 
 #endif

@@ -82,7 +82,7 @@ qsets_merge(PG_FUNCTION_ARGS)
 		SetsAddCollection(merged, reader.collection);
 		SetsReadEnd(&reader);
 	}
-	SetsSettle(merged);
+	SetsMaterialize(merged);
 	PG_RETURN_DATUM(StateDatum(&merged->keyed));
 }
 

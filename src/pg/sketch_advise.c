@@ -263,7 +263,7 @@ twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
 	twice.params.n *= 2;
 	if (half->error > 0)
 		twice.error = ceil(own->error * Min(1, own->error / half->error));
-	if (sketch->form == QS_EXPLICIT)
+	if (sketch->encoding == QS_EXPLICIT)
 		return twice;
 	twice.stored_bytes = (double) qs_dense_size(&twice.params, sketch->wide);
 	if (beyond < 0)
@@ -278,7 +278,7 @@ twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
 static void
 put_advice(ReturnSetInfo *result, const Advice *advice)
 {
-	uint64 size = qs_unit_bytes(&advice->params) * advice->params.n;
+	uint64 size = qs_block_bytes(&advice->params) * advice->params.n;
 	bool nulls[3] = { false };
 	Datum values[3] = { Int64GetDatum((int64) size), Int64GetDatum((int64) advice->stored_bytes),
 						Int64GetDatum((int64) Min(advice->error, (double) (PG_INT64_MAX / 2))) };

@@ -4,8 +4,8 @@
  *		begin, their templates, and their size for the planner.
  *
  * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
- * ordinary values, unless tickets stand for them: for states on a device, and without
- * groups for one that its own process combines (pgbase/state_ticket.c).  The final
+ * ordinary values, unless tokens stand for them: for states on a device, and without
+ * groups for one that its own process combines (pgbase/state_token.c).  The final
  * function returns a read-only pointer to the state, so
  * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
  * counted yet, or in a moving aggregate, whose state must not be NULL, something that is
@@ -29,9 +29,9 @@ SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
 	(void) AggregateMoves(fcinfo);
-	SketchPlace(state);
+	SketchChooseEngine(state);
 	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
-		state->keyed.ticket = AggregatePasses(fcinfo, functions);
+		state->keyed.token = AggregatePasses(fcinfo, functions);
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	return state;
 }
@@ -53,12 +53,12 @@ SketchReadTemplate(Datum template, bool null, qs_params *params)
 
 /* Parameters of the template argument, or the defaults without one. */
 void
-SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params)
+SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params)
 {
-	if (form.template == 0)
+	if (layout.template == 0)
 		SketchDefaultParams(params);
 	else
-		SketchReadTemplate(PG_GETARG_DATUM(form.template), PG_ARGISNULL(form.template), params);
+		SketchReadTemplate(PG_GETARG_DATUM(layout.template), PG_ARGISNULL(layout.template), params);
 }
 
 /* Raise an error unless two rows or states have the same template. */
@@ -76,11 +76,11 @@ SketchCheckParams(const qs_params *a, const qs_params *b)
  * out of line.  NULL for other forms.
  */
 static pg_attribute_always_inline const char *
-template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
+template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)
 {
-	const char *template = DatumGetPointer(PG_GETARG_DATUM(form.template));
+	const char *template = DatumGetPointer(PG_GETARG_DATUM(layout.template));
 
-	if (PG_ARGISNULL(form.template))
+	if (PG_ARGISNULL(layout.template))
 		return NULL;
 	*length = QS_HEADER_BYTES;
 	if (VARATT_IS_4B_U(template))
@@ -97,19 +97,19 @@ template_mark(FunctionCallInfo fcinfo, AggregateForm form, Size *length)
  * little cost that it is the template of the row before.
  */
 void
-SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form, const qs_params *expected,
-					uint8 *mark_before)
+SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout, const qs_params *expected,
+					uint8 *key_before)
 {
 	Size length;
-	const char *mark = template_mark(fcinfo, form, &length);
+	const char *mark = template_key(fcinfo, layout, &length);
 	qs_params params;
 
-	if (mark && memcmp(mark, mark_before, length) == 0)
+	if (mark && memcmp(mark, key_before, length) == 0)
 		return;
-	SketchTemplateParams(fcinfo, form, &params);
+	SketchTemplateParams(fcinfo, layout, &params);
 	SketchCheckParams(&params, expected);
 	if (mark)
-		memcpy(mark_before, mark, length);
+		memcpy(key_before, mark, length);
 }
 
 /* Has nothing been counted yet? */
@@ -122,14 +122,14 @@ SketchStateIsInitial(FunctionCallInfo fcinfo)
 
 /* ---- keys of rows ---- */
 
-static const AggregateForm plain = { 0, 0 };
-static const AggregateForm weighted = { 2, 0 };
-static const AggregateForm templated = { 0, 2 };
-static const AggregateForm weighted_templated = { 2, 3 };
+static const ArgumentLayout plain = { 0, 0 };
+static const ArgumentLayout weighted = { 2, 0 };
+static const ArgumentLayout templated = { 0, 2 };
+static const ArgumentLayout weighted_templated = { 2, 3 };
 
 /* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline SketchState *
-first_state(FunctionCallInfo fcinfo, AggregateForm form)
+first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	SketchState *state;
@@ -140,7 +140,7 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	{
 		qs_params params;
 
-		SketchTemplateParams(fcinfo, form, &params);
+		SketchTemplateParams(fcinfo, layout, &params);
 		state = SketchStateStart(fcinfo,
 								 SketchCreate(AggregateStates(fcinfo, &sketch_state_type), &params),
 								 &sketch_functions);
@@ -155,15 +155,15 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
  * first_state() refuses every state.
  */
 static pg_attribute_always_inline SketchState *
-state_for_update(FunctionCallInfo fcinfo, AggregateForm form)
+state_for_update(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	SketchState *state =
 		PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &sketch_state_type);
 
 	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
-		state = first_state(fcinfo, form);
-	if (form.template != 0)
-		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
+		state = first_state(fcinfo, layout);
+	if (layout.template != 0)
+		SketchCheckTemplate(fcinfo, layout, &state->sketch.params, state->template_key);
 	return state;
 }
 
@@ -189,16 +189,16 @@ append_integer(FunctionCallInfo fcinfo)
 }
 
 static pg_attribute_always_inline Datum
-transition(FunctionCallInfo fcinfo, AggregateForm form)
+transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	SketchState *state;
 	uint64 fingerprint;
 	int64 weight;
 
-	if (SketchSkipsRow(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, layout))
 		return AggregateUnchanged(fcinfo);
-	weight = SketchRowWeight(fcinfo, form);
-	state = state_for_update(fcinfo, form);
+	weight = SketchRowWeight(fcinfo, layout);
+	state = state_for_update(fcinfo, layout);
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
 	SketchCount(state, fingerprint, weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
@@ -209,17 +209,17 @@ transition(FunctionCallInfo fcinfo, AggregateForm form)
  * computes the frame anew, and gets NULL.
  */
 static Datum
-inverse(FunctionCallInfo fcinfo, AggregateForm form)
+inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	SketchState *state;
 	uint64 fingerprint;
 	int64 weight;
 
-	if (SketchSkipsRow(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, layout))
 		return AggregateUnchanged(fcinfo);
-	weight = SketchRowWeight(fcinfo, form);
-	state = state_for_update(fcinfo, form);
-	if (--state->keyed.members <= 0)
+	weight = SketchRowWeight(fcinfo, layout);
+	state = state_for_update(fcinfo, layout);
+	if (--state->keyed.count <= 0)
 		PG_RETURN_NULL();
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
 	SketchAddNow(state, fingerprint, -weight);
@@ -263,7 +263,7 @@ const AggregateFunctions sketch_functions = {
 
 /* ---- the size of a state, for the planner ---- */
 
-/* Bytes of a key in the explicit form, whose table is half full, and in the buffer. */
+/* Bytes of a key in the explicit encoding, whose table is half full, and in the buffer. */
 #define EXPLICIT_KEY (2 * sizeof(qs_entry) + sizeof(uint64))
 
 /* Parameters of the sketches: those of the template, or the defaults. */

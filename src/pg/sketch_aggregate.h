@@ -14,7 +14,7 @@
 #include "pgbase/aggregate.h"
 #include "pgbase/recognize.h"
 
-/* The position of the key; that of the weight is in the form. */
+/* The position of the key; that of the weight is in the layout. */
 #define SKETCH_KEY_ARGUMENT 1
 
 extern const AggregateFunctions sketch_functions;
@@ -22,10 +22,10 @@ extern const AggregateFunctions sketch_functions;
 extern SketchState *
 SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions);
 extern void SketchReadTemplate(Datum template, bool null, qs_params *params);
-extern void SketchTemplateParams(FunctionCallInfo fcinfo, AggregateForm form, qs_params *params);
+extern void SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params);
 extern void SketchCheckParams(const qs_params *a, const qs_params *b);
-extern void SketchCheckTemplate(FunctionCallInfo fcinfo, AggregateForm form,
-								const qs_params *expected, uint8 *mark_before);
+extern void SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout,
+								const qs_params *expected, uint8 *key_before);
 extern bool SketchStateIsInitial(FunctionCallInfo fcinfo);
 extern double SketchStateSpace(const Const *template, double keys);
 
@@ -37,16 +37,16 @@ extern PGDLLEXPORT Datum qsketch_agg_final(PG_FUNCTION_ARGS);
 
 /* A row without a key or weight does not count. */
 static pg_attribute_always_inline bool
-SketchSkipsRow(FunctionCallInfo fcinfo, AggregateForm form)
+SketchSkipsRow(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
-	return PG_ARGISNULL(SKETCH_KEY_ARGUMENT) || (form.weight && PG_ARGISNULL(form.weight));
+	return PG_ARGISNULL(SKETCH_KEY_ARGUMENT) || (layout.weight && PG_ARGISNULL(layout.weight));
 }
 
 /* How often a row counts. */
 static pg_attribute_always_inline int64
-SketchRowWeight(FunctionCallInfo fcinfo, AggregateForm form)
+SketchRowWeight(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
-	return form.weight ? SketchCheckWeight(PG_GETARG_INT64(form.weight)) : 1;
+	return layout.weight ? SketchCheckWeight(PG_GETARG_INT64(layout.weight)) : 1;
 }
 
 #endif

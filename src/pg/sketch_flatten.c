@@ -1,10 +1,10 @@
 /*
  * sketch_flatten.c
  *		Reading a sketch, which a datum may hold in any form; and the state of an
- *		aggregate as bytes: a value, a ticket, or tables for another process.
+ *		aggregate as bytes: a value, a token, or tables for another process.
  *
  * A sketch that is only written needs no tables.  Keys that wait in the buffer are written in
- * compact form, and go on waiting.
+ * compact encoding, and go on waiting.
  *
  * src/pg/sketch_flatten.c
  */
@@ -13,8 +13,8 @@
 #include "engine/sketch_from_keys.h"
 #include "gpu/sketch_gpu.h"
 #include "pgbase/stat.h"
-#include "pgbase/state_ticket.h"
-#include "sketch/unit_marks.h"
+#include "pgbase/state_token.h"
+#include "sketch/block_presence.h"
 
 /* ---- reading ---- */
 
@@ -32,7 +32,7 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 	reader->tables.memory = NULL;
 	if (expanded)
 	{
-		SketchSettle(expanded);
+		SketchMaterialize(expanded);
 		reader->header = NULL;
 		reader->version = expanded->version;
 		reader->sketch = &expanded->sketch;
@@ -49,7 +49,7 @@ void
 SketchRead(SketchReader *reader, Datum datum)
 {
 	SketchReadAsStored(reader, datum);
-	if (reader->sketch->form != QS_COMPACT)
+	if (reader->sketch->encoding != QS_COMPACT)
 		return;
 	SketchCheck(qs_copy(&reader->tables, reader->sketch,
 						ContextMemory(CurrentMemoryContext, &reader->memory)));
@@ -69,20 +69,20 @@ SketchReadEnd(SketchReader *reader)
 }
 
 /*
- * ---- marks ----
+ * ---- presence ----
  *
  * They are made when the state is made a value for the second time.  From then on, each batch
  * of few keys corrects them.  They are true of one version of the sketch.  Whatever else changes
- * the sketch gives it another version, and the marks are made anew when they are next needed.
+ * the sketch gives it another version, and the presence are made anew when they are next needed.
  */
 
 static bool
 are_true(const SketchState *expanded)
 {
-	return expanded->marks && expanded->marked == expanded->version;
+	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
-/* The marks of a settled sketch that becomes a value; NULL: it has none. */
+/* The presence of a materialized sketch that becomes a value; NULL: it has none. */
 static const uint64 *
 marks_of(SketchState *expanded)
 {
@@ -90,46 +90,46 @@ marks_of(SketchState *expanded)
 	bool first = !expanded->written;
 
 	expanded->written = true;
-	if (first || sketch->form != QS_DENSE || sketch->remote)
+	if (first || sketch->encoding != QS_DENSE || sketch->remote)
 		return NULL;
 	if (are_true(expanded))
-		return expanded->marks;
-	if (!expanded->marks)
-		expanded->marks = sketch->memory->alloc(sketch->memory->context,
-												qs_mark_words(&sketch->params) * sizeof(uint64));
-	if (!expanded->marks)
+		return expanded->presence;
+	if (!expanded->presence)
+		expanded->presence = sketch->memory->alloc(sketch->memory->context,
+												qs_presence_words(&sketch->params) * sizeof(uint64));
+	if (!expanded->presence)
 		return NULL;
-	expanded->marked = 0;
-	qs_mark_all(sketch, expanded->marks);
-	expanded->marked = expanded->version;
-	return expanded->marks;
+	expanded->presence_version = 0;
+	qs_presence_all(sketch, expanded->presence);
+	expanded->presence_version = expanded->version;
+	return expanded->presence;
 }
 
 /*
- * Can the marks be corrected for so many keys that come or go now?  With more keys than words of
- * marks, making them anew takes less.
+ * Can the presence be corrected for so many keys that come or go now?  With more keys than words of
+ * presence, making them anew takes less.
  */
 bool
-SketchHasMarks(const SketchState *expanded, int keys)
+SketchHasPresence(const SketchState *expanded, int keys)
 {
 	return are_true(expanded) && expanded->engine == &qs_engine_cpu &&
-		   (uint64) keys <= qs_mark_words(&expanded->sketch.params);
+		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
 }
 
-/* Correct the marks, which were true before these keys came or went. */
+/* Correct the presence, which were true before these keys came or went. */
 void
-SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys)
+SketchPresenceKeys(SketchState *expanded, const uint64 *fingerprint, int keys)
 {
-	qs_mark_keys(&expanded->sketch, expanded->marks, fingerprint, keys);
-	expanded->marked = expanded->version;
+	qs_presence_keys(&expanded->sketch, expanded->presence, fingerprint, keys);
+	expanded->presence_version = expanded->version;
 }
 
 void
-SketchFreeMarks(SketchState *expanded)
+SketchFreePresence(SketchState *expanded)
 {
-	if (expanded->marks)
-		expanded->sketch.memory->release(expanded->sketch.memory->context, expanded->marks);
-	expanded->marks = NULL;
+	if (expanded->presence)
+		expanded->sketch.memory->release(expanded->sketch.memory->context, expanded->presence);
+	expanded->presence = NULL;
 }
 
 /* ---- writing ---- */
@@ -143,26 +143,26 @@ SketchFreeMade(SketchState *expanded)
 	expanded->made.compact = NULL;
 }
 
-/* What the flat form of a state is. */
-typedef enum FlatForm
+/* What the flat encoding of a state is. */
+typedef enum FlatEncoding
 {
 	FLAT_VALUE,
-	FLAT_TICKET,       /* for the process itself */
-	FLAT_DEVICE_TICKET /* for the process, or for the leader of this worker */
-} FlatForm;
+	FLAT_TOKEN,       /* for the process itself */
+	FLAT_DEVICE_TOKEN /* for the process, or for the leader of this worker */
+} FlatEncoding;
 
-static FlatForm
+static FlatEncoding
 flat_form(const SketchState *expanded)
 {
-	if (!expanded->keyed.ticket)
+	if (!expanded->keyed.token)
 		return FLAT_VALUE;
 	if (expanded->sketch.remote)
-		return FLAT_DEVICE_TICKET;
-	return StateTakesTicket(&expanded->keyed) ? FLAT_TICKET : FLAT_VALUE;
+		return FLAT_DEVICE_TOKEN;
+	return StateTakesToken(&expanded->keyed) ? FLAT_TOKEN : FLAT_VALUE;
 }
 
 /*
- * Write the keys that wait, and those of an explicit sketch, in compact form.  False: the keys
+ * Write the keys that wait, and those of an explicit sketch, in compact encoding.  False: the keys
  * have to be counted first.
  */
 static bool
@@ -171,7 +171,7 @@ make_of_keys(SketchState *expanded)
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool made;
 
-	if (buffer->count == 0 || expanded->waiting || expanded->removed || expanded->keyed.counting ||
+	if (buffer->count == 0 || expanded->deferred || expanded->removed || expanded->keyed.counting ||
 		expanded->engine != &qs_engine_cpu)
 		return false;
 	made = qs_compact_from_keys(
@@ -196,12 +196,12 @@ SketchFlattenSize(ExpandedObjectHeader *header)
 	SketchFlush(expanded);
 	switch (flat_form(expanded))
 	{
-		case FLAT_TICKET:
-			return StateTicketSize();
-		case FLAT_DEVICE_TICKET:
-			return GpuTicketSize();
+		case FLAT_TOKEN:
+			return StateTokenSize();
+		case FLAT_DEVICE_TOKEN:
+			return GpuTokenSize();
 		default:
-			SketchSettle(expanded);
+			SketchMaterialize(expanded);
 			return SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat);
 	}
 }
@@ -219,11 +219,11 @@ SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size size)
 	}
 	switch (flat_form(expanded))
 	{
-		case FLAT_TICKET:
-			StateTicketWrite(&expanded->keyed, result);
+		case FLAT_TOKEN:
+			StateTokenWrite(&expanded->keyed, result);
 			break;
-		case FLAT_DEVICE_TICKET:
-			GpuWriteTicket(&expanded->sketch, result);
+		case FLAT_DEVICE_TOKEN:
+			GpuWriteToken(&expanded->sketch, result);
 			break;
 		default:
 			SketchWrite(&expanded->sketch, &expanded->flat, result);
@@ -243,7 +243,7 @@ SketchPassBytes(KeyedState *state)
 	SketchState *expanded = (SketchState *) state;
 	const qs_sketch *sketch = &expanded->sketch;
 
-	SketchSettle(expanded);
+	SketchMaterialize(expanded);
 	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
 		return SketchFlatSize(sketch, NULL, &expanded->flat);
 	return SketchTablesSize(sketch, &expanded->flat);

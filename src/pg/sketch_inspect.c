@@ -56,7 +56,7 @@ form_name(const qs_sketch *sk)
 		[QS_EXPLICIT] = "explicit", [QS_DENSE] = "dense", [QS_COMPACT] = "compact"
 	};
 
-	return name[sk->view ? (qs_form) sk->form : qs_flat_of(sk).form];
+	return name[sk->view ? (qs_encoding) sk->encoding : qs_flat_of(sk).encoding];
 }
 
 static const char *
@@ -89,7 +89,7 @@ fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 	char *family = KeyFamilyName(sk->keys.family);
 
 	values[INFO_STRUCTURE] = CStringGetTextDatum(qs_structure_name(p->structure));
-	values[INFO_SIZE] = Int64GetDatum((int64) (qs_unit_bytes(p) * p->n));
+	values[INFO_SIZE] = Int64GetDatum((int64) (qs_block_bytes(p) * p->n));
 	values[INFO_DEPTH] = Int32GetDatum(p->depth);
 	values[INFO_SEED] = Int64GetDatum((int64) p->seed);
 	values[INFO_COUNTER_BYTES] = Int32GetDatum(sk->total >= QS_WIDE_TOTAL ? 8 : 4);
@@ -99,7 +99,7 @@ fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 	if (family)
 		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
 	nulls[INFO_KEY_FAMILY] = family == NULL;
-	nulls[INFO_COUNTER_BYTES] = sk->form == QS_EXPLICIT;
+	nulls[INFO_COUNTER_BYTES] = sk->encoding == QS_EXPLICIT;
 	fill_layout(p, values, nulls);
 }
 

@@ -22,12 +22,12 @@ gpu_of_value(Datum datum, bool stored)
 	if (GpuStateNow() != GPU_READY)
 		return -1;
 	if (stored)
-		return GpuNameStored(&gpu_stored_sketches, datum, &key) ? GpuOfCopy(&key) : -1;
+		return GpuNameStored(&gpu_stored_sketches, datum, &key) ? GpuOfCached(&key) : -1;
 	SketchReadAsStored(&reader, datum);
 	GpuNameBytes(&gpu_stored_sketches, reader.header, VARSIZE(reader.header - VARHDRSZ) - VARHDRSZ,
 				 &key);
 	SketchReadEnd(&reader);
-	return GpuOfCopy(&key);
+	return GpuOfCached(&key);
 }
 
 static void
@@ -87,9 +87,9 @@ qsketch_location(PG_FUNCTION_ARGS)
 		sk = reader.sketch;
 	}
 	gpu = SketchStateIn(datum) ? -1 : gpu_of_value(datum, stored);
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
-	else if (sk->form == QS_COMPACT)
+	else if (sk->encoding == QS_COMPACT)
 		put_part(result, "compact", gpu, sk->compact_bytes);
 	else
 		put_tables(result, sk, gpu);

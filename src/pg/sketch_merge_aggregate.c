@@ -21,7 +21,7 @@ static const AggregateFunctions merge_functions = {
 typedef struct Operand
 {
 	SketchState *expanded; /* the sketch as an expanded object, perhaps on a device; or NULL */
-	bool owned;            /* it came by a ticket: "expanded" may become the state */
+	bool owned;            /* it came by a token: "expanded" may become the state */
 	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
 } Operand;
@@ -29,7 +29,7 @@ typedef struct Operand
 static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
-	operand->expanded = AggregateCombines(fcinfo) ? SketchOfTicket(context, datum) : NULL;
+	operand->expanded = AggregateCombines(fcinfo) ? SketchOfToken(context, datum) : NULL;
 	operand->owned = operand->expanded != NULL;
 	if (!operand->owned)
 		operand->expanded = SketchStateIn(datum);
@@ -38,7 +38,7 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 		if (operand->expanded->sketch.remote)
 			SketchFlush(operand->expanded);
 		else
-			SketchSettle(operand->expanded);
+			SketchMaterialize(operand->expanded);
 		operand->sketch = &operand->expanded->sketch;
 		return;
 	}
@@ -64,14 +64,14 @@ merge_operand(SketchState *state, const Operand *operand)
 {
 	if (operand->sketch->remote && state->engine != operand->expanded->engine)
 	{
-		SketchSettle(state);
+		SketchMaterialize(state);
 		state->engine = operand->expanded->engine;
 	}
 	SketchMerge(state, operand->sketch);
 }
 
 /*
- * Make the first sketch the state: the object that came by a ticket itself, anything
+ * Make the first sketch the state: the object that came by a token itself, anything
  * else as a copy.  Compact sketches, which may wait, and sketches on a device are merged
  * into an empty state.
  */
@@ -86,7 +86,7 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 		operand->owned = false; /* it became the state, so it must not be deleted */
 		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
 	}
-	if (!operand->sketch->remote && operand->sketch->form != QS_COMPACT)
+	if (!operand->sketch->remote && operand->sketch->encoding != QS_COMPACT)
 		return SketchStateStart(fcinfo, SketchCopy(states, operand->sketch), &merge_functions);
 	state =
 		SketchStateStart(fcinfo, SketchCreate(states, &operand->sketch->params), &merge_functions);
@@ -116,7 +116,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 		merge_operand(state, &operand);
 	}
 	close_operand(&operand);
-	state->keyed.members++;
+	state->keyed.count++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
@@ -144,10 +144,10 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
-	fresh = --state->keyed.members <= 0 || state->sketch.params.part == QS_PART_DEVICE;
+	fresh = --state->keyed.count <= 0 || state->sketch.params.part == QS_PART_DEVICE;
 	if (!fresh)
 	{
-		SketchSettle(state);
+		SketchMaterialize(state);
 		SketchCheck(qs_subtract(&state->sketch, reader.sketch));
 	}
 	SketchReadEnd(&reader);
@@ -181,7 +181,7 @@ qsketch_agg_final(PG_FUNCTION_ARGS)
 	struct varlena *result = NULL;
 
 	if (state && AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_AGGREGATE)
-		result = SketchOfWaiting(state);
+		result = SketchOfDeferred(state);
 	if (result)
 		PG_RETURN_POINTER(result);
 	return AggregateFinal(fcinfo, &sketch_state_type);

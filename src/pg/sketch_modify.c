@@ -91,7 +91,7 @@ combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sk
 	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
 	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	SketchCheckMergeable(&expanded->sketch, reader.sketch);
-	SketchSettle(expanded);
+	SketchMaterialize(expanded);
 	SketchCheck(operation(&expanded->sketch, reader.sketch));
 	SketchReadEnd(&reader);
 	return expanded_result(expanded);
@@ -108,7 +108,7 @@ qsketch_fold(PG_FUNCTION_ARGS)
 	SketchState *expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	uint64 n = SketchFoldedN(&expanded->sketch.params, PG_GETARG_TEXT_PP(1));
 
-	SketchSettle(expanded);
+	SketchMaterialize(expanded);
 	SketchCheck(qs_fold(&expanded->sketch, n));
 	return expanded_result(expanded);
 }

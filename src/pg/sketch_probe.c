@@ -51,7 +51,7 @@ const qs_sketch *
 ProbeHeader(StoredSketch *stored, Datum datum)
 {
 	if (!stored->opened)
-		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.form != QS_EXPLICIT;
+		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.encoding != QS_EXPLICIT;
 	if (!stored->opened)
 		return NULL;
 	stored->view.table = stored->view.extra = NULL;
@@ -155,7 +155,7 @@ keep_flat(Probe *probe)
 {
 	const qs_sketch *sketch = probe->reader.sketch;
 	Size bytes = VARSIZE(value_read(probe));
-	bool compact = sketch->form == QS_COMPACT;
+	bool compact = sketch->encoding == QS_COMPACT;
 
 	if (probe->flat_context == NULL)
 		probe->flat_context = AllocSetContextCreate(GetMemoryChunkContext(probe), "qsketch value",
@@ -175,7 +175,7 @@ static const qs_sketch *
 read_here(Probe *probe, Datum datum)
 {
 	SketchReadAsStored(&probe->reader, datum);
-	if (probe->reader.sketch->form != QS_COMPACT)
+	if (probe->reader.sketch->encoding != QS_COMPACT)
 		return probe->reader.sketch;
 	if (!is_kept(probe))
 		keep_flat(probe);

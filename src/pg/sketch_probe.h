@@ -91,7 +91,7 @@ ProbeGuess(const StoredSketch *stored, uint64 fingerprint)
 static inline bool
 ProbeIsHeader(const qs_sketch *sketch)
 {
-	return sketch->form != QS_EXPLICIT && sketch->table == NULL && sketch->extra == NULL &&
+	return sketch->encoding != QS_EXPLICIT && sketch->table == NULL && sketch->extra == NULL &&
 		   sketch->compact == NULL;
 }
 

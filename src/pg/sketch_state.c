@@ -3,7 +3,7 @@
  *		A sketch as an expanded object: the state of aggregates.
  *
  * A full buffer of keys goes to the engine as one batch.  Before the sketch is read it
- * is settled: the buffer is flushed, and the engine brings the counters here.  Settling
+ * is materialized: the buffer is flushed, and the engine brings the counters here.  Settling
  * does not change the value.
  *
  * src/pg/sketch_state.c
@@ -12,7 +12,7 @@
 
 #include "gpu/sketch_gpu.h"
 #include "pgbase/stat.h"
-#include "pgbase/state_ticket.h"
+#include "pgbase/state_token.h"
 #include "utils/memutils.h"
 
 static uint64 last_version;
@@ -57,30 +57,30 @@ SketchCopy(MemoryContext context, const qs_sketch *sketch)
 
 /* A state for a partial state that was left on a device.  It takes that over. */
 static SketchState *
-from_device_ticket(MemoryContext context, Datum ticket)
+from_device_token(MemoryContext context, Datum token)
 {
 	SketchState *expanded = create_object(context);
 
-	GpuOpenTicket(ticket, &expanded->sketch, &expanded->keyed.memory);
+	GpuOpenToken(token, &expanded->sketch, &expanded->keyed.memory);
 	expanded->engine = GpuSketchEngineOf(&expanded->sketch);
 	return expanded;
 }
 
 /*
- * The state of a ticket, which belongs to the caller from now on, in a context below
- * "context"; NULL: the datum is no ticket.
+ * The state of a token, which belongs to the caller from now on, in a context below
+ * "context"; NULL: the datum is no token.
  */
 SketchState *
-SketchOfTicket(MemoryContext context, Datum datum)
+SketchOfToken(MemoryContext context, Datum datum)
 {
-	if (GpuIsTicket(datum))
-		return from_device_ticket(StateOwnContext(&sketch_state_type, context), datum);
-	return StateOfTicket(datum, &sketch_state_type, context);
+	if (GpuIsToken(datum))
+		return from_device_token(StateOwnContext(&sketch_state_type, context), datum);
+	return StateOfToken(datum, &sketch_state_type, context);
 }
 
 /* Choose the engine for a new state of an aggregate. */
 void
-SketchPlace(SketchState *expanded)
+SketchChooseEngine(SketchState *expanded)
 {
 	if (expanded->sketch.remote == NULL)
 		expanded->engine = GpuSketchEngine();
@@ -125,8 +125,8 @@ SketchSetKey(SketchState *expanded, const KeyType *key)
 
 /*
  * How many keys to collect.  A hash aggregate looks at its memory when a row comes, not
- * when results are read.  So the key that may be one too many for the explicit form
- * does not wait: the aggregate must see the memory of the dense form.
+ * when results are read.  So the key that may be one too many for the explicit encoding
+ * does not wait: the aggregate must see the memory of the dense encoding.
  */
 static int
 most_room(const SketchState *expanded)
@@ -134,24 +134,24 @@ most_room(const SketchState *expanded)
 	const qs_sketch *sketch = &expanded->sketch;
 	uint64 room = expanded->engine->batch(sketch);
 
-	if (expanded->keyed.accounted && sketch->form == QS_EXPLICIT)
+	if (expanded->keyed.accounted && sketch->encoding == QS_EXPLICIT)
 		room = Min(room, qs_explicit_limit(&sketch->params) - sketch->used);
 	return (int) room;
 }
 
 /*
- * How many keys a patient sketch may collect before it becomes dense: their memory is a
+ * How many keys a deferred sketch may collect before it becomes dense: their memory is a
  * quarter of the table's.
  */
 int
-SketchMostWaiting(const qs_params *params)
+SketchMostDeferred(const qs_params *params)
 {
 	return (int) Min(qs_dense_size(params, false) / (4 * sizeof(uint64)), INT_MAX / 2);
 }
 
 /*
  * Is it better to keep the keys of a full buffer than to count them?  Yes if they are too
- * few to tell, or probably too many for the explicit form.  No if many of the keys so far
+ * few to tell, or probably too many for the explicit encoding.  No if many of the keys so far
  * were the same.
  */
 static bool
@@ -161,8 +161,8 @@ keeps_keys(const SketchState *expanded)
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
 	uint32 limit = qs_explicit_limit(&sketch->params);
 
-	if (!expanded->keyed.patient || sketch->form != QS_EXPLICIT || sketch->remote != NULL ||
-		buffer->allocated == 0 || buffer->allocated >= SketchMostWaiting(&sketch->params))
+	if (!expanded->keyed.deferred || sketch->encoding != QS_EXPLICIT || sketch->remote != NULL ||
+		buffer->allocated == 0 || buffer->allocated >= SketchMostDeferred(&sketch->params))
 		return false;
 	if (sketch->total == 0)
 		return buffer->count < limit || KeyBufferIsVaried(buffer, limit);
@@ -175,7 +175,7 @@ flush_buffer(SketchState *expanded)
 {
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	int count = buffer->count;
-	bool marked = SketchHasMarks(expanded, count);
+	bool marked = SketchHasPresence(expanded, count);
 
 	if (count == 0)
 		return;
@@ -185,13 +185,13 @@ flush_buffer(SketchState *expanded)
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
 	if (marked)
-		SketchMarkKeys(expanded, buffer->fingerprint, count);
+		SketchPresenceKeys(expanded, buffer->fingerprint, count);
 	buffer->count = 0;
 	StateEndCounting(&expanded->keyed);
 	if (expanded->counted < count)
 		StatCountBatch(expanded->sketch.remote != NULL, count - expanded->counted);
 	expanded->counted = 0;
-	if (buffer->allocated > QS_BATCH && expanded->keyed.patient)
+	if (buffer->allocated > QS_BATCH && expanded->keyed.deferred)
 		KeyBufferFree(buffer);
 	KeyBufferLimit(buffer, most_room(expanded));
 }
@@ -201,7 +201,7 @@ flush_buffer(SketchState *expanded)
  * not done stay in the sets.
  */
 void
-SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts)
+SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks)
 {
 	int64 count = 0;
 
@@ -209,8 +209,8 @@ SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts)
 	StateBeginCounting(&expanded->keyed);
 	expanded->keyed.batches++;
 	set_version(expanded);
-	SketchCheck(GpuSketchAddColumn(&expanded->sketch, part, parts, &count));
-	expanded->keyed.members += count;
+	SketchCheck(GpuSketchAddColumn(&expanded->sketch, chunk, chunks, &count));
+	expanded->keyed.count += count;
 	StateEndCounting(&expanded->keyed);
 	StatCountBatch(expanded->sketch.remote != NULL, count);
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));
@@ -229,11 +229,11 @@ sketches_of(SketchState **expanded, uint32 count)
 }
 
 /*
- * Which states of groups, without keys, get dense by the keys of this part alone?  Their
+ * Which states of groups, without keys, get dense by the keys of this chunk alone?  Their
  * sketches are on a device now, without keys.
  */
 void
-SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnPart *part,
+SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
 			   bool *dense)
 {
 	qs_sketch **sketch = sketches_of(expanded, groups->count);
@@ -244,7 +244,7 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnP
 		StateBeginCounting(&expanded[i]->keyed);
 		set_version(expanded[i]);
 	}
-	GpuSketchGetDense(sketch, groups, part, dense);
+	GpuSketchGetDense(sketch, groups, chunk, dense);
 	for (i = 0; i < groups->count; i++)
 		StateEndCounting(&expanded[i]->keyed);
 	pfree(sketch);
@@ -255,19 +255,19 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnP
  * on a device.  False: not all were counted, and the states are of no use.
  */
 bool
-SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnPart *part,
-				int parts)
+SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
+				int chunks)
 {
 	qs_sketch **sketch = sketches_of(expanded, groups->count);
 	uint64 *added = palloc(groups->count * sizeof(uint64));
 	bool done;
 	uint32 i;
 
-	done = GpuSketchAddGroups(sketch, groups, part, parts, added);
+	done = GpuSketchAddGroups(sketch, groups, chunk, chunks, added);
 	for (i = 0; i < groups->count; i++)
 	{
 		expanded[i]->keyed.batches++;
-		expanded[i]->keyed.members += (int64) added[i];
+		expanded[i]->keyed.count += (int64) added[i];
 		StatCountBatch(true, (int64) added[i]);
 	}
 	pfree(added);
@@ -282,8 +282,8 @@ release(KeyedState *state)
 	SketchState *expanded = (SketchState *) state;
 
 	SketchFreeMade(expanded);
-	SketchFreeWaiting(expanded);
-	SketchFreeMarks(expanded);
+	SketchFreeDeferred(expanded);
+	SketchFreePresence(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&state->buffer);
 	if (expanded->removed)
@@ -308,7 +308,7 @@ remove_now(SketchState *expanded)
 
 	flush_buffer(removed);
 	set_version(expanded);
-	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 	StateBeginCounting(&expanded->keyed);
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	StateEndCounting(&expanded->keyed);
@@ -321,7 +321,7 @@ remove_now(SketchState *expanded)
 void
 SketchFlush(SketchState *expanded)
 {
-	SketchMergeWaiting(expanded);
+	SketchMergeDeferred(expanded);
 	flush_buffer(expanded);
 	if (expanded->removed)
 		remove_now(expanded);
@@ -342,10 +342,10 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 
 /* Flush the buffer and bring the counters here, to be read or changed. */
 void
-SketchSettle(SketchState *expanded)
+SketchMaterialize(SketchState *expanded)
 {
 	SketchFlush(expanded);
-	SketchCheck(expanded->engine->settle(&expanded->sketch));
+	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
 /*
@@ -369,12 +369,12 @@ SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
 void
 SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
-	bool marked = SketchHasMarks(expanded, 1);
+	bool marked = SketchHasPresence(expanded, 1);
 
 	set_version(expanded);
 	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
 	if (marked)
-		SketchMarkKeys(expanded, &fingerprint, 1);
+		SketchPresenceKeys(expanded, &fingerprint, 1);
 }
 
 /*
@@ -413,17 +413,17 @@ SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 		insert_or_undo(expanded, fingerprint, weight);
 		return;
 	}
-	marked = SketchHasMarks(expanded, 1);
+	marked = SketchHasPresence(expanded, 1);
 	weight = -weight;
 	set_version(expanded);
 	SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
 	if (marked)
-		SketchMarkKeys(expanded, &fingerprint, 1);
+		SketchPresenceKeys(expanded, &fingerprint, 1);
 }
 
 /*
  * Make room in a full buffer.  Mostly its keys are counted, and while it is small it
- * becomes larger.  The buffer of a patient sketch may keep its keys and become larger.
+ * becomes larger.  The buffer of a deferred sketch may keep its keys and become larger.
  * False if there is no room, since not even the next key may wait.
  */
 bool
@@ -431,7 +431,7 @@ SketchMakeRoom(SketchState *expanded)
 {
 	if (keeps_keys(expanded))
 	{
-		KeyBufferExtend(&expanded->keyed.buffer, SketchMostWaiting(&expanded->sketch.params));
+		KeyBufferExtend(&expanded->keyed.buffer, SketchMostDeferred(&expanded->sketch.params));
 		return true;
 	}
 	flush_buffer(expanded);

@@ -15,7 +15,7 @@ typedef struct SketchState
 {
 	KeyedState keyed;
 
-	qs_sketch sketch;        /* without the keys in the buffer, and without "waiting" */
+	qs_sketch sketch;        /* without the keys in the buffer, and without "deferred" */
 	const qs_engine *engine; /* where batches go */
 
 	qs_flat flat;   /* how to write it, between the two calls that flatten it */
@@ -23,7 +23,7 @@ typedef struct SketchState
 	qb_memory made_memory; /* of "made" */
 	int counted;           /* buffered keys that are already in the statistics */
 
-	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/*
 	 * Together with the total it identifies the counts: no other object has this
@@ -31,12 +31,12 @@ typedef struct SketchState
 	 */
 	uint64 version;
 
-	struct WaitingSketch *waiting; /* compact sketches to be merged (sketch_waiting.c), or NULL */
-	Size waiting_bytes;            /* their memory */
+	struct DeferredSketch *deferred; /* compact sketches to be merged (sketch_deferred.c), or NULL */
+	Size deferred_bytes;            /* their memory */
 
 	bool written;  /* it was made a value before */
-	uint64 *marks; /* which units of the sketch are present (sketch/unit_marks.h), or NULL */
-	uint64 marked; /* the version that the marks tell about */
+	uint64 *presence; /* which blocks of the sketch are present (sketch/block_presence.h), or NULL */
+	uint64 presence_version; /* the version that the presence tell about */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
@@ -58,9 +58,9 @@ extern const KeyedStateType sketch_state_type;
 
 extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
-extern SketchState *SketchOfTicket(MemoryContext context, Datum datum);
+extern SketchState *SketchOfToken(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
-extern PGDLLEXPORT void SketchPlace(SketchState *expanded);
+extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded);
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 extern void SketchRead(SketchReader *reader, Datum datum);
 extern void SketchReadAsStored(SketchReader *reader, Datum datum);
@@ -74,31 +74,31 @@ extern Size SketchPassBytes(KeyedState *state);
 extern void SketchPass(KeyedState *state, void *place, Size bytes);
 extern void SketchFreeMade(SketchState *expanded);
 
-/* sketch_waiting.c: compact sketches wait before they are merged. */
+/* sketch_deferred.c: compact sketches wait before they are merged. */
 extern bool SketchLetWait(SketchState *expanded, const qs_sketch *from);
-extern void SketchMergeWaiting(SketchState *expanded);
-extern void SketchFreeWaiting(SketchState *expanded);
-extern struct varlena *SketchOfWaiting(const SketchState *expanded);
+extern void SketchMergeDeferred(SketchState *expanded);
+extern void SketchFreeDeferred(SketchState *expanded);
+extern struct varlena *SketchOfDeferred(const SketchState *expanded);
 
-/* Marks of a state that is written again and again (sketch_flatten.c). */
-extern bool SketchHasMarks(const SketchState *expanded, int keys);
-extern void SketchMarkKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
-extern void SketchFreeMarks(SketchState *expanded);
+/* Presence bitmap of a state that is written again and again (sketch_flatten.c). */
+extern bool SketchHasPresence(const SketchState *expanded, int keys);
+extern void SketchPresenceKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
+extern void SketchFreePresence(SketchState *expanded);
 
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
-extern int SketchMostWaiting(const qs_params *params);
+extern int SketchMostDeferred(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
-extern void SketchAddColumn(SketchState *expanded, const GpuColumnPart *part, int parts);
+extern void SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
-						   const GpuColumnPart *part, bool *dense);
+						   const GpuColumnChunk *chunk, bool *dense);
 extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
-							const GpuColumnPart *part, int parts);
+							const GpuColumnChunk *chunk, int chunks);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
-extern PGDLLEXPORT void SketchSettle(SketchState *expanded);
+extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 
 /* sketch_inspect.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
@@ -108,7 +108,7 @@ static inline void
 SketchPutKey(SketchState *expanded, uint64 fingerprint)
 {
 	KeyBufferPut(&expanded->keyed.buffer, fingerprint);
-	expanded->keyed.members++;
+	expanded->keyed.count++;
 }
 
 /* Count a key, now or with the next batch.  The weight is not negative. */
@@ -129,7 +129,7 @@ SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 		SketchRemoveLater(expanded, fingerprint, -weight);
 	else
 		SketchAppend(expanded, fingerprint, weight);
-	expanded->keyed.members++;
+	expanded->keyed.count++;
 }
 
 #endif

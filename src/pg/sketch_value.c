@@ -31,7 +31,7 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 
 	if (status != QB_OK)
 		FormatRaise(&sketch_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
-	if (view->form != QS_DENSE)
+	if (view->encoding != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
 
@@ -58,7 +58,7 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 	return true;
 }
 
-/* Raise an error if the dense form would be larger than PostgreSQL can store. */
+/* Raise an error if the dense encoding would be larger than PostgreSQL can store. */
 void
 SketchCheckStorable(const qs_params *params)
 {
@@ -73,11 +73,11 @@ check_size(const qs_flat *flat)
 	return CheckSize(sketch_format.noun, VARHDRSZ + flat->bytes, NULL);
 }
 
-/* Choose how to write a sketch; marks NULL: it has none.  Returns the bytes of the varlena. */
+/* Choose how to write a sketch; presence NULL: it has none.  Returns the bytes of the varlena. */
 Size
-SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat)
+SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 {
-	*flat = qs_flat_marked(sketch, marks);
+	*flat = qs_flat_present(sketch, presence);
 	return check_size(flat);
 }
 
@@ -173,7 +173,7 @@ structure_of(const qs_params *p)
 const char *
 SketchSizeText(const qs_params *p)
 {
-	return TextOfSize(qs_unit_bytes(p) * p->n);
+	return TextOfSize(qs_block_bytes(p) * p->n);
 }
 
 /* A list of the parameters in which two sketches differ, with both values. */

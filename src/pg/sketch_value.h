@@ -29,7 +29,7 @@ extern void SketchOpen(qs_sketch *view, struct varlena *value);
 extern bool SketchOpenStored(qs_sketch *view, Datum datum);
 extern void SketchCheckStorable(const qs_params *params);
 extern struct varlena *SketchFlatten(const qs_sketch *sketch);
-extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *marks, qs_flat *flat);
+extern Size SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat);
 extern Size SketchTablesSize(const qs_sketch *sketch, qs_flat *flat);
 extern void SketchWrite(const qs_sketch *sketch, const qs_flat *flat, struct varlena *out);
 

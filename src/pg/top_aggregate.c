@@ -5,8 +5,8 @@
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
- * without groups, states that their own process combines travel by a ticket
- * (pgbase/state_ticket.c).  States never go to a device.  There is no inverse function: keys
+ * without groups, states that their own process combines travel by a token
+ * (pgbase/state_token.c).  States never go to a device.  There is no inverse function: keys
  * that a list has dropped do not come back, so a window frame whose start moves is computed
  * anew.
  *
@@ -18,18 +18,18 @@
 #include "pg/sketch_aggregate.h"
 #include "pgbase/keyexpr.h"
 
-static const AggregateForm plain = { .limit = 2 };
-static const AggregateForm weighted = { .weight = 2, .limit = 3 };
-static const AggregateForm templated = { .limit = 2, .template = 3 };
-static const AggregateForm weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
+static const ArgumentLayout plain = { .limit = 2 };
+static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
+static const ArgumentLayout templated = { .limit = 2, .template = 3 };
+static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
 
 static uint32
-n_argument(FunctionCallInfo fcinfo, AggregateForm form)
+n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
-	if (PG_ARGISNULL(form.limit))
+	if (PG_ARGISNULL(layout.limit))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("number of top keys must not be null")));
-	return TopCheckN(PG_GETARG_INT32(form.limit));
+	return TopCheckN(PG_GETARG_INT32(layout.limit));
 }
 
 /* All rows of a group must have the same n and template, or the result would depend on the plan. */
@@ -47,7 +47,7 @@ check_n(uint32 a, uint32 b)
 
 /* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline TopState *
-first_state(FunctionCallInfo fcinfo, AggregateForm form)
+first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	MemoryContext context = AggregateContext(fcinfo);
 	TopState *state;
@@ -60,10 +60,10 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
 	{
 		qs_params params;
 
-		SketchTemplateParams(fcinfo, form, &params);
+		SketchTemplateParams(fcinfo, layout, &params);
 		state =
-			TopCreate(AggregateStates(fcinfo, &top_state_type), &params, n_argument(fcinfo, form));
-		state->keyed.ticket = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
+			TopCreate(AggregateStates(fcinfo, &top_state_type), &params, n_argument(fcinfo, layout));
+		state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
 	}
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	KeyTypeOfArgument(&key, fcinfo, SKETCH_KEY_ARGUMENT);
@@ -76,36 +76,36 @@ first_state(FunctionCallInfo fcinfo, AggregateForm form)
  * sketch_aggregate.c.
  */
 static pg_attribute_always_inline TopState *
-append_integer(FunctionCallInfo fcinfo, AggregateForm form)
+append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	TopState *state;
 
-	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, form) || PG_ARGISNULL(form.limit) ||
+	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, layout) || PG_ARGISNULL(layout.limit) ||
 		fcinfo->context == NULL)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
-		PG_GETARG_INT32(form.limit) != (int32) state->top.n)
+		PG_GETARG_INT32(layout.limit) != (int32) state->top.n)
 		return NULL;
 	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)),
-		   SketchRowWeight(fcinfo, form));
+		   SketchRowWeight(fcinfo, layout));
 	return state;
 }
 
 static pg_attribute_always_inline Datum
-transition(FunctionCallInfo fcinfo, AggregateForm form)
+transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	int64 weight;
 
-	if (SketchSkipsRow(fcinfo, form))
+	if (SketchSkipsRow(fcinfo, layout))
 		return AggregateUnchanged(fcinfo);
-	weight = SketchRowWeight(fcinfo, form);
+	weight = SketchRowWeight(fcinfo, layout);
 	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
-		state = first_state(fcinfo, form);
-	check_n(state->top.n, n_argument(fcinfo, form));
-	if (form.template)
-		SketchCheckTemplate(fcinfo, form, &state->sketch.params, state->template_mark);
+		state = first_state(fcinfo, layout);
+	check_n(state->top.n, n_argument(fcinfo, layout));
+	if (layout.template)
+		SketchCheckTemplate(fcinfo, layout, &state->sketch.params, state->template_key);
 	TopCount(state, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT), weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
@@ -181,7 +181,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 	}
 	TopReadEnd(&reader);
 	AggregateOperandEnd(owned, &state->keyed);
-	state->keyed.members++;
+	state->keyed.count++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 

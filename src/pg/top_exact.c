@@ -140,7 +140,7 @@ typedef struct Answer
 	int64 last; /* count of the last row */
 } Answer;
 
-GpuExactKey *(*TopExactFromCopies)(const TopQuestion *question, int *count) = NULL;
+GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count) = NULL;
 
 /* The size of a sketch with roughly as many counters as there are rows. */
 static int
@@ -309,7 +309,7 @@ find_candidates(const TopQuestion *q, const Own *own, double rows, bool *negativ
 	top = TopCopy(CurrentMemoryContext, &reader);
 	TopReadEnd(&reader);
 	SPI_freetuptable(SPI_tuptable);
-	if (top->sketch.form == QS_DENSE)
+	if (top->sketch.encoding == QS_DENSE)
 		qs_top_drop_below(&top->top, nth_lower(&top->top, q->n));
 	return top;
 }
@@ -444,7 +444,7 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
 {
 	KeyParser parser;
 	int count;
-	GpuExactKey *best = TopExactFromCopies ? TopExactFromCopies(q, &count) : NULL;
+	GpuExactKey *best = TopExactFromCached ? TopExactFromCached(q, &count) : NULL;
 	int i;
 
 	if (best == NULL)

@@ -60,6 +60,6 @@ extern double TopSampleShare(const TopQuestion *question, const TopSample *sampl
  * Set by src/scan: the n most frequent keys from copies of the column on a GPU, in the order
  * of the answer; NULL: it has to be found without.
  */
-extern GpuExactKey *(*TopExactFromCopies)(const TopQuestion *question, int *count);
+extern GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count);
 
 #endif

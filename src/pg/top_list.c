@@ -446,7 +446,7 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 	if (unlikely(probe == NULL))
 		probe = create_probe(fcinfo, asks);
 	if (expanded && (expanded->keyed.buffer.count > 0 || expanded->removed))
-		TopSettle(expanded);
+		TopMaterialize(expanded);
 	if (!expanded && !is_known(probe, datum))
 		copy_candidates(probe, datum);
 	call.top = expanded ? &expanded->top : &probe->top;

@@ -113,7 +113,7 @@ qtop_fold(PG_FUNCTION_ARGS)
 						errhint("The number of keys can only become smaller.")));
 	buckets = PG_ARGISNULL(2) ? top->sketch.params.n
 							  : SketchFoldedN(&top->sketch.params, PG_GETARG_TEXT_PP(2));
-	TopSettle(top);
+	TopMaterialize(top);
 	SketchCheck(qs_top_fold(&top->top, &top->sketch, n, buckets));
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }

@@ -25,7 +25,7 @@
 #include "pg/sketch_state.h"
 #include "pgbase/stat.h"
 #include "pgbase/state_size.h"
-#include "pgbase/state_ticket.h"
+#include "pgbase/state_token.h"
 #include "pgbase/value.h"
 #include "sketch/top.h"
 #include "sketch/top_format.h"
@@ -75,7 +75,7 @@ TopRead(TopReader *reader, Datum datum)
 	reader->own = NULL;
 	if (expanded)
 	{
-		TopSettle(expanded);
+		TopMaterialize(expanded);
 		reader->top = &expanded->top;
 		reader->sketch = &expanded->sketch;
 		return;
@@ -145,7 +145,7 @@ most_room(const TopState *top)
 	const qs_sketch *sketch = &top->sketch;
 	uint64 room = qs_engine_cpu.batch(sketch);
 
-	if (top->keyed.accounted && sketch->form == QS_EXPLICIT)
+	if (top->keyed.accounted && sketch->encoding == QS_EXPLICIT)
 		room = Min(room, Max(1, qs_explicit_limit(&sketch->params) - sketch->used));
 	return (int) room;
 }
@@ -301,18 +301,18 @@ grow_arena(TopState *top, Size bytes)
 	top->arena_size = size;
 }
 
-/* Copy a value passed by reference into the arena.  Returns its place there. */
+/* Copy a value passed by reference into the arena.  Returns its offset there. */
 static Size
 keep_value(TopState *top, Datum value)
 {
 	Size bytes = datumGetSize(value, false, top->keyed.key.length);
-	Size place = top->arena_used;
+	Size offset = top->arena_used;
 
-	if (place + bytes > top->arena_size)
+	if (offset + bytes > top->arena_size)
 		grow_arena(top, bytes);
-	memcpy(top->arena + place, DatumGetPointer(value), bytes);
+	memcpy(top->arena + offset, DatumGetPointer(value), bytes);
 	top->arena_used += MAXALIGN(bytes);
-	return place;
+	return offset;
 }
 
 /* Append a key of a weight that is not negative to the buffer. */
@@ -343,7 +343,7 @@ TopCount(TopState *top, Datum value, int64 weight)
 		TopRemoveLater(top, KeyFingerprint(key, plain), -weight);
 	else
 		append(top, plain, weight);
-	top->keyed.members++;
+	top->keyed.count++;
 	if (plain != value)
 		pfree(DatumGetPointer(plain));
 }
@@ -371,7 +371,7 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 
 /* Count all keys that wait, and sort the candidates. */
 void
-TopSettle(TopState *top)
+TopMaterialize(TopState *top)
 {
 	TopFlush(top);
 	qs_top_finish(&top->top, &top->sketch);
@@ -391,24 +391,24 @@ TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 }
 
-/* The list as a value, also where its flat form is a ticket. */
+/* The list as a value, also where its flat encoding is a token. */
 static Size
 pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
 
-	TopSettle(top);
+	TopMaterialize(top);
 	top->flat = qs_flat_of(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
 
 static void
-pass(KeyedState *state, void *place, Size bytes)
+pass(KeyedState *state, void *offset, Size bytes)
 {
 	TopState *top = (TopState *) state;
 
-	SET_VARSIZE(place, bytes);
-	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(place));
+	SET_VARSIZE(offset, bytes);
+	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
 static Size
@@ -416,10 +416,10 @@ get_flat_size(ExpandedObjectHeader *header)
 {
 	TopState *top = (TopState *) header;
 
-	if (!StateTakesTicket(&top->keyed))
+	if (!StateTakesToken(&top->keyed))
 		return pass_bytes(&top->keyed);
-	TopSettle(top);
-	return StateTicketSize();
+	TopMaterialize(top);
+	return StateTokenSize();
 }
 
 static void
@@ -427,8 +427,8 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	TopState *top = (TopState *) header;
 
-	if (StateTakesTicket(&top->keyed))
-		StateTicketWrite(&top->keyed, result);
+	if (StateTakesToken(&top->keyed))
+		StateTokenWrite(&top->keyed, result);
 	else
 		pass(&top->keyed, result, size);
 }

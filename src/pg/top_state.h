@@ -23,7 +23,7 @@ typedef struct TopState
 	qs_flat flat; /* how to write the sketch, between the two calls that flatten it */
 	qs_top top;   /* the candidates */
 
-	uint8 template_mark[QS_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
@@ -65,7 +65,7 @@ extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
-extern void TopSettle(TopState *top);
+extern void TopMaterialize(TopState *top);
 extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
 /* top_aggregate.c */
@@ -92,7 +92,7 @@ TopPut(TopState *top, uint64 fingerprint, int64 weight)
 		TopRemoveLater(top, fingerprint, -weight);
 	else
 		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
-	top->keyed.members++;
+	top->keyed.count++;
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include "pgbase/aggregate.h"
 
 #include "catalog/pg_type_d.h"
-#include "pgbase/state_ticket.h"
+#include "pgbase/state_token.h"
 #include "utils/memutils.h"
 
 MemoryContext
@@ -69,7 +69,7 @@ AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **own
 	KeyedState *state = NULL;
 
 	if (AggregateCombines(fcinfo))
-		state = StateOfTicket(operand, type, AggregateContext(fcinfo));
+		state = StateOfToken(operand, type, AggregateContext(fcinfo));
 	*owned = state;
 	return state ? StateDatum(state) : operand;
 }

@@ -32,8 +32,8 @@ extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *f
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * What a function that merges has to add: its second argument or, if that is a ticket, the
- * ticket's state, which is then "owned".  An owned state may become the state of the aggregate.
+ * What a function that merges has to add: its second argument or, if that is a token, the
+ * token's state, which is then "owned".  An owned state may become the state of the aggregate.
  */
 extern Datum AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned);
 

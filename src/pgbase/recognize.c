@@ -98,14 +98,14 @@ is_among(const PGFunction *list, PGFunction function)
 }
 
 /* The argument positions of a transition function for keys; NULL for other functions. */
-static const AggregateForm *
+static const ArgumentLayout *
 form_of(const AggregateFunctions *functions, PGFunction function)
 {
 	const AggregateTransition *transition = functions->transition;
 
 	while (transition->function && transition->function != function)
 		transition++;
-	return transition->form;
+	return transition->layout;
 }
 
 static bool
@@ -160,15 +160,15 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
 {
 	FormData_pg_aggregate parts;
-	const AggregateForm *form;
+	const ArgumentLayout *layout;
 
 	if (!AggregateParts(aggregate, &parts))
 		return false;
-	form = form_of(functions, CFunctionOf(parts.aggtransfn));
-	if (form == NULL || !combines(functions, parts.aggcombinefn) ||
+	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
+	if (layout == NULL || !combines(functions, parts.aggcombinefn) ||
 		!finishes(functions, parts.aggfinalfn))
 		return false;
-	recognized->form = *form;
+	recognized->layout = *layout;
 	recognized->transition = parts.aggtransfn;
 	recognized->final = parts.aggfinalfn;
 	recognized->owner = FunctionOwner(aggregate);

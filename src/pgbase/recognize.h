@@ -14,18 +14,18 @@
 #include "nodes/execnodes.h"
 
 /* The positions of the aggregate's arguments, from 1 on; 0: it has no such argument. */
-typedef struct AggregateForm
+typedef struct ArgumentLayout
 {
 	int weight; /* the weight, or another number beside the key: an id, a count */
 	int template;
 	int limit; /* how many keys are of interest */
-} AggregateForm;
+} ArgumentLayout;
 
 /* A transition function for keys of rows. */
 typedef struct AggregateTransition
 {
 	PGFunction function;
-	const AggregateForm *form;
+	const ArgumentLayout *layout;
 } AggregateTransition;
 
 /* The C functions of which a family's aggregates of keys are made; lists end with NULL. */
@@ -40,7 +40,7 @@ typedef struct AggregateFunctions
 /* An aggregate that is made of AggregateFunctions. */
 typedef struct RecognizedAggregate
 {
-	AggregateForm form;
+	ArgumentLayout layout;
 	Oid transition;
 	Oid final;
 	Oid owner;    /* must be allowed to call both functions */

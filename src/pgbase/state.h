@@ -28,12 +28,12 @@ typedef struct KeyedState
 	qb_memory memory;            /* allocates in the object's context */
 
 	KeyType key;      /* describes the keys that are added; type 0: not known yet */
-	int64 members;    /* keys or values added, less those removed; 0: nothing was counted */
+	int64 count;      /* keys or values added, less those removed; 0: nothing was counted */
 	int64 batches;    /* batches of keys that were counted */
 	bool accounted;   /* PostgreSQL compares its memory with a limit at each row */
 	bool counting;    /* keys are being counted, or an error has ended that half-way */
-	bool ticket;      /* its flat form goes to our combine function only */
-	bool patient;     /* keys may stay buffered until the state is read */
+	bool token;      /* its flat encoding goes to our combine function only */
+	bool deferred;     /* keys may stay buffered until the state is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;
 
@@ -55,7 +55,7 @@ typedef struct KeyedStateType
 	/* Free all that the state has, but not the state itself, which is of no use then. */
 	void (*release)(KeyedState *state);
 
-	/* How a state is passed to another process.  Its flat form may be a ticket for this one. */
+	/* How a state is passed to another process.  Its flat encoding may be a token for this one. */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;

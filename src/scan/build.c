@@ -4,14 +4,14 @@
  *
  * Sketches are merged quickly.  A collection of sets is not: all of its rows must be
  * sorted.  So the processes that have scanned a table also share this work.  Each
- * process puts its rows into shared memory.  Then the processes take shares of elements
- * and shares of set ids (sets/parts.h).  At the end one process copies the finished
+ * process puts its rows into shared memory.  Then the processes take shards of elements
+ * and shards of set ids (sets/runs.h).  At the end one process copies the finished
  * collection.
  *
- *	SCAN		each process reads pages, and at the end puts its part
- *	ELEMENTS	the elements of each share get numbers
- *	NUMBERS		the numbers of a share become numbers among all elements
- *	SETS		the sets of each share of ids are made
+ *	SCAN		each process reads pages, and at the end puts its run
+ *	ELEMENTS	the elements of each shard get numbers
+ *	NUMBERS		the numbers of a shard become numbers among all elements
+ *	SETS		the sets of each shard of ids are made
  *	DONE		one process has the collection, the others have nothing
  *
  * There is a barrier between two phases.  It does not wait for processes that never
@@ -22,15 +22,15 @@
  *
  * If the leader takes part, it gets the collection, and nothing goes through a queue.
  * Otherwise one of the workers gets it.  If shared memory has no room, a process leaves
- * with its rows, and they are merged like other partial states (share.c).  If there is
- * only one part, nothing is done here.
+ * with its rows, and they are merged like other partial states (shard.c).  If there is
+ * only one run, nothing is done here.
  *
  * src/scan/build.c
  */
 #include "scan/scan.h"
 
 #include "pgbase/segment.h"
-#include "sets/parts.h"
+#include "sets/runs.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"
@@ -45,7 +45,7 @@
  */
 #define SHARES_EACH 4
 
-/* Shared memory in multiples of the size of a part: the part itself, and its shares. */
+/* Shared memory in multiples of the size of a run: the run itself, and its shards. */
 #define ROOM_OF_PART 2
 
 enum
@@ -58,7 +58,7 @@ enum
 };
 
 /* "elements" has two arrays; "sets" has three, each as long as "room" says. */
-typedef struct SharedShare
+typedef struct SharedShard
 {
 	dsa_pointer elements;
 	dsa_pointer sets;
@@ -66,26 +66,26 @@ typedef struct SharedShare
 	qset_room room;
 	uint64 set_count;
 	uint64 element_count;
-} SharedShare;
+} SharedShard;
 
-/* The head of a part, whose block follows it.  Only the part that was put last uses "share". */
-typedef struct PartHead
+/* The head of a run, whose block follows it.  Only the run that was put last uses "shard". */
+typedef struct RunHead
 {
-	dsa_pointer next; /* part of another process, or invalid */
-	uint64 rows;      /* rows of this part, with duplicates */
-	SharedShare share[QSET_MOST_SHARES];
-} PartHead;
+	dsa_pointer next; /* run of another process, or invalid */
+	uint64 rows;      /* rows of this run, with duplicates */
+	SharedShard shard[QSET_MOST_SHARES];
+} RunHead;
 
-#define PART_HEAD MAXALIGN(sizeof(PartHead))
+#define PART_HEAD MAXALIGN(sizeof(RunHead))
 
 struct SharedBuild
 {
 	Barrier barrier;
 	slock_t mutex;                     /* guards what processes write before the first barrier */
 	bool leader;                       /* the leader is among the processes */
-	uint32 count;                      /* number of parts */
-	dsa_pointer parts;                 /* the part that was put last, or invalid */
-	pg_atomic_uint32 next[BUILD_DONE]; /* the next share to take in each phase */
+	uint32 count;                      /* number of runs */
+	dsa_pointer runs;                 /* the run that was put last, or invalid */
+	pg_atomic_uint32 next[BUILD_DONE]; /* the next shard to take in each phase */
 };
 
 /* What one process knows of a SharedBuild. */
@@ -94,9 +94,9 @@ typedef struct Build
 	SharedBuild *shared;
 	dsa_area *area;
 	SetsState *sets;
-	SharedShare *share;
-	uint64 rows; /* of all parts */
-	qset_parts parts;
+	SharedShard *shard;
+	uint64 rows; /* of all runs */
+	qset_runs runs;
 } Build;
 
 Size
@@ -123,28 +123,28 @@ SharedBuildInit(SharedBuild *shared, int count)
 }
 
 static void
-free_share(SharedShare *share, dsa_area *area)
+free_share(SharedShard *shard, dsa_area *area)
 {
-	if (DsaPointerIsValid(share->elements))
-		dsa_free(area, share->elements);
-	if (DsaPointerIsValid(share->sets))
-		dsa_free(area, share->sets);
+	if (DsaPointerIsValid(shard->elements))
+		dsa_free(area, shard->elements);
+	if (DsaPointerIsValid(shard->sets))
+		dsa_free(area, shard->sets);
 }
 
 /* Free the shared memory, once all other processes are done. */
 static void
 free_all(SharedBuild *shared, dsa_area *area)
 {
-	while (DsaPointerIsValid(shared->parts))
+	while (DsaPointerIsValid(shared->runs))
 	{
-		PartHead *head = dsa_get_address(area, shared->parts);
+		RunHead *head = dsa_get_address(area, shared->runs);
 		dsa_pointer next = head->next;
 		int i;
 
 		for (i = 0; i < QSET_MOST_SHARES; i++)
-			free_share(&head->share[i], area);
-		dsa_free(area, shared->parts);
-		shared->parts = next;
+			free_share(&head->shard[i], area);
+		dsa_free(area, shared->runs);
+		shared->runs = next;
 	}
 }
 
@@ -162,31 +162,31 @@ SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 
 /* Begin to take part, before this process has read a page. */
 void
-SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count)
+SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (ScanAggregateState(&column[i], &sets_state_type))
-			column[i].phase = BarrierAttach(&shared[i].barrier);
+		if (ScanAggregateState(&aggregate[i], &sets_state_type))
+			aggregate[i].phase = BarrierAttach(&shared[i].barrier);
 }
 
 /* ---- the phases ---- */
 
 /* Put the rows of this process where all processes see them; false if there is no room. */
 static bool
-put_part(Build *build)
+put_runs(Build *build)
 {
 	SharedBuild *shared = build->shared;
 	qset_collection placed;
 	dsa_pointer place;
-	PartHead *head;
+	RunHead *head;
 	Size bytes;
 
-	if (build->sets->keyed.members == 0)
+	if (build->sets->keyed.count == 0)
 		return true;
 	SetsCheck(qset_builder_place(&build->sets->builder, &placed));
-	bytes = PART_HEAD + qset_part_bytes(&placed);
+	bytes = PART_HEAD + qset_run_bytes(&placed);
 	if (!SegmentHasRoom(ROOM_OF_PART * bytes))
 	{
 		qset_collection_free(&placed);
@@ -194,19 +194,19 @@ put_part(Build *build)
 	}
 	head = SegmentPut(build->area, bytes, &place);
 	memset(head, 0, sizeof(*head));
-	head->rows = build->sets->keyed.members;
-	qset_part_write(&placed, (char *) head + PART_HEAD);
+	head->rows = build->sets->keyed.count;
+	qset_run_write(&placed, (char *) head + PART_HEAD);
 	qset_collection_free(&placed);
 	SpinLockAcquire(&shared->mutex);
-	head->next = shared->parts;
-	shared->parts = place;
+	head->next = shared->runs;
+	shared->runs = place;
 	shared->count++;
 	SpinLockRelease(&shared->mutex);
 	return true;
 }
 
 /*
- * End the first phase.  Returns false if no part was put, or if there is only one
+ * End the first phase.  Returns false if no run was put, or if there is only one
  * process: then this process keeps its rows.
  */
 static bool
@@ -214,7 +214,7 @@ end_scan(Build *build)
 {
 	SharedBuild *shared = build->shared;
 
-	if (build->area == NULL || BarrierParticipants(&shared->barrier) == 1 || !put_part(build))
+	if (build->area == NULL || BarrierParticipants(&shared->barrier) == 1 || !put_runs(build))
 	{
 		BarrierArriveAndDetach(&shared->barrier);
 		return false;
@@ -226,51 +226,51 @@ end_scan(Build *build)
 	return true;
 }
 
-/* Open all parts, which are complete by now, and divide the work into shares. */
+/* Open all runs, which are complete by now, and divide the work into shards. */
 static void
-open_parts(Build *build)
+open_runs(Build *build)
 {
 	uint32 count = build->shared->count;
-	qset_part *part = palloc(count * sizeof(qset_part));
-	dsa_pointer place = build->shared->parts;
+	qset_run *run = palloc(count * sizeof(qset_run));
+	dsa_pointer place = build->shared->runs;
 	uint32 i;
 
-	build->share = ((PartHead *) dsa_get_address(build->area, place))->share;
+	build->shard = ((RunHead *) dsa_get_address(build->area, place))->shard;
 	for (i = 0; i < count; i++)
 	{
-		PartHead *head = dsa_get_address(build->area, place);
+		RunHead *head = dsa_get_address(build->area, place);
 
-		qset_part_open(&part[i], (char *) head + PART_HEAD);
+		qset_run_open(&run[i], (char *) head + PART_HEAD);
 		build->rows += head->rows;
 		place = head->next;
 	}
-	build->parts = (qset_parts){ .part = part,
+	build->runs = (qset_runs){ .run = run,
 								 .count = count,
 								 .memory = &build->sets->keyed.memory,
 								 .interrupt = &sets_interrupt };
-	SetsCheck(qset_parts_cut(&build->parts, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
+	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
-/* What a share has so far, as a collection. */
+/* What a shard has so far, as a collection. */
 static qset_collection
 share_view(const Build *build, uint32 number)
 {
-	const SharedShare *share = &build->share[number];
-	qset_collection view = { .wide = build->parts.part[0].rows.wide };
+	const SharedShard *shard = &build->shard[number];
+	qset_collection view = { .wide = build->runs.run[0].rows.wide };
 
-	if (DsaPointerIsValid(share->elements))
+	if (DsaPointerIsValid(shard->elements))
 	{
-		view.low = dsa_get_address(build->area, share->elements);
-		view.high = view.wide ? view.low + share->room.universe : NULL;
-		view.universe = share->universe;
+		view.low = dsa_get_address(build->area, shard->elements);
+		view.high = view.wide ? view.low + shard->room.universe : NULL;
+		view.universe = shard->universe;
 	}
-	if (DsaPointerIsValid(share->sets))
+	if (DsaPointerIsValid(shard->sets))
 	{
-		view.id = dsa_get_address(build->area, share->sets);
-		view.offset = (uint64 *) (view.id + share->room.sets);
-		view.rank = (uint32 *) (view.offset + share->room.sets + 1);
-		view.sets = share->set_count;
-		view.elements = share->element_count;
+		view.id = dsa_get_address(build->area, shard->sets);
+		view.offset = (uint64 *) (view.id + shard->room.sets);
+		view.rank = (uint32 *) (view.offset + shard->room.sets + 1);
+		view.sets = shard->set_count;
+		view.elements = shard->element_count;
 	}
 	return view;
 }
@@ -278,17 +278,17 @@ share_view(const Build *build, uint32 number)
 static void
 do_elements(Build *build, uint32 number)
 {
-	SharedShare *share = &build->share[number];
+	SharedShard *shard = &build->shard[number];
 	qset_collection view;
 
-	share->room = qset_share_room(&build->parts, number);
-	if (share->room.universe == 0)
+	shard->room = qset_shard_room(&build->runs, number);
+	if (shard->room.universe == 0)
 		return;
-	SegmentPut(build->area, share->room.universe * sizeof(uint64) * (build->sets->exact ? 1 : 2),
-			   &share->elements);
+	SegmentPut(build->area, shard->room.universe * sizeof(uint64) * (build->sets->exact ? 1 : 2),
+			   &shard->elements);
 	view = share_view(build, number);
-	SetsCheck(qset_share_elements(&build->parts, number, &view));
-	share->universe = view.universe;
+	SetsCheck(qset_shard_elements(&build->runs, number, &view));
+	shard->universe = view.universe;
 }
 
 static void
@@ -298,29 +298,29 @@ do_numbers(Build *build, uint32 number)
 	uint32 i;
 
 	for (i = 0; i < number; i++)
-		first += build->share[i].universe;
-	SetsCheck(qset_share_number(&build->parts, number, first));
+		first += build->shard[i].universe;
+	SetsCheck(qset_shard_number(&build->runs, number, first));
 }
 
 static void
 do_sets(Build *build, uint32 number)
 {
-	SharedShare *share = &build->share[number];
+	SharedShard *shard = &build->shard[number];
 	qset_collection view;
 
-	if (share->room.sets == 0)
+	if (shard->room.sets == 0)
 		return;
 	SegmentPut(build->area,
-			   (share->room.sets * 2 + 1) * sizeof(uint64) + share->room.elements * sizeof(uint32),
-			   &share->sets);
+			   (shard->room.sets * 2 + 1) * sizeof(uint64) + shard->room.elements * sizeof(uint32),
+			   &shard->sets);
 	view = share_view(build, number);
-	SetsCheck(qset_share_sets(&build->parts, number, &view));
-	share->set_count = view.sets;
-	share->element_count = view.elements;
+	SetsCheck(qset_shard_sets(&build->runs, number, &view));
+	shard->set_count = view.sets;
+	shard->element_count = view.elements;
 }
 
 static void
-do_shares(Build *build, int phase)
+do_shards(Build *build, int phase)
 {
 	static void (*const work[BUILD_DONE])(Build *, uint32) = {
 		NULL,
@@ -331,25 +331,25 @@ do_shares(Build *build, int phase)
 	uint32 number;
 
 	while ((number = pg_atomic_fetch_add_u32(&build->shared->next[phase], 1)) <
-		   build->parts.cuts.shares)
+		   build->runs.cuts.shards)
 		work[phase](build, number);
 }
 
-/* Join the shares into the collection of this process. */
+/* Join the shards into the collection of this process. */
 static void
 collect(Build *build)
 {
-	uint32 shares = build->parts.cuts.shares;
-	qset_collection *share = palloc(shares * sizeof(qset_collection));
+	uint32 shards = build->runs.cuts.shards;
+	qset_collection *shard = palloc(shards * sizeof(qset_collection));
 	qset_collection whole;
 	uint32 i;
 
-	for (i = 0; i < shares; i++)
-		share[i] = share_view(build, i);
-	SetsCheck(qset_parts_join(share, shares, &build->sets->builder.keys, &whole,
+	for (i = 0; i < shards; i++)
+		shard[i] = share_view(build, i);
+	SetsCheck(qset_runs_join(shard, shards, &build->sets->builder.keys, &whole,
 							  &build->sets->keyed.memory, &sets_interrupt));
 	SetsBecome(build->sets, &whole, build->rows);
-	pfree(share);
+	pfree(shard);
 	free_all(build->shared, build->area);
 }
 
@@ -363,7 +363,7 @@ build_sets(Build *build, int phase)
 
 	if (early && !end_scan(build))
 		return;
-	Assert(early || build->sets->keyed.members == 0);
+	Assert(early || build->sets->keyed.count == 0);
 	phase = Max(phase, BUILD_ELEMENTS);
 	if (phase == BUILD_DONE || shared->count < 2)
 	{
@@ -371,26 +371,26 @@ build_sets(Build *build, int phase)
 		return;
 	}
 	if (early)
-		SetsStartAgain(build->sets); /* the rows are in this process's part */
-	open_parts(build);
+		SetsStartAgain(build->sets); /* the rows are in this process's run */
+	open_runs(build);
 	for (; phase < BUILD_DONE; phase++)
 	{
-		do_shares(build, phase);
+		do_shards(build, phase);
 		last = BarrierArriveAndWait(&shared->barrier, PG_WAIT_EXTENSION);
 	}
 	if (shared->leader ? early && !IsParallelWorker() : last)
 		collect(build);
 	BarrierDetach(&shared->barrier);
-	pfree((void *) build->parts.part);
+	pfree((void *) build->runs.run);
 }
 
 /*
- * End a process's part of the scan.  Afterwards each of its collections has the rows of
+ * End a process's run of the scan.  Afterwards each of its collections has the rows of
  * all processes or none.  It keeps the rows of this process if there was no room, or if
  * the processes do not build together.
  */
 void
-SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,
+SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,
 				bool together)
 {
 	int i;
@@ -399,10 +399,10 @@ SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int 
 	{
 		Build build = { .shared = &shared[i],
 						.area = area,
-						.sets = ScanAggregateState(&column[i], &sets_state_type) };
+						.sets = ScanAggregateState(&aggregate[i], &sets_state_type) };
 
 		if (build.sets && together)
-			build_sets(&build, column[i].phase);
+			build_sets(&build, aggregate[i].phase);
 		else if (build.sets)
 			BarrierDetach(&shared[i].barrier);
 	}

@@ -178,22 +178,22 @@ add(BuiltinAggregate *builtin, FmgrInfo *function, BuiltinState *state, Datum va
 
 /* Read a column of fixed width; false: NULL. */
 static inline bool
-get_fixed(const ColumnPlace *place, const FormData_pg_attribute *form, Relation relation,
+get_fixed(const ColumnLocation *location, const FormData_pg_attribute *form, Relation relation,
 		  HeapTupleHeader tuple, uint16 length, Datum *value)
 {
-	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
-		return ColumnGetAny(place, relation, tuple, length, value);
-	*value = fetch_att(ColumnAt(place, tuple), form->attbyval, form->attlen);
+	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
+		return ColumnGetAny(location, relation, tuple, length, value);
+	*value = fetch_att(ColumnAt(location, tuple), form->attbyval, form->attlen);
 	return true;
 }
 
 /* Add a column of fixed width.  What the functions allocate for a value of it is small. */
 static void
-add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
 		  Relation relation, const PageTuples *tuples)
 {
 	const FormData_pg_attribute *form =
-		TupleDescAttr(RelationGetDescr(relation), place->attribute - 1);
+		TupleDescAttr(RelationGetDescr(relation), location->attribute - 1);
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -202,7 +202,7 @@ add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pla
 		bool null;
 
 		FetchAhead(tuples, i);
-		null = !get_fixed(place, form, relation, tuples->tuple[i], tuples->length[i], &value);
+		null = !get_fixed(location, form, relation, tuples->tuple[i], tuples->length[i], &value);
 		add(builtin, &builtin->transition, state, value, null);
 	}
 	MemoryContextReset(builtin->row);
@@ -213,7 +213,7 @@ add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *pla
  * are long when they are not compressed, so what the functions allocate is freed after each.
  */
 static void
-add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place, Relation relation,
+add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location, Relation relation,
 		const PageTuples *tuples)
 {
 	int i;
@@ -225,7 +225,7 @@ add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place
 
 		CHECK_FOR_INTERRUPTS();
 		FetchAhead(tuples, i);
-		null = !ColumnGetAny(place, relation, tuples->tuple[i], tuples->length[i], &value);
+		null = !ColumnGetAny(location, relation, tuples->tuple[i], tuples->length[i], &value);
 		add(builtin, &builtin->transition, state, value, null);
 		MemoryContextReset(builtin->row);
 	}
@@ -233,15 +233,15 @@ add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place
 
 /* Add the column of all tuples. */
 void
-BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
 		   Relation relation, const PageTuples *tuples)
 {
 	MemoryContext old = MemoryContextSwitchTo(builtin->row);
 
-	if (TupleDescAttr(RelationGetDescr(relation), place->attribute - 1)->attlen > 0)
-		add_fixed(builtin, state, place, relation, tuples);
+	if (TupleDescAttr(RelationGetDescr(relation), location->attribute - 1)->attlen > 0)
+		add_fixed(builtin, state, location, relation, tuples);
 	else
-		add_any(builtin, state, place, relation, tuples);
+		add_any(builtin, state, location, relation, tuples);
 	MemoryContextSwitchTo(old);
 }
 

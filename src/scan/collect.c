@@ -24,7 +24,7 @@
 struct ScanHandover
 {
 	MemoryContext context;
-	ScanAggregate *column; /* NULL: no child has filled any */
+	ScanAggregate *aggregate; /* NULL: no child has filled any */
 };
 
 typedef struct CollectState
@@ -60,32 +60,32 @@ ScanHandoverOf(EState *estate, int param)
 
 /* Take the sketches of the child before; false: this child must start them, in "context". */
 bool
-ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context)
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count, MemoryContext *context)
 {
 	int i;
 
 	*context = handover->context;
-	if (handover->column == NULL)
+	if (handover->aggregate == NULL)
 	{
 		MemoryContextReset(handover->context);
 		return false;
 	}
 	for (i = 0; i < count; i++)
 	{
-		column[i].state = handover->column[i].state;
-		column[i].rows = handover->column[i].rows;
-		column[i].computed = handover->column[i].computed;
-		if (column[i].builtin)
-			BuiltinUseContext(column[i].builtin, handover->context);
+		aggregate[i].state = handover->aggregate[i].state;
+		aggregate[i].rows = handover->aggregate[i].rows;
+		aggregate[i].computed = handover->aggregate[i].computed;
+		if (aggregate[i].builtin)
+			BuiltinUseContext(aggregate[i].builtin, handover->context);
 	}
 	return true;
 }
 
 /* Hand over sketches that a child has filled. */
 void
-ScanHandoverGive(ScanHandover *handover, ScanAggregate *column)
+ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate)
 {
-	handover->column = column;
+	handover->aggregate = aggregate;
 }
 
 static void
@@ -110,19 +110,19 @@ exec(CustomScanState *node)
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 	ExprContext *context = node->ss.ps.ps_ExprContext;
-	const ScanAggregate *column = state->handover->column;
+	const ScanAggregate *aggregate = state->handover->aggregate;
 	MemoryContext old;
 	int i;
 
 	ExecClearTuple(slot);
-	if (column == NULL)
+	if (aggregate == NULL)
 		return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
 	ResetExprContext(context);
 	old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	for (i = 0; i < state->count; i++)
-		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
 	MemoryContextSwitchTo(old);
-	state->handover->column = NULL;
+	state->handover->aggregate = NULL;
 	ExecStoreVirtualTuple(slot);
 	if (projection == NULL)
 		return slot;

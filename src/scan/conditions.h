@@ -39,7 +39,7 @@ typedef struct ScanCondition
 	qb_test test; /* its range is that of the operand's value; its list is "number" */
 	Expr *clause;
 	Var *column;
-	ColumnPlace place;
+	ColumnLocation location;
 	KeyKind kind; /* KEY_HASHED: only a test for NULL */
 
 	/* What the column is compared with; NULL if nothing has to be evaluated. */

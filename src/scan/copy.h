@@ -14,8 +14,8 @@
  *
  *	1. The bit was set before the page was copied and is set now, and the map's page
  *	   has the same LSN as then: nobody has set a bit in between, so this bit was not
- *	   cleared either, and the tuples are the same.  One look settles all pages that a
- *	   page of the map covers (a range), 255 MB of the table.
+ *	   cleared either, and the tuples are the same.  One look decides for all pages that a
+ *	   page of the map covers (a chunk), 255 MB of the table.
  *	2. The LSN of the map's page has moved, but the bit is set now, and the page itself
  *	   has the LSN that it was copied with: all changes of tuples move that LSN.
  *
@@ -29,7 +29,7 @@
  * bit leaves the LSN of the map's page alone until PostgreSQL 18, and moves it in 19
  * (seen in 19rc1).  Neither changes the argument, but there the second way has to tell
  * after each change of a page that was all-visible: the next query looks at the LSN of
- * every page of that range that was copied.
+ * every page of that chunk that was copied.
  *
  * Several columns of one query have their rows matched page by page, so a page is taken
  * from copies only if those of all columns are true for it.  They may have been made at
@@ -41,7 +41,7 @@
  *
  *	copy_check.c	which tables, and which pages now
  *	copy_use.c		the use in a scan, and why not
- *	copy_share.c	the use in a parallel scan
+ *	copy_parallel.c	the use in a parallel scan
  *	copy_match.c	which aggregates and conditions they serve, and how many pages the
  *					planner expects from them
  *	copy_exact.c	the use in qtop_exact
@@ -63,29 +63,29 @@ typedef struct MapLook
 	GpuPages visible;
 } MapLook;
 
-/* Ranges of a table of so many pages. */
+/* Chunks of a table of so many pages. */
 static inline uint32
-CopyRanges(BlockNumber blocks)
+CachedChunksOf(BlockNumber blocks)
 {
-	return blocks / GPU_RANGE_PAGES + (blocks % GPU_RANGE_PAGES != 0);
+	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
 /* copy_check.c */
-extern void CopyTestPoint(int place);
-extern const char *CopyTableRefusal(Relation relation);
-extern bool CopyTakesKeys(Form_pg_attribute attribute);
-extern GpuColumn CopyColumn(Relation relation, AttrNumber attribute, Oid collation);
-extern bool CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look);
-extern uint32 CopyVisiblePages(Relation relation, uint32 range);
-extern void CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
+extern void CachedTestPoint(int place);
+extern const char *CachedTableRefusal(Relation relation);
+extern bool CachedTakesKeys(Form_pg_attribute attribute);
+extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
+extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
+extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
+extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
 						  BlockNumber blocks, GpuPages *pages);
-extern bool CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
+extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
-/* copy_share.c: what the processes of a parallel scan tell one another of the pages to read. */
+/* copy_parallel.c: what the processes of a parallel scan tell one another of the pages to read. */
 typedef struct SharedPages SharedPages;
 
 /* The pages that a process of a parallel scan reads, if copies are used. */
-typedef struct PageShare
+typedef struct ParallelPages
 {
 	SharedPages *shared;
 	PageSet without; /* pages that are taken from copies */
@@ -96,10 +96,10 @@ typedef struct PageShare
 	uint64 passed;
 	uint64 number; /* of the next page that this process takes */
 	uint64 end;    /* numbers before this one are its own */
-} PageShare;
+} ParallelPages;
 
 /* The copies of the columns of a scan. */
-struct ScanCopies
+struct CachedColumns
 {
 	const char *refusal;  /* why they are not used; NULL: they are */
 	int columns;          /* that the scan needs: */
@@ -117,7 +117,7 @@ struct ScanCopies
 };
 
 /* The tests of an aggregate's rows in a run. */
-typedef struct CopyTests
+typedef struct CachedTests
 {
 	qb_selection selection;
 	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
@@ -125,94 +125,94 @@ typedef struct CopyTests
 	bool none;                        /* no row passes */
 	bool pairs;                       /* keys are wanted beside the numbers of the column */
 	uint16 pair;                      /* at this place of the selection */
-} CopyTests;
+} CachedTests;
 
 /* The use of copies in a run. */
-typedef struct CopyRun
+typedef struct CachedRun
 {
-	ScanCopies *copies;
+	CachedColumns *copies;
 	Relation relation;
 	const WantedRows *rows;
-	uint32 ranges;
-	GpuRef **ref;    /* of each column, by range */
-	GpuPages *pages; /* of each range: true in the copies of all columns */
-} CopyRun;
+	uint32 chunks;
+	GpuRef **ref;    /* of each column, by chunk */
+	GpuPages *pages; /* of each chunk: true in the copies of all columns */
+} CachedRun;
 
 struct ScanGroups;
 
 /* What a run wants of copies. */
-typedef struct CopyUse
+typedef struct CachedUse
 {
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* of the table */
-	ScanAggregate *column;
+	ScanAggregate *aggregate;
 	int count;
 	struct ScanGroups *groups; /* NULL: no GROUP BY */
 	SharedPages *shared;       /* whose processes are to be told; NULL: a serial scan */
 	dsa_area *area;            /* of "shared" */
-} CopyUse;
+} CachedUse;
 
-/* copy_share.c */
+/* copy_parallel.c */
 extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern bool SharedPagesTell(SharedPages *shared, dsa_area *area, const GpuPages *pages,
-							uint32 ranges, BlockNumber blocks);
+							uint32 chunks, BlockNumber blocks);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
-extern PageShare *ScanCopiesBegin(ScanCopies *copies, const CopyUse *use);
-extern void PageShareEnd(PageShare *share);
-extern BlockNumber PageShareNext(PageShare *share, BlockNumber blocks);
+extern ParallelPages *CachedColumnsBegin(CachedColumns *copies, const CachedUse *use);
+extern void ParallelPagesEnd(ParallelPages *share);
+extern BlockNumber ParallelPagesNext(ParallelPages *share, BlockNumber blocks);
 
 /* The most sketches that the worker makes for the groups of a scan. */
-#define COPY_STATES_MAX Min(QB_GROUPS_MAX, GPU_ENTRIES / 2)
+#define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
 
 /* copy_match.c: conditions */
-extern const char *CopyConditionsRefusal(Relation relation, const WantedRows *rows);
-extern int CopyConditionsCount(const WantedRows *rows);
-extern void CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows);
-extern bool CopyTestsColumn(CopyTests *tests, int column, uint16 *place);
-extern bool CopyTestsAdd(CopyTests *tests, int column, const qb_test *test);
-extern bool CopyTestsPair(CopyTests *tests, int column);
-extern bool CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests);
+extern const char *CachedConditionsRefusal(Relation relation, const WantedRows *rows);
+extern int CachedConditionsCount(const WantedRows *rows);
+extern void CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows);
+extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *place);
+extern bool CachedTestsAdd(CachedTests *tests, int column, const qb_test *test);
+extern bool CachedTestsPair(CachedTests *tests, int column);
+extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests);
 
 /* copy_match.c: aggregates */
 extern const char *
-CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped);
-extern bool CopyTakesInParallel(const ColumnFamily *family);
-extern bool CopyCountsValues(const ScanAggregate *column);
-extern Oid CopyKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
+CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped);
+extern bool CachedTakesInParallel(const ColumnFamily *family);
+extern bool CachedCountsValues(const ScanAggregate *aggregate);
+extern Oid CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
 							Oid collation);
-extern const char *CopyStatesRefusal(const ScanAggregate *column, int count);
-extern void CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts);
+extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
+extern void CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int parts);
 
 /* copy_groups.c */
-extern const char *CopyGroupsRefusal(Relation relation, const Var *group);
-extern const char *CopyGroupsTake(const CopyRun *run, struct ScanGroups *groups, int count);
+extern const char *CachedGroupsRefusal(Relation relation, const Var *group);
+extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
 /* copy_use.c */
-extern int CopyColumnNumber(ScanCopies *copies, const GpuColumn *column);
-extern GpuColumnPart
-CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages);
-extern GpuPages *CopyPages(const CopyRun *run);
-extern GpuColumnPart *
-CopyParts(const CopyRun *run, int key, const CopyTests *tests, GpuPages *pages, int *parts);
+extern int CachedColumnNumber(CachedColumns *copies, const GpuColumn *column);
+extern GpuColumnChunk
+CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
+extern GpuPages *CachedPages(const CachedRun *run);
+extern GpuColumnChunk *
+CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);
 extern GpuPages *
-CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column);
-extern ScanCopies *
-ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
+CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
+extern CachedColumns *
+CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
 				 const CustomScan *plan, const Var *group);
-extern void ScanCopiesForget(ScanCopies *copies, int count);
-extern void ScanCopiesUse(ScanCopies *copies, const CopyUse *use);
-extern void ScanCopiesExplain(const ScanCopies *copies, Relation relation, struct ExplainState *es);
+extern void CachedColumnsForget(CachedColumns *copies, int count);
+extern void CachedColumnsUse(CachedColumns *copies, const CachedUse *use);
+extern void CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
 
 /* copy_match.c */
-extern double ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
+extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
 							  const Var *group, double groups, bool parallel);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool
-ScanCopiesLack(const ScanCopies *copies, int i, BlockNumber block)
+CachedColumnsLack(const CachedColumns *copies, int i, BlockNumber block)
 {
 	return copies == NULL || !copies->used || !PageSetHas(&copies->taken[i], block);
 }

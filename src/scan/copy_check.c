@@ -28,7 +28,7 @@
  * before the LSNs of pages are compared, 1 before keys are counted.
  */
 void
-CopyTestPoint(int place)
+CachedTestPoint(int place)
 {
 	static void (**function)(int) = NULL;
 
@@ -40,7 +40,7 @@ CopyTestPoint(int place)
 
 /* Why no column of this table can be copied, or no copy be used; NULL: they can. */
 const char *
-CopyTableRefusal(Relation relation)
+CachedTableRefusal(Relation relation)
 {
 	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
 		(relation->rd_rel->relkind != RELKIND_RELATION &&
@@ -64,7 +64,7 @@ CopyTableRefusal(Relation relation)
  * change: those of PostgreSQL itself, without arrays and the like, which contain others.
  */
 bool
-CopyTakesKeys(Form_pg_attribute attribute)
+CachedTakesKeys(Form_pg_attribute attribute)
 {
 	Oid type = attribute->atttypid;
 
@@ -78,7 +78,7 @@ CopyTakesKeys(Form_pg_attribute attribute)
 }
 
 GpuColumn
-CopyColumn(Relation relation, AttrNumber attribute, Oid collation)
+CachedColumn(Relation relation, AttrNumber attribute, Oid collation)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 	GpuColumn column;
@@ -125,8 +125,8 @@ take_bits(const uint8 *map, GpuPages *visible)
 	int i;
 	int j;
 
-	StaticAssertStmt(GPU_RANGE_BYTES % 4 == 0, "a page of the map is no whole number of words");
-	for (i = 0; i < GPU_RANGE_BYTES; i += 4)
+	StaticAssertStmt(GPU_CHUNK_BYTES % 4 == 0, "a page of the map is no whole number of words");
+	for (i = 0; i < GPU_CHUNK_BYTES; i += 4)
 	{
 		uint32 bits = visible_bits(map + 2 * i);
 
@@ -137,34 +137,34 @@ take_bits(const uint8 *map, GpuPages *visible)
 
 /* Leave out pages behind the end of the table. */
 static void
-cut_off(GpuPages *pages, uint32 range, BlockNumber blocks)
+cut_off(GpuPages *pages, uint32 chunk, BlockNumber blocks)
 {
-	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 
-	GpuPagesRemoveFrom(pages, blocks > first ? Min(blocks - first, GPU_RANGE_PAGES) : 0);
+	GpuPagesRemoveFrom(pages, blocks > first ? Min(blocks - first, GPU_CHUNK_PAGES) : 0);
 }
 
-/* Look at the map's page of a range; false: there is none, or it has no LSN. */
+/* Look at the map's page of a chunk; false: there is none, or it has no LSN. */
 bool
-CopyLook(Relation relation, uint32 range, BlockNumber blocks, MapLook *look)
+CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 {
 	Buffer buffer = InvalidBuffer;
 
 	StaticAssertStmt(VISIBILITYMAP_ALL_VISIBLE == 1, "bits of the visibility map have changed");
-	(void) visibilitymap_get_status(relation, range * (BlockNumber) GPU_RANGE_PAGES, &buffer);
+	(void) visibilitymap_get_status(relation, chunk * (BlockNumber) GPU_CHUNK_PAGES, &buffer);
 	if (!BufferIsValid(buffer))
 		return false;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	look->lsn = BufferGetLSNAtomic(buffer);
 	take_bits((const uint8 *) PageGetContents(BufferGetPage(buffer)), &look->visible);
 	UnlockReleaseBuffer(buffer);
-	cut_off(&look->visible, range, blocks);
+	cut_off(&look->visible, chunk, blocks);
 	return look->lsn != InvalidXLogRecPtr;
 }
 
-/* How many pages of a range are all-visible?  The answer may be out of date at once. */
+/* How many pages of a chunk are all-visible?  The answer may be out of date at once. */
 uint32
-CopyVisiblePages(Relation relation, uint32 range)
+CachedVisiblePages(Relation relation, uint32 chunk)
 {
 	const uint64 visible = UINT64CONST(0x5555555555555555);
 	Buffer buffer = InvalidBuffer;
@@ -172,12 +172,12 @@ CopyVisiblePages(Relation relation, uint32 range)
 	uint32 count = 0;
 	int i;
 
-	StaticAssertStmt(GPU_RANGE_PAGES % 32 == 0, "a page of the map is no whole number of words");
-	(void) visibilitymap_get_status(relation, range * (BlockNumber) GPU_RANGE_PAGES, &buffer);
+	StaticAssertStmt(GPU_CHUNK_PAGES % 32 == 0, "a page of the map is no whole number of words");
+	(void) visibilitymap_get_status(relation, chunk * (BlockNumber) GPU_CHUNK_PAGES, &buffer);
 	if (!BufferIsValid(buffer))
 		return 0;
 	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
-	for (i = 0; i < GPU_RANGE_PAGES / 32; i++)
+	for (i = 0; i < GPU_CHUNK_PAGES / 32; i++)
 		count += pg_popcount64(word[i] & visible);
 	ReleaseBuffer(buffer);
 	return count;
@@ -207,15 +207,15 @@ page_lsn(BlockReader *reader, BlockNumber block)
 
 /* Keep the pages whose LSN is still the one that they were copied with. */
 static void
-keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pages)
+keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pages)
 {
 	BufferAccessStrategy ring = GetAccessStrategy(BAS_BULKREAD);
-	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 	BlockReader reader;
 	uint32 page;
 
 	BlockReaderInit(&reader, relation, ring);
-	for (page = 0; page < GPU_RANGE_PAGES; page++)
+	for (page = 0; page < GPU_CHUNK_PAGES; page++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (page % HEADERS_AHEAD == 0)
@@ -228,28 +228,28 @@ keep_unchanged(Relation relation, uint32 range, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Find the pages of a range whose copies are true now.  If only the pages' own LSNs could
+ * Find the pages of a chunk whose copies are true now.  If only the pages' own LSNs could
  * tell, the copy gets the new LSN of the map's page.
  */
 static void
-true_pages(Relation relation, const GpuRef *ref, uint32 range, BlockNumber blocks,
+true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber blocks,
 		   const GpuColumnState *state, GpuPages *pages)
 {
 	MapLook look;
 	uint64 *lsn;
 
 	memset(pages, 0, sizeof(*pages));
-	if (!state->there || !CopyLook(relation, range, blocks, &look))
+	if (!state->there || !CachedLook(relation, chunk, blocks, &look))
 		return;
-	CopyTestPoint(0);
+	CachedTestPoint(0);
 	*pages = state->copied;
 	GpuPagesKeep(pages, &look.visible);
 	if (look.lsn == state->map_lsn)
 		return;
-	lsn = palloc(GPU_RANGE_PAGES * sizeof(uint64));
+	lsn = palloc(GPU_CHUNK_PAGES * sizeof(uint64));
 	if (GpuColumnLsns(ref, lsn))
 	{
-		keep_unchanged(relation, range, lsn, pages);
+		keep_unchanged(relation, chunk, lsn, pages);
 		GpuColumnRenew(ref, state->map_lsn, look.lsn, pages);
 	}
 	else
@@ -259,10 +259,10 @@ true_pages(Relation relation, const GpuRef *ref, uint32 range, BlockNumber block
 
 /*
  * Find the pages of a column whose copies are true now.  "ref" and "pages" have an item for
- * each of "count" ranges from "first" on.  A range without a copy has no such pages.
+ * each of "count" chunks from "first" on.  A chunk without a copy has no such pages.
  */
 void
-CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, BlockNumber blocks,
+CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, BlockNumber blocks,
 			  GpuPages *pages)
 {
 	GpuColumnState *state = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(*state));
@@ -282,7 +282,7 @@ CopyTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, 
  * all-visible.  The tuples stay where they are as long as the page is pinned.
  */
 bool
-CopyTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn)
+CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn)
 {
 	Page page = BufferGetPage(buffer);
 	bool visible;

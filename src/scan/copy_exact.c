@@ -41,12 +41,12 @@ typedef struct Exact
 	GpuColumn column;
 	TableScanDesc scan;
 	BlockNumber blocks;
-	uint32 ranges;
-	GpuRef *ref; /* of each range */
+	uint32 chunks;
+	GpuRef *ref; /* of each chunk */
 	PageSet pages;
 	uint64 count;        /* of these pages */
-	GpuColumnPart *part; /* of each range that has any */
-	int parts;
+	GpuColumnChunk *wanted; /* of each chunk that has any */
+	int wanted_count;
 } Exact;
 
 /* ---- may copies be used? ---- */
@@ -73,11 +73,11 @@ static const char *
 find_refusal(const Exact *e, const TopQuestion *question)
 {
 	Snapshot snapshot = GetActiveSnapshot();
-	const char *refusal = CopyTableRefusal(e->relation);
+	const char *refusal = CachedTableRefusal(e->relation);
 
 	if (refusal)
 		return refusal;
-	if (!KeyTypeIsNumber(question->type) || !CopyTakesKeys(e->form))
+	if (!KeyTypeIsNumber(question->type) || !CachedTakesKeys(e->form))
 		return "keys of more than 64 bits";
 	if (!question->number)
 		return "keys that SQL orders in another way than their bits";
@@ -100,30 +100,30 @@ static bool
 find_copies(Exact *e)
 {
 	e->blocks = RelationGetNumberOfBlocks(e->relation);
-	e->ranges = CopyRanges(e->blocks);
-	e->ref = palloc(Max(e->ranges, 1) * sizeof(GpuRef));
-	e->column = CopyColumn(e->relation, e->form->attnum, e->form->attcollation);
-	return GpuColumnFind(&e->column, e->ref, e->ranges) > 0;
+	e->chunks = CachedChunksOf(e->blocks);
+	e->ref = palloc(Max(e->chunks, 1) * sizeof(GpuRef));
+	e->column = CachedColumn(e->relation, e->form->attnum, e->form->attcollation);
+	return GpuColumnFind(&e->column, e->ref, e->chunks) > 0;
 }
 
 /* Find the pages that are true in their copies. */
 static void
 find_pages(Exact *e)
 {
-	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, e->ranges * sizeof(GpuPages));
-	uint32 range;
+	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, e->chunks * sizeof(GpuPages));
+	uint32 chunk;
 
-	CopyTruePages(e->relation, e->ref, 0, e->ranges, e->blocks, pages);
-	e->pages.ranges = e->ranges;
-	e->pages.range = palloc0(e->ranges * sizeof(GpuPages *));
-	e->part = palloc(e->ranges * sizeof(GpuColumnPart));
-	for (range = 0; range < e->ranges; range++)
+	CachedTruePages(e->relation, e->ref, 0, e->chunks, e->blocks, pages);
+	e->pages.chunks = e->chunks;
+	e->pages.chunk = palloc0(e->chunks * sizeof(GpuPages *));
+	e->wanted = palloc(e->chunks * sizeof(GpuColumnChunk));
+	for (chunk = 0; chunk < e->chunks; chunk++)
 	{
-		if (GpuPagesAreNone(&pages[range]))
+		if (GpuPagesAreNone(&pages[chunk]))
 			continue;
-		e->pages.range[range] = &pages[range];
-		e->part[e->parts++] = (GpuColumnPart){ .ref = e->ref[range], .pages = &pages[range] };
-		e->count += GpuPagesCount(&pages[range]);
+		e->pages.chunk[chunk] = &pages[chunk];
+		e->wanted[e->wanted_count++] = (GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
+		e->count += GpuPagesCount(&pages[chunk]);
 	}
 }
 
@@ -132,7 +132,7 @@ static uint64
 most_keys(const Exact *e)
 {
 	int count;
-	GpuColumnCopy *copy = GpuColumnList(&count);
+	GpuCachedColumn *copy = GpuColumnList(&count);
 	uint64 keys = (e->blocks - e->count) * MaxHeapTuplesPerPage;
 	int i;
 
@@ -147,7 +147,7 @@ most_keys(const Exact *e)
 
 /* The keys of a page's tuples, without NULLs; returns how many. */
 static int
-read_keys(const Exact *e, const ColumnPlace *place, KeyKind kind, PageTuples *tuples, int64 *key)
+read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int64 *key)
 {
 	int count = 0;
 	int i;
@@ -155,7 +155,7 @@ read_keys(const Exact *e, const ColumnPlace *place, KeyKind kind, PageTuples *tu
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		count += ColumnGetNumber(place, kind, e->relation, tuples->tuple[i], tuples->length[i],
+		count += ColumnGetNumber(location, kind, e->relation, tuples->tuple[i], tuples->length[i],
 								 &key[count]);
 	}
 	return count;
@@ -165,15 +165,15 @@ read_keys(const Exact *e, const ColumnPlace *place, KeyKind kind, PageTuples *tu
 static void
 add_other_pages(const Exact *e, const GpuRef *ref)
 {
-	ScanCopies copies = { .all = e->pages, .pages = e->count };
+	CachedColumns copies = { .all = e->pages, .pages = e->count };
 	PageTuples *tuples = palloc(sizeof(PageTuples));
 	int64 *key = palloc(GPU_SLOT_BYTES);
 	int count = 0;
 	PageReader reader;
-	ColumnPlace place;
+	ColumnLocation location;
 	KeyType type;
 
-	ColumnPlaceInit(&place, e->form->attnum, RelationGetDescr(e->relation));
+	ColumnLocationInit(&location, e->form->attnum, RelationGetDescr(e->relation));
 	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
 	PageReaderBegin(&reader, e->scan, &copies, NULL);
 	while (PageReaderNext(&reader, tuples))
@@ -183,7 +183,7 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 			GpuExactAddKeys(ref, (uint64 *) key, count);
 			count = 0;
 		}
-		count += read_keys(e, &place, type.kind, tuples, key + count);
+		count += read_keys(e, &location, type.kind, tuples, key + count);
 	}
 	GpuExactAddKeys(ref, (uint64 *) key, count);
 	PageReaderEnd(&reader);
@@ -200,12 +200,12 @@ count_keys(const Exact *e, int n, int *count)
 
 	if (!GpuExactBegin(&ref, most_keys(e)))
 		return NULL;
-	if (GpuExactAddColumn(&ref, e->part, e->parts))
+	if (GpuExactAddColumn(&ref, e->wanted, e->wanted_count))
 	{
 		add_other_pages(e, &ref);
 		best = GpuExactBest(&ref, n, count);
 	}
-	GpuDropEntry(&ref);
+	GpuDropHandle(&ref);
 	return best;
 }
 
@@ -222,7 +222,7 @@ count_copied(Exact *e, int n, int *count)
 
 	e->scan = BeginOwnScan(e->relation, GetActiveSnapshot());
 	find_pages(e);
-	CopyTestPoint(1);
+	CachedTestPoint(1);
 	enough = e->count >= LEAST_SHARE * e->blocks;
 	if (enough)
 		best = count_keys(e, n, count);
@@ -274,7 +274,7 @@ from_copies(const TopQuestion *question, int *count)
 }
 
 void
-CopyExactInit(void)
+CachedExactInit(void)
 {
-	TopExactFromCopies = from_copies;
+	TopExactFromCached = from_copies;
 }

@@ -6,10 +6,10 @@
  * Each of them gets a group.
  *
  * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
- * keys of a range by group.  Sketches that stay explicit are filled one by one instead,
+ * keys of a chunk by group.  Sketches that stay explicit are filled one by one instead,
  * because their keys have to come here.  Each is filled as an aggregate without GROUP BY is,
  * with one more condition: the value of its group.  The worker says which sketches get dense
- * by the first range that has pages.  A sketch that gets dense by a later range is filled
+ * by the first chunk that has pages.  A sketch that gets dense by a later chunk is filled
  * alone, too.
  *
  * Either all groups get their keys from all pages that the copies have, or none does:
@@ -28,7 +28,7 @@ static const char copy_gone[] = "a copy was freed, or the GPU has no room";
 /* The values of the grouping column. */
 typedef struct GroupValues
 {
-	int64 number[COPY_STATES_MAX + GPU_COUNTS_MAX]; /* ascending between two additions */
+	int64 number[CACHED_STATES_MAX + GPU_COUNTS_MAX]; /* ascending between two additions */
 	int count;
 	bool null; /* NULL is one of them */
 } GroupValues;
@@ -92,40 +92,40 @@ take_null(void *context, const GpuKeyCounts *counts)
 
 /* Have the worker look at the grouping column in all pages; false: a copy is gone. */
 static bool
-look_at_rows(const CopyRun *run, const CopyTests *tests, GpuWish wish, int most, Finding *finding)
+look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most, Finding *finding)
 {
-	GpuPages *left = CopyPages(run);
-	int parts;
-	GpuColumnPart *part = CopyParts(run, run->copies->group, tests, left, &parts);
+	GpuPages *left = CachedPages(run);
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(run, run->copies->group, tests, left, &wanted_count);
 	bool there;
 	int i;
 
-	for (i = 0; i < parts; i++)
-		part[i].wish = wish;
+	for (i = 0; i < wanted_count; i++)
+		wanted[i].projection = projection;
 	there =
-		GpuColumnCountsAll(part, parts, most, wish == WISH_ROWS ? take_null : take_keys, finding);
-	pfree(part);
+		GpuColumnCountsAll(wanted, wanted_count, most, projection == PROJECT_ROWS ? take_null : take_keys, finding);
+	pfree(wanted);
 	pfree(left);
 	return there;
 }
 
 /* Find the values in all rows that pass WHERE.  Columns without NULLs are looked at once. */
 static const char *
-find_values(const CopyRun *run, const CopyTests *where, int most, GroupValues *values)
+find_values(const CachedRun *run, const CachedTests *where, int most, GroupValues *values)
 {
 	const qb_test is_null = { .kind = QB_TEST_NULL };
 	Finding finding = { .values = values, .most = most };
-	CopyTests null = *where;
+	CachedTests null = *where;
 
 	values->count = 0;
 	values->null = false;
 	if (where->none)
 		return NULL;
-	if (!CopyTestsAdd(&null, run->copies->group, &is_null))
+	if (!CachedTestsAdd(&null, run->copies->group, &is_null))
 		return "too many conditions";
-	if (!look_at_rows(run, where, WISH_KEYS, most, &finding))
+	if (!look_at_rows(run, where, PROJECT_KEYS, most, &finding))
 		return copy_gone;
-	if (finding.nulls && values->count <= most && !look_at_rows(run, &null, WISH_ROWS, 1, &finding))
+	if (finding.nulls && values->count <= most && !look_at_rows(run, &null, PROJECT_ROWS, 1, &finding))
 		return copy_gone;
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
@@ -143,7 +143,7 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 		bool null = i == values->count;
 
 		column[i] = ScanGroupsFind(groups, null ? 0 : values->number[i], null);
-		refusal = column[i] ? CopyStatesRefusal(column[i], count) : "too many groups for work_mem";
+		refusal = column[i] ? CachedStatesRefusal(column[i], count) : "too many groups for work_mem";
 	}
 	return refusal;
 }
@@ -152,7 +152,7 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 typedef struct Together
 {
 	qb_groups groups;
-	SketchState *state[COPY_STATES_MAX];
+	SketchState *state[CACHED_STATES_MAX];
 } Together;
 
 /* The test that a row belongs to a group. */
@@ -169,15 +169,15 @@ test_of(const GroupValues *values, int group)
 	return test;
 }
 
-/* The first range that has pages. */
+/* The first chunk that has pages. */
 static uint32
-first_range(const CopyRun *run)
+first_chunk(const CachedRun *run)
 {
-	uint32 range = 0;
+	uint32 chunk = 0;
 
-	while (range < run->ranges - 1 && GpuPagesAreNone(&run->pages[range]))
-		range++;
-	return range;
+	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
+		chunk++;
+	return chunk;
 }
 
 static void
@@ -192,20 +192,20 @@ add_group(Together *together, const GroupValues *values, int group, SketchState 
 
 /* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
 static void
-find_dense(const CopyRun *run, int key, const CopyTests *tests, const Together *all, bool *dense)
+find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all, bool *dense)
 {
-	uint32 range = first_range(run);
-	GpuColumnPart part = CopyPart(run, key, tests, range, &run->pages[range]);
+	uint32 chunk = first_chunk(run);
+	GpuColumnChunk wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
 
-	SketchGetDense((SketchState **) all->state, &all->groups, &part, dense);
+	SketchGetDense((SketchState **) all->state, &all->groups, &wanted, dense);
 }
 
 /* Have an aggregate's keys of one group counted; false: not all were. */
 static bool
-take_group(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
+take_group(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
 {
-	GpuPages *taken = CopyTake(run, key, tests, column);
-	bool all = memcmp(taken, run->pages, run->ranges * sizeof(GpuPages)) == 0;
+	GpuPages *taken = CachedTake(run, key, tests, aggregate);
+	bool all = memcmp(taken, run->pages, run->chunks * sizeof(GpuPages)) == 0;
 
 	pfree(taken);
 	return all;
@@ -213,15 +213,15 @@ take_group(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *c
 
 /* Have keys counted for many groups at once; false: not all were. */
 static bool
-take_together(const CopyRun *run, int key, const CopyTests *tests, Together *together)
+take_together(const CachedRun *run, int key, const CachedTests *tests, Together *together)
 {
-	GpuPages *left = CopyPages(run);
-	int parts;
-	GpuColumnPart *part = CopyParts(run, key, tests, left, &parts);
-	bool all = SketchAddGroups(together->state, &together->groups, part, parts);
+	GpuPages *left = CachedPages(run);
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
+	bool all = SketchAddGroups(together->state, &together->groups, wanted, wanted_count);
 
 	pfree(left);
-	pfree(part);
+	pfree(wanted);
 	return all;
 }
 
@@ -230,12 +230,12 @@ take_together(const CopyRun *run, int key, const CopyTests *tests, Together *tog
  * groups, and the dense ones.
  */
 static const char *
-take_all(const CopyRun *run, const GroupValues *values, int i, const CopyTests *tests,
+take_all(const CachedRun *run, const GroupValues *values, int i, const CachedTests *tests,
 		 ScanAggregate **column, Together *of)
 {
 	Together *all = &of[0];
 	Together *together = &of[1];
-	bool dense[COPY_STATES_MAX];
+	bool dense[CACHED_STATES_MAX];
 	int key = run->copies->key[i];
 	int groups = values->count + values->null;
 	int group;
@@ -245,13 +245,13 @@ take_all(const CopyRun *run, const GroupValues *values, int i, const CopyTests *
 	find_dense(run, key, tests, all, dense);
 	for (group = 0; group < groups; group++)
 	{
-		CopyTests own = *tests;
+		CachedTests own = *tests;
 		qb_test test = test_of(values, group);
 
 		CHECK_FOR_INTERRUPTS();
 		if (dense[group])
 			add_group(together, values, group, all->state[group]);
-		else if (!CopyTestsAdd(&own, run->copies->group, &test))
+		else if (!CachedTestsAdd(&own, run->copies->group, &test))
 			return "too many conditions";
 		else if (!take_group(run, key, &own, &column[group][i]))
 			return copy_gone;
@@ -262,15 +262,15 @@ take_all(const CopyRun *run, const GroupValues *values, int i, const CopyTests *
 
 /* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
 static const char *
-take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggregate **column)
+take_aggregate(const CachedRun *run, const GroupValues *values, int i, ScanAggregate **column)
 {
 	Together *of = palloc0(2 * sizeof(Together));
 	const char *refusal = NULL;
-	CopyTests tests;
+	CachedTests tests;
 	uint16 place;
 
-	if (!CopyConditionsTests(run, column[0][i].filter_number, &tests) ||
-		!CopyTestsColumn(&tests, run->copies->group, &place))
+	if (!CachedConditionsTests(run, column[0][i].filter_number, &tests) ||
+		!CachedTestsColumn(&tests, run->copies->group, &place))
 		return "too many conditions";
 	of[0].groups.column = of[1].groups.column = place;
 	if (!tests.none)
@@ -281,7 +281,7 @@ take_aggregate(const CopyRun *run, const GroupValues *values, int i, ScanAggrega
 
 /* Have the keys of all groups counted; why that cannot be done, or NULL. */
 static const char *
-take_groups(const CopyRun *run, const GroupValues *values, int count, ScanAggregate **column)
+take_groups(const CachedRun *run, const GroupValues *values, int count, ScanAggregate **column)
 {
 	const char *refusal = NULL;
 	int i;
@@ -293,20 +293,20 @@ take_groups(const CopyRun *run, const GroupValues *values, int count, ScanAggreg
 
 /* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
 const char *
-CopyGroupsTake(const CopyRun *run, ScanGroups *groups, int count)
+CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 {
 	GroupValues *values = palloc(sizeof(GroupValues));
-	int most = COPY_STATES_MAX / count;
-	ScanAggregate **column = palloc(COPY_STATES_MAX * sizeof(ScanAggregate *));
-	CopyTests where;
+	int most = CACHED_STATES_MAX / count;
+	ScanAggregate **column = palloc(CACHED_STATES_MAX * sizeof(ScanAggregate *));
+	CachedTests where;
 	const char *refusal;
 
-	if (!CopyConditionsTests(run, -1, &where))
+	if (!CachedConditionsTests(run, -1, &where))
 		return "too many conditions";
 	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)
 		refusal = make_groups(groups, values, count, column);
-	if (refusal == NULL && values->count + values->null > 0 && run->ranges > 0)
+	if (refusal == NULL && values->count + values->null > 0 && run->chunks > 0)
 		refusal = take_groups(run, values, count, column);
 	if (refusal)
 		ScanGroupsStart(groups);
@@ -316,12 +316,12 @@ CopyGroupsTake(const CopyRun *run, ScanGroups *groups, int count)
 
 /* Why a scan cannot take groups from copies; NULL: it can, as far as is known before a run. */
 const char *
-CopyGroupsRefusal(Relation relation, const Var *group)
+CachedGroupsRefusal(Relation relation, const Var *group)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), group->varattno - 1);
 	KeyKind kind;
 
-	if (!CopyTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
+	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
 		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
 		return "GROUP BY of a column that is not copied as numbers";
 	return NULL;

@@ -3,8 +3,8 @@
  *		Copies of columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
  *		qsketch_gpu_columns.
  *
- * A table is copied range by range.  First comes a look at the map's page of the range.
- * Then each page whose bit is set is read once, for all columns.  A range whose pages
+ * A table is copied chunk by chunk.  First comes a look at the map's page of the chunk.
+ * Then each page whose bit is set is read once, for all columns.  A chunk whose pages
  * are all there and true is not copied again.
  *
  * Plans depend on which copies there are.  So the table's entry in the relation cache is
@@ -56,12 +56,12 @@
 typedef struct LoadColumn
 {
 	GpuColumn column;
-	ColumnPlace place;
+	ColumnLocation location;
 	KeyType key;
-	GpuRef *ref; /* of each range: what there was before */
-	bool wanted; /* the current range is copied */
+	GpuRef *ref; /* of each chunk: what there was before */
+	bool wanted; /* the current chunk is copied */
 	bool failed; /* the worker had no memory for it */
-	int there;   /* ranges that have copies, if nobody frees them */
+	int there;   /* chunks that have copies, if nobody frees them */
 	GpuColumnLoad load;
 } LoadColumn;
 
@@ -69,7 +69,7 @@ typedef struct Load
 {
 	Relation relation;
 	BlockNumber blocks;
-	uint32 ranges;
+	uint32 chunks;
 	LoadColumn *column;
 	int count;
 	int64 keys;
@@ -116,7 +116,7 @@ open_table(Oid relid)
 static void
 check_table(Relation relation)
 {
-	const char *refusal = CopyTableRefusal(relation);
+	const char *refusal = CachedTableRefusal(relation);
 
 	if (refusal)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -156,16 +156,16 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
 	check_select(relation, attribute);
-	if (!CopyTakesKeys(form))
+	if (!CachedTakesKeys(form))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot copy column \"%s\" of type %s to a GPU", name,
 						format_type_be(form->atttypid)),
 				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
-						 "copied, but no arrays, ranges, enums or domains.")));
-	ColumnPlaceInit(&column->place, attribute, RelationGetDescr(relation));
+						 "copied, but no arrays, chunks, enums or domains.")));
+	ColumnLocationInit(&column->location, attribute, RelationGetDescr(relation));
 	KeyTypeInit(&column->key, form->atttypid, form->attcollation);
-	column->column = CopyColumn(relation, attribute, form->attcollation);
+	column->column = CachedColumn(relation, attribute, form->attcollation);
 }
 
 static bool
@@ -229,7 +229,7 @@ static int64
 forget_copies(Oid relid)
 {
 	int count;
-	GpuColumnCopy *copy = GpuColumnList(&count);
+	GpuCachedColumn *copy = GpuColumnList(&count);
 	int64 forgotten = 0;
 	int i;
 
@@ -246,20 +246,20 @@ forget_copies(Oid relid)
 
 /* ---- loading ---- */
 
-/* Are all visible pages of a range in its copy, and true? */
+/* Are all visible pages of a chunk in its copy, and true? */
 static bool
-is_complete(const Load *load, const LoadColumn *column, uint32 range, const MapLook *look)
+is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapLook *look)
 {
 	GpuPages pages;
 
-	CopyTruePages(load->relation, &column->ref[range], range, 1, load->blocks, &pages);
+	CachedTruePages(load->relation, &column->ref[chunk], chunk, 1, load->blocks, &pages);
 	GpuPagesKeep(&pages, &look->visible);
 	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
 }
 
-/* Begin the copies of a range; are there any to be made? */
+/* Begin the copies of a chunk; are there any to be made? */
 static bool
-begin_range(Load *load, uint32 range, const MapLook *look)
+begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
 	bool any = false;
 	int i;
@@ -268,12 +268,12 @@ begin_range(Load *load, uint32 range, const MapLook *look)
 	{
 		LoadColumn *column = &load->column[i];
 
-		column->wanted = !column->failed && !is_complete(load, column, range, look);
+		column->wanted = !column->failed && !is_complete(load, column, chunk, look);
 		if (!column->wanted)
 			continue;
-		if (column->ref[range].serial != 0)
-			(void) GpuColumnForget(&column->ref[range]);
-		column->wanted = GpuColumnBegin(&column->load, column->column.relation, range);
+		if (column->ref[chunk].serial != 0)
+			(void) GpuColumnForget(&column->ref[chunk]);
+		column->wanted = GpuColumnBegin(&column->load, column->column.relation, chunk);
 		column->failed = !column->wanted;
 		any |= column->wanted;
 	}
@@ -293,7 +293,7 @@ add_page(Load *load, uint32 page, uint64 lsn)
 
 		if (!column->wanted)
 			continue;
-		load->keys += ColumnValues(&column->place, &column->key, load->relation, load->tuples,
+		load->keys += ColumnValues(&column->location, &column->key, load->relation, load->tuples,
 								   GpuColumnRoom(&column->load, rows), load->null);
 		GpuColumnAdd(&column->load, page, lsn, rows, load->null);
 	}
@@ -310,35 +310,35 @@ report(const Load *load, BlockNumber block)
 
 /* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
 static Buffer
-pin_visible(const Load *load, uint32 range, const MapLook *look, uint32 *page)
+pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
 {
-	BlockNumber first = range * (BlockNumber) GPU_RANGE_PAGES;
+	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 
-	while (*page < GPU_RANGE_PAGES && !GpuPagesHave(&look->visible, *page))
+	while (*page < GPU_CHUNK_PAGES && !GpuPagesHave(&look->visible, *page))
 		(*page)++;
-	if (*page == GPU_RANGE_PAGES)
+	if (*page == GPU_CHUNK_PAGES)
 		return InvalidBuffer;
 	return ReadBufferExtended(load->relation, MAIN_FORKNUM, first + *page, RBM_NORMAL,
 							  load->strategy);
 }
 
-/* Read the pages of a range.  Each is pinned while the one before it is copied, to be prefetched. */
+/* Read the pages of a chunk.  Each is pinned while the one before it is copied, to be prefetched. */
 static void
-read_range(Load *load, uint32 range, const MapLook *look)
+read_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
 	uint32 page = 0;
-	Buffer buffer = pin_visible(load, range, look, &page);
+	Buffer buffer = pin_visible(load, chunk, look, &page);
 
 	while (BufferIsValid(buffer))
 	{
 		uint32 next = page + 1;
-		Buffer ahead = pin_visible(load, range, look, &next);
+		Buffer ahead = pin_visible(load, chunk, look, &next);
 		uint64 lsn;
 
 		CHECK_FOR_INTERRUPTS();
 		if (page % REPORT_PAGES == 0)
-			report(load, range * (BlockNumber) GPU_RANGE_PAGES + page);
-		if (CopyTakePage(buffer, load->tuples, &lsn))
+			report(load, chunk * (BlockNumber) GPU_CHUNK_PAGES + page);
+		if (CachedTakePage(buffer, load->tuples, &lsn))
 		{
 			PageTuplesShareOut(load->tuples, ahead);
 			add_page(load, page, lsn);
@@ -350,7 +350,7 @@ read_range(Load *load, uint32 range, const MapLook *look)
 }
 
 static void
-end_range(Load *load, uint32 range, const MapLook *look)
+end_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
 	int i;
 
@@ -360,8 +360,8 @@ end_range(Load *load, uint32 range, const MapLook *look)
 
 		if (!column->wanted)
 			continue;
-		if (GpuColumnEnd(&column->load, look->lsn, &column->column, range))
-			column->there += column->ref[range].serial == 0;
+		if (GpuColumnEnd(&column->load, look->lsn, &column->column, chunk))
+			column->there += column->ref[chunk].serial == 0;
 		else
 			column->failed = true;
 	}
@@ -371,28 +371,28 @@ end_range(Load *load, uint32 range, const MapLook *look)
 static bool
 is_full(const Load *load)
 {
-	GpuRef *ref = palloc(load->ranges * sizeof(GpuRef));
+	GpuRef *ref = palloc(load->chunks * sizeof(GpuRef));
 	bool full = false;
 	int i;
 
 	for (i = 0; i < load->count; i++)
 		full |= load->column[i].failed ||
-				GpuColumnFind(&load->column[i].column, ref, load->ranges) < load->column[i].there;
+				GpuColumnFind(&load->column[i].column, ref, load->chunks) < load->column[i].there;
 	pfree(ref);
 	return full;
 }
 
 static void
-load_range(Load *load, uint32 range)
+load_chunk(Load *load, uint32 chunk)
 {
 	MapLook look;
 
-	if (!CopyLook(load->relation, range, load->blocks, &look) || GpuPagesCount(&look.visible) == 0)
+	if (!CachedLook(load->relation, chunk, load->blocks, &look) || GpuPagesCount(&look.visible) == 0)
 		return;
-	if (begin_range(load, range, &look))
+	if (begin_chunk(load, chunk, &look))
 	{
-		read_range(load, range, &look);
-		end_range(load, range, &look);
+		read_chunk(load, chunk, &look);
+		end_chunk(load, chunk, &look);
 	}
 }
 
@@ -400,11 +400,11 @@ load_range(Load *load, uint32 range)
 static int64
 count_pages(const Load *load)
 {
-	Size bytes = (Size) Max(load->ranges, 1) * sizeof(GpuPages);
+	Size bytes = (Size) Max(load->chunks, 1) * sizeof(GpuPages);
 	GpuPages *all = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
 	int64 count = 0;
-	uint32 range;
+	uint32 chunk;
 	int i;
 
 	memset(all, 0xff, bytes);
@@ -412,13 +412,13 @@ count_pages(const Load *load)
 	{
 		const LoadColumn *column = &load->column[i];
 
-		(void) GpuColumnFind(&column->column, column->ref, load->ranges);
-		CopyTruePages(load->relation, column->ref, 0, load->ranges, load->blocks, pages);
-		for (range = 0; range < load->ranges; range++)
-			GpuPagesKeep(&all[range], &pages[range]);
+		(void) GpuColumnFind(&column->column, column->ref, load->chunks);
+		CachedTruePages(load->relation, column->ref, 0, load->chunks, load->blocks, pages);
+		for (chunk = 0; chunk < load->chunks; chunk++)
+			GpuPagesKeep(&all[chunk], &pages[chunk]);
 	}
-	for (range = 0; range < load->ranges; range++)
-		count += GpuPagesCount(&all[range]);
+	for (chunk = 0; chunk < load->chunks; chunk++)
+		count += GpuPagesCount(&all[chunk]);
 	pfree(pages);
 	pfree(all);
 	return count;
@@ -430,13 +430,13 @@ begin_load(Load *load)
 	int i;
 
 	load->blocks = RelationGetNumberOfBlocks(load->relation);
-	load->ranges = CopyRanges(load->blocks);
+	load->chunks = CachedChunksOf(load->blocks);
 	for (i = 0; i < load->count; i++)
 	{
 		GpuColumnForgetPushedOut(&load->column[i].column);
-		load->column[i].ref = palloc((load->ranges + 1) * sizeof(GpuRef));
+		load->column[i].ref = palloc((load->chunks + 1) * sizeof(GpuRef));
 		load->column[i].there =
-			GpuColumnFind(&load->column[i].column, load->column[i].ref, load->ranges);
+			GpuColumnFind(&load->column[i].column, load->column[i].ref, load->chunks);
 	}
 	load->tuples = palloc(sizeof(PageTuples));
 	load->null = palloc(MaxHeapTuplesPerPage * sizeof(bool));
@@ -452,13 +452,13 @@ begin_load(Load *load)
 static int64
 load_all(Load *load)
 {
-	uint32 range;
+	uint32 chunk;
 	bool full = false;
 
 	begin_load(load);
-	for (range = 0; range < load->ranges && !full; range++)
+	for (chunk = 0; chunk < load->chunks && !full; chunk++)
 	{
-		load_range(load, range);
+		load_chunk(load, chunk);
 		full = is_full(load);
 	}
 	ActivityEnd(&load->activity);
@@ -527,7 +527,7 @@ enum
 	COPY_COLUMNS
 };
 
-/* All ranges of a column together. */
+/* All chunks of a column together. */
 typedef struct Sum
 {
 	int64 keys;
@@ -535,7 +535,7 @@ typedef struct Sum
 	int64 pages;
 	int64 pages_true; /* by a look at the visibility map alone */
 	uint64 used;
-	GpuColumnCopy out; /* what was pushed out, if anything was */
+	GpuCachedColumn out; /* what was pushed out, if anything was */
 } Sum;
 
 /* May this user count the column's keys?  The table may be gone. */
@@ -563,13 +563,13 @@ is_of_table(Relation relation, const GpuColumn *column)
 	form = TupleDescAttr(RelationGetDescr(relation), column->attribute - 1);
 	if (form->attisdropped)
 		return false;
-	now = CopyColumn(relation, column->attribute, column->collation);
+	now = CachedColumn(relation, column->attribute, column->collation);
 	return memcmp(&now, column, sizeof(now)) == 0;
 }
 
-/* Add what a range has; nothing if it has just been freed. */
+/* Add what a chunk has; nothing if it has just been freed. */
 static void
-add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy, GpuColumnState *state)
+add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, GpuColumnState *state)
 {
 	MapLook look;
 
@@ -579,7 +579,7 @@ add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy, GpuColumnState
 	sum->bytes += copy->bytes;
 	sum->pages += GpuPagesCount(&state->copied);
 	sum->used = Max(sum->used, copy->used);
-	if (!CopyLook(relation, copy->range, RelationGetNumberOfBlocks(relation), &look) ||
+	if (!CachedLook(relation, copy->chunk, RelationGetNumberOfBlocks(relation), &look) ||
 		look.lsn != state->map_lsn)
 		return;
 	GpuPagesKeep(&state->copied, &look.visible);
@@ -587,14 +587,14 @@ add_range(Sum *sum, Relation relation, const GpuColumnCopy *copy, GpuColumnState
 }
 
 static bool
-is_same(const GpuColumnCopy *a, const GpuColumnCopy *b)
+is_same(const GpuCachedColumn *a, const GpuCachedColumn *b)
 {
 	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
 }
 
-/* Add what all ranges of the first copy's column have. */
+/* Add what all chunks of the first copy's column have. */
 static void
-add_ranges(Sum *sum, Relation relation, const GpuColumnCopy *copy, int count)
+add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int count)
 {
 	GpuColumnState *state = palloc(count * sizeof(*state));
 	GpuRef *ref = palloc0(count * sizeof(*ref));
@@ -610,7 +610,7 @@ add_ranges(Sum *sum, Relation relation, const GpuColumnCopy *copy, int count)
 	}
 	GpuColumnDescribe(ref, count, state);
 	for (i = 0; i < count; i++)
-		add_range(sum, relation, &copy[i], &state[i]);
+		add_cached(sum, relation, &copy[i], &state[i]);
 	pfree(ref);
 	pfree(state);
 }
@@ -639,7 +639,7 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 
 /* The row of a column, from its first copy in the list on.  Who may not see it locks no table. */
 static void
-put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
+put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
 {
 	const GpuColumn *column = &copy->column;
 	Relation relation = NULL;
@@ -651,7 +651,7 @@ put_column(ReturnSetInfo *result, const GpuColumnCopy *copy, int count)
 		return;
 	if (is_of_table(relation, column))
 	{
-		add_ranges(&sum, relation, copy, count);
+		add_all_cached(&sum, relation, copy, count);
 		put_row(result, column, &sum);
 	}
 	relation_close(relation, AccessShareLock);
@@ -664,7 +664,7 @@ qsketch_gpu_copies(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int count;
-	GpuColumnCopy *copy = GpuColumnList(&count);
+	GpuCachedColumn *copy = GpuColumnList(&count);
 	int i;
 	int j;
 

@@ -19,7 +19,7 @@
  *
  * The worker keeps how many pages of each copy were still true when a query looked at the
  * copy last.  The visibility map says how many pages are all-visible now; pages that were
- * changed are not.  The planner's estimate for a range is the smaller of these two numbers.
+ * changed are not.  The planner's estimate for a chunk is the smaller of these two numbers.
  * It is too large in two cases: if the pages that had changed at the last look are not those
  * that have changed since, and if pages were changed and vacuumed since.
  *
@@ -80,7 +80,7 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
  * are built by all processes together, which need the rows here.
  */
 bool
-CopyTakesInParallel(const ColumnFamily *family)
+CachedTakesInParallel(const ColumnFamily *family)
 {
 	return !makes_sets(family);
 }
@@ -93,7 +93,7 @@ sets_refusal(Relation relation, Oid type, AttrNumber id)
 
 	if (!KeyTypeIsNumber(type))
 		return "elements of more than 64 bits";
-	if (!CopyTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
+	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
 		return "ids of sets of a type that is not copied as integers";
 	return NULL;
 }
@@ -109,54 +109,54 @@ weight_refusal(Relation relation, const ColumnFamily *family, Oid type, AttrNumb
 
 /* Does an aggregate count the rows in which its column is not NULL? */
 bool
-CopyCountsValues(const ScanAggregate *column)
+CachedCountsValues(const ScanAggregate *aggregate)
 {
-	return counts_rows(column->family) && column->place.attribute != 0;
+	return counts_rows(aggregate->family) && aggregate->location.attribute != 0;
 }
 
 /* Why rows cannot be counted where this column is not NULL; 0: all rows are counted. */
 static const char *
 count_refusal(Relation relation, AttrNumber attribute)
 {
-	return attribute == 0 || CopyTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
+	return attribute == 0 || CachedTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
 			   ? NULL
 			   : "a count of a column of a type that is not copied";
 }
 
 /* Why the keys of an aggregate cannot come from a copy; NULL: they can. */
 const char *
-CopyAggregateRefusal(Relation relation, const ScanAggregate *column, bool grouped)
+CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped)
 {
 	const char *refusal;
 	Form_pg_attribute form;
 
-	if (column->given)
+	if (aggregate->given)
 		return "a template that is not a constant";
-	refusal = family_refusal(column->family, column->template, grouped);
+	refusal = family_refusal(aggregate->family, aggregate->template, grouped);
 	if (refusal)
 		return refusal;
-	if (counts_rows(column->family))
-		return count_refusal(relation, column->place.attribute);
-	if (column->row)
+	if (counts_rows(aggregate->family))
+		return count_refusal(relation, aggregate->location.attribute);
+	if (aggregate->row)
 		return "a key of several columns";
-	refusal = weight_refusal(relation, column->family, column->key_type, column->weight.attribute);
+	refusal = weight_refusal(relation, aggregate->family, aggregate->key_type, aggregate->weight.attribute);
 	if (refusal)
 		return refusal;
-	form = TupleDescAttr(RelationGetDescr(relation), column->place.attribute - 1);
-	if (!CopyTakesKeys(form) || form->atttypid != column->key_type)
+	form = TupleDescAttr(RelationGetDescr(relation), aggregate->location.attribute - 1);
+	if (!CachedTakesKeys(form) || form->atttypid != aggregate->key_type)
 		return "keys of a type that is not copied";
 	return NULL;
 }
 
 /* Why the state of an aggregate takes no keys from copies; NULL: it does. */
 static const char *
-state_refusal(const ScanAggregate *column)
+state_refusal(const ScanAggregate *aggregate)
 {
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (makes_sets(column->family) || counts_rows(column->family))
+	if (makes_sets(aggregate->family) || counts_rows(aggregate->family))
 		return NULL;
-	if (ScanAggregateIsOnCpu(column))
+	if (ScanAggregateIsOnCpu(aggregate))
 		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
 	return sketch && GpuSketchOnlyOnCpu(&sketch->sketch.params)
 			   ? "sketches of structure sf are made on the CPU"
@@ -165,13 +165,13 @@ state_refusal(const ScanAggregate *column)
 
 /* Why states of a run take no keys from copies; NULL: they do. */
 const char *
-CopyStatesRefusal(const ScanAggregate *column, int count)
+CachedStatesRefusal(const ScanAggregate *aggregate, int count)
 {
 	const char *refusal = NULL;
 	int i;
 
 	for (i = 0; i < count && refusal == NULL; i++)
-		refusal = state_refusal(&column[i]);
+		refusal = state_refusal(&aggregate[i]);
 	return refusal;
 }
 
@@ -183,34 +183,34 @@ take_rows(void *column, const GpuKeyCounts *counts)
 	return true;
 }
 
-/* Count the rows of parts of a copy. */
+/* Count the rows of chunks of a copy. */
 static void
-add_rows(ScanAggregate *column, const GpuColumnPart *part, int parts)
+add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
-	GpuColumnPart *of_rows = palloc(Max(parts, 1) * sizeof(GpuColumnPart));
+	GpuColumnChunk *of_rows = palloc(Max(chunks, 1) * sizeof(GpuColumnChunk));
 	int i;
 
-	for (i = 0; i < parts; i++)
+	for (i = 0; i < chunks; i++)
 	{
-		of_rows[i] = part[i];
-		of_rows[i].wish = WISH_ROWS;
+		of_rows[i] = chunk[i];
+		of_rows[i].projection = PROJECT_ROWS;
 	}
-	(void) GpuColumnCountsAll(of_rows, parts, 1, take_rows, column);
+	(void) GpuColumnCountsAll(of_rows, chunks, 1, take_rows, aggregate);
 	pfree(of_rows);
 }
 
-/* Give an aggregate the keys of parts of a copy; pages that it got are taken off the parts' sets. */
+/* Give an aggregate the keys of chunks of a copy; pages that it got are taken off the chunks' sets. */
 void
-CopyAddKeys(ScanAggregate *column, const GpuColumnPart *part, int parts)
+CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
-	if (is_sketch(column->family))
-		SketchAddColumn((SketchState *) column->state, part, parts);
-	else if (makes_sets(column->family))
-		SetsAddColumns((SetsState *) column->state, part, parts);
-	else if (counts_rows(column->family))
-		add_rows(column, part, parts);
+	if (is_sketch(aggregate->family))
+		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
+	else if (makes_sets(aggregate->family))
+		SetsAddColumns((SetsState *) aggregate->state, chunk, chunks);
+	else if (counts_rows(aggregate->family))
+		add_rows(aggregate, chunk, chunks);
 	else
-		FilterAddColumn((FilterState *) column->state, part, parts);
+		FilterAddColumn((FilterState *) aggregate->state, chunk, chunks);
 }
 
 /* ---- while planning ---- */
@@ -240,7 +240,7 @@ takes_call(Relation relation, const ColumnScanCall *call, bool grouped)
 
 /* The collation of the copy from which a column's keys or rows come. */
 Oid
-CopyKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute, Oid collation)
+CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute, Oid collation)
 {
 	return counts_rows(family)
 			   ? TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation
@@ -253,7 +253,7 @@ column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
-	if (!CopyTakesKeys(form) || (kind != KEY_HASHED && KeyNumberKind(form->atttypid) != kind))
+	if (!CachedTakesKeys(form) || (kind != KEY_HASHED && KeyNumberKind(form->atttypid) != kind))
 		return "a condition on a column of a type that is not copied as numbers";
 	return NULL;
 }
@@ -286,7 +286,7 @@ conditions_refusal(Relation relation, const ScanConditions *conditions)
 
 /* Why conditions cannot be tested on copies; NULL: they can, as far as is known before a run. */
 const char *
-CopyConditionsRefusal(Relation relation, const WantedRows *rows)
+CachedConditionsRefusal(Relation relation, const WantedRows *rows)
 {
 	const char *refusal = conditions_refusal(relation, rows->conditions);
 	int i;
@@ -304,7 +304,7 @@ count_of(const ScanConditions *conditions)
 
 /* The number of conditions, each of which names a column. */
 int
-CopyConditionsCount(const WantedRows *rows)
+CachedConditionsCount(const WantedRows *rows)
 {
 	int count = count_of(rows->conditions);
 	int i;
@@ -321,12 +321,12 @@ column_of(Relation relation, const ScanCondition *condition)
 {
 	AttrNumber attribute = condition->column->varattno;
 
-	return CopyColumn(relation, attribute,
+	return CachedColumn(relation, attribute,
 					  TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation);
 }
 
 static void
-add_columns(ScanCopies *copies, Relation relation, const ScanConditions *conditions)
+add_columns(CachedColumns *copies, Relation relation, const ScanConditions *conditions)
 {
 	int i;
 
@@ -334,13 +334,13 @@ add_columns(ScanCopies *copies, Relation relation, const ScanConditions *conditi
 	{
 		GpuColumn column = column_of(relation, &conditions->condition[i]);
 
-		(void) CopyColumnNumber(copies, &column);
+		(void) CachedColumnNumber(copies, &column);
 	}
 }
 
 /* Add the columns that conditions name to those that the scan needs. */
 void
-CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *rows)
+CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows)
 {
 	int i;
 
@@ -351,7 +351,7 @@ CopyConditionsColumns(ScanCopies *copies, Relation relation, const WantedRows *r
 
 /* The place of a column, by its number, among those of the selection; false: there are too many. */
 bool
-CopyTestsColumn(CopyTests *tests, int number, uint16 *place)
+CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
 {
 	qb_selection *selection = &tests->selection;
 	uint32 i;
@@ -381,13 +381,13 @@ add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition,
 
 /* Add a test of a column, by its number.  False: there is no room for it. */
 bool
-CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
+CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 {
 	qb_selection *selection = &tests->selection;
 	qb_test *added = &selection->test[selection->tests];
 	uint16 place;
 
-	if (selection->tests == QB_SELECTION_TESTS || !CopyTestsColumn(tests, column, &place))
+	if (selection->tests == QB_SELECTION_TESTS || !CachedTestsColumn(tests, column, &place))
 		return false;
 	*added = *test;
 	added->column = place;
@@ -400,11 +400,11 @@ CopyTestsAdd(CopyTests *tests, int column, const qb_test *test)
  * there is no room for the test.
  */
 bool
-CopyTestsPair(CopyTests *tests, int column)
+CachedTestsPair(CachedTests *tests, int column)
 {
 	qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
 
-	if (!CopyTestsAdd(tests, column, &not_null))
+	if (!CachedTestsAdd(tests, column, &not_null))
 		return false;
 	tests->pairs = true;
 	tests->pair = tests->selection.test[tests->selection.tests - 1].column;
@@ -413,7 +413,7 @@ CopyTestsPair(CopyTests *tests, int column)
 
 /* Add a condition, whose operand is known.  False: there is no room for it. */
 static bool
-add_condition(CopyTests *tests, int column, const ScanCondition *condition)
+add_condition(CachedTests *tests, int column, const ScanCondition *condition)
 {
 	qb_selection *selection = &tests->selection;
 
@@ -422,14 +422,14 @@ add_condition(CopyTests *tests, int column, const ScanCondition *condition)
 		tests->none |= condition->none;
 		return true;
 	}
-	if (!CopyTestsAdd(tests, column, &condition->test))
+	if (!CachedTestsAdd(tests, column, &condition->test))
 		return false;
 	return condition->test.kind != QB_TEST_LIST ||
 		   add_list(selection, &selection->test[selection->tests - 1], condition, &tests->numbers);
 }
 
 static bool
-add_conditions(const CopyRun *run, ScanConditions *conditions, CopyTests *tests)
+add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *tests)
 {
 	bool fits = true;
 	int i;
@@ -441,14 +441,14 @@ add_conditions(const CopyRun *run, ScanConditions *conditions, CopyTests *tests)
 
 		if (!condition->ready)
 			ScanConditionEvaluate(conditions, condition);
-		fits = add_condition(tests, CopyColumnNumber(run->copies, &column), condition);
+		fits = add_condition(tests, CachedColumnNumber(run->copies, &column), condition);
 	}
 	return fits;
 }
 
 /* The tests of WHERE and of a filter (-1: none), in this run.  False: they are too many. */
 bool
-CopyConditionsTests(const CopyRun *run, int filter, CopyTests *tests)
+CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 {
 	memset(tests, 0, sizeof(*tests));
 	return add_conditions(run, run->rows->conditions, tests) &&
@@ -474,17 +474,17 @@ condition_column(Relation relation, Expr *clause, GpuColumn *column)
 typedef struct Covered
 {
 	Relation relation;
-	uint32 ranges;
-	uint32 *pages; /* of each range: at most so many are in the copies of all columns */
+	uint32 chunks;
+	uint32 *pages; /* of each chunk: at most so many are in the copies of all columns */
 } Covered;
 
 /* One more column is needed. */
 static void
 need_column(Covered *covered, AttrNumber attribute, Oid collation)
 {
-	GpuColumn column = CopyColumn(covered->relation, attribute, collation);
+	GpuColumn column = CachedColumn(covered->relation, attribute, collation);
 
-	GpuColumnCover(&column, covered->pages, covered->ranges);
+	GpuColumnCover(&column, covered->pages, covered->chunks);
 }
 
 /* The columns of conditions are needed; false: one cannot be tested on copies. */
@@ -499,7 +499,7 @@ need_clauses(Covered *covered, List *clauses)
 
 		if (!condition_column(covered->relation, lfirst(cell), &column))
 			return false;
-		GpuColumnCover(&column, covered->pages, covered->ranges);
+		GpuColumnCover(&column, covered->pages, covered->chunks);
 	}
 	return true;
 }
@@ -512,11 +512,11 @@ need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parall
 
 	if (!ColumnScanMatch((Aggref *) aggref, &call) ||
 		!takes_call(covered->relation, &call, grouped) ||
-		(parallel && !CopyTakesInParallel(call.family)))
+		(parallel && !CachedTakesInParallel(call.family)))
 		return false;
 	if (call.key)
 		need_column(covered, call.key->varattno,
-					CopyKeyCollation(covered->relation, call.family, call.key->varattno,
+					CachedKeyCollation(covered->relation, call.family, call.key->varattno,
 									 aggref->inputcollid));
 	if (call.weight)
 		need_column(covered, call.weight->varattno, InvalidOid);
@@ -529,7 +529,7 @@ need_columns(Covered *covered, List *clauses, List *aggregates, bool grouped, bo
 {
 	ListCell *cell;
 
-	if (CopyTableRefusal(covered->relation) || !need_clauses(covered, clauses))
+	if (CachedTableRefusal(covered->relation) || !need_clauses(covered, clauses))
 		return false;
 	foreach (cell, aggregates)
 		if (!need_aggregate(covered, lfirst_node(Aggref, cell), grouped, parallel))
@@ -541,7 +541,7 @@ need_columns(Covered *covered, List *clauses, List *aggregates, bool grouped, bo
 static bool
 need_group(Covered *covered, const Var *group, double states)
 {
-	if (states > COPY_STATES_MAX || CopyGroupsRefusal(covered->relation, group))
+	if (states > CACHED_STATES_MAX || CachedGroupsRefusal(covered->relation, group))
 		return false;
 	need_column(covered, group->varattno, InvalidOid);
 	return true;
@@ -552,11 +552,11 @@ static double
 visible_pages(const Covered *covered)
 {
 	double pages = 0;
-	uint32 range;
+	uint32 chunk;
 
-	for (range = 0; range < covered->ranges; range++)
-		if (covered->pages[range] > 0)
-			pages += Min(covered->pages[range], CopyVisiblePages(covered->relation, range));
+	for (chunk = 0; chunk < covered->chunks; chunk++)
+		if (covered->pages[chunk] > 0)
+			pages += Min(covered->pages[chunk], CachedVisiblePages(covered->relation, chunk));
 	return pages;
 }
 
@@ -565,18 +565,18 @@ visible_pages(const Covered *covered)
  * of so many values.  "parallel": in a parallel plan.
  */
 double
-ScanCopiedShare(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
+ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
 				double groups, bool parallel)
 {
 	List *clauses = extract_actual_clauses(table->baserestrictinfo, false);
-	Covered covered = { .ranges = CopyRanges(table->pages) };
+	Covered covered = { .chunks = CachedChunksOf(table->pages) };
 	double pages = 0;
 
-	if (!GpuColumnsExist() || covered.ranges == 0)
+	if (!GpuColumnsExist() || covered.chunks == 0)
 		return 0;
 	covered.relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
-	covered.pages = palloc(covered.ranges * sizeof(uint32));
-	memset(covered.pages, 0xff, covered.ranges * sizeof(uint32));
+	covered.pages = palloc(covered.chunks * sizeof(uint32));
+	memset(covered.pages, 0xff, covered.chunks * sizeof(uint32));
 	if (need_columns(&covered, clauses, aggregates, group != NULL, parallel) &&
 		(group == NULL || need_group(&covered, group, groups * list_length(aggregates))))
 		pages = visible_pages(&covered);

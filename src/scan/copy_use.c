@@ -20,24 +20,24 @@
 #include "utils/snapmgr.h"
 
 static const char *
-find_refusal(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
+find_refusal(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
 			 const CustomScan *plan, const Var *group)
 {
-	const char *refusal = CopyTableRefusal(relation);
+	const char *refusal = CachedTableRefusal(relation);
 	bool parallel = plan->scan.plan.parallel_aware;
 	int i;
 
 	if (refusal)
 		return refusal;
 	if (!ScanReturnsOneRow(plan))
-		refusal = group ? CopyGroupsRefusal(relation, group)
-						: "GROUP BY of something other than a column";
+		refusal = group ? CachedGroupsRefusal(relation, group)
+						: "GROUP BY of something other than a aggregate";
 	if (refusal == NULL)
-		refusal = CopyConditionsRefusal(relation, rows);
+		refusal = CachedConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
 	{
-		refusal = CopyAggregateRefusal(relation, &column[i], group != NULL);
-		if (refusal == NULL && parallel && (group || !CopyTakesInParallel(column[i].family)))
+		refusal = CachedAggregateRefusal(relation, &aggregate[i], group != NULL);
+		if (refusal == NULL && parallel && (group || !CachedTakesInParallel(aggregate[i].family)))
 			refusal = "a parallel plan";
 	}
 	return refusal;
@@ -45,7 +45,7 @@ find_refusal(Relation relation, const ScanAggregate *column, int count, const Wa
 
 /* The number of a column that the scan needs. */
 int
-CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
+CachedColumnNumber(CachedColumns *copies, const GpuColumn *column)
 {
 	int i;
 
@@ -61,48 +61,48 @@ CopyColumnNumber(ScanCopies *copies, const GpuColumn *column)
  * so it gets the column of the first aggregate that has one.
  */
 static GpuColumn
-key_column(Relation relation, const ScanAggregate *column, int i)
+key_column(Relation relation, const ScanAggregate *aggregate, int i)
 {
-	const ScanAggregate *from = &column[i];
+	const ScanAggregate *from = &aggregate[i];
 
-	if (from->place.attribute == 0)
-		for (from = column; from->place.attribute == 0; from++)
+	if (from->location.attribute == 0)
+		for (from = aggregate; from->location.attribute == 0; from++)
 			continue;
-	return CopyColumn(
-		relation, from->place.attribute,
-		CopyKeyCollation(relation, from->family, from->place.attribute, from->collation));
+	return CachedColumn(
+		relation, from->location.attribute,
+		CachedKeyCollation(relation, from->family, from->location.attribute, from->collation));
 }
 
 /* List the columns that the scan needs. */
 static void
-list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column, int count,
+list_columns(CachedColumns *copies, Relation relation, const ScanAggregate *aggregate, int count,
 			 const WantedRows *rows, const Var *group)
 {
 	int i;
 
-	copies->column = palloc((2 * count + CopyConditionsCount(rows) + 1) * sizeof(GpuColumn));
+	copies->column = palloc((2 * count + CachedConditionsCount(rows) + 1) * sizeof(GpuColumn));
 	copies->key = palloc(count * sizeof(int));
 	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count; i++)
 	{
-		GpuColumn key = key_column(relation, column, i);
+		GpuColumn key = key_column(relation, aggregate, i);
 
-		copies->key[i] = CopyColumnNumber(copies, &key);
+		copies->key[i] = CachedColumnNumber(copies, &key);
 		copies->id[i] = -1;
-		if (column[i].weight.attribute)
+		if (aggregate[i].weight.attribute)
 		{
-			GpuColumn id = CopyColumn(relation, column[i].weight.attribute, InvalidOid);
+			GpuColumn id = CachedColumn(relation, aggregate[i].weight.attribute, InvalidOid);
 
-			copies->id[i] = CopyColumnNumber(copies, &id);
+			copies->id[i] = CachedColumnNumber(copies, &id);
 		}
 	}
-	CopyConditionsColumns(copies, relation, rows);
+	CachedConditionsColumns(copies, relation, rows);
 	copies->group = -1;
 	if (group)
 	{
-		GpuColumn grouping = CopyColumn(relation, group->varattno, InvalidOid);
+		GpuColumn grouping = CachedColumn(relation, group->varattno, InvalidOid);
 
-		copies->group = CopyColumnNumber(copies, &grouping);
+		copies->group = CachedColumnNumber(copies, &grouping);
 	}
 }
 
@@ -110,19 +110,19 @@ list_columns(ScanCopies *copies, Relation relation, const ScanAggregate *column,
  * Look whether a scan can use copies; NULL: there are no copies of any table.  "group":
  * the grouping column, if there is one and nothing else.
  */
-ScanCopies *
-ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, const WantedRows *rows,
+CachedColumns *
+CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
 				 const CustomScan *plan, const Var *group)
 {
-	ScanCopies *copies;
+	CachedColumns *copies;
 
 	if (!GpuColumnsExist())
 		return NULL;
-	copies = palloc0(sizeof(ScanCopies));
-	copies->refusal = find_refusal(relation, column, count, rows, plan, group);
+	copies = palloc0(sizeof(CachedColumns));
+	copies->refusal = find_refusal(relation, aggregate, count, rows, plan, group);
 	if (copies->refusal)
 		return copies;
-	list_columns(copies, relation, column, count, rows, group);
+	list_columns(copies, relation, aggregate, count, rows, group);
 	copies->taken = palloc0(count * sizeof(PageSet));
 	copies->memory =
 		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan copies", ALLOCSET_DEFAULT_SIZES);
@@ -131,197 +131,197 @@ ScanCopiesCreate(Relation relation, const ScanAggregate *column, int count, cons
 
 /* The copies of all columns; false: a column has none. */
 static bool
-find_copies(CopyRun *run)
+find_copies(CachedRun *run)
 {
-	const ScanCopies *copies = run->copies;
+	const CachedColumns *copies = run->copies;
 	int found = 1;
 	int i;
 
 	run->ref = palloc(copies->columns * sizeof(GpuRef *));
 	for (i = 0; i < copies->columns && found > 0; i++)
 	{
-		run->ref[i] = palloc(Max(run->ranges, 1) * sizeof(GpuRef));
-		found = GpuColumnFind(&copies->column[i], run->ref[i], run->ranges);
+		run->ref[i] = palloc(Max(run->chunks, 1) * sizeof(GpuRef));
+		found = GpuColumnFind(&copies->column[i], run->ref[i], run->chunks);
 	}
 	return found > 0;
 }
 
-/* Sets of pages, one for each range; a table may have thousands. */
+/* Sets of pages, one for each chunk; a table may have thousands. */
 static GpuPages *
-make_sets(uint32 ranges)
+make_sets(uint32 chunks)
 {
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(ranges, 1) * sizeof(GpuPages),
+	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
 									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 static PageSet
-set_of(GpuPages *pages, uint32 ranges)
+set_of(GpuPages *pages, uint32 chunks)
 {
-	PageSet set = { .ranges = ranges, .range = palloc0(Max(ranges, 1) * sizeof(GpuPages *)) };
-	uint32 range;
+	PageSet set = { .chunks = chunks, .chunk = palloc0(Max(chunks, 1) * sizeof(GpuPages *)) };
+	uint32 chunk;
 
-	for (range = 0; range < ranges; range++)
-		if (!GpuPagesAreNone(&pages[range]))
-			set.range[range] = &pages[range];
+	for (chunk = 0; chunk < chunks; chunk++)
+		if (!GpuPagesAreNone(&pages[chunk]))
+			set.chunk[chunk] = &pages[chunk];
 	return set;
 }
 
 /* Pages of the table that are true in the copies of all columns. */
 static GpuPages *
-true_pages(const CopyRun *run, BlockNumber blocks)
+true_pages(const CachedRun *run, BlockNumber blocks)
 {
-	GpuPages *pages = make_sets(run->ranges);
-	GpuPages *more = make_sets(run->ranges);
-	uint32 range;
+	GpuPages *pages = make_sets(run->chunks);
+	GpuPages *more = make_sets(run->chunks);
+	uint32 chunk;
 	int i;
 
 	for (i = 0; i < run->copies->columns; i++)
 	{
-		CopyTruePages(run->relation, run->ref[i], 0, run->ranges, blocks, i == 0 ? pages : more);
-		for (range = 0; range < run->ranges && i > 0; range++)
-			GpuPagesKeep(&pages[range], &more[range]);
+		CachedTruePages(run->relation, run->ref[i], 0, run->chunks, blocks, i == 0 ? pages : more);
+		for (chunk = 0; chunk < run->chunks && i > 0; chunk++)
+			GpuPagesKeep(&pages[chunk], &more[chunk]);
 	}
 	pfree(more);
 	return pages;
 }
 
-/* Keys of a range's pages, of rows that pass the tests.  "key": the number of their column. */
-GpuColumnPart
-CopyPart(const CopyRun *run, int key, const CopyTests *tests, uint32 range, GpuPages *pages)
+/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
+GpuColumnChunk
+CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
 {
-	GpuColumnPart part = { .ref = run->ref[key][range], .pages = pages };
+	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
 	uint32 i;
 
 	if (tests->selection.columns > 0)
-		part.tests = &tests->selection;
+		wanted.tests = &tests->selection;
 	if (tests->pairs)
 	{
-		part.wish = WISH_PAIRS;
-		part.pair = tests->pair;
+		wanted.projection = PROJECT_PAIRS;
+		wanted.pair = tests->pair;
 	}
 	for (i = 0; i < tests->selection.columns; i++)
-		part.tested[i] = run->ref[tests->column[i]][range];
-	return part;
+		wanted.tested[i] = run->ref[tests->column[i]][chunk];
+	return wanted;
 }
 
-/* A copy of the sets of pages that a run uses, one for each range. */
+/* A copy of the sets of pages that a run uses, one for each chunk. */
 GpuPages *
-CopyPages(const CopyRun *run)
+CachedPages(const CachedRun *run)
 {
-	GpuPages *pages = make_sets(run->ranges);
+	GpuPages *pages = make_sets(run->chunks);
 
-	memcpy(pages, run->pages, run->ranges * sizeof(GpuPages));
+	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
 	return pages;
 }
 
-/* Keys of all ranges that have pages, which are taken off "pages" when they are done. */
-GpuColumnPart *
-CopyParts(const CopyRun *run, int key, const CopyTests *tests, GpuPages *pages, int *parts)
+/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
+GpuColumnChunk *
+CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *wanted_count)
 {
-	GpuColumnPart *part = palloc(Max(run->ranges, 1) * sizeof(GpuColumnPart));
-	uint32 range;
+	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
+	uint32 chunk;
 
-	*parts = 0;
-	for (range = 0; range < run->ranges; range++)
-		if (!GpuPagesAreNone(&pages[range]))
-			part[(*parts)++] = CopyPart(run, key, tests, range, &pages[range]);
-	return part;
+	*wanted_count = 0;
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		if (!GpuPagesAreNone(&pages[chunk]))
+			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
+	return wanted;
 }
 
 /* Count keys for one aggregate.  Returns the pages whose keys were counted. */
 GpuPages *
-CopyTake(const CopyRun *run, int key, const CopyTests *tests, ScanAggregate *column)
+CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
 {
-	GpuPages *taken = make_sets(run->ranges);
-	GpuPages *left = CopyPages(run);
-	int parts;
-	GpuColumnPart *part = CopyParts(run, key, tests, left, &parts);
-	uint32 range;
+	GpuPages *taken = make_sets(run->chunks);
+	GpuPages *left = CachedPages(run);
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
+	uint32 chunk;
 	int i;
 
 	if (tests->none)
-		memset(left, 0, run->ranges * sizeof(GpuPages));
+		memset(left, 0, run->chunks * sizeof(GpuPages));
 	else
-		CopyAddKeys(column, part, parts);
-	for (range = 0; range < run->ranges; range++)
-		for (i = 0; i < GPU_RANGE_BYTES; i++)
-			taken[range].bits[i] = run->pages[range].bits[i] & ~left[range].bits[i];
+		CachedAddKeys(aggregate, wanted, wanted_count);
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		for (i = 0; i < GPU_CHUNK_BYTES; i++)
+			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
 	pfree(left);
-	pfree(part);
+	pfree(wanted);
 	return taken;
 }
 
 /* Note which pages are not read. */
 static void
-leave_out(const CopyRun *run)
+leave_out(const CachedRun *run)
 {
-	ScanCopies *copies = run->copies;
-	uint32 range;
+	CachedColumns *copies = run->copies;
+	uint32 chunk;
 
-	copies->all = set_of(run->pages, run->ranges);
-	for (range = 0; range < run->ranges; range++)
-		copies->pages += GpuPagesCount(&run->pages[range]);
+	copies->all = set_of(run->pages, run->chunks);
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		copies->pages += GpuPagesCount(&run->pages[chunk]);
 }
 
 /* Count keys of these pages for all aggregates.  Notes the pages that were counted for all. */
 static void
-take_pages(const CopyRun *run, ScanAggregate *column, int count, const CopyTests *tests)
+take_pages(const CachedRun *run, ScanAggregate *aggregate, int count, const CachedTests *tests)
 {
-	ScanCopies *copies = run->copies;
-	uint32 range;
+	CachedColumns *copies = run->copies;
+	uint32 chunk;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		GpuPages *taken = CopyTake(run, copies->key[i], &tests[i], &column[i]);
+		GpuPages *taken = CachedTake(run, copies->key[i], &tests[i], &aggregate[i]);
 
-		copies->taken[i] = set_of(taken, run->ranges);
-		for (range = 0; range < run->ranges; range++)
-			GpuPagesKeep(&run->pages[range], &taken[range]);
+		copies->taken[i] = set_of(taken, run->chunks);
+		for (chunk = 0; chunk < run->chunks; chunk++)
+			GpuPagesKeep(&run->pages[chunk], &taken[chunk]);
 	}
 	leave_out(run);
 }
 
 /* What is tested for the i-th aggregate in this run.  False: it is too much for the worker. */
 static bool
-make_test(const CopyRun *run, const ScanAggregate *column, int i, CopyTests *tests)
+make_test(const CachedRun *run, const ScanAggregate *aggregate, int i, CachedTests *tests)
 {
 	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
-	const ScanCopies *copies = run->copies;
+	const CachedColumns *copies = run->copies;
 
-	return CopyConditionsTests(run, column[i].filter_number, tests) &&
-		   (copies->id[i] < 0 || CopyTestsPair(tests, copies->id[i])) &&
-		   (!CopyCountsValues(&column[i]) || CopyTestsAdd(tests, copies->key[i], &not_null));
+	return CachedConditionsTests(run, aggregate[i].filter_number, tests) &&
+		   (copies->id[i] < 0 || CachedTestsPair(tests, copies->id[i])) &&
+		   (!CachedCountsValues(&aggregate[i]) || CachedTestsAdd(tests, copies->key[i], &not_null));
 }
 
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
-static CopyTests *
-make_tests(const CopyRun *run, const ScanAggregate *column, int count)
+static CachedTests *
+make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
-	CopyTests *tests = palloc(count * sizeof(CopyTests));
+	CachedTests *tests = palloc(count * sizeof(CachedTests));
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!make_test(run, column, i, &tests[i]))
+		if (!make_test(run, aggregate, i, &tests[i]))
 			return NULL;
 	return tests;
 }
 
 /* Note the pages that were not taken, although other processes were told not to read them. */
 static void
-note_lost(const CopyRun *run, GpuPages *told)
+note_lost(const CachedRun *run, GpuPages *told)
 {
-	ScanCopies *copies = run->copies;
-	uint32 range;
+	CachedColumns *copies = run->copies;
+	uint32 chunk;
 	int i;
 
-	for (range = 0; range < run->ranges; range++)
+	for (chunk = 0; chunk < run->chunks; chunk++)
 	{
-		for (i = 0; i < GPU_RANGE_BYTES; i++)
-			told[range].bits[i] &= ~run->pages[range].bits[i];
-		copies->any_lost |= !GpuPagesAreNone(&told[range]);
+		for (i = 0; i < GPU_CHUNK_BYTES; i++)
+			told[chunk].bits[i] &= ~run->pages[chunk].bits[i];
+		copies->any_lost |= !GpuPagesAreNone(&told[chunk]);
 	}
-	copies->lost = set_of(told, run->ranges);
+	copies->lost = set_of(told, run->chunks);
 }
 
 /*
@@ -329,45 +329,45 @@ note_lost(const CopyRun *run, GpuPages *told)
  * Returns why not, or NULL.
  */
 static const char *
-take_shared(const CopyRun *run, const CopyUse *use, const CopyTests *tests)
+take_shared(const CachedRun *run, const CachedUse *use, const CachedTests *tests)
 {
-	GpuPages *told = CopyPages(run);
+	GpuPages *told = CachedPages(run);
 
-	if (!SharedPagesTell(use->shared, use->area, told, run->ranges, use->blocks))
+	if (!SharedPagesTell(use->shared, use->area, told, run->chunks, use->blocks))
 		return "no shared memory";
-	CopyTestPoint(2);
-	take_pages(run, use->column, use->count, tests);
+	CachedTestPoint(2);
+	take_pages(run, use->aggregate, use->count, tests);
 	note_lost(run, told);
 	return NULL;
 }
 
 /* Have keys counted; why none were, or NULL. */
 static const char *
-take_all(CopyRun *run, const CopyUse *use)
+take_all(CachedRun *run, const CachedUse *use)
 {
-	const CopyTests *tests = make_tests(run, use->column, use->count);
+	const CachedTests *tests = make_tests(run, use->aggregate, use->count);
 	const char *refusal;
 
 	if (tests == NULL)
 		return "too many conditions";
 	run->pages = true_pages(run, use->blocks);
-	CopyTestPoint(1);
+	CachedTestPoint(1);
 	if (use->shared)
 		return take_shared(run, use, tests);
 	if (use->groups == NULL)
 	{
-		take_pages(run, use->column, use->count, tests);
+		take_pages(run, use->aggregate, use->count, tests);
 		return NULL;
 	}
-	refusal = CopyGroupsTake(run, use->groups, use->count);
+	refusal = CachedGroupsTake(run, use->groups, use->count);
 	if (refusal == NULL)
 		leave_out(run);
 	return refusal;
 }
 
-/* Use no copies until ScanCopiesUse() is called. */
+/* Use no copies until CachedColumnsUse() is called. */
 void
-ScanCopiesForget(ScanCopies *copies, int count)
+CachedColumnsForget(CachedColumns *copies, int count)
 {
 	copies->pages = 0;
 	copies->used = copies->any_lost = false;
@@ -381,18 +381,18 @@ ScanCopiesForget(ScanCopies *copies, int count)
 
 /* Use copies if there are any; why they cannot be used, or NULL. */
 static const char *
-use_copies(ScanCopies *copies, const CopyUse *use)
+use_copies(CachedColumns *copies, const CachedUse *use)
 {
-	CopyRun run = { .copies = copies,
+	CachedRun run = { .copies = copies,
 					.relation = use->rows->relation,
 					.rows = use->rows,
-					.ranges = CopyRanges(use->blocks) };
+					.chunks = CachedChunksOf(use->blocks) };
 	const char *refusal = NULL;
 
 	if (!IsMVCCSnapshot(use->snapshot) || use->snapshot->takenDuringRecovery)
 		return "a snapshot of another kind";
 	if (use->groups == NULL)
-		refusal = CopyStatesRefusal(use->column, use->count);
+		refusal = CachedStatesRefusal(use->aggregate, use->count);
 	if (refusal == NULL && find_copies(&run))
 		refusal = take_all(&run, use);
 	copies->used = refusal == NULL;
@@ -404,7 +404,7 @@ use_copies(ScanCopies *copies, const CopyUse *use)
  * has the pages to leave out.
  */
 void
-ScanCopiesUse(ScanCopies *copies, const CopyUse *use)
+CachedColumnsUse(CachedColumns *copies, const CachedUse *use)
 {
 	MemoryContext old;
 
@@ -420,7 +420,7 @@ static bool
 has_copies(Oid relid)
 {
 	int count;
-	GpuColumnCopy *copy = GpuColumnList(&count);
+	GpuCachedColumn *copy = GpuColumnList(&count);
 	bool found = false;
 	int i;
 
@@ -432,7 +432,7 @@ has_copies(Oid relid)
 
 /* Say in EXPLAIN (VERBOSE) why copies of the table are not used. */
 void
-ScanCopiesExplain(const ScanCopies *copies, Relation relation, ExplainState *es)
+CachedColumnsExplain(const CachedColumns *copies, Relation relation, ExplainState *es)
 {
 	if (es->verbose && copies->refusal && has_copies(RelationGetRelid(relation)))
 		ExplainPropertyText("GPU Copies Not Used", copies->refusal, es);

@@ -48,12 +48,12 @@ typedef struct ColumnScanState
 {
 	CustomScanState css;
 	int count;
-	ScanAggregate *column;
+	ScanAggregate *aggregate;
 	WantedRows rows;
 	ScanGroups *groups; /* NULL: no GROUP BY */
 	ExprState *having;  /* conditions on its results; NULL: there are none */
 	uint64 refused;     /* results for which they were not true */
-	ScanCopies *copies; /* NULL: there are no copies of columns on a GPU */
+	CachedColumns *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
@@ -62,7 +62,7 @@ typedef struct ColumnScanState
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
-	PageShare *share;   /* NULL: it uses no copies, or the plan is serial */
+	ParallelPages *share;   /* NULL: it uses no copies, or the plan is serial */
 	bool ready;         /* the sketches are complete for the current parameters */
 	Returned returned;  /* in this run, of the one tuple */
 	ScanCounts counts;  /* over all runs */
@@ -99,18 +99,18 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	int handover = list_nth_int(cscan->custom_private, PLAN_HANDOVER);
 
 	init_rows(state);
-	state->column = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
+	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
 	if (!ScanReturnsOneRow(cscan))
-		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->column, state->count,
+		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->aggregate, state->count,
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
 		state->handover = ScanHandoverOf(estate, handover);
 	state->copies =
-		ScanCopiesCreate(node->ss.ss_currentRelation, state->column, state->count, &state->rows,
+		CachedColumnsCreate(node->ss.ss_currentRelation, state->aggregate, state->count, &state->rows,
 						 cscan, state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
@@ -126,16 +126,16 @@ start_sketches(ColumnScanState *state)
 	int i;
 
 	MemoryContextReset(state->sketches);
-	GivenTemplatesRead(state->column, state->count, state->css.ss.ps.ps_ExprContext);
+	GivenTemplatesRead(state->aggregate, state->count, state->css.ss.ps.ps_ExprContext);
 	if (state->groups)
 	{
 		ScanGroupsStart(state->groups);
 		return;
 	}
-	if (state->handover && ScanHandoverTake(state->handover, state->column, state->count, &context))
+	if (state->handover && ScanHandoverTake(state->handover, state->aggregate, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
-		ScanAggregateStart(&state->column[i], context, state->partial);
+		ScanAggregateStart(&state->aggregate[i], context, state->partial);
 }
 
 /* PostgreSQL's shared state of a parallel scan lies behind ours. */
@@ -153,9 +153,9 @@ static void
 start_scan(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
-	CopyUse use = { .rows = &state->rows,
+	CachedUse use = { .rows = &state->rows,
 					.snapshot = state->css.ss.ps.state->es_snapshot,
-					.column = state->column,
+					.aggregate = state->aggregate,
 					.count = state->count,
 					.groups = state->groups,
 					.shared = state->shared ? SharedScanPages(state->shared) : NULL,
@@ -164,7 +164,7 @@ start_scan(ColumnScanState *state)
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss, shared);
 	use.blocks = ((HeapScanDesc) state->scan)->rs_nblocks;
-	state->share = ScanCopiesBegin(state->copies, &use);
+	state->share = CachedColumnsBegin(state->copies, &use);
 	PageReaderBegin(&state->reader, state->scan, state->copies, state->share);
 }
 
@@ -175,7 +175,7 @@ count_keys(const ColumnScanState *state)
 	ScanCounts counts = { 0 };
 
 	if (state->groups == NULL)
-		ScanCountKeys(&counts, state->column, state->count);
+		ScanCountKeys(&counts, state->aggregate, state->count);
 	return counts;
 }
 
@@ -188,7 +188,7 @@ flush(ColumnScanState *state)
 	if (state->groups)
 		return ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
-		ScanAggregateFlush(&state->column[i]);
+		ScanAggregateFlush(&state->aggregate[i]);
 	return count_keys(state);
 }
 
@@ -225,12 +225,12 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	}
 	for (i = 0; i < state->count; i++)
 	{
-		ScanAggregate *column = &state->column[i];
+		ScanAggregate *aggregate = &state->aggregate[i];
 
-		if (!ScanCopiesLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
+		if (!CachedColumnsLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
 			continue;
-		ScanAggregateAdd(column, state->css.ss.ss_currentRelation,
-						 WantedRowsOf(&state->rows, column->filter_number, tuples));
+		ScanAggregateAdd(aggregate, state->css.ss.ss_currentRelation,
+						 WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
 	}
 }
 
@@ -246,7 +246,7 @@ run(ColumnScanState *state)
 	before = count_keys(state);
 	WantedRowsStart(&state->rows);
 	if (state->shared)
-		first = SharedScanJoin(state->shared, state->column, state->count);
+		first = SharedScanJoin(state->shared, state->aggregate, state->count);
 	start_scan(state);
 	state->activity = ScanReportBegin(&state->reader, state->shared);
 	old = MemoryContextSwitchTo(state->scratch);
@@ -255,16 +255,16 @@ run(ColumnScanState *state)
 		add_tuples(state, tuples);
 		MemoryContextReset(state->scratch);
 		if (state->reader.pages % REPORT_PAGES == 0)
-			ScanReport(&state->activity, &state->reader, state->column, state->count);
+			ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
 	}
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	if (state->share)
-		PageShareEnd(state->share);
+		ParallelPagesEnd(state->share);
 	pfree(tuples);
 	count_run(state, &before, first);
-	ScanReport(&state->activity, &state->reader, state->column, state->count);
+	ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
 	state->ready = true;
 }
@@ -343,14 +343,14 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	MemoryContext old;
 
 	if (!second && state->shared && state->alone &&
-		SharedScanResultIsLarge(state->column, state->count))
+		SharedScanResultIsLarge(state->aggregate, state->count))
 	{
 		state->returned = RETURNED_NULLS;
 		return ExecStoreAllNullTuple(slot);
 	}
 	state->returned = RETURNED_ALL;
 	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
-	SharedScanResult(state->column, state->count, second, slot);
+	SharedScanResult(state->aggregate, state->count, second, slot);
 	MemoryContextSwitchTo(old);
 	return slot;
 }
@@ -364,10 +364,10 @@ complete(ColumnScanState *state)
 	if (!state->ready || state->partial)
 		run(state);
 	left = state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
-											 state->column, state->count, state->alone);
+											 state->aggregate, state->count, state->alone);
 	ActivityEnd(&state->activity);
 	if (state->handover)
-		ScanHandoverGive(state->handover, state->column);
+		ScanHandoverGive(state->handover, state->aggregate);
 	return !left && state->handover == NULL;
 }
 
@@ -520,7 +520,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
 							   es);
 	if (state->copies)
-		ScanCopiesExplain(state->copies, node->ss.ss_currentRelation, es);
+		CachedColumnsExplain(state->copies, node->ss.ss_currentRelation, es);
 	if (counted)
 		ScanExplainCounts(&state->counts, es);
 }

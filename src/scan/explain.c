@@ -45,7 +45,7 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 
 /* Report how far this process is. */
 void
-ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *column,
+ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *aggregate,
 		   int count)
 {
 	uint64 keys = 0;
@@ -54,11 +54,11 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 
 	for (i = 0; i < count; i++)
 	{
-		const FilterState *filter = ScanAggregateState(&column[i], &filter_state_type);
-		const SetsState *sets = ScanAggregateState(&column[i], &sets_state_type);
+		const FilterState *filter = ScanAggregateState(&aggregate[i], &filter_state_type);
+		const SetsState *sets = ScanAggregateState(&aggregate[i], &sets_state_type);
 
-		keys += column[i].state ? column[i].state->members : 0;
-		on_gpu |= ScanAggregateIsRemote(&column[i]) || (filter && filter->filter.remote) ||
+		keys += aggregate[i].state ? aggregate[i].state->count : 0;
+		on_gpu |= ScanAggregateIsRemote(&aggregate[i]) || (filter && filter->filter.remote) ||
 				  (sets && sets->remote);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages + reader->pages_copied);
@@ -68,18 +68,18 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 
 /* Add up what the columns have counted so far. */
 void
-ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count)
+ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		if (column[i].state == NULL)
+		if (aggregate[i].state == NULL)
 			continue;
-		counts->keys += column[i].state->members;
-		counts->batches += column[i].state->batches;
-		counts->on_cpu |= ScanAggregateIsOnCpu(&column[i]);
-		counts->on_gpu |= !ScanAggregateIsOnCpu(&column[i]);
+		counts->keys += aggregate[i].state->count;
+		counts->batches += aggregate[i].state->batches;
+		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
+		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
 	}
 }
 

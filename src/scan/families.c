@@ -36,12 +36,12 @@ sketch_params(const Const *template, qs_params *params)
  * columns are.
  */
 void
-ColumnDescribeKeys(ScanAggregate *column)
+ColumnDescribeKeys(ScanAggregate *aggregate)
 {
-	column->keys = palloc0(sizeof(KeyType));
-	KeyTypeInit(column->keys, column->key_type, column->collation);
-	if (column->row)
-		column->keys->keys.collation = RowKeyContent(column->row);
+	aggregate->keys = palloc0(sizeof(KeyType));
+	KeyTypeInit(aggregate->keys, aggregate->key_type, aggregate->collation);
+	if (aggregate->row)
+		aggregate->keys->keys.collation = RowKeyContent(aggregate->row);
 }
 
 /* A sketch that is a device part takes no keys. */
@@ -84,16 +84,16 @@ state_context(const KeyedStateType *type, MemoryContext context, bool partial)
 }
 
 static KeyedState *
-sketch_start(const ScanAggregate *column, MemoryContext context, bool partial)
+sketch_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	qs_params params;
 	SketchState *sketch;
 
-	sketch_params(column->template, &params);
+	sketch_params(aggregate->template, &params);
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
-	SketchPlace(sketch);
-	sketch->keyed.ticket = partial && column->handed;
-	sketch->keyed.key = *column->keys;
+	SketchChooseEngine(sketch);
+	sketch->keyed.token = partial && aggregate->in_transfer;
+	sketch->keyed.key = *aggregate->keys;
 	sketch->sketch.keys = sketch->keyed.key.keys;
 	return &sketch->keyed;
 }
@@ -160,27 +160,27 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 
 /* Each process has a nonce of its own, so every process may number its rows from the first. */
 static KeyedState *
-filter_start(const ScanAggregate *column, MemoryContext context, bool partial)
+filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	qf_params params;
 	FilterState *filter;
 
-	filter_params(column->template, &params);
+	filter_params(aggregate->template, &params);
 	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
-	FilterPlace(filter);
-	filter->keyed.ticket = partial && column->handed;
-	FilterSetInput(filter, column->keys, FILTER_ROWS);
+	FilterChooseEngine(filter);
+	filter->keyed.token = partial && aggregate->in_transfer;
+	FilterSetInput(filter, aggregate->keys, FILTER_ROWS);
 	return &filter->keyed;
 }
 
 /* The template of a call, if the call has none or a constant one; false otherwise. */
 static bool
-constant_template(const Aggref *aggref, const AggregateForm *form, const Const **template)
+constant_template(const Aggref *aggref, const ArgumentLayout *layout, const Const **template)
 {
 	*template = NULL;
-	if (form->template == 0 || list_length(aggref->args) < form->template)
-		return form->template == 0;
-	*template = (const Const *) list_nth_node(TargetEntry, aggref->args, form->template - 1)->expr;
+	if (layout->template == 0 || list_length(aggref->args) < layout->template)
+		return layout->template == 0;
+	*template = (const Const *) list_nth_node(TargetEntry, aggref->args, layout->template - 1)->expr;
 	return IsA(*template, Const) && !(*template)->constisnull;
 }
 
@@ -192,7 +192,7 @@ ColumnGpuReason(const Aggref *aggref)
 	const Const *template;
 
 	if (RecognizeAggregate(aggref->aggfnoid, &sketch_functions, &aggregate) &&
-		constant_template(aggref, &aggregate.form, &template))
+		constant_template(aggref, &aggregate.layout, &template))
 	{
 		qs_params params;
 
@@ -200,7 +200,7 @@ ColumnGpuReason(const Aggref *aggref)
 		return GpuSketchReason(&params);
 	}
 	if (RecognizeAggregate(aggref->aggfnoid, &filter_functions, &aggregate) &&
-		constant_template(aggref, &aggregate.form, &template) && template)
+		constant_template(aggref, &aggregate.layout, &template) && template)
 	{
 		qf_params params;
 
@@ -224,16 +224,16 @@ top_takes_keys(const ColumnScanCall *call)
 }
 
 static KeyedState *
-top_start(const ScanAggregate *column, MemoryContext context, bool partial)
+top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	qs_params params;
 	TopState *top;
 
-	sketch_params(column->template, &params);
+	sketch_params(aggregate->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
-					(uint32) DatumGetInt32(column->limit->constvalue));
-	top->keyed.ticket = partial && column->handed;
-	TopSetKey(top, column->keys);
+					(uint32) DatumGetInt32(aggregate->limit->constvalue));
+	top->keyed.token = partial && aggregate->in_transfer;
+	TopSetKey(top, aggregate->keys);
 	return &top->keyed;
 }
 
@@ -270,7 +270,7 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 }
 
 static KeyedState *
-sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
+sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	/* a context of its own lets the aggregate above take the state without a copy */
 	MemoryContext own =
@@ -278,8 +278,8 @@ sets_start(const ScanAggregate *column, MemoryContext context, bool partial)
 				: context;
 	SetsState *sets = SetsCreate(own);
 
-	SetsTakeKeys(sets, column->key_type, column->collation);
-	sets->keyed.key = *column->keys;
+	SetsTakeKeys(sets, aggregate->key_type, aggregate->collation);
+	sets->keyed.key = *aggregate->keys;
 	SetsBuild(sets, !sets->exact, &sets->keyed.key.keys);
 	return &sets->keyed;
 }
@@ -297,7 +297,7 @@ plain_table_bytes(const Const *template, double rows, double others, bool togeth
 }
 
 static KeyedState *
-plain_start(const ScanAggregate *column, MemoryContext context, bool partial)
+plain_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	return NULL;
 }

@@ -38,7 +38,7 @@
 #define MOST_ABOVE 4
 #define STEP       16
 
-/* A block of the context is a small part of the limit, so that the limit is kept closely. */
+/* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
 
 static MemoryContext
@@ -104,14 +104,14 @@ ScanGroupsStart(ScanGroups *groups)
 
 /* How many batches the waiting keys of a group will make. */
 static uint64
-batches_waiting(const ScanGroups *groups, const ScanGroup *group)
+batches_deferred(const ScanGroups *groups, const ScanGroup *group)
 {
 	uint64 batches = 0;
 	int i;
 
 	for (i = 0; i < groups->count; i++)
 		batches +=
-			ScanAggregateWaits(&group->column[i]) && group->column[i].state->buffer.count > 0;
+			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
 	return batches;
 }
 
@@ -119,8 +119,8 @@ batches_waiting(const ScanGroups *groups, const ScanGroup *group)
 static void
 count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
-	ScanCountKeys(counts, group->column, groups->count);
-	counts->batches += batches_waiting(groups, group);
+	ScanCountKeys(counts, group->aggregate, groups->count);
+	counts->batches += batches_deferred(groups, group);
 }
 
 static int
@@ -140,15 +140,15 @@ free_states(const ScanGroups *groups, ScanGroup *group)
 
 	for (i = 0; i < groups->count; i++)
 	{
-		ScanAggregate *column = &group->column[i];
+		ScanAggregate *aggregate = &group->aggregate[i];
 
-		if (column->state)
+		if (aggregate->state)
 		{
-			StateTypeOf(column->state)->release(column->state);
-			pfree(column->state);
+			StateTypeOf(aggregate->state)->release(aggregate->state);
+			pfree(aggregate->state);
 		}
-		else if (column->builtin)
-			BuiltinFree(column->builtin, &column->computed);
+		else if (aggregate->builtin)
+			BuiltinFree(aggregate->builtin, &aggregate->computed);
 	}
 }
 
@@ -190,12 +190,12 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 
 	*count = 0;
 	for (group = groups->first; group; group = group->next)
-		if (group->sorting != groups->sorting.number || group->place < done)
+		if (group->sorting != groups->sorting.number || group->index < done)
 			list[(*count)++] = group;
 	return list;
 }
 
-/* Take groups out of the list whose "place" says so. */
+/* Take groups out of the list whose "index" says so. */
 static void
 unlink_groups(ScanGroups *groups)
 {
@@ -206,7 +206,7 @@ unlink_groups(ScanGroups *groups)
 	{
 		ScanGroup *group = *link;
 
-		if (group->place < 0)
+		if (group->index < 0)
 		{
 			*link = group->next;
 			groups->groups--;
@@ -231,7 +231,7 @@ write_half(ScanGroups *groups, int done)
 	for (i = 0; i < half; i++)
 	{
 		write_group(groups, list[i]);
-		list[i]->place = -1;
+		list[i]->index = -1;
 	}
 	unlink_groups(groups);
 	for (i = 0; i < half; i++)
@@ -281,8 +281,8 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		if (group->column[i].filter_number == filter)
-			ScanAggregateAdd(&group->column[i], groups->rows->relation, tuples);
+		if (group->aggregate[i].filter_number == filter)
+			ScanAggregateAdd(&group->aggregate[i], groups->rows->relation, tuples);
 }
 
 /*
@@ -293,20 +293,20 @@ static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 {
 	Sorting *sorting = &groups->sorting;
-	PageTuples *part = &sorting->part;
+	PageTuples *batch = &sorting->batch;
 	int from = 0;
 	int i;
 
 	ScanGroupsSort(groups, tuples);
 	for (i = 0; i < sorting->groups; i++)
 	{
-		part->count = 0;
+		batch->count = 0;
 		for (; from < sorting->end[i]; from++)
 		{
-			part->tuple[part->count] = tuples->tuple[sorting->order[from]];
-			part->length[part->count++] = tuples->length[sorting->order[from]];
+			batch->tuple[batch->count] = tuples->tuple[sorting->order[from]];
+			batch->length[batch->count++] = tuples->length[sorting->order[from]];
 		}
-		add_to_group(groups, sorting->group[i], filter, part);
+		add_to_group(groups, sorting->group[i], filter, batch);
 		make_room(groups, i + 1);
 	}
 }
@@ -324,19 +324,19 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 
 /* ---- after the last row ---- */
 
-/* Count the keys in a group's buffers, but for those of patient states. */
+/* Count the keys in a group's buffers, but for those of deferred states. */
 static void
 flush_group(const ScanGroups *groups, ScanGroup *group)
 {
 	int i;
 
 	for (i = 0; i < groups->count; i++)
-		if (!ScanAggregateWaits(&group->column[i]))
-			ScanAggregateFlush(&group->column[i]);
+		if (!ScanAggregateWaits(&group->aggregate[i]))
+			ScanAggregateFlush(&group->aggregate[i]);
 }
 
 /*
- * Count the keys in buffers, except in patient states, which count theirs when they are read.
+ * Count the keys in buffers, except in deferred states, which count theirs when they are read.
  * False: the groups take more than the limit by that.
  */
 static bool
@@ -376,24 +376,24 @@ ScanGroupsFlush(ScanGroups *groups)
 
 /* Is the state freed when its group has been returned? */
 static bool
-is_freed(const ScanGroups *groups, const ScanAggregate *column)
+is_freed(const ScanGroups *groups, const ScanAggregate *aggregate)
 {
-	return column->state && (ScanAggregateWaits(column) || groups->once);
+	return aggregate->state && (ScanAggregateWaits(aggregate) || groups->once);
 }
 
 /* Free the states of the group that was returned last, if nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
 {
-	ScanAggregate *column = groups->given ? groups->given->column : NULL;
+	ScanAggregate *aggregate = groups->given ? groups->given->aggregate : NULL;
 	int i;
 
-	if (groups->given && column == NULL)
+	if (groups->given && aggregate == NULL)
 		ScanGroupsMergedEnd(groups);
-	for (i = 0; column && i < groups->count; i++)
-		if (is_freed(groups, &column[i]))
+	for (i = 0; aggregate && i < groups->count; i++)
+		if (is_freed(groups, &aggregate[i]))
 		{
-			StateTypeOf(column[i].state)->release(column[i].state);
+			StateTypeOf(aggregate[i].state)->release(aggregate[i].state);
 			groups->complete = false;
 		}
 	groups->given = NULL;
@@ -412,10 +412,10 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	groups->waiting = group->next;
 	groups->given = group;
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	if (group->column == NULL)
+	if (group->aggregate == NULL)
 		ScanGroupsMerged(groups, group, slot);
-	for (i = 0; group->column && i < groups->count; i++)
-		slot->tts_values[i] = ScanAggregateResult(&group->column[i], &slot->tts_isnull[i]);
+	for (i = 0; group->aggregate && i < groups->count; i++)
+		slot->tts_values[i] = ScanAggregateResult(&group->aggregate[i], &slot->tts_isnull[i]);
 	for (i = 0; i < groups->key->fields; i++)
 	{
 		slot->tts_values[groups->count + i] =
@@ -430,7 +430,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 bool
 ScanGroupsGoOn(ScanGroups *groups)
 {
-	if (!ScanGroupsReadPart(groups))
+	if (!ScanGroupsReadPartition(groups))
 		return false;
 	groups->waiting = groups->first;
 	return true;

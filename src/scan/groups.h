@@ -41,7 +41,7 @@ extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
 typedef struct GroupField
 {
 	KeyKind kind;                /* KEY_BYTES: strings */
-	ColumnPlace place;           /* of the column */
+	ColumnLocation location;           /* of the column */
 	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
 } GroupField;
 
@@ -114,16 +114,16 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 typedef struct ScanSpill ScanSpill;
 
 /* A place in the file that is read. */
-typedef struct SpillPlace
+typedef struct SpillOffset
 {
 	int file;
 	off_t offset;
-} SpillPlace;
+} SpillOffset;
 
-/* A value of a group in the part that is read: its aggregates are at this place. */
+/* A value of a group in the partition that is read: its aggregates are at this place. */
 typedef struct WrittenGroup
 {
-	SpillPlace place;
+	SpillOffset offset;
 	struct WrittenGroup *next; /* it was written later */
 } WrittenGroup;
 
@@ -131,10 +131,10 @@ typedef struct WrittenGroup
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting in which the group had tuples */
-	int place;      /* its index among the groups of that sorting */
+	int index;      /* its index among the groups of that sorting */
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits; /* another group whose values have the same bits */
-	ScanAggregate *column;       /* behind the key; NULL: the group was written */
+	ScanAggregate *aggregate;       /* behind the key; NULL: the group was written */
 	WrittenGroup *written;       /* the first of its values */
 	WrittenGroup *written_last;
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
@@ -155,8 +155,8 @@ typedef struct Sorting
 	ScanGroup *group[MaxHeapTuplesPerPage];
 	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
 	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
-	int16 place[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
-	PageTuples part;                    /* the tuples of one group */
+	int16 index[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
+	PageTuples batch;                    /* the tuples of one group */
 } Sorting;
 
 typedef struct ScanGroups
@@ -213,7 +213,7 @@ extern void ScanGroupsSort(ScanGroups *groups, PageTuples *tuples);
 extern ScanSpill *ScanSpillCreate(MemoryContext context, Size limit);
 extern void ScanSpillReset(ScanSpill *spill);
 extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);
-extern bool ScanGroupsReadPart(ScanGroups *groups);
+extern bool ScanGroupsReadPartition(ScanGroups *groups);
 extern void ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slot);
 extern void ScanGroupsMergedEnd(ScanGroups *groups);
 

@@ -93,7 +93,7 @@ struct GroupExpression
 	int64 divisor;      /* the expression is that integer divided by this one; 0: it is not */
 	bool rest;          /* it is the rest of that division */
 	int columns;
-	ColumnPlace column[FLEXIBLE_ARRAY_MEMBER];
+	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
 };
 
 /* ---- evaluating ---- */
@@ -413,7 +413,7 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 {
 	List *columns = needed_columns(expr);
 	GroupExpression *expression = palloc0(offsetof(GroupExpression, column) +
-										  (Size) list_length(columns) * sizeof(ColumnPlace));
+										  (Size) list_length(columns) * sizeof(ColumnLocation));
 	ListCell *cell;
 
 	expression->kind = kind;
@@ -422,7 +422,7 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 	expression->slot = create_slot(estate, relation);
 	expression->context->ecxt_scantuple = expression->slot;
 	foreach (cell, columns)
-		ColumnPlaceInit(&expression->column[expression->columns++],
+		ColumnLocationInit(&expression->column[expression->columns++],
 						lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
 	init_cache(expression, expr, columns);
 	return expression;

@@ -36,7 +36,7 @@ GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 			elog(ERROR, "unexpected group in QSketchScan");
 		key->strings |= column && field->kind == KEY_BYTES;
 		if (column)
-			ColumnPlaceInit(&field->place, column->varattno, RelationGetDescr(relation));
+			ColumnLocationInit(&field->location, column->varattno, RelationGetDescr(relation));
 		else
 			field->expression = GroupExpressionCreate((Expr *) expr, field->kind, estate, relation);
 	}
@@ -56,10 +56,10 @@ GroupKeyStart(GroupKey *key)
 
 /* Read the string of a tuple. */
 static void
-read_string(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length,
+read_string(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length,
 			GroupValue *value)
 {
-	const struct varlena *there = ColumnGetString(place, relation, tuple, length);
+	const struct varlena *there = ColumnGetString(location, relation, tuple, length);
 
 	value->null = there == NULL;
 	if (value->null)
@@ -104,9 +104,9 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValu
 		if (field->expression)
 			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
 		else if (field->kind == KEY_BYTES)
-			read_string(&field->place, key->relation, tuple, length, value);
+			read_string(&field->location, key->relation, tuple, length, value);
 		else
-			value->null = !ColumnGetNumber(&field->place, field->kind, key->relation, tuple, length,
+			value->null = !ColumnGetNumber(&field->location, field->kind, key->relation, tuple, length,
 										   &value->bits);
 	}
 }
@@ -228,16 +228,16 @@ ScanGroupsMapAnew(ScanGroups *groups)
 }
 
 static void
-start_aggregates(ScanGroups *groups, ScanAggregate *column)
+start_aggregates(ScanGroups *groups, ScanAggregate *aggregate)
 {
 	int i;
 
-	memcpy(column, groups->model, groups->count * sizeof(ScanAggregate));
+	memcpy(aggregate, groups->model, groups->count * sizeof(ScanAggregate));
 	for (i = 0; i < groups->count; i++)
 	{
-		ScanAggregateStart(&column[i], groups->context, false);
+		ScanAggregateStart(&aggregate[i], groups->context, false);
 		if (groups->once)
-			ScanAggregateWait(&column[i], &groups->kept);
+			ScanAggregateWait(&aggregate[i], &groups->kept);
 	}
 }
 
@@ -252,8 +252,8 @@ create_group(ScanGroups *groups, bool written)
 	keep_values(groups->key, group->value, groups->value, groups->context);
 	if (!written)
 	{
-		group->column = (ScanAggregate *) ((char *) group + head);
-		start_aggregates(groups, group->column);
+		group->aggregate = (ScanAggregate *) ((char *) group + head);
+		start_aggregates(groups, group->aggregate);
 	}
 	if (groups->last)
 		groups->last->next = group;
@@ -300,7 +300,7 @@ ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
 	if (!groups->once)
 		return NULL;
 	groups->value[0] = (GroupValue){ .bits = number, .null = null };
-	return ScanGroupOfKey(groups, false)->column;
+	return ScanGroupOfKey(groups, false)->aggregate;
 }
 
 /* The group of a tuple whose values have been read. */
@@ -333,7 +333,7 @@ is_integer(const GroupKey *key)
 	const GroupField *field = key->field;
 
 	return key->fields == 1 && field->expression == NULL && field->kind != KEY_BYTES &&
-		   field->place.offset >= 0;
+		   field->location.offset >= 0;
 }
 
 /* Is the key a single expression whose values are integers? */
@@ -379,13 +379,13 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 static pg_attribute_always_inline ScanGroup *
 group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, KeyKind kind)
 {
-	const ColumnPlace *place = &groups->key->field[0].place;
+	const ColumnLocation *location = &groups->key->field[0].location;
 	RecentGroup *recent;
 	int64 bits;
 
-	if (unlikely(!ColumnAtOffset(place, tuple)))
+	if (unlikely(!ColumnAtOffset(location, tuple)))
 		return group_of(groups, tuple, length);
-	bits = KeyNumberAt(ColumnAt(place, tuple), kind);
+	bits = KeyNumberAt(ColumnAt(location, tuple), kind);
 	recent = recent_of(groups, bits);
 	if (unlikely(recent->bits != bits || recent->group == NULL))
 	{
@@ -402,12 +402,12 @@ note_group(Sorting *sorting, int i, ScanGroup *group)
 	if (group->sorting != sorting->number)
 	{
 		group->sorting = sorting->number;
-		group->place = sorting->groups;
+		group->index = sorting->groups;
 		sorting->end[sorting->groups] = 0;
 		sorting->group[sorting->groups++] = group;
 	}
-	sorting->place[i] = (int16) group->place;
-	sorting->end[group->place]++;
+	sorting->index[i] = (int16) group->index;
+	sorting->end[group->index]++;
 }
 
 /* note_group() for all tuples, whose key is_integer(). */
@@ -484,7 +484,7 @@ sort_out(Sorting *sorting, const PageTuples *tuples)
 		start += count;
 	}
 	for (i = 0; i < tuples->count; i++)
-		sorting->order[sorting->end[sorting->place[i]]++] = (uint16) i;
+		sorting->order[sorting->end[sorting->index[i]]++] = (uint16) i;
 }
 
 /* Sort the tuples of a page by group. */
@@ -493,5 +493,5 @@ ScanGroupsSort(ScanGroups *groups, PageTuples *tuples)
 {
 	find_groups(groups, tuples);
 	sort_out(&groups->sorting, tuples);
-	tuples->share = 0;
+	tuples->stride = 0;
 }

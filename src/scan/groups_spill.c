@@ -31,7 +31,7 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-#define PARTS_MOST  64
+#define PARTITIONS_MAX  64
 #define PARTS_LEAST 8
 
 /* Parts of the limit: the buffers of all files, and a file that is read at once. */
@@ -41,26 +41,26 @@
 /* Bytes that are copied at a time. */
 #define COPY_BYTES (8 * BLCKSZ)
 
-typedef struct SpillPart
+typedef struct SpillPartition
 {
 	BufFile *file;
 	uint64 values;
 	Size bytes;
 	int level; /* how often these values were divided before */
-} SpillPart;
+} SpillPartition;
 
 struct ScanSpill
 {
 	MemoryContext context;
 	Size limit;                  /* of memory, for all groups */
-	int parts;                   /* among which values are divided */
-	SpillPart *part[PARTS_MOST]; /* to which values are written; NULL: none yet */
-	SpillPart *writing;          /* the one of the last value */
-	SpillPart *reading;          /* NULL: the values come from the table */
+	int partitions;                   /* among which values are divided */
+	SpillPartition *partition[PARTITIONS_MAX]; /* to which values are written; NULL: none yet */
+	SpillPartition *writing;          /* the one of the last value */
+	SpillPartition *reading;          /* NULL: the values come from the table */
 	char *loaded;                /* its bytes, if they are few; else NULL */
 	Size at;                     /* where they are read */
 	uint64 left;                 /* values of "reading" that were not read yet */
-	List *waiting;               /* parts that wait to be read */
+	List *waiting;               /* partitions that wait to be read */
 };
 
 /* The limit is that of the memory of all groups. */
@@ -68,11 +68,11 @@ ScanSpill *
 ScanSpillCreate(MemoryContext context, Size limit)
 {
 	ScanSpill *spill = MemoryContextAllocZero(context, sizeof(ScanSpill));
-	Size parts = limit / BUFFERS_SHARE / BLCKSZ;
+	Size partitions = limit / BUFFERS_SHARE / BLCKSZ;
 
 	spill->context = context;
 	spill->limit = limit;
-	spill->parts = (int) Max(PARTS_LEAST, Min(parts, PARTS_MOST));
+	spill->partitions = (int) Max(PARTS_LEAST, Min(partitions, PARTITIONS_MAX));
 	return spill;
 }
 
@@ -84,48 +84,48 @@ level_of(const ScanSpill *spill)
 }
 
 /*
- * The part for a key.  The hash is not the one that finds a group's slot, or all groups of a
- * part would crowd in a small share of their table.
+ * The partition for a key.  The hash is not the one that finds a group's slot, or all groups of a
+ * partition would crowd in a small share of their table.
  */
-static SpillPart **
-part_of(ScanSpill *spill, int64 bits)
+static SpillPartition **
+partition_of(ScanSpill *spill, int64 bits)
 {
 	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
 
-	return &spill->part[qb_slot_of(hash, spill->parts)];
+	return &spill->partition[qb_slot_of(hash, spill->partitions)];
 }
 
-static SpillPart *
-create_part(const ScanSpill *spill)
+static SpillPartition *
+create_partition(const ScanSpill *spill)
 {
 	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	SpillPart *part = palloc0(sizeof(SpillPart));
+	SpillPartition *partition = palloc0(sizeof(SpillPartition));
 
-	part->file = BufFileCreateTemp(false);
-	part->level = level_of(spill);
+	partition->file = BufFileCreateTemp(false);
+	partition->level = level_of(spill);
 	MemoryContextSwitchTo(old);
-	return part;
+	return partition;
 }
 
 static void
-close_part(SpillPart *part)
+close_partition(SpillPartition *partition)
 {
-	if (part == NULL)
+	if (partition == NULL)
 		return;
-	BufFileClose(part->file);
-	pfree(part);
+	BufFileClose(partition->file);
+	pfree(partition);
 }
 
 /* Begin to write a value whose key has these bits. */
 static void
 begin_value(ScanSpill *spill, int64 bits)
 {
-	SpillPart **part = part_of(spill, bits);
+	SpillPartition **partition = partition_of(spill, bits);
 
-	if (*part == NULL)
-		*part = create_part(spill);
-	(*part)->values++;
-	spill->writing = *part;
+	if (*partition == NULL)
+		*partition = create_partition(spill);
+	(*partition)->values++;
+	spill->writing = *partition;
 }
 
 static void
@@ -136,22 +136,22 @@ spill_write(ScanSpill *spill, const void *bytes, Size length)
 	spill->writing->bytes += length;
 }
 
-/* Queue the parts that were written.  They go first, so that few files exist at a time. */
+/* Queue the partitions that were written.  They go first, so that few files exist at a time. */
 static void
 end_writing(ScanSpill *spill)
 {
 	MemoryContext old = MemoryContextSwitchTo(spill->context);
 	int i;
 
-	close_part(spill->reading);
+	close_partition(spill->reading);
 	spill->reading = spill->writing = NULL;
 	if (spill->loaded)
 		pfree(spill->loaded);
 	spill->loaded = NULL;
-	for (i = 0; i < spill->parts; i++)
-		if (spill->part[i])
-			spill->waiting = lcons(spill->part[i], spill->waiting);
-	memset(spill->part, 0, sizeof(spill->part));
+	for (i = 0; i < spill->partitions; i++)
+		if (spill->partition[i])
+			spill->waiting = lcons(spill->partition[i], spill->waiting);
+	memset(spill->partition, 0, sizeof(spill->partition));
 	MemoryContextSwitchTo(old);
 }
 
@@ -163,22 +163,22 @@ fail(const char *what)
 }
 
 /* Where the next bytes will be read. */
-static SpillPlace
+static SpillOffset
 spill_tell(const ScanSpill *spill)
 {
-	SpillPlace place = { .offset = (off_t) spill->at };
+	SpillOffset offset = { .offset = (off_t) spill->at };
 
 	if (spill->loaded == NULL)
-		BufFileTell(spill->reading->file, &place.file, &place.offset);
-	return place;
+		BufFileTell(spill->reading->file, &offset.file, &offset.offset);
+	return offset;
 }
 
 static void
-spill_seek(ScanSpill *spill, const SpillPlace *place)
+spill_seek(ScanSpill *spill, const SpillOffset *offset)
 {
-	spill->at = (Size) place->offset;
+	spill->at = (Size) offset->offset;
 	if (spill->loaded == NULL &&
-		BufFileSeek(spill->reading->file, place->file, place->offset, SEEK_SET) != 0)
+		BufFileSeek(spill->reading->file, offset->file, offset->offset, SEEK_SET) != 0)
 		fail("seek in");
 }
 
@@ -192,15 +192,15 @@ spill_read(ScanSpill *spill, void *bytes, Size length)
 	spill->at += length;
 }
 
-/* Read the part from its first value on. */
+/* Read the partition from its first value on. */
 static void
 spill_rewind(ScanSpill *spill)
 {
-	spill_seek(spill, &(SpillPlace){ 0 });
+	spill_seek(spill, &(SpillOffset){ 0 });
 	spill->left = spill->reading->values;
 }
 
-/* Read all bytes of a part that is small: single values are read much faster then. */
+/* Read all bytes of a partition that is small: single values are read much faster then. */
 static void
 load(ScanSpill *spill)
 {
@@ -215,9 +215,9 @@ load(ScanSpill *spill)
 	spill_rewind(spill);
 }
 
-/* Begin to read the next part; false: there is none. */
+/* Begin to read the next partition; false: there is none. */
 static bool
-next_part(ScanSpill *spill)
+next_partition(ScanSpill *spill)
 {
 	end_writing(spill);
 	if (spill->waiting == NIL)
@@ -229,7 +229,7 @@ next_part(ScanSpill *spill)
 	return true;
 }
 
-/* Go on to the next value of the part, all of whose bytes were read; false: there is none. */
+/* Go on to the next value of the partition, all of whose bytes were read; false: there is none. */
 static bool
 next_value(ScanSpill *spill)
 {
@@ -266,7 +266,7 @@ spill_copy(ScanSpill *spill, Size length)
 	pfree(bytes);
 }
 
-/* Drop all parts. */
+/* Drop all partitions. */
 void
 ScanSpillReset(ScanSpill *spill)
 {
@@ -274,7 +274,7 @@ ScanSpillReset(ScanSpill *spill)
 
 	end_writing(spill);
 	foreach (cell, spill->waiting)
-		close_part(lfirst(cell));
+		close_partition(lfirst(cell));
 	list_free(spill->waiting);
 	spill->waiting = NIL;
 }
@@ -292,7 +292,7 @@ typedef struct WrittenField
 /* An aggregate, before its bytes. */
 typedef struct WrittenAggregate
 {
-	int64 members; /* or the rows of count, or the state of one of PostgreSQL's own */
+	int64 count;   /* or the rows of count, or the state of one of PostgreSQL's own */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
 	bool stored;    /* the bytes are a value as it is stored */
@@ -302,19 +302,19 @@ typedef struct WrittenAggregate
 
 /* Where a state has its keys of negative weight; NULL: its type has none. */
 static SketchState **
-removed_of(const ScanAggregate *column)
+removed_of(const ScanAggregate *aggregate)
 {
-	SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
-	TopState *top = ScanAggregateState(column, &top_state_type);
+	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+	TopState *top = ScanAggregateState(aggregate, &top_state_type);
 
 	return sketch ? &sketch->removed : top ? &top->removed : NULL;
 }
 
 /* Exchange these keys.  Without them the state can be read before all rows that they take back. */
 static SketchState *
-exchange_removed(const ScanAggregate *column, SketchState *removed)
+exchange_removed(const ScanAggregate *aggregate, SketchState *removed)
 {
-	SketchState **place = removed_of(column);
+	SketchState **place = removed_of(aggregate);
 	SketchState *before = place ? *place : NULL;
 
 	if (place)
@@ -339,40 +339,40 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 
 /* Write a state that has counted something. */
 static void
-write_state(ScanSpill *spill, ScanAggregate *column)
+write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
-	WrittenAggregate written = { .stored = !ScanAggregateState(column, &sets_state_type) };
-	SketchState *removed = exchange_removed(column, NULL);
+	WrittenAggregate written = { .stored = !ScanAggregateState(aggregate, &sets_state_type) };
+	SketchState *removed = exchange_removed(aggregate, NULL);
 	const char *taken_back =
 		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
-	const char *bytes = bytes_of_state(column->state, written.stored, &written.bytes);
+	const char *bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
 
-	(void) exchange_removed(column, removed);
-	written.members = *ScanAggregateMembers(column);
+	(void) exchange_removed(aggregate, removed);
+	written.count = *ScanAggregateCount(aggregate);
 	spill_write(spill, &written, sizeof(written));
 	spill_write(spill, bytes, written.bytes);
 	spill_write(spill, taken_back, written.removed);
 }
 
 static void
-write_aggregate(ScanSpill *spill, ScanAggregate *column)
+write_aggregate(ScanSpill *spill, ScanAggregate *aggregate)
 {
-	WrittenAggregate written = { .members = column->rows };
+	WrittenAggregate written = { .count = aggregate->rows };
 	const void *bytes = NULL;
 
-	if (ScanAggregateState(column, &sets_state_type))
-		ScanAggregateFlush(column); /* only then its members are known */
-	if (column->state && column->state->members > 0)
+	if (ScanAggregateState(aggregate, &sets_state_type))
+		ScanAggregateFlush(aggregate); /* only then its count are known */
+	if (aggregate->state && aggregate->state->count > 0)
 	{
-		write_state(spill, column);
+		write_state(spill, aggregate);
 		return;
 	}
-	if (column->builtin)
+	if (aggregate->builtin)
 	{
-		written.members = (int64) column->computed.value;
-		written.null = column->computed.null;
-		written.none = column->computed.none;
-		bytes = BuiltinWrite(column->builtin, &column->computed, &written.bytes);
+		written.count = (int64) aggregate->computed.value;
+		written.null = aggregate->computed.null;
+		written.none = aggregate->computed.none;
+		bytes = BuiltinWrite(aggregate->builtin, &aggregate->computed, &written.bytes);
 	}
 	spill_write(spill, &written, sizeof(written));
 	spill_write(spill, bytes, written.bytes);
@@ -405,7 +405,7 @@ ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
 
 	write_key(groups->spill, groups->key, group->value);
 	for (i = 0; i < groups->count; i++)
-		write_aggregate(groups->spill, &group->column[i]);
+		write_aggregate(groups->spill, &group->aggregate[i]);
 }
 
 /* Read the key of a value.  Strings are allocated here. */
@@ -463,40 +463,40 @@ read_bytes(ScanSpill *spill, uint64 size)
 
 /* Add a state that was written, and its keys of negative weight, to a state. */
 static void
-merge_state(ScanAggregate *column, void *bytes, void *taken_back)
+merge_state(ScanAggregate *aggregate, void *bytes, void *taken_back)
 {
-	SketchState *removed = exchange_removed(column, NULL);
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	SketchState *removed = exchange_removed(aggregate, NULL);
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	StateTypeOf(column->state)->merge(column->state, bytes);
+	StateTypeOf(aggregate->state)->merge(aggregate->state, bytes);
 	if (taken_back && removed == NULL)
-		removed = SketchCreate(column->state->header.eoh_context,
+		removed = SketchCreate(aggregate->state->header.eoh_context,
 							   sketch ? &sketch->sketch.params
-									  : &((TopState *) column->state)->sketch.params);
+									  : &((TopState *) aggregate->state)->sketch.params);
 	if (taken_back)
 		sketch_state_type.merge(&removed->keyed, taken_back);
-	(void) exchange_removed(column, removed);
+	(void) exchange_removed(aggregate, removed);
 }
 
 /* Add an aggregate that was written to one that is in memory. */
 static void
-merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate *column)
+merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate *aggregate)
 {
 	void *bytes = written->bytes > 0 ? read_bytes(spill, written->bytes) : NULL;
 	void *taken_back = written->removed > 0 ? read_bytes(spill, written->removed) : NULL;
 
-	if (column->builtin)
+	if (aggregate->builtin)
 	{
-		BuiltinState computed = { .value = (Datum) written->members,
+		BuiltinState computed = { .value = (Datum) written->count,
 								  .null = written->null,
 								  .none = written->none };
 
-		BuiltinMerge(column->builtin, &column->computed, &computed, bytes);
+		BuiltinMerge(aggregate->builtin, &aggregate->computed, &computed, bytes);
 	}
 	else
-		*ScanAggregateMembers(column) += written->members;
-	if (bytes && column->state)
-		merge_state(column, bytes, taken_back);
+		*ScanAggregateCount(aggregate) += written->count;
+	if (bytes && aggregate->state)
+		merge_state(aggregate, bytes, taken_back);
 	if (bytes)
 		pfree(bytes);
 	if (taken_back)
@@ -505,18 +505,18 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 
 /* Merge the value at this place into a group's aggregates. */
 static void
-merge_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column)
+merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate)
 {
 	int i;
 
 	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, place);
+	spill_seek(groups->spill, offset);
 	for (i = 0; i < groups->count; i++)
 	{
 		WrittenAggregate written;
 
 		spill_read(groups->spill, &written, sizeof(written));
-		merge_aggregate(groups->spill, &written, &column[i]);
+		merge_aggregate(groups->spill, &written, &aggregate[i]);
 	}
 }
 
@@ -525,12 +525,12 @@ merge_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column)
  * stored needs no state.
  */
 static void
-take_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column, TupleTableSlot *slot)
+take_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate, TupleTableSlot *slot)
 {
 	int i;
 
 	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, place);
+	spill_seek(groups->spill, offset);
 	for (i = 0; i < groups->count; i++)
 	{
 		WrittenAggregate written;
@@ -542,23 +542,23 @@ take_at(ScanGroups *groups, const SpillPlace *place, ScanAggregate *column, Tupl
 			slot->tts_isnull[i] = false;
 			continue;
 		}
-		ScanAggregateStart(&column[i], CurrentMemoryContext, false);
-		merge_aggregate(groups->spill, &written, &column[i]);
-		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+		ScanAggregateStart(&aggregate[i], CurrentMemoryContext, false);
+		merge_aggregate(groups->spill, &written, &aggregate[i]);
+		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
 	}
 }
 
 /* ---- the groups of values ---- */
 
-/* A part is divided at most so often: keys that one hash does not divide are divided by another. */
+/* A partition is divided at most so often: keys that one hash does not divide are divided by another. */
 #define MOST_LEVELS 8
 
 static void
-add_written(ScanGroups *groups, ScanGroup *group, SpillPlace place)
+add_written(ScanGroups *groups, ScanGroup *group, SpillOffset offset)
 {
 	WrittenGroup *written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
 
-	written->place = place;
+	written->offset = offset;
 	if (group->written)
 		group->written_last->next = written;
 	else
@@ -585,7 +585,7 @@ find_values(ScanGroups *groups)
 	return true;
 }
 
-/* Divide the part that is read. */
+/* Divide the partition that is read. */
 static void
 divide(ScanGroups *groups)
 {
@@ -599,14 +599,14 @@ divide(ScanGroups *groups)
 	}
 }
 
-/* Begin to return the groups of the next part; false: there is none. */
+/* Begin to return the groups of the next partition; false: there is none. */
 bool
-ScanGroupsReadPart(ScanGroups *groups)
+ScanGroupsReadPartition(ScanGroups *groups)
 {
 	MemoryContext old = MemoryContextSwitchTo(groups->scratch);
 	bool found = false;
 
-	while (!found && next_part(groups->spill))
+	while (!found && next_partition(groups->spill))
 	{
 		ScanGroupsClear(groups);
 		found = find_values(groups);
@@ -621,18 +621,18 @@ ScanGroupsReadPart(ScanGroups *groups)
 static void
 merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *slot)
 {
-	ScanAggregate *column = groups->merged;
+	ScanAggregate *aggregate = groups->merged;
 	int i;
 
 	for (i = 0; i < groups->count; i++)
 	{
-		ScanAggregateStart(&column[i], groups->result, false);
-		ScanAggregateWait(&column[i], &groups->kept);
+		ScanAggregateStart(&aggregate[i], groups->result, false);
+		ScanAggregateWait(&aggregate[i], &groups->kept);
 	}
 	for (; written; written = written->next)
-		merge_at(groups, &written->place, column);
+		merge_at(groups, &written->offset, aggregate);
 	for (i = 0; i < groups->count; i++)
-		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
+		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
 }
 
 /* Store the aggregates of a group that was written, until ScanGroupsMergedEnd(). */
@@ -645,7 +645,7 @@ ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slo
 	if (group->written->next)
 		merge_values(groups, group->written, slot);
 	else
-		take_at(groups, &group->written->place, groups->merged, slot);
+		take_at(groups, &group->written->offset, groups->merged, slot);
 	MemoryContextSwitchTo(old);
 }
 

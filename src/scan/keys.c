@@ -53,18 +53,18 @@ fixed_offset(TupleDesc descriptor, AttrNumber attribute)
 
 /* Find out where a column lies. */
 void
-ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor)
+ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
 {
 	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
 
-	place->attribute = attribute;
-	place->offset = fixed_offset(descriptor, attribute);
-	place->align = (uint8) att_align_nominal(1, form->attalign);
+	location->attribute = attribute;
+	location->offset = fixed_offset(descriptor, attribute);
+	location->align = (uint8) att_align_nominal(1, form->attalign);
 }
 
 /* Read a column by heap_getattr(); false: NULL. */
 pg_noinline bool
-ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header, uint16 length,
+ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header, uint16 length,
 			 Datum *value)
 {
 	HeapTupleData tuple;
@@ -74,14 +74,14 @@ ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header
 	tuple.t_len = length;
 	tuple.t_tableOid = RelationGetRelid(relation);
 	ItemPointerSetInvalid(&tuple.t_self);
-	*value = heap_getattr(&tuple, place->attribute, RelationGetDescr(relation), &null);
+	*value = heap_getattr(&tuple, location->attribute, RelationGetDescr(relation), &null);
 	CHECK_FOR_INTERRUPTS();
 	return !null;
 }
 
 typedef struct RowField
 {
-	ColumnPlace place;
+	ColumnLocation location;
 	const KeyType *type;
 } RowField;
 
@@ -116,7 +116,7 @@ init_field(RowField *field, const Node *expr, TupleDesc descriptor)
 
 	while (IsA(column, RelabelType))
 		column = (const Node *) ((const RelabelType *) column)->arg;
-	ColumnPlaceInit(&field->place, castNode(Var, (Node *) column)->varattno, descriptor);
+	ColumnLocationInit(&field->location, castNode(Var, (Node *) column)->varattno, descriptor);
 	field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
 }
 
@@ -148,14 +148,14 @@ put_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint1
 	Datum value = 0;
 	bool null;
 
-	if (KeyIsNumber(field->type) && field->place.offset >= 0 &&
-		ColumnAtOffset(&field->place, tuple))
+	if (KeyIsNumber(field->type) && field->location.offset >= 0 &&
+		ColumnAtOffset(&field->location, tuple))
 	{
 		KeyBytesPutByte(bytes, true);
-		KeyBytesPutNumber(bytes, KeyNumberAt(ColumnAt(&field->place, tuple), field->type->kind));
+		KeyBytesPutNumber(bytes, KeyNumberAt(ColumnAt(&field->location, tuple), field->type->kind));
 		return;
 	}
-	null = !ColumnGetAny(&field->place, relation, tuple, length, &value);
+	null = !ColumnGetAny(&field->location, relation, tuple, length, &value);
 	KeyBytesPutMember(bytes, field->type, value, null);
 }
 
@@ -176,28 +176,28 @@ row_key_bytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint1
 
 /* Make room for so many keys in the state's buffer. */
 static void
-make_room(ScanAggregate *column, int count)
+make_room(ScanAggregate *aggregate, int count)
 {
-	KeyedState *state = column->state;
+	KeyedState *state = aggregate->state;
 
 	while (state->buffer.room - state->buffer.count < count)
 		StateTypeOf(state)->make_room(state);
 }
 
 static void
-add_any(ScanAggregate *column, Relation relation, HeapTupleHeader header, uint16 length)
+add_any(ScanAggregate *aggregate, Relation relation, HeapTupleHeader header, uint16 length)
 {
 	Datum value;
 
-	if (ColumnGetAny(&column->place, relation, header, length, &value))
-		KeyBufferPut(&column->state->buffer, KeyFingerprint(&column->state->key, value));
+	if (ColumnGetAny(&aggregate->location, relation, header, length, &value))
+		KeyBufferPut(&aggregate->state->buffer, KeyFingerprint(&aggregate->state->key, value));
 }
 
 /* Read numbers at a fixed offset.  "kind" is a constant for the commonest kinds. */
 static pg_attribute_always_inline void
-add_numbers(ScanAggregate *column, Relation relation, const PageTuples *tuples, KeyKind kind)
+add_numbers(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples, KeyKind kind)
 {
-	KeyBuffer *buffer = &column->state->buffer;
+	KeyBuffer *buffer = &aggregate->state->buffer;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
@@ -205,36 +205,36 @@ add_numbers(ScanAggregate *column, Relation relation, const PageTuples *tuples, 
 		HeapTupleHeader tuple = tuples->tuple[i];
 
 		FetchAhead(tuples, i);
-		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
-			add_any(column, relation, tuple, tuples->length[i]);
+		if (unlikely(!ColumnAtOffset(&aggregate->location, tuple)))
+			add_any(aggregate, relation, tuple, tuples->length[i]);
 		else
-			KeyBufferPut(buffer, (uint64) KeyNumberAt(ColumnAt(&column->place, tuple), kind));
+			KeyBufferPut(buffer, (uint64) KeyNumberAt(ColumnAt(&aggregate->location, tuple), kind));
 	}
 }
 
 /* Read strings at a fixed offset that are neither compressed nor out of line. */
 static void
-add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_strings(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		const char *value = ColumnAt(&column->place, tuple);
+		const char *value = ColumnAt(&aggregate->location, tuple);
 
 		FetchAhead(tuples, i);
-		if (unlikely(!ColumnAtOffset(&column->place, tuple)))
+		if (unlikely(!ColumnAtOffset(&aggregate->location, tuple)))
 		{
-			add_any(column, relation, tuple, tuples->length[i]);
+			add_any(aggregate, relation, tuple, tuples->length[i]);
 			continue;
 		}
 		if (!VARATT_NOT_PAD_BYTE(value))
-			value = (const char *) TYPEALIGN(column->place.align, value);
+			value = (const char *) TYPEALIGN(aggregate->location.align, value);
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
-			add_any(column, relation, tuple, tuples->length[i]);
+			add_any(aggregate, relation, tuple, tuples->length[i]);
 		else
-			KeyBufferPut(&column->state->buffer,
+			KeyBufferPut(&aggregate->state->buffer,
 						 hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
 											 (int) VARSIZE_ANY_EXHDR(value), 0));
 	}
@@ -242,14 +242,14 @@ add_strings(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 
 /* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
-get_key(const ColumnPlace *place, const KeyType *key, Relation relation, HeapTupleHeader tuple,
+get_key(const ColumnLocation *location, const KeyType *key, Relation relation, HeapTupleHeader tuple,
 		uint16 length, uint64 *fingerprint)
 {
 	Datum value;
 
 	if (KeyIsNumber(key))
-		return ColumnGetNumber(place, key->kind, relation, tuple, length, (int64 *) fingerprint);
-	if (!ColumnGetAny(place, relation, tuple, length, &value))
+		return ColumnGetNumber(location, key->kind, relation, tuple, length, (int64 *) fingerprint);
+	if (!ColumnGetAny(location, relation, tuple, length, &value))
 		return false;
 	*fingerprint = KeyFingerprint(key, value);
 	return true;
@@ -257,18 +257,18 @@ get_key(const ColumnPlace *place, const KeyType *key, Relation relation, HeapTup
 
 /* Read one key, of one column or several; false: NULL. */
 static inline bool
-get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple,
+get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple,
 				uint16 length, uint64 *fingerprint)
 {
 	KeyBytes bytes;
 
-	if (column->row)
+	if (aggregate->row)
 	{
-		row_key_bytes(column->row, relation, tuple, length, &bytes);
+		row_key_bytes(aggregate->row, relation, tuple, length, &bytes);
 		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
-	return get_key(&column->place, &column->state->key, relation, tuple, length, fingerprint);
+	return get_key(&aggregate->location, &aggregate->state->key, relation, tuple, length, fingerprint);
 }
 
 /*
@@ -276,7 +276,7 @@ get_fingerprint(const ScanAggregate *column, Relation relation, HeapTupleHeader 
  * returns how many are not.
  */
 int
-ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation, PageTuples *tuples,
+ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation, PageTuples *tuples,
 			 uint64 *to, bool *null)
 {
 	int count = 0;
@@ -289,20 +289,20 @@ ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation, Pa
 
 		FetchAhead(tuples, i);
 		to[i] = 0;
-		null[i] = !get_key(place, key, relation, tuple, length, &to[i]);
+		null[i] = !get_key(location, key, relation, tuple, length, &to[i]);
 		count += !null[i];
 	}
-	tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
+	tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
 	return count;
 }
 
 /* Read one key with its weight; false: either is NULL. */
 static inline bool
-get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tuple, uint16 length,
+get_weighted(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple, uint16 length,
 			 uint64 *fingerprint, int64 *weight)
 {
-	if (!ColumnGetNumber(&column->weight, column->weight_kind, relation, tuple, length, weight) ||
-		!get_fingerprint(column, relation, tuple, length, fingerprint))
+	if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length, weight) ||
+		!get_fingerprint(aggregate, relation, tuple, length, fingerprint))
 		return false;
 	SketchCheckWeight(*weight);
 	return true;
@@ -310,9 +310,9 @@ get_weighted(const ScanAggregate *column, Relation relation, HeapTupleHeader tup
 
 /* Read keys with weights.  A row in which either is NULL does not count. */
 static void
-add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_weighted(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	SketchState *sketch = (SketchState *) column->state;
+	SketchState *sketch = (SketchState *) aggregate->state;
 	int64 weight;
 	uint64 key;
 	int i;
@@ -320,34 +320,34 @@ add_weighted(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+		if (get_weighted(aggregate, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
 			SketchCount(sketch, key, weight);
 	}
 }
 
 /* Read keys of top keys with weights. */
 static void
-add_weighted_top(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_weighted_top(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	TopState *top = (TopState *) column->state;
+	TopState *top = (TopState *) aggregate->state;
 	int64 weight;
 	uint64 key;
 	int i;
 
-	make_room(column, tuples->count);
+	make_room(aggregate, tuples->count);
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		if (get_weighted(column, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
+		if (get_weighted(aggregate, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
 			TopPut(top, key, weight);
 	}
 }
 
 /* Read elements of sets.  A row whose id or element is NULL does not count. */
 static void
-add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_members(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	SetsState *sets = (SetsState *) column->state;
+	SetsState *sets = (SetsState *) aggregate->state;
 	const KeyType *key = &sets->keyed.key;
 	bool is_number = KeyIsNumber(key);
 	KeyBytes bytes;
@@ -362,26 +362,26 @@ add_members(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!ColumnGetNumber(&column->weight, column->weight_kind, relation, tuple, length, &id))
+		if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length, &id))
 			continue;
-		if (column->row)
+		if (aggregate->row)
 		{
-			row_key_bytes(column->row, relation, tuple, length, &bytes);
+			row_key_bytes(aggregate->row, relation, tuple, length, &bytes);
 			SetsAddHash(sets, id, KeyBytesHash(&bytes, 0), KeyBytesHash(&bytes, 1));
 		}
 		else if (is_number)
 		{
-			if (ColumnGetNumber(&column->place, key->kind, relation, tuple, length, &number))
+			if (ColumnGetNumber(&aggregate->location, key->kind, relation, tuple, length, &number))
 				SetsAddNumber(sets, id, (uint64) number);
 		}
-		else if (ColumnGetAny(&column->place, relation, tuple, length, &value))
+		else if (ColumnGetAny(&aggregate->location, relation, tuple, length, &value))
 			SetsAddKey(sets, id, value);
 	}
 }
 
 /* Read keys of several columns.  Such a key is a row and never NULL, though its columns may be. */
 static void
-add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_rows(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
 	KeyBytes bytes;
 	int i;
@@ -389,60 +389,60 @@ add_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		row_key_bytes(column->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
-		KeyBufferPut(&column->state->buffer, KeyBytesHash(&bytes, 0));
+		row_key_bytes(aggregate->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
+		KeyBufferPut(&aggregate->state->buffer, KeyBytesHash(&bytes, 0));
 	}
 }
 
 /* Read keys of any kind, wherever they lie. */
 static void
-add_all(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_all(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		add_any(column, relation, tuples->tuple[i], tuples->length[i]);
+		add_any(aggregate, relation, tuples->tuple[i], tuples->length[i]);
 	}
 }
 
 /* Add the keys of all tuples to their state, whose buffer has room for them. */
 static void
-add_keys(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_keys(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	KeyKind kind = column->place.offset >= 0 ? column->state->key.kind : KEY_HASHED;
+	KeyKind kind = aggregate->location.offset >= 0 ? aggregate->state->key.kind : KEY_HASHED;
 
 	switch (kind)
 	{
 		case KEY_INT8:
-			add_numbers(column, relation, tuples, KEY_INT8);
+			add_numbers(aggregate, relation, tuples, KEY_INT8);
 			break;
 		case KEY_INT4:
-			add_numbers(column, relation, tuples, KEY_INT4);
+			add_numbers(aggregate, relation, tuples, KEY_INT4);
 			break;
 		case KEY_FLOAT8:
-			add_numbers(column, relation, tuples, KEY_FLOAT8);
+			add_numbers(aggregate, relation, tuples, KEY_FLOAT8);
 			break;
 		case KEY_BYTES:
-			add_strings(column, relation, tuples);
+			add_strings(aggregate, relation, tuples);
 			break;
 		default:
-			if (column->place.offset >= 0 && KeyIsNumber(&column->state->key))
-				add_numbers(column, relation, tuples, kind);
+			if (aggregate->location.offset >= 0 && KeyIsNumber(&aggregate->state->key))
+				add_numbers(aggregate, relation, tuples, kind);
 			else
-				add_all(column, relation, tuples);
+				add_all(aggregate, relation, tuples);
 	}
 }
 
 /* Top keys on a page that are kept as texts. */
 typedef struct TopPage
 {
-	const ScanAggregate *column;
+	const ScanAggregate *aggregate;
 	Relation relation;
 	const PageTuples *tuples;
-	bool located;                       /* "place" is set */
-	uint16 place[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
+	bool located;                       /* "index" is set */
+	uint16 index[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
 } TopPage;
 
 /* Find the tuples of a batch, which has all that are not NULL. */
@@ -453,9 +453,9 @@ locate(TopPage *page)
 	int i;
 
 	for (i = 0; i < page->tuples->count; i++)
-		if (!ColumnIsNull(&page->column->place, page->relation, page->tuples->tuple[i],
+		if (!ColumnIsNull(&page->aggregate->location, page->relation, page->tuples->tuple[i],
 						  page->tuples->length[i]))
-			page->place[rows++] = (uint16) i;
+			page->index[rows++] = (uint16) i;
 	page->located = true;
 }
 
@@ -469,8 +469,8 @@ value_on_page(void *rows, uint32 row)
 
 	if (!page->located)
 		locate(page);
-	i = page->place[row];
-	if (!ColumnGetAny(&page->column->place, page->relation, page->tuples->tuple[i],
+	i = page->index[row];
+	if (!ColumnGetAny(&page->aggregate->location, page->relation, page->tuples->tuple[i],
 					  page->tuples->length[i], &value))
 		elog(ERROR, "top key without a value");
 	return value;
@@ -478,9 +478,9 @@ value_on_page(void *rows, uint32 row)
 
 /* Put the keys of a page with their weights into the buffer. */
 static void
-put_weighted_texts(ScanAggregate *column, TopPage *page)
+put_weighted_texts(ScanAggregate *aggregate, TopPage *page)
 {
-	TopState *top = (TopState *) column->state;
+	TopState *top = (TopState *) aggregate->state;
 	int64 weight;
 	uint64 key;
 	int i;
@@ -488,10 +488,10 @@ put_weighted_texts(ScanAggregate *column, TopPage *page)
 	for (i = 0; i < page->tuples->count; i++)
 	{
 		FetchAhead(page->tuples, i);
-		if (!get_weighted(column, page->relation, page->tuples->tuple[i], page->tuples->length[i],
+		if (!get_weighted(aggregate, page->relation, page->tuples->tuple[i], page->tuples->length[i],
 						  &key, &weight))
 			continue;
-		page->place[top->keyed.buffer.count] = (uint16) i;
+		page->index[top->keyed.buffer.count] = (uint16) i;
 		TopPut(top, key, weight);
 	}
 	page->located = true;
@@ -499,9 +499,9 @@ put_weighted_texts(ScanAggregate *column, TopPage *page)
 
 /* Count keys one by one.  Their values are copied. */
 static void
-add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_few_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	TopState *top = (TopState *) column->state;
+	TopState *top = (TopState *) aggregate->state;
 	int64 weight = 1;
 	Datum value;
 	int i;
@@ -512,10 +512,10 @@ add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples
 		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
-		if (column->weight.attribute && !ColumnGetNumber(&column->weight, column->weight_kind,
+		if (aggregate->weight.attribute && !ColumnGetNumber(&aggregate->weight, aggregate->weight_kind,
 														 relation, tuple, length, &weight))
 			continue;
-		if (ColumnGetAny(&column->place, relation, tuple, length, &value))
+		if (ColumnGetAny(&aggregate->location, relation, tuple, length, &value))
 			TopCount(top, value, SketchCheckWeight(weight));
 	}
 }
@@ -526,96 +526,96 @@ add_few_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples
  * a group may have of a page would make too small a batch.
  */
 static void
-add_texts(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
-	KeyedState *state = column->state;
-	TopPage page = { .column = column, .relation = relation, .tuples = tuples };
+	KeyedState *state = aggregate->state;
+	TopPage page = { .aggregate = aggregate, .relation = relation, .tuples = tuples };
 
 	if (tuples->count < LEAST_BATCH)
 	{
-		add_few_texts(column, relation, tuples);
+		add_few_texts(aggregate, relation, tuples);
 		return;
 	}
 	if (state->buffer.count > 0)
 		TopMakeRoom((TopState *) state);
-	make_room(column, tuples->count);
-	if (column->weight.attribute)
-		put_weighted_texts(column, &page);
+	make_room(aggregate, tuples->count);
+	if (aggregate->weight.attribute)
+		put_weighted_texts(aggregate, &page);
 	else
 	{
-		add_keys(column, relation, tuples);
-		state->members += state->buffer.count;
+		add_keys(aggregate, relation, tuples);
+		state->count += state->buffer.count;
 	}
 	TopFlushRows((TopState *) state, value_on_page, &page);
 }
 
 /* Count the tuples, or the values in them that are not NULL. */
 static void
-count_rows(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+count_rows(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
 	int i;
 
-	if (column->place.attribute == 0)
+	if (aggregate->location.attribute == 0)
 	{
-		column->rows += tuples->count;
+		aggregate->rows += tuples->count;
 		return;
 	}
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		column->rows +=
-			!ColumnIsNull(&column->place, relation, tuples->tuple[i], tuples->length[i]);
+		aggregate->rows +=
+			!ColumnIsNull(&aggregate->location, relation, tuples->tuple[i], tuples->length[i]);
 	}
 }
 
 /* Add the column of all tuples to its state, of any family. */
 static void
-add_tuples(ScanAggregate *column, Relation relation, const PageTuples *tuples)
+add_tuples(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
 {
 	int before;
 
-	if (column->builtin)
+	if (aggregate->builtin)
 	{
-		BuiltinAdd(column->builtin, &column->computed, &column->place, relation, tuples);
+		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, relation, tuples);
 		return;
 	}
-	if (column->state == NULL)
+	if (aggregate->state == NULL)
 	{
-		count_rows(column, relation, tuples);
+		count_rows(aggregate, relation, tuples);
 		return;
 	}
-	if (ScanAggregateState(column, &sets_state_type))
+	if (ScanAggregateState(aggregate, &sets_state_type))
 	{
-		add_members(column, relation, tuples);
+		add_members(aggregate, relation, tuples);
 		return;
 	}
-	if (ScanAggregateState(column, &top_state_type) && !KeyIsNumber(&column->state->key))
+	if (ScanAggregateState(aggregate, &top_state_type) && !KeyIsNumber(&aggregate->state->key))
 	{
-		add_texts(column, relation, tuples);
+		add_texts(aggregate, relation, tuples);
 		return;
 	}
-	if (column->weight.attribute)
+	if (aggregate->weight.attribute)
 	{
-		if (ScanAggregateState(column, &top_state_type))
-			add_weighted_top(column, relation, tuples);
+		if (ScanAggregateState(aggregate, &top_state_type))
+			add_weighted_top(aggregate, relation, tuples);
 		else
-			add_weighted(column, relation, tuples);
+			add_weighted(aggregate, relation, tuples);
 		return;
 	}
-	make_room(column, tuples->count);
-	before = column->state->buffer.count;
-	if (column->row)
-		add_rows(column, relation, tuples);
+	make_room(aggregate, tuples->count);
+	before = aggregate->state->buffer.count;
+	if (aggregate->row)
+		add_rows(aggregate, relation, tuples);
 	else
-		add_keys(column, relation, tuples);
-	column->state->members += column->state->buffer.count - before;
+		add_keys(aggregate, relation, tuples);
+	aggregate->state->count += aggregate->state->buffer.count - before;
 }
 
 /* Add the column of all tuples to its aggregate. */
 void
-ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples)
+ScanAggregateAdd(ScanAggregate *aggregate, Relation relation, PageTuples *tuples)
 {
-	add_tuples(column, relation, tuples);
-	if (column->place.attribute)
-		tuples->share = 0; /* the first reader of the tuples prefetches all of the next page */
+	add_tuples(aggregate, relation, tuples);
+	if (aggregate->location.attribute)
+		tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
 }

@@ -94,16 +94,16 @@ recognize(Oid aggregate, RecognizedAggregate *recognized)
 static bool
 match_aggregate(Aggref *aggref, ColumnScanCall *call)
 {
-	const AggregateForm *form = &call->aggregate.form;
+	const ArgumentLayout *layout = &call->aggregate.layout;
 	int key;
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL)
 		return ScanRefuse("an aggregate of another kind");
-	if ((form->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
+	if ((layout->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
-			1 + (form->weight != 0) + (form->limit != 0) + (form->template != 0))
-		return ScanRefuse("an aggregate of this form");
+			1 + (layout->weight != 0) + (layout->limit != 0) + (layout->template != 0))
+		return ScanRefuse("an aggregate of this layout");
 	key = call->family->functions->key - 1;
 	call->key_type = IsPolymorphicType(call->aggregate.key_type)
 						 ? list_nth_oid(aggref->aggargtypes, key)
@@ -178,7 +178,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 bool
 ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 {
-	const AggregateForm *form = &call->aggregate.form;
+	const ArgumentLayout *layout = &call->aggregate.layout;
 
 	memset(call, 0, sizeof(*call));
 	call->filter = aggref->aggfilter;
@@ -189,17 +189,17 @@ ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
 	if (!match_aggregate(aggref, call))
 		return false;
 	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
-		(form->weight && !match_weight(argument(aggref, form->weight - 1), call)))
+		(layout->weight && !match_weight(argument(aggref, layout->weight - 1), call)))
 		return false;
-	if (form->limit)
-		call->limit = match_constant(aggref, form->limit - 1);
-	if (form->template)
+	if (layout->limit)
+		call->limit = match_constant(aggref, layout->limit - 1);
+	if (layout->template)
 	{
-		call->template = match_constant(aggref, form->template - 1);
-		call->parameter = match_parameter(aggref, form->template - 1);
+		call->template = match_constant(aggref, layout->template - 1);
+		call->parameter = match_parameter(aggref, layout->template - 1);
 	}
-	return ((call->limit || !form->limit) &&
-			(call->template || call->parameter || !form->template)) ||
+	return ((call->limit || !layout->limit) &&
+			(call->template || call->parameter || !layout->template)) ||
 		   ScanRefuse("a template or number that is not a constant");
 }
 

@@ -9,7 +9,7 @@
  * transactions check each tuple for conflicts.  Synchronized scans, the ring of buffers
  * for large tables, reading ahead and the blocks of parallel workers are PostgreSQL's
  * own code.  The lock is released before the tuples are used: a pinned page may get new
- * tuples, but keeps the old ones in place.
+ * tuples, but keeps the old ones in location.
  *
  * A page is a few kilobytes that are in no cache yet.  So the next page is prefetched
  * into the second-level cache while the tuples of this page are processed, a share at
@@ -173,7 +173,7 @@ advance(PageReader *reader, BlockNumber blocks)
 
 /*
  * Go to the next block that is to be read.  Most of a table may be left out, so a step
- * takes all blocks of a range that are left out one after the other.
+ * takes all blocks of a chunk that are left out one after the other.
  */
 static void
 leave_out(PageReader *reader)
@@ -216,7 +216,7 @@ next_left(PageReader *reader)
 	if (reader->share == NULL)
 		return next_serial(reader);
 	CHECK_FOR_INTERRUPTS();
-	return PageShareNext(reader->share, reader->scan->rs_nblocks);
+	return ParallelPagesNext(reader->share, reader->scan->rs_nblocks);
 }
 
 #if PG_VERSION_NUM >= 170000
@@ -301,7 +301,7 @@ end_stream(PageReader *reader)
  * copies; NULL: it uses none.  The current memory context must last until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const ScanCopies *copies, PageShare *share)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *copies, ParallelPages *share)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;
@@ -423,13 +423,13 @@ pin_ahead(PageReader *reader)
 void
 PageTuplesShareOut(PageTuples *tuples, Buffer next)
 {
-	tuples->share = 0;
+	tuples->stride = 0;
 	if (!BufferIsValid(next) || tuples->count == 0)
 		return;
 	tuples->next_page = BufferGetPage(next);
 	__builtin_prefetch(tuples->next_page, 0, 2);
 	__builtin_prefetch(tuples->next_page + MEMORY_PAGE, 0, 2);
-	tuples->share = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
+	tuples->stride = TYPEALIGN(QB_CACHE_LINE, (BLCKSZ + tuples->count - 1) / tuples->count);
 }
 
 /* Read the next page and its visible tuples, perhaps none; false at the end. */

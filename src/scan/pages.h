@@ -17,8 +17,8 @@
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 
-struct PageShare;
-struct ScanCopies;
+struct ParallelPages;
+struct CachedColumns;
 
 /*
  * Visible tuples of one page, valid until the next page is read.  Also that next page,
@@ -27,7 +27,7 @@ struct ScanCopies;
 typedef struct PageTuples
 {
 	const char *next_page;
-	int share; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
+	int stride; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
 	int count;
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
 	uint16 length[MaxHeapTuplesPerPage];
@@ -37,7 +37,7 @@ static inline void
 PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 {
 	copy->next_page = tuples->next_page;
-	copy->share = tuples->share;
+	copy->stride = tuples->stride;
 	copy->count = tuples->count;
 	memcpy(copy->tuple, tuples->tuple, tuples->count * sizeof(tuples->tuple[0]));
 	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
@@ -47,37 +47,37 @@ PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 static inline void
 FetchAhead(const PageTuples *tuples, int i)
 {
-	int offset = i * tuples->share;
-	int end = Min(offset + tuples->share, BLCKSZ);
+	int offset = i * tuples->stride;
+	int end = Min(offset + tuples->stride, BLCKSZ);
 
 	for (; offset < end; offset += QB_CACHE_LINE)
 		__builtin_prefetch(tuples->next_page + offset, 0, 2);
 }
 
-/* A set of pages of a table, by ranges. */
+/* A set of pages of a table, by chunks. */
 typedef struct PageSet
 {
-	uint32 ranges;
-	GpuPages **range; /* NULL: none of the range */
+	uint32 chunks;
+	GpuPages **chunk; /* NULL: none of the chunk */
 } PageSet;
 
 static inline bool
 PageSetHas(const PageSet *set, BlockNumber block)
 {
-	uint32 range = block / GPU_RANGE_PAGES;
+	uint32 chunk = block / GPU_CHUNK_PAGES;
 
-	return range < set->ranges && set->range[range] &&
-		   GpuPagesHave(set->range[range], block % GPU_RANGE_PAGES);
+	return chunk < set->chunks && set->chunk[chunk] &&
+		   GpuPagesHave(set->chunk[chunk], block % GPU_CHUNK_PAGES);
 }
 
-/* How many pages of the set come one after the other from "block" on, in its range. */
+/* How many pages of the set come one after the other from "block" on, in its chunk. */
 static inline BlockNumber
 PageSetRun(const PageSet *set, BlockNumber block)
 {
-	uint32 range = block / GPU_RANGE_PAGES;
+	uint32 chunk = block / GPU_CHUNK_PAGES;
 
-	return range < set->ranges && set->range[range]
-			   ? GpuPagesRun(set->range[range], block % GPU_RANGE_PAGES)
+	return chunk < set->chunks && set->chunk[chunk]
+			   ? GpuPagesRun(set->chunk[chunk], block % GPU_CHUNK_PAGES)
 			   : 0;
 }
 
@@ -105,7 +105,7 @@ typedef struct PageReader
 {
 	HeapScanDesc scan;
 	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
-	struct PageShare *share; /* what a parallel scan reads of a table with copies, or NULL */
+	struct ParallelPages *share; /* what a parallel scan reads of a table with copies, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
 	BlockReader blocks;
@@ -124,8 +124,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const struct ScanCopies *copies,
-							struct PageShare *share);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const struct CachedColumns *copies,
+							struct ParallelPages *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
@@ -134,16 +134,16 @@ extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
 /* ---- columns ---- */
 
 /* Where a column lies in a tuple. */
-typedef struct ColumnPlace
+typedef struct ColumnLocation
 {
 	AttrNumber attribute;
 	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
 	uint8 align; /* in bytes */
-} ColumnPlace;
+} ColumnLocation;
 
 /* keys.c */
-extern void ColumnPlaceInit(ColumnPlace *place, AttrNumber attribute, TupleDesc descriptor);
-extern bool ColumnGetAny(const ColumnPlace *place, Relation relation, HeapTupleHeader header,
+extern void ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
+extern bool ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header,
 						 uint16 length, Datum *value);
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
@@ -160,16 +160,16 @@ ColumnNoneNull(const uint8 *bitmap, int attributes)
 
 /* Is the column at its fixed offset in this tuple? */
 static inline bool
-ColumnAtOffset(const ColumnPlace *place, HeapTupleHeader tuple)
+ColumnAtOffset(const ColumnLocation *location, HeapTupleHeader tuple)
 {
-	return HeapTupleHeaderGetNatts(tuple) >= place->attribute &&
-		   (!(tuple->t_infomask & HEAP_HASNULL) || ColumnNoneNull(tuple->t_bits, place->attribute));
+	return HeapTupleHeaderGetNatts(tuple) >= location->attribute &&
+		   (!(tuple->t_infomask & HEAP_HASNULL) || ColumnNoneNull(tuple->t_bits, location->attribute));
 }
 
 static inline const char *
-ColumnAt(const ColumnPlace *place, HeapTupleHeader tuple)
+ColumnAt(const ColumnLocation *location, HeapTupleHeader tuple)
 {
-	return (const char *) tuple + tuple->t_hoff + place->offset;
+	return (const char *) tuple + tuple->t_hoff + location->offset;
 }
 
 /*
@@ -177,28 +177,28 @@ ColumnAt(const ColumnPlace *place, HeapTupleHeader tuple)
  * for the column.
  */
 static inline bool
-ColumnIsNull(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
+ColumnIsNull(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length)
 {
 	Datum value;
 
-	if (unlikely(HeapTupleHeaderGetNatts(tuple) < place->attribute))
-		return !ColumnGetAny(place, relation, tuple, length, &value);
-	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(place->attribute - 1, tuple->t_bits);
+	if (unlikely(HeapTupleHeaderGetNatts(tuple) < location->attribute))
+		return !ColumnGetAny(location, relation, tuple, length, &value);
+	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(location->attribute - 1, tuple->t_bits);
 }
 
 /* Read a number, at its fixed offset or elsewhere; false: NULL. */
 static pg_attribute_always_inline bool
-ColumnGetNumber(const ColumnPlace *place, KeyKind kind, Relation relation, HeapTupleHeader tuple,
+ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 				uint16 length, int64 *number)
 {
 	Datum value;
 
-	if (likely(place->offset >= 0 && ColumnAtOffset(place, tuple)))
+	if (likely(location->offset >= 0 && ColumnAtOffset(location, tuple)))
 	{
-		*number = KeyNumberAt(ColumnAt(place, tuple), kind);
+		*number = KeyNumberAt(ColumnAt(location, tuple), kind);
 		return true;
 	}
-	if (!ColumnGetAny(place, relation, tuple, length, &value))
+	if (!ColumnGetAny(location, relation, tuple, length, &value))
 		return false;
 	*number = KeyNumber(kind, value);
 	return true;
@@ -209,18 +209,18 @@ ColumnGetNumber(const ColumnPlace *place, KeyKind kind, Relation relation, HeapT
  * value is returned as it is stored.
  */
 static inline const struct varlena *
-ColumnGetString(const ColumnPlace *place, Relation relation, HeapTupleHeader tuple, uint16 length)
+ColumnGetString(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length)
 {
 	const char *value;
 	Datum any;
 
-	if (unlikely(place->offset < 0 || !ColumnAtOffset(place, tuple)))
-		return ColumnGetAny(place, relation, tuple, length, &any)
+	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
+		return ColumnGetAny(location, relation, tuple, length, &any)
 				   ? (const struct varlena *) DatumGetPointer(any)
 				   : NULL;
-	value = ColumnAt(place, tuple);
+	value = ColumnAt(location, tuple);
 	if (!VARATT_NOT_PAD_BYTE(value))
-		value = (const char *) TYPEALIGN(place->align, value);
+		value = (const char *) TYPEALIGN(location->align, value);
 	return (const struct varlena *) value;
 }
 

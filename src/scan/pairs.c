@@ -46,7 +46,7 @@ typedef struct PairsNode
 {
 	CustomScanState css;
 	SetExprState *call;
-	const PairsForm *form;
+	const PairsLayout *layout;
 	MemoryContext context; /* of the scan */
 	PairScan *scan;        /* NULL: there are no pairs, or none were asked for yet */
 	bool opened;
@@ -75,8 +75,8 @@ begin(CustomScanState *css, EState *estate, int eflags)
 
 	node->call = ExecInitTableFunctionResult(linitial(plan->custom_exprs),
 											 css->ss.ps.ps_ExprContext, &css->ss.ps);
-	node->form = PairsFormOf(node->call->func.fn_addr);
-	if (node->form == NULL)
+	node->layout = PairsLayoutOf(node->call->func.fn_addr);
+	if (node->layout == NULL)
 		elog(ERROR, "unexpected function in QSketchPairs");
 	node->context =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
@@ -160,7 +160,7 @@ open_scan(PairsNode *node)
 
 	evaluate_arguments(node);
 	node->scan =
-		PairsOpen(node->call->fcinfo, node->form, node->css.ss.ps.state->es_use_parallel_mode);
+		PairsOpen(node->call->fcinfo, node->layout, node->css.ss.ps.state->es_use_parallel_mode);
 	node->opened = true;
 	MemoryContextSwitchTo(old);
 	if (node->scan == NULL)
@@ -270,7 +270,7 @@ static FuncExpr *
 call_of(const RangeTblEntry *rte)
 {
 	const RangeTblFunction *item;
-	const PairsForm *form;
+	const PairsLayout *layout;
 	FuncExpr *call;
 
 	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
@@ -279,8 +279,8 @@ call_of(const RangeTblEntry *rte)
 	call = (FuncExpr *) item->funcexpr;
 	if (!IsA(call, FuncExpr) || !call->funcretset || item->funccolnames != NIL)
 		return NULL;
-	form = PairsFormOf(CFunctionOf(call->funcid));
-	return form && list_length(rte->eref->colnames) == PairsColumns(form) ? call : NULL;
+	layout = PairsLayoutOf(CFunctionOf(call->funcid));
+	return layout && list_length(rte->eref->colnames) == PairsColumns(layout) ? call : NULL;
 }
 
 /* Does the query use the row as one value?  The node has columns only. */
@@ -313,15 +313,15 @@ columns_of(Index relid, const FuncExpr *call)
 {
 	static const char *const pair[] = { "a", "b", "common", "jaccard" };
 	static const char *const ranked[] = { "a", "b", "rank", "common", "jaccard" };
-	const PairsForm *form = PairsFormOf(CFunctionOf(call->funcid));
-	int count = PairsColumns(form);
+	const PairsLayout *layout = PairsLayoutOf(CFunctionOf(call->funcid));
+	int count = PairsColumns(layout);
 	List *columns = NIL;
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
 		Var *var = makeVar(relid, i + 1, i == count - 1 ? FLOAT8OID : INT8OID, -1, InvalidOid, 0);
-		const char *name = form->ranked ? ranked[i] : pair[i];
+		const char *name = layout->ranked ? ranked[i] : pair[i];
 
 		columns = lappend(columns, makeTargetEntry((Expr *) var, i + 1, pstrdup(name), false));
 	}

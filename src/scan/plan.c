@@ -135,7 +135,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 		extent.copied = by->copied;
 	}
 	else
-		extent.copied = ScanCopiedShare(grouping->root, table, aggregates, NULL, 1, workers > 0);
+		extent.copied = ScanCopiedFraction(grouping->root, table, aggregates, NULL, 1, workers > 0);
 	ScanSetCosts(grouping->root, &path->path, table, aggregates, &extent);
 	return &path->path;
 }
@@ -242,11 +242,11 @@ with_having(const PlanStep *grouping, Path *path)
 
 /* The share of a table's pages that need not be read for these groups. */
 static double
-copied_share(const PlanStep *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
+copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
 {
 	const Var *column = ScanGroupedColumn(by->exprs);
 
-	return column ? ScanCopiedShare(grouping->root, table, aggregates, column, by->groups, false)
+	return column ? ScanCopiedFraction(grouping->root, table, aggregates, column, by->groups, false)
 				  : 0;
 }
 
@@ -263,7 +263,7 @@ make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 
 	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
-	by.copied = workers == 0 ? copied_share(grouping, table, aggregates, &by) : 0;
+	by.copied = workers == 0 ? copied_fraction(grouping, table, aggregates, &by) : 0;
 	path = make_table_path(grouping, table, target, aggregates, workers, &by);
 	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
 	((ScanPath *) path)->group_fields = list_length(exprs);
@@ -540,5 +540,5 @@ ColumnScanInit(void)
 	previous_hook = create_upper_paths_hook;
 	create_upper_paths_hook = add_paths;
 	ScanReasonsInit();
-	CopyExactInit();
+	CachedExactInit();
 }

@@ -55,7 +55,7 @@ extern bool columnscan_enabled;
 extern void ColumnScanInit(void);
 
 /* copy_exact.c */
-extern void CopyExactInit(void);
+extern void CachedExactInit(void);
 
 /* worker_partial.c */
 extern void WorkerPartialInit(void);
@@ -123,7 +123,7 @@ extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
 /* copy.h */
-typedef struct ScanCopies ScanCopies;
+typedef struct CachedColumns CachedColumns;
 
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
@@ -145,7 +145,7 @@ typedef struct BuiltinState
 extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
 extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
-extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnPlace *place,
+extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
 					   Relation relation, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
@@ -159,8 +159,8 @@ typedef struct GivenTemplate GivenTemplate;
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
-	ColumnPlace place;   /* attribute 0: there is none, rows are counted */
-	ColumnPlace weight;  /* attribute 0: there is none */
+	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
+	ColumnLocation weight;  /* attribute 0: there is none */
 	KeyKind weight_kind; /* its width */
 	Oid key_type;
 	Oid collation;
@@ -170,7 +170,7 @@ typedef struct ScanAggregate
 	const Const *template;     /* NULL: the default parameters */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	const Const *limit;        /* NULL: the family has no such argument */
-	bool handed;               /* its partial state goes to our combine function only */
+	bool in_transfer;               /* its partial state goes to our combine function only */
 	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
@@ -182,8 +182,8 @@ typedef struct ScanAggregate
 
 /* setup.c */
 extern List *ScanTemplateParams(List *aggregates);
-extern void GivenTemplatesRead(ScanAggregate *column, int count, ExprContext *context);
-extern void GivenTemplateCheck(const ScanAggregate *column);
+extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
+extern void GivenTemplateCheck(const ScanAggregate *aggregate);
 
 /* families.c: what the scan needs to know of a family. */
 struct ColumnFamily
@@ -213,71 +213,71 @@ extern const ColumnFamily column_builtin; /* sum, avg, min and max */
 
 /* Start an empty state, for each run. */
 static inline void
-ScanAggregateStart(ScanAggregate *column, MemoryContext context, bool partial)
+ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
-	column->rows = 0;
-	column->state = column->family->start(column, context, partial);
-	if (column->builtin)
+	aggregate->rows = 0;
+	aggregate->state = aggregate->family->start(aggregate, context, partial);
+	if (aggregate->builtin)
 	{
-		BuiltinUseContext(column->builtin, context);
-		BuiltinStart(column->builtin, &column->computed);
+		BuiltinUseContext(aggregate->builtin, context);
+		BuiltinStart(aggregate->builtin, &aggregate->computed);
 	}
 }
 
 /* The number of keys so far, or the rows of count. */
 static inline int64 *
-ScanAggregateMembers(ScanAggregate *column)
+ScanAggregateCount(ScanAggregate *aggregate)
 {
-	return column->state ? &column->state->members : &column->rows;
+	return aggregate->state ? &aggregate->state->count : &aggregate->rows;
 }
 
 /* Count the keys that wait. */
 static inline void
-ScanAggregateFlush(ScanAggregate *column)
+ScanAggregateFlush(ScanAggregate *aggregate)
 {
-	if (column->state)
-		StateTypeOf(column->state)->flush(column->state);
+	if (aggregate->state)
+		StateTypeOf(aggregate->state)->flush(aggregate->state);
 }
 
 /* The aggregate's value.  A sketch without keys is NULL. */
 static inline Datum
-ScanAggregateResult(const ScanAggregate *column, bool *null)
+ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 {
-	if (column->builtin)
-		return BuiltinResult(column->builtin, &column->computed, null);
-	if (column->given)
-		GivenTemplateCheck(column);
-	*null = column->state && column->state->members == 0;
-	return column->state ? EOHPGetRODatum(&column->state->header) : Int64GetDatum(column->rows);
+	if (aggregate->builtin)
+		return BuiltinResult(aggregate->builtin, &aggregate->computed, null);
+	if (aggregate->given)
+		GivenTemplateCheck(aggregate);
+	*null = aggregate->state && aggregate->state->count == 0;
+	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header) : Int64GetDatum(aggregate->rows);
 }
 
 /* The state if it is of this type, else NULL. */
 static inline void *
-ScanAggregateState(const ScanAggregate *column, const KeyedStateType *type)
+ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 {
-	return column->state && StateTypeOf(column->state) == type ? column->state : NULL;
+	return aggregate->state && StateTypeOf(aggregate->state) == type ? aggregate->state : NULL;
 }
 
 /* Let keys wait until the new state is read, if it can: it must be on the CPU. */
 static inline void
-ScanAggregateWait(ScanAggregate *column, KeptTable *kept)
+ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
 	if (sketch && sketch->engine == &qs_engine_cpu)
 	{
-		column->state->patient = true;
-		KeptTableMemory(kept, &column->state->memory);
+		aggregate->state->deferred = true;
+		KeptTableMemory(kept, &aggregate->state->memory);
 	}
 }
 
 static inline bool
-ScanAggregateWaits(const ScanAggregate *column)
+ScanAggregateWaits(const ScanAggregate *aggregate)
 {
-	return column->state && column->state->patient;
+	return aggregate->state && aggregate->state->deferred;
 }
 
-extern void ColumnDescribeKeys(ScanAggregate *column);
+extern void ColumnDescribeKeys(ScanAggregate *aggregate);
 
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
@@ -290,19 +290,19 @@ extern bool ColumnFilterDraws(const Const *template);
 
 /* Is it a sketch whose counters are on a device? */
 static inline bool
-ScanAggregateIsRemote(const ScanAggregate *column)
+ScanAggregateIsRemote(const ScanAggregate *aggregate)
 {
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
 	return sketch && sketch->sketch.remote;
 }
 
 static inline bool
-ScanAggregateIsOnCpu(const ScanAggregate *column)
+ScanAggregateIsOnCpu(const ScanAggregate *aggregate)
 {
-	const SketchState *sketch = ScanAggregateState(column, &sketch_state_type);
-	const FilterState *filter = ScanAggregateState(column, &filter_state_type);
-	const SetsState *sets = ScanAggregateState(column, &sets_state_type);
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
+	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
 
 	if (sets)
 		return sets->remote == NULL;
@@ -347,8 +347,8 @@ typedef struct ScanHandover ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool
-ScanHandoverTake(ScanHandover *handover, ScanAggregate *column, int count, MemoryContext *context);
-extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *column);
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count, MemoryContext *context);
+extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate);
 extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
@@ -359,14 +359,14 @@ typedef struct SharedScan SharedScan;
 extern Size SharedScanSize(int count);
 extern void SharedScanInit(SharedScan *shared, int count);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
-extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count);
+extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
 extern struct SharedPages *SharedScanPages(SharedScan *shared);
 extern bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect);
-extern bool SharedScanResultIsLarge(const ScanAggregate *column, int count);
+SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count, bool collect);
+extern bool SharedScanResultIsLarge(const ScanAggregate *aggregate, int count);
 extern TupleTableSlot *
-SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot);
+SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, TupleTableSlot *slot);
 extern void SharedScanCount(SharedScan *shared, ScanCounts *own, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
@@ -376,16 +376,16 @@ typedef struct SharedBuild SharedBuild;
 extern Size SharedBuildSize(int count);
 extern void SharedBuildInit(SharedBuild *shared, int count);
 extern void SharedBuildReset(SharedBuild *shared, dsa_area *area, int count);
-extern void SharedBuildJoin(SharedBuild *shared, ScanAggregate *column, int count);
-extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *column, int count,
+extern void SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count);
+extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,
 							bool together);
 
 /* explain.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
-					   const ScanAggregate *column, int count);
+					   const ScanAggregate *aggregate, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
-extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *column, int count);
+extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 extern bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
@@ -415,8 +415,8 @@ extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern int ColumnValues(const ColumnPlace *place, const KeyType *key, Relation relation,
+extern int ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation,
 						PageTuples *tuples, uint64 *to, bool *null);
-extern void ScanAggregateAdd(ScanAggregate *column, Relation relation, PageTuples *tuples);
+extern void ScanAggregateAdd(ScanAggregate *aggregate, Relation relation, PageTuples *tuples);
 
 #endif

@@ -144,7 +144,7 @@ is_in_range(const ScanCondition *condition, KeyKind kind, Relation relation, Hea
 {
 	int64 number;
 
-	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->location, kind, relation, tuple, length, &number) &&
 		   qb_in_range(&condition->test, number) != condition->test.negated;
 }
 
@@ -154,7 +154,7 @@ is_in_list(const ScanCondition *condition, KeyKind kind, Relation relation, Heap
 {
 	int64 number;
 
-	return ColumnGetNumber(&condition->place, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->location, kind, relation, tuple, length, &number) &&
 		   qb_has_number(condition->number, condition->count, number) != condition->test.negated;
 }
 
@@ -183,7 +183,7 @@ static pg_attribute_always_inline bool
 is_string(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		  uint16 length)
 {
-	const struct varlena *value = ColumnGetString(&condition->place, relation, tuple, length);
+	const struct varlena *value = ColumnGetString(&condition->location, relation, tuple, length);
 
 	return value && is_one_of(condition, value) != condition->test.negated;
 }
@@ -192,7 +192,7 @@ static pg_attribute_always_inline bool
 is_null(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
 		uint16 length)
 {
-	return ColumnIsNull(&condition->place, relation, tuple, length) != condition->test.negated;
+	return ColumnIsNull(&condition->location, relation, tuple, length) != condition->test.negated;
 }
 
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
@@ -295,7 +295,7 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, Relation 
 			keep_if_true(conditions, condition, relation, tuples);
 			break;
 	}
-	tuples->share = 0; /* the first loop has prefetched all of the next page */
+	tuples->stride = 0; /* the first loop has prefetched all of the next page */
 }
 
 /* Keep only the tuples that pass all conditions. */
@@ -408,7 +408,7 @@ WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
 		FilteredTuples *filtered = &rows->filtered[i];
 
 		PageTuplesCopy(filtered->tuples, tuples);
-		tuples->share = 0;
+		tuples->stride = 0;
 		select_tuples(filtered->conditions, rows->relation, filtered->tuples);
 	}
 }

@@ -96,32 +96,32 @@ read_value(GivenTemplate *given, ExprContext *context)
 
 /* Read the templates that are values of parameters. */
 void
-GivenTemplatesRead(ScanAggregate *column, int count, ExprContext *context)
+GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		ColumnScanCall call = { .family = column[i].family, .limit = (Const *) column[i].limit };
+		ColumnScanCall call = { .family = aggregate[i].family, .limit = (Const *) aggregate[i].limit };
 
-		if (column[i].given == NULL)
+		if (aggregate[i].given == NULL)
 			continue;
-		forget(column[i].given);
-		read_value(column[i].given, context);
-		call.template = column[i].given->value;
-		column[i].template =
+		forget(aggregate[i].given);
+		read_value(aggregate[i].given, context);
+		call.template = aggregate[i].given->value;
+		aggregate[i].template =
 			!call.template->constisnull && call.family->takes_keys(&call) ? call.template : NULL;
 	}
 }
 
 /* Raise the error of a template, if there are keys and it takes none. */
 void
-GivenTemplateCheck(const ScanAggregate *column)
+GivenTemplateCheck(const ScanAggregate *aggregate)
 {
-	const Const *value = column->given->value;
+	const Const *value = aggregate->given->value;
 
-	if (column->template == NULL && column->state->members > 0)
-		column->family->check_template(value->constvalue, value->constisnull);
+	if (aggregate->template == NULL && aggregate->state->count > 0)
+		aggregate->family->check_template(value->constvalue, value->constisnull);
 }
 
 /* Is it a QSketchScan without groups, which returns one row? */
@@ -213,7 +213,7 @@ create_builtin(const Aggref *aggref, const ColumnScanCall *call)
 
 /* Set up one column from the plan's list of aggregates. */
 static void
-init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor, PlanState *node)
+init_aggregate(ScanAggregate *aggregate, Aggref *aggref, TupleDesc descriptor, PlanState *node)
 {
 	ColumnScanCall call;
 
@@ -221,22 +221,22 @@ init_aggregate(ScanAggregate *column, Aggref *aggref, TupleDesc descriptor, Plan
 		elog(ERROR, "unexpected aggregate in QSketchScan");
 	check_permissions(aggref->aggfnoid, &call);
 	if (call.key)
-		ColumnPlaceInit(&column->place, call.key->varattno, descriptor);
+		ColumnLocationInit(&aggregate->location, call.key->varattno, descriptor);
 	if (call.weight)
-		ColumnPlaceInit(&column->weight, call.weight->varattno, descriptor);
-	column->weight_kind = call.weight_kind;
-	column->key_type = call.key_type;
-	column->collation = aggref->inputcollid;
-	column->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
-	column->family = call.family;
-	column->template = call.template;
-	column->given = call.parameter ? create_given(call.parameter, node) : NULL;
-	column->limit = call.limit;
-	column->handed = aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
+		ColumnLocationInit(&aggregate->weight, call.weight->varattno, descriptor);
+	aggregate->weight_kind = call.weight_kind;
+	aggregate->key_type = call.key_type;
+	aggregate->collation = aggref->inputcollid;
+	aggregate->row = call.row ? RowKeyCreate(call.row, descriptor) : NULL;
+	aggregate->family = call.family;
+	aggregate->template = call.template;
+	aggregate->given = call.parameter ? create_given(call.parameter, node) : NULL;
+	aggregate->limit = call.limit;
+	aggregate->in_transfer = aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
 	if (call.family->functions)
-		ColumnDescribeKeys(column);
+		ColumnDescribeKeys(aggregate);
 	if (call.family == &column_builtin)
-		column->builtin = create_builtin(aggref, &call);
+		aggregate->builtin = create_builtin(aggref, &call);
 }
 
 /* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
@@ -245,7 +245,7 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 {
 	const CustomScan *scan = (const CustomScan *) node->plan;
 	TupleDesc descriptor = RelationGetDescr(rows->relation);
-	ScanAggregate *column = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
+	ScanAggregate *aggregate = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
 	ListCell *cell;
 
 	*count = 0;
@@ -255,10 +255,10 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 
 		if (!IsA(aggref, Aggref))
 			break;
-		init_aggregate(&column[*count], aggref, descriptor, node);
-		column[(*count)++].filter_number = WantedRowsAddFilter(rows, aggref->aggfilter);
+		init_aggregate(&aggregate[*count], aggref, descriptor, node);
+		aggregate[(*count)++].filter_number = WantedRowsAddFilter(rows, aggref->aggfilter);
 	}
-	return column;
+	return aggregate;
 }
 
 /* Does the scan return partial states, for Finalize Aggregate? */

@@ -45,7 +45,7 @@
 typedef struct LeftColumn
 {
 	dsa_pointer bytes;
-	int64 members;
+	int64 count;  
 } LeftColumn;
 
 struct SharedScan
@@ -117,11 +117,11 @@ SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 
 /* Begin to take part.  True for the first process. */
 bool
-SharedScanJoin(SharedScan *shared, ScanAggregate *column, int count)
+SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count)
 {
 	bool first;
 
-	SharedBuildJoin(shared_build(shared), column, count);
+	SharedBuildJoin(shared_build(shared), aggregate, count);
 	SpinLockAcquire(&shared->mutex);
 	first = !shared->joined;
 	shared->joined = true;
@@ -166,7 +166,7 @@ SharedScanCounts(SharedScan *shared)
  * sketches are small enough to go through the queue as a row.
  */
 static dsa_pointer
-put_set(dsa_area *area, ScanAggregate *column, int count)
+put_set(dsa_area *area, ScanAggregate *aggregate, int count)
 {
 	Size size = count * sizeof(LeftColumn);
 	dsa_pointer set;
@@ -174,17 +174,17 @@ put_set(dsa_area *area, ScanAggregate *column, int count)
 	int i;
 
 	for (i = 0; i < count; i++)
-		size += column[i].state ? StatePassBytes(column[i].state) : 0;
+		size += aggregate[i].state ? StatePassBytes(aggregate[i].state) : 0;
 	if (size <= SEGMENT_AT || !SegmentHasRoom(size))
 		return InvalidDsaPointer;
 	set = dsa_allocate0(area, count * sizeof(LeftColumn));
 	left = dsa_get_address(area, set);
 	for (i = 0; i < count; i++)
 	{
-		KeyedState *state = column[i].state;
+		KeyedState *state = aggregate[i].state;
 		Size bytes = state ? StatePassBytes(state) : 0;
 
-		left[i].members = *ScanAggregateMembers(&column[i]);
+		left[i].count = *ScanAggregateCount(&aggregate[i]);
 		if (state)
 			StatePass(state, SegmentPut(area, bytes, &left[i].bytes), bytes);
 	}
@@ -192,18 +192,18 @@ put_set(dsa_area *area, ScanAggregate *column, int count)
 }
 
 static void
-merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *column, int count)
+merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *aggregate, int count)
 {
 	LeftColumn *left = dsa_get_address(area, set);
 	int i;
 
 	for (i = 0; i < count; i++)
 	{
-		KeyedState *state = column[i].state;
+		KeyedState *state = aggregate[i].state;
 
 		if (state)
 			StateTypeOf(state)->merge(state, dsa_get_address(area, left[i].bytes));
-		*ScanAggregateMembers(&column[i]) += left[i].members;
+		*ScanAggregateCount(&aggregate[i]) += left[i].count;
 	}
 	free_set(area, set, count);
 }
@@ -213,12 +213,12 @@ merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *column, int count)
  * device.
  */
 static bool
-is_apart(const ScanAggregate *column, int count)
+is_apart(const ScanAggregate *aggregate, int count)
 {
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (ScanAggregateIsRemote(&column[i]) || column[i].builtin)
+		if (ScanAggregateIsRemote(&aggregate[i]) || aggregate[i].builtin)
 			return true;
 	return false;
 }
@@ -280,26 +280,26 @@ drop_copy(dsa_area *area, Leaver *leaver, int count)
  * build the sets, and the leader may wait.
  */
 bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int count, bool collect)
+SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count, bool collect)
 {
 	Leaver leaver = { .collects = collect && !IsParallelWorker(), .mine = InvalidDsaPointer };
 	dsa_pointer taken;
 	Step step;
 
-	SharedBuildSets(shared_build(shared), area, column, count, collect);
+	SharedBuildSets(shared_build(shared), area, aggregate, count, collect);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
-		leaver.apart = leaver.apart || area == NULL || is_apart(column, count);
+		leaver.apart = leaver.apart || area == NULL || is_apart(aggregate, count);
 		step = look(shared, &leaver, &taken);
 		if (step == STEP_TAKE)
 		{
-			merge_set(area, taken, column, count);
+			merge_set(area, taken, aggregate, count);
 			drop_copy(area, &leaver, count);
 		}
 		else if (step == STEP_PUT)
 		{
-			leaver.mine = put_set(area, column, count);
+			leaver.mine = put_set(area, aggregate, count);
 			leaver.apart = !DsaPointerIsValid(leaver.mine);
 		}
 		else if (step == STEP_WAIT)
@@ -318,34 +318,34 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *column, int c
  * they must come in the second tuple.
  */
 bool
-SharedScanResultIsLarge(const ScanAggregate *column, int count)
+SharedScanResultIsLarge(const ScanAggregate *aggregate, int count)
 {
 	bool large = false;
 	int i;
 
 	for (i = 0; i < count && !IsParallelWorker(); i++)
 	{
-		if (column[i].state == NULL)
+		if (aggregate[i].state == NULL)
 			continue;
-		if (StateTypeOf(column[i].state) != &sets_state_type)
+		if (StateTypeOf(aggregate[i].state) != &sets_state_type)
 			return false;
-		large |= column[i].state->members > 0;
+		large |= aggregate[i].state->count > 0;
 	}
 	return large;
 }
 
 /* Store all values in the slot.  "hand_over": Aggregate takes sets over, without a copy. */
 TupleTableSlot *
-SharedScanResult(const ScanAggregate *column, int count, bool hand_over, TupleTableSlot *slot)
+SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, TupleTableSlot *slot)
 {
 	int i;
 
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < count; i++)
 	{
-		slot->tts_values[i] = ScanAggregateResult(&column[i], &slot->tts_isnull[i]);
-		if (hand_over && column[i].handed && ScanAggregateState(&column[i], &sets_state_type))
-			slot->tts_values[i] = StateDatum(column[i].state);
+		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
+		if (hand_over && aggregate[i].in_transfer && ScanAggregateState(&aggregate[i], &sets_state_type))
+			slot->tts_values[i] = StateDatum(aggregate[i].state);
 	}
 	return ExecStoreVirtualTuple(slot);
 }

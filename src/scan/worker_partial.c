@@ -8,7 +8,7 @@
  *	SELECT worker_partial_agg('qsketch_agg(anycompatible,qsketch)'::regprocedure,
  *							  ROW(key, template)) ...
  * The state travels as text.  From Citus 14 on it travels in binary if its type has a
- * binary form, as all of ours have; the aggregate is then worker_binary_partial_agg.
+ * binary encoding, as all of ours have; the aggregate is then worker_binary_partial_agg.
  *
  * Citus' aggregate looks up ours again for each row, which takes several times as long
  * as counting the key.  So before such a query is planned, a call of Citus' aggregate

@@ -27,8 +27,8 @@ qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memo
 void
 qset_builder_free(qset_builder *b)
 {
-	qset_labels_free(&b->sets, b->memory);
-	qset_labels_free(&b->elements, b->memory);
+	qset_dictionary_free(&b->sets, b->memory);
+	qset_dictionary_free(&b->elements, b->memory);
 	qset_release(b->memory, b->row);
 	b->row = NULL;
 }
@@ -94,9 +94,9 @@ add_batch(qset_builder *b, const int64_t *id, const uint64_t *low, const uint64_
 
 	if (status == QB_OK)
 		status =
-			qset_labels_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory, b->interrupt);
+			qset_dictionary_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory, b->interrupt);
 	if (status == QB_OK)
-		status = qset_labels_of(&b->elements, low, high, n, element, b->memory, b->interrupt);
+		status = qset_dictionary_of(&b->elements, low, high, n, element, b->memory, b->interrupt);
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < n; i++)
@@ -119,7 +119,7 @@ qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const 
 }
 
 /*
- * This builder's labels of another collection's sets and elements; the caller
+ * This builder's codes of another collection's sets and elements; the caller
  * releases both arrays.
  */
 typedef struct translation
@@ -139,9 +139,9 @@ translate(qset_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *lo
 	t->element = qset_alloc(b->memory, elements, sizeof(*t->element));
 	status = t->set && t->element ? reserve_rows(b, rows) : QB_NO_MEMORY;
 	if (status == QB_OK)
-		status = qset_labels_of_all(&b->sets, id, NULL, sets, t->set, b->memory, b->interrupt);
+		status = qset_dictionary_of_all(&b->sets, id, NULL, sets, t->set, b->memory, b->interrupt);
 	if (status == QB_OK)
-		status = qset_labels_of_all(&b->elements, low, high, elements, t->element, b->memory,
+		status = qset_dictionary_of_all(&b->elements, low, high, elements, t->element, b->memory,
 									b->interrupt);
 	return status;
 }
@@ -302,7 +302,7 @@ place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 	return true;
 }
 
-/* A row with ranks in place of labels. */
+/* A row with ranks in place of codes. */
 QB_INLINE uint64_t
 ranked(const ranks *r, uint64_t row)
 {
@@ -369,10 +369,10 @@ static qb_status
 fill(const qset_builder *b, qset_collection *out, const ranks *r)
 {
 	qb_status status =
-		qset_labels_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory, b->interrupt);
+		qset_dictionary_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory, b->interrupt);
 
 	if (status == QB_OK)
-		status = qset_labels_rank(&b->elements, r->element, out->low, out->high, b->memory,
+		status = qset_dictionary_rank(&b->elements, r->element, out->low, out->high, b->memory,
 								  b->interrupt);
 	if (status != QB_OK)
 		return status;

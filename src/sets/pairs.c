@@ -1,6 +1,6 @@
 /*
  * pairs.c
- *		All pairs: a share of the rows, and its pairs that pass.
+ *		All pairs: a shard of the rows, and its pairs that pass.
  *
  * src/sets/pairs.c
  */
@@ -103,7 +103,7 @@ qset_job_rows(const qset_job *job)
 }
 
 void
-qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t step)
+qset_job_shard(qset_job *job, uint64_t first, uint64_t end, uint64_t step)
 {
 	uint64_t rows = job->head->row.sets;
 

@@ -8,7 +8,7 @@
  *					the prepared input takes
  *	qset_fill()		writes it into one block of memory, without pointers, so that
  *					the block may lie in shared memory (block.h)
- *	qset_job_...()	any number of jobs work on the block, each on its share of the
+ *	qset_job_...()	any number of jobs work on the block, each on its shard of the
  *					rows, and hand out pairs in the order of a, then b
  *
  * A "row" is a set of the first collection, a "column" one of the second;
@@ -17,7 +17,7 @@
  * block a job holds one row of counters, never a matrix.
  *
  * "top" compares each set with all others, so within one collection a pair may
- * come from both of its sets.  When all shares are done, qset_finish_top()
+ * come from both of its sets.  When all shards are done, qset_finish_top()
  * leaves the pairs a < b that are among the best of a or of b, each once.
  *
  * src/sets/pairs.h
@@ -142,7 +142,7 @@ typedef struct qset_job
 	const qset_interrupt *interrupt;
 	int64_t patience;
 
-	/* the share of rows, and the current row */
+	/* the shard of rows, and the current row */
 	uint64_t row;
 	uint64_t end;
 	uint64_t step;
@@ -179,24 +179,24 @@ extern void qset_job_close(qset_job *job);
 extern uint64_t qset_job_rows(const qset_job *job);
 
 /* Give the job the rows first, first + step, ... below end. */
-extern void qset_job_share(qset_job *job, uint64_t first, uint64_t end, uint64_t step);
+extern void qset_job_shard(qset_job *job, uint64_t first, uint64_t end, uint64_t step);
 
 /*
- * Cut all rows into ranges of about the same work: share i is rows first[i] ..
- * first[i + 1] - 1, and may be empty.  "first" has room for shares + 1.
+ * Cut all rows into ranges of about the same work: shard i is rows first[i] ..
+ * first[i + 1] - 1, and may be empty.  "first" has room for shards + 1.
  */
-extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shares);
+extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shards);
 
 /* The same for any rows: steps_of() tells the work of a row, at least 1, or 0 to stop. */
 extern qb_status qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row),
-							   void *context, uint64_t *first, uint64_t shares);
+							   void *context, uint64_t *first, uint64_t shards);
 
 /* The row of a set of the first collection, or -1 if the set is too small for any pair. */
 extern int64_t qset_job_row_of(const qset_job *job, uint32_t set);
 
 /*
  * Write the next pairs, at most "room", in the order of a, then b; a and b are
- * numbers of sets of the collections.  *count 0: the share is done.
+ * numbers of sets of the collections.  *count 0: the shard is done.
  */
 extern qb_status qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count);
 

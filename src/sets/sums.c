@@ -55,15 +55,15 @@ qset_sum(const qset_preparation *p, qset_sums *s)
 {
 	const qset_plan *plan = &p->plan;
 	double half = plan->tail ? 0.5 : 1;
-	alike share;
+	alike shard;
 
 	*s = (qset_sums){ 0 };
 	if (plan->rows == 0 || plan->columns == 0)
 		return;
 	s->pairs = half * plan->rows * plan->columns;
-	share = share_alike(p);
-	s->alike = s->pairs * share.pairs;
-	s->meeting = share.events;
+	shard = share_alike(p);
+	s->alike = s->pairs * shard.pairs;
+	s->meeting = shard.events;
 	s->others = s->alike / plan->columns * plan->column_elements;
 	s->row = (double) plan->row_elements / plan->rows;
 	s->column = (double) plan->column_elements / plan->columns;

@@ -1,6 +1,6 @@
 /*
  * compact.c
- *		The compact form: its layout, and adding it to tables.
+ *		The compact encoding: its layout, and adding it to tables.
  *
  * src/sketch/compact.c
  */
@@ -8,64 +8,64 @@
 #include "sketch/compact.h"
 #include "sketch/multilevel_buckets.h"
 #include "sketch/sf.h"
-#include "sketch/unit_reader.h"
+#include "sketch/block_reader.h"
 
-/* A group has at least 2^this units. */
+/* A group has at least 2^this blocks. */
 #define SHIFT_MIN 4
 
-/* So many present units make a group pay. */
+/* So many present blocks make a group pay. */
 #define PRESENT_IN_GROUP 16
 
-qs_unit_layout
-qs_units_of(const qs_params *p)
+qs_block_layout
+qs_blocks_of(const qs_params *p)
 {
 	if (qs_has_high(p->structure))
-		return (qs_unit_layout){ .units = p->n, .width = QS_LOW_COUNTERS, .mask_bytes = 4 };
+		return (qs_block_layout){ .blocks = p->n, .width = QS_LOW_COUNTERS, .mask_bytes = 4 };
 	if (qs_has_rows(p->structure))
-		return (qs_unit_layout){ .units = p->n * p->depth, .width = 1 };
+		return (qs_block_layout){ .blocks = p->n * p->depth, .width = 1 };
 	if (qs_has_extra(p))
-		return (qs_unit_layout){ .units = p->n * QS_SF_WIDTH * p->z, .width = 1 };
-	return (qs_unit_layout){ .units = p->n,
+		return (qs_block_layout){ .blocks = p->n * QS_SF_WIDTH * p->z, .width = 1 };
+	return (qs_block_layout){ .blocks = p->n,
 							 .width = qs_bucket_width(p->structure),
 							 .mask_bytes = qs_bucket_width(p->structure) / 8 };
 }
 
 uint32_t
-qs_group_shift(uint64_t units, uint64_t present)
+qs_group_shift(uint64_t blocks, uint64_t present)
 {
-	return qb_group_shift(units, present, PRESENT_IN_GROUP, SHIFT_MIN);
+	return qb_group_shift(blocks, present, PRESENT_IN_GROUP, SHIFT_MIN);
 }
 
 bool
 qs_compact_has_groups(const qs_sketch *view)
 {
-	uint64_t units = qs_units_of(&view->params).units;
+	uint64_t blocks = qs_blocks_of(&view->params).blocks;
 
-	return 4 * qb_group_count(units, qs_group_shift(units, view->used)) <= view->compact_bytes;
+	return 4 * qb_group_count(blocks, qs_group_shift(blocks, view->used)) <= view->compact_bytes;
 }
 
 bool
-qs_unit_next(qs_unit_reader *r, qs_unit *unit)
+qs_block_next(qs_block_reader *r, qs_block *block)
 {
-	return qs_read_unit(r, unit);
+	return qs_read_block(r, block);
 }
 
 /* ---- adding ---- */
 
 /* Each key has d values in one bucket; what passes 255 goes to the high bucket. */
 static qb_status
-add_bucket(qs_sketch *into, uint64_t bucket, const qs_unit *unit)
+add_bucket(qs_sketch *into, uint64_t bucket, const qs_block *block)
 {
 	uint8_t *low = qs_low_bucket(into, bucket);
-	uint32_t mask = unit->mask;
+	uint32_t mask = block->mask;
 	uint32_t i;
 
 	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
 		return QB_NO_MEMORY;
-	for (i = 0; i < unit->count; mask &= mask - 1, i++)
+	for (i = 0; i < block->count; mask &= mask - 1, i++)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(mask);
-		uint64_t sum = low[c] + unit->value[i];
+		uint64_t sum = low[c] + block->value[i];
 
 		low[c] = (uint8_t) sum;
 		if (sum > 255)
@@ -95,48 +95,48 @@ raise_slim(qs_sketch *sk, uint64_t cell)
 		qb_counter_set(sk->table, slim, sk->wide, v);
 }
 
-/* Add a unit of so many counters. */
+/* Add a block of so many counters. */
 QB_INLINE qb_status
-add_unit(qs_sketch *into, uint32_t width, uint64_t index, const qs_unit *unit)
+add_block(qs_sketch *into, uint32_t width, uint64_t index, const qs_block *block)
 {
-	uint32_t mask = unit->mask;
+	uint32_t mask = block->mask;
 	uint32_t i;
 
 	if (width == QS_LOW_COUNTERS)
-		return add_bucket(into, index, unit);
+		return add_bucket(into, index, block);
 	if (qs_has_extra(&into->params))
 	{
-		add_counter(into->extra, into->wide, index, unit->value[0]);
+		add_counter(into->extra, into->wide, index, block->value[0]);
 		raise_slim(into, index);
 		return QB_OK;
 	}
-	if (unit->count == width && !into->wide)
+	if (block->count == width && !into->wide)
 		for (i = 0; i < width; i++)
-			add_counter(into->table, false, index * width + i, unit->value[i]);
+			add_counter(into->table, false, index * width + i, block->value[i]);
 	else
-		for (i = 0; i < unit->count; mask &= mask - 1, i++)
+		for (i = 0; i < block->count; mask &= mask - 1, i++)
 			add_counter(into->table, into->wide, index * width + (uint32_t) __builtin_ctz(mask),
-						unit->value[i]);
+						block->value[i]);
 	return QB_OK;
 }
 
 qb_status
-qs_unit_add(qs_sketch *into, uint64_t index, const qs_unit *unit)
+qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block)
 {
-	return add_unit(into, qs_units_of(&into->params).width, index, unit);
+	return add_block(into, qs_blocks_of(&into->params).width, index, block);
 }
 
-/* Add a small unit to its low bucket; what passes 255 goes to the high bucket. */
+/* Add a small block to its low bucket; what passes 255 goes to the high bucket. */
 QB_INLINE qb_status
-add_small_low(qs_sketch *into, const qs_small_unit *unit)
+add_small_low(qs_sketch *into, const qs_small_block *block)
 {
-	uint8_t *low = qs_low_bucket(into, unit->index);
-	uint64_t word = unit->word;
+	uint8_t *low = qs_low_bucket(into, block->index);
+	uint64_t word = block->word;
 	uint32_t mask;
 
 	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
 		return QB_NO_MEMORY;
-	for (mask = unit->mask; mask != 0; mask &= mask - 1, word >>= 8)
+	for (mask = block->mask; mask != 0; mask &= mask - 1, word >>= 8)
 	{
 		uint32_t c = (uint32_t) __builtin_ctz(mask);
 		uint32_t sum = low[c] + (uint32_t) (word & 0xFF);
@@ -152,22 +152,22 @@ add_small_low(qs_sketch *into, const qs_small_unit *unit)
 	return QB_OK;
 }
 
-/* Add a small unit to a bucket of so many counters. */
+/* Add a small block to a bucket of so many counters. */
 QB_INLINE qb_status
-add_small(qs_sketch *into, uint32_t width, const qs_small_unit *unit)
+add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 {
-	uint64_t word = unit->word;
+	uint64_t word = block->word;
 	uint32_t mask;
 
 	if (width == QS_LOW_COUNTERS)
-		return add_small_low(into, unit);
-	for (mask = unit->mask; mask != 0; mask &= mask - 1, word >>= 8)
-		add_counter(into->table, into->wide, unit->index * width + (uint32_t) __builtin_ctz(mask),
+		return add_small_low(into, block);
+	for (mask = block->mask; mask != 0; mask &= mask - 1, word >>= 8)
+		add_counter(into->table, into->wide, block->index * width + (uint32_t) __builtin_ctz(mask),
 					word & 0xFF);
 	return QB_OK;
 }
 
-/* So many units of one key wait while their places in the table are fetched. */
+/* So many blocks of one key wait while their places in the table are fetched. */
 #define WAITING 64
 
 typedef struct waiting
@@ -199,7 +199,7 @@ count_in_low(qs_sketch *into, uint64_t bucket, uint32_t mask)
 	return QB_OK;
 }
 
-/* Add the units that wait. */
+/* Add the blocks that wait. */
 static qb_status
 add_waiting(qs_sketch *into, uint32_t width, waiting *w)
 {
@@ -221,9 +221,9 @@ add_waiting(qs_sketch *into, uint32_t width, waiting *w)
 	return status;
 }
 
-/* Let units of one key each wait, as long as they come. */
+/* Let blocks of one key each wait, as long as they come. */
 QB_INLINE qb_status
-take_singles(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *single,
+take_singles(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_single *single,
 			 waiting *w)
 {
 	uint64_t bytes = width == QS_LOW_COUNTERS ? QS_LOW_BYTES : width * (into->wide ? 8 : 4);
@@ -238,13 +238,13 @@ take_singles(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single
 	return status;
 }
 
-/* Add all units of a group. */
+/* Add all blocks of a group. */
 QB_INLINE qb_status
-add_group(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *single, waiting *w)
+add_group(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_single *single, waiting *w)
 {
 	qb_status status = QB_OK;
-	qs_small_unit small;
-	qs_unit unit;
+	qs_small_block small;
+	qs_block block;
 
 	while (status == QB_OK)
 	{
@@ -253,8 +253,8 @@ add_group(qs_sketch *into, uint32_t width, qs_unit_reader *r, const qs_single *s
 			break;
 		if (qs_next_small(r, single, &small))
 			status = add_small(into, width, &small);
-		else if (qs_read_unit(r, &unit))
-			status = add_unit(into, width, unit.index, &unit);
+		else if (qs_read_block(r, &block))
+			status = add_block(into, width, block.index, &block);
 		else
 			break;
 	}
@@ -266,7 +266,7 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 {
 	qs_groups g = qs_groups_of(from);
 	qs_single single = qs_single_of(&from->params);
-	qs_unit_reader r;
+	qs_block_reader r;
 	waiting w;
 	qb_status status = QB_OK;
 

@@ -1,40 +1,40 @@
 /*
  * compact_check.c
- *		The compact form: its validator.
+ *		The compact encoding: its validator.
  *
- * The units are read once, as they are for adding.  They must obey what tables must obey:
- * the invariants of buckets and of the total.  The compact form must be the one to choose.
+ * The blocks are read once, as they are for adding.  They must obey what tables must obey:
+ * the invariants of buckets and of the total.  The compact encoding must be the one to choose.
  *
  * src/sketch/compact_check.c
  */
 #include "sketch/cells.h"
 #include "sketch/sf.h"
-#include "sketch/unit_reader.h"
+#include "sketch/block_reader.h"
 
-/* What the units were found to be, as far as they were read. */
+/* What the blocks were found to be, as far as they were read. */
 typedef struct findings
 {
 	const qs_sketch *view;
 	uint64_t present;
-	uint64_t together; /* qs_units_together() */
-	uint64_t bucket;   /* of the units that "tally" has */
+	uint64_t together; /* qs_blocks_together() */
+	uint64_t bucket;   /* of the blocks that "tally" has */
 	uint32_t owned;    /* counters of a bucket that each of its keys owns */
 	qs_tally tally;
 	unsigned __int128 sum;
 	unsigned __int128 least; /* device part: the least and the most that N can be */
 	unsigned __int128 most;
 	uint64_t rows; /* thread: rows with the right sum */
-	uint64_t high; /* multilevel: buckets that have a high bucket in dense form */
+	uint64_t high; /* multilevel: buckets that have a high bucket in dense encoding */
 } findings;
 
-/* A division of 128 bits takes as long as reading a unit, and nearly all sums fit in 64 bits. */
+/* A division of 128 bits takes as long as reading a block, and nearly all sums fit in 64 bits. */
 QB_INLINE bool
 is_multiple(unsigned __int128 sum, uint32_t of)
 {
 	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
 }
 
-/* All units of a bucket of a device part were read: what its keys' weights can be. */
+/* All blocks of a bucket of a device part were read: what its keys' weights can be. */
 static void
 device_bucket_ends(findings *f)
 {
@@ -44,7 +44,7 @@ device_bucket_ends(findings *f)
 	f->most += f->tally.sum * f->view->params.z / f->owned;
 }
 
-/* All units of a bucket were read.  Do its counters fit each other? */
+/* All blocks of a bucket were read.  Do its counters fit each other? */
 static bool
 bucket_ends(findings *f)
 {
@@ -62,9 +62,9 @@ bucket_ends(findings *f)
 }
 
 static bool
-take_unit(findings *f, const qs_unit *unit)
+take_block(findings *f, const qs_block *block)
 {
-	uint64_t bucket = f->together == 1 ? unit->index : unit->index / f->together;
+	uint64_t bucket = f->together == 1 ? block->index : block->index / f->together;
 	uint32_t i;
 
 	if (bucket != f->bucket)
@@ -74,19 +74,19 @@ take_unit(findings *f, const qs_unit *unit)
 		f->tally = (qs_tally){ 0, 0 };
 		f->bucket = bucket;
 	}
-	for (i = 0; i < unit->count; i++)
+	for (i = 0; i < block->count; i++)
 	{
-		if (unit->value[i] > (uint64_t) f->view->total)
+		if (block->value[i] > (uint64_t) f->view->total)
 			return false;
-		qs_tally_add(&f->tally, unit->value[i]);
+		qs_tally_add(&f->tally, block->value[i]);
 	}
 	f->present++;
 	return true;
 }
 
-/* Take units of one key each as long as they come.  Each is a whole bucket, whose counters fit. */
+/* Take blocks of one key each as long as they come.  Each is a whole bucket, whose counters fit. */
 QB_INLINE void
-take_singles(findings *f, qs_unit_reader *r, const qs_single *single)
+take_singles(findings *f, qs_block_reader *r, const qs_single *single)
 {
 	uint64_t present = 0;
 	uint64_t index;
@@ -118,26 +118,26 @@ bytes_within(uint64_t word, uint32_t most)
 }
 
 /*
- * Take a small unit, a whole bucket.  False if its counters do not fit each other.  None of
- * them exceeds the total if the sum of all units is right.
+ * Take a small block, a whole bucket.  False if its counters do not fit each other.  None of
+ * them exceeds the total if the sum of all blocks is right.
  */
 QB_INLINE bool
-take_small(findings *f, const qs_small_unit *unit)
+take_small(findings *f, const qs_small_block *block)
 {
-	uint32_t sum = sum_of_bytes(unit->word);
+	uint32_t sum = sum_of_bytes(block->word);
 	uint32_t weight = sum / f->owned;
 
 	f->present++;
 	f->sum += sum;
-	return weight * f->owned == sum && bytes_within(unit->word, weight);
+	return weight * f->owned == sum && bytes_within(block->word, weight);
 }
 
-/* Take all units of a group.  False if they are damaged. */
+/* Take all blocks of a group.  False if they are damaged. */
 QB_INLINE bool
-take_group(findings *f, qs_unit_reader *r, const qs_single *single)
+take_group(findings *f, qs_block_reader *r, const qs_single *single)
 {
-	qs_small_unit small;
-	qs_unit unit;
+	qs_small_block small;
+	qs_block block;
 
 	for (;;)
 	{
@@ -147,16 +147,16 @@ take_group(findings *f, qs_unit_reader *r, const qs_single *single)
 			if (!take_small(f, &small))
 				return false;
 		}
-		else if (!qs_read_unit(r, &unit))
+		else if (!qs_read_block(r, &block))
 			return !r->damaged;
-		else if (!take_unit(f, &unit))
+		else if (!take_block(f, &block))
 			return false;
 	}
 }
 
-/* All units were read.  Do they fit the total, and is this the form to write them in? */
+/* All blocks were read.  Do they fit the total, and is this the form to write them in? */
 static bool
-units_fit(const findings *f)
+blocks_fit(const findings *f)
 {
 	const qs_sketch *view = f->view;
 	const qs_params *p = &view->params;
@@ -178,9 +178,9 @@ qs_compact_check(const qs_sketch *view)
 	findings f = { .view = view };
 	qs_groups g = qs_groups_of(view);
 	qs_single single = qs_single_of(&view->params);
-	qs_unit_reader r;
+	qs_block_reader r;
 
-	f.together = qs_units_together(&view->params);
+	f.together = qs_blocks_together(&view->params);
 	f.owned = qs_has_rows(view->params.structure) ? 1 : view->params.depth;
 	while (qs_next_group(&g, &r))
 	{
@@ -188,5 +188,5 @@ qs_compact_check(const qs_sketch *view)
 		if (!take_group(&f, &r, &single))
 			return false;
 	}
-	return g.start == g.bytes && bucket_ends(&f) && units_fit(&f);
+	return g.start == g.bytes && bucket_ends(&f) && blocks_fit(&f);
 }

@@ -1,63 +1,63 @@
 /*
  * compact_write.c
- *		The compact form: measuring and writing it.
+ *		The compact encoding: measuring and writing it.
  *
  * A sketch is measured each time that it is stored, also if it then stays dense.  So the
- * first pass over the tables only counts.  Where most units hold something it counts them
+ * first pass over the tables only counts.  Where most blocks hold something it counts them
  * all, in loops that vectorize, and ends as soon as the counters take too many bytes.
- * Where few do it finds these first.  The second pass measures the gaps between units,
+ * Where few do it finds these first.  The second pass measures the gaps between blocks,
  * if the groups are so large that a gap can take two bytes, and the third one writes.
- * Where the processor has fast loops (unit_kernels.h), all passes go by what these find.
+ * Where the processor has fast loops (block_kernels.h), all passes go by what these find.
  *
  * src/sketch/compact_write.c
  */
-#include "sketch/unit_present.h"
+#include "sketch/block_present.h"
 
-/* A block is of few present units if the one before it had at most this many. */
+/* A word is of few present blocks if the one before it had at most this many. */
 #define FEW 16
 
-/* In groups of at most 2^this units every gap takes one byte, as it does where no block is empty. */
+/* In groups of at most 2^this blocks every gap takes one byte, as it does where no word is empty. */
 #define SHORT_GAPS 7
 
-/* Goes through the present units, in their order. */
+/* Goes through the present blocks, in their order. */
 typedef struct walk
 {
 	const qs_sketch *sk;
-	qs_unit_layout layout;
-	uint64_t bits;  /* present units of the block that are yet to come */
-	uint64_t block; /* the first unit after the block */
-	uint64_t unit;  /* the present unit */
+	qs_block_layout layout;
+	uint64_t bits;  /* present blocks of the word that are yet to come */
+	uint64_t word;  /* the first block after the word */
+	uint64_t block;  /* the present block */
 	uint64_t steps; /* since the last pause */
-	const uint64_t *marks;
-	const qs_unit_kernels *fast; /* NULL: there are no fast loops for this sketch */
+	const uint64_t *presence;
+	const qs_block_kernels *fast; /* NULL: there are no fast loops for this sketch */
 } walk;
 
 static walk
-walk_of(const qs_sketch *sk, const uint64_t *marks)
+walk_of(const qs_sketch *sk, const uint64_t *presence)
 {
 	return (walk){
-		.sk = sk, .layout = qs_units_of(&sk->params), .marks = marks, .fast = qs_units_fast(sk)
+		.sk = sk, .layout = qs_blocks_of(&sk->params), .presence = presence, .fast = qs_blocks_fast(sk)
 	};
 }
 
-/* A bit for each present unit of a block. */
+/* A bit for each present block of a word. */
 static uint64_t
 present_in(const walk *w, uint64_t first, uint64_t count)
 {
-	return w->marks ? w->marks[first / QS_BLOCK]
-					: qs_units_present(w->sk, w->layout.width, first, count);
+	return w->presence ? w->presence[first / QS_PRESENCE_BITS]
+					: qs_blocks_present(w->sk, w->layout.width, first, count);
 }
 
 /* ---- first pass: counters ---- */
 
-/* Units that hold something, and the bytes of their masks and counters. */
+/* Blocks that hold something, and the bytes of their masks and counters. */
 typedef struct tally
 {
 	uint64_t present;
 	uint64_t bytes;
 } tally;
 
-/* Count a block of units of plain counters.  The constants make a loop of their own each. */
+/* Count a word of blocks of plain counters.  The constants make a loop of their own each. */
 QB_INLINE void
 count_cells(const uint8_t *table, bool wide, uint32_t width, uint64_t first, uint64_t count,
 			tally *all)
@@ -90,11 +90,11 @@ count_buckets(const qs_sketch *sk, uint64_t first, uint64_t count, tally *all)
 	}
 }
 
-/* Count a block of units.  Counters are mostly narrow, and have loops of their own then. */
+/* Count a word of blocks.  Counters are mostly narrow, and have loops of their own then. */
 static void
 count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count, tally *all)
 {
-	const uint8_t *table = qs_unit_table(sk);
+	const uint8_t *table = qs_block_table(sk);
 
 	if (qs_has_high(sk->params.structure))
 		count_buckets(sk, first, count, all);
@@ -109,7 +109,7 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 }
 
 /*
- * Count the units of a block that are present, few of them.  A call for each takes longer
+ * Count the blocks of a word that are present, few of them.  A call for each takes longer
  * than a loop over all if many are.
  */
 static void
@@ -119,9 +119,9 @@ count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, ta
 		count_block(sk, width, first + (uint32_t) __builtin_ctzll(bits), 1, all);
 }
 
-/* Count the present units of a block by fast loops. */
+/* Count the present blocks of a word by fast loops. */
 static void
-count_fast(const qs_sketch *sk, const qs_unit_kernels *fast, uint32_t width, uint64_t first,
+count_fast(const qs_sketch *sk, const qs_block_kernels *fast, uint32_t width, uint64_t first,
 		   uint64_t bits, tally *all)
 {
 	uint64_t apart = 0;
@@ -129,7 +129,7 @@ count_fast(const qs_sketch *sk, const qs_unit_kernels *fast, uint32_t width, uin
 	all->present += (uint64_t) __builtin_popcountll(bits);
 	if (!qs_has_high(sk->params.structure))
 	{
-		all->bytes += fast->measure_cells(qs_unit_table(sk) + first * width * 4, width, bits);
+		all->bytes += fast->measure_cells(qs_block_table(sk) + first * width * 4, width, bits);
 		return;
 	}
 	all->bytes += fast->measure_low(qs_low_bucket(sk, first), bits, &apart);
@@ -138,17 +138,17 @@ count_fast(const qs_sketch *sk, const qs_unit_kernels *fast, uint32_t width, uin
 			qs_bucket_bytes(sk, qs_low_bucket(sk, first + (uint32_t) __builtin_ctzll(apart)));
 }
 
-/* Count a block; "few": the one before it had few present units. */
+/* Count a word; "few": the one before it had few present blocks. */
 static void
-tally_block(const walk *w, uint64_t first, uint64_t count, bool few, tally *all)
+tally_word(const walk *w, uint64_t first, uint64_t count, bool few, tally *all)
 {
 	uint32_t width = w->layout.width;
 
-	if (w->marks && w->marks[first / QS_BLOCK] == 0)
+	if (w->presence && w->presence[first / QS_PRESENCE_BITS] == 0)
 		return;
 	if (w->fast)
 		count_fast(w->sk, w->fast, width, first, present_in(w, first, count), all);
-	else if (few || w->marks)
+	else if (few || w->presence)
 		count_few(w->sk, width, first, present_in(w, first, count), all);
 	else
 		count_block(w->sk, width, first, count, all);
@@ -162,30 +162,30 @@ varint_bytes(uint64_t v)
 	return v == 0 ? 1 : (63 - (uint32_t) __builtin_clzll(v)) / 7 + 1;
 }
 
-/* Go to the next block that holds something, once the units of this one are done. */
+/* Go to the next word that holds something, once the blocks of this one are done. */
 static bool
 walk_block(walk *w)
 {
 	while (w->bits == 0)
 	{
-		uint64_t left = w->layout.units - w->block;
+		uint64_t left = w->layout.blocks - w->word;
 
 		if (left == 0)
 			return false;
-		if (left > QS_BLOCK)
-			left = QS_BLOCK;
-		w->bits = present_in(w, w->block, left);
-		w->block += left;
-		qb_pause_after(w->sk->memory, &w->steps, QS_BLOCK);
+		if (left > QS_PRESENCE_BITS)
+			left = QS_PRESENCE_BITS;
+		w->bits = present_in(w, w->word, left);
+		w->word += left;
+		qb_pause_after(w->sk->memory, &w->steps, QS_PRESENCE_BITS);
 	}
 	return true;
 }
 
-/* The first unit of the block. */
+/* The first block of the word. */
 QB_INLINE uint64_t
 walk_first(const walk *w)
 {
-	return (w->block - 1) / QS_BLOCK * QS_BLOCK;
+	return (w->word - 1) / QS_PRESENCE_BITS * QS_PRESENCE_BITS;
 }
 
 static bool
@@ -193,21 +193,21 @@ walk_next(walk *w)
 {
 	if (!walk_block(w))
 		return false;
-	w->unit = walk_first(w) + (uint32_t) __builtin_ctzll(w->bits);
+	w->block = walk_first(w) + (uint32_t) __builtin_ctzll(w->bits);
 	w->bits &= w->bits - 1;
 	return true;
 }
 
 /* The bytes of all gaps, in groups of this size. */
 static uint64_t
-gap_bytes(const qs_sketch *sk, const uint64_t *marks, uint32_t shift)
+gap_bytes(const qs_sketch *sk, const uint64_t *presence, uint32_t shift)
 {
-	walk w = walk_of(sk, marks);
+	walk w = walk_of(sk, presence);
 	qs_gaps gaps = { .shift = shift };
 	uint64_t bytes = 0;
 
 	while (walk_next(&w))
-		bytes += varint_bytes(qs_gap_before(&gaps, w.unit));
+		bytes += varint_bytes(qs_gap_before(&gaps, w.block));
 	return bytes;
 }
 
@@ -220,8 +220,8 @@ qs_compact_most(uint64_t dense)
 bool
 qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 {
-	walk w = walk_of(sk, size->marks);
-	qs_unit_layout layout = w.layout;
+	walk w = walk_of(sk, size->presence);
+	qs_block_layout layout = w.layout;
 	uint64_t most = qs_compact_most(dense);
 	tally all = { 0, 0 };
 	bool long_gaps = false;
@@ -229,22 +229,22 @@ qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size)
 	uint32_t shift;
 	uint64_t i;
 
-	for (i = 0; i < layout.units; i += QS_BLOCK)
+	for (i = 0; i < layout.blocks; i += QS_PRESENCE_BITS)
 	{
-		uint64_t left = layout.units - i;
+		uint64_t left = layout.blocks - i;
 		bool few = all.present - before <= FEW;
 
 		before = all.present;
-		tally_block(&w, i, left < QS_BLOCK ? left : QS_BLOCK, few, &all);
+		tally_word(&w, i, left < QS_PRESENCE_BITS ? left : QS_PRESENCE_BITS, few, &all);
 		long_gaps |= all.present == before;
 		if (all.bytes + all.present * (1 + layout.mask_bytes) > most)
 			return false;
-		qb_pause_after(sk->memory, &w.steps, QS_BLOCK);
+		qb_pause_after(sk->memory, &w.steps, QS_PRESENCE_BITS);
 	}
-	shift = qs_group_shift(layout.units, all.present);
-	all.bytes += all.present * layout.mask_bytes + 4 * qb_group_count(layout.units, shift);
+	shift = qs_group_shift(layout.blocks, all.present);
+	all.bytes += all.present * layout.mask_bytes + 4 * qb_group_count(layout.blocks, shift);
 	all.bytes +=
-		shift <= SHORT_GAPS || !long_gaps ? all.present : gap_bytes(sk, size->marks, shift);
+		shift <= SHORT_GAPS || !long_gaps ? all.present : gap_bytes(sk, size->presence, shift);
 	size->present = all.present;
 	size->bytes = all.bytes;
 	return all.bytes <= most && all.bytes <= UINT32_MAX;
@@ -274,7 +274,7 @@ put_low(uint8_t *out, const uint8_t *low)
 	return out;
 }
 
-/* Write the mask, if units have one, and the counters that are not zero. */
+/* Write the mask, if blocks have one, and the counters that are not zero. */
 QB_INLINE uint8_t *
 put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *value)
 {
@@ -294,47 +294,47 @@ put_counters(uint8_t *out, uint32_t width, uint32_t mask_bytes, const uint64_t *
 	return out;
 }
 
-/* Write a unit's mask and counters. */
+/* Write a block's mask and counters. */
 static uint8_t *
-put_unit(uint8_t *out, const qs_sketch *sk, const qs_unit_layout *layout, uint64_t unit)
+put_block(uint8_t *out, const qs_sketch *sk, const qs_block_layout *layout, uint64_t block)
 {
-	const uint8_t *table = qs_unit_table(sk);
+	const uint8_t *table = qs_block_table(sk);
 	uint64_t value[QS_MASK_BITS_MAX];
 	uint32_t c;
 
 	if (qs_has_high(sk->params.structure))
 	{
-		const uint8_t *low = qs_low_bucket(sk, unit);
+		const uint8_t *low = qs_low_bucket(sk, block);
 
 		if (!qs_high_of(sk, low))
 			return put_low(out, low);
-		qs_multilevel_values(sk, unit, value);
+		qs_multilevel_values(sk, block, value);
 		return put_counters(out, layout->width, layout->mask_bytes, value);
 	}
 	for (c = 0; c < layout->width; c++)
-		value[c] = qb_counter_get(table, unit * layout->width + c, sk->wide);
+		value[c] = qb_counter_get(table, block * layout->width + c, sk->wide);
 	return put_counters(out, layout->width, layout->mask_bytes, value);
 }
 
-/* Write the units of the block, of one counter each. */
+/* Write the blocks of the word, of one counter each. */
 static void
-put_singles(qs_unit_writer *writer, walk *w)
+put_singles(qs_block_writer *writer, walk *w)
 {
-	const uint8_t *table = qs_unit_table(w->sk);
+	const uint8_t *table = qs_block_table(w->sk);
 	uint64_t first = walk_first(w);
 
 	for (; w->bits != 0; w->bits &= w->bits - 1)
 	{
-		uint64_t unit = first + (uint32_t) __builtin_ctzll(w->bits);
+		uint64_t block = first + (uint32_t) __builtin_ctzll(w->bits);
 
-		qs_units_begin(writer, unit);
-		writer->next = qs_put_varint(writer->next, qb_counter_get(table, unit, w->sk->wide));
+		qs_blocks_begin(writer, block);
+		writer->next = qs_put_varint(writer->next, qb_counter_get(table, block, w->sk->wide));
 	}
 }
 
-/* Write units of the block by a fast loop, as long as they are short. */
+/* Write blocks of the word by a fast loop, as long as they are short. */
 static void
-put_short(qs_unit_writer *writer, walk *w, const uint8_t *limit)
+put_short(qs_block_writer *writer, walk *w, const uint8_t *limit)
 {
 	uint64_t first = walk_first(w);
 	uint32_t width = w->layout.width;
@@ -344,15 +344,15 @@ put_short(qs_unit_writer *writer, walk *w, const uint8_t *limit)
 	if (qs_has_high(w->sk->params.structure) && w->fast->put_low)
 		w->bits = w->fast->put_low(writer, limit, qs_low_bucket(w->sk, first), first, w->bits);
 	else if (!qs_has_high(w->sk->params.structure) && w->fast->put_cells)
-		w->bits = w->fast->put_cells(writer, limit, qs_unit_table(w->sk) + first * width * 4, width,
+		w->bits = w->fast->put_cells(writer, limit, qs_block_table(w->sk) + first * width * 4, width,
 									 first, w->bits);
 }
 
 void
 qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 {
-	walk w = walk_of(sk, size->marks);
-	qs_unit_writer writer = qs_units_start(w.layout.units, size->present, out);
+	walk w = walk_of(sk, size->presence);
+	qs_block_writer writer = qs_blocks_start(w.layout.blocks, size->present, out);
 
 	while (walk_block(&w))
 	{
@@ -363,8 +363,8 @@ qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 		if (w.bits == 0)
 			continue;
 		walk_next(&w);
-		qs_units_begin(&writer, w.unit);
-		writer.next = put_unit(writer.next, sk, &w.layout, w.unit);
+		qs_blocks_begin(&writer, w.block);
+		writer.next = put_block(writer.next, sk, &w.layout, w.block);
 	}
-	qs_units_end(&writer);
+	qs_blocks_end(&writer);
 }

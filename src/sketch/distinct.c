@@ -11,7 +11,7 @@
 #include "sketch/bucket.h"
 #include "sketch/distinct.h"
 #include "sketch/masks.h"
-#include "sketch/unit_reader.h"
+#include "sketch/block_reader.h"
 
 /* Buckets between two pauses. */
 #define PAUSE 4096
@@ -44,14 +44,14 @@ count_compact(const qs_sketch *view, const qb_memory *memory)
 {
 	qs_groups groups = qs_groups_of(view);
 	uint64_t count = 0;
-	qs_unit_reader reader;
-	qs_unit unit;
+	qs_block_reader reader;
+	qs_block block;
 
 	while (qs_next_group(&groups, &reader))
 	{
 		qb_pause_after(memory, &groups.steps, 1 + (uint64_t) (reader.end - reader.next));
-		while (qs_read_unit(&reader, &unit))
-			count += unit.count;
+		while (qs_read_block(&reader, &block))
+			count += block.count;
 	}
 	return count;
 }
@@ -83,20 +83,20 @@ measure_masks(const qs_sketch *sk, double *both)
 {
 	uint32_t m = qs_bucket_width(sk->params.structure);
 	uint32_t masks = qs_mask_count(&sk->params);
-	uint32_t turn;
+	uint32_t rotation;
 	uint32_t i;
 
-	for (turn = 0; turn < m; turn++)
-		both[turn] = 0;
+	for (rotation = 0; rotation < m; rotation++)
+		both[rotation] = 0;
 	for (i = 0; i < masks; i++)
 	{
 		uint32_t mask = sk->masks ? sk->masks[i] : qs_mask(sk->seed_key, m, sk->params.depth, i);
 
-		for (turn = 1; turn < m; turn++)
-			both[turn] += __builtin_popcount(mask & qs_mask_turn_by(mask, m, turn));
+		for (rotation = 1; rotation < m; rotation++)
+			both[rotation] += __builtin_popcount(mask & qs_mask_rotate_by(mask, m, rotation));
 	}
-	for (turn = 0; turn < m; turn++)
-		both[turn] /= (double) m * masks;
+	for (rotation = 0; rotation < m; rotation++)
+		both[rotation] /= (double) m * masks;
 }
 
 /*
@@ -117,12 +117,12 @@ excess_in_bucket(const qs_sketch *sk, const layout *l, double keys)
 	double z = qs_bucket_is_fat(sk, QS_SIDE_BEST) ? sk->params.z : 1;
 	double both[QS_MASK_BITS_MAX];
 	double sum;
-	uint32_t turn;
+	uint32_t rotation;
 
 	measure_masks(sk, both);
 	sum = z > 1 ? (z - 1) * excess(l, 0, keys) : 0;
-	for (turn = 1; turn < qs_bucket_width(sk->params.structure); turn++)
-		sum += z * excess(l, both[turn] / (z * z * n), keys);
+	for (rotation = 1; rotation < qs_bucket_width(sk->params.structure); rotation++)
+		sum += z * excess(l, both[rotation] / (z * z * n), keys);
 	return sum;
 }
 
@@ -150,12 +150,12 @@ qs_distinct_keys(const qs_sketch *sk, const qb_memory *memory)
 	double variance;
 	double keys;
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 	{
 		result.estimate = (double) sk->used;
 		return result;
 	}
-	if (sk->form == QS_COMPACT)
+	if (sk->encoding == QS_COMPACT)
 		zeros = l.counters - (double) count_compact(sk, memory);
 	else
 		zeros = (double) count_zeros(sk, memory);

@@ -1,6 +1,6 @@
 /*
  * explicit.c
- *		The explicit form: exact counts of few distinct keys.
+ *		The explicit encoding: exact counts of few distinct keys.
  *
  * A sketch of a small group costs 16 bytes for each distinct key and is exact.  In
  * memory the entries lie in an open-addressing hash table (linear probing, slots by

@@ -1,6 +1,6 @@
 /*
  * explicit.h
- *		The explicit form: exact counts of few distinct keys.
+ *		The explicit encoding: exact counts of few distinct keys.
  *
  * src/sketch/explicit.h
  */

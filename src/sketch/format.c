@@ -13,7 +13,7 @@ enum
 {
 	AT_VERSION = 3,
 	AT_STRUCTURE = 4,
-	AT_FORM = 5,
+	AT_ENCODING = 5,
 	AT_PART = 6,
 	AT_COUNTER_BYTES = 7,
 	AT_DEPTH = 8,
@@ -49,24 +49,24 @@ table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
 
 /* Choose the form of a dense sketch.  The choice depends on its counters alone. */
 static qs_flat
-flat_of_dense(const qs_sketch *sk, const uint64_t *marks)
+flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 {
 	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
-	qs_compact_size size = { .marks = marks };
+	qs_compact_size size = { .presence = presence };
 
 	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
 		return (qs_flat){
-			.form = QS_COMPACT, .used = size.bytes, .present = size.present, .marks = marks
+			.encoding = QS_COMPACT, .used = size.bytes, .present = size.present, .presence = presence
 		};
-	return (qs_flat){ .form = QS_DENSE, .used = high };
+	return (qs_flat){ .encoding = QS_DENSE, .used = high };
 }
 
 static uint64_t
 body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 {
-	if (f->form == QS_EXPLICIT)
+	if (f->encoding == QS_EXPLICIT)
 		return f->used * sizeof(qs_entry);
-	if (f->form == QS_COMPACT)
+	if (f->encoding == QS_COMPACT)
 		return f->used;
 	return table_bytes(sk, wide, f->used);
 }
@@ -74,17 +74,17 @@ body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 qs_flat
 qs_flat_of(const qs_sketch *sk)
 {
-	return qs_flat_marked(sk, NULL);
+	return qs_flat_present(sk, NULL);
 }
 
 qs_flat
-qs_flat_marked(const qs_sketch *sk, const uint64_t *marks)
+qs_flat_present(const qs_sketch *sk, const uint64_t *presence)
 {
-	qs_flat flat = { .form = sk->form };
+	qs_flat flat = { .encoding = sk->encoding };
 
-	if (sk->form == QS_DENSE)
-		flat = flat_of_dense(sk, marks);
-	else if (sk->form == QS_COMPACT)
+	if (sk->encoding == QS_DENSE)
+		flat = flat_of_dense(sk, presence);
+	else if (sk->encoding == QS_COMPACT)
 	{
 		flat.used = sk->compact_bytes;
 		flat.present = sk->used;
@@ -98,9 +98,9 @@ qs_flat_marked(const qs_sketch *sk, const uint64_t *marks)
 qs_flat
 qs_flat_tables(const qs_sketch *sk)
 {
-	qs_flat flat = { .form = QS_DENSE };
+	qs_flat flat = { .encoding = QS_DENSE };
 
-	if (sk->form != QS_DENSE)
+	if (sk->encoding != QS_DENSE)
 		return qs_flat_of(sk);
 	if (sk->ops->live_extra)
 		flat.used = sk->ops->live_extra(sk);
@@ -124,9 +124,9 @@ write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 	memcpy(out, magic, sizeof(magic));
 	out[AT_VERSION] = QS_FORMAT_VERSION_1;
 	out[AT_STRUCTURE] = sk->params.structure;
-	out[AT_FORM] = f->form;
+	out[AT_ENCODING] = f->encoding;
 	out[AT_PART] = sk->params.part;
-	out[AT_COUNTER_BYTES] = f->form == QS_EXPLICIT ? 0 : (canonical_wide(sk) ? 8 : 4);
+	out[AT_COUNTER_BYTES] = f->encoding == QS_EXPLICIT ? 0 : (canonical_wide(sk) ? 8 : 4);
 	out[AT_DEPTH] = sk->params.depth;
 	out[AT_Z] = sk->params.z;
 	out[AT_LOG2_MASKS] = sk->params.log2_masks;
@@ -142,13 +142,13 @@ write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 static void
 write_body(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 {
-	qs_compact_size size = { .present = f->present, .bytes = f->used, .marks = f->marks };
+	qs_compact_size size = { .present = f->present, .bytes = f->used, .presence = f->presence };
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		qs_explicit_write(sk, out);
-	else if (sk->form == QS_COMPACT)
+	else if (sk->encoding == QS_COMPACT)
 		memcpy(out, sk->compact, sk->compact_bytes);
-	else if (f->form == QS_COMPACT)
+	else if (f->encoding == QS_COMPACT)
 		qs_compact_write(sk, &size, out);
 	else
 		sk->ops->write(sk, canonical_wide(sk), out);
@@ -180,14 +180,14 @@ read_params(qs_params *p, const uint8_t *bytes)
 static bool
 form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
 {
-	if (f->form == QS_EXPLICIT)
+	if (f->encoding == QS_EXPLICIT)
 		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
 			   f->used <= qs_explicit_limit(&view->params);
 	if (counter_bytes != (canonical_wide(view) ? 8 : 4))
 		return false;
-	if (f->form == QS_DENSE)
+	if (f->encoding == QS_DENSE)
 		return f->used <= (view->ops->live_extra ? view->params.n : 0);
-	return f->form == QS_COMPACT;
+	return f->encoding == QS_COMPACT;
 }
 
 /* Read the fields other than the parameters. */
@@ -196,7 +196,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {
 	uint8_t counter_bytes = bytes[AT_COUNTER_BYTES];
 
-	view->form = f->form = bytes[AT_FORM];
+	view->encoding = f->encoding = bytes[AT_ENCODING];
 	view->wide = counter_bytes == 8;
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
@@ -209,7 +209,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 		return QB_FORMAT_PARAMS;
 	if (!form_fits(view, counter_bytes, f))
 		return QB_FORMAT_PARAMS;
-	if (bytes[AT_RESERVED_1] != 0 || (f->form != QS_COMPACT && f->present != 0))
+	if (bytes[AT_RESERVED_1] != 0 || (f->encoding != QS_COMPACT && f->present != 0))
 		return QB_FORMAT_RESERVED;
 	return QB_OK;
 }
@@ -220,13 +220,13 @@ set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 {
 	uint64_t table = view->ops->table_bytes(&view->params, view->wide);
 
-	if (f->form == QS_EXPLICIT)
+	if (f->encoding == QS_EXPLICIT)
 	{
 		view->entries = body;
 		view->used = f->used;
 		return;
 	}
-	if (f->form == QS_COMPACT)
+	if (f->encoding == QS_COMPACT)
 	{
 		view->compact = body;
 		view->compact_bytes = f->used;
@@ -265,7 +265,7 @@ qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 		return QB_FORMAT_LENGTH;
 	/* A view is never written to; it shares its type with owned sketches. */
 	set_tables(view, (uint8_t *) (uintptr_t) bytes + QS_HEADER_BYTES, &f);
-	if (f.form == QS_COMPACT && !qs_compact_has_groups(view))
+	if (f.encoding == QS_COMPACT && !qs_compact_has_groups(view))
 		return QB_FORMAT_LENGTH;
 	return QB_OK;
 }
@@ -287,11 +287,11 @@ qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 	view.memory = memory;
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
-	if (view.form == QS_EXPLICIT)
+	if (view.encoding == QS_EXPLICIT)
 		return qs_explicit_check(&view) ? QB_OK : QB_FORMAT_ENTRIES;
-	if (view.form == QS_COMPACT)
+	if (view.encoding == QS_COMPACT)
 		return qs_compact_check(&view) ? QB_OK : QB_FORMAT_COUNTERS;
-	return view.ops->check(&view) && flat_of_dense(&view, NULL).form == QS_DENSE
+	return view.ops->check(&view) && flat_of_dense(&view, NULL).encoding == QS_DENSE
 			   ? QB_OK
 			   : QB_FORMAT_COUNTERS;
 }

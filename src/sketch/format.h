@@ -9,7 +9,7 @@
  *	0		3		magic "QSK"
  *	3		1		version, 1
  *	4		1		structure (qs_structure)
- *	5		1		form (qs_form)
+ *	5		1		form (qs_encoding)
  *	6		1		part of an sf sketch (qs_part), else 0
  *	7		1		counter bytes: 0 explicit, else 4 (N < 2^32) or 8
  *	8		1		depth d
@@ -24,7 +24,7 @@
  *	40		8		total weight N, 0 .. 2^63 - 1
  *	48		8		explicit: entries; compact: bytes of the body; dense: high buckets
  *					of multilevel, else 0
- *	56		4		compact: units that are not all zero; else 0
+ *	56		4		compact: blocks that are not all zero; else 0
  *
  * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
  * fingerprint, counts positive.  Body, dense: the structure's table, then its
@@ -48,25 +48,25 @@
 /* How a sketch will be written, or was. */
 typedef struct qs_flat
 {
-	uint8_t form;          /* qs_form */
+	uint8_t encoding;          /* qs_encoding */
 	uint64_t used;         /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present;      /* compact: units that hold something */
+	uint64_t present;      /* compact: blocks that hold something */
 	uint64_t bytes;        /* in all */
-	const uint64_t *marks; /* as they were given to qs_flat_marked() */
+	const uint64_t *presence; /* as they were given to qs_flat_present() */
 } qs_flat;
 
 /* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * The same of a dense sketch by its marks (unit_marks.h), without looking at units that are
- * not present.  The marks are read again when the sketch is written.
+ * The same of a dense sketch by its presence (block_presence.h), without looking at blocks that are
+ * not present.  The presence are read again when the sketch is written.
  */
-extern qs_flat qs_flat_marked(const qs_sketch *sk, const uint64_t *marks);
+extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
 
 /*
  * The same with the tables of a dense sketch as they are, for bytes that are merged once
- * and not kept.  They can be opened, but are not valid where the compact form is due.
+ * and not kept.  They can be opened, but are not valid where the compact encoding is due.
  */
 extern qs_flat qs_flat_tables(const qs_sketch *sk);
 
@@ -104,7 +104,7 @@ extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* Bytes of the smallest dense form, to which a sketch with these parameters grows. */
+/* Bytes of the smallest dense encoding, to which a sketch with these parameters grows. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);
 
 #endif

@@ -58,7 +58,7 @@ qs_mask_places(uint32_t m, uint64_t hv)
 }
 
 QB_INLINE uint32_t
-qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
+qs_mask_rotate_by(uint32_t mask, uint32_t m, uint32_t places)
 {
 	/* in two steps, since m may be 32 and places 0 */
 	uint32_t below = mask >> 1 >> (m - 1 - places);
@@ -68,9 +68,9 @@ qs_mask_turn_by(uint32_t mask, uint32_t m, uint32_t places)
 
 /* The mask, rotated as hv says. */
 QB_INLINE uint32_t
-qs_mask_turn(uint32_t mask, uint32_t m, uint64_t hv)
+qs_mask_rotation(uint32_t mask, uint32_t m, uint64_t hv)
 {
-	return qs_mask_turn_by(mask, m, qs_mask_places(m, hv));
+	return qs_mask_rotate_by(mask, m, qs_mask_places(m, hv));
 }
 
 #endif

@@ -28,7 +28,7 @@ qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 {
 	uint64_t room = QS_NOISE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_TOLD);
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		return 0;
 	return probes > 1 || sk->params.n < room ? sk->params.n : room;
 }
@@ -218,13 +218,13 @@ mask_repeats(const qs_sketch *sk)
 	uint32_t m = qs_bucket_width(sk->params.structure);
 	uint32_t d = sk->params.depth;
 	double fixed = 0;
-	uint32_t turn;
+	uint32_t rotation;
 
 	if (qs_has_rows(sk->params.structure))
 		return 1;
-	for (turn = 0; turn < m; turn++)
+	for (rotation = 0; rotation < m; rotation++)
 	{
-		uint32_t cycles = common_divisor(m, turn);
+		uint32_t cycles = common_divisor(m, rotation);
 
 		if (d % (m / cycles) == 0)
 			fixed += choices(cycles, d / (m / cycles));

@@ -16,7 +16,7 @@
 /* The most counters that are looked at for one probe. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
 
-/* How many buckets are looked at for this many probes; none in explicit form. */
+/* How many buckets are looked at for this many probes; none in explicit encoding. */
 extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 
 /*

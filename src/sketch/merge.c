@@ -50,7 +50,7 @@ add_explicit(qs_sketch *into, const qs_sketch *from)
 	size_t done = 0;
 	qb_status status = QB_OK;
 
-	if (into->form == QS_EXPLICIT)
+	if (into->encoding == QS_EXPLICIT)
 	{
 		status = qs_explicit_add(into, a.fingerprint, a.count, n, &done);
 		if (status != QB_OK || done == n)
@@ -86,14 +86,14 @@ put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
 	uint64_t index = walk->bucket * (walk->counters / width);
 	uint32_t first;
 	qb_status status = QB_OK;
-	qs_unit unit;
+	qs_block unit;
 
 	unit.mask = UINT32_MAX >> (32 - width);
 	unit.count = width;
 	for (first = 0; first < walk->counters && status == QB_OK; first += width)
 	{
 		memcpy(unit.value, walk->value + first, width * sizeof(*unit.value));
-		status = qs_unit_add(to, index++, &unit);
+		status = qs_block_add(to, index++, &unit);
 	}
 	return status;
 }
@@ -102,7 +102,7 @@ put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
 static qb_status
 fold_dense(qs_sketch *to, const qs_sketch *from, uint64_t n)
 {
-	uint32_t width = qs_units_of(&from->params).width;
+	uint32_t width = qs_blocks_of(&from->params).width;
 	qb_status status = empty_dense(to, from, n, from->total);
 	qs_walk walk;
 
@@ -126,10 +126,10 @@ qs_fold(qs_sketch *sk, uint64_t n)
 		return QB_NO_FOLD;
 	if (n == sk->params.n)
 		return QB_OK;
-	status = qs_settle(sk);
+	status = qs_materialize(sk);
 	if (status != QB_OK)
 		return status;
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 	{
 		sk->params.n = n;
 		return sk->used > qs_explicit_limit(&sk->params) ? qs_make_dense(sk) : QB_OK;
@@ -157,7 +157,7 @@ qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 	status = qs_prepare(into, from->total);
 	if (status != QB_OK)
 		return status;
-	if (from->form != QS_EXPLICIT && into->form == QS_EXPLICIT)
+	if (from->encoding != QS_EXPLICIT && into->encoding == QS_EXPLICIT)
 	{
 		int64_t total = into->total;
 
@@ -168,7 +168,7 @@ qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 		if (status != QB_OK)
 			return status;
 	}
-	qb_keys_adopt(&into->keys, &from->keys);
+	qb_keys_take(&into->keys, &from->keys);
 	into->total += from->total;
 	return QB_OK;
 }
@@ -180,9 +180,9 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 
 	if (status != QB_OK)
 		return status;
-	if (from->form == QS_DENSE)
+	if (from->encoding == QS_DENSE)
 		return into->ops->accumulate(into, from, false);
-	return from->form == QS_COMPACT ? qs_compact_add(into, from) : add_explicit(into, from);
+	return from->encoding == QS_COMPACT ? qs_compact_add(into, from) : add_explicit(into, from);
 }
 
 /*
@@ -196,8 +196,8 @@ qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 {
 	qb_status status = QB_OK;
 
-	if (into->merges > 0 && !into->carries && into->form == QS_DENSE && into->ops->defer &&
-		from->form == QS_DENSE)
+	if (into->merges > 0 && !into->carries && into->encoding == QS_DENSE && into->ops->defer &&
+		from->encoding == QS_DENSE)
 		status = into->ops->defer(into);
 	if (status == QB_OK)
 		status = qs_merge(into, from);
@@ -214,7 +214,7 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 	size_t n = entries_to_arrays(from, &a);
 	size_t done;
 
-	if (into->form == QS_EXPLICIT)
+	if (into->encoding == QS_EXPLICIT)
 	{
 		done = qs_explicit_remove(into, a.fingerprint, a.count, n);
 		if (done < n)
@@ -233,11 +233,11 @@ remove_explicit(qs_sketch *into, const qs_sketch *from)
 static qb_status
 subtract(qs_sketch *into, const qs_sketch *from)
 {
-	qb_status status = from->form == QS_DENSE ? qs_make_dense(into) : QB_OK;
+	qb_status status = from->encoding == QS_DENSE ? qs_make_dense(into) : QB_OK;
 
 	if (status != QB_OK)
 		return status;
-	if (from->form == QS_DENSE)
+	if (from->encoding == QS_DENSE)
 		status = into->ops->accumulate(into, from, true);
 	else
 		status = remove_explicit(into, from);
@@ -258,8 +258,8 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 		return QB_READ_ONLY;
 	if (from->total > into->total)
 		return QB_UNDERFLOW;
-	status = qs_settle(into);
-	if (status != QB_OK || from->form != QS_COMPACT)
+	status = qs_materialize(into);
+	if (status != QB_OK || from->encoding != QS_COMPACT)
 		return status == QB_OK ? subtract(into, from) : status;
 	status = qs_copy(&tables, from, into->memory);
 	if (status != QB_OK)

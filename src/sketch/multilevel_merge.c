@@ -21,7 +21,7 @@ qs_multilevel_defer(qs_sketch *sk)
 
 /* Add a bucket's carries to its high bucket. */
 static qb_status
-settle_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
+materialize_bucket(qs_sketch *sk, uint8_t *low, uint8_t *carries)
 {
 	uint8_t *high = qs_high_of(sk, low);
 	uint32_t c;
@@ -50,7 +50,7 @@ is_zero(const uint8_t *carries)
 }
 
 qb_status
-qs_multilevel_settle(qs_sketch *sk)
+qs_multilevel_materialize(qs_sketch *sk)
 {
 	uint64_t b;
 
@@ -58,7 +58,7 @@ qs_multilevel_settle(qs_sketch *sk)
 	{
 		uint8_t *carries = sk->carries + b * QS_LOW_BYTES;
 
-		if (!is_zero(carries) && settle_bucket(sk, qs_low_bucket(sk, b), carries) != QB_OK)
+		if (!is_zero(carries) && materialize_bucket(sk, qs_low_bucket(sk, b), carries) != QB_OK)
 			return QB_NO_MEMORY;
 	}
 	sk->carried = 0;

@@ -45,7 +45,7 @@ extern qs_accumulate qs_multilevel_accumulate;
 
 /* See qs_ops. */
 extern qb_status qs_multilevel_defer(qs_sketch *sk);
-extern qb_status qs_multilevel_settle(qs_sketch *sk);
+extern qb_status qs_multilevel_materialize(qs_sketch *sk);
 
 /* Low buckets that are added before their high ones: 4 kB. */
 #define QS_MERGE_BLOCK 128
@@ -136,7 +136,7 @@ qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t 
 
 /* How many low buckets the block that starts at bucket b has. */
 QB_INLINE size_t
-qs_block_size(const qs_sketch *into, uint64_t b)
+qs_buckets_size(const qs_sketch *into, uint64_t b)
 {
 	uint64_t left = into->params.n - b;
 
@@ -145,11 +145,11 @@ qs_block_size(const qs_sketch *into, uint64_t b)
 
 /* Add the block that starts at bucket b. */
 QB_INLINE qb_status
-qs_block_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
+qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
 			 qs_low_add low_add)
 {
 	qs_carry list[QS_MERGE_BLOCK];
-	size_t count = qs_block_size(into, b);
+	size_t count = qs_buckets_size(into, b);
 	uint8_t *low = qs_low_bucket(into, b);
 	const uint8_t *add = qs_low_bucket(from, b);
 	size_t listed = defer ? low_add(low, add, count, false, into->carries + b * QS_LOW_BYTES, list)
@@ -167,7 +167,7 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, 
 
 	for (b = 0; b < end; b += QS_MERGE_BLOCK)
 	{
-		if (qs_block_add(into, from, b, false, defer, low_add) != QB_OK)
+		if (qs_buckets_add(into, from, b, false, defer, low_add) != QB_OK)
 			return QB_NO_MEMORY;
 		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
 	}
@@ -265,9 +265,9 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 
 /* The answer for the block that starts at bucket "first". */
 QB_INLINE bool
-qs_block_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
+qs_buckets_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
 {
-	uint64_t end = first + qs_block_size(into, first);
+	uint64_t end = first + qs_buckets_size(into, first);
 	uint64_t b;
 
 	for (b = first; b < end; b++)
@@ -290,10 +290,10 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
 
 	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
 	{
-		if (!qs_block_covers(into, from, b))
+		if (!qs_buckets_covers(into, from, b))
 			return qs_blocks_add(into, from, b, false, low_add) == QB_OK ? QB_UNDERFLOW
 																		 : QB_NO_MEMORY;
-		if (qs_block_add(into, from, b, true, false, low_add) != QB_OK)
+		if (qs_buckets_add(into, from, b, true, false, low_add) != QB_OK)
 			return QB_NO_MEMORY;
 		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
 	}
@@ -321,7 +321,7 @@ qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negativ
 
 	if (negative)
 		return qs_blocks_subtract(into, from, low_add);
-	if (defer && into->carried == UINT8_MAX && qs_multilevel_settle(into) != QB_OK)
+	if (defer && into->carried == UINT8_MAX && qs_multilevel_materialize(into) != QB_OK)
 		return QB_NO_MEMORY;
 	into->carried += defer;
 	if (least > into->extra_used &&

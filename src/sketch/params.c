@@ -45,7 +45,7 @@ qs_structure_by_name(const char *name, size_t length)
 }
 
 uint64_t
-qs_unit_bytes(const qs_params *p)
+qs_block_bytes(const qs_params *p)
 {
 	uint64_t unit = qs_structures[p->structure].unit;
 
@@ -126,7 +126,7 @@ qs_params_check(const qs_params *p)
 		return QB_BAD_Z;
 	if (p->log2_masks > (facts->rows ? 0 : 16))
 		return QB_BAD_MASKS;
-	if (p->n < 1 || p->n > QS_SIZE_MAX / qs_unit_bytes(p))
+	if (p->n < 1 || p->n > QS_SIZE_MAX / qs_block_bytes(p))
 		return QB_BAD_SIZE;
 	return QB_OK;
 }
@@ -149,7 +149,7 @@ qs_params_mergeable(const qs_params *a, const qs_params *b)
 uint32_t
 qs_explicit_limit(const qs_params *p)
 {
-	uint64_t limit = qs_unit_bytes(p) * p->n / 32;
+	uint64_t limit = qs_block_bytes(p) * p->n / 32;
 
 	if (limit < 1)
 		return 1;

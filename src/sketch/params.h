@@ -119,7 +119,7 @@ extern const char *qs_structure_name(int structure);
 extern int qs_structure_by_name(const char *name, size_t length);
 
 /* Bytes that a query reads for each n: one bucket, or one counter of each row. */
-extern uint64_t qs_unit_bytes(const qs_params *p);
+extern uint64_t qs_block_bytes(const qs_params *p);
 
 /*
  * Fill "p" from what a user says: the size is in bytes, the number of masks is a

@@ -24,7 +24,7 @@ one_bucket(const qs_sketch *view, uint8_t *bytes)
 	qs_sketch one = *view;
 
 	one.params.n = 1;
-	one.form = QS_DENSE;
+	one.encoding = QS_DENSE;
 	one.table = qs_has_table(&one.params) ? bytes : NULL;
 	one.extra = bytes + one.ops->table_bytes(&one.params, one.wide);
 	one.extra_used = 0;
@@ -105,7 +105,7 @@ estimate_dense(const qs_sketch *view, uint64_t hv, const qs_source *source)
 
 /* ---- compact ---- */
 
-/* Units of a compact sketch that are wanted, and where they go in a sketch of one bucket. */
+/* Blocks of a compact sketch that are wanted, and where they go in a sketch of one bucket. */
 typedef struct wanted
 {
 	uint64_t first;
@@ -114,25 +114,25 @@ typedef struct wanted
 	qs_sketch *one;
 } wanted;
 
-/* Add the wanted units, as far as the reader has whole ones.  False: there are no more. */
+/* Add the wanted blocks, as far as the reader has whole ones.  False: there are no more. */
 static bool
-add_wanted(const wanted *w, qs_unit_reader *r, const uint8_t *whole)
+add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 {
-	qs_unit unit;
+	qs_block block;
 
-	while (r->next < whole && qs_unit_next(r, &unit))
+	while (r->next < whole && qs_block_next(r, &block))
 	{
-		if (unit.index >= w->first + w->count)
+		if (block.index >= w->first + w->count)
 			return false;
-		if (unit.index >= w->first)
-			(void) qs_unit_add(w->one, w->to + (unit.index - w->first), &unit);
+		if (block.index >= w->first)
+			(void) qs_block_add(w->one, w->to + (block.index - w->first), &block);
 	}
 	return !r->damaged;
 }
 
-/* Read the units of a group, whose data are the bytes from "start" to "end". */
+/* Read the blocks of a group, whose data are the bytes from "start" to "end". */
 static void
-read_group(const wanted *w, const qs_source *source, qs_unit_reader r, uint64_t start, uint64_t end)
+read_group(const wanted *w, const qs_source *source, qs_block_reader r, uint64_t start, uint64_t end)
 {
 	uint8_t part[PART_BYTES];
 	bool more = true;
@@ -145,24 +145,24 @@ read_group(const wanted *w, const qs_source *source, qs_unit_reader r, uint64_t 
 		source->read(source->context, start, bytes, part);
 		r.next = part;
 		r.end = r.limit = part + bytes;
-		more = add_wanted(w, &r, last ? r.end : r.end - QS_UNIT_BYTES) && !last;
+		more = add_wanted(w, &r, last ? r.end : r.end - QS_BLOCK_BYTES) && !last;
 		start += (uint64_t) (r.next - part);
 	}
 }
 
-/* Read the wanted units, which may lie in several groups. */
+/* Read the wanted blocks, which may lie in several groups. */
 static void
-read_units(const qs_sketch *view, const qs_source *source, const wanted *w)
+read_blocks(const qs_sketch *view, const qs_source *source, const wanted *w)
 {
-	qs_unit_layout layout = qs_units_of(&view->params);
-	uint32_t shift = qs_group_shift(layout.units, view->used);
-	uint64_t data = QS_HEADER_BYTES + 4 * qb_group_count(layout.units, shift);
+	qs_block_layout layout = qs_blocks_of(&view->params);
+	uint32_t shift = qs_group_shift(layout.blocks, view->used);
+	uint64_t data = QS_HEADER_BYTES + 4 * qb_group_count(layout.blocks, shift);
 	uint64_t all = QS_HEADER_BYTES + view->compact_bytes;
 	uint64_t group;
 
 	for (group = w->first >> shift; group <= (w->first + w->count - 1) >> shift; group++)
 	{
-		qs_unit_reader r = { .width = layout.width, .mask_bytes = layout.mask_bytes };
+		qs_block_reader r = { .width = layout.width, .mask_bytes = layout.mask_bytes };
 		uint8_t ends[8] = { 0 };
 		uint64_t start, end;
 
@@ -191,17 +191,17 @@ estimate_compact(const qs_sketch *view, uint64_t hv, const qs_source *source)
 		for (; w.to < view->params.depth; w.to++)
 		{
 			w.first = n * w.to + qs_row_cell(hv, (uint32_t) w.to, n);
-			read_units(view, source, &w);
+			read_blocks(view, source, &w);
 		}
 	else
-		read_units(view, source, &w);
+		read_blocks(view, source, &w);
 	return estimate_of(&one, hv);
 }
 
 int64_t
 qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_source *source)
 {
-	return view->form == QS_COMPACT ? estimate_compact(view, hv, source)
+	return view->encoding == QS_COMPACT ? estimate_compact(view, hv, source)
 									: estimate_dense(view, hv, source);
 }
 

@@ -11,8 +11,8 @@
  *		estimate = qs_estimate_stored(&view, hv, &source);
  *
  * A dense sketch is read at one place, two if the key has a high bucket, and d of thread.
- * A compact one is read at two places: where the data of a group of units begin and
- * end, and these data, in which the units before the wanted one must be passed.
+ * A compact one is read at two places: where the data of a group of blocks begin and
+ * end, and these data, in which the blocks before the wanted one must be passed.
  *
  * src/sketch/pieces.h
  */

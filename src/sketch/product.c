@@ -462,7 +462,7 @@ readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 	qb_status status;
 
 	*readable = sk;
-	if (sk->form != QS_EXPLICIT)
+	if (sk->encoding != QS_EXPLICIT)
 		return QB_OK;
 	*readable = copy;
 	status = qs_copy(copy, sk, memory);
@@ -477,7 +477,7 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 	const qs_sketch *read_a, *read_b;
 	qb_status status;
 
-	if (a->form == QS_EXPLICIT && b->form == QS_EXPLICIT)
+	if (a->encoding == QS_EXPLICIT && b->encoding == QS_EXPLICIT)
 	{
 		*out = exact_product(a, b);
 		return QB_OK;

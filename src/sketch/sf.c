@@ -271,7 +271,7 @@ dense_part(qs_sketch *to, const qs_sketch *from)
 	return status;
 }
 
-/* The device part of an explicit sketch is that of its dense form. */
+/* The device part of an explicit sketch is that of its dense encoding. */
 static qb_status
 dense_part_of_explicit(qs_sketch *to, const qs_sketch *from)
 {
@@ -308,13 +308,13 @@ qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 
 	if (!qs_has_fat(p.structure) || !reachable)
 		return QB_WRONG_PART;
-	if (from->form == QS_EXPLICIT && part != QS_PART_DEVICE)
+	if (from->encoding == QS_EXPLICIT && part != QS_PART_DEVICE)
 		return explicit_part(to, from, part, memory);
 	p.part = (uint8_t) part;
 	qs_init(to, &p, memory);
 	to->keys = from->keys;
 	to->total = from->total;
-	status = from->form == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
+	status = from->encoding == QS_DENSE ? dense_part(to, from) : dense_part_of_explicit(to, from);
 	if (status != QB_OK)
 		qs_free(to);
 	return status;

@@ -35,7 +35,7 @@ qs_init(qs_sketch *sk, const qs_params *p, const qb_memory *memory)
 {
 	memset(sk, 0, sizeof(*sk));
 	sk->params = *p;
-	sk->form = QS_EXPLICIT;
+	sk->encoding = QS_EXPLICIT;
 	sk->seed_key = qb_seed_key(p->seed);
 	sk->ops = qs_ops_of(p->structure);
 	sk->memory = memory;
@@ -121,7 +121,7 @@ start_dense(qs_sketch *sk, uint64_t room)
 	if (status == QB_OK)
 		status = alloc_tables(sk, room);
 	if (status == QB_OK)
-		sk->form = QS_DENSE;
+		sk->encoding = QS_DENSE;
 	return status;
 }
 
@@ -156,7 +156,7 @@ qs_make_dense(qs_sketch *sk)
 	qs_sketch dense = *sk;
 	qb_status status;
 
-	if (sk->form == QS_DENSE)
+	if (sk->encoding == QS_DENSE)
 		return QB_OK;
 	dense.wide = sk->total >= QS_WIDE_TOTAL;
 	dense.entries = NULL;
@@ -167,7 +167,7 @@ qs_make_dense(qs_sketch *sk)
 		status = add_entries(&dense, sk);
 	if (status != QB_OK)
 	{
-		if (dense.form == QS_DENSE)
+		if (dense.encoding == QS_DENSE)
 			free_counts(&dense);
 		return status;
 	}
@@ -180,7 +180,7 @@ qs_make_dense(qs_sketch *sk)
 static qb_status
 make_wide(qs_sketch *sk)
 {
-	qb_status status = qs_settle(sk);
+	qb_status status = qs_materialize(sk);
 	qs_sketch wide = *sk;
 
 	wide.wide = true;
@@ -194,9 +194,9 @@ make_wide(qs_sketch *sk)
 }
 
 qb_status
-qs_settle(qs_sketch *sk)
+qs_materialize(qs_sketch *sk)
 {
-	qb_status status = sk->carries ? sk->ops->settle(sk) : QB_OK;
+	qb_status status = sk->carries ? sk->ops->materialize(sk) : QB_OK;
 
 	if (status != QB_OK)
 		return status;
@@ -211,7 +211,7 @@ qs_prepare(qs_sketch *sk, int64_t weight)
 {
 	if (weight > INT64_MAX - sk->total)
 		return QB_TOTAL_OVERFLOW;
-	if (sk->form == QS_DENSE && !sk->wide && sk->total + weight >= QS_WIDE_TOTAL)
+	if (sk->encoding == QS_DENSE && !sk->wide && sk->total + weight >= QS_WIDE_TOTAL)
 		return make_wide(sk);
 	return QB_OK;
 }
@@ -269,9 +269,9 @@ copy_compact(qs_sketch *to, const qs_sketch *from)
 static qb_status
 copy_counts(qs_sketch *to, const qs_sketch *from)
 {
-	if (from->form == QS_EXPLICIT)
+	if (from->encoding == QS_EXPLICIT)
 		return copy_entries(to, from);
-	return from->form == QS_COMPACT ? copy_compact(to, from) : copy_tables(to, from);
+	return from->encoding == QS_COMPACT ? copy_compact(to, from) : copy_tables(to, from);
 }
 
 qb_status
@@ -300,9 +300,9 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 	int64_t estimate;
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		return qs_explicit_get(sk, fingerprint);
-	if (sk->form == QS_COMPACT)
+	if (sk->encoding == QS_COMPACT)
 		return qs_estimate_compact(sk, hv);
 	if (sk->ops->query_one)
 		return sk->ops->query_one(sk, hv);

@@ -6,12 +6,12 @@
  * may change) or a view (its tables lie inside serialized bytes, read only).
  * Queries, merging from and serializing work on both.
  *
- * Explicit form: few distinct keys, kept exactly.  An owned sketch has an
+ * Explicit encoding: few distinct keys, kept exactly.  An owned sketch has an
  * open-addressing hash table of entries, with slots by the high bits of hv.  A view
  * has entries sorted by fingerprint.  Beyond qs_explicit_limit() distinct keys the
  * sketch becomes dense and stays so.
  *
- * Dense form: tables of counters, whose layout the structure's file describes.
+ * Dense encoding: tables of counters, whose layout the structure's file describes.
  *
  *	structure		table			extra
  *	thread			d rows of n		-
@@ -19,7 +19,7 @@
  *	multilevel		n low buckets	high buckets
  *	sf				n slim buckets	n fat buckets
  *
- * Compact form: what a dense sketch is mostly stored as (compact.h).  Only views have it,
+ * Compact encoding: what a dense sketch is mostly stored as (compact.h).  Only views have it,
  * and what engine/sketch_from_keys.h makes to be written.  They can be estimated from, copied, merged and subtracted; all other functions want
  * a copy, which is dense.
  *
@@ -47,12 +47,12 @@
 /* From this total weight on counters have 8 bytes. */
 #define QS_WIDE_TOTAL (INT64_C(1) << 32)
 
-typedef enum qs_form
+typedef enum qs_encoding
 {
 	QS_EXPLICIT = 1,
 	QS_DENSE = 2,
 	QS_COMPACT = 3
-} qs_form;
+} qs_encoding;
 
 typedef struct qs_entry
 {
@@ -68,7 +68,7 @@ typedef struct qs_sketch
 	qb_keys keys;
 	int64_t total; /* N: sum of all weights */
 
-	uint8_t form; /* qs_form */
+	uint8_t encoding; /* qs_encoding */
 	bool wide;    /* counters of 8 bytes */
 	bool view;    /* tables are inside serialized bytes */
 
@@ -78,7 +78,7 @@ typedef struct qs_sketch
 	uint32_t *masks;         /* table of H masks; NULL: masks are computed one by one */
 
 	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
-	uint64_t used;       /* explicit: distinct keys; compact: present units */
+	uint64_t used;       /* explicit: distinct keys; compact: present blocks */
 	uint64_t slots;      /* explicit, owned: a power of two */
 	uint8_t *table;      /* dense */
 	uint8_t *extra;      /* dense: multilevel and sf */
@@ -88,7 +88,7 @@ typedef struct qs_sketch
 	const uint8_t *compact; /* compact: the body; NULL if only the header was read */
 	uint64_t compact_bytes; /* compact: of the body */
 
-	/* Owned, dense, between qs_merge_deferred() and qs_settle(); else NULL and 0. */
+	/* Owned, dense, between qs_merge_deferred() and qs_materialize(); else NULL and 0. */
 	uint8_t *carries; /* multilevel: a byte for each counter, yet to be added to its high one */
 	uint32_t carried; /* how many merges "carries" has; no byte of it is larger */
 	uint32_t merges;  /* how many merges there were */
@@ -131,12 +131,12 @@ typedef struct qs_ops
 	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
 	/*
-	 * Get ready for many merges.  From then on merges may leave work to settle()
+	 * Get ready for many merges.  From then on merges may leave work to materialize()
 	 * that costs less when it is done once.  Both NULL: the structure has no such
 	 * work.
 	 */
 	qb_status (*defer)(qs_sketch *sk);
-	qb_status (*settle)(qs_sketch *sk);
+	qb_status (*materialize)(qs_sketch *sk);
 
 	/* Copy 4-byte counters to the new tables of "to", which have 8-byte counters. */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
@@ -153,7 +153,7 @@ typedef struct qs_ops
 
 extern const qs_ops *qs_ops_of(int structure);
 
-/* An empty owned sketch in explicit form; needs no memory yet. */
+/* An empty owned sketch in explicit encoding; needs no memory yet. */
 extern void qs_init(qs_sketch *sk, const qs_params *p, const qb_memory *memory);
 
 /* Release all tables of an owned sketch. */
@@ -201,7 +201,7 @@ qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
 	uint32_t mask =
 		sk->masks ? sk->masks[index] : qs_mask(sk->seed_key, m, sk->params.depth, index);
 
-	return qs_mask_turn(mask, m, hv);
+	return qs_mask_rotation(mask, m, hv);
 }
 
 static inline uint32_t
@@ -243,13 +243,13 @@ extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
 
 /*
- * into += from, as one merge of many: may leave work to qs_settle().  Until that is
+ * into += from, as one merge of many: may leave work to qs_materialize().  Until that is
  * called, "into" must not be read or copied; it may be changed and freed.
  */
 extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
 
 /* Finish what qs_merge_deferred() left; QB_NO_MEMORY leaves the rest as it was. */
-extern qb_status qs_settle(qs_sketch *sk);
+extern qb_status qs_materialize(qs_sketch *sk);
 
 /*
  * into -= from, under the rules of qs_merge().  QB_UNDERFLOW leaves the counts of

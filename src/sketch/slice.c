@@ -34,7 +34,7 @@ qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total)
 	qs_sketch head;
 
 	qs_init(&head, from, NULL);
-	head.form = QS_DENSE;
+	head.encoding = QS_DENSE;
 	head.total = total;
 	return qs_merge_begin(into, &head);
 }

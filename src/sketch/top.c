@@ -210,7 +210,7 @@ prune(qs_top *top, const qs_sketch *sk)
 	uint64_t steps = 0;
 	uint64_t i;
 
-	if (sk->form == QS_EXPLICIT || top->count <= capacity)
+	if (sk->encoding == QS_EXPLICIT || top->count <= capacity)
 		return;
 	for (i = 0; i < top->count; i++)
 	{
@@ -358,7 +358,7 @@ qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
 		qs_top_key *key = &top->key[i];
 
 		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
-		take_away(key, qs_estimate(removed, key->fingerprint), removed->form == QS_EXPLICIT);
+		take_away(key, qs_estimate(removed, key->fingerprint), removed->encoding == QS_EXPLICIT);
 		tighten(key, sketch);
 	}
 	top->threshold = 0;
@@ -434,8 +434,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 		qs_top_key *key = &into->key[i];
 		qs_top_key other;
 
-		if (from_sketch->form == QS_COMPACT)
-			qb_pause(into->memory); /* an estimate may have to pass many units */
+		if (from_sketch->encoding == QS_COMPACT)
+			qb_pause(into->memory); /* an estimate may have to pass many blocks */
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (!qs_top_find(from, key->fingerprint, &other))
 		{

@@ -122,7 +122,7 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 {
 	if (view->bound > sketch->total)
 		return false;
-	if (sketch->form == QS_EXPLICIT)
+	if (sketch->encoding == QS_EXPLICIT)
 		return view->count == sketch->used && view->bound == 0;
 	return view->count <= qs_top_capacity(view->n);
 }
@@ -196,13 +196,13 @@ keys_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *mem
 		qs_top_key key = qs_top_get(view, i);
 		int64_t estimate;
 
-		qb_pause(memory); /* an estimate may have to pass many units of a compact sketch */
+		qb_pause(memory); /* an estimate may have to pass many blocks of a compact sketch */
 		estimate = qs_estimate(sketch, key.fingerprint);
 
 		if ((i > 0 && key.fingerprint <= previous) || key.lower < 1 || key.lower > rest ||
 			key.lower > estimate || key.before < 0 || key.before > estimate - key.lower)
 			return false;
-		if (sketch->form == QS_EXPLICIT && key.lower != estimate)
+		if (sketch->encoding == QS_EXPLICIT && key.lower != estimate)
 			return false;
 		rest -= key.lower;
 		previous = key.fingerprint;

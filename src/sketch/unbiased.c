@@ -41,7 +41,7 @@ typedef struct pair
 bool
 qs_unbiased_needs_noise(const qs_sketch *sk)
 {
-	return sk->form == QS_DENSE;
+	return sk->encoding == QS_DENSE;
 }
 
 static double
@@ -206,7 +206,7 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
 {
 	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 
-	if (sk->form == QS_EXPLICIT)
+	if (sk->encoding == QS_EXPLICIT)
 		return (double) qs_explicit_get(sk, fingerprint);
 	if (qs_slim_alone(sk))
 		return qs_slim_estimate(noise, (double) qs_estimate(sk, fingerprint));

@@ -5,7 +5,7 @@
  * src/sketch/walk.c
  */
 #include "sketch/walk.h"
-#include "sketch/unit_present.h"
+#include "sketch/block_present.h"
 
 /* Steps of a bucket, from which callers compute something: 4,096 of them between two pauses. */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)
@@ -19,13 +19,13 @@ next_block(qs_walk *walk)
 	while (walk->bits == 0)
 	{
 		uint64_t left = walk->buckets - walk->next;
-		uint64_t count = left < QS_BLOCK ? left : QS_BLOCK;
+		uint64_t count = left < QS_PRESENCE_BITS ? left : QS_PRESENCE_BITS;
 
 		if (count == 0)
 			return false;
 		walk->first = walk->next;
 		walk->next += count;
-		walk->bits = qs_units_present(walk->sk, walk->counters, walk->first, count);
+		walk->bits = qs_blocks_present(walk->sk, walk->counters, walk->first, count);
 		qb_pause_after(walk->memory, &walk->steps, count);
 	}
 	return true;
@@ -70,11 +70,11 @@ next_dense(qs_walk *walk)
 
 /* ---- compact ---- */
 
-/* Read the next unit of any group. */
+/* Read the next block of any group. */
 static bool
 read_ahead(qs_walk *walk)
 {
-	while (!qs_read_unit(&walk->reader, &walk->unit))
+	while (!qs_read_block(&walk->reader, &walk->block))
 	{
 		if (!qs_next_group(&walk->groups, &walk->reader))
 			return false;
@@ -84,19 +84,19 @@ read_ahead(qs_walk *walk)
 	return true;
 }
 
-/* Add the unit that was read to the counters of its bucket. */
+/* Add the block that was read to the counters of its bucket. */
 static void
 add_values(qs_walk *walk)
 {
-	const qs_unit *unit = &walk->unit;
-	uint32_t mask = unit->mask;
+	const qs_block *block = &walk->block;
+	uint32_t mask = block->mask;
 	uint32_t i;
 
 	if (walk->groups.layout.width == 1)
-		walk->value[unit->index % walk->counters] += unit->value[0];
+		walk->value[block->index % walk->counters] += block->value[0];
 	else
-		for (i = 0; i < unit->count; mask &= mask - 1, i++)
-			walk->value[__builtin_ctz(mask)] += unit->value[i];
+		for (i = 0; i < block->count; mask &= mask - 1, i++)
+			walk->value[__builtin_ctz(mask)] += block->value[i];
 }
 
 static bool
@@ -104,14 +104,14 @@ next_compact(qs_walk *walk)
 {
 	if (!walk->ahead)
 		return false;
-	walk->bucket = walk->unit.index / walk->units;
+	walk->bucket = walk->block.index / walk->blocks;
 	memset(walk->value, 0, walk->counters * sizeof(uint64_t));
 	do
 	{
 		add_values(walk);
 		walk->ahead = read_ahead(walk);
 	}
-	while (walk->ahead && walk->unit.index / walk->units == walk->bucket);
+	while (walk->ahead && walk->block.index / walk->blocks == walk->bucket);
 	return true;
 }
 
@@ -121,7 +121,7 @@ void
 qs_walk_next(qs_walk *walk)
 {
 	qb_pause_after(walk->memory, &walk->steps, BUCKET_STEPS);
-	walk->more = walk->sk->form == QS_COMPACT ? next_compact(walk) : next_dense(walk);
+	walk->more = walk->sk->encoding == QS_COMPACT ? next_compact(walk) : next_dense(walk);
 }
 
 void
@@ -133,9 +133,9 @@ qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *m
 	walk->memory = memory;
 	walk->counters = rows ? 1 : qs_bucket_counters(sk, QS_SIDE_BEST);
 	walk->steps = 0;
-	if (sk->form == QS_COMPACT)
+	if (sk->encoding == QS_COMPACT)
 	{
-		walk->units = sk->params.n / n * (rows ? 1 : qs_units_together(&sk->params));
+		walk->blocks = sk->params.n / n * (rows ? 1 : qs_blocks_together(&sk->params));
 		walk->groups = qs_groups_of(sk);
 		memset(&walk->reader, 0, sizeof(walk->reader));
 		walk->ahead = read_ahead(walk);

@@ -3,7 +3,7 @@
  *		The buckets of a sketch that hold something, one after another.
  *
  * A sketch of few keys is mostly empty buckets, and what these add to a result is known
- * beforehand.  A walk passes over them: in tables 64 at a time, in compact form without any
+ * beforehand.  A walk passes over them: in tables 64 at a time, in compact encoding without any
  * step, so that its time grows with the bytes of the value and not with the size of the sketch.
  *
  * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
@@ -19,7 +19,7 @@
 #define QS_WALK_H
 
 #include "sketch/bucket.h"
-#include "sketch/unit_reader.h"
+#include "sketch/block_reader.h"
 
 typedef struct qs_walk
 {
@@ -39,12 +39,12 @@ typedef struct qs_walk
 	uint64_t first;
 	uint64_t bits;
 
-	/* compact: the next unit, if there is one */
-	uint64_t units; /* that make a bucket */
+	/* compact: the next block, if there is one */
+	uint64_t blocks; /* that make a bucket */
 	bool ahead;
 	qs_groups groups;
-	qs_unit_reader reader;
-	qs_unit unit;
+	qs_block_reader reader;
+	qs_block block;
 } qs_walk;
 
 /*

@@ -65,7 +65,7 @@ same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t
 	qs_sketch cpu, fetched;
 	bool same;
 
-	params.n = (1 << 20) / qs_unit_bytes(&params);
+	params.n = (1 << 20) / qs_block_bytes(&params);
 	dense_init(&cpu, &params);
 	CHECK(qs_engine_cpu.insert(&cpu, host, NULL, count) == QB_OK);
 	CHECK(qs_cuda_create(gpu, &params, &sk) == QB_OK);

@@ -307,7 +307,7 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 	for (uint64_t at = 0; at < bytes; at += 50008)
 		CHECK(qf_cuda_put(copy, at, all + at, bytes - at < 50008 ? bytes - at : 50008) == QB_OK);
 	CHECK(qf_cuda_get(copy, 0, all, bytes) == QB_OK);
-	if (cpu->form == QF_DENSE)
+	if (cpu->encoding == QF_DENSE)
 		expect(memcmp(all, cpu->bits, bytes) == 0, "bits brought there and back", &cpu->params);
 	free(all);
 	qf_free(&from);

@@ -79,7 +79,7 @@ start_case(large_case *c)
 {
 	c->params = (qs_params){ .structure = (uint8_t) c->structure, .depth = 3, .seed = 7 };
 	c->params.log2_masks = c->structure == QS_THREAD ? 0 : 10;
-	c->params.n = c->bytes / qs_unit_bytes(&c->params);
+	c->params.n = c->bytes / qs_block_bytes(&c->params);
 	c->key = keys_of(c->kind);
 	CHECK(pthread_create(&c->thread, NULL, build_reference, c) == 0);
 }

@@ -87,7 +87,7 @@ draw_params(test_case *t)
 	if (p->structure != QS_THREAD)
 		p->log2_masks = (uint8_t) (draw(t, 3) == 0 ? draw(t, 14) : 10);
 	bytes = UINT64_C(1024) << draw(t, 11);
-	p->n = bytes / qs_unit_bytes(p);
+	p->n = bytes / qs_block_bytes(p);
 	if (p->n < 2 || draw(t, 3) == 0)
 		p->n = 1 + draw(t, 3000);
 	p->n *= UINT64_C(1) << draw(t, 3);
@@ -264,7 +264,7 @@ reload(test_case *t)
 	CHECK(qs_open(&view, flat + 1, bytes) == QB_OK);
 	CHECK(qs_copy(&tables, &view, &test_memory) == QB_OK);
 	qs_cuda_destroy(t->device);
-	CHECK(qs_cuda_load(t->gpu, view.form == QS_DENSE ? &view : &tables, &t->device) == QB_OK);
+	CHECK(qs_cuda_load(t->gpu, view.encoding == QS_DENSE ? &view : &tables, &t->device) == QB_OK);
 	qs_free(&tables);
 	qs_free(&fetched);
 	free(flat);

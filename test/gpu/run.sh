@@ -36,7 +36,7 @@ sanitize() {
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/sets_parity" 0 "$((${1:-12} / 3))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
-			"$here/sets_members" 0 "$((${1:-12} / 6))" || status=1
+			"$here/sets_memberships" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
 		# blocked filters: case 43 has few lines; cases from 60 on have batches that are partitioned
@@ -71,7 +71,7 @@ test)
 	"$here/sketch_groups" 0 "$((${1:-4000} / 20))" || status=1
 	"$here/faults" || status=1
 	"$here/sets_parity" 0 "$((${1:-4000} / 4))" || status=1
-	"$here/sets_members" 0 "$((${1:-4000} / 40))" || status=1
+	"$here/sets_memberships" 0 "$((${1:-4000} / 40))" || status=1
 	"$here/sets_faults" || status=1
 	"$here/filter_parity" 0 "${1:-4000}" large || status=1
 	"$here/filter_large" || status=1

@@ -124,7 +124,7 @@ ask_cpu(const qset_request *r, uint64_t first, uint64_t rows, answer *a)
 	CHECK(block && qset_fill(&p, block) == QB_OK);
 	qset_prepared_free(&p);
 	CHECK(qset_job_open(&job, block, qset_kernels_now(), &test_memory, NULL) == QB_OK);
-	qset_job_share(&job, 0, qset_job_rows(&job), 1);
+	qset_job_shard(&job, 0, qset_job_rows(&job), 1);
 	a->count = 0;
 	do
 	{

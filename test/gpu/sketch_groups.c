@@ -56,7 +56,7 @@ draw_params(uint64_t *state, qs_params *p)
 					  .seed = qb_mix64(*state) };
 	if (p->structure != QS_THREAD)
 		p->log2_masks = (uint8_t) (draw(state, 3) == 0 ? draw(state, 14) : 10);
-	p->n = (UINT64_C(1024) << draw(state, 11)) / qs_unit_bytes(p);
+	p->n = (UINT64_C(1024) << draw(state, 11)) / qs_block_bytes(p);
 	if (p->n < 2 || draw(state, 4) == 0)
 		p->n = 1 + draw(state, 3000);
 }
@@ -245,7 +245,7 @@ time_all(groups *g, uint64_t keys, uint32_t count)
 	{
 		g->params = (qs_params){ .structure = (uint8_t) structure, .depth = 3 };
 		g->params.log2_masks = structure == QS_THREAD ? 0 : 10;
-		g->params.n = (1 << 20) / qs_unit_bytes(&g->params);
+		g->params.n = (1 << 20) / qs_block_bytes(&g->params);
 		for (uint32_t i = 0; i < count; i++)
 		{
 			g->keys[i] = keys / count;

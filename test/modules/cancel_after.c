@@ -8,7 +8,7 @@
  *
  *	cancel_after(ms)		SIGINT to this process in so many milliseconds; 0: not at all
  *	after_cancel()			CPU time since then, in ms; NULL: it has not come to that
- *	receive(bytea, type)	a value from its binary form, as a client sends it
+ *	receive(bytea, type)	a value from its binary encoding, as a client sends it
  *
  * test/modules/cancel_after.c
  */

@@ -27,11 +27,11 @@ Datum
 gpu_fetch(PG_FUNCTION_ARGS)
 {
 	__typeof__(SketchStateIn) *state_in = own_function("SketchStateIn");
-	__typeof__(SketchSettle) *settle = own_function("SketchSettle");
+	__typeof__(SketchMaterialize) *materialize = own_function("SketchMaterialize");
 	SketchState *state = state_in(PG_GETARG_DATUM(0));
 
 	/* any other value is here as a whole */
 	if (state)
-		settle(state);
+		materialize(state);
 	PG_RETURN_INT64(1);
 }

@@ -40,7 +40,7 @@ Datum
 gpu_send(PG_FUNCTION_ARGS)
 {
 	__typeof__(SketchForUpdate) *for_update = own_function("SketchForUpdate");
-	__typeof__(SketchPlace) *place = own_function("SketchPlace");
+	__typeof__(SketchChooseEngine) *place = own_function("SketchChooseEngine");
 	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(1);
 	int32 times = PG_GETARG_INT32(2);
 	SketchState *state;

@@ -174,7 +174,7 @@ worker_binary_partial_agg_ffunc(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(OidSendFunctionCall(send, partial->state));
 }
 
-/* A state from its binary form. */
+/* A state from its binary encoding. */
 static Datum
 received(Oid type, const struct varlena *bytes)
 {

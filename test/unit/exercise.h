@@ -17,7 +17,7 @@
 
 #include "support.h"
 
-/* Small bytes can describe an explicit sketch whose dense form is huge. */
+/* Small bytes can describe an explicit sketch whose dense encoding is huge. */
 #define EXERCISE_MAX_BYTES (1 << 18)
 
 static inline bool
@@ -36,7 +36,7 @@ exercise_keys(const qs_sketch *sk, uint64_t key[8])
 
 	for (i = 0; i < 8; i++)
 		key[i] = test_key(i);
-	for (i = 0; i < 4 && sk->form == QS_EXPLICIT && qs_explicit_next(sk, &position, &e); i++)
+	for (i = 0; i < 4 && sk->encoding == QS_EXPLICIT && qs_explicit_next(sk, &position, &e); i++)
 		key[i] = e.fingerprint;
 }
 
@@ -121,9 +121,9 @@ exercise_opened(test_bytes b)
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
 	exercise_queries(&view);
 	exercise_write(&view);
-	if (exercise_is_small(&view.params) || view.form != QS_COMPACT)
+	if (exercise_is_small(&view.params) || view.encoding != QS_COMPACT)
 		exercise_copy(&view);
-	if (exercise_is_small(&view.params) || view.form == QS_EXPLICIT)
+	if (exercise_is_small(&view.params) || view.encoding == QS_EXPLICIT)
 		exercise_merge_into(&view);
 	test_no_leak();
 }
@@ -170,7 +170,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	else
 		REQUIRE(status == (view->params.part == QS_PART_DEVICE ? QB_READ_ONLY : QB_TOTAL_OVERFLOW));
 	copy.keys.family = view->keys.family;
-	if ((copy.form == QS_EXPLICIT) == (view->form == QS_EXPLICIT))
+	if ((copy.encoding == QS_EXPLICIT) == (view->encoding == QS_EXPLICIT))
 		REQUIRE(test_writes(&copy, b));
 	qs_free(&copy);
 }

@@ -97,7 +97,7 @@ move_filter_bit(mutator *m, test_bytes *b)
 {
 	uint64_t at, step;
 
-	if (b->data[FILTER_AT_FORM] != QF_FORM_COMPACT || b->length < QF_HEADER_BYTES + 2)
+	if (b->data[FILTER_AT_FORM] != QF_ENCODING_COMPACT || b->length < QF_HEADER_BYTES + 2)
 		return;
 	at = QF_HEADER_BYTES + choose(m, b->length - QF_HEADER_BYTES - 1);
 	step = 1 + choose(m, 3);

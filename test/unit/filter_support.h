@@ -137,7 +137,7 @@ filter_repair_ones(test_bytes b)
 
 	if (qf_open(&view, b.data, b.length) != QB_OK)
 		return;
-	if (view.form == QF_DENSE)
+	if (view.encoding == QF_DENSE)
 		ones = qf_ones(view.bits, qf_words(&view.params));
 	else
 		for (i = qf_group_table(&view.params, view.ones); i < view.compact_bytes; i++)
@@ -241,7 +241,7 @@ filter_exercise_valid(test_bytes b)
 	REQUIRE(test_equal_bytes(again, b));
 	free(again.data);
 	filter_require_lookups(b, &copy);
-	if (copy.form == QF_EXPLICIT)
+	if (copy.encoding == QF_EXPLICIT)
 		REQUIRE_OK(qf_make_dense(&copy));
 	again = filter_bytes(&copy);
 	REQUIRE(test_equal_bytes(again, b));

@@ -147,11 +147,11 @@ machine_check(const machine *m, const machine_sketch *u)
 	{
 		REQUIRE(estimate[i] == qs_estimate(&u->sk, machine_key(m, i)));
 		REQUIRE(estimate[i] >= u->count[i] && estimate[i] <= u->sk.total);
-		REQUIRE(estimate[i] == u->count[i] || u->sk.form == QS_DENSE);
+		REQUIRE(estimate[i] == u->count[i] || u->sk.encoding == QS_DENSE);
 		total += u->count[i];
 	}
 	REQUIRE(total == u->sk.total);
-	REQUIRE(u->sk.form == QS_EXPLICIT ? few : u->shrunk || !few);
+	REQUIRE(u->sk.encoding == QS_EXPLICIT ? few : u->shrunk || !few);
 	test_require_valid(&u->sk);
 }
 
@@ -167,7 +167,7 @@ machine_check_rebuilt(const machine *m, const machine_sketch *u)
 	for (i = 0; i < m->keys; i++)
 		key[i] = machine_key(m, i);
 	REQUIRE_OK(qs_engine_cpu.insert(&fresh, key, u->count, m->keys));
-	if (u->shrunk && u->sk.form == QS_DENSE)
+	if (u->shrunk && u->sk.encoding == QS_DENSE)
 		REQUIRE_OK(qs_make_dense(&fresh));
 	REQUIRE(test_same(&fresh, &u->sk));
 	qs_free(&fresh);
@@ -199,7 +199,7 @@ machine_check_parts(const machine *m, const machine_sketch *u)
 	for (i = 0; i < m->keys; i++)
 	{
 		REQUIRE(u->count[i] <= fat[i] && fat[i] <= slim[i]);
-		REQUIRE(full[i] == (whole.form == QS_DENSE ? slim[i] : fat[i]));
+		REQUIRE(full[i] == (whole.encoding == QS_DENSE ? slim[i] : fat[i]));
 	}
 	qs_free(&device);
 	qs_free(&host);
@@ -324,7 +324,7 @@ machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
 static inline qb_status
 machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 {
-	bool sliced = from != into && from->form == QS_DENSE && into->form == QS_DENSE &&
+	bool sliced = from != into && from->encoding == QS_DENSE && into->encoding == QS_DENSE &&
 				  !qs_has_fat(from->params.structure) && choose(&m->from, 2);
 
 	return sliced ? machine_merge_slices(m, into, from) : qs_merge(into, from);
@@ -385,7 +385,7 @@ machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 			u->count[i] += times * v->count[i];
 		for (t = 0; t < times; t++)
 			REQUIRE_OK(qs_merge_deferred(&u->sk, &view));
-		REQUIRE_OK(qs_settle(&u->sk));
+		REQUIRE_OK(qs_materialize(&u->sk));
 		u->shrunk |= v->shrunk;
 	}
 	free(bytes.data);
@@ -405,7 +405,7 @@ machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 	{
 		REQUIRE_OK(qs_copy(&copy, &u->sk, &test_heap));
 		if (qs_subtract(&copy, &v->sk) == QB_UNDERFLOW)
-			REQUIRE(copy.form != u->sk.form || test_same(&u->sk, &copy));
+			REQUIRE(copy.encoding != u->sk.encoding || test_same(&u->sk, &copy));
 		test_require_valid(&copy);
 		qs_free(&copy);
 		return;
@@ -435,7 +435,7 @@ machine_copy(machine *m, machine_sketch *u)
 static inline void
 machine_force_dense(machine_sketch *u)
 {
-	u->shrunk |= u->sk.form == QS_EXPLICIT;
+	u->shrunk |= u->sk.encoding == QS_EXPLICIT;
 	REQUIRE_OK(qs_make_dense(&u->sk));
 }
 

@@ -144,7 +144,7 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.estimate &&
 				bounds.estimate <= bounds.upper && bounds.estimate <= view->total);
 		REQUIRE(unbiased == unbiased && unbiased <= (double) view->total + 1);
-		if (view->form == QS_DENSE)
+		if (view->encoding == QS_DENSE)
 			REQUIRE(estimate_from_pieces(b, key[i]) == bounds.estimate);
 	}
 }

@@ -149,7 +149,7 @@ run_share(const void *block, const way *w, uint64_t share, answer *out)
 	uint64_t count;
 
 	REQUIRE_OK(qset_job_open(&job, block, w->kernels, &test_heap, NULL));
-	qset_job_share(&job, share, qset_job_rows(&job), w->shares);
+	qset_job_shard(&job, share, qset_job_rows(&job), w->shares);
 	do
 	{
 		uint64_t room = ROOM - out->count < w->room ? ROOM - out->count : w->room;

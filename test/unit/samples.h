@@ -111,7 +111,7 @@ sample_fill(qs_sketch *sk, sample_kind kind)
 		test_insert(sk, test_key(i), sample_weight(sk->params.structure, kind));
 }
 
-static inline qs_form
+static inline qs_encoding
 sample_form(sample_kind kind)
 {
 	if (kind < SAMPLE_COMPACT)
@@ -128,7 +128,7 @@ sample_build(qs_sketch *sk, const sample *s)
 
 	test_init(&whole, &p);
 	sample_fill(&whole, s->kind);
-	REQUIRE((whole.form == QS_DENSE) == (s->kind >= SAMPLE_COMPACT));
+	REQUIRE((whole.encoding == QS_DENSE) == (s->kind >= SAMPLE_COMPACT));
 	REQUIRE(whole.wide == (s->kind == SAMPLE_WIDE || s->kind == SAMPLE_COMPACT_WIDE));
 	if (s->part == QS_PART_FULL)
 	{
@@ -157,14 +157,14 @@ sample_bytes(const sample *s)
 	test_bytes b;
 
 	sample_build(&sk, s);
-	REQUIRE(qs_flat_of(&sk).form == sample_form(s->kind));
+	REQUIRE(qs_flat_of(&sk).encoding == sample_form(s->kind));
 	b = test_write_valid(&sk);
 	qs_free(&sk);
 	return b;
 }
 
 /*
- * What does the check of tables say?  If "same", these tables in compact form, in which
+ * What does the check of tables say?  If "same", these tables in compact encoding, in which
  * they would be stored, must get the same verdict.
  */
 static inline void
@@ -179,7 +179,7 @@ require_tables(test_bytes b, bool right, bool same)
 	if (!same)
 		return;
 	REQUIRE_OK(qs_copy(&copy, &view, &test_heap));
-	REQUIRE(qs_flat_of(&copy).form == QS_COMPACT);
+	REQUIRE(qs_flat_of(&copy).encoding == QS_COMPACT);
 	compact = test_write(&copy);
 	REQUIRE_STATUS(qs_validate(compact.data, compact.length), right ? QB_OK : QB_FORMAT_COUNTERS);
 	free(compact.data);

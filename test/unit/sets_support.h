@@ -211,7 +211,7 @@ test_pairs(const qset_collection *c, const uint8_t *choice, int method, qset_pai
 	REQUIRE_OK(qset_fill(&p, block));
 	qset_prepared_free(&p);
 	REQUIRE_OK(qset_job_open(&job, block, qset_kernels_now(), &test_heap, NULL));
-	qset_job_share(&job, 0, qset_job_rows(&job), 1);
+	qset_job_shard(&job, 0, qset_job_rows(&job), 1);
 	REQUIRE_OK(qset_job_next(&job, out, TEST_MOST_PAIRS, &count));
 	qset_job_close(&job);
 	free(block);

@@ -347,7 +347,7 @@ test_tables_of(const qs_sketch *sk)
 	return b;
 }
 
-/* A dense sketch as the bytes of the dense form, which is not always the right one. */
+/* A dense sketch as the bytes of the dense encoding, which is not always the right one. */
 static inline test_bytes
 test_write_dense(const qs_sketch *sk)
 {
@@ -373,7 +373,7 @@ test_dense(qs_sketch *sk, test_bytes b)
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
 	*sk = view;
-	if (view.form == QS_COMPACT)
+	if (view.encoding == QS_COMPACT)
 		REQUIRE_OK(qs_copy(sk, &view, &test_heap));
 }
 

@@ -40,7 +40,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 
 	REQUIRE_STATUS(qs_noise_init(&noise, sk, 1, &test_heap), QB_OK);
 	error = (double) qs_noise_error(&noise, confidence, 1);
-	bytes = (double) (sk->form == QS_EXPLICIT ? 16 * sk->used : test_table_bytes(sk));
+	bytes = (double) (sk->encoding == QS_EXPLICIT ? 16 * sk->used : test_table_bytes(sk));
 	WHERE("structure %d, total %g, confidence %g: error %g, forecast %g; bytes %g, forecast %g",
 		  sk->params.structure, (double) sk->total, confidence, error, f.error, bytes,
 		  f.table_bytes);

@@ -1,6 +1,6 @@
 /*
  * test_compact.c
- *		The compact form: its size, when it is chosen, and that it says the same as tables.
+ *		The compact encoding: its size, when it is chosen, and that it says the same as tables.
  *
  * test/unit/test_compact.c
  */
@@ -77,7 +77,7 @@ the_smaller_form_is_chosen(void **state)
 		for (round = 0; round < 1000; round++)
 		{
 			uint64_t body = qs_flat_size(&sk) - QS_HEADER_BYTES;
-			bool is_compact = qs_flat_of(&sk).form == QS_COMPACT;
+			bool is_compact = qs_flat_of(&sk).encoding == QS_COMPACT;
 
 			REQUIRE(is_compact ? body * 4 <= test_table_bytes(&sk) * 3
 							   : body == test_table_bytes(&sk));
@@ -92,7 +92,7 @@ the_smaller_form_is_chosen(void **state)
 }
 
 /*
- * From large groups, with gaps of two bytes, to groups of 16 units; from blocks that are
+ * From large groups, with gaps of two bytes, to groups of 16 blocks; from blocks that are
  * empty to blocks that are full.
  */
 static void
@@ -122,7 +122,7 @@ gaps_of_any_length_are_measured(void **state)
 }
 
 /*
- * A unit that crosses its group's end by a byte is none, be it of one key or of several: units are read
+ * A block that crosses its group's end by a byte is none, be it of one key or of several: blocks are read
  * without looking at each byte as long as further groups follow.
  */
 static void
@@ -144,7 +144,7 @@ units_end_with_their_group(void **state)
 		b = test_write_valid(&sk);
 		REQUIRE_OK(qs_open(&view, b.data, b.length));
 		groups = qb_load32(b.data + TEST_AT_PRESENT) / 16;
-		REQUIRE(view.form == QS_COMPACT && groups > 50);
+		REQUIRE(view.encoding == QS_COMPACT && groups > 50);
 		for (group = 0; group + 8 < groups / 2; group++)
 		{
 			uint8_t *end = b.data + QS_HEADER_BYTES + 4 * group;
@@ -213,7 +213,7 @@ copies_have_the_same_tables(void **state)
 		some_sketch(&sk, s, round % 3 ? 512 : 513, &rng, round % 2);
 		b = test_write_valid(&sk);
 		REQUIRE_OK(qs_open(&view, b.data, b.length));
-		REQUIRE(view.form == QS_COMPACT);
+		REQUIRE(view.encoding == QS_COMPACT);
 		REQUIRE_OK(qs_copy(&copy, &view, &test_heap));
 		require_same_tables(&sk, &copy);
 		qs_free(&copy);
@@ -246,7 +246,7 @@ merging_is_the_same(void **state)
 		REQUIRE_OK(qs_copy(&merged, &plain, &test_heap));
 		REQUIRE_OK(qs_merge(&merged, &view));
 		REQUIRE_OK(qs_merge_deferred(&merged, &view));
-		REQUIRE_OK(qs_settle(&merged));
+		REQUIRE_OK(qs_materialize(&merged));
 		REQUIRE_OK(qs_merge(&plain, &from));
 		REQUIRE_OK(qs_merge(&plain, &from));
 		require_same_tables(&plain, &merged);
@@ -288,7 +288,7 @@ merging_deferred_is_the_same(void **state)
 		qs_free(&from);
 		free(b.data);
 	}
-	REQUIRE_OK(qs_settle(&deferred));
+	REQUIRE_OK(qs_materialize(&deferred));
 	require_same_tables(&plain, &deferred);
 	qs_free(&plain);
 	qs_free(&deferred);
@@ -371,7 +371,7 @@ large_groups_are_read_in_parts(void **state)
 				test_insert(&sk, i, (int64_t) i);
 		b = test_write_valid(&sk);
 		REQUIRE_OK(qs_open(&view, b.data, b.length));
-		REQUIRE(view.form == QS_COMPACT);
+		REQUIRE(view.encoding == QS_COMPACT);
 		for (i = 0; i < 20000; i++)
 			REQUIRE(qs_estimate(&view, i) == qs_estimate(&sk, i));
 		free(b.data);

@@ -1,12 +1,12 @@
 /*
  * test_compact_damage.c
- *		Bytes in the compact form that no sketch is written as are refused.
+ *		Bytes in the compact encoding that no sketch is written as are refused.
  *
  * test/unit/test_compact_damage.c
  */
 #include "samples.h"
 
-#include "sketch/unit_reader.h"
+#include "sketch/block_reader.h"
 
 /* Bytes in the other form are no other way to write the sketch. */
 static void
@@ -25,31 +25,31 @@ the_other_form_is_refused(void **state)
 	qs_free(&sk);
 }
 
-/* The end of a unit with at least two counters of one byte each. */
+/* The end of a block with at least two counters of one byte each. */
 typedef struct pair
 {
 	uint8_t *last; /* the last counter; the one before it comes right before */
-	bool alone;    /* the unit is of one key of weight 2 */
+	bool alone;    /* the block is of one key of weight 2 */
 } pair;
 
-/* Pairs of some units, whose counters have one byte each. */
+/* Pairs of some blocks, whose counters have one byte each. */
 static size_t
 pairs_of_counters(test_bytes b, pair *pairs, size_t most)
 {
 	qs_sketch view;
-	qs_unit_reader r;
+	qs_block_reader r;
 	qs_groups g;
-	qs_unit unit;
+	qs_block block;
 	size_t found = 0;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	REQUIRE(view.form == QS_COMPACT);
+	REQUIRE(view.encoding == QS_COMPACT);
 	g = qs_groups_of(&view);
 	while (qs_next_group(&g, &r))
-		while (found < most && qs_read_unit(&r, &unit))
+		while (found < most && qs_read_block(&r, &block))
 			pairs[found++] =
 				(pair){ b.data + (r.next - b.data) - 1,
-						unit.count == 3 && unit.value[0] + unit.value[1] + unit.value[2] == 6 };
+						block.count == 3 && block.value[0] + block.value[1] + block.value[2] == 6 };
 	return found;
 }
 

@@ -1,13 +1,13 @@
 /*
  * test_compact_write.c
- *		Writing the compact form: the same bytes by any instructions, and by marks.
+ *		Writing the compact encoding: the same bytes by any instructions, and by marks.
  *
  * test/unit/test_compact_write.c
  */
 #include "samples.h"
 #include "isa_support.h"
 
-#include "sketch/unit_marks.h"
+#include "sketch/block_presence.h"
 
 /* ---- by any instructions ---- */
 
@@ -71,7 +71,7 @@ static void
 require_same_by_marks(const qs_sketch *sk, const uint64_t *marks)
 {
 	test_bytes b = test_write(sk);
-	qs_flat flat = qs_flat_marked(sk, marks);
+	qs_flat flat = qs_flat_present(sk, marks);
 	uint8_t *marked = malloc(flat.bytes);
 
 	REQUIRE(marked != NULL && flat.bytes == b.length);
@@ -106,11 +106,11 @@ marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
 	sample_init_dense(&sk, structure, n, 3);
 	if (wide)
 		test_insert(&sk, 1, INT64_C(1) << 40);
-	words = qs_mark_words(&sk.params);
+	words = qs_presence_words(&sk.params);
 	marks = calloc(words, sizeof(*marks));
 	anew = calloc(words, sizeof(*anew));
 	REQUIRE(marks != NULL && anew != NULL && qb_isa_use(set));
-	qs_mark_all(&sk, marks);
+	qs_presence_all(&sk, marks);
 	for (i = 0; i < 2 * ALL_OF(keys); i++)
 	{
 		for (k = 0; k < keys[i / 2]; k++)
@@ -119,8 +119,8 @@ marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
 			test_insert(&sk, key[k], 1 + (int64_t) (key[k] % 300));
 		if (i % 2)
 			remove_again(&sk, key, keys[i / 2]);
-		qs_mark_keys(&sk, marks, key, keys[i / 2]);
-		qs_mark_all(&sk, anew);
+		qs_presence_keys(&sk, marks, key, keys[i / 2]);
+		qs_presence_all(&sk, anew);
 		REQUIRE(memcmp(marks, anew, words * sizeof(*marks)) == 0);
 		require_same_by_marks(&sk, marks);
 	}

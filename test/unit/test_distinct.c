@@ -140,7 +140,7 @@ compact_agrees(void **state)
 		fill(&sk, &p, 1, 200);
 		b = test_write(&sk);
 		REQUIRE_OK(qs_open(&view, b.data, b.length));
-		REQUIRE(view.form == QS_COMPACT);
+		REQUIRE(view.encoding == QS_COMPACT);
 		of_view = qs_distinct_keys(&view, &test_heap);
 		of_tables = qs_distinct_keys(&sk, &test_heap);
 		REQUIRE(of_view.known && of_view.estimate == of_tables.estimate &&

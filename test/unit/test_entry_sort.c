@@ -138,7 +138,7 @@ written_entries_are_valid(void **state)
 		b = test_write(&sk);
 		REQUIRE_OK(qs_validate(b.data, b.length));
 		REQUIRE_OK(qs_open(&view, b.data, b.length));
-		REQUIRE(view.form == QS_EXPLICIT && view.used == counts[c]);
+		REQUIRE(view.encoding == QS_EXPLICIT && view.used == counts[c]);
 		free(b.data);
 		qs_free(&sk);
 	}

@@ -413,11 +413,11 @@ few_bits_are_a_list(void **state)
 		REQUIRE_OK(qf_set(&f, &place, 1));
 		REQUIRE(f.slots <= 64 || f.slots <= f.ones * 4);
 	}
-	assert_true(f.form == QF_EXPLICIT && f.ones == limit);
+	assert_true(f.encoding == QF_EXPLICIT && f.ones == limit);
 	assert_true(f.slots * 4 <= qf_words(&f.params) * 8 * 2);
 	position = 5;
 	REQUIRE_OK(qf_set(&f, &position, 1));
-	assert_true(f.form == QF_DENSE && f.ones == limit + 1);
+	assert_true(f.encoding == QF_DENSE && f.ones == limit + 1);
 	qf_free(&f);
 	test_no_leak();
 }

@@ -1,6 +1,6 @@
 /*
  * test_filter_compact.c
- *		The compact form of filters: its size, when it is chosen, and that it says the
+ *		The compact encoding of filters: its size, when it is chosen, and that it says the
  *		same as bits.
  *
  * test/unit/test_filter_compact.c
@@ -63,7 +63,7 @@ few_bits_take_few_bytes(void **state)
 			WHERE("%g of %d", fills[i].fill, (int) sizes[s]);
 			init_filled(&f, sizes[s], QF_STANDARD, fills[i].fill, 1);
 			flat = qf_flat_of(&f);
-			REQUIRE(flat.form == QF_FORM_COMPACT);
+			REQUIRE(flat.encoding == QF_ENCODING_COMPACT);
 			REQUIRE((double) (flat.bytes - QF_HEADER_BYTES) <= fills[i].most * (double) f.ones);
 			qf_free(&f);
 		}
@@ -100,7 +100,7 @@ the_smaller_form_is_chosen(void **state)
 	{
 		qf_flat flat = qf_flat_of(&f);
 		uint64_t body = flat.bytes - QF_HEADER_BYTES;
-		bool is_compact = flat.form == QF_FORM_COMPACT;
+		bool is_compact = flat.encoding == QF_ENCODING_COMPACT;
 		test_bytes b;
 
 		REQUIRE(is_compact ? body * 4 <= 4096 / 8 * 3 : body == 4096 / 8);
@@ -116,11 +116,11 @@ the_smaller_form_is_chosen(void **state)
 	test_no_leak();
 }
 
-/* The bytes of a filter in dense form, whatever its own form is. */
+/* The bytes of a filter in dense encoding, whatever its own form is. */
 static test_bytes
 dense_bytes_of(const qf_filter *f)
 {
-	qf_flat flat = { .form = QF_DENSE, .bytes = qf_dense_size(&f->params) };
+	qf_flat flat = { .encoding = QF_DENSE, .bytes = qf_dense_size(&f->params) };
 	test_bytes b = { malloc(flat.bytes), flat.bytes };
 
 	REQUIRE(b.data != NULL);
@@ -163,7 +163,7 @@ crowded_bits_stay_dense(void **state)
 		for (j = 0; j < counts[i]; j++)
 			REQUIRE_OK(qf_set(&f, &j, 1));
 		f.rows = QF_ROWS_UNKNOWN;
-		REQUIRE(f.form == QF_EXPLICIT);
+		REQUIRE(f.encoding == QF_EXPLICIT);
 		b = filter_bytes(&f);
 		REQUIRE((b.data[4] == QF_DENSE) == (counts[i] > QF_GROUP_BYTES));
 		filter_exercise_valid(b);
@@ -327,11 +327,11 @@ merging_gives_the_same(void **state)
 				WHERE("layout %u, %g into %g", layout, others[j], fills[i]);
 				init_filled(&into, 1 << 16, layout, fills[i], 6);
 				init_filled(&from, 1 << 16, layout, others[j], 7);
-				if (from.form == QF_EXPLICIT)
+				if (from.encoding == QF_EXPLICIT)
 					REQUIRE_OK(qf_make_dense(&from));
 				b = filter_bytes(&from);
 				REQUIRE_OK(qf_open(&view, b.data, b.length));
-				REQUIRE(view.form == QF_FORM_COMPACT);
+				REQUIRE(view.encoding == QF_ENCODING_COMPACT);
 				require_same_union(&into, &view, &from);
 				free(b.data);
 				qf_free(&into);
@@ -365,7 +365,7 @@ long_work_can_be_stopped(void **state)
 	init_filled(&f, 1 << 25, QF_STANDARD, 0.05, 8);
 	b = filter_bytes(&f);
 	REQUIRE_OK(qf_open(&view, b.data, b.length));
-	REQUIRE(view.form == QF_FORM_COMPACT);
+	REQUIRE(view.encoding == QF_ENCODING_COMPACT);
 	impatient.pause = jump_out_or_count;
 	filter_init(&into, &p);
 	into.memory = &impatient;

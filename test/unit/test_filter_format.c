@@ -223,7 +223,7 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 2, 'X', 1, QB_FORMAT_MAGIC);
 	require_refused("filter_dense", 3, 2, 1, QB_FORMAT_VERSION);
 	require_refused("filter_dense", 4, QF_EXPLICIT, 1, QB_FORMAT_PARAMS);
-	require_refused("filter_dense", 4, QF_FORM_COMPACT, 1, QB_FORMAT_LENGTH);
+	require_refused("filter_dense", 4, QF_ENCODING_COMPACT, 1, QB_FORMAT_LENGTH);
 	require_refused("filter_dense", 4, 4, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_few", 4, QF_EXPLICIT, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_few", 4, QF_DENSE, 1, QB_FORMAT_LENGTH);

@@ -1,6 +1,6 @@
 /*
  * test_from_keys.c
- *		The compact form of keys that no table has counted: the bytes are those of the
+ *		The compact encoding of keys that no table has counted: the bytes are those of the
  *		sketch that has counted them.
  *
  * test/unit/test_from_keys.c
@@ -103,7 +103,7 @@ require_same(const qs_params *p, const stream *s)
 		test_bytes expected = counted(p, s);
 		test_bytes bytes = test_write_valid(&made);
 
-		REQUIRE(sk.form == QS_EXPLICIT && test_equal_bytes(expected, bytes));
+		REQUIRE(sk.encoding == QS_EXPLICIT && test_equal_bytes(expected, bytes));
 		free(expected.data);
 		free(bytes.data);
 		release(&made);

@@ -99,7 +99,7 @@ build(qs_sketch *sk, const struct golden *g)
 		insert_stream(&full, g->content == EXPLICIT ? 24 : 20000);
 	if (g->content == WIDE)
 		test_insert(&full, 3, (INT64_C(1) << 40) + 255);
-	REQUIRE((full.form == QS_DENSE) == (g->content >= DENSE));
+	REQUIRE((full.encoding == QS_DENSE) == (g->content >= DENSE));
 	if (g->part == QS_PART_FULL)
 	{
 		*sk = full;

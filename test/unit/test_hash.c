@@ -93,7 +93,7 @@ hashes_are_pinned(void **state)
 	assert_int_equal(qs_mask(key, 32, 3, 5), 0x00018010);
 	assert_int_equal(qs_mask(key, 8, 3, 5), 0xC2);
 	assert_int_equal(qs_mask(key, 28, 3, 1023), 0x0208020);
-	assert_int_equal(qs_mask_turn(0x0208020, 28, hv), 0x0820080);
+	assert_int_equal(qs_mask_rotation(0x0208020, 28, hv), 0x0820080);
 }
 
 /* ---- buckets, rows and cells ---- */
@@ -344,8 +344,8 @@ turning_moves_bits_around(void **state)
 
 			for (k = 0; k < places; k++)
 				wanted = turned_once(wanted, m);
-			assert_int_equal(qs_mask_turn(mask, m, hv), wanted);
-			seen[__builtin_ctz(qs_mask_turn(1, m, hv))]++;
+			assert_int_equal(qs_mask_rotation(mask, m, hv), wanted);
+			seen[__builtin_ctz(qs_mask_rotation(1, m, hv))]++;
 		}
 		assert_true(looks_uniform(seen, m, 65536));
 	}
@@ -377,7 +377,7 @@ tables_of_masks_are_prefixes(void **state)
 			for (i = 0; i < qs_mask_count(&p); i++)
 			{
 				uint64_t hv = test_random(&rng) << 16 | i;
-				uint32_t turned = qs_mask_turn(with.masks[i], m, hv);
+				uint32_t turned = qs_mask_rotation(with.masks[i], m, hv);
 
 				assert_int_equal(with.masks[i], qs_mask(qb_seed_key(11), m, 3, i));
 				assert_int_equal(qs_mask_of(&with, hv), turned);

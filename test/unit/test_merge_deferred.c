@@ -3,7 +3,7 @@
  *		Many merges into one sketch: the deferred work gives the same sketch in the end.
  *
  * Whatever qs_merge_deferred() merges is also merged by qs_merge() into a twin.
- * Once qs_settle() was called, both must have the same bytes.
+ * Once qs_materialize() was called, both must have the same bytes.
  *
  * test/unit/test_merge_deferred.c
  */
@@ -53,10 +53,10 @@ check_numbers_of_merges(void)
 			REQUIRE_OK(qs_merge(&wanted, &from));
 			REQUIRE((sk.carries != NULL) == (i > 0));
 		}
-		REQUIRE_OK(qs_settle(&sk));
+		REQUIRE_OK(qs_materialize(&sk));
 		REQUIRE(sk.carries == NULL);
 		REQUIRE(test_same(&sk, &wanted));
-		REQUIRE_OK(qs_settle(&sk));
+		REQUIRE_OK(qs_materialize(&sk));
 		REQUIRE(test_same(&sk, &wanted));
 		qs_free(&sk);
 		qs_free(&wanted);
@@ -74,7 +74,7 @@ bytes_do_not_overflow(void **state)
 /* ---- when it is done ---- */
 
 static void
-settled_sketches_are_merged_at_once(void **state)
+materialized_sketches_are_merged_at_once(void **state)
 {
 	qs_params p = test_usual_params(QS_MULTILEVEL, 64);
 	qs_sketch sk;
@@ -93,7 +93,7 @@ settled_sketches_are_merged_at_once(void **state)
 	for (i = 0; i < 3; i++)
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_null(sk.carries);
-	REQUIRE_OK(qs_settle(&sk));
+	REQUIRE_OK(qs_materialize(&sk));
 
 	/* a single merge between two readings */
 	REQUIRE_OK(qs_merge(&sk, &heavy));
@@ -102,7 +102,7 @@ settled_sketches_are_merged_at_once(void **state)
 	{
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 		assert_null(sk.carries);
-		REQUIRE_OK(qs_settle(&sk));
+		REQUIRE_OK(qs_materialize(&sk));
 	}
 
 	/* the second merge defers, but only of sketches that have few high buckets */
@@ -183,12 +183,12 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		same_answer(test_try_remove(sk, key, 1), test_try_remove(twin, key, 1));
 	else if (what == 37)
 	{
-		/* an unsettled one may be merged into at once, too */
+		/* an unmaterialized one may be merged into at once, too */
 		REQUIRE_OK(qs_merge(sk, other));
 		REQUIRE_OK(qs_merge(twin, other));
 	}
 	else if (what == 38)
-		REQUIRE_OK(qs_settle(sk));
+		REQUIRE_OK(qs_materialize(sk));
 	else if (sk->params.n % 2 == 0 && test_below(rng, 8) == 0)
 		fold_all(sk, twin, stock);
 }
@@ -224,7 +224,7 @@ check_mixed(void)
 			}
 			REQUIRE((deferred > 100) == (structure == QS_MULTILEVEL));
 			REQUIRE(sk.wide);
-			REQUIRE_OK(qs_settle(&sk));
+			REQUIRE_OK(qs_materialize(&sk));
 			REQUIRE(test_same(&sk, &twin));
 			for (i = 0; i < STOCK; i++)
 				qs_free(&stock[i]);
@@ -247,7 +247,7 @@ among_other_changes(void **state)
  * lost or counted twice.
  */
 static void
-settling_goes_on_after_a_failure(void **state)
+materializing_goes_on_after_a_failure(void **state)
 {
 	qs_params p = test_usual_params(QS_MULTILEVEL, 256);
 	qb_status status = QB_NO_MEMORY;
@@ -281,9 +281,9 @@ settling_goes_on_after_a_failure(void **state)
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 		assert_int_equal(sk.carried, 3);
 		test_fail_at(k);
-		status = qs_settle(&sk);
+		status = qs_materialize(&sk);
 		test_fail_at(0);
-		REQUIRE_OK(qs_settle(&sk));
+		REQUIRE_OK(qs_materialize(&sk));
 		REQUIRE(test_same(&sk, &wanted));
 		qs_free(&sk);
 	}
@@ -305,9 +305,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_do_not_overflow),
-		cmocka_unit_test(settled_sketches_are_merged_at_once),
+		cmocka_unit_test(materialized_sketches_are_merged_at_once),
 		cmocka_unit_test(among_other_changes),
-		cmocka_unit_test(settling_goes_on_after_a_failure),
+		cmocka_unit_test(materializing_goes_on_after_a_failure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

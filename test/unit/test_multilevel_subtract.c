@@ -141,7 +141,7 @@ key_of_mask(const qs_params *p, uint32_t wanted)
 		uint32_t index = (uint32_t) hv & (qs_mask_count(p) - 1);
 		uint32_t mask = qs_mask(seed_key, QS_LOW_COUNTERS, 2, index);
 
-		if (qs_mask_turn(mask, QS_LOW_COUNTERS, hv) == wanted)
+		if (qs_mask_rotation(mask, QS_LOW_COUNTERS, hv) == wanted)
 			return test_key(i);
 		REQUIRE(i < 1000000);
 	}

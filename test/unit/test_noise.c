@@ -369,7 +369,7 @@ samples_can_be_measured(void **state)
 
 			REQUIRE(error == qs_noise_error(&viewed, levels[k], 1));
 			REQUIRE(error >= 0 && error <= sk.total);
-			REQUIRE(sk.form == QS_DENSE || error == 0);
+			REQUIRE(sk.encoding == QS_DENSE || error == 0);
 			REQUIRE(error <= qs_noise_error(&owned, levels[k], 2));
 			REQUIRE(qs_noise_error(&owned, levels[k], UINT64_MAX) == qs_noise_error(&owned, 1, 1));
 		}

@@ -35,7 +35,7 @@ chance_of_same_mask(const qs_params *p)
 
 	REQUIRE(mask != NULL);
 	for (i = 0; i < masks; i++)
-		mask[i] = qs_mask_turn_by(qs_mask(qb_seed_key(p->seed), m, p->depth, i / m), m, i % m);
+		mask[i] = qs_mask_rotate_by(qs_mask(qb_seed_key(p->seed), m, p->depth, i / m), m, i % m);
 	qsort(mask, masks, sizeof(*mask), compare_masks);
 	for (i = first = 0; i < masks; i++)
 	{

@@ -116,7 +116,7 @@ made_parameters_are_canonical(void **state)
 		assert_int_equal(p.z, known[i].structure == QS_SF ? 4 : 0);
 		assert_int_equal(p.log2_masks, known[i].structure == QS_THREAD ? 0 : 8);
 		assert_int_equal(p.n, (3 << 20) / known[i].bucket / (known[i].width == 0 ? 2 : 1));
-		assert_int_equal(qs_unit_bytes(&p) * p.n, 3 << 20);
+		assert_int_equal(qs_block_bytes(&p) * p.n, 3 << 20);
 	}
 }
 
@@ -137,7 +137,7 @@ doubling_the_size_doubles_n(void **state)
 				qs_params p = test_params(known[i].structure, n, (int) d, 2, 0, 0);
 
 				WHERE("%s, depth %u, size %llu", known[i].name, d, (unsigned long long) size);
-				REQUIRE(n >= 1 && qs_unit_bytes(&p) * n <= size);
+				REQUIRE(n >= 1 && qs_block_bytes(&p) * n <= size);
 				if (size * 2 <= QS_SIZE_MAX)
 					REQUIRE(size % known[i].bucket != 0 ||
 							qs_params_n(known[i].structure, d, size * 2) == 2 * n);
@@ -230,7 +230,7 @@ the_explicit_limit_follows_the_size(void **state)
 		for (; qs_params_check(&p) == QB_OK; p.n *= 2)
 		{
 			uint32_t limit = qs_explicit_limit(&p);
-			uint64_t half = qs_unit_bytes(&p) * p.n / 2;
+			uint64_t half = qs_block_bytes(&p) * p.n / 2;
 
 			/* explicit, the body takes no more than half of what a query touches */
 			assert_true(limit == 1 || limit * sizeof(qs_entry) <= half);

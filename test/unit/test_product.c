@@ -201,7 +201,7 @@ require_compact(test_bytes b)
 	qs_sketch view, tables, half;
 
 	REQUIRE_OK(qs_open(&view, b.data, b.length));
-	REQUIRE(view.form == QS_COMPACT);
+	REQUIRE(view.encoding == QS_COMPACT);
 	REQUIRE_OK(qs_copy(&tables, &view, &test_heap));
 	REQUIRE_OK(qs_copy(&half, &view, &test_heap));
 	REQUIRE_OK(qs_fold(&half, half.params.n / 2));

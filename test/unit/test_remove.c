@@ -74,7 +74,7 @@ explicit_entries_vanish(void **state)
 		REQUIRE_OK(qs_engine_cpu.insert(&sk, key, NULL, keys));
 		test_shuffle(&rng, key, NULL, keys);
 		REQUIRE_OK(qs_engine_cpu.remove(&sk, key + kept, NULL, keys - kept));
-		REQUIRE(sk.form == QS_EXPLICIT && sk.used == kept);
+		REQUIRE(sk.encoding == QS_EXPLICIT && sk.used == kept);
 		for (i = 0; i < keys; i++)
 			REQUIRE(test_estimate(&sk, key[i]) == (i < kept));
 		test_require_valid(&sk);

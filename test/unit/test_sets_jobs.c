@@ -23,7 +23,7 @@ whole_run(const qset_request *r)
 	{
 		status = qset_job_open(&job, block, qset_kernels_now(), &test_heap, r->interrupt);
 		if (status == QB_OK)
-			qset_job_share(&job, 0, qset_job_rows(&job), 1);
+			qset_job_shard(&job, 0, qset_job_rows(&job), 1);
 		for (count = 1; status == QB_OK && count > 0;)
 			status = qset_job_next(&job, pulled, ROOM, &count);
 		qset_job_close(&job);

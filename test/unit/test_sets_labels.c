@@ -1,13 +1,13 @@
 /*
  * test_sets_labels.c
- *		Labels of keys: in slots, directly, and changing between the two, in
+ *		Codes of keys: in slots, directly, and changing between the two, in
  *		whatever order keys come; and images of builders.
  *
  * test/unit/test_sets_labels.c
  */
 #include "sets_support.h"
 
-#include "sets/labels.h"
+#include "sets/dictionary.h"
 
 #define KEYS 6000
 
@@ -37,9 +37,9 @@ by_halves(const void *x, const void *y)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Every label's key, in the order of ranks, must be what sorting and dropping duplicates gives. */
+/* Every code's key, in the order of ranks, must be what sorting and dropping duplicates gives. */
 static void
-require_ranks(const qset_labels *l, const key *keys, uint64_t count)
+require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 {
 	key *sorted = test_array(count, sizeof(*sorted));
 	uint32_t *rank = test_array(l->used, sizeof(*rank));
@@ -50,7 +50,7 @@ require_ranks(const qset_labels *l, const key *keys, uint64_t count)
 
 	memcpy(sorted, keys, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), l->wide ? by_halves : by_sign);
-	REQUIRE_OK(qset_labels_rank(l, rank, low, high, &test_heap, NULL));
+	REQUIRE_OK(qset_dictionary_rank(l, rank, low, high, &test_heap, NULL));
 	for (i = 0; i < count; i++)
 	{
 		if (i > 0 && sorted[i].low == sorted[i - 1].low &&
@@ -69,9 +69,9 @@ require_ranks(const qset_labels *l, const key *keys, uint64_t count)
 	free(high);
 }
 
-/* Label keys in batches of a size; each label must be that of its key. */
+/* Code keys in batches of a size; each code must be that of its key. */
 static void
-label_keys(qset_labels *l, const key *keys, uint64_t count, uint32_t batch)
+label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 {
 	uint64_t i;
 	uint32_t j;
@@ -79,20 +79,20 @@ label_keys(qset_labels *l, const key *keys, uint64_t count, uint32_t batch)
 	for (i = 0; i < count; i += batch)
 	{
 		uint32_t n = count - i < batch ? (uint32_t) (count - i) : batch;
-		uint64_t low[QSET_LABELS_AT_ONCE];
-		uint64_t high[QSET_LABELS_AT_ONCE];
-		uint32_t label[QSET_LABELS_AT_ONCE];
+		uint64_t low[QSET_DICTIONARY_AT_ONCE];
+		uint64_t high[QSET_DICTIONARY_AT_ONCE];
+		uint32_t code[QSET_DICTIONARY_AT_ONCE];
 
 		for (j = 0; j < n; j++)
 		{
 			low[j] = keys[i + j].low;
 			high[j] = keys[i + j].high;
 		}
-		REQUIRE_OK(qset_labels_of(l, low, l->wide ? high : NULL, n, label, &test_heap, NULL));
+		REQUIRE_OK(qset_dictionary_of(l, low, l->wide ? high : NULL, n, code, &test_heap, NULL));
 		REQUIRE((l->direct != NULL) != (l->slot != NULL));
 		for (j = 0; j < n; j++)
-			REQUIRE(label[j] < l->used && l->low[label[j]] == low[j] &&
-					(!l->wide || l->high[label[j]] == high[j]));
+			REQUIRE(code[j] < l->used && l->low[code[j]] == low[j] &&
+					(!l->wide || l->high[code[j]] == high[j]));
 	}
 }
 
@@ -140,7 +140,7 @@ labels_of_streams(void **state)
 			{
 				test_rng rng = test_seeded((uint64_t) (kind * 100 + wide * 50 + round));
 				uint64_t count = round == 0 ? KEYS : 1 + test_below(&rng, KEYS);
-				qset_labels l = { .wide = wide };
+				qset_dictionary l = { .wide = wide };
 				uint64_t i;
 
 				WHERE("kind %d wide %d round %d", kind, wide, round);
@@ -149,10 +149,10 @@ labels_of_streams(void **state)
 					keys[i].low = next_key(kind, i, &rng);
 					keys[i].high = wide ? test_upper(keys[i].low) : 0;
 				}
-				label_keys(&l, keys, count, 1 + (uint32_t) test_below(&rng, QSET_LABELS_AT_ONCE));
+				label_keys(&l, keys, count, 1 + (uint32_t) test_below(&rng, QSET_DICTIONARY_AT_ONCE));
 				require_ranks(&l, keys, count);
-				REQUIRE(qset_labels_memory(&l) <= (l.used + QSET_LABELS_AT_ONCE) * 128);
-				qset_labels_free(&l, &test_heap);
+				REQUIRE(qset_dictionary_memory(&l) <= (l.used + QSET_DICTIONARY_AT_ONCE) * 128);
+				qset_dictionary_free(&l, &test_heap);
 			}
 	test_no_leak();
 }
@@ -168,15 +168,15 @@ dense_keys_are_direct(void **state)
 	for (kind = 0; kind < 10; kind++)
 	{
 		test_rng rng = test_seeded(7);
-		qset_labels l = { .wide = false };
+		qset_dictionary l = { .wide = false };
 		uint64_t i;
 
 		WHERE("kind %d", kind);
 		for (i = 0; i < KEYS; i++)
 			keys[i] = (key){ next_key(kind, i, &rng), 0 };
-		label_keys(&l, keys, KEYS, QSET_LABELS_AT_ONCE);
+		label_keys(&l, keys, KEYS, QSET_DICTIONARY_AT_ONCE);
 		REQUIRE((l.direct != NULL) == (kind != 1 && kind != 6 && kind != 7 && kind != 9));
-		qset_labels_free(&l, &test_heap);
+		qset_dictionary_free(&l, &test_heap);
 	}
 	test_no_leak();
 }
@@ -286,8 +286,8 @@ growing_can_be_stopped(void **state)
 	(void) state;
 	for (spread = 1; spread <= 1000; spread *= 1000) /* direct, slots */
 	{
-		qset_labels l = { 0 };
-		uint32_t label[2];
+		qset_dictionary l = { 0 };
+		uint32_t code[2];
 		uint64_t used = 0;
 		qb_status status = QB_OK;
 		uint64_t i;
@@ -297,7 +297,7 @@ growing_can_be_stopped(void **state)
 			uint64_t key = i * spread;
 
 			used = l.used;
-			status = qset_labels_of(&l, &key, NULL, 1, label, &test_heap, &interrupt);
+			status = qset_dictionary_of(&l, &key, NULL, 1, code, &test_heap, &interrupt);
 		}
 		REQUIRE_STATUS(status, QB_CANCELLED);
 		REQUIRE((l.direct != NULL) == (spread == 1) && l.used == used && used > 1000);
@@ -305,10 +305,10 @@ growing_can_be_stopped(void **state)
 		{
 			uint64_t key = i * spread;
 
-			REQUIRE_OK(qset_labels_of(&l, &key, NULL, 1, label, &test_heap, NULL));
-			REQUIRE(label[0] == i);
+			REQUIRE_OK(qset_dictionary_of(&l, &key, NULL, 1, code, &test_heap, NULL));
+			REQUIRE(code[0] == i);
 		}
-		qset_labels_free(&l, &test_heap);
+		qset_dictionary_free(&l, &test_heap);
 	}
 	test_no_leak();
 }

@@ -23,7 +23,7 @@ static answer got;
 
 /* Every method in both variants, and auto, on one table of loops and one sharing. */
 static void
-try_methods(const qset_request *r, const qset_kernels *k, uint64_t shares, uint64_t room)
+try_methods(const qset_request *r, const qset_kernels *k, uint64_t shards, uint64_t room)
 {
 	int method;
 	int variant;
@@ -31,12 +31,12 @@ try_methods(const qset_request *r, const qset_kernels *k, uint64_t shares, uint6
 	for (method = QSET_AUTO; method < QSET_METHODS; method++)
 		for (variant = QSET_VARIANT_AUTO; variant <= QSET_VARIANT_ON; variant++)
 		{
-			way w = { k, method, variant, shares, room };
+			way w = { k, method, variant, shards, room };
 
 			if (variant != QSET_VARIANT_AUTO && method != QSET_INDEX && method != QSET_BITMAP)
 				continue;
 			snprintf(test_where + 40, sizeof(test_where) - 40, "%s %s %d, %d shares", k->name,
-					 qset_method_name(method), variant, (int) shares);
+					 qset_method_name(method), variant, (int) shards);
 			test_where[39] = ' ';
 			run_pairs(r, &w, &got);
 			require_same_pairs(&got, &wanted);
@@ -133,7 +133,7 @@ tables_and_shares(void **state)
 	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	uint64_t seed;
-	uint64_t shares;
+	uint64_t shards;
 	size_t t;
 
 	(void) state;
@@ -149,8 +149,8 @@ tables_and_shares(void **state)
 		pick_filter(&rng, &r.filter, &jaccard);
 		naive_pairs(&r, jaccard, &wanted);
 		for (t = 0; t < tables; t++)
-			for (shares = 1; shares <= 7; shares += 2)
-				try_methods(&r, table[t], shares, 1000);
+			for (shards = 1; shards <= 7; shards += 2)
+				try_methods(&r, table[t], shards, 1000);
 		qset_collection_free(&c);
 	}
 }
@@ -212,7 +212,7 @@ wide_lists_and_counters(void **state)
 				way w = { table[t], method, variant, 1, ROOM };
 				qset_request r = { .rows = &c, .memory = &test_heap };
 
-				/* the four large sets; the last shares half of its elements with the rest */
+				/* the four large sets; the last shards half of its elements with the rest */
 				REQUIRE_OK(qset_filter_init(&r.filter, 33000, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
@@ -298,7 +298,7 @@ one_against_all(void **state)
 
 			if (row < 0)
 				continue;
-			qset_job_share(&job, (uint64_t) row, (uint64_t) row + 1, 1);
+			qset_job_shard(&job, (uint64_t) row, (uint64_t) row + 1, 1);
 			REQUIRE_OK(qset_job_next(&job, got.pair + got.count, ROOM - got.count, &count));
 			got.count += count;
 		}

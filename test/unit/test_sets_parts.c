@@ -1,21 +1,21 @@
 /*
  * test_sets_parts.c
- *		A collection made of several parts, in shares, equals the one that one builder makes.
+ *		A collection made of several runs, in shards, equals the one that one builder makes.
  *
  * test/unit/test_sets_parts.c
  */
 #include "sets_support.h"
 
-#include "sets/parts.h"
+#include "sets/runs.h"
 
 #define SEEDS 1200
 #define PARTS 5
 
-/* Parts of a made-up collection, and the builder that got all their rows. */
+/* Runs of a made-up collection, and the builder that got all their rows. */
 typedef struct scattered
 {
 	qset_builder all;
-	qset_part part[PARTS];
+	qset_run run[PARTS];
 	void *block[PARTS];
 	uint32_t count;
 } scattered;
@@ -56,9 +56,9 @@ scatter_rows(scattered *s, uint64_t seed)
 		test_builder(&b, seed % 2);
 		fill_part(&rng, test_below(&rng, 400) * test_below(&rng, 2), ids, far, &b, &s->all);
 		REQUIRE_OK(qset_builder_place(&b, &placed));
-		s->block[i] = test_array(qset_part_bytes(&placed), 1);
-		qset_part_write(&placed, s->block[i]);
-		qset_part_open(&s->part[i], s->block[i]);
+		s->block[i] = test_array(qset_run_bytes(&placed), 1);
+		qset_run_write(&placed, s->block[i]);
+		qset_run_open(&s->run[i], s->block[i]);
 		qset_collection_free(&placed);
 		qset_builder_free(&b);
 	}
@@ -75,65 +75,65 @@ scattered_free(scattered *s)
 }
 
 static void
-share_free(qset_collection *share)
+share_free(qset_collection *shard)
 {
-	free(share->id);
-	free(share->offset);
-	free(share->rank);
-	free(share->low);
-	free(share->high);
+	free(shard->id);
+	free(shard->offset);
+	free(shard->rank);
+	free(shard->low);
+	free(shard->high);
 }
 
-/* All steps, each share in an order of its own; arrays have exactly the room that is asked for. */
+/* All steps, each shard in an order of its own; arrays have exactly the room that is asked for. */
 static qb_status
-make_shares(qset_parts *parts, uint32_t shares, qset_collection *share)
+make_shares(qset_runs *runs, uint32_t shards, qset_collection *shard)
 {
-	bool wide = parts->part[0].rows.wide;
-	qb_status status = qset_parts_cut(parts, shares);
+	bool wide = runs->run[0].rows.wide;
+	qb_status status = qset_runs_cut(runs, shards);
 	uint64_t first = 0;
 	uint32_t i;
 
-	for (i = shares; i-- > 0 && status == QB_OK;)
+	for (i = shards; i-- > 0 && status == QB_OK;)
 	{
-		qset_room room = qset_share_room(parts, i);
+		qset_room room = qset_shard_room(runs, i);
 
-		share[i].wide = wide;
-		share[i].low = test_array(room.universe, sizeof(uint64_t));
-		share[i].high = wide ? test_array(room.universe, sizeof(uint64_t)) : NULL;
-		share[i].id = test_array(room.sets, sizeof(int64_t));
-		share[i].offset = test_array(room.sets + 1, sizeof(uint64_t));
-		share[i].rank = test_array(room.elements, sizeof(uint32_t));
-		status = qset_share_elements(parts, i, &share[i]);
+		shard[i].wide = wide;
+		shard[i].low = test_array(room.universe, sizeof(uint64_t));
+		shard[i].high = wide ? test_array(room.universe, sizeof(uint64_t)) : NULL;
+		shard[i].id = test_array(room.sets, sizeof(int64_t));
+		shard[i].offset = test_array(room.sets + 1, sizeof(uint64_t));
+		shard[i].rank = test_array(room.elements, sizeof(uint32_t));
+		status = qset_shard_elements(runs, i, &shard[i]);
 	}
-	for (i = 0; i < shares && status == QB_OK; i++)
+	for (i = 0; i < shards && status == QB_OK; i++)
 	{
-		status = qset_share_number(parts, i, first);
-		first += share[i].universe;
+		status = qset_shard_number(runs, i, first);
+		first += shard[i].universe;
 	}
-	for (i = shares; i-- > 0 && status == QB_OK;)
-		status = qset_share_sets(parts, i, &share[i]);
+	for (i = shards; i-- > 0 && status == QB_OK;)
+		status = qset_shard_sets(runs, i, &shard[i]);
 	return status;
 }
 
 static qb_status
-build_in_shares(const scattered *s, uint32_t shares, qset_collection *out)
+build_in_shares(const scattered *s, uint32_t shards, qset_collection *out)
 {
-	qset_parts parts = { .part = s->part, .count = s->count, .memory = &test_heap };
-	qset_collection share[QSET_MOST_SHARES] = { { .wide = false } };
-	qb_status status = make_shares(&parts, shares, share);
+	qset_runs runs = { .run = s->run, .count = s->count, .memory = &test_heap };
+	qset_collection shard[QSET_MOST_SHARES] = { { .wide = false } };
+	qb_status status = make_shares(&runs, shards, shard);
 	uint32_t i;
 
 	if (status == QB_OK)
-		status = qset_parts_join(share, shares, &test_qi_keys, out, &test_heap, NULL);
-	for (i = 0; i < shares; i++)
-		share_free(&share[i]);
+		status = qset_runs_join(shard, shards, &test_qi_keys, out, &test_heap, NULL);
+	for (i = 0; i < shards; i++)
+		share_free(&shard[i]);
 	return status;
 }
 
 static void
 same_as_by_one(void **state)
 {
-	static const uint32_t shares[] = { 1, 2, 3, 20, QSET_MOST_SHARES };
+	static const uint32_t shards[] = { 1, 2, 3, 20, QSET_MOST_SHARES };
 	uint64_t seed;
 
 	(void) state;
@@ -146,7 +146,7 @@ same_as_by_one(void **state)
 		WHERE("seed %d", (int) seed);
 		scatter_rows(&s, seed);
 		REQUIRE_OK(qset_builder_finish(&s.all, &wanted));
-		REQUIRE_OK(build_in_shares(&s, shares[seed % ALL_OF(shares)], &got));
+		REQUIRE_OK(build_in_shares(&s, shards[seed % ALL_OF(shards)], &got));
 		test_require_collection(&got);
 		REQUIRE(test_same_collection(&wanted, &got));
 		qset_collection_free(&wanted);
@@ -156,7 +156,7 @@ same_as_by_one(void **state)
 	test_no_leak();
 }
 
-/* Shares of many rows are of about the same size, wherever the rows are. */
+/* Shards of many rows are of about the same size, wherever the rows are. */
 static void
 shares_are_even(void **state)
 {
@@ -166,7 +166,7 @@ shares_are_even(void **state)
 		SHARES = 8
 	};
 	scattered s = { .count = 2 };
-	qset_parts parts = { .part = s.part, .count = 2, .memory = &test_heap };
+	qset_runs runs = { .run = s.run, .count = 2, .memory = &test_heap };
 	test_rng rng = test_seeded(9);
 	uint32_t i;
 	uint64_t row;
@@ -182,16 +182,16 @@ shares_are_even(void **state)
 		for (row = 0; row < ROWS; row++)
 			test_add(&b, (int64_t) test_below(&rng, 1000 + 9000 * i), test_random(&rng) >> 20 >> i);
 		REQUIRE_OK(qset_builder_place(&b, &placed));
-		s.block[i] = test_array(qset_part_bytes(&placed), 1);
-		qset_part_write(&placed, s.block[i]);
-		qset_part_open(&s.part[i], s.block[i]);
+		s.block[i] = test_array(qset_run_bytes(&placed), 1);
+		qset_run_write(&placed, s.block[i]);
+		qset_run_open(&s.run[i], s.block[i]);
 		qset_collection_free(&placed);
 		qset_builder_free(&b);
 	}
-	REQUIRE_OK(qset_parts_cut(&parts, SHARES));
+	REQUIRE_OK(qset_runs_cut(&runs, SHARES));
 	for (i = 0; i < SHARES; i++)
 	{
-		qset_room room = qset_share_room(&parts, i);
+		qset_room room = qset_shard_room(&runs, i);
 
 		REQUIRE(room.elements > ROWS * 2 / SHARES / 2 && room.elements < ROWS * 2 / SHARES * 2);
 		REQUIRE(room.universe > ROWS * 2 / SHARES / 2 && room.universe < ROWS * 2 / SHARES * 2);

@@ -19,7 +19,7 @@ append(qset_job *job, uint64_t first, uint64_t end, qset_pair *out, uint64_t at,
 {
 	uint64_t count;
 
-	qset_job_share(job, first, end, 1);
+	qset_job_shard(job, first, end, 1);
 	do
 	{
 		REQUIRE(at + room <= ROOM);

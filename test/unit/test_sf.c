@@ -299,12 +299,12 @@ explicit_sketches_have_device_parts(void **state)
 
 	(void) state;
 	build(&few, QS_PART_FULL, 50, 10);
-	assert_int_equal(few.form, QS_EXPLICIT);
+	assert_int_equal(few.encoding, QS_EXPLICIT);
 	REQUIRE_OK(qs_copy(&dense, &few, &test_heap));
 	REQUIRE_OK(qs_make_dense(&dense));
 	REQUIRE_OK(qs_sf_part(&a, &few, QS_PART_DEVICE, &test_heap));
 	REQUIRE_OK(qs_sf_part(&b, &dense, QS_PART_DEVICE, &test_heap));
-	assert_int_equal(a.form, QS_DENSE);
+	assert_int_equal(a.encoding, QS_DENSE);
 	REQUIRE(test_same(&a, &b));
 	qs_free(&few);
 	qs_free(&dense);

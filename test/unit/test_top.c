@@ -272,7 +272,7 @@ explicit_lists_are_the_same_in_any_order(void **state)
 		REQUIRE_OK(top_try_batch(&a, key, NULL, cut));
 		REQUIRE_OK(top_try_batch(&b, key + cut, NULL, ALL_OF(key) - cut));
 		merge(&a, &b, round % 2);
-		REQUIRE(a.sketch.form == QS_EXPLICIT);
+		REQUIRE(a.sketch.encoding == QS_EXPLICIT);
 		bytes = top_write(&a);
 		if (round == 0)
 			first = bytes;

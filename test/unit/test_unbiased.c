@@ -214,7 +214,7 @@ samples_can_be_asked(void **state)
 
 		WHERE("%s", samples[i].name);
 		sample_build(&sk, &samples[i]);
-		REQUIRE(qs_unbiased_needs_noise(&sk) == (sk.form == QS_DENSE));
+		REQUIRE(qs_unbiased_needs_noise(&sk) == (sk.encoding == QS_DENSE));
 		REQUIRE_OK(qs_noise_init(&noise, &sk, 1, &test_heap));
 		for (k = 0; k < 50; k++)
 		{
@@ -223,7 +223,7 @@ samples_can_be_asked(void **state)
 				&sk, qs_unbiased_needs_noise(&sk) ? &noise : NULL, test_key(k));
 
 			REQUIRE(isfinite(unbiased) && unbiased <= (double) sk.total);
-			if (sk.form == QS_EXPLICIT)
+			if (sk.encoding == QS_EXPLICIT)
 				REQUIRE(unbiased == told);
 		}
 		qs_noise_free(&noise);

@@ -122,9 +122,9 @@ explicit_sketches_become_wide(void **state)
 		p.part = (uint8_t) kinds[k].part;
 		test_init(&sk, &p);
 		test_insert(&sk, test_key(0), LIMIT * 5);
-		REQUIRE(sk.form == QS_EXPLICIT && test_estimate(&sk, test_key(0)) == LIMIT * 5);
+		REQUIRE(sk.encoding == QS_EXPLICIT && test_estimate(&sk, test_key(0)) == LIMIT * 5);
 		require_width(&sk, 0);
-		for (i = 1; sk.form == QS_EXPLICIT; i++)
+		for (i = 1; sk.encoding == QS_EXPLICIT; i++)
 			test_insert(&sk, test_key(i), 1);
 		require_width(&sk, 8);
 		REQUIRE(test_estimate(&sk, test_key(0)) >= LIMIT * 5);

@@ -144,7 +144,7 @@ top_check(top_counted *c)
 		REQUIRE(c->top.texts ? key.length == strlen(text) && memcmp(key.text, text, key.length) == 0
 							 : key.length == 0);
 	}
-	if (c->sketch.form == QS_EXPLICIT)
+	if (c->sketch.encoding == QS_EXPLICIT)
 		REQUIRE(c->top.count == distinct && c->top.bound == 0);
 	else
 		REQUIRE(c->top.count <= qs_top_capacity(c->top.n));

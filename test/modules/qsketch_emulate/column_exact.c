@@ -83,7 +83,7 @@ compare_times(const void *a, const void *b)
 
 /* Merge the list with the sorted keys behind it, and add up equal keys. */
 static void
-settle(qs_cuda_exact *e)
+materialize(qs_cuda_exact *e)
 {
 	const Counted *a = e->list;
 	const Counted *b = e->list + e->listed;
@@ -116,7 +116,7 @@ emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 	{
 		if (e->used == e->room)
 		{
-			settle(e);
+			materialize(e);
 			if (e->listed > e->room / 2)
 				return QB_NO_MEMORY;
 		}
@@ -128,7 +128,7 @@ emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 static qb_status
 emulated_order(qs_cuda_exact *e, uint64 *found)
 {
-	settle(e);
+	materialize(e);
 	qsort(e->list, e->listed, sizeof(Counted), compare_times);
 	*found = e->listed;
 	return QB_OK;

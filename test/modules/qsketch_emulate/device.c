@@ -153,7 +153,7 @@ static const qs_device_ops emulated_devices = {
 	.filter = &gpu_emulated_filters,
 	.column = &gpu_emulated_columns,
 	.exact = &gpu_emulated_exact,
-	.members = &gpu_emulated_members,
+	.memberships = &gpu_emulated_memberships,
 };
 
 void

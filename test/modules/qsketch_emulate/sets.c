@@ -8,7 +8,7 @@
 
 #include "engine/sets_kernels.h"
 #include "portability/instr_time.h"
-#include "sets_members_cuda.h"
+#include "sets_memberships_cuda.h"
 
 /*
  * The device looks after some rows whether others wait: after at most STEP_MAX, and
@@ -198,7 +198,7 @@ emulated_begin(qset_cuda_pairs *search, uint64 first, uint64 end)
 {
 	search->row = row_from(search, first);
 	search->end = row_from(search, end);
-	qset_job_share(&search->job, 0, 0, 1);
+	qset_job_shard(&search->job, 0, 0, 1);
 	return QB_OK;
 }
 
@@ -217,7 +217,7 @@ begin_rows(qset_cuda_pairs *search)
 		search->step = Min(search->step * 2, STEP_MAX);
 	search->ms = 0;
 	end = Min(search->row + search->step, search->end);
-	qset_job_share(&search->job, search->row, end, 1);
+	qset_job_shard(&search->job, search->row, end, 1);
 	search->row = end;
 }
 

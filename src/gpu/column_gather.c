@@ -1,0 +1,371 @@
+/*
+ * column_gather.c
+ *		Wanted keys of copies, brought together in device memory.
+ *
+ * If all rows of pages are wanted, their values are gathered, or stay where they are.
+ * Else the device tests rows, and writes the keys of those that pass.  It does so, too,
+ * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
+ * side by side by group.
+ *
+ * Rows of several columns are matched page by page: copies that are true for a page have
+ * the same rows of it, in the same order.  A request whose columns differ in the rows of
+ * a page is refused, so that its pages are read.
+ *
+ * src/gpu/column_gather.c
+ */
+#include "gpu/column_holding.h"
+#include "gpu/column_worker.h"
+
+/* The columns of a request: that of the keys, then those that are tested. */
+typedef struct Columns
+{
+	const GpuHolding *column[1 + QB_SELECTION_COLUMNS];
+	int count;
+} Columns;
+
+/* What has been gathered so far: runs, or tiles. */
+typedef struct Gathering
+{
+	const Columns *columns;
+	bool tested;
+	int count;       /* of runs or tiles */
+	uint32 compared; /* pages_alike() has looked at all pages before this one */
+} Gathering;
+
+/* Pages that are looked at as one run. */
+#define ALIKE_LEAST 64
+
+static qs_cuda_run runs[GPU_CHUNK_PAGES];
+static qb_tile tiles[GPU_CHUNK_PAGES];
+
+StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
+
+/* Find the copies that a request names, which another process may have forgotten. */
+static qb_status
+find_columns(int index, const GpuWanted *wanted, Columns *columns)
+{
+	uint32 i;
+
+	if (gpu_holding[index] == NULL || !qb_selection_is_valid(&wanted->tests))
+		return QB_NO_MEMORY;
+	columns->column[0] = gpu_holding[index];
+	columns->count = 1;
+	for (i = 0; i < wanted->tests.columns; i++)
+	{
+		const GpuRef *ref = &wanted->tested[i];
+		const GpuHolding *h =
+			ref->index >= 0 && ref->index < GPU_HANDLES ? gpu_holding[ref->index] : NULL;
+
+		if (h == NULL || h->serial != ref->serial || h->device != columns->column[0]->device)
+			return QB_NO_MEMORY;
+		columns->column[columns->count++] = h;
+		GpuHandleUsed(ref->index);
+	}
+	return QB_OK;
+}
+
+/* The rows of some pages, or PG_UINT32_MAX: not the same number in all columns. */
+static uint32
+rows_of(const Columns *columns, uint32 page, uint32 pages)
+{
+	const uint32 *first = columns->column[0]->first + page;
+	uint32 rows = first[pages] - first[0];
+	int i;
+
+	for (i = 1; i < columns->count; i++)
+	{
+		first = columns->column[i]->first + page;
+		if (first[pages] - first[0] != rows)
+			return PG_UINT32_MAX;
+	}
+	return rows;
+}
+
+/* Add rows to the runs. */
+static void
+add_run(Gathering *gathering, uint32 page, uint32 rows)
+{
+	uint64 first = gathering->columns->column[0]->first[page];
+	qs_cuda_run *last = gathering->count > 0 ? &runs[gathering->count - 1] : NULL;
+
+	if (last && last->first + last->count == first)
+		last->count += rows;
+	else
+		runs[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
+}
+
+/* Do the rows follow those of the tile, in all columns? */
+static bool
+follows(const qb_tile *tile, const Columns *columns, uint32 page)
+{
+	int i;
+
+	for (i = 0; i < columns->count; i++)
+		if (tile->first[i] + tile->rows != columns->column[i]->first[page])
+			return false;
+	return true;
+}
+
+/* Add rows to the tiles. */
+static void
+add_tile(Gathering *gathering, uint32 page, uint32 rows)
+{
+	const Columns *columns = gathering->columns;
+	qb_tile *last = gathering->count > 0 ? &tiles[gathering->count - 1] : NULL;
+	int i;
+
+	if (last && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
+	{
+		last->rows += rows;
+		return;
+	}
+	last = &tiles[gathering->count++];
+	last->rows = rows;
+	for (i = 0; i < columns->count; i++)
+		last->first[i] = columns->column[i]->first[page];
+}
+
+/* Are all these pages wanted, and have at most so many rows? */
+static bool
+are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count, uint64 most)
+{
+	const uint32 *first = gathering->columns->column[0]->first + page;
+	uint32 i;
+
+	if (page % count != 0 || page + count > GPU_CHUNK_PAGES)
+		return false;
+	for (i = page / 8; i < (page + count) / 8; i++)
+		if (pages->bits[i] != 0xff)
+			return false;
+	return first[count] - first[0] <= (gathering->tested ? Min(most, QB_TILE_ROWS) : most);
+}
+
+/* The pages that can be looked at together: 64 or 8 that are all wanted, with few rows; or one. */
+static uint32
+pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
+{
+	if (are_together(gathering, pages, page, 64, most))
+		return 64;
+	return are_together(gathering, pages, page, 8, most) ? 8 : 1;
+}
+
+/*
+ * How many pages from this one on are all wanted and lie alike in all columns, which have no
+ * more rows than that?  0 if they are too few to be worth the comparison.
+ */
+static uint32
+pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
+{
+	const Columns *columns = gathering->columns;
+	const uint32 *first = columns->column[0]->first;
+	uint32 run;
+	int i;
+
+	if (!gathering->tested || page < gathering->compared)
+		return 0;
+	run = GpuPagesRun(pages, page);
+	gathering->compared = page + Max(run, 1);
+	if (run < ALIKE_LEAST || first[page + run] - first[page] > most)
+		return 0;
+	for (i = 1; i < columns->count; i++)
+		if (memcmp(&columns->column[i]->first[page], &first[page], (run + 1) * sizeof(*first)) != 0)
+			return 0;
+	return run;
+}
+
+/* Add the rows of pages that lie alike in all columns to the tiles; returns their number. */
+static uint32
+add_tiles(Gathering *gathering, uint32 page, uint32 run)
+{
+	const uint32 *first = gathering->columns->column[0]->first;
+	uint32 end = first[page + run];
+	uint32 row;
+	int i;
+
+	for (row = first[page]; row < end; row += QB_TILE_ROWS)
+	{
+		qb_tile *tile = &tiles[gathering->count++];
+
+		tile->rows = Min(end - row, QB_TILE_ROWS);
+		for (i = 0; i < gathering->columns->count; i++)
+			tile->first[i] = row;
+	}
+	return end - first[page];
+}
+
+/*
+ * Gather pages from "from" on with at most "most" rows, or else one; the rows, or
+ * PG_UINT64_MAX if columns do not match.
+ */
+static uint64
+gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 most, uint32 *end)
+{
+	uint64 gathered = 0;
+	uint32 page;
+	uint32 step;
+
+	for (page = from; page < GPU_CHUNK_PAGES; page += step)
+	{
+		uint32 rows;
+
+		step = pages_alike(gathering, pages, page, most - Min(most, gathered));
+		if (step > 0)
+		{
+			gathered += add_tiles(gathering, page, step);
+			continue;
+		}
+		step = pages_at_once(gathering, pages, page, most - Min(most, gathered));
+		if (!GpuPagesHave(pages, page))
+			continue;
+		rows = rows_of(gathering->columns, page, step);
+		if (rows == PG_UINT32_MAX)
+			return PG_UINT64_MAX;
+		if (gathered > 0 && gathered + rows > most)
+			break;
+		gathered += rows;
+		if (rows == 0)
+			continue;
+		if (gathering->tested)
+			add_tile(gathering, page, rows);
+		else
+			add_run(gathering, page, rows);
+	}
+	*end = page;
+	return gathered;
+}
+
+/* Is NULL wanted of a column that has none? */
+static bool
+none_pass(const Columns *columns, const qb_selection *tests)
+{
+	uint32 i;
+
+	for (i = 0; i < tests->tests; i++)
+		if (tests->test[i].kind == QB_TEST_NULL && !tests->test[i].negated &&
+			columns->column[1 + tests->test[i].column]->nulls == 0)
+			return true;
+	return false;
+}
+
+/* What the device is to test. */
+static qs_cuda_copy_rows
+rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
+{
+	const GpuHolding *const *column = gathering->columns->column;
+	qs_cuda_copy_rows rows = {
+		.tests = tests, .no_keys = no_keys, .tile = tiles, .tiles = gathering->count, .rows = count
+	};
+	int i;
+
+	for (i = 1; i < gathering->columns->count; i++)
+		rows.tested[i - 1] = column[i]->values;
+	return rows;
+}
+
+qb_status
+GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered)
+{
+	Columns columns;
+	Gathering gathering = { .columns = &columns };
+	qb_status status = find_columns(index, wanted, &columns);
+	qs_cuda_copy_rows rows;
+	bool no_keys = wanted->projection == PROJECT_ROWS;
+	uint64 count;
+
+	if (status != QB_OK)
+		return status;
+	gathering.tested = wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || no_keys;
+	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
+	count = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
+	GpuHandleUsed(index);
+	if (count == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (gathering.count == 0 || none_pass(&columns, &wanted->tests))
+		return QB_OK;
+	gathered->count = count;
+	if (!gathering.tested)
+		return GpuColumnOps()->gather(columns.column[0]->values, runs, gathering.count, &gathered->key);
+	rows = rows_to_test(&gathering, &wanted->tests, no_keys, count);
+	return GpuColumnOps()->select(columns.column[0]->values, &rows, &gathered->key, &gathered->count);
+}
+
+qb_status
+GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered *gathered)
+{
+	Columns columns;
+	Gathering gathering = { .columns = &columns };
+	qb_status status;
+
+	if (wanted->tests.tests > 0)
+		return GpuColumnGather(index, wanted, 0, most, gathered);
+	status = find_columns(index, wanted, &columns);
+	if (status != QB_OK)
+		return status;
+	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
+	gathered->count = gather_pages(&gathering, &wanted->pages, 0, PG_UINT64_MAX, &gathered->end);
+	GpuHandleUsed(index);
+	return QB_OK;
+}
+
+qb_status
+GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
+					uint64 most, GpuGathered *gathered, uint64 *count)
+{
+	Columns columns;
+	Gathering gathering = { .columns = &columns, .tested = true };
+	qb_status status = find_columns(index, wanted, &columns);
+	qs_cuda_copy_rows rows;
+	uint64 all;
+
+	if (status != QB_OK || !qb_groups_are_valid(groups, &wanted->tests))
+		return QB_NO_MEMORY;
+	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
+	memset(count, 0, groups->count * sizeof(*count));
+	all = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
+	GpuHandleUsed(index);
+	if (all == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (gathering.count == 0)
+		return QB_OK;
+	rows = rows_to_test(&gathering, &wanted->tests, false, all);
+	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &gathered->key, count);
+}
+
+qb_status
+GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered,
+				   const uint64 **pair)
+{
+	Columns columns;
+	Gathering gathering = { .columns = &columns, .tested = true };
+	qb_status status = find_columns(index, wanted, &columns);
+	qs_cuda_copy_rows rows;
+	uint64 all;
+
+	if (status != QB_OK || wanted->pair >= wanted->tests.columns)
+		return QB_NO_MEMORY;
+	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
+	all = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
+	GpuHandleUsed(index);
+	if (all == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (gathering.count == 0 || none_pass(&columns, &wanted->tests))
+		return QB_OK;
+	rows = rows_to_test(&gathering, &wanted->tests, false, all);
+	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &gathered->key, pair,
+								 &gathered->count);
+}
+
+uint64 *
+GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status)
+{
+	uint64 *copy = malloc(Max(gathered->count, 1) * sizeof(uint64));
+
+	*status = copy ? QB_OK : QB_NO_MEMORY;
+	if (copy && gathered->count > 0)
+		*status =
+			GpuColumnOps()->fetch(gpu_holding[gathered->index]->values, key, gathered->count, copy);
+	if (*status == QB_OK)
+		return copy;
+	free(copy);
+	return NULL;
+}

@@ -1,0 +1,251 @@
+/*
+ * sets_memberships_serve.c
+ *		What the GPU worker does with rows of a collection of sets: the handler of their
+ *		requests.
+ *
+ * Rows are on the device of the first copy that they come from.  Those of copies on other
+ * devices come there through the worker's memory.  Sorting is not done in pieces, so a device
+ * takes a limited number of rows.
+ *
+ * src/gpu/sets_memberships_serve.c
+ */
+#include "gpu/column_worker.h"
+#include "gpu/sets_memberships.h"
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+#include "sets_memberships_cuda.h"
+
+StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
+
+typedef struct Holding
+{
+	qset_cuda_memberships *memberships; /* NULL: no rows have come */
+	int device;
+	bool sorted;
+	GpuMembershipsSizes sizes; /* if they are sorted */
+} Holding;
+
+static Holding holding[GPU_HANDLES];
+
+static const qset_members_ops *
+device_ops(void)
+{
+	return gpu_device_ops->memberships;
+}
+
+static void
+drop_memberships(int index)
+{
+	Holding *h = &holding[index];
+
+	if (h->memberships)
+	{
+		device_ops()->destroy(h->memberships);
+		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+	}
+	memset(h, 0, sizeof(*h));
+}
+
+static qb_status
+serve_create(GpuSlot *slot)
+{
+	drop_memberships(slot->handle.index);
+	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
+}
+
+/* Have room for so many more rows: on this device, unless there are rows on one already. */
+static qb_status
+be_somewhere(Holding *h, int device, uint64 count)
+{
+	qb_status status;
+
+	if (gpu_fault == FAULT_MEMORY)
+		return QB_NO_MEMORY;
+	if (h->memberships)
+		return count <= QSET_CUDA_MEMBERS_MAX - device_ops()->rows(h->memberships) ? QB_OK
+																			   : QB_NO_MEMORY;
+	status = device_ops()->create(gpu_device[device], &h->memberships);
+	if (status != QB_OK)
+		return status;
+	h->device = device;
+	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	GpuCount(COUNT_CREATED, 1);
+	return QB_OK;
+}
+
+/* Add gathered elements of sets with these ids, all or none. */
+static qb_status
+add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
+{
+	qb_status status = be_somewhere(h, gathered->device, gathered->count);
+	uint64 *element;
+	uint64 *its_id = NULL;
+
+	if (status != QB_OK || gathered->count == 0)
+		return status;
+	if (h->device == gathered->device)
+		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key, gathered->count);
+	element = GpuColumnFetch(gathered, gathered->key, &status);
+	if (status == QB_OK)
+		its_id = GpuColumnFetch(gathered, id, &status);
+	if (status == QB_OK)
+		status = device_ops()->add(h->memberships, (const int64 *) its_id, element, gathered->count);
+	free(element);
+	free(its_id);
+	return status;
+}
+
+/* Add rows of copies, of as many pages as fit in a piece of the work. */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	GpuWanted wanted;
+	GpuGathered gathered;
+	const uint64 *id;
+	qb_status status;
+
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnGatherPairs(slot->other.index, &wanted, (uint32) slot->offset,
+								(uint64) gpu_device_ops->piece_work, &gathered, &id);
+	if (status == QB_OK)
+		status = add_gathered(h, &gathered, id);
+	if (status != QB_OK)
+		return status;
+	slot->done += (int) gathered.count;
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
+	return QB_OK;
+}
+
+static qb_status
+serve_rows(Holding *h, GpuSlot *slot)
+{
+	const uint64 *data = (const uint64 *) GpuSlotData(slot);
+	qb_status status;
+
+	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED)
+		return QB_NO_MEMORY;
+	status = be_somewhere(h, 0, slot->count);
+	if (status == QB_OK)
+		GPU_WITH_ROOM(
+			status, h->device,
+			device_ops()->add(h->memberships, (const int64 *) data, data + slot->count, slot->count));
+	GpuCount(COUNT_BYTES_IN, 2 * slot->count * sizeof(uint64));
+	return status;
+}
+
+/* Copies may be freed to make room: their rows are here. */
+static qb_status
+serve_sort(Holding *h, GpuSlot *slot)
+{
+	qset_cuda_sizes sizes = { 0 };
+	qb_status status = QB_OK;
+
+	if (gpu_fault == FAULT_SPILL)
+		return QB_NO_MEMORY;
+	if (h->memberships && !h->sorted)
+		GPU_WITH_ROOM(status, h->device, device_ops()->sort(h->memberships, &sizes));
+	if (status != QB_OK)
+		return status;
+	if (!h->sorted)
+		h->sizes = (GpuMembershipsSizes){ sizes.sets, sizes.elements, sizes.universe };
+	h->sorted = h->memberships != NULL;
+	*(GpuMembershipsSizes *) slot->shape.bytes = h->sizes;
+	return QB_OK;
+}
+
+/* The length of an array; 0: it is not there. */
+static uint64
+length_of(const Holding *h, GpuMembershipsArray array)
+{
+	bool of_rows = array == MEMBERSHIPS_ROW_IDS || array == MEMBERSHIPS_ROW_ELEMENTS;
+
+	if (h->memberships == NULL || h->sorted == of_rows)
+		return 0;
+	switch (array)
+	{
+		case MEMBERSHIPS_ROW_IDS:
+		case MEMBERSHIPS_ROW_ELEMENTS:
+			return device_ops()->rows(h->memberships);
+		case MEMBERSHIPS_IDS:
+			return h->sizes.sets;
+		case MEMBERSHIPS_OFFSETS:
+			return h->sizes.sets + 1;
+		case MEMBERSHIPS_RANKS:
+			return h->sizes.elements;
+		case MEMBERSHIPS_VALUES:
+			return h->sizes.universe;
+	}
+	return 0;
+}
+
+static qb_status
+serve_read(Holding *h, GpuSlot *slot)
+{
+	GpuMembershipsArray array = ((const GpuMembershipsPiece *) slot->shape.bytes)->array;
+	uint64 length = length_of(h, array);
+	Size bytes = GpuMembershipsItemBytes(array);
+
+	if (slot->count < 0 || slot->count > GPU_SLOT_BYTES / bytes || slot->offset > length ||
+		slot->count > length - slot->offset)
+		return QB_NO_MEMORY;
+	GpuCount(COUNT_BYTES_OUT, slot->count * bytes);
+	return device_ops()->get(h->memberships, (qset_cuda_array) array, slot->offset, slot->count,
+							 GpuSlotData(slot));
+}
+
+static qb_status
+serve_memberships(GpuSlot *slot)
+{
+	Holding *h = &holding[slot->handle.index];
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	switch ((GpuMembershipsOp) slot->op)
+	{
+		case MEMBERSHIPS_CREATE:
+			return serve_create(slot);
+		case MEMBERSHIPS_COLUMN:
+			return h->sorted ? QB_NO_MEMORY : serve_column(h, slot);
+		case MEMBERSHIPS_ROWS:
+			return h->sorted ? QB_NO_MEMORY : serve_rows(h, slot);
+		case MEMBERSHIPS_SORT:
+			return serve_sort(h, slot);
+		case MEMBERSHIPS_READ:
+			return serve_read(h, slot);
+	}
+	return QB_DEVICE_ERROR;
+}
+
+qset_cuda_memberships *
+GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device)
+{
+	const Holding *h = &holding[index];
+
+	if (!h->sorted)
+		return NULL;
+	*sizes = h->sizes;
+	*device = h->device;
+	return h->memberships;
+}
+
+static GpuLocation
+location_of_memberships(int index)
+{
+	const Holding *h = &holding[index];
+	GpuLocation location = { .device = h->device, .on_device = h->memberships != NULL };
+
+	if (location.on_device)
+		location.bytes = device_ops()->bytes(h->memberships);
+	return location;
+}
+
+const GpuHandler gpu_memberships_handler = {
+	.serve = serve_memberships,
+	.reads = 1 << MEMBERSHIPS_READ,
+	.reads_other = 1 << MEMBERSHIPS_COLUMN,
+	.drop = drop_memberships,
+	.location = location_of_memberships,
+};

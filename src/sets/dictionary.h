@@ -1,0 +1,76 @@
+/*
+ * dictionary.h
+ *		Codes of keys: numbers 0, 1, 2, ... in the order in which keys first come.
+ *
+ * The table has one of two forms:
+ *
+ *	slots	a hash table, by open addressing, at most half full
+ *	direct	an array over the range of the keys; ids usually have a range that is
+ *			not much larger than their number
+ *
+ * A table begins as slots.  It becomes direct when it must grow and the keys
+ * are dense; a key that is too far from the others turns it back into slots.  A
+ * random lookup among a million keys touches 4 bytes instead of 16, in an
+ * array of 4 MB instead of 32: 5 times faster.  Memory is bounded by 64 bytes
+ * a key either way.
+ *
+ * Keys are integers, ordered as signed ones, or fingerprints of 128 bits.
+ *
+ * src/sets/dictionary.h
+ */
+#ifndef QSET_DICTIONARY_H
+#define QSET_DICTIONARY_H
+
+#include "sets/sets.h"
+
+/* At most this many keys are looked up at once. */
+#define QSET_DICTIONARY_AT_ONCE 256
+
+typedef struct qset_slot
+{
+	uint64_t low;
+	uint32_t code; /* code + 1; 0: empty */
+} qset_slot;
+
+typedef struct qset_dictionary
+{
+	qset_slot *slot;  /* NULL if direct, or if there is no key yet */
+	uint64_t slots;   /* a power of two, or 0 */
+	uint32_t *direct; /* code + 1 for the keys from "base" on; NULL: slots */
+	uint64_t base;
+	uint64_t span;  /* keys that "direct" has room for */
+	uint64_t *low;  /* the key of each code */
+	uint64_t *high; /* NULL: keys of 64 bits */
+	uint64_t used;
+	uint64_t room; /* codes that low and high have room for */
+	bool wide;
+} qset_dictionary;
+
+extern void qset_dictionary_free(qset_dictionary *l, const qb_memory *memory);
+
+/* Bytes of all arrays. */
+extern uint64_t qset_dictionary_memory(const qset_dictionary *l);
+
+/*
+ * Look up the codes of up to QSET_DICTIONARY_AT_ONCE keys; new keys get new
+ * codes.  high is NULL unless the codes are wide.  QB_NO_MEMORY,
+ * QB_CANCELLED.
+ */
+extern qb_status
+qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint32_t n,
+			   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+
+/* Look up the codes of any number of keys; new keys get new codes. */
+extern qb_status
+qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint64_t n,
+				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+
+/*
+ * Set rank[code] to the place of the code's key in the order of all keys,
+ * and low[] and high[] to the keys in that order.  QB_NO_MEMORY, QB_CANCELLED.
+ */
+extern qb_status
+qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
+				 const qb_memory *memory, const qset_interrupt *interrupt);
+
+#endif

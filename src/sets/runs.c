@@ -1,0 +1,265 @@
+/*
+ * runs.c
+ *		One collection made of the runs of several processes, shard by shard.
+ *
+ * A block of a run begins with a block_head; ids, offsets, lower and upper halves
+ * of elements, numbers of elements and ranks follow.
+ *
+ * src/sets/runs.c
+ */
+#include "sets/runs.h"
+
+#include <stdlib.h>
+
+/* Keys that are sampled from all runs for each shard. */
+#define SAMPLES 16
+
+typedef struct block_head
+{
+	uint64_t sets;
+	uint64_t elements;
+	uint64_t universe;
+	uint64_t wide;
+} block_head;
+
+/* ---- blocks ---- */
+
+uint64_t
+qset_run_bytes(const qset_collection *placed)
+{
+	uint64_t bytes =
+		sizeof(block_head) + (placed->sets * 2 + 1) * sizeof(uint64_t) +
+		placed->universe * ((placed->wide ? 2 : 1) * sizeof(uint64_t) + sizeof(uint32_t)) +
+		placed->elements * sizeof(uint32_t);
+
+	return (bytes + 7) / 8 * 8;
+}
+
+void
+qset_run_open(qset_run *run, void *block)
+{
+	const block_head *head = block;
+	qset_collection *rows = &run->rows;
+
+	*rows = (qset_collection){ .wide = head->wide != 0 };
+	rows->sets = head->sets;
+	rows->elements = head->elements;
+	rows->universe = head->universe;
+	rows->id = (int64_t *) ((block_head *) block + 1);
+	rows->offset = (uint64_t *) (rows->id + head->sets);
+	rows->low = rows->offset + head->sets + 1;
+	rows->high = head->wide ? rows->low + head->universe : NULL;
+	run->number = (uint32_t *) (rows->low + head->universe * (head->wide ? 2 : 1));
+	rows->rank = run->number + head->universe;
+}
+
+void
+qset_run_write(const qset_collection *placed, void *block)
+{
+	qset_run run;
+
+	*(block_head *) block =
+		(block_head){ placed->sets, placed->elements, placed->universe, placed->wide };
+	qset_run_open(&run, block);
+	qset_put(run.rows.id, placed->id, placed->sets, sizeof(int64_t));
+	qset_put(run.rows.offset, placed->offset, placed->sets + 1, sizeof(uint64_t));
+	qset_put(run.rows.low, placed->low, placed->universe, sizeof(uint64_t));
+	if (placed->wide)
+		qset_put(run.rows.high, placed->high, placed->universe, sizeof(uint64_t));
+	qset_put(run.rows.rank, placed->rank, placed->elements, sizeof(uint32_t));
+}
+
+/* ---- cuts ---- */
+
+/* A key in the order of unsigned numbers, upper half first. */
+typedef struct sample
+{
+	uint64_t high;
+	uint64_t low;
+} sample;
+
+#define SIGN (UINT64_C(1) << 63)
+
+static int
+compare_samples(const void *a, const void *b)
+{
+	const sample *x = a;
+	const sample *y = b;
+
+	if (x->high != y->high)
+		return x->high < y->high ? -1 : 1;
+	return (x->low > y->low) - (x->low < y->low);
+}
+
+static sample
+id_sample(int64_t id)
+{
+	return (sample){ 0, (uint64_t) id ^ SIGN };
+}
+
+static sample
+element_sample(const qset_collection *c, uint64_t rank)
+{
+	return c->wide ? (sample){ c->high[rank], c->low[rank] } : id_sample((int64_t) c->low[rank]);
+}
+
+/* The number of the set that a row belongs to. */
+static uint64_t
+set_of_row(const qset_collection *c, uint64_t row)
+{
+	uint64_t low = 0;
+	uint64_t high = c->sets;
+
+	while (low + 1 < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (c->offset[middle] <= row)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Sample ids at equal distances of rows in all runs; returns how many. */
+static uint64_t
+sample_ids(const qset_runs *runs, uint64_t step, sample *out)
+{
+	uint64_t count = 0;
+	uint64_t at;
+	uint32_t i;
+
+	for (i = 0; i < runs->count; i++)
+	{
+		const qset_collection *c = &runs->run[i].rows;
+
+		for (at = step / 2; at < c->elements; at += step)
+			out[count++] = id_sample(c->id[set_of_row(c, at)]);
+	}
+	qsort(out, count, sizeof(*out), compare_samples);
+	return count;
+}
+
+/* Sample elements at equal distances in all runs; returns how many. */
+static uint64_t
+sample_elements(const qset_runs *runs, uint64_t step, sample *out)
+{
+	uint64_t count = 0;
+	uint64_t at;
+	uint32_t i;
+
+	for (i = 0; i < runs->count; i++)
+		for (at = step / 2; at < runs->run[i].rows.universe; at += step)
+			out[count++] = element_sample(&runs->run[i].rows, at);
+	qsort(out, count, sizeof(*out), compare_samples);
+	return count;
+}
+
+/* The sample at which a shard ends; zero if there are no samples. */
+static sample
+cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
+{
+	return count > 0 ? s[count * (shard + 1) / shards] : (sample){ 0, 0 };
+}
+
+qb_status
+qset_runs_cut(qset_runs *runs, uint32_t shards)
+{
+	qset_cuts *cuts = &runs->cuts;
+	bool wide = runs->count > 0 && runs->run[0].rows.wide;
+	uint64_t rows = 0;
+	uint64_t universe = 0;
+	sample *s = qset_alloc(runs->memory, (uint64_t) shards * SAMPLES + runs->count, sizeof(*s));
+	uint64_t count;
+	uint32_t i;
+
+	if (!s)
+		return QB_NO_MEMORY;
+	for (i = 0; i < runs->count; i++)
+	{
+		rows += runs->run[i].rows.elements;
+		universe += runs->run[i].rows.universe;
+	}
+	cuts->shards = shards;
+	count = sample_ids(runs, rows / (shards * SAMPLES) + 1, s);
+	for (i = 0; i + 1 < shards; i++)
+		cuts->id[i] = (int64_t) (cut_at(s, count, i, shards).low ^ SIGN);
+	count = sample_elements(runs, universe / (shards * SAMPLES) + 1, s);
+	for (i = 0; i + 1 < shards; i++)
+	{
+		sample at = cut_at(s, count, i, shards);
+
+		cuts->high[i] = at.high;
+		cuts->low[i] = wide ? at.low : at.low ^ SIGN;
+	}
+	qset_release(runs->memory, s);
+	return QB_OK;
+}
+
+uint64_t
+qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
+{
+	uint64_t low = 0;
+	uint64_t high = c->sets;
+
+	if (shard == 0)
+		return 0;
+	if (shard == runs->cuts.shards)
+		return c->sets;
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (c->id[middle] < runs->cuts.id[shard - 1])
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint64_t
+qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
+{
+	uint64_t low = 0;
+	uint64_t high = c->universe;
+	qset_collection cut = { .wide = c->wide };
+
+	if (shard == 0)
+		return 0;
+	if (shard == runs->cuts.shards)
+		return c->universe;
+	cut.low = (uint64_t *) runs->cuts.low;
+	cut.high = (uint64_t *) runs->cuts.high;
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (qset_element_compare(c, middle, &cut, shard - 1) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+qset_room
+qset_shard_room(const qset_runs *runs, uint32_t shard)
+{
+	qset_room room = { 0, 0, 0 };
+	uint32_t i;
+
+	for (i = 0; i < runs->count; i++)
+	{
+		const qset_collection *c = &runs->run[i].rows;
+		uint64_t set = qset_first_set(runs, c, shard);
+		uint64_t end = qset_first_set(runs, c, shard + 1);
+
+		room.sets += end - set;
+		room.elements += c->offset[end] - c->offset[set];
+		room.universe +=
+			qset_first_element(runs, c, shard + 1) - qset_first_element(runs, c, shard);
+	}
+	return room;
+}

@@ -1,0 +1,465 @@
+/*
+ * sets_memberships.c
+ *		Rows (set id, element) that become a collection on the device, against a builder on
+ *		the CPU.
+ *
+ *	sets_memberships [first case [number of cases]]
+ *	sets_memberships time [rows [sets [distinct elements]]]
+ *
+ * Rows are selected from two columns there, with NULLs and a condition, or added in
+ * batches.  "time" prints how long it takes to make a collection of rows that lie on the
+ * device already, and to find its pairs.
+ *
+ * test/gpu/sets_memberships.c
+ */
+#include "support.h"
+
+#include "column_cuda.h"
+#include "sets/builder.h"
+#include "sets_memberships_cuda.h"
+
+#define ROWS      (1 << 19)
+#define TILES_MAX (ROWS / 16)
+
+static uint64_t wrong;
+
+static uint64_t
+draw(uint64_t *state, uint64_t below)
+{
+	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
+}
+
+static void
+expect(uint64_t number, bool same, const char *what)
+{
+	if (same)
+		return;
+	wrong++;
+	printf("case %llu: %s differ\n", (unsigned long long) number, what);
+}
+
+/* ---- rows ---- */
+
+/* Values of many kinds: in any bits, of both signs, few and many distinct ones. */
+typedef struct values
+{
+	uint64_t distinct;
+	uint32_t shift;
+	uint64_t base;
+} values;
+
+static values
+draw_values(uint64_t *state, uint64_t most)
+{
+	values v = { .distinct = draw(state, 4) == 0 ? 1 + draw(state, 3) : 1 + draw(state, most) };
+
+	v.shift = (uint32_t) draw(state, 40);
+	v.base = draw(state, 3) == 0 ? draw(state, UINT64_MAX) : 0;
+	return v;
+}
+
+static int64_t
+draw_value(uint64_t *state, const values *v)
+{
+	static const int64_t limit[] = { INT64_MIN, INT64_MAX, 0, -1 };
+
+	if (draw(state, 10000) == 0)
+		return limit[draw(state, 4)];
+	return (int64_t) (v->base + ((draw(state, v->distinct) - v->distinct / 2) << v->shift));
+}
+
+static void
+draw_rows(uint64_t *state, int64_t *id, int64_t *element, uint64_t rows)
+{
+	values ids = draw_values(state, draw(state, 2) ? 2000 : ROWS);
+	values elements = draw_values(state, draw(state, 2) ? 300 : ROWS);
+
+	for (uint64_t i = 0; i < rows; i++)
+	{
+		id[i] = draw_value(state, &ids);
+		element[i] = draw_value(state, &elements);
+	}
+}
+
+/* An array on the device. */
+static uint64_t *
+to_device(qs_cuda *gpu, const void *from, uint64_t words)
+{
+	uint64_t *device;
+
+	CHECK(qs_cuda_keys_create(gpu, words, &device) == QB_OK);
+	CHECK(words == 0 || qs_cuda_keys_put(gpu, device, from, words) == QB_OK);
+	return device;
+}
+
+/* ---- the collection ---- */
+
+static void
+build_here(const int64_t *id, const int64_t *element, uint64_t rows, qset_collection *made)
+{
+	qset_builder builder;
+	qb_keys keys = { 0 };
+
+	qset_builder_init(&builder, false, &keys, &test_memory, NULL);
+	CHECK(qset_builder_add(&builder, id, (const uint64_t *) element, NULL, rows) == QB_OK);
+	CHECK(qset_builder_finish(&builder, made) == QB_OK);
+	qset_builder_free(&builder);
+}
+
+/* Is an array the same there? */
+static bool
+same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *here, uint64_t count,
+		   size_t bytes)
+{
+	uint8_t *there = malloc(count * bytes + 1);
+	bool same;
+
+	CHECK(there != NULL);
+	CHECK(qset_cuda_memberships_get(m, array, 0, count, there) == QB_OK);
+	same = memcmp(there, here, count * bytes) == 0;
+	free(there);
+	return same;
+}
+
+/* The number of pairs with at least two common elements. */
+static uint64_t
+count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
+{
+	qset_cuda_request request = { .rows = sets, .method = QSET_AUTO };
+	qset_cuda_pairs *pairs;
+	uint64_t count;
+
+	CHECK(qset_filter_init(&request.filter, 2, 0, 0) == QB_OK);
+	CHECK(qset_cuda_pairs_open(gpu, &request, &pairs) == QB_OK);
+	CHECK(qset_cuda_pairs_count(pairs, &count) == QB_OK);
+	qset_cuda_pairs_close(pairs);
+	return count;
+}
+
+/* Has the collection that was made there the pairs of one that is put there? */
+static bool
+same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *here)
+{
+	qset_cuda_sets *made, *put;
+	bool same;
+
+	CHECK(qset_cuda_sets_make(m, &made) == QB_OK);
+	CHECK(qset_cuda_sets_create(gpu, here->sets, here->elements, here->universe, &put) == QB_OK);
+	CHECK(qset_cuda_sets_put_offsets(put, 0, here->offset, here->sets + 1) == QB_OK);
+	CHECK(qset_cuda_sets_put_elements(put, 0, here->rank, here->elements) == QB_OK);
+	same = count_pairs(gpu, made) == count_pairs(gpu, put);
+	qset_cuda_sets_destroy(made);
+	qset_cuda_sets_destroy(put);
+	return same;
+}
+
+static void
+compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_collection *here)
+{
+	qset_cuda_sizes sizes;
+
+	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	if (sizes.sets != here->sets || sizes.elements != here->elements ||
+		sizes.universe != here->universe)
+	{
+		expect(number, false, "sizes");
+		return;
+	}
+	expect(number, same_array(m, QSET_CUDA_IDS, here->id, sizes.sets, 8), "ids");
+	expect(number, same_array(m, QSET_CUDA_OFFSETS, here->offset, sizes.sets + 1, 8), "offsets");
+	expect(number, same_array(m, QSET_CUDA_RANKS, here->rank, sizes.elements, 4), "ranks");
+	expect(number, same_array(m, QSET_CUDA_VALUES, here->low, sizes.universe, 8), "values");
+	if (sizes.sets > 0 && sizes.sets <= 5000)
+		expect(number, same_pairs(gpu, m, here), "numbers of pairs");
+}
+
+/* Add the rows in batches, some from the host and some that are on the device. */
+static void
+add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64_t *id,
+			const int64_t *element, uint64_t rows)
+{
+	uint64_t *ids = to_device(gpu, id, rows);
+	uint64_t *elements = to_device(gpu, element, rows);
+	uint64_t some;
+
+	for (uint64_t at = 0; at < rows; at += some)
+	{
+		some = 1 + draw(state, 100000);
+		some = some < rows - at ? some : rows - at;
+		CHECK((draw(state, 2) == 0
+				   ? qset_cuda_memberships_add(m, id + at, (const uint64_t *) element + at, some)
+				   : qset_cuda_memberships_add_device(m, (const int64_t *) ids + at, elements + at,
+												  some)) == QB_OK);
+	}
+	CHECK(qset_cuda_memberships_rows(m) == rows);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	qs_cuda_keys_destroy(gpu, ids, rows);
+	qs_cuda_keys_destroy(gpu, elements, rows);
+}
+
+static void
+run_batches(qs_cuda *gpu, uint64_t number)
+{
+	static int64_t id[ROWS], element[ROWS];
+	uint64_t state = number + 77;
+	uint64_t rows = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, ROWS);
+	qset_cuda_memberships *m;
+	qset_collection here;
+
+	draw_rows(&state, id, element, rows);
+	build_here(id, element, rows, &here);
+	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	add_batches(gpu, &state, m, id, element, rows);
+	expect(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
+	expect(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8), "elements of rows");
+	compare(gpu, number, m, &here);
+	qset_cuda_memberships_destroy(m);
+	qset_collection_free(&here);
+}
+
+/* ---- rows of two columns ---- */
+
+static uint64_t null_of[3][ROWS / 64 + 1];
+
+static bool
+is_null(int column, uint64_t row)
+{
+	return null_of[column][row / 64] >> row % 64 & 1;
+}
+
+/* Draw which rows are NULL: many, few or none; where they are known on the device. */
+static const uint64_t *
+draw_nulls(qs_cuda *gpu, uint64_t *state, int column, uint64_t rows)
+{
+	uint64_t words = rows / 64 + 1;
+	uint64_t kind = draw(state, 3);
+
+	for (uint64_t i = 0; i < words; i++)
+		null_of[column][i] = kind == 0 ? 0 : draw(state, UINT64_MAX) & draw(state, UINT64_MAX);
+	return kind == 0 ? NULL : to_device(gpu, null_of[column], words);
+}
+
+/* Tiles in the order of rows, with gaps; the three columns begin at different rows. */
+static uint32_t
+draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
+{
+	uint64_t length = 1 + draw(state, QB_TILE_ROWS);
+	uint64_t at = 0;
+	uint32_t tiles = 0;
+
+	while (tiles < TILES_MAX && at + length <= rows)
+	{
+		tile[tiles].rows = 1 + (uint32_t) draw(state, length);
+		for (int c = 0; c < 3; c++)
+			tile[tiles].first[c] = (uint32_t) draw(state, rows - tile[tiles].rows + 1);
+		at += tile[tiles++].rows + draw(state, 100);
+	}
+	return tiles;
+}
+
+/* The rows that pass, on the CPU. */
+static uint64_t
+select_here(const qs_cuda_rows *wanted, const qb_tile *tile, int64_t *const column[3], int64_t *id,
+			int64_t *element)
+{
+	const qb_test *range = &wanted->tests.test[1];
+	uint64_t count = 0;
+
+	for (uint32_t t = 0; t < wanted->tiles; t++)
+		for (uint32_t i = 0; i < tile[t].rows; i++)
+		{
+			uint64_t row[3];
+
+			for (int c = 0; c < 3; c++)
+				row[c] = tile[t].first[c] + i;
+			if (is_null(0, row[0]) || is_null(1, row[1]) || is_null(2, row[2]) ||
+				column[2][row[2]] < range->low || column[2][row[2]] > range->high)
+				continue;
+			element[count] = column[0][row[0]];
+			id[count++] = column[1][row[1]];
+		}
+	return count;
+}
+
+/* Three columns, there and here: elements, ids, and one whose values must be in a range. */
+typedef struct columns
+{
+	int64_t *value[3];
+	uint64_t *device[3];
+	const uint64_t *null[3];
+	uint64_t rows;
+	qs_cuda_rows wanted;
+	qb_tile tile[TILES_MAX];
+} columns;
+
+static void
+make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
+{
+	static int64_t value[3][ROWS];
+
+	c->rows = QB_TILE_ROWS + draw(state, ROWS - QB_TILE_ROWS);
+	for (int i = 0; i < 3; i++)
+		c->value[i] = value[i];
+	draw_rows(state, value[1], value[0], c->rows);
+	draw_rows(state, value[2], value[2], c->rows);
+	c->wanted = (qs_cuda_rows){ .tests = { .columns = 2, .tests = 2 } };
+	for (int i = 0; i < 3; i++)
+	{
+		c->device[i] = to_device(gpu, value[i], c->rows);
+		c->null[i] = draw_nulls(gpu, state, i, c->rows);
+		*(i == 0 ? &c->wanted.key : &c->wanted.tested[i - 1]) =
+			(qs_cuda_column){ .value = c->device[i], .null = c->null[i] };
+	}
+	c->wanted.tiles = draw_tiles(state, c->tile, c->rows);
+	c->wanted.tests.test[0] = (qb_test){ .column = 0, .kind = QB_TEST_NULL, .negated = 1 };
+	c->wanted.tests.test[1] = (qb_test){ .column = 1,
+										 .kind = QB_TEST_RANGE,
+										 .low = draw(state, 2) ? INT64_MIN : -10,
+										 .high = draw(state, 2) ? INT64_MAX : 100 };
+}
+
+static void
+free_columns(qs_cuda *gpu, const columns *c)
+{
+	for (int i = 0; i < 3; i++)
+	{
+		qs_cuda_keys_destroy(gpu, c->device[i], c->rows);
+		qs_cuda_keys_destroy(gpu, (uint64_t *) c->null[i], c->rows / 64 + 1);
+	}
+}
+
+/* Select rows of the columns there, as rows of a collection; returns how many. */
+static uint64_t
+select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
+{
+	uint64_t words = TILES_MAX * sizeof(qb_tile) / 8;
+	uint64_t *to, *buffer;
+	uint64_t count;
+
+	CHECK(qs_cuda_keys_create(gpu, 2 * ROWS, &to) == QB_OK);
+	CHECK(qs_cuda_keys_create(gpu, words, &buffer) == QB_OK);
+	CHECK(qs_cuda_keys_pairs(gpu, to, to + ROWS, &c->wanted, 0, c->tile, buffer, &count) == QB_OK);
+	CHECK(qset_cuda_memberships_add_device(m, (const int64_t *) to + ROWS, to, count) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	qs_cuda_keys_destroy(gpu, to, 2 * ROWS);
+	qs_cuda_keys_destroy(gpu, buffer, words);
+	return count;
+}
+
+static void
+run_columns(qs_cuda *gpu, uint64_t number)
+{
+	static int64_t id[ROWS], element[ROWS];
+	static columns c;
+	uint64_t state = ~number;
+	qset_cuda_memberships *m;
+	qset_collection here;
+	uint64_t count;
+
+	make_columns(gpu, &state, &c);
+	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	count = select_here(&c.wanted, c.tile, c.value, id, element);
+	expect(number, select_there(gpu, &c, m) == count, "numbers of rows of columns");
+	build_here(id, element, count, &here);
+	compare(gpu, number, m, &here);
+	qset_cuda_memberships_destroy(m);
+	qset_collection_free(&here);
+	free_columns(gpu, &c);
+}
+
+/* ---- time ---- */
+
+static void
+time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows)
+{
+	double begin = seconds(), added, sorted, made, found;
+	qset_cuda_memberships *m;
+	qset_cuda_sizes sizes;
+	qset_cuda_sets *sets;
+	uint64_t pairs;
+
+	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_memberships_add_device(m, id, element, rows) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	added = seconds();
+	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	sorted = seconds();
+	CHECK(qset_cuda_sets_make(m, &sets) == QB_OK);
+	CHECK(qset_cuda_sets_index(sets) == QB_OK);
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	made = seconds();
+	pairs = count_pairs(gpu, sets);
+	found = seconds();
+	printf("%llu rows, %llu sets, %llu elements, %llu pairs: added %.2f ms, sorted %.2f ms, "
+		   "indexed %.2f ms, pairs counted %.2f ms\n",
+		   (unsigned long long) rows, (unsigned long long) sizes.sets,
+		   (unsigned long long) sizes.elements, (unsigned long long) pairs, (added - begin) * 1e3,
+		   (sorted - added) * 1e3, (made - sorted) * 1e3, (found - made) * 1e3);
+	qset_cuda_sets_destroy(sets);
+	qset_cuda_memberships_destroy(m);
+}
+
+static void
+time_all(qs_cuda *gpu, uint64_t rows, uint64_t sets, uint64_t distinct)
+{
+	int64_t *id = malloc(rows * sizeof(*id));
+	int64_t *element = malloc(rows * sizeof(*element));
+	uint64_t state = 1;
+	uint64_t *ids, *elements;
+
+	CHECK(id && element);
+	for (uint64_t i = 0; i < rows; i++)
+	{
+		double u = (double) draw(&state, UINT64_C(1) << 53) / 9007199254740992.0;
+
+		id[i] = (int64_t) draw(&state, sets);
+		element[i] = (int64_t) (u * u * u * (double) distinct);
+	}
+	ids = to_device(gpu, id, rows);
+	elements = to_device(gpu, element, rows);
+	for (int turn = 0; turn < 5; turn++)
+		time_one(gpu, (const int64_t *) ids, elements, rows);
+	qs_cuda_keys_destroy(gpu, ids, rows);
+	qs_cuda_keys_destroy(gpu, elements, rows);
+	free(id);
+	free(element);
+}
+
+static uint64_t
+number_argument(int argc, char **argv, int i, uint64_t otherwise)
+{
+	return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
+}
+
+int
+main(int argc, char **argv)
+{
+	bool timed = argc > 1 && strcmp(argv[1], "time") == 0;
+	uint64_t first = timed ? 0 : number_argument(argc, argv, 1, 0);
+	uint64_t cases = number_argument(argc, argv, 2, 100);
+	qs_cuda_error error;
+	qs_cuda *gpu;
+
+	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
+	{
+		printf("no usable device: %s\n", error.name);
+		return 2;
+	}
+	if (timed)
+	{
+		time_all(gpu, number_argument(argc, argv, 2, 8500000),
+				 number_argument(argc, argv, 3, 10000), number_argument(argc, argv, 4, 100000));
+		qs_cuda_close(gpu);
+		return 0;
+	}
+	for (uint64_t i = first; i < first + cases; i++)
+	{
+		run_batches(gpu, i);
+		run_columns(gpu, i);
+	}
+	qs_cuda_close(gpu);
+	printf("sets_memberships: %llu cases, %llu differences\n", (unsigned long long) cases,
+		   (unsigned long long) wrong);
+	return wrong != 0;
+}

@@ -1,0 +1,401 @@
+/*
+ * test_schedule.c
+ *		Which request the GPU worker serves next: random requests of several processes,
+ *		in pieces, against what schedule.c promises.
+ *
+ * The code under test is the worker's own.  Stand-ins replace the queue, locks and a
+ * family.  The family's requests have these numbers:
+ *
+ *	0	reads its handle
+ *	1	changes its handle; several of them are served together
+ *	2	changes its handle, reads another one
+ *	3	changes both
+ *
+ * test/unit/test_schedule.c
+ */
+#include "postgres.h"
+
+#undef fprintf
+#undef printf
+#undef snprintf
+#undef vsnprintf
+
+#include "support.h"
+
+#include "gpu/worker.h"
+#include "utils/memutils.h"
+
+enum
+{
+	PROCESSES = 7,
+	SLOTS = 60,
+	ENTRIES = 6,
+	RUNS = 300,
+	STEPS = 2000
+};
+
+typedef struct Request
+{
+	bool there;
+	uint64 born;
+	int pieces; /* left */
+} Request;
+
+GpuShared *gpu_shared;
+MemoryContext TopMemoryContext;
+static GpuSlot slots[SLOTS];
+static Request request[SLOTS];
+static int queue[SLOTS];
+static int queued;
+static uint64 births;
+static int served;
+static uint64 arena[SLOTS * 16];
+static size_t arena_used;
+
+/* ---- stand-ins ---- */
+
+bool
+LWLockAcquire(LWLock *lock, LWLockMode mode)
+{
+	(void) lock;
+	(void) mode;
+	return true;
+}
+
+void
+LWLockRelease(LWLock *lock)
+{
+	(void) lock;
+}
+
+void *
+MemoryContextAllocZero(MemoryContext context, Size size)
+{
+	void *memory = arena + arena_used;
+
+	(void) context;
+	arena_used += (size + sizeof(*arena) - 1) / sizeof(*arena);
+	REQUIRE(arena_used <= ALL_OF(arena));
+	return memset(memory, 0, size);
+}
+
+const GpuHandler *
+GpuHandlerOf(GpuFamily family)
+{
+	static const GpuHandler handler = { .reads = 1 << 0,
+										.reads_other = 1 << 2,
+										.together = 1 << 1 };
+
+	(void) family;
+	return &handler;
+}
+
+GpuSlot *
+GpuSlotAt(int index)
+{
+	return &slots[index];
+}
+
+int
+GpuSlotIndex(const GpuSlot *slot)
+{
+	return (int) (slot - slots);
+}
+
+GpuSlot *
+GpuNextRequest(void)
+{
+	int first = queue[0];
+
+	if (queued == 0)
+		return NULL;
+	memmove(queue, queue + 1, --queued * sizeof(int));
+	return &slots[first];
+}
+
+bool
+GpuIsIdle(void)
+{
+	return queued == 0;
+}
+
+void
+GpuReply(GpuSlot *slot)
+{
+	request[GpuSlotIndex(slot)].there = false;
+	served++;
+}
+
+/* ---- requests ---- */
+
+static void
+start(void)
+{
+	memset(request, 0, sizeof(request));
+	gpu_shared = calloc(1, sizeof(GpuShared));
+	REQUIRE(gpu_shared != NULL);
+	gpu_shared->proc_count = PROCESSES;
+	gpu_shared->slot_count = SLOTS;
+	queued = served = 0;
+	arena_used = 0;
+	GpuStartScheduling();
+}
+
+static void
+finish(void)
+{
+	free(gpu_shared);
+	gpu_shared = NULL;
+}
+
+static int
+free_slot(void)
+{
+	int i;
+
+	for (i = 0; i < SLOTS && request[i].there; i++)
+		;
+	return i;
+}
+
+static GpuSlot *
+ask(int proc, int op, int handle, int other, int pieces)
+{
+	int i = free_slot();
+	GpuSlot *slot = &slots[i];
+
+	REQUIRE(i < SLOTS);
+	memset(slot, 0, sizeof(*slot));
+	slot->proc = proc;
+	slot->op = op;
+	slot->handle = (GpuRef){ .serial = 1 + handle, .index = handle };
+	slot->other = (GpuRef){ .serial = op >= 2 ? 1 + other : 0, .index = other };
+	request[i] = (Request){ .there = true, .born = births++, .pieces = pieces };
+	queue[queued++] = i;
+	return slot;
+}
+
+static bool
+names(const GpuSlot *slot, int handle)
+{
+	return slot->handle.index == handle || (slot->other.serial != 0 && slot->other.index == handle);
+}
+
+static bool
+changes(const GpuSlot *slot, int handle)
+{
+	return (slot->handle.index == handle && slot->op != 0) ||
+		   (slot->op == 3 && slot->other.index == handle);
+}
+
+/* Must an earlier request be served before this one? */
+static bool
+is_before(const GpuSlot *earlier, const GpuSlot *slot)
+{
+	int handle;
+
+	if (earlier->proc == slot->proc)
+		return true;
+	for (handle = 0; handle < ENTRIES; handle++)
+		if (names(earlier, handle) && names(slot, handle) &&
+			(changes(earlier, handle) || changes(slot, handle)))
+			return true;
+	return false;
+}
+
+static void
+check_scheduled(const GpuSlot *slot)
+{
+	uint64 born = request[GpuSlotIndex(slot)].born;
+	int i;
+
+	REQUIRE(request[GpuSlotIndex(slot)].there);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
+}
+
+/* Serve a piece of the next request, which takes so long. */
+static GpuSlot *
+serve(uint64 us)
+{
+	GpuSlot *slot = GpuNextScheduled();
+
+	if (slot)
+	{
+		slot->more = --request[GpuSlotIndex(slot)].pieces > 0;
+		slot->done++;
+		GpuEndScheduled(slot, us);
+	}
+	return slot;
+}
+
+/*
+ * Serve as many requests together as go together, at most so many, if these are several.
+ * Each has to be what could be served next after those before it.
+ */
+static int
+serve_together(int most)
+{
+	GpuSlot *slot[SLOTS] = { GpuNextScheduled() };
+	int count = slot[0] ? GpuTogether(slot, most) : 0;
+	int i;
+
+	REQUIRE(count <= most);
+	for (i = 0; i < count && count > 1; i++)
+	{
+		REQUIRE(slot[i]->handle.index == slot[0]->handle.index && slot[i]->op == 1);
+		REQUIRE(slot[i]->proc == slot[0]->proc && !slot[i]->wait && slot[i]->done == 0);
+		check_scheduled(slot[i]);
+		slot[i]->more = false;
+		GpuEndScheduled(slot[i], i == 0 ? 1000 : 0);
+	}
+	return count;
+}
+
+/* ---- tests ---- */
+
+/* All are served, each after those that it has to wait for. */
+static void
+requests_keep_their_order(void **state)
+{
+	int groups = 0;
+	int run;
+	int i;
+
+	(void) state;
+	for (run = 0; run < RUNS; run++)
+	{
+		test_rng rng = test_seeded((uint64) run);
+		int asked = 0;
+
+		WHERE("run %d", run);
+		start();
+		for (i = 0; i < STEPS || served < asked; i++)
+		{
+			if (i < STEPS && free_slot() < SLOTS && test_below(&rng, 2))
+			{
+				int proc = (int) test_below(&rng, PROCESSES);
+
+				if (test_below(&rng, 2))
+					ask(proc, 1, proc % ENTRIES, 0, 1);
+				else
+					ask(proc, (int) test_below(&rng, 4), (int) test_below(&rng, ENTRIES),
+						(int) test_below(&rng, ENTRIES), 1 + (int) test_below(&rng, 4));
+				asked++;
+			}
+			else if (served < asked)
+			{
+				GpuSlot *slot;
+
+				if (test_below(&rng, 2) && serve_together(1 + (int) test_below(&rng, 5)) > 1)
+				{
+					groups++;
+					continue;
+				}
+				slot = GpuNextScheduled();
+				REQUIRE(slot != NULL);
+				check_scheduled(slot);
+				REQUIRE(serve(test_below(&rng, 30000)) == slot);
+			}
+		}
+		REQUIRE(GpuNextScheduled() == NULL);
+		finish();
+	}
+	REQUIRE(groups > RUNS);
+}
+
+/* Changes of one handle go together up to a request that somebody waits for, or another's. */
+static void
+changes_of_one_entry_go_together(void **state)
+{
+	GpuSlot *slot[SLOTS];
+	int i;
+
+	(void) state;
+	start();
+	for (i = 0; i < 8; i++)
+		slot[i] = ask(0, 1, 0, 0, 1);
+	REQUIRE(GpuNextScheduled() == slot[0]);
+	REQUIRE(GpuTogether(slot, 5) == 5 && GpuTogether(slot, SLOTS) == 8);
+	slot[3]->wait = true;
+	REQUIRE(GpuTogether(slot, SLOTS) == 3);
+	slot[3]->wait = false;
+	ask(1, 0, 0, 0, 1); /* reads it, after those */
+	slot[8] = ask(0, 1, 0, 0, 1);
+	ask(0, 1, 1, 0, 1);
+	REQUIRE(GpuNextScheduled() == slot[0]);
+	REQUIRE(GpuTogether(slot, SLOTS) == 8);
+	slot[0]->done = 1; /* a piece of it was served */
+	REQUIRE(GpuTogether(slot, SLOTS) == 1);
+	while (serve(1))
+		;
+	finish();
+}
+
+/*
+ * A process that asks for little waits only for the piece that is being served,
+ * however many processes ask for much.
+ */
+static void
+short_requests_are_next(void **state)
+{
+	uint64 waited = 0;
+	int turn;
+	int i;
+
+	(void) state;
+	start();
+	for (i = 0; i < 5 * (PROCESSES - 1); i++)
+		ask(i % (PROCESSES - 1), 1, i % (PROCESSES - 1) % ENTRIES, 0, 1000000);
+	for (turn = 0; turn < 1000; turn++)
+	{
+		const GpuSlot *slot;
+
+		(void) serve(20000);
+		slot = ask(PROCESSES - 1, 0, ENTRIES, 0, 1);
+		while (serve(slot == GpuNextScheduled() ? 100 : 20000) != slot)
+			waited++;
+	}
+	REQUIRE(waited <= 4 * PROCESSES); /* in the beginning, when all are alike */
+	for (i = 0; i < SLOTS; i++)
+		request[i].pieces = 1;
+	while (serve(1))
+		;
+	finish();
+}
+
+static GpuSlot *
+post(int handle)
+{
+	return ask(0, 1, handle, 0, 1);
+}
+
+/* Keys for a dropped value are not worth inserting. */
+static void
+requests_for_nobody_are_moot(void **state)
+{
+	GpuSlot *slot;
+
+	(void) state;
+	start();
+	slot = post(0);
+	REQUIRE(!GpuIsMoot(slot));
+	gpu_shared->handle[0].state = HANDLE_PENDING_FREE;
+	REQUIRE(GpuIsMoot(slot));
+	slot->wait = true;
+	REQUIRE(!GpuIsMoot(slot));
+	finish();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_keep_their_order),
+		cmocka_unit_test(changes_of_one_entry_go_together),
+		cmocka_unit_test(short_requests_are_next),
+		cmocka_unit_test(requests_for_nobody_are_moot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/*
+ * tokens_server.h
+ *		What handles and tokens need of PostgreSQL, for tests without a server.
+ *
+ * gpu/handles.c and gpu/sketch_token.c are compiled against PostgreSQL's headers
+ * but not linked with PostgreSQL.  What they call in it stands here: locks that only
+ * count, processes that are a table, errors that jump.  The file defines functions
+ * and variables, so only one file of a program may include it.
+ *
+ * test/unit/tokens_server.h
+ */
+#ifndef QS_TEST_TOKENS_SERVER_H
+#define QS_TEST_TOKENS_SERVER_H
+
+#include "postgres.h"
+
+#undef fprintf
+#undef printf
+#undef snprintf
+#undef vsnprintf
+
+#include "mutator.h"
+
+#include "gpu/sketch_gpu.h"
+#include "gpu/sketch_remote.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+
+#include <setjmp.h>
+
+enum
+{
+	/* A leader with two workers, another leader with one, and a leader without workers. */
+	PROCESSES = 6
+};
+
+GpuShared *gpu_shared;
+int gpu_cache_size = 4096;
+PGPROC *MyProc;
+int MyProcPid;
+static PGPROC process[PROCESSES];
+static SubTransactionId subtransaction[PROCESSES];
+static int locks;
+static jmp_buf on_error;
+static int error_code;
+static uint64 random_numbers;
+
+#if PG_VERSION_NUM >= 170000
+static PROC_HDR process_header = { .allProcs = process };
+PROC_HDR *ProcGlobal = &process_header;
+#endif
+
+bool
+LWLockAcquire(LWLock *lock, LWLockMode mode)
+{
+	(void) lock;
+	(void) mode;
+	REQUIRE(locks++ == 0);
+	return true;
+}
+
+void
+LWLockRelease(LWLock *lock)
+{
+	(void) lock;
+	REQUIRE(--locks == 0);
+}
+
+void
+SetLatch(Latch *latch)
+{
+	(void) latch;
+}
+
+SubTransactionId
+GetCurrentSubTransactionId(void)
+{
+	return subtransaction[MyProc - process];
+}
+
+/* All processes belong to one role. */
+Oid
+GetAuthenticatedUserId(void)
+{
+	return 10;
+}
+
+/* Nothing here depends on when a copy was used. */
+TimestampTz
+GetCurrentTimestamp(void)
+{
+	return 0;
+}
+
+/* Random enough here: never the same twice, and nothing that the machine could know. */
+bool
+pg_strong_random(void *bytes, size_t length)
+{
+	uint64 word[2] = { qb_hash(random_numbers, 1), qb_hash(random_numbers, 2) };
+
+	random_numbers++;
+	REQUIRE(length == sizeof(word));
+	memcpy(bytes, word, sizeof(word));
+	return true;
+}
+
+bool
+errstart(int level, const char *domain)
+{
+	(void) domain;
+	REQUIRE(level == ERROR);
+	return true;
+}
+
+bool
+errstart_cold(int level, const char *domain)
+{
+	return errstart(level, domain);
+}
+
+int
+errcode(int code)
+{
+	error_code = code;
+	return 0;
+}
+
+int
+errmsg(const char *text, ...)
+{
+	(void) text;
+	return 0;
+}
+
+int
+errdetail(const char *text, ...)
+{
+	(void) text;
+	return 0;
+}
+
+void
+errfinish(const char *file, int line, const char *function)
+{
+	(void) file;
+	(void) line;
+	(void) function;
+	longjmp(on_error, 1);
+}
+
+/* Stands in for the engine's function; here no sketch's tables are really elsewhere. */
+void
+GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+{
+	GpuRemote *remote = calloc(1, sizeof(*remote));
+
+	REQUIRE(remote != NULL);
+	remote->ref = *ref;
+	sk->remote = remote;
+	GpuAttachHandle(ref);
+}
+
+#endif
