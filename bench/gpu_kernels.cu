@@ -8,7 +8,7 @@
 
 extern "C"
 {
-#include "sketch/thread.h"
+#include "sketch/cells.h"
 }
 
 #include "gpu_kernels.h"

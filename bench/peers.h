@@ -18,7 +18,7 @@
 #define QS_BENCH_PEERS_H
 
 #include "peers_data.h"
-#include "sketch/thread.h"
+#include "sketch/cells.h"
 #include "workload.h"
 
 /* A key that a structure names, and what it says of the key's weight. */

@@ -16,9 +16,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/sketch_top.h"
+#include "engine/sketch_engine.h"
 #include "peers.h"
-#include "sketch/top_entry.h"
+#include "sketch/top_format.h"
 
 #define TRIES 8
 

@@ -129,11 +129,11 @@ extern "C"
 		/* Bytes of tables that are merged in a piece of a request. */
 		uint64_t merge_bytes;
 
-		const struct qs_sketch_ops *sketch;     /* sketch_cuda.h */
-		const struct qset_sets_ops *sets;       /* sets_cuda.h */
-		const struct qf_filter_ops *filter;     /* filter_cuda.h */
-		const struct qs_column_ops *column;     /* column_cuda.h */
-		const struct qs_exact_ops *exact;       /* column_exact_cuda.h */
+		const struct qs_sketch_ops *sketch;         /* sketch_cuda.h */
+		const struct qset_sets_ops *sets;           /* sets_cuda.h */
+		const struct qf_filter_ops *filter;         /* filter_cuda.h */
+		const struct qs_column_ops *column;         /* column_cuda.h */
+		const struct qs_exact_ops *exact;           /* column_exact_cuda.h */
 		const struct qset_members_ops *memberships; /* sets_memberships_cuda.h */
 	} qs_device_ops;
 

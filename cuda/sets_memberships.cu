@@ -188,7 +188,7 @@ add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64
 
 qb_status
 qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element,
-					  uint64_t count)
+						  uint64_t count)
 {
 	QS_TRY(add(m, id, element, count, cudaMemcpyHostToDevice));
 	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
@@ -197,8 +197,8 @@ qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uin
 }
 
 qb_status
-qset_cuda_memberships_add_device(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element,
-							 uint64_t count)
+qset_cuda_memberships_add_device(qset_cuda_memberships *m, const int64_t *id,
+								 const uint64_t *element, uint64_t count)
 {
 	return add(m, id, element, count, cudaMemcpyDeviceToDevice);
 }
@@ -261,7 +261,8 @@ sort_unique(sorter *s, qs_bit_range bits, uint64_t *left)
 
 /* Make the list of distinct values of a column of the rows. */
 static qb_status
-list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **list, uint64_t *count)
+list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **list,
+			uint64_t *count)
 {
 	qs_key_bits bits;
 	uint64_t left;
@@ -427,7 +428,7 @@ item_of(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first, s
 
 qb_status
 qset_cuda_memberships_get(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first,
-					  uint64_t count, void *to)
+						  uint64_t count, void *to)
 {
 	size_t bytes;
 	const uint8_t *from = item_of(m, array, first, &bytes);

@@ -27,17 +27,20 @@ extern "C"
 	/* The most rows: sorting is not cut into pieces, and others wait for it meanwhile. */
 #define QSET_CUDA_MEMBERS_MAX (UINT64_C(1) << 27)
 
-	extern qb_status qset_cuda_memberships_create(qs_cuda *gpu, qset_cuda_memberships **memberships);
+	extern qb_status
+	qset_cuda_memberships_create(qs_cuda *gpu, qset_cuda_memberships **memberships);
 	extern void qset_cuda_memberships_destroy(qset_cuda_memberships *memberships);
 
 	/*
 	 * Add rows, before they are sorted: from host memory, which may be reused on return,
 	 * or from device memory.  QB_NO_MEMORY changes nothing.
 	 */
-	extern qb_status qset_cuda_memberships_add(qset_cuda_memberships *memberships, const int64_t *id,
-										   const uint64_t *element, uint64_t count);
-	extern qb_status qset_cuda_memberships_add_device(qset_cuda_memberships *memberships, const int64_t *id,
-												  const uint64_t *element, uint64_t count);
+	extern qb_status
+	qset_cuda_memberships_add(qset_cuda_memberships *memberships, const int64_t *id,
+							  const uint64_t *element, uint64_t count);
+	extern qb_status
+	qset_cuda_memberships_add_device(qset_cuda_memberships *memberships, const int64_t *id,
+									 const uint64_t *element, uint64_t count);
 
 	/* How many rows were added. */
 	extern uint64_t qset_cuda_memberships_rows(const qset_cuda_memberships *memberships);
@@ -50,7 +53,8 @@ extern "C"
 	} qset_cuda_sizes;
 
 	/* Sort the rows and make them unique.  QB_NO_MEMORY changes nothing. */
-	extern qb_status qset_cuda_memberships_sort(qset_cuda_memberships *memberships, qset_cuda_sizes *sizes);
+	extern qb_status
+	qset_cuda_memberships_sort(qset_cuda_memberships *memberships, qset_cuda_sizes *sizes);
 
 	typedef enum qset_cuda_array
 	{
@@ -63,11 +67,13 @@ extern "C"
 	} qset_cuda_array;
 
 	/* Fetch a piece of an array. */
-	extern qb_status qset_cuda_memberships_get(const qset_cuda_memberships *memberships, qset_cuda_array array,
-										   uint64_t first, uint64_t count, void *to);
+	extern qb_status
+	qset_cuda_memberships_get(const qset_cuda_memberships *memberships, qset_cuda_array array,
+							  uint64_t first, uint64_t count, void *to);
 
 	/* A collection of the sorted rows, on their device; *to is NULL after an error. */
-	extern qb_status qset_cuda_sets_make(const qset_cuda_memberships *memberships, qset_cuda_sets **to);
+	extern qb_status
+	qset_cuda_sets_make(const qset_cuda_memberships *memberships, qset_cuda_sets **to);
 
 	/* Device memory that the rows or the collection hold. */
 	extern uint64_t qset_cuda_memberships_bytes(const qset_cuda_memberships *memberships);

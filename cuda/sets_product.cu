@@ -122,7 +122,7 @@ struct factors
 {
 	const uint32_t *row, *column;
 	uint64_t words;
-	uint64_t slice;  /* words that one block of a tile multiplies */
+	uint64_t slice; /* words that one block of a tile multiplies */
 	uint64_t first; /* the strip's first row */
 	bool tail;
 	bool add; /* add to the counts: several blocks share a tile */

@@ -12,9 +12,11 @@
  *
  * cuda/sketch.cu
  */
-#include <new>
-
 #include "sketch.cuh"
+
+#include "sketch_kernels.cuh"
+
+#include <new>
 
 /* Launches that room is made for, unless it would be for more than two buckets of each thread. */
 #define LAUNCHES_AHEAD 32
@@ -377,3 +379,229 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.bytes = qs_cuda_bytes,
 	.total = qs_cuda_total,
 };
+
+/*
+ * ---- batches of keys into sketches: from the device, and from the host through staging ----
+ */
+
+qb_status
+qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	QS_TRY(qs_reserve_launch(sk, b->count, false));
+	return sk->ops->insert(sk->gpu, &sk->view, b);
+}
+
+static qb_status
+insert(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
+}
+
+static qb_status
+sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
+{
+	if (b->weight)
+		return qs_weights_sum(gpu, b->weight, b->count, sum);
+	*sum = (int64_t) b->count;
+	return QB_OK;
+}
+
+/* Check whether keys with this sum of weights may be added; if so, make room for them. */
+static qb_status
+start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
+{
+	if (qs_has_fat(sk->params.structure))
+		return QB_READ_ONLY;
+	if (sum < 0)
+		return QB_TOTAL_OVERFLOW;
+	QS_TRY(qs_cuda_prepare(sk, sum, count));
+	sk->total += sum;
+	sk->gpu->stats.insert_batches++;
+	sk->gpu->stats.insert_keys += count;
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	qs_host_batch b;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
+	b = qs_describe(key, weight, NULL, 0, count);
+	return qs_for_pieces(
+		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
+}
+
+/* Add batches that fit into a slot, by one launch. */
+static qb_status
+insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_slot *slot = &gpu->slot[qs_next_slot(gpu)];
+	qs_batch ready;
+
+	QS_TRY(qs_fill_slot_all(gpu, slot, b, batches, &ready));
+	QS_TRY(insert(sk, &ready));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
+{
+	qs_host_batch b[QS_CUDA_TOGETHER];
+	uint64_t count = 0;
+	int64_t sum = 0;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (runs < 1 || runs > QS_CUDA_TOGETHER)
+		return QB_NO_MEMORY;
+	for (int i = 0; i < runs; i++)
+	{
+		int64_t more = qs_weight_sum(run[i].weight, run[i].count);
+
+		if (more < 0 || more > INT64_MAX - sum)
+			return QB_TOTAL_OVERFLOW;
+		sum += more;
+		count += run[i].count;
+		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
+	}
+	if (!qs_fit(sk->gpu, b, runs))
+		return QB_NO_MEMORY;
+	QS_TRY(start_insert(sk, sum, count));
+	return insert_together(sk, b, runs);
+}
+
+qb_status
+qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	qs_batch b = { key, weight, count };
+	int64_t sum;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (count == 0)
+		return QB_OK;
+	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
+	QS_TRY(start_insert(sk, sum, count));
+	return insert(sk, &b);
+}
+
+qb_status
+qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	qs_batch b = { key, NULL, count };
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (count == 0)
+		return QB_OK;
+	sk->gpu->stats.query_keys += count;
+	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
+}
+
+qb_status
+qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_host_batch b;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
+	gpu->stats.query_keys += count;
+	return qs_for_pieces(gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
+		return sk->ops->query(gpu, &sk->view, ready, (int64_t *) answers);
+	});
+}
+
+/*
+ * ---- arithmetic on whole tables of plain counters, and sums of weights ----
+ *
+ * A thread takes a counter; neighbouring threads take neighbouring counters.
+ * Floor: each counter is read once and written once.
+ */
+
+template <typename Into, typename From>
+__global__ void
+__launch_bounds__(QS_BLOCK) merge_counters(Into *into, const From *from, uint64_t count)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		into[i] += (Into) __ldcs(&from[i]);
+}
+
+template <typename Into, typename From>
+static qb_status
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
+{
+	auto kernel = merge_counters<Into, From>;
+
+	return qs_launch(gpu, kernel, count, (Into *) into->table, (const From *) from->table, count);
+}
+
+qb_status
+qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
+{
+	if (into->wide)
+		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, counters)
+						  : merge<qs_u64, uint32_t>(gpu, into, from, counters);
+	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, counters)
+					  : merge<uint32_t, uint32_t>(gpu, into, from, counters);
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		__stcs(&to[i], (uint64_t) __ldcs(&from[i]));
+}
+
+qb_status
+qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters)
+{
+	return qs_launch(gpu, widen_counters, counters, (uint64_t *) to, (const uint32_t *) from,
+					 counters);
+}
+
+/* Sum the low halves and the high halves of weights; neither sum can overflow. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	uint64_t low_sum = 0, high_sum = 0;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	{
+		uint64_t w = (uint64_t) __ldcs(&weight[i]);
+
+		low_sum += w & UINT32_MAX;
+		high_sum += w >> 32;
+	}
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+	{
+		low_sum += __shfl_down_sync(QS_ALL_LANES, low_sum, lanes);
+		high_sum += __shfl_down_sync(QS_ALL_LANES, high_sum, lanes);
+	}
+	if (qs_lane() == 0)
+	{
+		atomicAdd((qs_u64 *) low, low_sum);
+		atomicAdd((qs_u64 *) high, high_sum);
+	}
+}
+
+qb_status
+qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum)
+{
+	unsigned __int128 total;
+
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
+	QS_TRY(qs_launch(gpu, sum_weights, count, weight, count, &gpu->result[0], &gpu->result[1]));
+	QS_TRY(qs_read_result(gpu, 2));
+	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
+	*sum = total > INT64_MAX ? -1 : (int64_t) total;
+	return QB_OK;
+}

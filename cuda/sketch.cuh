@@ -13,7 +13,7 @@
 extern "C"
 {
 #include "sketch/format.h"
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 }
 
 /* What a kernel needs to know about a sketch; passed by value. */

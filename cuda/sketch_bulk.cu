@@ -192,7 +192,8 @@ using block_sum = cub::BlockReduce<uint32_t, BLOCK, cub::BLOCK_REDUCE_WARP_REDUC
 /* Turn the counts of "partitions" <= MOST partitions into their starts, in place. */
 template <int BLOCK, int MOST>
 __device__ __forceinline__ void
-counts_to_offsets(uint32_t *count, uint32_t partitions, typename block_scan<BLOCK>::TempStorage &temp)
+counts_to_offsets(uint32_t *count, uint32_t partitions,
+				  typename block_scan<BLOCK>::TempStorage &temp)
 {
 	constexpr int EACH = MOST > BLOCK ? MOST / BLOCK : 1;
 	uint32_t mine[EACH];
@@ -384,7 +385,8 @@ sort_shard(uint32_t *item, uint32_t total, uint32_t shift, uint32_t partitions, 
 }
 
 __device__ __forceinline__ void
-write_starts(uint32_t *start, const uint32_t *count, uint32_t partitions, uint32_t base, uint32_t total)
+write_starts(uint32_t *start, const uint32_t *count, uint32_t partitions, uint32_t base,
+			 uint32_t total)
 {
 	for (uint32_t i = threadIdx.x; i <= partitions; i += FINE_BLOCK)
 		start[i] = base + (i < partitions ? count[i] : total);

@@ -25,7 +25,7 @@
 
 extern "C"
 {
-#include "sketch/thread.h"
+#include "sketch/cells.h"
 }
 
 #define QS_TILE_COUNTERS 32768 /* 64 kB: three tiles fit an SM of compute capability 9.0 */

@@ -88,8 +88,7 @@ extern "C"
 	 * or none.  As qs_cuda_insert(), and QB_NO_MEMORY also if they do not fit into half of
 	 * the staging memory.
 	 */
-	extern qb_status
-	qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
+	extern qb_status qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
 
 	/*
 	 * Add keys from device memory.  The keys must have arrived there, because

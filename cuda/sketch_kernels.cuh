@@ -60,7 +60,8 @@ template <int M> struct qs_mask_lookup
 	{
 		uint32_t index = (uint32_t) hv & last;
 
-		return qs_rotate<M>(is_shared ? shared[index] : __ldg(&global[index]), qs_mask_places(M, hv));
+		return qs_rotate<M>(is_shared ? shared[index] : __ldg(&global[index]),
+							qs_mask_places(M, hv));
 	}
 };
 

@@ -11,9 +11,7 @@
 #include "gpu/gpu.h"
 #include "pg/sets_value.h"
 #include "pgbase/activity.h"
-#include "pgbase/nonce.h"
 #include "pgbase/secret.h"
-#include "pgbase/stat.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 

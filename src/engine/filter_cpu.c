@@ -295,7 +295,8 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 	 * Nobody asks how many positions of a blocked Bloom filter are set, and who asks a
 	 * compact filter for many keys makes bits of it first.  So a plain loop does.
 	 */
-	for (i = 0; i < count && (f->encoding == QF_ENCODING_COMPACT || f->params.layout == QF_BLOCKED); i++)
+	for (i = 0; i < count && (f->encoding == QF_ENCODING_COMPACT || f->params.layout == QF_BLOCKED);
+		 i++)
 		set[i] = qf_count(f, fingerprint[i]);
 	while (i < count)
 	{

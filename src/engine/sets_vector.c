@@ -46,7 +46,8 @@ members32(qb_u32s x, qb_u32s y)
 
 #define ROTATED(v, by) (x == (qb_u32s) _mm256_shuffle_epi32((__m256i) (v), by))
 	return (qb_u32s) ((x == y) | (x == z) | (ROTATED(y, 0x39) | ROTATED(z, 0x39)) |
-					  (ROTATED(y, 0x4E) | ROTATED(z, 0x4E)) | (ROTATED(y, 0x93) | ROTATED(z, 0x93)));
+					  (ROTATED(y, 0x4E) | ROTATED(z, 0x4E)) |
+					  (ROTATED(y, 0x93) | ROTATED(z, 0x93)));
 #undef ROTATED
 }
 

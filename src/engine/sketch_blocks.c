@@ -13,13 +13,13 @@
  * src/engine/sketch_blocks.c
  */
 #include "base/isa.h"
-#include "sketch/block_kernels.h"
+#include "sketch/presence.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
 
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll_count(8)")

@@ -164,8 +164,9 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 			sk->ops->query(sk, hv, n, estimate + i);
 		else
 			for (k = 0; k < n; k++)
-				estimate[i + k] = sk->encoding == QS_EXPLICIT ? qs_explicit_get(sk, fingerprint[i + k])
-														  : qs_estimate_compact(sk, hv[k]);
+				estimate[i + k] = sk->encoding == QS_EXPLICIT
+									  ? qs_explicit_get(sk, fingerprint[i + k])
+									  : qs_estimate_compact(sk, hv[k]);
 	}
 }
 

@@ -19,6 +19,7 @@
 #define QS_ENGINE_H
 
 #include "sketch/sketch.h"
+#include "sketch/top.h"
 
 typedef struct qs_engine
 {
@@ -49,5 +50,45 @@ extern const qs_engine qs_engine_cpu;
 /* Estimate each key of a sketch that is not remote; works on views. */
 extern void
 qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate);
+
+/*
+ * ---- finding the most frequent keys of batches that went into a sketch ----
+ */
+
+/*
+ * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and find
+ * candidates among them; weight NULL means 1 each.  New candidates are those from
+ * top->fresh on; each names the row of the batch that has its text.  The caller sets these
+ * texts before the next batch, and then calls qs_top_batch_done().
+ */
+extern qb_status qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint,
+							   const int64_t *weight, size_t count);
+
+QB_INLINE void
+qs_top_batch_done(qs_top *top)
+{
+	top->fresh = top->count;
+}
+
+/*
+ * ---- the compact encoding of keys that no table has counted ----
+ *
+ * A sketch that is counted once and then stored or sent would otherwise get tables, most
+ * of them zeros, only to have them searched for what is not zero.  Sorting some
+ * thousand keys by their bucket takes a fraction of that time and memory.
+ */
+
+/*
+ * Make "made" the compact sketch of an owned explicit sketch and of the keys (weight NULL:
+ * 1 each).  It is written as the bytes that counting the keys would give.  Its body comes
+ * from "memory", and the caller releases it.  The explicit sketch may get its table of masks,
+ * and does not change otherwise.
+ *
+ * False: the sketch would not be compact, or only counting can tell.  That is so with few
+ * distinct keys, more keys than buckets, structures whose keys have counters in many places,
+ * a total out of range, and no memory.
+ */
+extern bool qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
+								 const uint64_t *fingerprint, const int64_t *weight, size_t count);
 
 #endif

@@ -8,18 +8,18 @@
  *
  * src/engine/sketch_from_keys.c
  */
-#include "engine/sketch_from_keys.h"
+#include "engine/sketch_engine.h"
 
 #include "engine/sketch_kernels.h"
 #include "sketch/explicit.h"
-#include "sketch/block_writer.h"
+#include "sketch/blocks.h"
 
 /* Bits of the bucket that one pass of sorting looks at. */
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
 /* Bytes of a block without its counters: gap and mask.  A counter takes at most 10 bytes. */
-#define BLOCK_HEAD     (5 + 4)
+#define BLOCK_HEAD    (5 + 4)
 #define COUNTER_BYTES 10
 
 /* A counter of a multilevel sketch from which on its bucket needs a high bucket. */

@@ -9,7 +9,6 @@
  */
 #include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
-#include "engine/sketch_top.h"
 
 /* The rows of a batch whose keys are no candidates. */
 typedef struct strangers

@@ -4,7 +4,14 @@
  *
  * src/filter/filter.c
  */
+#include "filter/filter.h"
+
+#include "base/slot.h"
 #include "filter/compact.h"
+#include "filter/kernels.h"
+#include "filter/pieces.h"
+
+#include <stdlib.h>
 
 void
 qf_init(qf_filter *f, const qf_params *p, const qb_memory *memory)
@@ -128,3 +135,275 @@ qf_unite_explicit(qf_filter *into, const qf_filter *from)
 		status = qf_set(into, &position, 1);
 	return status;
 }
+
+/*
+ * ---- a filter with few set bits: their positions ----
+ *
+ * The positions are in an open-addressing hash table with linear probing.  The table
+ * is at most half full and grows from 256 bytes to four times the largest list.
+ */
+
+#define FIRST_SLOTS 64
+
+/* No position: m is less than 2^32. */
+#define EMPTY UINT32_MAX
+
+/* Slot of the position, or the empty slot where it belongs. */
+static uint32_t *
+find_slot(const qf_filter *f, uint32_t position)
+{
+	uint32_t *slot = (uint32_t *) (void *) f->positions;
+	uint64_t i = qb_slot_hash(position) & (f->slots - 1);
+
+	while (slot[i] != EMPTY && slot[i] != position)
+		i = (i + 1) & (f->slots - 1);
+	return &slot[i];
+}
+
+bool
+qf_explicit_has(const qf_filter *f, uint32_t position)
+{
+	return f->ones > 0 && *find_slot(f, position) == position;
+}
+
+bool
+qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position)
+{
+	while (*at < f->slots)
+	{
+		*position = qb_load32(f->positions + (*at)++ * 4);
+		if (*position != EMPTY)
+			return true;
+	}
+	return false;
+}
+
+/* Double the table (or make the first one). */
+static qb_status
+grow(qf_filter *f)
+{
+	qf_filter bigger = *f;
+	uint64_t at = 0;
+	uint32_t position;
+
+	bigger.slots = f->slots ? f->slots * 2 : FIRST_SLOTS;
+	bigger.positions = f->memory->alloc(f->memory->context, bigger.slots * 4);
+	if (!bigger.positions)
+		return QB_NO_MEMORY;
+	memset(bigger.positions, 0xFF, bigger.slots * 4);
+	while (qf_explicit_next(f, &at, &position))
+		*find_slot(&bigger, position) = position;
+	if (f->positions)
+		f->memory->release(f->memory->context, f->positions);
+	*f = bigger;
+	return QB_OK;
+}
+
+qb_status
+qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done)
+{
+	uint64_t limit = qf_explicit_limit(&f->params);
+
+	for (*done = 0; *done < count; (*done)++)
+	{
+		uint32_t *slot = f->slots ? find_slot(f, position[*done]) : NULL;
+
+		if (slot && *slot == position[*done])
+			continue;
+		if (f->ones >= limit)
+			return QB_OK;
+		if (f->ones * 2 >= f->slots)
+		{
+			if (grow(f) != QB_OK)
+				return QB_NO_MEMORY;
+			slot = find_slot(f, position[*done]);
+		}
+		*slot = position[*done];
+		f->ones++;
+	}
+	return QB_OK;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a;
+	uint32_t y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+void
+qf_explicit_sorted(const qf_filter *f, uint32_t *out)
+{
+	uint64_t at = 0;
+	uint64_t count = 0;
+
+	uint32_t position;
+
+	while (qf_explicit_next(f, &at, &position))
+		out[count++] = position;
+	qsort(out, count, sizeof(*out), compare);
+}
+
+/*
+ * ---- which bits of keys are set: of one key in any filter, and of many keys in an explicit one ----
+ */
+
+static bool
+is_set(const qf_filter *f, uint64_t h, uint32_t j)
+{
+	uint32_t position = qf_any_position(&f->params, h, j);
+
+	return f->encoding == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
+}
+
+uint32_t
+qf_count(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t set = 0;
+	uint32_t j;
+
+	if (f->encoding == QF_ENCODING_COMPACT)
+		return qf_count_compact(f, h, false);
+	for (j = 0; j < f->params.k; j++)
+		set += is_set(f, h, j);
+	return set;
+}
+
+bool
+qf_has(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t j;
+
+	if (f->encoding == QF_ENCODING_COMPACT)
+		return qf_count_compact(f, h, true) == f->params.k;
+	if (f->encoding == QF_DENSE && f->params.layout == QF_BLOCKED)
+		return qf_block_has(f->bits, &f->params, h);
+	for (j = 0; j < f->params.k; j++)
+		if (!is_set(f, h, j))
+			return false;
+	return true;
+}
+
+/* ---- many lookups ---- */
+
+/*
+ * A map of the bits: for each equal part of them, whether it has a set bit.  At most
+ * QF_EXPLICIT_MAX parts have one, so nearly all lookups end at the map and need no
+ * search in the list.
+ */
+#define MAP_LOG 18
+
+typedef struct map
+{
+	int shift; /* from a position to its part */
+	uint8_t part[(1 << MAP_LOG) / 8];
+} map;
+
+/* From this many probes on, the map saves more than it costs. */
+#define MAP_PAYS 16384
+
+static void
+make_map(map *m, const qf_filter *f)
+{
+	uint64_t at = 0;
+	uint32_t position;
+
+	memset(m, 0, sizeof(*m));
+	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
+		m->shift++;
+	while (qf_explicit_next(f, &at, &position))
+		qf_set_bit(m->part, position >> m->shift);
+}
+
+/* How many positions of one key are set. */
+static uint32_t
+count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, qf_find find)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint64_t input[QF_FIND];
+	uint32_t position[QF_FIND];
+	uint32_t set = 0;
+	uint32_t first, count, j;
+
+	for (first = 0; first < f->params.k; first += count)
+	{
+		count = f->params.k - first < QF_FIND ? f->params.k - first : QF_FIND;
+		for (j = 0; j < count; j++)
+			input[j] = qf_position_input(h, first + j);
+		find(input, count, f->params.m, position);
+		for (j = 0; j < count; j++)
+			if (qf_bit(m->part, position[j] >> m->shift))
+				set += qf_explicit_has(f, position[j]);
+	}
+	return set;
+}
+
+void
+qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set,
+				  qf_find find)
+{
+	bool pays = f->params.layout != QF_BLOCKED && count >= MAP_PAYS / f->params.k + 1;
+	map m;
+	size_t i;
+
+	if (f->ones == 0)
+	{
+		memset(set, 0, count * sizeof(*set));
+		return;
+	}
+	if (pays)
+		make_map(&m, f);
+	for (i = 0; i < count; i++)
+		set[i] = pays ? count_mapped(f, &m, fingerprint[i], find) : qf_count(f, fingerprint[i]);
+}
+
+/*
+ * ---- the plain inner loops of filters ----
+ */
+
+static size_t
+busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
+	 qf_busy *out)
+{
+	return qf_busy_from(nonce_key, row, first, 0, count, idle, out, 0);
+}
+
+static void
+positions(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
+{
+	qf_positions_from(input, 0, count, m, position);
+}
+
+static uint64_t
+set(uint8_t *bits, const uint32_t *position, size_t count)
+{
+	return qf_set_ahead(bits, position, count);
+}
+
+static void
+query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, uint32_t *out)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		out[i] = qf_query_from(bits, p, h[i], 0);
+}
+
+static void
+blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, bool *found)
+{
+	qf_blocks_have_ahead(bits, p, h, count, found);
+}
+
+const qf_kernels qf_kernels_plain = {
+	.busy = busy,
+	.positions = positions,
+	.set = set,
+	.query = query,
+	.blocks_have = blocks_have,
+	.unite = qf_unite,
+};

@@ -41,8 +41,8 @@
 /* How a filter is written. */
 typedef struct qf_flat
 {
-	uint8_t encoding;   /* QF_ENCODING_COMPACT or QF_DENSE */
-	uint64_t bytes; /* header included */
+	uint8_t encoding; /* QF_ENCODING_COMPACT or QF_DENSE */
+	uint64_t bytes;   /* header included */
 } qf_flat;
 
 /* Choose that for a filter that has its bits in memory, which may take a pass over them. */

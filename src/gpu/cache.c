@@ -112,8 +112,8 @@ was_seen(const StoredName *name)
 static bool
 is_worth_keeping(const GpuRef *ref, const StoredName *name)
 {
-	return name->kind != 0 || gpu_shared->handle[ref->index].bytes >= (uint64) gpu_min_size * 1024 ||
-		   was_seen(name);
+	return name->kind != 0 ||
+		   gpu_shared->handle[ref->index].bytes >= (uint64) gpu_min_size * 1024 || was_seen(name);
 }
 
 bool

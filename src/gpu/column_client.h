@@ -120,13 +120,14 @@ extern bool GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts 
  * false.  A chunk may come several times, with other pages.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
-extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most, GpuTakeCounts take,
-							   void *context);
+extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,
+							   GpuTakeCounts take, void *context);
 
 /*
  * Which groups have more than "most" distinct keys in the first pages of a chunk?  False: a
  * copy is gone, or the device has no room.
  */
-extern bool GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
+extern bool
+GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
 
 #endif

@@ -127,7 +127,8 @@ add_tile(Gathering *gathering, uint32 page, uint32 rows)
 
 /* Are all these pages wanted, and have at most so many rows? */
 static bool
-are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count, uint64 most)
+are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count,
+			 uint64 most)
 {
 	const uint32 *first = gathering->columns->column[0]->first + page;
 	uint32 i;
@@ -284,9 +285,11 @@ GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most, Gp
 		return QB_OK;
 	gathered->count = count;
 	if (!gathering.tested)
-		return GpuColumnOps()->gather(columns.column[0]->values, runs, gathering.count, &gathered->key);
+		return GpuColumnOps()->gather(columns.column[0]->values, runs, gathering.count,
+									  &gathered->key);
 	rows = rows_to_test(&gathering, &wanted->tests, no_keys, count);
-	return GpuColumnOps()->select(columns.column[0]->values, &rows, &gathered->key, &gathered->count);
+	return GpuColumnOps()->select(columns.column[0]->values, &rows, &gathered->key,
+								  &gathered->count);
 }
 
 qb_status
@@ -309,7 +312,7 @@ GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered
 
 qb_status
 GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
-					uint64 most, GpuGathered *gathered, uint64 *count)
+					  uint64 most, GpuGathered *gathered, uint64 *count)
 {
 	Columns columns;
 	Gathering gathering = { .columns = &columns, .tested = true };
@@ -332,8 +335,8 @@ GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *group
 }
 
 qb_status
-GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered,
-				   const uint64 **pair)
+GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
+					 GpuGathered *gathered, const uint64 **pair)
 {
 	Columns columns;
 	Gathering gathering = { .columns = &columns, .tested = true };
@@ -351,8 +354,8 @@ GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 mos
 	if (gathering.count == 0 || none_pass(&columns, &wanted->tests))
 		return QB_OK;
 	rows = rows_to_test(&gathering, &wanted->tests, false, all);
-	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &gathered->key, pair,
-								 &gathered->count);
+	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &gathered->key,
+								 pair, &gathered->count);
 }
 
 uint64 *

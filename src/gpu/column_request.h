@@ -70,7 +70,7 @@ typedef struct GpuWanted
 {
 	GpuPages pages;
 	uint32 projection; /* GpuProjection */
-	uint32 pair; /* PROJECT_PAIRS: the tested column */
+	uint32 pair;       /* PROJECT_PAIRS: the tested column */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
@@ -89,9 +89,9 @@ typedef struct GpuColumnPage
 /* In the shape of a slot. */
 typedef struct GpuColumnShape
 {
-	uint64 map_lsn; /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
-	uint64 old_lsn; /* COLUMN_RENEW: the LSN that the copy was described with */
-	uint64 keys;    /* reply of COLUMN_DESCRIBE: values that are not NULL */
+	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
+	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the copy was described with */
+	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
 	uint64 location; /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
 } GpuColumnShape;
 

@@ -258,8 +258,8 @@ recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
 	const GpuCounted *c = h->counted;
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 
-	if (c == NULL || wanted->tests.tests > 0 || c->projection != wanted->projection || c->most != slot->count ||
-		memcmp(&c->pages, &wanted->pages, sizeof(c->pages)) != 0)
+	if (c == NULL || wanted->tests.tests > 0 || c->projection != wanted->projection ||
+		c->most != slot->count || memcmp(&c->pages, &wanted->pages, sizeof(c->pages)) != 0)
 		return false;
 	slot->count = c->count;
 	slot->offset = c->end;
@@ -301,15 +301,16 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 static qb_status
 count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGathered *gathered)
 {
-	qb_status status =
-		GpuColumnGather(slot->handle.index, wanted, 0, (uint64) gpu_device_ops->piece_work, gathered);
+	qb_status status = GpuColumnGather(slot->handle.index, wanted, 0,
+									   (uint64) gpu_device_ops->piece_work, gathered);
 	uint32 found;
 
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || gathered->count == 0)
 		return status;
-	status = GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key, gathered->count,
-									(uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
+	status =
+		GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key, gathered->count,
+							   (uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
 	slot->count = (int) found;
 	return status;
 }
@@ -318,8 +319,8 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGa
 static qb_status
 count_rows(GpuSlot *slot, const GpuWanted *wanted, int64 *times, GpuGathered *gathered)
 {
-	qb_status status =
-		GpuColumnGatherRows(slot->handle.index, wanted, (uint64) gpu_device_ops->piece_work, gathered);
+	qb_status status = GpuColumnGatherRows(slot->handle.index, wanted,
+										   (uint64) gpu_device_ops->piece_work, gathered);
 
 	if (status != QB_OK || gathered->count == 0)
 		return status;
@@ -348,7 +349,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 		return QB_OK;
 	slot->count = 0;
 	status = wanted.projection == PROJECT_ROWS ? count_rows(slot, &wanted, times, &gathered)
-									  : count_keys(slot, &wanted, most, times, &gathered);
+											   : count_keys(slot, &wanted, most, times, &gathered);
 	if (status != QB_OK)
 		return status;
 	slot->offset = gathered.end;
@@ -378,7 +379,7 @@ serve_many(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	memcpy(&asked, reply, sizeof(asked));
 	status = GpuColumnGatherGroups(slot->handle.index, &asked.wanted, &asked.groups, 0,
-								 (uint64) gpu_device_ops->piece_work, &gathered, count);
+								   (uint64) gpu_device_ops->piece_work, &gathered, count);
 	memset(reply->many, 0, sizeof(reply->many));
 	if (status == QB_OK && gathered.key)
 		status = GpuColumnOps()->many(gpu_holding[gathered.index]->values, gathered.key, count,

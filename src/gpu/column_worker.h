@@ -24,8 +24,8 @@ typedef struct GpuGathered
  * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to bring
  * them together, or a copy is gone.
  */
-extern qb_status
-GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered);
+extern qb_status GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most,
+								 GpuGathered *gathered);
 
 /*
  * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
@@ -35,15 +35,16 @@ extern qb_status
 GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered *gathered);
 
 /* Gather keys side by side by group: of each group so many. */
-extern qb_status GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups,
-									 uint32 from, uint64 most, GpuGathered *gathered, uint64 *count);
+extern qb_status
+GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
+					  uint64 most, GpuGathered *gathered, uint64 *count);
 
 /*
  * Numbers that are not NULL, and beside each the number of the wanted pair's column in the
  * same row.  The tests leave out rows in which that is NULL.
  */
 extern qb_status GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
-									GpuGathered *gathered, const uint64 **pair);
+									  GpuGathered *gathered, const uint64 **pair);
 
 /*
  * Copy gathered->count words from device memory to the worker's own: "key" is the gathered keys, or

@@ -1,18 +1,99 @@
 /*
  * filter_gpu.h
- *		The GPU as functions on filters see it: an engine, lookups.
+ *		Filters on a GPU: requests, a backend's calls, and the engine.
+ *
+ * The worker has the bits of dense filters.  Bits go there and come back piece by
+ * piece, counted in bytes.
  *
  * src/gpu/filter_gpu.h
  */
-#ifndef QS_GPU_FILTER_GPU_H
-#define QS_GPU_FILTER_GPU_H
-
-#include "gpu/cache.h"
-#include "gpu/column_request.h"
-#include "gpu/filter_request.h"
-#include "gpu/gpu.h"
+#ifndef QS_FILTER_GPU_H
+#define QS_FILTER_GPU_H
 
 #include "engine/filter_engine.h"
+#include "filter/format.h"
+#include "gpu/cache.h"
+#include "gpu/column_request.h"
+#include "gpu/gpu.h"
+#include "gpu/shared.h"
+
+typedef enum GpuFilterOp
+{
+	FILTER_CREATE,   /* a filter without bits, of these parameters, on device "count" or any */
+	FILTER_WRITE,    /* a piece of its bits */
+	FILTER_SET,      /* positions of bits, of 4 bytes */
+	FILTER_INSERT,   /* rows: fingerprints, or these and then ids or copies */
+	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
+	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all its positions set? */
+	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */
+	FILTER_READ,     /* a piece of its bits */
+
+	/*
+	 * Rows of the keys of a copy, which is the other handle, of wanted pages (GpuWanted).
+	 * The reply says how many rows were inserted, "done", of all wanted pages before page
+	 * "offset".
+	 */
+	FILTER_COLUMN
+} GpuFilterOp;
+
+/* Bytes of a lookup's answer. */
+static inline Size
+GpuFilterAnswerBytes(GpuFilterOp op)
+{
+	return op == FILTER_CONTAINS ? sizeof(bool) : sizeof(int64);
+}
+
+/* FILTER_INSERT: from which numbers rows draw. */
+typedef struct GpuFilterRows
+{
+	uint64 nonce;
+	uint64 first; /* row, if they have no ids */
+	bool ids;     /* the numbers behind the fingerprints are ids, else copies */
+} GpuFilterRows;
+
+/* The reply of FILTER_FETCH. */
+typedef struct GpuFilterState
+{
+	uint64 given; /* rows, positions, and bytes of bits: tells whether all arrived */
+	uint64 ones;
+} GpuFilterState;
+
+StaticAssertDecl(sizeof(qf_params) <= sizeof(GpuShape), "parameters of a filter do not fit");
+StaticAssertDecl(sizeof(GpuFilterRows) <= sizeof(GpuShape), "numbers of rows do not fit");
+StaticAssertDecl(sizeof(GpuFilterState) <= sizeof(GpuShape), "state of a filter does not fit");
+StaticAssertDecl(QF_EXPLICIT_MAX * sizeof(uint32) <= GPU_SLOT_BYTES, "positions do not fit");
+StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
+				 "header of a filter does not fit");
+
+/*
+ * ---- a backend's side of the GPU worker: filters there, and calls ----
+ *
+ * The functions here may wait; see client.h.  Functions that send return how much
+ * they have given.  GpuFilterDownload() wants the sum, and checks that all arrived.
+ */
+
+/* A filter without bits on this device, or on any (-1); false if there is no memory for it. */
+extern bool GpuFilterCreate(const qf_params *params, int device, GpuRef *ref);
+
+/* Send in the background: all bits of a dense filter or the set ones of an explicit filter; rows. */
+extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
+extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
+
+/*
+ * Insert rows of the keys of copies, and take the pages off their sets that were done.
+ * Returns how many rows.
+ */
+extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
+
+/*
+ * Fetch a filter, which was given so much, from the worker into "f", an empty owned
+ * filter, which gets dense.
+ */
+extern qb_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
+
+/*
+ * ---- the GPU as functions on filters see it: an engine, lookups ----
+ */
 
 /* Why does a filter of such parameters not go to a GPU, however many rows it gets?  NULL: it does. */
 extern const char *GpuFilterReason(const qf_params *p);

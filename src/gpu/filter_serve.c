@@ -17,7 +17,7 @@
  * src/gpu/filter_serve.c
  */
 #include "gpu/column_worker.h"
-#include "gpu/filter_request.h"
+#include "gpu/filter_gpu.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
@@ -31,12 +31,12 @@ typedef struct Holding
 	qf_cuda_filter *filter; /* NULL: there is none */
 	qf_params params;
 	int device;
-	uint64 given;                          /* see GpuFilterState */
+	uint64 given;                             /* see GpuFilterState */
 	qf_cuda_filter *replica[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
-	qf_cuda_filter *joining;               /* the replica whose bits are being added; or NULL */
-	int joining_device;                    /* that it is on */
-	uint64 joined;                         /* bytes of it that were added */
-	int replicas;                             /* number of replicas that are there, "joining" included */
+	qf_cuda_filter *joining;                  /* the replica whose bits are being added; or NULL */
+	int joining_device;                       /* that it is on */
+	uint64 joined;                            /* bytes of it that were added */
+	int replicas; /* number of replicas that are there, "joining" included */
 } Holding;
 
 static Holding holding[GPU_HANDLES];
@@ -241,7 +241,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	if (status == QB_OK)
 		status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
-							   (uint64) (gpu_device_ops->piece_work / h->params.k), &gathered);
+								 (uint64) (gpu_device_ops->piece_work / h->params.k), &gathered);
 	if (status == QB_OK)
 		filter = filter_on(h, gathered.device, &status);
 	if (status != QB_OK)

@@ -221,7 +221,8 @@ GpuDropSubHandles(SubTransactionId subid, SubTransactionId parent)
 	{
 		GpuHandle *handle = &gpu_shared->handle[i];
 
-		if (!GpuIsMine(handle) || (handle->subid != subid && handle->subid != InvalidSubTransactionId))
+		if (!GpuIsMine(handle) ||
+			(handle->subid != subid && handle->subid != InvalidSubTransactionId))
 			continue;
 		if (handle->attached)
 			handle->subid = parent;

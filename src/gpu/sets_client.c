@@ -18,14 +18,13 @@
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
 #include "gpu/settings.h"
-#include "gpu/wait.h"
 
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 /* A shard should take so many ms, so that none keeps the others waiting. */
-#define SHARD_MS   20
+#define SHARD_MS    20
 #define MOST_SHARDS 65536
 
 struct GpuPairs
@@ -54,7 +53,7 @@ typedef struct Opening
 	const qset_request *request; /* without collections if it is kept there */
 	const StoredName *name;      /* or NULL */
 	GpuKept *kept;               /* or NULL */
-	const GpuRef *memberships;       /* sorted rows on a device, of which it is made; or NULL */
+	const GpuRef *memberships;   /* sorted rows on a device, of which it is made; or NULL */
 	const GpuPairsWatch *watch;
 	const uint64 *offset; /* of the rows */
 	uint64 sets;
@@ -112,7 +111,8 @@ spread(GpuPairs *pairs, const Opening *o)
 		if (device == pairs->replica[0].device)
 			continue;
 		replica->device = device;
-		if (GpuReplicaCopy(replica, &pairs->replica[0], o->name) && GpuReplicaSearch(replica, o->request, &reply))
+		if (GpuReplicaCopy(replica, &pairs->replica[0], o->name) &&
+			GpuReplicaSearch(replica, o->request, &reply))
 			pairs->replicas++;
 		else
 			GpuReplicaDrop(replica);
@@ -153,7 +153,8 @@ begin_shards(GpuPairs *pairs, const Opening *o, double ms)
 
 	pairs->shards = 1;
 	if (pairs->replicas > 1)
-		pairs->shards = pairs->replicas * (1 + (uint64) Min(ms / SHARD_MS, MOST_SHARDS) / pairs->replicas);
+		pairs->shards =
+			pairs->replicas * (1 + (uint64) Min(ms / SHARD_MS, MOST_SHARDS) / pairs->replicas);
 	pairs->first = palloc((pairs->shards + 1) * sizeof(uint64));
 	(void) qset_cut_rows(o->sets, work_of_row, unconstify(Opening *, o), pairs->first,
 						 pairs->shards);

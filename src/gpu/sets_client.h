@@ -32,7 +32,8 @@ typedef struct GpuReplica
 } GpuReplica;
 
 /* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
-extern bool GpuReplicaPlace(GpuReplica *replica, const qset_request *request, bool ids, double *index_ms);
+extern bool
+GpuReplicaPlace(GpuReplica *replica, const qset_request *request, bool ids, double *index_ms);
 
 /* The same with a collection of the sorted rows of a handle, on their device. */
 extern bool GpuReplicaMake(GpuReplica *replica, const GpuRef *memberships, double *index_ms);

@@ -77,22 +77,24 @@ extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 extern void GpuMembershipsEnd(GpuMemberships *memberships);
 
 /* Add rows of copies, and take the pages off their sets that were done.  Returns how many. */
-extern int64 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
+extern int64
+GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
 
 /* Add at most GPU_SLOT_WEIGHED rows; false: there is no room, and nothing has changed. */
-extern bool
-GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64 *element, uint32 count);
+extern bool GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id,
+								  const uint64 *element, uint32 count);
 
 /* End with the rows; false: there is no room to sort them, and nothing has changed. */
 extern bool GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes);
 
 /* Fetch items of an array. */
-extern void
-GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first, uint64 count, void *to);
+extern void GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
+							   uint64 count, void *to);
 
 /* ---- the worker's: sets_memberships_serve.c ---- */
 
 /* The sorted rows of a handle, their sizes and their device; NULL: there are none. */
-extern struct qset_cuda_memberships *GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device);
+extern struct qset_cuda_memberships *
+GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device);
 
 #endif

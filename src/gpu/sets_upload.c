@@ -16,7 +16,6 @@
  */
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
-#include "gpu/wait.h"
 #include "sets/format.h"
 
 #include "utils/memutils.h"

@@ -135,10 +135,10 @@ typedef enum GpuFamily
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
-	GPU_FAMILY_COLUMN,  /* copies of columns of tables, for all families: column_request.h */
-	GPU_FAMILY_EXACT,   /* exact counts of their keys: column_exact.h */
+	GPU_FAMILY_COLUMN,      /* copies of columns of tables, for all families: column_request.h */
+	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_exact.h */
 	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_memberships.h */
-	GPU_FAMILIES        /* how many there are */
+	GPU_FAMILIES            /* how many there are */
 } GpuFamily;
 
 /* Names a handle. */
@@ -166,7 +166,7 @@ typedef struct GpuSlot
 
 	/* the request: the backend's while FILLING, then the worker's until DONE */
 	bool wait;        /* that process waits for the reply */
-	GpuRef handle;     /* the value that it is about */
+	GpuRef handle;    /* the value that it is about */
 	GpuRef other;     /* another one that it needs, or serial 0 */
 	int op;           /* what to do, as the family numbers it; so are the next five */
 	int count;        /* keys */
@@ -209,8 +209,8 @@ typedef struct GpuHandle
 	Oid role;               /* that its maker has logged in as */
 	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not received yet */
 	bool attached;          /* LIVE, LOST: memory of the owner drops it */
-	bool in_transfer;            /* to a leader who has not received it */
-	TokenNumber token;    /* if in transfer: who has it receives the handle */
+	bool in_transfer;       /* to a leader who has not received it */
+	TokenNumber token;      /* if in transfer: who has it receives the handle */
 	GpuShape shape;         /* if in transfer: what the device does not know of the value */
 	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
 	int device;             /* set by the worker */
@@ -302,10 +302,10 @@ typedef struct GpuShared
 	/* handles */
 	LWLock *handles;
 	uint64 last_serial;
-	uint64 secret[4];        /* of the hash that names values */
+	uint64 secret[4];               /* of the hash that names values */
 	pg_atomic_uint32 pending_frees; /* handles in this state */
-	pg_atomic_uint64 clock;  /* for "used" */
-	GpuCopies copies[2];     /* CACHED handles: [false] values, [true] columns */
+	pg_atomic_uint64 clock;         /* for "used" */
+	GpuCopies copies[2];            /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
 	GpuHandle handle[GPU_HANDLES];
 

@@ -10,14 +10,15 @@
  *
  * src/gpu/sketch_engine.c
  */
-#include "gpu/sketch_gpu.h"
+#include "gpu/column_client.h"
 #include "gpu/gpu.h"
-#include "gpu/sketch_client.h"
-#include "gpu/sketch_remote.h"
 #include "gpu/settings.h"
-#include "gpu/wait.h"
-
+#include "gpu/sketch_client.h"
+#include "gpu/sketch_gpu.h"
+#include "gpu/sketch_remote.h"
+#include "gpu/client.h"
 #include "sketch/explicit.h"
+
 #include "utils/memutils.h"
 
 /* Up to this size tables stay where they are until they have so many keys. */
@@ -384,4 +385,248 @@ const qs_engine *
 GpuSketchEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
+}
+
+/*
+ * ---- sketches of backends whose tables are on a device, and come back ----
+ *
+ * "remote" points to a GpuRemote in the sketch's memory context, which drops
+ * the device's sketch when the context goes away.
+ *
+ * Sketches of groups are read one after another.  So they are chained in that order: while
+ * one of them comes back, the worker gets the tables of the next one ready, and says what
+ * they look like.  More is not brought here ahead: a table is copied into memory that the
+ * one before it has left, which takes less time than new memory.
+ */
+
+static void
+unchain(GpuRemote *remote)
+{
+	if (remote->before)
+		remote->before->next = remote->next;
+	if (remote->next)
+		remote->next->before = remote->before;
+	remote->before = remote->next = NULL;
+}
+
+static void
+drop_remote(void *argument)
+{
+	GpuRemote *remote = argument;
+
+	unchain(remote);
+	if (remote->ref.serial != 0 && !remote->in_transfer)
+		GpuDropHandle(&remote->ref);
+	remote->ref.serial = 0;
+}
+
+/* The tables of a sketch are on a device now. */
+void
+GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+{
+	MemoryContext context = sk->memory->context;
+	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
+
+	remote->ref = *ref;
+	remote->callback.func = drop_remote;
+	remote->callback.arg = remote;
+	MemoryContextRegisterResetCallback(context, &remote->callback);
+	GpuAttachHandle(ref);
+	qs_free(sk);
+	sk->encoding = QS_DENSE;
+	sk->remote = remote;
+}
+
+void
+GpuSketchChain(qs_sketch **sk, uint32 count)
+{
+	GpuRemote *last = NULL;
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+	{
+		GpuRemote *remote = GpuRemoteOf(sk[i]);
+
+		if (remote == NULL)
+			continue;
+		unchain(remote);
+		remote->before = last;
+		if (last)
+			last->next = remote;
+		last = remote;
+	}
+}
+
+/* An error if a total that came from the worker is not that of the keys that were sent. */
+static void
+check_fetched_total(const qs_sketch *sk, int64 total)
+{
+	if (total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
+			 (int64) sk->total);
+}
+
+/* Is what the worker has told of the tables still true?  Each key changes the total. */
+static bool
+is_described(const GpuRemote *remote, const qs_sketch *sk)
+{
+	return remote->described && remote->shape.total == sk->total;
+}
+
+/* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */
+static qb_status
+download(const qs_sketch *sk, qs_sketch *here)
+{
+	GpuRemote *remote = GpuRemoteOf(sk);
+	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
+	GpuSketchAhead from = { .ref = remote->ref, .known = is_described(remote, sk) };
+	GpuSketchAhead ahead;
+	qb_status status;
+
+	from.shape = remote->shape;
+	if (next)
+		ahead.ref = next->ref;
+	status = GpuSketchDownload(&from, next ? &ahead : NULL, here);
+	if (status == QB_OK && next)
+	{
+		next->described = ahead.known;
+		next->shape = ahead.shape;
+	}
+	return status;
+}
+
+qb_status
+GpuSketchMaterialize(qs_sketch *sk)
+{
+	qs_sketch here;
+	qb_status status;
+
+	if (sk->remote == NULL)
+		return QB_OK;
+	if (GpuRemoteOf(sk)->merging)
+		elog(ERROR, "a merge of the sketch on the GPU was broken off");
+	qs_init(&here, &sk->params, sk->memory);
+	here.keys = sk->keys;
+	status = download(sk, &here);
+	if (status != QB_OK)
+		return status;
+	check_fetched_total(sk, here.total);
+	drop_remote(sk->remote);
+	*sk = here;
+	return QB_OK;
+}
+
+/*
+ * ---- sketches of backends that get keys of copies of columns ----
+ *
+ * As long as a sketch is explicit, only its backend knows when it has too many distinct
+ * keys.  So the worker tells which there are, and the backend adds them.  Then the sketch
+ * goes to the device, and the worker adds keys without sending them anywhere.
+ */
+
+/*
+ * Add keys of a copy while the sketch is explicit: the device says which distinct keys
+ * there are.  If they are more than the sketch has room for, it goes to the device.
+ * "done" is set if the pages are done, as far as they can be here.
+ */
+static qb_status
+add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCounts *counts,
+		   bool *done)
+{
+	int most = (int) qs_explicit_limit(&sk->params);
+	int64 before = sk->total;
+	qb_status status;
+
+	*done = !GpuColumnCounts(chunk, most, counts);
+	if (*done)
+		return QB_OK;
+	if (counts->count > most)
+	{
+		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(chunk));
+		return QB_OK;
+	}
+	status = GpuSketchInsert(sk, counts->key, counts->times, counts->count);
+	*count += sk->total - before;
+	*done = status != QB_OK || GpuPagesAreNone(chunk->pages);
+	return status;
+}
+
+/* Add keys of these copies while the sketch is explicit; the number of chunks that are done. */
+static int
+add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,
+			 qb_status *status)
+{
+	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
+	int i = 0;
+
+	*status = QB_OK;
+	while (*status == QB_OK && sk->encoding == QS_EXPLICIT && i < chunks)
+	{
+		bool done;
+
+		*status = add_counts(sk, &chunk[i], count, counts, &done);
+		i += done;
+	}
+	pfree(counts);
+	return i;
+}
+
+/*
+ * While the sketch is explicit, this process gets distinct keys with their counts,
+ * because only this process knows when there are too many.  Then the sketch goes to the
+ * device, however small it is: the keys are there already.  A sketch that cannot grow there
+ * gets no keys: the pages are left to be read.
+ */
+qb_status
+GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count)
+{
+	qb_status status = QB_OK;
+	int64 added;
+	int done = 0;
+
+	if (sk->remote && GpuSketchCannotGrow(sk))
+		return QB_OK;
+	if (sk->encoding == QS_EXPLICIT)
+		done = add_explicit(sk, chunk, chunks, count, &status);
+	if (status != QB_OK || done == chunks || (!sk->remote && !GpuSketchMoveDense(sk)))
+		return status;
+	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, chunk + done, chunks - done);
+	sk->total += added;
+	*count += added;
+	return QB_OK;
+}
+
+void
+GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, bool *dense)
+{
+	int most = (int) qs_explicit_limit(&sk[0]->params);
+
+	if (!GpuColumnMany(chunk, groups, most, dense))
+		memset(dense, 0, groups->count * sizeof(bool));
+	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(chunk), dense);
+}
+
+bool
+GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, int chunks,
+				   uint64 *added)
+{
+	GpuGroupSketches *all = palloc(sizeof(GpuGroupSketches));
+	bool done = true;
+	uint32 i;
+	int n;
+
+	all->groups = *groups;
+	for (i = 0; i < groups->count; i++)
+		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
+	GpuSketchSendGroups(all, chunk, chunks);
+	for (n = 0; n < chunks; n++)
+		done = done && GpuPagesAreNone(chunk[n].pages);
+	for (i = 0; i < groups->count; i++)
+	{
+		sk[i]->total += (int64) all->added[i];
+		added[i] = all->added[i];
+	}
+	GpuSketchChain(sk, groups->count);
+	pfree(all);
+	return done;
 }

@@ -37,8 +37,8 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64
  * Which sketches of groups, of equal parameters and without keys yet, get dense by the keys
  * of this chunk alone?  Those are on a device now, without keys.
  */
-extern void
-GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, bool *dense);
+extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
+							  bool *dense);
 
 /*
  * Add the keys of these pages to sketches of groups that are on a device.  False: not all

@@ -32,11 +32,11 @@ typedef struct GpuSketchHolding
 	qs_params params; /* set while it is on a device */
 	qs_cuda_sketch
 		*replica[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
-	qs_cuda_sketch *joining;    /* the replica that is being merged, or NULL */
-	int joining_device;         /* that it is on */
+	qs_cuda_sketch *joining;       /* the replica that is being merged, or NULL */
+	int joining_device;            /* that it is on */
 	int replicas;                  /* number of replicas that are there, with that one */
-	GpuSketchMerged merged;     /* of the sketch or replica that is being merged: sketch_merge.c */
-	GpuSketchShape shape;       /* of on_host, while it is written or read */
+	GpuSketchMerged merged; /* of the sketch or replica that is being merged: sketch_merge.c */
+	GpuSketchShape shape;   /* of on_host, while it is written or read */
 } GpuSketchHolding;
 
 extern GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];

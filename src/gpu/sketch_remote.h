@@ -15,10 +15,10 @@
 /* In the sketch's memory context, which drops the device's sketch at its end. */
 typedef struct GpuRemote
 {
-	GpuRef ref;          /* serial 0: none */
-	bool in_transfer;         /* the sketch is for whoever redeems its token */
+	GpuRef ref;        /* serial 0: none */
+	bool in_transfer;  /* the sketch is for whoever redeems its token */
 	TokenNumber token; /* if in transfer */
-	bool merging;        /* a merge into it has not ended, and never will after an error */
+	bool merging;      /* a merge into it has not ended, and never will after an error */
 	MemoryContextCallback callback;
 	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
 	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */

@@ -8,7 +8,7 @@
  * src/pg/activity_view.c
  */
 #include "pgbase/activity.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 
 #include "catalog/pg_authid.h"
 #include "fmgr.h"

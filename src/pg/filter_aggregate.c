@@ -17,7 +17,7 @@
 
 #include "pgbase/aggregate.h"
 #include "pg/filter_state.h"
-#include "pgbase/keyexpr.h"
+#include "pgbase/keyfamily.h"
 
 #define KEY_ARGUMENT    1
 #define NUMBER_ARGUMENT 2

@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyread.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"
 #include "utils/float.h"

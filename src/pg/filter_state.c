@@ -15,10 +15,10 @@
 #include "pg/filter_state.h"
 
 #include "gpu/filter_gpu.h"
-#include "pgbase/nonce.h"
-#include "pgbase/stat.h"
-#include "pgbase/state_size.h"
-#include "pgbase/state_token.h"
+#include "pgbase/secret.h"
+#include "pgbase/activity.h"
+#include "pgbase/state.h"
+#include "pgbase/token.h"
 #include "utils/memutils.h"
 
 /* A state whose filter is not set yet. */

@@ -16,7 +16,7 @@
 #include "pg/flat.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyfamily.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -253,7 +253,8 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	nulls[INFO_ROWS] = filter->rows == QF_ROWS_UNKNOWN;
 	values[INFO_SET_BITS] = Int64GetDatum((int64) filter->ones);
 	values[INFO_FILL] = Float8GetDatum(fill_of(filter));
-	values[INFO_FORM] = CStringGetTextDatum(filter->encoding == QF_ENCODING_COMPACT ? "compact" : "dense");
+	values[INFO_FORM] =
+		CStringGetTextDatum(filter->encoding == QF_ENCODING_COMPACT ? "compact" : "dense");
 	if (family)
 		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
 	nulls[INFO_KEY_FAMILY] = family == NULL;

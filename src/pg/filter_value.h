@@ -16,7 +16,7 @@
 
 #include "filter/format.h"
 #include "pgbase/errors.h"
-#include "pgbase/keycheck.h"
+#include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "engine/filter_engine.h"
 #include "pgbase/version.h"

@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 #include "fmgr.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 
 #include "funcapi.h"
 #include "gpu/gpu.h"

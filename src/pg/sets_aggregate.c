@@ -16,8 +16,8 @@
 #include "optimizer/optimizer.h"
 #include "pg/sets_state.h"
 #include "pgbase/aggregate.h"
-#include "pgbase/keyexpr.h"
-#include "pgbase/state_size.h"
+#include "pgbase/keyfamily.h"
+#include "pgbase/state.h"
 #include "pgbase/version.h"
 #include "utils/lsyscache.h"
 

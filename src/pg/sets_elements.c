@@ -13,7 +13,7 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
-#include "pgbase/keyexpr.h"
+#include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -94,7 +94,7 @@ make_elements(const ElementType *elements, const ElementArray *array, int from, 
  */
 uint32 *
 ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *dictionary,
-			  const qb_memory *memory)
+			 const qb_memory *memory)
 {
 	uint32 *code =
 		MemoryContextAllocHuge(CurrentMemoryContext, Max(array->count, 1) * sizeof(uint32));
@@ -111,7 +111,7 @@ ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *
 
 		CHECK_FOR_INTERRUPTS();
 		SetsCheck(qset_dictionary_of(dictionary, low, elements->exact ? NULL : high, count,
-								 code + coded, memory, &sets_interrupt));
+									 code + coded, memory, &sets_interrupt));
 		coded += count;
 	}
 	return code;

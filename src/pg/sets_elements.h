@@ -31,8 +31,8 @@ typedef struct ElementArray
 extern void ElementsCheckArray(const ArrayType *array);
 extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
 extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum argument);
-extern uint32 *ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *dictionary,
-							 const qb_memory *memory);
+extern uint32 *ElementsCode(ElementType *elements, const ElementArray *array,
+							qset_dictionary *dictionary, const qb_memory *memory);
 
 /* ---- questions about two sets ---- */
 

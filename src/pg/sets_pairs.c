@@ -15,7 +15,7 @@
 #include "executor/nodeHash.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"

@@ -12,7 +12,7 @@
 #include "pg/sets_state.h"
 
 #include "miscadmin.h"
-#include "pgbase/stat.h"
+#include "pgbase/activity.h"
 #include "utils/memutils.h"
 
 /* Rows that are fetched at a time, if they could not be sorted. */
@@ -141,7 +141,8 @@ SetsOnGpu(Datum datum, GpuKept *made)
 	if (sets == NULL || sets->remote == NULL)
 		return NULL;
 	SetsFlush(sets);
-	if (sets->remote == NULL || sets->remote->rows == 0 || !GpuMembershipsSort(sets->remote, &sizes))
+	if (sets->remote == NULL || sets->remote->rows == 0 ||
+		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
 	describe(sets, &sizes, made);
 	return &sets->remote->ref;

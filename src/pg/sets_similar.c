@@ -24,8 +24,8 @@
 #include "miscadmin.h"
 #include "pg/sets_elements.h"
 #include "pg/sets_pairs.h"
-#include "pgbase/keyexpr.h"
-#include "pgbase/row.h"
+#include "pgbase/keyfamily.h"
+#include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "sets/format.h"
 #include "sets/postings.h"
@@ -286,7 +286,8 @@ find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_que
 	question->ranks = 0;
 	for (i = 0; i < dictionary->used; i++)
 	{
-		int64 found = qset_collection_rank(c, dictionary->low[i], c->wide ? dictionary->high[i] : 0);
+		int64 found =
+			qset_collection_rank(c, dictionary->low[i], c->wide ? dictionary->high[i] : 0);
 
 		if (i % QSET_DICTIONARY_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();

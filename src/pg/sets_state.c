@@ -15,7 +15,7 @@
 #include "pg/sets_state.h"
 
 #include "pg/sets_elements.h"
-#include "pgbase/stat.h"
+#include "pgbase/activity.h"
 #include "sets/format.h"
 #include "utils/memutils.h"
 

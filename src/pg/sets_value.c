@@ -15,7 +15,7 @@
 #include "pgbase/errors.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "pgbase/version.h"
 #include "sets/format.h"
 #include "utils/array.h"

@@ -11,7 +11,7 @@
 #include "fmgr.h"
 
 #include "pgbase/errors.h"
-#include "pgbase/keycheck.h"
+#include "pgbase/keyfamily.h"
 #include "sets/sets.h"
 
 /* Checks for interrupts in long loops. */

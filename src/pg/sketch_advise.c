@@ -10,7 +10,7 @@
 #include "sketch/measure.h"
 #include "pg/sketch_state.h"
 #include "pgbase/errors.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 
 #include "funcapi.h"
 #include "miscadmin.h"

@@ -12,7 +12,7 @@
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "pgbase/errors.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "sketch/unbiased.h"
 #include "utils/tuplestore.h"
 

@@ -10,11 +10,11 @@
  */
 #include "pg/sketch_state.h"
 
-#include "engine/sketch_from_keys.h"
+#include "engine/sketch_engine.h"
 #include "gpu/sketch_gpu.h"
-#include "pgbase/stat.h"
-#include "pgbase/state_token.h"
-#include "sketch/block_presence.h"
+#include "pgbase/activity.h"
+#include "pgbase/token.h"
+#include "sketch/presence.h"
 
 /* ---- reading ---- */
 
@@ -95,8 +95,8 @@ marks_of(SketchState *expanded)
 	if (are_true(expanded))
 		return expanded->presence;
 	if (!expanded->presence)
-		expanded->presence = sketch->memory->alloc(sketch->memory->context,
-												qs_presence_words(&sketch->params) * sizeof(uint64));
+		expanded->presence = sketch->memory->alloc(
+			sketch->memory->context, qs_presence_words(&sketch->params) * sizeof(uint64));
 	if (!expanded->presence)
 		return NULL;
 	expanded->presence_version = 0;

@@ -51,7 +51,8 @@ const qs_sketch *
 ProbeHeader(StoredSketch *stored, Datum datum)
 {
 	if (!stored->opened)
-		stored->opened = SketchOpenStored(&stored->view, datum) && stored->view.encoding != QS_EXPLICIT;
+		stored->opened =
+			SketchOpenStored(&stored->view, datum) && stored->view.encoding != QS_EXPLICIT;
 	if (!stored->opened)
 		return NULL;
 	stored->view.table = stored->view.extra = NULL;

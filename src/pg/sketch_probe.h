@@ -7,7 +7,7 @@
 #ifndef QS_PG_SKETCH_PROBE_H
 #define QS_PG_SKETCH_PROBE_H
 
-#include "sketch/noise.h"
+#include "sketch/measure.h"
 #include "pg/sketch_state.h"
 #include "pgbase/keyread.h"
 #include "pgbase/stored.h"

@@ -31,11 +31,13 @@ typedef struct SketchState
 	 */
 	uint64 version;
 
-	struct DeferredSketch *deferred; /* compact sketches to be merged (sketch_deferred.c), or NULL */
-	Size deferred_bytes;            /* their memory */
+	struct DeferredSketch
+		*deferred;       /* compact sketches to be merged (sketch_deferred.c), or NULL */
+	Size deferred_bytes; /* their memory */
 
-	bool written;  /* it was made a value before */
-	uint64 *presence; /* which blocks of the sketch are present (sketch/block_presence.h), or NULL */
+	bool written; /* it was made a value before */
+	uint64
+		*presence; /* which blocks of the sketch are present (sketch/block_presence.h), or NULL */
 	uint64 presence_version; /* the version that the presence tell about */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */

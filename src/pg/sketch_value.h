@@ -16,7 +16,7 @@
 
 #include "sketch/format.h"
 #include "pgbase/errors.h"
-#include "pgbase/keycheck.h"
+#include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "pgbase/version.h"
 #include "sketch/sketch.h"

@@ -16,7 +16,7 @@
 
 #include "nodes/execnodes.h"
 #include "pg/sketch_aggregate.h"
-#include "pgbase/keyexpr.h"
+#include "pgbase/keyfamily.h"
 
 static const ArgumentLayout plain = { .limit = 2 };
 static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
@@ -61,8 +61,8 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 		qs_params params;
 
 		SketchTemplateParams(fcinfo, layout, &params);
-		state =
-			TopCreate(AggregateStates(fcinfo, &top_state_type), &params, n_argument(fcinfo, layout));
+		state = TopCreate(AggregateStates(fcinfo, &top_state_type), &params,
+						  n_argument(fcinfo, layout));
 		state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
 	}
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);

@@ -18,14 +18,14 @@
  */
 #include "pg/top_state.h"
 
-#include "engine/sketch_top.h"
+#include "engine/sketch_engine.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pg/sketch_aggregate.h"
 #include "pg/sketch_state.h"
-#include "pgbase/stat.h"
-#include "pgbase/state_size.h"
-#include "pgbase/state_token.h"
+#include "pgbase/activity.h"
+#include "pgbase/state.h"
+#include "pgbase/token.h"
 #include "pgbase/value.h"
 #include "sketch/top.h"
 #include "sketch/top_format.h"

@@ -7,7 +7,7 @@
 #ifndef QS_PG_TOP_STATE_H
 #define QS_PG_TOP_STATE_H
 
-#include "pgbase/keytext.h"
+#include "pgbase/keyread.h"
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"
 

@@ -9,7 +9,7 @@
 #include "pgbase/aggregate.h"
 
 #include "catalog/pg_type_d.h"
-#include "pgbase/state_token.h"
+#include "pgbase/token.h"
 #include "utils/memutils.h"
 
 MemoryContext

@@ -29,6 +29,8 @@
 
 #include "pgbase/keytype.h"
 
+#include "datatype/timestamp.h"
+
 #define KEY_BLOCK 1024
 
 typedef struct KeyBytes
@@ -102,5 +104,17 @@ KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 	else
 		KeyBytesPutKey(bytes, key, value);
 }
+
+/*
+ * ---- numerics and intervals as keys ----
+ */
+
+/* "data" is what follows the length of a stored numeric. */
+extern void KeyPutNumeric(KeyBytes *bytes, const char *data, Size length);
+extern void KeyPutInterval(KeyBytes *bytes, const Interval *span);
+
+/* The number that a short key is; false: it is no short one. */
+extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
+extern bool KeyShortInterval(const Interval *span, int64 *number);
 
 #endif

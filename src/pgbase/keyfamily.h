@@ -1,6 +1,6 @@
 /*
  * keyfamily.h
- *		Families of keys, as a value records them, by name and by type.
+ *		Which keys a value holds, and whether others are the same.
  *
  * src/pgbase/keyfamily.h
  */
@@ -9,6 +9,11 @@
 
 #include "postgres.h"
 
+#include "base/keys.h"
+#include "pgbase/keytype.h"
+
+#include "access/tupdesc.h"
+
 extern uint32 KeyNameId(const char *name);
 extern uint32 KeyFamilyId(Oid opfamily, Oid base_type);
 extern bool KeyFamilyIsOther(uint32 family);
@@ -16,5 +21,59 @@ extern char *KeyFamilyName(uint32 family);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
 extern bool KeyFamilyHasType(uint32 family, Oid type);
+
+/*
+ * ---- errors when keys are not of the kind that a value holds ----
+ */
+
+/* How messages about keys name the values that hold them. */
+typedef struct KeyHolder
+{
+	const char *one;
+	const char *many;
+	const char *lookup; /* our function that takes keys of any type without a cast */
+} KeyHolder;
+
+extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);
+extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
+extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder);
+
+/*
+ * ---- what a value records about its keys ----
+ */
+
+/*
+ * The mark of content hashes.  Names of collations have the highest bit set; other ids
+ * are small.
+ */
+#define KEY_CONTENT       UINT32_C(0x40000000)
+#define KEY_CONTENT_MARKS UINT32_C(0xC0000000)
+
+/* Is this the hash of a container's content? */
+static inline bool
+KeyIsContent(uint32 id)
+{
+	return (id & KEY_CONTENT_MARKS) == KEY_CONTENT;
+}
+
+extern qb_keys KeysOf(Oid type, Oid collation);
+extern uint32 KeyRowContent(Oid type, int32 typmod);
+extern uint32 KeyColumnsContent(TupleDesc descriptor);
+
+/*
+ * ---- what the expression of a call says about its key ----
+ */
+
+typedef struct KeyArgument
+{
+	Oid type;      /* its equality decides which keys are the same */
+	Oid collation; /* for hashing */
+	bool literal;  /* text of a constant or parameter: may stand for any type */
+} KeyArgument;
+
+extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
+/* Describe the key of a row, which is not null. */
+extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
+extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 
 #endif

@@ -19,14 +19,20 @@
  */
 #include "pgbase/keyread.h"
 
-#include <math.h>
+#include "base/slot.h"
+#include "pgbase/keyfamily.h"
+#include "pgbase/version.h"
 
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
-#include "pgbase/keyfamily.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+#include <math.h>
 
 /* The text after one or more characters of the set; NULL if there are none. */
 static const char *
@@ -248,4 +254,259 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
 	get_typlenbyvalalign(type, &length, &by_value, &align);
 	PG_RETURN_ARRAYTYPE_P(construct_md_array(answer, batch->null, ARR_NDIM(like), ARR_DIMS(like),
 											 ARR_LBOUND(like), type, length, by_value, align));
+}
+
+/*
+ * ---- keys as text, and text as keys ----
+ *
+ * What a value remembers of its keys must survive dump and restore, settings and
+ * upgrades.  The bytes of a datum do not, since they may hold OIDs.  So a value keeps
+ * the text from the type's output function, written under fixed settings: those of
+ * pg_dump, and UTC.  A number needs no text, since it is its own fingerprint.
+ * Some settings are not fixed.  No type that can be a key looks at xmloption or
+ * xmlbinary.  timezone_abbreviations does not matter, since times are written with
+ * numbers for zones, and fixing it would read a file.
+ *
+ * Reading trusts no text.  It goes through the input function of the type that the
+ * caller names, like any user's input, and the resulting key must have the fingerprint
+ * under which the text is kept.  A forged text is an error, and so is a type that
+ * writes the key in another way.  The text of a key can be another one in another version of
+ * PostgreSQL: 19 writes all digits of a pg_lsn.  Texts of both kinds are read as the same key.
+ */
+
+/*
+ * Settings that affect input and output functions.  Temporary objects come last: they must not
+ * hide the objects whose names keys of type regclass and the like are.
+ */
+static const struct
+{
+	const char *name;
+	const char *value;
+} modes[] = {
+	{ "datestyle", "ISO, YMD" },
+	{ "intervalstyle", "postgres" },
+	{ "timezone", "UTC" },
+	{ "extra_float_digits", "1" },
+	{ "bytea_output", "hex" },
+	{ "lc_monetary", "C" },
+	{ "array_nulls", "on" },
+	{ "quote_all_identifiers", "off" },
+	{ "search_path", "pg_catalog, pg_temp" },
+};
+
+/* Fix the settings, until KeyTextEnd() or an error. */
+int
+KeyTextBegin(void)
+{
+	int level = NewGUCNestLevel();
+	int i;
+
+	for (i = 0; i < lengthof(modes); i++)
+		(void) set_config_option(modes[i].name, modes[i].value, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+void
+KeyTextEnd(int level)
+{
+	AtEOXact_GUC(true, level);
+}
+
+/* Does the output function write the same under all settings? */
+static bool
+is_plain(Oid output)
+{
+	switch (output)
+	{
+		case F_TEXTOUT:
+		case F_VARCHAROUT:
+		case F_BPCHAROUT:
+		case F_CHAROUT:
+		case F_NAMEOUT:
+		case F_BOOLOUT:
+		case F_UUID_OUT:
+		case F_NUMERIC_OUT:
+		case F_INET_OUT:
+		case F_CIDR_OUT:
+		case F_OIDOUT:
+		case F_ENUM_OUT:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Prepare a writer, whose memory comes from the context. */
+void
+KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
+{
+	Oid output;
+	bool varlena;
+
+	getTypeOutputInfo(type, &output, &varlena);
+	fmgr_info_cxt(output, &writer->output, context);
+	writer->padded = output == F_BPCHAROUT;
+	writer->bytes = writer->padded || output == F_TEXTOUT || output == F_VARCHAROUT;
+	writer->plain = is_plain(output);
+}
+
+/*
+ * The text of a key.  Unless the writer is plain, call it between KeyTextBegin() and
+ * KeyTextEnd().
+ */
+const char *
+KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
+{
+	char *text;
+
+	if (writer->bytes)
+	{
+		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+
+		*length = (uint32) VARSIZE_ANY_EXHDR(bytes);
+		if (writer->padded)
+			*length = (uint32) bpchartruelen(VARDATA_ANY(bytes), (int) *length);
+		return VARDATA_ANY(bytes);
+	}
+	text = OutputFunctionCall(&writer->output, value);
+	*length = (uint32) strlen(text);
+	return text;
+}
+
+void
+KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context)
+{
+	Oid input;
+
+	KeyTypeInit(&parser->key, type, collation);
+	parser->domain = getBaseType(type) != type;
+	parser->check = NULL;
+	getTypeInputInfo(type, &input, &parser->parameter);
+	fmgr_info_cxt(input, &parser->input, context);
+}
+
+/* The key of a text.  Call it between KeyTextBegin() and KeyTextEnd(). */
+Datum
+KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
+{
+	Datum value = InputFunctionCall(&parser->input, (char *) text, parser->parameter, -1);
+
+	if (KeyFingerprint(&parser->key, value) != fingerprint)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("\"%s\" as a key of type %s is not the key that was counted", text,
+							   format_type_be(parser->key.type)),
+						errhint("Name the type that the keys had.")));
+	return value;
+}
+
+/* A number as a key of the given type, which may be a shorter one or a domain. */
+Datum
+KeyParseNumber(KeyParser *parser, int64 number)
+{
+	Datum value = KeyOfNumber(&parser->key, number);
+
+	if (parser->domain)
+		domain_check(value, false, parser->key.type, &parser->check, parser->input.fn_mcxt);
+	return value;
+}
+
+/*
+ * ---- keys that wait to be counted in a batch ----
+ */
+
+#define FIRST_ROOM  16
+#define ROOM_GROWTH 4
+
+/* KeyBufferIsVaried() has so many places, and looks at no more keys than a quarter of that. */
+#define PLACES      8192
+#define VARIED_KEYS (PLACES / 4)
+
+/* Let the buffer be full at so many keys, or at fewer if it has less memory. */
+void
+KeyBufferLimit(KeyBuffer *buffer, int most)
+{
+	buffer->room = Min(buffer->allocated, most);
+}
+
+static void
+reallocate(KeyBuffer *buffer, MemoryContext context, int keys)
+{
+	bool weighted = buffer->weight != NULL;
+
+	KeyBufferFree(buffer);
+	buffer->fingerprint = MemoryContextAlloc(context, keys * sizeof(uint64));
+	if (weighted)
+		buffer->weight = MemoryContextAlloc(context, keys * sizeof(int64));
+	buffer->allocated = keys;
+}
+
+/*
+ * Let an empty buffer become full at so many keys.  Each call makes one step towards
+ * that, so a group takes memory only for about as many keys as it has.
+ */
+void
+KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
+{
+	int next = buffer->allocated == 0 ? FIRST_ROOM : buffer->allocated * ROOM_GROWTH;
+
+	Assert(buffer->count == 0);
+	if (most > buffer->allocated)
+		reallocate(buffer, context, Min(most, next));
+	KeyBufferLimit(buffer, most);
+}
+
+/* Double the room of a full buffer, up to "most" keys.  Its keys stay. */
+void
+KeyBufferExtend(KeyBuffer *buffer, int most)
+{
+	int keys = Min(most, buffer->allocated * 2);
+
+	buffer->fingerprint = repalloc(buffer->fingerprint, keys * sizeof(uint64));
+	if (buffer->weight)
+		buffer->weight = repalloc(buffer->weight, keys * sizeof(int64));
+	buffer->allocated = buffer->room = keys;
+}
+
+/*
+ * Are at least about half of the first keys distinct?  Each key marks a place by its hash, and
+ * distinct keys seldom mark the same one.
+ */
+bool
+KeyBufferIsVaried(const KeyBuffer *buffer, int first)
+{
+	uint64 marks[PLACES / 64] = { 0 };
+	int count = Min(Min(buffer->count, first), VARIED_KEYS);
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64 place = qb_slot_of(qb_slot_hash(buffer->fingerprint[i]), PLACES);
+
+		marks[place / 64] |= UINT64CONST(1) << place % 64;
+	}
+	return pg_popcount((const char *) marks, sizeof(marks)) >= (uint64) count / 2;
+}
+
+/* Keep weights from now on: the first weight that is not 1 has come. */
+void
+KeyBufferWeigh(KeyBuffer *buffer)
+{
+	MemoryContext context = GetMemoryChunkContext(buffer->fingerprint);
+	int i;
+
+	buffer->weight = MemoryContextAlloc(context, buffer->allocated * sizeof(int64));
+	for (i = 0; i < buffer->count; i++)
+		buffer->weight[i] = 1;
+}
+
+/* Free the memory of a buffer and zero it. */
+void
+KeyBufferFree(KeyBuffer *buffer)
+{
+	if (buffer->fingerprint)
+		pfree(buffer->fingerprint);
+	if (buffer->weight)
+		pfree(buffer->weight);
+	memset(buffer, 0, sizeof(*buffer));
 }

@@ -1,20 +1,106 @@
 /*
  * keyread.h
- *		The keys that a function on values of any family is called with.
+ *		Keys on their way into a state: read from calls, from text, and buffered.
+ *
+ * Transition functions append a key and return.  When the buffer is full its owner, an
+ * expanded object, gives all keys to an engine.  The owner sets "room", the number of
+ * keys that it wants to hand over at once.  A zeroed buffer is empty and has no room.
+ *
+ * Weights are kept only after the first one that is not 1.  Most keys have the weight
+ * 1, and a buffer without weights takes half the memory.
+ *
+ * src/pgbase/keyread.h
+ */
+#ifndef QS_KEYREAD_H
+#define QS_KEYREAD_H
+
+#include "postgres.h"
+
+#include "pgbase/keyfamily.h"
+#include "pgbase/keytype.h"
+
+#include "utils/array.h"
+
+typedef struct KeyBuffer
+{
+	uint64 *fingerprint;
+	int64 *weight; /* NULL as long as all weights are 1 */
+	int count;
+	int room;      /* the buffer is full at so many keys, */
+	int allocated; /* and has memory for so many, at least as many as "room" */
+} KeyBuffer;
+
+extern void KeyBufferLimit(KeyBuffer *buffer, int most);
+extern void KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most);
+extern void KeyBufferExtend(KeyBuffer *buffer, int most);
+extern bool KeyBufferIsVaried(const KeyBuffer *buffer, int first);
+extern void KeyBufferWeigh(KeyBuffer *buffer);
+extern void KeyBufferFree(KeyBuffer *buffer);
+
+static inline bool
+KeyBufferIsFull(const KeyBuffer *buffer)
+{
+	return buffer->count >= buffer->room;
+}
+
+/* Append a key of weight 1; the buffer has room and no weights. */
+static inline void
+KeyBufferPut(KeyBuffer *buffer, uint64 fingerprint)
+{
+	buffer->fingerprint[buffer->count++] = fingerprint;
+}
+
+/* Append a key; the buffer has room. */
+static inline void
+KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
+{
+	if (weight != 1 && buffer->weight == NULL)
+		KeyBufferWeigh(buffer);
+	if (buffer->weight)
+		buffer->weight[buffer->count] = weight;
+	buffer->fingerprint[buffer->count++] = fingerprint;
+}
+
+/*
+ * ---- keys as text, and text as keys ----
+ */
+
+/* How keys of a type are written. */
+typedef struct KeyWriter
+{
+	FmgrInfo output;
+	bool bytes;  /* the text is the value */
+	bool padded; /* the text is the value without trailing blanks */
+	bool plain;  /* the text does not depend on settings */
+} KeyWriter;
+
+/* How keys of a type are read. */
+typedef struct KeyParser
+{
+	KeyType key;
+	FmgrInfo input;
+	Oid parameter; /* of the input function */
+	bool domain;   /* the type is a domain, whose constraints are checked */
+	void *check;   /* what the check keeps between calls */
+} KeyParser;
+
+extern int KeyTextBegin(void);
+extern void KeyTextEnd(int level);
+
+extern void KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context);
+extern const char *KeyWrite(KeyWriter *writer, Datum value, uint32 *length);
+
+extern void KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context);
+extern Datum KeyParse(KeyParser *parser, const char *text, uint64 fingerprint);
+extern Datum KeyParseNumber(KeyParser *parser, int64 number);
+
+/*
+ * ---- the keys that a function on values of any family is called with ----
  *
  * A function that looks up keys keeps a KeyProbe from row to row.  The type of the keys is
  * known from the first row on.  A key that is given as text is read as the type of the
  * value's keys.
- *
- * src/pgbase/keyread.h
  */
-#ifndef QS_PGBASE_KEYREAD_H
-#define QS_PGBASE_KEYREAD_H
-
-#include "pgbase/keycheck.h"
-#include "pgbase/keyexpr.h"
-
-#include "utils/array.h"
 
 /* A zeroed reader is not prepared for any type. */
 typedef struct KeyReader

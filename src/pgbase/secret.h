@@ -11,4 +11,11 @@
 
 extern void SecretInit(void);
 
+/*
+ * ---- numbers that no two states share ----
+ */
+
+extern void NonceInit(void);
+extern uint64 NonceNew(void);
+
 #endif

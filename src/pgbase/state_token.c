@@ -20,11 +20,10 @@
  *
  * src/pgbase/state_token.c
  */
-#include "pgbase/state_token.h"
+#include "pgbase/token.h"
 
 #include "access/parallel.h"
 #include "lib/ilist.h"
-#include "pgbase/token.h"
 #include "utils/memutils.h"
 
 static const TokenMagic magic = { { 'Q', 'S', 'L', '1' } };

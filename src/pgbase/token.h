@@ -12,6 +12,7 @@
 #ifndef QS_PGBASE_TOKEN_H
 #define QS_PGBASE_TOKEN_H
 
+#include "pgbase/state.h"
 #include "pgbase/version.h"
 
 typedef struct TokenMagic
@@ -81,5 +82,25 @@ TokenGone(void)
 					errmsg("partial state of a parallel query is not there"),
 					errdetail("It can be used once, by the query that made it.")));
 }
+
+/*
+ * ---- a partial state that the process itself combines, passed by a token ----
+ */
+
+/*
+ * Does the state go to the combine function by a token?  True if only our combine function
+ * will see it.
+ */
+extern bool StateTakesToken(const KeyedState *state);
+
+/* Write a token for the state.  Later calls write the same token. */
+extern Size StateTokenSize(void);
+extern void StateTokenWrite(KeyedState *state, struct varlena *out);
+
+/*
+ * The state of a token; NULL: the datum is none.  The state is taken over: from now on it
+ * lives in a context below "context", and counts no keys yet.
+ */
+extern void *StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context);
 
 #endif

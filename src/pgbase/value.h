@@ -8,10 +8,12 @@
 #define QS_PGBASE_VALUE_H
 
 #include "postgres.h"
-#include "fmgr.h"
 
 #include "pgbase/version.h"
+
+#include "fmgr.h"
 #include "utils/expandeddatum.h"
+#include "access/tupdesc.h"
 
 /* A function that SQL calls, whose result is one expression. */
 #define SQL_FUNCTION(name, result) \
@@ -47,5 +49,16 @@ ValueInState(Datum datum)
 
 /* The flat value of a datum. *own is a copy that the caller frees, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
+
+/*
+ * ---- rows that functions return ----
+ *
+ * The type of such a row is in the catalog, and a query can drop a function that it calls.
+ */
+
+extern TupleDesc RowType(FunctionCallInfo fcinfo);
+extern Datum ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern void ReturnRows(FunctionCallInfo fcinfo);
+extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 
 #endif

@@ -84,7 +84,7 @@ struct SharedBuild
 	slock_t mutex;                     /* guards what processes write before the first barrier */
 	bool leader;                       /* the leader is among the processes */
 	uint32 count;                      /* number of runs */
-	dsa_pointer runs;                 /* the run that was put last, or invalid */
+	dsa_pointer runs;                  /* the run that was put last, or invalid */
 	pg_atomic_uint32 next[BUILD_DONE]; /* the next shard to take in each phase */
 };
 
@@ -245,9 +245,9 @@ open_runs(Build *build)
 		place = head->next;
 	}
 	build->runs = (qset_runs){ .run = run,
-								 .count = count,
-								 .memory = &build->sets->keyed.memory,
-								 .interrupt = &sets_interrupt };
+							   .count = count,
+							   .memory = &build->sets->keyed.memory,
+							   .interrupt = &sets_interrupt };
 	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
@@ -347,7 +347,7 @@ collect(Build *build)
 	for (i = 0; i < shards; i++)
 		shard[i] = share_view(build, i);
 	SetsCheck(qset_runs_join(shard, shards, &build->sets->builder.keys, &whole,
-							  &build->sets->keyed.memory, &sets_interrupt));
+							 &build->sets->keyed.memory, &sets_interrupt));
 	SetsBecome(build->sets, &whole, build->rows);
 	pfree(shard);
 	free_all(build->shared, build->area);

@@ -213,8 +213,8 @@ add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *
  * are long when they are not compressed, so what the functions allocate is freed after each.
  */
 static void
-add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location, Relation relation,
-		const PageTuples *tuples)
+add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
+		Relation relation, const PageTuples *tuples)
 {
 	int i;
 

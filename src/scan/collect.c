@@ -60,7 +60,8 @@ ScanHandoverOf(EState *estate, int param)
 
 /* Take the sketches of the child before; false: this child must start them, in "context". */
 bool
-ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count, MemoryContext *context)
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
+				 MemoryContext *context)
 {
 	int i;
 

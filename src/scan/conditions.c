@@ -279,7 +279,8 @@ prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
 	if (condition->test.kind == TEST_EXPRESSION)
 		condition->state = ExecInitQual(list_make1(condition->clause), NULL);
 	else
-		ColumnLocationInit(&condition->location, condition->column->varattno, RelationGetDescr(relation));
+		ColumnLocationInit(&condition->location, condition->column->varattno,
+						   RelationGetDescr(relation));
 	if (condition->operand)
 		condition->state = ExecInitExpr(condition->operand, NULL);
 }

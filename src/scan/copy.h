@@ -78,7 +78,7 @@ extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid colla
 extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
 extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
-						  BlockNumber blocks, GpuPages *pages);
+							BlockNumber blocks, GpuPages *pages);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
 /* copy_parallel.c: what the processes of a parallel scan tell one another of the pages to read. */
@@ -170,7 +170,8 @@ extern BlockNumber ParallelPagesNext(ParallelPages *share, BlockNumber blocks);
 /* copy_match.c: conditions */
 extern const char *CachedConditionsRefusal(Relation relation, const WantedRows *rows);
 extern int CachedConditionsCount(const WantedRows *rows);
-extern void CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows);
+extern void
+CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows);
 extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *place);
 extern bool CachedTestsAdd(CachedTests *tests, int column, const qb_test *test);
 extern bool CachedTestsPair(CachedTests *tests, int column);
@@ -182,7 +183,7 @@ CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool g
 extern bool CachedTakesInParallel(const ColumnFamily *family);
 extern bool CachedCountsValues(const ScanAggregate *aggregate);
 extern Oid CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
-							Oid collation);
+							  Oid collation);
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
 extern void CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int parts);
 
@@ -200,15 +201,16 @@ CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *
 extern GpuPages *
 CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
 extern CachedColumns *
-CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
-				 const CustomScan *plan, const Var *group);
+CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count,
+					const WantedRows *rows, const CustomScan *plan, const Var *group);
 extern void CachedColumnsForget(CachedColumns *copies, int count);
 extern void CachedColumnsUse(CachedColumns *copies, const CachedUse *use);
-extern void CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
+extern void
+CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
 
 /* copy_match.c */
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
-							  const Var *group, double groups, bool parallel);
+								 const Var *group, double groups, bool parallel);
 
 /* Does the page have tuples for this aggregate, whose keys no copy has given? */
 static inline bool

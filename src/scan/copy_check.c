@@ -262,8 +262,8 @@ true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber block
  * each of "count" chunks from "first" on.  A chunk without a copy has no such pages.
  */
 void
-CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count, BlockNumber blocks,
-			  GpuPages *pages)
+CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
+				BlockNumber blocks, GpuPages *pages)
 {
 	GpuColumnState *state = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(*state));
 	uint32 i;

@@ -44,7 +44,7 @@ typedef struct Exact
 	uint32 chunks;
 	GpuRef *ref; /* of each chunk */
 	PageSet pages;
-	uint64 count;        /* of these pages */
+	uint64 count;           /* of these pages */
 	GpuColumnChunk *wanted; /* of each chunk that has any */
 	int wanted_count;
 } Exact;
@@ -122,7 +122,8 @@ find_pages(Exact *e)
 		if (GpuPagesAreNone(&pages[chunk]))
 			continue;
 		e->pages.chunk[chunk] = &pages[chunk];
-		e->wanted[e->wanted_count++] = (GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
+		e->wanted[e->wanted_count++] =
+			(GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
 		e->count += GpuPagesCount(&pages[chunk]);
 	}
 }
@@ -147,7 +148,8 @@ most_keys(const Exact *e)
 
 /* The keys of a page's tuples, without NULLs; returns how many. */
 static int
-read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int64 *key)
+read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTuples *tuples,
+		  int64 *key)
 {
 	int count = 0;
 	int i;

@@ -92,7 +92,8 @@ take_null(void *context, const GpuKeyCounts *counts)
 
 /* Have the worker look at the grouping column in all pages; false: a copy is gone. */
 static bool
-look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most, Finding *finding)
+look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most,
+			 Finding *finding)
 {
 	GpuPages *left = CachedPages(run);
 	int wanted_count;
@@ -102,8 +103,8 @@ look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection proje
 
 	for (i = 0; i < wanted_count; i++)
 		wanted[i].projection = projection;
-	there =
-		GpuColumnCountsAll(wanted, wanted_count, most, projection == PROJECT_ROWS ? take_null : take_keys, finding);
+	there = GpuColumnCountsAll(wanted, wanted_count, most,
+							   projection == PROJECT_ROWS ? take_null : take_keys, finding);
 	pfree(wanted);
 	pfree(left);
 	return there;
@@ -125,7 +126,8 @@ find_values(const CachedRun *run, const CachedTests *where, int most, GroupValue
 		return "too many conditions";
 	if (!look_at_rows(run, where, PROJECT_KEYS, most, &finding))
 		return copy_gone;
-	if (finding.nulls && values->count <= most && !look_at_rows(run, &null, PROJECT_ROWS, 1, &finding))
+	if (finding.nulls && values->count <= most &&
+		!look_at_rows(run, &null, PROJECT_ROWS, 1, &finding))
 		return copy_gone;
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
@@ -143,7 +145,8 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 		bool null = i == values->count;
 
 		column[i] = ScanGroupsFind(groups, null ? 0 : values->number[i], null);
-		refusal = column[i] ? CachedStatesRefusal(column[i], count) : "too many groups for work_mem";
+		refusal =
+			column[i] ? CachedStatesRefusal(column[i], count) : "too many groups for work_mem";
 	}
 	return refusal;
 }
@@ -192,7 +195,8 @@ add_group(Together *together, const GroupValues *values, int group, SketchState 
 
 /* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
 static void
-find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all, bool *dense)
+find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all,
+		   bool *dense)
 {
 	uint32 chunk = first_chunk(run);
 	GpuColumnChunk wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);

@@ -32,7 +32,7 @@
 #include "funcapi.h"
 #include "gpu/gpu.h"
 #include "miscadmin.h"
-#include "pgbase/row.h"
+#include "pgbase/value.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
@@ -387,7 +387,8 @@ load_chunk(Load *load, uint32 chunk)
 {
 	MapLook look;
 
-	if (!CachedLook(load->relation, chunk, load->blocks, &look) || GpuPagesCount(&look.visible) == 0)
+	if (!CachedLook(load->relation, chunk, load->blocks, &look) ||
+		GpuPagesCount(&look.visible) == 0)
 		return;
 	if (begin_chunk(load, chunk, &look))
 	{

@@ -118,7 +118,8 @@ CachedCountsValues(const ScanAggregate *aggregate)
 static const char *
 count_refusal(Relation relation, AttrNumber attribute)
 {
-	return attribute == 0 || CachedTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
+	return attribute == 0 ||
+				   CachedTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
 			   ? NULL
 			   : "a count of a column of a type that is not copied";
 }
@@ -139,7 +140,8 @@ CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool g
 		return count_refusal(relation, aggregate->location.attribute);
 	if (aggregate->row)
 		return "a key of several columns";
-	refusal = weight_refusal(relation, aggregate->family, aggregate->key_type, aggregate->weight.attribute);
+	refusal = weight_refusal(relation, aggregate->family, aggregate->key_type,
+							 aggregate->weight.attribute);
 	if (refusal)
 		return refusal;
 	form = TupleDescAttr(RelationGetDescr(relation), aggregate->location.attribute - 1);
@@ -240,7 +242,8 @@ takes_call(Relation relation, const ColumnScanCall *call, bool grouped)
 
 /* The collation of the copy from which a column's keys or rows come. */
 Oid
-CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute, Oid collation)
+CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
+				   Oid collation)
 {
 	return counts_rows(family)
 			   ? TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation
@@ -322,7 +325,7 @@ column_of(Relation relation, const ScanCondition *condition)
 	AttrNumber attribute = condition->column->varattno;
 
 	return CachedColumn(relation, attribute,
-					  TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation);
+						TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation);
 }
 
 static void
@@ -517,7 +520,7 @@ need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parall
 	if (call.key)
 		need_column(covered, call.key->varattno,
 					CachedKeyCollation(covered->relation, call.family, call.key->varattno,
-									 aggref->inputcollid));
+									   aggref->inputcollid));
 	if (call.weight)
 		need_column(covered, call.weight->varattno, InvalidOid);
 	return need_clauses(covered, make_ands_implicit(aggref->aggfilter));
@@ -566,7 +569,7 @@ visible_pages(const Covered *covered)
  */
 double
 ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
-				double groups, bool parallel)
+				   double groups, bool parallel)
 {
 	List *clauses = extract_actual_clauses(table->baserestrictinfo, false);
 	Covered covered = { .chunks = CachedChunksOf(table->pages) };

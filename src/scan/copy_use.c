@@ -111,8 +111,8 @@ list_columns(CachedColumns *copies, Relation relation, const ScanAggregate *aggr
  * the grouping column, if there is one and nothing else.
  */
 CachedColumns *
-CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
-				 const CustomScan *plan, const Var *group)
+CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count,
+					const WantedRows *rows, const CustomScan *plan, const Var *group)
 {
 	CachedColumns *copies;
 
@@ -216,7 +216,8 @@ CachedPages(const CachedRun *run)
 
 /* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
 GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *wanted_count)
+CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
+			 int *wanted_count)
 {
 	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
 	uint32 chunk;
@@ -384,9 +385,9 @@ static const char *
 use_copies(CachedColumns *copies, const CachedUse *use)
 {
 	CachedRun run = { .copies = copies,
-					.relation = use->rows->relation,
-					.rows = use->rows,
-					.chunks = CachedChunksOf(use->blocks) };
+					  .relation = use->rows->relation,
+					  .rows = use->rows,
+					  .chunks = CachedChunksOf(use->blocks) };
 	const char *refusal = NULL;
 
 	if (!IsMVCCSnapshot(use->snapshot) || use->snapshot->takenDuringRecovery)

@@ -4,7 +4,7 @@
  *
  * src/scan/costs.c
  */
-#include "pgbase/state_size.h"
+#include "pgbase/state.h"
 #include "scan/conditions.h"
 #include "scan/scan.h"
 

@@ -50,9 +50,9 @@ typedef struct ColumnScanState
 	int count;
 	ScanAggregate *aggregate;
 	WantedRows rows;
-	ScanGroups *groups; /* NULL: no GROUP BY */
-	ExprState *having;  /* conditions on its results; NULL: there are none */
-	uint64 refused;     /* results for which they were not true */
+	ScanGroups *groups;    /* NULL: no GROUP BY */
+	ExprState *having;     /* conditions on its results; NULL: there are none */
+	uint64 refused;        /* results for which they were not true */
 	CachedColumns *copies; /* NULL: there are no copies of columns on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
@@ -61,11 +61,11 @@ typedef struct ColumnScanState
 	MemoryContext scratch;  /* for hashing the keys of one page */
 	TableScanDesc scan;
 	PageReader reader;
-	SharedScan *shared; /* NULL in a serial plan */
-	ParallelPages *share;   /* NULL: it uses no copies, or the plan is serial */
-	bool ready;         /* the sketches are complete for the current parameters */
-	Returned returned;  /* in this run, of the one tuple */
-	ScanCounts counts;  /* over all runs */
+	SharedScan *shared;   /* NULL in a serial plan */
+	ParallelPages *share; /* NULL: it uses no copies, or the plan is serial */
+	bool ready;           /* the sketches are complete for the current parameters */
+	Returned returned;    /* in this run, of the one tuple */
+	ScanCounts counts;    /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
 
@@ -109,9 +109,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
 		state->handover = ScanHandoverOf(estate, handover);
-	state->copies =
-		CachedColumnsCreate(node->ss.ss_currentRelation, state->aggregate, state->count, &state->rows,
-						 cscan, state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
+	state->copies = CachedColumnsCreate(
+		node->ss.ss_currentRelation, state->aggregate, state->count, &state->rows, cscan,
+		state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -132,7 +132,8 @@ start_sketches(ColumnScanState *state)
 		ScanGroupsStart(state->groups);
 		return;
 	}
-	if (state->handover && ScanHandoverTake(state->handover, state->aggregate, state->count, &context))
+	if (state->handover &&
+		ScanHandoverTake(state->handover, state->aggregate, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
 		ScanAggregateStart(&state->aggregate[i], context, state->partial);
@@ -154,12 +155,12 @@ start_scan(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
 	CachedUse use = { .rows = &state->rows,
-					.snapshot = state->css.ss.ps.state->es_snapshot,
-					.aggregate = state->aggregate,
-					.count = state->count,
-					.groups = state->groups,
-					.shared = state->shared ? SharedScanPages(state->shared) : NULL,
-					.area = state->css.ss.ps.state->es_query_dsa };
+					  .snapshot = state->css.ss.ps.state->es_snapshot,
+					  .aggregate = state->aggregate,
+					  .count = state->count,
+					  .groups = state->groups,
+					  .shared = state->shared ? SharedScanPages(state->shared) : NULL,
+					  .area = state->css.ss.ps.state->es_query_dsa };
 
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss, shared);

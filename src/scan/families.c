@@ -180,7 +180,8 @@ constant_template(const Aggref *aggref, const ArgumentLayout *layout, const Cons
 	*template = NULL;
 	if (layout->template == 0 || list_length(aggref->args) < layout->template)
 		return layout->template == 0;
-	*template = (const Const *) list_nth_node(TargetEntry, aggref->args, layout->template - 1)->expr;
+	*template =
+		(const Const *) list_nth_node(TargetEntry, aggref->args, layout->template - 1)->expr;
 	return IsA(*template, Const) && !(*template)->constisnull;
 }
 

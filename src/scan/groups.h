@@ -41,7 +41,7 @@ extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
 typedef struct GroupField
 {
 	KeyKind kind;                /* KEY_BYTES: strings */
-	ColumnLocation location;           /* of the column */
+	ColumnLocation location;     /* of the column */
 	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
 } GroupField;
 
@@ -134,7 +134,7 @@ typedef struct ScanGroup
 	int index;      /* its index among the groups of that sorting */
 	struct ScanGroup *next;
 	struct ScanGroup *same_bits; /* another group whose values have the same bits */
-	ScanAggregate *aggregate;       /* behind the key; NULL: the group was written */
+	ScanAggregate *aggregate;    /* behind the key; NULL: the group was written */
 	WrittenGroup *written;       /* the first of its values */
 	WrittenGroup *written_last;
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
@@ -156,7 +156,7 @@ typedef struct Sorting
 	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
 	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
 	int16 index[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
-	PageTuples batch;                    /* the tuples of one group */
+	PageTuples batch;                   /* the tuples of one group */
 } Sorting;
 
 typedef struct ScanGroups

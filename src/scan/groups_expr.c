@@ -423,7 +423,7 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 	expression->context->ecxt_scantuple = expression->slot;
 	foreach (cell, columns)
 		ColumnLocationInit(&expression->column[expression->columns++],
-						lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
+						   lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
 	init_cache(expression, expr, columns);
 	return expression;
 }

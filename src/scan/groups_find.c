@@ -106,8 +106,8 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValu
 		else if (field->kind == KEY_BYTES)
 			read_string(&field->location, key->relation, tuple, length, value);
 		else
-			value->null = !ColumnGetNumber(&field->location, field->kind, key->relation, tuple, length,
-										   &value->bits);
+			value->null = !ColumnGetNumber(&field->location, field->kind, key->relation, tuple,
+										   length, &value->bits);
 	}
 }
 

@@ -31,8 +31,8 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-#define PARTITIONS_MAX  64
-#define PARTS_LEAST 8
+#define PARTITIONS_MAX 64
+#define PARTS_LEAST    8
 
 /* Parts of the limit: the buffers of all files, and a file that is read at once. */
 #define BUFFERS_SHARE 8
@@ -52,15 +52,15 @@ typedef struct SpillPartition
 struct ScanSpill
 {
 	MemoryContext context;
-	Size limit;                  /* of memory, for all groups */
-	int partitions;                   /* among which values are divided */
+	Size limit;                                /* of memory, for all groups */
+	int partitions;                            /* among which values are divided */
 	SpillPartition *partition[PARTITIONS_MAX]; /* to which values are written; NULL: none yet */
-	SpillPartition *writing;          /* the one of the last value */
-	SpillPartition *reading;          /* NULL: the values come from the table */
-	char *loaded;                /* its bytes, if they are few; else NULL */
-	Size at;                     /* where they are read */
-	uint64 left;                 /* values of "reading" that were not read yet */
-	List *waiting;               /* partitions that wait to be read */
+	SpillPartition *writing;                   /* the one of the last value */
+	SpillPartition *reading;                   /* NULL: the values come from the table */
+	char *loaded;                              /* its bytes, if they are few; else NULL */
+	Size at;                                   /* where they are read */
+	uint64 left;                               /* values of "reading" that were not read yet */
+	List *waiting;                             /* partitions that wait to be read */
 };
 
 /* The limit is that of the memory of all groups. */
@@ -292,7 +292,7 @@ typedef struct WrittenField
 /* An aggregate, before its bytes. */
 typedef struct WrittenAggregate
 {
-	int64 count;   /* or the rows of count, or the state of one of PostgreSQL's own */
+	int64 count; /* or the rows of count, or the state of one of PostgreSQL's own */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
 	bool stored;    /* the bytes are a value as it is stored */
@@ -525,7 +525,8 @@ merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate
  * stored needs no state.
  */
 static void
-take_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate, TupleTableSlot *slot)
+take_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate,
+		TupleTableSlot *slot)
 {
 	int i;
 

@@ -22,7 +22,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
-#include "pgbase/keycontent.h"
+#include "pgbase/keyfamily.h"
 #include "utils/rel.h"
 
 /*
@@ -64,8 +64,8 @@ ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc des
 
 /* Read a column by heap_getattr(); false: NULL. */
 pg_noinline bool
-ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header, uint16 length,
-			 Datum *value)
+ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header,
+			 uint16 length, Datum *value)
 {
 	HeapTupleData tuple;
 	bool null;
@@ -242,8 +242,8 @@ add_strings(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 
 /* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
-get_key(const ColumnLocation *location, const KeyType *key, Relation relation, HeapTupleHeader tuple,
-		uint16 length, uint64 *fingerprint)
+get_key(const ColumnLocation *location, const KeyType *key, Relation relation,
+		HeapTupleHeader tuple, uint16 length, uint64 *fingerprint)
 {
 	Datum value;
 
@@ -268,7 +268,8 @@ get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHead
 		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
-	return get_key(&aggregate->location, &aggregate->state->key, relation, tuple, length, fingerprint);
+	return get_key(&aggregate->location, &aggregate->state->key, relation, tuple, length,
+				   fingerprint);
 }
 
 /*
@@ -276,8 +277,8 @@ get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHead
  * returns how many are not.
  */
 int
-ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation, PageTuples *tuples,
-			 uint64 *to, bool *null)
+ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation,
+			 PageTuples *tuples, uint64 *to, bool *null)
 {
 	int count = 0;
 	int i;
@@ -298,10 +299,11 @@ ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relati
 
 /* Read one key with its weight; false: either is NULL. */
 static inline bool
-get_weighted(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple, uint16 length,
-			 uint64 *fingerprint, int64 *weight)
+get_weighted(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple,
+			 uint16 length, uint64 *fingerprint, int64 *weight)
 {
-	if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length, weight) ||
+	if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
+						 weight) ||
 		!get_fingerprint(aggregate, relation, tuple, length, fingerprint))
 		return false;
 	SketchCheckWeight(*weight);
@@ -362,7 +364,8 @@ add_members(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length, &id))
+		if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
+							 &id))
 			continue;
 		if (aggregate->row)
 		{
@@ -488,8 +491,8 @@ put_weighted_texts(ScanAggregate *aggregate, TopPage *page)
 	for (i = 0; i < page->tuples->count; i++)
 	{
 		FetchAhead(page->tuples, i);
-		if (!get_weighted(aggregate, page->relation, page->tuples->tuple[i], page->tuples->length[i],
-						  &key, &weight))
+		if (!get_weighted(aggregate, page->relation, page->tuples->tuple[i],
+						  page->tuples->length[i], &key, &weight))
 			continue;
 		page->index[top->keyed.buffer.count] = (uint16) i;
 		TopPut(top, key, weight);
@@ -512,8 +515,9 @@ add_few_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tup
 		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
-		if (aggregate->weight.attribute && !ColumnGetNumber(&aggregate->weight, aggregate->weight_kind,
-														 relation, tuple, length, &weight))
+		if (aggregate->weight.attribute &&
+			!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
+							 &weight))
 			continue;
 		if (ColumnGetAny(&aggregate->location, relation, tuple, length, &value))
 			TopCount(top, value, SketchCheckWeight(weight));
@@ -576,7 +580,8 @@ add_tuples(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples
 
 	if (aggregate->builtin)
 	{
-		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, relation, tuples);
+		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, relation,
+				   tuples);
 		return;
 	}
 	if (aggregate->state == NULL)

@@ -301,7 +301,8 @@ end_stream(PageReader *reader)
  * copies; NULL: it uses none.  The current memory context must last until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *copies, ParallelPages *share)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *copies,
+				ParallelPages *share)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;

@@ -104,7 +104,7 @@ extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
 typedef struct PageReader
 {
 	HeapScanDesc scan;
-	const PageSet *without;  /* pages that a serial scan leaves out, or NULL */
+	const PageSet *without;      /* pages that a serial scan leaves out, or NULL */
 	struct ParallelPages *share; /* what a parallel scan reads of a table with copies, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
@@ -124,8 +124,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const struct CachedColumns *copies,
-							struct ParallelPages *share);
+extern void PageReaderBegin(PageReader *reader, TableScanDesc scan,
+							const struct CachedColumns *copies, struct ParallelPages *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
@@ -142,7 +142,8 @@ typedef struct ColumnLocation
 } ColumnLocation;
 
 /* keys.c */
-extern void ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
+extern void
+ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
 extern bool ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header,
 						 uint16 length, Datum *value);
 
@@ -163,7 +164,8 @@ static inline bool
 ColumnAtOffset(const ColumnLocation *location, HeapTupleHeader tuple)
 {
 	return HeapTupleHeaderGetNatts(tuple) >= location->attribute &&
-		   (!(tuple->t_infomask & HEAP_HASNULL) || ColumnNoneNull(tuple->t_bits, location->attribute));
+		   (!(tuple->t_infomask & HEAP_HASNULL) ||
+			ColumnNoneNull(tuple->t_bits, location->attribute));
 }
 
 static inline const char *
@@ -177,7 +179,8 @@ ColumnAt(const ColumnLocation *location, HeapTupleHeader tuple)
  * for the column.
  */
 static inline bool
-ColumnIsNull(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length)
+ColumnIsNull(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple,
+			 uint16 length)
 {
 	Datum value;
 
@@ -188,8 +191,8 @@ ColumnIsNull(const ColumnLocation *location, Relation relation, HeapTupleHeader 
 
 /* Read a number, at its fixed offset or elsewhere; false: NULL. */
 static pg_attribute_always_inline bool
-ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-				uint16 length, int64 *number)
+ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation,
+				HeapTupleHeader tuple, uint16 length, int64 *number)
 {
 	Datum value;
 
@@ -209,7 +212,8 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation,
  * value is returned as it is stored.
  */
 static inline const struct varlena *
-ColumnGetString(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length)
+ColumnGetString(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple,
+				uint16 length)
 {
 	const char *value;
 	Datum any;

@@ -242,7 +242,8 @@ with_having(const PlanStep *grouping, Path *path)
 
 /* The share of a table's pages that need not be read for these groups. */
 static double
-copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates, const GroupingPlan *by)
+copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
+				const GroupingPlan *by)
 {
 	const Var *column = ScanGroupedColumn(by->exprs);
 

@@ -145,8 +145,8 @@ typedef struct BuiltinState
 extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
 extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
-extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
-					   Relation relation, const PageTuples *tuples);
+extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
+					   const ColumnLocation *location, Relation relation, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
@@ -159,9 +159,9 @@ typedef struct GivenTemplate GivenTemplate;
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
-	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
-	ColumnLocation weight;  /* attribute 0: there is none */
-	KeyKind weight_kind; /* its width */
+	ColumnLocation location; /* attribute 0: there is none, rows are counted */
+	ColumnLocation weight;   /* attribute 0: there is none */
+	KeyKind weight_kind;     /* its width */
 	Oid key_type;
 	Oid collation;
 	RowKey *row;   /* of a key of several columns; NULL: of one */
@@ -170,7 +170,7 @@ typedef struct ScanAggregate
 	const Const *template;     /* NULL: the default parameters */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	const Const *limit;        /* NULL: the family has no such argument */
-	bool in_transfer;               /* its partial state goes to our combine function only */
+	bool in_transfer;          /* its partial state goes to our combine function only */
 	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
@@ -248,7 +248,8 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 	if (aggregate->given)
 		GivenTemplateCheck(aggregate);
 	*null = aggregate->state && aggregate->state->count == 0;
-	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header) : Int64GetDatum(aggregate->rows);
+	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header)
+							: Int64GetDatum(aggregate->rows);
 }
 
 /* The state if it is of this type, else NULL. */
@@ -346,8 +347,8 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 typedef struct ScanHandover ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
-extern bool
-ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count, MemoryContext *context);
+extern bool ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
+							 MemoryContext *context);
 extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate);
 extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
@@ -362,8 +363,8 @@ extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
 extern struct SharedPages *SharedScanPages(SharedScan *shared);
-extern bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count, bool collect);
+extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
+							bool collect);
 extern bool SharedScanResultIsLarge(const ScanAggregate *aggregate, int count);
 extern TupleTableSlot *
 SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, TupleTableSlot *slot);
@@ -377,8 +378,8 @@ extern Size SharedBuildSize(int count);
 extern void SharedBuildInit(SharedBuild *shared, int count);
 extern void SharedBuildReset(SharedBuild *shared, dsa_area *area, int count);
 extern void SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count);
-extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,
-							bool together);
+extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate,
+							int count, bool together);
 
 /* explain.c */
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);

@@ -102,7 +102,8 @@ GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
 
 	for (i = 0; i < count; i++)
 	{
-		ColumnScanCall call = { .family = aggregate[i].family, .limit = (Const *) aggregate[i].limit };
+		ColumnScanCall call = { .family = aggregate[i].family,
+								.limit = (Const *) aggregate[i].limit };
 
 		if (aggregate[i].given == NULL)
 			continue;
@@ -232,7 +233,8 @@ init_aggregate(ScanAggregate *aggregate, Aggref *aggref, TupleDesc descriptor, P
 	aggregate->template = call.template;
 	aggregate->given = call.parameter ? create_given(call.parameter, node) : NULL;
 	aggregate->limit = call.limit;
-	aggregate->in_transfer = aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
+	aggregate->in_transfer =
+		aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call.aggregate.owner);
 	if (call.family->functions)
 		ColumnDescribeKeys(aggregate);
 	if (call.family == &column_builtin)
@@ -245,7 +247,8 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 {
 	const CustomScan *scan = (const CustomScan *) node->plan;
 	TupleDesc descriptor = RelationGetDescr(rows->relation);
-	ScanAggregate *aggregate = palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
+	ScanAggregate *aggregate =
+		palloc0(list_length(scan->custom_scan_tlist) * sizeof(ScanAggregate));
 	ListCell *cell;
 
 	*count = 0;

@@ -45,7 +45,7 @@
 typedef struct LeftColumn
 {
 	dsa_pointer bytes;
-	int64 count;  
+	int64 count;
 } LeftColumn;
 
 struct SharedScan
@@ -280,7 +280,8 @@ drop_copy(dsa_area *area, Leaver *leaver, int count)
  * build the sets, and the leader may wait.
  */
 bool
-SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count, bool collect)
+SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
+				bool collect)
 {
 	Leaver leaver = { .collects = collect && !IsParallelWorker(), .mine = InvalidDsaPointer };
 	dsa_pointer taken;
@@ -344,7 +345,8 @@ SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, Tupl
 	for (i = 0; i < count; i++)
 	{
 		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-		if (hand_over && aggregate[i].in_transfer && ScanAggregateState(&aggregate[i], &sets_state_type))
+		if (hand_over && aggregate[i].in_transfer &&
+			ScanAggregateState(&aggregate[i], &sets_state_type))
 			slot->tts_values[i] = StateDatum(aggregate[i].state);
 	}
 	return ExecStoreVirtualTuple(slot);

@@ -93,8 +93,8 @@ add_batch(qset_builder *b, const int64_t *id, const uint64_t *low, const uint64_
 	uint32_t i;
 
 	if (status == QB_OK)
-		status =
-			qset_dictionary_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory, b->interrupt);
+		status = qset_dictionary_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory,
+									b->interrupt);
 	if (status == QB_OK)
 		status = qset_dictionary_of(&b->elements, low, high, n, element, b->memory, b->interrupt);
 	if (status != QB_OK)
@@ -142,7 +142,7 @@ translate(qset_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *lo
 		status = qset_dictionary_of_all(&b->sets, id, NULL, sets, t->set, b->memory, b->interrupt);
 	if (status == QB_OK)
 		status = qset_dictionary_of_all(&b->elements, low, high, elements, t->element, b->memory,
-									b->interrupt);
+										b->interrupt);
 	return status;
 }
 
@@ -373,7 +373,7 @@ fill(const qset_builder *b, qset_collection *out, const ranks *r)
 
 	if (status == QB_OK)
 		status = qset_dictionary_rank(&b->elements, r->element, out->low, out->high, b->memory,
-								  b->interrupt);
+									  b->interrupt);
 	if (status != QB_OK)
 		return status;
 	if (!place_sets(b, r->set, out->offset))

@@ -70,9 +70,11 @@ hash_of(bool wide, uint64_t low, uint64_t high)
  * until the new one is complete.
  */
 static qb_status
-make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory, const qset_interrupt *interrupt)
+make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory,
+		   const qset_interrupt *interrupt)
 {
-	qset_dictionary made = { .slot = qset_alloc(memory, slots, sizeof(*made.slot)), .slots = slots };
+	qset_dictionary made = { .slot = qset_alloc(memory, slots, sizeof(*made.slot)),
+							 .slots = slots };
 	uint64_t i;
 
 	if (!made.slot)
@@ -289,7 +291,7 @@ reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *me
 
 qb_status
 qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint32_t n,
-			   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
+				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
 {
 	qb_status status = n > 0 ? reserve(l, low, n, memory, interrupt) : QB_OK;
 
@@ -304,7 +306,7 @@ qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high
 
 qb_status
 qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
+					   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
 {
 	qb_status status = QB_OK;
 	uint64_t asked = 0;
@@ -318,10 +320,10 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 				return QB_CANCELLED;
 			asked = i;
 		}
-		status =
-			qset_dictionary_of(l, low + i, high ? high + i : NULL,
-						   n - i < QSET_DICTIONARY_AT_ONCE ? (uint32_t) (n - i) : QSET_DICTIONARY_AT_ONCE,
-						   code + i, memory, interrupt);
+		status = qset_dictionary_of(l, low + i, high ? high + i : NULL,
+									n - i < QSET_DICTIONARY_AT_ONCE ? (uint32_t) (n - i)
+																	: QSET_DICTIONARY_AT_ONCE,
+									code + i, memory, interrupt);
 	}
 	return status;
 }
@@ -409,7 +411,8 @@ rank_slots(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *hi
 
 /* The direct table holds the codes in the order of their keys. */
 static qb_status
-rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low, const qset_interrupt *interrupt)
+rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
+			const qset_interrupt *interrupt)
 {
 	uint32_t ranks = 0;
 	uint64_t i;
@@ -428,7 +431,7 @@ rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low, const qset_
 
 qb_status
 qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-				 const qb_memory *memory, const qset_interrupt *interrupt)
+					 const qb_memory *memory, const qset_interrupt *interrupt)
 {
 	return l->direct ? rank_direct(l, rank, low, interrupt)
 					 : rank_slots(l, rank, low, high, memory, interrupt);

@@ -58,12 +58,12 @@ extern uint64_t qset_dictionary_memory(const qset_dictionary *l);
  */
 extern qb_status
 qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint32_t n,
-			   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /* Look up the codes of any number of keys; new keys get new codes. */
 extern qb_status
 qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+					   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
  * Set rank[code] to the place of the code's key in the order of all keys,
@@ -71,6 +71,6 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
  */
 extern qb_status
 qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-				 const qb_memory *memory, const qset_interrupt *interrupt);
+					 const qb_memory *memory, const qset_interrupt *interrupt);
 
 #endif

@@ -1,6 +1,36 @@
 /*
  * pairs.h
- *		All pairs of a collection, or of two, that pass a filter ("MISI").
+ *		All pairs: planning, counting a shard of the rows, and the best pairs of each row.
+ *
+ * A heap whose root is the worst pair that is kept.  Once it is full, most pairs are
+ * refused after one comparison with the root.
+ *
+ * src/sets/pairs.h
+ */
+#ifndef QS_PAIRS_H
+#define QS_PAIRS_H
+
+#include "sets/collection.h"
+#include "sets/filter.h"
+#include "sets/techniques.h"
+
+typedef struct qset_best
+{
+	qset_pair *pair; /* the caller's memory */
+	uint64_t room;   /* the most pairs that are kept, at least 1 */
+	uint64_t count;
+	qset_order order;
+	uint64_t size; /* of the set whose pairs they are */
+} qset_best;
+
+/* Keep a pair if it is among the best so far. */
+extern void qset_best_offer(qset_best *best, const qset_pair *pair);
+
+/* Sort the pairs, the best first; false: cancelled. */
+extern bool qset_best_sort(qset_best *best, const qset_interrupt *interrupt);
+
+/*
+ * ---- all pairs of a collection, or of two, that pass a filter ("MISI") ----
  *
  * Three steps, so that several processes can share the work:
  *
@@ -19,15 +49,7 @@
  * "top" compares each set with all others, so within one collection a pair may
  * come from both of its sets.  When all shards are done, qset_finish_top()
  * leaves the pairs a < b that are among the best of a or of b, each once.
- *
- * src/sets/pairs.h
  */
-#ifndef QSET_PAIRS_H
-#define QSET_PAIRS_H
-
-#include "sets/best.h"
-#include "sets/collection.h"
-#include "sets/techniques.h"
 
 /* A choice within a method; "auto" decides it by cost. */
 typedef enum qset_variant

@@ -11,6 +11,7 @@
  */
 #include "sets/block.h"
 #include "sets/measure.h"
+#include "sets/methods.h"
 
 /* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, machine in use ---- */
 
@@ -446,4 +447,29 @@ qset_prepared_free(qset_preparation *p)
 	qset_release(memory, p->rarity);
 	qset_release(memory, p->prefix_degree);
 	qset_release(memory, p->buffer);
+}
+
+/*
+ * ---- the methods' names ----
+ */
+
+static const char *const names[QSET_METHODS] = {
+	"auto", "merge", "search", "merge_search", "hash", "merge_hash", "bitmap", "index", "hybrid",
+};
+
+const char *
+qset_method_name(int method)
+{
+	return method >= 0 && method < QSET_METHODS ? names[method] : NULL;
+}
+
+int
+qset_method_of(const char *name)
+{
+	int i;
+
+	for (i = 0; i < QSET_METHODS; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	return -1;
 }

@@ -19,7 +19,7 @@
 #ifndef QSET_POSTINGS_H
 #define QSET_POSTINGS_H
 
-#include "sets/best.h"
+#include "sets/pairs.h"
 #include "sets/collection.h"
 
 typedef struct qset_question

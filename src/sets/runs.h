@@ -74,8 +74,7 @@ extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
 /* Where a shard begins among the sets of a run, and among its elements. */
 extern uint64_t qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard);
-extern uint64_t
-qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard);
+extern uint64_t qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard);
 
 /*
  * A shard is a collection of which some arrays are made so far.  The caller
@@ -99,6 +98,6 @@ extern qb_status qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_col
 /* Join all shards into the whole collection.  Also QB_TOO_MANY. */
 extern qb_status
 qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
-				qset_collection *out, const qb_memory *memory, const qset_interrupt *interrupt);
+			   qset_collection *out, const qb_memory *memory, const qset_interrupt *interrupt);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * cells.h
- *		The loops that structures with plain counters share.
+ *		Structures with plain counters: their loops and tables.
  *
  * In every structure but multilevel a key simply owns d counters of a table.  A
  * structure says where they are (qs_locate) and which cache lines to fetch ahead
@@ -188,5 +188,50 @@ qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide,
  */
 extern bool qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width,
 						   uint32_t depth, int64_t total);
+
+/*
+ * ---- warp, half_warp and sub_warp: one bucket per key, counters by mask ----
+ */
+
+extern const qs_ops qs_bucketed_ops;
+
+/* Indexes of the counters in a bucket that a mask selects, lowest first. */
+QB_INLINE void
+qs_bucket_cells(uint64_t first, uint32_t mask, uint64_t *cell)
+{
+	for (; mask != 0; mask &= mask - 1)
+		*cell++ = first + (uint32_t) __builtin_ctz(mask);
+}
+
+/*
+ * ---- the thread sketch: Count-Min with d independent rows ----
+ */
+
+extern const qs_ops qs_thread_ops;
+
+/* The second mix of hv that chooses the counter of row j. */
+QB_INLINE uint64_t
+qs_row_hash(uint64_t hv, uint32_t row)
+{
+	return qb_mix64(hv + QB_ROW_STEP * row);
+}
+
+/* Counter of row j, 0 .. n-1. */
+QB_INLINE uint64_t
+qs_row_cell(uint64_t hv, uint32_t row, uint64_t n)
+{
+	return qb_reduce(qs_row_hash(hv, row), n);
+}
+
+/* Which counters of the table hv owns: one in each row. */
+QB_INLINE void
+qs_thread_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	uint64_t n = sk->params.n;
+	uint32_t j;
+
+	for (j = 0; j < sk->params.depth; j++)
+		cell[j] = n * j + qs_row_cell(hv, j, n);
+}
 
 #endif

@@ -58,8 +58,8 @@ typedef struct qs_block_layout
 /* What a compact body has. */
 typedef struct qs_compact_size
 {
-	uint64_t present;      /* blocks that are not all zero */
-	uint64_t bytes;        /* of the body */
+	uint64_t present;         /* blocks that are not all zero */
+	uint64_t bytes;           /* of the body */
 	const uint64_t *presence; /* which blocks are present (block_presence.h); NULL: look at all */
 } qs_compact_size;
 

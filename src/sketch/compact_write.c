@@ -11,7 +11,9 @@
  *
  * src/sketch/compact_write.c
  */
-#include "sketch/block_present.h"
+#include "sketch/presence.h"
+#include "sketch/sf.h"
+#include "sketch/cells.h"
 
 /* A word is of few present blocks if the one before it had at most this many. */
 #define FEW 16
@@ -26,7 +28,7 @@ typedef struct walk
 	qs_block_layout layout;
 	uint64_t bits;  /* present blocks of the word that are yet to come */
 	uint64_t word;  /* the first block after the word */
-	uint64_t block;  /* the present block */
+	uint64_t block; /* the present block */
 	uint64_t steps; /* since the last pause */
 	const uint64_t *presence;
 	const qs_block_kernels *fast; /* NULL: there are no fast loops for this sketch */
@@ -35,9 +37,10 @@ typedef struct walk
 static walk
 walk_of(const qs_sketch *sk, const uint64_t *presence)
 {
-	return (walk){
-		.sk = sk, .layout = qs_blocks_of(&sk->params), .presence = presence, .fast = qs_blocks_fast(sk)
-	};
+	return (walk){ .sk = sk,
+				   .layout = qs_blocks_of(&sk->params),
+				   .presence = presence,
+				   .fast = qs_blocks_fast(sk) };
 }
 
 /* A bit for each present block of a word. */
@@ -45,7 +48,7 @@ static uint64_t
 present_in(const walk *w, uint64_t first, uint64_t count)
 {
 	return w->presence ? w->presence[first / QS_PRESENCE_BITS]
-					: qs_blocks_present(w->sk, w->layout.width, first, count);
+					   : qs_blocks_present(w->sk, w->layout.width, first, count);
 }
 
 /* ---- first pass: counters ---- */
@@ -344,8 +347,8 @@ put_short(qs_block_writer *writer, walk *w, const uint8_t *limit)
 	if (qs_has_high(w->sk->params.structure) && w->fast->put_low)
 		w->bits = w->fast->put_low(writer, limit, qs_low_bucket(w->sk, first), first, w->bits);
 	else if (!qs_has_high(w->sk->params.structure) && w->fast->put_cells)
-		w->bits = w->fast->put_cells(writer, limit, qs_block_table(w->sk) + first * width * 4, width,
-									 first, w->bits);
+		w->bits = w->fast->put_cells(writer, limit, qs_block_table(w->sk) + first * width * 4,
+									 width, first, w->bits);
 }
 
 void
@@ -367,4 +370,217 @@ qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 		writer.next = put_block(writer.next, sk, &w.layout, w.block);
 	}
 	qs_blocks_end(&writer);
+}
+
+/*
+ * ---- which blocks of tables hold something, and the bytes of a low bucket's counters ----
+ */
+
+static uint32_t
+high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
+{
+	uint32_t bytes = 0;
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+		bytes += qs_counter_bytes(qs_multilevel_get(low, high, sk->wide, c), true);
+	return bytes;
+}
+
+/*
+ * Bytes of the counters of a low bucket that has no high bucket: one for each that is
+ * not zero, and one more for each above 127.  The sums of all bytes add up in the top one.
+ */
+QB_INLINE uint32_t
+low_bytes(const uint8_t *low)
+{
+	uint64_t sums = 0;
+	uint32_t i;
+
+	for (i = 0; i < QS_LOW_WORDS; i++)
+	{
+		uint64_t word = qs_low_word(low, i);
+
+		sums += (qs_nonzero_bytes(word) >> 7) + (word >> 7 & QS_EVERY_BYTE(1));
+	}
+	return (uint32_t) (sums * QS_EVERY_BYTE(1) >> 56);
+}
+
+uint32_t
+qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low)
+{
+	const uint8_t *high = qs_high_of(sk, low);
+
+	return high ? high_bytes(sk, low, high) : low_bytes(low);
+}
+
+/* A bit for each block of so many bytes of which one is not zero; bytes: 4, or a multiple of 8. */
+QB_INLINE uint64_t
+nonzero_blocks(const uint8_t *table, uint32_t bytes, uint64_t count)
+{
+	uint64_t bits = 0;
+	uint64_t i;
+	uint32_t c;
+
+	for (i = 0; i < count; i++, table += bytes)
+	{
+		uint64_t all = bytes == 4 ? qb_load32(table) : 0;
+
+		for (c = 0; c + 8 <= bytes; c += 8)
+			all |= qb_load64(table + c);
+		bits |= (uint64_t) (all != 0) << i;
+	}
+	return bits;
+}
+
+/* A bit for each low bucket that has a counter which is not zero. */
+static uint64_t
+present_low(const uint8_t *low, uint64_t count)
+{
+	uint64_t bits = 0;
+	uint64_t i;
+
+	for (i = 0; i < count; i++, low += QS_LOW_BYTES)
+	{
+		uint64_t all =
+			qs_low_word(low, 0) | qs_low_word(low, 1) | qs_low_word(low, 2) | qs_low_word(low, 3);
+
+		bits |= (uint64_t) (all != 0) << i;
+	}
+	return bits;
+}
+
+static const qs_block_kernels *
+no_kernels(void)
+{
+	return NULL;
+}
+
+const qs_block_kernels *(*qs_block_kernels_now)(void) = no_kernels;
+
+const qs_block_kernels *
+qs_blocks_fast(const qs_sketch *sk)
+{
+	const qs_block_kernels *fast = qs_block_kernels_now();
+
+	return fast && fast->present_low && (!sk->wide || qs_has_high(sk->params.structure)) ? fast
+																						 : NULL;
+}
+
+/* The buckets, of those given as bits from bucket "first" on, whose high buckets hold something. */
+static uint64_t
+present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
+{
+	uint64_t found = 0;
+
+	for (; bits != 0; bits &= bits - 1)
+	{
+		const uint8_t *low = qs_low_bucket(sk, first + (uint32_t) __builtin_ctzll(bits));
+		const uint8_t *high = qs_high_of(sk, low);
+
+		if (high && high_bytes(sk, low, high) > 0)
+			found |= bits & -bits;
+	}
+	return found;
+}
+
+/*
+ * A bit for each bucket that holds something.  The high index does not count: in damaged
+ * bytes it may name no high bucket, and a high bucket may hold nothing any more.
+ */
+static uint64_t
+present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
+{
+	const qs_block_kernels *fast = qs_blocks_fast(sk);
+	const uint8_t *low = qs_low_bucket(sk, first);
+	uint64_t all = UINT64_MAX >> (64 - count);
+	uint64_t bits = fast ? fast->present_low(low, count) : present_low(low, count);
+
+	if (sk->extra_used > 0)
+		bits |= present_high(sk, first, (fast ? fast->have_index(low, count) : all) & ~bits);
+	return bits;
+}
+
+/* The constants make a loop of its own for each width. */
+uint64_t
+qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
+{
+	uint32_t bytes = width * (sk->wide ? 8 : 4);
+	const uint8_t *table = qs_block_table(sk) + first * bytes;
+	const qs_block_kernels *fast = qs_blocks_fast(sk);
+
+	if (qs_has_high(sk->params.structure))
+		return present_buckets(sk, first, count);
+	if (fast)
+		return fast->present_cells(table, bytes, count);
+	if (bytes == 4)
+		return nonzero_blocks(table, 4, count);
+	if (bytes == 32)
+		return nonzero_blocks(table, 32, count);
+	return nonzero_blocks(table, bytes, count);
+}
+
+/*
+ * ---- presence bitmap: which blocks of a sketch are present, kept up to date as keys come and go ----
+ */
+
+uint64_t
+qs_presence_words(const qs_params *p)
+{
+	return (qs_blocks_of(p).blocks - 1) / QS_PRESENCE_BITS + 1;
+}
+
+void
+qs_presence_all(const qs_sketch *sk, uint64_t *presence)
+{
+	qs_block_layout layout = qs_blocks_of(&sk->params);
+	uint64_t steps = 0;
+	uint64_t i;
+
+	for (i = 0; i < layout.blocks; i += QS_PRESENCE_BITS)
+	{
+		uint64_t left = layout.blocks - i;
+
+		presence[i / QS_PRESENCE_BITS] = qs_blocks_present(
+			sk, layout.width, i, left < QS_PRESENCE_BITS ? left : QS_PRESENCE_BITS);
+		qb_pause_after(sk->memory, &steps, QS_PRESENCE_BITS);
+	}
+}
+
+/* The blocks that have counters of a key.  Returns how many. */
+static uint32_t
+blocks_of_key(const qs_sketch *sk, uint64_t hv, uint64_t *block)
+{
+	if (qs_has_rows(sk->params.structure))
+		qs_thread_cells(sk, hv, block);
+	else if (qs_has_extra(&sk->params))
+		qs_sf_fat_cells(sk, hv, block);
+	else
+	{
+		block[0] = qb_reduce(hv, sk->params.n);
+		return 1;
+	}
+	return sk->params.depth;
+}
+
+void
+qs_presence_keys(const qs_sketch *sk, uint64_t *presence, const uint64_t *fingerprint, size_t count)
+{
+	uint32_t width = qs_blocks_of(&sk->params).width;
+	uint64_t block[QS_DEPTH_MAX];
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint32_t blocks = blocks_of_key(sk, qb_hash(fingerprint[i], sk->seed_key), block);
+		uint32_t u;
+
+		for (u = 0; u < blocks; u++)
+		{
+			uint64_t *word = &presence[block[u] / QS_PRESENCE_BITS];
+			uint64_t bit = UINT64_C(1) << block[u] % QS_PRESENCE_BITS;
+
+			*word = qs_blocks_present(sk, width, block[u], 1) ? *word | bit : *word & ~bit;
+		}
+	}
 }

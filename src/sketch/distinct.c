@@ -8,10 +8,10 @@
  */
 #include <math.h>
 
-#include "sketch/bucket.h"
+#include "sketch/measure.h"
 #include "sketch/distinct.h"
 #include "sketch/masks.h"
-#include "sketch/block_reader.h"
+#include "sketch/blocks.h"
 
 /* Buckets between two pauses. */
 #define PAUSE 4096

@@ -38,4 +38,14 @@ extern void qs_explicit_write(const qs_sketch *sk, uint8_t *out);
  */
 extern bool qs_explicit_check(const qs_sketch *sk);
 
+/*
+ * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
+ */
+
+/*
+ * Sort at most QS_EXPLICIT_MAX entries of different fingerprints.  "spare" has room for as
+ * many.
+ */
+extern void qs_sort_entries(qs_entry *entry, qs_entry *spare, uint32_t count);
+
 #endif

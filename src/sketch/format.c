@@ -55,9 +55,10 @@ flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 	qs_compact_size size = { .presence = presence };
 
 	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
-		return (qs_flat){
-			.encoding = QS_COMPACT, .used = size.bytes, .present = size.present, .presence = presence
-		};
+		return (qs_flat){ .encoding = QS_COMPACT,
+						  .used = size.bytes,
+						  .present = size.present,
+						  .presence = presence };
 	return (qs_flat){ .encoding = QS_DENSE, .used = high };
 }
 

@@ -48,10 +48,10 @@
 /* How a sketch will be written, or was. */
 typedef struct qs_flat
 {
-	uint8_t encoding;          /* qs_encoding */
-	uint64_t used;         /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present;      /* compact: blocks that hold something */
-	uint64_t bytes;        /* in all */
+	uint8_t encoding; /* qs_encoding */
+	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
+	uint64_t present; /* compact: blocks that hold something */
+	uint64_t bytes;   /* in all */
 	const uint64_t *presence; /* as they were given to qs_flat_present() */
 } qs_flat;
 

@@ -1,17 +1,191 @@
 /*
  * measure.h
- *		Measuring how wrong a sketch is from the sketch itself.
+ *		Measuring a sketch: its buckets as numbers, their distribution, and the errors that follow.
  *
- * noise.h says what is measured, what it costs and its limits.  This file uses
- * noise.h and the two kinds of unbiased estimates (unbiased.h, slim.h).  Each kind
- * needs something measured, and includes nothing but noise.h for it.
+ * Each small distance has a bin of its own.  Above them each doubling has 2^8 bins,
+ * so a bin's width is at most 1/256 of its distance.  There are 14,592 bins for all
+ * distances below 2^64.
  *
  * src/sketch/measure.h
  */
 #ifndef QS_MEASURE_H
 #define QS_MEASURE_H
 
-#include "sketch/noise.h"
+#include "base/port.h"
+#include "sketch/sf.h"
+#include "sketch/sketch.h"
+
+#define QS_BINS_LOG2 8
+#define QS_BINS_FINE (UINT32_C(1) << QS_BINS_LOG2)
+
+QB_INLINE uint32_t
+qs_bin_of(uint64_t distance)
+{
+	uint32_t shift;
+
+	if (distance < 2 * QS_BINS_FINE)
+		return (uint32_t) distance;
+	shift = 63 - (uint32_t) __builtin_clzll(distance) - QS_BINS_LOG2;
+	return (shift << QS_BINS_LOG2) + (uint32_t) (distance >> shift);
+}
+
+/* How many distances fall into the bin. */
+QB_INLINE uint64_t
+qs_bin_width(uint32_t bin)
+{
+	return bin < 2 * QS_BINS_FINE ? 1 : UINT64_C(1) << ((bin >> QS_BINS_LOG2) - 1);
+}
+
+/* The least distance that falls into the bin. */
+QB_INLINE uint64_t
+qs_bin_start(uint32_t bin)
+{
+	return bin < 2 * QS_BINS_FINE ? bin : (QS_BINS_FINE + bin % QS_BINS_FINE) * qs_bin_width(bin);
+}
+
+/*
+ * ---- how wrong a sketch is, measured from the sketch itself ----
+ *
+ * An estimate is the key's own weight plus noise: the weight of other keys that met
+ * it in all of its d counters.  A key that was never added has no weight of its own,
+ * so its estimate is noise alone.  The hash decides which counters it gets: any
+ * bucket and any d of its m counters (thread: any counter of each row) with equal
+ * chance.  So the table holds the distribution of the noise, and it can be read off
+ * exactly.  For a key that is present, the noise has the distribution of the table
+ * without that key, which nowhere exceeds the distribution of the whole table.
+ *
+ * A confidence is that of one key, chosen without a look at the sketch.  Whoever
+ * probes many keys and picks the largest estimates picks the keys with the most
+ * noise.  Then an error must hold for all n keys that were probed.  It does so if
+ * each key exceeds it with a chance of at most (1 - confidence) / n; independence is
+ * not needed for that.  Far out in the tail it matters that masks come from a table
+ * (masks.h).  The worst case, the very mask of a heavy key, is somewhat likelier
+ * than it would be among all C(m, d) masks.  The error for several probes allows for
+ * that.
+ *
+ * qs_noise holds the distribution: measured once per sketch (measure.h), then asked
+ * for any confidence.  Measuring costs two passes over the table and up to 120 kB;
+ * for thread, that much for each row while it works.  For one probe at most 2^22
+ * counters are looked at, and in larger tables evenly spaced buckets stand for all;
+ * for several probes all are looked at.  The distribution describes the sketch as it
+ * was, and does not follow later changes.
+ *
+ * Limits.  A noise below base + 512 is a bin of its own.  Above, bins have a width
+ * of 1/256 of the distance from the base, and are interpolated (for several probes:
+ * taken in whole).  Counts are integers, so an error for a confidence between two
+ * counts is the larger one, and holds more often than asked for.  Estimates of a
+ * full or device part of sf come from slim counters, which heavy keys share with
+ * less noise than absent keys: the error for heavy keys holds more often, too.  For
+ * one probe, masks are treated as drawn from all C(m, d), which is nearly true for a
+ * table of at least C(m, d) / m masks.
+ *
+ * Derivations and measured calibration: docs/engineering/accuracy.md.
+ */
+
+typedef struct qs_noise
+{
+	const qb_memory *memory;
+	double *above;      /* by bin: chance of noise beyond the bin's last value */
+	uint32_t bins;      /* 0: no noise, as for explicit sketches */
+	uint64_t base;      /* least noise; bins count from here */
+	uint64_t most;      /* largest noise */
+	uint64_t buckets;   /* how many were looked at */
+	double repeats;     /* how much more often than by chance keys share masks */
+	double mean;        /* expected noise */
+	double mean_weight; /* of the mean in unbiased estimates (unbiased.h) */
+	double *told;       /* device parts: what growing counts are told (slim.h) */
+	uint32_t counts;    /* how many of them */
+} qs_noise;
+
+/* What is certain and what is likely about a key's count. */
+typedef struct qs_bounds
+{
+	int64_t lower;    /* holds as often as the error does; not below 0 */
+	int64_t estimate; /* what qsketch_estimate says */
+	int64_t upper;    /* always holds if all that was removed had been added before */
+} qs_bounds;
+
+/* The bin of a noise, which is at least the base. */
+QB_INLINE uint32_t
+qs_noise_bin(const qs_noise *noise, uint64_t value)
+{
+	uint32_t bin = qs_bin_of(value - noise->base);
+
+	return bin < noise->bins ? bin : noise->bins - 1;
+}
+
+extern void qs_noise_free(qs_noise *noise);
+
+/* The expected noise. */
+extern double qs_noise_mean(const qs_noise *noise);
+
+/*
+ * The least error that the noise stays within, with at least this confidence, 0 to
+ * 1: the noise of one key (probes 1), or of all of this many distinct keys together.
+ */
+extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes);
+
+/* Bounds of the count of a key from its estimate and the sketch's error, which is not below 0. */
+extern qs_bounds qs_bounds_of(int64_t told, int64_t error);
+
+/*
+ * ---- the counters of one bucket as numbers, whatever the structure ----
+ *
+ * Measuring and unbiased estimates share this: reading a bucket, sorting it, and the
+ * chances with which each counter is the minimum of a random choice.  A bucket of sf
+ * is read from the slim table (8 counters) or from the fat table (8 sub-buckets of z
+ * cells, one after another).  thread has no buckets; position i of all rows takes
+ * their place.
+ */
+
+/* The most counters of a bucket: those of a fat bucket with the largest z. */
+#define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
+
+/* Which table of an sf sketch is read; all other structures have only one. */
+typedef enum qs_side
+{
+	QS_SIDE_TOLD, /* the table that estimates come from */
+	QS_SIDE_BEST  /* the fat table where there is one */
+} qs_side;
+
+/* Do we read the fat table of an sf sketch? */
+extern bool qs_bucket_is_fat(const qs_sketch *sk, qs_side side);
+
+/* Number of counters, at most QS_BUCKET_MAX. */
+extern uint32_t qs_bucket_counters(const qs_sketch *sk, qs_side side);
+
+/* Counters of a dense sketch's bucket in their order. */
+extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value);
+
+/* Sort values in ascending order. */
+extern void qs_values_sort(uint64_t *value, uint32_t count);
+
+/*
+ * chance[i] for i = 0 .. count - k: the chance that value i of "count" ascending
+ * values is the least of k that are chosen at random, 1 <= k <= count.  Larger
+ * values have no chance.
+ */
+extern void qs_subset_chances(uint32_t count, uint32_t k, double *chance);
+
+/* Mean of the minimum of k of "count" ascending values, over all choices. */
+extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k);
+
+/*
+ * Values and chances of the minimum in a fat bucket, where k of 8 sub-buckets and a
+ * cell in each are chosen.  "cell" has size[j] >= 1 cells of sub-bucket j, ascending,
+ * from index j * stride on.  Writes the values that the minimum can take (at most one
+ * for each cell, and zero) and their chances; returns how many.
+ */
+extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size,
+							   uint32_t k, uint64_t *value, double *chance);
+
+/*
+ * ---- measuring how wrong a sketch is from the sketch itself ----
+ *
+ * noise.h says what is measured, what it costs and its limits.  This file uses
+ * noise.h and the two kinds of unbiased estimates (unbiased.h, slim.h).  Each kind
+ * needs something measured, and includes nothing but noise.h for it.
+ */
 
 /* The most counters that are looked at for one probe. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)

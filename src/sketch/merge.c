@@ -12,7 +12,7 @@
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 #include "sketch/slice.h"
-#include "sketch/walk.h"
+#include "sketch/pieces.h"
 
 /* The entries of an explicit sketch, which has at most this many. */
 typedef struct entry_arrays

@@ -29,7 +29,7 @@
 #define QS_MULTILEVEL_MERGE_H
 
 #include "sketch/cells.h"
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 
 /* See qs_ops.accumulate. */
 typedef qb_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
@@ -146,7 +146,7 @@ qs_buckets_size(const qs_sketch *into, uint64_t b)
 /* Add the block that starts at bucket b. */
 QB_INLINE qb_status
 qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
-			 qs_low_add low_add)
+			   qs_low_add low_add)
 {
 	qs_carry list[QS_MERGE_BLOCK];
 	size_t count = qs_buckets_size(into, b);

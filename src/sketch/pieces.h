@@ -1,6 +1,6 @@
 /*
  * pieces.h
- *		An estimate from the few bytes of a serialized sketch that it takes.
+ *		Reading a few buckets of a sketch: from parts of a stored one, or only those that hold something.
  *
  * A sketch of a megabyte answers a question from some hundred bytes.  If parts of a
  * stored sketch can be read alone, these suffice: the bucket of a key is by itself a
@@ -19,6 +19,8 @@
 #ifndef QS_PIECES_H
 #define QS_PIECES_H
 
+#include "sketch/blocks.h"
+#include "sketch/measure.h"
 #include "sketch/sketch.h"
 
 /* Reads parts of serialized bytes.  "read" may jump out. */
@@ -33,5 +35,55 @@ extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_s
 
 /* Estimate of a compact view that has all its bytes. */
 extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
+
+/*
+ * ---- the buckets of a sketch that hold something, one after another ----
+ *
+ * A sketch of few keys is mostly empty buckets, and what these add to a result is known
+ * beforehand.  A walk passes over them: in tables 64 at a time, in compact encoding without any
+ * step, so that its time grows with the bytes of the value and not with the size of the sketch.
+ *
+ * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
+ * row after row.
+ *
+ * A sketch can be walked over as if it were folded to fewer buckets.  Bucket i of a sketch of n/2
+ * buckets has exactly the keys of buckets 2i and 2i + 1 of a sketch of n buckets, because a bucket
+ * is the high part of hv * n.  So the counters of buckets that become one are added.
+ */
+
+typedef struct qs_walk
+{
+	bool more;                     /* there is a bucket */
+	uint64_t bucket;               /* its number */
+	uint64_t value[QS_BUCKET_MAX]; /* its counters; of sf, those of the fat table if there is one */
+
+	const qs_sketch *sk;
+	const qb_memory *memory;
+	uint32_t counters;
+	uint64_t steps; /* since the last pause */
+
+	/* dense: the rest of a block of buckets, and where the next block begins */
+	uint32_t shift; /* 2^shift buckets make one */
+	uint64_t buckets;
+	uint64_t next;
+	uint64_t first;
+	uint64_t bits;
+
+	/* compact: the next block, if there is one */
+	uint64_t blocks; /* that make a bucket */
+	bool ahead;
+	qs_groups groups;
+	qs_block_reader reader;
+	qs_block block;
+} qs_walk;
+
+/*
+ * Go to the first bucket that holds something of a dense or compact sketch, as if it were folded
+ * to n.  The walk pauses by "memory".
+ */
+extern void qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory);
+
+/* Go to the next one. */
+extern void qs_walk_next(qs_walk *walk);
 
 #endif

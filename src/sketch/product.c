@@ -17,7 +17,7 @@
 
 #include "sketch/explicit.h"
 #include "sketch/product.h"
-#include "sketch/walk.h"
+#include "sketch/pieces.h"
 
 /* From this share of the variance on, the d largest counters are taken for one heavy key's. */
 #define HEAVY_SHARE 0.9

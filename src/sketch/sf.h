@@ -7,7 +7,7 @@
 #ifndef QS_SF_H
 #define QS_SF_H
 
-#include "sketch/bucketed.h"
+#include "sketch/cells.h"
 
 #define QS_SF_WIDTH 8
 

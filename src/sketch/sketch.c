@@ -9,14 +9,13 @@
  *
  * src/sketch/sketch.c
  */
-#include "sketch/bucketed.h"
+#include "sketch/cells.h"
 #include "sketch/compact.h"
 #include "sketch/explicit.h"
 #include "sketch/multilevel.h"
 #include "sketch/pieces.h"
 #include "sketch/sf.h"
 #include "sketch/sketch.h"
-#include "sketch/thread.h"
 
 static const qs_ops *const ops[QS_STRUCTURES] = {
 	[QS_THREAD] = &qs_thread_ops,         [QS_WARP] = &qs_bucketed_ops,

@@ -69,8 +69,8 @@ typedef struct qs_sketch
 	int64_t total; /* N: sum of all weights */
 
 	uint8_t encoding; /* qs_encoding */
-	bool wide;    /* counters of 8 bytes */
-	bool view;    /* tables are inside serialized bytes */
+	bool wide;        /* counters of 8 bytes */
+	bool view;        /* tables are inside serialized bytes */
 
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;

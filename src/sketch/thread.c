@@ -14,7 +14,6 @@
  * src/sketch/thread.c
  */
 #include "sketch/cells.h"
-#include "sketch/thread.h"
 
 static uint64_t
 table_bytes(const qs_params *p, bool wide)

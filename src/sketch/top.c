@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/slot.h"
-#include "sketch/top_entry.h"
+#include "sketch/top_format.h"
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512

@@ -7,7 +7,6 @@
 #include "base/crc32c.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
-#include "sketch/top_entry.h"
 #include "sketch/top_format.h"
 
 enum

@@ -189,7 +189,7 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 		CHECK((draw(state, 2) == 0
 				   ? qset_cuda_memberships_add(m, id + at, (const uint64_t *) element + at, some)
 				   : qset_cuda_memberships_add_device(m, (const int64_t *) ids + at, elements + at,
-												  some)) == QB_OK);
+													  some)) == QB_OK);
 	}
 	CHECK(qset_cuda_memberships_rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);

@@ -12,7 +12,7 @@
 
 #include "isa_support.h"
 
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 #include "engine/sketch_kernels.h"
 
 /* More buckets than are added at a time, even when folded to half, and no multiple of that. */
@@ -40,7 +40,8 @@ counter_of(const qs_params *p, uint64_t key)
 	uint64_t seed_key = qb_seed_key(p->seed);
 	uint64_t hv = qb_hash(key, seed_key);
 	uint32_t index = (uint32_t) hv & (qs_mask_count(p) - 1);
-	uint32_t mask = qs_mask_rotation(qs_mask(seed_key, QS_LOW_COUNTERS, 1, index), QS_LOW_COUNTERS, hv);
+	uint32_t mask =
+		qs_mask_rotation(qs_mask(seed_key, QS_LOW_COUNTERS, 1, index), QS_LOW_COUNTERS, hv);
 
 	return qb_reduce(hv, p->n) * QS_LOW_COUNTERS + (uint32_t) __builtin_ctz(mask);
 }

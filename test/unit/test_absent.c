@@ -12,7 +12,7 @@
  */
 #include "samples.h"
 
-#include "sketch/bucket.h"
+#include "sketch/measure.h"
 
 /* The counters of the only bucket that a key owns, as numbers 0 and 1. */
 static void

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "sketch/bins.h"
+#include "sketch/measure.h"
 
 /* Does the bin that a distance gets hold it, and is it fine enough? */
 static void

@@ -9,8 +9,8 @@
 #include "samples.h"
 #include "isa_support.h"
 
-#include "sketch/multilevel_buckets.h"
-#include "sketch/block_kernels.h"
+#include "sketch/multilevel.h"
+#include "sketch/presence.h"
 
 #define SKETCHES  300
 #define MOST_KEYS 3000

@@ -6,7 +6,7 @@
  */
 #include "samples.h"
 
-#include "sketch/block_reader.h"
+#include "sketch/blocks.h"
 
 /* Bytes in the other form are no other way to write the sketch. */
 static void

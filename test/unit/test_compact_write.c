@@ -7,7 +7,7 @@
 #include "samples.h"
 #include "isa_support.h"
 
-#include "sketch/block_presence.h"
+#include "sketch/presence.h"
 
 /* ---- by any instructions ---- */
 

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "sketch/entry_sort.h"
+#include "sketch/explicit.h"
 
 typedef uint64_t (*shape)(test_rng *rng, uint32_t i);
 

@@ -8,7 +8,7 @@
 #include "samples.h"
 #include "isa_support.h"
 
-#include "engine/sketch_from_keys.h"
+#include "engine/sketch_engine.h"
 #include "engine/sketch_kernels.h"
 
 #define MOST 30000

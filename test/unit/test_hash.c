@@ -10,7 +10,7 @@
  */
 #include "support.h"
 
-#include "sketch/thread.h"
+#include "sketch/cells.h"
 #include "unmix.h"
 
 /* ---- the mix ---- */

@@ -168,7 +168,8 @@ run_failing(const sample *s, size_t o)
 		test_fail_at(k);
 		status = operations[o].run(&sk, &other);
 		test_fail_at(0);
-		if (status == QB_NO_MEMORY && !operations[o].changes && !(folds && sk.encoding == QS_EXPLICIT))
+		if (status == QB_NO_MEMORY && !operations[o].changes &&
+			!(folds && sk.encoding == QS_EXPLICIT))
 			REQUIRE(test_writes(&sk, before));
 		free(before.data);
 		qs_free(&sk);

@@ -9,7 +9,7 @@
  */
 #include "isa_support.h"
 
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 #include "engine/sketch_kernels.h"
 
 /* ---- every byte counts to 255 and not further ---- */

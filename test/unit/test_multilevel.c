@@ -11,7 +11,7 @@
  */
 #include "support.h"
 
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 
 typedef struct reference
 {
@@ -37,8 +37,8 @@ reference_add(reference *r, uint64_t key, int64_t weight)
 	uint64_t hv = qb_hash(key, seed_key);
 	uint64_t first = qb_reduce(hv, r->p.n) * QS_LOW_COUNTERS;
 	uint32_t index = (uint32_t) hv & (qs_mask_count(&r->p) - 1);
-	uint32_t mask =
-		qs_mask_rotation(qs_mask(seed_key, QS_LOW_COUNTERS, r->p.depth, index), QS_LOW_COUNTERS, hv);
+	uint32_t mask = qs_mask_rotation(qs_mask(seed_key, QS_LOW_COUNTERS, r->p.depth, index),
+									 QS_LOW_COUNTERS, hv);
 	uint32_t i;
 
 	for (i = 0; i < QS_LOW_COUNTERS; i++)

@@ -11,7 +11,6 @@
  */
 #include "samples.h"
 
-#include "sketch/bucket.h"
 #include "sketch/measure.h"
 
 #define VALUES 600 /* small enough for bins of one value */

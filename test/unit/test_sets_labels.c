@@ -149,7 +149,8 @@ labels_of_streams(void **state)
 					keys[i].low = next_key(kind, i, &rng);
 					keys[i].high = wide ? test_upper(keys[i].low) : 0;
 				}
-				label_keys(&l, keys, count, 1 + (uint32_t) test_below(&rng, QSET_DICTIONARY_AT_ONCE));
+				label_keys(&l, keys, count,
+						   1 + (uint32_t) test_below(&rng, QSET_DICTIONARY_AT_ONCE));
 				require_ranks(&l, keys, count);
 				REQUIRE(qset_dictionary_memory(&l) <= (l.used + QSET_DICTIONARY_AT_ONCE) * 128);
 				qset_dictionary_free(&l, &test_heap);

@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-#include "sketch/bucket.h"
 #include "sketch/measure.h"
 #include "sketch/sf.h"
 #include "sketch/unbiased.h"

@@ -9,7 +9,7 @@
  */
 #include "samples.h"
 
-#include "sketch/multilevel_buckets.h"
+#include "sketch/multilevel.h"
 
 enum
 {

@@ -13,8 +13,7 @@
 
 #include "support.h"
 
-#include "engine/sketch_top.h"
-#include "sketch/top_entry.h"
+#include "engine/sketch_engine.h"
 #include "sketch/top_format.h"
 
 #define TOP_KEYS 20000

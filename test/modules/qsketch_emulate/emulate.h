@@ -21,11 +21,11 @@ struct qs_cuda
 };
 
 /* What they do for each family. */
-extern const struct qs_sketch_ops gpu_emulated_sketches;   /* sketch.c */
-extern const struct qset_sets_ops gpu_emulated_sets;       /* sets.c */
-extern const struct qf_filter_ops gpu_emulated_filters;    /* filter.c */
-extern const struct qs_column_ops gpu_emulated_columns;    /* column.c */
-extern const struct qs_exact_ops gpu_emulated_exact;       /* column_exact.c */
+extern const struct qs_sketch_ops gpu_emulated_sketches;       /* sketch.c */
+extern const struct qset_sets_ops gpu_emulated_sets;           /* sets.c */
+extern const struct qf_filter_ops gpu_emulated_filters;        /* filter.c */
+extern const struct qs_column_ops gpu_emulated_columns;        /* column.c */
+extern const struct qs_exact_ops gpu_emulated_exact;           /* column_exact.c */
 extern const struct qset_members_ops gpu_emulated_memberships; /* sets_memberships.c */
 
 #endif

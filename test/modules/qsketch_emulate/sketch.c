@@ -5,7 +5,7 @@
  * test/modules/qsketch_emulate/sketch.c
  */
 #include "emulate.h"
-#include "gpu/sketch_tables.h"
+#include "gpu/sketch_client.h"
 
 #include "engine/sketch_engine.h"
 #include "sketch_cuda.h"

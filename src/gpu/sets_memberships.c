@@ -1,20 +1,160 @@
 /*
- * sets_memberships_serve.c
- *		What the GPU worker does with rows of a collection of sets: the handler of their
- *		requests.
+ * sets_memberships.c
+ *		Rows that become a collection of sets on a device: the backend's calls, and their request handler.
+ *
+ * Rows that are on the device are nowhere else.  So who needs them raises an error if the
+ * worker was lost.
+ *
+ * src/gpu/sets_memberships.c
+ */
+#include "gpu/sets_memberships.h"
+
+#include "gpu/client.h"
+#include "gpu/column_client.h"
+#include "gpu/column_worker.h"
+#include "gpu/settings.h"
+#include "gpu/worker.h"
+
+#include "utils/memutils.h"
+#include "sets_memberships_cuda.h"
+
+static void
+drop(void *argument)
+{
+	GpuMemberships *memberships = argument;
+
+	if (memberships->ref.serial != 0)
+		GpuDropHandle(&memberships->ref);
+	memberships->ref.serial = 0;
+}
+
+GpuMemberships *
+GpuMembershipsBegin(MemoryContext context)
+{
+	GpuMemberships *memberships;
+	GpuRef ref;
+
+	if (!GpuNewHandle(GPU_FAMILY_MEMBERSHIPS, &ref))
+		return NULL;
+	if (GpuAskOne(GpuTakeSlot(&ref, MEMBERSHIPS_CREATE, false)) != QB_OK)
+	{
+		GpuDropHandle(&ref);
+		return NULL;
+	}
+	memberships = MemoryContextAllocZero(context, sizeof(GpuMemberships));
+	memberships->ref = ref;
+	memberships->callback.func = drop;
+	memberships->callback.arg = memberships;
+	MemoryContextRegisterResetCallback(context, &memberships->callback);
+	GpuAttachHandle(&ref);
+	return memberships;
+}
+
+void
+GpuMembershipsEnd(GpuMemberships *memberships)
+{
+	drop(memberships);
+}
+
+int64
+GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks)
+{
+	int64 added = GpuColumnSend(&memberships->ref, MEMBERSHIPS_COLUMN, chunk, chunks);
+
+	memberships->rows += (uint64) added;
+	return added;
+}
+
+/* Ask for something with one reply; false: no memory.  An error if the rows are gone. */
+static bool
+ask(GpuSlot *slot, GpuShape *reply)
+{
+	qb_status status = GpuFetchShape(slot, reply);
+
+	if (status != QB_OK && status != QB_NO_MEMORY)
+		GpuRaiseLost();
+	return status == QB_OK;
+}
+
+bool
+GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64 *element,
+					  uint32 count)
+{
+	GpuSlot *slot = GpuTakeSlot(&memberships->ref, MEMBERSHIPS_ROWS, false);
+	uint64 *data = (uint64 *) GpuSlotData(slot);
+	GpuShape reply;
+
+	Assert(count <= GPU_SLOT_WEIGHED);
+	slot->count = (int) count;
+	memcpy(data, id, count * sizeof(int64));
+	memcpy(data + count, element, count * sizeof(uint64));
+	if (!ask(slot, &reply))
+		return false;
+	memberships->rows += count;
+	return true;
+}
+
+bool
+GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes)
+{
+	GpuShape reply;
+	bool sorted = ask(GpuTakeSlot(&memberships->ref, MEMBERSHIPS_SORT, false), &reply);
+
+	*sizes = *(const GpuMembershipsSizes *) reply.bytes;
+	return sorted;
+}
+
+/* An array on its way. */
+typedef struct Reading
+{
+	GpuMembershipsArray array;
+	uint64 first;
+	uint8 *to;
+} Reading;
+
+static void
+ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Reading *reading = transfer->context;
+
+	*(GpuMembershipsPiece *) slot->shape.bytes = (GpuMembershipsPiece){ .array = reading->array };
+	slot->offset = reading->first + at;
+	slot->count = (int) size;
+}
+
+static void
+take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Reading *reading = transfer->context;
+	Size bytes = GpuMembershipsItemBytes(reading->array);
+
+	memcpy(reading->to + at * bytes, GpuSlotData(slot), size * bytes);
+}
+
+void
+GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
+				   uint64 count, void *to)
+{
+	Reading reading = { .array = array, .first = first, .to = to };
+	GpuTransfer transfer = { .ref = &memberships->ref,
+							 .op = MEMBERSHIPS_READ,
+							 .all = count,
+							 .most = GPU_SLOT_BYTES / GpuMembershipsItemBytes(array),
+							 .ask = ask_piece,
+							 .take = take_piece,
+							 .context = &reading };
+
+	if (!GpuAskAll(&transfer))
+		GpuRaiseLost();
+}
+
+/*
+ * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
  *
  * Rows are on the device of the first copy that they come from.  Those of copies on other
  * devices come there through the worker's memory.  Sorting is not done in pieces, so a device
  * takes a limited number of rows.
- *
- * src/gpu/sets_memberships_serve.c
  */
-#include "gpu/column_worker.h"
-#include "gpu/sets_memberships.h"
-#include "gpu/settings.h"
-#include "gpu/worker.h"
-
-#include "sets_memberships_cuda.h"
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
 
@@ -64,7 +204,7 @@ be_somewhere(Holding *h, int device, uint64 count)
 		return QB_NO_MEMORY;
 	if (h->memberships)
 		return count <= QSET_CUDA_MEMBERS_MAX - device_ops()->rows(h->memberships) ? QB_OK
-																			   : QB_NO_MEMORY;
+																				   : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->memberships);
 	if (status != QB_OK)
 		return status;
@@ -85,12 +225,14 @@ add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
 	if (status != QB_OK || gathered->count == 0)
 		return status;
 	if (h->device == gathered->device)
-		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key, gathered->count);
+		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key,
+										gathered->count);
 	element = GpuColumnFetch(gathered, gathered->key, &status);
 	if (status == QB_OK)
 		its_id = GpuColumnFetch(gathered, id, &status);
 	if (status == QB_OK)
-		status = device_ops()->add(h->memberships, (const int64 *) its_id, element, gathered->count);
+		status =
+			device_ops()->add(h->memberships, (const int64 *) its_id, element, gathered->count);
 	free(element);
 	free(its_id);
 	return status;
@@ -107,7 +249,7 @@ serve_column(Holding *h, GpuSlot *slot)
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status = GpuColumnGatherPairs(slot->other.index, &wanted, (uint32) slot->offset,
-								(uint64) gpu_device_ops->piece_work, &gathered, &id);
+								  (uint64) gpu_device_ops->piece_work, &gathered, &id);
 	if (status == QB_OK)
 		status = add_gathered(h, &gathered, id);
 	if (status != QB_OK)
@@ -129,9 +271,9 @@ serve_rows(Holding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	status = be_somewhere(h, 0, slot->count);
 	if (status == QB_OK)
-		GPU_WITH_ROOM(
-			status, h->device,
-			device_ops()->add(h->memberships, (const int64 *) data, data + slot->count, slot->count));
+		GPU_WITH_ROOM(status, h->device,
+					  device_ops()->add(h->memberships, (const int64 *) data, data + slot->count,
+										slot->count));
 	GpuCount(COUNT_BYTES_IN, 2 * slot->count * sizeof(uint64));
 	return status;
 }
