@@ -370,7 +370,7 @@ const qs_device_ops qs_cuda_devices = {
 	.filter = &qf_cuda_filters,
 	.column = &qs_cuda_columns,
 	.exact = &qs_cuda_exacts,
-	.members = &qset_cuda_rows,
+	.memberships = &qset_cuda_rows,
 };
 
 /*
