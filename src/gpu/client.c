@@ -296,7 +296,7 @@ GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *ans
  *
  * Each wait serves interrupts, and ends with an error when the worker fails.  Waits
  * are bounded: a backend gives up if the worker finishes no piece of anybody's request
- * for qsketch.gpu_timeout.  Pieces are short, and processes take turns (schedule.c): as
+ * for qsketch.gpu_timeout.  Pieces are short, and processes are scheduled fairly (schedule.c): as
  * long as pieces are finished, the request of this process gets on, too.
  *
  * Slots with awaited replies are noted here until the replies are read.  They are

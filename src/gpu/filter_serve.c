@@ -8,7 +8,7 @@
  *
  * A filter is made on the device of the first copy that it gets keys of.  Keys of copies on
  * other devices go into replicas there, filters of the same parameters.  Their bits are
- * added before anybody reads the filter, piece by piece, and others have their turns in between.
+ * added before anybody reads the filter, piece by piece, and others are served in between.
  * Keys that come between two pieces go into a new replica.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in

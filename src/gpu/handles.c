@@ -141,7 +141,7 @@ GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *s
 	GpuUnlockHandles();
 }
 
-/* Was a handle handed to this backend, or by this parallel worker to its leader? */
+/* Was a handle transferred to this backend, or by this parallel worker to its leader? */
 static bool
 is_in_transfer(const GpuHandle *handle)
 {
@@ -149,8 +149,8 @@ is_in_transfer(const GpuHandle *handle)
 }
 
 /*
- * Take a handle of this name that was handed over: the leader, or the parallel worker
- * that handed it.  False if there is none.
+ * Take a handle of this name that was transferred: to the leader, or by the parallel worker
+ * itself.  False if there is none.
  */
 bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape)
@@ -203,8 +203,8 @@ GpuDropAllHandles(void)
 
 /*
  * A subtransaction is rolled back: drop its handles that no memory has, and handles
- * handed over that nobody has received.  Parallel queries start no subtransactions, so handles
- * that were handed over came from a query inside this one.
+ * in transfer that nobody has received.  Parallel queries start no subtransactions, so handles
+ * in transfer came from a query inside this one.
  *
  * Handles that memory has go with it.  It may belong to a cursor that is older than the
  * subtransaction and was first read in it.  So these handles become the parent's.

@@ -1,6 +1,6 @@
 /*
  * schedule.c
- *		Which request the GPU worker serves next: the processes take turns.
+ *		Scheduling: which request the GPU worker serves next.
  *
  * The worker takes all requests from the queue into lines, one for each process, in
  * the order of the queue.  The process that has had the least of the worker's time is

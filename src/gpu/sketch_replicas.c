@@ -126,7 +126,7 @@ GpuSketchPart(const GpuSketchHolding *h, int number)
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
  * Slices of two sketches of one device are added there.  Others come through the worker's
- * memory, which has one slice at a time.  Between two slices others have their turns.  A slice
+ * memory, which has one slice at a time.  Between two slices others are served.  A slice
  * needs memory of the device that it is taken from, and of the one that it goes to.  If there
  * is none the merge ends there, and the backend of the sketch does the rest.
  *

@@ -73,7 +73,7 @@ typedef struct GpuSketchShape
 	GpuSketchMerged merged; /* SKETCH_MERGE; SKETCH_FETCH: of this partition into the first one */
 } GpuSketchShape;
 
-/* A partial sketch, as far as a device does not know it; in a handle that was handed over. */
+/* A partial sketch, as far as a device does not know it; in a handle that is in transfer. */
 typedef struct GpuSketchPartial
 {
 	qs_params params;

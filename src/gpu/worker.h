@@ -36,7 +36,7 @@ typedef struct GpuHandler
 {
 	/*
 	 * Answer a request whose handles are there, or a piece of it.  A handler that
-	 * sets "more" is called again for the next piece, after others had their turns.
+	 * sets "more" is called again for the next piece, after others were served.
 	 * QB_DEVICE_ERROR ends the worker.  Any other failure of a request that nobody
 	 * waits for makes the value LOST.
 	 */

@@ -475,7 +475,7 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 {
-	uint64 marks[PLACES / 64] = { 0 };
+	uint64 seen[PLACES / 64] = { 0 };
 	int count = Min(Min(buffer->count, first), VARIED_KEYS);
 	int i;
 
@@ -483,9 +483,9 @@ KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 	{
 		uint64 place = qb_slot_of(qb_slot_hash(buffer->fingerprint[i]), PLACES);
 
-		marks[place / 64] |= UINT64CONST(1) << place % 64;
+		seen[place / 64] |= UINT64CONST(1) << place % 64;
 	}
-	return pg_popcount((const char *) marks, sizeof(marks)) >= (uint64) count / 2;
+	return pg_popcount((const char *) seen, sizeof(seen)) >= (uint64) count / 2;
 }
 
 /* Keep weights from now on: the first weight that is not 1 has come. */

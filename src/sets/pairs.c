@@ -43,7 +43,7 @@ alloc_for_method(qset_job *job)
 	bool all = true;
 
 	if (b->prefix)
-		all = (job->marks = qset_alloc(m, qset_row_room(b) / 64, sizeof(*job->marks)));
+		all = (job->seen = qset_alloc(m, qset_row_room(b) / 64, sizeof(*job->seen)));
 	if (b->prefix || (b->method == QSET_BITMAP && !b->resident))
 		all = all && (job->bits = qset_alloc(m, b->bitmap_words, sizeof(*job->bits)));
 	if (b->method == QSET_HASH)
@@ -89,7 +89,7 @@ qset_job_close(qset_job *job)
 	qset_release(job->memory, job->count);
 	qset_release(job->memory, job->found);
 	qset_release(job->memory, job->best.pair);
-	qset_release(job->memory, job->marks);
+	qset_release(job->memory, job->seen);
 	qset_release(job->memory, job->bits);
 	qset_release(job->memory, job->hash.start);
 	qset_release(job->memory, job->hash.item);

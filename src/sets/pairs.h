@@ -183,7 +183,7 @@ typedef struct qset_job
 	uint32_t found_next;
 
 	/* arrays of single methods */
-	uint64_t *marks;          /* prefix: a bit for each column that was found already */
+	uint64_t *seen;           /* prefix: a bit for each column that was found already */
 	uint64_t *bits;           /* bitmap, prefix: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */

@@ -18,7 +18,7 @@
 /* The elements of rows up to this size are looked up in a bitmap. */
 #define MOST_PROBED 64
 
-/* Sorting one candidate takes as long as looking at the marks of 64 columns so many times. */
+/* Sorting one candidate takes as long as looking at the seen bits of 64 columns so many times. */
 #define SORT_COST 16
 
 /* With so many columns of each size it is worth looking for the first that is wanted. */
@@ -134,7 +134,7 @@ sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *ou
 
 /* Keep the columns that were not found before, and mark them.  Returns how many they are. */
 static uint32_t
-keep_new(uint64_t *marks, uint32_t *column, uint32_t count)
+keep_new(uint64_t *seen, uint32_t *column, uint32_t count)
 {
 	uint32_t kept = 0;
 	uint32_t i;
@@ -145,8 +145,8 @@ keep_new(uint64_t *marks, uint32_t *column, uint32_t count)
 		uint64_t bit = UINT64_C(1) << c % 64;
 
 		column[kept] = c;
-		kept += (marks[c / 64] & bit) == 0;
-		marks[c / 64] |= bit;
+		kept += (seen[c / 64] & bit) == 0;
+		seen[c / 64] |= bit;
 	}
 	return kept;
 }
@@ -171,13 +171,13 @@ find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qs
 		if (!qset_spend(job, length * 2 + 10))
 			return false;
 		passed = sieve_window(job, &w, length, found);
-		job->found_count += marked ? keep_new(job->marks, found, passed) : passed;
+		job->found_count += marked ? keep_new(job->seen, found, passed) : passed;
 	}
 	return true;
 }
 
 /*
- * Bring the candidates into the order of their numbers, and clear their marks.  Those of
+ * Bring the candidates into the order of their numbers, and clear their seen bits.  Those of
  * one window are mostly of one size, and so in order.
  */
 static void
@@ -192,17 +192,17 @@ order_candidates(qset_job *job, bool marked)
 	if (!marked && job->kernels->sorted32((const int32_t *) job->found, count))
 		return;
 	if (!marked)
-		keep_new(job->marks, job->found, job->found_count);
+		keep_new(job->seen, job->found, job->found_count);
 	if (count > QSET_SMALL_SORT && words - first < SORT_COST * count)
 	{
 		for (i = first; i < words; i++)
-			if (job->marks[i] != 0)
-				end = qset_emit_bits(job->marks[i], (uint32_t) i * 64, end);
-		memset(job->marks + first, 0, (words - first) * sizeof(*job->marks));
+			if (job->seen[i] != 0)
+				end = qset_emit_bits(job->seen[i], (uint32_t) i * 64, end);
+		memset(job->seen + first, 0, (words - first) * sizeof(*job->seen));
 		return;
 	}
 	for (i = 0; i < count; i++)
-		job->marks[job->found[i] / 64] = 0;
+		job->seen[job->found[i] / 64] = 0;
 	qset_sort_unique32((int32_t *) job->found, &count,
 					   (int32_t *) job->found + qset_row_room(job->head), NULL);
 }
