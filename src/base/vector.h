@@ -28,7 +28,7 @@
 #define QB_VECTOR_TARGET __attribute__((target("avx2,popcnt")))
 #define QB_ISA_VECTOR    QB_ISA_AVX2
 #elif defined(__aarch64__)
-#include "base/neon.h"
+#include <arm_neon.h>
 #define QB_VECTOR 16
 #define QB_VECTOR_TARGET
 #define QB_ISA_VECTOR QB_ISA_NEON
@@ -68,7 +68,7 @@ qb_vector_any(qb_u8s v)
 #ifdef __x86_64__
 	return !_mm256_testz_si256((__m256i) v, (__m256i) v);
 #else
-	return qb_neon_any(v);
+	return vmaxvq_u8(v) != 0;
 #endif
 }
 
@@ -90,7 +90,13 @@ qb_vector_bits(qb_u8s lanes)
 #ifdef __x86_64__
 	return (uint32_t) _mm256_movemask_epi8((__m256i) lanes);
 #else
-	return qb_neon_any(lanes) ? qb_neon_bits(lanes) : 0;
+	static const uint8_t bit[16] = { 1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128 };
+	uint8x16_t own;
+
+	if (!qb_vector_any(lanes))
+		return 0;
+	own = vandq_u8(lanes, vld1q_u8(bit));
+	return vaddv_u8(vget_low_u8(own)) | (uint32_t) vaddv_u8(vget_high_u8(own)) << 8;
 #endif
 }
 
