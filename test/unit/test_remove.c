@@ -97,7 +97,7 @@ subtracting_undoes_merging(void **state)
 
 		WHERE("%s", qs_structure_name(s));
 		sample_init_dense(&a, s, 32, 1);
-		sample_init_dense(&b, s, 128, 1);
+		sample_init_dense(&b, s, 32, 1);
 		test_fill(&a, 23, 1000, 5000);
 		test_fill(&b, 24, 1000, 9000);
 		before = test_write_valid(&a);
