@@ -5,7 +5,7 @@
 GPU_ARCHS   ?= $(CUDA_ARCHS)
 GPU_TESTS   := $(patsubst test/gpu/%.c,build/gpu/%,$(filter-out %/support.c,$(wildcard test/gpu/*.c)))
 GPU_FAULTY   = build/gpu/faults build/gpu/sets_faults build/gpu/filter_faults
-GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) \
+GPU_NVCC     = $(NVCC) $(filter-out -gencode arch=%,$(NVCC_FLAGS)) -I. \
 	$(foreach a,$(GPU_ARCHS),-gencode arch=compute_$a,code=sm_$a)
 GPU_CC       = gcc -std=c11 -g -O3 -ffp-contract=off -Wall -Wextra -Isrc -I. -Ibench -Icuda -I$(CUDA_ROOT)/include -MMD -MP
 GPU_HOST    := $(CORE_SRC:src/%.c=build/gpu/%.o) build/gpu/test/gpu/support.o \
