@@ -233,8 +233,8 @@ for my $f (@functions)
 	my ($type) = grep { $value{$_} } split /,/, $types;
 	my @calls;
 
-	# called by the planner, for calls of other functions
-	if ($support eq 't') { $visited += $overloads; next; }
+	# called by the planner, for calls of other functions, or by moving aggregates alone
+	if ($support eq 't' || $types =~ /^internal,/) { $visited += $overloads; next; }
 	if ($types eq 'internal')
 	{
 		@calls = "PERFORM receive(bytes, '$result'::regtype)";

@@ -96,7 +96,7 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k,n}') FROM unnest('
 same('partitions', '', 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM parts', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(9000))::text) FROM parts');
 same('partitions, parallel', $parallel, 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM parts', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(9000))::text) FROM parts');
 same('merged', '', 'SELECT md5((a.q || b.q)::text) FROM (SELECT qsketch_agg(k) AS q FROM t) AS a, (SELECT qsketch_agg(k) AS q FROM parts) AS b',
-	q{SELECT md5(qsketch_merge_agg(q)::text) FROM (SELECT qsketch_agg(k) AS q FROM t UNION ALL SELECT qsketch_agg(k, qsketch_new('multilevel', '256kB')) FROM t) AS x});
+	q{SELECT md5(qsketch_merge_agg(qsketch_fold(q, '256kB'))::text) FROM (SELECT qsketch_agg(k) AS q FROM t UNION ALL SELECT qsketch_agg(k, qsketch_new('multilevel', '256kB')) FROM t) AS x});
 same('looked up', '', 'SELECT md5(string_agg(e::text, \',\')) FROM (SELECT unnest(qsketch_estimate(q, ARRAY(SELECT generate_series(1, 2000)))) AS e FROM (SELECT qsketch_agg(k) AS q FROM t) AS x) AS y');
 settled($node, 'merged');
 
