@@ -208,7 +208,7 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE many AS SELECT i % 9000 AS k, i AS n FROM generate_series(1, 100000) AS i;
 	CREATE TABLE distinct_keys AS SELECT i * 7 AS k FROM generate_series(1, 100000) AS i;
 	VACUUM many; VACUUM distinct_keys});
-$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload(t) FROM unnest('{t,x,secret,closed.hidden}'::regclass[]) AS t});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload(t) FROM unnest('{t,x,ids,secret,closed.hidden}'::regclass[]) AS t});
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('many', '{k}')});
 my $all = $node->safe_psql('postgres', q{SELECT pg_relation_size('many') / 8192});
 from_copies('all at a time', $all, 0, 'many', 'k', 9000);
