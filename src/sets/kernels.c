@@ -151,19 +151,3 @@ qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n, const int6
 		return qset_gallop64(b, m, a, n, out);
 	return k->intersect64(a, n, b, m, out);
 }
-
-/*
- * ---- sets as strictly ascending arrays of integers: the plain functions ----
- */
-
-#define QSET_WORD    int32_t
-#define QSET_KEY     uint32_t
-#define QSET_BITS    32
-#define QSET_NAME(x) x##32
-#include "sets/sorted_template.h"
-
-#define QSET_WORD    int64_t
-#define QSET_KEY     uint64_t
-#define QSET_BITS    64
-#define QSET_NAME(x) x##64
-#include "sets/sorted_template.h"
