@@ -75,7 +75,7 @@ PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 	if (qset_filter_init(filter, min_count, min_jaccard, top_argument(fcinfo, first + 2)) != QB_OK)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("min_jaccard must be between 0 and 1, not %g", min_jaccard),
-						errhint("It is a shard: 0.8 is 80 %%.")));
+						errhint("It is a share: 0.8 is 80 %%.")));
 }
 
 /* Read the argument order_by. */
