@@ -152,9 +152,7 @@ qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n, const int6
 	return k->intersect64(a, n, b, m, out);
 }
 
-/*
- * ---- sets as strictly ascending arrays of integers: the plain functions ----
- */
+/* ---- sets as strictly ascending arrays of integers: the plain functions ---- */
 
 #define QSET_WORD    int32_t
 #define QSET_KEY     uint32_t
