@@ -41,7 +41,7 @@
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make bench-gpu-sets  the same for all pairs of sets
 #   make bench-gpu-filters  the same for filters
-#   make bench-gpu-columns  copies of columns on a GPU against reading the table
+#   make bench-gpu-columns  cached columns on a GPU against reading the table
 #   make bench-gpu-columns-large  the same for a billion rows
 #   make bench-gpu-ring  keys a second from backends to the GPU
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,

@@ -128,7 +128,7 @@ measure(size_t row, double theta, double load)
 	return r;
 }
 
-/* Slim counters overestimate present keys less than absent keys, see noise.h. */
+/* Slim counters overestimate present keys less than absent keys, see measure.h. */
 static bool
 is_right(size_t row, const result *r, int level)
 {

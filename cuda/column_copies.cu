@@ -1,8 +1,8 @@
 /*
  * column_copies.cu
- *		Copies of columns in device memory, and keys that are brought together from them.
+ *		Cached columns in device memory, and keys that are brought together from them.
  *
- * Keys are gathered into a buffer of each device, which goes with the last copy there.
+ * Keys are gathered into a buffer of each device, which goes with the last chunk there.
  * The kernels that read the buffer and those that fill it anew run in order.
  *
  * cuda/column_copies.cu

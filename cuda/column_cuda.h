@@ -111,7 +111,7 @@ extern "C"
 	extern qb_status qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count,
 									   uint32_t groups, uint32_t most, void *memory, bool *many);
 
-	/* ---- copies of columns: column_copies.cu ---- */
+	/* ---- cached columns, by chunk: column_copies.cu ---- */
 
 	/* The values of a column as one array, and a bitmap of NULLs if there are any. */
 	typedef struct qs_cuda_copy qs_cuda_copy;
@@ -132,13 +132,13 @@ extern "C"
 	qs_cuda_copy_put_nulls(qs_cuda_copy *copy, const uint64_t *nulls, uint64_t words);
 
 	/*
-	 * The values of these runs side by side in device memory, until the next call for any
-	 * copy of the device.  It sets where each run goes.
+	 * The values of these runs side by side in device memory, until the next
+	 * call for any chunk of the device.  It sets where each run goes.
 	 */
 	extern qb_status
 	qs_cuda_copy_gather(qs_cuda_copy *copy, qs_cuda_run *run, uint32_t runs, const uint64_t **key);
 
-	/* Rows of a copy whose keys are wanted, if they pass tests and are not NULL. */
+	/* Rows of a chunk whose keys are wanted, if they pass tests and are not NULL. */
 	typedef struct qs_cuda_copy_rows
 	{
 		const qb_selection *tests;
@@ -189,7 +189,7 @@ extern "C"
 	/* Its device memory. */
 	extern uint64_t qs_cuda_copy_bytes(const qs_cuda_copy *copy);
 
-	/* What a device does with copies. */
+	/* What a device does with cached columns. */
 	typedef struct qs_column_ops
 	{
 		__typeof__(qs_cuda_copy_create) *create;

@@ -373,9 +373,7 @@ const qs_device_ops qs_cuda_devices = {
 	.memberships = &qset_cuda_rows,
 };
 
-/*
- * ---- the bits in which keys differ ----
- */
+/* ---- the bits in which keys differ ---- */
 
 /* The bits that any and that all of the keys have: bits[0], bits[1]. */
 __global__ void

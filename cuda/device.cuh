@@ -60,7 +60,7 @@ struct qs_cuda
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
 	size_t work_bytes;
-	int copies;         /* of columns, which these are for */
+	int copies;         /* chunks of cached columns, which these are for */
 	qs_buffer gathered; /* keys */
 	qs_buffer tiles;    /* lists of runs or tiles */
 	qs_buffer table;    /* distinct keys, while they are counted */

@@ -172,7 +172,7 @@ counts_to_starts(const plan &p, uint32_t *count)
 	return end;
 }
 
-/* The next place, for each lane that wants one. */
+/* The next index, for each lane that wants one. */
 __device__ __forceinline__ uint32_t
 next_place(uint32_t *next, bool wanted)
 {
@@ -184,7 +184,7 @@ next_place(uint32_t *next, bool wanted)
 	return __shfl_sync(QS_ALL_LANES, first, 0) + __popc(lanes & ((1u << qs_lane()) - 1));
 }
 
-/* Put the keys into their places: into their tiles, or behind all tiles. */
+/* Put the keys where they belong: into their tiles, or behind all tiles. */
 __device__ __forceinline__ void
 place_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
 		   const uint32_t ranked[SORT_EACH], uint64_t *stage)

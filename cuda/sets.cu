@@ -252,15 +252,14 @@ const qset_sets_ops qset_cuda_collections = {
  *
  * One radix sort (CUB) sorts pairs (element, set) of 4 bytes each by element,
  * stably, so a list has its sets in ascending order.  "rest" is the inverse of
- * the sort's permutation: for an element of a set it gives the place in the
- * element's list where the sets behind this set begin, and the list's end.  A
- * search that needs only these sets does not look up the element.  Floor: the
- * passes of the sort, each of which reads and writes 16 bytes an element, one
- * for every 8 bits of the universe; and a sector of 32 written where each
- * element's 8 bytes of "rest" belong.
+ * the sort's permutation: for an element of a set it gives the index in the element's
+ * list at which the sets behind this set begin, and the list's end.  A search that
+ * needs only these sets does not look up the element.  Floor: the passes of the sort,
+ * each of which reads and writes 16 bytes an element, one for every 8 bits of the
+ * universe; and a sector of 32 written where each element's 8 bytes of "rest" belong.
  *
- * The lists also give the number of elements of each degree.  From these
- * numbers sets_choice.cu decides which elements become columns of bits.
+ * The lists also give the number of elements of each degree.  From these numbers
+ * sets_search.cu decides which elements become columns of bits.
  */
 
 /* Write each set's number beside each of its elements; a warp takes a set. */

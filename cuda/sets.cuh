@@ -24,8 +24,8 @@
 struct qset_index
 {
 	uint32_t *start; /* universe + 1 */
-	uint2 *rest; /* for each element of a set: begin and end of the list's part behind this set */
-	void *list;  /* the lists: numbers of sets, in 2 bytes while these suffice, else in 4 */
+	uint2 *rest;     /* for each element of a set: begin and end of the list behind this set */
+	void *list;      /* the lists: numbers of sets, in 2 bytes while these suffice, else in 4 */
 	bool made;
 };
 
@@ -82,13 +82,13 @@ extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
 extern qb_status qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from,
 								const void *pointer, uint64_t bytes);
 
-/* ---- sets_index.cu ---- */
+/* ---- sets.cu: the index ---- */
 
 extern qb_status qset_index_make(qset_cuda_sets *s);
 extern qb_status qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from);
 extern void qset_index_free(qset_cuda_sets *s);
 
-/* ---- sets_choice.cu ---- */
+/* ---- sets_search.cu ---- */
 
 /*
  * Choose the method for a request whose columns have their index; for hybrid

@@ -37,7 +37,7 @@ extern "C"
 										   uint64_t universe, qset_cuda_sets **to);
 
 	/*
-	 * Put in parts of the arrays of src/sets/collection.h, from "first" on;
+	 * Put in pieces of the arrays of src/sets/collection.h, from "first" on;
 	 * offsets must come in order.  Two collections that are compared must
 	 * number elements alike: qset_collection_join().
 	 */

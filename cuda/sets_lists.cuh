@@ -5,7 +5,7 @@
  * The events of lists of 32 and more columns are shared out evenly over the
  * block's warps.  Most lists are shorter; their events are shared out over the
  * lanes of one warp.  Within one collection only later columns of a list are
- * wanted, which begin behind the row's own place in the list.
+ * wanted, which begin behind the row's own entry of the list.
  *
  * Counters have 4 bytes, because one instruction adds 1 to such a counter.
  * Columns whose counters do not fit together are counted block by block.
@@ -36,7 +36,7 @@ skip_to(const Set *list, uint32_t at, uint32_t end, uint32_t column)
 	return at;
 }
 
-/* The part of an element's list that the unit wants. */
+/* The slice of an element's list that the unit wants. */
 template <typename Set>
 __device__ __forceinline__ void
 find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *length)
@@ -66,7 +66,7 @@ find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *leng
 	*length = end > *at ? end - *at : 0;
 }
 
-/* Walk a part of a list, by a warp: four steps at once keep four loads in flight. */
+/* Walk a slice of a list, by a warp: four steps at once keep four loads in flight. */
 template <typename Set>
 __device__ __forceinline__ void
 walk_list(const Set *list, uint32_t length, uint32_t *counter)
@@ -221,7 +221,7 @@ walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
 	}
 }
 
-/* A thread's part of one list of a batch; an empty part behind the last list. */
+/* A thread's slice of one list of a batch; an empty one behind the last list. */
 struct portion
 {
 	uint32_t at, length;

@@ -4,7 +4,7 @@
  *
  * Elements and ids are sorted by themselves first (CUB), each by the bits in which any two
  * differ.  Without duplicates they are the list of all elements and that of all ids, and
- * the place of a value in its list is its number.  Then a row is one word: the number of
+ * the index of a value in its list is its number.  Then a row is one word: the number of
  * its set, and below it that of its element.  These words are sorted and made unique.
  * Where the number of the set changes, a set begins.
  *
@@ -276,7 +276,7 @@ list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **
 	return copy(m->gpu, *list, s->key.Current(), left * sizeof(int64_t), cudaMemcpyDeviceToDevice);
 }
 
-/* The place of a value in an ascending list that has it. */
+/* The index of a value in an ascending list that has it. */
 __device__ __forceinline__ uint64_t
 place_in(const int64_t *list, uint64_t count, int64_t value)
 {

@@ -1,6 +1,7 @@
 /*
  * sets_rows.cu
- *		One row of counters at a time: adding the lists of the inverted index, and writing the pairs that pass the filter.
+ *		One row of counters at a time: adding the lists of the inverted index, and writing the
+ *		pairs that pass the filter.
  *
  * A block of threads takes a unit: a row and a block of columns, with a
  * counter for each column in shared memory.  It walks the lists of the row's
@@ -254,7 +255,7 @@ qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t 
  * the order in which its blocks run.  Then it is known how many pairs each row
  * has, and another kernel brings the pairs into the order of the rows.  If
  * there is not room for all pairs, the rows are counted once more, in pieces
- * that fit, and each pair goes straight to its place.
+ * that fit, and each pair goes straight to where it belongs.
  *
  * A strip is started without waiting for it, so one thread can keep several
  * devices busy.  The time of the last strip decides how many rows the next one

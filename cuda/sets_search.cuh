@@ -1,7 +1,6 @@
 /*
  * sets_search.cuh
- *		A search for pairs: what opening it (sets_search.cu) and running it
- *		(sets_pairs.cu) share.
+ *		A search for pairs: what opening it (sets_search.cu) and running it (sets_rows.cu) share.
  *
  * cuda/sets_search.cuh
  */

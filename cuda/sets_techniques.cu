@@ -6,11 +6,11 @@
  * with the inverted index and the product of bits, and run only when asked for
  * by name.
  *
- *	merge			IP		along a pair's merge path (sets_techniques_path.cu)
+ *	merge			IP		along a pair's merge path
  *	search			OBS		each element of the smaller set searched in the larger
  *	merge_search	IP-OBS	the path cut into pieces, and the search within a piece
  *	merge_hash		IP-HI	a hash table of the piece's slice of one set
- *	hash, bitmap	HI, BI	in sets_techniques_table.cu (all bitmaps resident: sets_product.cu)
+ *	hash, bitmap	HI, BI	a table of each row (all bitmaps resident: sets_product.cu)
  *
  * A piece has a fixed number of elements of both sets together.  A cut treats
  * equal elements as src/sets/techniques.c does.  Floor of the first four
@@ -286,7 +286,7 @@ qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *stri
  *
  * A step takes the lesser head.  If both heads are equal, it takes a's and
  * counts a common element; so nothing is counted twice where slices, pieces or
- * shares meet.  NOTHING stands behind a set's last element.
+ * shards meet.  NOTHING stands behind a set's last element.
  *
  * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
  * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
@@ -332,7 +332,7 @@ bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
 				 : "memory");
 }
 
-/* Fill the free end of the ring; nothing behind the end is read. */
+/* Fill the free room of the ring; nothing behind the end is read. */
 __device__ __forceinline__ void
 fill_ring(side *s)
 {

@@ -76,7 +76,7 @@ find_slot(const uint32_t *table, uint32_t mask, const qb_secret &secret, uint32_
 
 /*
  * Find where a diagonal meets the merge path of a pair; of two equal elements
- * a's comes first.  A warp does it: 32 places are looked at together in each
+ * a's comes first.  A warp does it: 32 points are looked at together in each
  * round.
  */
 __device__ __forceinline__ void
@@ -92,7 +92,7 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
 		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
 
-		/* high: the first place that is not before; low: the place behind the last that is */
+		/* high: the first index that is not before; low: the index behind the last that is */
 		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
 		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
 	}
@@ -100,12 +100,10 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 	*y = diagonal - low;
 }
 
-/* ---- sets_techniques_path.cu ---- */
+/* ---- sets_techniques.cu ---- */
 
 /* Merge pairs; "largest" is the most elements that both sets of a pair can have together. */
 extern qb_status qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest);
-
-/* ---- sets_techniques_table.cu ---- */
 
 /* Make a table of each row; all columns probe it. */
 extern qb_status qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t);

@@ -192,8 +192,8 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /*
- * Find where a unit's pairs go: to the unit's place, or to the next free
- * place.  False: there is no room for them.
+ * Find where a unit's pairs go: to the unit's offset, or to the next free one.
+ * False: there is no room for them.
  */
 __device__ bool
 reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)

@@ -380,9 +380,7 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.total = qs_cuda_total,
 };
 
-/*
- * ---- batches of keys into sketches: from the device, and from the host through staging ----
- */
+/* ---- batches of keys into sketches: from the device, and from the host through staging ---- */
 
 qb_status
 qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)

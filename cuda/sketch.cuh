@@ -145,7 +145,7 @@ extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
 /* Make counters 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
 
-/* ---- sketch_high.cu ---- */
+/* ---- sketch_multilevel.cu ---- */
 
 /* into += from; see qs_cuda_ops.merge. */
 extern qb_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
@@ -162,7 +162,7 @@ extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
 /* Copy 4-byte high counters to 8-byte ones. */
 extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
 
-/* ---- sketch_tables.cu ---- */
+/* ---- sketch.cu: tables, batches ---- */
 
 /* into += from: so many counters. */
 extern qb_status
@@ -174,8 +174,6 @@ qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t count
 
 /* Sum weights in device memory; -1 if the sum or a weight is out of range. */
 extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
-
-/* ---- sketch_batch.cu ---- */
 
 /* One launch of ops->insert. */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);

@@ -37,7 +37,7 @@
 #define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
 #define RESIDENT     3 /* blocks of an SM whose registers must suffice */
 
-#define RANK_BITS  14   /* bits of a place among COARSE_KEYS or FINE_KEYS */
+#define RANK_BITS  14   /* bits of an index among COARSE_KEYS or FINE_KEYS */
 #define COARSE_MAX 1024 /* coarse partitions */
 #define FINE_MAX   512  /* fine partitions of a coarse partition */
 #define GROUP_MAX  1024 /* stretches of a group */
@@ -57,7 +57,7 @@ struct plan
 	uint64_t n;
 	uint32_t m; /* counters of a bucket */
 	uint32_t log2_masks;
-	uint32_t tag_bits;     /* bits of an item: mask index and places */
+	uint32_t tag_bits;     /* bits of an item: mask index and rotation */
 	uint32_t log2_buckets; /* buckets of a tile */
 	uint32_t log2_fine;    /* fine partitions of a coarse partition */
 	uint32_t coarse;       /* coarse partitions */
@@ -153,7 +153,7 @@ qs_bulk_most(const qs_cuda_sketch *sk)
 	return most < QS_BULK_KEYS ? most : QS_BULK_KEYS;
 }
 
-/* The partitions of the workspace. */
+/* What lies in the workspace. */
 struct workspace
 {
 	uint32_t *item[2]; /* items after each pass */

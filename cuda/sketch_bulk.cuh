@@ -39,9 +39,8 @@ extern "C"
 
 /*
  * Keys as items of 4 bytes; the items of a tile are in "groups" runs.  From
- * the low end an item has the index of its mask, the places by which the mask
- * is turned, and its bucket.  A tile is the fine-th partition of a coarse partition of
- * the buckets.
+ * the low end an item has the index of its mask, the rotation of the mask, and
+ * its bucket.  A coarse partition of the buckets has "fine" tiles.
  */
 struct qs_parted
 {
@@ -244,8 +243,7 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
 
 /*
  * A block takes every gridDim-th tile.  While it counts the keys of a tile,
- * that tile's partition of the table and the bounds of the next tile's runs are
- * loaded.
+ * that tile of the table and the bounds of the next tile's runs are loaded.
  */
 template <typename Tile>
 __global__ void

@@ -580,7 +580,7 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 
 /*
  * Count the live high buckets in *live.  If "to" is not NULL, copy each live
- * high bucket to the place of its number in the count, and change the low
+ * high bucket to where its number in the count says, and change the low
  * bucket's index.
  */
 __global__ void

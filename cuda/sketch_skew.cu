@@ -4,7 +4,7 @@
  *
  * Changes of one counter queue up, in the L2 cache and in shared memory.  So a
  * large batch is sampled first: one block looks at 4096 keys, and keys that
- * come up three times or more are hot.  If hot keys make up a noticeable part,
+ * come up three times or more are hot.  If hot keys make up a noticeable fraction,
  * a pass over the batch counts hot keys in shared memory and copies the cold
  * keys.  Then the few hot keys are inserted with their counts as weights, and
  * the cold keys by bulk or directly, without any key that occurs often.  A

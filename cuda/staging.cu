@@ -117,7 +117,7 @@ begin_fill(qs_cuda *gpu, qs_slot *slot)
 	return QB_OK;
 }
 
-/* Copy keys of a batch to a place among the keys of a slot, and their weights. */
+/* Copy keys of a batch to an index among the keys of a slot, and their weights. */
 static qb_status
 copy_piece(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, uint64_t from, uint64_t count,
 		   uint64_t to)

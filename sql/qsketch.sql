@@ -362,8 +362,8 @@ COMMENT ON VIEW qsketch_stat_gpu IS 'what the GPU worker holds now, and has done
 ALTER FUNCTION "_qsketch_gpu_counts alone"() RENAME TO _qsketch_gpu_counts;
 COMMENT ON COLUMN qsketch_stat_gpu.worker_pid IS 'process that owns the GPUs; NULL if there is none';
 COMMENT ON COLUMN qsketch_stat_gpu.values_now IS 'sketches, filters and collections of sets that it holds';
-COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are copies of stored ones';
-COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that copies take';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_now IS 'held values that are cached: stored ones, and chunks of columns';
+COMMENT ON COLUMN qsketch_stat_gpu.cached_bytes IS 'device memory that cached values and columns take';
 COMMENT ON COLUMN qsketch_stat_gpu.slots IS 'slots through which backends send keys and requests';
 COMMENT ON COLUMN qsketch_stat_gpu.slots_free IS 'slots that nobody uses';
 COMMENT ON COLUMN qsketch_stat_gpu.values_made IS 'sketches, filters and collections of sets that were made on a GPU or sent there';
@@ -375,17 +375,17 @@ COMMENT ON COLUMN qsketch_stat_gpu.merges IS 'merges of two sketches on a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.fetches IS 'sketches and filters that were brought back';
 COMMENT ON COLUMN qsketch_stat_gpu.bytes_in IS 'bytes that backends sent';
 COMMENT ON COLUMN qsketch_stat_gpu.bytes_out IS 'bytes that were sent back';
-COMMENT ON COLUMN qsketch_stat_gpu.cache_hits IS 'lookups and searches that found a copy';
-COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'lookups and searches that had to send a copy';
+COMMENT ON COLUMN qsketch_stat_gpu.cache_hits IS 'lookups and searches that found a cached value';
+COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'lookups and searches that had to send the value';
 COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed with the CPU, or came back, for lack of device memory';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no free slot';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for a slot, in microseconds';
 COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
-COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from copies of columns';
-COMMENT ON COLUMN qsketch_stat_gpu.values_pushed_out IS 'copies of stored values that were freed to make room';
-COMMENT ON COLUMN qsketch_stat_gpu.columns_pushed_out IS 'copies of parts of columns that were freed to make room';
+COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from cached columns';
+COMMENT ON COLUMN qsketch_stat_gpu.values_pushed_out IS 'cached values that were freed to make room';
+COMMENT ON COLUMN qsketch_stat_gpu.columns_pushed_out IS 'chunks of cached columns that were freed to make room';
 COMMENT ON COLUMN qsketch_stat_gpu.stats_reset IS 'when the counters were last 0';
 GRANT SELECT ON qsketch_stat_gpu TO public;
 
@@ -402,7 +402,7 @@ COMMENT ON FUNCTION qsketch_gpu_load(regclass, name[])
 CREATE FUNCTION qsketch_gpu_unload("table" regclass) RETURNS boolean
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION qsketch_gpu_unload(regclass)
-	IS 'free the copies of a table''s columns on the GPU; were there any?';
+	IS 'free the cached columns of a table on the GPU; were there any?';
 
 CREATE FUNCTION _qsketch_gpu_copies(
 	OUT "table" regclass, OUT attribute smallint, OUT rows bigint, OUT bytes bigint, OUT pages bigint,
@@ -410,7 +410,7 @@ CREATE FUNCTION _qsketch_gpu_copies(
 	OUT pushed_out_at timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'qsketch_gpu_copies' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_gpu_copies() IS 'copies of columns on the GPU, in this database';
+COMMENT ON FUNCTION _qsketch_gpu_copies() IS 'cached columns on the GPU, in this database';
 
 ALTER FUNCTION _qsketch_gpu_copies() RENAME TO "_qsketch_gpu_copies alone";
 CREATE VIEW qsketch_gpu_columns AS
@@ -418,20 +418,20 @@ CREATE VIEW qsketch_gpu_columns AS
 		c.pushed_out, c.pushed_out_by, c.pushed_out_at
 	FROM "_qsketch_gpu_copies alone"() AS c, pg_catalog.pg_attribute AS a
 	WHERE a.attrelid OPERATOR(pg_catalog.=) c."table" AND a.attnum OPERATOR(pg_catalog.=) c.attribute;
-COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables of which a GPU has copies, or had some that were freed to make room';
+COMMENT ON VIEW qsketch_gpu_columns IS 'columns of tables that a GPU has cached, or had chunks of that were freed to make room';
 ALTER FUNCTION "_qsketch_gpu_copies alone"() RENAME TO _qsketch_gpu_copies;
-COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column has a copy';
-COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that has a copy';
-COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys in the copy: rows in which the column is not NULL';
-COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the copy takes';
-COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that were copied';
+COMMENT ON COLUMN qsketch_gpu_columns."table" IS 'table whose column is cached';
+COMMENT ON COLUMN qsketch_gpu_columns."column" IS 'column that is cached';
+COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys that are cached: rows in which the column is not NULL';
+COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the column takes';
+COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that are cached';
 COMMENT ON COLUMN qsketch_gpu_columns.pages_true
-	IS 'copied pages that are known to be true by the visibility map alone; a query compares the other ones with the table';
-COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the copy last served a query, or was made';
-COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'parts of the copy that were freed to make room, since it was loaded';
+	IS 'cached pages that are known to be true by the visibility map alone; a query compares the other ones with the table';
+COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the column last served a query, or was loaded';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'chunks that were freed to make room, since the column was loaded';
 COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_by
 	IS 'role that needed the room last; NULL if none was freed, or because qsketch.gpu_cache_size is smaller now';
-COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a part was last freed to make room';
+COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a chunk was last freed to make room';
 GRANT SELECT ON qsketch_gpu_columns TO public;
 
 --

@@ -12,7 +12,7 @@
 #	  bench    the GPU against the CPU
 #	  sets     the same for all pairs of sets
 #	  filters  the same for filters
-#	  columns  copies of columns against reading the table
+#	  columns  cached columns against reading the table
 #	  large    the same for a billion rows, which takes 44 GB of disk and of memory
 #	  ring     keys a second from backends to the GPU; at least RING_LEAST billions (0)
 #

@@ -48,7 +48,7 @@ is($node->safe_psql('postgres', q{
 cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'more sketches than memory: some stayed here');
 settled($node, 'more sketches than memory');
 
-# copies of stored sketches make room for one another and for new sketches
+# cached sketches make room for one another and for new sketches
 $node->safe_psql('postgres', q{
 	SET qsketch.device = cpu;
 	CREATE TABLE many AS

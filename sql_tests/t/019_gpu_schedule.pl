@@ -1,6 +1,6 @@
 # Nobody is held up by what others ask of the GPU worker: requests as long as can
-# be are served in pieces, between which others have their turns, and end with
-# their query; and no role takes all slots or entries.
+# be are served in pieces, between which others are served, and end with
+# their query; and no role takes all slots or handles.
 use strict;
 use warnings;
 use FindBin;
@@ -160,7 +160,7 @@ foreach my $name (sort keys %long)
 	settled($node, 'entries');
 }
 
-# copies of stored sketches, of which there may be more than entries; small ones are kept from
+# cached sketches, of which there may be more than handles; small ones are kept from
 # the second lookup on
 $node->safe_psql('postgres', q{
 	SET qsketch.device = cpu;
@@ -171,7 +171,7 @@ is($node->safe_psql('postgres', q{
 	FROM many, generate_series(1, 2 + 0 * g)}), 't', 'lookups in many stored sketches are right');
 cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 1000, 'their copies made room for one another');
 ok($node->poll_query_until('postgres', 'SELECT cached_now <= 256 FROM qsketch_stat_gpu'),
-	'copies of stored sketches leave entries to others');
+	'cached sketches leave handles to others');
 slowest_small('beside copies');
 settled($node, 'copies');
 

@@ -12,7 +12,7 @@ use Test::More;
 my $node = gpu_node('columns', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0',
 	'max_prepared_transactions = 5', 'jit = off');
 
-# All plain aggregates of a table, as text; without and with copies, and without the scan.
+# All plain aggregates of a table, as text; without and with cached columns, and without the scan.
 my $small = q{qsketch_new('sub_warp', '64kB')};
 sub same
 {
@@ -30,7 +30,7 @@ sub from_copies
 	my ($name, $query, $copied, $read) = @_;
 	my @pages = copied_pages($node, $query);
 
-	is($pages[0], $copied, "$name: pages from copies") if defined $copied;
+	is($pages[0], $copied, "$name: pages from cached columns") if defined $copied;
 	is($pages[1], $read, "$name: pages read") if defined $read;
 }
 
@@ -42,10 +42,10 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE t});
 my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
 
-# ---- without copies nothing is said of them ----
+# ---- without cached columns nothing is said of them ----
 
 unlike($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'),
-	qr/GPU Cop/, 'EXPLAIN says nothing of copies where there are none');
+	qr/Cached Columns/, 'EXPLAIN says nothing of cached columns where there are none');
 
 # ---- every type ----
 
@@ -73,7 +73,7 @@ for my $structure (qw(thread warp half_warp sub_warp multilevel))
 same('sf', q{SELECT md5(qsketch_agg(k, qsketch_new('sf', '32kB'))::text) FROM t});
 from_copies('several', "SELECT qsketch_agg(k), qsketch_agg(n, $small), qsketch_agg(w) FROM t", $pages, 0);
 same('several', "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n, $small)::text), md5(qsketch_agg(w)::text) FROM t");
-is(gpu_count($node, 'column_keys > 0'), 't', 'keys of copies are counted');
+is(gpu_count($node, 'column_keys > 0'), 't', 'keys of cached columns are counted');
 
 # ---- counts of rows and values beside sketches ----
 
@@ -88,7 +88,7 @@ for my $where ('', ' WHERE s < 5', ' WHERE n IS NULL', ' WHERE n > 1000', ' WHER
 	}
 }
 same('counts in HAVING', 'SELECT md5(qsketch_agg(k)::text) FROM t HAVING count(*) > count(n)');
-is_deeply([ copied_pages($node, 'SELECT count(pad), qsketch_agg(k) FROM t') ], [ 0, $pages ], 'a column without a copy is read for its count');
+is_deeply([ copied_pages($node, 'SELECT count(pad), qsketch_agg(k) FROM t') ], [ 0, $pages ], 'a column that is not cached is read for its count');
 
 # ---- few distinct keys: a sketch stays explicit, or just not ----
 
@@ -123,32 +123,32 @@ sub refused
 	my $plan = $node->safe_psql('postgres',
 		($settings // '') . "; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query");
 
-	like($plan, qr/GPU Copies Not Used: $reason\n/, "$name: EXPLAIN says why");
-	unlike($plan, qr/Pages from GPU Copies/, "$name: all pages are read");
+	like($plan, qr/Cached Columns Not Used: $reason\n/, "$name: EXPLAIN says why");
+	unlike($plan, qr/Pages from Cached Columns/, "$name: all pages are read");
 	same($name, 'SELECT md5(x::text) FROM (' . $query . ') AS x') if $query !~ /qtop/;
 }
 refused('WHERE', q{SELECT qsketch_agg(k) FROM t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers');
 refused('FILTER', 'SELECT qsketch_agg(k) FILTER (WHERE m < 5) FROM t', 'a condition that is no comparison of a column of numbers');
-refused('sum', 'SELECT sum(n), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from copies');
-refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that takes no keys from copies');
+refused('sum', 'SELECT sum(n), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from cached columns');
+refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that takes no keys from cached columns');
 refused('weights', 'SELECT qsketch_agg(k, s) FROM t', 'weights');
 refused('ROW', 'SELECT qsketch_agg(ROW(k, n)) FROM t', 'a key of several columns');
 refused('sf', q{SELECT qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'sketches of structure sf are made on the CPU');
 like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0;
 		SET seq_page_cost = 100; SET qsketch.enable_gpu_columns = on; SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001;
-		EXPLAIN (VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that copies make a serial scan cheap');
+		EXPLAIN (VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that cached columns make a serial scan cheap');
 foreach ('w, qsketch_agg(k) FROM t GROUP BY w', 'qsketch_agg(k) FILTER (WHERE m = 1) FROM t', 'qsketch_agg(k) FROM t WHERE m = 1',
 	q{qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'qsketch_agg(v::text) FROM t', 'qsketch_agg(k), sum(n) FROM t', 'n, count(*), qsketch_agg(k) FROM t GROUP BY n')
 {
 	is($node->safe_psql('postgres', "EXPLAIN SELECT $_"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $_"),
-		"copies do not change the cost of $_");
+		"cached columns do not change the cost of $_");
 }
 my @pages = copied_pages($node, 'SELECT qsketch_agg(pad) FROM t');
-is_deeply(\@pages, [ 0, $pages ], 'a column without a copy is read');
+is_deeply(\@pages, [ 0, $pages ], 'a column that is not cached is read');
 @pages = copied_pages($node, 'SELECT qsketch_agg(k), qsketch_agg(pad) FROM t');
 is_deeply(\@pages, [ 0, $pages ], 'so are all columns beside it');
 @pages = copied_pages($node, 'SELECT qsketch_agg(k) FROM t', 'SET qsketch.enable_gpu_columns = off');
-is_deeply(\@pages, [ -1, $pages ], 'one setting turns copies off');
+is_deeply(\@pages, [ -1, $pages ], 'one setting turns cached columns off');
 @pages = copied_pages($node, 'SELECT qsketch_agg(k) FROM t', 'SET qsketch.device = cpu');
 is_deeply(\@pages, [ -1, $pages ], 'as does qsketch.device = cpu');
 from_copies('another collation', 'SELECT qsketch_agg(w COLLATE "C") FROM t', 0, $pages);
@@ -162,7 +162,7 @@ $session->query_safe('VACUUM ANALYZE kept');
 $session->query_safe('PREPARE q AS SELECT qsketch_agg(k) FROM kept');
 like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'a parallel plan is prepared');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('kept', '{k}')});
-like($session->query_safe('EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE q'), qr/^ *Custom Scan \(QSketchScan\).*\n.*Pages: 0\n.*Pages from GPU Copies: [1-9]/s,
+like($session->query_safe('EXPLAIN (ANALYZE, COSTS off, TIMING off) EXECUTE q'), qr/^ *Custom Scan \(QSketchScan\).*\n.*Pages: 0\n.*Pages from Cached Columns: [1-9]/s,
 	'after loading it is planned anew');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('kept')});
 like($session->query_safe('EXPLAIN (COSTS off) EXECUTE q'), qr/Gather/, 'and after unloading');
@@ -201,7 +201,7 @@ $node->safe_psql('postgres', 'UPDATE marked SET k = k + 1000000 WHERE n % 1000 =
 $node->safe_psql('postgres', 'SELECT count(*) FROM marked') for 1 .. 2;
 same('marked by a query', 'SELECT md5(qsketch_agg(k)::text) FROM marked');
 @pages = copied_pages($node, 'SELECT qsketch_agg(k) FROM marked');
-cmp_ok($pages[0], '>', 0, 'marked by a query: the other pages come from copies');
+cmp_ok($pages[0], '>', 0, 'marked by a query: the other pages come from cached columns');
 cmp_ok($pages[1], '>=', 20, 'marked by a query: changed pages are read');
 is($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k) FROM marked') =~ /All-Visible Pages: [1-9]/ ? 1 : 0,
 	$node->safe_psql('postgres', q{SELECT (current_setting('server_version_num')::int >= 190000)::int}), 'marked by a query: where queries do that');
@@ -244,7 +244,7 @@ my ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('whole'
 like($err, qr/cannot copy columns of "whole" to a GPU\nDETAIL:  The reason is: a table that writes no WAL/, 'no unlogged tables');
 $node->safe_psql('postgres', 'ALTER TABLE whole SET LOGGED; VACUUM whole');
 cmp_ok(reload(), '>', 0, 'logged again');
-is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 'whole'::regclass}), '2', 'the view shows copies of current files');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM qsketch_gpu_columns WHERE "table" = 'whole'::regclass}), '2', 'the view shows columns of current files');
 
 # a column that was added later, with a default that no tuple has
 $node->safe_psql('postgres', q{ALTER TABLE whole ADD late int DEFAULT 77});
@@ -266,12 +266,12 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 33000) AS i;
 	VACUUM two});
-is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two parts are loaded');
-from_copies('two parts', 'SELECT qsketch_agg(k) FROM two', 33000, 0);
-same('two parts', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two chunks are loaded');
+from_copies('two chunks', 'SELECT qsketch_agg(k) FROM two', 33000, 0);
+same('two chunks', 'SELECT md5(qsketch_agg(k)::text) FROM two');
 $node->safe_psql('postgres', q{UPDATE two SET k = -k WHERE k IN (32671, 32672, 32673, 1, 33000)});
-same('two parts, changed at their ends', 'SELECT md5(qsketch_agg(k)::text) FROM two');
-from_copies('two parts, changed', 'SELECT qsketch_agg(k) FROM two', 32995, undef);
+same('two chunks, changed at their ends', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+from_copies('two chunks, changed', 'SELECT qsketch_agg(k) FROM two', 32995, undef);
 $node->safe_psql('postgres', q{DROP TABLE two});
 
 # ---- transactions ----
@@ -324,12 +324,12 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p
 same('partitions', 'SELECT md5(qsketch_agg(k)::text) FROM parts');
 same('partitions, counts', 'SELECT count(*), count(k), count(n), md5(qsketch_agg(k)::text) FROM parts');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM parts'),
-	qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: [1-9]\d*\n.*Pages from GPU Copies: 0/s,
-	'partitions with and without copies');
+	qr/ Pages: 0\n.*Pages from Cached Columns: [1-9].* Pages: 0\n.*Pages from Cached Columns: [1-9].* Pages: [1-9]\d*\n.*Pages from Cached Columns: 0/s,
+	'partitions with and without cached columns');
 ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('parts', '{k}')});
 like($err, qr/The reason is: a table that is no heap/, 'a partitioned table has no pages');
 $node->safe_psql('postgres', 'CREATE DATABASE other TEMPLATE postgres');
-is($node->safe_psql('other', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'another database has no copies');
+is($node->safe_psql('other', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'another database has no cached columns');
 $node->safe_psql('other', 'UPDATE x SET k = k / 2; VACUUM x');
 $node->safe_psql('other', q{SELECT qsketch_gpu_load('x', '{k,n}')});
 same('the other database', $both, 'other');
@@ -362,9 +362,9 @@ is((psql_as($node, 'reader', $rows))[1], 'n', 'a reader sees the column that he 
 is((psql_as($node, 'other', $rows))[1], '', 'others see none');
 is((psql_as($node, 'rowwise', $rows))[1], 'k,n', 'who may read all rows sees both');
 ($rc, $out, $err) = psql_as($node, 'reader', 'SELECT qsketch_agg(k) FROM secret');
-like($err, qr/permission denied for table secret/, 'a copy gives no right to read');
+like($err, qr/permission denied for table secret/, 'a cached column gives no right to read');
 ($rc, $out, $err) = psql_as($node, 'reader', 'SELECT (qsketch_info(qsketch_agg(n))).total FROM secret');
-is($out, '20000', 'who may read a column may use its copy');
+is($out, '20000', 'who may read a column may use what is cached of it');
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('BEGIN; LOCK TABLE secret IN ACCESS EXCLUSIVE MODE');
 is((psql_as($node, 'other', "SET lock_timeout = '1ms'; $rows"))[1], '', 'who sees nothing of a table does not wait for its locks');
@@ -408,7 +408,7 @@ is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load(NULL, '{k}') IS NULL})
 # ---- memory, cancel, and a worker that fails ----
 
 set_worker($node, 'qsketch.gpu_cache_size', '0');
-ok($node->poll_query_until('postgres', 'SELECT cached_now = 0 FROM qsketch_stat_gpu'), 'without room for copies there are none');
+ok($node->poll_query_until('postgres', 'SELECT cached_now = 0 FROM qsketch_stat_gpu'), 'without room for cached columns there are none');
 ($rc, $out, $err) = $node->psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,w}')});
 like($err, qr/WARNING:  not all of "t" fits on the GPU/, 'loading says so');
 same('no room', 'SELECT md5(qsketch_agg(k)::text) FROM t');
@@ -444,11 +444,11 @@ settled($node, 'columns');
 is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), $now, 'loaded');
 set_fault($node, 'error');
 ($rc, $out, $err) = $node->psql('postgres', 'SELECT qsketch_agg(k) FROM t');
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 same('after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');
 wait_for_worker($node);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'the new worker has no copies');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu_columns'), '0', 'the new worker has no cached columns');
 is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), $now, 'they can be loaded again');
 same('loaded after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');
 
@@ -497,7 +497,7 @@ is($out, '100', 'lookups in 100 small sketches');
 is(gpu_count($node, 'cached_now'), $kept, 'a small one is not kept for one lookup');
 ($rc, $out, $err) = psql_as($node, 'noisy', "$lookups FROM crowd, LATERAL generate_series(1, 2 + 0 * g) AS again");
 is($out, '20000', 'two lookups in each of 10,000');
-cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 9000, 'their copies made room for one another');
+cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 9000, 'they made room for one another');
 is(loaded('alice'), 'c1 c2 c3 c4 c5 c6 c7', 'but no column of another role did');
 
 # values that are being made
@@ -565,7 +565,7 @@ $standby->init_from_backup($node, 'base', has_streaming => 1);
 $standby->start;
 $node->wait_for_catchup($standby);
 ($rc, $out, $err) = $standby->psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
-like($err, qr/The reason is: a server in recovery/, 'no copies on a standby');
+like($err, qr/The reason is: a server in recovery/, 'no cached columns on a standby');
 is($standby->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'),
 	$node->safe_psql('postgres', 'SELECT md5(qsketch_agg(k)::text) FROM t'), 'which reads');
 $standby->promote;

@@ -39,7 +39,7 @@ $node->safe_psql('postgres', q{
 	CREATE SEQUENCE checked;
 	CREATE SEQUENCE failed;
 
-	-- a random table's columns, from copies where they are true, and by the ordinary plan
+	-- a random table's columns, from cached columns where they are true, and by the ordinary plan
 	CREATE FUNCTION check_one() RETURNS void LANGUAGE plpgsql AS $$
 	DECLARE
 		name text := CASE WHEN random() < 0.03 THEN 'wide' ELSE (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int] END;
@@ -168,12 +168,12 @@ $node->safe_psql('postgres', q{
 			'ALTER TABLE made SET (fillfactor = 50)', 'ALTER TABLE made RENAME TO mad; ALTER TABLE gone RENAME TO made; ALTER TABLE mad RENAME TO gone',
 			'DROP TABLE gone; CREATE TABLE gone AS SELECT * FROM rows_of(2500)', 'REFRESH MATERIALIZED VIEW none']) $$});
 
-# Parallel plans with copies are among them.
+# Parallel plans with cached columns are among them.
 $node->safe_psql('postgres', 'VACUUM ANALYZE kept');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('kept', '{k,n,w,id}'); UPDATE kept SET k = k + 1 WHERE id BETWEEN 100 AND 1000});
 like($node->safe_psql('postgres', q{SET max_parallel_workers_per_gather = 2;
 	EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k), qsketch_agg(n), qsketch_agg(w), count(*) FROM kept}),
-	qr/Parallel Custom Scan \(QSketchScan\).* Pages: [1-9].*Pages from GPU Copies: [1-9]/s, 'changed pages are shared out');
+	qr/Parallel Custom Scan \(QSketchScan\).* Pages: [1-9].*Pages from Cached Columns: [1-9]/s, 'changed pages are shared out');
 
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my %script = (
@@ -209,7 +209,7 @@ for my $round (1 .. $rounds)
 
 	$node->safe_psql('postgres', 'SELECT load_one() FROM generate_series(1, 5)');
 	$before = gpu_count($node, 'column_keys');
-	# in the last round there is hardly any room for copies
+	# in the last round there is hardly any room for cached columns
 	set_worker($node, 'qsketch.gpu_cache_size', $round == $rounds ? 1 : 4096);
 	for (1 .. 50)
 	{
@@ -228,7 +228,7 @@ for my $round (1 .. $rounds)
 	}
 	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM checked'), '>=', $goal, "round $round: so many were compared");
 	is($node->safe_psql('postgres', 'SELECT last_value, is_called FROM failed'), '1|f', "round $round: none differs");
-	cmp_ok(gpu_count($node, 'column_keys'), '>', $before, "round $round: keys came from copies");
+	cmp_ok(gpu_count($node, 'column_keys'), '>', $before, "round $round: keys came from cached columns");
 	if ($round == 2)
 	{
 		$node->stop('immediate');
@@ -237,7 +237,7 @@ for my $round (1 .. $rounds)
 		wait_for_worker($node);
 	}
 }
-note($node->safe_psql('postgres', 'SELECT last_value FROM checked') . ' comparisons, ' . gpu_count($node, 'column_keys') . ' keys from copies');
+note($node->safe_psql('postgres', 'SELECT last_value FROM checked') . ' comparisons, ' . gpu_count($node, 'column_keys') . ' keys from cached columns');
 settled($node, 'random changes');
 $node->stop;
 done_testing();

@@ -1,4 +1,4 @@
-# qtop_exact from copies of columns that the GPU worker keeps: the same as by queries, in
+# qtop_exact from cached columns that the GPU worker keeps: the same as by queries, in
 # every case, and to the same people.
 use strict;
 use warnings;
@@ -11,9 +11,9 @@ use Test::More;
 
 my $node = gpu_node('exact', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0', 'jit = off');
 
-my $used = qr/qtop_exact has counts of (\d+) pages from GPU copies, and read (\d+)/;
+my $used = qr/qtop_exact has counts of (\d+) pages from cached columns, and read (\d+)/;
 
-# The answer, and what is said of copies.
+# The answer, and what is said of cached columns.
 sub ask
 {
 	my ($table, $column, $n, $settings) = @_;
@@ -23,7 +23,7 @@ sub ask
 	return ($out, $err, $rc);
 }
 
-# The same answer with copies and by a query.  Pages from copies and pages read are returned.
+# The same answer with cached columns and by a query.  Pages from cached columns and pages read are returned.
 sub same
 {
 	my ($name, $table, $column, $n, $settings) = @_;
@@ -39,7 +39,7 @@ sub from_copies
 {
 	my ($name, $copied, $read, @question) = @_;
 
-	is_deeply([ same($name, @question) ], [ $copied, $read ], "$name: from copies");
+	is_deeply([ same($name, @question) ], [ $copied, $read ], "$name: from cached columns");
 }
 
 sub refused
@@ -47,7 +47,7 @@ sub refused
 	my ($name, $reason, @question) = @_;
 	my ($out, $err) = ask(@question);
 
-	like($err, qr/qtop_exact does not use GPU copies: $reason/, "$name: says why not");
+	like($err, qr/qtop_exact does not use cached columns: $reason/, "$name: says why not");
 	same($name, @question) if $question[0] ne 'weighted';
 }
 
@@ -68,7 +68,7 @@ for my $column (@columns)
 {
 	(my $name = $column) =~ s/""/"/;
 	my ($out, $err) = ask('t', $name, 5);
-	unlike($err, qr/GPU/, "$name: nothing is said of copies where there are none");
+	unlike($err, qr/GPU/, "$name: nothing is said of cached columns where there are none");
 }
 is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{skewed,"all \"same",few,uniq,signed,far,nothing,w}')}), $pages, 'loaded');
 for my $n (1, 20, 1000, 100000)
@@ -81,7 +81,7 @@ for my $n (1, 20, 1000, 100000)
 		my ($out, $err) = ask('t', $name, $n);
 
 		ok($out eq $wanted, "$name, $n keys: the same");
-		like($err, qr/has counts of $pages pages from GPU copies, and read 0/, "$name, $n keys: from copies");
+		like($err, qr/has counts of $pages pages from cached columns, and read 0/, "$name, $n keys: from cached columns");
 	}
 }
 is($node->safe_psql('postgres', q{SELECT sum(key * count) FROM qtop_exact('t', 'signed', 100, NULL::int)}),
@@ -94,11 +94,11 @@ refused('text', 'keys of more than 64 bits', 't', 'w', 5);
 $node->safe_psql('postgres', q{CREATE TABLE ids AS SELECT (i % 100)::text::xid8 AS x FROM generate_series(1, 5000) AS i; VACUUM ids; SELECT qsketch_gpu_load('ids', '{x}')});
 refused('xid8', 'keys that SQL orders in another way than their bits', 'ids', 'x', 5);
 my ($rc, $out, $err) = $node->psql('postgres', q{SET client_min_messages = debug1; SELECT * FROM qtop_exact('t', 'skewed', 5, NULL::bigint, 'few')});
-like($err, qr/does not use GPU copies: weights/, 'weights');
+like($err, qr/does not use cached columns: weights/, 'weights');
 for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = cpu')
 {
 	($out, $err) = ask('t', 'skewed', 5, $setting);
-	unlike($err, qr/GPU copies/, "$setting: no copies");
+	unlike($err, qr/cached columns/, "$setting: no cached columns");
 }
 is($node->safe_psql('postgres', q{SELECT * FROM qtop_exact('t', 'ctid', 2)}), "(0,1)|1\n(0,2)|1", 'a system column');
 $node->safe_psql('postgres', q{CREATE TABLE child () INHERITS (t); INSERT INTO child (skewed) SELECT 3 FROM generate_series(1, 5000)});
@@ -132,10 +132,10 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i % 9000, repeat('x', 800) FROM generate_series(1, 33000) AS i;
 	VACUUM two});
-is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two parts are loaded');
-from_copies('two parts', 33000, 0, 'two', 'k', 9000);
+is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('two', '{k}')}), '33000', 'two chunks are loaded');
+from_copies('two chunks', 33000, 0, 'two', 'k', 9000);
 $node->safe_psql('postgres', q{DELETE FROM two WHERE ctid IN ('(32671,1)', '(32672,1)'); UPDATE two SET k = -k WHERE ctid IN ('(0,1)', '(32999,1)')});
-from_copies('two parts, changed at their ends', 32996, 4, 'two', 'k', 9000);
+from_copies('two chunks, changed at their ends', 32996, 4, 'two', 'k', 9000);
 $node->safe_psql('postgres', 'DROP TABLE two');
 
 # ---- transactions ----
@@ -184,7 +184,7 @@ sub as
 }
 ($rc, $out, $err) = as('reader', q{SELECT count FROM qtop_exact('secret', 'n', 1)});
 is($out, '1', 'who may read a column has its keys');
-like($err, $used, 'from copies');
+like($err, $used, 'from cached columns');
 for my $case ([ 'reader', 'secret', 'k', 'table secret' ], [ 'other', 'secret', 'n', 'table secret' ], [ 'reader', 'closed.hidden', 'k', 'schema closed' ])
 {
 	my ($role, $table, $column, $what) = @$case;
@@ -196,11 +196,11 @@ for my $case ([ 'reader', 'secret', 'k', 'table secret' ], [ 'other', 'secret', 
 $node->safe_psql('postgres', 'ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret TO rowwise USING (n < 100)');
 ($rc, $out, $err) = as('rowwise', q{SELECT sum(count) FROM qtop_exact('secret', 'k', 1000)});
 is($out, '99', 'only rows of the policy count');
-like($err, qr/does not use GPU copies: row security/, 'which copies do not know');
+like($err, qr/does not use cached columns: row security/, 'which cached columns do not know');
 ($rc, $out, $err) = as('rowwise', q{SET row_security = off; SELECT sum(count) FROM qtop_exact('secret', 'k', 1000)});
 like($err, qr/query would be affected by row-level security/, 'as queries have it');
 ($out, $err) = ask('secret', 'k', 1000);
-like($err, $used, 'who is exempt uses copies');
+like($err, $used, 'who is exempt uses cached columns');
 
 # ---- memory, cancel, and a worker that fails ----
 
@@ -232,7 +232,7 @@ set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');
 ($rc, $out, $err) = $node->psql('postgres', q{SELECT * FROM qtop_exact('distinct_keys', 'k', 5)});
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 same('after that', 'distinct_keys', 'k', 5);
 wait_for_worker($node);

@@ -1,5 +1,5 @@
-# WHERE, FILTER and GROUP BY on copies of columns: every test of every type, NULLs,
-# parameters, copies of different ages, rights, and what the scan has to read.
+# WHERE, FILTER and GROUP BY on cached columns: every test of every type, NULLs,
+# parameters, columns cached at different times, rights, and what the scan has to read.
 use strict;
 use warnings;
 use FindBin;
@@ -30,13 +30,13 @@ my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE r
 my $columns = '{k,i2,i4,i8,d,ts,tz,ti,b,t,f,full_}';
 is($node->safe_psql('postgres', "SELECT qsketch_gpu_load('c', '$columns')"), $pages, 'all columns are loaded');
 
-# The same answers from copies and by the ordinary plan, and all pages from copies.
+# The same answers from cached columns and by the ordinary plan, and all pages from cached columns.
 sub same
 {
 	my ($name, @tails) = @_;
 	my @queries = map { "SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c $_" } @tails;
 	my ($got, $wanted) = (answers($node, '', @queries), answers($node, $ordinary, @queries));
-	my @read = grep { !/ Pages: 0\n.*Pages from GPU Copies: $pages\n/s } map
+	my @read = grep { !/ Pages: 0\n.*Pages from Cached Columns: $pages\n/s } map
 	{ $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT qsketch_agg(k) FROM c $_") . "\n" } @tails[0, -1];
 
 	is_deeply($got, $wanted, "$name: the same");
@@ -82,7 +82,7 @@ for my $column (qw(i2 i4 i8 d ts tz ti b t f))
 	my @queries = map { "SELECT md5(qsketch_agg($column)::text), md5(qsketch_agg($column, qsketch_new('warp', '64kB'))::text) FROM c $_" } '', 'WHERE full_ < 30', "WHERE $column IS NOT NULL AND full_ <> 3";
 
 	is_deeply(answers($node, '', @queries), answers($node, $ordinary, @queries), "keys of $column");
-	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $queries[1]"), qr/ Pages: 0\n.*Pages from GPU Copies: $pages/s, "keys of $column: no page is read");
+	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $queries[1]"), qr/ Pages: 0\n.*Pages from Cached Columns: $pages/s, "keys of $column: no page is read");
 }
 
 # ---- FILTERs ----
@@ -92,7 +92,7 @@ my $filters = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(k) FILTER (WHE
 for my $where ('', ' WHERE full_ < 70', ' WHERE i8 IS NOT NULL AND full_ <> 5')
 {
 	is_deeply(answers($node, '', "$filters$where"), answers($node, $ordinary, "$filters$where"), "FILTERs$where");
-	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $filters$where"), qr/ Pages: 0\n.*Pages from GPU Copies: $pages/s, "FILTERs$where: no page is read");
+	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $filters$where"), qr/ Pages: 0\n.*Pages from Cached Columns: $pages/s, "FILTERs$where: no page is read");
 }
 
 # ---- parameters, rescans, small and explicit sketches ----
@@ -104,8 +104,8 @@ for my $mode (qw(force_generic_plan force_custom_plan))
 	my $prepare = "SET plan_cache_mode = $mode; PREPARE p(int, date, int[]) AS SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c WHERE full_ < \$1 AND d >= \$2 AND i4 = ANY (\$3);";
 
 	is_deeply(answers($node, $prepare, @calls), answers($node, "$ordinary $prepare", @calls), "parameters, $mode");
-	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-1]"), qr/GPU Copies Not Used: too many conditions\n/, "a long list, $mode");
-	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-2]"), qr/Pages from GPU Copies: $pages\n/, "a list that just fits, $mode");
+	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-1]"), qr/Cached Columns Not Used: too many conditions\n/, "a long list, $mode");
+	like($node->safe_psql('postgres', "$prepare EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $calls[-2]"), qr/Pages from Cached Columns: $pages\n/, "a list that just fits, $mode");
 }
 my @rescans = map { "SELECT string_agg(coalesce(md5(q::text), 'none'), ',' ORDER BY x) FROM generate_series(-10, 30) AS x, LATERAL (SELECT qsketch_agg(k) AS q FROM c WHERE $_) AS y" }
 	'i4 = x', 'i4 < x AND full_ > x', 'i8 IN (x, x + 1)';
@@ -114,9 +114,9 @@ is_deeply(answers($node, '', @rescans), answers($node, $ordinary, @rescans), 're
 is_deeply(answers($node, '', @rescans), answers($node, $ordinary, @rescans), 'few distinct keys pass');
 my $most = join ' AND ', map { "k <> $_" } 1 .. 16;
 same('as many conditions as there can be', "WHERE $most");
-like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM c WHERE $most AND k <> 17"), qr/GPU Copies Not Used: too many conditions\n/, 'one more is too many');
+like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM c WHERE $most AND k <> 17"), qr/Cached Columns Not Used: too many conditions\n/, 'one more is too many');
 like($node->safe_psql('postgres', q{EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM c
-	WHERE i2 = 5 AND i4 > -5 AND i8 > -5 AND d IS NOT NULL AND ts IS NOT NULL AND tz IS NOT NULL AND b AND full_ > 5}), qr/GPU Copies Not Used: too many conditions\n/, 'and so are tests of 8 columns');
+	WHERE i2 = 5 AND i4 > -5 AND i8 > -5 AND d IS NOT NULL AND ts IS NOT NULL AND tz IS NOT NULL AND b AND full_ > 5}), qr/Cached Columns Not Used: too many conditions\n/, 'and so are tests of 8 columns');
 
 # ---- GROUP BY ----
 
@@ -131,19 +131,19 @@ sub grouped
 }
 for my $group (qw(i2 i4 i8 d ts tz))
 {
-	like(grouped("GROUP BY $group", $group, 'c'), qr/ Groups: \d+\n.* Pages: 0\n.*Pages from GPU Copies: $pages\n/s, "GROUP BY $group: no page is read");
-	like(grouped("GROUP BY $group, conditions", $group, 'c WHERE i4 < 20 AND full_ > 5'), qr/Pages from GPU Copies: $pages\n/, "GROUP BY $group, conditions: nor here");
+	like(grouped("GROUP BY $group", $group, 'c'), qr/ Groups: \d+\n.* Pages: 0\n.*Pages from Cached Columns: $pages\n/s, "GROUP BY $group: no page is read");
+	like(grouped("GROUP BY $group, conditions", $group, 'c WHERE i4 < 20 AND full_ > 5'), qr/Pages from Cached Columns: $pages\n/, "GROUP BY $group, conditions: nor here");
 }
-like(grouped('GROUP BY the column of WHERE', 'd', q{c WHERE d BETWEEN '2026-01-05' AND '2026-01-20'}), qr/ Groups: 16\n.*Pages from GPU Copies: $pages\n/s, 'groups that WHERE leaves');
-like(grouped('GROUP BY NULL alone', 'i4', 'c WHERE i4 IS NULL'), qr/ Groups: 1\n.*Pages from GPU Copies: $pages\n/s, 'NULL is a group');
-like(grouped('GROUP BY without NULL', 'i4', 'c WHERE i4 IS NOT NULL'), qr/ Groups: 34\n.*Pages from GPU Copies: $pages\n/s, 'which may be missing');
-like(grouped('GROUP BY of no rows', 'i4', 'c WHERE full_ < 0'), qr/ Groups: 0\n.*Pages from GPU Copies: $pages\n/s, 'no group');
-like(grouped('GROUP BY many', 'k', 'c', q{SET work_mem = '256MB'; }), qr/GPU Copies Not Used: too many groups\n/, 'many groups');
+like(grouped('GROUP BY the column of WHERE', 'd', q{c WHERE d BETWEEN '2026-01-05' AND '2026-01-20'}), qr/ Groups: 16\n.*Pages from Cached Columns: $pages\n/s, 'groups that WHERE leaves');
+like(grouped('GROUP BY NULL alone', 'i4', 'c WHERE i4 IS NULL'), qr/ Groups: 1\n.*Pages from Cached Columns: $pages\n/s, 'NULL is a group');
+like(grouped('GROUP BY without NULL', 'i4', 'c WHERE i4 IS NOT NULL'), qr/ Groups: 34\n.*Pages from Cached Columns: $pages\n/s, 'which may be missing');
+like(grouped('GROUP BY of no rows', 'i4', 'c WHERE full_ < 0'), qr/ Groups: 0\n.*Pages from Cached Columns: $pages\n/s, 'no group');
+like(grouped('GROUP BY many', 'k', 'c', q{SET work_mem = '256MB'; }), qr/Cached Columns Not Used: too many groups\n/, 'many groups');
 $node->safe_psql('postgres', q{CREATE TABLE later AS SELECT i / 1000 AS g FROM generate_series(0, 6000000) AS i; VACUUM later; SELECT qsketch_gpu_load('later', '{g}')});
 like($node->safe_psql('postgres', q{EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT g, qsketch_agg(g) FROM later GROUP BY g}),
-	qr/ Groups: 6001\n.*GPU Copies Not Used: too many groups\n/s, 'many groups, though few in each piece of the work');
+	qr/ Groups: 6001\n.*Cached Columns Not Used: too many groups\n/s, 'many groups, though few in each piece of the work');
 $node->safe_psql('postgres', 'DROP TABLE later');
-like(grouped('GROUP BY text', 't', 'c'), qr/GPU Copies Not Used: GROUP BY of a column that is not copied as numbers\n/, 'a group of another type');
+like(grouped('GROUP BY text', 't', 'c'), qr/Cached Columns Not Used: GROUP BY of a column that is not cached as numbers\n/, 'a group of another type');
 is($node->safe_psql('postgres', q{SELECT count(*) FILTER (WHERE (qsketch_info(q)).form = 'explicit') > 1, count(*) FILTER (WHERE (qsketch_info(q)).form <> 'explicit') > 9 FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c GROUP BY i4) AS x}),
 	't|t', 'some groups stay explicit, others do not');
 is_deeply(answers($node, '', $_), answers($node, $ordinary, $_), 'both together') foreach q{SELECT i4, md5(q::text) FROM (SELECT i4, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM c WHERE full_ <> 3 GROUP BY i4) AS x ORDER BY i4},
@@ -166,7 +166,7 @@ $node->safe_psql('postgres', 'UPDATE ahead SET k = -k WHERE n % 500 < 20');
 is_deeply(answers($node, '', @ahead), answers($node, $ordinary, @ahead), 'and get keys of changed pages then');
 $node->safe_psql('postgres', 'DROP TABLE ahead');
 my $little = q{SET work_mem = '64kB'; SET hash_mem_multiplier = 1;};
-like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from GPU Copies: $pages\n/, 'sketches on a GPU take no work_mem');
+like(grouped('GROUP BY, little memory', 'd', 'c', $little), qr/Pages from Cached Columns: $pages\n/, 'sketches on a GPU take no work_mem');
 my $prepared = q{SET plan_cache_mode = force_generic_plan; PREPARE g(int) AS SELECT d, md5(q::text) FROM (SELECT d, qsketch_agg(k) AS q FROM c WHERE i4 < $1 GROUP BY d) AS x ORDER BY d;};
 my @executed = map { "EXECUTE g($_)" } 5, 'NULL', 50, -2147483648;
 is_deeply(answers($node, $prepared, @executed), answers($node, "$ordinary $prepared", @executed), 'groups by a parameter');
@@ -183,20 +183,20 @@ sub refused
 	my ($condition, $reason) = @_;
 	my $query = "SELECT coalesce(md5(qsketch_agg(k)::text), 'none') FROM c WHERE $condition";
 
-	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $query"), qr/GPU Copies Not Used: $reason\n/, "$condition: EXPLAIN says why");
+	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) $query"), qr/Cached Columns Not Used: $reason\n/, "$condition: EXPLAIN says why");
 	is_deeply(answers($node, '', $query), answers($node, $ordinary, $query), "$condition: the same");
 }
 refused($_, 'a condition that is no comparison of a column of numbers') foreach q{t = 't5'}, 'i4 % 5 = 1', 'i4 < full_', 'i4 < 3 OR i4 > 30', 'b IS UNKNOWN', 'i4::text = \'5\'';
 $node->safe_psql('postgres', q{CREATE TABLE coerced (k int, o oid, n int); INSERT INTO coerced SELECT i % 500, i % 90, i FROM generate_series(1, 3000) AS i; VACUUM coerced;
 	SELECT qsketch_gpu_load('coerced', '{k,o}')});
-like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM coerced WHERE o::int < 5'), qr/a condition on a column of a type that is not copied as numbers/,
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM coerced WHERE o::int < 5'), qr/a condition on a column of a type that is not cached as numbers/,
 	'an OID as an integer');
-like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM coerced WHERE n < 5'), qr/Pages from GPU Copies: 0\n/, 'a condition on a column without a copy');
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM coerced WHERE n < 5'), qr/Pages from Cached Columns: 0\n/, 'a condition on a column without a copy');
 like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET seq_page_cost = 100;
 	SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001; EXPLAIN (COSTS off) SELECT qsketch_agg(k) FILTER (WHERE i4 < 7) FROM c WHERE d > \'2026-01-03\''),
-	qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that copies make a serial scan cheap');
+	qr/^ *Custom Scan \(QSketchScan\)/, 'the planner knows that cached columns make a serial scan cheap');
 
-# ---- copies of different ages ----
+# ---- cached columns of different ages ----
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE ages (k bigint, n int, day date) WITH (fillfactor = 80);
@@ -208,7 +208,7 @@ push @ages, "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)), 2, 3
 sub aged
 {
 	is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), "$_[0]: the same");
-	return $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]") =~ /Pages from GPU Copies: (\d+)/ ? $1 : -1;
+	return $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]") =~ /Pages from Cached Columns: (\d+)/ ? $1 : -1;
 }
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{k}')});
 is(aged('one column'), 0, 'one column of three is not enough');
@@ -219,7 +219,7 @@ $node->safe_psql('postgres', q{INSERT INTO ages SELECT i, i, date '2026-01-05' F
 $node->safe_psql('postgres', 'VACUUM ages');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{day}')});
 my $some = aged('three ages');
-cmp_ok($some, '>', 0, 'pages that all copies have are not read');
+cmp_ok($some, '>', 0, 'pages that all cached columns have are not read');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{k,n,day}')});
 cmp_ok(aged('loaded together'), '>', $some, 'and more of them when all are loaded anew');
 $node->safe_psql('postgres', 'BEGIN; UPDATE ages SET n = n + 1 WHERE n % 700 = 0; ROLLBACK');
@@ -232,16 +232,16 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('ages', '{late,nothing}')
 push @ages, map { "SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(late)::text), qsketch_agg(nothing) IS NULL, 3 FROM ages WHERE $_" } 'late = 7', 'nothing IS NULL', 'nothing < 5', 'late > 7';
 aged('columns that were added later');
 
-# two parts of a table, of which one column has a copy of one alone
+# two chunks of a table, of which one column is cached in one alone
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, n int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i % 9000, CASE WHEN i % 3 > 0 THEN i END, repeat('x', 800) FROM generate_series(1, 33000) AS i;
 	VACUUM two;
 	SELECT qsketch_gpu_load('two', '{k,n}')});
 @ages = map { "SELECT coalesce(md5(qsketch_agg(k)::text), '') FROM two WHERE $_" } 'n > 32000', 'n < 40', 'n IS NULL';
-is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two parts');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two chunks');
 $node->safe_psql('postgres', 'UPDATE two SET n = -n WHERE n IN (32671, 32672, 32674, 1, 32999)');
-is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two parts, changed at their ends');
+is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'two chunks, changed at their ends');
 $node->safe_psql('postgres', 'DROP TABLE two');
 
 # ---- rights ----
@@ -264,12 +264,12 @@ sub as
 }
 like(as('reader', 'SELECT qsketch_agg(k) FROM c WHERE i4 < 5'), qr/permission denied for table c/, 'a condition needs the right to read its column');
 like(as('reader', 'SELECT qsketch_agg(k) FILTER (WHERE i4 < 5) FROM c'), qr/permission denied for table c/, 'as a FILTER does');
-is(as('reader', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM c WHERE full_ = 5'), '300', 'with it the copy is used');
+is(as('reader', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM c WHERE full_ = 5'), '300', 'with it the cached column is used');
 is(as('rowwise', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM secret'), '99', 'row security');
 is(as('rowwise', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM secret WHERE n > 50'), '49', 'and a condition of its own');
-like(as('rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM secret WHERE n > 50'), qr/ Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'from copies');
+like(as('rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsketch_agg(k) FROM secret WHERE n > 50'), qr/ Pages: 0\n.*Pages from Cached Columns: [1-9]/s, 'from cached columns');
 is(as('barred', 'SELECT (qsketch_info(qsketch_agg(k))).total FROM barrier WHERE n > 19500'), '500', 'a security barrier');
-like(as('barred', 'SELECT qsketch_agg(k) FROM secret WHERE n > 19500'), qr/permission denied for table secret/, 'a copy gives no right to read');
+like(as('barred', 'SELECT qsketch_agg(k) FROM secret WHERE n > 19500'), qr/permission denied for table secret/, 'a cached column gives no right to read');
 
 # ---- partitions ----
 
@@ -284,7 +284,7 @@ $node->safe_psql('postgres', q{
 	SELECT qsketch_gpu_load(p, '{k,n,day}') FROM unnest('{p1,p2}'::regclass[]) AS p});
 @ages = map { "SELECT coalesce(md5(qsketch_agg(k)::text), '') FROM parts WHERE $_" } 'n > 5000', q{day = '2026-01-04'}, q{day < '2026-01-04' AND n < 12000};
 is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'partitions');
-like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]"), qr/ Pages: 0\n.*Pages from GPU Copies: [1-9].* Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'partitions from copies');
+like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $ages[1]"), qr/ Pages: 0\n.*Pages from Cached Columns: [1-9].* Pages: 0\n.*Pages from Cached Columns: [1-9]/s, 'partitions from cached columns');
 
 @ages = map { "SELECT md5(string_agg(day || md5(q::text), ',' ORDER BY day)) FROM (SELECT day, qsketch_agg(k) AS q FROM parts WHERE $_ GROUP BY day) AS x" } 'n >= 0', 'n BETWEEN 9000 AND 11000', 'k < 3';
 is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'groups of partitions');
@@ -292,7 +292,7 @@ is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'groups o
 	'i4 FROM c GROUP BY i4 HAVING qsketch_total(qsketch_agg(k)) > 500', 'd, count(*) FROM c GROUP BY d';
 is_deeply(answers($node, '', @ages), answers($node, $ordinary, @ages), 'other groups');
 
-# ---- the worker loses copies, has no memory, or fails; cancel ----
+# ---- the worker loses chunks, has no memory, or fails; cancel ----
 
 my $query = q{SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(d) FILTER (WHERE i8 > 0)::text),
 	(SELECT md5(string_agg(md5(q::text), ',' ORDER BY i2)) FROM (SELECT i2, qsketch_agg(k) AS q FROM c GROUP BY i2) AS x) FROM c WHERE i4 < 20};
@@ -307,7 +307,7 @@ SKIP:
 	skip 'no test module', 4 unless can_pause($node);
 	for my $race ("SELECT qsketch_gpu_load('c', '{i4}')", q{SELECT qsketch_gpu_unload('c')})
 	{
-		during_scan($node, "copies go, $race", 1, $query, $right, 'UPDATE c SET k = k WHERE full_ = 3 AND i4 = 4', 'VACUUM c', $race);
+		during_scan($node, "chunks go, $race", 1, $query, $right, 'UPDATE c SET k = k WHERE full_ = 3 AND i4 = 4', 'VACUUM c', $race);
 	}
 }
 $node->safe_psql('postgres', "SELECT qsketch_gpu_load('c', '$columns')");

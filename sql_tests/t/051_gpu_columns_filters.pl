@@ -1,4 +1,4 @@
-# Bloom filters from copies of columns that the GPU worker keeps: the same bytes as from the
+# Bloom filters from cached columns that the GPU worker keeps: the same bytes as from the
 # rows, in every case.
 use strict;
 use warnings;
@@ -28,7 +28,7 @@ sub filter_of
 	return "coalesce(md5(qfilter_agg($column, $template)" . ($filter ? " FILTER (WHERE $filter)" : '') . "::text), 'none')";
 }
 
-# The same answers from copies as by the ordinary plan, and so many pages read.
+# The same answers from cached columns as by the ordinary plan, and so many pages read.
 sub same
 {
 	my ($name, $read, @queries) = @_;
@@ -73,21 +73,21 @@ for my $case (
 	[ 'GROUP BY, beside a sketch', 'day, qsketch_agg(k), qfilter_agg(k, qfilter_new_bloom(1000))', 't GROUP BY day', 'GROUP BY of an aggregate that makes no sketch' ],
 	[ 'ROW', 'qfilter_agg(ROW(k, n), qfilter_new_bloom(1000))', 't', 'a key of several columns' ],
 	[ 'a condition', 'qfilter_agg(k, qfilter_new_bloom(1000))', q{t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers' ],
-	[ 'sum', 'sum(n), qfilter_agg(k, qfilter_new_bloom(1000))', 't', 'an aggregate that takes no keys from copies' ])
+	[ 'sum', 'sum(n), qfilter_agg(k, qfilter_new_bloom(1000))', 't', 'an aggregate that takes no keys from cached columns' ])
 {
 	my ($name, $what, $from, $reason) = @$case;
 	my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT $what FROM $from");
 
-	like($plan, qr/GPU Copies Not Used: $reason\n/, "$name: EXPLAIN says why") if $reason;
-	unlike($plan, qr/Pages from GPU Copies: [1-9]/, "$name: all pages are read");
+	like($plan, qr/Cached Columns Not Used: $reason\n/, "$name: EXPLAIN says why") if $reason;
+	unlike($plan, qr/Pages from Cached Columns: [1-9]/, "$name: all pages are read");
 }
 my $parallel = 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET seq_page_cost = 100;
 	SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001; EXPLAIN (COSTS off) SELECT';
-like($node->safe_psql('postgres', "$parallel qfilter_agg(k, qfilter_new_bloom(1000)) FROM t"), qr/^ *Custom Scan \(QSketchScan\)/, 'copies make a serial scan cheap');
+like($node->safe_psql('postgres', "$parallel qfilter_agg(k, qfilter_new_bloom(1000)) FROM t"), qr/^ *Custom Scan \(QSketchScan\)/, 'cached columns make a serial scan cheap');
 for my $what ('qfilter_agg(k, qfilter_new(100000, 100)) FROM t', 'day, qfilter_agg(k, qfilter_new_bloom(1000)) FROM t GROUP BY day')
 {
 	is($node->safe_psql('postgres', "EXPLAIN SELECT $what"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $what"),
-		"copies do not change the cost of $what");
+		"cached columns do not change the cost of $what");
 }
 for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = cpu')
 {
@@ -139,9 +139,9 @@ $node->safe_psql('postgres', q{
 	GRANT SELECT (n) ON secret TO reader; GRANT SELECT ON secret TO rowwise;
 	ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret USING (n < 100)});
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('secret', '{k,n}')});
-like((psql_as($node, 'reader', 'SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM secret'))[2], qr/permission denied for table secret/, 'a copy gives no right to read');
+like((psql_as($node, 'reader', 'SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM secret'))[2], qr/permission denied for table secret/, 'a cached column gives no right to read');
 is((psql_as($node, 'rowwise', 'SELECT round(qfilter_distinct(qfilter_agg(k, qfilter_new_bloom(100000)))) FROM secret'))[1], '99', 'row security holds');
-like((psql_as($node, 'rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM secret'))[1], qr/ Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'on copies');
+like((psql_as($node, 'rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM secret'))[1], qr/ Pages: 0\n.*Pages from Cached Columns: [1-9]/s, 'on copies');
 
 # ---- memory, cancel, and a worker that fails ----
 
@@ -164,13 +164,13 @@ set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', $query);
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 is($node->safe_psql('postgres', $query), $right, 'later ones read');
 wait_for_worker($node);
 is($node->safe_psql('postgres', $query), $right, 'with another worker');
 
-# ---- copies on two devices, which partitions of one filter are on ----
+# ---- cached columns on two devices, which replicas of one filter are on ----
 
 $node->append_conf('postgresql.conf', "qsketch.gpu_devices = '0,1'");
 $node->restart;
@@ -180,7 +180,7 @@ SKIP:
 	skip 'one GPU', 3 if $node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu()') < 2;
 	$node->safe_psql('postgres', 'CREATE TABLE p4 PARTITION OF parts FOR VALUES FROM (30000) TO (40000); INSERT INTO parts SELECT i % 9000, i FROM generate_series(30000, 39999) AS i; VACUUM parts');
 	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3,p4}'::regclass[]) AS p});
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0'), '2', 'both devices have copies');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0'), '2', 'both devices have chunks');
 	same('partitions on two devices', undef, map { 'SELECT ' . filter_of('k', $template{$_}) . ' FROM parts' } sort keys %template);
 	unlike($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM parts'), qr/ Pages: [1-9]/, 'no page is read');
 }

@@ -1,4 +1,4 @@
-# Collections of sets, and all pairs of them, from copies of columns that the GPU worker
+# Collections of sets, and all pairs of them, from cached columns that the GPU worker
 # keeps: the same as from the rows, in every case.
 use strict;
 use warnings;
@@ -40,7 +40,7 @@ sub pairs_of
 	return "SELECT count(*) || coalesce(md5(string_agg(x::text, ',')), '') FROM (SELECT * FROM qsets_pairs(($sets)" . ($options ? ", $options" : '') . ')) AS x';
 }
 
-# The same answers from copies as by the ordinary plan.
+# The same answers from cached columns as by the ordinary plan.
 sub same
 {
 	my ($name, @queries) = @_;
@@ -90,13 +90,13 @@ for my $id (qw(id2 id8))
 	same("pairs, $id", map { pairs_of("SELECT qsets_agg($id, $_) FROM t") } qw(e e8 b d ts));
 }
 my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, BUFFERS off, TIMING off, SUMMARY off) SELECT * FROM qsets_pairs(($sets))");
-like($plan, qr/QSketchPairs.*Device: gpu\n.*QSketchScan.*Device: gpu\n.* Pages: 0\n.*Pages from GPU Copies: $pages$/s, 'a GPU finds pairs of rows that it has');
+like($plan, qr/QSketchPairs.*Device: gpu\n.*QSketchScan.*Device: gpu\n.* Pages: 0\n.*Pages from Cached Columns: $pages$/s, 'a GPU finds pairs of rows that it has');
 my @before = split /\|/, $node->safe_psql('postgres', 'SELECT bytes_in, bytes_out, column_keys FROM qsketch_stat_gpu');
 $node->safe_psql('postgres', "SELECT count(*) FROM qsets_pairs(($sets), 100000)");
 my @after = split /\|/, $node->safe_psql('postgres', 'SELECT bytes_in, bytes_out, column_keys FROM qsketch_stat_gpu');
 cmp_ok($after[0] - $before[0], '<', 1000, 'no rows are sent');
 cmp_ok($after[1] - $before[1], '<', 20000, 'and no collection is fetched');
-is($after[2] - $before[2], $node->safe_psql('postgres', 'SELECT count(*) FROM t WHERE id IS NOT NULL AND e IS NOT NULL'), 'all rows are from copies');
+is($after[2] - $before[2], $node->safe_psql('postgres', 'SELECT count(*) FROM t WHERE id IS NOT NULL AND e IS NOT NULL'), 'all rows are from cached columns');
 same('few elements, on the CPU', pairs_of("$sets WHERE n < 60"), pairs_of('SELECT qsets_agg(nothing, e) FROM t'));
 is($node->safe_psql('postgres', "SET qsketch.gpu_min_elements = 1000000; SELECT count(*) FROM qsets_pairs(($sets))"),
 	$node->safe_psql('postgres', "SELECT count(*) FROM qsets_pairs(($sets))"), 'too few for a GPU by the setting');
@@ -113,19 +113,19 @@ for my $case (
 	[ 'ROW', 'qsets_agg(id, ROW(e, e2))', 't', 'a key of several columns' ],
 	[ 'GROUP BY', 'day, qsets_agg(id, e)', 't GROUP BY day', 'GROUP BY of an aggregate that makes no sketch' ],
 	[ 'a condition', 'qsets_agg(id, e)', q{t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers' ],
-	[ 'sum', 'sum(n), qsets_agg(id, e)', 't', 'an aggregate that takes no keys from copies' ])
+	[ 'sum', 'sum(n), qsets_agg(id, e)', 't', 'an aggregate that takes no keys from cached columns' ])
 {
 	my ($name, $what, $from, $reason) = @$case;
 	$plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT $what FROM $from");
 
-	like($plan, qr/GPU Copies Not Used: $reason\n/, "$name: EXPLAIN says why");
-	unlike($plan, qr/Pages from GPU Copies/, "$name: all pages are read");
+	like($plan, qr/Cached Columns Not Used: $reason\n/, "$name: EXPLAIN says why");
+	unlike($plan, qr/Pages from Cached Columns/, "$name: all pages are read");
 	same($name, "SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM (SELECT $what FROM $from) AS x");
 	is($node->safe_psql('postgres', "EXPLAIN SELECT $what FROM $from"), $node->safe_psql('postgres', "SET qsketch.enable_gpu_columns = off; EXPLAIN SELECT $what FROM $from"),
-		"$name: copies do not change the cost");
+		"$name: cached columns do not change the cost");
 }
 like($node->safe_psql('postgres', 'SET parallel_setup_cost = 0; SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET seq_page_cost = 100;
-	SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001; EXPLAIN (COSTS off) SELECT qsets_agg(id, e) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'copies make a serial scan cheap');
+	SET parallel_leader_participation = off; SET cpu_tuple_cost = 0.001; EXPLAIN (COSTS off) SELECT qsets_agg(id, e) FROM t'), qr/^ *Custom Scan \(QSketchScan\)/, 'cached columns make a serial scan cheap');
 for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = cpu')
 {
 	is((copied_pages($node, $sets, $setting))[1], $pages, "$setting: pages are read");
@@ -134,7 +134,7 @@ for my $setting ('SET qsketch.enable_gpu_columns = off', 'SET qsketch.device = c
 same('parallel plans', "SET max_parallel_workers_per_gather = 2; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET seq_page_cost = 0; SET cpu_tuple_cost = 10; SELECT " . sets_of('id', 'e') . ' FROM t', pairs_of($sets));
 settled($node, 'pairs');
 
-# ---- partitions: with copies, and without, in any order ----
+# ---- partitions: with cached columns, and without, in any order ----
 
 $node->safe_psql('postgres', q{
 	CREATE TABLE parts (id int, e bigint, n int) PARTITION BY RANGE (n);
@@ -208,10 +208,10 @@ $node->safe_psql('postgres', q{
 	GRANT SELECT (n, k) ON secret TO reader; GRANT SELECT ON secret TO rowwise;
 	ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret USING (n < 100)});
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('secret', '{k,e,n}')});
-like((psql_as($node, 'reader', $_))[2], qr/permission denied for table secret/, 'a copy gives no right to read') foreach
+like((psql_as($node, 'reader', $_))[2], qr/permission denied for table secret/, 'a cached column gives no right to read') foreach
 	'SELECT qsets_agg(k, e) FROM secret', 'SELECT qsets_agg(e, k) FROM secret', 'SELECT * FROM qsets_pairs((SELECT qsets_agg(k, e) FROM secret))';
 is((psql_as($node, 'rowwise', 'SELECT (qsets_info(qsets_agg(k, e))).elements FROM secret'))[1], '99', 'row security holds');
-like((psql_as($node, 'rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsets_agg(k, e) FROM secret'))[1], qr/ Pages: 0\n.*Pages from GPU Copies: [1-9]/s, 'on copies');
+like((psql_as($node, 'rowwise', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qsets_agg(k, e) FROM secret'))[1], qr/ Pages: 0\n.*Pages from Cached Columns: [1-9]/s, 'on copies');
 
 # ---- memory, cancel, and a worker that fails ----
 
@@ -243,14 +243,14 @@ set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', pairs_of($sets));
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 is($node->safe_psql('postgres', $query), $right, 'later ones read');
 wait_for_worker($node);
 is($node->safe_psql('postgres', $query), $right, 'with another worker');
 settled($node, 'the end');
 
-# ---- copies on two devices ----
+# ---- cached columns on two devices ----
 
 $node->append_conf('postgresql.conf', "qsketch.gpu_devices = '0,1'");
 $node->restart;

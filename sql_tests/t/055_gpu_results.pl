@@ -168,7 +168,7 @@ sub open_cursor
 	settled($node, 'a device that failed');
 }
 
-# Sketches of groups come from copies of columns.  While one of them is fetched, the worker describes the
+# Sketches of groups come from cached columns.  While one of them is fetched, the worker describes the
 # tables of the next one, and others find no memory meanwhile.
 {
 	$node->safe_psql('postgres', q{CREATE TABLE c AS SELECT k, (k % 3)::int AS b FROM t; VACUUM ANALYZE c});

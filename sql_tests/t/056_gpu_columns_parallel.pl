@@ -23,20 +23,20 @@ sub same
 	is($node->safe_psql('postgres', ($settings // '') . ';' . $query), $wanted, "$name: the same");
 }
 
-# The plan is parallel, and each page is read or taken from copies, once.
+# The plan is parallel, and each page is read or taken from cached columns, once.
 sub shared_out
 {
 	my ($name, $query, $table, $settings) = @_;
 	my $plan = $node->safe_psql('postgres', ($settings // '') . "; EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) $query");
-	my ($copied) = $plan =~ /Pages from GPU Copies: (\d+)/;
+	my ($copied) = $plan =~ /Pages from Cached Columns: (\d+)/;
 	my ($read) = $plan =~ /^ *Pages: (\d+)/m;
 	my $all = $node->safe_psql('postgres', "SELECT pg_relation_size('$table') / current_setting('block_size')::int");
 
 	like($plan, qr/Gather.*Parallel Custom Scan \(QSketchScan\)/s, "$name: a parallel plan");
-	cmp_ok($copied // 0, '>', 0, "$name: pages from copies");
+	cmp_ok($copied // 0, '>', 0, "$name: pages from cached columns");
 	cmp_ok($read, '>', 0, "$name: pages read");
 	is($copied + $read, $all, "$name: each page once");
-	unlike($plan, qr/GPU Copies Not Used/, "$name: nothing refused");
+	unlike($plan, qr/Cached Columns Not Used/, "$name: nothing refused");
 	return ($copied, $read);
 }
 
@@ -115,13 +115,13 @@ same('LIMIT 0 in a join', 'SELECT 1, count(*) FROM (SELECT qsketch_agg(k) FROM t
 # ---- what stays as it was ----
 
 my $plan = $node->safe_psql('postgres', 'SET qsketch.enable_gpu_columns = off; EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k) FROM t');
-like($plan, qr/Gather/, 'without copies the plan is parallel, too');
-unlike($plan, qr/GPU Copies/, 'and nothing is said of them');
+like($plan, qr/Gather/, 'without cached columns the plan is parallel, too');
+unlike($plan, qr/Cached Columns/, 'and nothing is said of them');
 $plan = $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsets_agg(b, id), qsketch_agg(k) FROM t');
-like($plan, $plan =~ /Gather/ ? qr/GPU Copies Not Used: a parallel plan/ : qr/Pages from GPU Copies: [1-9]/, 'sets are not taken from copies in a parallel plan');
+like($plan, $plan =~ /Gather/ ? qr/Cached Columns Not Used: a parallel plan/ : qr/Pages from Cached Columns: [1-9]/, 'sets are not taken from cached columns in a parallel plan');
 same('sets', 'SELECT md5(qsets_agg(b, id)::text), md5(qsketch_agg(k)::text) FROM t', 'SET seq_page_cost = 0');
 $plan = $node->safe_psql('postgres', q{EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t WHERE w = 'w7'});
-like($plan, qr/GPU Copies Not Used: a condition that is no comparison/, 'reasons are those of serial plans');
+like($plan, qr/Cached Columns Not Used: a condition that is no comparison/, 'reasons are those of serial plans');
 
 # ---- partitions ----
 
@@ -131,10 +131,10 @@ for my $append ('on', 'off')
 {
 	same("partitions, parallel append $append", 'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(n)::text) FROM parts WHERE n <> 7', "SET enable_parallel_append = $append");
 	$plan = $node->safe_psql('postgres', "SET enable_parallel_append = $append; EXPLAIN (ANALYZE, COSTS off) SELECT qsketch_agg(k) FROM parts");
-	like($plan, qr/Gather.*Append.*Pages from GPU Copies: [1-9].*Pages from GPU Copies: [1-9]/s, "partitions, parallel append $append: copies of both");
+	like($plan, qr/Gather.*Append.*Pages from Cached Columns: [1-9].*Pages from Cached Columns: [1-9]/s, "partitions, parallel append $append: cached columns of both");
 	my ($read, $taken) = (0, 0);
 	$read += $_ foreach $plan =~ /^ *Pages: (\d+)/mg;
-	$taken += $_ foreach $plan =~ /Pages from GPU Copies: (\d+)/g;
+	$taken += $_ foreach $plan =~ /Pages from Cached Columns: (\d+)/g;
 	is($read + $taken, $node->safe_psql('postgres', q{SELECT sum(pg_relation_size(p) / current_setting('block_size')::int) FROM unnest('{p1,p2,p3}'::regclass[]) AS p}),
 		"partitions, parallel append $append: each page once");
 }
@@ -147,11 +147,11 @@ $node->safe_psql('postgres', q{
 	VACUUM two;
 	SELECT qsketch_gpu_load('two', '{k}');
 	UPDATE two SET k = -k WHERE k IN (32671, 32672, 32673, 1, 33000) OR k BETWEEN 500 AND 900 OR k BETWEEN 32700 AND 32800});
-same('two parts', 'SELECT md5(qsketch_agg(k)::text) FROM two');
-shared_out('two parts', 'SELECT qsketch_agg(k) FROM two', 'two');
+same('two chunks', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+shared_out('two chunks', 'SELECT qsketch_agg(k) FROM two', 'two');
 $node->safe_psql('postgres', q{INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 40000) AS i});
-same('three parts, of which one has no copy', 'SELECT md5(qsketch_agg(k)::text) FROM two');
-shared_out('three parts, of which one has no copy', 'SELECT qsketch_agg(k) FROM two', 'two');
+same('three chunks, of which one is not cached', 'SELECT md5(qsketch_agg(k)::text) FROM two');
+shared_out('three chunks, of which one is not cached', 'SELECT qsketch_agg(k) FROM two', 'two');
 $node->safe_psql('postgres', 'DROP TABLE two');
 
 # ---- transactions ----
@@ -235,7 +235,7 @@ set_fault($node, 'none');
 settled($node, 'parallel plans');
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', 'SELECT qsketch_agg(k) FROM t');
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 wait_for_worker($node);
 same('after that', 'SELECT md5(qsketch_agg(k)::text) FROM t');

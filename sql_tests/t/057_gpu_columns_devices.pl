@@ -19,7 +19,7 @@ sub pairs_of
 	return "SELECT count(*) || coalesce(md5(string_agg(x::text, ',')), '') FROM (SELECT * FROM qsets_pairs(($sets), 2)) AS x";
 }
 
-# The same answers from copies as by the ordinary plan.
+# The same answers from cached columns as by the ordinary plan.
 sub same
 {
 	my ($name, $settings, @queries) = @_;
@@ -74,7 +74,7 @@ sub reads
 
 	is((copied_pages($node, $_))[1], $read, "$name: pages read") foreach 'SELECT qsketch_agg(k) FROM t', 'SELECT qsketch_agg(k) FROM t WHERE n < 9', 'SELECT b, qsketch_agg(k) FROM t GROUP BY b',
 		'SELECT qfilter_agg(k, qfilter_new_bloom(60000)) FROM t', 'SELECT qsets_agg(n, k) FROM t';
-	like(($node->psql('postgres', "SET client_min_messages = debug1; $exact"))[2], qr/from GPU copies, and read $read/, "$name: exact counts");
+	like(($node->psql('postgres', "SET client_min_messages = debug1; $exact"))[2], qr/from cached columns, and read $read/, "$name: exact counts");
 }
 
 all_the_same('all pages are true', '');
@@ -163,7 +163,7 @@ set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', $sketches[5]);
-like($err, qr/GPU operation failed/, 'a query that uses a copy fails with the device');
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 wait_for_worker($node);
 $node->safe_psql('postgres', 'VACUUM t');

@@ -1,5 +1,5 @@
-# Large sketches are merged in pieces, wherever they are: others have their turns in between,
-# and the result is that of one merge.  Turns are counted, not time.
+# Large sketches are merged in pieces, wherever they are: others are served in between,
+# and the result is that of one merge.  Pieces are counted, not time.
 use strict;
 use warnings;
 use FindBin;
@@ -21,7 +21,7 @@ $node->safe_psql('postgres', "CREATE FUNCTION gpu_schedule() RETURNS bigint LANG
 make_partitions($node);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3}'::regclass[]) AS p});
 
-# How many turns a query takes of a worker that has nothing else to do.
+# How many pieces a query takes of a worker that has nothing else to do.
 sub turns_of
 {
 	my ($query) = @_;
@@ -36,7 +36,7 @@ sub of_parts
 	return "SELECT $expression AS answer FROM (SELECT qsketch_agg(k, qsketch_new('$structure', '${megabytes}MB')) AS q FROM parts OFFSET 0) AS s";
 }
 
-# Parts of sketches of two sizes, on several devices: the larger ones take turns by their size.
+# Replicas of sketches of two sizes, on several devices: the larger ones take pieces by their size.
 SKIP:
 {
 	skip 'one GPU', 5 if $devices < 2;

@@ -1,7 +1,7 @@
 # Keys that SQL tells apart are different keys, and keys that it calls equal are one: for all pairs
 # of the values of QsketchKeys.pm, SQL's = says what a sketch, a list, a filter, a set, an id of a set
 # and an id of a row must say, of the values alone and inside arrays, rows, domains, ranges and jsonb.
-# The column scan, its groups and conditions, and copies of columns on an emulated GPU must see the
+# The column scan, its groups and conditions, and cached columns on an emulated GPU must see the
 # same keys as the ordinary plan.  Each type of PostgreSQL that has a hash operator class needs a list.
 #
 # QSKETCH_KEY_LISTS is a pattern for the names of the lists to run, for a look at some of them.
@@ -131,7 +131,7 @@ sql(q{CREATE EXTENSION qsketch}, q{CREATE TABLE list (no int, name text, type te
 	EXCEPTION WHEN OTHERS THEN RETURN false;
 	END $$;
 
-	-- queries of a list, whose results are one value, or values by n, or values in any order; and which were answered by a column scan, and from copies
+	-- queries of a list, whose results are one value, or values by n, or values in any order; and which were answered by a column scan, and from cached columns
 	CREATE TABLE path (name text, result text, query text);
 	CREATE TABLE seen (list text, query text, scanned boolean, loaded boolean, copied boolean);
 
@@ -162,9 +162,9 @@ sql(q{CREATE EXTENSION qsketch}, q{CREATE TABLE list (no int, name text, type te
 			IF loaded THEN
 				PERFORM set_config('qsketch.device', 'gpu', true);
 				by_copy := one_text(p.result);
-				UPDATE seen SET copied = plan_has('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || p.query, 'Pages from GPU Copies: [1-9]') WHERE list = l.name AND query = p.name;
+				UPDATE seen SET copied = plan_has('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || p.query, 'Pages from Cached Columns: [1-9]') WHERE list = l.name AND query = p.name;
 			END IF;
-			INSERT INTO wrong SELECT l.name, 'path: ' || p.name, 'ordinary plan', plan, true, by_plan || ' and ' || result FROM (VALUES ('column scan', by_scan), ('GPU copies', by_copy)) AS r(plan, result)
+			INSERT INTO wrong SELECT l.name, 'path: ' || p.name, 'ordinary plan', plan, true, by_plan || ' and ' || result FROM (VALUES ('column scan', by_scan), ('cached columns', by_copy)) AS r(plan, result)
 				WHERE result IS DISTINCT FROM by_plan OR result ~ '^ERROR';
 		END LOOP;
 	END $$});
@@ -260,8 +260,8 @@ for my $name (@chosen)
 
 is(sql(q{SELECT string_agg(concat(list, ': ', query), ', ') FROM seen JOIN list ON list.name = list
 	WHERE NOT scanned AND query NOT IN ('row ids', 'groups', 'groups of two columns') AND (key = 'v' OR query = 'columns')}), '', 'column scans of all types');
-is(sql(q{SELECT string_agg(concat(list, ': ', query), ', ') FROM seen WHERE loaded AND NOT copied AND query IN ('sketch', 'filter', 'keys by group')}), '', 'and their copies, where there are any');
-cmp_ok(sql(q{SELECT count(*) FROM seen WHERE loaded AND query = 'sketch'}), '>=', 30, 'copies of many types') if $pattern eq '';
+is(sql(q{SELECT string_agg(concat(list, ': ', query), ', ') FROM seen WHERE loaded AND NOT copied AND query IN ('sketch', 'filter', 'keys by group')}), '', 'and their cached columns, where there are any');
+cmp_ok(sql(q{SELECT count(*) FROM seen WHERE loaded AND query = 'sketch'}), '>=', 30, 'cached columns of many types') if $pattern eq '';
 cmp_ok(sql(q{SELECT count(*) FROM seen WHERE scanned AND query = 'groups'}), '>=', 20, 'groups of many types') if $pattern eq '';
 
 $node->stop;

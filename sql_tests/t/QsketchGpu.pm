@@ -75,7 +75,7 @@ sub is_right
 	is($wrong, '0', "$name: sketches and estimates are right");
 }
 
-# Are all slots free, and all sketches gone but copies of stored values?
+# Are all slots free, and all sketches gone but cached values?
 sub settled
 {
 	my ($node, $name) = @_;
@@ -123,7 +123,7 @@ sub wait_for_worker
 		q{SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'ready'}), 'the worker is ready');
 }
 
-# ---- copies of columns ----
+# ---- cached columns ----
 
 # Queries of a session, each with an answer of one line; the settings come first.
 sub answers
@@ -140,13 +140,13 @@ sub psql_as
 	return $node->psql('postgres', $query, extra_params => [ '-U', $role ]);
 }
 
-# Pages from copies, and pages read, of a query; -1: nothing is said of them.
+# Pages from cached columns, and pages read, of a query; -1: nothing is said of them.
 sub copied_pages
 {
 	my ($node, $query, $settings) = @_;
 	my $plan = $node->safe_psql('postgres',
 		($settings // '') . "; EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) $query");
-	my ($copied) = $plan =~ /Pages from GPU Copies: (\d+)/;
+	my ($copied) = $plan =~ /Pages from Cached Columns: (\d+)/;
 	my ($read) = $plan =~ /^ *Pages: (\d+)/m;
 
 	return ($copied // -1, $read // -1);
@@ -198,7 +198,7 @@ sub cancelled_or_right
 	return $ended;
 }
 
-# Two queries of table x (k bigint, n int), of which one uses its copies, agree in every
+# Two queries of table x (k bigint, n int), of which one uses its cached columns, agree in every
 # isolation level, while the table is changed and loaded by others, and by the reader.
 sub snapshots_agree
 {
@@ -242,7 +242,7 @@ sub writers_conflict
 	$skew[0]->query('INSERT INTO x VALUES (1, 1)');
 	$skew[1]->query('INSERT INTO x VALUES (2, 2)');
 	$_->query('COMMIT') foreach @skew;
-	like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read copies conflict with writers');
+	like($skew[0]->{stderr} . $skew[1]->{stderr}, qr/could not serialize access/, 'serializable transactions that read cached columns conflict with writers');
 	$_->quit foreach @skew;
 }
 

@@ -1,12 +1,12 @@
 /*
  * hash.h
- *		From a key's fingerprint to its hash, and from there to a place.
+ *		From a key's fingerprint to its hash, and from there to an index.
  *
  * A key reaches a family of values (sketches, filters, sets) as a 64-bit
  * fingerprint: the value itself if it has at most 64 bits, else a 64-bit hash.
- * One full-avalanche mix gives hv, and every choice is taken from hv.  A place among
- * n is the high part of a product, (hv * n) >> 64, so halving n joins neighbours.
- * Further places come from a second mix of hv.
+ * One full-avalanche mix gives hv, and every choice is taken from hv.  An index
+ * below n is the high part of a product, (hv * n) >> 64, so halving n joins
+ * neighbours.  Further indexes come from a second mix of hv.
  *
  * No modulo and no floating point: CPU and GPU compute the same bits.
  *

@@ -2,10 +2,11 @@
  * selection.h
  *		Which rows pass conditions on columns of numbers.
  *
- * A number stands for the value of a column: it has the order of the values, and is the
- * fingerprint of a key.  So every comparison with a constant is a range of numbers.  A selection is an AND of tests of
- * columns.  It has a fixed size and no pointers, because it is sent through shared
- * memory and given to kernels.  qb_selection_is_valid() checks every index in it.
+ * A number stands for the value of a column: it has the order of the values, and
+ * is the fingerprint of a key.  So every comparison with a constant is a range of
+ * numbers.  A selection is an AND of tests of columns.  It has a fixed size and no
+ * pointers, because it is sent through shared memory and given to kernels.
+ * qb_selection_is_valid() checks every index in it.
  *
  * NULL passes no test but the one for NULL, as a comparison with NULL is not true.
  *
@@ -32,7 +33,7 @@ typedef struct qb_test
 	uint16_t column;
 	uint8_t kind;    /* qb_test_kind */
 	uint8_t negated; /* 1: rows pass for which the test is false */
-	uint16_t first;  /* QB_TEST_LIST: place of its first number, ascending */
+	uint16_t first;  /* QB_TEST_LIST: index of its first number, ascending */
 	uint16_t count;  /* and how many they are */
 	int64_t low;
 	int64_t high;

@@ -173,7 +173,7 @@ query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, 
  * Which positions of a draw are zero bits of a block?  Each lane is a position; "used"
  * is 1 in the lanes that count, else 0.
  *
- * The place of position j has 9 bits, from bit 9 j on.  These bits lie in bytes j and
+ * The index of position j has 9 bits, from bit 9 j on.  These bits lie in bytes j and
  * j + 1, from bit j of both on.
  */
 QB_INLINE bool

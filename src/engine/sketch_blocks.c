@@ -1,6 +1,6 @@
 /*
  * sketch_blocks.c
- *		Fast loops over the blocks of tables (sketch/block_kernels.h): AVX2 looks at them, and
+ *		Fast loops over the blocks of tables (sketch/presence.h): AVX2 looks at them, and
  *		AVX-512 writes them.
  *
  * Looking at blocks, which hold something and how much, is limited by memory, so AVX-512 has

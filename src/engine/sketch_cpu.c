@@ -85,7 +85,7 @@ qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weig
 
 /*
  * Add back the first "count" keys after a removal that failed.  The keys were there
- * before, so neither form needs memory for them.
+ * before, so neither encoding needs memory for them.
  */
 static void
 undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)

@@ -51,9 +51,7 @@ extern const qs_engine qs_engine_cpu;
 extern void
 qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t *estimate);
 
-/*
- * ---- finding the most frequent keys of batches that went into a sketch ----
- */
+/* ---- finding the most frequent keys of batches that went into a sketch ---- */
 
 /*
  * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and find

@@ -19,7 +19,7 @@
  * A varint has 7 bits in each byte, the lowest first; the top bit says that more
  * follow.  It is as short as it can be.
  *
- * A filter is written in this form if the body takes at most three quarters of the
+ * A filter is written in this encoding if the body takes at most three quarters of the
  * bytes of its bits, and no group's data take more than QF_GROUP_BYTES.  Otherwise it is
  * written in dense encoding.  Positions are hashes, so groups never get that full by
  * chance.  The limit is for filters that somebody made on purpose: a lookup reads one

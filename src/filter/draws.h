@@ -121,7 +121,7 @@ qf_block(uint64_t h, uint64_t m)
 }
 
 /*
- * The places in a block of positions j = QF_BLOCK_DRAWS * group and following:
+ * The indexes in a block of positions j = QF_BLOCK_DRAWS * group and following:
  * QF_BLOCK_LOG bits each, the first one lowest.
  */
 QB_INLINE uint64_t

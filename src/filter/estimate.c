@@ -26,7 +26,7 @@ harmonic(uint32_t n)
 	return sum;
 }
 
-/* Share of zero bits.  A full filter counts as having half a zero bit. */
+/* Fraction of zero bits.  A full filter counts as having half a zero bit. */
 static double
 zero_share(const qf_filter *f)
 {
@@ -83,7 +83,7 @@ qf_deviations(double confidence)
 	return high;
 }
 
-/* The frequency at which the share w of a key's positions is zero; not below 0. */
+/* The frequency at which the fraction w of a key's positions is zero; not below 0. */
 static double
 frequency_at(const qf_scale *s, double w)
 {

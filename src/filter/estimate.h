@@ -3,7 +3,7 @@
  *		From the number of set positions of a key to its frequency.
  *
  * A position of a key with frequency f stays zero with probability w =
- * z' (1 - p)^f, where z' is the share of zero bits that the other keys leave.
+ * z' (1 - p)^f, where z' is the fraction of zero bits that the other keys leave.
  * So
  *
  *	f = (ln z' - ln w) / |ln(1 - p)|
@@ -18,7 +18,7 @@
  * / 2k, about 1 % of f at k = 200.  It has no value when all positions are set; half
  * a zero position is then taken.)
  *
- * ln z'.  We take the share z of zero bits in the whole filter for z'.  It is one
+ * ln z'.  We take the fraction z of zero bits in the whole filter for z'.  It is one
  * number, which is kept current.  z includes the key's own bits, but so does w: with
  * a = (1 - p)^f, the key's k positions leave any bit zero with chance
  *
@@ -90,20 +90,20 @@ extern double qf_estimate(const qf_scale *scale, uint32_t set);
  */
 extern double qf_estimate_paper(const qf_scale *scale, uint32_t set);
 
-/* How many standard deviations around the mean hold this share of a normal distribution. */
+/* How many standard deviations around the mean hold this fraction of a normal distribution. */
 extern double qf_deviations(double confidence);
 
 /*
  * Bounds of the frequency, never below 0, with the confidence that "deviations"
- * stands for: Wilson's interval for the share of set positions.
+ * stands for: Wilson's interval for the fraction of set positions.
  */
 extern qf_bounds qf_bounds_of(const qf_scale *scale, uint32_t set, double deviations);
 
-/* Standard deviation of estimates at this frequency, as a share of the frequency. */
+/* Standard deviation of estimates at this frequency, as a fraction of the frequency. */
 extern double qf_relative_sd(const qf_scale *scale, double frequency);
 
 /*
- * The number of distinct keys in a Bloom filter, from its share z of zero bits.  A
+ * The number of distinct keys in a Bloom filter, from its fraction z of zero bits.  A
  * key sets a given bit with chance c, so n keys leave z = (1 - c)^n.  A full filter
  * counts as having half a zero bit.
  */

@@ -247,7 +247,7 @@ qf_explicit_sorted(const qf_filter *f, uint32_t *out)
 }
 
 /*
- * ---- which bits of keys are set: of one key in any filter, and of many keys in an explicit one ----
+ * ---- which bits of keys are set: of one key, or of many in an explicit filter ----
  */
 
 static bool
@@ -291,15 +291,15 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 /* ---- many lookups ---- */
 
 /*
- * A map of the bits: for each equal part of them, whether it has a set bit.  At most
- * QF_EXPLICIT_MAX parts have one, so nearly all lookups end at the map and need no
- * search in the list.
+ * A map of the bits: for each of equal stretches of them, whether it has a set
+ * bit.  At most QF_EXPLICIT_MAX stretches have one, so nearly all lookups end
+ * at the map and need no search in the list.
  */
 #define MAP_LOG 18
 
 typedef struct map
 {
-	int shift; /* from a position to its part */
+	int shift; /* from a position to its stretch */
 	uint8_t part[(1 << MAP_LOG) / 8];
 } map;
 
@@ -361,9 +361,7 @@ qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
 		set[i] = pays ? count_mapped(f, &m, fingerprint[i], find) : qf_count(f, fingerprint[i]);
 }
 
-/*
- * ---- the plain inner loops of filters ----
- */
+/* ---- the plain inner loops of filters ---- */
 
 static size_t
 busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,

@@ -92,7 +92,7 @@ extern qb_status qf_make_dense(qf_filter *f);
  */
 extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
-/* Set bits of an owned filter, in either form; positions are below m. */
+/* Set bits of an owned filter, in either encoding; positions are below m. */
 extern qb_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
 /* How many keys may be looked up between two pauses, at k probes for each key. */
@@ -197,7 +197,7 @@ qf_ones_of(uint64_t w)
 /* How many bits of the words are set. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 
-/* ---- explicit positions (explicit.c) ---- */
+/* ---- explicit positions ---- */
 
 /* Is the position in the list of an explicit filter? */
 extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
@@ -215,7 +215,7 @@ extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *positio
 /* Copy them in ascending order; there are at most QF_EXPLICIT_MAX. */
 extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
-/* ---- many lookups in an explicit filter (lookup.c) ---- */
+/* ---- many lookups in an explicit filter ---- */
 
 /*
  * qf_count() for many keys.  "find" turns inputs of positions into positions

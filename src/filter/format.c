@@ -117,7 +117,7 @@ state_fits(const qf_filter *f)
 		   f->ones == 0;
 }
 
-/* Does a body of so many bytes fit the header's form?  If so, the view takes it. */
+/* Does a body of so many bytes fit the header's encoding?  If so, the view takes it. */
 static qb_status
 open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 {

@@ -8,7 +8,7 @@
  *	offset	bytes	field
  *	0		3		magic "QFL"
  *	3		1		version, 1
- *	4		1		form (qf_encoding)
+ *	4		1		encoding (qf_encoding)
  *	5		1		layout (qf_layout)
  *	6		2		reserved, 0
  *	8		4		k
@@ -25,8 +25,8 @@
  * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits of
  * the last word beyond m are zero.
  *
- * The form follows from the bits (compact.h), so the bytes are a function of the
- * parameters, the bits and the rows, whatever the form in memory is.
+ * The encoding follows from the bits (compact.h), so the bytes are a function
+ * of the parameters, the bits and the rows, whatever the encoding in memory is.
  *
  * src/filter/format.h
  */

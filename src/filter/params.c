@@ -165,9 +165,9 @@ qf_params_make(qf_params *p, const qf_request *r)
 
 /*
  * The chance that k random bits of a block are all set after "throws" bits were set
- * at random: the k-th power of the share of set bits.  Mean and variance of this
- * share are known, and the power is taken to second order (at most 0.3 % off, at a
- * rate of 1e-9).
+ * at random: the k-th power of the fraction of set bits.  Mean and variance of this
+ * fraction are known, and the power is taken to second order (at most 0.3 % off, at
+ * a rate of 1e-9).
  */
 static double
 block_rate(double k, double throws)
@@ -181,7 +181,7 @@ block_rate(double k, double throws)
 	return throws > 0 ? exp(k * log(set) + k * (k - 1) / 2 * variance / (set * set)) : 0;
 }
 
-/* Numbers of keys that are less likely than this share of the likeliest are left out. */
+/* Numbers of keys that are less likely than this fraction of the likeliest are left out. */
 #define NOTHING 1e-24
 
 /*
@@ -302,9 +302,7 @@ qf_params_mergeable(const qf_params *a, const qf_params *b)
 		   a->layout == b->layout;
 }
 
-/*
- * ---- the table of gaps ----
- */
+/* ---- the table of gaps ---- */
 
 void
 qf_gaps_make(qf_gaps *gaps, const qf_params *p)

@@ -23,7 +23,7 @@
  *	balanced	1.000	0.300	890							267
  *	compact		0.797	0.797	618 (the fewest)			618
  *	fast		1.590	0.105	2664						176 (nearly the fewest)
- *	paper		as the paper: share of wrong bits e = 0.1, k as given, p cut to three
+ *	paper		as the paper: fraction of wrong bits e = 0.1, k as given, p cut to three
  *				digits as in its Table 1
  *
  * A Bloom filter has k = -log2(rate), rounded.  In the standard layout m = -k n /
@@ -122,7 +122,7 @@ extern int qf_layout_by_name(const char *name, size_t length);
 extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
 
-/* The share of absent keys for which a blocked filter with this many keys says yes. */
+/* The fraction of absent keys for which a blocked filter with this many keys says yes. */
 extern double qf_blocked_rate(const qf_params *p, double keys);
 
 /* Range check of parameters that come from outside. */

@@ -3,13 +3,13 @@
  *		Looking up a key in the few bytes of a serialized filter that it takes.
  *
  * A filter of a megabyte answers a question from some bytes at each of the key's
- * positions, or from one block.  If parts of a stored filter can be read alone, these
+ * positions, or from one block.  If pieces of a stored filter can be read alone, these
  * suffice:
  *
  *		qf_open(&view, header, length);		the header's bytes are enough
  *		set = qf_count_stored(&view, h, false, &source);
  *
- * A dense filter is read at one place for each position, or for the block.  A compact
+ * A dense filter is read at one offset for each position, or for the block.  A compact
  * one is read at two: where the data of a group of bits begin and end, and these data.
  *
  * src/filter/pieces.h
@@ -19,7 +19,7 @@
 
 #include "filter/filter.h"
 
-/* Reads parts of serialized bytes.  "read" may jump out. */
+/* Reads pieces of serialized bytes.  "read" may jump out. */
 typedef struct qf_source
 {
 	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);

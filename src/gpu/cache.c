@@ -1,9 +1,9 @@
 /*
  * cache.c
- *		Copies of stored values on devices, for lookups of many keys: their names,
- *		and lookups in them.
+ *		Cached values: copies of stored values on devices, for lookups of many keys.  Their
+ *		names, and lookups in them.
  *
- * The name of a copy says where the value is stored (database, table, and number of
+ * The name of a cached value says where the value is stored (database, table, and number of
  * the value, which is never reused while the value exists), and has the value's
  * header.  A value that comes from elsewhere is named by its header and a hash of
  * all its bytes.  The hash is keyed with a secret of this server, so that nobody can
@@ -13,8 +13,8 @@
  * on the device only if this process looks it up for the second time.  A value that is short
  * enough to stand in its row looks like one that was computed.
  *
- * The worker may drop copies at any time.  A lookup that finds its copy gone loads
- * the value anew.
+ * The worker may drop cached values at any time.  A lookup whose value is gone loads it
+ * anew.
  *
  * src/gpu/cache.c
  */

@@ -1,7 +1,7 @@
 /*
  * cache.h
- *		Copies of stored values on devices, for lookups of many keys: their names,
- *		and lookups in them.
+ *		Cached values: copies of stored values on devices, for lookups of many keys.  Their
+ *		names, and lookups in them.
  *
  * src/gpu/cache.h
  */
@@ -27,7 +27,7 @@ extern bool GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key)
 /* The name of a value whose bytes are all here. */
 extern void GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key);
 
-/* The number of the GPU that a copy of this name is on, or -1. */
+/* The number of the GPU that a cached value of this name is on, or -1. */
 extern int GpuOfCached(const StoredName *key);
 
 /* Keys to look up, and where their answers go. */
@@ -44,11 +44,11 @@ typedef struct GpuLookup
 /* May a device look up so many keys?  The value is not known yet. */
 extern bool GpuMayLookup(size_t count);
 
-/* Look up in the copy of this name; false if there is none. */
+/* Look up in the cached value of this name; false if there is none. */
 extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
 
 /*
- * Take a value to a device, and look up there.  The copy stays there under its
+ * Take a value to a device, and look up there.  The value stays there under its
  * name, or goes if "name" is NULL.  False if there is no memory for it.
  */
 extern bool GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name);

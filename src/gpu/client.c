@@ -132,8 +132,8 @@ typedef struct Way
 	GpuSlot *slot[GPU_HELD_MAX];
 	uint64 first; /* number of the oldest */
 	uint64 last;  /* number of the next */
-	uint64 next;  /* place of the piece to be asked for next */
-	uint64 done;  /* replies were taken up to this place */
+	uint64 next;  /* offset of the piece to be asked for next */
+	uint64 done;  /* replies were taken up to this offset */
 } Way;
 
 /* Ask for the next piece, if there is one and a slot for it. */
@@ -184,7 +184,7 @@ GpuAskAll(const GpuTransfer *transfer)
 	return there;
 }
 
-/* What is asked of many values, and the places of those that there are (GpuEach.ref). */
+/* What is asked of many values, and the indexes of those that there are (GpuEach.ref). */
 typedef struct Asking
 {
 	const GpuEach *each;

@@ -14,8 +14,8 @@
 #include "gpu/shared.h"
 
 /*
- * A large thing that goes through slots in pieces.  The family chooses the unit of
- * sizes and places: keys, words or bytes.
+ * A large thing that goes through slots in pieces.  The family chooses the unit
+ * of sizes and offsets: keys, words or bytes.
  */
 typedef struct GpuTransfer
 {
@@ -84,9 +84,7 @@ extern qb_status GpuAskShape(GpuSlot *slot, GpuShape *reply);
 /* Ask for the shape of a value that cannot be made anew: an error if it is gone. */
 extern qb_status GpuFetchShape(GpuSlot *slot, GpuShape *reply);
 
-/*
- * ---- waiting for the GPU worker: for a free slot, for a reply ----
- */
+/* ---- waiting for the GPU worker: for a free slot, for a reply ---- */
 
 /* A free slot, made ready for a request; NULL at once if "try" and there is none. */
 extern GpuSlot *GpuTakeSlot(const GpuRef *ref, int op, bool try);

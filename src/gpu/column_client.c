@@ -1,10 +1,10 @@
 /*
  * column_client.c
- *		A backend's side of the GPU worker: copies of columns, and calls.
+ *		A backend's side of the GPU worker: cached columns, and calls.
  *
- * A copy is made by posting its pages: whether the worker had memory for them shows at
- * the end.  Then the copy belongs to nobody, as copies of stored values do, and is
- * found by its name.
+ * A chunk is made by posting its pages: whether the worker had memory for them shows at
+ * the end.  Then the chunk belongs to nobody, as cached values do, and is found by its
+ * name.
  *
  * src/gpu/column_client.c
  */
@@ -41,7 +41,7 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 	memcpy(name->header, column, sizeof(*column));
 }
 
-/* What is looked for among the copies, and what was found. */
+/* What is looked for among the cached chunks, and what was found. */
 typedef struct Finding
 {
 	StoredName name; /* of chunk 0 */
@@ -59,7 +59,7 @@ ref_of(const GpuHandle *handle, GpuRef *ref)
 	ref->index = (int) (handle - gpu_shared->handle);
 }
 
-/* Is it a copy of the column, of one of the chunks? */
+/* Is it one of the chunks of the column? */
 static bool
 is_sought(const GpuHandle *handle, const Finding *finding)
 {
@@ -131,7 +131,7 @@ list_copy_of(GpuHandle *handle, void *context)
 	ref_of(handle, &copy->ref);
 }
 
-/* Columns of which chunks were pushed out are listed as copies of nothing. */
+/* Columns of which chunks were pushed out are listed, too, without a chunk. */
 static void
 list_pushed_out(Listing *listing)
 {
@@ -182,7 +182,7 @@ GpuColumnForgetPushedOut(const GpuColumn *column)
 	GpuForgetPushedOut(&name);
 }
 
-/* ---- making a copy ---- */
+/* ---- making a chunk ---- */
 
 static void
 start_slot(GpuColumnLoad *load)
@@ -263,7 +263,7 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool 
 	load->rows += rows;
 }
 
-/* Copies that a newer one of the same name replaces. */
+/* Chunks that a newer one of the same name replaces. */
 typedef struct Older
 {
 	StoredName name;
@@ -281,7 +281,7 @@ find_older(GpuHandle *handle, void *context)
 		ref_of(handle, &older->ref);
 }
 
-/* Forget copies that another session has made of the same chunk meanwhile. */
+/* Forget chunks of the same pages that another session has made meanwhile. */
 static void
 forget_older(const GpuRef *ref, const StoredName *name)
 {
@@ -316,7 +316,7 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 	return done;
 }
 
-/* ---- using a copy ---- */
+/* ---- using a chunk ---- */
 
 static void
 take_state(const GpuEach *each, const GpuSlot *slot, uint32 i)
@@ -370,7 +370,7 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuAskAll(&transfer);
 }
 
-/* Wait for the reply: then a copy that is gone gives a status, not an error of the worker. */
+/* Wait for the reply: then a chunk that is gone gives a status, not an error of the worker. */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {
@@ -397,9 +397,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 	memcpy(wanted->tested, chunk->tested, sizeof(wanted->tested));
 }
 
-/*
- * ---- a backend's side of the GPU worker: keys of copies for values that are on a device ----
- */
+/* ---- keys of cached columns for values on a device ---- */
 
 /* Chunks of a column on their way, and the keys that were added. */
 typedef struct Chunks
@@ -419,7 +417,7 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	GpuColumnWant(slot, chunk);
 }
 
-/* Of a chunk that failed, or whose copy went, the keys of the first pages may have been added. */
+/* Of a chunk that failed or is gone, the keys of the first pages may have been added. */
 static void
 take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -446,9 +444,7 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 	return all.added;
 }
 
-/*
- * ---- a backend's side of the GPU worker: distinct keys of copies, and how often each came ----
- */
+/* ---- distinct keys of cached columns, and how often each came ---- */
 
 static void
 ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
@@ -459,7 +455,7 @@ ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
 	GpuColumnWant(slot, chunk);
 }
 
-/* Take the reply; false: the copy is gone, or the device has no room. */
+/* Take the reply; false: the chunk is gone, or the device has no room. */
 static bool
 take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {

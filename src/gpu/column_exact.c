@@ -116,10 +116,10 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 /*
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
- * Counts are on the device of the first copy whose keys they get.  Keys of copies on other
- * devices come there through the worker's memory.  Counts have room for the keys that a device
- * sorts in a piece of work, or for all keys if they are fewer, or for as many as there is
- * memory for.  Copies are not freed to make room: they are what is to be counted.
+ * Counts are on the device of the first chunk whose keys they get.  Keys of chunks on other
+ * devices come there through the worker's memory.  Counts have room for the keys that a
+ * device sorts in a piece of work, or for all keys if they are fewer, or for as many as there
+ * is memory for.  Chunks are not freed to make room: they are what is to be counted.
  */
 
 /* The least room, in keys: with less, a list of distinct keys soon fills it. */
@@ -201,7 +201,7 @@ add_gathered(Holding *h, const GpuGathered *gathered)
 	return status;
 }
 
-/* Count keys of a copy, of as many pages as fit in a piece of the work. */
+/* Count keys of a chunk, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {

@@ -1,6 +1,6 @@
 /*
  * column_exact.h
- *		Exact counts of all keys of a column, from copies and from pages that were read:
+ *		Exact counts of all keys of a column, from its cached chunks and from pages that were read:
  *		what slots hold, and a backend's calls.
  *
  * The worker collects keys and counts them all at once.  A backend gets those that are
@@ -17,7 +17,7 @@
 typedef enum GpuExactOp
 {
 	EXACT_CREATE, /* counts of no keys */
-	EXACT_COLUMN, /* keys of these pages of the other handle, a copy */
+	EXACT_COLUMN, /* keys of these pages of the other handle, a chunk */
 	EXACT_KEYS,   /* keys that a backend has read */
 	EXACT_ORDER,  /* no more keys come; the reply says how many distinct ones there were */
 	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */
@@ -35,12 +35,12 @@ GpuExactShapeIn(GpuSlot *slot)
 	return (GpuExactShape *) slot->shape.bytes;
 }
 
-/* ---- a backend's calls, which may wait: column_exact_client.c ---- */
+/* ---- a backend's calls, which may wait ---- */
 
 /* Begin to count so many keys or fewer; false: no memory. */
 extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
 
-/* Count the keys of all these pages; false: a copy is gone, or there is no memory. */
+/* Count the keys of all these pages; false: a chunk is gone, or there is no memory. */
 extern bool GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
 
 /* Count keys, in the background: want of memory shows in the end. */

@@ -1,15 +1,15 @@
 /*
  * column_gather.c
- *		Wanted keys of copies, brought together in device memory.
+ *		Wanted keys of cached columns, brought together in device memory.
  *
  * If all rows of pages are wanted, their values are gathered, or stay where they are.
  * Else the device tests rows, and writes the keys of those that pass.  It does so, too,
  * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
  * side by side by group.
  *
- * Rows of several columns are matched page by page: copies that are true for a page have
- * the same rows of it, in the same order.  A request whose columns differ in the rows of
- * a page is refused, so that its pages are read.
+ * Rows of several columns are matched page by page: chunks that are true for a page
+ * have the same rows of it, in the same order.  A request whose columns differ in the
+ * rows of a page is refused, so that its pages are read.
  *
  * src/gpu/column_gather.c
  */
@@ -40,7 +40,7 @@ static qb_tile tiles[GPU_CHUNK_PAGES];
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
-/* Find the copies that a request names, which another process may have forgotten. */
+/* Find the chunks that a request names, which another process may have forgotten. */
 static qb_status
 find_columns(int index, const GpuWanted *wanted, Columns *columns)
 {

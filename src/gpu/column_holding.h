@@ -1,9 +1,9 @@
 /*
  * column_holding.h
- *		What the GPU worker has of a copy.
+ *		What the GPU worker has of a chunk of a cached column.
  *
- *	column_serve.c	making copies, and requests
- *	column_gather.c	wanted keys of copies
+ *	column_serve.c	making chunks, and requests
+ *	column_gather.c	wanted keys of chunks
  *
  * src/gpu/column_holding.h
  */
@@ -51,7 +51,7 @@ typedef struct GpuHolding
 	GpuCounted *counted; /* NULL: nothing was counted */
 } GpuHolding;
 
-/* The copy of a handle, or NULL. */
+/* The chunk of a handle, or NULL. */
 extern GpuHolding *gpu_holding[GPU_HANDLES];
 
 static inline const qs_column_ops *

@@ -1,20 +1,19 @@
 /*
  * column_request.h
- *		What backends ask of the worker's copies of columns: names, numbers, and what
- *		slots hold.
+ *		What backends ask of the worker's cached columns: names, numbers, and what slots hold.
  *
- * A copy has the values of one column in a chunk of heap pages: the pages that one page
- * of the visibility map covers.  A value takes 64 bits.  It is a number that has the
- * order of the values (base/selection.h), or for types without such a number the
- * fingerprint of the key.  The worker keeps values in device memory, in the order of the
- * pages and of the rows on them.  In its own memory it keeps where the rows of each page
- * begin, the page's LSN when it was copied, and which pages were copied at all.
+ * A column is cached in chunks.  A chunk has the values of one column in the heap pages
+ * that one page of the visibility map covers.  A value takes 64 bits.  It is a number
+ * that has the order of the values (base/selection.h), or for types without such a number
+ * the fingerprint of the key.  The worker keeps values in device memory, in the order of
+ * the pages and of the rows on them.  In its own memory it keeps where the rows of each
+ * page begin, the page's LSN when it was copied, and which pages were copied at all.
  *
- * NULLs take their place among the values, so that the i-th row of a page is the same row
- * in the copies of all columns.  A bitmap says which rows are NULL.  Copies without
- * NULLs have none.
+ * A NULL has its row among the values, so that the i-th row of a page is the same row in
+ * the chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs
+ * have none.
  *
- * Values of a copy never change.  What may change is which pages count as copied, and the
+ * Values of a chunk never change.  What may change is which pages count as copied, and the
  * LSN of the map's page for which that is known.
  *
  * A set of pages in a slot is a bitmap with a bit for each page of the chunk.
@@ -47,7 +46,7 @@ typedef struct GpuPages
 
 typedef enum GpuColumnOp
 {
-	COLUMN_CREATE,   /* an empty copy of a chunk */
+	COLUMN_CREATE,   /* an empty chunk */
 	COLUMN_PUT,      /* pages with their values, in the order of pages */
 	COLUMN_FINISH,   /* all pages are there; the LSN of the map's page before they were read */
 	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
@@ -65,7 +64,7 @@ typedef enum GpuProjection
 	PROJECT_PAIRS /* keys that are not NULL, and beside them those of a tested column */
 } GpuProjection;
 
-/* Keys that are wanted: of these pages, of rows that pass the tests of other copies. */
+/* Keys that are wanted: of these pages, of rows that pass the tests of other columns. */
 typedef struct GpuWanted
 {
 	GpuPages pages;
@@ -90,9 +89,9 @@ typedef struct GpuColumnPage
 typedef struct GpuColumnShape
 {
 	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
-	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the copy was described with */
+	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the chunk was described with */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint64 location; /* COLUMN_CREATE: a number; copies of equal numbers go to one device */
+	uint64 location; /* COLUMN_CREATE: a number; chunks of equal numbers go to one device */
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
@@ -109,8 +108,9 @@ StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column 
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
- * The reply of COLUMN_COUNTS: "count" keys, then as many counts; and whether the copy has
- * NULLs ("weighted").  Nobody asks for more distinct keys than there is room for.
+ * The reply of COLUMN_COUNTS: "count" keys, then as many counts; and whether
+ * the chunk has NULLs ("weighted").  Nobody asks for more distinct keys than
+ * there is room for.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
@@ -131,7 +131,7 @@ typedef struct GpuColumn
 StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
 				 "name of a column does not fit");
 
-/* The copy of a chunk as the table of handles has it; or what was pushed out of a column. */
+/* A chunk as the table of handles has it; or what was pushed out of a column. */
 typedef struct GpuCachedColumn
 {
 	GpuColumn column;
@@ -139,13 +139,13 @@ typedef struct GpuCachedColumn
 	GpuRef ref;
 	uint64 bytes;
 	uint64 used;          /* TimestampTz */
-	uint32 pushed_out;    /* chunks; 0: this is a copy, and the next two are not set */
+	uint32 pushed_out;    /* chunks; 0: this is a chunk, and the next two are not set */
 	Oid pushed_out_by;    /* role */
 	uint64 pushed_out_at; /* TimestampTz */
 } GpuCachedColumn;
 
 /*
- * Pages of a copy whose keys a value is to get, of the rows that pass the tests.  Pages
+ * Pages of a chunk whose keys a value is to get, of the rows that pass the tests.  Pages
  * that it got are taken off the set.
  */
 typedef struct GpuColumnChunk

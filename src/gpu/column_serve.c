@@ -1,8 +1,8 @@
 /*
  * column_serve.c
- *		What the GPU worker does with copies of columns: the handler of their requests.
+ *		What the GPU worker does with cached columns: the handler of their requests.
  *
- * The values of a copy are an array in device memory, which grows while pages come.  In
+ * The values of a chunk are an array in device memory, which grows while pages come.  In
  * the worker's own memory are the location of each page's first row, the LSNs, the set of
  * pages that count as copied, and the few distinct keys that were counted last.  The
  * bitmap of NULLs is put together there, and goes to the device when all pages have come.
@@ -43,7 +43,7 @@ drop_column(int index)
 	gpu_holding[index] = NULL;
 }
 
-/* ---- making a copy ---- */
+/* ---- making a chunk ---- */
 
 static qb_status
 resize(GpuHolding *h, uint64 room)
@@ -71,7 +71,7 @@ new_holding(void)
 	return NULL;
 }
 
-/* The copies of a chunk go to one device, because their rows are matched there. */
+/* Chunks of the same pages go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -217,7 +217,7 @@ serve_finish(GpuSlot *slot, GpuHolding *h)
 	return status == QB_OK || status == QB_NO_MEMORY ? finish_nulls(h) : status;
 }
 
-/* ---- using a copy ---- */
+/* ---- using a chunk ---- */
 
 static qb_status
 serve_describe(GpuSlot *slot, const GpuHolding *h)
@@ -238,7 +238,7 @@ serve_lsns(GpuSlot *slot, const GpuHolding *h)
 	return QB_OK;
 }
 
-/* Nothing changes if somebody else has renewed the copy since it was described. */
+/* Nothing changes if somebody else has renewed the chunk since it was described. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuHolding *h)
 {

@@ -1,6 +1,6 @@
 /*
  * column_worker.h
- *		Copies of columns in the GPU worker, as request handlers of families see them.
+ *		Cached columns in the GPU worker, as request handlers of families see them.
  *
  * src/gpu/column_worker.h
  */
@@ -9,10 +9,10 @@
 
 #include "gpu/column_request.h"
 
-/* Keys from whole pages of a copy, in device memory until the next call. */
+/* Keys from whole pages of a chunk, in device memory until the next call. */
 typedef struct GpuGathered
 {
-	int index; /* handle of the copy */
+	int index; /* handle of the chunk */
 	int device;
 	const uint64 *key;
 	uint64 count;
@@ -21,8 +21,8 @@ typedef struct GpuGathered
 
 /*
  * Gather keys that are wanted, from page "from" on: of whole pages, which have at most
- * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to bring
- * them together, or a copy is gone.
+ * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to
+ * bring them together, or a chunk is gone.
  */
 extern qb_status GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 								 GpuGathered *gathered);

@@ -25,8 +25,9 @@
 #include <math.h>
 
 /*
- * Rows cost the CPU about twice as much as those of a sketch, and a device the same.  So
- * a filter is worth a device from this chunk of qsketch.gpu_min_size on.
+ * Rows cost the CPU about twice as much as those of a sketch, and a device the
+ * same.  So a filter is worth a device from this fraction of
+ * qsketch.gpu_min_size on.
  */
 #define SIZE_FRACTION 8
 

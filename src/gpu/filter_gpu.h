@@ -29,7 +29,7 @@ typedef enum GpuFilterOp
 	FILTER_READ,     /* a piece of its bits */
 
 	/*
-	 * Rows of the keys of a copy, which is the other handle, of wanted pages (GpuWanted).
+	 * Rows of the keys of a chunk, which is the other handle, of wanted pages (GpuWanted).
 	 * The reply says how many rows were inserted, "done", of all wanted pages before page
 	 * "offset".
 	 */
@@ -80,7 +80,7 @@ extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
 extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
 
 /*
- * Insert rows of the keys of copies, and take the pages off their sets that were done.
+ * Insert rows of the keys of cached columns, and take the pages off their sets that were done.
  * Returns how many rows.
  */
 extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
@@ -91,9 +91,7 @@ extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk
  */
 extern qb_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
 
-/*
- * ---- the GPU as functions on filters see it: an engine, lookups ----
- */
+/* ---- the GPU as functions on filters see it: an engine, lookups ---- */
 
 /* Why does a filter of such parameters not go to a GPU, however many rows it gets?  NULL: it does. */
 extern const char *GpuFilterReason(const qf_params *p);
@@ -102,7 +100,7 @@ extern const char *GpuFilterReason(const qf_params *p);
 extern const qf_engine *GpuFilterEngine(void);
 
 /*
- * Insert rows of the keys of copies, and take the pages off their sets that were done:
+ * Insert rows of the keys of cached columns, and take the pages off their sets that were done:
  * none if there is no memory.  "count" is how many rows they had.  The filter, whose
  * engine is that of the GPU, goes to a device, however small it is: the keys are there
  * already; without chunks it stays.  Only for Bloom filters: rows of others draw by their numbers.
@@ -113,7 +111,7 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 
 /* Is the GPU to look up so many keys in a filter? */
 extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);
 
-/* Copies of stored filters on devices. */
+/* Cached filters. */
 extern const GpuStored gpu_stored_filters;
 
 #endif

@@ -6,8 +6,8 @@
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
- * A filter is made on the device of the first copy that it gets keys of.  Keys of copies on
- * other devices go into replicas there, filters of the same parameters.  Their bits are
+ * A filter is made on the device of the first chunk that it gets keys of.  Keys of chunks
+ * on other devices go into replicas there, filters of the same parameters.  Their bits are
  * added before anybody reads the filter, piece by piece, and others are served in between.
  * Keys that come between two pieces go into a new replica.
  *
@@ -32,7 +32,7 @@ typedef struct Holding
 	qf_params params;
 	int device;
 	uint64 given;                             /* see GpuFilterState */
-	qf_cuda_filter *replica[GPU_DEVICES_MAX]; /* keys of copies on other devices; or NULL */
+	qf_cuda_filter *replica[GPU_DEVICES_MAX]; /* keys of chunks on other devices; or NULL */
 	qf_cuda_filter *joining;                  /* the replica whose bits are being added; or NULL */
 	int joining_device;                       /* that it is on */
 	uint64 joined;                            /* bytes of it that were added */
@@ -151,7 +151,7 @@ add_piece(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, size_t bytes, uin
 	return status == QB_OK ? device_ops()->write(to, at, (const uint8 *) piece, bytes) : status;
 }
 
-/* Add bits of a filter to those of one on another device, from one location to another. */
+/* Add bits of a filter to those of one on another device, from one offset to another. */
 static qb_status
 add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 {
@@ -164,7 +164,7 @@ add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
 	return status;
 }
 
-/* The filter, or its replica, that gets keys of copies on a device; NULL: no memory for one. */
+/* The filter, or its replica, that gets keys of chunks on a device; NULL: no memory for one. */
 static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
 {
@@ -228,7 +228,7 @@ add_replica(Holding *h)
 	return QB_OK;
 }
 
-/* Insert rows of a copy, of as many pages as fit in a piece of the work. */
+/* Insert rows of a chunk, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {

@@ -3,7 +3,7 @@
  *		What the files of the table of values share: its lock, and whose a handle is.
  *
  *	handles.c			handles of transactions, from their making to their end
- *	handles_cached.c	copies of stored values and of columns, which belong to nobody
+ *	handles_cached.c	cached values and chunks of columns, which belong to nobody
  *
  * src/gpu/handles.h
  */

@@ -1,13 +1,14 @@
 /*
  * handles_cached.c
- *		The table of values in the worker's hands: copies of stored values and of columns.
+ *		The table of values in the worker's hands: cached values and chunks of cached columns.
  *
  * They belong to nobody, and are found by name.  See shared.h for the states.
  *
- * Columns have at most 7/8 of what all copies may have, in number and in bytes.  Values have
- * the rest, and what columns leave.  Beyond that the copy goes that was not used for the
- * longest time: of the role that needs the room, if it has a fair quota or more, or else of
- * the role that has most.  Roles have equal quotas of what there is.
+ * Columns have at most 7/8 of the cache, in number and in bytes.  Values have
+ * the rest, and what columns leave.  Beyond that goes what was not used for the
+ * longest time: of the role that needs the room, if it has a fair quota or
+ * more, or else of the role that has most.  Roles have equal quotas of what
+ * there is.
  *
  * src/gpu/handles_cached.c
  */
@@ -31,7 +32,7 @@ count_cached(const GpuHandle *handle, int n)
 	pg_atomic_fetch_add_u32(&copies->count, n);
 }
 
-/* A copy that nobody shall find any more. */
+/* A cached handle that nobody shall find any more. */
 static void
 forget(GpuHandle *handle)
 {
@@ -40,15 +41,15 @@ forget(GpuHandle *handle)
 	pg_atomic_fetch_add_u32(&gpu_shared->pending_frees, 1);
 }
 
-/* ---- copies that are pushed out ---- */
+/* ---- what is pushed out ---- */
 
 /* What is to go, and for whom. */
 typedef struct Push
 {
 	bool column; /* a chunk of a column, or a value */
 	int device;  /* from this device; -1: from any */
-	bool number; /* quotas are compared by the number of copies, or by bytes */
-	bool own;    /* copies of other roles stay */
+	bool number; /* quotas are compared by the number of handles, or by bytes */
+	bool own;    /* what other roles have stays */
 	Oid role;    /* that needs the room */
 } Push;
 
@@ -96,7 +97,7 @@ find_shares(const Push *push, Quota *quota, uint64 *all)
 	return count;
 }
 
-/* The copy that is to go, or NULL. */
+/* The handle that is to go, or NULL. */
 static GpuHandle *
 choose(const Push *push)
 {
@@ -175,7 +176,10 @@ push_out(const Push *push)
 	return true;
 }
 
-/* Are there more copies of a kind than may be?  Columns have been looked at before values. */
+/*
+ * Are there more cached handles of a kind than may be?  Columns have been looked at before
+ * values.
+ */
 static bool
 are_too_many(bool column, bool number)
 {
@@ -203,7 +207,7 @@ trim(bool column, Oid role)
 	}
 }
 
-/* Keep copies within their limits, after a role has made one. */
+/* Keep the cache within its limits, after a role has added to it. */
 static void
 trim_all(Oid role)
 {
@@ -220,7 +224,10 @@ GpuTrimCache(void)
 	GpuUnlockHandles();
 }
 
-/* For the worker: push a copy off a device, for a role that needs the room; false: there is none. */
+/*
+ * For the worker: push a cached handle off a device, for a role that needs the room; false: there
+ * is none.
+ */
 bool
 GpuEvict(int device, bool column, Oid role, bool own)
 {
@@ -263,7 +270,7 @@ GpuForgetPushedOut(const StoredName *column)
 
 /* ---- finding, publishing, forgetting ---- */
 
-/* The copy of a stored value on a device, if there is one; "device" may be NULL. */
+/* The cached value or chunk of this name on a device, if there is one; "device" may be NULL. */
 bool
 GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
 {
@@ -310,7 +317,7 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 	GpuWakeForPending();
 }
 
-/* Call a function with each copy of a family.  It must be short, and may not fail. */
+/* Call a function with each cached handle of a family.  It must be short, and may not fail. */
 void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
 {
@@ -327,7 +334,7 @@ GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context),
 	GpuUnlockHandles();
 }
 
-/* Let nobody find a copy any more; false if it is gone already. */
+/* Let nobody find a cached handle any more; false if it is gone already. */
 bool
 GpuForgetCached(const GpuRef *ref)
 {
@@ -342,7 +349,7 @@ GpuForgetCached(const GpuRef *ref)
 	return found;
 }
 
-/* For the worker: a copy is used now. */
+/* For the worker: a cached handle is used now. */
 void
 GpuHandleUsed(int index)
 {

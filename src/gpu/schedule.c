@@ -9,11 +9,10 @@
  * request is served in pieces (GpuHandler): the process of a short one waits for one
  * piece, however many long requests there are.
  *
- * Requests of several processes may name the same handle: copies that all look up,
- * and values that parallel workers hand to their leader.  A request that reads
- * waits for all earlier ones that change the handle.  A request that changes the handle
- * waits for all earlier ones.  The oldest of all requests never waits, so somebody is
- * always next.
+ * Requests of several processes may name the same handle: cached values that all look up,
+ * and values that parallel workers hand to their leader.  A request that reads waits for all
+ * earlier ones that change the handle.  A request that changes the handle waits for all
+ * earlier ones.  The oldest of all requests never waits, so somebody is always next.
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
  * end.  So requests of one process that follow one another and change the same handle may be
@@ -32,7 +31,7 @@
 /* The credit of a process that comes, or comes back: the time of some pieces. */
 #define CREDIT_US 50000
 
-/* The requests of a process: slots, linked by their place among the waiting. */
+/* The requests of a process: slots, linked by Waiting.next. */
 typedef struct Line
 {
 	int first; /* slot, or NONE: then it is not among the lines that wait */
@@ -225,7 +224,7 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 }
 
 /*
- * Add to slot[0], whose turn it is, requests behind it in its line that may be served
+ * Add to slot[0], which is served now, requests behind it in its line that may be served
  * together with it: changes of the same handle, for which nobody waits, with no request
  * of another process for that handle between them.  Returns how many there are with it.
  */
@@ -248,7 +247,10 @@ GpuTogether(GpuSlot **slot, int most)
 	return count;
 }
 
-/* A turn has ended, which took so long; the request leaves its line if all of it is served. */
+/*
+ * A piece of a request is served, which took so long; the request leaves its line if that was
+ * all.
+ */
 void
 GpuEndScheduled(GpuSlot *slot, uint64 us)
 {
@@ -283,9 +285,9 @@ is_pending_free(int index)
 }
 
 /*
- * Is a request for nobody?  The owner of a pending_free handle is gone, or done with it, and so are all
- * who waited for a request that needs it for another handle.  A request with a waiting backend ends
- * by "abandoned" instead.
+ * Is a request for nobody?  The owner of a handle pending free is gone, or done with it, and so
+ * are all who waited for a request that needs it for another handle.  A request with a waiting
+ * backend ends by "abandoned" instead.
  */
 bool
 GpuIsMoot(const GpuSlot *slot)

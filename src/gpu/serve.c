@@ -1,14 +1,15 @@
 /*
  * serve.c
- *		A piece of a request in the GPU worker: is its value there, and what follows from the result.
+ *		A piece of a request in the GPU worker: is its value there, and what follows from the
+ *		result.  The table of request handlers, and room for values.
  *
  * src/gpu/serve.c
  */
 #include "gpu/worker.h"
 
 /*
- * Is a value that a request names still there?  A pending_free one counts: a copy may have
- * been pushed out since it was asked for.
+ * Is a value that a request names still there?  One pending free counts: it may
+ * have been pushed out of the cache since it was asked for.
  */
 static bool
 is_there(const GpuRef *ref)
@@ -78,9 +79,7 @@ GpuServe(GpuSlot *const *slots, int *count)
 	return NULL;
 }
 
-/*
- * ---- values of all families in the GPU worker: their handlers, and room for them ----
- */
+/* ---- values of all families in the GPU worker: their handlers, and room for them ---- */
 
 /* Values that are freed between two pieces of requests. */
 #define PENDING_FREES_AT_ONCE 8
@@ -150,8 +149,9 @@ GpuMakeRoomFor(int index)
 }
 
 /*
- * Make room on a device: free what nobody wants, or else give up a copy of a value, or else one
- * of a column; false if there is none.  Columns of other roles go for columns alone.
+ * Make room on a device: free what nobody wants, or else give up a cached
+ * value, or else a chunk of a column; false if there is none.  Columns of other
+ * roles go for columns alone.
  */
 bool
 GpuMakeRoom(int device)

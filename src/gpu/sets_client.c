@@ -270,7 +270,7 @@ GpuPairsDevices(const GpuPairs *pairs)
 	return pairs->replicas;
 }
 
-/* A copy that is kept on any device. */
+/* A collection that is kept on any device. */
 static bool
 find_kept(GpuReplica *replica, Opening *o)
 {

@@ -15,7 +15,7 @@
 #include "gpu/sets_gpu.h"
 #include "gpu/sets_request.h"
 
-/* Find the copy of this name that a device keeps; keep a collection under a name. */
+/* Find the collection of this name that a device keeps; keep a collection under a name. */
 extern bool GpuSetsFind(const StoredName *name, int device, GpuRef *ref);
 extern void GpuSetsKeep(const StoredName *name, int device, const GpuRef *ref);
 
@@ -39,8 +39,9 @@ GpuReplicaPlace(GpuReplica *replica, const qset_request *request, bool ids, doub
 extern bool GpuReplicaMake(GpuReplica *replica, const GpuRef *memberships, double *index_ms);
 
 /*
- * Copy the collections of another replica to this replica's device.  A copy of this name
- * that is already there is used instead; "name" may be NULL.
+ * Copy the collections of another replica to this replica's device.  A
+ * collection of this name that is already there is used instead; "name" may be
+ * NULL.
  */
 extern bool GpuReplicaCopy(GpuReplica *replica, const GpuReplica *from, const StoredName *name);
 

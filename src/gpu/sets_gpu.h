@@ -12,7 +12,7 @@
 
 #include "sets/pairs.h"
 
-/* Copies of stored collections on devices. */
+/* Cached collections. */
 extern const GpuStored gpu_stored_sets;
 
 typedef struct GpuPairs GpuPairs;

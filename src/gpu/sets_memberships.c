@@ -1,6 +1,7 @@
 /*
  * sets_memberships.c
- *		Rows that become a collection of sets on a device: the backend's calls, and their request handler.
+ *		Rows that become a collection of sets on a device: the backend's calls, and their
+ *		request handler.
  *
  * Rows that are on the device are nowhere else.  So who needs them raises an error if the
  * worker was lost.
@@ -151,9 +152,9 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 /*
  * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
  *
- * Rows are on the device of the first copy that they come from.  Those of copies on other
- * devices come there through the worker's memory.  Sorting is not done in pieces, so a device
- * takes a limited number of rows.
+ * Rows are on the device of the first chunk that they come from.  Those of chunks on other devices
+ * come there through the worker's memory.  Sorting is not done in pieces, so a device takes a
+ * limited number of rows.
  */
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
@@ -238,7 +239,7 @@ add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
 	return status;
 }
 
-/* Add rows of copies, of as many pages as fit in a piece of the work. */
+/* Add rows of chunks, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
@@ -278,7 +279,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 	return status;
 }
 
-/* Copies may be freed to make room: their rows are here. */
+/* Chunks may be freed to make room: their rows are here. */
 static qb_status
 serve_sort(Holding *h, GpuSlot *slot)
 {

@@ -3,7 +3,7 @@
  *		Rows (set id, element) that are to become a collection of sets on a device: what
  *		slots hold, and a backend's calls.
  *
- * Rows come from copies of two columns, or are sent by a backend that has read them.  In
+ * Rows come from two cached columns, or are sent by a backend that has read them.  In
  * the end the worker sorts them and makes them unique.  From that it makes a collection to
  * search in (SETS_MAKE), or a backend fetches the arrays of sets/collection.h.
  *
@@ -19,10 +19,10 @@
 
 typedef enum GpuMembershipsOp
 {
-	MEMBERSHIPS_CREATE, /* no rows; their device is that of the first copy */
+	MEMBERSHIPS_CREATE, /* no rows; their device is that of the first chunk */
 
 	/*
-	 * Rows of copies: elements are those of the other handle, and ids those of the wanted
+	 * Rows of chunks: elements are those of the other handle, and ids those of the wanted
 	 * pair's column.  The reply says how many rows were added, "done", of all wanted pages
 	 * before page "offset".
 	 */
@@ -62,7 +62,7 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 	return array == MEMBERSHIPS_RANKS ? sizeof(uint32) : sizeof(uint64);
 }
 
-/* ---- a backend's calls, which may wait: sets_memberships_client.c ---- */
+/* ---- a backend's calls, which may wait ---- */
 
 /* Rows of a collection on a device, until their memory context goes. */
 typedef struct GpuMemberships
@@ -76,7 +76,7 @@ typedef struct GpuMemberships
 extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 extern void GpuMembershipsEnd(GpuMemberships *memberships);
 
-/* Add rows of copies, and take the pages off their sets that were done.  Returns how many. */
+/* Add rows of chunks, and take the pages off their sets that were done.  Returns how many. */
 extern int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
 
@@ -91,7 +91,7 @@ extern bool GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes 
 extern void GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
 							   uint64 count, void *to);
 
-/* ---- the worker's: sets_memberships_serve.c ---- */
+/* ---- the worker's ---- */
 
 /* The sorted rows of a handle, their sizes and their device; NULL: there are none. */
 extern struct qset_cuda_memberships *

@@ -7,7 +7,7 @@
  * to their collections: a kept collection that has to make room goes when the last
  * search in it has ended.
  *
- * A device counts a share of a search's rows while the worker serves others.  A
+ * A device counts a shard of a search's rows while the worker serves others.  A
  * backend that asks for pairs that are not there yet is told so, and asks again.  The
  * worker waits shortly before it says so if it has nothing else to do.
  *

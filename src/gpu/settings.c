@@ -116,10 +116,10 @@ define_worker_settings(void)
 		"Sets the maximum memory of sketches, filters, sets and columns on each GPU.",
 		"0 means no limit.", &gpu_memory_limit, 0, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL,
 		NULL, NULL);
-	DefineCustomIntVariable(
-		"qsketch.gpu_cache_size",
-		"Sets the maximum device memory of copies of columns and of stored values.", NULL,
-		&gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("qsketch.gpu_cache_size",
+							"Sets the maximum device memory of cached columns and cached values.",
+							NULL, &gpu_cache_size, 4096, 0, INT_MAX / 2, PGC_SIGHUP, GUC_UNIT_MB,
+							NULL, NULL, NULL);
 	DefineCustomEnumVariable("qsketch.gpu_fault", "Developer option: lets the GPU worker fail.",
 							 NULL, &gpu_fault, FAULT_NONE, faults, PGC_SIGHUP,
 							 GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
@@ -148,8 +148,8 @@ GpuDefineSettings(void)
 		&gpu_split_time, 20, 0, INT_MAX, PGC_USERSET,
 		GUC_UNIT_MS | GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL, NULL, NULL, NULL);
 	DefineCustomBoolVariable(
-		"qsketch.enable_gpu_columns", "Enables the use of copies of columns that a GPU keeps.",
-		NULL, &gpu_columns_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+		"qsketch.enable_gpu_columns", "Enables the use of cached columns, which a GPU keeps.", NULL,
+		&gpu_columns_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_timeout",
 							"Sets the maximum wait for a GPU worker that makes no progress.", NULL,
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * shared.c
- *		The shared memory of GPU worker and backends: size, place, first state.
+ *		The shared memory of GPU worker and backends: size, layout, first state.
  *
  * The size depends on settings that are fixed at server start.  Behind GpuShared
  * stand the queue, the slots, and their holders.  The data of the slots follow on a
@@ -20,7 +20,7 @@
 
 GpuShared *gpu_shared = NULL;
 
-/* The parts of the shared memory, by address. */
+/* What lies behind GpuShared, by address. */
 static int *queue;
 static GpuSlot *slots;
 static GpuHolder *holders;
@@ -184,7 +184,7 @@ GpuAllData(Size *bytes)
 	return data;
 }
 
-/* The place in the queue of the request with this number. */
+/* The index in the queue of the request with this number. */
 int *
 GpuQueueAt(uint64 number)
 {

@@ -24,33 +24,33 @@
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
  * The queue is first in, first out.  The worker takes all of it, and serves the
- * processes piece by piece, by the time that each has had (schedule.c); requests that change a value take
- * effect in the order in which they were made, whoever made them.  A backend that
- * stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
- * DONE yet, and the worker frees it at the end of the piece.  Between FREE and
- * QUEUED backends run nothing that can fail.
+ * processes piece by piece, by the time that each has had (schedule.c).  Requests that
+ * change a value take effect in the order in which they were made, whoever made them.  A
+ * backend that stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
+ * DONE yet, and the worker frees it at the end of the piece.  Between FREE and QUEUED
+ * backends run nothing that can fail.
  *
  * Handles.  A handle is a value in the worker's hands.
  *
  *	UNUSED
  *	LIVE		belongs to a backend's transaction; keys may be on their way
- *	CACHED		belongs to nobody: a copy of a stored value, kept for queries
+ *	CACHED		belongs to nobody: a stored value or a chunk of a column, kept for queries
  *	PENDING_FREE		not wanted any more, to be freed after the requests that name it
  *	LOST		belongs to a backend, but its keys are lost: the worker failed
  *
  *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
- *				CACHED -> PENDING_FREE beyond the limits of copies
+ *				CACHED -> PENDING_FREE beyond the limits of the cache
  *	worker		PENDING_FREE -> UNUSED once no request names it ("pending" is 0),
  *				CACHED -> PENDING_FREE to make room, LIVE -> LOST if keys could not be
  *				added; when it fails or starts LIVE -> LOST, LOST stays LOST, and
  *				all others -> UNUSED
  *
- * A LIVE handle is pending_free when its state's memory goes away, at the end of the
+ * A LIVE handle gets PENDING_FREE when its state's memory goes away, at the end of the
  * transaction, or when the backend exits, whichever is first.  One that is not
- * "attached" to such memory is pending_free when its subtransaction is rolled back, too.
+ * "attached" to such memory gets so when its subtransaction is rolled back, too.
  * A process of a parallel plan hands a handle over to its leader, who
  * takes ownership of it or frees it at the end of its own transaction; leaders outlive
- * their workers.  A serial number tells a handle from later ones in the same place.
+ * their workers.  A serial number tells a handle from later ones of the same index.
  *
  * A LIVE handle is "full" if its device has no memory for the value to grow.  Its backend
  * fetches the value before it adds more to it, and goes on with the CPU's engine.
@@ -63,7 +63,7 @@
  *	Everything else is atomic, or written by the worker alone (state, pid,
  *	devices, reason: set before "state" says so).  Nobody holds both locks.
  *
- * Copies are limited by kind: GpuTrimCache().  Only columns, and what their own role
+ * The cache is limited by kind: GpuTrimCache().  Only columns, and what their own role
  * needs, push out columns.
  *
  * Quotas.  Neither a process nor a role can take all slots or all handles:
@@ -135,7 +135,7 @@ typedef enum GpuFamily
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
-	GPU_FAMILY_COLUMN,      /* copies of columns of tables, for all families: column_request.h */
+	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_request.h */
 	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_exact.h */
 	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_memberships.h */
 	GPU_FAMILIES            /* how many there are */
@@ -215,10 +215,10 @@ typedef struct GpuHandle
 	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
-	uint32 pages;           /* copy of a column: how many count as copied, set by the worker */
+	uint32 pages;           /* chunk: how many count as copied, set by the worker */
 	StoredName key;         /* CACHED */
 	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
-	pg_atomic_uint64 used_at; /* CACHED copy of a column: the same as TimestampTz */
+	pg_atomic_uint64 used_at; /* CACHED chunk: the same as TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuHandle;
 
@@ -252,13 +252,13 @@ typedef enum GpuCounter
 	COUNT_RESTARTS,     /* of the worker after an error */
 	COUNT_SEARCHES,     /* for pairs of sets */
 	COUNT_PAIRS,        /* of sets, given back */
-	COUNT_COLUMN_KEYS,  /* keys that came from copies of columns */
-	COUNT_VALUES_OUT,   /* copies of values that were pushed out */
-	COUNT_COLUMNS_OUT,  /* copies of chunks of columns that were */
+	COUNT_COLUMN_KEYS,  /* keys that came from cached columns */
+	COUNT_VALUES_OUT,   /* cached values that were pushed out */
+	COUNT_COLUMNS_OUT,  /* chunks of cached columns that were */
 	GPU_COUNTERS
 } GpuCounter;
 
-/* The copies of a kind: of stored values, or of columns. */
+/* What is cached of a kind: values, or chunks of columns. */
 typedef struct GpuCopies
 {
 	pg_atomic_uint32 count;
@@ -367,10 +367,10 @@ extern void GpuHandleFreed(int index);
 extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
 
-/* Copies, of which there are at most so many. */
+/* Cached handles, of which there are at most so many. */
 #define GPU_CACHED_MAX (GPU_HANDLES / 4)
 
-/* What columns may have of a limit of all copies; values have what columns leave. */
+/* What columns may have of a limit of the cache; values have what columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
 /* How many of "all" slots or handles are few for a process. */

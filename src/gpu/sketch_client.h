@@ -52,9 +52,10 @@ extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 extern void GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Add the keys of these pages, from copies of a column, several chunks at a time.  The
- * pages whose keys were added are taken off the sets: all of them, unless a copy is gone
- * or the device has no memory.  Returns the number of keys that were added.
+ * Add the keys of these pages of a cached column, several chunks at a time.
+ * The pages whose keys were added are taken off the sets: all of them, unless a
+ * chunk is gone or the device has no memory.  Returns the number of keys that
+ * were added.
  */
 extern int64 GpuSketchSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
 

@@ -2,11 +2,11 @@
  * sketch_engine.c
  *		The GPU engine of backends: the state of an aggregate on a device.
  *
- * A sketch starts here, in explicit encoding.  When it has too many keys for that form,
- * and is large enough for the GPU to pay, it gets dense on a device.  Its handles and
- * all further keys are sent there, and only the total is known here.  Whoever wants to
- * read the sketch materializes it: its tables come back, and stay.  Sketches of structure sf
- * stay on the CPU, because their fat tables are meant for its memory.
+ * A sketch starts here, in explicit encoding.  When it has too many keys for that encoding,
+ * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and all
+ * further keys are sent there, and only the total is known here.  Whoever wants to read the
+ * sketch materializes it: its tables come back, and stay.  Sketches of structure sf stay on
+ * the CPU, because their fat tables are meant for its memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -78,7 +78,7 @@ fell_back(void)
 }
 
 /*
- * Send all handles of an explicit sketch.  A sketch may be flushed in any memory
+ * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
  * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
  */
 static void
@@ -517,7 +517,7 @@ GpuSketchMaterialize(qs_sketch *sk)
 }
 
 /*
- * ---- sketches of backends that get keys of copies of columns ----
+ * ---- sketches of backends that get keys of cached columns ----
  *
  * As long as a sketch is explicit, only its backend knows when it has too many distinct
  * keys.  So the worker tells which there are, and the backend adds them.  Then the sketch
@@ -525,7 +525,7 @@ GpuSketchMaterialize(qs_sketch *sk)
  */
 
 /*
- * Add keys of a copy while the sketch is explicit: the device says which distinct keys
+ * Add keys of a chunk while the sketch is explicit: the device says which distinct keys
  * there are.  If they are more than the sketch has room for, it goes to the device.
  * "done" is set if the pages are done, as far as they can be here.
  */
@@ -551,7 +551,7 @@ add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCount
 	return status;
 }
 
-/* Add keys of these copies while the sketch is explicit; the number of chunks that are done. */
+/* Add keys of these chunks while the sketch is explicit; the number of those that are done. */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,
 			 qb_status *status)

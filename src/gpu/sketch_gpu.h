@@ -27,7 +27,7 @@ extern const qs_engine *GpuSketchEngine(void);
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
 
 /*
- * Add the keys of these pages, from copies of a column.  The pages that were done are
+ * Add the keys of these pages of a cached column.  The pages that were done are
  * taken off the sets: the others have to be read.  "count" grows by the keys added.
  */
 extern qb_status
@@ -56,7 +56,7 @@ extern void GpuOpenToken(Datum datum, qs_sketch *sk, const qb_memory *memory);
 /* Is the GPU to look up so many keys in a sketch? */
 extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
 
-/* Copies of stored sketches on devices. */
+/* Cached sketches. */
 extern const GpuStored gpu_stored_sketches;
 
 #endif

@@ -2,10 +2,8 @@
  * sketch_holding.h
  *		What the GPU worker has of a sketch.
  *
- *	sketch_serve.c			requests of sketches
- *	sketch_serve_column.c	those for keys of copies of columns
- *	sketch_replicas.c			keys of copies on several devices
- *	sketch_merge.c			merging, slice by slice
+ *	sketch_serve.c		requests of sketches, also those for keys of cached columns
+ *	sketch_replicas.c	keys of chunks on several devices; merging, slice by slice
  *
  * src/gpu/sketch_holding.h
  */
@@ -31,11 +29,11 @@ typedef struct GpuSketchHolding
 	int depth;        /* counters of a key */
 	qs_params params; /* set while it is on a device */
 	qs_cuda_sketch
-		*replica[GPU_DEVICES_MAX]; /* keys of copies on other devices, to be merged; or NULL */
+		*replica[GPU_DEVICES_MAX]; /* keys of chunks on other devices, to be merged; or NULL */
 	qs_cuda_sketch *joining;       /* the replica that is being merged, or NULL */
 	int joining_device;            /* that it is on */
 	int replicas;                  /* number of replicas that are there, with that one */
-	GpuSketchMerged merged; /* of the sketch or replica that is being merged: sketch_merge.c */
+	GpuSketchMerged merged; /* of the sketch or replica that is being merged: sketch_replicas.c */
 	GpuSketchShape shape;   /* of on_host, while it is written or read */
 } GpuSketchHolding;
 

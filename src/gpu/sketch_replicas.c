@@ -1,8 +1,8 @@
 /*
  * sketch_replicas.c
- *		Sketches in the GPU worker that get keys of copies on several devices.
+ *		Sketches in the GPU worker that get keys of chunks on several devices.
  *
- * A sketch is on one device.  Keys of copies on another device go into a replica of the
+ * A sketch is on one device.  Keys of chunks on another device go into a replica of the
  * sketch there, a sketch of its own with the same parameters.  So keys stay where they
  * are, and each device counts its own.  The replicas are merged into the sketch before
  * anybody reads it or merges it with another one, slice by slice.  Keys that come between

@@ -7,7 +7,7 @@
  * behind it.
  *
  * A sketch that its device has no memory for to grow is several partitions: its tables
- * there, keys of copies on other devices, and keys that came when it was full.  The
+ * there, keys of chunks on other devices, and keys that came when it was full.  The
  * backend fetches them one after another, and merges them.
  *
  * src/gpu/sketch_request.h
@@ -31,7 +31,7 @@ typedef enum GpuSketchOp
 	SKETCH_FETCH,  /* the reply says what the tables of partition "count" look like */
 	SKETCH_READ,   /* a piece of them */
 	/*
-	 * Keys of the pages in the slot, of the copy of a column "other".  The reply says how
+	 * Keys of the pages in the slot, of the chunk "other".  The reply says how
 	 * many keys were counted, "done", of all wanted pages before page "offset".
 	 */
 	SKETCH_COLUMN,
@@ -46,7 +46,7 @@ typedef struct GpuGroupSketches
 	uint64 added[QB_GROUPS_MAX];
 } GpuGroupSketches;
 
-/* Keys of a copy for the sketches of groups, of which the handle is the first. */
+/* Keys of a chunk for the sketches of groups, of which the handle is the first. */
 typedef struct GpuSketchGroups
 {
 	GpuWanted wanted;

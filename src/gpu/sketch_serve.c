@@ -357,12 +357,12 @@ const GpuHandler gpu_sketch_handler = {
 };
 
 /*
- * ---- what the GPU worker does with sketches that get keys of copies of columns ----
+ * ---- what the GPU worker does with sketches that get keys of cached columns ----
  *
- * A sketch is made on the device of the first copy.  Keys of copies on other devices go into
+ * A sketch is made on the device of the first chunk.  Keys of chunks on other devices go into
  * replicas there (sketch_replicas.c).  If a device has no memory for them, the backend
- * reads the pages.  The sketches of groups get their keys together if they are all on the device
- * of the copies, else one after another.
+ * reads the pages.  The sketches of groups get their keys together if they are all on the
+ * device of the chunks, else one after another.
  */
 
 /* Count gathered keys on their device; after QB_NO_MEMORY none were counted. */
@@ -384,7 +384,7 @@ insert_gathered(int index, const GpuGathered *gathered)
 	return status;
 }
 
-/* Count keys of a copy, of as many pages as fit in a piece of the work. */
+/* Count keys of a chunk, of as many pages as fit in a piece of the work. */
 qb_status
 GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 {
@@ -473,7 +473,7 @@ group_on(const GpuRef *ref, int device)
 
 /*
  * Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if one
- * of them has nothing on the device of the copies yet, or if the device cannot do it.
+ * of them has nothing on the device of the chunk yet, or if the device cannot do it.
  */
 static qb_status
 insert_together(const GpuGathered *gathered, const GpuGroupSketches *all, const uint64 *count)
@@ -509,7 +509,10 @@ insert_groups(const GpuGathered *gathered, GpuGroupSketches *all, const uint64 *
 	return status;
 }
 
-/* Count keys of a copy for the sketches of groups, of as many pages as fit in a piece of the work. */
+/*
+ * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
+ * work.
+ */
 qb_status
 GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
 {

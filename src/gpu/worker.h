@@ -3,12 +3,13 @@
  *		Inside the GPU worker: its devices, room on them, request handlers of families.
  *
  *	worker.c	start, loop, end
- *	serve.c		a piece of a request: is its value still there, what did it come to?
- *	schedule.c		which request is next
- *	evict.c		the table of request handlers, values that nobody wants any more, and room for others
+ *	serve.c		a piece of a request: is its value still there, what did it come to?  The table of
+ *				request handlers, values that nobody wants any more, and room for others
+ *	schedule.c	which request is next
  *	devices.c	the devices, and how much they do at a time
  *
- * Each file calls only files below it in this list, and the handlers.
+ * Each file calls only files below it in this list, and the handlers; schedule.c also asks
+ * serve.c for the handler of a family.
  *
  * src/gpu/worker.h
  */
@@ -25,7 +26,7 @@ typedef struct GpuLocation
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	uint64 bytes; /* of device memory */
-	uint32 pages; /* copy of a column: how many count as copied */
+	uint32 pages; /* chunk of a column: how many count as copied */
 } GpuLocation;
 
 /*
@@ -62,8 +63,8 @@ typedef struct GpuHandler
 } GpuHandler;
 
 /*
- * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact_serve.c,
- * sets_memberships_serve.c; the table of request handlers is in evict.c.
+ * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact.c,
+ * sets_memberships.c; the table of request handlers is in serve.c.
  */
 extern const GpuHandler gpu_sketch_handler;
 extern const GpuHandler gpu_sets_handler;
@@ -78,16 +79,6 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* serve.c */
 extern const char *GpuServe(GpuSlot *const *slot, int *count);
-
-/* schedule.c */
-extern void GpuStartScheduling(void);
-extern GpuSlot *GpuNextScheduled(void);
-extern int GpuTogether(GpuSlot **slot, int most);
-extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
-extern bool GpuIsAlone(void);
-extern bool GpuIsMoot(const GpuSlot *slot);
-
-/* evict.c */
 extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 extern void GpuShowLocation(int index);
 extern bool GpuFreePending(void);
@@ -99,6 +90,14 @@ extern bool GpuMakeRoom(int device);
 	do                                           \
 		(status) = (operation);                  \
 	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
+
+/* schedule.c */
+extern void GpuStartScheduling(void);
+extern GpuSlot *GpuNextScheduled(void);
+extern int GpuTogether(GpuSlot **slot, int most);
+extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
+extern bool GpuIsAlone(void);
+extern bool GpuIsMoot(const GpuSlot *slot);
 
 /*
  * devices.c.  The operations are called by the worker alone, after it was forked: no GPU is

@@ -19,7 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-/* How often a place that is being changed is read again. */
+/* How often a slot that is being changed is read again. */
 #define ATTEMPTS 100
 
 static void
@@ -39,7 +39,7 @@ no_memory(void)
 
 /* ---- commands that are running ---- */
 
-/* The contents of one place, read while nobody changed it. */
+/* The contents of one slot, read while nobody changed it. */
 typedef struct Seen
 {
 	ActivityCommand command;
@@ -68,7 +68,7 @@ copy(const Activity *activity, Seen *seen)
 		seen->value[i] = pg_atomic_read_u64((pg_atomic_uint64 *) &activity->value[i]);
 }
 
-/* Read a place; false: it is free, or its process is gone. */
+/* Read a slot; false: it is free, or its process is gone. */
 static bool
 see(Activity *activity, int process, Seen *seen)
 {

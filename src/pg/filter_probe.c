@@ -345,7 +345,7 @@ typedef struct Asked
 	KeyBatch batch;
 } Asked;
 
-/* Open the filter of a row: only its header if it is stored, and a device may have a copy. */
+/* Open the filter of a row: only its header if it is stored, and a device may have it cached. */
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)
 {

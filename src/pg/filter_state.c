@@ -3,9 +3,9 @@
  *		A filter as an expanded object: the state of aggregates, and its size for the planner.
  *
  * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
- * place in the buffer, so the bits that it sets do not depend on the time of the flush.
+ * index in the buffer, so the bits that it sets do not depend on the time of the flush.
  * Before the filter is read it is materialized: the buffer is flushed, and the engine brings
- * the bits here.  Settling does not change the value.
+ * the bits here.  Materializing does not change the value.
  *
  * A filter records which keys it holds when its first row comes.  Without rows it is
  * the same as a new one.
@@ -184,7 +184,7 @@ FilterFlush(FilterState *expanded)
 }
 
 /*
- * Insert rows of the keys of copies, and take the pages off their sets that were done.
+ * Insert rows of the keys of cached columns, and take the pages off their sets that were done.
  * The filter is a Bloom filter, and its engine that of the GPU.
  */
 void

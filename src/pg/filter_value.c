@@ -164,12 +164,13 @@ FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
  * ---- facts ----
  *
  * They all come from the header, so only the header of a stored filter is read.  A filter
- * that is not stored is measured to tell the form of its bytes.
+ * that is not stored is measured to tell the encoding of its bytes.
  */
 
 /*
- * The first argument as a filter of which only the header can be read.  "measured": the
- * form is that of its bytes, for which an expanded filter must be measured.
+ * The first argument as a filter of which only the header can be read.
+ * "measured": the encoding is that of its bytes, for which an expanded filter
+ * must be measured.
  */
 static qf_filter
 header_argument(FunctionCallInfo fcinfo, bool measured)
@@ -195,7 +196,7 @@ fill_of(const qf_filter *filter)
 	return (double) filter->ones / (double) filter->params.m;
 }
 
-/* qfilter_fill(qfilter): share of set bits. */
+/* qfilter_fill(qfilter): fraction of set bits. */
 PG_FUNCTION_INFO_V1(qfilter_fill);
 Datum
 qfilter_fill(PG_FUNCTION_ARGS)

@@ -103,7 +103,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Count the handles that hold a value of any family, and the copies among them. */
+/* Count the handles that hold a value of any family, and the cached ones among them. */
 static void
 count_entries(int *held, int *cached)
 {

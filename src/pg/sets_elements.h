@@ -58,14 +58,14 @@ SetsOnlyFirst(SetCounts n)
 	return n.a - n.common;
 }
 
-/* Common elements as a share of all; 0 for two empty sets. */
+/* Common elements as a fraction of all; 0 for two empty sets. */
 static inline double
 SetsJaccard(SetCounts n)
 {
 	return SetsEither(n) == 0 ? 0 : (double) n.common / (double) SetsEither(n);
 }
 
-/* Common elements as a share of the smaller set; 0 if it is empty. */
+/* Common elements as a fraction of the smaller set; 0 if it is empty. */
 static inline double
 SetsOverlap(SetCounts n)
 {

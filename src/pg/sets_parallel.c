@@ -19,14 +19,14 @@
  *
  * 	a segment		the prepared input (sets/block.h), once for all; read only
  * 	SharedPairs		where the input is; the ranges of rows ("shards"), each of about
- * 					the same work; which share is the next to be taken
+ * 					the same work; which shard is the next to be taken
  * 	queues			one for each worker: its pairs, on their way to the leader
  *
  * Each process takes a shard, counts its pairs, and takes the next shard.  The leader
  * returns the pairs of shard 0, then those of shard 1, and so on; each worker sends its
- * shares in that order anyway.  While the pairs of the current shard have not arrived,
+ * shards in that order anyway.  While the pairs of the current shard have not arrived,
  * the leader counts shards itself, and keeps up to KEEP of their pairs.  This cannot
- * wait for ever.  Shares are taken in order, so some process has taken the current
+ * wait for ever.  Shards are taken in order, so some process has taken the current
  * shard, and all earlier pairs of that process have been returned.
  *
  * If shared memory is short, or all segments are in use, there are no workers, and that

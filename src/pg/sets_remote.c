@@ -1,7 +1,6 @@
 /*
  * sets_remote.c
- *		A collection of sets whose rows are on a GPU, where copies of columns have given
- *		them.
+ *		A collection of sets whose rows are on a GPU, where cached columns have given them.
  *
  * As long as rows come, those of the batch are sent after the others.  A search for pairs
  * has the worker make the collection where the rows are.  Whoever needs the collection
@@ -19,7 +18,7 @@
 #define ROWS_AT_ONCE GPU_SLOT_KEYS
 
 /*
- * Add rows of copies, and take the pages off their sets that were done: none if there is
+ * Add rows of cached columns, and take the pages off their sets that were done: none if there is
  * no room, or if rows have come before that are not on a GPU.  Elements are exact.
  */
 void

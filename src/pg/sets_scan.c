@@ -129,9 +129,9 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Learn the name of a collection that is stored out of line, under which a device
- * may keep a copy, and what its header says.  False: it has no name.  The header is
- * not checked here: a copy of this name was made of a valid value.
+ * Learn the name of a collection that is stored out of line, under which a
+ * device may keep it, and what its header says.  False: it has no name.  The
+ * header is not checked here: what is kept under this name was made of a valid value.
  */
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
@@ -166,8 +166,8 @@ use_gpu(PairScan *scan, GpuPairs *pairs)
 }
 
 /*
- * Let a GPU that has a copy of the collection find all pairs of its sets, so that the
- * collection is not read; false if there is no copy.
+ * Let a GPU that keeps the collection find all pairs of its sets, so that the
+ * collection is not read; false if none keeps it.
  */
 bool
 PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)

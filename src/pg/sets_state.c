@@ -7,7 +7,7 @@
  * keeps a read-write object without a copy if it is a child of the aggregate's context.
  * Rows are collected in a batch, which goes to a builder.  Before the collection is
  * read it is materialized: the builder's rows become the collection, and the builder is
- * freed.  Settling does not change the value.  If more rows come, the collection goes
+ * freed.  Materializing does not change the value.  If more rows come, the collection goes
  * into a new builder.
  *
  * src/pg/sets_state.c

@@ -1,6 +1,7 @@
 /*
  * sketch_aggregate.c
- *		qsketch_agg: counting keys of rows, and removing them.  How states of sketches begin, their templates, and their size for the planner.
+ *		qsketch_agg: counting keys of rows, and removing them.  How states of sketches begin,
+ *		their templates, and their size for the planner.
  *
  * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
  * ordinary values, unless tokens stand for them: for states on a device, and without
@@ -74,7 +75,7 @@ SketchCheckParams(const qs_params *a, const qs_params *b)
 
 /*
  * Bytes that identify the template: its header, or its toast pointer if it is stored
- * out of line.  NULL for other forms.
+ * out of line.  NULL for others.
  */
 static pg_attribute_always_inline const char *
 template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)

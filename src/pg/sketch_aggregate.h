@@ -29,7 +29,7 @@ extern void SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout,
 extern bool SketchStateIsInitial(FunctionCallInfo fcinfo);
 extern double SketchStateSpace(const Const *template, double keys);
 
-/* sketch_merge_aggregate.c: functions that merge and finish states. */
+/* Functions that merge and finish states. */
 extern PGDLLEXPORT Datum qsketch_agg_combine(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_trans(PG_FUNCTION_ARGS);
 extern PGDLLEXPORT Datum qsketch_merge_inverse(PG_FUNCTION_ARGS);

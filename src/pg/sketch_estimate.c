@@ -183,7 +183,7 @@ lookup_of(const Batch *batch)
 						.answer_bytes = sizeof(int64) };
 }
 
-/* Look up in the copy on a device of a sketch stored out of line. */
+/* Look up in the cached copy of a sketch stored out of line. */
 static bool
 lookup_stored(Datum datum, const qs_sketch *view, StoredName *key, Batch *batch)
 {

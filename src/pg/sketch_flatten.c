@@ -69,11 +69,12 @@ SketchReadEnd(SketchReader *reader)
 }
 
 /*
- * ---- presence ----
+ * ---- presence bitmap ----
  *
- * They are made when the state is made a value for the second time.  From then on, each batch
- * of few keys corrects them.  They are true of one version of the sketch.  Whatever else changes
- * the sketch gives it another version, and the presence are made anew when they are next needed.
+ * It is made when the state is made a value for the second time.  From then on,
+ * each batch of few keys corrects it.  It is true of one version of the sketch.
+ * Whatever else changes the sketch gives it another version, and the bitmap is
+ * made anew when it is next needed.
  */
 
 static bool
@@ -82,7 +83,7 @@ are_true(const SketchState *expanded)
 	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
-/* The presence of a materialized sketch that becomes a value; NULL: it has none. */
+/* The presence bitmap of a materialized sketch that becomes a value; NULL: it has none. */
 static const uint64 *
 marks_of(SketchState *expanded)
 {
@@ -106,8 +107,8 @@ marks_of(SketchState *expanded)
 }
 
 /*
- * Can the presence be corrected for so many keys that come or go now?  With more keys than words of
- * presence, making them anew takes less.
+ * Can the bitmap be corrected for so many keys that come or go now?  With more
+ * keys than words of it, making it anew takes less.
  */
 bool
 SketchHasPresence(const SketchState *expanded, int keys)
@@ -116,7 +117,7 @@ SketchHasPresence(const SketchState *expanded, int keys)
 		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
 }
 
-/* Correct the presence, which were true before these keys came or went. */
+/* Correct the bitmap, which was true before these keys came or went. */
 void
 SketchPresenceKeys(SketchState *expanded, const uint64 *fingerprint, int keys)
 {
@@ -234,8 +235,8 @@ SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size size)
 #define BUCKETS_OF_FEW 8
 
 /*
- * Another process gets the tables as they are: choosing, writing and reading the compact
- * form takes longer, unless most buckets are surely empty.
+ * Another process gets the tables as they are: choosing, writing and reading
+ * the compact encoding takes longer, unless most buckets are surely empty.
  */
 Size
 SketchPassBytes(KeyedState *state)

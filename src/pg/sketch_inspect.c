@@ -1,6 +1,7 @@
 /*
  * sketch_inspect.c
- *		What one sketch tells as a whole: qsketch_total, qsketch_info and qsketch_distinct; and sizes of joins: qsketch_inner_product and qsketch_second_moment.
+ *		What one sketch tells as a whole: qsketch_total, qsketch_info and qsketch_distinct; and
+ *		sizes of joins: qsketch_inner_product and qsketch_second_moment.
  *
  * src/pg/sketch_inspect.c
  */
@@ -50,7 +51,7 @@ enum
 	INFO_COLUMNS
 };
 
-/* The form in which the sketch is stored, or will be. */
+/* The encoding in which the sketch is stored, or will be. */
 static const char *
 form_name(const qs_sketch *sk)
 {
@@ -212,11 +213,9 @@ qsketch_second_moment(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(result);
 }
 
-/*
- * ---- where the parts of a sketch are: in this process, or on a GPU ----
- */
+/* ---- where the parts of a sketch are: in this process, or on a GPU ---- */
 
-/* The GPU that has a copy of a value, or -1. */
+/* The GPU that has cached a value, or -1. */
 static int
 gpu_of_value(Datum datum, bool stored)
 {
@@ -269,8 +268,8 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 }
 
 /*
- * qsketch_location(qsketch): where lookups find each part of a sketch.  That is a GPU
- * if it has a copy there.
+ * qsketch_location(qsketch): where lookups find each part of a sketch.  That is
+ * a GPU if it is cached there.
  */
 PG_FUNCTION_INFO_V1(qsketch_location);
 Datum

@@ -253,8 +253,8 @@ noise_size(void)
 }
 
 /*
- * The place for the noise of this row's sketch: in the cache of stored sketches, or in
- * "other" for a sketch that has no place there.
+ * Where the noise of this row's sketch is kept: in the cache of stored
+ * sketches, or in "other" for a sketch that is not in there.
  */
 static Measured *
 place_of(Probe *probe, const qs_sketch *sketch)

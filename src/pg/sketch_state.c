@@ -3,8 +3,8 @@
  *		A sketch as an expanded object: the state of aggregates.
  *
  * A full buffer of keys goes to the engine as one batch.  Before the sketch is read it
- * is materialized: the buffer is flushed, and the engine brings the counters here.  Settling
- * does not change the value.
+ * is materialized: the buffer is flushed, and the engine brings the counters here.
+ * Materializing does not change the value.
  *
  * src/pg/sketch_state.c
  */
@@ -198,7 +198,7 @@ flush_buffer(SketchState *expanded)
 }
 
 /*
- * Count the keys of these pages, from copies of a column on a device.  Pages that were
+ * Count the keys of these pages of a cached column.  Pages that were
  * not done stay in the sets.
  */
 void

@@ -31,14 +31,12 @@ typedef struct SketchState
 	 */
 	uint64 version;
 
-	struct DeferredSketch
-		*deferred;       /* compact sketches to be merged (sketch_deferred.c), or NULL */
-	Size deferred_bytes; /* their memory */
+	struct DeferredSketch *deferred; /* compact sketches to be merged (sketch_state.c), or NULL */
+	Size deferred_bytes;             /* their memory */
 
-	bool written; /* it was made a value before */
-	uint64
-		*presence; /* which blocks of the sketch are present (sketch/block_presence.h), or NULL */
-	uint64 presence_version; /* the version that the presence tell about */
+	bool written;     /* it was made a value before */
+	uint64 *presence; /* which blocks of the sketch are present (sketch/presence.h), or NULL */
+	uint64 presence_version; /* the version that the bitmap tells about */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
 	struct SketchState *removed;
@@ -76,7 +74,7 @@ extern Size SketchPassBytes(KeyedState *state);
 extern void SketchPass(KeyedState *state, void *place, Size bytes);
 extern void SketchFreeMade(SketchState *expanded);
 
-/* sketch_deferred.c: compact sketches wait before they are merged. */
+/* Compact sketches wait before they are merged. */
 extern bool SketchLetWait(SketchState *expanded, const qs_sketch *from);
 extern void SketchMergeDeferred(SketchState *expanded);
 extern void SketchFreeDeferred(SketchState *expanded);

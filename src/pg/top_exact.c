@@ -42,8 +42,8 @@
  * for weights that are not negative, and keys whose weights sum to 0 are no answer.  The first
  * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
  *
- * If a GPU has copies of the column, and its keys are numbers, their counts come from there
- * (src/scan/copy_exact.c), and there are no passes.
+ * If a GPU has cached the column, and its keys are numbers, their counts come from there
+ * (src/scan/cached_exact.c), and there are no passes.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
  * snapshot of the calling query, or with one for all passes if that is older than a table's
@@ -120,7 +120,7 @@ extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 #define LEAST_MB   1
 #define LARGEST_MB 64
 
-/* The third pass uses estimates if they let it count at most this share of the rows. */
+/* The third pass uses estimates if they let it count at most this fraction of the rows. */
 #define SHARE_WORTH_ASKING 0.5
 
 /* OIDs of the extension's objects that the queries use. */
@@ -438,7 +438,7 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 		put_key(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
-/* Answer from copies of the column that a GPU keeps; false: that is not possible. */
+/* Answer from the cached column; false: that is not possible. */
 static bool
 answer_from_copies(TopOutput *output, const TopQuestion *q)
 {

@@ -35,7 +35,7 @@ typedef struct TopQuestion
 /* What a sample of the table shows. */
 typedef struct TopSample
 {
-	double percent; /* the sample's share of the pages; 0: there is no sample */
+	double percent; /* the sample's fraction of the pages; 0: there is no sample */
 	double rows;    /* rows of the sample without NULLs */
 	double weight;  /* the sum of their weights; without weights the same as "rows" */
 	double groups;  /* distinct keys in the sample */
@@ -57,7 +57,7 @@ extern double TopSampleShare(const TopQuestion *question, const TopSample *sampl
 							 const char *condition, OwnCall *call, ParamListInfo values);
 
 /*
- * Set by src/scan: the n most frequent keys from copies of the column on a GPU, in the order
+ * Set by src/scan: the n most frequent keys from the cached column, in the order
  * of the answer; NULL: it has to be found without.
  */
 extern GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count);

@@ -167,8 +167,8 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  * longer fits into the cache, or into work_mem.  If keys are few, GROUP BY is faster.
  * Some pages of the table show which of the two holds:
  *
- * 	unseen		the share of the sample's rows whose key it has once.  About the same
- * 				share of the other rows has a key that is not in the sample.  It is
+ * 	unseen		the fraction of the sample's rows whose key it has once.  About the same
+ * 				fraction of the other rows has a key that is not in the sample.  It is
  * 				near 0 if there are few keys, and 1 if no two rows have the same key.
  * 	alike		about how many other rows of the table have the same key as a row, on
  * 				average.  It is near 0 if no two rows have the same key.
@@ -184,7 +184,7 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  */
 
 /*
- * Pages of the sample, and its largest share of a table.  For smaller tables GROUP BY
+ * Pages of the sample, and its largest fraction of a table.  For smaller tables GROUP BY
  * runs at once.
  */
 #define SAMPLE_PAGES 128
@@ -309,7 +309,7 @@ TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
 														STANDS_OUT_TIMES * (double) sample->usual;
 }
 
-/* The share of the sample's rows that meet a condition. */
+/* The fraction of the sample's rows that meet a condition. */
 double
 TopSampleShare(const TopQuestion *question, const TopSample *sample, const char *condition,
 			   OwnCall *call, ParamListInfo values)

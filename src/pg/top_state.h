@@ -30,7 +30,7 @@ typedef struct TopState
 
 	/* For keys that have texts. */
 	KeyWriter writer;
-	Datum *value; /* value of each key in the buffer; if by reference, its place in the arena */
+	Datum *value; /* value of each key in the buffer; if by reference, its offset in the arena */
 	char *arena;
 	Size arena_used;
 	Size arena_size;

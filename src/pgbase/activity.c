@@ -8,11 +8,11 @@
  * process to need it makes.  Without either there is no shared memory: nothing is
  * counted, and the views say so.
  *
- * Each process has ACTIVITY_DEPTH places for its commands.  They are found by the
+ * Each process has ACTIVITY_DEPTH slots for its commands.  They are found by the
  * process's number, and only that process writes them.  So there are no locks, and
- * reporting progress is a store.  A place becomes free when the command ends, or the
+ * reporting progress is a store.  A slot becomes free when the command ends, or the
  * (sub)transaction that began it, by an error or at the end of the process.  If a
- * process ends without either, its places are not shown, since no process with its
+ * process ends without either, its slots are not shown, since no process with its
  * number has its pid.  The next process with that number overwrites them.  After
  * SIGKILL the server makes all shared memory anew.
  *
@@ -51,8 +51,8 @@ static ActivityShared *shared = NULL;
 static bool preloaded = false;
 
 /*
- * For each place of this process: the subtransaction that began the command; 0: the
- * place is free.
+ * For each slot of this process: the subtransaction that began the command; 0:
+ * the slot is free.
  */
 static SubTransactionId begun[ACTIVITY_DEPTH];
 
@@ -142,14 +142,14 @@ ActivityIfMade(void)
 
 /* ---- commands that are running ---- */
 
-/* The i-th place of this process. */
+/* The i-th slot of this process. */
 static Activity *
 own(int i)
 {
 	return &shared->activity[ProcessNumber(MyProc) * ACTIVITY_DEPTH + i];
 }
 
-/* Change the command in a place, so that no reader sees half of it. */
+/* Change the command in a slot, so that no reader sees half of it. */
 static void
 begin_change(Activity *activity)
 {
@@ -175,7 +175,7 @@ clear(int i)
 	end_change(activity);
 }
 
-/* A free place, else one whose command is finished, or -1. */
+/* A free slot, else one whose command is finished, or -1. */
 static int
 free_place(void)
 {
@@ -243,7 +243,7 @@ ActivityBegin(ActivityCommand command, Oid relation, uint64 id)
 	return handle;
 }
 
-/* Report that a command has ended, unless its place is free already. */
+/* Report that a command has ended, unless its slot is free already. */
 void
 ActivityEnd(ActivityHandle *handle)
 {

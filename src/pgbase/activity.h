@@ -1,6 +1,7 @@
 /*
  * activity.h
- *		What backends have done: the counters of qsketch_stat.
+ *		What backends are doing, for qsketch_progress, and what they have done: the counters of
+ *		qsketch_stat.
  *
  * src/pgbase/activity.h
  */
@@ -58,9 +59,7 @@ StatCountBatch(bool on_gpu, uint64 keys)
 	stat_pending[on_gpu ? STAT_KEYS_GPU : STAT_KEYS_CPU] += keys;
 }
 
-/*
- * ---- what backends are doing: qsketch_progress ----
- */
+/* ---- what backends are doing: qsketch_progress ---- */
 
 /* ---- commands that are running ---- */
 
@@ -105,11 +104,11 @@ typedef struct Activity
 	Oid role;
 	Oid relation;
 	uint64 id;     /* of the command, the same in its leader and workers */
-	uint64 serial; /* commands so far in this place */
+	uint64 serial; /* commands so far in this slot */
 	pg_atomic_uint64 value[ACTIVITY_VALUES];
 } Activity;
 
-/* A running command.  "at" is NULL if there is no shared memory or no place. */
+/* A running command.  "at" is NULL if there is no shared memory or no slot. */
 typedef struct ActivityHandle
 {
 	Activity *at;
@@ -136,7 +135,7 @@ ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 
 typedef struct ActivityShared
 {
-	/* of qsketch_stat: stat.c */
+	/* of qsketch_stat */
 	pg_atomic_uint64 counter[STAT_COUNTERS];
 	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
 	int processes;

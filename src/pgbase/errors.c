@@ -2,7 +2,7 @@
  * errors.c
  *		Status codes as errors of PostgreSQL.
  *
- * Here are the parts that do not depend on the family: SQLSTATEs, and the words around
+ * Here is what does not depend on the family: SQLSTATEs, and the words around
  * a status.  A family adds what its values are called, and the hints.
  *
  * src/pgbase/errors.c

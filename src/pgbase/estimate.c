@@ -168,7 +168,7 @@ column_range(PlannerInfo *root, Node *column)
 	return range;
 }
 
-/* Does the function return the rest of a division by its second argument? */
+/* Does the function return the remainder of a division by its second argument? */
 static bool
 is_rest(Oid function)
 {
@@ -190,8 +190,8 @@ masked_values(Oid function, const List *args)
 }
 
 /*
- * At most how many values the expression has; 0: not known.  "typical": rests of a division
- * have one sign.
+ * At most how many values the expression has; 0: not known.  "typical":
+ * remainders of a division have one sign.
  */
 static double
 most_values(PlannerInfo *root, const Node *expr, bool typical)

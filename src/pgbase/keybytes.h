@@ -105,9 +105,7 @@ KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 		KeyBytesPutKey(bytes, key, value);
 }
 
-/*
- * ---- numerics and intervals as keys ----
- */
+/* ---- numerics and intervals as keys ---- */
 
 /* "data" is what follows the length of a stored numeric. */
 extern void KeyPutNumeric(KeyBytes *bytes, const char *data, Size length);

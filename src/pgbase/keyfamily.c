@@ -2,9 +2,9 @@
  * keyfamily.c
  *		Families of keys, as a value records them, by name and by type.
  *
- * A built-in hash operator family is recorded by its OID, any other one by a hash of
- * its name (keycontent.c says why).  Beside the OID stands how fingerprints are made, so
- * that those of another making are refused instead of compared.
+ * A built-in hash operator family is recorded by its OID, any other one by a hash of its
+ * name (said below).  Beside the OID stands how fingerprints are made, so that those of
+ * another making are refused instead of compared.
  *
  * Users know types rather than families, so messages name the types whose default hash
  * operator class is in the family.  Most families have one type.  Three of the others have
@@ -239,9 +239,7 @@ KeyFamilyTypes(uint32 family)
 	return text.data;
 }
 
-/*
- * ---- errors when keys are not of the kind that a value holds ----
- */
+/* ---- errors when keys are not of the kind that a value holds ---- */
 
 static bool
 has_cast(Oid from, Oid to)

@@ -22,9 +22,7 @@ extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
 extern bool KeyFamilyHasType(uint32 family, Oid type);
 
-/*
- * ---- errors when keys are not of the kind that a value holds ----
- */
+/* ---- errors when keys are not of the kind that a value holds ---- */
 
 /* How messages about keys name the values that hold them. */
 typedef struct KeyHolder
@@ -38,9 +36,7 @@ extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);
 extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder);
 
-/*
- * ---- what a value records about its keys ----
- */
+/* ---- what a value records about its keys ---- */
 
 /*
  * The mark of content hashes.  Names of collations have the highest bit set; other ids
@@ -60,9 +56,7 @@ extern qb_keys KeysOf(Oid type, Oid collation);
 extern uint32 KeyRowContent(Oid type, int32 typmod);
 extern uint32 KeyColumnsContent(TupleDesc descriptor);
 
-/*
- * ---- what the expression of a call says about its key ----
- */
+/* ---- what the expression of a call says about its key ---- */
 
 typedef struct KeyArgument
 {

@@ -411,14 +411,12 @@ KeyParseNumber(KeyParser *parser, int64 number)
 	return value;
 }
 
-/*
- * ---- keys that wait to be counted in a batch ----
- */
+/* ---- keys that wait to be counted in a batch ---- */
 
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* KeyBufferIsVaried() has so many places, and looks at no more keys than a quarter of that. */
+/* KeyBufferIsVaried() has so many slots, and looks at no more keys than a quarter of that. */
 #define PLACES      8192
 #define VARIED_KEYS (PLACES / 4)
 
@@ -469,7 +467,7 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 }
 
 /*
- * Are at least about half of the first keys distinct?  Each key marks a place by its hash, and
+ * Are at least about half of the first keys distinct?  Each key marks a slot by its hash, and
  * distinct keys seldom mark the same one.
  */
 bool

@@ -61,9 +61,7 @@ KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
 	buffer->fingerprint[buffer->count++] = fingerprint;
 }
 
-/*
- * ---- keys as text, and text as keys ----
- */
+/* ---- keys as text, and text as keys ---- */
 
 /* How keys of a type are written. */
 typedef struct KeyWriter

@@ -69,7 +69,7 @@ typedef struct KeyType
 	Oid type;
 	Oid input_collation;
 	qb_keys keys; /* what a value records of them: collation 0 unless it decides equality, or they
-				   * contain others (keycontent.c) */
+				   * contain others (keyfamily.c) */
 	KeyKind kind;
 	int16 length; /* length, by_value and align are those of pg_type */
 	bool by_value;

@@ -1,6 +1,6 @@
 /*
  * process.h
- *		Numbers of processes: indexes of their places in shared memory.
+ *		Numbers of processes: indexes of their slots in shared memory.
  *
  * src/pgbase/process.h
  */
@@ -19,9 +19,7 @@
 #define ProcessNumber(process) ((process)->pgprocno)
 #endif
 
-/*
- * ---- ends of transactions, for callbacks of RegisterXactCallback() ----
- */
+/* ---- ends of transactions, for callbacks of RegisterXactCallback() ---- */
 
 /* Has a transaction of this process ended?  A prepared one has, for its session. */
 static inline bool

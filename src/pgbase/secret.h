@@ -11,9 +11,7 @@
 
 extern void SecretInit(void);
 
-/*
- * ---- numbers that no two states share ----
- */
+/* ---- numbers that no two states share ---- */
 
 extern void NonceInit(void);
 extern uint64 NonceNew(void);

@@ -4,9 +4,9 @@
  *
  * A value that goes to the leader in a row goes piece by piece through a queue of 64
  * kB.  The processes of a scan merge their values faster in the shared memory that
- * Gather gives to the nodes below it.  Each process writes serialized bytes there, and
- * notes their place in the scan's own shared state, which only the scan can read or
- * write.
+ * Gather gives to the nodes below it.  Each process writes serialized bytes there,
+ * and notes their location in the scan's own shared state, which only the scan can
+ * read or write.
  *
  * src/pgbase/segment.c
  */

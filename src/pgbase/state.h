@@ -1,6 +1,7 @@
 /*
  * state.h
- *		What the states of aggregates of all families begin with: a value as an expanded object, and the keys that wait to be counted.
+ *		What the states of aggregates of all families begin with: a value as an expanded object,
+ *		and the keys that wait to be counted.
  *
  * The transition type of an aggregate is the family's own type.  Its state is a
  * read-write expanded object in a child of the aggregate's context, so the executor
@@ -128,9 +129,7 @@ StateDatum(const KeyedState *state)
 	return EOHPGetRWDatum(&state->header);
 }
 
-/*
- * ---- how much memory the state of a group takes, for the planner ----
- */
+/* ---- how much memory the state of a group takes, for the planner ---- */
 
 /*
  * What it takes to pass a group's state to another process and to merge it there, in

@@ -51,7 +51,7 @@ hash_id(const struct varatt_external *id)
 /* Slots of an empty table. */
 #define SLOTS 16
 
-/* The number of noted values: their share of the limit, and at least NOTED_MIN. */
+/* The number of noted values: their fraction of the limit, and at least NOTED_MIN. */
 #define NOTED_MIN   16
 #define NOTED_SHARE 16
 

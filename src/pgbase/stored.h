@@ -9,6 +9,7 @@
  * out.  That cannot happen within a transaction, and no expression keeps its state
  * longer.  A cache that belongs to a process also looks at the value's header before it
  * uses what is kept.
+ *
  * src/pgbase/stored.h
  */
 #ifndef QS_PGBASE_STORED_H

@@ -83,9 +83,7 @@ TokenGone(void)
 					errdetail("It can be used once, by the query that made it.")));
 }
 
-/*
- * ---- a partial state that the process itself combines, passed by a token ----
- */
+/* ---- a partial state that the process itself combines, passed by a token ---- */
 
 /*
  * Does the state go to the combine function by a token?  True if only our combine function

@@ -36,9 +36,7 @@ ValueDetoast(Datum datum, struct varlena **own)
 	return value;
 }
 
-/*
- * ---- rows that functions return ----
- */
+/* ---- rows that functions return ---- */
 
 /* The error for a function of ours that is called and not in the catalog. */
 void

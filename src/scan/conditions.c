@@ -12,7 +12,7 @@
  *	IN, NOT IN		with each of these types: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
- * Operators are recognized by OID.  They are built in, and their place in the btree
+ * Operators are recognized by OID.  They are built in, and their strategy in the btree
  * family of their type says what they do.
  *
  * The order is the planner's (security level, then cost), except that tests on the page
@@ -36,8 +36,8 @@
 #include "utils/typcache.h"
 
 /*
- * The cost of a test on the page as a share of cpu_operator_cost; the cost of handing a
- * tuple to the executor as a share of cpu_tuple_cost.
+ * The cost of a test on the page as a fraction of cpu_operator_cost; the cost
+ * of handing a tuple to the executor as a fraction of cpu_tuple_cost.
  */
 #define PAGE_TEST_SHARE  0.3
 #define EXPRESSION_SHARE 0.5

@@ -23,7 +23,7 @@
  * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
  * COPIED_SHARE of what a row that is read takes.
  *
- * Groups of other processes are passed through a queue (pgbase/state_size.h).  A key that
+ * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
  * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
  */
 #define TUPLE_SHARE  0.2
@@ -161,7 +161,7 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
 }
 
 /*
- * The cost of all pages but the "copied" share, and for each tuple a fraction of the
+ * The cost of all pages but the "copied" fraction, and for each tuple a fraction of the
  * executor's.  One process takes the keys of the copied pages, and all share the others.
  */
 void

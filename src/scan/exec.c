@@ -15,7 +15,7 @@
  *
  * src/scan/exec.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/groups.h"
 #include "scan/version.h"
 
@@ -53,7 +53,7 @@ typedef struct ColumnScanState
 	ScanGroups *groups;    /* NULL: no GROUP BY */
 	ExprState *having;     /* conditions on its results; NULL: there are none */
 	uint64 refused;        /* results for which they were not true */
-	CachedColumns *copies; /* NULL: there are no copies of columns on a GPU */
+	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
@@ -62,7 +62,7 @@ typedef struct ColumnScanState
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared;   /* NULL in a serial plan */
-	ParallelPages *share; /* NULL: it uses no copies, or the plan is serial */
+	ParallelPages *share; /* NULL: it uses no cached columns, or the plan is serial */
 	bool ready;           /* the sketches are complete for the current parameters */
 	Returned returned;    /* in this run, of the one tuple */
 	ScanCounts counts;    /* over all runs */
@@ -147,8 +147,8 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 }
 
 /*
- * The scan is begun before copies are looked at, because a serializable transaction notes then
- * that it reads the table.
+ * The scan is begun before cached columns are looked at, because a serializable
+ * transaction notes then that it reads the table.
  */
 static void
 start_scan(ColumnScanState *state)

@@ -142,7 +142,7 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 	if (counts->copies)
-		ExplainPropertyInteger("Pages from GPU Copies", NULL, (int64) counts->pages_copied, es);
+		ExplainPropertyInteger("Pages from Cached Columns", NULL, (int64) counts->pages_copied, es);
 }
 
 /*

@@ -34,7 +34,7 @@
 #include "nodes/value.h"
 #include "utils/memutils.h"
 
-/* Parts of the limit: how far above it groups may be, and how much they may grow from there. */
+/* Fractions of the limit: how far above it groups may be, and how much they may grow from there. */
 #define MOST_ABOVE 4
 #define STEP       16
 

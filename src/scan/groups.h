@@ -93,7 +93,7 @@ typedef struct GroupingPlan
 	double groups;    /* of each process */
 	double sized;     /* groups of each process of so many bytes */
 	double bytes;     /* of such a group, as far as the planner knows */
-	double copied;    /* share of the pages whose keys a GPU has */
+	double copied;    /* fraction of the pages whose keys a GPU has */
 } GroupingPlan;
 
 extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
@@ -113,14 +113,14 @@ ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Pa
 /* groups_spill.c: the files. */
 typedef struct ScanSpill ScanSpill;
 
-/* A place in the file that is read. */
+/* An offset in the file that is read. */
 typedef struct SpillOffset
 {
 	int file;
 	off_t offset;
 } SpillOffset;
 
-/* A value of a group in the partition that is read: its aggregates are at this place. */
+/* A value of a group in the partition that is read: its aggregates are at this offset. */
 typedef struct WrittenGroup
 {
 	SpillOffset offset;

@@ -3,7 +3,7 @@
  *		Expressions that rows are grouped by: ts::date, k % 100, lower(name).
  *
  * The executor evaluates them, on a slot that has only the columns that the expression
- * needs.  Quotients and rests of a column by a constant are computed here, since the
+ * needs.  Quotients and remainders of a column by a constant are computed here, since the
  * executor takes longer than all else that is done with a row.  Expressions are compiled
  * without a parent node, since the executor would read its tuples instead of the slot.
  *
@@ -91,7 +91,7 @@ struct GroupExpression
 	GroupCache *cache;  /* NULL: it is no function of one integer with short values */
 	KeyKind input_kind; /* of that integer */
 	int64 divisor;      /* the expression is that integer divided by this one; 0: it is not */
-	bool rest;          /* it is the rest of that division */
+	bool rest;          /* it is the remainder of that division */
 	int columns;
 	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -370,7 +370,7 @@ needed_columns(Expr *expr)
 }
 
 /*
- * Is the expression a quotient or a rest of a column and a constant of the same width?
+ * Is the expression a quotient or a remainder of a column and a constant of the same width?
  * Neither can raise an error unless the divisor is 0 or -1.
  */
 static void

@@ -344,7 +344,7 @@ is_number(const GroupKey *key)
 }
 
 /*
- * Where the group is remembered whose number is "bits".  A number has one place, so chosen
+ * Where the group is remembered whose number is "bits".  A number has one slot, so chosen
  * numbers cost no more than looking up each of them.
  */
 static inline RecentGroup *

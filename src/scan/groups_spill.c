@@ -10,14 +10,14 @@
  * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
  * the end.  Keys of negative weight are written for themselves, because the rows that they
  * take back may be in another value of the group.  A value is written as any number of pieces
- * of bytes, and read in the same way: in the order of the file, or from a place that was noted.
+ * of bytes, and read in the same way: in the order of the file, or from an offset that was noted.
  *
  * All values of a key go into the same file, one of some, chosen by a hash of the key's
  * bits.  Then one file after the other is read.  If it has too many keys for the memory that
- * their places take, its values are divided among files again, by another hash, so that a
- * level divides what those before it left together.
+ * their offsets take, its values are divided among files again, by another hash, so that a level
+ * divides what those before it left together.
  *
- * First the keys of a file are read, to find the places of each group's values.  Then one
+ * First the keys of a file are read, to find the offsets of each group's values.  Then one
  * group after the other is merged and returned, so that memory has one group at a time.
  * The groups come in the order of their first values.  A group that has only one value, as
  * most have where rows come in the order of their groups, is returned as it was written.
@@ -34,7 +34,7 @@
 #define PARTITIONS_MAX 64
 #define PARTS_LEAST    8
 
-/* Parts of the limit: the buffers of all files, and a file that is read at once. */
+/* Fractions of the limit: the buffers of all files, and a file that is read at once. */
 #define BUFFERS_SHARE 8
 #define LOADED_SHARE  4
 
@@ -84,8 +84,8 @@ level_of(const ScanSpill *spill)
 }
 
 /*
- * The partition for a key.  The hash is not the one that finds a group's slot, or all groups of a
- * partition would crowd in a small share of their table.
+ * The partition for a key.  The hash is not the one that finds a group's slot,
+ * or all groups of a partition would crowd in a small region of their table.
  */
 static SpillPartition **
 partition_of(ScanSpill *spill, int64 bits)
@@ -361,7 +361,7 @@ write_aggregate(ScanSpill *spill, ScanAggregate *aggregate)
 	const void *bytes = NULL;
 
 	if (ScanAggregateState(aggregate, &sets_state_type))
-		ScanAggregateFlush(aggregate); /* only then its count are known */
+		ScanAggregateFlush(aggregate); /* only then what it has counted is known */
 	if (aggregate->state && aggregate->state->count > 0)
 	{
 		write_state(spill, aggregate);
@@ -503,7 +503,7 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 		pfree(taken_back);
 }
 
-/* Merge the value at this place into a group's aggregates. */
+/* Merge the value at this offset into a group's aggregates. */
 static void
 merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate)
 {
@@ -521,7 +521,7 @@ merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate
 }
 
 /*
- * The results of a group that has only the value at this place.  What was written as it is
+ * The results of a group that has only the value at this offset.  What was written as it is
  * stored needs no state.
  */
 static void
@@ -567,7 +567,7 @@ add_written(ScanGroups *groups, ScanGroup *group, SpillOffset offset)
 	group->written_last = written;
 }
 
-/* Find the places of all values; false: there is no memory for so many. */
+/* Find the offsets of all values; false: there is no memory for so many. */
 static bool
 find_values(ScanGroups *groups)
 {

@@ -15,7 +15,7 @@
  *
  * src/scan/keys.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
@@ -273,7 +273,7 @@ get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHead
 }
 
 /*
- * The values in a column of all tuples as copies have them (copy.h), and which are NULL;
+ * The values in a column of all tuples as the cache has them (cached.h), and which are NULL;
  * returns how many are not.
  */
 int

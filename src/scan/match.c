@@ -4,11 +4,11 @@
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/recognize.c), or beside one of
- * them a count, sum, average, minimum or maximum.  Its arguments must be a column of keys, or ROW() of several columns,
- * perhaps a column of weights or ids, and perhaps constants.  A template can also be a
- * parameter, such as the result of a subquery (setup.c).  The table's pages must be
- * heapam's.  Whatever would be an error is left to the ordinary plan, which raises it
- * only when the first key comes.
+ * them a count, sum, average, minimum or maximum.  Its arguments must be a column of
+ * keys, or ROW() of several columns, perhaps a column of weights or ids, and perhaps
+ * constants.  A template can also be a parameter, such as the result of a subquery
+ * (setup.c).  The table's pages must be heapam's.  Whatever would be an error is left
+ * to the ordinary plan, which raises it only when the first key comes.
  *
  * A condition, in WHERE or FILTER, must give the same answer page by page as row by
  * row, so it must not be volatile.  Subqueries that run for each row are left to the
@@ -103,7 +103,7 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	if ((layout->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (layout->weight != 0) + (layout->limit != 0) + (layout->template != 0))
-		return ScanRefuse("an aggregate of this layout");
+		return ScanRefuse("an aggregate of this form");
 	key = call->family->functions->key - 1;
 	call->key_type = IsPolymorphicType(call->aggregate.key_type)
 						 ? list_nth_oid(aggref->aggargtypes, key)

@@ -9,10 +9,10 @@
  * transactions check each tuple for conflicts.  Synchronized scans, the ring of buffers
  * for large tables, reading ahead and the blocks of parallel workers are PostgreSQL's
  * own code.  The lock is released before the tuples are used: a pinned page may get new
- * tuples, but keeps the old ones in location.
+ * tuples, but keeps the old ones where they are.
  *
  * A page is a few kilobytes that are in no cache yet.  So the next page is prefetched
- * into the second-level cache while the tuples of this page are processed, a share at
+ * into the second-level cache while the tuples of this page are processed, a stride at
  * each tuple.  Prefetching all of it at once would stall the processor.  The tuples of
  * this page are prefetched into the first-level cache while the line pointers are read.
  *
@@ -23,7 +23,7 @@
  *
  * src/scan/pages.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/pages.h"
 #include "scan/version.h"
 
@@ -296,9 +296,10 @@ end_stream(PageReader *reader)
 #endif
 
 /*
- * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are left
- * out of a serial scan; NULL: all are read.  "share": the pages of a parallel scan that uses
- * copies; NULL: it uses none.  The current memory context must last until PageReaderEnd().
+ * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are
+ * left out of a serial scan, since a GPU has their keys; NULL: all are read.  "share":
+ * the pages of a parallel scan that uses cached columns; NULL: it uses none.  The
+ * current memory context must last until PageReaderEnd().
  */
 void
 PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *copies,

@@ -22,7 +22,7 @@ struct CachedColumns;
 
 /*
  * Visible tuples of one page, valid until the next page is read.  Also that next page,
- * which is in no cache yet: handling a tuple prefetches a share of it.
+ * which is in no cache yet: handling a tuple prefetches a stride of it.
  */
 typedef struct PageTuples
 {
@@ -43,7 +43,7 @@ PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
 }
 
-/* Prefetch the i-th tuple's share of the next page into the second-level cache. */
+/* Prefetch the i-th tuple's stride of the next page into the second-level cache. */
 static inline void
 FetchAhead(const PageTuples *tuples, int i)
 {
@@ -105,7 +105,7 @@ typedef struct PageReader
 {
 	HeapScanDesc scan;
 	const PageSet *without;      /* pages that a serial scan leaves out, or NULL */
-	struct ParallelPages *share; /* what a parallel scan reads of a table with copies, or NULL */
+	struct ParallelPages *share; /* what a parallel scan reads if it uses cached columns, or NULL */
 #if PG_VERSION_NUM < 170000
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
 	BlockReader blocks;

@@ -33,7 +33,7 @@
  *
  * src/scan/plan.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/groups.h"
 #include "scan/version.h"
 
@@ -240,7 +240,7 @@ with_having(const PlanStep *grouping, Path *path)
 	return path;
 }
 
-/* The share of a table's pages that need not be read for these groups. */
+/* The fraction of a table's pages that need not be read for these groups. */
 static double
 copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
 				const GroupingPlan *by)
@@ -253,7 +253,7 @@ copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
 
 /*
  * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
- * Copies on a GPU are not used with workers.
+ * Cached columns are not used with workers.
  */
 static Path *
 make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,

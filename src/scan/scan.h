@@ -25,7 +25,7 @@
  *	builtin.c	PostgreSQL's own sum, avg, min and max
  *	groups.h	GROUP BY: groups_plan.c, groups_find.c, groups_expr.c, groups.c,
  *				groups_spill.c
- *	copy.h		columns whose keys a GPU has: copy_*.c
+ *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
  *
@@ -54,7 +54,7 @@ extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
 
-/* copy_exact.c */
+/* cached_exact.c */
 extern void CachedExactInit(void);
 
 /* worker_partial.c */
@@ -106,7 +106,7 @@ extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
 typedef struct ScanExtent
 {
 	double groups; /* of each process; 1 without GROUP BY */
-	double copied; /* the share of the pages whose keys a GPU has */
+	double copied; /* the fraction of the pages whose keys a GPU has */
 	bool queued;   /* all processes' groups go through queues to the one that merges them */
 	bool alone;    /* nothing else stands below the scan's Gather */
 } ScanExtent;
@@ -122,7 +122,7 @@ extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
-/* copy.h */
+/* cached.h */
 typedef struct CachedColumns CachedColumns;
 
 /* keys.c: keys of several columns. */
@@ -322,7 +322,7 @@ typedef struct ScanCounts
 	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
 	uint64 groups;
 	uint64 spilled; /* values of groups that were written to files */
-	bool copies;    /* copies on a GPU were looked at */
+	bool copies;    /* cached columns were looked at */
 	bool on_cpu;    /* at least one sketch was made there */
 	bool on_gpu;
 } ScanCounts;

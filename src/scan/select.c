@@ -3,8 +3,8 @@
  *		The tuples of a page for which conditions are true: those that WHERE keeps, and
  *		which of them each aggregate gets.
  *
- * There is one loop for each kind of condition.  It writes each tuple to the place of
- * the next one that is kept, and advances that place only if the tuple passes.  So no
+ * There is one loop for each kind of condition.  It writes each tuple at the index of
+ * the next one that is kept, and advances that index only if the tuple passes.  So no
  * branch depends on values, and none is mispredicted.  Values are read in place where
  * the column has a fixed offset, else through heap_getattr().
  *

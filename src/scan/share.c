@@ -31,7 +31,7 @@
  *
  * src/scan/share.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 
 #include "pgbase/segment.h"
 

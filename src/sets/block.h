@@ -2,13 +2,13 @@
  * block.h
  *		The prepared input of all pairs, in one piece of memory without pointers.
  *
- * A head gives each array's place in bytes from the start; 0 means that the
+ * A head gives each array's offset in bytes from the start; 0 means that the
  * array is not there.  The method decides which arrays are there.  k rows or
  * columns:
  *
  *	all				set, size [k]		number in the collection, size there
  *	index, hybrid	row_start [k + 1]	the row's first in entry
- *					entry []			part of an element's list: where, how long
+ *					entry []			slice of an element's list: where, how long
  *					list []				columns that have the element, ascending
  *	hybrid			heavy_start [k + 1]	the row's first in heavy
  *					heavy []			its heavy elements
@@ -22,7 +22,7 @@
  * Within one collection a row needs only the columns after it.  So its entry
  * for an element points into the middle of that element's list, and the last
  * column of a list has no entry for it.  Lists of prefixes are in the order of
- * sizes instead, and an entry is a window of one (windows.c).
+ * sizes instead, and an entry is a window of one (prefix.c).
  *
  * src/sets/block.h
  */
@@ -91,10 +91,10 @@ qset_row_room(const qset_block *b)
 extern const uint32_t *
 qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
 
-/* Lay out the block for the plan's method: set all places in its head. */
+/* Lay out the block for the plan's method: set all offsets in its head. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
-/* windows.c: fill the index of prefixes; the sides are filled already. */
+/* prefix.c: fill the index of prefixes; the sides are filled already. */
 extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
 
 /* Count one row by the method of the block.  QB_CANCELLED. */
@@ -143,7 +143,7 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
 
-/* candidates.c: count one row by the index of prefixes. */
+/* prefix.c: count one row by the index of prefixes. */
 extern qb_status qset_candidates_row(qset_job *job);
 
 /* techniques_rows.c: count one row by one of the paper's techniques, pair after pair. */

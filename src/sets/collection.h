@@ -2,8 +2,8 @@
  * collection.h
  *		A collection of sets in memory: set id -> elements.
  *
- * An element's number is its rank: the place of its value among all values
- * that occur.  So the methods always work on 4-byte numbers.  The values are
+ * An element's number is its rank: the index of its value among all values that
+ * occur.  So the methods always work on 4-byte numbers.  The values are
  * integers (exact, ascending as signed numbers) or 128-bit fingerprints of
  * other types (ascending as unsigned numbers, upper half first).  A collection
  * depends on the pairs (set id, element) alone: ids ascend, each set has an

@@ -13,7 +13,7 @@
 
 /*
  * Keys are dense if their range is at most SPARSEST times their number.  A
- * direct array then has at most twice as many places, of 4 bytes each.
+ * direct array then has at most twice as many items, of 4 bytes each.
  */
 #define SPARSEST 8
 

@@ -2,7 +2,7 @@
  * dictionary.h
  *		Codes of keys: numbers 0, 1, 2, ... in the order in which keys first come.
  *
- * The table has one of two forms:
+ * The table has one of two layouts:
  *
  *	slots	a hash table, by open addressing, at most half full
  *	direct	an array over the range of the keys; ids usually have a range that is
@@ -66,7 +66,7 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 					   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
 
 /*
- * Set rank[code] to the place of the code's key in the order of all keys,
+ * Set rank[code] to the index of the code's key in the order of all keys,
  * and low[] and high[] to the keys in that order.  QB_NO_MEMORY, QB_CANCELLED.
  */
 extern qb_status

@@ -25,7 +25,7 @@ typedef enum qset_order
 {
 	QSET_BY_JACCARD, /* Jaccard index */
 	QSET_BY_COMMON,  /* number of common elements */
-	QSET_BY_OVERLAP, /* share of the smaller set that is common */
+	QSET_BY_OVERLAP, /* fraction of the smaller set that is common */
 	QSET_BY_LIFT,    /* common elements for the sizes of both sets */
 	QSET_ORDERS
 } qset_order;

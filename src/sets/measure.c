@@ -408,21 +408,19 @@ qset_measure(qset_preparation *p)
 	return QB_OK;
 }
 
-/*
- * ---- all pairs: averages and shares of what was measured, for the costs of methods ----
- */
+/* ---- all pairs: averages and fractions of what was measured, for the costs of methods ---- */
 
 /* Sets of each side that are compared to judge sizes. */
 #define SOME_SETS 100
 
-/* Which share of pairs has sizes that allow them to pass, and which share of the prefixes' events. */
+/* Which fraction of pairs has sizes that allow them to pass, and which of the prefixes' events. */
 typedef struct alike
 {
 	double pairs;
 	double events; /* pairs, weighted by the sizes of both: larger sets have longer prefixes */
 } alike;
 
-/* Judge the shares from some sets of each side. */
+/* Judge these fractions from some sets of each side. */
 static alike
 share_alike(const qset_preparation *p)
 {

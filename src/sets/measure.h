@@ -40,14 +40,14 @@ extern qb_status qset_sample_prefixes(qset_preparation *p, double *events);
 /* Make the prefixes of all sets, and count the events of their lists. */
 extern qb_status qset_make_prefixes(qset_preparation *p);
 
-/* ---- sums.c ---- */
+/* ---- averages and fractions ---- */
 
-/* Averages and shares that the costs of methods use. */
+/* Averages and fractions that the costs of methods use. */
 typedef struct qset_sums
 {
 	double pairs;   /* all pairs */
 	double alike;   /* pairs whose sizes allow them to pass */
-	double meeting; /* share of the prefixes' events whose sizes allow the pair to pass */
+	double meeting; /* fraction of the prefixes' events whose sizes allow the pair to pass */
 	double others;  /* elements of the columns of all such pairs, together */
 	double row;     /* average elements of a row */
 	double column;  /* average elements of a column */

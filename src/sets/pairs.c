@@ -428,7 +428,7 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 /*
  * ---- all pairs: cutting the rows into shards of about the same work ----
  *
- * Shares are ranges, so the pairs of one shard come before the pairs of the
+ * Shards are ranges, so the pairs of one shard come before the pairs of the
  * next.  The prepared input tells how many steps a row takes: the lengths of
  * its lists or, for methods that look at one pair after another, its size.
  * Cutting takes O(entries) steps, once.
@@ -517,11 +517,9 @@ qset_job_split(qset_job *job, uint64_t *first, uint64_t shards)
 	return qset_cut_rows(job->head->row.sets, job_steps, job, first, shards);
 }
 
-/*
- * ---- the best pairs of one set ----
- */
+/* ---- the best pairs of one set ---- */
 
-/* Let the item at the root sink to its place among the first "count". */
+/* Let the item at the root sink to where it belongs among the first "count". */
 static void
 sink(const qset_best *best, uint64_t count)
 {

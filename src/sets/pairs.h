@@ -2,9 +2,6 @@
  * pairs.h
  *		All pairs: planning, counting a shard of the rows, and the best pairs of each row.
  *
- * A heap whose root is the worst pair that is kept.  Once it is full, most pairs are
- * refused after one comparison with the root.
- *
  * src/sets/pairs.h
  */
 #ifndef QS_PAIRS_H
@@ -14,6 +11,10 @@
 #include "sets/filter.h"
 #include "sets/techniques.h"
 
+/*
+ * A heap whose root is the worst pair that is kept.  Once it is full, most pairs are refused
+ * after one comparison with the root.
+ */
 typedef struct qset_best
 {
 	qset_pair *pair; /* the caller's memory */

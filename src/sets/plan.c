@@ -45,7 +45,7 @@
 /* Preparing prefixes may take half of the time that is expected. */
 #define FAR_LESS 0.5
 
-/* The part of the candidates that signatures let through, where they can tell: the pairs. */
+/* The fraction of the candidates that signatures let through, where they can tell: the pairs. */
 #define LET_THROUGH 0.03
 
 /* They can tell if unrelated sets differ in so many times the bits that a pair that passes may. */
@@ -210,7 +210,7 @@ power(double x, uint64_t n)
 }
 
 /*
- * The part of the candidates that signatures let through.  Sets of average sizes that
+ * The fraction of the candidates that signatures let through.  Sets of average sizes that
  * have nothing in common differ in so many bits; a pair that passes, in so many at most.
  */
 static double
@@ -449,9 +449,7 @@ qset_prepared_free(qset_preparation *p)
 	qset_release(memory, p->buffer);
 }
 
-/*
- * ---- the methods' names ----
- */
+/* ---- the methods' names ---- */
 
 static const char *const names[QSET_METHODS] = {
 	"auto", "merge", "search", "merge_search", "hash", "merge_hash", "bitmap", "index", "hybrid",

@@ -121,7 +121,7 @@ typedef struct answer
 
 	/* by postings */
 	const qset_postings *postings;
-	uint64_t *next;    /* for each element: the place in its list that comes next */
+	uint64_t *next;    /* for each element: the index in its list that comes next */
 	uint64_t block;    /* sets of a block */
 	void *count;       /* counters of a block's sets, 2 or 4 bytes each */
 	bool wide;         /* 4 bytes */
@@ -231,7 +231,7 @@ close_blocks(answer *a, const qb_memory *memory)
 	qset_release(memory, a->count);
 }
 
-/* Add the part of a list that lies before set "end" to the counters from set "first" on. */
+/* Add the slice of a list that lies before set "end" to the counters from set "first" on. */
 static uint64_t
 add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
 {

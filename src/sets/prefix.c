@@ -2,7 +2,7 @@
  * prefix.c
  *		All pairs: the counters of one row, by the index of prefixes.
  *
- * The windows of the row's prefix (windows.c) have the columns that share a rare
+ * The windows of the row's prefix (see below) have the columns that share a rare
  * element with it.  Signatures leave out most of them that cannot pass
  * (signature.h).  The elements of the others are counted: by a bitmap of the row if
  * the row is small, since a merge of small sets is one misprediction after another;
@@ -65,7 +65,7 @@ size_at(const window *w, uint64_t at)
 	return w->sieve->column[column_at(w, at)].size;
 }
 
-/* The first place from "low" on, or "high", whose column is larger than a size. */
+/* The first index from "low" on, or "high", whose column is larger than a size. */
 static uint64_t
 behind_size(const window *w, uint64_t low, uint64_t high, uint64_t size)
 {
@@ -81,7 +81,7 @@ behind_size(const window *w, uint64_t low, uint64_t high, uint64_t size)
 	return low;
 }
 
-/* The first place from "low" on, or "high", of the wanted columns; all are of one size. */
+/* The first index from "low" on, or "high", of the wanted columns; all are of one size. */
 static uint64_t
 first_wanted(const window *w, uint64_t low, uint64_t high)
 {
@@ -309,15 +309,15 @@ qset_candidates_row(qset_job *job)
  * columns whose size shows that they cannot pass:
  *
  *	filter of sizes		a column is at least J times as large as the row
- *	filter of places	if the element is the first common one and "behind"
+ *	filter of positions	if the element is the first common one and "behind"
  *						elements of the row are left, itself included, at most so
  *						many are common; so the column is not too large
  *
  * The row's rare elements have short lists and wide windows, its frequent ones
- * long lists and narrow windows.  The place of the element in the column is not
+ * long lists and narrow windows.  The position of the element in the column is not
  * kept: that would cost memory, and windows leave few candidates to it.
  *
- * Rows are entered in the order of their sizes, too.  So the place from which on a
+ * Rows are entered in the order of their sizes, too.  So the index from which on a
  * list's columns are large enough only moves forward.
  *
  * Within one collection a row wants later columns only, but a list is in the
@@ -348,7 +348,7 @@ typedef struct windows
 	const qset_block *b;
 	list *list;            /* by element */
 	uint32_t *order;       /* sets in the order of their sizes: columns, then rows */
-	uint32_t *column_size; /* by place in the lists */
+	uint32_t *column_size; /* by index in the lists */
 	limit *limit;          /* by elements left: what was asked last */
 	uint64_t asked;
 } windows;
@@ -427,7 +427,7 @@ fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 }
 
 /*
- * The first place of low .. high - 1, or "high", whose column is larger than this.  The
+ * The first index of low .. high - 1, or "high", whose column is larger than this.  The
  * steps do not depend on what is found, so they need no prediction.
  */
 static uint64_t

@@ -2,7 +2,7 @@
  * sorted_template.h
  *		The functions of sorted.h for one width of integer.
  *
- * Included by sorted.c once for each width, as PostgreSQL does with
+ * Included by kernels.c once for each width, as PostgreSQL does with
  * lib/sort_template.h.  The includer defines
  *
  *	QSET_WORD		the signed integer type
@@ -152,7 +152,7 @@ QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *place
 		to[place[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
-/* Turn counts into first places; false: all keys have the same digit. */
+/* Turn counts into first indexes; false: all keys have the same digit. */
 static bool
 QSET_NAME(places)(uint64_t *count, uint64_t n)
 {

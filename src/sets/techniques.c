@@ -11,11 +11,11 @@
 #include "base/slot.h"
 
 /*
- * ---- IP, intersect path: a pair cut into parts along its merge path ----
+ * ---- IP, intersect path: a pair cut into pieces along its merge path ----
  *
- * Green, Yalamanchili and Munguia.  In the paper the parts go to thread blocks.  Here
- * they are pieces for IP-OBS and IP-HI, the paper's own hybrids, that stay in the fastest
- * cache.  A cut costs O(log(n + m)).
+ * Green, Yalamanchili and Munguia.  In the paper the pieces go to thread
+ * blocks.  Here they are for IP-OBS and IP-HI, the paper's own hybrids, and
+ * stay in the fastest cache.  A cut costs O(log(n + m)).
  */
 
 void

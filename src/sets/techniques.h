@@ -29,8 +29,8 @@
 /*
  * Find where the merge of two sets has taken "diagonal" elements: *x of a and
  * *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
- * match in two, the match stays whole in the left part, which then has one
- * element more.  So the parts between cuts can be intersected one by one, and
+ * match in two, the match stays whole in the left piece, which then has one
+ * element more.  So the pieces between cuts can be intersected one by one, and
  * their counts added.
  */
 extern void qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,

@@ -18,7 +18,7 @@
 /* The most that a counter of a model gets on average; more than a byte holds. */
 #define MODEL_COUNT 512
 
-/* The share of a bucket's keys that each of its counters gets. */
+/* The fraction of a bucket's keys that each of its counters gets. */
 static double
 share_of_counter(const qs_params *p)
 {

@@ -4,7 +4,7 @@
  *
  * What happens in a bucket does not depend on how many other buckets there are.  So
  * the error that a number of distinct keys with equal counts makes in a sketch is
- * measured (noise.h) in a model of the sketch.  The model has as many keys in a
+ * measured (measure.h) in a model of the sketch.  The model has as many keys in a
  * bucket, but fewer buckets; it is filled at random, always in the same way.  That
  * holds for every structure and depth; docs/engineering/accuracy.md compares such measurements
  * with the formulas.
@@ -18,7 +18,9 @@
  * differ by orders of magnitude, as sums of bytes do, equal counts are a bad model.
  * The model's keys then get weights drawn from the weights of some keys of the data.
  *
- * Not for the parts of sf.  src/sketch/advise.h
+ * Not for the parts of sf.
+ *
+ * src/sketch/advise.h
  */
 #ifndef QS_ADVISE_H
 #define QS_ADVISE_H

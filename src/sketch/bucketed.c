@@ -198,9 +198,7 @@ const qs_ops qs_bucketed_ops = {
 	.check = check,
 };
 
-/*
- * ---- arithmetic on whole tables of counters ----
- */
+/* ---- arithmetic on whole tables of counters ---- */
 
 uint64_t
 qs_no_extra_bytes(const qs_params *p, bool wide)

@@ -189,9 +189,7 @@ qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide,
 extern bool qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width,
 						   uint32_t depth, int64_t total);
 
-/*
- * ---- warp, half_warp and sub_warp: one bucket per key, counters by mask ----
- */
+/* ---- warp, half_warp and sub_warp: one bucket per key, counters by mask ---- */
 
 extern const qs_ops qs_bucketed_ops;
 
@@ -203,9 +201,7 @@ qs_bucket_cells(uint64_t first, uint32_t mask, uint64_t *cell)
 		*cell++ = first + (uint32_t) __builtin_ctz(mask);
 }
 
-/*
- * ---- the thread sketch: Count-Min with d independent rows ----
- */
+/* ---- the thread sketch: Count-Min with d independent rows ---- */
 
 extern const qs_ops qs_thread_ops;
 

@@ -168,7 +168,7 @@ add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* So many blocks of one key wait while their places in the table are fetched. */
+/* So many blocks of one key wait while their buckets in the table are fetched. */
 #define WAITING 64
 
 typedef struct waiting
@@ -430,7 +430,7 @@ take_group(findings *f, qs_block_reader *r, const qs_single *single)
 	}
 }
 
-/* All blocks were read.  Do they fit the total, and is this the form to write them in? */
+/* All blocks were read.  Do they fit the total, and is this the encoding to write them in? */
 static bool
 blocks_fit(const findings *f)
 {

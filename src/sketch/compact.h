@@ -3,7 +3,7 @@
  *		The compact encoding: of the counters only those that are not zero, in few bytes.
  *
  * A sketch of few keys is mostly zeros, and most counters need one byte.  The compact
- * form is for storing.  It can be read, in part too, but not changed, so there are only
+ * encoding is for storing.  It can be read, in part too, but not changed, so there are only
  * views of it.  qs_copy() makes tables of one.
  *
  * The counters are seen as an array of blocks:
@@ -33,7 +33,7 @@
  * A varint has 7 bits in each byte, the lowest first; the top bit says that more
  * follow.  It is as short as it can be.
  *
- * A sketch that is not explicit is written in this form if the body takes at most three
+ * A sketch that is not explicit is written in this encoding if the body takes at most three
  * quarters of the bytes of its tables, and otherwise in dense encoding.  So one key is
  * found by reading the ends of its group and the group.  A group has some 16 present
  * blocks on average.  Keys that were chosen for it can put all blocks in one group, but not
@@ -60,7 +60,7 @@ typedef struct qs_compact_size
 {
 	uint64_t present;         /* blocks that are not all zero */
 	uint64_t bytes;           /* of the body */
-	const uint64_t *presence; /* which blocks are present (block_presence.h); NULL: look at all */
+	const uint64_t *presence; /* which blocks are present (presence.h); NULL: look at all */
 } qs_compact_size;
 
 /* A block that was read: its counters that are not zero, in the order of the mask's bits. */
@@ -97,8 +97,9 @@ extern uint32_t qs_group_shift(uint64_t blocks, uint64_t present);
 extern uint64_t qs_compact_most(uint64_t dense);
 
 /*
- * Is a dense sketch, whose tables will take "dense" bytes, to be written in compact
- * form?  If so, "size" says what that takes.  The caller has set its presence.
+ * Is a dense sketch, whose tables will take "dense" bytes, to be written in
+ * compact encoding?  If so, "size" says what that takes.  The caller has set
+ * its presence.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
 

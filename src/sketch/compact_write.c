@@ -7,7 +7,7 @@
  * all, in loops that vectorize, and ends as soon as the counters take too many bytes.
  * Where few do it finds these first.  The second pass measures the gaps between blocks,
  * if the groups are so large that a gap can take two bytes, and the third one writes.
- * Where the processor has fast loops (block_kernels.h), all passes go by what these find.
+ * Where the processor has fast loops (presence.h), all passes go by what these find.
  *
  * src/sketch/compact_write.c
  */
@@ -372,9 +372,7 @@ qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out)
 	qs_blocks_end(&writer);
 }
 
-/*
- * ---- which blocks of tables hold something, and the bytes of a low bucket's counters ----
- */
+/* ---- which blocks of tables hold something, and the bytes of a low bucket's counters ---- */
 
 static uint32_t
 high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
@@ -521,7 +519,7 @@ qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t 
 }
 
 /*
- * ---- presence bitmap: which blocks of a sketch are present, kept up to date as keys come and go ----
+ * ---- presence bitmap: kept up to date as keys come and go ----
  */
 
 uint64_t

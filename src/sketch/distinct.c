@@ -77,7 +77,7 @@ count_zeros(const qs_sketch *sk, const qb_memory *memory)
 	return zeros;
 }
 
-/* both[t]: the chance that a rotated mask has a given counter and the one t places on. */
+/* both[t]: the chance that a rotated mask has a given counter and the one t positions on. */
 static void
 measure_masks(const qs_sketch *sk, double *both)
 {

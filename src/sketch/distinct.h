@@ -33,14 +33,14 @@
  *	in different rows		0 (thread): rows are independent
  *
  * In one bucket s depends on the distance of a and b alone, since masks are rotated by any
- * number of places with equal chance (masks.h): of m rotations of a mask as many have both
- * as the mask has bits whose neighbour at that distance is set, too.  The mean over the
- * table of masks is taken, so the error is right for few masks as well.  Fat cells of one
- * sub-bucket have s = 0; in two sub-buckets s is that of the slim counters over z^2.
+ * number of positions with equal chance (masks.h): of m rotations of a mask as many have both
+ * as the mask has bits whose neighbour at that distance is set, too.  The mean over the table
+ * of masks is taken, so the error is right for few masks as well.  Fat cells of one sub-bucket
+ * have s = 0; in two sub-buckets s is that of the slim counters over z^2.
  *
- * Buckets that are all zero are counted with their counters.  The share of such buckets
- * alone would tell less: two keys in one bucket look like one there, but have mostly
- * different counters.
+ * Buckets that are all zero are counted with their counters.  The fraction of such buckets
+ * alone would tell less: two keys in one bucket look like one there, but have mostly different
+ * counters.
  *
  * Where it works.  The relative error hardly grows until most counters are taken, and then
  * fast.  With less than QS_DISTINCT_ZEROS zeros U is no longer nearly normal, and no estimate

@@ -243,11 +243,11 @@ qs_explicit_check(const qs_sketch *sk)
  * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
  *
  * Entries are distributed by the highest bits in which they differ, into about as many
- * buckets as there are entries.  Hashes and close integers then lie within a few places of
- * where they belong, and one insertion sort finishes.  A bucket that got many entries is
- * distributed again.  So it takes a few passes for integers of both signs, and for a few
- * numbers far from all others.  Each distribution looks at further bits, so there are at
- * most 64 / DIGIT_MIN of them, one within another.
+ * buckets as there are entries.  Hashes and close integers then lie within a few entries
+ * of where they belong, and one insertion sort finishes.  A bucket that got many entries
+ * is distributed again.  So it takes a few passes for integers of both signs, and for a
+ * few numbers far from all others.  Each distribution looks at further bits, so there
+ * are at most 64 / DIGIT_MIN of them, one within another.
  */
 
 /* Buckets of at most this many entries are left to the insertion sort. */
@@ -310,7 +310,7 @@ bucket_of(const qs_entry *entry, digit d)
 	return (uint32_t) (entry->fingerprint >> d.shift) & ((UINT32_C(1) << d.bits) - 1);
 }
 
-/* Distribute the entries; end[b] becomes the place after bucket b. */
+/* Distribute the entries; end[b] becomes the index after bucket b. */
 static void
 distribute(qs_entry *entry, qs_entry *spare, uint32_t count, digit d, uint16_t *end)
 {

@@ -38,9 +38,7 @@ extern void qs_explicit_write(const qs_sketch *sk, uint8_t *out);
  */
 extern bool qs_explicit_check(const qs_sketch *sk);
 
-/*
- * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
- */
+/* ---- sorting the entries of an explicit sketch by fingerprint, for writing ---- */
 
 /*
  * Sort at most QS_EXPLICIT_MAX entries of different fingerprints.  "spare" has room for as

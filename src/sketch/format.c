@@ -47,7 +47,7 @@ table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
 		   sk->ops->extra_bytes(&sk->params, wide) * (sk->ops->live_extra ? high : 1);
 }
 
-/* Choose the form of a dense sketch.  The choice depends on its counters alone. */
+/* Choose the encoding of a dense sketch.  The choice depends on its counters alone. */
 static qs_flat
 flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 {
@@ -177,7 +177,7 @@ read_params(qs_params *p, const uint8_t *bytes)
 	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
-/* Do form, counter bytes and what there is of it fit the parameters and each other? */
+/* Do encoding, counter bytes and what there is of it fit the parameters and each other? */
 static bool
 form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
 {

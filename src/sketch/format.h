@@ -9,7 +9,7 @@
  *	0		3		magic "QSK"
  *	3		1		version, 1
  *	4		1		structure (qs_structure)
- *	5		1		form (qs_encoding)
+ *	5		1		encoding (qs_encoding)
  *	6		1		part of an sf sketch (qs_part), else 0
  *	7		1		counter bytes: 0 explicit, else 4 (N < 2^32) or 8
  *	8		1		depth d
@@ -29,11 +29,11 @@
  * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
  * fingerprint, counts positive.  Body, dense: the structure's table, then its
  * extra table (sf: fat; multilevel: high buckets in the order of their low
- * buckets, none all zero).  Body, compact: see compact.h, which also says when this
- * form is chosen.
+ * buckets, none all zero).  Body, compact: see compact.h, which also says when
+ * this encoding is chosen.
  *
  * The bytes are a function of the parameters and the multiset of keys, which
- * determine every choice in this format (form, counter width, order).
+ * determine every choice in this format (encoding, counter width, order).
  *
  * src/sketch/format.h
  */
@@ -52,15 +52,16 @@ typedef struct qs_flat
 	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
 	uint64_t present; /* compact: blocks that hold something */
 	uint64_t bytes;   /* in all */
-	const uint64_t *presence; /* as they were given to qs_flat_present() */
+	const uint64_t *presence; /* as it was given to qs_flat_present() */
 } qs_flat;
 
 /* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * The same of a dense sketch by its presence (block_presence.h), without looking at blocks that are
- * not present.  The presence are read again when the sketch is written.
+ * The same of a dense sketch by its presence bitmap (presence.h), without
+ * looking at blocks that are not present.  The bitmap is read again when the
+ * sketch is written.
  */
 extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
 
@@ -96,7 +97,7 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 
 /*
  * The one validator for bytes from outside.  Checks all that qs_open() checks, the
- * checksum, and all invariants of form and structure.
+ * checksum, and all invariants of encoding and structure.
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 

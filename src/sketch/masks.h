@@ -8,7 +8,7 @@
  * itself, without the table, and a table of H masks begins with the table of H/2.
  * Paper: section III-A.
  *
- * A key's mask is a mask of the table, rotated by 0 .. m-1 places.  Two keys of a
+ * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  Two keys of a
  * bucket with the same mask cannot be told apart.  With 1024 masks and no rotation
  * that happens 4 to 6 times as often as with any d of m counters, when there are
  * thousands of such choices: it costs multilevel a fifth of its accuracy and warp a
@@ -47,7 +47,7 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 }
 
 /*
- * By how many places hv rotates its mask.  Uses the 16 bits of hv above the bits
+ * By how many positions hv rotates its mask.  Uses the 16 bits of hv above the bits
  * that index the table of masks, and below the bits that choose among up to 2^32
  * buckets.
  */

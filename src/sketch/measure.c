@@ -275,11 +275,9 @@ qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_me
 	return QB_OK;
 }
 
-/*
- * ---- how wrong a sketch is: questions to its distribution of noise ----
- */
+/* ---- how wrong a sketch is: questions to its distribution of noise ---- */
 
-/* Chances count as equal if they differ by less than this share. */
+/* Chances count as equal if they differ by less than this fraction. */
 #define ROUNDING 1e-9
 
 void
@@ -386,9 +384,7 @@ qs_bounds_of(int64_t told, int64_t error)
 	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };
 }
 
-/*
- * ---- the counters of one bucket as numbers, whatever the structure ----
- */
+/* ---- the counters of one bucket as numbers, whatever the structure ---- */
 
 bool
 qs_bucket_is_fat(const qs_sketch *sk, qs_side side)
@@ -493,7 +489,7 @@ sum_of_products(const double *share, uint32_t k)
 
 /*
  * Goes from the largest cell down.  The minimum is at least v if the cell in every
- * chosen sub-bucket is, and share[j] is the share of sub-bucket j's cells that are
+ * chosen sub-bucket is, and share[j] is the fraction of sub-bucket j's cells that are
  * at least v.
  */
 uint32_t

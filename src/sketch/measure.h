@@ -2,7 +2,7 @@
  * measure.h
  *		Measuring a sketch: its buckets as numbers, their distribution, and the errors that follow.
  *
- * Each small distance has a bin of its own.  Above them each doubling has 2^8 bins,
+ * Bins.  Each small distance has a bin of its own.  Above them each doubling has 2^8 bins,
  * so a bin's width is at most 1/256 of its distance.  There are 14,592 bins for all
  * distances below 2^64.
  *
@@ -63,7 +63,7 @@ qs_bin_start(uint32_t bin)
  * than it would be among all C(m, d) masks.  The error for several probes allows for
  * that.
  *
- * qs_noise holds the distribution: measured once per sketch (measure.h), then asked
+ * qs_noise holds the distribution: measured once per sketch (qs_noise_init), then asked
  * for any confidence.  Measuring costs two passes over the table and up to 120 kB;
  * for thread, that much for each row while it works.  For one probe at most 2^22
  * counters are looked at, and in larger tables evenly spaced buckets stand for all;
@@ -93,7 +93,7 @@ typedef struct qs_noise
 	double repeats;     /* how much more often than by chance keys share masks */
 	double mean;        /* expected noise */
 	double mean_weight; /* of the mean in unbiased estimates (unbiased.h) */
-	double *told;       /* device parts: what growing counts are told (slim.h) */
+	double *told;       /* device parts: what growing counts are told (unbiased.h) */
 	uint32_t counts;    /* how many of them */
 } qs_noise;
 
@@ -180,11 +180,10 @@ extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint
 							   uint32_t k, uint64_t *value, double *chance);
 
 /*
- * ---- measuring how wrong a sketch is from the sketch itself ----
+ * ---- the measurement ----
  *
- * noise.h says what is measured, what it costs and its limits.  This file uses
- * noise.h and the two kinds of unbiased estimates (unbiased.h, slim.h).  Each kind
- * needs something measured, and includes nothing but noise.h for it.
+ * What is measured, what it costs and its limits stand above.  The two kinds of
+ * unbiased estimates (unbiased.h) need something measured, too.
  */
 
 /* The most counters that are looked at for one probe. */

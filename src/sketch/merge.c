@@ -3,7 +3,7 @@
  *		Merging, subtracting and folding sketches.
  *
  * Only sketches of the same parameters are merged and subtracted, by accumulate(), an
- * operation of the structures on dense tables.  Folding walks over the buckets (walk.h)
+ * operation of the structures on dense tables.  Folding walks over the buckets (pieces.h)
  * and writes what it finds into new tables.
  *
  * src/sketch/merge.c
@@ -79,7 +79,9 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 	return qs_make_dense(to);
 }
 
-/* Write a bucket of a walk into a dense sketch, where it is empty: in units of so many counters. */
+/*
+ * Write a bucket of a walk into a dense sketch, where it is empty: in blocks of so many counters.
+ */
 static qb_status
 put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
 {

@@ -357,9 +357,7 @@ const qs_ops qs_multilevel_ops = {
 	.check = check,
 };
 
-/*
- * ---- adding and subtracting tables of multilevel sketches, the plain way ----
- */
+/* ---- adding and subtracting tables of multilevel sketches, the plain way ---- */
 
 /*
  * Deferring pays once many buckets have high ones.  Then most merges carry into

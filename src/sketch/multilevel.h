@@ -11,9 +11,7 @@
 
 extern const qs_ops qs_multilevel_ops;
 
-/*
- * ---- the low and high buckets of a multilevel sketch; multilevel.c has the layout ----
- */
+/* ---- the low and high buckets of a multilevel sketch; multilevel.c has the layout ---- */
 
 #define QS_LOW_COUNTERS   28   /* one-byte counters of a low bucket */
 #define QS_LOW_BYTES      32   /* the counters and the 4-byte high index */

@@ -16,7 +16,7 @@
  * end.
  *
  * The loops are compiled once for each instruction set (engine/sketch_kernels.h),
- * with different ways to add low buckets; multilevel_merge.c has the plain way.
+ * with different ways to add low buckets; multilevel.c has the plain way.
  *
  * The least that a merge costs: both low tables read and one written, and the same
  * for each high bucket that changes, which has four (wide: eight) times the bytes of

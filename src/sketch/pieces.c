@@ -1,6 +1,7 @@
 /*
  * pieces.c
- *		Reading a few buckets of a sketch: from parts of a stored one, or only those that hold something.
+ *		Reading a few buckets of a sketch: from pieces of a stored one, or only those that hold
+ *		something.
  *
  * src/sketch/pieces.c
  */
@@ -16,7 +17,7 @@
 /* The most bytes of the tables of a sketch of one bucket: a wide one of sf, slim and fat. */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 
-/* Compact data are read in parts of so many bytes; groups are mostly smaller. */
+/* Compact data are read in pieces of so many bytes; groups are mostly smaller. */
 #define PART_BYTES 1024
 
 /* A sketch of one bucket, without counts; "bytes" has room for ONE_BYTES. */
@@ -225,9 +226,7 @@ qs_estimate_compact(const qs_sketch *view, uint64_t hv)
 	return estimate_compact(view, hv, &source);
 }
 
-/*
- * ---- the buckets of a sketch that hold something, one after another ----
- */
+/* ---- the buckets of a sketch that hold something, one after another ---- */
 
 /* Steps of a bucket, from which callers compute something: 4,096 of them between two pauses. */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)

@@ -1,18 +1,20 @@
 /*
  * pieces.h
- *		Reading a few buckets of a sketch: from parts of a stored one, or only those that hold something.
+ *		Reading a few buckets of a sketch: from pieces of a stored one, or only those that hold
+ *		something.
  *
- * A sketch of a megabyte answers a question from some hundred bytes.  If parts of a
+ * A sketch of a megabyte answers a question from some hundred bytes.  If pieces of a
  * stored sketch can be read alone, these suffice: the bucket of a key is by itself a
- * sketch of one bucket (thread: of one counter in each row), which gives the key the
- * same estimate.
+ * sketch of one bucket (thread: of one counter in each row), which gives the key the same
+ * estimate.
  *
  *		qs_open(&view, header, length);		the header's bytes are enough
  *		estimate = qs_estimate_stored(&view, hv, &source);
  *
- * A dense sketch is read at one place, two if the key has a high bucket, and d of thread.
- * A compact one is read at two places: where the data of a group of blocks begin and
- * end, and these data, in which the blocks before the wanted one must be passed.
+ * A dense sketch is read at one offset, two if the key has a high bucket, and d of
+ * thread.  A compact one is read at two offsets: where the data of a group of blocks
+ * begin and end, and these data, in which the blocks before the wanted one must be
+ * passed.
  *
  * src/sketch/pieces.h
  */
@@ -23,7 +25,7 @@
 #include "sketch/measure.h"
 #include "sketch/sketch.h"
 
-/* Reads parts of serialized bytes.  "read" may jump out. */
+/* Reads pieces of serialized bytes.  "read" may jump out. */
 typedef struct qs_source
 {
 	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);

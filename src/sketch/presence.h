@@ -3,10 +3,10 @@
  *		Which blocks of a sketch hold something: fast loops, and a bitmap kept up to date.
  *
  * The tables of a sketch of few keys are mostly zeros, and most of the time goes into looking
- * at these.  There are three kinds of loops.  The first says which blocks of a block of 64 hold
- * something, the second how many bytes these take, and the third writes blocks whose counters
- * are all below 128.  They are for low buckets, and for counters of 4 bytes.  Other tables, and
- * blocks that are rare, are measured and written one by one in compact_write.c.
+ * at these.  There are three kinds of loops.  The first says which of 64 blocks hold something,
+ * the second how many bytes these take, and the third writes blocks whose counters are all
+ * below 128.  They are for low buckets, and for counters of 4 bytes.  Other tables, and blocks
+ * that are rare, are measured and written one by one in compact_write.c.
  *
  * src/sketch/presence.h
  */
@@ -32,15 +32,16 @@
 typedef struct qs_block_kernels
 {
 	/*
-	 * Which of 1 to QS_PRESENCE_BITS low buckets have counters that are not zero, and which have a high
-	 * index?  Which blocks of 4 bytes, or of a multiple of 32, hold something?
+	 * Which of 1 to QS_PRESENCE_BITS low buckets have counters that are not
+	 * zero, and which have a high index?  Which blocks of 4 bytes, or of a
+	 * multiple of 32, hold something?
 	 */
 	uint64_t (*present_low)(const uint8_t *low, uint64_t count);
 	uint64_t (*have_index)(const uint8_t *low, uint64_t count);
 	uint64_t (*present_cells)(const uint8_t *table, uint32_t bytes, uint64_t count);
 
 	/*
-	 * The bytes that the counters of a block's present blocks take: of low buckets, but those
+	 * The bytes that the counters of a word's present blocks take: of low buckets, but those
 	 * with a high index are left out and become bits of *apart; or of blocks of 1, 8, 16 or 32
 	 * counters of 4 bytes.
 	 */
@@ -48,7 +49,7 @@ typedef struct qs_block_kernels
 	uint64_t (*measure_cells)(const uint8_t *table, uint32_t width, uint64_t present);
 
 	/*
-	 * Write blocks of a block, which begins at block "first", in their order: those whose bits
+	 * Write blocks of a word, which begins at block "first", in their order: those whose bits
 	 * are set, up to the first one that is not short, or that might not end before "limit".
 	 * Returns the bits of the blocks not written.  Blocks of cells have 8, 16 or 32 counters.
 	 */
@@ -61,9 +62,7 @@ typedef struct qs_block_kernels
 /* The loops in use; NULL, and any member NULL: there is no fast loop. */
 extern const qs_block_kernels *(*qs_block_kernels_now)(void);
 
-/*
- * ---- which blocks of tables hold something, and the bytes of a low bucket's counters ----
- */
+/* ---- which blocks of tables hold something, and the bytes of a low bucket's counters ---- */
 
 #define QS_EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
@@ -117,20 +116,20 @@ extern uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count);
 
 /*
- * ---- presence bitmap: which blocks of a sketch are present, kept up to date as keys come and go ----
+ * ---- presence bitmap: kept up to date as keys come and go ----
  *
  * A sketch that is written again after every few keys, as a moving window does, need not have
- * all its tables looked at each time.  There is one bit for each block, QS_PRESENCE_BITS of them to a
- * word.  The bits are exact: a block that got all zero again has none.
+ * all its tables looked at each time.  There is one bit for each block, QS_PRESENCE_BITS of them
+ * to a word.  The bits are exact: a block that got all zero again has none.
  */
 
-/* Words that the presence of a sketch with these parameters take. */
+/* Words that the presence bitmap of a sketch with these parameters takes. */
 extern uint64_t qs_presence_words(const qs_params *p);
 
 /* Mark the blocks of a dense sketch, all of whose tables are looked at. */
 extern void qs_presence_all(const qs_sketch *sk, uint64_t *presence);
 
-/* Correct the presence after these keys were added or removed.  Takes some steps for each key. */
+/* Correct the bitmap after these keys were added or removed.  Takes some steps for each key. */
 extern void qs_presence_keys(const qs_sketch *sk, uint64_t *presence, const uint64_t *fingerprint,
 							 size_t count);
 

@@ -19,7 +19,7 @@
 #include "sketch/product.h"
 #include "sketch/pieces.h"
 
-/* From this share of the variance on, the d largest counters are taken for one heavy key's. */
+/* From this fraction of the variance on, the d largest counters are taken for one heavy key's. */
 #define HEAVY_SHARE 0.9
 
 /* Counters between two pauses. */
@@ -165,7 +165,10 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
 	return f * f * bb + g * g * aa + 2 * f * g * ab + aa * bb + ab * ab;
 }
 
-/* The share of the counters' variance that comes from the d largest standing out from the rest. */
+/*
+ * The fraction of the counters' variance that comes from the d largest standing out from the
+ * rest.
+ */
 static double
 heavy_share(const layout *l, const uint64_t *value, double variance, bool *in)
 {

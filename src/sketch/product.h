@@ -27,6 +27,7 @@
  * products are summed in 128 bits and rounded once.
  *
  * Derivations and measured calibration: docs/engineering/accuracy.md.
+ *
  * src/sketch/product.h
  */
 #ifndef QS_PRODUCT_H
@@ -46,7 +47,8 @@ extern bool qs_has_product(const qs_sketch *sk);
 /*
  * The product of two such sketches, which may be the same one.  If one is larger, folding
  * must lead to the other, and it is read as if it were folded.  If only one is explicit, a
- * copy of it gets tables.  QB_NO_MEMORY is the only error.  Pauses, because millions of buckets take seconds.
+ * copy of it gets tables.  QB_NO_MEMORY is the only error.  Pauses, because millions of
+ * buckets take seconds.
  */
 extern qb_status
 qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out);

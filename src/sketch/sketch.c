@@ -2,7 +2,7 @@
  * sketch.c
  *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
  *
- * A sketch that changes form or width is made anew beside the old one, which is
+ * A sketch that changes encoding or width is made anew beside the old one, which is
  * released only when the new one is complete.  So when memory runs out the sketch is
  * unchanged.  Only its structure's qs_ops know what a table looks like; here it is a
  * number of bytes.
@@ -311,7 +311,7 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 
 /*
  * A bucket is the high part of hv * n.  So the high part of hv times the bytes of
- * all buckets is the place of a byte in the key's bucket.
+ * all buckets is the offset of a byte in the key's bucket.
  */
 void
 qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)

@@ -20,8 +20,8 @@
  *	sf				n slim buckets	n fat buckets
  *
  * Compact encoding: what a dense sketch is mostly stored as (compact.h).  Only views have it,
- * and what engine/sketch_from_keys.h makes to be written.  They can be estimated from, copied, merged and subtracted; all other functions want
- * a copy, which is dense.
+ * and what qs_compact_from_keys() makes to be written.  They can be estimated from, copied, merged
+ * and subtracted; all other functions want a copy, which is dense.
  *
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
  * exceeds N, so counters cannot wrap and need no check of their own.

@@ -2,7 +2,7 @@
  * slice.c
  *		Slices of a dense sketch.
  *
- * The tables of a slice are those of its sketch, from another place on.  So a structure's
+ * The tables of a slice are those of its sketch, from another offset on.  So a structure's
  * accumulate() works on slices as on sketches.
  *
  * src/sketch/slice.c

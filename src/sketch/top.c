@@ -96,7 +96,7 @@ qs_top_lookup(const qs_top *top, uint64_t fingerprint)
 	return number == 0 ? NULL : &top->key[number - 1];
 }
 
-/* Rebuild the hash table, after candidates changed places. */
+/* Rebuild the hash table, after candidates were moved. */
 static void
 index_all(qs_top *top)
 {

@@ -69,7 +69,7 @@
  * the sketch is explicit nothing depends on the order.
  *
  * Owned candidates lie in an array and are found through a hash table.  In a view
- * they are the sorted entries of the byte format (top_entry.h).
+ * they are the sorted entries of the byte format (top_format.h).
  *
  * src/sketch/top.h
  */

@@ -71,7 +71,7 @@ qs_top_entry(const qs_top *top, uint64_t i)
  *	40		8		bytes of all texts
  *	48		16		reserved, 0
  *
- * top_entry.h has the layout of entries.
+ * The layout of entries stands above.
  *
  * With an explicit sketch all keys are there, exact: lower is the count, before is
  * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
@@ -82,7 +82,10 @@ qs_top_entry(const qs_top *top, uint64_t i)
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
 
-/* Bytes that qs_top_write() will write, for a sketch that takes so many. Owned candidates must have gone through qs_top_finish(). */
+/*
+ * Bytes that qs_top_write() will write, for a sketch that takes so many.  Owned candidates must
+ * have gone through qs_top_finish().
+ */
 extern uint64_t qs_top_flat_size(const qs_top *top, const qs_flat *sketch);
 
 /* Serialize into qs_top_flat_size() bytes, under the same condition. */

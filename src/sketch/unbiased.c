@@ -224,7 +224,7 @@ qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t finger
  *
  * F comes from what absent keys are told; the tail of that is the tail of a slim
  * counter to the power of d.  F does not show cells below the least slim counter.
- * Their share is set such that cells have the mean that follows from N.
+ * Their fraction is set such that cells have the mean that follows from N.
  */
 
 /* g(f) is kept for small counts f one by one, then in steps of a sixteenth. */
@@ -237,7 +237,7 @@ typedef struct cells
 	double *own;    /* chance of no more than the bin's last value */
 	double *others; /* this chance for the z - 1 cells beside it */
 	double low;     /* the least cell below the base */
-	double share;   /* the share of cells below the base */
+	double share;   /* the fraction of cells below the base */
 } cells;
 
 bool
@@ -286,7 +286,7 @@ own_within(const cells *c, double w)
 
 /*
  * Fit the ramp of cells below the base to what the mean of all cells leaves for
- * them.  The share of cells below the base is the one with which a single slim
+ * them.  The fraction of cells below the base is the one with which a single slim
  * counter would be expected below it: with more of them one would have been seen.
  */
 static void

@@ -1,11 +1,11 @@
 /*
  * copy_pause.c
- *		Stops a scan between the check of a copy of a column and its use, for tests.
+ *		Stops a scan between the check of a cached column and its use, for tests.
  *
  *	pause_copies(place, lock)	the next scan of this session that comes to this place
  *								waits for an advisory lock, once; place -1: it does not
  *
- * Places are those of CachedTestPoint() in src/scan/copy_check.c.
+ * Places are those of CachedTestPoint() in src/scan/cached_check.c.
  *
  * test/modules/copy_pause.c
  */

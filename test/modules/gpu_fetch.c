@@ -1,7 +1,6 @@
 /*
  * gpu_fetch.c
- *		Brings the tables of a sketch back from the GPU, and does nothing else, for the
- *		benchmark of copies of columns.
+ *		Brings the tables of a sketch back from the GPU, and does nothing else, for the benchmark of cached columns.
  *
  *	gpu_fetch(sketch qsketch)	1, when the tables are here
  *

@@ -1,7 +1,6 @@
 /*
  * gpu_schedule.c
- *		How many pieces of requests the GPU worker has served, for tests that count turns
- *		and not time.
+ *		How many pieces of requests the GPU worker has served, for tests that count pieces and not time.
  *
  *	gpu_schedule() bigint
  *

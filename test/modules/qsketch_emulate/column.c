@@ -1,6 +1,6 @@
 /*
  * column.c
- *		Copies of columns on a device that is made of the CPU.
+ *		Cached columns on a device that is made of the CPU.
  *
  * test/modules/qsketch_emulate/column.c
  */

@@ -1,9 +1,9 @@
 /*
- * copy.h
- *		Copies of columns that the GPU worker keeps: are they true, and their use in a
- *		scan.
+ * cached.h
+ *		Cached columns: copies of columns that the GPU worker keeps.  Are they true, and their
+ *		use in a scan.
  *
- * qsketch_gpu_load() copies the keys of columns to the worker.  A scan then has the
+ * qsketch_gpu_load() copies the keys of columns to the worker, in chunks.  A scan then has the
  * worker count the keys of all pages whose copy is true, and reads the other pages.
  *
  * When is the copy of a page true?  Every tuple of a page whose bit in the visibility
@@ -31,27 +31,27 @@
  * after each change of a page that was all-visible: the next query looks at the LSN of
  * every page of that chunk that was copied.
  *
- * Several columns of one query have their rows matched page by page, so a page is taken
- * from copies only if those of all columns are true for it.  They may have been made at
- * different times.  Each is true now, so each has the tuples that the page has now, in the
- * order of their line pointers, which nothing changes as long as the tuples are there.  A
- * page that changes between two looks at the map cannot become all-visible again for what
- * this query's snapshot does not see: until the snapshot is gone, only changes that were
- * undone can pass, and they leave the visible tuples where they were.
+ * Several columns of one query have their rows matched page by page, so a page is taken from
+ * cached columns only if all of them are true for it.  They may have been copied at different
+ * times.  Each is true now, so each has the tuples that the page has now, in the order of
+ * their line pointers, which nothing changes as long as the tuples are there.  A page that
+ * changes between two looks at the map cannot become all-visible again for what this query's
+ * snapshot does not see: until the snapshot is gone, only changes that were undone can pass,
+ * and they leave the visible tuples where they were.
  *
- *	copy_check.c	which tables, and which pages now
- *	copy_use.c		the use in a scan, and why not
- *	copy_parallel.c	the use in a parallel scan
- *	copy_match.c	which aggregates and conditions they serve, and how many pages the
+ *	cached_check.c	which tables, and which pages now
+ *	cached_use.c		the use in a scan, and why not
+ *	cached_parallel.c	the use in a parallel scan
+ *	cached_match.c	which aggregates and conditions they serve, and how many pages the
  *					planner expects from them
- *	copy_exact.c	the use in qtop_exact
- *	copy_groups.c	GROUP BY
- *	copy_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
+ *	cached_exact.c	the use in qtop_exact
+ *	cached_groups.c	GROUP BY
+ *	cached_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
  *
- * src/scan/copy.h
+ * src/scan/cached.h
  */
-#ifndef QS_SCAN_COPY_H
-#define QS_SCAN_COPY_H
+#ifndef QS_SCAN_CACHED_H
+#define QS_SCAN_CACHED_H
 
 #include "gpu/column_client.h"
 #include "scan/conditions.h"
@@ -70,7 +70,7 @@ CachedChunksOf(BlockNumber blocks)
 	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
-/* copy_check.c */
+/* cached_check.c */
 extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
 extern bool CachedTakesKeys(Form_pg_attribute attribute);
@@ -81,16 +81,16 @@ extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, 
 							BlockNumber blocks, GpuPages *pages);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
-/* copy_parallel.c: what the processes of a parallel scan tell one another of the pages to read. */
+/* cached_parallel.c: what the processes of a parallel scan tell one another of the pages to read. */
 typedef struct SharedPages SharedPages;
 
-/* The pages that a process of a parallel scan reads, if copies are used. */
+/* The pages that a process of a parallel scan reads, if cached columns are used. */
 typedef struct ParallelPages
 {
 	SharedPages *shared;
-	PageSet without; /* pages that are taken from copies */
+	PageSet without; /* pages that are taken from cached columns */
 	const PageSet *
-		own; /* announced as cached, but the GPU did not count them: this process reads them; NULL: none */
+		own; /* announced as cached, but not counted by the GPU: this process reads them; NULL: none */
 	BlockNumber own_next; /* all of "own" before it were read */
 	BlockNumber block;    /* "passed" is the number of pages before it that are left */
 	uint64 passed;
@@ -98,7 +98,7 @@ typedef struct ParallelPages
 	uint64 end;    /* numbers before this one are its own */
 } ParallelPages;
 
-/* The copies of the columns of a scan. */
+/* The cached columns of a scan. */
 struct CachedColumns
 {
 	const char *refusal;  /* why they are not used; NULL: they are */
@@ -107,7 +107,7 @@ struct CachedColumns
 	int *key;             /* of each aggregate: the number of its column */
 	int *id;              /* of each aggregate: the column of its sets' ids; -1: it has none */
 	int group;            /* the number of the grouping column; -1: no GROUP BY */
-	PageSet *taken;       /* of each aggregate: pages whose keys were counted from a copy */
+	PageSet *taken;       /* of each aggregate: pages whose keys were counted from cached columns */
 	PageSet all;          /* pages that are in all of "taken" */
 	PageSet lost;         /* other pages that were told to be in it, in a parallel scan */
 	bool any_lost;        /* "lost" has any */
@@ -124,10 +124,10 @@ typedef struct CachedTests
 	int numbers;                      /* in its lists */
 	bool none;                        /* no row passes */
 	bool pairs;                       /* keys are wanted beside the numbers of the column */
-	uint16 pair;                      /* at this place of the selection */
+	uint16 pair;                      /* at this index of the selection */
 } CachedTests;
 
-/* The use of copies in a run. */
+/* The use of cached columns in a run. */
 typedef struct CachedRun
 {
 	CachedColumns *copies;
@@ -135,12 +135,12 @@ typedef struct CachedRun
 	const WantedRows *rows;
 	uint32 chunks;
 	GpuRef **ref;    /* of each column, by chunk */
-	GpuPages *pages; /* of each chunk: true in the copies of all columns */
+	GpuPages *pages; /* of each chunk: true in all columns */
 } CachedRun;
 
 struct ScanGroups;
 
-/* What a run wants of copies. */
+/* What a run wants of cached columns. */
 typedef struct CachedUse
 {
 	const WantedRows *rows;
@@ -153,7 +153,7 @@ typedef struct CachedUse
 	dsa_area *area;            /* of "shared" */
 } CachedUse;
 
-/* copy_parallel.c */
+/* cached_parallel.c */
 extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
@@ -167,7 +167,7 @@ extern BlockNumber ParallelPagesNext(ParallelPages *share, BlockNumber blocks);
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
 
-/* copy_match.c: conditions */
+/* cached_match.c: conditions */
 extern const char *CachedConditionsRefusal(Relation relation, const WantedRows *rows);
 extern int CachedConditionsCount(const WantedRows *rows);
 extern void
@@ -177,7 +177,7 @@ extern bool CachedTestsAdd(CachedTests *tests, int column, const qb_test *test);
 extern bool CachedTestsPair(CachedTests *tests, int column);
 extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests);
 
-/* copy_match.c: aggregates */
+/* cached_match.c: aggregates */
 extern const char *
 CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped);
 extern bool CachedTakesInParallel(const ColumnFamily *family);
@@ -187,11 +187,11 @@ extern Oid CachedKeyCollation(Relation relation, const ColumnFamily *family, Att
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
 extern void CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int parts);
 
-/* copy_groups.c */
+/* cached_groups.c */
 extern const char *CachedGroupsRefusal(Relation relation, const Var *group);
 extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
-/* copy_use.c */
+/* cached_use.c */
 extern int CachedColumnNumber(CachedColumns *copies, const GpuColumn *column);
 extern GpuColumnChunk
 CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
@@ -208,11 +208,11 @@ extern void CachedColumnsUse(CachedColumns *copies, const CachedUse *use);
 extern void
 CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
 
-/* copy_match.c */
+/* cached_match.c */
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
 								 const Var *group, double groups, bool parallel);
 
-/* Does the page have tuples for this aggregate, whose keys no copy has given? */
+/* Does the page have tuples for this aggregate, whose keys no cached column has given? */
 static inline bool
 CachedColumnsLack(const CachedColumns *copies, int i, BlockNumber block)
 {

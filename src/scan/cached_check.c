@@ -1,14 +1,14 @@
 /*
- * copy_check.c
- *		Is the copy of a column true?  copy.h has the argument.
+ * cached_check.c
+ *		Is a cached column true?  cached.h has the argument.
  *
  * Everything that is not clear counts as not true: then the page is read.  So is a page
  * without an LSN.  Under wal_level = minimal a table can be filled without WAL in the
  * transaction that creates it.
  *
- * src/scan/copy_check.c
+ * src/scan/cached_check.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 
 #include "access/transam.h"
 #include "access/visibilitymap.h"
@@ -38,7 +38,7 @@ CachedTestPoint(int place)
 		(*function)(place);
 }
 
-/* Why no column of this table can be copied, or no copy be used; NULL: they can. */
+/* Why no column of this table can be cached, or no cached one be used; NULL: they can. */
 const char *
 CachedTableRefusal(Relation relation)
 {
@@ -60,7 +60,7 @@ CachedTableRefusal(Relation relation)
 }
 
 /*
- * Can the keys of a column be copied?  Only of types whose fingerprints nobody can
+ * Can the keys of a column be cached?  Only of types whose fingerprints nobody can
  * change: those of PostgreSQL itself, without arrays and the like, which contain others.
  */
 bool
@@ -228,8 +228,8 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Find the pages of a chunk whose copies are true now.  If only the pages' own LSNs could
- * tell, the copy gets the new LSN of the map's page.
+ * Find the pages of a chunk whose copies are true now.  If only the pages' own
+ * LSNs could tell, the chunk gets the new LSN of the map's page.
  */
 static void
 true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber blocks,
@@ -259,7 +259,7 @@ true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber block
 
 /*
  * Find the pages of a column whose copies are true now.  "ref" and "pages" have an item for
- * each of "count" chunks from "first" on.  A chunk without a copy has no such pages.
+ * each of "count" chunks from "first" on.  A chunk that is not cached has no such pages.
  */
 void
 CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,

@@ -1,16 +1,16 @@
 /*
- * copy_use.c
- *		Copies of columns in a scan: the worker counts their keys, and the scan reads
+ * cached_use.c
+ *		Cached columns in a scan: the worker counts their keys, and the scan reads
  *		the other pages.
  *
- * A page is taken from copies if those of all columns that the query names are true for
- * it.  It is left out if all aggregates have got its keys.  A copy may go
- * while it is used.  Then an aggregate has keys of some pages that another one lacks:
- * these pages are read, for the other one alone.
+ * A page is taken from cached columns if all that the query names are true for
+ * it.  It is left out if all aggregates have got its keys.  A chunk may go
+ * while it is used.  Then an aggregate has keys of some pages that another one
+ * lacks: these pages are read, for the other one alone.
  *
- * src/scan/copy_use.c
+ * src/scan/cached_use.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/groups.h"
 #include "scan/version.h"
 
@@ -31,7 +31,7 @@ find_refusal(Relation relation, const ScanAggregate *aggregate, int count, const
 		return refusal;
 	if (!ScanReturnsOneRow(plan))
 		refusal = group ? CachedGroupsRefusal(relation, group)
-						: "GROUP BY of something other than a aggregate";
+						: "GROUP BY of something other than a column";
 	if (refusal == NULL)
 		refusal = CachedConditionsRefusal(relation, rows);
 	for (i = 0; i < count && refusal == NULL; i++)
@@ -57,8 +57,9 @@ CachedColumnNumber(CachedColumns *copies, const GpuColumn *column)
 }
 
 /*
- * The column of an aggregate's keys.  count(*) has none: any copy can tell the number of rows,
- * so it gets the column of the first aggregate that has one.
+ * The column of an aggregate's keys.  count(*) has none: any cached column can
+ * tell the number of rows, so it gets the column of the first aggregate that
+ * has one.
  */
 static GpuColumn
 key_column(Relation relation, const ScanAggregate *aggregate, int i)
@@ -107,7 +108,7 @@ list_columns(CachedColumns *copies, Relation relation, const ScanAggregate *aggr
 }
 
 /*
- * Look whether a scan can use copies; NULL: there are no copies of any table.  "group":
+ * Look whether a scan can use cached columns; NULL: no table has any.  "group":
  * the grouping column, if there is one and nothing else.
  */
 CachedColumns *
@@ -124,12 +125,12 @@ CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count
 		return copies;
 	list_columns(copies, relation, aggregate, count, rows, group);
 	copies->taken = palloc0(count * sizeof(PageSet));
-	copies->memory =
-		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan copies", ALLOCSET_DEFAULT_SIZES);
+	copies->memory = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan cached columns",
+										   ALLOCSET_DEFAULT_SIZES);
 	return copies;
 }
 
-/* The copies of all columns; false: a column has none. */
+/* The chunks of all columns; false: a column has none. */
 static bool
 find_copies(CachedRun *run)
 {
@@ -166,7 +167,7 @@ set_of(GpuPages *pages, uint32 chunks)
 	return set;
 }
 
-/* Pages of the table that are true in the copies of all columns. */
+/* Pages of the table that are true in all columns. */
 static GpuPages *
 true_pages(const CachedRun *run, BlockNumber blocks)
 {
@@ -366,7 +367,7 @@ take_all(CachedRun *run, const CachedUse *use)
 	return refusal;
 }
 
-/* Use no copies until CachedColumnsUse() is called. */
+/* Use no cached columns until CachedColumnsUse() is called. */
 void
 CachedColumnsForget(CachedColumns *copies, int count)
 {
@@ -380,7 +381,7 @@ CachedColumnsForget(CachedColumns *copies, int count)
 	copies->refusal = NULL;
 }
 
-/* Use copies if there are any; why they cannot be used, or NULL. */
+/* Use cached columns if there are any; why they cannot be used, or NULL. */
 static const char *
 use_copies(CachedColumns *copies, const CachedUse *use)
 {
@@ -401,7 +402,7 @@ use_copies(CachedColumns *copies, const CachedUse *use)
 }
 
 /*
- * Have keys of the aggregates counted from copies, or those of their groups.  "all" then
+ * Have keys of the aggregates counted from cached columns, or those of their groups.  "all" then
  * has the pages to leave out.
  */
 void
@@ -416,7 +417,7 @@ CachedColumnsUse(CachedColumns *copies, const CachedUse *use)
 	MemoryContextSwitchTo(old);
 }
 
-/* Has the table copies, whether they are used or not? */
+/* Has the table cached columns, whether they are used or not? */
 static bool
 has_copies(Oid relid)
 {
@@ -431,10 +432,10 @@ has_copies(Oid relid)
 	return found;
 }
 
-/* Say in EXPLAIN (VERBOSE) why copies of the table are not used. */
+/* Say in EXPLAIN (VERBOSE) why cached columns of the table are not used. */
 void
 CachedColumnsExplain(const CachedColumns *copies, Relation relation, ExplainState *es)
 {
 	if (es->verbose && copies->refusal && has_copies(RelationGetRelid(relation)))
-		ExplainPropertyText("GPU Copies Not Used", copies->refusal, es);
+		ExplainPropertyText("Cached Columns Not Used", copies->refusal, es);
 }

@@ -1,27 +1,27 @@
 /*
- * copy_parallel.c
- *		Copies of columns in a parallel scan: one process uses them, and all processes read
+ * cached_parallel.c
+ *		Cached columns in a parallel scan: one process uses them, and all processes read
  *		the pages that are left.
  *
  * The first process that comes looks at the map, tells the others which pages are true in
- * the copies, and then has their keys counted.  The others wait only for this look.
+ * the cached columns, and then has their keys counted.  The others wait only for this look.
  * They cannot look for themselves: a page that one of them finds changed and another one
- * does not would be counted twice or never.  All processes have one snapshot, and none
- * reads a page before the look.  So what copy.h says of one process holds for all.
+ * does not would be counted twice or never.  All processes have one snapshot, and none reads
+ * a page before the look.  So what cached.h says of one process holds for all.
  *
  * The pages that are left are numbered in their order, and a process takes the next
  * numbers that nobody has taken.  It finds these pages in the set, of which it passes each
  * word once.
  *
- * The process that uses the copies may not get keys of all pages that it has told.  It reads
- * these pages itself, before any other.
+ * The process that uses the cached columns may not get keys of all pages that it has told.
+ * It reads these pages itself, before any other.
  *
- * If the first process uses no copies, all read what PostgreSQL's own parallel scan gives
+ * If the first process uses no cached columns, all read what PostgreSQL's own parallel scan gives
  * them.
  *
- * src/scan/copy_parallel.c
+ * src/scan/cached_parallel.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 
 #include "pgbase/segment.h"
 #include "port/atomics.h"
@@ -37,7 +37,7 @@
 #define PIECE_MOST  8192
 #define PIECES      2048
 
-/* Bytes for the reason why copies are not used. */
+/* Bytes for the reason why cached columns are not used. */
 #define REFUSAL_BYTES 96
 
 typedef enum Look
@@ -52,7 +52,7 @@ struct SharedPages
 	slock_t mutex; /* guards "look"; the others are set before LOOK_DONE */
 	Look look;
 	uint32 chunks;
-	dsa_pointer pages; /* GpuPages[chunks]: others do not read these; invalid: no copies */
+	dsa_pointer pages; /* GpuPages[chunks]: others do not read these; invalid: none are cached */
 	uint32 piece;
 	char refusal[REFUSAL_BYTES]; /* empty: there is none */
 	pg_atomic_uint64 next;       /* number of the next page that is left */
@@ -123,7 +123,7 @@ end_look(SharedPages *shared)
 	ConditionVariableBroadcast(&shared->looked);
 }
 
-/* Tell that no copies are used, if nothing else was told.  "refusal": why not, or NULL. */
+/* Tell that no cached columns are used, if nothing else was told.  "refusal": why not, or NULL. */
 static void
 tell_none(SharedPages *shared, const char *refusal)
 {
@@ -158,7 +158,7 @@ SharedPagesTell(SharedPages *shared, dsa_area *area, const GpuPages *pages, uint
 	return true;
 }
 
-/* Why no copies were used, in memory of the caller's context; NULL: no reason was told. */
+/* Why no cached columns were used, in memory of the caller's context; NULL: no reason was told. */
 const char *
 SharedPagesRefusal(const SharedPages *shared)
 {
@@ -167,7 +167,7 @@ SharedPagesRefusal(const SharedPages *shared)
 
 /* ---- the pages that are left ---- */
 
-/* Begin to take pages, after the look; NULL: no copies are used. */
+/* Begin to take pages, after the look; NULL: no cached columns are used. */
 static ParallelPages *
 begin_share(SharedPages *shared, dsa_area *area)
 {
@@ -188,9 +188,9 @@ begin_share(SharedPages *shared, dsa_area *area)
 }
 
 /*
- * Begin a run of a scan: use copies, or leave that to another process of a parallel scan.
- * Returns which pages this process reads; NULL: as if there were no other process, or no
- * copies.  "copies": NULL if there are none.
+ * Begin a run of a scan: use cached columns, or leave that to another process of a parallel scan.
+ * Returns which pages this process reads; NULL: as if there were no other process, or no cached
+ * columns.  "copies": NULL if there are none.
  */
 ParallelPages *
 CachedColumnsBegin(CachedColumns *copies, const CachedUse *use)

@@ -1,26 +1,26 @@
 /*
- * copy_load.c
- *		Copies of columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
+ * cached_load.c
+ *		Cached columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
  *		qsketch_gpu_columns.
  *
- * A table is copied chunk by chunk.  First comes a look at the map's page of the chunk.
+ * A table is cached chunk by chunk.  First comes a look at the map's page of the chunk.
  * Then each page whose bit is set is read once, for all columns.  A chunk whose pages
  * are all there and true is not copied again.
  *
- * Plans depend on which copies there are.  So the table's entry in the relation cache is
+ * Plans depend on which columns are cached.  So the table's entry in the relation cache is
  * declared invalid at the end, and queries that are prepared are planned anew.
  *
- * A copy shows the rows of a table to nobody: only a plan reaches it that may read the
+ * A cached column shows the rows of a table to nobody: only a plan reaches it that may read the
  * column.  So whoever owns the table and may read its columns may load them.
  *
- * The view has the columns of this database that have copies, or had some that were pushed
+ * The view has the columns of this database that are cached, or had chunks that were pushed
  * out.  A row says how many keys a column has, and when it was last used.  So it is shown to
- * those who could count the keys themselves: they may read the column, and no row
- * security hides rows from them.
+ * those who could count the keys themselves: they may read the column, and no row security
+ * hides rows from them.
  *
- * src/scan/copy_load.c
+ * src/scan/cached_load.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -61,7 +61,7 @@ typedef struct LoadColumn
 	GpuRef *ref; /* of each chunk: what there was before */
 	bool wanted; /* the current chunk is copied */
 	bool failed; /* the worker had no memory for it */
-	int there;   /* chunks that have copies, if nobody frees them */
+	int there;   /* chunks that are cached, if nobody frees them */
 	GpuColumnLoad load;
 } LoadColumn;
 
@@ -94,7 +94,7 @@ is_owner(Oid relid)
 #endif
 }
 
-/* Open a table whose copies this user may load and unload.  Nobody else locks it. */
+/* Open a table whose columns this user may load and unload.  Nobody else locks it. */
 static Relation
 open_table(Oid relid)
 {
@@ -162,7 +162,7 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 				 errmsg("cannot copy column \"%s\" of type %s to a GPU", name,
 						format_type_be(form->atttypid)),
 				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
-						 "copied, but no arrays, chunks, enums or domains.")));
+						 "copied, but no arrays, ranges, enums or domains.")));
 	ColumnLocationInit(&column->location, attribute, RelationGetDescr(relation));
 	KeyTypeInit(&column->key, form->atttypid, form->attcollation);
 	column->column = CachedColumn(relation, attribute, form->attcollation);
@@ -203,7 +203,7 @@ init_columns(Load *load, ArrayType *names)
 	}
 }
 
-/* ---- copies that no plan can name any more ---- */
+/* ---- chunks that no plan can name any more ---- */
 
 /* Is this the file of a table that there is? */
 static bool
@@ -221,9 +221,9 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Forget copies in this database: those of one table, or with InvalidOid those of files
- * that are gone.  What another transaction has just made and not committed looks gone,
- * too: its copies are lost, which does no harm.
+ * Forget chunks in this database: those of one table, or with InvalidOid those
+ * of files that are gone.  What another transaction has just made and not
+ * committed looks gone, too: its chunks are lost, which does no harm.
  */
 static int64
 forget_copies(Oid relid)
@@ -246,7 +246,7 @@ forget_copies(Oid relid)
 
 /* ---- loading ---- */
 
-/* Are all visible pages of a chunk in its copy, and true? */
+/* Are all visible pages of a chunk cached, and true? */
 static bool
 is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapLook *look)
 {
@@ -257,7 +257,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapL
 	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
 }
 
-/* Begin the copies of a chunk; are there any to be made? */
+/* Begin a chunk of each column; are there any to be made? */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
@@ -367,7 +367,7 @@ end_chunk(Load *load, uint32 chunk, const MapLook *look)
 	}
 }
 
-/* Has any column no room left, or were its copies freed to make room for later ones? */
+/* Has any column no room left, or were its chunks freed to make room for later ones? */
 static bool
 is_full(const Load *load)
 {
@@ -397,7 +397,7 @@ load_chunk(Load *load, uint32 chunk)
 	}
 }
 
-/* Pages that the copies of all columns have. */
+/* Pages that the chunks of all columns have. */
 static int64
 count_pages(const Load *load)
 {
@@ -497,7 +497,7 @@ qsketch_gpu_load(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pages);
 }
 
-/* qsketch_gpu_unload(table): returns whether there were copies. */
+/* qsketch_gpu_unload(table): returns whether any column was cached. */
 PG_FUNCTION_INFO_V1(qsketch_gpu_unload);
 Datum
 qsketch_gpu_unload(PG_FUNCTION_ARGS)
@@ -552,7 +552,7 @@ may_see(Oid relid, AttrNumber attribute)
 	return readable && !missing && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* Does the copy belong to the table as it is now? */
+/* Does the chunk belong to the table as it is now? */
 static bool
 is_of_table(Relation relation, const GpuColumn *column)
 {
@@ -593,7 +593,7 @@ is_same(const GpuCachedColumn *a, const GpuCachedColumn *b)
 	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
 }
 
-/* Add what all chunks of the first copy's column have. */
+/* Add what all chunks of the first chunk's column have. */
 static void
 add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int count)
 {
@@ -638,7 +638,7 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* The row of a column, from its first copy in the list on.  Who may not see it locks no table. */
+/* The row of a column, from its first chunk in the list on.  Who may not see it locks no table. */
 static void
 put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
 {

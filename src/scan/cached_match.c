@@ -1,31 +1,31 @@
 /*
- * copy_match.c
- *		What copies of columns can do for a query: which aggregates take keys from them and
+ * cached_match.c
+ *		What cached columns can do for a query: which aggregates take keys from them and
  *		how, which conditions are tested there and as what, and how many pages need not be
  *		read, as far as the planner can know.
  *
  * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  A
  * frequency filter draws which bits a row sets by the number of the row, so its rows are
  * read.  Counts beside these get the number of rows.  Elements of sets are the numbers that
- * copies have.  Elements of other types would be 128-bit fingerprints, of which copies have
- * half.
+ * cached columns have.  Elements of other types would be 128-bit fingerprints, of which
+ * cached columns have half.
  *
  * The worker tests the conditions that are tests on the page against numbers or for NULL
- * (conditions.c), if all columns that they name can be copied.  If one condition of a
+ * (conditions.c), if all columns that they name can be cached.  If one condition of a
  * query is of another kind, the scan reads all pages.  Values that columns are compared with
- * are evaluated when the first keys are taken from copies.  The order of conditions does not
- * matter there: none raises an error or calls a function, and the worker tests all of them
- * before anybody sees a row.
+ * are evaluated when the first keys are taken from cached columns.  The order of conditions
+ * does not matter there: none raises an error or calls a function, and the worker tests all
+ * of them before anybody sees a row.
  *
- * The worker keeps how many pages of each copy were still true when a query looked at the
- * copy last.  The visibility map says how many pages are all-visible now; pages that were
+ * The worker keeps how many pages of each chunk were still true when a query looked at the
+ * chunk last.  The visibility map says how many pages are all-visible now; pages that were
  * changed are not.  The planner's estimate for a chunk is the smaller of these two numbers.
  * It is too large in two cases: if the pages that had changed at the last look are not those
  * that have changed since, and if pages were changed and vacuumed since.
  *
- * src/scan/copy_match.c
+ * src/scan/cached_match.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/groups.h"
 
 #include "access/table.h"
@@ -60,14 +60,14 @@ counts_rows(const ColumnFamily *family)
 	return family == &column_count;
 }
 
-/* Why a family takes no keys from copies; NULL: it does.  "grouped": for each group. */
+/* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 {
 	if (is_sketch(family))
 		return NULL;
 	if (!is_filter(family) && !makes_sets(family) && !counts_rows(family))
-		return "an aggregate that takes no keys from copies";
+		return "an aggregate that takes no keys from cached columns";
 	if (grouped)
 		return "GROUP BY of an aggregate that makes no sketch";
 	return is_filter(family) && ColumnFilterDraws(template)
@@ -76,7 +76,7 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 }
 
 /*
- * Does a process of a parallel scan take keys of a family from copies?  Collections of sets
+ * Does a process of a parallel scan take keys of a family from cached columns?  Collections of sets
  * are built by all processes together, which need the rows here.
  */
 bool
@@ -85,7 +85,10 @@ CachedTakesInParallel(const ColumnFamily *family)
 	return !makes_sets(family);
 }
 
-/* Why a collection's elements of this type, with ids of that column, cannot come from copies. */
+/*
+ * Why a collection's elements of this type, with ids of that column, cannot come from cached
+ * columns.
+ */
 static const char *
 sets_refusal(Relation relation, Oid type, AttrNumber id)
 {
@@ -94,7 +97,7 @@ sets_refusal(Relation relation, Oid type, AttrNumber id)
 	if (!KeyTypeIsNumber(type))
 		return "elements of more than 64 bits";
 	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
-		return "ids of sets of a type that is not copied as integers";
+		return "ids of sets of a type that is not cached as integers";
 	return NULL;
 }
 
@@ -121,10 +124,10 @@ count_refusal(Relation relation, AttrNumber attribute)
 	return attribute == 0 ||
 				   CachedTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
 			   ? NULL
-			   : "a count of a column of a type that is not copied";
+			   : "a count of a column of a type that is not cached";
 }
 
-/* Why the keys of an aggregate cannot come from a copy; NULL: they can. */
+/* Why the keys of an aggregate cannot come from a cached column; NULL: they can. */
 const char *
 CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped)
 {
@@ -146,11 +149,11 @@ CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool g
 		return refusal;
 	form = TupleDescAttr(RelationGetDescr(relation), aggregate->location.attribute - 1);
 	if (!CachedTakesKeys(form) || form->atttypid != aggregate->key_type)
-		return "keys of a type that is not copied";
+		return "keys of a type that is not cached";
 	return NULL;
 }
 
-/* Why the state of an aggregate takes no keys from copies; NULL: it does. */
+/* Why the state of an aggregate takes no keys from cached columns; NULL: it does. */
 static const char *
 state_refusal(const ScanAggregate *aggregate)
 {
@@ -165,7 +168,7 @@ state_refusal(const ScanAggregate *aggregate)
 			   : NULL;
 }
 
-/* Why states of a run take no keys from copies; NULL: they do. */
+/* Why states of a run take no keys from cached columns; NULL: they do. */
 const char *
 CachedStatesRefusal(const ScanAggregate *aggregate, int count)
 {
@@ -185,7 +188,7 @@ take_rows(void *column, const GpuKeyCounts *counts)
 	return true;
 }
 
-/* Count the rows of chunks of a copy. */
+/* Count the rows of chunks of a column. */
 static void
 add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
@@ -201,7 +204,10 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 	pfree(of_rows);
 }
 
-/* Give an aggregate the keys of chunks of a copy; pages that it got are taken off the chunks' sets. */
+/*
+ * Give an aggregate the keys of chunks of a column; pages that it got are taken off the chunks'
+ * sets.
+ */
 void
 CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
@@ -217,7 +223,7 @@ CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 
 /* ---- while planning ---- */
 
-/* May the keys of a call that has some come from copies, as far as it tells? */
+/* May the keys of a call that has some come from cached columns, as far as it tells? */
 static bool
 takes_keys(Relation relation, const ColumnScanCall *call)
 {
@@ -229,7 +235,7 @@ takes_keys(Relation relation, const ColumnScanCall *call)
 		   !(is_sketch(call->family) && ColumnStaysOnCpu(call));
 }
 
-/* May an aggregate's keys come from copies, as far as its call tells? */
+/* May an aggregate's keys come from cached columns, as far as its call tells? */
 static bool
 takes_call(Relation relation, const ColumnScanCall *call, bool grouped)
 {
@@ -240,7 +246,7 @@ takes_call(Relation relation, const ColumnScanCall *call, bool grouped)
 	return takes_keys(relation, call);
 }
 
-/* The collation of the copy from which a column's keys or rows come. */
+/* The collation of the cached column from which a column's keys or rows come. */
 Oid
 CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
 				   Oid collation)
@@ -250,14 +256,17 @@ CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber att
 			   : collation;
 }
 
-/* Why a test of this column's values of this kind, or for NULL, cannot be done on a copy. */
+/*
+ * Why a test of this column's values of this kind, or for NULL, cannot be done on a cached
+ * column.
+ */
 static const char *
 column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
 {
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
 	if (!CachedTakesKeys(form) || (kind != KEY_HASHED && KeyNumberKind(form->atttypid) != kind))
-		return "a condition on a column of a type that is not copied as numbers";
+		return "a condition on a column of a type that is not cached as numbers";
 	return NULL;
 }
 
@@ -287,7 +296,10 @@ conditions_refusal(Relation relation, const ScanConditions *conditions)
 	return refusal;
 }
 
-/* Why conditions cannot be tested on copies; NULL: they can, as far as is known before a run. */
+/*
+ * Why conditions cannot be tested on cached columns; NULL: they can, as far as is known before a
+ * run.
+ */
 const char *
 CachedConditionsRefusal(Relation relation, const WantedRows *rows)
 {
@@ -352,7 +364,7 @@ CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRo
 		add_columns(copies, relation, rows->filtered[i].conditions);
 }
 
-/* The place of a column, by its number, among those of the selection; false: there are too many. */
+/* The index of a column, by its number, among those of the selection; false: there are too many. */
 bool
 CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
 {
@@ -460,7 +472,7 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 
 /* ---- while planning ---- */
 
-/* The column whose copy a condition needs; false: it cannot be tested on copies. */
+/* The cached column that a condition needs; false: it cannot be tested on one. */
 static bool
 condition_column(Relation relation, Expr *clause, GpuColumn *column)
 {
@@ -473,12 +485,12 @@ condition_column(Relation relation, Expr *clause, GpuColumn *column)
 	return true;
 }
 
-/* What the copies of a table have. */
+/* What the cached columns of a table have. */
 typedef struct Covered
 {
 	Relation relation;
 	uint32 chunks;
-	uint32 *pages; /* of each chunk: at most so many are in the copies of all columns */
+	uint32 *pages; /* of each chunk: at most so many are in all columns */
 } Covered;
 
 /* One more column is needed. */
@@ -490,7 +502,7 @@ need_column(Covered *covered, AttrNumber attribute, Oid collation)
 	GpuColumnCover(&column, covered->pages, covered->chunks);
 }
 
-/* The columns of conditions are needed; false: one cannot be tested on copies. */
+/* The columns of conditions are needed; false: one cannot be tested on cached columns. */
 static bool
 need_clauses(Covered *covered, List *clauses)
 {
@@ -507,7 +519,7 @@ need_clauses(Covered *covered, List *clauses)
 	return true;
 }
 
-/* The columns of an aggregate are needed; false: it takes no keys from copies. */
+/* The columns of an aggregate are needed; false: it takes no keys from cached columns. */
 static bool
 need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parallel)
 {
@@ -526,7 +538,7 @@ need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parall
 	return need_clauses(covered, make_ands_implicit(aggref->aggfilter));
 }
 
-/* All columns that a scan with these clauses names are needed; false: it uses no copies. */
+/* All columns that a scan with these clauses names are needed; false: it uses no cached columns. */
 static bool
 need_columns(Covered *covered, List *clauses, List *aggregates, bool grouped, bool parallel)
 {
@@ -550,7 +562,7 @@ need_group(Covered *covered, const Var *group, double states)
 	return true;
 }
 
-/* How many pages that copies have are all-visible now? */
+/* How many pages that cached columns have are all-visible now? */
 static double
 visible_pages(const Covered *covered)
 {
@@ -564,7 +576,7 @@ visible_pages(const Covered *covered)
 }
 
 /*
- * Which share of a table's pages need not be read?  "group" is the grouping column or NULL,
+ * Which fraction of a table's pages need not be read?  "group" is the grouping column or NULL,
  * of so many values.  "parallel": in a parallel plan.
  */
 double

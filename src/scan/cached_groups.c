@@ -1,6 +1,6 @@
 /*
- * copy_groups.c
- *		GROUP BY on copies: of one column of integers, dates or times with few values.
+ * cached_groups.c
+ *		GROUP BY on cached columns: of one column of integers, dates or times with few values.
  *
  * First the worker tells which values the grouping column has in rows that pass WHERE.
  * Each of them gets a group.
@@ -12,18 +12,18 @@
  * by the first chunk that has pages.  A sketch that gets dense by a later chunk is filled
  * alone, too.
  *
- * Either all groups get their keys from all pages that the copies have, or none does:
+ * Either all groups get their keys from all pages that the cached columns have, or none does:
  * then the groups are made anew, and all pages are read.  That is so if there are too many
- * groups, if one has no memory, and if a copy goes meanwhile.
+ * groups, if one has no memory, and if a chunk goes meanwhile.
  *
- * src/scan/copy_groups.c
+ * src/scan/cached_groups.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/groups.h"
 
 #include "miscadmin.h"
 
-static const char copy_gone[] = "a copy was freed, or the GPU has no room";
+static const char copy_gone[] = "a cached column was freed, or the GPU has no room";
 
 /* The values of the grouping column. */
 typedef struct GroupValues
@@ -90,7 +90,7 @@ take_null(void *context, const GpuKeyCounts *counts)
 	return !finding->values->null;
 }
 
-/* Have the worker look at the grouping column in all pages; false: a copy is gone. */
+/* Have the worker look at the grouping column in all pages; false: a chunk is gone. */
 static bool
 look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
@@ -318,7 +318,10 @@ CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 	return refusal;
 }
 
-/* Why a scan cannot take groups from copies; NULL: it can, as far as is known before a run. */
+/*
+ * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
+ * run.
+ */
 const char *
 CachedGroupsRefusal(Relation relation, const Var *group)
 {
@@ -327,6 +330,6 @@ CachedGroupsRefusal(Relation relation, const Var *group)
 
 	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
 		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
-		return "GROUP BY of a column that is not copied as numbers";
+		return "GROUP BY of a column that is not cached as numbers";
 	return NULL;
 }

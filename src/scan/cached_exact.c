@@ -1,18 +1,18 @@
 /*
- * copy_exact.c
- *		Copies of columns for qtop_exact: the worker counts all keys exactly, and this
+ * cached_exact.c
+ *		Cached columns for qtop_exact: the worker counts all keys exactly, and this
  *		process reads the pages whose copy is not true.
  *
  * A number is its own fingerprint, so the counts of fingerprints are the answer.  Keys of
  * other types would have to be looked for in the table.
  *
  * The queries of qtop_exact check permissions, policies and what hooks ask for.  No query
- * is run here.  So copies are used only by those whose queries would pass all checks and
+ * is run here.  So cached columns are used only by those whose queries would pass all checks and
  * see all rows; anybody else is left to the queries, which say what is wrong.
  *
- * src/scan/copy_exact.c
+ * src/scan/cached_exact.c
  */
-#include "scan/copy.h"
+#include "scan/cached.h"
 #include "scan/version.h"
 
 #include "access/relation.h"
@@ -30,10 +30,13 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
-/* Copies are used if they have at least this share of the pages: one process reads the others. */
+/*
+ * A cached column is used if it has at least this fraction of the pages: one process reads the
+ * others.
+ */
 #define LEAST_SHARE 0.5
 
-/* A column, its copies, and the pages that are true in them. */
+/* A column, its chunks, and the pages that are true in them. */
 typedef struct Exact
 {
 	Relation relation;
@@ -49,7 +52,7 @@ typedef struct Exact
 	int wanted_count;
 } Exact;
 
-/* ---- may copies be used? ---- */
+/* ---- may the cached column be used? ---- */
 
 static bool
 may_read(const Exact *e)
@@ -68,7 +71,7 @@ may_read(const Exact *e)
 			pg_attribute_aclcheck(relid, e->form->attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK);
 }
 
-/* Why copies of the column are not used; NULL: they are. */
+/* Why the cached column is not used; NULL: it is. */
 static const char *
 find_refusal(const Exact *e, const TopQuestion *question)
 {
@@ -106,7 +109,7 @@ find_copies(Exact *e)
 	return GpuColumnFind(&e->column, e->ref, e->chunks) > 0;
 }
 
-/* Find the pages that are true in their copies. */
+/* Find the pages that are true in their chunks. */
 static void
 find_pages(Exact *e)
 {
@@ -128,7 +131,7 @@ find_pages(Exact *e)
 	}
 }
 
-/* No fewer keys than there are: all that the copies have, and as many as other pages can hold. */
+/* No fewer keys than there are: all that the chunks have, and as many as other pages can hold. */
 static uint64
 most_keys(const Exact *e)
 {
@@ -212,7 +215,7 @@ count_keys(const Exact *e, int n, int *count)
 }
 
 /*
- * Count with the copies that were found; NULL: too little of them is true, or the worker
+ * Count with the chunks that were found; NULL: too little of them is true, or the worker
  * could not.  The scan comes first: in a serializable transaction it notes that the table
  * is read, which must not be later than the look at the map.
  */
@@ -231,15 +234,15 @@ count_copied(Exact *e, int n, int *count)
 	table_endscan(e->scan);
 	if (best)
 		elog(DEBUG1,
-			 "qtop_exact has counts of " UINT64_FORMAT " pages from GPU copies, and read %u",
+			 "qtop_exact has counts of " UINT64_FORMAT " pages from cached columns, and read %u",
 			 e->count, (BlockNumber) (e->blocks - e->count));
 	else
-		elog(DEBUG1, "qtop_exact does not use GPU copies: %s",
+		elog(DEBUG1, "qtop_exact does not use cached columns: %s",
 			 enough ? "the GPU has no room" : "most pages have changed");
 	return best;
 }
 
-/* Use copies of the column, if there are any and they may be used. */
+/* Use the cached column, if there is one and it may be used. */
 static GpuExactKey *
 try_copies(Exact *e, const TopQuestion *question, int *count)
 {
@@ -250,11 +253,14 @@ try_copies(Exact *e, const TopQuestion *question, int *count)
 	refusal = find_refusal(e, question);
 	if (refusal == NULL)
 		return count_copied(e, question->n, count);
-	elog(DEBUG1, "qtop_exact does not use GPU copies: %s", refusal);
+	elog(DEBUG1, "qtop_exact does not use cached columns: %s", refusal);
 	return NULL;
 }
 
-/* The most frequent keys, in their order; NULL: the question is to be answered without copies. */
+/*
+ * The most frequent keys, in their order; NULL: the question is to be answered without cached
+ * columns.
+ */
 static GpuExactKey *
 from_copies(const TopQuestion *question, int *count)
 {
