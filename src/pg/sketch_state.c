@@ -495,7 +495,7 @@ const KeyedStateType sketch_state_type = {
  */
 
 /* The most bytes that wait for one state.  Tables much larger than a cache gain nothing. */
-#define WAITING_MOST (2 * 1024 * 1024)
+#define DEFERRED_MOST (2 * 1024 * 1024)
 
 /* A sketch that waits, followed by its body. */
 typedef struct DeferredSketch
@@ -510,7 +510,7 @@ static bool
 may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 {
 	const qs_sketch *sketch = &expanded->sketch;
-	Size most = Min(qs_dense_size(&sketch->params, false) / 2, WAITING_MOST);
+	Size most = Min(qs_dense_size(&sketch->params, false) / 2, DEFERRED_MOST);
 
 	return from->encoding == QS_COMPACT && sketch->encoding == QS_EXPLICIT &&
 		   sketch->remote == NULL && expanded->deferred_bytes + bytes <= most;

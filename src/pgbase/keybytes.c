@@ -326,8 +326,6 @@ put_array(KeyBytes *bytes, Datum value, Oid collation)
 		pfree(array);
 }
 
-#define RANGE_FLAGS (RANGE_EMPTY | RANGE_LB_INC | RANGE_UB_INC | RANGE_LB_INF | RANGE_UB_INF)
-
 static void
 put_bound(KeyBytes *bytes, const KeyType *key, const RangeBound *bound)
 {

@@ -33,11 +33,6 @@ FunctionAcl(Oid function, Oid role)
 #endif
 }
 
-/* Called when the attributes of a row type are complete. */
-#if PG_VERSION_NUM < 190000
-#define TupleDescFinalize(descriptor) ((void) 0)
-#endif
-
 #if PG_VERSION_NUM >= 170000
 
 typedef void (*SegmentInit)(void *memory);
