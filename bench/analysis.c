@@ -13,7 +13,7 @@
  */
 #include <math.h>
 
-#include "sketch/masks.h"
+#include "sketch/params.h"
 #include "theory.h"
 #include "workload.h"
 

@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "sketch/masks.h"
+#include "sketch/params.h"
 #include "theory.h"
 
 #define COUNTS     128   /* larger Poisson counts have no weight */

@@ -31,7 +31,7 @@ extern double theory_error(int structure, uint32_t z, bool fat, double load);
  * of "buckets" buckets; "keys" is the mean number of other keys in a bucket.
  * masks > 0: keys share that many masks, with a new table every 10,000
  * buckets. turned: masks are also turned by a random number of places, as in
- * masks.h.
+ * params.h.
  */
 extern double theory_simulate(uint32_t m, uint32_t depth, double keys, uint32_t masks, bool turned,
 							  uint64_t buckets);

@@ -14,7 +14,7 @@
 #ifndef QS_CELLS_H
 #define QS_CELLS_H
 
-#include "sketch/sketch.h"
+#include "sketch/structure.h"
 
 /* Writes the indexes of hv's d counters in the table. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);

@@ -45,7 +45,7 @@
 #define QS_COMPACT_H
 
 #include "base/groups.h"
-#include "sketch/sketch.h"
+#include "sketch/structure.h"
 
 /* How blocks lie in a sketch. */
 typedef struct qs_block_layout

@@ -10,7 +10,6 @@
 
 #include "sketch/measure.h"
 #include "sketch/distinct.h"
-#include "sketch/masks.h"
 #include "sketch/blocks.h"
 
 /* Buckets between two pauses. */

@@ -33,7 +33,7 @@
  *	in different rows		0 (thread): rows are independent
  *
  * In one bucket s depends on the distance of a and b alone, since masks are rotated by any
- * number of positions with equal chance (masks.h): of m rotations of a mask as many have both
+ * number of positions with equal chance (params.h): of m rotations of a mask as many have both
  * as the mask has bits whose neighbour at that distance is set, too.  The mean over the table
  * of masks is taken, so the error is right for few masks as well.  Fat cells of one sub-bucket
  * have s = 0; in two sub-buckets s is that of the slim counters over z^2.

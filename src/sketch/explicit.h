@@ -7,7 +7,7 @@
 #ifndef QS_EXPLICIT_H
 #define QS_EXPLICIT_H
 
-#include "sketch/sketch.h"
+#include "sketch/structure.h"
 
 /* Exact count of a key; 0 if it is not there. */
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);

@@ -206,7 +206,7 @@ choices(uint32_t n, uint32_t k)
 /*
  * How much more often than by chance two keys of a bucket share their mask.  With a
  * table of H masks they draw the same mask with chance 1/H.  The two are then
- * rotated independently (masks.h), and are equal again with chance o / C(m, d).
+ * rotated independently (params.h), and are equal again with chance o / C(m, d).
  * Here o is the number of masks that are no rotations of each other; by Burnside's
  * lemma this is the mean, over all rotations, of how many masks a rotation leaves
  * unchanged.  Two different masks of the table are equal with chance 1 / C(m, d).

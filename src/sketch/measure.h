@@ -13,7 +13,6 @@
 
 #include "base/port.h"
 #include "sketch/sf.h"
-#include "sketch/sketch.h"
 
 #define QS_BINS_LOG2 8
 #define QS_BINS_FINE (UINT32_C(1) << QS_BINS_LOG2)
@@ -59,7 +58,7 @@ qs_bin_start(uint32_t bin)
  * noise.  Then an error must hold for all n keys that were probed.  It does so if
  * each key exceeds it with a chance of at most (1 - confidence) / n; independence is
  * not needed for that.  Far out in the tail it matters that masks come from a table
- * (masks.h).  The worst case, the very mask of a heavy key, is somewhat likelier
+ * (params.h).  The worst case, the very mask of a heavy key, is somewhat likelier
  * than it would be among all C(m, d) masks.  The error for several probes allows for
  * that.
  *

@@ -7,7 +7,7 @@
 #ifndef QS_MULTILEVEL_H
 #define QS_MULTILEVEL_H
 
-#include "sketch/sketch.h"
+#include "sketch/structure.h"
 
 extern const qs_ops qs_multilevel_ops;
 

@@ -5,7 +5,6 @@
  * src/sketch/params.c
  */
 #include "sketch/params.h"
-#include "sketch/masks.h"
 
 const qs_structure_facts qs_structures[QS_STRUCTURES] = {
 	[QS_THREAD] = { .name = "thread", .unit = 4, .depth_max = QS_THREAD_DEPTH_MAX, .rows = true },

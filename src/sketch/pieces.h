@@ -23,7 +23,6 @@
 
 #include "sketch/blocks.h"
 #include "sketch/measure.h"
-#include "sketch/sketch.h"
 
 /* Reads pieces of serialized bytes.  "read" may jump out. */
 typedef struct qs_source

@@ -15,7 +15,6 @@
 
 #include "sketch/blocks.h"
 #include "sketch/multilevel.h"
-#include "sketch/sketch.h"
 
 /* Blocks that are looked at together: a bit of a word for each. */
 #define QS_PRESENCE_BITS 64

@@ -16,14 +16,6 @@ extern const qs_ops qs_sf_ops;
 /* Make the slim table from the fat one: each counter is the maximum of its z cells. */
 extern void qs_sf_refresh(qs_sketch *sk);
 
-/*
- * Make "to" another part of "from": an owned copy of the slim table
- * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made from a
- * host part (QS_PART_FULL).
- */
-extern qb_status
-qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
-
 /* An odd constant for the mixes that choose cells: 2^64 / plastic number. */
 #define QS_CELL_STEP UINT64_C(0xC13FA9A902A6328F)
 

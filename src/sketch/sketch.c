@@ -287,6 +287,65 @@ qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory)
 	return status;
 }
 
+/* Make "to" the dense sketch "from" with the tables of another part. */
+static qb_status
+dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
+{
+	qs_params p = from->params;
+	qb_status status;
+
+	p.part = (uint8_t) part;
+	qs_init(to, &p, memory);
+	to->keys = from->keys;
+	to->total = from->total;
+	status = qs_start_dense(to, from->wide);
+	if (status != QB_OK)
+	{
+		qs_free(to);
+		return status;
+	}
+	if (to->table && from->table)
+		memcpy(to->table, from->table, to->ops->table_bytes(&to->params, to->wide));
+	if (to->extra)
+		memcpy(to->extra, from->extra, to->ops->extra_bytes(&to->params, to->wide));
+	if (!from->table)
+		qs_sf_refresh(to);
+	return QB_OK;
+}
+
+/* An explicit sketch of another part has the same entries, but a device part has no entries. */
+static qb_status
+part_of_explicit(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
+{
+	qs_sketch copy;
+	qb_status status = qs_copy(&copy, from, memory);
+
+	if (status == QB_OK && part != QS_PART_DEVICE)
+	{
+		copy.params.part = (uint8_t) part;
+		*to = copy;
+		return QB_OK;
+	}
+	if (status == QB_OK)
+		status = qs_make_dense(&copy);
+	if (status == QB_OK)
+		status = dense_part(to, &copy, part, memory);
+	qs_free(&copy);
+	return status;
+}
+
+qb_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
+{
+	bool reachable = part == QS_PART_FULL ? from->params.part == QS_PART_HOST
+										  : from->params.part == QS_PART_FULL;
+
+	if (!qs_has_fat(from->params.structure) || !reachable)
+		return QB_WRONG_PART;
+	return from->encoding == QS_EXPLICIT ? part_of_explicit(to, from, part, memory)
+										 : dense_part(to, from, part, memory);
+}
+
 qb_status
 qs_writable(const qs_sketch *sk)
 {

@@ -1,30 +1,6 @@
 /*
  * sketch.h
- *		A sketch in memory: state, life cycle and the operations on it.
- *
- * A qs_sketch is either owned (its tables come from the caller's allocator and
- * may change) or a view (its tables lie inside serialized bytes, read only).
- * Queries, merging from and serializing work on both.
- *
- * Explicit encoding: few distinct keys, kept exactly.  An owned sketch has an
- * open-addressing hash table of entries, with slots by the high bits of hv.  A view
- * has entries sorted by fingerprint.  Beyond qs_explicit_limit() distinct keys the
- * sketch becomes dense and stays so.
- *
- * Dense encoding: tables of counters, whose layout the structure's file describes.
- *
- *	structure		table			extra
- *	thread			d rows of n		-
- *	warp and kin	n buckets		-
- *	multilevel		n low buckets	high buckets
- *	sf				n slim buckets	n fat buckets
- *
- * Compact encoding: what a dense sketch is mostly stored as (compact.h).  Only views have it,
- * and what qs_compact_from_keys() makes to be written.  They can be estimated from, copied, merged
- * and subtracted; all other functions want a copy, which is dense.
- *
- * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
- * exceeds N, so counters cannot wrap and need no check of their own.
+ *		The life cycle of a sketch, and the operations on it.
  *
  * Not thread safe.
  *
@@ -33,123 +9,7 @@
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
-#include "base/keys.h"
-#include "base/memory.h"
-#include "sketch/masks.h"
-#include "sketch/params.h"
-
-/* Keys are hashed and added in batches of at most this many. */
-#define QS_BATCH 4096
-
-/* How many keys ahead of the counters to be changed the loops fetch cache lines. */
-#define QS_PREFETCH_AHEAD 16
-
-/* From this total weight on counters have 8 bytes. */
-#define QS_WIDE_TOTAL (INT64_C(1) << 32)
-
-typedef enum qs_encoding
-{
-	QS_EXPLICIT = 1,
-	QS_DENSE = 2,
-	QS_COMPACT = 3
-} qs_encoding;
-
-typedef struct qs_entry
-{
-	uint64_t fingerprint;
-	int64_t count; /* 0: empty slot */
-} qs_entry;
-
-struct qs_ops;
-
-typedef struct qs_sketch
-{
-	qs_params params;
-	qb_keys keys;
-	int64_t total; /* N: sum of all weights */
-
-	uint8_t encoding; /* qs_encoding */
-	bool wide;        /* counters of 8 bytes */
-	bool view;        /* tables are inside serialized bytes */
-
-	uint64_t seed_key; /* qb_seed_key(params.seed) */
-	const struct qs_ops *ops;
-	const qb_memory *memory; /* NULL for a view */
-	uint32_t *masks;         /* table of H masks; NULL: masks are computed one by one */
-
-	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
-	uint64_t used;       /* explicit: distinct keys; compact: present blocks */
-	uint64_t slots;      /* explicit, owned: a power of two */
-	uint8_t *table;      /* dense */
-	uint8_t *extra;      /* dense: multilevel and sf */
-	uint64_t extra_used; /* multilevel: high buckets in use */
-	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
-
-	const uint8_t *compact; /* compact: the body; NULL if only the header was read */
-	uint64_t compact_bytes; /* compact: of the body */
-
-	/* Owned, dense, between qs_merge_deferred() and qs_materialize(); else NULL and 0. */
-	uint8_t *carries; /* multilevel: a byte for each counter, yet to be added to its high one */
-	uint32_t carried; /* how many merges "carries" has; no byte of it is larger */
-	uint32_t merges;  /* how many merges there were */
-
-	void *remote; /* an engine's own, if the tables are elsewhere; NULL = they are here */
-} qs_sketch;
-
-/*
- * What a structure does with dense tables.  Arrays of hv have at most QS_BATCH
- * elements; weights are positive.  Every member is set unless said otherwise.
- */
-typedef struct qs_ops
-{
-	/* Bytes of "table" and of "extra" (multilevel: one high bucket). */
-	uint64_t (*table_bytes)(const qs_params *p, bool wide);
-	uint64_t (*extra_bytes)(const qs_params *p, bool wide);
-
-	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
-	qb_status (*reserve)(qs_sketch *sk, size_t count);
-
-	/* Add keys; weight NULL means 1 each. */
-	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
-
-	/*
-	 * Remove keys up to the first one whose counters are too small; returns how many
-	 * were removed.
-	 */
-	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
-
-	void (*query)(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate);
-
-	/* Query one key, if the structure has a faster way for that; else NULL. */
-	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
-
-	/*
-	 * into += from, of the same parameters, where "into" is wide enough.  With
-	 * "negative" into -= from, which fails with QB_UNDERFLOW and then changes
-	 * nothing.
-	 */
-	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
-
-	/*
-	 * Get ready for many merges.  From then on merges may leave work to materialize()
-	 * that costs less when it is done once.  Both NULL: the structure has no such
-	 * work.
-	 */
-	qb_status (*defer)(qs_sketch *sk);
-	qb_status (*materialize)(qs_sketch *sk);
-
-	/* Copy 4-byte counters to the new tables of "to", which have 8-byte counters. */
-	void (*widen)(qs_sketch *to, const qs_sketch *from);
-
-	/* How many high buckets serializing will write; NULL: none. */
-	uint64_t (*live_extra)(const qs_sketch *sk);
-
-	/* Write the dense body with 8-byte (wide) or 4-byte counters. */
-	void (*write)(const qs_sketch *sk, bool wide, uint8_t *out);
-
-	/* Do the counters of an opened view obey the structure's invariants? */
-	bool (*check)(const qs_sketch *sk);
-} qs_ops;
+#include "sketch/structure.h"
 
 extern const qs_ops *qs_ops_of(int structure);
 
@@ -161,6 +21,14 @@ extern void qs_free(qs_sketch *sk);
 
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
 extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *memory);
+
+/*
+ * Make "to" another part of "from": an owned copy of the slim table
+ * (QS_PART_DEVICE), of the fat table (QS_PART_HOST), or a full sketch made from a
+ * host part (QS_PART_FULL).
+ */
+extern qb_status
+qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
 
 /* Make the table of masks, in which sketches that take keys look masks up. */
 extern qb_status qs_make_masks(qs_sketch *sk);
@@ -179,36 +47,6 @@ extern qb_status qs_prepare(qs_sketch *sk, int64_t weight);
 
 /* Can keys be added?  QB_READ_ONLY for a device part, which takes none. */
 extern qb_status qs_writable(const qs_sketch *sk);
-
-/* Does the sketch have its fat table, with exact cells?  A device part does not. */
-static inline bool
-qs_has_extra(const qs_params *p)
-{
-	return qs_has_fat(p->structure) && p->part != QS_PART_DEVICE;
-}
-
-QB_INLINE bool
-qs_has_table(const qs_params *p)
-{
-	return p->part != QS_PART_HOST;
-}
-
-/* The mask of hv in a bucket of m counters. */
-QB_INLINE uint32_t
-qs_mask_in(const qs_sketch *sk, uint32_t m, uint64_t hv)
-{
-	uint32_t index = (uint32_t) hv & (qs_mask_count(&sk->params) - 1);
-	uint32_t mask =
-		sk->masks ? sk->masks[index] : qs_mask(sk->seed_key, m, sk->params.depth, index);
-
-	return qs_mask_rotation(mask, m, hv);
-}
-
-static inline uint32_t
-qs_mask_of(const qs_sketch *sk, uint64_t hv)
-{
-	return qs_mask_in(sk, qs_bucket_width(sk->params.structure), hv);
-}
 
 /* The sum of a batch's weights; NULL: 1 each.  Returns -1 if the sum is out of range. */
 static inline int64_t

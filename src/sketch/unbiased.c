@@ -20,7 +20,7 @@
  */
 #include "sketch/unbiased.h"
 
-#include "sketch/measure.h"
+#include "sketch/sketch.h"
 #include "sketch/explicit.h"
 #include "sketch/cells.h"
 
