@@ -217,7 +217,7 @@ static uint64_t
 bytes_of(const qs_sketch *sk)
 {
 	return sk->params.n * BUCKET +
-		   (sk->ops->live_extra ? sk->extra_used * sk->ops->extra_bytes(&sk->params, sk->wide) : 0);
+		   (sk->ops->live_extra ? sk->extra_used * qs_extra_bytes(&sk->params, sk->wide) : 0);
 }
 
 /* Read and write "into" bytes and read "from" bytes, in memory that nothing else uses. */

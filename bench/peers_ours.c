@@ -34,10 +34,10 @@ typedef struct ours
 static uint64_t
 sketch_bytes(const qs_sketch *sk)
 {
-	uint64_t bytes = sk->ops->table_bytes(&sk->params, sk->wide);
+	uint64_t bytes = qs_table_bytes(&sk->params, sk->wide);
 
 	if (sk->params.structure == QS_MULTILEVEL)
-		bytes += sk->ops->live_extra(sk) * sk->ops->extra_bytes(&sk->params, sk->wide);
+		bytes += sk->ops->live_extra(sk) * qs_extra_bytes(&sk->params, sk->wide);
 	return bytes;
 }
 

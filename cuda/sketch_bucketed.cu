@@ -2,7 +2,7 @@
  * sketch_bucketed.cu
  *		warp, half_warp and sub_warp on the device; also the slim table of sf.
  *
- * Layout: src/sketch/bucketed.c.  One template, M = 32, 16 or 8 counters of 4 or
+ * Layout: src/sketch/cells.c.  One template, M = 32, 16 or 8 counters of 4 or
  * 8 bytes a bucket.
  *
  * Insert: M lanes take a key, one lane for each counter of the bucket.  One

@@ -2,7 +2,7 @@
  * sketch_thread.cu
  *		The thread sketch (Count-Min) on the device.
  *
- * Layout: src/sketch/thread.c.  Counters of 4 or 8 bytes in d rows of n.
+ * Layout: src/sketch/cells.c.  Counters of 4 or 8 bytes in d rows of n.
  *
  * A thread takes a key, with one counter in each row.  Floor per key: 8 bytes
  * of key (query: 8 more for the estimate) and d random sectors, for insert d

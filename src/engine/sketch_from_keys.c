@@ -251,7 +251,6 @@ write_body(keys *k, qs_sketch *made)
 	const qs_params *p = &k->sk->params;
 	uint64_t present = count_present(k);
 	uint64_t high = 0;
-	uint64_t dense;
 	uint8_t *body;
 
 	if (present <= qs_explicit_limit(p))
@@ -262,10 +261,7 @@ write_body(keys *k, qs_sketch *made)
 	made->used = present;
 	made->compact = body;
 	made->compact_bytes = write_buckets(k, present, body, &high);
-	dense = made->ops->table_bytes(p, made->wide);
-	if (made->ops->live_extra)
-		dense += high * made->ops->extra_bytes(p, made->wide);
-	if (made->compact_bytes <= qs_compact_most(dense))
+	if (made->compact_bytes <= qs_compact_most(qs_tables_bytes(p, made->wide, high)))
 		return true;
 	k->memory->release(k->memory->context, body);
 	return false;

@@ -9,13 +9,13 @@
 void
 GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 {
-	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
+	uint64 extra = qs_extra_bytes(&sk->params, sk->wide);
 
 	Assert(sk->encoding == QS_DENSE);
 	shape->params = sk->params;
 	shape->total = sk->total;
 	shape->wide = sk->wide;
-	shape->table_bytes = sk->table ? sk->ops->table_bytes(&sk->params, sk->wide) : 0;
+	shape->table_bytes = sk->table ? qs_table_bytes(&sk->params, sk->wide) : 0;
 	shape->extra_used = sk->extra_used;
 	shape->extra_bytes = sk->ops->live_extra ? extra * sk->extra_used : extra;
 	if (sk->extra == NULL)

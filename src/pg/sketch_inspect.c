@@ -249,22 +249,22 @@ static void
 put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 {
 	const qs_params *p = &sk->params;
-	uint64 extra = sk->ops->extra_bytes(p, sk->wide);
+	uint64 extra = qs_extra_bytes(p, sk->wide);
 
 	if (qs_has_fat(p->structure))
 	{
 		if (qs_has_table(p))
-			put_part(result, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
+			put_part(result, "slim", gpu, qs_table_bytes(p, sk->wide));
 		if (qs_has_extra(p))
 			put_part(result, "fat", -1, extra);
 	}
 	else if (qs_has_high(p->structure))
 	{
-		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
+		put_part(result, "low", gpu, qs_table_bytes(p, sk->wide));
 		put_part(result, "high", gpu, extra * sk->extra_used);
 	}
 	else
-		put_part(result, "table", gpu, sk->ops->table_bytes(p, sk->wide));
+		put_part(result, "table", gpu, qs_table_bytes(p, sk->wide));
 }
 
 /*

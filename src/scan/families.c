@@ -70,7 +70,7 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 	sketch_params(template, &params);
 	if (rows <= qs_explicit_limit(&params))
 		return 0;
-	return (double) qs_ops_of(params.structure)->table_bytes(&params, false);
+	return (double) qs_table_bytes(&params, false);
 }
 
 /*

@@ -145,12 +145,10 @@ static double
 table_bytes(const qs_sketch *model, const qs_params *params, double total)
 {
 	bool wide = total >= (double) QS_WIDE_TOTAL;
-	const qs_ops *ops = model->ops;
-	uint64_t high = ops->live_extra ? ops->live_extra(model) : 1;
+	uint64_t high = model->ops->live_extra ? model->ops->live_extra(model) : 0;
 
-	return (double) (ops->table_bytes(&model->params, wide) +
-					 ops->extra_bytes(&model->params, wide) * high) *
-		   (double) params->n / (double) model->params.n;
+	return (double) qs_tables_bytes(&model->params, wide, high) * (double) params->n /
+		   (double) model->params.n;
 }
 
 qb_status

@@ -3,9 +3,9 @@
  *		Structures with plain counters: their loops and tables.
  *
  * In every structure but multilevel a key simply owns d counters of a table.  A
- * structure says where they are (qs_locate) and which cache lines to fetch ahead
- * (qs_fetch); the loops here do the rest.  Both functions and "wide" are constants
- * at each call, so the compiler makes one tight loop of each use.
+ * structure says where they are (qs_cells); the loops here do the rest.  The function
+ * and mostly "wide" are constants at each call, so the compiler makes one tight loop
+ * of each use.
  *
  * The arithmetic on whole tables (adding, widening, writing, checking) is here, too.
  *
@@ -19,16 +19,15 @@
 /* Writes the indexes of hv's d counters in the table. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 
-/* Prefetches the counters that locate() will name. */
-typedef void (*qs_fetch)(const qs_sketch *sk, const uint8_t *table, uint64_t hv);
-
-/* Buckets one after another.  thread has d rows of buckets with one counter. */
-typedef struct qs_layout
+/* The counters that an operation is about. */
+typedef struct qs_cells
 {
-	uint64_t buckets;
-	uint32_t width;
-	uint32_t owned; /* counters of a bucket that each of its keys owns */
-} qs_layout;
+	uint8_t *table;
+	bool wide;
+	bool together;  /* a key's counters are close, and their bucket is fetched whole */
+	uint32_t width; /* counters of a bucket; 0: they stand alone */
+	qs_locate locate;
+} qs_cells;
 
 /*
  * Sum and maximum of a bucket's counters.  If each key owns d of them, they sum to d
@@ -59,19 +58,37 @@ qs_tally_fits(const qs_tally *tally, uint32_t owned)
 	return (unsigned __int128) tally->most * owned <= tally->sum;
 }
 
-/* Prefetch d counters. */
+/* Fetch the bucket of a key that comes later. */
 QB_INLINE void
-qs_cells_fetch(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
+qs_bucket_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
 {
+	uint32_t bytes = in.width * (in.wide ? 8 : 4);
+	const uint8_t *bucket = in.table + qb_reduce(hv, sk->params.n) * bytes;
+	uint32_t offset;
+
+	for (offset = 0; offset < bytes; offset += QB_CACHE_LINE)
+		__builtin_prefetch(bucket + offset, 1);
+}
+
+/* Fetch the counters of a key that comes later. */
+QB_INLINE void
+qs_cells_fetch(const qs_sketch *sk, qs_cells in, uint64_t hv)
+{
+	uint64_t cell[QS_DEPTH_MAX];
 	uint32_t j;
 
-	for (j = 0; j < d; j++)
-		__builtin_prefetch(table + cell[j] * (wide ? 8 : 4), 1);
+	if (in.together)
+	{
+		qs_bucket_fetch(sk, in, hv);
+		return;
+	}
+	in.locate(sk, hv, cell);
+	for (j = 0; j < sk->params.depth; j++)
+		__builtin_prefetch(in.table + cell[j] * (in.wide ? 8 : 4), 1);
 }
 
 QB_INLINE void
-qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetch fetch,
-			 const uint64_t *hv, const int64_t *weight, size_t count)
+qs_cells_add(qs_sketch *sk, qs_cells in, const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	uint32_t d = sk->params.depth;
 	uint64_t cell[QS_DEPTH_MAX];
@@ -83,10 +100,11 @@ qs_cells_add(qs_sketch *sk, uint8_t *table, bool wide, qs_locate locate, qs_fetc
 		uint32_t j;
 
 		if (i + QS_PREFETCH_AHEAD < count)
-			fetch(sk, table, hv[i + QS_PREFETCH_AHEAD]);
-		locate(sk, hv[i], cell);
+			qs_cells_fetch(sk, in, hv[i + QS_PREFETCH_AHEAD]);
+		in.locate(sk, hv[i], cell);
 		for (j = 0; j < d; j++)
-			qb_counter_set(table, cell[j], wide, qb_counter_get(table, cell[j], wide) + w);
+			qb_counter_set(in.table, cell[j], in.wide,
+						   qb_counter_get(in.table, cell[j], in.wide) + w);
 	}
 }
 
@@ -108,30 +126,29 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 
 /* Take w from the d counters; a negated w gives it back. */
 QB_INLINE void
-qs_cells_take(uint8_t *table, bool wide, const uint64_t *cell, uint32_t d, uint64_t w)
+qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 {
 	uint32_t j;
 
 	for (j = 0; j < d; j++)
-		qb_counter_set(table, cell[j], wide, qb_counter_get(table, cell[j], wide) - w);
+		qb_counter_set(in.table, cell[j], in.wide, qb_counter_get(in.table, cell[j], in.wide) - w);
 }
 
 /* Do the counters of one bucket fit each other?  See qs_tally. */
 QB_INLINE bool
-qs_bucket_fits(const uint8_t *table, bool wide, uint64_t first, uint32_t width, uint32_t owned)
+qs_bucket_fits(qs_cells in, uint64_t first, uint32_t owned)
 {
 	qs_tally tally = { 0, 0 };
 	uint32_t lane;
 
-	for (lane = 0; lane < width; lane++)
-		qs_tally_add(&tally, qb_counter_get(table, first + lane, wide));
+	for (lane = 0; lane < in.width; lane++)
+		qs_tally_add(&tally, qb_counter_get(in.table, first + lane, in.wide));
 	return qs_tally_fits(&tally, owned);
 }
 
-/* See qs_ops.remove; "width" counters make a bucket, 0 if they stand alone. */
+/* See qs_ops.remove. */
 QB_INLINE size_t
-qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_locate locate,
-				const uint64_t *hv, const int64_t *weight, size_t count)
+qs_cells_remove(qs_sketch *sk, qs_cells in, const uint64_t *hv, const int64_t *weight, size_t count)
 {
 	uint32_t d = sk->params.depth;
 	uint64_t cell[QS_DEPTH_MAX];
@@ -141,13 +158,13 @@ qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_loc
 	{
 		uint64_t w = weight ? (uint64_t) weight[i] : 1;
 
-		locate(sk, hv[i], cell);
-		if (qs_cells_min(table, wide, cell, d) < w)
+		in.locate(sk, hv[i], cell);
+		if (qs_cells_min(in.table, in.wide, cell, d) < w)
 			break;
-		qs_cells_take(table, wide, cell, d, w);
-		if (width > 0 && !qs_bucket_fits(table, wide, cell[0] / width * width, width, d))
+		qs_cells_take(in, cell, d, w);
+		if (in.width > 0 && !qs_bucket_fits(in, cell[0] / in.width * in.width, d))
 		{
-			qs_cells_take(table, wide, cell, d, -w);
+			qs_cells_take(in, cell, d, -w);
 			break;
 		}
 	}
@@ -155,8 +172,8 @@ qs_cells_remove(qs_sketch *sk, uint8_t *table, bool wide, uint32_t width, qs_loc
 }
 
 QB_INLINE void
-qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate locate,
-			   qs_fetch fetch, const uint64_t *hv, size_t count, int64_t *estimate)
+qs_cells_query(const qs_sketch *sk, qs_cells in, const uint64_t *hv, size_t count,
+			   int64_t *estimate)
 {
 	uint32_t d = sk->params.depth;
 	uint64_t cell[QS_DEPTH_MAX];
@@ -165,29 +182,35 @@ qs_cells_query(const qs_sketch *sk, const uint8_t *table, bool wide, qs_locate l
 	for (i = 0; i < count; i++)
 	{
 		if (i + QS_PREFETCH_AHEAD < count)
-			fetch(sk, table, hv[i + QS_PREFETCH_AHEAD]);
-		locate(sk, hv[i], cell);
-		estimate[i] = (int64_t) qs_cells_min(table, wide, cell, d);
+			qs_cells_fetch(sk, in, hv[i + QS_PREFETCH_AHEAD]);
+		in.locate(sk, hv[i], cell);
+		estimate[i] = (int64_t) qs_cells_min(in.table, in.wide, cell, d);
 	}
 }
 
-/* See qs_ops.extra_bytes: there is nothing beside the table. */
-extern uint64_t qs_no_extra_bytes(const qs_params *p, bool wide);
+/* See qs_ops.query_one. */
+QB_INLINE int64_t
+qs_cells_query_one(const qs_sketch *sk, qs_cells in, uint64_t hv)
+{
+	uint64_t cell[QS_DEPTH_MAX];
 
-/* See qs_ops.accumulate; "extra" says which of the sketch's tables this is about. */
-extern qb_status qs_table_accumulate(qs_sketch *into, const qs_sketch *from, bool extra,
-									 qs_layout layout, bool negative);
+	cell[0] = 0; /* the compiler cannot know that d > 0 */
+	in.locate(sk, hv, cell);
+	return (int64_t) qs_cells_min(in.table, in.wide, cell, sk->params.depth);
+}
 
-/* Copy counters between widths.  The values fit, because no counter exceeds N. */
-extern void
-qs_table_convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count);
+/* See qs_ops.accumulate, for the tables that count keys; sf has its slim table beside them. */
+extern qb_status qs_cells_accumulate(qs_sketch *into, const qs_sketch *from, bool negative);
+
+/* See qs_ops.widen and qs_ops.write: all tables. */
+extern void qs_cells_widen(qs_sketch *to, const qs_sketch *from);
+extern void qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out);
 
 /*
  * Does each bucket sum to d times some weight that no counter exceeds, and do all
- * buckets sum to d * total?
+ * buckets sum to d * total?  Each row of thread sums to the total.
  */
-extern bool qs_table_check(const uint8_t *table, bool wide, uint64_t n, uint32_t width,
-						   uint32_t depth, int64_t total);
+extern bool qs_cells_check(const qs_sketch *sk);
 
 /* ---- warp, half_warp and sub_warp: one bucket per key, counters by mask ---- */
 

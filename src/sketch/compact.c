@@ -436,9 +436,8 @@ blocks_fit(const findings *f)
 {
 	const qs_sketch *view = f->view;
 	const qs_params *p = &view->params;
-	uint64_t dense = view->ops->table_bytes(p, view->wide);
+	uint64_t dense = qs_tables_bytes(p, view->wide, f->high);
 
-	dense += view->ops->extra_bytes(p, view->wide) * (view->ops->live_extra ? f->high : 1);
 	if (view->compact_bytes > qs_compact_most(dense) || f->present != view->used)
 		return false;
 	if (p->part == QS_PART_DEVICE)

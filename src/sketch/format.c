@@ -39,14 +39,6 @@ canonical_wide(const qs_sketch *sk)
 	return sk->total >= QS_WIDE_TOTAL;
 }
 
-/* Bytes of the tables, with so many high buckets. */
-static uint64_t
-table_bytes(const qs_sketch *sk, bool wide, uint64_t high)
-{
-	return sk->ops->table_bytes(&sk->params, wide) +
-		   sk->ops->extra_bytes(&sk->params, wide) * (sk->ops->live_extra ? high : 1);
-}
-
 /* Choose the encoding of a dense sketch.  The choice depends on its counters alone. */
 static qs_flat
 flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
@@ -54,7 +46,7 @@ flat_of_dense(const qs_sketch *sk, const uint64_t *presence)
 	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 0;
 	qs_compact_size size = { .presence = presence };
 
-	if (qs_compact_fits(sk, table_bytes(sk, canonical_wide(sk), high), &size))
+	if (qs_compact_fits(sk, qs_tables_bytes(&sk->params, canonical_wide(sk), high), &size))
 		return (qs_flat){ .encoding = QS_COMPACT,
 						  .used = size.bytes,
 						  .present = size.present,
@@ -69,7 +61,7 @@ body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 		return f->used * sizeof(qs_entry);
 	if (f->encoding == QS_COMPACT)
 		return f->used;
-	return table_bytes(sk, wide, f->used);
+	return qs_tables_bytes(&sk->params, wide, f->used);
 }
 
 qs_flat
@@ -112,10 +104,7 @@ qs_flat_tables(const qs_sketch *sk)
 uint64_t
 qs_dense_size(const qs_params *p, bool wide)
 {
-	qs_sketch sk;
-
-	qs_init(&sk, p, NULL);
-	return QS_HEADER_BYTES + table_bytes(&sk, wide, 0);
+	return QS_HEADER_BYTES + qs_tables_bytes(p, wide, 0);
 }
 
 static void
@@ -219,7 +208,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 static void
 set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 {
-	uint64_t table = view->ops->table_bytes(&view->params, view->wide);
+	uint64_t table = qs_table_bytes(&view->params, view->wide);
 
 	if (f->encoding == QS_EXPLICIT)
 	{
@@ -236,7 +225,7 @@ set_tables(qs_sketch *view, uint8_t *body, const qs_flat *f)
 	}
 	if (table > 0)
 		view->table = body;
-	if (view->ops->extra_bytes(&view->params, view->wide) > 0)
+	if (qs_extra_bytes(&view->params, view->wide) > 0)
 		view->extra = body + table;
 	view->extra_used = f->used;
 }

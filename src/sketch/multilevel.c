@@ -30,20 +30,6 @@
 
 #define FIRST_ROOM 16 /* high buckets of the first allocation */
 
-static uint64_t
-table_bytes(const qs_params *p, bool wide)
-{
-	(void) wide;
-	return p->n * QS_LOW_BYTES;
-}
-
-static uint64_t
-extra_bytes(const qs_params *p, bool wide)
-{
-	(void) p;
-	return QS_HIGH_COUNTERS * (wide ? 8 : 4);
-}
-
 static void
 set(qs_sketch *sk, uint8_t *low, uint32_t i, uint64_t value)
 {
@@ -61,7 +47,7 @@ reserve(qs_sketch *sk, size_t count)
 {
 	uint64_t most = sk->params.n;
 	uint64_t want = sk->extra_used + count;
-	uint64_t bytes = extra_bytes(&sk->params, sk->wide);
+	uint64_t bytes = qs_extra_bytes(&sk->params, sk->wide);
 	uint8_t *bigger;
 
 	if (want > most)
@@ -217,7 +203,7 @@ widen(qs_sketch *to, const qs_sketch *from)
 {
 	uint64_t i;
 
-	memcpy(to->table, from->table, table_bytes(&to->params, true));
+	memcpy(to->table, from->table, qs_table_bytes(&to->params, true));
 	for (i = 0; i < from->extra_used; i++)
 		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
 }
@@ -254,11 +240,11 @@ live_extra(const qs_sketch *sk)
 static void
 write(const qs_sketch *sk, bool wide, uint8_t *out)
 {
-	uint8_t *next = out + table_bytes(&sk->params, wide);
+	uint8_t *next = out + qs_table_bytes(&sk->params, wide);
 	uint32_t index = QS_HIGH_INDEX_MIN;
 	uint64_t b;
 
-	memcpy(out, sk->table, table_bytes(&sk->params, wide));
+	memcpy(out, sk->table, qs_table_bytes(&sk->params, wide));
 	for (b = 0; b < sk->params.n; b++)
 	{
 		const uint8_t *high = qs_high_of(sk, qs_low_bucket(sk, b));
@@ -268,7 +254,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 		if (live)
 		{
 			convert_high(next, wide, high, sk->wide);
-			next += extra_bytes(&sk->params, wide);
+			next += qs_extra_bytes(&sk->params, wide);
 		}
 	}
 }
@@ -342,8 +328,6 @@ check(const qs_sketch *sk)
 }
 
 const qs_ops qs_multilevel_ops = {
-	.table_bytes = table_bytes,
-	.extra_bytes = extra_bytes,
 	.reserve = reserve,
 	.add = multilevel_add,
 	.remove = multilevel_remove,

@@ -15,7 +15,7 @@ const qs_structure_facts qs_structures[QS_STRUCTURES] = {
 						.width = 28,
 						.unit = 32,
 						.depth_max = 28,
-						.high = true },
+						.high = 32 },
 	[QS_SF] = { .name = "sf", .width = 8, .unit = 32, .depth_max = 8, .fat = true },
 };
 
@@ -49,6 +49,32 @@ qs_block_bytes(const qs_params *p)
 	uint64_t unit = qs_structures[p->structure].unit;
 
 	return qs_has_rows(p->structure) ? unit * p->depth : unit;
+}
+
+uint64_t
+qs_table_bytes(const qs_params *p, bool wide)
+{
+	uint64_t bytes = qs_has_table(p) ? p->n * qs_block_bytes(p) : 0;
+
+	return wide && !qs_has_high(p->structure) ? 2 * bytes : bytes;
+}
+
+uint64_t
+qs_extra_bytes(const qs_params *p, bool wide)
+{
+	uint64_t counters = qs_structures[p->structure].high;
+
+	if (qs_has_extra(p))
+		counters = p->n * qs_bucket_width(p->structure) * p->z;
+	return counters * (wide ? 8 : 4);
+}
+
+uint64_t
+qs_tables_bytes(const qs_params *p, bool wide, uint64_t high)
+{
+	uint64_t extra = qs_extra_bytes(p, wide);
+
+	return qs_table_bytes(p, wide) + (qs_has_high(p->structure) ? high * extra : extra);
 }
 
 /*

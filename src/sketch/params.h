@@ -74,9 +74,9 @@ typedef struct qs_structure_facts
 	uint8_t width; /* m: counters of a bucket that masks choose from; 0 with rows */
 	uint8_t unit;  /* bytes of a bucket; of a counter with rows */
 	uint8_t depth_max;
-	bool rows; /* d rows of independent counters, and no masks */
-	bool high; /* low counters of a byte, which overflow into high buckets */
-	bool fat;  /* z fat counters for each slim one; the two tables can be apart */
+	bool rows;    /* d rows of independent counters, and no masks */
+	uint8_t high; /* counters of a high bucket, into which low ones of a byte overflow; 0: none */
+	bool fat;     /* z fat counters for each slim one; the two tables can be apart */
 } qs_structure_facts;
 
 /* Indexed by qs_structure.  The table and the functions that read it are for the host alone. */
@@ -91,7 +91,7 @@ qs_has_rows(int structure)
 static inline bool
 qs_has_high(int structure)
 {
-	return qs_structures[structure].high;
+	return qs_structures[structure].high > 0;
 }
 
 static inline bool
@@ -167,6 +167,13 @@ qs_has_table(const qs_params *p)
 {
 	return p->part != QS_PART_HOST;
 }
+
+/* Bytes of a sketch's table, and of its extra table (multilevel: of one high bucket). */
+extern uint64_t qs_table_bytes(const qs_params *p, bool wide);
+extern uint64_t qs_extra_bytes(const qs_params *p, bool wide);
+
+/* Bytes of all tables, with so many high buckets. */
+extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
 
 /*
  * ---- hash masks: which d of a bucket's m counters belong to a key ----

@@ -29,7 +29,7 @@ one_bucket(const qs_sketch *view, uint8_t *bytes)
 	one.params.n = 1;
 	one.encoding = QS_DENSE;
 	one.table = qs_has_table(&one.params) ? bytes : NULL;
-	one.extra = bytes + one.ops->table_bytes(&one.params, one.wide);
+	one.extra = bytes + qs_table_bytes(&one.params, one.wide);
 	one.extra_used = 0;
 	one.extra_room = 1;
 	return one;
@@ -67,14 +67,14 @@ static void
 read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
 {
 	uint32_t index = qb_load32(one->table + QS_LOW_COUNTERS);
-	uint32_t bytes = (uint32_t) view->ops->extra_bytes(&view->params, view->wide);
+	uint32_t bytes = (uint32_t) qs_extra_bytes(&view->params, view->wide);
 
 	if (index < QS_HIGH_INDEX_MIN || index - QS_HIGH_INDEX_MIN >= view->extra_used)
 		return;
 	qb_store32(one->table + QS_LOW_COUNTERS, QS_HIGH_INDEX_MIN);
 	one->extra_used = 1;
 	source->read(source->context,
-				 QS_HEADER_BYTES + view->ops->table_bytes(&view->params, view->wide) +
+				 QS_HEADER_BYTES + qs_table_bytes(&view->params, view->wide) +
 					 (uint64_t) (index - QS_HIGH_INDEX_MIN) * bytes,
 				 bytes, one->extra);
 }
@@ -84,8 +84,8 @@ static void
 read_bucket(const qs_sketch *view, uint64_t hv, const qs_source *source, qs_sketch *one)
 {
 	bool table = qs_has_table(&one->params);
-	uint32_t bytes = (uint32_t) (table ? one->ops->table_bytes(&one->params, one->wide)
-									   : one->ops->extra_bytes(&one->params, one->wide));
+	uint32_t bytes = (uint32_t) (table ? qs_table_bytes(&one->params, one->wide)
+									   : qs_extra_bytes(&one->params, one->wide));
 
 	source->read(source->context, QS_HEADER_BYTES + qb_reduce(hv, view->params.n) * bytes, bytes,
 				 table ? one->table : one->extra);

@@ -25,45 +25,22 @@
 #include "sketch/cells.h"
 #include "sketch/sf.h"
 
+QB_INLINE qs_cells
+slim_of(const qs_sketch *sk)
+{
+	return (qs_cells){ sk->table, sk->wide, true, QS_SF_WIDTH, qs_sf_slim_cells };
+}
+
+QB_INLINE qs_cells
+fat_of(const qs_sketch *sk)
+{
+	return (qs_cells){ sk->extra, sk->wide, false, QS_SF_WIDTH * sk->params.z, qs_sf_fat_cells };
+}
+
 static uint64_t
 slim_counters(const qs_params *p)
 {
-	return qs_has_table(p) ? p->n * QS_SF_WIDTH : 0;
-}
-
-static uint64_t
-fat_counters(const qs_params *p)
-{
-	return qs_has_extra(p) ? p->n * QS_SF_WIDTH * p->z : 0;
-}
-
-static uint64_t
-table_bytes(const qs_params *p, bool wide)
-{
-	return slim_counters(p) * (wide ? 8 : 4);
-}
-
-static uint64_t
-extra_bytes(const qs_params *p, bool wide)
-{
-	return fat_counters(p) * (wide ? 8 : 4);
-}
-
-QB_INLINE void
-fetch_slim(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
-{
-	uint32_t bytes = QS_SF_WIDTH * (sk->wide ? 8 : 4);
-
-	__builtin_prefetch(table + qb_reduce(hv, sk->params.n) * bytes, 1);
-}
-
-QB_INLINE void
-fetch_fat(const qs_sketch *sk, const uint8_t *table, uint64_t hv)
-{
-	uint64_t cell[QS_DEPTH_MAX];
-
-	qs_sf_fat_cells(sk, hv, cell);
-	qs_cells_fetch(table, sk->wide, cell, sk->params.depth);
+	return qs_table_bytes(p, false) / 4;
 }
 
 /* The maximum of sub-bucket "sub" of the fat table. */
@@ -86,11 +63,11 @@ sub_bucket_max(const qs_sketch *sk, uint64_t sub)
 void
 qs_sf_refresh(qs_sketch *sk)
 {
+	uint64_t count = sk->params.part == QS_PART_FULL ? slim_counters(&sk->params) : 0;
 	uint64_t i;
 
-	if (sk->params.part == QS_PART_FULL)
-		for (i = 0; i < slim_counters(&sk->params); i++)
-			qb_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
+	for (i = 0; i < count; i++)
+		qb_counter_set(sk->table, i, sk->wide, sub_bucket_max(sk, i));
 }
 
 /* Raises the slim counters after fat cells grew. */
@@ -119,7 +96,7 @@ raise_slim(qs_sketch *sk, const uint64_t *hv, size_t count)
 static void
 sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	qs_cells_add(sk, sk->extra, sk->wide, qs_sf_fat_cells, fetch_fat, hv, weight, count);
+	qs_cells_add(sk, fat_of(sk), hv, weight, count);
 	if (sk->params.part == QS_PART_FULL)
 		raise_slim(sk, hv, count);
 }
@@ -127,8 +104,7 @@ sf_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 static size_t
 sf_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	size_t done = qs_cells_remove(sk, sk->extra, sk->wide, QS_SF_WIDTH * sk->params.z,
-								  qs_sf_fat_cells, hv, weight, count);
+	size_t done = qs_cells_remove(sk, fat_of(sk), hv, weight, count);
 	uint64_t cell[QS_DEPTH_MAX];
 	size_t i;
 
@@ -148,9 +124,16 @@ static void
 sf_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
 {
 	if (qs_has_table(&sk->params))
-		qs_cells_query(sk, sk->table, sk->wide, qs_sf_slim_cells, fetch_slim, hv, count, estimate);
+		qs_cells_query(sk, slim_of(sk), hv, count, estimate);
 	else
-		qs_cells_query(sk, sk->extra, sk->wide, qs_sf_fat_cells, fetch_fat, hv, count, estimate);
+		qs_cells_query(sk, fat_of(sk), hv, count, estimate);
+}
+
+static int64_t
+sf_query_one(const qs_sketch *sk, uint64_t hv)
+{
+	return qs_has_table(&sk->params) ? qs_cells_query_one(sk, slim_of(sk), hv)
+									 : qs_cells_query_one(sk, fat_of(sk), hv);
 }
 
 /* Device parts add their slim tables, all other parts their fat tables. */
@@ -158,38 +141,12 @@ static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
 	bool device = into->params.part == QS_PART_DEVICE;
-	qs_layout layout = { .buckets = into->params.n,
-						 .width = QS_SF_WIDTH * (device ? 1u : into->params.z),
-						 .owned = into->params.depth };
-	qb_status status = negative && device
-						   ? QB_READ_ONLY
-						   : qs_table_accumulate(into, from, !device, layout, negative);
+	qb_status status =
+		negative && device ? QB_READ_ONLY : qs_cells_accumulate(into, from, negative);
 
 	if (status == QB_OK)
 		qs_sf_refresh(into);
 	return status;
-}
-
-static void
-convert(uint8_t *table, uint8_t *extra, bool wide, const qs_sketch *from)
-{
-	if (table)
-		qs_table_convert(table, wide, from->table, from->wide, slim_counters(&from->params));
-	if (extra)
-		qs_table_convert(extra, wide, from->extra, from->wide, fat_counters(&from->params));
-}
-
-static void
-widen(qs_sketch *to, const qs_sketch *from)
-{
-	convert(to->table, to->extra, true, from);
-}
-
-static void
-write(const qs_sketch *sk, bool wide, uint8_t *out)
-{
-	convert(qs_has_table(&sk->params) ? out : NULL,
-			qs_has_extra(&sk->params) ? out + table_bytes(&sk->params, wide) : NULL, wide, sk);
 }
 
 /*
@@ -224,27 +181,26 @@ check_device(const qs_sketch *sk)
 static bool
 check(const qs_sketch *sk)
 {
+	uint64_t count = slim_counters(&sk->params);
 	uint64_t i;
 
 	if (!qs_has_extra(&sk->params))
 		return check_device(sk);
-	if (!qs_table_check(sk->extra, sk->wide, sk->params.n, QS_SF_WIDTH * sk->params.z,
-						sk->params.depth, sk->total))
+	if (!qs_cells_check(sk))
 		return false;
-	for (i = 0; i < slim_counters(&sk->params); i++)
+	for (i = 0; i < count; i++)
 		if (qb_counter_get(sk->table, i, sk->wide) != sub_bucket_max(sk, i))
 			return false;
 	return true;
 }
 
 const qs_ops qs_sf_ops = {
-	.table_bytes = table_bytes,
-	.extra_bytes = extra_bytes,
 	.add = sf_add,
 	.remove = sf_remove,
 	.query = sf_query,
+	.query_one = sf_query_one,
 	.accumulate = accumulate,
-	.widen = widen,
-	.write = write,
+	.widen = qs_cells_widen,
+	.write = qs_cells_write,
 	.check = check,
 };

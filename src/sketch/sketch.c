@@ -73,8 +73,8 @@ qs_free(qs_sketch *sk)
 static qb_status
 alloc_tables(qs_sketch *sk, uint64_t room)
 {
-	uint64_t table = sk->ops->table_bytes(&sk->params, sk->wide);
-	uint64_t extra = sk->ops->extra_bytes(&sk->params, sk->wide);
+	uint64_t table = qs_table_bytes(&sk->params, sk->wide);
+	uint64_t extra = qs_extra_bytes(&sk->params, sk->wide);
 
 	sk->table = sk->extra = NULL;
 	sk->extra_used = sk->extra_room = 0;
@@ -236,7 +236,7 @@ copy_entries(qs_sketch *to, const qs_sketch *from)
 static qb_status
 copy_tables(qs_sketch *to, const qs_sketch *from)
 {
-	uint64_t extra = from->ops->extra_bytes(&from->params, from->wide);
+	uint64_t extra = qs_extra_bytes(&from->params, from->wide);
 	qb_status status;
 
 	to->wide = from->wide;
@@ -248,7 +248,7 @@ copy_tables(qs_sketch *to, const qs_sketch *from)
 		extra *= from->extra_used;
 	qb_pause(to->memory);
 	if (to->table)
-		memcpy(to->table, from->table, from->ops->table_bytes(&from->params, from->wide));
+		memcpy(to->table, from->table, qs_table_bytes(&from->params, from->wide));
 	if (to->extra)
 		memcpy(to->extra, from->extra, extra);
 	return QB_OK;
@@ -305,9 +305,9 @@ dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 		return status;
 	}
 	if (to->table && from->table)
-		memcpy(to->table, from->table, to->ops->table_bytes(&to->params, to->wide));
+		memcpy(to->table, from->table, qs_table_bytes(&to->params, to->wide));
 	if (to->extra)
-		memcpy(to->extra, from->extra, to->ops->extra_bytes(&to->params, to->wide));
+		memcpy(to->extra, from->extra, qs_extra_bytes(&to->params, to->wide));
 	if (!from->table)
 		qs_sf_refresh(to);
 	return QB_OK;
@@ -378,5 +378,5 @@ qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)
 	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
 
 	if (sk->table && !qs_has_rows(sk->params.structure))
-		__builtin_prefetch(sk->table + qb_reduce(hv, sk->ops->table_bytes(&sk->params, sk->wide)));
+		__builtin_prefetch(sk->table + qb_reduce(hv, qs_table_bytes(&sk->params, sk->wide)));
 }

@@ -47,7 +47,7 @@ slice_of(const qs_sketch *sk, qs_slice units)
 	qs_sketch slice = *sk;
 
 	slice.params = qs_slice_params(&sk->params, units.count);
-	slice.table += sk->ops->table_bytes(&before, sk->wide);
+	slice.table += qs_table_bytes(&before, sk->wide);
 	slice.carries = NULL;
 	return slice;
 }

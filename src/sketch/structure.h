@@ -99,10 +99,6 @@ typedef struct qs_sketch
  */
 typedef struct qs_ops
 {
-	/* Bytes of "table" and of "extra" (multilevel: one high bucket). */
-	uint64_t (*table_bytes)(const qs_params *p, bool wide);
-	uint64_t (*extra_bytes)(const qs_params *p, bool wide);
-
 	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
 	qb_status (*reserve)(qs_sketch *sk, size_t count);
 

@@ -182,5 +182,5 @@ bool
 same_tables(const qs_sketch *a, const qs_sketch *b)
 {
 	return a->total == b->total && a->wide == b->wide &&
-		   memcmp(a->table, b->table, a->ops->table_bytes(&a->params, a->wide)) == 0;
+		   memcmp(a->table, b->table, qs_table_bytes(&a->params, a->wide)) == 0;
 }

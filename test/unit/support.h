@@ -333,7 +333,7 @@ test_table_bytes(const qs_sketch *sk)
 	bool wide = sk->total >= QS_WIDE_TOTAL;
 	uint64_t high = sk->ops->live_extra ? sk->ops->live_extra(sk) : 1;
 
-	return sk->ops->table_bytes(&sk->params, wide) + sk->ops->extra_bytes(&sk->params, wide) * high;
+	return qs_table_bytes(&sk->params, wide) + qs_extra_bytes(&sk->params, wide) * high;
 }
 
 /* The tables of a dense sketch, whichever form it is written in. */

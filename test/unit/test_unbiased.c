@@ -421,7 +421,7 @@ it_measures_what_is_damaged(void **state)
 	test_init_dense(&full, &p);
 	test_insert(&full, 1, QS_WIDE_TOTAL);
 	REQUIRE(qs_sf_part(&device, &full, QS_PART_DEVICE, &test_heap) == QB_OK);
-	memset(device.table, 0xff, device.ops->table_bytes(&device.params, device.wide) / 2);
+	memset(device.table, 0xff, qs_table_bytes(&device.params, device.wide) / 2);
 	REQUIRE(qs_noise_init(&noise, &device, 1, &test_heap) == QB_OK);
 	REQUIRE(qs_noise_error(&noise, 1, 1) >= 0);
 	qs_noise_free(&noise);

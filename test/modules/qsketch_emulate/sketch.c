@@ -188,10 +188,8 @@ static uint64
 emulated_bytes(const qs_cuda_sketch *sketch)
 {
 	const qs_sketch *sk = &sketch->sketch;
-	uint64 extra = sk->ops->extra_bytes(&sk->params, sk->wide);
 
-	return sk->ops->table_bytes(&sk->params, sk->wide) +
-		   (sk->ops->live_extra ? extra * sk->extra_room : extra);
+	return qs_tables_bytes(&sk->params, sk->wide, sk->extra_room);
 }
 
 static int64

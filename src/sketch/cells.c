@@ -1,0 +1,373 @@
+/*
+ * cells.c
+ *		Structures with plain counters: thread, and warp, half_warp and sub_warp.
+ *
+ * thread is Count-Min with d independent rows.
+ * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The table
+ * is d rows of n counters, row after row.  A key owns one counter in each row, n *
+ * row + (second mix of hv, high bits).  Every operation touches d random cache
+ * lines, which is why the bucketed structures exist.  In return the counters of a
+ * key are independent, and the estimate is the best of all structures with counters
+ * of one size.
+ *
+ * Invariant: every row sums to N.
+ *
+ * warp, half_warp and sub_warp have one bucket per key, and counters by mask.
+ * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16 or
+ * 8.  A key owns the d counters of its bucket that its mask selects.  So an
+ * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d random
+ * ones.  The keys of a bucket share its counters, which costs some accuracy: the
+ * smaller m, the more.
+ *
+ * Invariants: the counters of a bucket sum to d times the weight of its keys, and
+ * none exceeds that weight; the table sums to d * N.
+ *
+ * src/sketch/cells.c
+ */
+#include "sketch/cells.h"
+
+/* ---- thread ---- */
+
+/* "wide" is a constant where that pays. */
+QB_INLINE qs_cells
+rows_of(const qs_sketch *sk, bool wide)
+{
+	return (qs_cells){ .table = sk->table, .wide = wide, .locate = qs_thread_cells };
+}
+
+static void
+thread_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	if (sk->wide)
+		qs_cells_add(sk, rows_of(sk, true), hv, weight, count);
+	else
+		qs_cells_add(sk, rows_of(sk, false), hv, weight, count);
+}
+
+static size_t
+thread_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	return qs_cells_remove(sk, rows_of(sk, sk->wide), hv, weight, count);
+}
+
+static void
+thread_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	qs_cells_query(sk, rows_of(sk, sk->wide), hv, count, estimate);
+}
+
+static int64_t
+thread_query_one(const qs_sketch *sk, uint64_t hv)
+{
+	return qs_cells_query_one(sk, rows_of(sk, sk->wide), hv);
+}
+
+const qs_ops qs_thread_ops = {
+	.add = thread_add,
+	.remove = thread_remove,
+	.query = thread_query,
+	.query_one = thread_query_one,
+	.accumulate = qs_cells_accumulate,
+	.widen = qs_cells_widen,
+	.write = qs_cells_write,
+	.check = qs_cells_check,
+};
+
+/* ---- warp, half_warp and sub_warp ---- */
+
+/* Buckets of one sector have code of their own, where m is a constant to the compiler. */
+static bool
+is_sector(const qs_sketch *sk)
+{
+	return !sk->wide && qs_bucket_width(sk->params.structure) == 8;
+}
+
+QB_INLINE void
+locate_in(const qs_sketch *sk, uint32_t m, uint64_t hv, uint64_t *cell)
+{
+	qs_bucket_cells(qb_reduce(hv, sk->params.n) * m, qs_mask_in(sk, m, hv), cell);
+}
+
+QB_INLINE void
+locate8(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, 8, hv, cell);
+}
+
+QB_INLINE void
+locate_any(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
+{
+	locate_in(sk, qs_bucket_width(sk->params.structure), hv, cell);
+}
+
+QB_INLINE qs_cells
+buckets_of(const qs_sketch *sk, uint32_t m, bool wide, qs_locate locate)
+{
+	return (qs_cells){
+		.table = sk->table, .wide = wide, .together = true, .width = m, .locate = locate
+	};
+}
+
+static void
+bucketed_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+
+	if (sk->wide)
+		qs_cells_add(sk, buckets_of(sk, m, true, locate_any), hv, weight, count);
+	else if (is_sector(sk))
+		qs_cells_add(sk, buckets_of(sk, 8, false, locate8), hv, weight, count);
+	else
+		qs_cells_add(sk, buckets_of(sk, m, false, locate_any), hv, weight, count);
+}
+
+static size_t
+bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint32_t m = qs_bucket_width(sk->params.structure);
+
+	return qs_cells_remove(sk, buckets_of(sk, m, sk->wide, locate_any), hv, weight, count);
+}
+
+/* Least of the counters that the mask selects. */
+QB_INLINE uint64_t
+least_of(const uint8_t *bucket, bool wide, uint32_t mask)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (; mask != 0; mask &= mask - 1)
+	{
+		uint64_t v = qb_counter_get(bucket, (uint32_t) __builtin_ctz(mask), wide);
+
+		least = v < least ? v : least;
+	}
+	return least;
+}
+
+QB_INLINE int64_t
+query_key(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	const uint8_t *bucket = sk->table + qb_reduce(hv, sk->params.n) * (m * (wide ? 8 : 4));
+
+	return (int64_t) least_of(bucket, wide, qs_mask_in(sk, m, hv));
+}
+
+QB_INLINE void
+query_in(const qs_sketch *sk, uint32_t m, bool wide, const uint64_t *hv, size_t count,
+		 int64_t *estimate)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (i + QS_PREFETCH_AHEAD < count)
+			qs_bucket_fetch(sk, buckets_of(sk, m, wide, NULL), hv[i + QS_PREFETCH_AHEAD]);
+		estimate[i] = query_key(sk, m, wide, hv[i]);
+	}
+}
+
+static void
+bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *estimate)
+{
+	if (is_sector(sk))
+		query_in(sk, 8, false, hv, count, estimate);
+	else
+		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
+}
+
+/* Fetches the bucket first, so that it is on its way while the mask is looked up. */
+QB_INLINE int64_t
+query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
+{
+	qs_bucket_fetch(sk, buckets_of(sk, m, wide, NULL), hv);
+	return query_key(sk, m, wide, hv);
+}
+
+static int64_t
+bucketed_query_one(const qs_sketch *sk, uint64_t hv)
+{
+	if (is_sector(sk))
+		return query_one_in(sk, 8, false, hv);
+	return query_one_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv);
+}
+
+const qs_ops qs_bucketed_ops = {
+	.add = bucketed_add,
+	.remove = bucketed_remove,
+	.query = bucketed_query,
+	.query_one = bucketed_query_one,
+	.accumulate = qs_cells_accumulate,
+	.widen = qs_cells_widen,
+	.write = qs_cells_write,
+	.check = qs_cells_check,
+};
+
+/* ---- arithmetic on whole tables of counters ---- */
+
+/* Buckets one after another.  thread has d rows of buckets with one counter. */
+typedef struct layout
+{
+	uint64_t buckets;
+	uint32_t width;
+	uint32_t owned; /* counters of a bucket that each of its keys owns */
+} layout;
+
+static layout
+layout_of(const qs_params *p)
+{
+	if (qs_has_rows(p->structure))
+		return (layout){ .buckets = p->n * p->depth, .width = 1, .owned = 1 };
+	return (layout){ .buckets = p->n,
+					 .width = qs_bucket_width(p->structure) * (qs_has_extra(p) ? p->z : 1u),
+					 .owned = p->depth };
+}
+
+/* The table that counts keys. */
+static uint8_t *
+table_of(const qs_sketch *sk)
+{
+	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
+}
+
+/* Counter by counter.  The widths are constants at each call, so the loop vectorizes. */
+QB_INLINE void
+add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
+		 bool negative)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t v = qb_counter_get(from, i, from_wide);
+		uint64_t old = qb_counter_get(into, i, into_wide);
+
+		qb_counter_set(into, i, into_wide, negative ? old - v : old + v);
+	}
+}
+
+/* The widths are constants at each call. */
+static void
+add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
+		bool negative)
+{
+	if (into_wide && from_wide)
+		add_each(into, true, from, true, count, negative);
+	else if (into_wide)
+		add_each(into, true, from, false, count, negative);
+	else if (from_wide)
+		add_each(into, false, from, true, count, negative);
+	else
+		add_each(into, false, from, false, count, negative);
+}
+
+/* Would the subtraction leave counters that are not negative and that fit each other? */
+static bool
+covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, layout all)
+{
+	uint64_t i = 0;
+	uint64_t b;
+
+	for (b = 0; b < all.buckets; b++)
+	{
+		qs_tally rest = { 0, 0 };
+		uint32_t lane;
+
+		for (lane = 0; lane < all.width; lane++, i++)
+		{
+			uint64_t old = qb_counter_get(into, i, into_wide);
+			uint64_t v = qb_counter_get(from, i, from_wide);
+
+			if (old < v)
+				return false;
+			qs_tally_add(&rest, old - v);
+		}
+		if (!qs_tally_fits(&rest, all.owned))
+			return false;
+	}
+	return true;
+}
+
+qb_status
+qs_cells_accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	layout all = layout_of(&into->params);
+	uint8_t *to = table_of(into);
+	const uint8_t *source = table_of(from);
+
+	if (negative && !covers(to, into->wide, source, from->wide, all))
+		return QB_UNDERFLOW;
+	add_all(to, into->wide, source, from->wide, all.buckets * all.width, negative);
+	return QB_OK;
+}
+
+/* Copy counters between widths.  The values fit, because no counter exceeds N. */
+static void
+convert(uint8_t *to, bool to_wide, const uint8_t *from, bool from_wide, uint64_t count)
+{
+	uint64_t i;
+
+	if (to_wide == from_wide)
+		memcpy(to, from, count * (to_wide ? 8 : 4));
+	else
+		for (i = 0; i < count; i++)
+			qb_counter_set(to, i, to_wide, qb_counter_get(from, i, from_wide));
+}
+
+static void
+convert_tables(uint8_t *table, uint8_t *extra, bool wide, const qs_sketch *from)
+{
+	const qs_params *p = &from->params;
+
+	if (from->table)
+		convert(table, wide, from->table, from->wide, qs_table_bytes(p, false) / 4);
+	if (from->extra)
+		convert(extra, wide, from->extra, from->wide, qs_extra_bytes(p, false) / 4);
+}
+
+void
+qs_cells_widen(qs_sketch *to, const qs_sketch *from)
+{
+	convert_tables(to->table, to->extra, true, from);
+}
+
+void
+qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out)
+{
+	convert_tables(out, out + qs_table_bytes(&sk->params, wide), wide, sk);
+}
+
+/* The same for the buckets of one row, or for all buckets if there are no rows. */
+static bool
+check_row(const uint8_t *table, bool wide, layout row, int64_t total)
+{
+	unsigned __int128 rest = (unsigned __int128) (uint64_t) total * row.owned;
+	uint64_t b;
+
+	for (b = 0; b < row.buckets; b++)
+	{
+		qs_tally tally = { 0, 0 };
+		uint32_t lane;
+
+		for (lane = 0; lane < row.width; lane++)
+			qs_tally_add(&tally, qb_counter_get(table, b * row.width + lane, wide));
+		if (tally.sum > rest || tally.sum % row.owned != 0 || !qs_tally_fits(&tally, row.owned))
+			return false;
+		rest -= tally.sum;
+	}
+	return rest == 0;
+}
+
+bool
+qs_cells_check(const qs_sketch *sk)
+{
+	uint32_t rows = qs_has_rows(sk->params.structure) ? sk->params.depth : 1;
+	layout row = layout_of(&sk->params);
+	uint32_t j;
+
+	row.buckets /= rows;
+	for (j = 0; j < rows; j++)
+		if (!check_row(table_of(sk) + row.buckets * j * (sk->wide ? 8 : 4), sk->wide, row,
+					   sk->total))
+			return false;
+	return true;
+}
