@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "accuracy.h"
-#include "sketch/distinct.h"
+#include "sketch/moments.h"
 #include "workload.h"
 
 #define SEEDS 100

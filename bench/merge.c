@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "sketch/format.h"
-#include "engine/sketch_kernels.h"
+#include "engine/sketch_engine.h"
 #include "workload.h"
 
 #define TURNS      21

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "accuracy.h"
-#include "sketch/product.h"
+#include "sketch/moments.h"
 #include "workload.h"
 
 #define KEYS  20000

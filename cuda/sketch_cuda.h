@@ -27,7 +27,7 @@ extern "C"
 {
 #endif
 
-#include "sketch/slice.h"
+#include "sketch/merge.h"
 
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
 
@@ -125,7 +125,7 @@ extern "C"
 	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
 
 	/*
-	 * The same in slices (sketch/slice.h).  First get ready for a sketch, given by its
+	 * The same in slices (sketch/merge.h).  First get ready for a sketch, given by its
 	 * parameters and its total.  Then add units of that sketch, or of slices of it, which are
 	 * on the same device.
 	 */

@@ -22,13 +22,11 @@
  *
  * src/engine/sketch_avx512.c
  */
-#include "engine/sketch_kernels.h"
+#include "sketch/kernels.h"
 
 #ifdef __x86_64__
 
 #include <immintrin.h>
-
-#include "sketch/multilevel_merge.h"
 
 /* gcc uses vectors of 512 bits in loops only when asked to; clang does not know the option. */
 #ifdef __clang__

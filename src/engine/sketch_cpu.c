@@ -1,13 +1,118 @@
 /*
  * sketch_cpu.c
- *		The CPU engine of sketches: hash a batch, fetch ahead, then add.
+ *		The CPU engine of sketches: hash a batch, fetch ahead, then add; and find its most
+ *		frequent keys.
+ *
+ * Most keys are below the threshold of the most frequent ones.  A fast loop finds the other
+ * keys while it adds the batch.  Keys that are candidates already are only counted.  The rest
+ * are estimated.
  *
  * src/engine/sketch_cpu.c
  */
-#include "sketch/explicit.h"
-#include "sketch/pieces.h"
+#include "base/isa.h"
+#include "base/vector.h"
 #include "engine/sketch_engine.h"
-#include "engine/sketch_kernels.h"
+#include "sketch/explicit.h"
+#include "sketch/kernels.h"
+#include "sketch/pieces.h"
+
+/* ---- the inner loops in use ---- */
+
+static void
+hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
+{
+	qs_hash_each(seed_key, fingerprint, count, hv);
+}
+
+static const qs_kernels plain = { .hash = hash, .accumulate = qs_multilevel_accumulate_plain };
+
+static const qs_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &plain,
+#ifdef QB_VECTOR
+	[QB_ISA_VECTOR] = &qs_kernels_vector,
+#endif
+#ifdef __x86_64__
+	[QB_ISA_AVX512] = &qs_kernels_avx512,
+#endif
+};
+
+const qs_kernels *
+qs_kernels_now(void)
+{
+	return sets[qb_isa_now()];
+}
+
+static qb_status
+accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
+{
+	return qs_kernels_now()->accumulate(into, from, negative);
+}
+
+/* Runs at load: from then on sketches merge with the table in use. */
+__attribute__((constructor)) static void
+provide_accumulate(void)
+{
+	qs_multilevel_accumulate = accumulate;
+}
+
+void
+qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
+{
+	uint8_t structure = sk->params.structure;
+	bool takes_width = !sk->wide || structure == QS_MULTILEVEL;
+	qs_kernel_add add = takes_width ? qs_kernels_now()->add[structure] : NULL;
+
+	if (count == 0)
+		return;
+	if (add)
+		add(sk, hv, weight, count);
+	else
+		sk->ops->add(sk, hv, weight, count);
+}
+
+/* Can fast loops select keys by this limit? */
+static bool
+selects(const qs_sketch *sk, size_t count, int64_t least)
+{
+	return least > 0 && count > 0 && sk->encoding == QS_DENSE &&
+		   sk->params.structure == QS_MULTILEVEL && sk->masks;
+}
+
+void
+qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
+				  qs_selection *selection)
+{
+	const qs_kernels *now = qs_kernels_now();
+	uint64_t hv[QS_BATCH];
+	size_t i;
+
+	if (now->select && selects(sk, count, selection->least))
+	{
+		now->hash(sk->seed_key, fingerprint, count, hv);
+		selection->count =
+			now->select(sk, hv, count, (uint64_t) selection->least, selection->found);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		selection->found[i] = (uint32_t) i;
+	selection->count = count;
+}
+
+/* Add a batch to dense tables and select among it; false: do that in two steps. */
+static bool
+add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
+		   qs_selection *selection)
+{
+	const qs_kernels *now = qs_kernels_now();
+
+	if (!now->add_select || !selects(sk, count, selection->least))
+		return false;
+	selection->count =
+		now->add_select(sk, hv, weight, count, (uint64_t) selection->least, selection->found);
+	return true;
+}
+
+/* ---- the engine ---- */
 
 /*
  * Insert at most QS_BATCH keys, for whose weight the sketch has room.  Selects among them
@@ -32,7 +137,7 @@ insert_batch(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, 
 	if (status != QB_OK)
 		return status;
 	qs_kernels_now()->hash(sk->seed_key, fingerprint + done, count - done, hv);
-	if (selection && done == 0 && qs_kernels_add_select(sk, hv, weight, count, selection))
+	if (selection && done == 0 && add_select(sk, hv, weight, count, selection))
 		return QB_OK;
 	qs_kernels_add(sk, hv, weight ? weight + done : NULL, count - done);
 	if (selection)
@@ -184,3 +289,116 @@ const qs_engine qs_engine_cpu = {
 	.materialize = qs_materialize,
 	.batch = cpu_batch,
 };
+
+/* ---- the most frequent keys ---- */
+
+/* The rows of a batch whose keys are no candidates. */
+typedef struct strangers
+{
+	size_t count;
+	uint64_t fingerprint[QS_BATCH];
+	uint32_t row[QS_BATCH];
+} strangers;
+
+/*
+ * Count the selected keys that are candidates, and collect those that are not.  No candidate's
+ * estimate is below the threshold, so keys that are below it need not be looked up.
+ */
+static void
+count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
+			const qs_selection *selection, strangers *others)
+{
+	size_t k;
+
+	others->count = 0;
+	for (k = 0; k < selection->count; k++)
+	{
+		uint32_t i = selection->found[k];
+		qs_top_key *known = qs_top_lookup(top, fingerprint[i]);
+
+		if (known)
+			known->lower += weight ? weight[i] : 1;
+		others->fingerprint[others->count] = fingerprint[i];
+		others->row[others->count] = i;
+		others->count += known == NULL;
+	}
+}
+
+/*
+ * Count a key whose estimate is at least the threshold.  It may have become a candidate in
+ * this batch; if not, it must be above the threshold.
+ */
+static qb_status
+count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
+		  uint32_t row)
+{
+	qs_top_key *known = qs_top_lookup(top, fingerprint);
+	qs_top_key key = {
+		.fingerprint = fingerprint, .lower = weight, .estimate = estimate, .row = row
+	};
+
+	if (known)
+		known->lower += weight;
+	else if (weight > 0 && estimate > top->threshold)
+		return qs_top_admit(top, sk, &key);
+	return QB_OK;
+}
+
+/* Make candidates of those other keys whose estimates are above the threshold. */
+static qb_status
+admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *others)
+{
+	int64_t estimate[QS_BATCH];
+	qb_status status = QB_OK;
+	size_t i;
+
+	qs_query(sk, others->fingerprint, others->count, estimate);
+	for (i = 0; i < others->count && status == QB_OK; i++)
+		if (estimate[i] >= top->threshold)
+			status = count_key(top, sk, others->fingerprint[i], weight ? weight[others->row[i]] : 1,
+							   estimate[i], others->row[i]);
+	return status;
+}
+
+/*
+ * Set how often the candidates that are new in this batch may have occurred before
+ * it.  Their estimate includes the occurrences in the batch, which "lower" has
+ * counted.
+ */
+static void
+bound_fresh(qs_top *top)
+{
+	uint64_t i;
+
+	for (i = top->fresh; i < top->count; i++)
+	{
+		qs_top_key *key = &top->key[i];
+		int64_t before = key->estimate - key->lower;
+
+		if (key->row != QS_TOP_NO_ROW)
+			key->before = before < top->batch_bound ? before : top->batch_bound;
+		if (!top->texts)
+			key->row = QS_TOP_NO_ROW;
+	}
+}
+
+qb_status
+qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+			  size_t count)
+{
+	qs_selection selection;
+	strangers others;
+	qb_status status;
+
+	top->fresh = top->count;
+	top->batch_bound = top->bound;
+	selection.least = top->threshold;
+	status = qs_insert_select(sk, fingerprint, weight, count, &selection);
+	if (status != QB_OK)
+		return status;
+	count_known(top, fingerprint, weight, &selection, &others);
+	status = admit(top, sk, weight, &others);
+	if (status == QB_OK)
+		bound_fresh(top);
+	return status;
+}

@@ -18,7 +18,8 @@
 #ifndef QS_ENGINE_H
 #define QS_ENGINE_H
 
-#include "sketch/sketch.h"
+#include "sketch/kernels.h"
+#include "sketch/merge.h"
 #include "sketch/top.h"
 
 typedef struct qs_engine
@@ -46,6 +47,31 @@ typedef struct qs_engine
 
 /* The engine that is always there. */
 extern const qs_engine qs_engine_cpu;
+
+/* The inner loops in use; qb_isa_use() changes them. */
+extern const qs_kernels *qs_kernels_now(void);
+
+/* Add a batch of hv to dense tables, with the loops in use. */
+extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
+
+/* Selected keys of a batch: all whose estimates are at least "least", and perhaps others. */
+typedef struct qs_selection
+{
+	int64_t least;
+	size_t count;
+	uint32_t found[QS_BATCH]; /* their numbers, ascending */
+} qs_selection;
+
+/* Select among at most QS_BATCH keys, all of them if there is no fast loop. */
+extern void qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
+							  qs_selection *selection);
+
+/*
+ * Insert at most QS_BATCH keys by the CPU's engine, and select among them by their
+ * estimates after that.
+ */
+extern qb_status qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
+								  size_t count, qs_selection *selection);
 
 /* Estimate each key of a sketch that is not remote; works on views. */
 extern void

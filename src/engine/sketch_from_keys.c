@@ -10,7 +10,6 @@
  */
 #include "engine/sketch_engine.h"
 
-#include "engine/sketch_kernels.h"
 #include "sketch/explicit.h"
 #include "sketch/blocks.h"
 

@@ -8,13 +8,11 @@
  *
  * src/engine/sketch_vector.c
  */
-#include "engine/sketch_kernels.h"
+#include "sketch/kernels.h"
 
 #include "base/vector.h"
 
 #ifdef QB_VECTOR
-
-#include "sketch/multilevel_merge.h"
 
 /* Counters in a vector. */
 #define LANES (QB_VECTOR / 4)

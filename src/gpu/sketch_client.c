@@ -13,7 +13,7 @@
 #include "gpu/sketch_gpu.h"
 
 #include "pgbase/memory.h"
-#include "sketch/slice.h"
+#include "sketch/merge.h"
 
 bool
 GpuSketchCreate(const qs_params *params, int device, GpuRef *ref)

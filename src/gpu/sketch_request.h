@@ -57,7 +57,7 @@ typedef struct GpuSketchGroups
 typedef struct GpuSketchMerged
 {
 	bool begun;   /* the total has the other sketch's */
-	uint64 units; /* so many of its units were added: sketch/slice.h */
+	uint64 units; /* so many of its units were added: sketch/merge.h */
 } GpuSketchMerged;
 
 /* The state of a dense sketch without its tables; of a new one "params" alone. */

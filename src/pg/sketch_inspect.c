@@ -9,8 +9,7 @@
 #include "pg/sketch_state.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
-#include "sketch/distinct.h"
-#include "sketch/product.h"
+#include "sketch/moments.h"
 
 #include "utils/builtins.h"
 #include "funcapi.h"

@@ -3,16 +3,16 @@
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
  * A table replaces hashing, adding a batch, and merging multilevel sketches.  Where
- * it has no fast version, the structure's own plain loop (qs_ops.add) is used.  The
- * plain table is here; engine/sketch_*.c have the fast tables and the choice.  All
- * give the same bytes.
+ * it has no fast version, the structure's own plain loop (qs_ops.add) is used.
+ * engine/sketch_*.c have the tables; sketch_cpu.c there chooses.  All give the same
+ * bytes.
  *
  * src/sketch/kernels.h
  */
 #ifndef QS_KERNELS_H
 #define QS_KERNELS_H
 
-#include "sketch/multilevel_merge.h"
+#include "sketch/multilevel.h"
 
 typedef void (*qs_kernel_add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight,
 							  size_t count);
@@ -47,7 +47,9 @@ typedef struct qs_kernels
 	qs_accumulate accumulate;
 } qs_kernels;
 
-extern const qs_kernels qs_kernels_plain;
+/* Those of AVX2 or NEON, and of AVX-512, where the processor is of such a kind. */
+extern const qs_kernels qs_kernels_vector;
+extern const qs_kernels qs_kernels_avx512;
 
 /* The plain loop of hash(); each instruction set compiles it for itself. */
 QB_INLINE void
@@ -57,6 +59,33 @@ qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint6
 
 	for (i = 0; i < count; i++)
 		hv[i] = qb_hash(fingerprint[i], seed_key);
+}
+
+/*
+ * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in(),
+ * computed without 128-bit products, which vectors lack.  n < 2^32 for all bucketed
+ * structures, so a product of 96 bits is enough.  The sketch must have its table of
+ * masks.  "bucket" has room for QS_PREFETCH_AHEAD more elements, which repeat the
+ * last one, so that loops can fetch ahead without a test.
+ */
+QB_INLINE void
+qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,
+				uint32_t *restrict bucket, uint32_t *restrict mask)
+{
+	const uint32_t *masks = sk->masks;
+	uint64_t n = sk->params.n;
+	uint32_t last = qs_mask_count(&sk->params) - 1;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+	{
+		uint64_t low = (hv[i] & UINT32_MAX) * n >> 32;
+
+		bucket[i] = (uint32_t) (((hv[i] >> 32) * n + low) >> 32);
+		mask[i] = qs_mask_rotation(masks[(uint32_t) hv[i] & last], m, hv[i]);
+	}
+	for (i = count; i < count + QS_PREFETCH_AHEAD; i++)
+		bucket[i] = bucket[count - 1];
 }
 
 #endif

@@ -25,9 +25,6 @@
  */
 #include "sketch/multilevel.h"
 
-#include "sketch/cells.h"
-#include "sketch/multilevel_merge.h"
-
 #define FIRST_ROOM 16 /* high buckets of the first allocation */
 
 static void
@@ -183,6 +180,7 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 	}
 }
 
+/* The merge in use may be another one by now. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {

@@ -7,7 +7,7 @@
 #ifndef QS_MULTILEVEL_H
 #define QS_MULTILEVEL_H
 
-#include "sketch/structure.h"
+#include "sketch/cells.h"
 
 extern const qs_ops qs_multilevel_ops;
 
@@ -100,6 +100,330 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 
 	for (c = 0; c < QS_LOW_COUNTERS; c++)
 		value[c] = qs_multilevel_get(low, high, sk->wide, c);
+}
+
+/*
+ * ---- adding and subtracting tables ----
+ *
+ * A counter is low + 256 * high, so two tables add up as numbers of two digits do.
+ * The low counters are added byte by byte, modulo 256.  Their carries go to the high
+ * counters, together with the high counters of "from".  Only buckets that carry, or
+ * that bring a high bucket, are looked at again: they are listed, a block of buckets
+ * at a time while the block is in the cache.  Subtracting does the same with
+ * borrows.
+ *
+ * Where many sketches are merged into one, that sketch has high buckets nearly
+ * everywhere, and each merge carries into nearly all of them.  Then carries are
+ * counted in a table of their own (qs_sketch.carries), a byte for each counter.
+ * This table is added to the high counters when a byte could overflow, and in the
+ * end.
+ *
+ * The loops are compiled once for each instruction set (kernels.h),
+ * with different ways to add low buckets; multilevel.c has the plain way.
+ *
+ * The least that a merge costs: both low tables read and one written, and the same
+ * for each high bucket that changes, which has four (wide: eight) times the bytes of
+ * a low one.  A deferred merge costs the low tables, and the carries read and
+ * written.
+ */
+
+/* See qs_ops.accumulate. */
+typedef qb_status (*qs_accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
+
+extern qb_status
+qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
+
+/*
+ * The merge in use: the plain one, unless the engine has set another at load, as it
+ * knows the processor.
+ */
+extern qs_accumulate qs_multilevel_accumulate;
+
+/* See qs_ops. */
+extern qb_status qs_multilevel_defer(qs_sketch *sk);
+extern qb_status qs_multilevel_materialize(qs_sketch *sk);
+
+/* Low buckets that are added before their high ones: 4 kB. */
+#define QS_MERGE_BLOCK 128
+
+/* A bucket whose high counters will change. */
+typedef struct qs_carry
+{
+	uint32_t bucket; /* its number in the block */
+	uint32_t mask;   /* of the counters that carried or borrowed */
+} qs_carry;
+
+/*
+ * Add (or subtract) the counters of "count" low buckets of "from" to as many of
+ * "into", and list the buckets that carry or for which "from" has a
+ * high index.  Returns how many are listed.  High indexes of "into" stay.  If
+ * "carries" is not NULL, it counts the carries of an addition, and only buckets with
+ * a high index are listed.
+ */
+typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, size_t count, bool negative,
+							 uint8_t *carries, qs_carry *list);
+
+/* One bit for each counter of a bucket, for vectors to compare with. */
+static const uint32_t qs_counter_bit[QS_LOW_COUNTERS] = {
+	1 << 0,  1 << 1,  1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,  1 << 8,  1 << 9,
+	1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 19,
+	1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25, 1 << 26, 1 << 27,
+};
+
+/* The widths are constants at each call, so the loop vectorizes. */
+QB_INLINE void
+qs_high_add_each(uint8_t *__restrict into, bool into_wide, const uint8_t *__restrict from,
+				 bool from_wide, uint32_t mask, bool negative)
+{
+	uint32_t c;
+
+	for (c = 0; c < QS_LOW_COUNTERS; c++)
+	{
+		uint64_t v =
+			((mask & qs_counter_bit[c]) != 0) + (from ? qb_counter_get(from, c, from_wide) : 0);
+		uint64_t old = qb_counter_get(into, c, into_wide);
+
+		qb_counter_set(into, c, into_wide, negative ? old - v : old + v);
+	}
+}
+
+/* Add carries and the counters of "from", which may be NULL, to a high bucket. */
+QB_INLINE void
+qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint32_t mask,
+			bool negative)
+{
+	if (!from && into_wide)
+		qs_high_add_each(into, true, NULL, false, mask, negative);
+	else if (!from)
+		qs_high_add_each(into, false, NULL, false, mask, negative);
+	else if (into_wide && from_wide)
+		qs_high_add_each(into, true, from, true, mask, negative);
+	else if (into_wide)
+		qs_high_add_each(into, true, from, false, mask, negative);
+	else if (from_wide)
+		qs_high_add_each(into, false, from, true, mask, negative);
+	else
+		qs_high_add_each(into, false, from, false, mask, negative);
+}
+
+/* Do what the list says for one block of low buckets. */
+QB_INLINE qb_status
+qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
+			bool negative, const qs_carry *list, size_t listed)
+{
+	size_t i;
+
+	for (i = 0; i < listed; i++)
+	{
+		uint8_t *to = low + list[i].bucket * QS_LOW_BYTES;
+		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * QS_LOW_BYTES);
+		uint8_t *high = qs_high_of(into, to);
+
+		if (!high)
+		{
+			if (into->ops->reserve(into, 1) != QB_OK)
+				return QB_NO_MEMORY;
+			high = qs_high_for_update(into, to);
+		}
+		qs_high_add(high, into->wide, add, from->wide, list[i].mask, negative);
+	}
+	return QB_OK;
+}
+
+/* How many low buckets the block that starts at bucket b has. */
+QB_INLINE size_t
+qs_buckets_size(const qs_sketch *into, uint64_t b)
+{
+	uint64_t left = into->params.n - b;
+
+	return left < QS_MERGE_BLOCK ? left : QS_MERGE_BLOCK;
+}
+
+/* Add the block that starts at bucket b. */
+QB_INLINE qb_status
+qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, bool defer,
+			   qs_low_add low_add)
+{
+	qs_carry list[QS_MERGE_BLOCK];
+	size_t count = qs_buckets_size(into, b);
+	uint8_t *low = qs_low_bucket(into, b);
+	const uint8_t *add = qs_low_bucket(from, b);
+	size_t listed = defer ? low_add(low, add, count, false, into->carries + b * QS_LOW_BYTES, list)
+						  : low_add(low, add, count, negative, NULL, list);
+
+	return qs_list_add(into, low, from, add, negative, list, listed);
+}
+
+/* Add all blocks before bucket "end". */
+QB_INLINE qb_status
+qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, qs_low_add low_add)
+{
+	uint64_t steps = 0;
+	uint64_t b;
+
+	for (b = 0; b < end; b += QS_MERGE_BLOCK)
+	{
+		if (qs_buckets_add(into, from, b, false, defer, low_add) != QB_OK)
+			return QB_NO_MEMORY;
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
+	}
+	return QB_OK;
+}
+
+/* ---- would a subtraction leave counters that are not negative and fit? ---- */
+
+/* The answer for one-byte counters on both sides; qs_tally_fits() says what must hold. */
+QB_INLINE bool
+qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
+{
+	uint8_t into[QS_LOW_BYTES];
+	uint8_t from[QS_LOW_BYTES];
+	uint8_t wrong = 0;
+	uint8_t most = 0;
+	uint32_t sum = 0;
+	uint32_t c;
+
+	qs_low_read(into, into_low);
+	qs_low_read(from, from_low);
+	for (c = 0; c < QS_LOW_BYTES; c++)
+	{
+		uint8_t rest = (uint8_t) (into[c] - from[c]);
+
+		wrong |= (uint8_t) (into[c] < from[c]);
+		most = rest > most ? rest : most;
+		sum += rest;
+	}
+	return wrong == 0 && most * depth <= sum;
+}
+
+/* Stands for a high bucket that is not there. */
+static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
+
+/* The answer for high counters of 4 bytes; *larger is set if 4 bytes do not hold a value. */
+QB_INLINE bool
+qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
+				 const uint8_t *from_high, uint32_t depth, bool *larger)
+{
+	uint8_t into[QS_LOW_BYTES];
+	uint8_t from[QS_LOW_BYTES];
+	uint32_t high = 0;
+	uint32_t wrong = 0;
+	uint32_t most = 0;
+	uint32_t upper = 0; /* the sum of what is left, in two halves of 16 bits */
+	uint32_t lower = 0;
+	uint32_t c;
+
+	qs_low_read(into, into_low);
+	qs_low_read(from, from_low);
+	for (c = 0; c < QS_HIGH_COUNTERS; c++)
+	{
+		uint32_t old_high = qb_load32(into_high + c * 4);
+		uint32_t less_high = qb_load32(from_high + c * 4);
+		uint32_t old = into[c] + (old_high << 8);
+		uint32_t less = from[c] + (less_high << 8);
+		uint32_t rest = old - less;
+
+		high |= old_high | less_high;
+		wrong |= old < less;
+		most = rest > most ? rest : most;
+		upper += rest >> 16;
+		lower += rest & 0xFFFF;
+	}
+	*larger = high >> 24 != 0;
+	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
+}
+
+/* The answer for any buckets. */
+extern bool
+qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket);
+
+QB_INLINE bool
+qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
+{
+	const uint8_t *old = qs_low_bucket(into, bucket);
+	const uint8_t *low = qs_low_bucket(from, bucket);
+	const uint8_t *old_high = qs_high_of(into, old);
+	const uint8_t *high = qs_high_of(from, low);
+	bool larger = into->wide || from->wide;
+	bool covered;
+
+	if (!old_high && !high)
+		return qs_low_covers(old, low, into->params.depth);
+	if (!larger)
+	{
+		covered = qs_narrow_covers(old, old_high ? old_high : qs_no_high, low,
+								   high ? high : qs_no_high, into->params.depth, &larger);
+		if (!larger)
+			return covered;
+	}
+	return qs_multilevel_bucket_covers(into, from, bucket);
+}
+
+/* The answer for the block that starts at bucket "first". */
+QB_INLINE bool
+qs_buckets_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
+{
+	uint64_t end = first + qs_buckets_size(into, first);
+	uint64_t b;
+
+	for (b = first; b < end; b++)
+		if (!qs_bucket_covers(into, from, b))
+			return false;
+	return true;
+}
+
+/*
+ * Each block is checked and then subtracted while it is in the cache.  If a block
+ * cannot be subtracted, the blocks before it are added again.  This is exact,
+ * because sums are modulo the counters' width.  It needs no memory, because the high
+ * buckets are there.
+ */
+QB_INLINE qb_status
+qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
+{
+	uint64_t steps = 0;
+	uint64_t b;
+
+	for (b = 0; b < into->params.n; b += QS_MERGE_BLOCK)
+	{
+		if (!qs_buckets_covers(into, from, b))
+			return qs_blocks_add(into, from, b, false, low_add) == QB_OK ? QB_UNDERFLOW
+																		 : QB_NO_MEMORY;
+		if (qs_buckets_add(into, from, b, true, false, low_add) != QB_OK)
+			return QB_NO_MEMORY;
+		qb_pause_after(into->memory, &steps, QS_MERGE_BLOCK * QS_LOW_BYTES);
+	}
+	return QB_OK;
+}
+
+/*
+ * Is "into" ready to defer carries, and does that save work?  Where "from" has many
+ * high buckets, those of "into" change anyway.
+ */
+QB_INLINE bool
+qs_defers(const qs_sketch *into, const qs_sketch *from)
+{
+	return into->carries && from->extra_used < from->params.n / 4;
+}
+
+/* What qs_ops.accumulate does; low_add is a constant at each call. */
+QB_INLINE qb_status
+qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
+							qs_low_add low_add)
+{
+	/* high buckets that there will be; a slice has those of its whole sketch, but needs fewer */
+	uint64_t least = from->extra_used < into->params.n ? from->extra_used : into->params.n;
+	bool defer = qs_defers(into, from);
+
+	if (negative)
+		return qs_blocks_subtract(into, from, low_add);
+	if (defer && into->carried == UINT8_MAX && qs_multilevel_materialize(into) != QB_OK)
+		return QB_NO_MEMORY;
+	into->carried += defer;
+	if (least > into->extra_used &&
+		into->ops->reserve(into, (size_t) (least - into->extra_used)) != QB_OK)
+		return QB_NO_MEMORY;
+	return qs_blocks_add(into, from, into->params.n, defer, low_add);
 }
 
 #endif

@@ -72,30 +72,7 @@ extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
  */
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
-/*
- * into += from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
- * family, which the caller has checked.  "into" is owned, and unchanged on every error but
- * QB_NO_MEMORY.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
- * may be called for "into".
- */
-extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
-
-/*
- * into += from, as one merge of many: may leave work to qs_materialize().  Until that is
- * called, "into" must not be read or copied; it may be changed and freed.
- */
-extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
-
 /* Finish what qs_merge_deferred() left; QB_NO_MEMORY leaves the rest as it was. */
 extern qb_status qs_materialize(qs_sketch *sk);
-
-/*
- * into -= from, under the rules of qs_merge().  QB_UNDERFLOW leaves the counts of
- * "into" unchanged.
- */
-extern qb_status qs_subtract(qs_sketch *into, const qs_sketch *from);
-
-/* Fold an owned sketch to n buckets: params.n must be n times a power of two. */
-extern qb_status qs_fold(qs_sketch *sk, uint64_t n);
 
 #endif

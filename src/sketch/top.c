@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/slot.h"
+#include "sketch/merge.h"
 #include "sketch/top_format.h"
 
 #define FIRST_ROOM  16

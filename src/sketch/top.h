@@ -9,7 +9,7 @@
  *
  * How candidates come and go.  After a batch of keys has gone into the sketch, each
  * of its keys whose estimate is above the threshold becomes a candidate, or is
- * counted if it is one (engine/sketch_top.c).  When there are twice as many
+ * counted if it is one (engine/sketch_cpu.c).  When there are twice as many
  * candidates as wanted, those with the smallest estimates are dropped.  The largest
  * estimate among the dropped is the threshold from then on.
  *

@@ -24,8 +24,8 @@
 
 #include "choices.h"
 
-#include "engine/sketch_kernels.h"
-#include "sketch/slice.h"
+#include "engine/sketch_engine.h"
+#include "sketch/merge.h"
 
 #define MACHINE_SKETCHES 3
 #define MACHINE_KEYS     400

@@ -13,7 +13,7 @@
 #include "isa_support.h"
 
 #include "sketch/multilevel.h"
-#include "engine/sketch_kernels.h"
+#include "engine/sketch_engine.h"
 
 /* More buckets than are added at a time, even when folded to half, and no multiple of that. */
 #define BUCKETS 272

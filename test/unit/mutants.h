@@ -22,7 +22,7 @@
 
 #include "sketch/measure.h"
 #include "sketch/pieces.h"
-#include "sketch/product.h"
+#include "sketch/moments.h"
 #include "sketch/unbiased.h"
 
 /* A copy of a sample; each sample is made once. */

@@ -1,7 +1,7 @@
 /*
  * test_distinct.c
  *		Distinct keys of sketches: exact while explicit; dense, within the standard
- *		error that distinct.h derives, over many seeds.
+ *		error that moments.h derives, over many seeds.
  *
  * test/unit/test_distinct.c
  */
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "sketch/distinct.h"
+#include "sketch/moments.h"
 #include "sketch/format.h"
 #include "sketch/sf.h"
 

@@ -9,7 +9,6 @@
 #include "isa_support.h"
 
 #include "engine/sketch_engine.h"
-#include "engine/sketch_kernels.h"
 
 #define MOST 30000
 

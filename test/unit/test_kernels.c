@@ -8,7 +8,7 @@
  */
 #include "isa_support.h"
 
-#include "engine/sketch_kernels.h"
+#include "engine/sketch_engine.h"
 
 static const struct
 {

@@ -10,7 +10,7 @@
 #include "isa_support.h"
 
 #include "sketch/multilevel.h"
-#include "engine/sketch_kernels.h"
+#include "engine/sketch_engine.h"
 
 /* ---- every byte counts to 255 and not further ---- */
 

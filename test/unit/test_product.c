@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "sketch/product.h"
+#include "sketch/moments.h"
 
 static qs_product
 product(const qs_sketch *a, const qs_sketch *b)

@@ -7,7 +7,7 @@
  */
 #include "support.h"
 
-#include "sketch/slice.h"
+#include "sketch/merge.h"
 
 #define STREAM 3000
 

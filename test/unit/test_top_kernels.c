@@ -8,7 +8,7 @@
 #include "top_support.h"
 #include "isa_support.h"
 
-#include "engine/sketch_kernels.h"
+#include "engine/sketch_engine.h"
 
 /* Upper limits of weights; 0: no weights.  The last ones make sketches wide. */
 static const int64_t weights[] = { 0, 3, 255, 300, 1500, INT64_C(1) << 20, INT64_C(1) << 34 };

@@ -1,6 +1,6 @@
 /*
- * slice.h
- *		Slices of a dense sketch, and merging sketches slice by slice.
+ * merge.h
+ *		Merging, subtracting and folding sketches, and merging them slice by slice.
  *
  * Merging large sketches takes long.  A process that has other work meanwhile merges
  * them in slices:
@@ -19,12 +19,35 @@
  * A slice can also be copied into a sketch of its own, to be sent elsewhere.  Such a
  * sketch has the counters of the slice but no total, and nothing is merged into it.
  *
- * src/sketch/slice.h
+ * src/sketch/merge.h
  */
-#ifndef QS_SLICE_H
-#define QS_SLICE_H
+#ifndef QS_MERGE_H
+#define QS_MERGE_H
 
 #include "sketch/sketch.h"
+
+/*
+ * into += from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
+ * family, which the caller has checked.  "into" is owned, and unchanged on every error but
+ * QB_NO_MEMORY.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
+ * may be called for "into".
+ */
+extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
+
+/*
+ * into += from, as one merge of many: may leave work to qs_materialize().  Until that is
+ * called, "into" must not be read or copied; it may be changed and freed.
+ */
+extern qb_status qs_merge_deferred(qs_sketch *into, const qs_sketch *from);
+
+/*
+ * into -= from, under the rules of qs_merge().  QB_UNDERFLOW leaves the counts of
+ * "into" unchanged.
+ */
+extern qb_status qs_subtract(qs_sketch *into, const qs_sketch *from);
+
+/* Fold an owned sketch to n buckets: params.n must be n times a power of two. */
+extern qb_status qs_fold(qs_sketch *sk, uint64_t n);
 
 typedef struct qs_slice
 {
