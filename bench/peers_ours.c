@@ -18,7 +18,7 @@
 
 #include "engine/sketch_engine.h"
 #include "peers.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 
 #define TRIES 8
 

@@ -14,7 +14,6 @@
 
 #include "sketch/measure.h"
 #include "sketch/sf.h"
-#include "sketch/unbiased.h"
 #include "engine/sketch_engine.h"
 
 /* The memory of malloc(), aligned and zeroed. */

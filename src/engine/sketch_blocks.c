@@ -1,6 +1,6 @@
 /*
  * sketch_blocks.c
- *		Fast loops over the blocks of tables (sketch/presence.h): AVX2 looks at them, and
+ *		Fast loops over the blocks of tables (sketch/compact_write.h): AVX2 looks at them, and
  *		AVX-512 writes them.
  *
  * Looking at blocks, which hold something and how much, is limited by memory, so AVX-512 has
@@ -13,7 +13,7 @@
  * src/engine/sketch_blocks.c
  */
 #include "base/isa.h"
-#include "sketch/presence.h"
+#include "sketch/compact_write.h"
 
 #ifdef __x86_64__
 

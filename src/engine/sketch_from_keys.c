@@ -11,7 +11,7 @@
 #include "engine/sketch_engine.h"
 
 #include "sketch/explicit.h"
-#include "sketch/blocks.h"
+#include "sketch/compact_write.h"
 
 /* Bits of the bucket that one pass of sorting looks at. */
 #define DIGIT_BITS 11

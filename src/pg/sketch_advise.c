@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "sketch/advise.h"
 #include "sketch/measure.h"
 #include "pg/sketch_state.h"
 #include "pgbase/errors.h"

@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 #include "pgbase/errors.h"
 #include "pgbase/value.h"
-#include "sketch/unbiased.h"
+#include "sketch/measure.h"
 #include "utils/tuplestore.h"
 
 #define KEY_ARGUMENT 1

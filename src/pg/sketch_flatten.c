@@ -14,7 +14,7 @@
 #include "gpu/sketch_gpu.h"
 #include "pgbase/activity.h"
 #include "pgbase/token.h"
-#include "sketch/presence.h"
+#include "sketch/compact_write.h"
 
 /* ---- reading ---- */
 

@@ -35,7 +35,7 @@ typedef struct SketchState
 	Size deferred_bytes;             /* their memory */
 
 	bool written;     /* it was made a value before */
-	uint64 *presence; /* which blocks of the sketch are present (sketch/presence.h), or NULL */
+	uint64 *presence; /* which blocks of the sketch are present (sketch/compact_write.h), or NULL */
 	uint64 presence_version; /* the version that the bitmap tells about */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */

@@ -11,7 +11,7 @@
 #include "pg/flat.h"
 #include "pgbase/errors.h"
 #include "pgbase/keyfamily.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 
 static const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1,
 										QS_TOP_HEADER_BYTES };

@@ -19,7 +19,7 @@
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "sketch/format.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"

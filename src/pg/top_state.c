@@ -28,7 +28,6 @@
 #include "pgbase/token.h"
 #include "pgbase/value.h"
 #include "sketch/top.h"
-#include "sketch/top_format.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 

@@ -6,10 +6,7 @@
  */
 #include "sketch/compact.h"
 
-#include "sketch/blocks.h"
-#include "sketch/cells.h"
 #include "sketch/multilevel.h"
-#include "sketch/sf.h"
 
 /* A group has at least 2^this blocks. */
 #define SHIFT_MIN 4
@@ -43,12 +40,6 @@ qs_compact_has_groups(const qs_sketch *view)
 	uint64_t blocks = qs_blocks_of(&view->params).blocks;
 
 	return 4 * qb_group_count(blocks, qs_group_shift(blocks, view->used)) <= view->compact_bytes;
-}
-
-bool
-qs_block_next(qs_block_reader *r, qs_block *block)
-{
-	return qs_read_block(r, block);
 }
 
 /* ---- adding ---- */

@@ -45,7 +45,7 @@
 #define QS_COMPACT_H
 
 #include "base/groups.h"
-#include "sketch/structure.h"
+#include "sketch/sf.h"
 
 /* How blocks lie in a sketch. */
 typedef struct qs_block_layout
@@ -54,14 +54,6 @@ typedef struct qs_block_layout
 	uint32_t width;      /* counters of a block */
 	uint32_t mask_bytes; /* of a block, 0 if it has one counter */
 } qs_block_layout;
-
-/* What a compact body has. */
-typedef struct qs_compact_size
-{
-	uint64_t present;         /* blocks that are not all zero */
-	uint64_t bytes;           /* of the body */
-	const uint64_t *presence; /* which blocks are present (presence.h); NULL: look at all */
-} qs_compact_size;
 
 /* A block that was read: its counters that are not zero, in the order of the mask's bits. */
 typedef struct qs_block
@@ -94,23 +86,14 @@ extern qs_block_layout qs_blocks_of(const qs_params *p);
 extern uint32_t qs_group_shift(uint64_t blocks, uint64_t present);
 
 /* The most bytes of a body in place of tables of so many bytes. */
-extern uint64_t qs_compact_most(uint64_t dense);
-
-/*
- * Is a dense sketch, whose tables will take "dense" bytes, to be written in
- * compact encoding?  If so, "size" says what that takes.  The caller has set
- * its presence.
- */
-extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
-
-/* Write the body of this size. */
-extern void qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out);
+QB_INLINE uint64_t
+qs_compact_most(uint64_t dense)
+{
+	return dense / 4 * 3 + dense % 4 * 3 / 4;
+}
 
 /* Does the view have the table of groups?  qs_open() asks, and all other functions rely on it. */
 extern bool qs_compact_has_groups(const qs_sketch *view);
-
-/* Read the next block; false at the end of the group, or where the data are damaged. */
-extern bool qs_block_next(qs_block_reader *reader, qs_block *block);
 
 /* Add a block's counters to block "index" of a dense sketch that is wide enough. */
 extern qb_status qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block);
@@ -120,5 +103,304 @@ extern qb_status qs_compact_add(qs_sketch *into, const qs_sketch *from);
 
 /* Are these the bytes of a compact sketch that obeys its structure's invariants? */
 extern bool qs_compact_check(const qs_sketch *view);
+
+/*
+ * ---- reading the body, block by block ----
+ *
+ * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.
+ * Where the longest possible block would fit into the data that is left, the bytes of a block
+ * are read without checks.  Afterwards it is checked that the block ended in its own group.
+ */
+
+/* The next byte.  "checked" is false if a whole block is known to be there. */
+QB_INLINE uint8_t
+qs_next_byte(qs_block_reader *r, bool checked)
+{
+	if (!checked || r->next < r->end)
+		return *r->next++;
+	r->damaged = true;
+	return 0;
+}
+
+/* What follows the first byte of a longer varint, which has 10 bytes at most. */
+static inline uint64_t
+qs_next_rest(qs_block_reader *r, uint64_t v, bool checked)
+{
+	uint8_t byte = 0x80;
+	uint32_t shift;
+
+	v &= 0x7F;
+	for (shift = 7; byte > 0x7F && shift < 64; shift += 7)
+	{
+		byte = qs_next_byte(r, checked);
+		v |= (uint64_t) (byte & 0x7F) << shift;
+		if (byte == 0 || (shift == 63 && byte > 1))
+			r->damaged = true;
+	}
+	return v;
+}
+
+QB_INLINE uint64_t
+qs_next_varint(qs_block_reader *r, bool checked)
+{
+	uint8_t byte = qs_next_byte(r, checked);
+
+	return byte > 0x7F ? qs_next_rest(r, byte, checked) : byte;
+}
+
+/* The mask of a block.  A block of one counter has none: if it is present, its counter is not zero. */
+QB_INLINE uint32_t
+qs_next_mask(qs_block_reader *r, bool checked)
+{
+	uint32_t mask = 0;
+	uint32_t i;
+
+	if (r->mask_bytes == 0)
+		return 1;
+	if (!checked)
+	{
+		mask = qb_load32(r->next) & UINT32_MAX >> (32 - 8 * r->mask_bytes);
+		r->next += r->mask_bytes;
+	}
+	else
+		for (i = 0; i < r->mask_bytes; i++)
+			mask |= (uint32_t) qs_next_byte(r, true) << (8 * i);
+	if (mask == 0 || (uint64_t) mask >> r->width != 0)
+		r->damaged = true;
+	return mask;
+}
+
+/* Bits of a mask.  On processors without an instruction for it, the compiler's own is slower. */
+QB_INLINE uint32_t
+qs_mask_bits(uint32_t mask)
+{
+	mask -= mask >> 1 & 0x55555555;
+	mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+	return ((mask + (mask >> 4)) & 0x0F0F0F0F) * 0x01010101 >> 24;
+}
+
+/*
+ * Read up to eight counters that all have one byte, as most do.  Returns how many, 0 if
+ * not all have.  Eight bytes are there.
+ */
+QB_INLINE uint32_t
+qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)
+{
+	uint32_t count = most < 8 ? most : 8;
+	uint64_t used = UINT64_MAX >> (64 - 8 * count);
+	uint64_t word = qb_load64(r->next) & used;
+	uint64_t tops = UINT64_C(0x8080808080808080) & used;
+	uint32_t i;
+
+	if ((word & tops) != 0)
+		return 0;
+	for (i = 0; i < 8; i++)
+		value[i] = word >> (8 * i) & 0xFF;
+	if (((word + (used & UINT64_C(0x7F7F7F7F7F7F7F7F))) & tops) != tops)
+		r->damaged = true; /* one of them is zero */
+	r->next += count;
+	return count;
+}
+
+/* Read the counters of a block. */
+QB_INLINE void
+qs_next_counters(qs_block_reader *r, qs_block *block, bool checked)
+{
+	uint32_t i = 0;
+
+	while (i < block->count)
+	{
+		uint32_t some = checked ? 0 : qs_next_bytes(r, block->value + i, block->count - i);
+
+		if (some == 0)
+		{
+			block->value[i] = qs_next_varint(r, checked);
+			r->damaged |= block->value[i] == 0;
+			some = 1;
+		}
+		i += some;
+	}
+}
+
+QB_INLINE bool
+qs_next_block(qs_block_reader *r, qs_block *block, bool checked)
+{
+	uint64_t gap = qs_next_varint(r, checked);
+
+	block->mask = qs_next_mask(r, checked);
+	if (gap >= r->after - r->index)
+		r->damaged = true;
+	if (r->damaged)
+		return false;
+	block->index = r->index + gap;
+	r->index = block->index + 1;
+	block->count = qs_mask_bits(block->mask);
+	qs_next_counters(r, block, checked);
+	return !r->damaged;
+}
+
+/* Read the next block; see qs_next_block(). */
+QB_INLINE bool
+qs_read_block(qs_block_reader *r, qs_block *block)
+{
+	if (r->next == r->end || r->damaged)
+		return false;
+	if (r->limit - r->next < QS_BLOCK_BYTES)
+		return qs_next_block(r, block, true);
+	r->damaged = !qs_next_block(r, block, false) || r->next > r->end;
+	return !r->damaged;
+}
+
+/* qs_next_single() looks at so many bytes: gap, mask and a word of counters. */
+#define SINGLE_BYTES (1 + 4 + 8)
+
+/* What qs_next_single() looks for. */
+typedef struct qs_single
+{
+	uint32_t depth; /* 0: no block of this sketch is looked for */
+	uint32_t head;  /* bytes of gap and mask */
+	uint64_t used;  /* bytes of a word that d counters take */
+} qs_single;
+
+/*
+ * What to look for in a sketch with the given parameters.  A key must have all its counters in one
+ * bucket, or no block is of one key.
+ */
+QB_INLINE qs_single
+qs_single_of(const qs_params *p)
+{
+	uint32_t mask_bytes = qs_blocks_of(p).mask_bytes;
+
+	if (mask_bytes == 0 || p->depth > 8 || p->part == QS_PART_DEVICE)
+		return (qs_single){ 0, 0, 0 };
+	return (qs_single){ p->depth, 1 + mask_bytes, UINT64_MAX >> (64 - 8 * p->depth) };
+}
+
+/*
+ * Read the next block if it is of one key of weight 1 and follows at a short gap, as most
+ * do where keys are few: d counters of 1.  False: it is something else, and still to be read.
+ */
+QB_INLINE bool
+qs_next_single(qs_block_reader *r, const qs_single *single, uint64_t *index, uint32_t *mask)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101) & single->used;
+	uint8_t gap;
+
+	if (r->end - r->next < single->head + single->depth || r->limit - r->next < SINGLE_BYTES ||
+		single->depth == 0)
+		return false;
+	gap = r->next[0];
+	*mask = qb_load32(r->next + 1) & UINT32_MAX >> (32 - 8 * r->mask_bytes);
+	if ((qb_load64(r->next + single->head) & single->used) != ones || gap > 0x7F ||
+		qs_mask_bits(*mask) != single->depth || (uint64_t) *mask >> r->width != 0 ||
+		gap >= r->after - r->index)
+		return false;
+	*index = r->index + gap;
+	r->index = *index + 1;
+	r->next += single->head + single->depth;
+	return true;
+}
+
+/* A block of at most eight counters below 128, each of which is a byte of a word. */
+typedef struct qs_small_block
+{
+	uint64_t index;
+	uint64_t word;
+	uint32_t mask;
+} qs_small_block;
+
+/*
+ * Read the next block if it is small, is a whole bucket, and follows at a short gap.  False:
+ * it is something else, perhaps damaged, and still to be read.  No branch depends on the
+ * number of counters, which cannot be predicted where buckets have several keys.
+ */
+QB_INLINE bool
+qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block)
+{
+	const uint64_t tops = UINT64_C(0x8080808080808080);
+	uint32_t count;
+	uint64_t used;
+	uint8_t gap;
+
+	if (r->limit - r->next < SINGLE_BYTES || single->depth == 0)
+		return false;
+	gap = r->next[0];
+	block->mask = qb_load32(r->next + 1) & UINT32_MAX >> (32 - 8 * r->mask_bytes);
+	count = qs_mask_bits(block->mask);
+	used = UINT64_MAX >> (56 - 8 * ((count - 1) & 7));
+	block->word = qb_load64(r->next + single->head) & used;
+	/* no byte of a counter may be zero, or have its highest bit set */
+	if (((block->word + (used & ~tops)) & tops) != (used & tops) || (block->word & tops) != 0 ||
+		count - 1 > 7 || (uint64_t) block->mask >> r->width != 0 || gap > 0x7F ||
+		gap >= r->after - r->index || r->end - r->next < single->head + count)
+		return false;
+	block->index = r->index + gap;
+	r->index = block->index + 1;
+	r->next += single->head + count;
+	return true;
+}
+
+/* A compact view, to be read group by group. */
+typedef struct qs_groups
+{
+	qs_block_layout layout;
+	uint32_t shift;
+	uint64_t count;
+	uint64_t now;        /* the group that comes next */
+	const uint8_t *ends; /* where each group's data end */
+	const uint8_t *data;
+	uint64_t bytes; /* of the data */
+	uint64_t start; /* of the next group's data */
+	uint64_t steps; /* since the last pause */
+} qs_groups;
+
+static inline qs_groups
+qs_groups_of(const qs_sketch *view)
+{
+	qs_groups g = { .layout = qs_blocks_of(&view->params) };
+
+	g.shift = qs_group_shift(g.layout.blocks, view->used);
+	g.count = qb_group_count(g.layout.blocks, g.shift);
+	g.ends = view->compact;
+	g.data = view->compact + 4 * g.count;
+	g.bytes = view->compact_bytes - 4 * g.count;
+	return g;
+}
+
+/* Start the next group; false after the last one.  Damaged ends are cut to what is there. */
+static inline bool
+qs_next_group(qs_groups *g, qs_block_reader *r)
+{
+	uint64_t end;
+
+	if (g->now == g->count)
+		return false;
+	end = qb_load32(g->ends + 4 * g->now);
+	memset(r, 0, sizeof(*r));
+	r->width = g->layout.width;
+	r->mask_bytes = g->layout.mask_bytes;
+	r->damaged = end < g->start || end > g->bytes;
+	if (r->damaged)
+		end = g->start;
+	r->next = g->data + g->start;
+	r->end = g->data + end;
+	r->limit = g->data + g->bytes;
+	r->index = g->now << g->shift;
+	r->after = (g->now + 1) << g->shift;
+	if (r->after > g->layout.blocks)
+		r->after = g->layout.blocks;
+	g->start = end;
+	g->now++;
+	return true;
+}
+
+/* Blocks that belong to one bucket, or to a row of thread. */
+static inline uint64_t
+qs_blocks_together(const qs_params *p)
+{
+	if (qs_has_rows(p->structure))
+		return p->n;
+	return qs_has_extra(p) ? (uint64_t) QS_SF_WIDTH * p->z : 1;
+}
 
 #endif

@@ -7,13 +7,11 @@
  * all, in loops that vectorize, and ends as soon as the counters take too many bytes.
  * Where few do it finds these first.  The second pass measures the gaps between blocks,
  * if the groups are so large that a gap can take two bytes, and the third one writes.
- * Where the processor has fast loops (presence.h), all passes go by what these find.
+ * Where the processor has fast loops (compact_write.h), all passes go by what these find.
  *
  * src/sketch/compact_write.c
  */
-#include "sketch/presence.h"
-#include "sketch/sf.h"
-#include "sketch/cells.h"
+#include "sketch/compact_write.h"
 
 /* A word is of few present blocks if the one before it had at most this many. */
 #define FEW 16
@@ -212,12 +210,6 @@ gap_bytes(const qs_sketch *sk, const uint64_t *presence, uint32_t shift)
 	while (walk_next(&w))
 		bytes += varint_bytes(qs_gap_before(&gaps, w.block));
 	return bytes;
-}
-
-uint64_t
-qs_compact_most(uint64_t dense)
-{
-	return dense / 4 * 3 + dense % 4 * 3 / 4;
 }
 
 bool

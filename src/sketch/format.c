@@ -5,7 +5,7 @@
  * src/sketch/format.c
  */
 #include "base/crc32c.h"
-#include "sketch/compact.h"
+#include "sketch/compact_write.h"
 #include "sketch/explicit.h"
 #include "sketch/format.h"
 

@@ -43,7 +43,6 @@
 #include "sketch/sketch.h"
 
 #define QS_FORMAT_VERSION_1 1
-#define QS_HEADER_BYTES     60
 
 /* How a sketch will be written, or was. */
 typedef struct qs_flat
@@ -59,7 +58,7 @@ typedef struct qs_flat
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * The same of a dense sketch by its presence bitmap (presence.h), without
+ * The same of a dense sketch by its presence bitmap (compact_write.h), without
  * looking at blocks that are not present.  The bitmap is read again when the
  * sketch is written.
  */

@@ -11,8 +11,7 @@
 #ifndef QS_MEASURE_H
 #define QS_MEASURE_H
 
-#include "base/port.h"
-#include "sketch/sf.h"
+#include "sketch/pieces.h"
 
 #define QS_BINS_LOG2 8
 #define QS_BINS_FINE (UINT32_C(1) << QS_BINS_LOG2)
@@ -91,8 +90,8 @@ typedef struct qs_noise
 	uint64_t buckets;   /* how many were looked at */
 	double repeats;     /* how much more often than by chance keys share masks */
 	double mean;        /* expected noise */
-	double mean_weight; /* of the mean in unbiased estimates (unbiased.h) */
-	double *told;       /* device parts: what growing counts are told (unbiased.h) */
+	double mean_weight; /* of the mean in unbiased estimates */
+	double *told;       /* device parts: what growing counts are told */
 	uint32_t counts;    /* how many of them */
 } qs_noise;
 
@@ -128,33 +127,11 @@ extern int64_t qs_noise_error(const qs_noise *noise, double confidence, uint64_t
 extern qs_bounds qs_bounds_of(int64_t told, int64_t error);
 
 /*
- * ---- the counters of one bucket as numbers, whatever the structure ----
+ * ---- chances of what is chosen at random in a bucket ----
  *
- * Measuring and unbiased estimates share this: reading a bucket, sorting it, and the
- * chances with which each counter is the minimum of a random choice.  A bucket of sf
- * is read from the slim table (8 counters) or from the fat table (8 sub-buckets of z
- * cells, one after another).  thread has no buckets; position i of all rows takes
- * their place.
+ * Measuring and unbiased estimates share sorting a bucket's counters, and the chances with which
+ * each counter is the minimum of a random choice.
  */
-
-/* The most counters of a bucket: those of a fat bucket with the largest z. */
-#define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
-
-/* Which table of an sf sketch is read; all other structures have only one. */
-typedef enum qs_side
-{
-	QS_SIDE_TOLD, /* the table that estimates come from */
-	QS_SIDE_BEST  /* the fat table where there is one */
-} qs_side;
-
-/* Do we read the fat table of an sf sketch? */
-extern bool qs_bucket_is_fat(const qs_sketch *sk, qs_side side);
-
-/* Number of counters, at most QS_BUCKET_MAX. */
-extern uint32_t qs_bucket_counters(const qs_sketch *sk, qs_side side);
-
-/* Counters of a dense sketch's bucket in their order. */
-extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value);
 
 /* Sort values in ascending order. */
 extern void qs_values_sort(uint64_t *value, uint32_t count);
@@ -178,12 +155,7 @@ extern double qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t 
 extern uint32_t qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size,
 							   uint32_t k, uint64_t *value, double *chance);
 
-/*
- * ---- the measurement ----
- *
- * What is measured, what it costs and its limits stand above.  The two kinds of
- * unbiased estimates (unbiased.h) need something measured, too.
- */
+/* ---- the measurement ---- */
 
 /* The most counters that are looked at for one probe. */
 #define QS_NOISE_COUNTERS (UINT64_C(1) << 22)
@@ -194,9 +166,110 @@ extern uint64_t qs_noise_buckets(const qs_sketch *sk, uint64_t probes);
 /*
  * Measure a sketch, owned or view.  The noise can then be asked for errors of one
  * probe if "probes" is 1, else of any number of probes.  QB_NO_MEMORY is the only
- * error.
+ * error.  Only qs_noise_init() measures what unbiased estimates need, too.
  */
 extern qb_status
+qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
+
+/*
+ * ---- estimates without the minimum's bias, from the same bucket ----
+ *
+ * The minimum is never too small, hence on average too large, and in an overloaded
+ * sketch by far.  But the noise can be seen next to the key.  The m - d counters of
+ * its bucket that the key does not own hold what other keys put there.  Masks are
+ * random, so these counters are exchangeable with the noise in the key's own
+ * counters.
+ *
+ * The minimum of d such counters, averaged over all choices of d, is what an absent
+ * key would be told.  It is an unbiased estimate of the error of the key's minimum.
+ * In the same way, the mean of all such counters is an unbiased estimate of the
+ * error of the mean of the key's counters.  The two corrected estimates are mixed by
+ * a weight that each sketch chooses for itself (qs_noise): nearly the means alone
+ * where many light keys make the noise, the minimum alone where few heavy keys do.
+ *
+ * Estimates are signed: rare keys come out below zero about as often as above, which
+ * makes sums and averages of estimates right.  For a single key, clipping to 0 ..
+ * minimum is the better guess.
+ *
+ * A sketch that tells most keys the truth gains nothing from this: there the minimum
+ * is the better estimate.
+ *
+ * Derivations and measurements: docs/engineering/accuracy.md.
+ */
+
+/* Does qs_estimate_unbiased() of this sketch need it measured first? */
+extern bool qs_unbiased_needs_noise(const qs_sketch *sk);
+
+/* qs_noise_measure(), and what these estimates need besides. */
+extern qb_status
 qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory);
+
+/* "noise" may be NULL if qs_unbiased_needs_noise() is false.  Exact for explicit sketches. */
+extern double
+qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint);
+
+/*
+ * ---- unbiased estimates from the device part of an sf sketch ----
+ *
+ * A slim counter is the maximum of z cells, so a heavy key hides what other keys put
+ * into its sub-bucket.  The overestimate of a key falls with its count, from the
+ * noise of an absent key to the noise of its own cells.  Without the fat table, the
+ * cells' distribution is derived from that of the slim counters, each the maximum of
+ * z independent cells.  From it follows g(f), what a key of count f is told on
+ * average; the estimate is the inverse of g.
+ *
+ * Unlike all other unbiased estimates this one is approximate.  Cells are taken as
+ * independent and the same in all buckets, so a heavy neighbour is not noticed.
+ * Where the noise hides small counts, the slim counters tell next to nothing about
+ * them.  Up to a third of the minimum's bias is left.  Derivation and measurements:
+ * docs/engineering/accuracy.md.
+ */
+
+/*
+ * ---- which error a sketch of some size will have, before it is built ----
+ *
+ * What happens in a bucket does not depend on how many other buckets there are.  So
+ * the error that a number of distinct keys with equal counts makes in a sketch is
+ * measured in a model of the sketch.  The model has as many keys in a
+ * bucket, but fewer buckets; it is filled at random, always in the same way.  That
+ * holds for every structure and depth; docs/engineering/accuracy.md compares such measurements
+ * with the formulas.
+ *
+ * Where a bucket has too many keys to draw them all, the model has fewer, and their
+ * noise is scaled as the noise of sums of many keys: its mean grows as their number,
+ * its distance from the mean as the square root of their number.
+ *
+ * Keys of unequal counts make smaller errors in most sketches: a heavy key hurts
+ * only the few keys that meet it, and leaves less weight for the rest.  Where counts
+ * differ by orders of magnitude, as sums of bytes do, equal counts are a bad model.
+ * The model's keys then get weights drawn from the weights of some keys of the data.
+ *
+ * Not for the parts of sf.
+ */
+
+typedef struct qs_forecast
+{
+	double error;       /* as qs_noise_error() for one probe */
+	double table_bytes; /* of its tables, or entries: what it takes at most */
+} qs_forecast;
+
+/* Largest weight of a key that a model takes. */
+#define QS_FORECAST_WEIGHT (INT64_C(1) << 43)
+
+/* What a sketch will hold. */
+typedef struct qs_load
+{
+	double total;          /* sum of all weights: rows, if each has weight 1 */
+	double keys;           /* distinct keys, 1 .. */
+	const int64_t *weight; /* of some keys, 0 .. QS_FORECAST_WEIGHT; NULL: all have total / keys */
+	uint64_t weights;      /* length of weight; its mean is total / keys */
+} qs_load;
+
+/*
+ * Forecast the error and size of a sketch with these parameters after this load, for
+ * a confidence from 0 to less than 1.  QB_NO_MEMORY is the only error.
+ */
+extern qb_status qs_forecast_make(qs_forecast *forecast, const qs_params *params,
+								  const qs_load *load, double confidence, const qb_memory *memory);
 
 #endif

@@ -7,12 +7,7 @@
  */
 #include "sketch/pieces.h"
 
-#include "sketch/presence.h"
-#include "sketch/compact.h"
-#include "sketch/format.h"
-#include "sketch/multilevel.h"
-#include "sketch/sf.h"
-#include "sketch/cells.h"
+#include "sketch/compact_write.h"
 
 /* The most bytes of the tables of a sketch of one bucket: a wide one of sf, slim and fat. */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
@@ -123,7 +118,7 @@ add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 {
 	qs_block block;
 
-	while (r->next < whole && qs_block_next(r, &block))
+	while (r->next < whole && qs_read_block(r, &block))
 	{
 		if (block.index >= w->first + w->count)
 			return false;
@@ -224,6 +219,53 @@ qs_estimate_compact(const qs_sketch *view, uint64_t hv)
 	qs_source source = { .read = read_view, .context = (void *) (uintptr_t) view };
 
 	return estimate_compact(view, hv, &source);
+}
+
+/* ---- the counters of one bucket as numbers, whatever the structure ---- */
+
+bool
+qs_bucket_is_fat(const qs_sketch *sk, qs_side side)
+{
+	if (!qs_has_fat(sk->params.structure) || sk->params.part == QS_PART_DEVICE)
+		return false;
+	return side == QS_SIDE_BEST || sk->params.part == QS_PART_HOST;
+}
+
+uint32_t
+qs_bucket_counters(const qs_sketch *sk, qs_side side)
+{
+	if (qs_has_rows(sk->params.structure))
+		return sk->params.depth;
+	if (qs_bucket_is_fat(sk, side))
+		return QS_SF_WIDTH * sk->params.z;
+	return qs_bucket_width(sk->params.structure);
+}
+
+/* Read "count" counters, each "stride" counters after the one before. */
+QB_INLINE void
+read_values(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
+			uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		value[i] = qb_counter_get(table, first + stride * i, wide);
+}
+
+void
+qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value)
+{
+	uint32_t count = qs_bucket_counters(sk, side);
+	const uint8_t *table = qs_bucket_is_fat(sk, side) ? sk->extra : sk->table;
+
+	if (qs_has_high(sk->params.structure))
+		qs_multilevel_values(sk, bucket, value);
+	else if (qs_has_rows(sk->params.structure))
+		read_values(table, bucket, sk->params.n, sk->wide, value, count);
+	else if (sk->wide)
+		read_values(table, bucket * count, 1, true, value, count);
+	else
+		read_values(table, bucket * count, 1, false, value, count);
 }
 
 /* ---- the buckets of a sketch that hold something, one after another ---- */

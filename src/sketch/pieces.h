@@ -21,8 +21,7 @@
 #ifndef QS_PIECES_H
 #define QS_PIECES_H
 
-#include "sketch/blocks.h"
-#include "sketch/measure.h"
+#include "sketch/compact.h"
 
 /* Reads pieces of serialized bytes.  "read" may jump out. */
 typedef struct qs_source
@@ -36,6 +35,33 @@ extern int64_t qs_estimate_stored(const qs_sketch *view, uint64_t hv, const qs_s
 
 /* Estimate of a compact view that has all its bytes. */
 extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
+
+/*
+ * ---- the counters of one bucket as numbers, whatever the structure ----
+ *
+ * A bucket of sf is read from the slim table (8 counters) or from the fat table (8 sub-buckets
+ * of z cells, one after another).  thread has no buckets; position i of all rows takes
+ * their place.
+ */
+
+/* The most counters of a bucket: those of a fat bucket with the largest z. */
+#define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
+
+/* Which table of an sf sketch is read; all other structures have only one. */
+typedef enum qs_side
+{
+	QS_SIDE_TOLD, /* the table that estimates come from */
+	QS_SIDE_BEST  /* the fat table where there is one */
+} qs_side;
+
+/* Do we read the fat table of an sf sketch? */
+extern bool qs_bucket_is_fat(const qs_sketch *sk, qs_side side);
+
+/* Number of counters, at most QS_BUCKET_MAX. */
+extern uint32_t qs_bucket_counters(const qs_sketch *sk, qs_side side);
+
+/* Counters of a dense sketch's bucket in their order. */
+extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value);
 
 /*
  * ---- the buckets of a sketch that hold something, one after another ----

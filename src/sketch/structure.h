@@ -41,6 +41,9 @@
 /* How many keys ahead of the counters to be changed the loops fetch cache lines. */
 #define QS_PREFETCH_AHEAD 16
 
+/* Bytes before the body of a stored sketch (format.h). */
+#define QS_HEADER_BYTES 60
+
 /* From this total weight on counters have 8 bytes. */
 #define QS_WIDE_TOTAL (INT64_C(1) << 32)
 

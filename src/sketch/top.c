@@ -8,7 +8,7 @@
 
 #include "base/slot.h"
 #include "sketch/merge.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512

@@ -5,9 +5,7 @@
  * src/sketch/top_format.c
  */
 #include "base/crc32c.h"
-#include "sketch/explicit.h"
-#include "sketch/format.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 
 enum
 {

@@ -18,11 +18,10 @@
  *
  * src/sketch/unbiased.c
  */
-#include "sketch/unbiased.h"
+#include "sketch/measure.h"
 
-#include "sketch/sketch.h"
 #include "sketch/explicit.h"
-#include "sketch/cells.h"
+#include "sketch/sketch.h"
 
 /* Weights that are tried: multiples of 1/16. */
 #define WEIGHT_STEPS 16
@@ -172,13 +171,17 @@ distance(double x)
 }
 
 static double
-mixture(pair e, double mean_weight)
+mixture(pair e, double weight)
 {
-	return e.by_min + mean_weight * (e.by_mean - e.by_min);
+	return e.by_min + weight * (e.by_mean - e.by_min);
 }
 
-double
-qs_unbiased_weight(const qs_sketch *sk, double mean_noise)
+/*
+ * The weight, 0 to 1, of the difference of means in the mixture; the minimum's
+ * difference has the rest.
+ */
+static double
+mean_weight(const qs_sketch *sk, double mean_noise)
 {
 	uint64_t probes = PROBE_COUNTERS / qs_bucket_counters(sk, QS_SIDE_BEST);
 	double error[WEIGHT_STEPS + 1] = { 0 };
@@ -199,18 +202,6 @@ qs_unbiased_weight(const qs_sketch *sk, double mean_noise)
 		if (error[w] < error[best])
 			best = w;
 	return (double) best / WEIGHT_STEPS;
-}
-
-double
-qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint)
-{
-	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
-
-	if (sk->encoding == QS_EXPLICIT)
-		return (double) qs_explicit_get(sk, fingerprint);
-	if (qs_slim_alone(sk))
-		return qs_slim_estimate(noise, (double) qs_estimate(sk, fingerprint));
-	return mixture(estimate_both(sk, noise->mean, hv), noise->mean_weight);
 }
 
 /*
@@ -240,8 +231,9 @@ typedef struct cells
 	double share;   /* the fraction of cells below the base */
 } cells;
 
-bool
-qs_slim_alone(const qs_sketch *sk)
+/* Does the estimate of this dense sketch come from here? */
+static bool
+slim_alone(const qs_sketch *sk)
 {
 	return qs_has_fat(sk->params.structure) && sk->params.part == QS_PART_DEVICE;
 }
@@ -348,8 +340,9 @@ fill_cells(cells *c, const qs_sketch *sk)
 	fit_low_cells(c, sk);
 }
 
-qb_status
-qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
+/* Fill noise->told for a device part whose tails are there.  QB_NO_MEMORY is the only error. */
+static qb_status
+slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
 	const qb_memory *memory = noise->memory;
 	cells c = { .noise = noise };
@@ -372,8 +365,9 @@ qs_slim_measure(qs_noise *noise, const qs_sketch *sk)
 	return c.own && noise->told ? QB_OK : QB_NO_MEMORY;
 }
 
-double
-qs_slim_estimate(const qs_noise *noise, double told)
+/* The count for which a key is told "told" on average: the inverse of g. */
+static double
+slim_estimate(const qs_noise *noise, double told)
 {
 	double f = 0;
 	uint32_t i;
@@ -389,4 +383,35 @@ qs_slim_estimate(const qs_noise *noise, double told)
 		f += step;
 	}
 	return f + told - noise->told[i];
+}
+
+/* ---- any sketch ---- */
+
+qb_status
+qs_noise_init(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb_memory *memory)
+{
+	qb_status status = qs_noise_measure(noise, sk, probes, memory);
+
+	if (status != QB_OK || noise->buckets == 0)
+		return status;
+	if (slim_alone(sk) && slim_measure(noise, sk) != QB_OK)
+	{
+		qs_noise_free(noise);
+		return QB_NO_MEMORY;
+	}
+	noise->mean = qs_noise_mean(noise);
+	noise->mean_weight = mean_weight(sk, noise->mean);
+	return QB_OK;
+}
+
+double
+qs_estimate_unbiased(const qs_sketch *sk, const qs_noise *noise, uint64_t fingerprint)
+{
+	uint64_t hv = qb_hash(fingerprint, sk->seed_key);
+
+	if (sk->encoding == QS_EXPLICIT)
+		return (double) qs_explicit_get(sk, fingerprint);
+	if (slim_alone(sk))
+		return slim_estimate(noise, (double) qs_estimate(sk, fingerprint));
+	return mixture(estimate_both(sk, noise->mean, hv), noise->mean_weight);
 }

@@ -23,7 +23,6 @@
 #include "sketch/measure.h"
 #include "sketch/pieces.h"
 #include "sketch/moments.h"
-#include "sketch/unbiased.h"
 
 /* A copy of a sample; each sample is made once. */
 static test_bytes

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "sketch/advise.h"
 #include "sketch/measure.h"
 
 static qs_forecast

@@ -10,7 +10,7 @@
 #include "isa_support.h"
 
 #include "sketch/multilevel.h"
-#include "sketch/presence.h"
+#include "sketch/compact_write.h"
 
 #define SKETCHES  300
 #define MOST_KEYS 3000

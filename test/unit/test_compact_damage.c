@@ -6,7 +6,7 @@
  */
 #include "samples.h"
 
-#include "sketch/blocks.h"
+#include "sketch/compact.h"
 
 /* Bytes in the other form are no other way to write the sketch. */
 static void

@@ -7,7 +7,7 @@
 #include "samples.h"
 #include "isa_support.h"
 
-#include "sketch/presence.h"
+#include "sketch/compact_write.h"
 
 /* ---- by any instructions ---- */
 

@@ -14,7 +14,6 @@
 
 #include "sketch/measure.h"
 #include "sketch/sf.h"
-#include "sketch/unbiased.h"
 
 /* Sum of the minima of some choices of counters. */
 typedef struct choices

@@ -14,11 +14,11 @@
 #include "support.h"
 
 #include "engine/sketch_engine.h"
-#include "sketch/top_format.h"
+#include "sketch/top.h"
 
 #define TOP_KEYS 20000
 
-/* Offsets of the format; see sketch/top_format.h. */
+/* Offsets of the format; see sketch/top.h. */
 enum
 {
 	AT_N = 4,

@@ -1,6 +1,7 @@
 /*
- * presence.h
- *		Which blocks of a sketch hold something: fast loops, and a bitmap kept up to date.
+ * compact_write.h
+ *		Writing the compact encoding; which blocks of a sketch hold something: fast loops, and a
+ *		bitmap kept up to date.
  *
  * The tables of a sketch of few keys are mostly zeros, and most of the time goes into looking
  * at these.  There are three kinds of loops.  The first says which of 64 blocks hold something,
@@ -8,13 +9,111 @@
  * below 128.  They are for low buckets, and for counters of 4 bytes.  Other tables, and blocks
  * that are rare, are measured and written one by one in compact_write.c.
  *
- * src/sketch/presence.h
+ * src/sketch/compact_write.h
  */
-#ifndef QS_PRESENCE_H
-#define QS_PRESENCE_H
+#ifndef QS_COMPACT_WRITE_H
+#define QS_COMPACT_WRITE_H
 
-#include "sketch/blocks.h"
+#include "sketch/compact.h"
 #include "sketch/multilevel.h"
+
+/* What a compact body has. */
+typedef struct qs_compact_size
+{
+	uint64_t present;         /* blocks that are not all zero */
+	uint64_t bytes;           /* of the body */
+	const uint64_t *presence; /* which blocks are present (below); NULL: look at all */
+} qs_compact_size;
+
+/*
+ * Is a dense sketch, whose tables will take "dense" bytes, to be written in
+ * compact encoding?  If so, "size" says what that takes.  The caller has set
+ * its presence.
+ */
+extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
+
+/* Write the body of this size. */
+extern void qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, uint8_t *out);
+
+/*
+ * ---- writing the body of a compact sketch, block by block (compact.h has its layout) ----
+ *
+ * The caller knows how many blocks are present before it writes the first one, since
+ * the size of groups depends on that.  Blocks come in ascending order.
+ */
+
+/* How many blocks are left out before each present one. */
+typedef struct qs_gaps
+{
+	uint32_t shift; /* groups have 2^shift blocks */
+	uint64_t free;  /* the block after the last present one */
+} qs_gaps;
+
+typedef struct qs_block_writer
+{
+	qs_gaps gaps;
+	uint8_t *ends; /* where each group's data end */
+	uint8_t *data;
+	uint8_t *next;
+	uint64_t group; /* all groups before it have their end */
+	uint64_t groups;
+} qs_block_writer;
+
+/* Blocks that are left out between the last present one, or the start of the group, and "block". */
+QB_INLINE uint64_t
+qs_gap_before(qs_gaps *gaps, uint64_t block)
+{
+	uint64_t first = block >> gaps->shift << gaps->shift;
+	uint64_t gap = block - (gaps->free < first ? first : gaps->free);
+
+	gaps->free = block + 1;
+	return gap;
+}
+
+QB_INLINE uint8_t *
+qs_put_varint(uint8_t *out, uint64_t v)
+{
+	for (; v > 0x7F; v >>= 7)
+		*out++ = (uint8_t) (v | 0x80);
+	*out++ = (uint8_t) v;
+	return out;
+}
+
+/* Start a body in which so many of all blocks will be present. */
+static inline qs_block_writer
+qs_blocks_start(uint64_t blocks, uint64_t present, uint8_t *out)
+{
+	qs_block_writer w = { .gaps.shift = qs_group_shift(blocks, present), .ends = out };
+
+	w.groups = qb_group_count(blocks, w.gaps.shift);
+	w.data = w.next = out + 4 * w.groups;
+	return w;
+}
+
+QB_INLINE void
+qs_blocks_end_groups(qs_block_writer *w, uint64_t before)
+{
+	for (; w->group < before; w->group++)
+		qb_store32(w->ends + 4 * w->group, (uint32_t) (w->next - w->data));
+}
+
+/* Start a block: its mask and counters follow at "next". */
+QB_INLINE void
+qs_blocks_begin(qs_block_writer *w, uint64_t block)
+{
+	qs_blocks_end_groups(w, block >> w->gaps.shift);
+	w->next = qs_put_varint(w->next, qs_gap_before(&w->gaps, block));
+}
+
+/* All blocks are there.  Returns the bytes of the body. */
+static inline uint64_t
+qs_blocks_end(qs_block_writer *w)
+{
+	qs_blocks_end_groups(w, w->groups);
+	return (uint64_t) (w->next - w->ends);
+}
+
+/* ---- fast loops over blocks ---- */
 
 /* Blocks that are looked at together: a bit of a word for each. */
 #define QS_PRESENCE_BITS 64
