@@ -185,8 +185,11 @@ report_sketch(FILE *out, const memory_size *size, size_t which)
 	uint64_t seed;
 	size_t k;
 
-	bench_check(qs_params_make(&p, sketches[which].structure, size->bytes, sketches[which].depth, 8,
-							   1024, 0));
+	bench_check(qs_params_make(&p, &(qs_choice){ .structure = sketches[which].structure,
+												 .size = size->bytes,
+												 .depth = sketches[which].depth,
+												 .z = 8,
+												 .masks = 1024 }));
 	for (seed = 1; seed <= SEEDS; seed++)
 		sketch_errors(&p, seed, outcomes);
 	fprintf(out, "| %s | %s |", size->name, sketches[which].name);

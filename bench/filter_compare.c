@@ -325,7 +325,9 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 	qs_sketch sk;
 	uint32_t i;
 
-	bench_check(qs_params_make(&p, QS_MULTILEVEL, bytes, 3, 8, 1024, 0));
+	bench_check(qs_params_make(
+		&p, &(qs_choice){
+				.structure = QS_MULTILEVEL, .size = bytes, .depth = 3, .z = 8, .masks = 1024 }));
 	qs_init(&sk, &p, &bench_memory);
 	for (i = 0; i < w->keys; i++)
 	{

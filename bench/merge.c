@@ -92,7 +92,10 @@ build(qs_sketch *sk, int structure, uint64_t size, const workload *w)
 {
 	qs_params p;
 
-	bench_check(qs_params_make(&p, structure, size, 3, 8, 1024, 7));
+	bench_check(qs_params_make(
+		&p,
+		&(qs_choice){
+			.structure = structure, .size = size, .depth = 3, .z = 8, .masks = 1024, .seed = 7 }));
 	qs_init(sk, &p, &bench_memory);
 	sk->keys.family = 1;
 	bench_check(qs_make_dense(sk));

@@ -52,7 +52,12 @@ init_dense(qs_sketch *sk, int structure, uint32_t depth, uint64_t bytes, uint64_
 {
 	qs_params p;
 
-	bench_check(qs_params_make(&p, structure, bytes, depth, 8, 1024, seed));
+	bench_check(qs_params_make(&p, &(qs_choice){ .structure = structure,
+												 .size = bytes,
+												 .depth = depth,
+												 .z = 8,
+												 .masks = 1024,
+												 .seed = seed }));
 	qs_init(sk, &p, &bench_memory);
 	bench_check(qs_make_dense(sk));
 }

@@ -132,8 +132,12 @@ subject_init(qs_sketch *sk, const subject *s, double rows, double load, uint64_t
 	uint64_t bytes = (uint64_t) (rows * 3 / load * 4 + 0.5);
 	qs_params p;
 
-	bench_check(
-		qs_params_make(&p, s->structure, bytes, 3, s->z ? s->z : 8, s->masks, qb_mix64(seed)));
+	bench_check(qs_params_make(&p, &(qs_choice){ .structure = s->structure,
+												 .size = bytes,
+												 .depth = 3,
+												 .z = s->z ? s->z : 8,
+												 .masks = s->masks,
+												 .seed = qb_mix64(seed) }));
 	qs_init(sk, &p, &bench_memory);
 }
 

@@ -40,10 +40,7 @@
 AVX512 static void
 hash(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *restrict hv)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		hv[i] = qb_hash(fingerprint[i], seed_key);
+	qs_hash_each(seed_key, fingerprint, count, hv);
 }
 
 QB_INLINE uint32_t
@@ -130,6 +127,23 @@ typedef struct sight
 	uint32_t below;     /* not 0: a counter is below the limit */
 	uint32_t lifted;    /* not 0: a counter may have been lifted to it */
 } sight;
+
+/* The keys of a batch, at most QS_BATCH; see qs_locate_batch(). */
+typedef struct batch
+{
+	const int64_t *weight; /* NULL: 1 each */
+	size_t count;
+	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
+	uint32_t mask[QS_BATCH];
+} batch;
+
+/* What is added to the counters of a high bucket. */
+typedef struct addend
+{
+	uint32_t mask;    /* of counters that get "more" */
+	uint32_t carried; /* of those of them that get 1 besides */
+	uint64_t more;
+} addend;
 
 /* The numbers of the bytes that are not 0, ascending; "count" is rounded up to whole vectors. */
 AVX512 QB_INLINE size_t
@@ -277,12 +291,14 @@ watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t 
 
 /* Add keys of weight 1. */
 AVX512 QB_INLINE void
-add_ones(qs_sketch *sk, const uint32_t *bucket, const uint32_t *mask, size_t count, watch *w)
+add_ones(qs_sketch *sk, const batch *keys, watch *w)
 {
+	const uint32_t *bucket = keys->bucket;
+	const uint32_t *mask = keys->mask;
 	const __m256i one = _mm256_set1_epi8(1);
 	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < keys->count; i++)
 	{
 		uint8_t *p = sk->table + (size_t) bucket[i] * QS_LOW_BYTES;
 		__m256i v = _mm256_loadu_si256((const void *) p);
@@ -298,13 +314,11 @@ add_ones(qs_sketch *sk, const uint32_t *bucket, const uint32_t *mask, size_t cou
 }
 
 /*
- * Add to the counters of a high bucket: "more" to those that a mask selects, and 1 to those
- * that have carried.  Looks at the selected ones, unless w is NULL: which are below the
+ * Add to the counters of a high bucket.  Looks at those of the mask, unless w is NULL: which are below the
  * limit, and which were not above its high part before and are not below the limit now.
  */
 AVX512 QB_INLINE void
-add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carried, const watch *w,
-		 sight *seen)
+add_high(uint8_t *high, bool wide, addend add, const watch *w, sight *seen)
 {
 	const __m512i one = high_set(1, wide);
 	uint32_t i;
@@ -312,20 +326,20 @@ add_high(uint8_t *high, bool wide, uint32_t mask, uint64_t more, uint32_t carrie
 #pragma GCC unroll 4
 	for (i = 0; i < QS_HIGH_COUNTERS; i += wide ? 8 : 16, high += 64)
 	{
-		__m512i added = lanes_add(high_set(more, wide), wide, carried >> i, one);
+		__m512i added = lanes_add(high_set(add.more, wide), wide, add.carried >> i, one);
 		__m512i v = _mm512_loadu_si512(high);
-		__m512i sum = lanes_add(v, wide, mask >> i, added);
+		__m512i sum = lanes_add(v, wide, add.mask >> i, added);
 
 		_mm512_storeu_si512(high, sum);
 		if (w)
 		{
 			__m512i t = high_set(w->least >> 8, wide);
 			__m512i least = lanes_add(t, wide, seen->low_below >> i, one);
-			uint32_t below = lanes_below(sum, wide, mask >> i, least);
+			uint32_t below = lanes_below(sum, wide, add.mask >> i, least);
 
 			seen->below |= below;
 			seen->lifted |=
-				lanes_below(v, wide, (mask >> i) & ~below, high_set((w->least >> 8) + 1, wide));
+				lanes_below(v, wide, (add.mask >> i) & ~below, high_set((w->least >> 8) + 1, wide));
 		}
 	}
 }
@@ -364,16 +378,18 @@ unsure(const int64_t *weight, size_t count)
  * is prefetched first, and the high bucket when half of that time has passed.
  */
 AVX512 QB_INLINE void
-add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *mask,
-			const int64_t *weight, size_t count, watch *w)
+add_weights(qs_sketch *sk, bool wide, const batch *keys, watch *w)
 {
+	const uint32_t *bucket = keys->bucket;
+	const uint32_t *mask = keys->mask;
+	const int64_t *weight = keys->weight;
 	const __m256i limit = _mm256_set1_epi8(w ? (char) w->least : 0);
 	high_table table = { sk->extra, sk->extra_used };
-	uint64_t always = unsure(weight, count);
+	uint64_t always = unsure(weight, keys->count);
 	uint8_t *first = sk->table;
 	size_t i;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < keys->count; i++)
 	{
 		uint8_t *p = first + (size_t) bucket[i] * QS_LOW_BYTES;
 		uint8_t *high = high_of(table, p, wide);
@@ -394,7 +410,7 @@ add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *ma
 				high = qs_high_for_update(sk, p);
 				table.used = sk->extra_used;
 			}
-			add_high(high, wide, mask[i], more, carried, w, &seen);
+			add_high(high, wide, (addend){ mask[i], carried, more }, w, &seen);
 		}
 		else if (w)
 		{
@@ -408,39 +424,40 @@ add_weights(qs_sketch *sk, bool wide, const uint32_t *bucket, const uint32_t *ma
 
 /* Add a batch, watching it unless w is NULL. */
 AVX512 QB_INLINE void
-add(qs_sketch *sk, const uint32_t *bucket, const uint32_t *mask, const int64_t *weight,
-	size_t count, watch *w)
+add(qs_sketch *sk, const batch *keys, watch *w)
 {
-	if (!weight)
-		add_ones(sk, bucket, mask, count, w);
+	if (!keys->weight)
+		add_ones(sk, keys, w);
 	else if (sk->wide)
-		add_weights(sk, true, bucket, mask, weight, count, w);
+		add_weights(sk, true, keys, w);
 	else
-		add_weights(sk, false, bucket, mask, weight, count, w);
+		add_weights(sk, false, keys, w);
 }
 
 AVX512 static void
 add_low(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 {
-	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
-	uint32_t mask[QS_BATCH];
+	batch keys;
 
-	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
-	add(sk, bucket, mask, weight, count, NULL);
+	keys.weight = weight;
+	keys.count = count;
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, keys.bucket, keys.mask);
+	add(sk, &keys, NULL);
 }
 
 AVX512 static size_t
 add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count, uint64_t least,
 		   uint32_t *found)
 {
-	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
-	uint32_t mask[QS_BATCH];
+	batch keys;
 	watch w;
 
+	keys.weight = weight;
+	keys.count = count;
 	w.least = least;
-	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, bucket, mask);
-	add(sk, bucket, mask, weight, count, &w);
-	return watched(&w, bucket, count, found);
+	qs_locate_batch(sk, QS_LOW_COUNTERS, hv, count, keys.bucket, keys.mask);
+	add(sk, &keys, &w);
+	return watched(&w, keys.bucket, count, found);
 }
 
 /*

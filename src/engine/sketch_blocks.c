@@ -71,14 +71,14 @@ index_bytes(void)
 }
 
 AVX2 static uint64_t
-present_low(const uint8_t *low, uint64_t count)
+present_low_avx2(const uint8_t *low, uint64_t count)
 {
 	return present_in(low, QS_LOW_BYTES, count,
 					  _mm256_xor_si256(index_bytes(), _mm256_set1_epi32(-1)));
 }
 
 AVX2 static uint64_t
-have_index(const uint8_t *low, uint64_t count)
+have_index_avx2(const uint8_t *low, uint64_t count)
 {
 	return present_in(low, QS_LOW_BYTES, count, index_bytes());
 }
@@ -106,7 +106,7 @@ present_counters(const uint8_t *table, uint64_t count)
 }
 
 AVX2 static uint64_t
-present_cells(const uint8_t *table, uint32_t bytes, uint64_t count)
+present_cells_avx2(const uint8_t *table, uint32_t bytes, uint64_t count)
 {
 	const __m256i all = _mm256_set1_epi32(-1);
 
@@ -121,7 +121,7 @@ present_cells(const uint8_t *table, uint32_t bytes, uint64_t count)
 
 /* A counter takes a byte, and one more from 128 on. */
 AVX2 static uint64_t
-measure_low(const uint8_t *low, uint64_t present, uint64_t *apart)
+measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 {
 	uint64_t bytes = 0;
 
@@ -185,7 +185,7 @@ measure_counters(const uint8_t *table, uint64_t present)
 }
 
 AVX2 static uint64_t
-measure_cells(const uint8_t *table, uint32_t width, uint64_t present)
+measure_cells_avx2(const uint8_t *table, uint32_t width, uint64_t present)
 {
 	if (width == 1)
 		return measure_counters(table, present);
@@ -225,7 +225,8 @@ has_room(const qs_block_writer *w, const uint8_t *limit)
 
 /* Only for processors with VBMI2. */
 VBMI2 static uint64_t
-put_low(qs_block_writer *w, const uint8_t *limit, const uint8_t *low, uint64_t first, uint64_t bits)
+put_low_vbmi2(qs_block_writer *w, const uint8_t *limit, const uint8_t *low, uint64_t first,
+			  uint64_t bits)
 {
 	for (; bits != 0 && has_room(w, limit); bits &= bits - 1)
 	{
@@ -280,8 +281,8 @@ put_width(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32
 }
 
 AVX512 static uint64_t
-put_cells(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32_t width,
-		  uint64_t first, uint64_t bits)
+put_cells_avx512(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32_t width,
+				 uint64_t first, uint64_t bits)
 {
 	if (width == 8)
 		return put_width(w, limit, table, 8, first, bits);
@@ -292,13 +293,14 @@ put_cells(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32
 
 /* ---- the choice ---- */
 
-#define LOOKING                                                                           \
-	.present_low = present_low, .have_index = have_index, .present_cells = present_cells, \
-	.measure_low = measure_low, .measure_cells = measure_cells
+#define LOOKING                                                           \
+	.present_low = present_low_avx2, .have_index = have_index_avx2,       \
+	.present_cells = present_cells_avx2, .measure_low = measure_low_avx2, \
+	.measure_cells = measure_cells_avx2
 
 static qs_block_kernels sets[QB_ISAS] = {
 	[QB_ISA_AVX2] = { LOOKING },
-	[QB_ISA_AVX512] = { LOOKING, .put_low = put_low, .put_cells = put_cells },
+	[QB_ISA_AVX512] = { LOOKING, .put_low = put_low_vbmi2, .put_cells = put_cells_avx512 },
 };
 
 static const qs_block_kernels *

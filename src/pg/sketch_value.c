@@ -262,8 +262,11 @@ SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 void
 SketchParamsOf(qs_params *params, int structure, uint64 size)
 {
-	SketchCheck(
-		qs_params_make(params, structure, size, DEFAULT_DEPTH, DEFAULT_Z, DEFAULT_MASKS, 0));
+	SketchCheck(qs_params_make(params, &(qs_choice){ .structure = structure,
+													 .size = size,
+													 .depth = DEFAULT_DEPTH,
+													 .z = DEFAULT_Z,
+													 .masks = DEFAULT_MASKS }));
 }
 
 /* The parameters that qsketch_new() has without arguments. */
@@ -358,7 +361,12 @@ qsketch_new(PG_FUNCTION_ARGS)
 	CheckInteger("depth", depth, 1, qs_depth_max(structure), NULL);
 	CheckInteger("z", z, QS_Z_MIN, QS_Z_MAX, NULL);
 	check_masks(masks);
-	SketchCheck(qs_params_make(&params, structure, size, depth, z, masks, seed));
+	SketchCheck(qs_params_make(&params, &(qs_choice){ .structure = structure,
+													  .size = size,
+													  .depth = depth,
+													  .z = z,
+													  .masks = masks,
+													  .seed = seed }));
 	SketchCheckStorable(&params);
 	qs_init(&sketch, &params, NULL);
 	PG_RETURN_POINTER(SketchFlatten(&sketch));

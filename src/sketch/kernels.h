@@ -53,7 +53,7 @@ extern const qs_kernels qs_kernels_avx512;
 
 /* The plain loop of hash(); each instruction set compiles it for itself. */
 QB_INLINE void
-qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv)
+qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *__restrict hv)
 {
 	size_t i;
 

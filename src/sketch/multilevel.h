@@ -206,17 +206,17 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 		qs_high_add_each(into, false, from, false, mask, negative);
 }
 
-/* Do what the list says for one block of low buckets. */
+/* Do what the list says for the block of low buckets that starts at bucket b. */
 QB_INLINE qb_status
-qs_list_add(qs_sketch *into, uint8_t *low, const qs_sketch *from, const uint8_t *from_low,
-			bool negative, const qs_carry *list, size_t listed)
+qs_list_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, const qs_carry *list,
+			size_t listed)
 {
 	size_t i;
 
 	for (i = 0; i < listed; i++)
 	{
-		uint8_t *to = low + list[i].bucket * QS_LOW_BYTES;
-		const uint8_t *add = qs_high_of(from, from_low + list[i].bucket * QS_LOW_BYTES);
+		uint8_t *to = qs_low_bucket(into, b + list[i].bucket);
+		const uint8_t *add = qs_high_of(from, qs_low_bucket(from, b + list[i].bucket));
 		uint8_t *high = qs_high_of(into, to);
 
 		if (!high)
@@ -251,7 +251,7 @@ qs_buckets_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative
 	size_t listed = defer ? low_add(low, add, count, false, into->carries + b * QS_LOW_BYTES, list)
 						  : low_add(low, add, count, negative, NULL, list);
 
-	return qs_list_add(into, low, from, add, negative, list, listed);
+	return qs_list_add(into, from, b, negative, list, listed);
 }
 
 /* Add all blocks before bucket "end". */

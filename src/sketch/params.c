@@ -109,29 +109,30 @@ log2_exact(int64_t v)
 }
 
 qb_status
-qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth, int64_t z, int64_t masks,
-			   uint64_t seed)
+qs_params_make(qs_params *p, const qs_choice *choice)
 {
+	int structure = choice->structure;
+
 	if (!structure_exists(structure))
 		return QB_BAD_STRUCTURE;
-	if (size < QS_SIZE_MIN || size > QS_SIZE_MAX)
+	if (choice->size < QS_SIZE_MIN || choice->size > QS_SIZE_MAX)
 		return QB_BAD_SIZE;
-	if (depth < 1 || depth > qs_structures[structure].depth_max)
+	if (choice->depth < 1 || choice->depth > qs_structures[structure].depth_max)
 		return QB_BAD_DEPTH;
-	if (z < QS_Z_MIN || z > QS_Z_MAX)
+	if (choice->z < QS_Z_MIN || choice->z > QS_Z_MAX)
 		return QB_BAD_Z;
-	if (masks > QS_MASKS_MAX || log2_exact(masks) < 0)
+	if (choice->masks > QS_MASKS_MAX || log2_exact(choice->masks) < 0)
 		return QB_BAD_MASKS;
 
 	memset(p, 0, sizeof(*p));
-	p->seed = seed;
+	p->seed = choice->seed;
 	p->structure = (uint8_t) structure;
-	p->depth = (uint8_t) depth;
-	p->n = qs_params_n(structure, p->depth, size);
+	p->depth = (uint8_t) choice->depth;
+	p->n = qs_params_n(structure, p->depth, choice->size);
 	if (qs_has_fat(structure))
-		p->z = (uint8_t) z;
+		p->z = (uint8_t) choice->z;
 	if (!qs_has_rows(structure))
-		p->log2_masks = (uint8_t) log2_exact(masks);
+		p->log2_masks = (uint8_t) log2_exact(choice->masks);
 	return QB_OK;
 }
 

@@ -122,12 +122,19 @@ extern int qs_structure_by_name(const char *name, size_t length);
 /* Bytes that a query reads for each n: one bucket, or one counter of each row. */
 extern uint64_t qs_block_bytes(const qs_params *p);
 
-/*
- * Fill "p" from what a user says: the size is in bytes, the number of masks is a
- * power of two.  A size that is no multiple of a bucket is rounded down.
- */
-extern qb_status qs_params_make(qs_params *p, int structure, uint64_t size, int64_t depth,
-								int64_t z, int64_t masks, uint64_t seed);
+/* What a user says of a sketch. */
+typedef struct qs_choice
+{
+	int structure; /* qs_structure */
+	uint64_t size; /* in bytes; one that is no multiple of a bucket is rounded down */
+	int64_t depth;
+	int64_t z;
+	int64_t masks; /* a power of two */
+	uint64_t seed;
+} qs_choice;
+
+/* Fill "p" from what a user says. */
+extern qb_status qs_params_make(qs_params *p, const qs_choice *choice);
 
 /* Range check of parameters that come from outside. */
 extern qb_status qs_params_check(const qs_params *p);

@@ -19,7 +19,9 @@ bytes_of_keys(int structure, uint64_t size, uint64_t keys, int64_t weight)
 	uint64_t bytes;
 	uint64_t i;
 
-	REQUIRE_OK(qs_params_make(&p, structure, size, 3, 8, 1024, 0));
+	REQUIRE_OK(qs_params_make(
+		&p,
+		&(qs_choice){ .structure = structure, .size = size, .depth = 3, .z = 8, .masks = 1024 }));
 	test_init(&sk, &p);
 	for (i = 0; i < keys; i++)
 		test_insert(&sk, i, weight);
@@ -328,7 +330,9 @@ one_key_is_two_small_reads(void **state)
 	uint64_t i;
 
 	(void) state;
-	REQUIRE_OK(qs_params_make(&p, QS_MULTILEVEL, 1 << 20, 3, 8, 1024, 0));
+	REQUIRE_OK(qs_params_make(
+		&p, &(qs_choice){
+				.structure = QS_MULTILEVEL, .size = 1 << 20, .depth = 3, .z = 8, .masks = 1024 }));
 	test_init(&sk, &p);
 	for (i = 0; i < 20000; i++)
 		test_insert(&sk, i, (int64_t) (1 + test_below(&rng, 1000)));

@@ -90,7 +90,12 @@ build(qs_sketch *sk, const struct golden *g)
 	qs_sketch full;
 	uint64_t i;
 
-	REQUIRE_OK(qs_params_make(&p, g->structure, 1024, 3, 8, 1024, 42));
+	REQUIRE_OK(qs_params_make(&p, &(qs_choice){ .structure = g->structure,
+												.size = 1024,
+												.depth = 3,
+												.z = 8,
+												.masks = 1024,
+												.seed = 42 }));
 	qs_init(&full, &p, &test_heap);
 	full.keys.family = g->content != EMPTY;
 	for (i = 0; g->content == DENSE && i < 1000; i++)

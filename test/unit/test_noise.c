@@ -398,7 +398,7 @@ impossible_counters_are_harmless(void **state)
 		for (i = 0; i < ALL_OF(counters) * ALL_OF(counters); i++)
 		{
 			qs_params p = sample_params(structures[s]);
-			uint64_t bytes = qs_ops_of(p.structure)->table_bytes(&p, true);
+			uint64_t bytes = qs_table_bytes(&p, true);
 			qs_sketch sk;
 			qs_noise noise;
 

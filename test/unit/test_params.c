@@ -89,8 +89,12 @@ making_checks_ranges(void **state)
 		qs_params p;
 
 		WHERE("case %zu", i);
-		REQUIRE_STATUS(qs_params_make(&p, cases[i].structure, cases[i].size, cases[i].depth,
-									  cases[i].z, cases[i].masks, 5),
+		REQUIRE_STATUS(qs_params_make(&p, &(qs_choice){ .structure = cases[i].structure,
+														.size = cases[i].size,
+														.depth = cases[i].depth,
+														.z = cases[i].z,
+														.masks = cases[i].masks,
+														.seed = 5 }),
 					   cases[i].status);
 		if (cases[i].status == QB_OK)
 			REQUIRE_OK(qs_params_check(&p));
@@ -108,7 +112,12 @@ made_parameters_are_canonical(void **state)
 	{
 		qs_params p;
 
-		REQUIRE_OK(qs_params_make(&p, known[i].structure, 3 << 20, 2, 4, 256, 77));
+		REQUIRE_OK(qs_params_make(&p, &(qs_choice){ .structure = known[i].structure,
+													.size = 3 << 20,
+													.depth = 2,
+													.z = 4,
+													.masks = 256,
+													.seed = 77 }));
 		assert_int_equal(p.structure, known[i].structure);
 		assert_int_equal(p.part, QS_PART_FULL);
 		assert_int_equal(p.depth, 2);
