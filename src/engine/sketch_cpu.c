@@ -9,11 +9,9 @@
  *
  * src/engine/sketch_cpu.c
  */
-#include "base/isa.h"
 #include "base/vector.h"
 #include "engine/sketch_engine.h"
 #include "sketch/explicit.h"
-#include "sketch/kernels.h"
 #include "sketch/pieces.h"
 
 /* ---- the inner loops in use ---- */

@@ -18,6 +18,7 @@
 #ifndef QS_ENGINE_H
 #define QS_ENGINE_H
 
+#include "base/isa.h"
 #include "sketch/kernels.h"
 #include "sketch/merge.h"
 #include "sketch/top.h"

@@ -55,18 +55,7 @@ add_bucket(qs_sketch *into, uint64_t bucket, const qs_block *block)
 	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
 		return QB_NO_MEMORY;
 	for (i = 0; i < block->count; mask &= mask - 1, i++)
-	{
-		uint32_t c = (uint32_t) __builtin_ctz(mask);
-		uint64_t sum = low[c] + block->value[i];
-
-		low[c] = (uint8_t) sum;
-		if (sum > 255)
-		{
-			uint8_t *high = qs_high_for_update(into, low);
-
-			qb_counter_set(high, c, into->wide, qb_counter_get(high, c, into->wide) + (sum >> 8));
-		}
-	}
+		qs_low_add_to(into, low, (uint32_t) __builtin_ctz(mask), block->value[i]);
 	return QB_OK;
 }
 
@@ -129,18 +118,7 @@ add_small_low(qs_sketch *into, const qs_small_block *block)
 	if (into->extra_used == into->extra_room && into->ops->reserve(into, 1) != QB_OK)
 		return QB_NO_MEMORY;
 	for (mask = block->mask; mask != 0; mask &= mask - 1, word >>= 8)
-	{
-		uint32_t c = (uint32_t) __builtin_ctz(mask);
-		uint32_t sum = low[c] + (uint32_t) (word & 0xFF);
-
-		low[c] = (uint8_t) sum;
-		if (sum > 255)
-		{
-			uint8_t *high = qs_high_for_update(into, low);
-
-			qb_counter_set(high, c, into->wide, qb_counter_get(high, c, into->wide) + 1);
-		}
-	}
+		qs_low_add_to(into, low, (uint32_t) __builtin_ctz(mask), word & 0xFF);
 	return QB_OK;
 }
 

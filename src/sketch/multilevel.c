@@ -85,18 +85,7 @@ multilevel_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 			__builtin_prefetch(
 				qs_low_bucket(sk, qb_reduce(hv[i + QS_PREFETCH_AHEAD], sk->params.n)), 1);
 		for (mask = qs_mask_in(sk, QS_LOW_COUNTERS, hv[i]); mask != 0; mask &= mask - 1)
-		{
-			uint32_t c = (uint32_t) __builtin_ctz(mask);
-			uint64_t sum = low[c] + w;
-
-			low[c] = (uint8_t) sum;
-			if (sum > 255)
-			{
-				uint8_t *high = qs_high_for_update(sk, low);
-
-				qb_counter_set(high, c, sk->wide, qb_counter_get(high, c, sk->wide) + (sum >> 8));
-			}
-		}
+			qs_low_add_to(sk, low, (uint32_t) __builtin_ctz(mask), w);
 	}
 }
 

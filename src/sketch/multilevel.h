@@ -62,6 +62,24 @@ qs_high_for_update(qs_sketch *sk, uint8_t *low)
 	return qs_high_bucket(sk, sk->extra_used - 1);
 }
 
+/*
+ * Add to counter c of a low bucket; what passes 255 goes to the high bucket, for which
+ * there is room.
+ */
+QB_INLINE void
+qs_low_add_to(qs_sketch *sk, uint8_t *low, uint32_t c, uint64_t v)
+{
+	uint64_t sum = low[c] + v;
+
+	low[c] = (uint8_t) sum;
+	if (sum > 255)
+	{
+		uint8_t *high = qs_high_for_update(sk, low);
+
+		qb_counter_set(high, c, sk->wide, qb_counter_get(high, c, sk->wide) + (sum >> 8));
+	}
+}
+
 /* Counter i of a low bucket; "high" may be NULL. */
 QB_INLINE uint64_t
 qs_multilevel_get(const uint8_t *low, const uint8_t *high, bool wide, uint32_t i)
