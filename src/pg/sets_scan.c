@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "pg/sets_state.h"
 #include "pgbase/stored.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/memutils.h"
 
 static int64 *

@@ -16,7 +16,7 @@
 
 #include "pg/sets_elements.h"
 #include "pgbase/activity.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM 8

@@ -17,7 +17,7 @@
 #include "pgbase/memory.h"
 #include "pgbase/value.h"
 #include "pgbase/version.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 

@@ -5,7 +5,7 @@
  * Sketches are merged quickly.  A collection of sets is not: all of its rows must be
  * sorted.  So the processes that have scanned a table also share this work.  Each
  * process puts its rows into shared memory.  Then the processes take shards of elements
- * and shards of set ids (sets/runs.h).  At the end one process copies the finished
+ * and shards of set ids (sets/builder.h).  At the end one process copies the finished
  * collection.
  *
  *	SCAN		each process reads pages, and at the end puts its run
@@ -30,7 +30,7 @@
 #include "scan/scan.h"
 
 #include "pgbase/segment.h"
-#include "sets/runs.h"
+#include "sets/builder.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"

@@ -4,7 +4,7 @@
  *
  * src/sets/format.c
  */
-#include "sets/format.h"
+#include "sets/collection.h"
 
 #include "base/crc32c.h"
 

@@ -6,8 +6,6 @@
  */
 #include "sets/kernels.h"
 
-#include "sets/sorted.h"
-
 static uint64_t
 and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 {

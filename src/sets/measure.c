@@ -10,7 +10,7 @@
  *
  * src/sets/measure.c
  */
-#include "sets/measure.h"
+#include "sets/block.h"
 
 /* ---- measuring ---- */
 

@@ -1,6 +1,7 @@
 /*
  * pairs.h
- *		All pairs: planning, counting a shard of the rows, and the best pairs of each row.
+ *		All pairs: planning, counting a shard of the rows, and the best pairs of each row;
+ *		and the best pairs of one set.
  *
  * src/sets/pairs.h
  */
@@ -8,8 +9,37 @@
 #define QS_PAIRS_H
 
 #include "sets/collection.h"
-#include "sets/filter.h"
-#include "sets/techniques.h"
+
+/*
+ * ---- how sets are intersected: the methods and their names ----
+ *
+ * The index and the hybrid find all pairs.  The other methods are the paper's techniques
+ * for single pairs; but for the bitmaps of all sets they exist for comparison.  "auto"
+ * takes the index, the hybrid or, for a few large sets, these bitmaps.
+ */
+
+/* Names: qset_method_name(). */
+typedef enum qset_method
+{
+	QSET_AUTO,
+	QSET_MERGE, /* merge to bitmap are the paper's techniques: techniques.c */
+	QSET_SEARCH,
+	QSET_MERGE_SEARCH,
+	QSET_HASH,
+	QSET_MERGE_HASH,
+	QSET_BITMAP,
+	QSET_INDEX, /* index and hybrid are only for all pairs */
+	QSET_HYBRID,
+	QSET_METHODS
+} qset_method;
+
+/* "auto", "merge", ..., or NULL. */
+extern const char *qset_method_name(int method);
+
+/* The method with this name, or -1. */
+extern int qset_method_of(const char *name);
+
+/* ---- the best pairs of a set ---- */
 
 /*
  * A heap whose root is the worst pair that is kept.  Once it is full, most pairs are refused
@@ -229,5 +259,64 @@ extern qb_status qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uin
  * Returns how many pairs are left.
  */
 extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch);
+
+/*
+ * ---- the sets most similar to one: lists of sets by element ----
+ *
+ * A question is a set, and its answer are the best pairs of it and a set of the
+ * collection.  It adds up the lists of its elements, so it looks at no other part of the
+ * collection.  It goes through the sets block by block, so that a block's counters stay
+ * in the cache while all lists are added to them.
+ *
+ *	begin[0 .. universe]	element r is in sets list[begin[r] .. begin[r + 1] - 1]
+ *	list[0 .. elements-1]	ascending for each element
+ *
+ * The lists cost more than one question does.  So a question can also be put to the
+ * collection itself, all of which is then read.  The answers are the same.
+ */
+
+typedef struct qset_question
+{
+	const uint32_t *rank; /* those of its elements that the collection has, ascending */
+	uint64_t ranks;
+	uint64_t size;  /* number of all its elements */
+	int64_t itself; /* the set of the collection that it is, which is no answer; -1: none */
+	qset_filter filter;
+	uint64_t most; /* the most pairs of an answer; more are QB_NO_ROOM */
+} qset_question;
+
+typedef struct qset_postings
+{
+	qset_collection collection;
+	uint64_t *begin;
+	uint32_t *list;
+} qset_postings;
+
+/* Bytes of the postings of a collection of these sizes. */
+extern uint64_t
+qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool wide);
+
+/*
+ * Make the postings of a collection, which belongs to them from then on, whatever the
+ * result.  All memory is that of the collection.
+ */
+extern qb_status
+qset_postings_make(qset_postings *p, qset_collection *collection, const qset_interrupt *interrupt);
+extern void qset_postings_free(qset_postings *p);
+
+/* The question of a set of the collection. */
+extern void qset_question_of_set(qset_question *q, const qset_collection *c, uint64_t set);
+
+/*
+ * Answer a question by the postings, or by the collection.  "best" gets its pairs in
+ * memory of "memory", the best first, and none unless the result is QB_OK.  Of a pair a
+ * is 0.
+ */
+extern qb_status
+qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,
+					 qset_best *best, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status
+qset_collection_answer(const qset_collection *c, const qset_question *q, qset_best *best,
+					   const qb_memory *memory, const qset_interrupt *interrupt);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * src/sets/postings.c
  */
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
 /* Steps that cost a cache miss each, between two questions whether to go on. */
 #define FAR_PATIENCE (QSET_PATIENCE / 16)

@@ -4,7 +4,7 @@
  *
  * The windows of the row's prefix (see below) have the columns that share a rare
  * element with it.  Signatures leave out most of them that cannot pass
- * (signature.h).  The elements of the others are counted: by a bitmap of the row if
+ * (filter.h).  The elements of the others are counted: by a bitmap of the row if
  * the row is small, since a merge of small sets is one misprediction after another;
  * otherwise by merging.
  *

@@ -7,7 +7,7 @@
  *
  * src/sets/runs.c
  */
-#include "sets/runs.h"
+#include "sets/builder.h"
 
 #include <stdlib.h>
 

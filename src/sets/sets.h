@@ -2,7 +2,7 @@
  * sets.h
  *		What all files of the sets family share.
  *
- * Exact intersection of sets of integers: of two sorted arrays (sorted.h), and
+ * Exact intersection of sets of integers: of two sorted arrays (kernels.h), and
  * of all pairs of a collection of sets (collection.h, pairs.h).  The methods
  * and their names come from the paper "An Evaluation of Large Set Intersection
  * Techniques on GPUs" (Bellas and Gounaris).  A method's file names the

@@ -1,10 +1,10 @@
 /*
  * sorted.c
- *		Sets as strictly ascending arrays of integers: the plain functions.
+ *		Sets as strictly ascending arrays of integers: the plain functions (kernels.h).
  *
  * src/sets/sorted.c
  */
-#include "sets/sorted.h"
+#include "sets/kernels.h"
 
 #define QSET_WORD    int32_t
 #define QSET_KEY     uint32_t

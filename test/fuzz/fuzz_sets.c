@@ -13,7 +13,7 @@
 #define TEST_WITHOUT_CMOCKA
 #include "test/unit/sets_support.h"
 
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -22,7 +22,7 @@
 #define SETS_NUMBERS 16384
 #define SETS_BODY    (SETS_NUMBERS * 10)
 
-/* Fields of the header that are changed; see sets/format.h. */
+/* Fields of the header that are changed; see sets/collection.h. */
 static const struct
 {
 	uint64_t at;

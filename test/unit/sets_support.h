@@ -12,7 +12,7 @@
 
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "sets/pairs.h"
 
 /* The tables of inner loops that this processor can run; returns how many. */

@@ -6,7 +6,7 @@
  */
 #include "sets_support.h"
 
-#include "sets/runs.h"
+#include "sets/builder.h"
 
 #define SEEDS 1200
 #define PARTS 5

@@ -7,7 +7,7 @@
  */
 #include "pairs_support.h"
 
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
 #define SEEDS 300
 
