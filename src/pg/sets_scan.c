@@ -116,7 +116,8 @@ stop(void *context)
 	const PairScan *scan = context;
 
 	ActivitySet(&scan->activity, ACTIVITY_DONE, scan->job.row);
-	return qset_stopped(&sets_interrupt);
+	CHECK_FOR_INTERRUPTS();
+	return false;
 }
 
 static void

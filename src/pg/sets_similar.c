@@ -98,7 +98,7 @@ prepare(Datum collection)
 		copy = reader.own;
 		copy.memory = &prepared->memory;
 	}
-	SetsCheck(qset_postings_make(&prepared->postings, &copy, &sets_interrupt));
+	SetsCheck(qset_postings_make(&prepared->postings, &copy));
 	MemoryContextSwitchTo(old);
 	return prepared;
 }
@@ -358,9 +358,9 @@ answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets 
 	ContextMemory(CurrentMemoryContext, &memory);
 	if (prepared)
 		status = qset_postings_answer(&prepared->postings, &question, qset_kernels_now(), &best,
-									  &memory, &sets_interrupt);
+									  &memory);
 	else
-		status = qset_collection_answer(c, &question, &best, &memory, &sets_interrupt);
+		status = qset_collection_answer(c, &question, &best, &memory);
 	if (status == QB_NO_ROOM)
 		SetsTooManyPairs(question.most);
 	SetsCheck(status);

@@ -129,7 +129,7 @@ qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *
 
 /* ---- filling ---- */
 
-static qb_status
+static void
 fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 		  const qset_block_side *side, uint8_t *block)
 {
@@ -138,7 +138,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 	uint64_t *offset = (uint64_t *) (block + side->offset);
 	uint32_t *rank = (uint32_t *) (block + side->rank);
 	uint64_t *bits = (uint64_t *) (block + side->bits_of);
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t i;
 
 	for (i = 0; i < s->sets; i++)
@@ -150,20 +150,13 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 		size[i] = qset_set_size(s->collection, s->kept[i]);
 		if (side->rank != 0)
 		{
-			if (count > 0)
-				memcpy(rank + offset[i], element, count * sizeof(*rank));
+			qset_put(rank + offset[i], element, count, sizeof(*rank));
 			offset[i + 1] = offset[i] + count;
 		}
 		if (side->bits_of != 0)
 			qset_bitmap_set(bits + i * b->bitmap_words, element, count);
-		asked += count;
-		if (asked < QSET_PATIENCE)
-			continue;
-		asked = 0;
-		if (qset_stopped(p->request.interrupt))
-			return QB_CANCELLED;
+		qb_pause_after(p->request.memory, &steps, count);
 	}
-	return QB_OK;
 }
 
 /* Decide where each element's list begins, or which column of bits belongs to the element. */
@@ -204,8 +197,11 @@ typedef struct filling
 	uint64_t *bits;
 	uint64_t entries;
 	uint64_t heavies;
-	uint64_t asked;
+	uint64_t steps;
 } filling;
+
+/* Steps of an element that is put into a list: a cache miss. */
+#define LIST_STEPS 8
 
 QB_INLINE void
 put_in_list(filling *f, uint64_t at, uint64_t column)
@@ -233,7 +229,7 @@ list_column(filling *f, uint64_t column)
 		else
 			put_in_list(f, x->begin + x->filled++, column);
 	}
-	f->asked += count;
+	qb_pause_after(f->p->request.memory, &f->steps, LIST_STEPS * count);
 }
 
 /*
@@ -261,19 +257,10 @@ enter_row(filling *f, uint64_t row)
 	f->row_start[row + 1] = f->entries;
 	if (f->b->heavy_start != 0)
 		f->heavy_start[row + 1] = f->heavies;
-	f->asked += count;
+	qb_pause_after(f->p->request.memory, &f->steps, LIST_STEPS * count);
 }
 
-static bool
-go_on(filling *f)
-{
-	if (f->asked < QSET_PATIENCE / 8)
-		return true;
-	f->asked = 0;
-	return !qset_stopped(f->p->request.interrupt);
-}
-
-static qb_status
+static void
 fill_index(filling *f)
 {
 	uint64_t i;
@@ -283,16 +270,9 @@ fill_index(filling *f)
 		list_column(f, i);
 		if (f->b->tail)
 			enter_row(f, i);
-		if (!go_on(f))
-			return QB_CANCELLED;
 	}
 	for (i = 0; !f->b->tail && i < f->p->row.sets; i++)
-	{
 		enter_row(f, i);
-		if (!go_on(f))
-			return QB_CANCELLED;
-	}
-	return QB_OK;
 }
 
 static qb_status
@@ -300,7 +280,6 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 {
 	const qb_memory *memory = p->request.memory;
 	filling f = { .p = p, .b = b };
-	qb_status status;
 
 	f.element = qset_alloc(memory, p->column.collection->universe, sizeof(element));
 	if (!f.element)
@@ -312,26 +291,23 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 	f.heavy_start = (uint64_t *) (block + b->heavy_start);
 	f.heavy = (uint32_t *) (block + b->heavy);
 	f.bits = (uint64_t *) (block + b->bits);
-	status = fill_index(&f);
+	fill_index(&f);
 	qset_release(memory, f.element);
-	return status;
+	return QB_OK;
 }
 
 qb_status
 qset_fill(qset_preparation *p, void *block)
 {
 	qset_block *b = block;
-	qb_status status;
 
 	qset_block_layout(p, &p->plan, b);
-	status = fill_side(p, &p->column, b, &b->column, block);
-	if (status == QB_OK && !b->same)
-		status = fill_side(p, &p->row, b, &b->row, block);
-	if (status == QB_OK && b->prefix)
-		status = qset_fill_windows(p, b, block);
-	else if (status == QB_OK && b->row_start != 0)
-		status = make_index(p, b, block);
-	return status;
+	fill_side(p, &p->column, b, &b->column, block);
+	if (!b->same)
+		fill_side(p, &p->row, b, &b->row, block);
+	if (b->prefix)
+		return qset_fill_windows(p, b, block);
+	return b->row_start != 0 ? make_index(p, b, block) : QB_OK;
 }
 
 /*

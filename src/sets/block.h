@@ -108,7 +108,10 @@ qset_spend(qset_job *job, uint64_t steps)
 	if (job->patience > 0)
 		return true;
 	job->patience = QSET_PATIENCE;
-	return !qset_stopped(job->interrupt);
+	if (job->interrupt)
+		return !job->interrupt->stop(job->interrupt->context);
+	qb_pause(job->memory);
+	return true;
 }
 
 /* The elements of one set of the block. */

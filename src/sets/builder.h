@@ -34,17 +34,16 @@ typedef struct qset_builder
 	uint64_t room;
 	qb_keys keys;
 	const qb_memory *memory;
-	const qset_interrupt *interrupt;
 } qset_builder;
 
 /* An empty builder; needs no memory yet. */
-extern void qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys,
-							  const qb_memory *memory, const qset_interrupt *interrupt);
+extern void
+qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory);
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY,
- * QB_TOO_MANY or QB_CANCELLED the builder can only be freed.
+ * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY or
+ * QB_TOO_MANY the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
@@ -106,13 +105,6 @@ typedef struct qset_run
 	uint32_t *number;     /* of each element: its number, first in its shard, then in all */
 } qset_run;
 
-QB_INLINE void
-qset_put(void *to, const void *from, uint64_t count, size_t size)
-{
-	if (count > 0)
-		memcpy(to, from, count * size);
-}
-
 /* The bytes of a block, aligned to 8; writing the block; finding its arrays. */
 extern uint64_t qset_run_bytes(const qset_collection *placed);
 extern void qset_run_write(const qset_collection *placed, void *block);
@@ -134,7 +126,6 @@ typedef struct qset_runs
 	uint32_t count;
 	qset_cuts cuts;
 	const qb_memory *memory;
-	const qset_interrupt *interrupt;
 } qset_runs;
 
 /*
@@ -151,8 +142,7 @@ extern uint64_t qset_first_element(const qset_runs *runs, const qset_collection 
  * A shard is a collection of which some arrays are made so far.  The caller
  * provides the arrays, with as much room as qset_shard_room() says.
  * qset_shard_elements() fills low[], high[] and universe; qset_shard_sets()
- * fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY,
- * QB_CANCELLED.
+ * fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
  */
 typedef struct qset_room
 {
@@ -163,12 +153,11 @@ typedef struct qset_room
 
 extern qset_room qset_shard_room(const qset_runs *runs, uint32_t shard);
 extern qb_status qset_shard_elements(const qset_runs *runs, uint32_t shard, qset_collection *out);
-extern qb_status qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first);
+extern void qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first);
 extern qb_status qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out);
 
 /* Join all shards into the whole collection.  Also QB_TOO_MANY. */
-extern qb_status
-qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
-			   qset_collection *out, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
+								qset_collection *out, const qb_memory *memory);
 
 #endif

@@ -53,10 +53,9 @@ qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_
 
 /*
  * Make sets of lists of elements in any order: sort each list, drop
- * duplicates, close the gaps.  QB_NO_MEMORY, QB_CANCELLED.
+ * duplicates, close the gaps.  QB_NO_MEMORY.
  */
-extern qb_status
-qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
 /* Bytes of all arrays. */
 extern uint64_t qset_collection_memory(const qset_collection *c);
@@ -71,9 +70,8 @@ extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint
  * Make a collection of the sets with the given ids (in any order, and also ids
  * that no set has).  It has ranks of its own.
  */
-extern qb_status
-qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
-					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
+										const int64_t *id, uint64_t ids, const qb_memory *memory);
 
 /*
  * Set map[rank in "from"] to the rank of the same element in "to", or to
@@ -162,7 +160,7 @@ extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
  * Make a collection from untrusted bytes.  Every rule of the format is
  * checked, and memory is at most ten times the length.
  */
-extern qb_status qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length,
-						   const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status
+qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 #endif

@@ -57,13 +57,11 @@ extern bool qset_sorted64(const int64_t *a, uint64_t n);
 
 /*
  * Make a set of any array: sort it, drop duplicates, set *n.  "scratch" has
- * room for n elements (up to QSET_SMALL_SORT none is needed).  False: the sort
- * was stopped, and the array's content is undefined.  O(n).
+ * room for n elements (up to QSET_SMALL_SORT none is needed).  "memory" is only
+ * asked to pause, and may be NULL.  O(n).
  */
-extern bool
-qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qset_interrupt *interrupt);
-extern bool
-qset_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qset_interrupt *interrupt);
+extern void qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qb_memory *memory);
+extern void qset_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qb_memory *memory);
 
 /* The number of common elements by a merge without branches.  O(n + m). */
 extern uint64_t qset_merge_count32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);

@@ -563,12 +563,12 @@ qset_best_offer(qset_best *best, const qset_pair *pair)
 	best->count++;
 }
 
-/* Sinking an item among millions costs some cache misses. */
-#define SORT_PATIENCE (QSET_PATIENCE / 64)
+/* Steps of sinking an item among millions: some cache misses. */
+#define SINK_STEPS 64
 
 /* Again and again the worst of the rest goes to the end of the rest. */
-bool
-qset_best_sort(qset_best *best, const qset_interrupt *interrupt)
+void
+qset_best_sort(qset_best *best, const qb_memory *memory)
 {
 	uint64_t rest;
 
@@ -576,11 +576,9 @@ qset_best_sort(qset_best *best, const qset_interrupt *interrupt)
 	{
 		qset_pair worst = best->pair[0];
 
-		if (rest % SORT_PATIENCE == 0 && qset_stopped(interrupt))
-			return false;
+		qset_pause_at(memory, rest * SINK_STEPS);
 		best->pair[0] = best->pair[rest - 1];
 		sink(best, rest - 1);
 		best->pair[rest - 1] = worst;
 	}
-	return true;
 }

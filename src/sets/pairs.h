@@ -57,8 +57,8 @@ typedef struct qset_best
 /* Keep a pair if it is among the best so far. */
 extern void qset_best_offer(qset_best *best, const qset_pair *pair);
 
-/* Sort the pairs, the best first; false: cancelled. */
-extern bool qset_best_sort(qset_best *best, const qset_interrupt *interrupt);
+/* Sort the pairs, the best first.  "memory" is only asked to pause. */
+extern void qset_best_sort(qset_best *best, const qb_memory *memory);
 
 /*
  * ---- all pairs of a collection, or of two, that pass a filter ("MISI") ----
@@ -100,7 +100,6 @@ typedef struct qset_request
 	bool directed;         /* within one collection: each set against all others; implied by top */
 	uint64_t memory_limit; /* bytes of the block; 0: any */
 	const qb_memory *memory;
-	const qset_interrupt *interrupt; /* NULL: never stop */
 } qset_request;
 
 typedef struct qset_plan
@@ -186,6 +185,13 @@ extern void qset_prepared_free(qset_preparation *p);
 /* Write the block into p->plan.bytes zeroed bytes, aligned to 8. */
 extern qb_status qset_fill(qset_preparation *p, void *block);
 
+/* Asks whether a job is to stop. */
+typedef struct qset_interrupt
+{
+	bool (*stop)(void *context);
+	void *context;
+} qset_interrupt;
+
 typedef struct qset_job
 {
 	const uint8_t *block;
@@ -193,7 +199,7 @@ typedef struct qset_job
 	const qset_kernels *kernels;
 	const qb_memory *memory;
 	const qset_interrupt *interrupt;
-	int64_t patience;
+	int64_t patience; /* steps until the next pause or question */
 
 	/* the shard of rows, and the current row */
 	uint64_t row;
@@ -223,7 +229,11 @@ typedef struct qset_job
 	bool best_ready;
 } qset_job;
 
-/* Begin to work on a filled block.  Call qset_job_close() whatever the result. */
+/*
+ * Begin to work on a filled block.  Call qset_job_close() whatever the result.  Where other
+ * functions pause, a job asks "interrupt" unless that is NULL, and ends with QB_CANCELLED if
+ * it is to stop.
+ */
 extern qb_status qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
 							   const qb_memory *memory, const qset_interrupt *interrupt);
 extern void qset_job_close(qset_job *job);
@@ -300,8 +310,7 @@ qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool w
  * Make the postings of a collection, which belongs to them from then on, whatever the
  * result.  All memory is that of the collection.
  */
-extern qb_status
-qset_postings_make(qset_postings *p, qset_collection *collection, const qset_interrupt *interrupt);
+extern qb_status qset_postings_make(qset_postings *p, qset_collection *collection);
 extern void qset_postings_free(qset_postings *p);
 
 /* The question of a set of the collection. */
@@ -314,9 +323,8 @@ extern void qset_question_of_set(qset_question *q, const qset_collection *c, uin
  */
 extern qb_status
 qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,
-					 qset_best *best, const qb_memory *memory, const qset_interrupt *interrupt);
-extern qb_status
-qset_collection_answer(const qset_collection *c, const qset_question *q, qset_best *best,
-					   const qb_memory *memory, const qset_interrupt *interrupt);
+					 qset_best *best, const qb_memory *memory);
+extern qb_status qset_collection_answer(const qset_collection *c, const qset_question *q,
+										qset_best *best, const qb_memory *memory);
 
 #endif
