@@ -122,7 +122,7 @@ keep(KeptSets *kept, Datum collection)
 	if (!read_header(collection, kept->header))
 		return;
 	qset_read_sizes(kept->header, &sizes);
-	bytes = (Size) qset_postings_memory(sizes.sets, sizes.elements, sizes.universe, sizes.wide);
+	bytes = (Size) qset_postings_memory(&sizes);
 	if (bytes > cache.limit || !StoredMayKeep(&cache, &kept->stored, bytes))
 		return;
 	kept->prepared = prepare(collection);

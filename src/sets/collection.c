@@ -97,23 +97,13 @@ qset_collection_memory(const qset_collection *c)
 int64_t
 qset_collection_find(const qset_collection *c, int64_t id)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
+	uint64_t at = qset_lower(c->id, 0, c->sets, id);
 
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->id[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->sets && c->id[low] == id ? (int64_t) low : -1;
+	return at < c->sets && c->id[at] == id ? (int64_t) at : -1;
 }
 
-int64_t
-qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
+uint64_t
+qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high)
 {
 	qset_collection wanted = { .wide = c->wide, .low = &low, .high = &high };
 	uint64_t first = 0;
@@ -128,8 +118,16 @@ qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
 		else
 			end = middle;
 	}
-	return first < c->universe && qset_element_compare(c, first, &wanted, 0) == 0 ? (int64_t) first
-																				  : -1;
+	return first;
+}
+
+int64_t
+qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
+{
+	uint64_t at = qset_collection_lower(c, low, high);
+
+	return at < c->universe && c->low[at] == low && (!c->wide || c->high[at] == high) ? (int64_t) at
+																					  : -1;
 }
 
 void

@@ -63,7 +63,10 @@ extern uint64_t qset_collection_memory(const qset_collection *c);
 /* The number of the set with this id, or -1. */
 extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
-/* The rank of an element, or -1; high is 0 unless the collection is wide. */
+/* How many elements come before one; high is 0 unless the collection is wide. */
+extern uint64_t qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high);
+
+/* The rank of an element, or -1. */
 extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high);
 
 /*

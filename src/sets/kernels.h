@@ -95,6 +95,17 @@ qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_
 /* The most columns that one call of sum_columns() can add. */
 #define QSET_MAX_COLUMNS 65535
 
+/* A slice of a row of counters.  Positions are wanted whose counters are at least "least". */
+typedef struct qset_slice
+{
+	const void *row;
+	uint32_t from;
+	uint32_t to;
+	uint32_t least;       /* of counters of 2 bytes at most UINT16_MAX */
+	uint32_t most;        /* counters of 2 bytes: and whose size is at most this; */
+	const uint32_t *size; /* NULL: any size */
+} qset_slice;
+
 typedef struct qset_kernels
 {
 	const char *name;
@@ -130,16 +141,11 @@ typedef struct qset_kernels
 						uint16_t *out);
 
 	/*
-	 * Write the positions from .. to-1 whose counters are at least "least" to
+	 * Write the wanted positions of a slice of a row of counters, of 2 or 4 bytes, to
 	 * "out", ascending.  "out" has room for to - from + QSET_SLACK.
 	 */
-	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
-					   uint32_t *out);
-	/* As find16(), but only positions whose size is at most "most". */
-	uint32_t (*find16_sized)(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to,
-							 uint16_t least, uint32_t most, uint32_t *out);
-	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
-					   uint32_t *out);
+	uint32_t (*find16)(const qset_slice *s, uint32_t *out);
+	uint32_t (*find32)(const qset_slice *s, uint32_t *out);
 
 	/*
 	 * Write the columns of a list of n, of 4 bytes each if it is wide, else of 2, whose
@@ -201,21 +207,34 @@ qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return sum;
 }
 
-/* Keep the positions whose size is at most "most", in place; returns how many are left. */
+/* Keep the positions of wanted sizes, in place; returns how many are left. */
 QB_INLINE uint32_t
-qset_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
+qset_keep_sizes(const qset_slice *s, uint32_t *position, uint32_t count)
 {
 	uint32_t kept = 0;
 	uint32_t i;
 
+	if (!s->size)
+		return count;
 	for (i = 0; i < count; i++)
 	{
 		uint32_t x = position[i];
 
 		position[kept] = x;
-		kept += size[x] <= most;
+		kept += s->size[x] <= s->most;
 	}
 	return kept;
+}
+
+/* The plain loop, for the rest of a slice from position i on. */
+QB_INLINE uint32_t
+qset_find_rest(uint32_t (*find)(const qset_slice *s, uint32_t *out), const qset_slice *s,
+			   uint32_t i, uint32_t *out)
+{
+	qset_slice rest = *s;
+
+	rest.from = i;
+	return find(&rest, out);
 }
 
 /* Write the positions of a word's set bits, counted from "base"; returns the end of "out". */
@@ -246,14 +265,14 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 #define QSET_PIECE 4096
 
 /*
- * Find where the merge of two sets has taken "diagonal" elements: *x of a and
- * *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
+ * Find where the merge of two sets has taken "diagonal" elements: so many of a,
+ * which is returned, and *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
  * match in two, the match stays whole in the left piece, which then has one
  * element more.  So the pieces between cuts can be intersected one by one, and
  * their counts added.
  */
-extern void qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
-						  uint64_t diagonal, uint64_t *x, uint64_t *y);
+extern uint64_t qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+							  uint64_t diagonal, uint64_t *y);
 
 /* Count a pair piece by piece; "count" counts one piece. */
 typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);

@@ -224,9 +224,8 @@ typedef struct qset_job
 	uint64_t *bits;           /* bitmap, prefix: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
-	qset_best best;           /* top: with twice its room, to sort it */
-	uint64_t best_next;       /* next to be handed out; then "best" is sorted by b */
-	bool best_ready;
+	qset_best best;           /* top: with twice its room, to sort it by b */
+	uint64_t best_next;       /* next to be handed out */
 } qset_job;
 
 /*
@@ -303,8 +302,7 @@ typedef struct qset_postings
 } qset_postings;
 
 /* Bytes of the postings of a collection of these sizes. */
-extern uint64_t
-qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool wide);
+extern uint64_t qset_postings_memory(const qset_collection *sizes);
 
 /*
  * Make the postings of a collection, which belongs to them from then on, whatever the

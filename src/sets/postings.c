@@ -10,14 +10,10 @@
 #define FAR_STEPS 16
 
 uint64_t
-qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool wide)
+qset_postings_memory(const qset_collection *sizes)
 {
-	qset_collection sizes = {
-		.sets = sets, .elements = elements, .universe = universe, .wide = wide
-	};
-
-	return qset_collection_memory(&sizes) + elements * sizeof(uint32_t) +
-		   (universe + 1) * sizeof(uint64_t);
+	return qset_collection_memory(sizes) + sizes->elements * sizeof(uint32_t) +
+		   (sizes->universe + 1) * sizeof(uint64_t);
 }
 
 void
@@ -256,20 +252,19 @@ add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
 static void
 take_block(answer *a, uint64_t first, uint32_t sets)
 {
-	uint32_t from;
+	qset_slice s = { .row = a->count };
 	uint32_t i;
 
-	for (from = 0; from < sets; from += SCAN)
+	for (s.from = 0; s.from < sets; s.from = s.to)
 	{
-		uint32_t to = sets - from < SCAN ? sets : from + SCAN;
 		uint64_t least = least_common(a);
 		uint32_t count = 0;
 
-		count_steps(a, to - from);
-		if (a->wide && least <= UINT32_MAX)
-			count = a->kernels->find32(a->count, from, to, (uint32_t) least, a->found);
-		else if (!a->wide && least <= UINT16_MAX)
-			count = a->kernels->find16(a->count, from, to, (uint16_t) least, a->found);
+		s.to = sets - s.from < SCAN ? sets : s.from + SCAN;
+		s.least = (uint32_t) least;
+		count_steps(a, s.to - s.from);
+		if (least <= (a->wide ? UINT32_MAX : UINT16_MAX))
+			count = (a->wide ? a->kernels->find32 : a->kernels->find16)(&s, a->found);
 		for (i = 0; i < count; i++)
 			take(a, (uint32_t) first + a->found[i],
 				 a->wide ? ((uint32_t *) a->count)[a->found[i]]

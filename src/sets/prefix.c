@@ -65,31 +65,18 @@ size_at(const window *w, uint64_t at)
 	return w->sieve->column[column_at(w, at)].size;
 }
 
-/* The first index from "low" on, or "high", whose column is larger than a size. */
+/*
+ * The first index from "low" on, or "high", whose column is at least so large or, where all
+ * are of one size, has at least this number.
+ */
 static uint64_t
-behind_size(const window *w, uint64_t low, uint64_t high, uint64_t size)
+first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_t least)
 {
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
 
-		if (size_at(w, middle) <= size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The first index from "low" on, or "high", of the wanted columns; all are of one size. */
-static uint64_t
-first_wanted(const window *w, uint64_t low, uint64_t high)
-{
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (column_at(w, middle) < w->sieve->from)
+		if ((by_size ? size_at(w, middle) : column_at(w, middle)) < least)
 			low = middle + 1;
 		else
 			high = middle;
@@ -123,9 +110,9 @@ sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *ou
 		int level = qset_signature_level(size);
 		uint64_t largest = by_size ? size : qset_signature_largest(level);
 
-		end = last <= largest ? length : behind_size(w, begin, length, largest);
+		end = last <= largest ? length : first_column(w, begin, length, true, largest + 1);
 		if (by_size)
-			begin = first_wanted(w, begin, end);
+			begin = first_column(w, begin, end, false, s->from);
 		passed += job->kernels->sieve(s, level, w->list + begin * width, end - begin, w->wide,
 									  out + passed);
 	}

@@ -107,24 +107,12 @@ element_sample(const qset_collection *c, uint64_t rank)
 static uint64_t
 set_of_row(const qset_collection *c, uint64_t row)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
-
-	while (low + 1 < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->offset[middle] <= row)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return qset_lower((const int64_t *) c->offset, 0, c->sets, (int64_t) row + 1) - 1;
 }
 
-/* Sample ids at equal distances of rows in all runs; returns how many. */
+/* Sample elements, or ids by their rows, at equal distances in all runs; returns how many. */
 static uint64_t
-sample_ids(const qset_runs *runs, uint64_t step, sample *out)
+take_samples(const qset_runs *runs, bool ids, uint64_t step, sample *out)
 {
 	uint64_t count = 0;
 	uint64_t at;
@@ -134,24 +122,9 @@ sample_ids(const qset_runs *runs, uint64_t step, sample *out)
 	{
 		const qset_collection *c = &runs->run[i].rows;
 
-		for (at = step / 2; at < c->elements; at += step)
-			out[count++] = id_sample(c->id[set_of_row(c, at)]);
+		for (at = step / 2; at < (ids ? c->elements : c->universe); at += step)
+			out[count++] = ids ? id_sample(c->id[set_of_row(c, at)]) : element_sample(c, at);
 	}
-	qsort(out, count, sizeof(*out), compare_samples);
-	return count;
-}
-
-/* Sample elements at equal distances in all runs; returns how many. */
-static uint64_t
-sample_elements(const qset_runs *runs, uint64_t step, sample *out)
-{
-	uint64_t count = 0;
-	uint64_t at;
-	uint32_t i;
-
-	for (i = 0; i < runs->count; i++)
-		for (at = step / 2; at < runs->run[i].rows.universe; at += step)
-			out[count++] = element_sample(&runs->run[i].rows, at);
 	qsort(out, count, sizeof(*out), compare_samples);
 	return count;
 }
@@ -182,10 +155,10 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 		universe += runs->run[i].rows.universe;
 	}
 	cuts->shards = shards;
-	count = sample_ids(runs, rows / (shards * SAMPLES) + 1, s);
+	count = take_samples(runs, true, rows / (shards * SAMPLES) + 1, s);
 	for (i = 0; i + 1 < shards; i++)
 		cuts->id[i] = (int64_t) (cut_at(s, count, i, shards).low ^ SIGN);
-	count = sample_elements(runs, universe / (shards * SAMPLES) + 1, s);
+	count = take_samples(runs, false, universe / (shards * SAMPLES) + 1, s);
 	for (i = 0; i + 1 < shards; i++)
 	{
 		sample at = cut_at(s, count, i, shards);
@@ -200,48 +173,17 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 uint64_t
 qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
-
-	if (shard == 0)
-		return 0;
-	if (shard == runs->cuts.shards)
-		return c->sets;
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->id[middle] < runs->cuts.id[shard - 1])
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (shard == 0 || shard == runs->cuts.shards)
+		return shard == 0 ? 0 : c->sets;
+	return qset_lower(c->id, 0, c->sets, runs->cuts.id[shard - 1]);
 }
 
 uint64_t
 qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
-	uint64_t low = 0;
-	uint64_t high = c->universe;
-	qset_collection cut = { .wide = c->wide };
-
-	if (shard == 0)
-		return 0;
-	if (shard == runs->cuts.shards)
-		return c->universe;
-	cut.low = (uint64_t *) runs->cuts.low;
-	cut.high = (uint64_t *) runs->cuts.high;
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (qset_element_compare(c, middle, &cut, shard - 1) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (shard == 0 || shard == runs->cuts.shards)
+		return shard == 0 ? 0 : c->universe;
+	return qset_collection_lower(c, runs->cuts.low[shard - 1], runs->cuts.high[shard - 1]);
 }
 
 qset_room

@@ -67,6 +67,22 @@ qset_put(void *to, const void *from, uint64_t count, size_t size)
 		memcpy(to, from, count * size);
 }
 
+/* The first index of low .. high - 1 whose number is at least x, or high; the numbers ascend. */
+QB_INLINE uint64_t
+qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
+{
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (number[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * Allocate an array of "room" items, copy the first "used" from the old array,
  * release the old one.

@@ -119,6 +119,28 @@ QSET_NAME(qset_gallop)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint6
 	return common;
 }
 
+uint64_t
+QSET_NAME(qset_count)(const qset_kernels *k, const QSET_WORD *a, uint64_t n, const QSET_WORD *b,
+					  uint64_t m)
+{
+	if (much_smaller(n, m))
+		return QSET_NAME(qset_gallop)(a, n, b, m, NULL);
+	if (much_smaller(m, n))
+		return QSET_NAME(qset_gallop)(b, m, a, n, NULL);
+	return k->QSET_NAME(count)(a, n, b, m);
+}
+
+uint64_t
+QSET_NAME(qset_intersect)(const qset_kernels *k, const QSET_WORD *a, uint64_t n, const QSET_WORD *b,
+						  uint64_t m, QSET_WORD *out)
+{
+	if (much_smaller(n, m))
+		return QSET_NAME(qset_gallop)(a, n, b, m, out);
+	if (much_smaller(m, n))
+		return QSET_NAME(qset_gallop)(b, m, a, n, out);
+	return k->QSET_NAME(intersect)(a, n, b, m, out);
+}
+
 /* An unsigned key with the order of the signed integer. */
 static inline QSET_KEY
 QSET_NAME(ordered)(QSET_WORD x)

@@ -19,9 +19,9 @@
  * stay in the fastest cache.  A cut costs O(log(n + m)).
  */
 
-void
+uint64_t
 qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint64_t diagonal,
-			  uint64_t *x, uint64_t *y)
+			  uint64_t *y)
 {
 	uint64_t low = diagonal > m ? diagonal - m : 0;
 	uint64_t high = diagonal < n ? diagonal : n;
@@ -36,10 +36,10 @@ qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint
 		else
 			high = middle;
 	}
-	*x = low;
 	*y = diagonal - low;
-	if (*x > 0 && *y < m && a[*x - 1] == b[*y])
+	if (low > 0 && *y < m && a[low - 1] == b[*y])
 		(*y)++;
+	return low;
 }
 
 uint64_t
@@ -52,12 +52,11 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 
 	while (x < n && y < m)
 	{
-		uint64_t next_x;
-		uint64_t next_y;
 		uint64_t left = n - x + (m - y);
+		uint64_t next_y;
+		uint64_t next_x = qset_path_cut(a + x, n - x, b + y, m - y,
+										left < QSET_PIECE ? left : QSET_PIECE, &next_y);
 
-		qset_path_cut(a + x, n - x, b + y, m - y, left < QSET_PIECE ? left : QSET_PIECE, &next_x,
-					  &next_y);
 		common += piece(a + x, next_x, b + y, next_y);
 		x += next_x;
 		y += next_y;
