@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* The subjects: the methods of techniques.h, then these. */
+/* The subjects: the methods of pairs.h, then these. */
 enum
 {
 	STD = QSET_METHODS,

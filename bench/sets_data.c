@@ -175,7 +175,7 @@ data_collection(qset_collection *c, const recipe *r, uint64_t seed)
 	uint64_t i;
 
 	require(set && scratch && id && low, "out of memory");
-	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory);
 	for (i = 0; i < r->sets; i++)
 	{
 		uint64_t state = qb_mix64(seed + i * 77);
@@ -321,7 +321,7 @@ read_file(qset_collection *c, const char *command, uint64_t sessions)
 	qset_builder b;
 
 	require(f != NULL, "could not run zcat");
-	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory);
 	if (sessions > 0)
 		add_lines(f, &b, sessions);
 	else

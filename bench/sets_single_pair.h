@@ -7,7 +7,7 @@
 #ifndef QSET_BENCH_SINGLE_PAIR_H
 #define QSET_BENCH_SINGLE_PAIR_H
 
-#include "sets/techniques.h"
+#include "sets/pairs.h"
 
 /*
  * Number of common elements by one method (QSET_AUTO: merge or gallop).

@@ -129,7 +129,7 @@ time_builder(uint64_t rows)
 	uint64_t i;
 	int r;
 
-	qset_builder_init(&b, false, &data_keys, &data_memory, NULL);
+	qset_builder_init(&b, false, &data_keys, &data_memory);
 	for (i = 0; i < rows; i += BATCH)
 	{
 		for (r = 0; r < BATCH; r++)

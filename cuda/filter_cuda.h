@@ -5,7 +5,7 @@
  *
  * A qf_cuda_filter holds the bits of a dense filter in a device's memory, in
  * the layout of src/filter.  Rows set the same bits as on the CPU, because
- * positions, draws and numbers of rows follow filter/draws.h.
+ * positions, draws and numbers of rows follow filter/params.h.
  *
  * The worker inside PostgreSQL creates, puts, sets positions, inserts, looks
  * up, gets and destroys.  Rows in device memory (..._device) are for columns

@@ -123,7 +123,7 @@ done
 # tables take their slots from base/slot.h.  Only these files may use the mixer, which has
 # no secret: they place keys in sketches and filters, whose bytes depend on it, read such
 # places, and draw numbers.
-mixing='base/hash\.h|engine/sketch_avx512\.c|filter/draws\.h|pg/sketch_probe\.c|pgbase/secret\.c'
+mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/secret\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
 	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,gpu}/*.[ch] |

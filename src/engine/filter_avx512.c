@@ -9,7 +9,7 @@
  * src/engine/filter_avx512.c
  */
 #include "engine/filter_engine.h"
-#include "filter/kernels.h"
+#include "filter/filter.h"
 
 #ifdef __x86_64__
 
@@ -72,20 +72,19 @@ store_chosen8(__mmask8 chosen, __m512i number, __m256i index, uint64_t *numbers,
 	return (size_t) __builtin_popcount(chosen);
 }
 
-AVX512 static size_t
-busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
-	 qf_busy *out)
+AVX512 static void
+busy(const qf_chunk *r, qf_busy *out)
 {
-	__m512i nonce = _mm512_set1_epi64((long long) nonce_key);
-	__m512i limit = _mm512_set1_epi64((long long) idle);
-	__m512i number = series8(first, 1);
+	__m512i nonce = _mm512_set1_epi64((long long) r->nonce_key);
+	__m512i limit = _mm512_set1_epi64((long long) r->idle);
+	__m512i number = series8(r->first, 1);
 	__m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
 	size_t found = 0;
 	size_t i;
 
-	for (i = 0; i + 8 <= count; i += 8)
+	for (i = 0; i + 8 <= r->count; i += 8)
 	{
-		__m512i base = mix8(row ? _mm512_loadu_si512(row + i) : number);
+		__m512i base = mix8(r->row ? _mm512_loadu_si512(r->row + i) : number);
 		__mmask8 draws;
 
 		base = _mm512_xor_si512(base, nonce);
@@ -94,7 +93,8 @@ busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint
 		number = _mm512_add_epi64(number, _mm512_set1_epi64(8));
 		index = _mm256_add_epi32(index, _mm256_set1_epi32(8));
 	}
-	return qf_busy_from(nonce_key, row, first, i, count, idle, out, found);
+	out->count = found;
+	qf_busy_from(r, i, out);
 }
 
 AVX512 static void
@@ -106,7 +106,7 @@ positions(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
 	for (i = 0; i + 8 <= count; i += 8)
 		_mm256_storeu_si256((void *) (position + i),
 							positions8(_mm512_loadu_si512(input + i), bits));
-	qf_positions_from(input, i, count, m, position);
+	qf_positions_each(input + i, count - i, m, position + i);
 }
 
 AVX512 static uint64_t
@@ -147,7 +147,7 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 AVX512 static uint64_t
 unite(uint8_t *into, const uint8_t *from, uint64_t words)
 {
-	return qf_unite_counting(into, from, words);
+	return qf_unite_each(into, from, words, true);
 }
 
 const qf_kernels qf_kernels_avx512 = {

@@ -17,7 +17,7 @@
  */
 #include "base/vector.h"
 #include "engine/filter_engine.h"
-#include "filter/kernels.h"
+#include "filter/filter.h"
 
 static const qf_kernels *const sets[QB_ISAS] = {
 	[QB_ISA_SCALAR] = &qf_kernels_plain,
@@ -72,9 +72,12 @@ take(sink *s, size_t count, uint64_t input)
 	return 0;
 }
 
-/* The positions of a key that a row's draws choose. */
-static void
-take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
+/*
+ * The positions of a key that a row's draws choose.  Gaps come from the table or, if that is
+ * NULL, from steps by q; "gaps" is a constant NULL or not in each call.
+ */
+QB_INLINE void
+take_chosen(sink *s, const qf_gaps *gaps, uint64_t q, uint64_t h, uint64_t base)
 {
 	uint32_t k = s->f->params.k;
 	size_t count = s->count;
@@ -83,7 +86,8 @@ take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
 
 	while (j < k)
 	{
-		uint32_t gap = qf_gap(gaps, qf_draw(base, t++));
+		uint64_t draw = qf_draw(base, t++);
+		uint32_t gap = gaps ? qf_gap(gaps, draw) : qf_gap_by_steps(q, QF_GAPS, draw);
 
 		j += gap;
 		if (j < k && gap < QF_GAPS)
@@ -92,25 +96,10 @@ take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
 	s->count = count;
 }
 
-/* The positions of a key that several copies of a row choose at once. */
 static void
-take_copies(sink *s, uint64_t copies, uint64_t h, uint64_t base)
+take_drawn(sink *s, const qf_gaps *gaps, uint64_t h, uint64_t base)
 {
-	uint64_t q = qf_power(s->f->params.q, copies);
-	uint32_t k = s->f->params.k;
-	size_t count = s->count;
-	uint32_t j = 0;
-	uint64_t t = 0;
-
-	while (j < k)
-	{
-		uint32_t gap = qf_gap_by_steps(q, QF_GAPS, qf_draw(base, t++));
-
-		j += gap;
-		if (j < k && gap < QF_GAPS)
-			count = take(s, count, qf_position_input(h, j++));
-	}
-	s->count = count;
+	take_chosen(s, gaps, 0, h, base);
 }
 
 /* The inputs of position j of many keys. */
@@ -138,7 +127,7 @@ insert_positions(sink *s, const uint64_t *h, size_t count)
 	}
 }
 
-/* Insert a chunk of keys, one block after another; h has QF_AHEAD elements beyond "count". */
+/* Insert a chunk of keys, one block after another; h has QF_FETCH_AHEAD elements beyond "count". */
 static void
 insert_blocks(sink *s, const uint64_t *h, size_t count)
 {
@@ -155,7 +144,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 		}
 	for (; i < count; i++)
 	{
-		qf_fetch_block(f->bits, &f->params, h[i + QF_AHEAD]);
+		qf_fetch_block(f->bits, &f->params, h[i + QF_FETCH_AHEAD]);
 		f->ones += qf_block_set(f->bits, &f->params, h[i]);
 	}
 }
@@ -163,7 +152,7 @@ insert_blocks(sink *s, const uint64_t *h, size_t count)
 static void
 insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, size_t count)
 {
-	uint64_t h[QF_CHUNK + QF_AHEAD];
+	uint64_t h[QF_CHUNK + QF_FETCH_AHEAD];
 	size_t used = 0;
 	size_t i;
 
@@ -172,7 +161,7 @@ insert_bloom_chunk(sink *s, const uint64_t *fingerprint, const int64_t *copies, 
 		h[used] = qf_hash(fingerprint[i], s->f->seed_key);
 		used += !copies || copies[i] > 0;
 	}
-	memset(h + used, 0, QF_AHEAD * sizeof(*h));
+	memset(h + used, 0, QF_FETCH_AHEAD * sizeof(*h));
 	if (s->f->params.layout == QF_BLOCKED)
 		insert_blocks(s, h, used);
 	else
@@ -205,9 +194,9 @@ insert_copies(sink *s, const qf_batch *b)
 		if (b->copies[i] > 0)
 		{
 			uint64_t base = qf_draw_base(nonce_key, b->row ? b->row[i] : b->first_row + i);
+			uint64_t q = qf_power(s->f->params.q, (uint64_t) b->copies[i]);
 
-			take_copies(s, (uint64_t) b->copies[i], qf_hash(b->fingerprint[i], s->f->seed_key),
-						base);
+			take_chosen(s, NULL, q, qf_hash(b->fingerprint[i], s->f->seed_key), base);
 			qb_pause_after(s->f->memory, &s->steps, s->f->params.k);
 		}
 }
@@ -215,21 +204,20 @@ insert_copies(sink *s, const qf_batch *b)
 static void
 insert_rows(sink *s, const qf_batch *b)
 {
-	uint64_t nonce_key = qf_nonce_key(b->nonce);
+	qf_chunk rows = { .nonce_key = qf_nonce_key(b->nonce) };
 	qf_gaps gaps;
 	qf_busy busy;
-	uint64_t idle;
-	size_t start, found, i;
+	size_t start, i;
 
 	qf_gaps_make(&gaps, &s->f->params);
-	idle = qf_idle_below(&gaps, s->f->params.k);
+	rows.idle = qf_idle_below(&gaps, s->f->params.k);
 	for (start = 0; start < b->count; start += QF_CHUNK)
 	{
-		size_t count = chunk_size(b->count - start);
-
-		found = s->kernels->busy(nonce_key, b->row ? b->row + start : NULL, b->first_row + start,
-								 count, idle, &busy);
-		for (i = 0; i < found; i++)
+		rows.row = b->row ? b->row + start : NULL;
+		rows.first = b->first_row + start;
+		rows.count = chunk_size(b->count - start);
+		s->kernels->busy(&rows, &busy);
+		for (i = 0; i < busy.count; i++)
 			take_drawn(s, &gaps, qf_hash(b->fingerprint[start + busy.index[i]], s->f->seed_key),
 					   busy.base[i]);
 	}
@@ -266,8 +254,7 @@ cpu_insert(qf_filter *f, const qf_batch *b)
 	s.f = f;
 	s.kernels = qf_kernels_now();
 	s.status = QB_OK;
-	s.steps = 0;
-	s.count = 0;
+	s.steps = s.count = 0;
 	if (qf_is_bloom(&f->params))
 		insert_bloom(&s, b);
 	else if (b->copies)
@@ -288,7 +275,7 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 
 	if (f->encoding == QF_EXPLICIT)
 	{
-		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now()->positions);
+		qf_explicit_query(f, fingerprint, count, set, qf_kernels_now());
 		return;
 	}
 	/*
@@ -322,7 +309,7 @@ keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index
 
 	for (i = 0; i < count; i++)
 	{
-		__builtin_prefetch(bits + position[i + QF_AHEAD] / 8);
+		__builtin_prefetch(bits + position[i + QF_FETCH_AHEAD] / 8);
 		h[kept] = h[i];
 		index[kept] = index[i];
 		kept += qf_bit(bits, position[i]);
@@ -334,12 +321,12 @@ keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index
 static void
 blocks_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
-	uint64_t h[QF_CHUNK + QF_AHEAD];
+	uint64_t h[QF_CHUNK + QF_FETCH_AHEAD];
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		h[i] = qf_hash(fingerprint[i], f->seed_key);
-	memset(h + count, 0, QF_AHEAD * sizeof(*h));
+	memset(h + count, 0, QF_FETCH_AHEAD * sizeof(*h));
 	qf_kernels_now()->blocks_have(f->bits, &f->params, h, count, found);
 }
 
@@ -349,7 +336,7 @@ positions_contain(const qf_filter *f, const uint64_t *fingerprint, size_t count,
 {
 	const qf_kernels *kernels = qf_kernels_now();
 	uint64_t h[QF_CHUNK], input[QF_CHUNK];
-	uint32_t index[QF_CHUNK], position[QF_CHUNK + QF_AHEAD] = { 0 };
+	uint32_t index[QF_CHUNK], position[QF_CHUNK + QF_FETCH_AHEAD] = { 0 };
 	size_t left = count;
 	size_t i;
 	uint32_t j;
@@ -389,7 +376,7 @@ cpu_contains(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool
 static qb_status
 cpu_merge(qf_filter *into, const qf_filter *from)
 {
-	return qf_merge(into, from, qf_kernels_now()->unite);
+	return qf_merge(into, from, qf_kernels_now());
 }
 
 static qb_status

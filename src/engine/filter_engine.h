@@ -72,7 +72,7 @@ typedef struct qf_engine
 extern const qf_engine qf_engine_cpu;
 
 /*
- * The CPU engine's inner loops (filter/kernels.h) with AVX2 or NEON, and with AVX-512, where
+ * The CPU engine's inner loops (filter/filter.h) with AVX2 or NEON, and with AVX-512, where
  * the processor is of such a kind; and the table in use, which qb_isa_use() changes.
  */
 struct qf_kernels;

@@ -31,7 +31,7 @@
  */
 #include "base/vector.h"
 #include "engine/filter_engine.h"
-#include "filter/kernels.h"
+#include "filter/filter.h"
 
 #ifdef QB_VECTOR
 
@@ -75,18 +75,17 @@ bits4(const uint8_t *bits, qb_u64s position)
 	return word >> (position & 63) & 1;
 }
 
-QB_VECTOR_TARGET static size_t
-busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
-	 qf_busy *out)
+QB_VECTOR_TARGET static void
+busy(const qf_chunk *r, qf_busy *out)
 {
-	qb_u64s number = (qb_u64s){ 0, 1, 2, 3 } + first;
+	qb_u64s number = (qb_u64s){ 0, 1, 2, 3 } + r->first;
 	size_t found = 0;
 	size_t i, lane;
 
-	for (i = 0; i + 4 <= count; i += 4)
+	for (i = 0; i + 4 <= r->count; i += 4)
 	{
 		uint64_t base[4], draw[4];
-		qb_u64s b = mix4(row ? (qb_u64s) qb_vector_load(row + i) : number) ^ nonce_key;
+		qb_u64s b = mix4(r->row ? (qb_u64s) qb_vector_load(r->row + i) : number) ^ r->nonce_key;
 
 		qb_vector_store(base, (qb_u8s) b);
 		qb_vector_store(draw, (qb_u8s) mix4(b));
@@ -94,11 +93,12 @@ busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint
 		{
 			out->index[found] = (uint32_t) (i + lane);
 			out->base[found] = base[lane];
-			found += draw[lane] >= idle;
+			found += draw[lane] >= r->idle;
 		}
 		number += 4;
 	}
-	return qf_busy_from(nonce_key, row, first, i, count, idle, out, found);
+	out->count = found;
+	qf_busy_from(r, i, out);
 }
 
 QB_VECTOR_TARGET static void
@@ -115,7 +115,7 @@ positions(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
 		four = _mm256_permutevar8x32_epi32(four, even);
 		_mm_storeu_si128((void *) (position + i), _mm256_castsi256_si128(four));
 	}
-	qf_positions_from(input, i, count, m, position);
+	qf_positions_each(input + i, count - i, m, position + i);
 }
 
 QB_VECTOR_TARGET static void
@@ -146,28 +146,6 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 }
 
 #else
-
-static size_t
-busy(uint64_t nonce_key, const uint64_t *row, uint64_t first, size_t count, uint64_t idle,
-	 qf_busy *out)
-{
-	return qf_busy_from(nonce_key, row, first, 0, count, idle, out, 0);
-}
-
-static void
-positions(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
-{
-	qf_positions_from(input, 0, count, m, position);
-}
-
-static void
-query(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count, uint32_t *out)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		out[i] = qf_query_from(bits, p, h[i], 0);
-}
 
 /*
  * Which positions of a draw are zero bits of a block?  Each lane is a position; "used"
@@ -211,7 +189,7 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 
 	for (i = 0; i < count; i++)
 	{
-		qf_fetch_block(bits, p, h[i + QF_AHEAD]);
+		qf_fetch_block(bits, p, h[i + QF_FETCH_AHEAD]);
 		found[i] = block_has(bits + qf_block(h[i], p->m) / 8, p->k, h[i]);
 	}
 }
@@ -246,14 +224,20 @@ unite(uint8_t *into, const uint8_t *from, uint64_t words)
 		}
 		sum += qb_vector_sum8(ones);
 	}
-	return qb_vector_sum64(sum) + qf_unite_counting(into, from, words);
+	return qb_vector_sum64(sum) + qf_unite_each(into, from, words, true);
 }
 
 const qf_kernels qf_kernels_vector = {
+#ifdef __x86_64__
 	.busy = busy,
 	.positions = positions,
-	.set = set,
 	.query = query,
+#else
+	.busy = qf_busy_each,
+	.positions = qf_positions_each,
+	.query = qf_query_each,
+#endif
+	.set = set,
 	.blocks_have = blocks_have,
 	.unite = unite,
 };

@@ -289,68 +289,51 @@ numbers(uint32_t from)
 }
 
 AVX512 static uint32_t
-find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t *out)
+find16(const qset_slice *s, uint32_t *out)
 {
-	__m512i bound = _mm512_set1_epi16((short) least);
+	const uint16_t *row = s->row;
+	__m512i bound = _mm512_set1_epi16((short) s->least);
+	__m512i limit = _mm512_set1_epi32((int) s->most);
 	uint32_t *end = out;
-	uint32_t i = from;
+	uint32_t i = s->from;
 
-	for (; i + 32 <= to; i += 32)
+	for (; i + 32 <= s->to; i += 32)
 	{
 		__mmask32 found = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row + i), bound);
+		__mmask16 low = (__mmask16) found;
+		__mmask16 high = (__mmask16) (found >> 16);
 
 		if (found == 0)
 			continue;
-		end = emit16((__mmask16) found, numbers(i), end);
-		end = emit16((__mmask16) (found >> 16), numbers(i + 16), end);
+		if (s->size)
+		{
+			low = _mm512_mask_cmple_epu32_mask(low, _mm512_loadu_si512(s->size + i), limit);
+			high = _mm512_mask_cmple_epu32_mask(high, _mm512_loadu_si512(s->size + i + 16), limit);
+			if ((low | high) == 0)
+				continue;
+		}
+		end = emit16(low, numbers(i), end);
+		end = emit16(high, numbers(i + 16), end);
 	}
-	return (uint32_t) (end - out) + qset_kernels_plain.find16(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find16, s, i, end);
 }
 
 AVX512 static uint32_t
-find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
-			 uint32_t most, uint32_t *out)
+find32(const qset_slice *s, uint32_t *out)
 {
-	__m512i bound = _mm512_set1_epi16((short) least);
-	__m512i limit = _mm512_set1_epi32((int) most);
+	const uint32_t *row = s->row;
+	__m512i bound = _mm512_set1_epi32((int) s->least);
 	uint32_t *end = out;
-	uint32_t i = from;
+	uint32_t i = s->from;
 
-	for (; i + 32 <= to; i += 32)
-	{
-		__mmask32 found = _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row + i), bound);
-		__mmask16 low;
-		__mmask16 high;
-
-		if (found == 0)
-			continue;
-		low = _mm512_mask_cmple_epu32_mask((__mmask16) found, _mm512_loadu_si512(size + i), limit);
-		high = _mm512_mask_cmple_epu32_mask((__mmask16) (found >> 16),
-											_mm512_loadu_si512(size + i + 16), limit);
-		if (low != 0)
-			end = emit16(low, numbers(i), end);
-		if (high != 0)
-			end = emit16(high, numbers(i + 16), end);
-	}
-	return (uint32_t) (end - out) +
-		   qset_kernels_plain.find16_sized(row, size, i, to, least, most, end);
-}
-
-AVX512 static uint32_t
-find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
-{
-	__m512i bound = _mm512_set1_epi32((int) least);
-	uint32_t *end = out;
-	uint32_t i = from;
-
-	for (; i + 16 <= to; i += 16)
+	for (; i + 16 <= s->to; i += 16)
 	{
 		__mmask16 found = _mm512_cmpge_epu32_mask(_mm512_loadu_si512(row + i), bound);
 
 		if (found != 0)
 			end = emit16(found, numbers(i), end);
 	}
-	return (uint32_t) (end - out) + qset_kernels_plain.find32(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find32, s, i, end);
 }
 
 /* Gathering what the sieve knows of eight columns is no faster than the plain loop. */
@@ -373,7 +356,6 @@ const qset_kernels qset_kernels_avx512 = {
 	.probe_sets = qset_probe_sets_vector,
 	.sum_columns = sum_columns,
 	.find16 = find16,
-	.find16_sized = find16_sized,
 	.find32 = find32,
 	.sieve = sieve,
 };

@@ -454,12 +454,14 @@ sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16
 /* ---- rows of counters ---- */
 
 QB_VECTOR_TARGET static uint32_t
-find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t *out)
+find16(const qset_slice *s, uint32_t *out)
 {
+	const uint16_t *row = s->row;
+	uint16_t least = (uint16_t) s->least;
 	uint32_t *end = out;
-	uint32_t i = from;
+	uint32_t i = s->from;
 
-	for (; i + QB_VECTOR <= to; i += QB_VECTOR)
+	for (; i + QB_VECTOR <= s->to; i += QB_VECTOR)
 	{
 		qb_u16s x = (qb_u16s) qb_vector_load(row + i);
 		qb_u16s y = (qb_u16s) qb_vector_load(row + i + LANES16);
@@ -468,23 +470,19 @@ find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t
 		if (found != 0)
 			end = qset_emit_bits(found, i, end);
 	}
-	return (uint32_t) (end - out) + qset_kernels_plain.find16(row, i, to, least, end);
-}
-
-static uint32_t
-find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
-			 uint32_t most, uint32_t *out)
-{
-	return qset_keep_sizes(size, most, out, find16(row, from, to, least, out));
+	end = out + qset_keep_sizes(s, out, (uint32_t) (end - out));
+	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find16, s, i, end);
 }
 
 QB_VECTOR_TARGET static uint32_t
-find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
+find32(const qset_slice *s, uint32_t *out)
 {
+	const uint32_t *row = s->row;
+	uint32_t least = s->least;
 	uint32_t *end = out;
-	uint32_t i = from;
+	uint32_t i = s->from;
 
-	for (; i + LANES32 <= to; i += LANES32)
+	for (; i + LANES32 <= s->to; i += LANES32)
 	{
 		qb_u32s x = (qb_u32s) qb_vector_load(row + i);
 		uint32_t found = qb_vector_bits32((qb_u32s) (x >= least));
@@ -492,7 +490,7 @@ find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t
 		if (found != 0)
 			end = qset_emit_bits(found, i, end);
 	}
-	return (uint32_t) (end - out) + qset_kernels_plain.find32(row, i, to, least, end);
+	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find32, s, i, end);
 }
 
 QB_VECTOR_TARGET static uint32_t
@@ -514,7 +512,6 @@ const qset_kernels qset_kernels_vector = {
 	.probe_sets = qset_probe_sets_vector,
 	.sum_columns = sum_columns,
 	.find16 = find16,
-	.find16_sized = find16_sized,
 	.find32 = find32,
 	.sieve = sieve,
 };

@@ -5,7 +5,7 @@
  * A filter has m bits, all zero at first.  Each insertion sets each of its key's k
  * positions with probability p.  So the number of set positions tells about how
  * often the key came (estimate.h), and with p = 1 whether it came at all.  The bits
- * are a union over rows: merging is OR, and nothing can be removed.  draws.h says
+ * are a union over rows: merging is OR, and nothing can be removed.  params.h says
  * what a row sets.
  *
  * The number of rows is kept only where each insertion counts once.  Where rows have
@@ -26,7 +26,7 @@
  * a block of a blocked Bloom filter is one cache line.  Serialized bytes are not so
  * aligned, so there a block may lie in two lines.
  *
- * Compact encoding: the gaps between the set bits (compact.h).  Only views have it.
+ * Compact encoding: the gaps between the set bits (format.h).  Only views have it.
  *
  * A filter is written in compact or dense encoding.  Which one depends on the bits alone
  * (format.h).
@@ -40,7 +40,7 @@
 
 #include "base/keys.h"
 #include "base/memory.h"
-#include "filter/draws.h"
+#include "filter/params.h"
 
 #define QF_ROWS_UNKNOWN (-1)
 
@@ -50,6 +50,8 @@ typedef enum qf_encoding
 	QF_DENSE = 2,
 	QF_ENCODING_COMPACT = 3 /* QF_COMPACT is a preset */
 } qf_encoding;
+
+struct qf_kernels; /* below */
 
 typedef struct qf_filter
 {
@@ -108,17 +110,12 @@ extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 /* Are all of the key's positions set?  Stops at the first zero. */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
-/* into |= from, word by word; returns the set bits of the result. */
-typedef uint64_t (*qf_unite_words)(uint8_t *into, const uint8_t *from, uint64_t words);
-extern uint64_t qf_unite(uint8_t *into, const uint8_t *from, uint64_t words);
-
 /*
  * into |= from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
  * family, which the caller has checked.  "into" is owned.  An error leaves it unchanged,
  * except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
- * "unite" is qf_unite or a faster version.
  */
-extern qb_status qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite);
+extern qb_status qf_merge(qf_filter *into, const qf_filter *from, const struct qf_kernels *kernels);
 
 /* Set the positions of an explicit filter in "into". */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from);
@@ -215,15 +212,177 @@ extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *positio
 /* Copy them in ascending order; there are at most QF_EXPLICIT_MAX. */
 extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
-/* ---- many lookups in an explicit filter ---- */
+/* qf_count() for many keys of an explicit filter. */
+extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
+							  uint32_t *set, const struct qf_kernels *kernels);
 
 /*
- * qf_count() for many keys.  "find" turns inputs of positions into positions
- * (draws.h), at most QF_FIND in a call.
+ * ---- the inner loops on the CPU, one table for each instruction set ----
+ *
+ * The plain table is here; engine/filter_*.c have the fast tables and the choice.
+ * All give the same bits.  The inline functions are the plain loops; fast versions
+ * use them for what does not fill a vector.
  */
-#define QF_FIND 1024
-typedef void (*qf_find)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
-extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count,
-							  uint32_t *set, qf_find find);
+
+/* How many rows, keys or positions are worked on at a time. */
+#define QF_CHUNK 1024
+
+/* How many bits ahead of the one to be set the loops fetch cache lines. */
+#define QF_FETCH_AHEAD 32
+
+/* A chunk of rows, up to QF_CHUNK. */
+typedef struct qf_chunk
+{
+	uint64_t nonce_key;
+	const uint64_t *row; /* their numbers; NULL: these run from "first" on */
+	uint64_t first;
+	size_t count;
+	uint64_t idle; /* a first draw below this sets nothing */
+} qf_chunk;
+
+/* Rows that set something; the arrays are written up to a vector behind the last one. */
+typedef struct qf_busy
+{
+	size_t count;
+	uint32_t index[QF_CHUNK]; /* of the row in its chunk */
+	uint64_t base[QF_CHUNK];  /* of the row's draws */
+} qf_busy;
+
+typedef struct qf_kernels
+{
+	/* Find the rows whose first draw is not below "idle". */
+	void (*busy)(const qf_chunk *rows, qf_busy *busy);
+
+	/* Turn inputs of positions (params.h) into positions. */
+	void (*positions)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
+
+	/* Set bits; returns how many were zero. */
+	uint64_t (*set)(uint8_t *bits, const uint32_t *position, size_t count);
+
+	/* How many of the k positions of each h are set. */
+	void (*query)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+				  uint32_t *set);
+
+	/*
+	 * Of each h, whether all k bits of its block are set.  The filter is blocked, and h
+	 * has QF_FETCH_AHEAD elements beyond "count".
+	 */
+	void (*blocks_have)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+						bool *found);
+
+	/* into |= from, word by word; returns the set bits of the result. */
+	uint64_t (*unite)(uint8_t *into, const uint8_t *from, uint64_t words);
+} qf_kernels;
+
+extern const qf_kernels qf_kernels_plain;
+
+/* ---- plain loops ---- */
+
+/* busy() from row i on, after the rows that were found so far. */
+QB_INLINE void
+qf_busy_from(const qf_chunk *r, size_t i, qf_busy *busy)
+{
+	size_t found = busy->count;
+
+	for (; i < r->count; i++)
+	{
+		uint64_t base = qf_draw_base(r->nonce_key, r->row ? r->row[i] : r->first + i);
+
+		busy->index[found] = (uint32_t) i;
+		busy->base[found] = base;
+		found += qf_draw(base, 0) >= r->idle;
+	}
+	busy->count = found;
+}
+
+QB_INLINE void
+qf_busy_each(const qf_chunk *r, qf_busy *busy)
+{
+	busy->count = 0;
+	qf_busy_from(r, 0, busy);
+}
+
+QB_INLINE void
+qf_positions_each(const uint64_t *input, size_t count, uint64_t m, uint32_t *position)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		position[i] = qf_position_of(input[i], m);
+}
+
+QB_INLINE uint64_t
+qf_set_ahead(uint8_t *bits, const uint32_t *position, size_t count)
+{
+	uint64_t ones = 0;
+	size_t i;
+
+	for (i = 0; i < QF_FETCH_AHEAD && i < count; i++)
+		__builtin_prefetch(bits + position[i] / 8, 1);
+	for (i = 0; i + QF_FETCH_AHEAD < count; i++)
+	{
+		__builtin_prefetch(bits + position[i + QF_FETCH_AHEAD] / 8, 1);
+		ones += qf_set_bit(bits, position[i]);
+	}
+	for (; i < count; i++)
+		ones += qf_set_bit(bits, position[i]);
+	return ones;
+}
+
+QB_INLINE uint32_t
+qf_query_from(const uint8_t *bits, const qf_params *p, uint64_t h, uint32_t j)
+{
+	uint32_t set = 0;
+
+	for (; j < p->k; j++)
+		set += qf_bit(bits, qf_position(h, j, p->m));
+	return set;
+}
+
+QB_INLINE void
+qf_query_each(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+			  uint32_t *set)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		set[i] = qf_query_from(bits, p, h[i], 0);
+}
+
+QB_INLINE void
+qf_fetch_block(const uint8_t *bits, const qf_params *p, uint64_t h)
+{
+	__builtin_prefetch(bits + qf_block(h, p->m) / 8);
+}
+
+QB_INLINE void
+qf_blocks_have_ahead(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
+					 bool *found)
+{
+	const bool *end = found + count;
+
+	for (; found < end; found++, h++)
+	{
+		qf_fetch_block(bits, p, h[QF_FETCH_AHEAD]);
+		*found = qf_block_has(bits, p, *h);
+	}
+}
+
+/* into |= from, word by word; returns the set bits of the result. */
+QB_INLINE uint64_t
+qf_unite_each(uint8_t *into, const uint8_t *from, uint64_t words, bool instruction)
+{
+	uint64_t ones = 0;
+	uint64_t i;
+
+	for (i = 0; i < words; i++)
+	{
+		uint64_t w = qb_load64(into + i * 8) | qb_load64(from + i * 8);
+
+		qb_store64(into + i * 8, w);
+		ones += instruction ? (uint64_t) __builtin_popcountll(w) : qf_ones_of(w);
+	}
+	return ones;
+}
 
 #endif

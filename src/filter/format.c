@@ -1,12 +1,14 @@
 /*
  * format.c
- *		The byte format of a filter: writing, opening, validating.
+ *		The byte format of a filter: writing, opening, validating; the compact encoding;
+ *		looking up a key.
  *
  * src/filter/format.c
  */
-#include "base/crc32c.h"
-#include "filter/compact.h"
 #include "filter/format.h"
+
+#include "base/crc32c.h"
+#include "base/groups.h"
 
 enum
 {
@@ -27,6 +29,393 @@ enum
 
 static const char magic[3] = { 'Q', 'F', 'L' };
 
+/*
+ * ---- the compact encoding: reading it, adding it to a filter, and its validator ----
+ *
+ * Every byte is read under a check of the data's end, and every position is checked
+ * against the end of its group.  So damaged bytes can give wrong bits, but nothing is
+ * read or written outside of the value and the bits.
+ */
+
+/* So many set bits make a group pay. */
+#define ONES_IN_GROUP 32
+
+/* The most bytes of a varint: gaps have 32 bits. */
+#define GAP_BYTES 5
+
+/* Reads the set bits of one group, from its data in memory. */
+typedef struct group
+{
+	const uint8_t *next;
+	const uint8_t *end;
+	uint64_t first; /* the least position that can come */
+	uint64_t after; /* the first position that is not in the group */
+	bool damaged;   /* these bytes are none that write_compact() makes */
+} group;
+
+/* s: a group has 2^s bits. */
+static uint32_t
+group_shift(uint64_t m, uint64_t ones)
+{
+	return qb_group_shift(m, ones, ONES_IN_GROUP, QF_BLOCK_LOG);
+}
+
+uint64_t
+qf_group_table(const qf_params *p, uint64_t ones)
+{
+	return 4 * (qb_group_count(p->m, group_shift(p->m, ones)) - 1);
+}
+
+/* The most bytes of a compact body: three quarters of the bits'. */
+static uint64_t
+most_compact(const qf_params *p)
+{
+	return qf_words(p) * 6;
+}
+
+/* Can a body of so many bytes be the compact one of this view?  Says nothing of its bytes. */
+static bool
+plausible(const qf_filter *view, uint64_t bytes)
+{
+	uint64_t table = qf_group_table(&view->params, view->ones);
+
+	return bytes <= most_compact(&view->params) && table + view->ones <= bytes &&
+		   bytes <= table + view->ones * GAP_BYTES;
+}
+
+/* Group number "number", whose data are these bytes. */
+static group
+group_of(const qf_filter *view, uint64_t number, const uint8_t *data, uint64_t bytes)
+{
+	uint64_t m = view->params.m;
+	uint32_t shift = group_shift(m, view->ones);
+	group g = { .next = data, .end = data + bytes, .first = number << shift };
+
+	g.after = (number + 1) << shift;
+	if (g.after > m)
+		g.after = m;
+	return g;
+}
+
+/* The rest of a varint after its first byte; UINT64_MAX: it is no shortest varint. */
+QB_INLINE uint64_t
+rest_of_gap(group *g, uint64_t first)
+{
+	uint64_t v = first & 0x7F;
+	uint8_t byte = 0x80;
+	uint32_t shift;
+
+	for (shift = 7; byte > 0x7F && shift < 7 * GAP_BYTES; shift += 7)
+	{
+		if (g->next == g->end)
+			return UINT64_MAX;
+		byte = *g->next++;
+		v |= (uint64_t) (byte & 0x7F) << shift;
+	}
+	return byte == 0 || byte > 0x7F ? UINT64_MAX : v;
+}
+
+/* The next set bit; false at the end of the group, or where the data are damaged. */
+QB_INLINE bool
+next_bit(group *g, uint32_t *position)
+{
+	uint64_t gap;
+
+	if (g->next == g->end)
+		return false;
+	gap = *g->next++;
+	if (gap > 0x7F)
+		gap = rest_of_gap(g, gap);
+	if (gap >= g->after - g->first)
+	{
+		g->damaged = true;
+		g->next = g->end;
+		return false;
+	}
+	*position = (uint32_t) (g->first + gap);
+	g->first = *position + UINT64_C(1);
+	return true;
+}
+
+/* A compact view, to be read group by group. */
+typedef struct groups
+{
+	const qf_filter *view;
+	uint64_t count;
+	uint64_t now; /* the group that comes next */
+	const uint8_t *data;
+	uint64_t bytes; /* of the data */
+	uint64_t start; /* of the next group's data */
+} groups;
+
+static groups
+groups_of(const qf_filter *view)
+{
+	uint64_t table = qf_group_table(&view->params, view->ones);
+
+	return (groups){ .view = view,
+					 .count = table / 4 + 1,
+					 .data = view->compact + table,
+					 .bytes = view->compact_bytes - table };
+}
+
+/* Start the next group; false after the last one.  A group with damaged ends is empty. */
+static bool
+next_group(groups *all, group *g)
+{
+	uint64_t end = all->bytes;
+	bool damaged;
+
+	if (all->now == all->count)
+		return false;
+	if (all->now + 1 < all->count)
+		end = qb_load32(all->view->compact + 4 * all->now);
+	damaged = end < all->start || end > all->bytes || end - all->start > QF_GROUP_BYTES;
+	if (damaged)
+		end = all->start;
+	*g = group_of(all->view, all->now, all->data + all->start, end - all->start);
+	g->damaged = damaged;
+	all->start = end;
+	all->now++;
+	return true;
+}
+
+/* ---- adding ---- */
+
+/* Set a group's bits in a dense filter.  The group is a copy, which can stay in registers. */
+static void
+unite_group(qf_filter *into, group g)
+{
+	uint8_t *bits = into->bits;
+	uint64_t ones = 0;
+	uint32_t position;
+
+	while (next_bit(&g, &position))
+		ones += qf_set_bit(bits, position);
+	into->ones += ones;
+}
+
+qb_status
+qf_unite_compact(qf_filter *into, const qf_filter *from)
+{
+	groups all = groups_of(from);
+	qb_status status = QB_OK;
+	uint64_t steps = 0;
+	uint32_t position;
+	group g;
+
+	if (into->encoding == QF_EXPLICIT && from->ones > qf_explicit_limit(&into->params))
+		status = qf_make_dense(into);
+	while (status == QB_OK && next_group(&all, &g))
+	{
+		qb_pause_after(into->memory, &steps, 1 + (uint64_t) (g.end - g.next));
+		if (into->encoding == QF_DENSE)
+			unite_group(into, g);
+		else
+			while (status == QB_OK && next_bit(&g, &position))
+				status = qf_set(into, &position, 1);
+	}
+	return status;
+}
+
+/* ---- validating ---- */
+
+/* Are these the bytes of a compact filter? */
+static bool
+check_compact(const qf_filter *view)
+{
+	groups all = groups_of(view);
+	uint64_t ones = 0;
+	uint64_t steps = 0;
+	uint32_t position;
+	group g;
+
+	while (next_group(&all, &g))
+	{
+		qb_pause_after(view->memory, &steps, 1 + (uint64_t) (g.end - g.next));
+		while (next_bit(&g, &position))
+			ones++;
+		if (g.damaged)
+			return false;
+	}
+	return ones == view->ones;
+}
+
+/*
+ * ---- the compact encoding: measuring and writing it ----
+ *
+ * A filter is measured each time that it is stored.  One with many set bits stays
+ * dense, which their number alone says.  For the others one pass over the bits measures
+ * and another one writes.
+ */
+
+/* Words that are looked at between two looks at what was found. */
+#define WORDS_AT_ONCE 512
+
+/* Takes set bits in their order. */
+typedef struct encoder
+{
+	uint8_t *table; /* NULL: only measuring */
+	uint8_t *data;
+	uint64_t bytes; /* of the data so far */
+	uint64_t start; /* of the group's data */
+	uint64_t first; /* the first bit of the group that is yet to come */
+	uint64_t after; /* the first bit that is not in the group */
+	uint32_t shift;
+	bool crowded; /* a group has too many bytes */
+} encoder;
+
+static encoder
+encoder_of(const qf_filter *f, uint8_t *out)
+{
+	encoder e = { .table = out, .shift = group_shift(f->params.m, f->ones) };
+
+	e.after = UINT64_C(1) << e.shift;
+	if (out)
+		e.data = out + qf_group_table(&f->params, f->ones);
+	return e;
+}
+
+/*
+ * Go on to the group of a position.  What lies between is empty.  The encoder comes and
+ * goes by value, so that the callers' loops can keep theirs in registers.
+ */
+static encoder
+end_groups(encoder e, uint64_t position)
+{
+	e.crowded |= e.bytes - e.start > QF_GROUP_BYTES;
+	e.start = e.bytes;
+	for (; e.after <= position; e.after += UINT64_C(1) << e.shift)
+		if (e.table)
+			qb_store32(e.table + 4 * ((e.after - 1) >> e.shift), (uint32_t) e.bytes);
+	e.first = e.after - (UINT64_C(1) << e.shift);
+	return e;
+}
+
+QB_INLINE void
+put(encoder *e, uint64_t position, bool writing)
+{
+	uint64_t gap;
+
+	if (position >= e->after)
+		*e = end_groups(*e, position);
+	gap = position - e->first;
+	e->first = position + 1;
+	if (!writing)
+	{
+		e->bytes += 1u + (gap >> 7 != 0) + (gap >> 14 != 0) + (gap >> 21 != 0) + (gap >> 28 != 0);
+		return;
+	}
+	for (; gap > 0x7F; gap >>= 7)
+		e->data[e->bytes++] = (uint8_t) (gap | 0x80);
+	e->data[e->bytes++] = (uint8_t) gap;
+}
+
+/*
+ * Take a word that has set bits, from bit "at" on.  It lies in one group, so only the gap
+ * before its first set bit can take more than one byte.
+ */
+QB_INLINE void
+put_word(encoder *e, uint64_t at, uint64_t w, bool writing)
+{
+	put(e, at + (uint64_t) __builtin_ctzll(w), writing);
+	if (!writing)
+	{
+		e->bytes += qf_ones_of(w) - 1;
+		e->first = at + 64 - (uint64_t) __builtin_clzll(w);
+		return;
+	}
+	for (w &= w - 1; w != 0; w &= w - 1)
+	{
+		uint64_t position = at + (uint64_t) __builtin_ctzll(w);
+
+		e->data[e->bytes++] = (uint8_t) (position - e->first);
+		e->first = position + 1;
+	}
+}
+
+QB_INLINE void
+put_words(encoder *all, const uint8_t *bits, uint64_t first, uint64_t end, bool writing)
+{
+	encoder e = *all;
+	uint64_t i;
+
+	for (i = first; i < end; i++)
+	{
+		uint64_t w = qb_load64(bits + i * 8);
+
+		if (w != 0)
+			put_word(&e, i * 64, w, writing);
+	}
+	*all = e;
+}
+
+static void
+encode_dense(const qf_filter *f, encoder *e)
+{
+	uint64_t words = qf_words(&f->params);
+	uint64_t steps = 0;
+	uint64_t i, end;
+
+	for (i = 0; i < words && !e->crowded; i = end)
+	{
+		end = words - i < WORDS_AT_ONCE ? words : i + WORDS_AT_ONCE;
+		if (e->table)
+			put_words(e, f->bits, i, end, true);
+		else
+			put_words(e, f->bits, i, end, false);
+		qb_pause_after(f->memory, &steps, WORDS_AT_ONCE * 8);
+	}
+}
+
+static void
+encode_explicit(const qf_filter *f, encoder *e)
+{
+	uint32_t position[QF_EXPLICIT_MAX];
+	uint64_t i;
+
+	qf_explicit_sorted(f, position);
+	for (i = 0; i < f->ones; i++)
+		put(e, position[i], e->table != NULL);
+}
+
+/* The end of a filter's last group is not written: it is the body's. */
+static void
+encode(const qf_filter *f, encoder *e)
+{
+	if (f->encoding == QF_EXPLICIT)
+		encode_explicit(f, e);
+	else
+		encode_dense(f, e);
+	*e = end_groups(*e, f->params.m - 1);
+}
+
+/* Is a filter with its bits in memory to be written in compact encoding?  If so, in how many bytes? */
+static bool
+compact_fits(const qf_filter *f, uint64_t *bytes)
+{
+	uint64_t most = most_compact(&f->params);
+	uint64_t table = qf_group_table(&f->params, f->ones);
+	encoder e = encoder_of(f, NULL);
+
+	if (table + f->ones > most)
+		return false;
+	encode(f, &e);
+	*bytes = table + e.bytes;
+	return !e.crowded && *bytes <= most;
+}
+
+/* Write the body of a filter for which compact_fits() is true. */
+static void
+write_compact(const qf_filter *f, uint8_t *out)
+{
+	encoder e = encoder_of(f, out);
+
+	encode(f, &e);
+}
+
+/* ---- writing ---- */
+
 static uint64_t
 dense_bytes(const qf_params *p)
 {
@@ -39,7 +428,7 @@ qf_flat_of(const qf_filter *f)
 	qf_flat flat = { .encoding = QF_DENSE, .bytes = QF_HEADER_BYTES };
 	uint64_t compact;
 
-	if (!qf_compact_fits(f, &compact))
+	if (!compact_fits(f, &compact))
 		flat.bytes += dense_bytes(&f->params);
 	else
 	{
@@ -91,15 +480,17 @@ write_dense(const qf_filter *f, uint8_t *out)
 }
 
 void
-qf_write_flat(const qf_filter *f, const qf_flat *flat, uint8_t *out)
+qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 {
 	write_header(f, flat->encoding, out);
 	if (flat->encoding == QF_ENCODING_COMPACT)
-		qf_compact_write(f, out + QF_HEADER_BYTES);
+		write_compact(f, out + QF_HEADER_BYTES);
 	else
 		write_dense(f, out + QF_HEADER_BYTES);
 	qb_store32(out + AT_CRC, qb_checksum(out, flat->bytes, AT_CRC));
 }
+
+/* ---- opening and validating ---- */
 
 /* Do the numbers of rows and of set bits and the family of keys fit each other? */
 static bool
@@ -125,7 +516,7 @@ open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 	{
 		view->compact = body;
 		view->compact_bytes = bytes;
-		return qf_compact_plausible(view, bytes) ? QB_OK : QB_FORMAT_LENGTH;
+		return plausible(view, bytes) ? QB_OK : QB_FORMAT_LENGTH;
 	}
 	if (view->encoding != QF_DENSE)
 		return QB_FORMAT_PARAMS;
@@ -176,13 +567,13 @@ check_bits(const qf_filter *f)
 
 	if (f->params.m % 64 != 0 && last >> f->params.m % 64 != 0)
 		return QB_FORMAT_RESERVED;
-	if (qf_ones(f->bits, words) != f->ones || qf_compact_fits(f, &compact))
+	if (qf_ones(f->bits, words) != f->ones || compact_fits(f, &compact))
 		return QB_FORMAT_BITS;
 	return QB_OK;
 }
 
 qb_status
-qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
 {
 	qf_filter view;
 	qb_status status = qf_open(&view, bytes, length);
@@ -194,11 +585,109 @@ qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 	view.memory = memory;
 	if (view.encoding == QF_DENSE)
 		return check_bits(&view);
-	return qf_compact_check(&view) ? QB_OK : QB_FORMAT_BITS;
+	return check_compact(&view) ? QB_OK : QB_FORMAT_BITS;
 }
 
-qb_status
-qf_validate(const uint8_t *bytes, uint64_t length)
+/* ---- a key in stored bytes ---- */
+
+/* Read a group's data, and return their bytes: none if they are damaged. */
+static uint64_t
+read_group(const qf_filter *view, uint64_t number, uint8_t *data, const qf_source *source)
 {
-	return qf_validate_pausing(bytes, length, NULL);
+	uint64_t table = qf_group_table(&view->params, view->ones);
+	uint64_t last = table / 4;
+	uint64_t first = number > 0 ? number - 1 : 0;
+	uint64_t start = 0;
+	uint64_t end = view->compact_bytes - table;
+	uint64_t most = end;
+	uint8_t ends[8] = { 0 };
+
+	if (last > 0)
+		source->read(source->context, QF_HEADER_BYTES + 4 * first,
+					 number > 0 && number < last ? 8 : 4, ends);
+	if (number > 0)
+		start = qb_load32(ends);
+	if (number < last)
+		end = qb_load32(ends + 4 * (number - first));
+	if (start >= end || end > most || end - start > QF_GROUP_BYTES)
+		return 0;
+	source->read(source->context, QF_HEADER_BYTES + table + start, (uint32_t) (end - start), data);
+	return end - start;
+}
+
+/* The bits from "first" on, which lie in one group, as they are in dense encoding. */
+static void
+read_compact(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
+			 const qf_source *source)
+{
+	uint64_t number = (uint64_t) first >> group_shift(view->params.m, view->ones);
+	uint8_t data[QF_GROUP_BYTES];
+	group g = group_of(view, number, data, read_group(view, number, data, source));
+	uint32_t position;
+
+	memset(bits, 0, bytes);
+	while (next_bit(&g, &position) && position < first + UINT64_C(8) * bytes)
+		if (position >= first)
+			qf_set_bit(bits, position - first);
+}
+
+static void
+read_bits(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
+		  const qf_source *source)
+{
+	if (view->encoding == QF_ENCODING_COMPACT)
+		read_compact(view, first, bytes, bits, source);
+	else
+		source->read(source->context, QF_HEADER_BYTES + first / 8, bytes, bits);
+}
+
+/* How many positions of h are set in its block. */
+static uint32_t
+count_block(const qf_filter *view, uint64_t h, const qf_source *source)
+{
+	uint8_t block[QF_BLOCK_BITS / 8];
+	qf_params p = view->params;
+	uint32_t set = 0;
+	uint32_t j;
+
+	read_bits(view, qf_block(h, p.m), sizeof(block), block, source);
+	p.m = QF_BLOCK_BITS;
+	for (j = 0; j < p.k; j++)
+		set += qf_bit(block, qf_any_position(&p, h, j));
+	return set;
+}
+
+uint32_t
+qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source)
+{
+	uint32_t set = 0;
+	uint32_t j;
+
+	if (view->params.layout == QF_BLOCKED)
+		return count_block(view, h, source);
+	for (j = 0; j < view->params.k && (set == j || !all); j++)
+	{
+		uint32_t position = qf_position(h, j, view->params.m);
+		uint8_t byte;
+
+		read_bits(view, position / 8 * 8, 1, &byte, source);
+		set += qf_bit(&byte, position % 8);
+	}
+	return set;
+}
+
+static void
+read_memory(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
+{
+	memcpy(out, (const uint8_t *) context + offset, bytes);
+}
+
+uint32_t
+qf_count_compact(const qf_filter *view, uint64_t h, bool all)
+{
+	/* A view is never written to; its bytes go through a context for any source. */
+	qf_source source = { .read = read_memory,
+						 .context = (uint8_t *) (uintptr_t) view->compact - QF_HEADER_BYTES };
+
+	return qf_count_stored(view, h, all, &source);
 }

@@ -1,6 +1,7 @@
 /*
  * format.h
- *		The byte format of a filter, version 1.
+ *		The byte format of a filter, version 1, with its compact encoding; looking up a
+ *		key in it.
  *
  * Little-endian, one header of 60 bytes and a body.  Inside PostgreSQL these
  * are the bytes after the 4-byte varlena header, so the body starts at 64.
@@ -21,11 +22,11 @@
  *	48		8		q = (1 - p) * 2^64, 0: a Bloom filter
  *	56		4		set bits
  *
- * Body, compact: see compact.h.
+ * Body, compact: see below.
  * Body, dense: words of 8 bytes, bit i % 64 of word i / 64; bits of
  * the last word beyond m are zero.
  *
- * The encoding follows from the bits (compact.h), so the bytes are a function
+ * The encoding follows from the bits (below), so the bytes are a function
  * of the parameters, the bits and the rows, whatever the encoding in memory is.
  *
  * src/filter/format.h
@@ -49,22 +50,7 @@ typedef struct qf_flat
 extern qf_flat qf_flat_of(const qf_filter *f);
 
 /* Serialize in flat->bytes bytes a filter that has not changed since qf_flat_of(). */
-extern void qf_write_flat(const qf_filter *f, const qf_flat *flat, uint8_t *out);
-
-/* The same in two calls that both choose: how many bytes, and writing them. */
-static inline uint64_t
-qf_flat_size(const qf_filter *f)
-{
-	return qf_flat_of(f).bytes;
-}
-
-static inline void
-qf_write(const qf_filter *f, uint8_t *out)
-{
-	qf_flat flat = qf_flat_of(f);
-
-	qf_write_flat(f, &flat, out);
-}
+extern void qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out);
 
 /*
  * Make "view" a read-only filter inside "bytes", which must stay.  Checks the header
@@ -76,15 +62,80 @@ extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 
 /*
  * The one validator for bytes from outside.  Checks all that qf_open() checks, the
- * checksum, and that the body is what qf_write() would write.
+ * checksum, and that the body is what qf_write() would write.  "memory" is only asked
+ * to pause, and may be NULL.
  */
-extern qb_status qf_validate(const uint8_t *bytes, uint64_t length);
-
-/* The same, with the pauses of "memory", which may jump out. */
-extern qb_status
-qf_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
+extern qb_status qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Bytes of the dense encoding, to which a filter with these parameters grows. */
 extern uint64_t qf_dense_size(const qf_params *p);
+
+/*
+ * ---- the compact encoding of a filter: of the bits only those that are set ----
+ *
+ * Most stored filters have room left, so most of their bits are zero.  The compact encoding
+ * is for storing.  It can be read, in part too, but not changed, so there are only
+ * views of it.  qf_copy() makes a list or bits of one.
+ *
+ * Neighbouring bits form groups of 2^s, where s is the least number from 9 on with
+ * which there are at most max(1, ones / 32) groups.  So a group has some 32 to 64 set
+ * bits, and a block of a blocked filter lies in one group.  The body, little-endian:
+ *
+ *	4 * (groups - 1) bytes	for each group but the last one, where its data end, from
+ *							the end of this table
+ *	data					for each set bit, in their order, a varint: how many zeros
+ *							are before it, since the set bit before it, or since the
+ *							group's first bit
+ *
+ * A varint has 7 bits in each byte, the lowest first; the top bit says that more
+ * follow.  It is as short as it can be.
+ *
+ * A filter is written in this encoding if the body takes at most three quarters of the
+ * bytes of its bits, and no group's data take more than QF_GROUP_BYTES.  Otherwise it is
+ * written in dense encoding.  Positions are hashes, so groups never get that full by
+ * chance.  The limit is for filters that somebody made on purpose: a lookup reads one
+ * group for each position, and so is never slow.
+ */
+
+/* The most bytes of a group's data. */
+#define QF_GROUP_BYTES 2048
+
+/* Bytes of the table of groups. */
+extern uint64_t qf_group_table(const qf_params *p, uint64_t ones);
+
+/* Set the bits of a compact view in "into".  A pause that jumps out leaves some of them set. */
+extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
+
+/*
+ * ---- looking up a key in the few bytes of a serialized filter that it takes ----
+ *
+ * A filter of a megabyte answers a question from some bytes at each of the key's
+ * positions, or from one block.  If pieces of a stored filter can be read alone, these
+ * suffice:
+ *
+ *		qf_open(&view, header, length);		the header's bytes are enough
+ *		set = qf_count_stored(&view, h, false, &source);
+ *
+ * A dense filter is read at one offset for each position, or for the block.  A compact
+ * one is read at two: where the data of a group of bits begin and end, and these data.
+ */
+
+/* Reads pieces of serialized bytes.  "read" may jump out. */
+typedef struct qf_source
+{
+	void (*read)(void *context, uint64_t offset, uint32_t bytes, uint8_t *out);
+	void *context;
+} qf_source;
+
+/*
+ * How many positions of h are set in a filter of which only the header was opened.
+ * "all": the caller only asks whether all are set, so reading stops at the first that
+ * is not.
+ */
+extern uint32_t
+qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);
+
+/* The same for a compact view that has all its bytes. */
+extern uint32_t qf_count_compact(const qf_filter *view, uint64_t h, bool all);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * merge.c
- *		Merging and halving filters.
+ *		What works on filters in any encoding: copying, merging, halving, and which bits
+ *		of keys are set.
  *
  * Halving joins bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1.
- * This is where a key's positions go when m is halved (draws.h).  So halving and
+ * This is where a key's positions go when m is halved (params.h).  So halving and
  * then merging gives the same filter as merging and then halving.
  *
  * src/filter/merge.c
  */
-#include "filter/compact.h"
+#include "filter/format.h"
 
 /* The even bits of a word, moved together into its lower half. */
 static uint64_t
@@ -20,33 +21,6 @@ even_bits(uint64_t w)
 	w = (w | w >> 4) & UINT64_C(0x00FF00FF00FF00FF);
 	w = (w | w >> 8) & UINT64_C(0x0000FFFF0000FFFF);
 	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
-}
-
-uint64_t
-qf_ones(const uint8_t *bits, uint64_t words)
-{
-	uint64_t ones = 0;
-	uint64_t i;
-
-	for (i = 0; i < words; i++)
-		ones += qf_ones_of(qb_load64(bits + i * 8));
-	return ones;
-}
-
-uint64_t
-qf_unite(uint8_t *into, const uint8_t *from, uint64_t words)
-{
-	uint64_t ones = 0;
-	uint64_t i;
-
-	for (i = 0; i < words; i++)
-	{
-		uint64_t w = qb_load64(into + i * 8) | qb_load64(from + i * 8);
-
-		qb_store64(into + i * 8, w);
-		ones += qf_ones_of(w);
-	}
-	return ones;
 }
 
 /* Where "halvings" halvings take a position. */
@@ -135,7 +109,7 @@ qf_fold(qf_filter *f, uint64_t m)
 }
 
 static qb_status
-unite_any(qf_filter *into, const qf_filter *from, qf_unite_words unite)
+unite_any(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
 {
 	qb_status status = QB_OK;
 
@@ -146,12 +120,12 @@ unite_any(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 	if (into->encoding == QF_EXPLICIT)
 		status = qf_make_dense(into);
 	if (status == QB_OK)
-		into->ones = unite(into->bits, from->bits, qf_words(&into->params));
+		into->ones = kernels->unite(into->bits, from->bits, qf_words(&into->params));
 	return status;
 }
 
 qb_status
-qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
+qf_merge(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
 {
 	qf_filter counted = *into;
 	bool countable = from->rows != QF_ROWS_UNKNOWN;
@@ -161,10 +135,149 @@ qf_merge(qf_filter *into, const qf_filter *from, qf_unite_words unite)
 		return QB_MISMATCH;
 	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
 	if (status == QB_OK)
-		status = unite_any(into, from, unite);
+		status = unite_any(into, from, kernels);
 	if (status != QB_OK)
 		return status;
 	into->rows = counted.rows;
 	qb_keys_take(&into->keys, &from->keys);
 	return QB_OK;
+}
+
+qb_status
+qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
+{
+	qb_status status = QB_OK;
+
+	qf_init(to, &from->params, memory);
+	to->keys = from->keys;
+	to->rows = from->rows;
+	if (from->encoding == QF_EXPLICIT)
+		status = qf_unite_explicit(to, from);
+	else if (from->encoding == QF_ENCODING_COMPACT)
+		status = qf_unite_compact(to, from);
+	else
+	{
+		status = qf_make_dense(to);
+		if (status == QB_OK)
+			memcpy(to->bits, from->bits, qf_words(&to->params) * 8);
+		to->ones = from->ones;
+	}
+	if (status != QB_OK)
+		qf_free(to);
+	return status;
+}
+
+/*
+ * ---- which bits of keys are set: of one key, or of many in an explicit filter ----
+ */
+
+static bool
+is_set(const qf_filter *f, uint64_t h, uint32_t j)
+{
+	uint32_t position = qf_any_position(&f->params, h, j);
+
+	return f->encoding == QF_DENSE ? qf_bit(f->bits, position) : qf_explicit_has(f, position);
+}
+
+uint32_t
+qf_count(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t set = 0;
+	uint32_t j;
+
+	if (f->encoding == QF_ENCODING_COMPACT)
+		return qf_count_compact(f, h, false);
+	for (j = 0; j < f->params.k; j++)
+		set += is_set(f, h, j);
+	return set;
+}
+
+bool
+qf_has(const qf_filter *f, uint64_t fingerprint)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint32_t j;
+
+	if (f->encoding == QF_ENCODING_COMPACT)
+		return qf_count_compact(f, h, true) == f->params.k;
+	if (f->encoding == QF_DENSE && f->params.layout == QF_BLOCKED)
+		return qf_block_has(f->bits, &f->params, h);
+	for (j = 0; j < f->params.k; j++)
+		if (!is_set(f, h, j))
+			return false;
+	return true;
+}
+
+/* ---- many lookups ---- */
+
+/*
+ * A map of the bits: for each of equal stretches of them, whether it has a set
+ * bit.  At most QF_EXPLICIT_MAX stretches have one, so nearly all lookups end
+ * at the map and need no search in the list.
+ */
+#define MAP_LOG 18
+
+typedef struct map
+{
+	int shift; /* from a position to its stretch */
+	uint8_t part[(1 << MAP_LOG) / 8];
+} map;
+
+/* From this many probes on, the map saves more than it costs. */
+#define MAP_PAYS 16384
+
+static void
+make_map(map *m, const qf_filter *f)
+{
+	uint64_t at = 0;
+	uint32_t position;
+
+	memset(m, 0, sizeof(*m));
+	while (f->params.m >> m->shift > UINT64_C(1) << MAP_LOG)
+		m->shift++;
+	while (qf_explicit_next(f, &at, &position))
+		qf_set_bit(m->part, position >> m->shift);
+}
+
+/* How many positions of one key are set. */
+static uint32_t
+count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, const qf_kernels *kernels)
+{
+	uint64_t h = qf_hash(fingerprint, f->seed_key);
+	uint64_t input[QF_CHUNK];
+	uint32_t position[QF_CHUNK];
+	uint32_t set = 0;
+	uint32_t first, count, j;
+
+	for (first = 0; first < f->params.k; first += count)
+	{
+		count = f->params.k - first < QF_CHUNK ? f->params.k - first : QF_CHUNK;
+		for (j = 0; j < count; j++)
+			input[j] = qf_position_input(h, first + j);
+		kernels->positions(input, count, f->params.m, position);
+		for (j = 0; j < count; j++)
+			if (qf_bit(m->part, position[j] >> m->shift))
+				set += qf_explicit_has(f, position[j]);
+	}
+	return set;
+}
+
+void
+qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set,
+				  const qf_kernels *kernels)
+{
+	bool pays = f->params.layout != QF_BLOCKED && count >= MAP_PAYS / f->params.k + 1;
+	map m;
+	size_t i;
+
+	if (f->ones == 0)
+	{
+		memset(set, 0, count * sizeof(*set));
+		return;
+	}
+	if (pays)
+		make_map(&m, f);
+	for (i = 0; i < count; i++)
+		set[i] = pays ? count_mapped(f, &m, fingerprint[i], kernels) : qf_count(f, fingerprint[i]);
 }

@@ -6,8 +6,6 @@
  */
 #include "filter/params.h"
 
-#include "filter/draws.h"
-
 #include <math.h>
 
 #define TWO_64 18446744073709551616.0
@@ -35,27 +33,16 @@ static const struct
 	[QF_PAPER] = { "paper", 0, PAPER_LOAD, 0 },
 };
 
+static const char *const layouts[QF_LAYOUTS] = {
+	[QF_STANDARD] = "standard",
+	[QF_BLOCKED] = "blocked",
+};
+
 const char *
 qf_preset_name(int preset)
 {
 	return preset >= 0 && preset < QF_PRESETS ? presets[preset].name : NULL;
 }
-
-int
-qf_preset_by_name(const char *name, size_t length)
-{
-	int i;
-
-	for (i = 0; i < QF_PRESETS; i++)
-		if (strlen(presets[i].name) == length && memcmp(presets[i].name, name, length) == 0)
-			return i;
-	return -1;
-}
-
-static const char *const layouts[QF_LAYOUTS] = {
-	[QF_STANDARD] = "standard",
-	[QF_BLOCKED] = "blocked",
-};
 
 const char *
 qf_layout_name(int layout)
@@ -63,15 +50,29 @@ qf_layout_name(int layout)
 	return layout >= 0 && layout < QF_LAYOUTS ? layouts[layout] : NULL;
 }
 
+/* The number of a name, of those that "name_of" has, or -1. */
+static int
+by_name(const char *(*name_of)(int number), const char *name, size_t length)
+{
+	const char *known;
+	int i;
+
+	for (i = 0; (known = name_of(i)) != NULL; i++)
+		if (strlen(known) == length && memcmp(known, name, length) == 0)
+			return i;
+	return -1;
+}
+
+int
+qf_preset_by_name(const char *name, size_t length)
+{
+	return by_name(qf_preset_name, name, length);
+}
+
 int
 qf_layout_by_name(const char *name, size_t length)
 {
-	int i;
-
-	for (i = 0; i < QF_LAYOUTS; i++)
-		if (strlen(layouts[i]) == length && memcmp(layouts[i], name, length) == 0)
-			return i;
-	return -1;
+	return by_name(qf_layout_name, name, length);
 }
 
 /* 1 - p in fixed point, for 0 < p < 1 rounded to P_DIGITS significant bits. */

@@ -16,7 +16,7 @@
  */
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 
 #include "utils/memutils.h"
 

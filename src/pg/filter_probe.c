@@ -16,7 +16,7 @@
 #include "access/heaptoast.h"
 #include "catalog/pg_type_d.h"
 #include "filter/estimate.h"
-#include "filter/pieces.h"
+#include "filter/format.h"
 #include "gpu/filter_gpu.h"
 #include "miscadmin.h"
 #include "pgbase/errors.h"

@@ -74,7 +74,7 @@ void
 FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
 {
 	SET_VARSIZE(out, VARHDRSZ + flat->bytes);
-	qf_write_flat(filter, flat, (uint8 *) VARDATA(out));
+	qf_write(filter, flat, (uint8 *) VARDATA(out));
 }
 
 /* The filter as a palloc'd value. */
@@ -283,8 +283,7 @@ validate(struct varlena *value, int sqlstate)
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
 	qb_memory memory;
-	qb_status status =
-		qf_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
+	qb_status status = qf_validate(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 
 	if (status != QB_OK)
 		FormatRaise(&filter_format, status, sqlstate, bytes, length);

@@ -20,6 +20,7 @@
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
 #include "pg/sets_value.h"
+#include "pgbase/memory.h"
 #include "pgbase/version.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
@@ -256,12 +257,14 @@ sort_operand(Operand *set)
 	Size width = set->wide ? sizeof(int64) : sizeof(int32);
 	void *item = huge_alloc(set->count, width);
 	void *scratch = set->count > QSET_SMALL_SORT ? huge_alloc(set->count, width) : NULL;
+	qb_memory memory;
 
+	ContextMemory(CurrentMemoryContext, &memory);
 	memcpy(item, set->item, set->count * width);
 	if (set->wide)
-		qset_sort_unique64(item, &set->count, scratch, &sets_interrupt);
+		qset_sort_unique64(item, &set->count, scratch, &memory);
 	else
-		qset_sort_unique32(item, &set->count, scratch, &sets_interrupt);
+		qset_sort_unique32(item, &set->count, scratch, &memory);
 	if (scratch)
 		pfree(scratch);
 	set->item = item;

@@ -111,7 +111,7 @@ ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *
 
 		CHECK_FOR_INTERRUPTS();
 		SetsCheck(qset_dictionary_of(dictionary, low, elements->exact ? NULL : high, count,
-									 code + coded, memory, &sets_interrupt));
+									 code + coded, memory));
 		coded += count;
 	}
 	return code;

@@ -106,7 +106,6 @@ read_arguments(FunctionCallInfo fcinfo, const PairsLayout *layout, qset_request 
 	request->directed = layout->ranked;
 	if (layout->ranked)
 		request->filter.order = PairsOrder(fcinfo, layout->options + 4);
-	request->interrupt = &sets_interrupt;
 }
 
 /* Read the collections of a request, and set its memory limit. */
@@ -205,8 +204,7 @@ collect(PairScan *scan)
 	}
 	if (pair)
 		scan->next--; /* the first pair of the set after this one */
-	if (!qset_best_sort(best, &sets_interrupt))
-		SetsCheck(QB_CANCELLED);
+	qset_best_sort(best, &scan->memory);
 	return true;
 }
 

@@ -544,8 +544,8 @@ PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandl
 	ContextMemory(CurrentMemoryContext, &w->memory);
 	SetsCheck(qset_fill(preparation, dsm_segment_address(block)));
 	qset_prepared_free(preparation);
-	SetsCheck(qset_job_open(&w->job, dsm_segment_address(block), qset_kernels_now(), &w->memory,
-							&sets_interrupt));
+	SetsCheck(
+		qset_job_open(&w->job, dsm_segment_address(block), qset_kernels_now(), &w->memory, NULL));
 	w->own = palloc(shards * sizeof(OwnShard));
 	w->kept = palloc(KEEP * sizeof(qset_pair));
 	create_shared(w, shards);

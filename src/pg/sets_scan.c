@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "pg/sets_state.h"
 #include "pgbase/stored.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/memutils.h"
 
 static int64 *
@@ -116,7 +116,8 @@ stop(void *context)
 	const PairScan *scan = context;
 
 	ActivitySet(&scan->activity, ACTIVITY_DONE, scan->job.row);
-	return qset_stopped(&sets_interrupt);
+	CHECK_FOR_INTERRUPTS();
+	return false;
 }
 
 static void

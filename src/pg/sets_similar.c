@@ -27,8 +27,8 @@
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
-#include "sets/format.h"
-#include "sets/postings.h"
+#include "sets/collection.h"
+#include "sets/pairs.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -98,7 +98,7 @@ prepare(Datum collection)
 		copy = reader.own;
 		copy.memory = &prepared->memory;
 	}
-	SetsCheck(qset_postings_make(&prepared->postings, &copy, &sets_interrupt));
+	SetsCheck(qset_postings_make(&prepared->postings, &copy));
 	MemoryContextSwitchTo(old);
 	return prepared;
 }
@@ -122,7 +122,7 @@ keep(KeptSets *kept, Datum collection)
 	if (!read_header(collection, kept->header))
 		return;
 	qset_read_sizes(kept->header, &sizes);
-	bytes = (Size) qset_postings_memory(sizes.sets, sizes.elements, sizes.universe, sizes.wide);
+	bytes = (Size) qset_postings_memory(&sizes);
 	if (bytes > cache.limit || !StoredMayKeep(&cache, &kept->stored, bytes))
 		return;
 	kept->prepared = prepare(collection);
@@ -358,9 +358,9 @@ answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets 
 	ContextMemory(CurrentMemoryContext, &memory);
 	if (prepared)
 		status = qset_postings_answer(&prepared->postings, &question, qset_kernels_now(), &best,
-									  &memory, &sets_interrupt);
+									  &memory);
 	else
-		status = qset_collection_answer(c, &question, &best, &memory, &sets_interrupt);
+		status = qset_collection_answer(c, &question, &best, &memory);
 	if (status == QB_NO_ROOM)
 		SetsTooManyPairs(question.most);
 	SetsCheck(status);

@@ -16,7 +16,7 @@
 
 #include "pg/sets_elements.h"
 #include "pgbase/activity.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM 8
@@ -63,7 +63,7 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
 	if (sets->building)
 		return;
-	qset_builder_init(builder, wide, keys, &sets->keyed.memory, &sets_interrupt);
+	qset_builder_init(builder, wide, keys, &sets->keyed.memory);
 	if (old->sets > 0)
 		SetsCheck(qset_builder_add_collection(builder, old));
 	qset_collection_free(old);
@@ -184,7 +184,7 @@ SetsStartAgain(SetsState *sets)
 
 	Assert(sets->building && sets->waiting == 0);
 	qset_builder_free(&sets->builder);
-	qset_builder_init(&sets->builder, wide, &keys, &sets->keyed.memory, &sets_interrupt);
+	qset_builder_init(&sets->builder, wide, &keys, &sets->keyed.memory);
 	sets->keyed.count = 0;
 }
 
@@ -253,7 +253,7 @@ SetsRead(SetsReader *reader, Datum datum)
 	bytes = (const uint8 *) VARDATA(value);
 	length = VARSIZE(value) - VARHDRSZ;
 	status = qset_read(&reader->own, bytes, length,
-					   ContextMemory(CurrentMemoryContext, &reader->memory), &sets_interrupt);
+					   ContextMemory(CurrentMemoryContext, &reader->memory));
 	if (status != QB_OK)
 		FormatRaise(&sets_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
 	if (own)

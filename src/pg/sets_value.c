@@ -17,23 +17,12 @@
 #include "pgbase/memory.h"
 #include "pgbase/value.h"
 #include "pgbase/version.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
 const ValueFormat sets_format = { "collection of sets", QSET_FORMAT_VERSION, QSET_HEADER_BYTES };
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
-
-/* Check for interrupts.  Cancelling the query raises an error here. */
-static bool
-stop(void *context)
-{
-	(void) context;
-	CHECK_FOR_INTERRUPTS();
-	return false;
-}
-
-const qset_interrupt sets_interrupt = { stop, NULL };
 
 /* Raise the error of a status unless it is QB_OK. */
 void
@@ -210,7 +199,7 @@ qsets_subset(PG_FUNCTION_ARGS)
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	qset_collection_free(&subset->collection);
 	SetsCheck(qset_collection_subset(&subset->collection, reader.collection, id, count,
-									 &subset->keyed.memory, &sets_interrupt));
+									 &subset->keyed.memory));
 	SetsReadEnd(&reader);
 	PG_RETURN_DATUM(StateDatum(&subset->keyed));
 }
@@ -302,8 +291,7 @@ validate(struct varlena *value, int sqlstate)
 	qb_memory memory;
 	qb_status status;
 
-	status = qset_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
-					   &sets_interrupt);
+	status = qset_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 	if (status == QB_NO_MEMORY)
 		SetsCheck(status);
 	if (status != QB_OK)

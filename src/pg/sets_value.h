@@ -14,9 +14,6 @@
 #include "pgbase/keyfamily.h"
 #include "sets/sets.h"
 
-/* Checks for interrupts in long loops. */
-extern const qset_interrupt sets_interrupt;
-
 extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;
 /* sets_similar.c: defines the setting for what is kept. */

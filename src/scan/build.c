@@ -5,7 +5,7 @@
  * Sketches are merged quickly.  A collection of sets is not: all of its rows must be
  * sorted.  So the processes that have scanned a table also share this work.  Each
  * process puts its rows into shared memory.  Then the processes take shards of elements
- * and shards of set ids (sets/runs.h).  At the end one process copies the finished
+ * and shards of set ids (sets/builder.h).  At the end one process copies the finished
  * collection.
  *
  *	SCAN		each process reads pages, and at the end puts its run
@@ -30,7 +30,7 @@
 #include "scan/scan.h"
 
 #include "pgbase/segment.h"
-#include "sets/runs.h"
+#include "sets/builder.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"
@@ -244,10 +244,7 @@ open_runs(Build *build)
 		build->rows += head->rows;
 		place = head->next;
 	}
-	build->runs = (qset_runs){ .run = run,
-							   .count = count,
-							   .memory = &build->sets->keyed.memory,
-							   .interrupt = &sets_interrupt };
+	build->runs = (qset_runs){ .run = run, .count = count, .memory = &build->sets->keyed.memory };
 	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
@@ -299,7 +296,7 @@ do_numbers(Build *build, uint32 number)
 
 	for (i = 0; i < number; i++)
 		first += build->shard[i].universe;
-	SetsCheck(qset_shard_number(&build->runs, number, first));
+	qset_shard_number(&build->runs, number, first);
 }
 
 static void
@@ -347,7 +344,7 @@ collect(Build *build)
 	for (i = 0; i < shards; i++)
 		shard[i] = share_view(build, i);
 	SetsCheck(qset_runs_join(shard, shards, &build->sets->builder.keys, &whole,
-							 &build->sets->keyed.memory, &sets_interrupt));
+							 &build->sets->keyed.memory));
 	SetsBecome(build->sets, &whole, build->rows);
 	pfree(shard);
 	free_all(build->shared, build->area);

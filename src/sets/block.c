@@ -1,6 +1,6 @@
 /*
  * block.c
- *		All pairs: the prepared input.
+ *		All pairs: the prepared input, and the counters of one row.
  *
  * Index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others): one list
  * for each element, of the sets that have it.  Building it takes O(elements)
@@ -129,7 +129,7 @@ qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *
 
 /* ---- filling ---- */
 
-static qb_status
+static void
 fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 		  const qset_block_side *side, uint8_t *block)
 {
@@ -138,7 +138,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 	uint64_t *offset = (uint64_t *) (block + side->offset);
 	uint32_t *rank = (uint32_t *) (block + side->rank);
 	uint64_t *bits = (uint64_t *) (block + side->bits_of);
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t i;
 
 	for (i = 0; i < s->sets; i++)
@@ -150,20 +150,13 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 		size[i] = qset_set_size(s->collection, s->kept[i]);
 		if (side->rank != 0)
 		{
-			if (count > 0)
-				memcpy(rank + offset[i], element, count * sizeof(*rank));
+			qset_put(rank + offset[i], element, count, sizeof(*rank));
 			offset[i + 1] = offset[i] + count;
 		}
 		if (side->bits_of != 0)
 			qset_bitmap_set(bits + i * b->bitmap_words, element, count);
-		asked += count;
-		if (asked < QSET_PATIENCE)
-			continue;
-		asked = 0;
-		if (qset_stopped(p->request.interrupt))
-			return QB_CANCELLED;
+		qb_pause_after(p->request.memory, &steps, count);
 	}
-	return QB_OK;
 }
 
 /* Decide where each element's list begins, or which column of bits belongs to the element. */
@@ -204,8 +197,11 @@ typedef struct filling
 	uint64_t *bits;
 	uint64_t entries;
 	uint64_t heavies;
-	uint64_t asked;
+	uint64_t steps;
 } filling;
+
+/* Steps of an element that is put into a list: a cache miss. */
+#define LIST_STEPS 8
 
 QB_INLINE void
 put_in_list(filling *f, uint64_t at, uint64_t column)
@@ -233,7 +229,7 @@ list_column(filling *f, uint64_t column)
 		else
 			put_in_list(f, x->begin + x->filled++, column);
 	}
-	f->asked += count;
+	qb_pause_after(f->p->request.memory, &f->steps, LIST_STEPS * count);
 }
 
 /*
@@ -261,19 +257,10 @@ enter_row(filling *f, uint64_t row)
 	f->row_start[row + 1] = f->entries;
 	if (f->b->heavy_start != 0)
 		f->heavy_start[row + 1] = f->heavies;
-	f->asked += count;
+	qb_pause_after(f->p->request.memory, &f->steps, LIST_STEPS * count);
 }
 
-static bool
-go_on(filling *f)
-{
-	if (f->asked < QSET_PATIENCE / 8)
-		return true;
-	f->asked = 0;
-	return !qset_stopped(f->p->request.interrupt);
-}
-
-static qb_status
+static void
 fill_index(filling *f)
 {
 	uint64_t i;
@@ -283,16 +270,9 @@ fill_index(filling *f)
 		list_column(f, i);
 		if (f->b->tail)
 			enter_row(f, i);
-		if (!go_on(f))
-			return QB_CANCELLED;
 	}
 	for (i = 0; !f->b->tail && i < f->p->row.sets; i++)
-	{
 		enter_row(f, i);
-		if (!go_on(f))
-			return QB_CANCELLED;
-	}
-	return QB_OK;
 }
 
 static qb_status
@@ -300,7 +280,6 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 {
 	const qb_memory *memory = p->request.memory;
 	filling f = { .p = p, .b = b };
-	qb_status status;
 
 	f.element = qset_alloc(memory, p->column.collection->universe, sizeof(element));
 	if (!f.element)
@@ -312,24 +291,172 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 	f.heavy_start = (uint64_t *) (block + b->heavy_start);
 	f.heavy = (uint32_t *) (block + b->heavy);
 	f.bits = (uint64_t *) (block + b->bits);
-	status = fill_index(&f);
+	fill_index(&f);
 	qset_release(memory, f.element);
-	return status;
+	return QB_OK;
 }
 
 qb_status
 qset_fill(qset_preparation *p, void *block)
 {
 	qset_block *b = block;
-	qb_status status;
 
 	qset_block_layout(p, &p->plan, b);
-	status = fill_side(p, &p->column, b, &b->column, block);
-	if (status == QB_OK && !b->same)
-		status = fill_side(p, &p->row, b, &b->row, block);
-	if (status == QB_OK && b->prefix)
-		status = qset_fill_windows(p, b, block);
-	else if (status == QB_OK && b->row_start != 0)
-		status = make_index(p, b, block);
-	return status;
+	fill_side(p, &p->column, b, &b->column, block);
+	if (!b->same)
+		fill_side(p, &p->row, b, &b->row, block);
+	if (b->prefix)
+		return qset_fill_windows(p, b, block);
+	return b->row_start != 0 ? make_index(p, b, block) : QB_OK;
+}
+
+/*
+ * ---- the counters of one row, by each method ----
+ *
+ * Every method sets the job's counter of each column from "from" on to the
+ * number of elements that the column has in common with the row, or to 0 where
+ * the sizes already show that the pair cannot pass.  Costs, for k sets of n
+ * elements (techniques.c has those of the techniques):
+ *
+ *	index		one step for each equal element		paper: sf-gssjoin
+ *	hybrid		the same for rare elements, and for each frequent one that
+ *				the row has k/512 vectors
+ *
+ * The paper's index adds to a triangle of counters in memory by atomic
+ * operations; one row of counters at a time stays in the cache.  The hybrid's
+ * product of bit matrices is made row by row: carry-save adders add the
+ * columns of bits of the row's elements, 512 sets at a time.  The cost grows
+ * with the frequent elements of the row.  Counting the bits of ANDed rows, as a
+ * device with tensor cores does, would cost as much for a row as there are
+ * frequent elements in all.
+ */
+
+/* Lists are prefetched this many ahead. */
+#define AHEAD 8
+
+static void
+clear_counts(qset_job *job)
+{
+	size_t width = job->head->wide_row ? 4 : 2;
+
+	memset((uint8_t *) job->count + job->from * width, 0,
+		   (job->head->column.sets - job->from) * width);
+}
+
+/* ---- index ---- */
+
+/*
+ * Add a row's lists to its counters.  The widths are constants in each call,
+ * so the compiler makes one loop for each combination.  The columns of a list
+ * differ, so four counters can be read before any is increased.
+ */
+QB_INLINE bool
+count_lists(qset_job *job, const uint64_t *entry, uint64_t entries, bool wide_list, bool wide_row)
+{
+	const uint8_t *list = job->block + job->head->list;
+	const uint64_t width = wide_list ? 4 : 2;
+	uint32_t *row4 = job->count;
+	uint16_t *row2 = job->count;
+	uint64_t i;
+
+#define LISTED(at) (wide_list ? ((const uint32_t *) p)[at] : ((const uint16_t *) p)[at])
+#define COUNT(x)   (wide_row ? (void) row4[x]++ : (void) row2[x]++)
+	for (i = 0; i < entries; i++)
+	{
+		uint64_t length = entry[i] & ((UINT64_C(1) << QSET_LENGTH_BITS) - 1);
+		const uint8_t *p = list + (entry[i] >> QSET_LENGTH_BITS) * width;
+
+		if (i + AHEAD < entries)
+			__builtin_prefetch(list + (entry[i + AHEAD] >> QSET_LENGTH_BITS) * width);
+		if (!qset_spend(job, length + 2))
+			return false;
+		for (; length >= 4; length -= 4, p += 4 * width)
+		{
+			uint32_t x0 = LISTED(0);
+			uint32_t x1 = LISTED(1);
+			uint32_t x2 = LISTED(2);
+			uint32_t x3 = LISTED(3);
+
+			COUNT(x0);
+			COUNT(x1);
+			COUNT(x2);
+			COUNT(x3);
+		}
+		for (; length > 0; length--, p += width)
+			COUNT(LISTED(0));
+	}
+#undef LISTED
+#undef COUNT
+	return true;
+}
+
+static bool
+add_lists(qset_job *job)
+{
+	const qset_block *b = job->head;
+	const uint64_t *start = (const uint64_t *) (job->block + b->row_start) + job->row;
+	const uint64_t *entry = (const uint64_t *) (job->block + b->entry) + start[0];
+	uint64_t entries = start[1] - start[0];
+
+	if (b->wide_list)
+		return b->wide_row ? count_lists(job, entry, entries, true, true)
+						   : count_lists(job, entry, entries, true, false);
+	return b->wide_row ? count_lists(job, entry, entries, false, true)
+					   : count_lists(job, entry, entries, false, false);
+}
+
+/* ---- hybrid ---- */
+
+/* Set the row's counters from its heavy elements; counters need not be cleared before. */
+static bool
+add_columns(qset_job *job)
+{
+	const qset_block *b = job->head;
+	const uint64_t *start = (const uint64_t *) (job->block + b->heavy_start) + job->row;
+	const uint32_t *heavy = (const uint32_t *) (job->block + b->heavy) + start[0];
+	const uint64_t *bits = (const uint64_t *) (job->block + b->bits);
+	uint32_t columns = (uint32_t) (start[1] - start[0]);
+	uint64_t at;
+	uint32_t i;
+
+	if (columns == 0)
+	{
+		clear_counts(job);
+		return true;
+	}
+	for (i = 0; i < columns; i++)
+		job->columns[i] = bits + heavy[i] * b->bit_words;
+	for (at = job->from / QSET_BLOCK * QSET_BLOCK_WORDS; at < b->bit_words; at += QSET_BLOCK_WORDS)
+	{
+		uint16_t sum[QSET_BLOCK];
+
+		if (!qset_spend(job, 50 + columns))
+			return false;
+		if (!b->wide_row)
+		{
+			job->kernels->sum_columns(job->columns, columns, at, (uint16_t *) job->count + at * 64);
+			continue;
+		}
+		job->kernels->sum_columns(job->columns, columns, at, sum);
+		for (i = 0; i < QSET_BLOCK; i++)
+			((uint32_t *) job->count)[at * 64 + i] = sum[i];
+	}
+	return true;
+}
+
+qb_status
+qset_count_row(qset_job *job)
+{
+	switch (job->head->method)
+	{
+		case QSET_INDEX:
+			if (job->head->prefix)
+				return qset_candidates_row(job);
+			clear_counts(job);
+			return add_lists(job) ? QB_OK : QB_CANCELLED;
+		case QSET_HYBRID:
+			return add_columns(job) && add_lists(job) ? QB_OK : QB_CANCELLED;
+		default:
+			return qset_technique_row(job);
+	}
 }

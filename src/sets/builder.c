@@ -14,14 +14,12 @@
 #define PARTS    256
 
 void
-qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory,
-				  const qset_interrupt *interrupt)
+qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory)
 {
 	memset(b, 0, sizeof(*b));
 	b->elements.wide = wide;
 	b->keys = *keys;
 	b->memory = memory;
-	b->interrupt = interrupt;
 }
 
 void
@@ -39,13 +37,12 @@ static qb_status
 compact(qset_builder *b)
 {
 	uint64_t *scratch = qset_alloc(b->memory, b->rows, sizeof(*scratch));
-	bool done;
 
 	if (!scratch)
 		return QB_NO_MEMORY;
-	done = qset_sort_unique64((int64_t *) b->row, &b->rows, (int64_t *) scratch, b->interrupt);
+	qset_sort_unique64((int64_t *) b->row, &b->rows, (int64_t *) scratch, b->memory);
 	qset_release(b->memory, scratch);
-	return done ? QB_OK : QB_CANCELLED;
+	return QB_OK;
 }
 
 static qb_status
@@ -93,10 +90,9 @@ add_batch(qset_builder *b, const int64_t *id, const uint64_t *low, const uint64_
 	uint32_t i;
 
 	if (status == QB_OK)
-		status = qset_dictionary_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory,
-									b->interrupt);
+		status = qset_dictionary_of(&b->sets, (const uint64_t *) id, NULL, n, set, b->memory);
 	if (status == QB_OK)
-		status = qset_dictionary_of(&b->elements, low, high, n, element, b->memory, b->interrupt);
+		status = qset_dictionary_of(&b->elements, low, high, n, element, b->memory);
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < n; i++)
@@ -128,66 +124,51 @@ typedef struct translation
 	uint32_t *element;
 } translation;
 
-/* Make the translation, and make room for the rows. */
+/* Make the translation of a collection's keys, and make room for so many rows. */
 static qb_status
-translate(qset_builder *b, const uint64_t *id, uint64_t sets, const uint64_t *low,
-		  const uint64_t *high, uint64_t elements, uint64_t rows, translation *t)
+translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation *t)
 {
 	qb_status status;
 
-	t->set = qset_alloc(b->memory, sets, sizeof(*t->set));
-	t->element = qset_alloc(b->memory, elements, sizeof(*t->element));
+	t->set = qset_alloc(b->memory, c->sets, sizeof(*t->set));
+	t->element = qset_alloc(b->memory, c->universe, sizeof(*t->element));
 	status = t->set && t->element ? reserve_rows(b, rows) : QB_NO_MEMORY;
 	if (status == QB_OK)
-		status = qset_dictionary_of_all(&b->sets, id, NULL, sets, t->set, b->memory, b->interrupt);
+		status = qset_dictionary_of_all(&b->sets, (const uint64_t *) c->id, NULL, c->sets, t->set,
+										b->memory);
 	if (status == QB_OK)
-		status = qset_dictionary_of_all(&b->elements, low, high, elements, t->element, b->memory,
-										b->interrupt);
+		status = qset_dictionary_of_all(&b->elements, c->low, c->high, c->universe, t->element,
+										b->memory);
 	return status;
 }
 
-static void
-translation_free(translation *t, const qb_memory *memory)
+/* Release the translation.  Rows were added if the status is QB_OK: are they too many? */
+static qb_status
+translated(const qset_builder *b, translation *t, qb_status status)
 {
-	qset_release(memory, t->set);
-	qset_release(memory, t->element);
-}
-
-static bool
-add_sets(qset_builder *b, const qset_collection *c, const translation *t)
-{
-	uint64_t set;
-	uint64_t i;
-	uint64_t asked = 0;
-
-	for (set = 0; set < c->sets; set++)
-	{
-		uint64_t upper = (uint64_t) t->set[set] << 32;
-
-		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
-			b->row[b->rows++] = upper | t->element[c->rank[i]];
-		if (i - asked < QSET_PATIENCE)
-			continue;
-		asked = i;
-		if (qset_stopped(b->interrupt))
-			return false;
-	}
-	return true;
+	qset_release(b->memory, t->set);
+	qset_release(b->memory, t->element);
+	return status == QB_OK && too_many(b) ? QB_TOO_MANY : status;
 }
 
 qb_status
 qset_builder_add_collection(qset_builder *b, const qset_collection *c)
 {
 	translation t;
-	qb_status status = translate(b, (const uint64_t *) c->id, c->sets, c->low, c->high, c->universe,
-								 c->elements, &t);
+	qb_status status = translate(b, c, c->elements, &t);
+	uint64_t steps = 0;
+	uint64_t set;
+	uint64_t i;
 
-	if (status == QB_OK && !add_sets(b, c, &t))
-		status = QB_CANCELLED;
-	if (status == QB_OK && too_many(b))
-		status = QB_TOO_MANY;
-	translation_free(&t, b->memory);
-	return status;
+	for (set = 0; status == QB_OK && set < c->sets; set++)
+	{
+		uint64_t upper = (uint64_t) t.set[set] << 32;
+
+		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+			b->row[b->rows++] = upper | t.element[c->rank[i]];
+		qb_pause_after(b->memory, &steps, qset_set_size(c, set));
+	}
+	return translated(b, &t, status);
 }
 
 /* ---- images ---- */
@@ -212,26 +193,39 @@ qset_builder_image_bytes(const qset_builder *b)
 			   sizeof(uint64_t);
 }
 
-static uint64_t *
-put_array(uint64_t *to, const uint64_t *from, uint64_t count)
+/* The keys of an image as a collection without ranks, and its rows. */
+static const uint64_t *
+open_image(const void *image, qset_collection *keys)
 {
-	if (count > 0)
-		memcpy(to, from, count * sizeof(*to));
-	return to + count;
+	const image_head *head = image;
+	uint64_t *at = (uint64_t *) (uintptr_t) (head + 1);
+
+	*keys = (qset_collection){ .sets = head->sets, .universe = head->elements };
+	keys->id = (int64_t *) at;
+	keys->low = at + head->sets;
+	at = keys->low + head->elements;
+	if (head->wide)
+	{
+		keys->high = at;
+		at += head->elements;
+	}
+	return at;
 }
 
 void
 qset_builder_write(const qset_builder *b, void *image)
 {
-	image_head *head = image;
-	uint64_t *at = (uint64_t *) (head + 1);
+	qset_collection to;
+	const uint64_t *row;
 
-	*head = (image_head){ b->sets.used, b->elements.used, b->rows, b->elements.wide };
-	at = put_array(at, b->sets.low, b->sets.used);
-	at = put_array(at, b->elements.low, b->elements.used);
-	if (b->elements.wide)
-		at = put_array(at, b->elements.high, b->elements.used);
-	put_array(at, b->row, b->rows);
+	*(image_head *) image =
+		(image_head){ b->sets.used, b->elements.used, b->rows, b->elements.wide };
+	row = open_image(image, &to);
+	qset_put(to.id, b->sets.low, to.sets, sizeof(*to.id));
+	qset_put(to.low, b->elements.low, to.universe, sizeof(*to.low));
+	if (to.high)
+		qset_put(to.high, b->elements.high, to.universe, sizeof(*to.high));
+	qset_put((uint64_t *) (uintptr_t) row, b->row, b->rows, sizeof(*row));
 }
 
 uint64_t
@@ -240,39 +234,22 @@ qset_builder_image_rows(const void *image)
 	return ((const image_head *) image)->rows;
 }
 
-static bool
-add_rows(qset_builder *b, const uint64_t *row, uint64_t rows, const translation *t)
-{
-	uint64_t *to = b->row + b->rows;
-	uint64_t i;
-
-	for (i = 0; i < rows; i++)
-	{
-		if (i % QSET_PATIENCE == 0 && qset_stopped(b->interrupt))
-			return false;
-		to[i] = (uint64_t) t->set[row[i] >> 32] << 32 | t->element[row[i] & UINT32_MAX];
-	}
-	b->rows += rows;
-	return true;
-}
-
 qb_status
 qset_builder_add_image(qset_builder *b, const void *image)
 {
-	const image_head *head = image;
-	const uint64_t *id = (const uint64_t *) (head + 1);
-	const uint64_t *low = id + head->sets;
-	const uint64_t *high = head->wide ? low + head->elements : NULL;
-	const uint64_t *row = low + head->elements * (head->wide ? 2 : 1);
+	uint64_t rows = qset_builder_image_rows(image);
+	qset_collection keys;
+	const uint64_t *row = open_image(image, &keys);
 	translation t;
-	qb_status status = translate(b, id, head->sets, low, high, head->elements, head->rows, &t);
+	qb_status status = translate(b, &keys, rows, &t);
+	uint64_t i;
 
-	if (status == QB_OK && !add_rows(b, row, head->rows, &t))
-		status = QB_CANCELLED;
-	if (status == QB_OK && too_many(b))
-		status = QB_TOO_MANY;
-	translation_free(&t, b->memory);
-	return status;
+	for (i = 0; status == QB_OK && i < rows; i++)
+	{
+		qset_pause_at(b->memory, i);
+		b->row[b->rows++] = (uint64_t) t.set[row[i] >> 32] << 32 | t.element[row[i] & UINT32_MAX];
+	}
+	return translated(b, &t, status);
 }
 
 /* ---- the end ---- */
@@ -286,20 +263,18 @@ typedef struct ranks
 } ranks;
 
 /* Set where each set's elements begin, in the order of the ids; duplicates count. */
-static bool
+static void
 place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
 	uint64_t i;
 
 	for (i = 0; i < b->rows; i++)
 	{
-		if (i % QSET_PATIENCE == 0 && qset_stopped(b->interrupt))
-			return false;
+		qset_pause_at(b->memory, i);
 		offset[set_rank[b->row[i] >> 32] + 1]++;
 	}
 	for (i = 0; i < b->sets.used; i++)
 		offset[i + 1] += offset[i];
-	return true;
 }
 
 /* A row with ranks in place of codes. */
@@ -313,7 +288,7 @@ ranked(const ranks *r, uint64_t row)
  * Put each row's element into its set, in any order; afterwards place[set] is
  * the end of the set.
  */
-static bool
+static void
 scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 {
 	uint64_t i;
@@ -322,11 +297,9 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 	{
 		uint64_t row = ranked(r, b->row[i]);
 
-		if (i % QSET_PATIENCE == 0 && qset_stopped(b->interrupt))
-			return false;
+		qset_pause_at(b->memory, i);
 		rank[r->place[row >> 32]++] = (uint32_t) row;
 	}
-	return true;
 }
 
 /*
@@ -341,7 +314,6 @@ scatter_in_parts(const qset_builder *b, const ranks *r, const uint64_t *offset, 
 	uint64_t part[PARTS];
 	uint64_t i;
 	int shift = 0;
-	bool stopped = false;
 
 	if (!row)
 		return QB_NO_MEMORY;
@@ -349,41 +321,38 @@ scatter_in_parts(const qset_builder *b, const ranks *r, const uint64_t *offset, 
 		shift++;
 	for (i = 0; i <= (b->sets.used - 1) >> shift; i++)
 		part[i] = offset[i << shift];
-	for (i = 0; i < b->rows && !stopped; i++)
+	for (i = 0; i < b->rows; i++)
 	{
 		uint64_t x = ranked(r, b->row[i]);
 
-		stopped = i % QSET_PATIENCE == 0 && qset_stopped(b->interrupt);
+		qset_pause_at(b->memory, i);
 		row[part[x >> 32 >> shift]++] = x;
 	}
-	for (i = 0; i < b->rows && !stopped; i++)
+	for (i = 0; i < b->rows; i++)
 	{
-		stopped = i % QSET_PATIENCE == 0 && qset_stopped(b->interrupt);
+		qset_pause_at(b->memory, i);
 		rank[r->place[row[i] >> 32]++] = (uint32_t) row[i];
 	}
 	qset_release(b->memory, row);
-	return stopped ? QB_CANCELLED : QB_OK;
+	return QB_OK;
 }
 
 static qb_status
 fill(const qset_builder *b, qset_collection *out, const ranks *r)
 {
 	qb_status status =
-		qset_dictionary_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory, b->interrupt);
+		qset_dictionary_rank(&b->sets, r->set, (uint64_t *) out->id, NULL, b->memory);
 
 	if (status == QB_OK)
-		status = qset_dictionary_rank(&b->elements, r->element, out->low, out->high, b->memory,
-									  b->interrupt);
+		status = qset_dictionary_rank(&b->elements, r->element, out->low, out->high, b->memory);
 	if (status != QB_OK)
 		return status;
-	if (!place_sets(b, r->set, out->offset))
-		return QB_CANCELLED;
+	place_sets(b, r->set, out->offset);
 	memcpy(r->place, out->offset, out->sets * sizeof(*r->place));
 	if (out->sets > FEW_SETS)
-		status = scatter_in_parts(b, r, out->offset, out->rank);
-	else
-		status = scatter(b, r, out->rank) ? QB_OK : QB_CANCELLED;
-	return status;
+		return scatter_in_parts(b, r, out->offset, out->rank);
+	scatter(b, r, out->rank);
+	return QB_OK;
 }
 
 /* Rows go into their sets in any order. */
@@ -395,8 +364,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 				qset_alloc(b->memory, b->sets.used, sizeof(*r.place)) };
 	qb_status status = QB_NO_MEMORY;
 
-	*out = (qset_collection){ .keys = b->keys };
-	out->wide = b->elements.wide;
+	*out = (qset_collection){ .keys = b->keys, .wide = b->elements.wide };
 	out->sets = b->sets.used;
 	out->universe = b->elements.used;
 	out->elements = b->rows; /* an upper bound until duplicates are gone */
@@ -423,7 +391,7 @@ qset_builder_finish(qset_builder *b, qset_collection *out)
 
 	if (status != QB_OK)
 		return status;
-	status = qset_collection_sort(out, b->memory, b->interrupt);
+	status = qset_collection_sort(out, b->memory);
 	if (status != QB_OK)
 		qset_collection_free(out);
 	return status;

@@ -1,6 +1,7 @@
 /*
  * builder.h
- *		Making a collection from rows (set id, element) in any order.
+ *		Making a collection from rows (set id, element) in any order, by one process or
+ *		by several.
  *
  * Ids and elements get codes in the order in which they first come
  * (dictionary.h).  A row is kept as its two codes, in eight bytes.  At the end the
@@ -33,17 +34,16 @@ typedef struct qset_builder
 	uint64_t room;
 	qb_keys keys;
 	const qb_memory *memory;
-	const qset_interrupt *interrupt;
 } qset_builder;
 
 /* An empty builder; needs no memory yet. */
-extern void qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys,
-							  const qb_memory *memory, const qset_interrupt *interrupt);
+extern void
+qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memory *memory);
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY,
- * QB_TOO_MANY or QB_CANCELLED the builder can only be freed.
+ * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY or
+ * QB_TOO_MANY the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
@@ -64,7 +64,7 @@ extern uint64_t qset_builder_image_rows(const void *image);
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * Make a collection of all rows for runs.h: its sets are not sorted, and
+ * Make a collection of all rows for runs.c: its sets are not sorted, and
  * duplicates stay.  The builder does not change.
  */
 extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out);
@@ -74,5 +74,90 @@ extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out)
  * not change otherwise.
  */
 extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
+
+/*
+ * ---- runs.c: one collection made of the runs of several processes, shard by shard ----
+ *
+ * A run has the rows of one builder, placed by set (qset_builder_place), in
+ * one block of memory that all processes see.  The processes cut the elements
+ * and the ids of all runs into shards of about the same size, and each
+ * process takes one shard after another:
+ *
+ *	qset_shard_elements	the distinct elements of a shard, and their numbers in it
+ *	qset_shard_number		these numbers among the elements of all shards
+ *	qset_shard_sets		the sets of a shard: all their elements, sorted once
+ *	qset_runs_join		one process puts the shards one behind the other
+ *
+ * All processes must be done with one step before any process begins the next.
+ * No process sorts or looks up a row of another's shard; the last step only
+ * copies.  A set is never cut, so the largest set limits how much faster many
+ * processes are.
+ *
+ * Blocks come from qset_run_write(): nothing in them is checked.
+ */
+
+/* The most shards that elements and ids are cut into. */
+#define QSET_MOST_SHARES 128
+
+typedef struct qset_run
+{
+	qset_collection rows; /* sets are not sorted, and elements may come twice */
+	uint32_t *number;     /* of each element: its number, first in its shard, then in all */
+} qset_run;
+
+/* The bytes of a block, aligned to 8; writing the block; finding its arrays. */
+extern uint64_t qset_run_bytes(const qset_collection *placed);
+extern void qset_run_write(const qset_collection *placed, void *block);
+extern void qset_run_open(qset_run *run, void *block);
+
+/* The least key of each shard but the first; the shard before it has smaller keys. */
+typedef struct qset_cuts
+{
+	uint32_t shards;
+	int64_t id[QSET_MOST_SHARES - 1];
+	uint64_t low[QSET_MOST_SHARES - 1];
+	uint64_t high[QSET_MOST_SHARES - 1];
+} qset_cuts;
+
+/* All runs, as each process sees them; all runs have the same width. */
+typedef struct qset_runs
+{
+	const qset_run *run;
+	uint32_t count;
+	qset_cuts cuts;
+	const qb_memory *memory;
+} qset_runs;
+
+/*
+ * Cut all runs into so many shards, by samples: every process finds the same
+ * cuts.  QB_NO_MEMORY.
+ */
+extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
+
+/* Where a shard begins among the sets of a run, and among its elements. */
+extern uint64_t qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard);
+extern uint64_t qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard);
+
+/*
+ * A shard is a collection of which some arrays are made so far.  The caller
+ * provides the arrays, with as much room as qset_shard_room() says.
+ * qset_shard_elements() fills low[], high[] and universe; qset_shard_sets()
+ * fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
+ */
+typedef struct qset_room
+{
+	uint64_t universe;
+	uint64_t sets;
+	uint64_t elements;
+} qset_room;
+
+extern qset_room qset_shard_room(const qset_runs *runs, uint32_t shard);
+extern qb_status qset_shard_elements(const qset_runs *runs, uint32_t shard, qset_collection *out);
+extern void qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first);
+extern qb_status qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out);
+
+/* Join all shards into the whole collection.  Also QB_TOO_MANY. */
+extern qb_status qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
+								qset_collection *out, const qb_memory *memory);
 
 #endif

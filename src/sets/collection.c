@@ -55,15 +55,14 @@ qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_
 }
 
 qb_status
-qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt)
+qset_collection_sort(qset_collection *c, const qb_memory *memory)
 {
 	uint64_t most = 0;
 	uint64_t kept = 0;
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t begin = 0;
 	uint64_t set;
 	uint32_t *scratch;
-	qb_status status = QB_OK;
 
 	for (set = 0; set < c->sets; set++)
 		if (c->offset[set + 1] - c->offset[set] > most)
@@ -71,18 +70,13 @@ qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_int
 	scratch = qset_alloc(memory, most, sizeof(*scratch));
 	if (!scratch)
 		return QB_NO_MEMORY;
-	for (set = 0; set < c->sets && status == QB_OK; set++)
+	for (set = 0; set < c->sets; set++)
 	{
 		uint64_t end = c->offset[set + 1];
 		uint64_t count = end - begin;
-		bool long_ago = end - asked >= QSET_PATIENCE / 8;
 
-		if (long_ago)
-			asked = end;
-		if ((long_ago && qset_stopped(interrupt)) ||
-			!qset_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch,
-								interrupt))
-			status = QB_CANCELLED;
+		qb_pause_after(memory, &steps, 8 * count);
+		qset_sort_unique32((int32_t *) c->rank + begin, &count, (int32_t *) scratch, memory);
 		memmove(c->rank + kept, c->rank + begin, count * sizeof(*c->rank));
 		kept += count;
 		begin = end;
@@ -90,7 +84,7 @@ qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_int
 	}
 	c->elements = kept;
 	qset_release(memory, scratch);
-	return status;
+	return QB_OK;
 }
 
 uint64_t
@@ -103,23 +97,13 @@ qset_collection_memory(const qset_collection *c)
 int64_t
 qset_collection_find(const qset_collection *c, int64_t id)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
+	uint64_t at = qset_lower(c->id, 0, c->sets, id);
 
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->id[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->sets && c->id[low] == id ? (int64_t) low : -1;
+	return at < c->sets && c->id[at] == id ? (int64_t) at : -1;
 }
 
-int64_t
-qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
+uint64_t
+qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high)
 {
 	qset_collection wanted = { .wide = c->wide, .low = &low, .high = &high };
 	uint64_t first = 0;
@@ -134,8 +118,16 @@ qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
 		else
 			end = middle;
 	}
-	return first < c->universe && qset_element_compare(c, first, &wanted, 0) == 0 ? (int64_t) first
-																				  : -1;
+	return first;
+}
+
+int64_t
+qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
+{
+	uint64_t at = qset_collection_lower(c, low, high);
+
+	return at < c->universe && c->low[at] == low && (!c->wide || c->high[at] == high) ? (int64_t) at
+																					  : -1;
 }
 
 void
@@ -156,21 +148,13 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 /* Steps that finding a set by its id counts as. */
 #define FIND_STEPS 64
 
-/* Count steps; false: the work must stop. */
-static bool
-may_go_on(uint64_t *steps, uint64_t more, const qset_interrupt *interrupt)
-{
-	*steps += more;
-	if (*steps < QSET_PATIENCE)
-		return true;
-	*steps = 0;
-	return !qset_stopped(interrupt);
-}
-
-/* Mark the elements of the chosen sets, and count sets and elements; ids ascend and differ. */
-static bool
-measure_subset(qset_collection *to, const qset_collection *from, const int64_t *id, uint64_t ids,
-			   uint32_t *used, const qset_interrupt *interrupt)
+/*
+ * Find the sets with these ids, which ascend and differ: write their numbers in the place of
+ * the ids, and mark their elements.  Counts sets and elements.
+ */
+static void
+measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, uint64_t ids,
+			   uint32_t *used, const qb_memory *memory)
 {
 	uint64_t steps = 0;
 	uint64_t i;
@@ -180,84 +164,68 @@ measure_subset(qset_collection *to, const qset_collection *from, const int64_t *
 	{
 		int64_t set = qset_collection_find(from, id[i]);
 
-		if (!may_go_on(&steps, FIND_STEPS + (set < 0 ? 0 : qset_set_size(from, (uint64_t) set)),
-					   interrupt))
-			return false;
+		qb_pause_after(memory, &steps, FIND_STEPS);
 		if (set < 0)
 			continue;
-		to->sets++;
+		id[to->sets++] = set;
 		to->elements += qset_set_size(from, (uint64_t) set);
 		for (e = from->offset[set]; e < from->offset[set + 1]; e++)
 			used[from->rank[e]] = 1;
+		qb_pause_after(memory, &steps, qset_set_size(from, (uint64_t) set));
 	}
 	for (i = 0; i < from->universe; i++)
 		to->universe += used[i];
-	return true;
 }
 
-static bool
-copy_subset(qset_collection *to, const qset_collection *from, const int64_t *id, uint64_t ids,
-			uint32_t *rank_of, const qset_interrupt *interrupt)
+/* Copy the sets of these numbers; used[] becomes the ranks there. */
+static void
+copy_subset(qset_collection *to, const qset_collection *from, const int64_t *number, uint32_t *used)
 {
 	uint64_t steps = 0;
-	uint64_t set = 0;
 	uint64_t rank = 0;
 	uint64_t i;
 	uint64_t e;
 
 	for (i = 0; i < from->universe; i++)
 	{
-		if (!rank_of[i])
+		if (!used[i])
 			continue;
 		to->low[rank] = from->low[i];
 		if (to->wide)
 			to->high[rank] = from->high[i];
-		rank_of[i] = (uint32_t) rank++;
+		used[i] = (uint32_t) rank++;
 	}
-	for (i = 0; i < ids; i++)
+	for (i = 0; i < to->sets; i++)
 	{
-		int64_t source = qset_collection_find(from, id[i]);
-		uint64_t begin = to->offset[set];
-		uint64_t at = begin;
+		uint64_t at = to->offset[i];
 
-		if (source >= 0)
-		{
-			for (e = from->offset[source]; e < from->offset[source + 1]; e++)
-				to->rank[at++] = rank_of[from->rank[e]];
-			to->id[set++] = id[i];
-			to->offset[set] = at;
-		}
-		if (!may_go_on(&steps, FIND_STEPS + at - begin, interrupt))
-			return false;
+		for (e = from->offset[number[i]]; e < from->offset[number[i] + 1]; e++)
+			to->rank[at++] = used[from->rank[e]];
+		to->id[i] = from->id[number[i]];
+		qb_pause_after(to->memory, &steps, at - to->offset[i] + 1);
+		to->offset[i + 1] = at;
 	}
-	return true;
 }
 
 qb_status
 qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
-					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt)
+					   uint64_t ids, const qb_memory *memory)
 {
 	uint32_t *used = qset_alloc(memory, from->universe, sizeof(*used));
 	int64_t *chosen = qset_alloc(memory, ids, sizeof(*chosen));
 	int64_t *scratch = qset_alloc(memory, ids, sizeof(*scratch));
 	qb_status status = QB_NO_MEMORY;
 
-	*to = (qset_collection){ .keys = from->keys };
-	to->wide = from->wide;
+	*to = (qset_collection){ .keys = from->keys, .wide = from->wide };
 	if (used && chosen && scratch)
 	{
-		if (ids > 0)
-			memcpy(chosen, id, ids * sizeof(*chosen));
-		status = qset_sort_unique64(chosen, &ids, scratch, interrupt) &&
-						 measure_subset(to, from, chosen, ids, used, interrupt)
-					 ? qset_collection_alloc(to, memory)
-					 : QB_CANCELLED;
-		if (status == QB_OK && !copy_subset(to, from, chosen, ids, used, interrupt))
-		{
-			qset_collection_free(to);
-			status = QB_CANCELLED;
-		}
+		qset_put(chosen, id, ids, sizeof(*chosen));
+		qset_sort_unique64(chosen, &ids, scratch, memory);
+		measure_subset(to, from, chosen, ids, used, memory);
+		status = qset_collection_alloc(to, memory);
 	}
+	if (status == QB_OK)
+		copy_subset(to, from, chosen, used);
 	qset_release(memory, used);
 	qset_release(memory, chosen);
 	qset_release(memory, scratch);

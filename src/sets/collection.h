@@ -1,6 +1,6 @@
 /*
  * collection.h
- *		A collection of sets in memory: set id -> elements.
+ *		A collection of sets in memory, set id -> elements, and its byte format.
  *
  * An element's number is its rank: the index of its value among all values that
  * occur.  So the methods always work on 4-byte numbers.  The values are
@@ -53,10 +53,9 @@ qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_
 
 /*
  * Make sets of lists of elements in any order: sort each list, drop
- * duplicates, close the gaps.  QB_NO_MEMORY, QB_CANCELLED.
+ * duplicates, close the gaps.  QB_NO_MEMORY.
  */
-extern qb_status
-qset_collection_sort(qset_collection *c, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
 /* Bytes of all arrays. */
 extern uint64_t qset_collection_memory(const qset_collection *c);
@@ -64,16 +63,18 @@ extern uint64_t qset_collection_memory(const qset_collection *c);
 /* The number of the set with this id, or -1. */
 extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
-/* The rank of an element, or -1; high is 0 unless the collection is wide. */
+/* How many elements come before one; high is 0 unless the collection is wide. */
+extern uint64_t qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high);
+
+/* The rank of an element, or -1. */
 extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high);
 
 /*
  * Make a collection of the sets with the given ids (in any order, and also ids
  * that no set has).  It has ranks of its own.
  */
-extern qb_status
-qset_collection_subset(qset_collection *to, const qset_collection *from, const int64_t *id,
-					   uint64_t ids, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
+										const int64_t *id, uint64_t ids, const qb_memory *memory);
 
 /*
  * Set map[rank in "from"] to the rank of the same element in "to", or to
@@ -113,5 +114,56 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
 		return a->high[i] < b->high[j] ? -1 : 1;
 	return (a->low[i] > b->low[j]) - (a->low[i] < b->low[j]);
 }
+
+/*
+ * ---- the byte format (format.c) ----
+ *
+ * Little-endian.  The bytes depend on the pairs (set id, element) alone, so
+ * equal collections are equal byte by byte.
+ *
+ *	at	bytes
+ *	0	3	"QSS"
+ *	3	1	version, 1
+ *	4	1	kind: 1 integers, 2 fingerprints of 128 bits
+ *	5	7	zero
+ *	12	4	CRC-32C of all bytes, with these four as zero
+ *	16	4	key family; 0 only in a collection without sets
+ *	20	4	collation
+ *	24	8	sets
+ *	32	8	elements: sum of the sets' sizes
+ *	40	8	universe: distinct elements
+ *	48	8	length of the body in bytes
+ *	56	8	zero
+ *	64		body
+ *
+ * Body: the distinct elements in their order, then the sets in the order of
+ * their ids.  A number is seven bits a byte, lowest first, the upper bit set in
+ * all but the last, in as few bytes as possible.
+ *
+ *	elements	integers: the first in 8 bytes, each next as its distance to the
+ *				one before, minus 1; fingerprints: 16 bytes, upper half first
+ *	a set		its id, the first in 8 bytes, each next as distance minus 1; its
+ *				size minus 1; its first rank; of each next the distance minus 1
+ */
+
+#define QSET_FORMAT_VERSION 1
+#define QSET_HEADER_BYTES   64
+
+/* Bytes of a collection, and the bytes. */
+extern uint64_t qset_flat_size(const qset_collection *c);
+extern void qset_write(const qset_collection *c, uint8_t *out);
+
+/*
+ * Read the sizes of a collection, and whether it is wide, from a header of
+ * QSET_HEADER_BYTES; nothing is checked.
+ */
+extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
+
+/*
+ * Make a collection from untrusted bytes.  Every rule of the format is
+ * checked, and memory is at most ten times the length.
+ */
+extern qb_status
+qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 #endif

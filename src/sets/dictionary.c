@@ -20,11 +20,8 @@
 /* Direct tables below this size are in a cache anyway and need no prefetch. */
 #define FETCHED (UINT64_C(1) << 17)
 
-/*
- * A key that is put into a large table costs one or two cache misses, so fewer
- * keys than QSET_PATIENCE pass between two questions whether to go on.
- */
-#define QSET_DICTIONARY_PATIENCE (QSET_PATIENCE / 16)
+/* Steps of a key that is put into a large table: one or two cache misses. */
+#define KEY_STEPS 16
 
 /* A key to be sorted, and its code. */
 typedef struct item
@@ -70,8 +67,7 @@ hash_of(bool wide, uint64_t low, uint64_t high)
  * until the new one is complete.
  */
 static qb_status
-make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory,
-		   const qset_interrupt *interrupt)
+make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory)
 {
 	qset_dictionary made = { .slot = qset_alloc(memory, slots, sizeof(*made.slot)),
 							 .slots = slots };
@@ -83,11 +79,7 @@ make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory,
 	{
 		uint64_t at = first_slot(&made, hash_of(l->wide, l->low[i], l->wide ? l->high[i] : 0));
 
-		if (i % QSET_DICTIONARY_PATIENCE == QSET_DICTIONARY_PATIENCE - 1 && qset_stopped(interrupt))
-		{
-			qset_release(memory, made.slot);
-			return QB_CANCELLED;
-		}
+		qset_pause_at(memory, i * KEY_STEPS);
 		while (made.slot[at].code != 0)
 			at = (at + 1) & (slots - 1);
 		made.slot[at] = (qset_slot){ l->low[i], (uint32_t) i + 1 };
@@ -177,8 +169,7 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
  * few keys.
  */
 static qb_status
-make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory,
-			const qset_interrupt *interrupt)
+make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory)
 {
 	int64_t least = (int64_t) more[0];
 	int64_t most = least;
@@ -202,11 +193,7 @@ make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memor
 															  : (uint64_t) least;
 	for (i = 0; i < l->used; i++)
 	{
-		if (i % QSET_DICTIONARY_PATIENCE == QSET_DICTIONARY_PATIENCE - 1 && qset_stopped(interrupt))
-		{
-			qset_release(memory, direct);
-			return QB_CANCELLED;
-		}
+		qset_pause_at(memory, i * KEY_STEPS);
 		direct[l->low[i] - base] = (uint32_t) i + 1;
 	}
 	l->base = base;
@@ -268,8 +255,7 @@ reserve_keys(qset_dictionary *l, uint64_t more, const qb_memory *memory)
 
 /* Make sure that the table has room for these keys. */
 static qb_status
-reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *memory,
-		const qset_interrupt *interrupt)
+reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *memory)
 {
 	uint64_t slots = FIRST_SLOTS;
 	qb_status status = reserve_keys(l, n, memory);
@@ -280,20 +266,20 @@ reserve(qset_dictionary *l, const uint64_t *low, uint32_t n, const qb_memory *me
 		return QB_OK;
 	if (!l->wide)
 	{
-		status = make_direct(l, low, n, memory, interrupt);
+		status = make_direct(l, low, n, memory);
 		if (status != QB_OK || (l->direct && in_range(l, low, n)))
 			return status;
 	}
 	while (slots < (l->used + n) * 2)
 		slots *= 2;
-	return make_slots(l, slots, memory, interrupt);
+	return make_slots(l, slots, memory);
 }
 
 qb_status
 qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint32_t n,
-				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
+				   uint32_t *code, const qb_memory *memory)
 {
-	qb_status status = n > 0 ? reserve(l, low, n, memory, interrupt) : QB_OK;
+	qb_status status = n > 0 ? reserve(l, low, n, memory) : QB_OK;
 
 	if (status != QB_OK)
 		return status;
@@ -306,24 +292,18 @@ qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high
 
 qb_status
 qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-					   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt)
+					   uint32_t *code, const qb_memory *memory)
 {
 	qb_status status = QB_OK;
-	uint64_t asked = 0;
 	uint64_t i;
 
 	for (i = 0; status == QB_OK && i < n; i += QSET_DICTIONARY_AT_ONCE)
 	{
-		if (i - asked >= QSET_PATIENCE)
-		{
-			if (qset_stopped(interrupt))
-				return QB_CANCELLED;
-			asked = i;
-		}
+		qset_pause_at(memory, i);
 		status = qset_dictionary_of(l, low + i, high ? high + i : NULL,
 									n - i < QSET_DICTIONARY_AT_ONCE ? (uint32_t) (n - i)
 																	: QSET_DICTIONARY_AT_ONCE,
-									code + i, memory, interrupt);
+									code + i, memory);
 	}
 	return status;
 }
@@ -334,8 +314,8 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
  * Sort stably by key: radix sort from the lowest byte; bytes that are equal in
  * all keys are skipped.
  */
-static bool
-sort_items(item **items, uint64_t n, item **scratch, const qset_interrupt *interrupt)
+static void
+sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)
 {
 	int shift;
 
@@ -359,44 +339,41 @@ sort_items(item **items, uint64_t n, item **scratch, const qset_interrupt *inter
 		}
 		for (i = 0; i < n; i++)
 		{
-			if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
-				return false;
+			qset_pause_at(memory, i);
 			(*scratch)[place[from[i].key >> shift & 255]++] = from[i];
 		}
 		*items = *scratch;
 		*scratch = from;
 	}
-	return true;
 }
 
 /* The items of all codes in the order of their keys; keys are signed unless they are wide. */
-static bool
-order_codes(const qset_dictionary *l, item **items, item **scratch, const qset_interrupt *interrupt)
+static void
+order_codes(const qset_dictionary *l, item **items, item **scratch, const qb_memory *memory)
 {
 	uint64_t i;
 
 	for (i = 0; i < l->used; i++)
 		(*items)[i] = (item){ l->wide ? l->low[i] : l->low[i] ^ UINT64_C(1) << 63, i };
-	if (!sort_items(items, l->used, scratch, interrupt))
-		return false;
+	sort_items(items, l->used, scratch, memory);
 	if (!l->wide)
-		return true;
+		return;
 	for (i = 0; i < l->used; i++)
 		(*items)[i].key = l->high[(*items)[i].code];
-	return sort_items(items, l->used, scratch, interrupt);
+	sort_items(items, l->used, scratch, memory);
 }
 
 static qb_status
 rank_slots(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-		   const qb_memory *memory, const qset_interrupt *interrupt)
+		   const qb_memory *memory)
 {
 	item *items = qset_alloc(memory, l->used, sizeof(item));
 	item *scratch = qset_alloc(memory, l->used, sizeof(item));
 	qb_status status = items && scratch ? QB_OK : QB_NO_MEMORY;
 	uint64_t i;
 
-	if (status == QB_OK && !order_codes(l, &items, &scratch, interrupt))
-		status = QB_CANCELLED;
+	if (status == QB_OK)
+		order_codes(l, &items, &scratch, memory);
 	for (i = 0; status == QB_OK && i < l->used; i++)
 	{
 		rank[items[i].code] = (uint32_t) i;
@@ -411,16 +388,14 @@ rank_slots(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *hi
 
 /* The direct table holds the codes in the order of their keys. */
 static qb_status
-rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
-			const qset_interrupt *interrupt)
+rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low, const qb_memory *memory)
 {
 	uint32_t ranks = 0;
 	uint64_t i;
 
 	for (i = 0; i < l->span; i++)
 	{
-		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
-			return QB_CANCELLED;
+		qset_pause_at(memory, i);
 		if (l->direct[i] == 0)
 			continue;
 		low[ranks] = l->base + i;
@@ -431,8 +406,7 @@ rank_direct(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
 
 qb_status
 qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-					 const qb_memory *memory, const qset_interrupt *interrupt)
+					 const qb_memory *memory)
 {
-	return l->direct ? rank_direct(l, rank, low, interrupt)
-					 : rank_slots(l, rank, low, high, memory, interrupt);
+	return l->direct ? rank_direct(l, rank, low, memory) : rank_slots(l, rank, low, high, memory);
 }

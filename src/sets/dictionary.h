@@ -53,24 +53,21 @@ extern uint64_t qset_dictionary_memory(const qset_dictionary *l);
 
 /*
  * Look up the codes of up to QSET_DICTIONARY_AT_ONCE keys; new keys get new
- * codes.  high is NULL unless the codes are wide.  QB_NO_MEMORY,
- * QB_CANCELLED.
+ * codes.  high is NULL unless the codes are wide.  QB_NO_MEMORY.
  */
-extern qb_status
-qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint32_t n,
-				   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high,
+									uint32_t n, uint32_t *code, const qb_memory *memory);
 
 /* Look up the codes of any number of keys; new keys get new codes. */
 extern qb_status
 qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *high, uint64_t n,
-					   uint32_t *code, const qb_memory *memory, const qset_interrupt *interrupt);
+					   uint32_t *code, const qb_memory *memory);
 
 /*
  * Set rank[code] to the index of the code's key in the order of all keys,
- * and low[] and high[] to the keys in that order.  QB_NO_MEMORY, QB_CANCELLED.
+ * and low[] and high[] to the keys in that order.  QB_NO_MEMORY.
  */
-extern qb_status
-qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low, uint64_t *high,
-					 const qb_memory *memory, const qset_interrupt *interrupt);
+extern qb_status qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
+									  uint64_t *high, const qb_memory *memory);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * src/sets/format.c
  */
-#include "sets/format.h"
+#include "sets/collection.h"
 
 #include "base/crc32c.h"
 
@@ -196,14 +196,13 @@ get_next(reader *r, uint64_t i, int64_t before)
 }
 
 static qb_status
-read_universe(reader *r, qset_collection *c, const qset_interrupt *interrupt)
+read_universe(reader *r, qset_collection *c)
 {
 	uint64_t i;
 
 	for (i = 0; i < c->universe && !r->bad; i++)
 	{
-		if (i % QSET_PATIENCE == QSET_PATIENCE - 1 && qset_stopped(interrupt))
-			return QB_CANCELLED;
+		qset_pause_at(c->memory, i);
 		if (!c->wide)
 		{
 			c->low[i] = (uint64_t) get_next(r, i, i > 0 ? (int64_t) c->low[i - 1] : 0);
@@ -244,9 +243,9 @@ read_ranks(reader *r, qset_collection *c, uint64_t at, uint64_t size, uint8_t *s
 }
 
 static qb_status
-read_sets(reader *r, qset_collection *c, uint8_t *seen, const qset_interrupt *interrupt)
+read_sets(reader *r, qset_collection *c, uint8_t *seen)
 {
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t set;
 	uint64_t i;
 
@@ -261,9 +260,7 @@ read_sets(reader *r, qset_collection *c, uint8_t *seen, const qset_interrupt *in
 			return QB_FORMAT_ENTRIES;
 		c->offset[set + 1] = at + size + 1;
 		read_ranks(r, c, at, size + 1, seen);
-		if (at - asked >= QSET_PATIENCE && qset_stopped(interrupt))
-			return QB_CANCELLED;
-		asked = at - asked >= QSET_PATIENCE ? at : asked;
+		qb_pause_after(c->memory, &steps, size + 1);
 	}
 	if (r->bad || r->p != r->end || c->offset[c->sets] != c->elements)
 		return QB_FORMAT_ENTRIES;
@@ -336,8 +333,7 @@ qset_read_sizes(const uint8_t *header, qset_collection *sizes)
 }
 
 qb_status
-qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory,
-		  const qset_interrupt *interrupt)
+qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory)
 {
 	qb_status status = read_header(c, bytes, length);
 	reader r = { bytes + QSET_HEADER_BYTES, bytes + length, false };
@@ -349,14 +345,9 @@ qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_me
 	if (status != QB_OK)
 		return status;
 	seen = qset_alloc(memory, c->universe, 1);
-	if (!seen)
-		status = QB_NO_MEMORY;
-	else
-	{
-		status = read_universe(&r, c, interrupt);
-		if (status == QB_OK)
-			status = read_sets(&r, c, seen, interrupt);
-	}
+	status = seen ? read_universe(&r, c) : QB_NO_MEMORY;
+	if (status == QB_OK)
+		status = read_sets(&r, c, seen);
 	qset_release(memory, seen);
 	if (status != QB_OK)
 		qset_collection_free(c);

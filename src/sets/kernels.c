@@ -1,12 +1,10 @@
 /*
  * kernels.c
- *		The plain inner loops, and the choice between merging and galloping.
+ *		The plain inner loops, but for those of sorted.c.
  *
  * src/sets/kernels.c
  */
 #include "sets/kernels.h"
-
-#include "sets/sorted.h"
 
 static uint64_t
 and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
@@ -45,36 +43,31 @@ sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16
 }
 
 static uint32_t
-find16(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least, uint32_t *out)
+find16(const qset_slice *s, uint32_t *out)
 {
+	const uint16_t *row = s->row;
 	uint32_t found = 0;
 	uint32_t i;
 
-	for (i = from; i < to; i++)
+	for (i = s->from; i < s->to; i++)
 	{
 		out[found] = i;
-		found += row[i] >= least;
+		found += row[i] >= s->least;
 	}
-	return found;
+	return qset_keep_sizes(s, out, found);
 }
 
 static uint32_t
-find16_sized(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to, uint16_t least,
-			 uint32_t most, uint32_t *out)
+find32(const qset_slice *s, uint32_t *out)
 {
-	return qset_keep_sizes(size, most, out, find16(row, from, to, least, out));
-}
-
-static uint32_t
-find32(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least, uint32_t *out)
-{
+	const uint32_t *row = s->row;
 	uint32_t found = 0;
 	uint32_t i;
 
-	for (i = from; i < to; i++)
+	for (i = s->from; i < s->to; i++)
 	{
 		out[found] = i;
-		found += row[i] >= least;
+		found += row[i] >= s->least;
 	}
 	return found;
 }
@@ -98,56 +91,6 @@ const qset_kernels qset_kernels_plain = {
 	.probe_sets = probe_sets,
 	.sum_columns = sum_columns,
 	.find16 = find16,
-	.find16_sized = find16_sized,
 	.find32 = find32,
 	.sieve = sieve,
 };
-
-/* Is a set of n elements so much smaller than one of m that it should gallop? */
-static bool
-much_smaller(uint64_t n, uint64_t m)
-{
-	return n < m / QSET_GALLOP_RATIO;
-}
-
-uint64_t
-qset_count32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
-{
-	if (much_smaller(n, m))
-		return qset_gallop32(a, n, b, m, NULL);
-	if (much_smaller(m, n))
-		return qset_gallop32(b, m, a, n, NULL);
-	return k->count32(a, n, b, m);
-}
-
-uint64_t
-qset_count64(const qset_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
-{
-	if (much_smaller(n, m))
-		return qset_gallop64(a, n, b, m, NULL);
-	if (much_smaller(m, n))
-		return qset_gallop64(b, m, a, n, NULL);
-	return k->count64(a, n, b, m);
-}
-
-uint64_t
-qset_intersect32(const qset_kernels *k, const int32_t *a, uint64_t n, const int32_t *b, uint64_t m,
-				 int32_t *out)
-{
-	if (much_smaller(n, m))
-		return qset_gallop32(a, n, b, m, out);
-	if (much_smaller(m, n))
-		return qset_gallop32(b, m, a, n, out);
-	return k->intersect32(a, n, b, m, out);
-}
-
-uint64_t
-qset_intersect64(const qset_kernels *k, const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
-				 int64_t *out)
-{
-	if (much_smaller(n, m))
-		return qset_gallop64(a, n, b, m, out);
-	if (much_smaller(m, n))
-		return qset_gallop64(b, m, a, n, out);
-	return k->intersect64(a, n, b, m, out);
-}

@@ -1,6 +1,16 @@
 /*
  * kernels.h
- *		The inner loops of the sets family, one table for each instruction set.
+ *		Two sets, or one and many: the plain functions, and the inner loops of the sets
+ *		family, one table for each instruction set.
+ *
+ * Sets are strictly ascending arrays of integers.  What every processor has is declared
+ * first: functions of sorted arrays for 4- and 8-byte signed integers (sorted.c), and
+ * the paper's methods for one pair ("SISI", techniques.c).  The merge is the paper's
+ * std::set_intersection and, in its vector versions, its SIMD baseline; galloping is for
+ * sets of very different sizes.
+ *
+ * Union and difference are counted from the sizes: |A| + |B| - common and
+ * |A| - common.
  *
  * The plain table is here; engine/sets_*.c have the fast ones and choose.
  * Functions of this family that need a loop take the table as an argument, so
@@ -12,8 +22,71 @@
 #ifndef QSET_KERNELS_H
 #define QSET_KERNELS_H
 
-#include "sets/signature.h"
-#include "sets/sorted.h"
+#include "sets/filter.h"
+
+/* ---- sorted arrays ---- */
+
+/* From this ratio of the sizes on, galloping beats merging. */
+#define QSET_GALLOP_RATIO 32
+
+/* Up to this many elements an insertion sort is faster than a radix sort. */
+#define QSET_SMALL_SORT 48
+
+/* Elements that vector versions may write beyond the result. */
+#define QSET_SLACK 16
+
+/*
+ * A step without a branch: "by" or 0.  Compilers like to make a branch here,
+ * which the processor mispredicts half of the time; the empty assembly
+ * instruction hides the value from the compiler.
+ */
+QB_INLINE uint64_t
+qset_step(bool go_on, uint64_t by)
+{
+	uint64_t step = (uint64_t) go_on * by;
+
+#ifndef __CUDA_ARCH__
+	__asm__("" : "+r"(step));
+#endif
+	return step;
+}
+
+/* Is the array strictly ascending, that is, a set already? */
+extern bool qset_sorted32(const int32_t *a, uint64_t n);
+extern bool qset_sorted64(const int64_t *a, uint64_t n);
+
+/*
+ * Make a set of any array: sort it, drop duplicates, set *n.  "scratch" has
+ * room for n elements (up to QSET_SMALL_SORT none is needed).  "memory" is only
+ * asked to pause, and may be NULL.  O(n).
+ */
+extern void qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qb_memory *memory);
+extern void qset_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qb_memory *memory);
+
+/* The number of common elements by a merge without branches.  O(n + m). */
+extern uint64_t qset_merge_count32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+extern uint64_t qset_merge_count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m);
+
+/*
+ * Write the common elements, and return their number.  "out" has room for
+ * QSET_SLACK elements more than the smaller set has.
+ */
+extern uint64_t
+qset_merge32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
+extern uint64_t
+qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
+
+/*
+ * As merge, but search each element of the smaller set "a" in "b".  A search
+ * starts where the last one ended, with steps that double.  out NULL: only
+ * count.  O(n log(m / n)).
+ */
+extern uint64_t
+qset_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
+extern uint64_t
+qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
+
+/* ---- the table ---- */
 
 /* Sets in one step of sum_columns(): the bits of the widest vector. */
 #define QSET_BLOCK       512
@@ -22,11 +95,22 @@
 /* The most columns that one call of sum_columns() can add. */
 #define QSET_MAX_COLUMNS 65535
 
+/* A slice of a row of counters.  Positions are wanted whose counters are at least "least". */
+typedef struct qset_slice
+{
+	const void *row;
+	uint32_t from;
+	uint32_t to;
+	uint32_t least;       /* of counters of 2 bytes at most UINT16_MAX */
+	uint32_t most;        /* counters of 2 bytes: and whose size is at most this; */
+	const uint32_t *size; /* NULL: any size */
+} qset_slice;
+
 typedef struct qset_kernels
 {
 	const char *name;
 
-	/* As the plain functions of sorted.h. */
+	/* As the plain functions of sorted arrays. */
 	bool (*sorted32)(const int32_t *a, uint64_t n);
 	bool (*sorted64)(const int64_t *a, uint64_t n);
 	uint64_t (*count32)(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
@@ -57,16 +141,11 @@ typedef struct qset_kernels
 						uint16_t *out);
 
 	/*
-	 * Write the positions from .. to-1 whose counters are at least "least" to
+	 * Write the wanted positions of a slice of a row of counters, of 2 or 4 bytes, to
 	 * "out", ascending.  "out" has room for to - from + QSET_SLACK.
 	 */
-	uint32_t (*find16)(const uint16_t *row, uint32_t from, uint32_t to, uint16_t least,
-					   uint32_t *out);
-	/* As find16(), but only positions whose size is at most "most". */
-	uint32_t (*find16_sized)(const uint16_t *row, const uint32_t *size, uint32_t from, uint32_t to,
-							 uint16_t least, uint32_t most, uint32_t *out);
-	uint32_t (*find32)(const uint32_t *row, uint32_t from, uint32_t to, uint32_t least,
-					   uint32_t *out);
+	uint32_t (*find16)(const qset_slice *s, uint32_t *out);
+	uint32_t (*find32)(const qset_slice *s, uint32_t *out);
 
 	/*
 	 * Write the columns of a list of n, of 4 bytes each if it is wide, else of 2, whose
@@ -128,21 +207,34 @@ qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return sum;
 }
 
-/* Keep the positions whose size is at most "most", in place; returns how many are left. */
+/* Keep the positions of wanted sizes, in place; returns how many are left. */
 QB_INLINE uint32_t
-qset_keep_sizes(const uint32_t *size, uint32_t most, uint32_t *position, uint32_t count)
+qset_keep_sizes(const qset_slice *s, uint32_t *position, uint32_t count)
 {
 	uint32_t kept = 0;
 	uint32_t i;
 
+	if (!s->size)
+		return count;
 	for (i = 0; i < count; i++)
 	{
 		uint32_t x = position[i];
 
 		position[kept] = x;
-		kept += size[x] <= most;
+		kept += s->size[x] <= s->most;
 	}
 	return kept;
+}
+
+/* The plain loop, for the rest of a slice from position i on. */
+QB_INLINE uint32_t
+qset_find_rest(uint32_t (*find)(const qset_slice *s, uint32_t *out), const qset_slice *s,
+			   uint32_t i, uint32_t *out)
+{
+	qset_slice rest = *s;
+
+	rest.from = i;
+	return find(&rest, out);
 }
 
 /* Write the positions of a word's set bits, counted from "base"; returns the end of "out". */
@@ -153,5 +245,68 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 		*out++ = base + (uint32_t) __builtin_ctzll(word);
 	return out;
 }
+
+/*
+ * ---- the paper's methods for one pair of sets ----
+ *
+ * Their sets are ascending element numbers below 2^31, as a collection has them.
+ * The methods exist to be compared: set functions on arrays merge or gallop
+ * (qset_count32()), which beats all of them on one processor.
+ *
+ *	merge			O(n + m), sequential
+ *	search			O(n log m), n the smaller; m's top levels cached
+ *	merge_search	the same in pieces that fit the fastest cache
+ *	hash			O(n + m), random access to n entries
+ *	merge_hash		the same in such pieces
+ *	bitmap			O(n + m) and |E|/8 bytes for the smaller
+ */
+
+/* Merged elements in one piece of merge_search and merge_hash: 16 kB. */
+#define QSET_PIECE 4096
+
+/*
+ * Find where the merge of two sets has taken "diagonal" elements: so many of a,
+ * which is returned, and *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
+ * match in two, the match stays whole in the left piece, which then has one
+ * element more.  So the pieces between cuts can be intersected one by one, and
+ * their counts added.
+ */
+extern uint64_t qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+							  uint64_t diagonal, uint64_t *y);
+
+/* Count a pair piece by piece; "count" counts one piece. */
+typedef uint64_t (*qset_piece_count)(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
+								qset_piece_count piece);
+
+/* Search each element of the smaller set; O(n log m). */
+extern uint64_t qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+extern uint64_t qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+
+/* A hash table without overflow: the elements of each bucket lie together. */
+typedef struct qset_hash
+{
+	uint32_t *start; /* buckets + 1 */
+	uint32_t *item;
+	uint32_t shift; /* bucket = the upper 64 - shift bits of the hash */
+} qset_hash;
+
+/* The number of starts in a table for n elements: its buckets, and the end of the last. */
+extern uint64_t qset_hash_starts(uint64_t n);
+
+/* Fill a table whose arrays have room for qset_hash_starts(n) starts and n elements. */
+extern void qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n);
+extern uint64_t qset_hash_count(const qset_hash *h, const uint32_t *b, uint64_t m);
+extern uint64_t qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
+
+/* Words of a bitmap that has a bit for each of 0 .. universe-1. */
+QB_INLINE uint64_t
+qset_bitmap_words(uint64_t universe)
+{
+	return (universe + 63) / 64;
+}
+
+extern void qset_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n);
+extern void qset_bitmap_clear(uint64_t *bits, const uint32_t *a, uint64_t n);
 
 #endif

@@ -10,7 +10,7 @@
  *
  * src/sets/measure.c
  */
-#include "sets/measure.h"
+#include "sets/block.h"
 
 /* ---- measuring ---- */
 
@@ -40,11 +40,10 @@ keep_sets(qset_side *s, const qset_request *r)
 	return QB_OK;
 }
 
-static qb_status
+static void
 count_degrees(qset_side *s, const qset_request *r, uint32_t *degree)
 {
-	uint64_t asked = 0;
-	uint64_t seen = 0;
+	uint64_t steps = 0;
 	uint64_t i;
 	uint64_t e;
 
@@ -62,14 +61,8 @@ count_degrees(qset_side *s, const qset_request *r, uint32_t *degree)
 			degree[element]++;
 			s->elements++;
 		}
-		seen += size;
-		if (seen - asked < QSET_PATIENCE)
-			continue;
-		asked = seen;
-		if (qset_stopped(r->interrupt))
-			return QB_CANCELLED;
+		qb_pause_after(r->memory, &steps, size);
 	}
-	return QB_OK;
 }
 
 static qb_status
@@ -84,7 +77,8 @@ measure_columns(qset_preparation *p)
 	p->degree = qset_alloc(r->memory, c->collection->universe, sizeof(*p->degree));
 	if (!p->degree)
 		return QB_NO_MEMORY;
-	return count_degrees(c, r, p->degree);
+	count_degrees(c, r, p->degree);
+	return QB_OK;
 }
 
 static qb_status
@@ -109,7 +103,8 @@ measure_rows(qset_preparation *p)
 		return QB_NO_MEMORY;
 	qset_collection_map(r->rows, columns, p->map);
 	p->row.map = p->map;
-	return count_degrees(&p->row, r, p->row_degree);
+	count_degrees(&p->row, r, p->row_degree);
+	return QB_OK;
 }
 
 static qb_status
@@ -124,8 +119,7 @@ count_bins(qset_preparation *p)
 	{
 		qset_bin *bin = &p->bin[p->degree[i]];
 
-		if (i % QSET_PATIENCE == 0 && qset_stopped(p->request.interrupt))
-			return QB_CANCELLED;
+		qset_pause_at(p->request.memory, i);
 		bin->elements++;
 		bin->occurrences += p->row_degree[i];
 	}
@@ -268,7 +262,7 @@ static qb_status
 take_prefixes(const qset_preparation *p, qset_side *s)
 {
 	const qb_memory *memory = p->request.memory;
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t at = 0;
 	uint64_t i;
 
@@ -280,12 +274,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	{
 		at += take_prefix(p, s, i, s->prefix + at);
 		s->prefix_offset[i + 1] = at;
-		asked += qset_set_size(s->collection, s->kept[i]);
-		if (asked < QSET_PATIENCE / 16)
-			continue;
-		asked = 0;
-		if (qset_stopped(p->request.interrupt))
-			return QB_CANCELLED;
+		qb_pause_after(memory, &steps, UINT64_C(16) * qset_set_size(s->collection, s->kept[i]));
 	}
 	s->prefix_elements = at;
 	return QB_OK;
@@ -351,8 +340,8 @@ meet_sample(const qset_preparation *p, const qset_side *s, bool more)
 			met += p->prefix_degree[prefix[e]];
 			p->prefix_degree[prefix[e]] += more;
 		}
-		if (i % (QSET_SAMPLE * 64) == 0 && qset_stopped(p->request.interrupt))
-			return -1;
+		if (i % (QSET_SAMPLE * 64) == 0)
+			qb_pause(p->request.memory);
 	}
 	return (double) met;
 }
@@ -371,10 +360,8 @@ qset_sample_prefixes(qset_preparation *p, double *events)
 	if (status != QB_OK)
 		return status;
 	met = meet_sample(p, &p->column, true);
-	if (met >= 0 && !within)
+	if (!within)
 		met = meet_sample(p, &p->row, false);
-	if (met < 0)
-		return QB_CANCELLED;
 	if (within && !p->plan.tail)
 		met *= 2;
 	memset(p->prefix_degree, 0, p->column.collection->universe * sizeof(*p->prefix_degree));

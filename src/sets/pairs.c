@@ -111,7 +111,6 @@ qset_job_shard(qset_job *job, uint64_t first, uint64_t end, uint64_t step)
 	job->end = end < rows ? end : rows;
 	job->step = step;
 	job->counted = false;
-	job->best_ready = false;
 }
 
 int64_t
@@ -164,25 +163,23 @@ start_row(qset_job *job)
 static bool
 find_more(qset_job *job)
 {
-	uint32_t columns = (uint32_t) job->head->column.sets;
-	uint32_t from = job->next;
-	uint32_t to = columns - from < SCAN ? columns : from + SCAN;
+	const qset_block *b = job->head;
+	uint32_t columns = (uint32_t) b->column.sets;
+	qset_slice s = { .row = job->count, .from = job->next, .least = job->least };
 
-	if (from == columns)
+	if (s.from == columns)
 		return false;
-	job->found_next = 0;
-	if (job->head->wide_row)
-		job->found_count = job->kernels->find32(job->count, from, to, job->least, job->found);
-	else if (job->least > UINT16_MAX)
-		job->found_count = 0;
-	else if (job->most < UINT32_MAX)
+	s.to = columns - s.from < SCAN ? columns : s.from + SCAN;
+	if (job->most < UINT32_MAX)
+	{
+		s.most = (uint32_t) job->most;
+		s.size = sizes_of(job, &b->column);
+	}
+	job->found_next = job->found_count = 0;
+	if (b->wide_row || job->least <= UINT16_MAX)
 		job->found_count =
-			job->kernels->find16_sized(job->count, sizes_of(job, &job->head->column), from, to,
-									   (uint16_t) job->least, (uint32_t) job->most, job->found);
-	else
-		job->found_count =
-			job->kernels->find16(job->count, from, to, (uint16_t) job->least, job->found);
-	job->next = to;
+			(b->wide_row ? job->kernels->find32 : job->kernels->find16)(&s, job->found);
+	job->next = s.to;
 	return true;
 }
 
@@ -334,48 +331,12 @@ qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch)
 
 /* ---- handing out ---- */
 
-static qb_status
-next_all(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
+/* Go through all pairs of the row and keep the best. */
+static void
+find_best(qset_job *job)
 {
-	uint64_t n = 0;
+	row_view row = view_row(job);
 
-	while (n < room && job->row < job->end)
-	{
-		if (!job->counted)
-		{
-			qb_status status;
-
-			if (!qset_spend(job, 20 + (job->head->column.sets >> 4)))
-				return QB_CANCELLED;
-			status = start_row(job);
-			if (status != QB_OK)
-				return status;
-		}
-		if (job->found_next < job->found_count)
-			n += take_found(job, out + n, room - n);
-		if (job->found_next == job->found_count && !find_more(job))
-		{
-			job->row += job->step;
-			job->counted = false;
-		}
-	}
-	*count = n;
-	return QB_OK;
-}
-
-/* Go through all pairs of one row and keep the best. */
-static qb_status
-best_of_row(qset_job *job)
-{
-	qb_status status;
-	row_view row;
-
-	if (!qset_spend(job, 20 + (job->head->column.sets >> 3)))
-		return QB_CANCELLED;
-	status = start_row(job);
-	if (status != QB_OK)
-		return status;
-	row = view_row(job);
 	do
 		while (job->found_next < job->found_count)
 		{
@@ -387,42 +348,57 @@ best_of_row(qset_job *job)
 	while (find_more(job));
 	sort_pairs(job->best.pair, job->best.count, job->best.pair + job->best.room);
 	job->best_next = 0;
-	job->best_ready = true;
-	return QB_OK;
 }
 
+/* Begin a row: count it and, with "top", find its best pairs. */
 static qb_status
-next_best(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
+begin_row(qset_job *job)
 {
-	uint64_t n = 0;
+	bool top = job->head->filter.top > 0;
+	qb_status status;
 
-	while (n < room && job->row < job->end)
+	if (!qset_spend(job, 20 + (job->head->column.sets >> (top ? 3 : 4))))
+		return QB_CANCELLED;
+	status = start_row(job);
+	if (status == QB_OK && top)
+		find_best(job);
+	return status;
+}
+
+/* Hand out pairs of the row as long as there is room; false: it has no more. */
+static bool
+take_pairs(qset_job *job, qset_pair *out, uint64_t room, uint64_t *n)
+{
+	if (job->head->filter.top == 0)
 	{
-		if (!job->best_ready)
-		{
-			qb_status status = best_of_row(job);
-
-			if (status != QB_OK)
-				return status;
-		}
-		while (n < room && job->best_next < job->best.count)
-			out[n++] = job->best.pair[job->best_next++];
-		if (job->best_next == job->best.count)
-		{
-			job->row += job->step;
-			job->best_ready = false;
-		}
+		if (job->found_next < job->found_count)
+			*n += take_found(job, out + *n, room - *n);
+		return job->found_next < job->found_count || find_more(job);
 	}
-	*count = n;
-	return QB_OK;
+	while (*n < room && job->best_next < job->best.count)
+		out[(*n)++] = job->best.pair[job->best_next++];
+	return job->best_next < job->best.count;
 }
 
 qb_status
 qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 {
+	uint64_t n = 0;
+
 	*count = 0;
-	return job->head->filter.top > 0 ? next_best(job, out, room, count)
-									 : next_all(job, out, room, count);
+	while (n < room && job->row < job->end)
+	{
+		qb_status status = job->counted ? QB_OK : begin_row(job);
+
+		if (status != QB_OK)
+			return status;
+		if (take_pairs(job, out, room, &n))
+			continue;
+		job->row += job->step;
+		job->counted = false;
+	}
+	*count = n;
+	return QB_OK;
 }
 
 /*
@@ -563,12 +539,12 @@ qset_best_offer(qset_best *best, const qset_pair *pair)
 	best->count++;
 }
 
-/* Sinking an item among millions costs some cache misses. */
-#define SORT_PATIENCE (QSET_PATIENCE / 64)
+/* Steps of sinking an item among millions: some cache misses. */
+#define SINK_STEPS 64
 
 /* Again and again the worst of the rest goes to the end of the rest. */
-bool
-qset_best_sort(qset_best *best, const qset_interrupt *interrupt)
+void
+qset_best_sort(qset_best *best, const qb_memory *memory)
 {
 	uint64_t rest;
 
@@ -576,11 +552,9 @@ qset_best_sort(qset_best *best, const qset_interrupt *interrupt)
 	{
 		qset_pair worst = best->pair[0];
 
-		if (rest % SORT_PATIENCE == 0 && qset_stopped(interrupt))
-			return false;
+		qset_pause_at(memory, rest * SINK_STEPS);
 		best->pair[0] = best->pair[rest - 1];
 		sink(best, rest - 1);
 		best->pair[rest - 1] = worst;
 	}
-	return true;
 }

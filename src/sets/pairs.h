@@ -1,6 +1,7 @@
 /*
  * pairs.h
- *		All pairs: planning, counting a shard of the rows, and the best pairs of each row.
+ *		All pairs: planning, counting a shard of the rows, and the best pairs of each row;
+ *		and the best pairs of one set.
  *
  * src/sets/pairs.h
  */
@@ -8,8 +9,37 @@
 #define QS_PAIRS_H
 
 #include "sets/collection.h"
-#include "sets/filter.h"
-#include "sets/techniques.h"
+
+/*
+ * ---- how sets are intersected: the methods and their names ----
+ *
+ * The index and the hybrid find all pairs.  The other methods are the paper's techniques
+ * for single pairs; but for the bitmaps of all sets they exist for comparison.  "auto"
+ * takes the index, the hybrid or, for a few large sets, these bitmaps.
+ */
+
+/* Names: qset_method_name(). */
+typedef enum qset_method
+{
+	QSET_AUTO,
+	QSET_MERGE, /* merge to bitmap are the paper's techniques: techniques.c */
+	QSET_SEARCH,
+	QSET_MERGE_SEARCH,
+	QSET_HASH,
+	QSET_MERGE_HASH,
+	QSET_BITMAP,
+	QSET_INDEX, /* index and hybrid are only for all pairs */
+	QSET_HYBRID,
+	QSET_METHODS
+} qset_method;
+
+/* "auto", "merge", ..., or NULL. */
+extern const char *qset_method_name(int method);
+
+/* The method with this name, or -1. */
+extern int qset_method_of(const char *name);
+
+/* ---- the best pairs of a set ---- */
 
 /*
  * A heap whose root is the worst pair that is kept.  Once it is full, most pairs are refused
@@ -27,8 +57,8 @@ typedef struct qset_best
 /* Keep a pair if it is among the best so far. */
 extern void qset_best_offer(qset_best *best, const qset_pair *pair);
 
-/* Sort the pairs, the best first; false: cancelled. */
-extern bool qset_best_sort(qset_best *best, const qset_interrupt *interrupt);
+/* Sort the pairs, the best first.  "memory" is only asked to pause. */
+extern void qset_best_sort(qset_best *best, const qb_memory *memory);
 
 /*
  * ---- all pairs of a collection, or of two, that pass a filter ("MISI") ----
@@ -70,7 +100,6 @@ typedef struct qset_request
 	bool directed;         /* within one collection: each set against all others; implied by top */
 	uint64_t memory_limit; /* bytes of the block; 0: any */
 	const qb_memory *memory;
-	const qset_interrupt *interrupt; /* NULL: never stop */
 } qset_request;
 
 typedef struct qset_plan
@@ -156,6 +185,13 @@ extern void qset_prepared_free(qset_preparation *p);
 /* Write the block into p->plan.bytes zeroed bytes, aligned to 8. */
 extern qb_status qset_fill(qset_preparation *p, void *block);
 
+/* Asks whether a job is to stop. */
+typedef struct qset_interrupt
+{
+	bool (*stop)(void *context);
+	void *context;
+} qset_interrupt;
+
 typedef struct qset_job
 {
 	const uint8_t *block;
@@ -163,7 +199,7 @@ typedef struct qset_job
 	const qset_kernels *kernels;
 	const qb_memory *memory;
 	const qset_interrupt *interrupt;
-	int64_t patience;
+	int64_t patience; /* steps until the next pause or question */
 
 	/* the shard of rows, and the current row */
 	uint64_t row;
@@ -188,12 +224,15 @@ typedef struct qset_job
 	uint64_t *bits;           /* bitmap, prefix: the row's bitmap */
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
-	qset_best best;           /* top: with twice its room, to sort it */
-	uint64_t best_next;       /* next to be handed out; then "best" is sorted by b */
-	bool best_ready;
+	qset_best best;           /* top: with twice its room, to sort it by b */
+	uint64_t best_next;       /* next to be handed out */
 } qset_job;
 
-/* Begin to work on a filled block.  Call qset_job_close() whatever the result. */
+/*
+ * Begin to work on a filled block.  Call qset_job_close() whatever the result.  Where other
+ * functions pause, a job asks "interrupt" unless that is NULL, and ends with QB_CANCELLED if
+ * it is to stop.
+ */
 extern qb_status qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
 							   const qb_memory *memory, const qset_interrupt *interrupt);
 extern void qset_job_close(qset_job *job);
@@ -229,5 +268,61 @@ extern qb_status qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uin
  * Returns how many pairs are left.
  */
 extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scratch);
+
+/*
+ * ---- the sets most similar to one: lists of sets by element ----
+ *
+ * A question is a set, and its answer are the best pairs of it and a set of the
+ * collection.  It adds up the lists of its elements, so it looks at no other part of the
+ * collection.  It goes through the sets block by block, so that a block's counters stay
+ * in the cache while all lists are added to them.
+ *
+ *	begin[0 .. universe]	element r is in sets list[begin[r] .. begin[r + 1] - 1]
+ *	list[0 .. elements-1]	ascending for each element
+ *
+ * The lists cost more than one question does.  So a question can also be put to the
+ * collection itself, all of which is then read.  The answers are the same.
+ */
+
+typedef struct qset_question
+{
+	const uint32_t *rank; /* those of its elements that the collection has, ascending */
+	uint64_t ranks;
+	uint64_t size;  /* number of all its elements */
+	int64_t itself; /* the set of the collection that it is, which is no answer; -1: none */
+	qset_filter filter;
+	uint64_t most; /* the most pairs of an answer; more are QB_NO_ROOM */
+} qset_question;
+
+typedef struct qset_postings
+{
+	qset_collection collection;
+	uint64_t *begin;
+	uint32_t *list;
+} qset_postings;
+
+/* Bytes of the postings of a collection of these sizes. */
+extern uint64_t qset_postings_memory(const qset_collection *sizes);
+
+/*
+ * Make the postings of a collection, which belongs to them from then on, whatever the
+ * result.  All memory is that of the collection.
+ */
+extern qb_status qset_postings_make(qset_postings *p, qset_collection *collection);
+extern void qset_postings_free(qset_postings *p);
+
+/* The question of a set of the collection. */
+extern void qset_question_of_set(qset_question *q, const qset_collection *c, uint64_t set);
+
+/*
+ * Answer a question by the postings, or by the collection.  "best" gets its pairs in
+ * memory of "memory", the best first, and none unless the result is QB_OK.  Of a pair a
+ * is 0.
+ */
+extern qb_status
+qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,
+					 qset_best *best, const qb_memory *memory);
+extern qb_status qset_collection_answer(const qset_collection *c, const qset_question *q,
+										qset_best *best, const qb_memory *memory);
 
 #endif

@@ -10,8 +10,6 @@
  * src/sets/plan.c
  */
 #include "sets/block.h"
-#include "sets/measure.h"
-#include "sets/methods.h"
 
 /* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, machine in use ---- */
 

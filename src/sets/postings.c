@@ -4,20 +4,16 @@
  *
  * src/sets/postings.c
  */
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
-/* Steps that cost a cache miss each, between two questions whether to go on. */
-#define FAR_PATIENCE (QSET_PATIENCE / 16)
+/* Steps of an element that is put into a list: a cache miss. */
+#define FAR_STEPS 16
 
 uint64_t
-qset_postings_memory(uint64_t sets, uint64_t elements, uint64_t universe, bool wide)
+qset_postings_memory(const qset_collection *sizes)
 {
-	qset_collection sizes = {
-		.sets = sets, .elements = elements, .universe = universe, .wide = wide
-	};
-
-	return qset_collection_memory(&sizes) + elements * sizeof(uint32_t) +
-		   (universe + 1) * sizeof(uint64_t);
+	return qset_collection_memory(sizes) + sizes->elements * sizeof(uint32_t) +
+		   (sizes->universe + 1) * sizeof(uint64_t);
 }
 
 void
@@ -31,71 +27,75 @@ qset_postings_free(qset_postings *p)
 }
 
 /* Write each set into the lists of its elements; begin[r] is where the next one of r goes. */
-static bool
-fill_lists(qset_postings *p, const qset_interrupt *interrupt)
+static void
+fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 {
-	const qset_collection *c = &p->collection;
+	const uint32_t *rank = c->rank;
+	uint64_t steps = 0;
 	uint64_t set;
 	uint64_t i;
 
 	for (set = 0; set < c->sets; set++)
-		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
+	{
+		uint64_t end = c->offset[set + 1];
+		uint64_t next;
+
+		for (i = c->offset[set]; i < end; i = next)
 		{
-			if (i % FAR_PATIENCE == 0 && qset_stopped(interrupt))
-				return false;
-			p->list[p->begin[c->rank[i]]++] = (uint32_t) set;
+			next = end - i < QSET_PATIENCE / FAR_STEPS ? end : i + QSET_PATIENCE / FAR_STEPS;
+			qb_pause_after(c->memory, &steps, (next - i) * FAR_STEPS);
+			for (; i < next; i++)
+				list[begin[rank[i]]++] = (uint32_t) set;
 		}
-	return true;
+	}
 }
 
 /*
  * Make the lists.  begin[r] first counts the elements below r, and ends where the list
  * of r - 1 began, since filling a list moves its begin to the begin of the next one.
  */
-static bool
-make_lists(qset_postings *p, const qset_interrupt *interrupt)
+static void
+make_lists(qset_postings *p)
 {
 	const qset_collection *c = &p->collection;
+	uint64_t *begin = p->begin;
 	uint64_t sum = 0;
 	uint64_t i;
 
 	for (i = 0; i < c->elements; i++)
 	{
-		if (i % FAR_PATIENCE == 0 && qset_stopped(interrupt))
-			return false;
-		p->begin[c->rank[i]]++;
+		qset_pause_at(c->memory, i * FAR_STEPS);
+		begin[c->rank[i]]++;
 	}
 	for (i = 0; i < c->universe; i++)
 	{
-		uint64_t length = p->begin[i];
+		uint64_t length = begin[i];
 
-		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
-			return false;
-		p->begin[i] = sum;
+		qset_pause_at(c->memory, i);
+		begin[i] = sum;
 		sum += length;
 	}
-	if (!fill_lists(p, interrupt))
-		return false;
-	memmove(p->begin + 1, p->begin, c->universe * sizeof(*p->begin));
-	p->begin[0] = 0;
-	return true;
+	fill_lists(c, begin, p->list);
+	memmove(begin + 1, begin, c->universe * sizeof(*begin));
+	begin[0] = 0;
 }
 
 qb_status
-qset_postings_make(qset_postings *p, qset_collection *collection, const qset_interrupt *interrupt)
+qset_postings_make(qset_postings *p, qset_collection *collection)
 {
 	const qb_memory *memory = collection->memory;
-	qb_status status = QB_NO_MEMORY;
 
 	*p = (qset_postings){ .collection = *collection };
 	*collection = (qset_collection){ .memory = memory };
 	p->begin = qset_alloc(memory, p->collection.universe + 1, sizeof(*p->begin));
 	p->list = qset_alloc(memory, p->collection.elements, sizeof(*p->list));
-	if (p->begin && p->list)
-		status = make_lists(p, interrupt) ? QB_OK : QB_CANCELLED;
-	if (status != QB_OK)
+	if (!p->begin || !p->list)
+	{
 		qset_postings_free(p);
-	return status;
+		return QB_NO_MEMORY;
+	}
+	make_lists(p);
+	return QB_OK;
 }
 
 void
@@ -114,19 +114,21 @@ typedef struct answer
 	const qset_collection *collection;
 	const qset_question *question;
 	const qset_kernels *kernels;
-	const qset_interrupt *interrupt;
+	const qb_memory *memory;
+	uint64_t steps; /* since the last pause */
 	qset_best *best;
 	bool measuring;   /* only count the pairs that pass */
 	uint64_t passing; /* how many */
 
 	/* by postings */
 	const qset_postings *postings;
-	uint64_t *next;    /* for each element: the index in its list that comes next */
-	uint64_t block;    /* sets of a block */
-	void *count;       /* counters of a block's sets, 2 or 4 bytes each */
-	bool wide;         /* 4 bytes */
-	uint32_t *found;   /* sets of a block whose counters are high enough */
-	uint64_t patience; /* steps since it was last asked whether to go on */
+	uint64_t *next;  /* for each element: the index in its list that comes next */
+	uint64_t block;  /* sets of a block */
+	void *count;     /* counters of a block's sets, 2 or 4 bytes each */
+	bool wide;       /* 4 bytes */
+	uint32_t *found; /* sets of a block whose counters are high enough */
+
+	const uint8_t *has; /* by the collection: which elements the question has */
 } answer;
 
 /* Take a set with so many common elements, if the pair passes. */
@@ -183,14 +185,10 @@ least_common(const answer *a)
 /* Sets that one call of find16() or find32() looks at. */
 #define SCAN 4096
 
-static bool
-may_go_on(answer *a, uint64_t steps)
+static void
+count_steps(answer *a, uint64_t steps)
 {
-	a->patience += steps;
-	if (a->patience < QSET_PATIENCE)
-		return true;
-	a->patience = 0;
-	return !qset_stopped(a->interrupt);
+	qb_pause_after(a->memory, &a->steps, steps);
 }
 
 /* Each look at an element's list is a cache miss, which counts as so many steps. */
@@ -198,9 +196,10 @@ may_go_on(answer *a, uint64_t steps)
 
 /* Choose the size of blocks, and allocate what is needed. */
 static qb_status
-open_blocks(answer *a, const qb_memory *memory)
+open_blocks(answer *a)
 {
 	const qset_question *q = a->question;
+	const qb_memory *memory = a->memory;
 	const uint64_t *begin = a->postings->begin;
 	uint64_t entries = 0;
 	uint64_t sets = a->collection->sets;
@@ -211,8 +210,7 @@ open_blocks(answer *a, const qb_memory *memory)
 	a->found = qset_alloc(memory, SCAN + QSET_SLACK, sizeof(*a->found));
 	for (i = 0; i < q->ranks; i++)
 	{
-		if (!may_go_on(a, STEPS_OF_MISS))
-			return QB_CANCELLED;
+		count_steps(a, STEPS_OF_MISS);
 		entries += begin[q->rank[i] + 1] - begin[q->rank[i]];
 	}
 	blocks = q->ranks > 0 ? entries / ENTRIES_EACH / q->ranks + 1 : 1;
@@ -224,11 +222,11 @@ open_blocks(answer *a, const qb_memory *memory)
 }
 
 static void
-close_blocks(answer *a, const qb_memory *memory)
+close_blocks(answer *a)
 {
-	qset_release(memory, a->next);
-	qset_release(memory, a->found);
-	qset_release(memory, a->count);
+	qset_release(a->memory, a->next);
+	qset_release(a->memory, a->found);
+	qset_release(a->memory, a->count);
 }
 
 /* Add the slice of a list that lies before set "end" to the counters from set "first" on. */
@@ -251,34 +249,31 @@ add_list(answer *a, uint64_t i, uint64_t first, uint64_t end)
 }
 
 /* Take the sets of a block whose counters are high enough. */
-static bool
+static void
 take_block(answer *a, uint64_t first, uint32_t sets)
 {
-	uint32_t from;
+	qset_slice s = { .row = a->count };
 	uint32_t i;
 
-	for (from = 0; from < sets; from += SCAN)
+	for (s.from = 0; s.from < sets; s.from = s.to)
 	{
-		uint32_t to = sets - from < SCAN ? sets : from + SCAN;
 		uint64_t least = least_common(a);
 		uint32_t count = 0;
 
-		if (!may_go_on(a, to - from))
-			return false;
-		if (a->wide && least <= UINT32_MAX)
-			count = a->kernels->find32(a->count, from, to, (uint32_t) least, a->found);
-		else if (!a->wide && least <= UINT16_MAX)
-			count = a->kernels->find16(a->count, from, to, (uint16_t) least, a->found);
+		s.to = sets - s.from < SCAN ? sets : s.from + SCAN;
+		s.least = (uint32_t) least;
+		count_steps(a, s.to - s.from);
+		if (least <= (a->wide ? UINT32_MAX : UINT16_MAX))
+			count = (a->wide ? a->kernels->find32 : a->kernels->find16)(&s, a->found);
 		for (i = 0; i < count; i++)
 			take(a, (uint32_t) first + a->found[i],
 				 a->wide ? ((uint32_t *) a->count)[a->found[i]]
 						 : ((uint16_t *) a->count)[a->found[i]]);
 	}
-	return true;
 }
 
-/* Go through all sets, block by block; false: cancelled. */
-static bool
+/* Go through all sets, block by block. */
+static void
 go_through_blocks(answer *a)
 {
 	const qset_question *q = a->question;
@@ -288,8 +283,7 @@ go_through_blocks(answer *a)
 
 	for (i = 0; i < q->ranks; i++)
 	{
-		if (!may_go_on(a, STEPS_OF_MISS))
-			return false;
+		count_steps(a, STEPS_OF_MISS);
 		a->next[i] = a->postings->begin[q->rank[i]];
 	}
 	for (first = 0; first < sets; first += a->block)
@@ -303,21 +297,18 @@ go_through_blocks(answer *a)
 			uint64_t steps = add_list(a, i, first, end);
 
 			added += steps;
-			if (!may_go_on(a, steps + 1))
-				return false;
+			count_steps(a, steps + 1);
 		}
-		if ((added > 0 || qset_filter_passes_nothing(&q->filter)) &&
-			!take_block(a, first, (uint32_t) (end - first)))
-			return false;
+		if (added > 0 || qset_filter_passes_nothing(&q->filter))
+			take_block(a, first, (uint32_t) (end - first));
 	}
-	return true;
 }
 
 /* ---- by the collection ---- */
 
-/* Go through all sets and look at all of their elements; false: cancelled. */
-static bool
-go_through_sets(answer *a, const uint8_t *has)
+/* Go through all sets and look at all of their elements. */
+static void
+go_through_sets(answer *a)
 {
 	const qset_collection *c = a->collection;
 	uint64_t set;
@@ -328,102 +319,94 @@ go_through_sets(answer *a, const uint8_t *has)
 		uint32_t common = 0;
 
 		for (i = c->offset[set]; i < c->offset[set + 1]; i++)
-			common += has[c->rank[i]];
-		if (!may_go_on(a, qset_set_size(c, set)))
-			return false;
+			common += a->has[c->rank[i]];
+		count_steps(a, qset_set_size(c, set));
 		if (common >= least_common(a))
 			take(a, (uint32_t) set, common);
 	}
-	return true;
 }
 
 /* ---- both ---- */
 
-/* Go through all sets; "has" says which elements the question has, NULL: by postings. */
-static qb_status
-go_through(answer *a, const uint8_t *has)
+static void
+go_through(answer *a)
 {
-	return (has ? go_through_sets(a, has) : go_through_blocks(a)) ? QB_OK : QB_CANCELLED;
+	if (a->postings)
+		go_through_blocks(a);
+	else
+		go_through_sets(a);
 }
 
 /* Find out how many pairs pass, if all are wanted, and make room. */
 static qb_status
-make_room(answer *a, const uint8_t *has, const qb_memory *memory)
+make_room(answer *a)
 {
 	const qset_filter *filter = &a->question->filter;
 	uint64_t room = filter->top < a->collection->sets ? filter->top : a->collection->sets;
-	qb_status status = QB_OK;
 
 	*a->best = (qset_best){ .order = filter->order, .size = a->question->size };
 	if (filter->top == 0 || room > a->question->most)
 	{
 		a->measuring = true;
-		status = go_through(a, has);
+		go_through(a);
 		a->measuring = false;
 		room = filter->top == 0 || a->passing < room ? a->passing : room;
 	}
-	if (status != QB_OK)
-		return status;
 	if (room > a->question->most)
 		return QB_NO_ROOM;
 	a->best->room = room > 0 ? room : 1;
-	a->best->pair = qset_alloc(memory, a->best->room, sizeof(*a->best->pair));
+	a->best->pair = qset_alloc(a->memory, a->best->room, sizeof(*a->best->pair));
 	return a->best->pair ? QB_OK : QB_NO_MEMORY;
 }
 
 /* Find the best pairs, and sort them. */
 static qb_status
-find_best(answer *a, const uint8_t *has, const qb_memory *memory)
+find_best(answer *a)
 {
-	qb_status status = make_room(a, has, memory);
+	qb_status status = make_room(a);
 
-	if (status == QB_OK)
-		status = go_through(a, has);
-	if (status == QB_OK && !qset_best_sort(a->best, a->interrupt))
-		status = QB_CANCELLED;
 	if (status != QB_OK)
-	{
-		qset_release(memory, a->best->pair);
-		a->best->pair = NULL;
-	}
-	return status;
+		return status;
+	go_through(a);
+	qset_best_sort(a->best, a->memory);
+	return QB_OK;
 }
 
 qb_status
 qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,
-					 qset_best *best, const qb_memory *memory, const qset_interrupt *interrupt)
+					 qset_best *best, const qb_memory *memory)
 {
 	answer a = { .collection = &p->collection,
 				 .question = q,
 				 .kernels = kernels,
-				 .interrupt = interrupt,
+				 .memory = memory,
 				 .best = best,
 				 .postings = p };
-	qb_status status = open_blocks(&a, memory);
+	qb_status status = open_blocks(&a);
 
 	if (status == QB_OK)
-		status = find_best(&a, NULL, memory);
-	close_blocks(&a, memory);
+		status = find_best(&a);
+	close_blocks(&a);
 	return status;
 }
 
 qb_status
 qset_collection_answer(const qset_collection *c, const qset_question *q, qset_best *best,
-					   const qb_memory *memory, const qset_interrupt *interrupt)
+					   const qb_memory *memory)
 {
-	answer a = { .collection = c, .question = q, .interrupt = interrupt, .best = best };
 	uint8_t *has = qset_alloc(memory, c->universe, sizeof(*has));
-	qb_status status = has ? QB_OK : QB_NO_MEMORY;
+	answer a = { .collection = c, .question = q, .memory = memory, .best = best, .has = has };
+	qb_status status;
 	uint64_t i;
 
-	for (i = 0; status == QB_OK && i < q->ranks; i++)
+	if (!has)
+		return QB_NO_MEMORY;
+	for (i = 0; i < q->ranks; i++)
 	{
-		if (!may_go_on(&a, STEPS_OF_MISS))
-			status = QB_CANCELLED;
+		count_steps(&a, STEPS_OF_MISS);
 		has[q->rank[i]] = 1;
 	}
-	if (status == QB_OK)
-		status = find_best(&a, has, memory);
+	status = find_best(&a);
 	qset_release(memory, has);
 	return status;
 }

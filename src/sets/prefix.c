@@ -4,7 +4,7 @@
  *
  * The windows of the row's prefix (see below) have the columns that share a rare
  * element with it.  Signatures leave out most of them that cannot pass
- * (signature.h).  The elements of the others are counted: by a bitmap of the row if
+ * (filter.h).  The elements of the others are counted: by a bitmap of the row if
  * the row is small, since a merge of small sets is one misprediction after another;
  * otherwise by merging.
  *
@@ -65,31 +65,18 @@ size_at(const window *w, uint64_t at)
 	return w->sieve->column[column_at(w, at)].size;
 }
 
-/* The first index from "low" on, or "high", whose column is larger than a size. */
+/*
+ * The first index from "low" on, or "high", whose column is at least so large or, where all
+ * are of one size, has at least this number.
+ */
 static uint64_t
-behind_size(const window *w, uint64_t low, uint64_t high, uint64_t size)
+first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_t least)
 {
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
 
-		if (size_at(w, middle) <= size)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The first index from "low" on, or "high", of the wanted columns; all are of one size. */
-static uint64_t
-first_wanted(const window *w, uint64_t low, uint64_t high)
-{
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (column_at(w, middle) < w->sieve->from)
+		if ((by_size ? size_at(w, middle) : column_at(w, middle)) < least)
 			low = middle + 1;
 		else
 			high = middle;
@@ -123,9 +110,9 @@ sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *ou
 		int level = qset_signature_level(size);
 		uint64_t largest = by_size ? size : qset_signature_largest(level);
 
-		end = last <= largest ? length : behind_size(w, begin, length, largest);
+		end = last <= largest ? length : first_column(w, begin, length, true, largest + 1);
 		if (by_size)
-			begin = first_wanted(w, begin, end);
+			begin = first_column(w, begin, end, false, s->from);
 		passed += job->kernels->sieve(s, level, w->list + begin * width, end - begin, w->wide,
 									  out + passed);
 	}
@@ -350,17 +337,14 @@ typedef struct windows
 	uint32_t *order;       /* sets in the order of their sizes: columns, then rows */
 	uint32_t *column_size; /* by index in the lists */
 	limit *limit;          /* by elements left: what was asked last */
-	uint64_t asked;
+	uint64_t steps;
 } windows;
 
-static bool
-go_on(windows *w, uint64_t steps)
+/* Count looks at elements, each of which may be a cache miss, and pause after many. */
+static void
+count_looks(windows *w, uint64_t looks)
 {
-	w->asked += steps;
-	if (w->asked < QSET_PATIENCE / 16)
-		return true;
-	w->asked = 0;
-	return !qset_stopped(w->p->request.interrupt);
+	qb_pause_after(w->p->request.memory, &w->steps, 16 * looks);
 }
 
 /* Write the numbers of sets in the order of their sizes, equal ones by number. */
@@ -376,14 +360,17 @@ order_by_size(windows *w, const qset_side *s, const uint32_t *size)
 		place[size[i] + 1]++;
 	for (i = 0; i < s->largest; i++)
 		place[i + 1] += place[i];
-	for (i = 0; i < s->sets && go_on(w, 1); i++)
+	for (i = 0; i < s->sets; i++)
+	{
+		count_looks(w, 1);
 		w->order[place[size[i]]++] = (uint32_t) i;
+	}
 	qset_release(w->p->request.memory, place);
-	return i == s->sets ? QB_OK : QB_CANCELLED;
+	return QB_OK;
 }
 
 /* Place the lists one behind another. */
-static bool
+static void
 place_lists(windows *w)
 {
 	uint64_t at = 0;
@@ -393,13 +380,11 @@ place_lists(windows *w)
 	{
 		w->list[i] = (list){ at, at, at };
 		at += w->p->prefix_degree[i];
-		if (!go_on(w, 1))
-			return false;
+		count_looks(w, 1);
 	}
-	return true;
 }
 
-static qb_status
+static void
 fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 {
 	const qset_side *s = &w->p->column;
@@ -420,10 +405,8 @@ fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 			else
 				((uint16_t *) listed)[at] = (uint16_t) column;
 		}
-		if (!go_on(w, e - s->prefix_offset[column] + 1))
-			return QB_CANCELLED;
+		count_looks(w, e - s->prefix_offset[column] + 1);
 	}
-	return QB_OK;
 }
 
 /*
@@ -489,7 +472,7 @@ enter_row(windows *w, uint64_t row, uint64_t size, uint64_t *entry)
 	}
 }
 
-static qb_status
+static void
 enter_rows(windows *w, uint8_t *block)
 {
 	const qset_side *s = &w->p->row;
@@ -504,14 +487,12 @@ enter_rows(windows *w, uint8_t *block)
 		uint32_t row = w->order[i];
 
 		enter_row(w, row, size[row], entry + row_start[row]);
-		if (!go_on(w, 8 * (row_start[row + 1] - row_start[row]) + 1))
-			return QB_CANCELLED;
+		count_looks(w, 8 * (row_start[row + 1] - row_start[row]) + 1);
 	}
-	return QB_OK;
 }
 
 /* Make the columns' signatures of their elements, which are in the block already. */
-static qb_status
+static void
 sign_columns(windows *w, const uint32_t *size, uint8_t *block)
 {
 	const uint64_t *offset = (const uint64_t *) (block + w->b->column.offset);
@@ -528,10 +509,8 @@ sign_columns(windows *w, const uint32_t *size, uint8_t *block)
 		column[i] = (qset_signed){ size[i], at };
 		qset_signature_make(signature + at, level, rank + offset[i], offset[i + 1] - offset[i]);
 		at += UINT32_C(1) << level;
-		if (!go_on(w, size[i] + 1))
-			return QB_CANCELLED;
+		count_looks(w, size[i] + 1);
 	}
-	return QB_OK;
 }
 
 static qb_status
@@ -540,15 +519,17 @@ fill(windows *w, uint8_t *block)
 	const uint32_t *column_size = (const uint32_t *) (block + w->b->column.size);
 	qb_status status = order_by_size(w, &w->p->column, column_size);
 
-	if (status == QB_OK && !place_lists(w))
-		status = QB_CANCELLED;
-	if (status == QB_OK)
-		status = fill_lists(w, column_size, block + w->b->list);
-	if (status == QB_OK && !w->b->same)
+	if (status != QB_OK)
+		return status;
+	place_lists(w);
+	fill_lists(w, column_size, block + w->b->list);
+	if (!w->b->same)
 		status = order_by_size(w, &w->p->row, (const uint32_t *) (block + w->b->row.size));
-	if (status == QB_OK)
-		status = enter_rows(w, block);
-	return status == QB_OK ? sign_columns(w, column_size, block) : status;
+	if (status != QB_OK)
+		return status;
+	enter_rows(w, block);
+	sign_columns(w, column_size, block);
+	return QB_OK;
 }
 
 qb_status

@@ -7,7 +7,7 @@
  *
  * src/sets/runs.c
  */
-#include "sets/runs.h"
+#include "sets/builder.h"
 
 #include <stdlib.h>
 
@@ -107,24 +107,12 @@ element_sample(const qset_collection *c, uint64_t rank)
 static uint64_t
 set_of_row(const qset_collection *c, uint64_t row)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
-
-	while (low + 1 < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->offset[middle] <= row)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return qset_lower((const int64_t *) c->offset, 0, c->sets, (int64_t) row + 1) - 1;
 }
 
-/* Sample ids at equal distances of rows in all runs; returns how many. */
+/* Sample elements, or ids by their rows, at equal distances in all runs; returns how many. */
 static uint64_t
-sample_ids(const qset_runs *runs, uint64_t step, sample *out)
+take_samples(const qset_runs *runs, bool ids, uint64_t step, sample *out)
 {
 	uint64_t count = 0;
 	uint64_t at;
@@ -134,24 +122,9 @@ sample_ids(const qset_runs *runs, uint64_t step, sample *out)
 	{
 		const qset_collection *c = &runs->run[i].rows;
 
-		for (at = step / 2; at < c->elements; at += step)
-			out[count++] = id_sample(c->id[set_of_row(c, at)]);
+		for (at = step / 2; at < (ids ? c->elements : c->universe); at += step)
+			out[count++] = ids ? id_sample(c->id[set_of_row(c, at)]) : element_sample(c, at);
 	}
-	qsort(out, count, sizeof(*out), compare_samples);
-	return count;
-}
-
-/* Sample elements at equal distances in all runs; returns how many. */
-static uint64_t
-sample_elements(const qset_runs *runs, uint64_t step, sample *out)
-{
-	uint64_t count = 0;
-	uint64_t at;
-	uint32_t i;
-
-	for (i = 0; i < runs->count; i++)
-		for (at = step / 2; at < runs->run[i].rows.universe; at += step)
-			out[count++] = element_sample(&runs->run[i].rows, at);
 	qsort(out, count, sizeof(*out), compare_samples);
 	return count;
 }
@@ -182,10 +155,10 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 		universe += runs->run[i].rows.universe;
 	}
 	cuts->shards = shards;
-	count = sample_ids(runs, rows / (shards * SAMPLES) + 1, s);
+	count = take_samples(runs, true, rows / (shards * SAMPLES) + 1, s);
 	for (i = 0; i + 1 < shards; i++)
 		cuts->id[i] = (int64_t) (cut_at(s, count, i, shards).low ^ SIGN);
-	count = sample_elements(runs, universe / (shards * SAMPLES) + 1, s);
+	count = take_samples(runs, false, universe / (shards * SAMPLES) + 1, s);
 	for (i = 0; i + 1 < shards; i++)
 	{
 		sample at = cut_at(s, count, i, shards);
@@ -200,48 +173,17 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 uint64_t
 qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
-	uint64_t low = 0;
-	uint64_t high = c->sets;
-
-	if (shard == 0)
-		return 0;
-	if (shard == runs->cuts.shards)
-		return c->sets;
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (c->id[middle] < runs->cuts.id[shard - 1])
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (shard == 0 || shard == runs->cuts.shards)
+		return shard == 0 ? 0 : c->sets;
+	return qset_lower(c->id, 0, c->sets, runs->cuts.id[shard - 1]);
 }
 
 uint64_t
 qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
-	uint64_t low = 0;
-	uint64_t high = c->universe;
-	qset_collection cut = { .wide = c->wide };
-
-	if (shard == 0)
-		return 0;
-	if (shard == runs->cuts.shards)
-		return c->universe;
-	cut.low = (uint64_t *) runs->cuts.low;
-	cut.high = (uint64_t *) runs->cuts.high;
-	while (low < high)
-	{
-		uint64_t middle = low + (high - low) / 2;
-
-		if (qset_element_compare(c, middle, &cut, shard - 1) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (shard == 0 || shard == runs->cuts.shards)
+		return shard == 0 ? 0 : c->universe;
+	return qset_collection_lower(c, runs->cuts.low[shard - 1], runs->cuts.high[shard - 1]);
 }
 
 qset_room
@@ -288,13 +230,13 @@ code_elements(const qset_runs *runs, uint32_t shard, qset_dictionary *dictionary
 
 		status = qset_dictionary_of_all(dictionary, run->rows.low + first,
 										run->rows.wide ? run->rows.high + first : NULL, count,
-										run->number + first, runs->memory, runs->interrupt);
+										run->number + first, runs->memory);
 	}
 	return status;
 }
 
 /* Renumber a shard's elements: number = rank[number], or number + first if there are no ranks. */
-static qb_status
+static void
 renumber(const qset_runs *runs, uint32_t shard, const uint32_t *rank, uint64_t first)
 {
 	uint32_t i;
@@ -309,12 +251,10 @@ renumber(const qset_runs *runs, uint32_t shard, const uint32_t *rank, uint64_t f
 		{
 			uint32_t *number = &run->number[at];
 
-			if (at % QSET_PATIENCE == 0 && qset_stopped(runs->interrupt))
-				return QB_CANCELLED;
+			qset_pause_at(runs->memory, at);
 			*number = rank ? rank[*number] : (uint32_t) (*number + first);
 		}
 	}
-	return QB_OK;
 }
 
 qb_status
@@ -327,20 +267,20 @@ qset_shard_elements(const qset_runs *runs, uint32_t shard, qset_collection *out)
 	if (status == QB_OK && !rank)
 		status = QB_NO_MEMORY;
 	if (status == QB_OK)
-		status = qset_dictionary_rank(&dictionary, rank, out->low, out->high, runs->memory,
-									  runs->interrupt);
+		status = qset_dictionary_rank(&dictionary, rank, out->low, out->high, runs->memory);
 	if (status == QB_OK)
-		status = renumber(runs, shard, rank, 0);
+		renumber(runs, shard, rank, 0);
 	out->universe = dictionary.used;
 	qset_release(runs->memory, rank);
 	qset_dictionary_free(&dictionary, runs->memory);
 	return status;
 }
 
-qb_status
+void
 qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first)
 {
-	return first > 0 ? renumber(runs, shard, NULL, first) : QB_OK;
+	if (first > 0)
+		renumber(runs, shard, NULL, first);
 }
 
 /* ---- sets ---- */
@@ -369,7 +309,7 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 		uint64_t count = qset_first_set(runs, c, shard + 1) - first;
 
 		status = qset_dictionary_of_all(&p->ids, (const uint64_t *) c->id + first, NULL, count,
-										p->code + sets, runs->memory, runs->interrupt);
+										p->code + sets, runs->memory);
 		sets += count;
 	}
 	out->sets = p->ids.used;
@@ -377,9 +317,9 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 	p->place = qset_alloc(runs->memory, out->sets, sizeof(*p->place));
 	if (status == QB_OK && (!p->rank || !p->place))
 		status = QB_NO_MEMORY;
-	return status == QB_OK ? qset_dictionary_rank(&p->ids, p->rank, (uint64_t *) out->id, NULL,
-												  runs->memory, runs->interrupt)
-						   : status;
+	return status == QB_OK
+			   ? qset_dictionary_rank(&p->ids, p->rank, (uint64_t *) out->id, NULL, runs->memory)
+			   : status;
 }
 
 /* Set where each set of a shard begins, with room for its duplicates. */
@@ -408,11 +348,11 @@ place_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing 
 }
 
 /* Put the elements of all runs into their sets, with their numbers among all elements. */
-static qb_status
+static void
 fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *p)
 {
 	const uint32_t *code = p->code;
-	uint64_t asked = 0;
+	uint64_t steps = 0;
 	uint64_t set;
 	uint64_t at;
 	uint32_t i;
@@ -429,13 +369,11 @@ fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *
 
 			for (at = c->offset[set]; at < c->offset[set + 1]; at++)
 			{
-				if (++asked % QSET_PATIENCE == 0 && qset_stopped(runs->interrupt))
-					return QB_CANCELLED;
+				qset_pause_at(runs->memory, ++steps);
 				out->rank[(*place)++] = number[c->rank[at]];
 			}
 		}
 	}
-	return QB_OK;
 }
 
 qb_status
@@ -448,10 +386,9 @@ qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out)
 	if (status == QB_OK)
 	{
 		place_sets(runs, shard, out, &p);
-		status = fill_sets(runs, shard, out, &p);
+		fill_sets(runs, shard, out, &p);
+		status = qset_collection_sort(out, runs->memory);
 	}
-	if (status == QB_OK)
-		status = qset_collection_sort(out, runs->memory, runs->interrupt);
 	qset_dictionary_free(&p.ids, runs->memory);
 	qset_release(runs->memory, p.code);
 	qset_release(runs->memory, p.rank);
@@ -481,7 +418,7 @@ append(qset_collection *to, const qset_collection *shard)
 
 qb_status
 qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *keys,
-			   qset_collection *out, const qb_memory *memory, const qset_interrupt *interrupt)
+			   qset_collection *out, const qb_memory *memory)
 {
 	qb_status status;
 	uint32_t i;
@@ -500,12 +437,8 @@ qset_runs_join(const qset_collection *shard, uint32_t shards, const qb_keys *key
 	out->sets = out->elements = out->universe = 0;
 	for (i = 0; i < shards && status == QB_OK; i++)
 	{
-		if (qset_stopped(interrupt))
-			status = QB_CANCELLED;
-		else
-			append(out, &shard[i]);
+		qb_pause(memory);
+		append(out, &shard[i]);
 	}
-	if (status == QB_CANCELLED)
-		qset_collection_free(out);
 	return status;
 }

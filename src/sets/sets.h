@@ -2,16 +2,16 @@
  * sets.h
  *		What all files of the sets family share.
  *
- * Exact intersection of sets of integers: of two sorted arrays (sorted.h), and
+ * Exact intersection of sets of integers: of two sorted arrays (kernels.h), and
  * of all pairs of a collection of sets (collection.h, pairs.h).  The methods
  * and their names come from the paper "An Evaluation of Large Set Intersection
  * Techniques on GPUs" (Bellas and Gounaris).  A method's file names the
  * section of the paper and the method's cost.
  *
  * Memory is the caller's, errors are status codes, and nothing here prints,
- * jumps or keeps state of its own.  A function that takes long asks at least
- * every few milliseconds whether to go on.  The function that answers may also
- * jump out, because all memory is the caller's.
+ * jumps or keeps state of its own.  A function that takes long pauses at least
+ * every few milliseconds (base/memory.h).  A job on pairs asks whether to go on
+ * instead, if its caller wants to end it without a jump (pairs.h).
  *
  * src/sets/sets.h
  */
@@ -30,20 +30,15 @@
 #define QSET_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
 #define QSET_MAX_ELEMENTS (UINT64_C(1) << 36)
 
-/* Steps of about a nanosecond between two questions whether to go on. */
-#define QSET_PATIENCE (1 << 20)
+/* Steps of about a nanosecond between two pauses. */
+#define QSET_PATIENCE QB_PATIENCE
 
-/* Asks whether to stop; function NULL: never stop. */
-typedef struct qset_interrupt
+/* Pause in a loop that has come to step i. */
+QB_INLINE void
+qset_pause_at(const qb_memory *memory, uint64_t i)
 {
-	bool (*stop)(void *context);
-	void *context;
-} qset_interrupt;
-
-QB_INLINE bool
-qset_stopped(const qset_interrupt *i)
-{
-	return i && i->stop && i->stop(i->context);
+	if (i % QSET_PATIENCE == 0)
+		qb_pause(memory);
 }
 
 /* Memory of "count" items of "size" bytes, or NULL; a count of 0 allocates nothing. */
@@ -64,6 +59,30 @@ qset_release(const qb_memory *memory, void *pointer)
 		memory->release(memory->context, pointer);
 }
 
+/* Copy items, if there are any. */
+QB_INLINE void
+qset_put(void *to, const void *from, uint64_t count, size_t size)
+{
+	if (count > 0)
+		memcpy(to, from, count * size);
+}
+
+/* The first index of low .. high - 1 whose number is at least x, or high; the numbers ascend. */
+QB_INLINE uint64_t
+qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
+{
+	while (low < high)
+	{
+		uint64_t middle = low + (high - low) / 2;
+
+		if (number[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * Allocate an array of "room" items, copy the first "used" from the old array,
  * release the old one.
@@ -73,10 +92,10 @@ qset_grow(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)
 {
 	uint64_t *array = (uint64_t *) qset_alloc(memory, room, sizeof(*array));
 
-	if (array && used > 0)
-		memcpy(array, old, used * sizeof(*array));
-	if (array)
-		qset_release(memory, old);
+	if (!array)
+		return NULL;
+	qset_put(array, old, used, sizeof(*array));
+	qset_release(memory, old);
 	return array;
 }
 

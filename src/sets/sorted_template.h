@@ -1,8 +1,8 @@
 /*
  * sorted_template.h
- *		The functions of sorted.h for one width of integer.
+ *		The functions of sorted arrays (kernels.h) for one width of integer.
  *
- * Included by kernels.c once for each width, as PostgreSQL does with
+ * Included by sorted.c once for each width, as PostgreSQL does with
  * lib/sort_template.h.  The includer defines
  *
  *	QSET_WORD		the signed integer type
@@ -119,6 +119,28 @@ QSET_NAME(qset_gallop)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint6
 	return common;
 }
 
+uint64_t
+QSET_NAME(qset_count)(const qset_kernels *k, const QSET_WORD *a, uint64_t n, const QSET_WORD *b,
+					  uint64_t m)
+{
+	if (much_smaller(n, m))
+		return QSET_NAME(qset_gallop)(a, n, b, m, NULL);
+	if (much_smaller(m, n))
+		return QSET_NAME(qset_gallop)(b, m, a, n, NULL);
+	return k->QSET_NAME(count)(a, n, b, m);
+}
+
+uint64_t
+QSET_NAME(qset_intersect)(const qset_kernels *k, const QSET_WORD *a, uint64_t n, const QSET_WORD *b,
+						  uint64_t m, QSET_WORD *out)
+{
+	if (much_smaller(n, m))
+		return QSET_NAME(qset_gallop)(a, n, b, m, out);
+	if (much_smaller(m, n))
+		return QSET_NAME(qset_gallop)(b, m, a, n, out);
+	return k->QSET_NAME(intersect)(a, n, b, m, out);
+}
+
 /* An unsigned key with the order of the signed integer. */
 static inline QSET_KEY
 QSET_NAME(ordered)(QSET_WORD x)
@@ -173,10 +195,10 @@ QSET_NAME(places)(uint64_t *count, uint64_t n)
 
 /*
  * Radix sort from the lowest byte up; a byte that is equal in all keys costs
- * no pass.  The result is in "a"; false: the sort was stopped.
+ * no pass.  The result is in "a".
  */
-static bool
-QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_interrupt *interrupt)
+static void
+QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qb_memory *memory)
 {
 	uint64_t count[QSET_BITS / 8][256];
 	QSET_WORD *from = a;
@@ -187,8 +209,7 @@ QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_i
 	memset(count, 0, sizeof(count));
 	for (i = 0; i < n; i++)
 	{
-		if (i % QSET_PATIENCE == 0 && qset_stopped(interrupt))
-			return false;
+		qset_pause_at(memory, i);
 		for (digit = 0; digit < QSET_BITS / 8; digit++)
 			count[digit][(QSET_NAME(ordered)(a[i]) >> digit * 8) & 255]++;
 	}
@@ -198,8 +219,7 @@ QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_i
 			continue;
 		for (i = 0; i < n; i += QSET_PATIENCE)
 		{
-			if (qset_stopped(interrupt))
-				return false;
+			qb_pause(memory);
 			QSET_NAME(scatter)
 			(from + i, n - i < QSET_PATIENCE ? n - i : QSET_PATIENCE, digit * 8, count[digit], to);
 		}
@@ -208,12 +228,10 @@ QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qset_i
 	}
 	if (from != a)
 		memcpy(a, from, n * sizeof(QSET_WORD));
-	return true;
 }
 
-bool
-QSET_NAME(qset_sort_unique)(QSET_WORD *a, uint64_t *n, QSET_WORD *scratch,
-							const qset_interrupt *interrupt)
+void
+QSET_NAME(qset_sort_unique)(QSET_WORD *a, uint64_t *n, QSET_WORD *scratch, const qb_memory *memory)
 {
 	uint64_t count = *n;
 	uint64_t kept = 0;
@@ -221,13 +239,12 @@ QSET_NAME(qset_sort_unique)(QSET_WORD *a, uint64_t *n, QSET_WORD *scratch,
 
 	if (count <= QSET_SMALL_SORT)
 		QSET_NAME(insertion_sort)(a, count);
-	else if (!QSET_NAME(radix_sort)(a, count, scratch, interrupt))
-		return false;
+	else
+		QSET_NAME(radix_sort)(a, count, scratch, memory);
 	for (i = 0; i < count; i++)
 		if (i == 0 || a[i] != a[kept - 1])
 			a[kept++] = a[i];
 	*n = kept;
-	return true;
 }
 
 #undef QSET_WORD

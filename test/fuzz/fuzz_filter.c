@@ -18,7 +18,7 @@ try(test_bytes b)
 {
 	qf_filter view;
 	qb_status opened = qf_open(&view, b.data, b.length);
-	qb_status valid = qf_validate(b.data, b.length);
+	qb_status valid = qf_validate(b.data, b.length, NULL);
 
 	REQUIRE(opened == QB_OK || valid == opened);
 	if (opened == QB_OK)

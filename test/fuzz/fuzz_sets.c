@@ -13,7 +13,7 @@
 #define TEST_WITHOUT_CMOCKA
 #include "test/unit/sets_support.h"
 
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,14 +26,14 @@ ask_for_similar(qset_collection *c, uint8_t choice)
 	qset_best plain;
 	qset_best fast;
 
-	REQUIRE_OK(qset_postings_make(&p, c, NULL));
+	REQUIRE_OK(qset_postings_make(&p, c));
 	if (p.collection.sets > 0)
 	{
 		REQUIRE_OK(qset_filter_init(&q.filter, choice % 3, choice % 5 / 8.0, choice % 4));
 		q.filter.order = (qset_order) (choice / 16 % QSET_ORDERS);
 		qset_question_of_set(&q, &p.collection, choice % p.collection.sets);
-		REQUIRE_OK(qset_collection_answer(&p.collection, &q, &plain, &test_heap, NULL));
-		REQUIRE_OK(qset_postings_answer(&p, &q, qset_kernels_now(), &fast, &test_heap, NULL));
+		REQUIRE_OK(qset_collection_answer(&p.collection, &q, &plain, &test_heap));
+		REQUIRE_OK(qset_postings_answer(&p, &q, qset_kernels_now(), &fast, &test_heap));
 		REQUIRE(plain.count == fast.count);
 		REQUIRE(memcmp(plain.pair, fast.pair, plain.count * sizeof(qset_pair)) == 0);
 		qset_release(&test_heap, plain.pair);
@@ -48,7 +48,7 @@ read_bytes(test_bytes b)
 	qset_collection c;
 	test_bytes again;
 
-	if (qset_read(&c, b.data, b.length, &test_heap, NULL) != QB_OK)
+	if (qset_read(&c, b.data, b.length, &test_heap) != QB_OK)
 		return;
 	again = test_flat(&c);
 	REQUIRE(test_equal_bytes(b, again));

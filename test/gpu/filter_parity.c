@@ -166,10 +166,11 @@ batch_of(const rows *r, size_t at, size_t count)
 static uint8_t *
 bytes_of(const qf_filter *f, uint64_t *bytes)
 {
-	uint8_t *out = malloc(*bytes = qf_flat_size(f));
+	qf_flat flat = qf_flat_of(f);
+	uint8_t *out = malloc(*bytes = flat.bytes);
 
 	CHECK(out);
-	qf_write(f, out);
+	qf_write(f, &flat, out);
 	return out;
 }
 

@@ -100,7 +100,7 @@ build_here(const int64_t *id, const int64_t *element, uint64_t rows, qset_collec
 	qset_builder builder;
 	qb_keys keys = { 0 };
 
-	qset_builder_init(&builder, false, &keys, &test_memory, NULL);
+	qset_builder_init(&builder, false, &keys, &test_memory);
 	CHECK(qset_builder_add(&builder, id, (const uint64_t *) element, NULL, rows) == QB_OK);
 	CHECK(qset_builder_finish(&builder, made) == QB_OK);
 	qset_builder_free(&builder);

@@ -204,7 +204,7 @@ try_filter_mutant(mutator *m)
 		mutate_filter(m, &b);
 	test_repair_crc(b.data, b.length);
 	opened = qf_open(&view, b.data, b.length) == QB_OK;
-	valid = qf_validate(b.data, b.length) == QB_OK;
+	valid = qf_validate(b.data, b.length, NULL) == QB_OK;
 	REQUIRE(opened || !valid);
 	if (opened)
 		filter_exercise(b);

@@ -11,9 +11,7 @@
 
 #include "engine/filter_engine.h"
 #include "filter/estimate.h"
-#include "filter/compact.h"
 #include "filter/format.h"
-#include "filter/pieces.h"
 
 static inline qf_params
 filter_params(uint64_t m, uint32_t k, double p, uint64_t seed)
@@ -90,12 +88,13 @@ filter_query(const qf_filter *f, uint64_t key)
 static inline test_bytes
 filter_bytes(const qf_filter *f)
 {
-	test_bytes b = { malloc(qf_flat_size(f)), qf_flat_size(f) };
+	qf_flat flat = qf_flat_of(f);
+	test_bytes b = { malloc(flat.bytes), flat.bytes };
 
 	REQUIRE(b.data != NULL);
 	memset(b.data, 0xA5, b.length);
-	qf_write(f, b.data);
-	REQUIRE_OK(qf_validate(b.data, b.length));
+	qf_write(f, &flat, b.data);
+	REQUIRE_OK(qf_validate(b.data, b.length, NULL));
 	return b;
 }
 

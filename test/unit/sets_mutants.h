@@ -22,7 +22,7 @@
 #define SETS_NUMBERS 16384
 #define SETS_BODY    (SETS_NUMBERS * 10)
 
-/* Fields of the header that are changed; see sets/format.h. */
+/* Fields of the header that are changed; see sets/collection.h. */
 static const struct
 {
 	uint64_t at;
@@ -193,12 +193,12 @@ exercise_parts_of_collection(const qset_collection *c)
 	qset_collection all;
 	qset_builder b;
 
-	REQUIRE_OK(qset_collection_subset(&some, c, id, 2, &test_heap, NULL));
+	REQUIRE_OK(qset_collection_subset(&some, c, id, 2, &test_heap));
 	test_require_collection(&some);
 	map = test_array(some.universe, sizeof(*map));
 	qset_collection_map(&some, c, map);
 	free(map);
-	qset_builder_init(&b, c->wide, &c->keys, &test_heap, NULL);
+	qset_builder_init(&b, c->wide, &c->keys, &test_heap);
 	REQUIRE_OK(qset_builder_add_collection(&b, c));
 	REQUIRE_OK(qset_builder_add_collection(&b, &some));
 	REQUIRE_OK(qset_builder_add_collection(&b, c));
@@ -260,7 +260,7 @@ try_sets_mutant(mutator *m)
 		b.data[choose(m, b.length)] ^= (uint8_t) (1 << choose(m, 8));
 	set_field(&b, SETS_AT_BODY, 8, b.length - QSET_HEADER_BYTES);
 	test_repair_crc(b.data, b.length);
-	valid = qset_read(&c, b.data, b.length, &test_heap, NULL) == QB_OK;
+	valid = qset_read(&c, b.data, b.length, &test_heap) == QB_OK;
 	if (valid)
 	{
 		exercise_collection(&c, b, choose(m, 16) == 0);

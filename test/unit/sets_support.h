@@ -12,7 +12,7 @@
 
 #include "engine/sets_kernels.h"
 #include "sets/builder.h"
-#include "sets/format.h"
+#include "sets/collection.h"
 #include "sets/pairs.h"
 
 /* The tables of inner loops that this processor can run; returns how many. */
@@ -31,6 +31,89 @@ test_tables(const qset_kernels *table[3])
 		}
 	qb_isa_use("auto");
 	return count;
+}
+
+/*
+ * Memory of which a jump out of a pause may leave blocks behind: they are known here, and
+ * test_drop() releases them, as a memory context does.
+ */
+typedef struct test_context
+{
+	void *block[64];
+	uint64_t paused;
+	uint64_t jump_at; /* the pause that jumps out; 0: none */
+	jmp_buf jump;
+} test_context;
+
+static test_context test_pausing;
+
+static inline void
+test_replace(void *from, void *to)
+{
+	size_t i = 0;
+
+	while (test_pausing.block[i] != from)
+		REQUIRE(++i < ALL_OF(test_pausing.block));
+	test_pausing.block[i] = to;
+}
+
+static inline void *
+test_pausing_alloc(void *context, size_t bytes)
+{
+	void *block = test_alloc(context, bytes);
+
+	if (block)
+		test_replace(NULL, block);
+	return block;
+}
+
+static inline void
+test_pausing_release(void *context, void *block)
+{
+	test_replace(block, NULL);
+	test_release(context, block);
+}
+
+static inline void
+test_pause(void)
+{
+	if (++test_pausing.paused == test_pausing.jump_at)
+		longjmp(test_pausing.jump, 1);
+}
+
+static const qb_memory test_pausing_heap = { .alloc = test_pausing_alloc,
+											 .release = test_pausing_release,
+											 .context = &test_heap_state,
+											 .pause = test_pause };
+
+static inline void
+test_drop(void)
+{
+	size_t i;
+
+	for (i = 0; i < ALL_OF(test_pausing.block); i++)
+		if (test_pausing.block[i])
+			test_pausing_release(&test_heap_state, test_pausing.block[i]);
+}
+
+/*
+ * Do something that pauses, and jump out of pause "jump_at" (0: of none).  Returns whether
+ * it came to its end; all that it left behind is released.
+ */
+static inline bool
+test_until(void (*work)(void *context), void *context, uint64_t jump_at)
+{
+	volatile bool done = false;
+
+	test_pausing.paused = 0;
+	test_pausing.jump_at = jump_at;
+	if (setjmp(test_pausing.jump) == 0)
+	{
+		work(context);
+		done = true;
+	}
+	test_drop();
+	return done;
 }
 
 /* Allocate exactly this many items, so that a step beyond them is seen. */
@@ -106,7 +189,7 @@ test_add(qset_builder *b, int64_t id, uint64_t low)
 static inline void
 test_builder(qset_builder *b, bool wide)
 {
-	qset_builder_init(b, wide, &test_qi_keys, &test_heap, NULL);
+	qset_builder_init(b, wide, &test_qi_keys, &test_heap);
 }
 
 /* A made-up collection: sizes and elements of many kinds, by a seed. */

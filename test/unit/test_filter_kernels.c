@@ -10,7 +10,7 @@
 #include "isa_support.h"
 
 #include "engine/filter_engine.h"
-#include "filter/kernels.h"
+#include "filter/filter.h"
 
 #define MOST_WORDS  40
 #define MOST_HASHES 40
@@ -51,7 +51,7 @@ check_unite(void)
 		fill(from, bytes, &rng);
 		fill(into + 1, bytes, &rng);
 		memcpy(wanted, into + 1, bytes);
-		ones = qf_unite(wanted, from, words);
+		ones = qf_kernels_plain.unite(wanted, from, words);
 		REQUIRE(ones == qf_ones(wanted, words));
 		REQUIRE(qf_kernels_now()->unite(into + 1, from, words) == ones);
 		REQUIRE(memcmp(into + 1, wanted, bytes) == 0);
@@ -102,7 +102,7 @@ check_each_bit(void)
 	for (k = 1; k <= MOST_HASHES; k++)
 	{
 		qf_params p = { .m = 3 * QF_BLOCK_BITS, .k = k, .layout = QF_BLOCKED };
-		uint64_t h[1 + QF_AHEAD] = { 0 };
+		uint64_t h[1 + QF_FETCH_AHEAD] = { 0 };
 		uint8_t *bits = malloc(p.m / 8 + 1);
 
 		for (i = 0; i < 10; i++)
@@ -130,7 +130,7 @@ static void
 check_many_keys(void)
 {
 	test_rng rng = test_seeded(23);
-	uint64_t h[KEYS + QF_AHEAD] = { 0 };
+	uint64_t h[KEYS + QF_FETCH_AHEAD] = { 0 };
 	uint32_t k, i;
 
 	for (k = 1; k <= MOST_HASHES; k++)

@@ -193,7 +193,7 @@ subsets(void **state)
 		for (i = 0; i < SIDE; i++)
 			if (!chosen[i])
 				memset(t[i], 0, SIDE);
-		REQUIRE_OK(qset_collection_subset(&some, &c, id, 10, &test_heap, NULL));
+		REQUIRE_OK(qset_collection_subset(&some, &c, id, 10, &test_heap));
 		require_table(&some, t);
 		qset_collection_free(&some);
 		qset_collection_free(&c);
@@ -264,27 +264,11 @@ no_memory_to_build(void **state)
 	test_no_leak();
 }
 
-/* ---- interrupts ---- */
-
-/* Says stop at the question number "left". */
-typedef struct patience
-{
-	uint64_t asked;
-	uint64_t left;
-} patience;
-
-static bool
-count_question(void *context)
-{
-	patience *p = context;
-
-	p->asked++;
-	return p->asked == p->left;
-}
+/* ---- pauses ---- */
 
 /* Rows of many sets or of few, elements all different: 2^22 of each. */
 static void
-large_collection(qset_collection *c, uint64_t sets, const qset_interrupt *interrupt)
+large_collection(qset_collection *c, uint64_t sets)
 {
 	enum
 	{
@@ -300,7 +284,7 @@ large_collection(qset_collection *c, uint64_t sets, const qset_interrupt *interr
 		id[i] = (int64_t) (i % sets);
 		low[i] = i;
 	}
-	qset_builder_init(&b, false, &test_qi_keys, &test_heap, interrupt);
+	qset_builder_init(&b, false, &test_qi_keys, &test_heap);
 	REQUIRE_OK(qset_builder_add(&b, id, low, NULL, ROWS));
 	REQUIRE_OK(qset_builder_finish(&b, c));
 	qset_builder_free(&b);
@@ -318,70 +302,67 @@ typedef enum large_work
 	LARGE_WORKS
 } large_work;
 
-static qb_status
-do_large_work(large_work work, const qset_collection *c, test_bytes bytes,
-			  const qset_interrupt *interrupt, patience *p)
+typedef struct large_task
 {
-	qset_builder b;
-	qset_collection out = { 0 };
-	qb_status status = QB_OK;
+	large_work work;
+	const qset_collection *c;
+	test_bytes bytes;
+} large_task;
 
-	qset_builder_init(&b, false, &test_qi_keys, &test_heap, work == WORK_ADD ? interrupt : NULL);
-	if (work == WORK_READ)
-		status = qset_read(&out, bytes.data, bytes.length, &test_heap, interrupt);
-	if (work == WORK_SUBSET)
-		status = qset_collection_subset(&out, c, c->id, c->sets, &test_heap, interrupt);
-	if (work == WORK_ADD || work == WORK_FINISH)
-		status = qset_builder_add_collection(&b, c);
-	if (work == WORK_FINISH)
-	{
-		REQUIRE_OK(status);
-		p->asked = 0;
-		b.interrupt = interrupt;
-		status = qset_builder_finish(&b, &out);
-	}
-	if (status == QB_OK && work != WORK_ADD)
-		qset_collection_free(&out);
-	qset_builder_free(&b);
-	return status;
+static void
+do_large_work(void *context)
+{
+	const large_task *t = context;
+	const qset_collection *c = t->c;
+	qset_collection out;
+	qset_builder b;
+
+	qset_builder_init(&b, false, &test_qi_keys, &test_pausing_heap);
+	if (t->work == WORK_READ)
+		REQUIRE_OK(qset_read(&out, t->bytes.data, t->bytes.length, &test_pausing_heap));
+	if (t->work == WORK_SUBSET)
+		REQUIRE_OK(qset_collection_subset(&out, c, c->id, c->sets, &test_pausing_heap));
+	if (t->work == WORK_ADD || t->work == WORK_FINISH)
+		REQUIRE_OK(qset_builder_add_collection(&b, c));
+	if (t->work == WORK_FINISH)
+		REQUIRE_OK(qset_builder_finish(&b, &out));
 }
 
 /*
- * Every few million steps something asks whether to go on, and the work stops
- * whenever the answer is no.
+ * Work pauses every few million steps, and every pause may jump out of it, which changes
+ * no collection.
  */
 static void
-long_work_can_be_stopped(void **state)
+long_work_pauses(void **state)
 {
-	static const uint64_t wanted[LARGE_WORKS] = { 7, 6, 40, 10 };
-	qset_collection c;
-	test_bytes bytes;
+	static const uint64_t wanted[LARGE_WORKS] = { 7, 6, 46, 10 };
 	uint64_t sets;
-	int work;
 
 	(void) state;
 	for (sets = 100; sets <= 4 * QSET_PATIENCE; sets *= 41943)
 	{
-		large_collection(&c, sets, NULL);
-		bytes = test_flat(&c);
-		for (work = 0; work < LARGE_WORKS; work++)
-		{
-			patience p = { 0, 0 };
-			qset_interrupt interrupt = { count_question, &p };
-			uint64_t all;
+		qset_collection c;
+		large_task t = { .c = &c };
+		test_bytes after;
 
-			WHERE("work %d on %llu sets", work, (unsigned long long) sets);
-			REQUIRE_OK(do_large_work((large_work) work, &c, bytes, &interrupt, &p));
-			all = p.asked;
-			REQUIRE(all >= wanted[work]);
-			for (p.left = 1; p.left <= all; p.left += 1 + all / 5)
-			{
-				p.asked = 0;
-				REQUIRE_STATUS(do_large_work((large_work) work, &c, bytes, &interrupt, &p),
-							   QB_CANCELLED);
-			}
+		large_collection(&c, sets);
+		t.bytes = test_flat(&c);
+		for (t.work = WORK_READ; t.work < LARGE_WORKS; t.work++)
+		{
+			uint64_t all;
+			uint64_t at;
+
+			WHERE("work %d on %llu sets", (int) t.work, (unsigned long long) sets);
+			REQUIRE(test_until(do_large_work, &t, 0));
+			all = test_pausing.paused;
+			REQUIRE(all >= wanted[t.work]);
+			for (at = 1; at <= all; at += 1 + all / 5)
+				REQUIRE(!test_until(do_large_work, &t, at));
 		}
-		free(bytes.data);
+		after = test_flat(&c);
+		REQUIRE(test_equal_bytes(t.bytes, after));
+		free(after.data);
+		free(t.bytes.data);
 		qset_collection_free(&c);
 		test_no_leak();
 	}
@@ -391,13 +372,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_its_rows),
-		cmocka_unit_test(order_and_batches_do_not_matter),
-		cmocka_unit_test(merges_are_unions),
-		cmocka_unit_test(subsets),
-		cmocka_unit_test(maps_of_ranks),
-		cmocka_unit_test(no_memory_to_build),
-		cmocka_unit_test(long_work_can_be_stopped),
+		cmocka_unit_test(has_its_rows),      cmocka_unit_test(order_and_batches_do_not_matter),
+		cmocka_unit_test(merges_are_unions), cmocka_unit_test(subsets),
+		cmocka_unit_test(maps_of_ranks),     cmocka_unit_test(no_memory_to_build),
+		cmocka_unit_test(long_work_pauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

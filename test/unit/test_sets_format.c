@@ -32,7 +32,7 @@ round_trips(void **state)
 		WHERE("seed %d", (int) seed);
 		test_collection(&c, seed, seed % 2);
 		b = test_flat(&c);
-		REQUIRE_OK(qset_read(&again, b.data, b.length, &test_heap, NULL));
+		REQUIRE_OK(qset_read(&again, b.data, b.length, &test_heap));
 		REQUIRE(test_same_collection(&c, &again));
 		free(b.data);
 		qset_collection_free(&c);
@@ -63,7 +63,7 @@ extreme_values(void **state)
 	REQUIRE(c.id[0] == INT64_MIN && c.id[6] == INT64_MAX);
 	REQUIRE((int64_t) c.low[0] == INT64_MIN && (int64_t) c.low[6] == INT64_MAX);
 	bytes = test_flat(&c);
-	REQUIRE_OK(qset_read(&again, bytes.data, bytes.length, &test_heap, NULL));
+	REQUIRE_OK(qset_read(&again, bytes.data, bytes.length, &test_heap));
 	REQUIRE(test_same_collection(&c, &again));
 	free(bytes.data);
 	qset_collection_free(&again);
@@ -114,7 +114,7 @@ static qb_status
 try(test_bytes b)
 {
 	qset_collection c;
-	qb_status status = qset_read(&c, b.data, b.length, &test_heap, NULL);
+	qb_status status = qset_read(&c, b.data, b.length, &test_heap);
 
 	if (status == QB_OK)
 	{
@@ -304,7 +304,7 @@ no_memory_to_read(void **state)
 	for (fail = 1; status != QB_OK; fail++)
 	{
 		test_fail_at(fail);
-		status = qset_read(&c, b.data, b.length, &test_heap, NULL);
+		status = qset_read(&c, b.data, b.length, &test_heap);
 		REQUIRE(status == QB_OK || status == QB_NO_MEMORY);
 		test_fail_at(0);
 		if (status != QB_OK)

@@ -11,7 +11,7 @@ static qset_pair pulled[ROOM];
 
 /* Run a job from the request to the last pair; everything is freed, wherever the job ended. */
 static qb_status
-whole_run(const qset_request *r)
+whole_run(const qset_request *r, const qset_interrupt *interrupt)
 {
 	qset_plan plan;
 	uint64_t *block;
@@ -21,7 +21,7 @@ whole_run(const qset_request *r)
 
 	if (status == QB_OK)
 	{
-		status = qset_job_open(&job, block, qset_kernels_now(), &test_heap, r->interrupt);
+		status = qset_job_open(&job, block, qset_kernels_now(), &test_heap, interrupt);
 		if (status == QB_OK)
 			qset_job_shard(&job, 0, qset_job_rows(&job), 1);
 		for (count = 1; status == QB_OK && count > 0;)
@@ -59,11 +59,11 @@ stops_when_told(void **state)
 		{
 			int left = patience;
 			qset_interrupt interrupt = { stop_at, &left };
-			qset_request r = { .rows = &c, .memory = &test_heap, .interrupt = &interrupt };
+			qset_request r = { .rows = &c, .memory = &test_heap };
 
 			r.method = method;
 			REQUIRE_OK(qset_filter_init(&r.filter, 3, 0, 0));
-			status = whole_run(&r);
+			status = whole_run(&r, &interrupt);
 			REQUIRE(status == QB_OK || status == QB_CANCELLED);
 			asked = patience;
 		}
@@ -209,7 +209,7 @@ no_memory(void **state)
 			for (fail = 1; status == QB_NO_MEMORY; fail++)
 			{
 				test_fail_at(fail);
-				status = whole_run(&r);
+				status = whole_run(&r, NULL);
 				test_fail_at(0);
 				REQUIRE(test_heap_state.live == live);
 			}

@@ -50,7 +50,7 @@ require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 
 	memcpy(sorted, keys, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), l->wide ? by_halves : by_sign);
-	REQUIRE_OK(qset_dictionary_rank(l, rank, low, high, &test_heap, NULL));
+	REQUIRE_OK(qset_dictionary_rank(l, rank, low, high, &test_heap));
 	for (i = 0; i < count; i++)
 	{
 		if (i > 0 && sorted[i].low == sorted[i - 1].low &&
@@ -88,7 +88,7 @@ label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 			low[j] = keys[i + j].low;
 			high[j] = keys[i + j].high;
 		}
-		REQUIRE_OK(qset_dictionary_of(l, low, l->wide ? high : NULL, n, code, &test_heap, NULL));
+		REQUIRE_OK(qset_dictionary_of(l, low, l->wide ? high : NULL, n, code, &test_heap));
 		REQUIRE((l->direct != NULL) != (l->slot != NULL));
 		for (j = 0; j < n; j++)
 			REQUIRE(code[j] < l->used && l->low[code[j]] == low[j] &&
@@ -269,47 +269,76 @@ many_sets(void **state)
 	test_no_leak();
 }
 
-/* Stops as soon as it is asked. */
-static bool
-stop_now(void *context)
+/* A table that gets keys at equal distances. */
+typedef struct growing
 {
-	(void) context;
-	return true;
+	qset_dictionary dictionary;
+	uint64_t spread;
+	uint64_t used; /* before the last call */
+} growing;
+
+static void
+grow(void *context)
+{
+	growing *g = context;
+	uint32_t code;
+	uint64_t i;
+
+	for (i = 0; i < QSET_PATIENCE; i++)
+	{
+		uint64_t key = i * g->spread;
+
+		g->used = g->dictionary.used;
+		REQUIRE_OK(qset_dictionary_of(&g->dictionary, &key, NULL, 1, &code, &test_pausing_heap));
+	}
 }
 
-/* A table that grows asks whether to go on; if it may not, it has lost nothing. */
+/* The keys so far still have their codes. */
 static void
-growing_can_be_stopped(void **state)
+still_there(void *context)
 {
-	qset_interrupt interrupt = { stop_now, NULL };
+	growing *g = context;
+	uint32_t code;
+	uint64_t i;
+
+	for (i = 0; i < g->used; i++)
+	{
+		uint64_t key = i * g->spread;
+
+		REQUIRE_OK(qset_dictionary_of(&g->dictionary, &key, NULL, 1, &code, &test_pausing_heap));
+		REQUIRE(code == i);
+	}
+}
+
+static void
+jump_out_of_growing(growing *g)
+{
+	test_pausing.paused = 0;
+	test_pausing.jump_at = 12;
+	if (setjmp(test_pausing.jump) == 0)
+	{
+		grow(g);
+		REQUIRE(!"jumped");
+	}
+	test_pausing.jump_at = 0;
+}
+
+/* A table that grows pauses; a jump out of it loses nothing. */
+static void
+growing_pauses(void **state)
+{
 	uint64_t spread;
 
 	(void) state;
 	for (spread = 1; spread <= 1000; spread *= 1000) /* direct, slots */
 	{
-		qset_dictionary l = { 0 };
-		uint32_t code[2];
-		uint64_t used = 0;
-		qb_status status = QB_OK;
-		uint64_t i;
+		growing g = { .spread = spread };
 
-		for (i = 0; i < QSET_PATIENCE && status == QB_OK; i++)
-		{
-			uint64_t key = i * spread;
-
-			used = l.used;
-			status = qset_dictionary_of(&l, &key, NULL, 1, code, &test_heap, &interrupt);
-		}
-		REQUIRE_STATUS(status, QB_CANCELLED);
-		REQUIRE((l.direct != NULL) == (spread == 1) && l.used == used && used > 1000);
-		for (i = 0; i < used; i++)
-		{
-			uint64_t key = i * spread;
-
-			REQUIRE_OK(qset_dictionary_of(&l, &key, NULL, 1, code, &test_heap, NULL));
-			REQUIRE(code[0] == i);
-		}
-		qset_dictionary_free(&l, &test_heap);
+		jump_out_of_growing(&g);
+		REQUIRE((g.dictionary.direct != NULL) == (spread == 1));
+		REQUIRE(g.dictionary.used == g.used && g.used > 1000);
+		still_there(&g);
+		test_drop();
 	}
 	test_no_leak();
 }
@@ -318,9 +347,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(labels_of_streams),      cmocka_unit_test(dense_keys_are_direct),
-		cmocka_unit_test(images_are_their_rows),  cmocka_unit_test(many_sets),
-		cmocka_unit_test(growing_can_be_stopped),
+		cmocka_unit_test(labels_of_streams),     cmocka_unit_test(dense_keys_are_direct),
+		cmocka_unit_test(images_are_their_rows), cmocka_unit_test(many_sets),
+		cmocka_unit_test(growing_pauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

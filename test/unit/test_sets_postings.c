@@ -7,7 +7,7 @@
  */
 #include "pairs_support.h"
 
-#include "sets/postings.h"
+#include "sets/pairs.h"
 
 #define SEEDS 300
 
@@ -106,8 +106,8 @@ ask(qset_postings *p, const qset_question *q, double jaccard)
 
 	naive_answer(q, &p->collection, jaccard);
 	while (tables-- > 0)
-		require_answer(qset_postings_answer(p, q, table[tables], &best, &test_heap, NULL), &best);
-	require_answer(qset_collection_answer(&p->collection, q, &best, &test_heap, NULL), &best);
+		require_answer(qset_postings_answer(p, q, table[tables], &best, &test_heap), &best);
+	require_answer(qset_collection_answer(&p->collection, q, &best, &test_heap), &best);
 }
 
 static qset_filter
@@ -146,7 +146,7 @@ make(qset_postings *p, uint64_t seed)
 	qset_collection c;
 
 	test_collection(&c, seed, seed % 3 == 0);
-	REQUIRE_OK(qset_postings_make(p, &c, NULL));
+	REQUIRE_OK(qset_postings_make(p, &c));
 }
 
 static void
@@ -209,7 +209,7 @@ as_of_jobs(void **state)
 			qset_best best;
 
 			qset_question_of_set(&q, &p.collection, set);
-			REQUIRE_OK(qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap, NULL));
+			REQUIRE_OK(qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap));
 			for (i = 0; i < best.count; i++)
 				REQUIRE(in_answer(&all, (uint32_t) set, best.pair[i].b));
 			found += best.count;
@@ -240,7 +240,7 @@ make_large(qset_postings *p)
 		test_add(&b, -1, i);
 	REQUIRE_OK(qset_builder_finish(&b, &c));
 	qset_builder_free(&b);
-	REQUIRE_OK(qset_postings_make(p, &c, NULL));
+	REQUIRE_OK(qset_postings_make(p, &c));
 	REQUIRE(qset_set_size(&p->collection, 0) == LARGE);
 }
 
@@ -267,8 +267,8 @@ several_blocks(void **state)
 			qset_question_of_set(&q, &p.collection, i % 3 * (SETS / 2));
 			REQUIRE_OK(qset_filter_init(&q.filter, 1, 0, top[i / 3 % ALL_OF(top)]));
 			q.filter.order = (qset_order) (i / 3 / ALL_OF(top));
-			REQUIRE_OK(qset_collection_answer(&p.collection, &q, &plain, &test_heap, NULL));
-			REQUIRE_OK(qset_postings_answer(&p, &q, table[t], &fast, &test_heap, NULL));
+			REQUIRE_OK(qset_collection_answer(&p.collection, &q, &plain, &test_heap));
+			REQUIRE_OK(qset_postings_answer(&p, &q, table[t], &fast, &test_heap));
 			REQUIRE(plain.count > 0 && plain.count == fast.count);
 			REQUIRE(memcmp(plain.pair, fast.pair, plain.count * sizeof(qset_pair)) == 0);
 			qset_release(&test_heap, plain.pair);
@@ -306,43 +306,51 @@ ranks(void **state)
 	test_no_leak();
 }
 
-/* Stops when it was asked so many times. */
-static bool
-stop_after(void *left)
+/* A question to postings, or if "plain" to their collection. */
+typedef struct asking
 {
-	uint64_t *questions = left;
+	qset_postings p;
+	qset_question q;
+	bool plain;
+} asking;
 
-	return (*questions)-- == 0;
+static void
+ask_pausing(void *context)
+{
+	const asking *a = context;
+	qset_best best;
+
+	if (a->plain)
+		REQUIRE_OK(qset_collection_answer(&a->p.collection, &a->q, &best, &test_pausing_heap));
+	else
+		REQUIRE_OK(
+			qset_postings_answer(&a->p, &a->q, qset_kernels_now(), &best, &test_pausing_heap));
 }
 
-/* A question that is cancelled anywhere leaves no memory behind. */
+/* A question pauses, and every pause may jump out of it. */
 static void
-cancelled(void **state)
+pauses(void **state)
 {
-	qset_question q = { .most = SETS };
-	qb_status status = QB_CANCELLED;
-	qset_postings p;
-	uint64_t times;
+	asking a = { .q = { .most = SETS } };
+	int plain;
 
 	(void) state;
-	make_large(&p);
-	REQUIRE_OK(qset_filter_init(&q.filter, 1, 0, 0));
-	qset_question_of_set(&q, &p.collection, 0);
-	for (times = 0; status == QB_CANCELLED; times++)
+	make_large(&a.p);
+	REQUIRE_OK(qset_filter_init(&a.q.filter, 1, 0, 0));
+	qset_question_of_set(&a.q, &a.p.collection, 0);
+	for (plain = 0; plain < 2; plain++)
 	{
-		uint64_t left = times;
-		qset_interrupt interrupt = { stop_after, &left };
-		qset_best best;
+		uint64_t all;
+		uint64_t at;
 
-		status = qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap, &interrupt);
-		if (status == QB_OK)
-			qset_release(&test_heap, best.pair);
-		left = times;
-		if (qset_collection_answer(&p.collection, &q, &best, &test_heap, &interrupt) == QB_OK)
-			qset_release(&test_heap, best.pair);
+		a.plain = plain;
+		REQUIRE(test_until(ask_pausing, &a, 0));
+		all = test_pausing.paused;
+		REQUIRE(all > 5);
+		for (at = 1; at <= all; at++)
+			REQUIRE(!test_until(ask_pausing, &a, at));
 	}
-	REQUIRE(status == QB_OK && times > 5);
-	qset_postings_free(&p);
+	qset_postings_free(&a.p);
 	test_no_leak();
 }
 
@@ -364,15 +372,15 @@ no_memory(void **state)
 
 		test_collection(&c, 5, true);
 		test_fail_at(k);
-		status = qset_postings_make(&p, &c, NULL);
+		status = qset_postings_make(&p, &c);
 		if (status == QB_OK)
 		{
 			qset_question_of_set(&q, &p.collection, 0);
-			status = qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap, NULL);
+			status = qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap);
 			if (status == QB_OK)
 			{
 				qset_release(&test_heap, best.pair);
-				status = qset_collection_answer(&p.collection, &q, &best, &test_heap, NULL);
+				status = qset_collection_answer(&p.collection, &q, &best, &test_heap);
 			}
 			if (status == QB_OK)
 				qset_release(&test_heap, best.pair);
@@ -400,9 +408,8 @@ no_room(void **state)
 	REQUIRE_OK(qset_filter_init(&q.filter, 0, 0, 0));
 	qset_question_of_set(&q, &p.collection, 0);
 	REQUIRE(p.collection.sets > 4);
-	REQUIRE(qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap, NULL) ==
-			QB_NO_ROOM);
-	REQUIRE(qset_collection_answer(&p.collection, &q, &best, &test_heap, NULL) == QB_NO_ROOM);
+	REQUIRE(qset_postings_answer(&p, &q, qset_kernels_now(), &best, &test_heap) == QB_NO_ROOM);
+	REQUIRE(qset_collection_answer(&p.collection, &q, &best, &test_heap) == QB_NO_ROOM);
 	q.filter.top = 2;
 	ask(&p, &q, 0);
 	qset_postings_free(&p);
@@ -427,7 +434,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_sets),      cmocka_unit_test(as_of_jobs),
 		cmocka_unit_test(several_blocks), cmocka_unit_test(ranks),
-		cmocka_unit_test(cancelled),      cmocka_unit_test(no_memory),
+		cmocka_unit_test(pauses),         cmocka_unit_test(no_memory),
 		cmocka_unit_test(no_room),        cmocka_unit_test(orders_by_name),
 	};
 

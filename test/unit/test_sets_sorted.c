@@ -219,7 +219,7 @@ paths_cut_anywhere(void **state)
 			uint64_t i;
 			uint64_t j;
 
-			qset_path_cut(x, a.n, y, b.n, diagonal, &i, &j);
+			i = qset_path_cut(x, a.n, y, b.n, diagonal, &j);
 			REQUIRE(i + j == diagonal || i + j == diagonal + 1);
 			REQUIRE(i == 0 || j == b.n || x[i - 1] < y[j]);
 			REQUIRE(j == 0 || i == a.n || y[j - 1] < x[i]);
@@ -306,7 +306,7 @@ sorting(void **state)
 		for (i = 0; i < n; i++)
 			wanted[i] = a[i];
 		qsort(wanted, n, sizeof(*wanted), compare64);
-		REQUIRE(qset_sort_unique64(a, &n64, scratch, NULL));
+		qset_sort_unique64(a, &n64, scratch, NULL);
 		for (i = 0; i < n; i++)
 			if (i == 0 || wanted[i] != wanted[i - 1])
 				REQUIRE(kept < n64 && a[kept++] == wanted[i]);
@@ -314,7 +314,7 @@ sorting(void **state)
 		for (i = 0; i < n; i++)
 			wanted[i] = b[i];
 		qsort(wanted, n, sizeof(*wanted), compare64);
-		REQUIRE(qset_sort_unique32(b, &n32, (int32_t *) scratch, NULL));
+		qset_sort_unique32(b, &n32, (int32_t *) scratch, NULL);
 		for (i = kept = 0; i < n; i++)
 			if (i == 0 || wanted[i] != wanted[i - 1])
 				REQUIRE(kept < n32 && b[kept++] == wanted[i]);
@@ -439,20 +439,24 @@ positions(void **state)
 		for (i = 0; i < ALL_OF(bounds); i++)
 			for (t = 0; t < tables; t++)
 			{
-				uint32_t found = table[t]->find16(row16, from, n, (uint16_t) bounds[i], out);
+				qset_slice s = {
+					.row = row16, .from = from, .to = n, .least = bounds[i], .most = 9000
+				};
+				uint32_t found = table[t]->find16(&s, out);
 				uint32_t at = 0;
 
 				for (k = from; k < n; k++)
 					if (row16[k] >= bounds[i])
 						REQUIRE(at < found && out[at++] == k);
 				REQUIRE(at == found);
-				found =
-					table[t]->find16_sized(row16, row32, from, n, (uint16_t) bounds[i], 9000, out);
+				s.size = row32;
+				found = table[t]->find16(&s, out);
 				for (k = from, at = 0; k < n; k++)
 					if (row16[k] >= bounds[i] && row32[k] <= 9000)
 						REQUIRE(at < found && out[at++] == k);
 				REQUIRE(at == found);
-				found = table[t]->find32(row32, from, n, bounds[i], out);
+				s.row = row32;
+				found = table[t]->find32(&s, out);
 				for (k = from, at = 0; k < n; k++)
 					if (row32[k] >= bounds[i])
 						REQUIRE(at < found && out[at++] == k);

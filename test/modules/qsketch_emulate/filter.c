@@ -7,7 +7,7 @@
 #include "emulate.h"
 
 #include "engine/filter_engine.h"
-#include "filter/kernels.h"
+#include "filter/filter.h"
 #include "filter_cuda.h"
 
 struct qf_cuda_filter
