@@ -9,7 +9,7 @@
  */
 #include "filter.cuh"
 
-#include "kernels.cuh"
+#include "device.cuh"
 
 #include <new>
 
@@ -103,7 +103,6 @@ qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t byte
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync((uint8_t *) f->view.word + offset, from, bytes,
 									 cudaMemcpyHostToDevice, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += bytes;
 	return QB_OK;
 }
 
@@ -116,7 +115,6 @@ qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, (const uint8_t *) f->view.word + offset, bytes,
 									 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
 
@@ -149,7 +147,6 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 						 (const uint32_t *) scratch, (uint32_t) piece));
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += count * sizeof(*position);
 	return QB_OK;
 }
 
@@ -165,7 +162,6 @@ start_insert(qf_cuda_filter *f, const qf_batch *b)
 	if (rows < 0)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qf_count_rows(&f->state, rows, b->row == NULL));
-	f->gpu->stats.insert_batches++;
 	f->gpu->stats.insert_keys += b->count;
 	return QB_OK;
 }
@@ -361,8 +357,7 @@ launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void 
 	QS_TRY(qs_grid(gpu, query_shared, LARGE_BLOCK, qf_bits_bytes(f),
 				   qs_ceil_div(count, LARGE_BLOCK / 32), &grid));
 	query_shared<<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, key, count, set);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 static qb_status
@@ -382,8 +377,7 @@ launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, vo
 	QS_TRY(
 		qs_grid(gpu, contains_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK), &grid));
 	contains_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* A kind of lookup. */
@@ -402,7 +396,6 @@ look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t c
 	QS_TRY(qs_cuda_enter(f->gpu));
 	if (count == 0)
 		return QB_OK;
-	f->gpu->stats.query_keys += count;
 	return l->launch(f, key, count, answer);
 }
 
@@ -413,7 +406,6 @@ look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, v
 
 	QS_TRY(qs_cuda_enter(f->gpu));
 	b = qs_describe(key, NULL, answer, l->answer_bytes, count);
-	f->gpu->stats.query_keys += count;
 	return qs_for_pieces(f->gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
 		return l->launch(f, ready->key, ready->count, answers);
 	});

@@ -8,7 +8,7 @@
 #define QF_FILTER_CUH
 
 #include "filter_cuda.h"
-#include "staging.cuh"
+#include "device.cuh"
 
 extern "C"
 {

@@ -161,8 +161,7 @@ insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 		return qs_launch(gpu, insert_lines, r->count, f->view, *r);
 	QS_TRY(qs_grid(gpu, kernel, LARGE_BLOCK, bytes, qs_ceil_div(r->count, LARGE_BLOCK), &grid));
 	kernel<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, *r);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* Keys are inserted one by one if there is no memory to partition them. */
@@ -204,12 +203,10 @@ qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count
 	{
 		find_lines<<<(uint32_t) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 			f->view, key, count, found);
-		QS_CUDA_LAUNCHED(gpu);
-		return QB_OK;
+		return qs_launched(gpu);
 	}
 	QS_TRY(qs_grid(gpu, find_lines_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK),
 				   &grid));
 	find_lines_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }

@@ -13,7 +13,7 @@
 #define QF_FILTER_BLOCKED_CUH
 
 #include "filter.cuh"
-#include "kernels.cuh"
+#include "device.cuh"
 
 #define QF_LINE_WORDS (QF_BLOCK_BITS / 32)  /* of 4 bytes */
 #define QF_LINE_LONGS (QF_BLOCK_BITS / 64)  /* of 8 bytes */

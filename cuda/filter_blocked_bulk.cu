@@ -356,13 +356,13 @@ qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 	QS_TRY(prepare(f, p, fill, &keys));
 	sort_keys<<<p.stretches, SORT_BLOCK, sort_bytes(p), gpu->stream>>>(f->view, p, key, count,
 																	   keys);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_grid(gpu, fill, FILL_BLOCK, fill_bytes(p), p.tiles, &grid));
 	fill<<<grid, FILL_BLOCK, fill_bytes(p), gpu->stream>>>(f->view, p, keys);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_grid(gpu, insert_left, QS_BLOCK, 0, p.stretches, &grid));
 	insert_left<<<grid, QS_BLOCK, 0, gpu->stream>>>(f->view, p, keys);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	gpu->stats.bulk_keys += count;
 	return QB_OK;
 }

@@ -22,7 +22,7 @@
  * cuda/filter_insert.cu
  */
 #include "filter.cuh"
-#include "kernels.cuh"
+#include "device.cuh"
 
 /* Threads of a block that has a filter of its own. */
 #define LARGE_BLOCK 1024
@@ -291,8 +291,7 @@ launch(const qf_cuda_filter *f, const qf_rows *r)
 	QS_TRY(qs_grid(gpu, insert_shared<Rows>, LARGE_BLOCK, qf_bits_bytes(f),
 				   qs_ceil_div(r->count, LARGE_BLOCK), &grid));
 	insert_shared<Rows><<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, *r);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 static qb_status

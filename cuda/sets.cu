@@ -6,7 +6,7 @@
  */
 #include "sets.cuh"
 
-#include "kernels.cuh"
+#include "device.cuh"
 
 #include <new>
 #include <cub/device/device_radix_sort.cuh>
@@ -148,7 +148,6 @@ put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += bytes;
 	return QB_OK;
 }
 
@@ -389,10 +388,10 @@ sort_elements(qset_cuda_sets *s, scratch *t)
 
 	QS_TRY(qs_grid(gpu, number_owners, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
 	number_owners<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->sets, t->owner);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_grid(gpu, number_all, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
 	number_all<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->number, n);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
 													 t->number, t->from, n, 0, bits_of(s->universe),
 													 gpu->stream));
@@ -409,15 +408,14 @@ fill_index(qset_cuda_sets *s, const scratch *t)
 
 	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
 	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, x->start, s->universe);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	if (qset_short_list(s))
 		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
 													   (uint16_t *) x->list, x->rest);
 	else
 		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
 													   (uint32_t *) x->list, x->rest);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* Count elements by degree, and copy the counts to the host. */
@@ -437,10 +435,9 @@ count_bins(qset_cuda_sets *s)
 	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
 	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
 													  (qs_u64 *) bin);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
 

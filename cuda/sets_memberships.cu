@@ -18,7 +18,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "key_bits.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 #include "sets_memberships_cuda.h"
 
@@ -192,7 +192,6 @@ qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uin
 {
 	QS_TRY(add(m, id, element, count, cudaMemcpyHostToDevice));
 	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
-	m->gpu->stats.bytes_in += 2 * count * sizeof(uint64_t);
 	return QB_OK;
 }
 
@@ -436,7 +435,6 @@ qset_cuda_memberships_get(const qset_cuda_memberships *m, qset_cuda_array array,
 	QS_TRY(qs_cuda_enter(m->gpu));
 	QS_TRY(copy(m->gpu, to, from, count * bytes, cudaMemcpyDeviceToHost));
 	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
-	m->gpu->stats.bytes_out += count * bytes;
 	return QB_OK;
 }
 

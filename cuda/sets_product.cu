@@ -21,7 +21,7 @@
  */
 #include <cuda_pipeline.h>
 
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 
 #define THREADS 256
@@ -66,8 +66,7 @@ qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
 	QS_TRY(qs_grid(gpu, choose_heavy, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
 	choose_heavy<<<grid, QS_BLOCK, 0, gpu->stream>>>(columns->index.start, universe, degree,
 													 bits->column, bits->end, next);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 qb_status
@@ -79,8 +78,7 @@ qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first, uin
 
 	QS_TRY(qs_grid(gpu, choose_range, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
 	choose_range<<<grid, QS_BLOCK, 0, gpu->stream>>>(universe, first, count, bits->column);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* ---- bits ---- */
@@ -111,8 +109,7 @@ qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uin
 	QS_TRY(qs_grid(gpu, fill_bits, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
 	fill_bits<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->element, s->sets, bits->column,
 												  matrix, bits->words);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* ---- products ---- */
@@ -340,6 +337,5 @@ qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product 
 		multiply_tensor<<<grid, THREADS, 0, gpu->stream>>>(f);
 	else
 		multiply_popc<<<grid, THREADS, 0, gpu->stream>>>(f);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }

@@ -7,7 +7,7 @@
 #ifndef QSET_SETS_ROW_CUH
 #define QSET_SETS_ROW_CUH
 
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 
 #define THREADS_MAX 1024

@@ -199,8 +199,7 @@ launch(qs_cuda *gpu, const qset_rows *r, const task *t)
 										  (int) r->shared));
 	QS_TRY(qs_grid(gpu, kernel, r->threads, r->shared, t->out.units, &grid));
 	kernel<<<grid, r->threads, r->shared, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 qb_status
@@ -240,11 +239,10 @@ qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t 
 	int grid;
 
 	place_units<<<1, THREADS_MAX, 0, gpu->stream>>>(out->found, units, place);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_grid(gpu, order_pairs, QS_BLOCK, 0, units, &grid));
 	order_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(*out, place, units, to);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /*
@@ -336,7 +334,6 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, p->at[PHASE_DONE], 0));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
-	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
 

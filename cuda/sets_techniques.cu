@@ -233,8 +233,7 @@ launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	if (grid.y > pieces)
 		grid.y = (unsigned) (pieces > 0 ? pieces : 1);
 	count_pairs<Method><<<grid, THREADS, 0, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 qb_status
@@ -535,8 +534,7 @@ qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	/* a shard is counted in 32 bits */
 	slices = slices > largest >> 31 ? slices : (largest >> 31) + 1;
 	merge_pairs<<<grid, 32 * PATH_WARPS, 0, gpu->stream>>>(*t, (uint32_t) slices);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /*
@@ -661,6 +659,5 @@ qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 		QS_CUDA_TRY(gpu, cudaMemsetAsync(t->table, 0, grid * t->table_words * sizeof(*t->table),
 										 gpu->stream));
 	kernel_of(p)<<<grid, THREADS, 0, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }

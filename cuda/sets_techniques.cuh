@@ -7,7 +7,7 @@
 #ifndef QSET_SETS_TECHNIQUES_CUH
 #define QSET_SETS_TECHNIQUES_CUH
 
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 
 #include "base/slot.h"

@@ -77,8 +77,7 @@ create_masks(qs_cuda_sketch *sk)
 	sk->view.masks = (uint32_t *) masks;
 	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 		(uint32_t *) masks, count, sk->view.seed_key, m, sk->params.depth);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* Allocate the zeroed table, the masks and the word of a sketch whose view has no memory yet. */
@@ -414,7 +413,6 @@ start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_prepare(sk, sum, count));
 	sk->total += sum;
-	sk->gpu->stats.insert_batches++;
 	sk->gpu->stats.insert_keys += count;
 	return QB_OK;
 }
@@ -439,7 +437,7 @@ insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
 	qs_slot *slot = &gpu->slot[qs_next_slot(gpu)];
 	qs_batch ready;
 
-	QS_TRY(qs_fill_slot_all(gpu, slot, b, batches, &ready));
+	QS_TRY(qs_fill_slot(gpu, slot, b, batches, &ready));
 	QS_TRY(insert(sk, &ready));
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
@@ -466,7 +464,7 @@ qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 		count += run[i].count;
 		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
 	}
-	if (!qs_fit(sk->gpu, b, runs))
+	if (count > qs_piece_keys(sk->gpu, b))
 		return QB_NO_MEMORY;
 	QS_TRY(start_insert(sk, sum, count));
 	return insert_together(sk, b, runs);
@@ -494,7 +492,6 @@ qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int6
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
 		return QB_OK;
-	sk->gpu->stats.query_keys += count;
 	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
@@ -506,7 +503,6 @@ qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *es
 
 	QS_TRY(qs_cuda_enter(gpu));
 	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
-	gpu->stats.query_keys += count;
 	return qs_for_pieces(gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
 		return sk->ops->query(gpu, &sk->view, ready, (int64_t *) answers);
 	});

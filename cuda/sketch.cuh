@@ -8,7 +8,7 @@
 #define QS_SKETCH_CUH
 
 #include "sketch_cuda.h"
-#include "staging.cuh"
+#include "device.cuh"
 
 extern "C"
 {

@@ -447,10 +447,10 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 
 	coarse<<<p.stretches, COARSE_BLOCK, 0, gpu->stream>>>(sk->view, *b, p, row, w.item[0],
 														  w.offset);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	sort_fine<<<p.groups * p.coarse, FINE_BLOCK, 0, gpu->stream>>>(p, w.item[0], w.offset,
 																   w.item[1], w.start);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	parted.item = w.item[1];
 	parted.start = w.start;
 	parted.first = sk->params.n * row;

@@ -295,8 +295,7 @@ qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 										  (int) shared));
 	QS_TRY(qs_grid(gpu, kernel, QS_TILE_BLOCK, shared, tiles, &grid));
 	kernel<<<grid, QS_TILE_BLOCK, shared, gpu->stream>>>(*v, *p);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* ---- sketch_bulk.cu ---- */

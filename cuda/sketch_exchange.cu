@@ -27,13 +27,11 @@ load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.table, from->table, sk->table_bytes,
 									 cudaMemcpyHostToDevice, gpu->stream));
-	gpu->stats.bytes_in += sk->table_bytes;
 	if (qs_is_multilevel(sk))
 	{
 		QS_TRY(qs_grow_high(sk, 0, high));
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.extra, from->extra, sk->extra_bytes,
 										 cudaMemcpyHostToDevice, gpu->stream));
-		gpu->stats.bytes_in += sk->extra_bytes;
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(sk->view.high_used, &used, sizeof(used),
 										 cudaMemcpyHostToDevice, gpu->stream));
 		QS_TRY(qs_high_sanitize(gpu, &sk->view, high));
@@ -123,7 +121,6 @@ fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 										 to->extra_used * qs_high_bytes(sk->view.wide),
 										 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += sk->table_bytes + to->extra_used * qs_high_bytes(sk->view.wide);
 	return QB_OK;
 }
 
@@ -208,7 +205,6 @@ qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
 	QS_TRY(copy_out(gpu, to, sk->view.table + offset, low));
 	QS_TRY(copy_out(gpu, to + low, sk->view.extra + (offset + low - table), bytes - low));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
 

@@ -165,7 +165,6 @@ note_added(const group_list *list)
 		list->sketch[i]->total += (int64_t) list->count[i];
 		list->sketch[i]->high_bound += loose_of(list, i);
 	}
-	stats->insert_batches++;
 	stats->insert_keys += list->all;
 }
 

@@ -78,8 +78,7 @@ qs_add_groups(qs_cuda *gpu, const qs_view *v, qs_grouped *all)
 		qs_grid(gpu, insert_groups<Adder>, QS_BLOCK, 0, qs_ceil_div(all->count, QS_BLOCK), &grid));
 	all->chunk = qs_chunk(all->count, (uint64_t) grid * (QS_BLOCK / 32));
 	insert_groups<Adder><<<grid, QS_BLOCK, 0, gpu->stream>>>(*v, *all);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 #endif

@@ -19,7 +19,7 @@
 #ifndef QS_SKETCH_KERNELS_CUH
 #define QS_SKETCH_KERNELS_CUH
 
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sketch.cuh"
 
 #define QS_SHARED_MASKS   1024 /* more masks are read through the cache */

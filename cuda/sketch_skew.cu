@@ -243,7 +243,7 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
 	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, qb_own_secret, qs_hot_of(gpu),
 														  gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_read_result(gpu, 1));
 	*split = gpu->host_result[0] >= SPLIT_HITS;
 	return QB_OK;
@@ -285,10 +285,9 @@ split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 				   &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
 	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, qb_own_secret, hot, cold, gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	QS_TRY(qs_insert_keys(sk, &hot_keys));
 	QS_TRY(qs_read_result(gpu, 1));
-	gpu->stats.hot_keys += b->count - gpu->host_result[0];
 	b->key = cold;
 	b->count = gpu->host_result[0];
 	return QB_OK;
