@@ -30,24 +30,6 @@ struct qs_view
 	bool wide;
 };
 
-/* Hash table of the keys of a batch that occur often; see sketch_skew.cu. */
-struct qs_hot
-{
-	uint64_t *key;
-	uint64_t *weight;
-};
-
-#define QS_HOT_SLOTS 2048
-
-static_assert(2 * QS_HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
-
-/* The table of frequent keys of a device, in its scratch memory. */
-static inline qs_hot
-qs_hot_of(const qs_cuda *gpu)
-{
-	return { gpu->scratch, gpu->scratch + QS_HOT_SLOTS };
-}
-
 struct qs_parted;
 struct qs_grouped;
 
@@ -67,7 +49,7 @@ struct qs_cuda_ops
 
 	/*
 	 * Add keys without weights to several sketches with counters of 4 bytes, of which "v" is
-	 * one; see sketch_groups.cuh.  Room for high buckets exists already.
+	 * one; see sketch_kernels.cuh.  Room for high buckets exists already.
 	 */
 	qb_status (*groups)(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped);
 
@@ -147,33 +129,20 @@ extern qb_status qs_widen(qs_cuda_sketch *sk);
 
 /* ---- sketch_multilevel.cu ---- */
 
-/* into += from; see qs_cuda_ops.merge. */
-extern qb_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
-
 /* Set high indexes to 0 that name none of the "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
-/* Count the high buckets that are not all zero: the live ones. */
-extern qb_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
-
-/* Copy the live high buckets into "to" and number them anew, in no order. */
-extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
-
-/* Copy 4-byte high counters to 8-byte ones. */
-extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
-
-/* ---- sketch.cu: tables, batches ---- */
+/*
+ * Count the high buckets that are not all zero: the live ones.  "to" not NULL: copy them there,
+ * and number them anew, in no order.  The number is in gpu->result; "live" not NULL: wait for it.
+ */
+extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
 
 /* into += from: so many counters. */
 extern qb_status
 qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters);
 
-/* Copy 4-byte counters to 8-byte ones. */
-extern qb_status
-qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters);
-
-/* Sum weights in device memory; -1 if the sum or a weight is out of range. */
-extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
+/* ---- sketch_insert.cu ---- */
 
 /* One launch of ops->insert. */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
