@@ -38,8 +38,9 @@ ask_room(qs_cuda *gpu, uint64_t bytes)
 }
 
 qb_status
-qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
+qset_alloc_bytes(qset_memory *m, uint64_t bytes, void **pointer)
 {
+	qs_cuda *gpu = m->gpu;
 	qb_status status;
 
 	*pointer = NULL;
@@ -50,9 +51,20 @@ qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
 		qs_workspace_free(gpu);
 		status = qs_device_alloc(gpu, bytes, pointer);
 	}
-	if (status == QB_OK)
-		*held += bytes;
-	return status;
+	if (status != QB_OK)
+		return status;
+	m->array[m->arrays++] = { *pointer, bytes };
+	m->bytes += bytes;
+	return QB_OK;
+}
+
+void
+qset_free(qset_memory *m)
+{
+	for (int i = 0; i < m->arrays; i++)
+		qs_device_free(m->gpu, m->array[i].at, m->array[i].bytes);
+	m->arrays = 0;
+	m->bytes = 0;
 }
 
 qb_status
@@ -73,27 +85,14 @@ qset_device_room(qs_cuda *gpu, uint64_t *bytes)
 	return QB_OK;
 }
 
-void
-qset_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes)
-{
-	if (!pointer)
-		return;
-	qs_device_free(gpu, pointer, bytes);
-	*held -= bytes;
-}
-
 /* ---- collections ---- */
 
 static qb_status
 create_arrays(qset_cuda_sets *s)
 {
-	qs_cuda *gpu = s->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(qset_device_alloc(gpu, &s->bytes, (s->sets + 1) * sizeof(*s->offset),
-							 (void **) &s->offset));
-	return qset_device_alloc(gpu, &s->bytes, s->elements * sizeof(*s->element),
-							 (void **) &s->element);
+	QS_TRY(qs_cuda_enter(s->gpu));
+	QS_TRY(qset_alloc(&s->memory, s->sets + 1, &s->offset));
+	return qset_alloc(&s->memory, s->elements, &s->element);
 }
 
 qb_status
@@ -101,26 +100,18 @@ qset_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements, uint64_t u
 					  qset_cuda_sets **to)
 {
 	qset_cuda_sets *s;
-	qb_status status;
 
 	*to = NULL;
 	if (sets > QSET_MAX_SETS || elements >= UINT32_MAX || universe > QSET_MAX_UNIVERSE)
 		return QB_TOO_MANY;
-	s = new (std::nothrow) qset_cuda_sets();
+	*to = s = new (std::nothrow) qset_cuda_sets();
 	if (!s)
 		return QB_NO_MEMORY;
-	s->gpu = gpu;
+	s->gpu = s->memory.gpu = s->index.memory.gpu = gpu;
 	s->sets = sets;
 	s->elements = elements;
 	s->universe = universe;
-	status = create_arrays(s);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(s);
-		return status;
-	}
-	*to = s;
-	return QB_OK;
+	return qs_keep(create_arrays(s), to, qset_cuda_sets_destroy);
 }
 
 void
@@ -130,15 +121,14 @@ qset_cuda_sets_destroy(qset_cuda_sets *s)
 		return;
 	cudaSetDevice(s->gpu->device);
 	qset_index_free(s);
-	qset_device_free(s->gpu, &s->bytes, s->offset, (s->sets + 1) * sizeof(*s->offset));
-	qset_device_free(s->gpu, &s->bytes, s->element, s->elements * sizeof(*s->element));
+	qset_free(&s->memory);
 	delete s;
 }
 
 uint64_t
 qset_cuda_sets_bytes(const qset_cuda_sets *s)
 {
-	return s->bytes;
+	return s->memory.bytes + s->index.memory.bytes;
 }
 
 /* Copy to the device.  The memory may be reused on return: CUDA copies unpinned memory at once. */
@@ -146,9 +136,7 @@ static qb_status
 put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	return qs_copy_now(gpu, to, from, bytes, cudaMemcpyHostToDevice);
 }
 
 qb_status
@@ -221,13 +209,7 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 	if (status != QB_OK)
 		return status;
 	enable_peer(gpu, from->gpu);
-	status = copy_all(*to, from);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(*to);
-		*to = NULL;
-	}
-	return status;
+	return qs_keep(copy_all(*to, from), to, qset_cuda_sets_destroy);
 }
 
 const qset_sets_ops qset_cuda_collections = {
@@ -265,38 +247,44 @@ const qset_sets_ops qset_cuda_collections = {
 __global__ void
 __launch_bounds__(QS_BLOCK) number_owners(const uint64_t *offset, uint64_t sets, uint32_t *owner)
 {
-	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
-
-	for (uint64_t s = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; s < sets; s += warps)
+	qs_for_each_of_warps(sets, [&](uint64_t s) {
 		for (uint64_t i = offset[s] + qs_lane(); i < offset[s + 1]; i += 32)
 			owner[i] = (uint32_t) s;
+	});
 }
 
 __global__ void
 __launch_bounds__(QS_BLOCK) number_all(uint32_t *number, uint64_t count)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-		number[i] = (uint32_t) i;
+	qs_for_each(count, [&](uint64_t i) { number[i] = (uint32_t) i; });
 }
+
+qb_status
+qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count)
+{
+	return qs_launch(gpu, number_all, count, number, count);
+}
+
+/* Memory of the sort: four arrays with an item for each element, and CUB's own. */
+struct scratch
+{
+	uint32_t *owner, *number, *from, *sorted;
+	void *cub;
+	size_t cub_bytes;
+};
 
 /* Make "rest" after the sort: "from" says where each entry of the lists stood before. */
 template <typename Set>
 __global__ void
 __launch_bounds__(QS_BLOCK)
-	make_lists(const uint32_t *from, const uint32_t *owner, const uint32_t *sorted,
-			   const uint32_t *start, uint64_t count, Set *list, uint2 *rest)
+	make_lists(const scratch t, const uint32_t *start, uint64_t count, Set *list, uint2 *rest)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	qs_for_each(count, [&](uint64_t i) {
+		uint32_t f = t.from[i];
 
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
-		uint32_t f = from[i];
-
-		list[i] = (Set) owner[f];
-		rest[f] = make_uint2((uint32_t) i + 1, start[sorted[i] + 1]);
-	}
+		list[i] = (Set) t.owner[f];
+		rest[f] = make_uint2((uint32_t) i + 1, start[t.sorted[i] + 1]);
+	});
 }
 
 /* Find where each element's list begins; an element that no set has gets an empty list. */
@@ -304,16 +292,13 @@ __global__ void
 __launch_bounds__(QS_BLOCK)
 	find_starts(const uint32_t *sorted, uint64_t count, uint32_t *start, uint64_t universe)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += stride)
-	{
+	qs_for_each(count + 1, [&](uint64_t i) {
 		uint64_t after = i > 0 ? (uint64_t) sorted[i - 1] + 1 : 0;
 		uint64_t here = i < count ? sorted[i] : universe;
 
 		for (uint64_t e = after; e <= here; e++)
 			start[e] = (uint32_t) i;
-	}
+	});
 }
 
 /* Count elements by degree.  Most elements are rare, so each block counts the first bins itself. */
@@ -322,19 +307,17 @@ __launch_bounds__(QS_BLOCK)
 	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
 {
 	__shared__ uint32_t rare[QS_BLOCK];
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 
 	rare[threadIdx.x] = 0;
 	__syncthreads();
-	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
-	{
+	qs_for_each(universe, [&](uint64_t e) {
 		uint32_t degree = start[e + 1] - start[e];
 
 		if (degree < QS_BLOCK)
 			atomicAdd(&rare[degree], 1);
 		else
 			atomicAdd(&bin[degree], 1);
-	}
+	});
 	__syncthreads();
 	if (threadIdx.x < bins && rare[threadIdx.x] > 0)
 		atomicAdd(&bin[threadIdx.x], rare[threadIdx.x]);
@@ -351,14 +334,6 @@ bits_of(uint64_t universe)
 		bits++;
 	return bits;
 }
-
-/* Memory of the sort: four arrays with an item for each element, and CUB's own. */
-struct scratch
-{
-	uint32_t *owner, *number, *from, *sorted;
-	void *cub;
-	size_t cub_bytes;
-};
 
 static qb_status
 get_scratch(qset_cuda_sets *s, scratch *t)
@@ -384,14 +359,9 @@ sort_elements(qset_cuda_sets *s, scratch *t)
 {
 	qs_cuda *gpu = s->gpu;
 	uint64_t n = s->elements;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, number_owners, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
-	number_owners<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->sets, t->owner);
-	QS_TRY(qs_launched(gpu));
-	QS_TRY(qs_grid(gpu, number_all, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
-	number_all<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->number, n);
-	QS_TRY(qs_launched(gpu));
+	QS_TRY(qs_launch(gpu, number_owners, s->sets * 32, s->offset, s->sets, t->owner));
+	QS_TRY(qset_number_all(gpu, t->number, n));
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
 													 t->number, t->from, n, 0, bits_of(s->universe),
 													 gpu->stream));
@@ -404,18 +374,12 @@ fill_index(qset_cuda_sets *s, const scratch *t)
 	qs_cuda *gpu = s->gpu;
 	const qset_index *x = &s->index;
 	uint64_t n = s->elements;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
-	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, x->start, s->universe);
-	QS_TRY(qs_launched(gpu));
+	QS_TRY(qs_launch(gpu, find_starts, n, t->sorted, n, x->start, s->universe));
 	if (qset_short_list(s))
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
-													   (uint16_t *) x->list, x->rest);
-	else
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
-													   (uint32_t *) x->list, x->rest);
-	return qs_launched(gpu);
+		return qs_launch(gpu, make_lists<uint16_t>, n, *t, x->start, n, (uint16_t *) x->list,
+						 x->rest);
+	return qs_launch(gpu, make_lists<uint32_t>, n, *t, x->start, n, (uint32_t *) x->list, x->rest);
 }
 
 /* Count elements by degree, and copy the counts to the host. */
@@ -425,20 +389,15 @@ count_bins(qset_cuda_sets *s)
 	qs_cuda *gpu = s->gpu;
 	size_t bytes = (s->sets + 1) * sizeof(uint64_t);
 	uint8_t *bin;
-	int grid;
 
-	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
-	if (!s->bin)
+	s->index.bin = new (std::nothrow) uint64_t[s->sets + 1];
+	if (!s->index.bin)
 		return QB_NO_MEMORY;
 	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels: the sort is done */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
-	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
-	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
-													  (qs_u64 *) bin);
-	QS_TRY(qs_launched(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	QS_TRY(qs_launch(gpu, count_degrees, s->universe, s->index.start, s->universe, s->sets + 1,
+					 (qs_u64 *) bin));
+	return qs_copy_now(gpu, s->index.bin, bin, bytes, cudaMemcpyDeviceToHost);
 }
 
 static uint64_t
@@ -452,11 +411,9 @@ alloc_index(qset_cuda_sets *s)
 {
 	qset_index *x = &s->index;
 
-	QS_TRY(qset_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
-							 (void **) &x->start));
-	QS_TRY(
-		qset_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->rest), (void **) &x->rest));
-	return qset_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
+	QS_TRY(qset_alloc(&x->memory, s->universe + 1, &x->start));
+	QS_TRY(qset_alloc(&x->memory, s->elements, &x->rest));
+	return qset_alloc_bytes(&x->memory, list_bytes(s), &x->list);
 }
 
 static qb_status
@@ -482,10 +439,9 @@ qset_index_make(qset_cuda_sets *s)
 	if (s->index.made)
 		return QB_OK;
 	status = make_index(s);
+	s->index.made = status == QB_OK;
 	if (status != QB_OK)
 		qset_index_free(s);
-	else
-		s->index.made = true;
 	return status;
 }
 
@@ -507,10 +463,10 @@ copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 						  (from->universe + 1) * sizeof(*x->start)));
 	QS_TRY(qset_peer_copy(to, x->rest, from, from->index.rest, from->elements * sizeof(*x->rest)));
 	QS_TRY(qset_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
-	to->bin = new (std::nothrow) uint64_t[from->sets + 1];
-	if (!to->bin)
+	x->bin = new (std::nothrow) uint64_t[from->sets + 1];
+	if (!x->bin)
 		return QB_NO_MEMORY;
-	memcpy(to->bin, from->bin, (from->sets + 1) * sizeof(*to->bin));
+	memcpy(x->bin, from->index.bin, (from->sets + 1) * sizeof(*x->bin));
 	return QB_OK;
 }
 
@@ -522,22 +478,17 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 	if (!from->index.made)
 		return QB_OK;
 	status = copy_index(to, from);
+	to->index.made = status == QB_OK;
 	if (status != QB_OK)
 		qset_index_free(to);
-	else
-		to->index.made = true;
 	return status;
 }
 
 void
 qset_index_free(qset_cuda_sets *s)
 {
-	qset_index *x = &s->index;
-
-	qset_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
-	qset_device_free(s->gpu, &s->bytes, x->rest, s->elements * sizeof(*x->rest));
-	qset_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
-	delete[] s->bin;
-	*x = {};
-	s->bin = NULL;
+	qset_free(&s->index.memory);
+	delete[] s->index.bin;
+	s->index = {};
+	s->index.memory.gpu = s->gpu;
 }

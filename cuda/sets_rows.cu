@@ -14,7 +14,6 @@
  *
  * cuda/sets_rows.cu
  */
-#include "sets_lists.cuh"
 #include "sets_search.cuh"
 #include "sets_wanted.cuh"
 
@@ -193,13 +192,8 @@ launch(qs_cuda *gpu, const qset_rows *r, const task *t)
 {
 	auto kernel =
 		t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
-	int grid;
 
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) r->shared));
-	QS_TRY(qs_grid(gpu, kernel, r->threads, r->shared, t->out.units, &grid));
-	kernel<<<grid, r->threads, r->shared, gpu->stream>>>(*t);
-	return qs_launched(gpu);
+	return qs_launch_blocks(gpu, kernel, { t->out.units, r->threads, r->shared }, *t);
 }
 
 qb_status
@@ -236,13 +230,8 @@ qb_status
 qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t units,
 				qset_pair *to)
 {
-	int grid;
-
-	place_units<<<1, THREADS_MAX, 0, gpu->stream>>>(out->found, units, place);
-	QS_TRY(qs_launched(gpu));
-	QS_TRY(qs_grid(gpu, order_pairs, QS_BLOCK, 0, units, &grid));
-	order_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(*out, place, units, to);
-	return qs_launched(gpu);
+	QS_TRY(qs_launch_blocks(gpu, place_units, { 1, THREADS_MAX, 0 }, out->found, units, place));
+	return qs_launch_blocks(gpu, order_pairs, { units, QS_BLOCK, 0 }, *out, place, units, to);
 }
 
 /*

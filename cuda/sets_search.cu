@@ -32,44 +32,41 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Bytes of a matrix of bits; tiles may be read from any row on. */
+/* Words of a matrix of bits; tiles may be read from any row on. */
 static uint64_t
-matrix_bytes(const qset_cuda_sets *s, uint64_t words)
+matrix_words(const qset_cuda_sets *s, uint64_t words)
 {
-	return (qs_ceil_div(s->sets, QSET_TILE) + 1) * QSET_TILE * words * sizeof(uint32_t);
+	return (qs_ceil_div(s->sets, QSET_TILE) + 1) * QSET_TILE * words;
 }
 
 static qb_status
 alloc_bits(qset_cuda_pairs *p, uint64_t words)
 {
 	p->bits.words = words;
-	QS_TRY(qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->request.rows, words),
-							 (void **) &p->bits.row));
+	QS_TRY(qset_alloc(&p->memory, matrix_words(p->request.rows, words), &p->bits.row));
 	p->bits.other = p->bits.row;
 	if (p->columns == p->request.rows)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->columns, words),
-							 (void **) &p->bits.other);
+	return qset_alloc(&p->memory, matrix_words(p->columns, words), &p->bits.other);
 }
 
 /* Allocate the bits; the degrees say how many. */
 static qb_status
 open_bits(qset_cuda_pairs *p)
 {
-	uint64_t bytes = p->columns->universe * sizeof(uint32_t);
 	bool hybrid = p->report.method == QSET_HYBRID;
 	uint64_t columns = hybrid ? 0 : p->columns->universe;
 
 	if (!hybrid && !is_resident(p))
 		return QB_OK;
 	for (uint64_t d = p->columns->sets; hybrid && d >= p->report.heavy_degree && d > 0; d--)
-		columns += p->columns->bin[d];
+		columns += p->columns->index.bin[d];
 	p->bits.columns = p->report.heavy = columns;
 	if (columns == 0)
 		return QB_OK;
-	QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.column));
+	QS_TRY(qset_alloc(&p->memory, p->columns->universe, &p->bits.column));
 	if (hybrid)
-		QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.end));
+		QS_TRY(qset_alloc(&p->memory, p->columns->universe, &p->bits.end));
 	p->rows.end = p->sums.end = p->bits.end;
 	return alloc_bits(p, bit_words(columns));
 }
@@ -85,7 +82,7 @@ fill_bits(qset_cuda_pairs *p)
 	if (p->report.method == QSET_HYBRID)
 		QS_TRY(qset_bits_choose(gpu, p->columns, p->report.heavy_degree, &p->bits));
 	else
-		QS_TRY(qset_bits_range(gpu, p->columns, 0, p->bits.columns, &p->bits));
+		QS_TRY(qset_number_all(gpu, p->bits.column, p->bits.columns));
 	QS_TRY(qset_bits_fill(gpu, p->request.rows, &p->bits, p->bits.row));
 	if (p->columns != p->request.rows)
 		QS_TRY(qset_bits_fill(gpu, p->columns, &p->bits, p->bits.other));
@@ -133,21 +130,14 @@ open_strip(qset_cuda_pairs *p)
 		qset_search_set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
 	if (!counts)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, most * p->strip.width * sizeof(uint32_t),
-							 (void **) &p->strip.count);
-}
-
-static uint64_t
-most_units(const qset_cuda_pairs *p)
-{
-	return p->most_rows * p->rows.blocks;
+	return qset_alloc(&p->memory, most * p->strip.width, &p->strip.count);
 }
 
 static qb_status
 open_output(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu = p->gpu;
-	uint64_t units = most_units(p);
+	uint64_t units = p->most_rows * p->rows.blocks;
 	uint64_t limit;
 
 	QS_TRY(qset_device_room(gpu, &limit));
@@ -160,14 +150,12 @@ open_output(qset_cuda_pairs *p)
 	p->place_here = new (std::nothrow) uint64_t[units + 1];
 	if (!p->place_here)
 		return QB_NO_MEMORY;
-	QS_TRY(
-		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->out.pair));
-	QS_TRY(
-		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->ordered));
-	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint64_t), (void **) &p->out.start));
-	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint32_t), (void **) &p->out.found));
-	QS_TRY(qset_device_alloc(gpu, &p->held, (units + 1) * sizeof(uint64_t), (void **) &p->place));
-	return qset_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
+	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->out.pair));
+	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->ordered));
+	QS_TRY(qset_alloc(&p->memory, units, &p->out.start));
+	QS_TRY(qset_alloc(&p->memory, units, &p->out.found));
+	QS_TRY(qset_alloc(&p->memory, (units + 1), &p->place));
+	return qset_alloc(&p->memory, 1, &p->out.cursor);
 }
 
 /* Allocate the table that some methods make of each row. */
@@ -176,13 +164,14 @@ open_table(qset_cuda_pairs *p)
 {
 	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
 							   p->request.filter, p->report.method, NULL };
+	uint64_t words;
 
 	if (has_lists(p) || p->bits.columns > 0)
 		return QB_OK;
-	QS_TRY(qset_probe_bytes(p->gpu, &pairwise, p->most_rows, &p->table_bytes));
-	if (p->table_bytes == 0)
+	QS_TRY(qset_probe_words(p->gpu, &pairwise, p->most_rows, &words));
+	if (words == 0)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, p->table_bytes, (void **) &p->table);
+	return qset_alloc(&p->memory, words, &p->table);
 }
 
 /*
@@ -265,27 +254,19 @@ open_search(qset_cuda_pairs *p)
 static qb_status
 open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {
-	qset_cuda_pairs *p;
-	qb_status status;
+	qset_cuda_pairs *p = new (std::nothrow) qset_cuda_pairs();
 
-	p = new (std::nothrow) qset_cuda_pairs();
+	*pairs = p;
 	if (!p)
 		return QB_NO_MEMORY;
-	p->gpu = gpu;
+	p->gpu = p->memory.gpu = gpu;
 	p->request = *request;
 	p->columns = request->columns ? request->columns : request->rows;
 	p->tail = !request->columns && !request->directed && request->filter.top == 0;
 	qset_cuda_pairs_rows(p, request->first_row,
 						 request->row_count > 0 ? request->first_row + request->row_count
 												: UINT64_MAX);
-	status = open_search(p);
-	if (status != QB_OK)
-	{
-		qset_cuda_pairs_close(p);
-		return status;
-	}
-	*pairs = p;
-	return QB_OK;
+	return qs_keep(open_search(p), pairs, qset_cuda_pairs_close);
 }
 
 /*
@@ -311,29 +292,11 @@ qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_p
 void
 qset_cuda_pairs_close(qset_cuda_pairs *p)
 {
-	qs_cuda *gpu;
-	uint64_t units;
-
 	if (!p)
 		return;
-	gpu = p->gpu;
-	units = most_units(p);
-	cudaSetDevice(gpu->device);
-	cudaStreamSynchronize(gpu->stream);
-	qset_device_free(gpu, &p->held, p->bits.column, p->columns->universe * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->bits.end, p->columns->universe * sizeof(uint32_t));
-	if (p->bits.other != p->bits.row)
-		qset_device_free(gpu, &p->held, p->bits.other, matrix_bytes(p->columns, p->bits.words));
-	qset_device_free(gpu, &p->held, p->bits.row, matrix_bytes(p->request.rows, p->bits.words));
-	qset_device_free(gpu, &p->held, p->strip.count,
-					 p->most_rows * p->strip.width * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->out.pair, p->out.room * sizeof(qset_pair));
-	qset_device_free(gpu, &p->held, p->ordered, p->out.room * sizeof(qset_pair));
-	qset_device_free(gpu, &p->held, p->out.start, units * sizeof(uint64_t));
-	qset_device_free(gpu, &p->held, p->out.found, units * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->place, (units + 1) * sizeof(uint64_t));
-	qset_device_free(gpu, &p->held, p->table, p->table_bytes);
-	qset_device_free(gpu, &p->held, p->out.cursor, sizeof(uint64_t));
+	cudaSetDevice(p->gpu->device);
+	cudaStreamSynchronize(p->gpu->stream);
+	qset_free(&p->memory);
 	for (int i = 0; i < PHASES; i++)
 		if (p->at[i])
 			cudaEventDestroy(p->at[i]);
@@ -351,7 +314,7 @@ qset_cuda_pairs_report(const qset_cuda_pairs *p, qset_cuda_report *report)
 uint64_t
 qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
 {
-	return p->held;
+	return p->memory.bytes;
 }
 
 /*
@@ -384,7 +347,7 @@ struct question
 static double
 events_of(const question &q, uint64_t degree)
 {
-	double elements = (double) q.columns->bin[degree];
+	double elements = (double) q.columns->index.bin[degree];
 	double d = (double) degree;
 
 	if (q.tail)
@@ -414,9 +377,9 @@ choose_degree(const question &q, double *lists, double *hybrid)
 	{
 		double cost;
 
-		if (q.columns->bin[d] == 0)
+		if (q.columns->index.bin[d] == 0)
 			continue;
-		heavy += (double) q.columns->bin[d];
+		heavy += (double) q.columns->index.bin[d];
 		left -= events_of(q, d);
 		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
 		if (best != 0 && cost > *hybrid)

@@ -35,14 +35,13 @@ struct qset_cuda_pairs
 	uint64_t end;       /* end of the wanted rows */
 	bool running;       /* the strip is started and not finished */
 	uint32_t *table;    /* table of the methods that probe a table */
-	uint64_t table_bytes;
 	qset_output out;
 	uint64_t *place;       /* on the device: where each unit's pairs belong, and their number */
 	qset_pair *ordered;    /* on the device: pairs of whole units, in order */
 	uint64_t *place_here;  /* a copy on the host, while pairs come in pieces */
 	uint64_t next_unit;    /* the first unit whose pairs are not in "ordered" yet */
 	uint64_t ready, taken; /* pairs in "ordered" */
-	uint64_t held;
+	qset_memory memory;
 	cudaEvent_t at[PHASES];
 	qset_cuda_report report;
 };

@@ -10,7 +10,7 @@
 #ifndef QSET_SETS_WANTED_CUH
 #define QSET_SETS_WANTED_CUH
 
-#include "sets_row.cuh"
+#include "sets_lists.cuh"
 
 #define DIGIT 256
 

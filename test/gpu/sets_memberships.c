@@ -16,7 +16,7 @@
 
 #include "column_cuda.h"
 #include "sets/builder.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 #define ROWS      (1 << 19)
 #define TILES_MAX (ROWS / 16)
@@ -115,7 +115,7 @@ same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *he
 	bool same;
 
 	CHECK(there != NULL);
-	CHECK(qset_cuda_memberships_get(m, array, 0, count, there) == QB_OK);
+	CHECK(qset_cuda_rows.get(m, array, 0, count, there) == QB_OK);
 	same = memcmp(there, here, count * bytes) == 0;
 	free(there);
 	return same;
@@ -143,7 +143,7 @@ same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *
 	qset_cuda_sets *made, *put;
 	bool same;
 
-	CHECK(qset_cuda_sets_make(m, &made) == QB_OK);
+	CHECK(qset_cuda_rows.make(m, &made) == QB_OK);
 	CHECK(qset_cuda_sets_create(gpu, here->sets, here->elements, here->universe, &put) == QB_OK);
 	CHECK(qset_cuda_sets_put_offsets(put, 0, here->offset, here->sets + 1) == QB_OK);
 	CHECK(qset_cuda_sets_put_elements(put, 0, here->rank, here->elements) == QB_OK);
@@ -158,7 +158,7 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 {
 	qset_cuda_sizes sizes;
 
-	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	CHECK(qset_cuda_rows.sort(m, &sizes) == QB_OK);
 	if (sizes.sets != here->sets || sizes.elements != here->elements ||
 		sizes.universe != here->universe)
 	{
@@ -187,11 +187,11 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 		some = 1 + draw(state, 100000);
 		some = some < rows - at ? some : rows - at;
 		CHECK((draw(state, 2) == 0
-				   ? qset_cuda_memberships_add(m, id + at, (const uint64_t *) element + at, some)
-				   : qset_cuda_memberships_add_device(m, (const int64_t *) ids + at, elements + at,
-													  some)) == QB_OK);
+				   ? qset_cuda_rows.add(m, id + at, (const uint64_t *) element + at, some)
+				   : qset_cuda_rows.add_device(m, (const int64_t *) ids + at, elements + at,
+											   some)) == QB_OK);
 	}
-	CHECK(qset_cuda_memberships_rows(m) == rows);
+	CHECK(qset_cuda_rows.rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	qs_cuda_keys_destroy(gpu, ids, rows);
 	qs_cuda_keys_destroy(gpu, elements, rows);
@@ -208,12 +208,12 @@ run_batches(qs_cuda *gpu, uint64_t number)
 
 	draw_rows(&state, id, element, rows);
 	build_here(id, element, rows, &here);
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
 	add_batches(gpu, &state, m, id, element, rows);
 	expect(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
 	expect(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8), "elements of rows");
 	compare(gpu, number, m, &here);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 	qset_collection_free(&here);
 }
 
@@ -340,7 +340,7 @@ select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 	uint64_t count;
 
 	CHECK(qs_cuda_columns.pairs(c->there[0], &c->wanted, 0, &element, &id, &count) == QB_OK);
-	CHECK(qset_cuda_memberships_add_device(m, (const int64_t *) id, element, count) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, (const int64_t *) id, element, count) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	return count;
 }
@@ -356,12 +356,12 @@ run_columns(qs_cuda *gpu, uint64_t number)
 	uint64_t count;
 
 	make_columns(gpu, &state, &c);
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
 	count = select_here(&c.wanted, c.value, id, element);
 	expect(number, select_there(gpu, &c, m) == count, "numbers of rows of columns");
 	build_here(id, element, count, &here);
 	compare(gpu, number, m, &here);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 	qset_collection_free(&here);
 	free_columns(&c);
 }
@@ -377,14 +377,14 @@ time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows
 	qset_cuda_sets *sets;
 	uint64_t pairs;
 
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
-	CHECK(qset_cuda_memberships_add_device(m, id, element, rows) == QB_OK);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, id, element, rows) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	added = seconds();
-	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	CHECK(qset_cuda_rows.sort(m, &sizes) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	sorted = seconds();
-	CHECK(qset_cuda_sets_make(m, &sets) == QB_OK);
+	CHECK(qset_cuda_rows.make(m, &sets) == QB_OK);
 	CHECK(qset_cuda_sets_index(sets) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	made = seconds();
@@ -396,7 +396,7 @@ time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows
 		   (unsigned long long) sizes.elements, (unsigned long long) pairs, (added - begin) * 1e3,
 		   (sorted - added) * 1e3, (made - sorted) * 1e3, (found - made) * 1e3);
 	qset_cuda_sets_destroy(sets);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 }
 
 static void
