@@ -327,7 +327,7 @@ prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_prepare(slim, sum, 0));
+	QS_TRY(qs_cuda_prepare(slim, sum, 0, false));
 	QS_TRY(qs_prepare(full, sum));
 	return full->wide && !slim->view.wide ? qs_widen(slim) : QB_OK;
 }

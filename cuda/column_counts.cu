@@ -135,13 +135,19 @@ count_own(const own_counts &own, const uint64_t *key, uint64_t i, uint64_t count
 
 /* ---- how often did each key come, if there are few? ---- */
 
+/* What all blocks know of a table in device memory. */
+struct counted_keys
+{
+	qs_u64 stop;     /* there are too many */
+	qs_u64 apart;    /* how often NO_KEY came, or just that it came */
+	qs_u64 distinct; /* keys in the table */
+};
+
 /* All in device memory; "key" and "times" have a slot for each key and more. */
 struct counts_table
 {
-	qs_u64 stop;     /* there are too many */
-	qs_u64 apart;    /* how often NO_KEY came */
-	qs_u64 found;    /* of the result */
-	qs_u64 distinct; /* keys in the table */
+	counted_keys all;
+	qs_u64 found; /* of the result */
 	qs_u64 key[COUNT_SLOTS];
 	qs_u64 times[COUNT_SLOTS];
 	qs_u64 result_key[QS_CUDA_COUNTS_MAX];
@@ -154,7 +160,7 @@ struct counts_table
  * would look at all of it.
  */
 __device__ __forceinline__ void
-add_counts(counts_table *all, const own_counts &own)
+add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times, const own_counts &own)
 {
 	bool added;
 
@@ -164,10 +170,10 @@ add_counts(counts_table *all, const own_counts &own)
 
 		if (own.key[i] == NO_KEY)
 			continue;
-		slot = slot_of(all->key, COUNT_SLOTS, own.secret, own.key[i], all->stop, &added);
-		if (slot < COUNT_SLOTS)
-			atomicAdd(&all->times[slot], own.times[i]);
-		if (slot == COUNT_SLOTS || (added && atomicAdd(&all->distinct, 1) >= own.most))
+		slot = slot_of(table, slots, own.secret, own.key[i], all->stop, &added);
+		if (times && slot < slots)
+			atomicAdd(&times[slot], own.times[i]);
+		if (slot == slots || (added && atomicAdd(&all->distinct, 1) >= own.most))
 			all->stop = 1;
 	}
 }
@@ -180,18 +186,18 @@ __launch_bounds__(COUNT_BLOCK)
 	extern __shared__ qs_u64 shared[];
 	__shared__ uint32_t distinct, apart;
 	own_counts own = {
-		shared, (uint32_t *) (shared + COUNT_SLOTS), &distinct, &apart, secret, most, &all->stop
+		shared, (uint32_t *) (shared + COUNT_SLOTS), &distinct, &apart, secret, most, &all->all.stop
 	};
 
 	clear_counts(own);
 	count_own(own, key, (uint64_t) blockIdx.x * COUNT_BLOCK + threadIdx.x, count,
 			  (uint64_t) gridDim.x * COUNT_BLOCK);
 	__syncthreads();
-	if (now(all->stop))
+	if (now(all->all.stop))
 		return;
-	add_counts(all, own);
+	add_table(&all->all, all->key, COUNT_SLOTS, all->times, own);
 	if (threadIdx.x == 0 && apart > 0)
-		atomicAdd(&all->apart, apart);
+		atomicAdd(&all->all.apart, apart);
 }
 
 /* Put one entry into the result, if there is room. */
@@ -213,8 +219,8 @@ collect_counts(counts_table *all, uint32_t most)
 
 	if (i < COUNT_SLOTS && all->key[i] != NO_KEY)
 		put_result(all, most, all->key[i], all->times[i]);
-	if (i == 0 && all->apart > 0)
-		put_result(all, most, NO_KEY, all->apart);
+	if (i == 0 && all->all.apart > 0)
+		put_result(all, most, NO_KEY, all->all.apart);
 }
 
 /* Start both kernels on an empty table. */
@@ -236,7 +242,7 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 {
 	size_t bytes = counts->most * sizeof(uint64_t);
 	counts_table *table;
-	qs_u64 head[3]; /* stop, apart, found */
+	qs_u64 head[4]; /* those of counted_keys, then found */
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->table, sizeof(*table) / sizeof(uint64_t)));
@@ -245,7 +251,7 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 	QS_TRY(qs_copy(gpu, head, table, sizeof(head), cudaMemcpyDeviceToHost));
 	QS_TRY(qs_copy(gpu, counts->distinct, table->result_key, bytes, cudaMemcpyDeviceToHost));
 	QS_TRY(qs_copy_now(gpu, counts->times, table->result_times, bytes, cudaMemcpyDeviceToHost));
-	counts->found = head[0] || head[2] > counts->most ? counts->most + 1 : (uint32_t) head[2];
+	counts->found = head[0] || head[3] > counts->most ? counts->most + 1 : (uint32_t) head[3];
 	return QB_OK;
 }
 
@@ -262,10 +268,8 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 /* A group, in device memory.  Its table follows those of the groups before it. */
 struct many_group
 {
-	qs_u64 end;      /* of its keys, which begin where those of the group before it end */
-	qs_u64 stop;     /* there are too many */
-	qs_u64 apart;    /* NO_KEY is one of its keys */
-	qs_u64 distinct; /* keys in the table */
+	qs_u64 end; /* of its keys, which begin where those of the group before it end */
+	counted_keys all;
 };
 
 #define GROUP_WORDS (sizeof(many_group) / sizeof(uint64_t))
@@ -283,38 +287,6 @@ struct many_keys
 	uint32_t most;
 	qb_secret secret;
 };
-
-/* At most half of a group's table is needed. */
-static uint32_t
-slots_for(uint32_t most)
-{
-	uint32_t slots = 64;
-
-	while (slots < 2 * most)
-		slots *= 2;
-	return slots;
-}
-
-/* Add a block's table to that of a group, unless there are too many keys. */
-__device__ __forceinline__ void
-add_table(const many_keys &all, uint32_t g, const own_counts &own)
-{
-	many_group *group = &all.group[g];
-	qs_u64 *table = all.table + (uint64_t) g * all.slots;
-
-	if (threadIdx.x == 0 && *own.apart > 0)
-		group->apart = 1;
-	for (uint32_t i = threadIdx.x; i < COUNT_SLOTS && !now(group->stop); i += COUNT_BLOCK)
-	{
-		bool added;
-
-		if (own.key[i] == NO_KEY)
-			continue;
-		if (slot_of(table, all.slots, all.secret, own.key[i], group->stop, &added) == all.slots ||
-			(added && atomicAdd(&group->distinct, 1) >= all.most))
-			group->stop = 1;
-	}
-}
 
 /*
  * All threads of a block reach the same waits.  Only looks at "stop" can differ between them, and
@@ -336,11 +308,14 @@ __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 
 		if (stop > at)
 		{
-			own.stop = &all.group[g].stop;
+			own.stop = &all.group[g].all.stop;
 			clear_counts(own);
 			count_own(own, all.key, at + threadIdx.x, stop, COUNT_BLOCK);
 			__syncthreads();
-			add_table(all, g, own);
+			if (threadIdx.x == 0 && apart > 0)
+				all.group[g].all.apart = 1;
+			add_table(&all.group[g].all, all.table + (uint64_t) g * all.slots, all.slots, NULL,
+					  own);
 			__syncthreads();
 			at = stop;
 		}
@@ -371,7 +346,8 @@ qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint
 				  uint32_t most, bool *many)
 {
 	many_group group[QB_GROUPS_MAX] = {};
-	many_keys all = { key, 0, 0, NULL, NULL, groups, slots_for(most), most, qb_own_secret };
+	many_keys all = { key,          0, 0, NULL, NULL, groups, (uint32_t) qs_slots_for(most), most,
+					  qb_own_secret };
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->table, (uint64_t) groups * (GROUP_WORDS + all.slots)));
@@ -382,7 +358,7 @@ qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint
 	if (all.count > 0)
 		QS_TRY(run(gpu, &all, group));
 	for (uint32_t i = 0; i < groups; i++)
-		many[i] = group[i].stop || group[i].distinct + group[i].apart > most;
+		many[i] = group[i].all.stop || group[i].all.distinct + group[i].all.apart > most;
 	return QB_OK;
 }
 

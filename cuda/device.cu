@@ -216,18 +216,17 @@ qs_read_result(qs_cuda *gpu, int words)
 static qb_status
 read_properties(qs_cuda *gpu)
 {
-	int value;
+	int d = gpu->device, l2, shared;
 
-	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount,
-											gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor,
-											gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&value, cudaDevAttrL2CacheSize, gpu->device));
-	gpu->l2_bytes = value;
-	QS_CUDA_TRY(
-		gpu, cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device));
-	gpu->shared_max = value;
+	QS_CUDA_TRY(gpu, cudaSetDevice(d));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount, d));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor, d));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, d));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, d));
+	gpu->l2_bytes = l2;
+	gpu->shared_max = shared;
 	return QB_OK;
 }
 

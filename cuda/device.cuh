@@ -159,6 +159,24 @@ qs_ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
+/* Bits of the numbers below "count". */
+static inline int
+qs_bits_of(uint64_t count)
+{
+	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
+}
+
+/* Slots of a hash table, 2^k, that is at most half full with "count" elements. */
+__host__ __device__ __forceinline__ uint64_t
+qs_slots_for(uint64_t count)
+{
+	uint64_t slots = 64;
+
+	while (slots < 2 * count)
+		slots *= 2;
+	return slots;
+}
+
 /* Blocks that fill the device, but no more than "wanted". */
 template <typename Kernel>
 static qb_status

@@ -1,6 +1,6 @@
 /*
  * filter.cu
- *		A filter on the device: create, fill, read, destroy.
+ *		A filter on the device: create, fill, read, destroy; lookups.
  *
  * The bits on the device are those of a dense filter on the host, byte for
  * byte.  A filter never grows: it needs no memory after its creation.
@@ -243,8 +243,7 @@ count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t
 #pragma unroll 4
 		for (uint32_t j = qs_lane(); j < v.k; j += 32)
 			ones += is_set(word, any_position(v, h, j));
-		for (int step = 16; step > 0; step /= 2)
-			ones += __shfl_xor_sync(QS_ALL_LANES, ones, step);
+		ones = __reduce_add_sync(QS_ALL_LANES, ones);
 		if (qs_lane() == 0)
 			__stcs((long long *) &set[i], (long long) ones);
 	});

@@ -3,12 +3,12 @@
  *		NVIDIA GPUs behind a plain C interface: devices, errors, host memory.
  *
  * A qs_cuda is one device with its streams and buffers.  The families keep
- * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h.
+ * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
  *
  * The worker inside PostgreSQL knows a device by a table of operations alone, with a table
- * for each family in its header.  Operations have the types of the functions here, which are
- * those of GPUs.  Other devices, such as those of tests, have tables and structures of their
- * own.
+ * for each family in its header.  An operation is described there, or has the type of the
+ * function that does it on GPUs.  Other devices, such as those of tests, have tables and
+ * structures of their own.
  *
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.

@@ -1,6 +1,7 @@
 /*
  * sets.cu
- *		A collection of sets on the device: create, fill, destroy.
+ *		A collection of sets on the device: create, fill, destroy; its index; the choice of the
+ *		method of a search.
  *
  * cuda/sets.cu
  */
@@ -212,22 +213,6 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 	return qs_keep(copy_all(*to, from), to, qset_cuda_sets_destroy);
 }
 
-const qset_sets_ops qset_cuda_collections = {
-	.create = qset_cuda_sets_create,
-	.copy = qset_cuda_sets_copy,
-	.destroy = qset_cuda_sets_destroy,
-	.put_offsets = qset_cuda_sets_put_offsets,
-	.put_elements = qset_cuda_sets_put_elements,
-	.index = qset_cuda_sets_index,
-	.bytes = qset_cuda_sets_bytes,
-	.search = qset_cuda_pairs_open,
-	.end = qset_cuda_pairs_close,
-	.search_bytes = qset_cuda_pairs_bytes,
-	.report = qset_cuda_pairs_report,
-	.begin = qset_cuda_pairs_begin,
-	.next = qset_cuda_pairs_wait,
-};
-
 /*
  * ---- the inverted index of a collection: for each element the sets that have it ----
  *
@@ -240,7 +225,7 @@ const qset_sets_ops qset_cuda_collections = {
  * universe; and a sector of 32 written where each element's 8 bytes of "rest" belong.
  *
  * The lists also give the number of elements of each degree.  From these numbers
- * sets_search.cu decides which elements become columns of bits.
+ * it follows which elements become columns of bits.
  */
 
 /* Write each set's number beside each of its elements; a warp takes a set. */
@@ -325,14 +310,11 @@ __launch_bounds__(QS_BLOCK)
 
 /* ---- host ---- */
 
+/* Bits that elements are sorted by. */
 static int
-bits_of(uint64_t universe)
+bits_of(const qset_cuda_sets *s)
 {
-	int bits = 1;
-
-	while (bits < 32 && (universe - (universe > 0)) >> bits != 0)
-		bits++;
-	return bits;
+	return s->universe > 2 ? qs_bits_of(s->universe) : 1;
 }
 
 static qb_status
@@ -343,8 +325,8 @@ get_scratch(qset_cuda_sets *s, scratch *t)
 	uint8_t *work;
 
 	QS_CUDA_TRY(s->gpu, cub::DeviceRadixSort::SortPairs(NULL, t->cub_bytes, s->element, t->sorted,
-														t->number, t->from, n, 0,
-														bits_of(s->universe), s->gpu->stream));
+														t->number, t->from, n, 0, bits_of(s),
+														s->gpu->stream));
 	QS_TRY(qset_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
 	t->owner = (uint32_t *) work;
 	t->number = (uint32_t *) (work + each);
@@ -362,9 +344,9 @@ sort_elements(qset_cuda_sets *s, scratch *t)
 
 	QS_TRY(qs_launch(gpu, number_owners, s->sets * 32, s->offset, s->sets, t->owner));
 	QS_TRY(qset_number_all(gpu, t->number, n));
-	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
-													 t->number, t->from, n, 0, bits_of(s->universe),
-													 gpu->stream));
+	QS_CUDA_TRY(gpu,
+				cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
+												t->number, t->from, n, 0, bits_of(s), gpu->stream));
 	return QB_OK;
 }
 
@@ -416,6 +398,15 @@ alloc_index(qset_cuda_sets *s)
 	return qset_alloc_bytes(&x->memory, list_bytes(s), &x->list);
 }
 
+void
+qset_index_free(qset_cuda_sets *s)
+{
+	qset_free(&s->index.memory);
+	delete[] s->index.bin;
+	s->index = {};
+	s->index.memory.gpu = s->gpu;
+}
+
 static qb_status
 make_index(qset_cuda_sets *s)
 {
@@ -431,18 +422,22 @@ make_index(qset_cuda_sets *s)
 	return count_bins(s);
 }
 
-qb_status
-qset_index_make(qset_cuda_sets *s)
+/* The index that was made, or nothing after a failure. */
+static qb_status
+keep_index(qset_cuda_sets *s, qb_status status)
 {
-	qb_status status;
-
-	if (s->index.made)
-		return QB_OK;
-	status = make_index(s);
 	s->index.made = status == QB_OK;
 	if (status != QB_OK)
 		qset_index_free(s);
 	return status;
+}
+
+qb_status
+qset_index_make(qset_cuda_sets *s)
+{
+	if (s->index.made)
+		return QB_OK;
+	return keep_index(s, make_index(s));
 }
 
 qb_status
@@ -473,22 +468,119 @@ copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 qb_status
 qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	qb_status status;
-
 	if (!from->index.made)
 		return QB_OK;
-	status = copy_index(to, from);
-	to->index.made = status == QB_OK;
-	if (status != QB_OK)
-		qset_index_free(to);
-	return status;
+	return keep_index(to, copy_index(to, from));
 }
 
-void
-qset_index_free(qset_cuda_sets *s)
+/*
+ * ---- all pairs: lists or hybrid, and which elements become columns of bits ----
+ *
+ * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).
+ * Only their ratios decide, so a device that is slower in all of them makes
+ * the same choices.
+ */
+
+/* Per second: events of lists, bits of products, bytes of a strip written and read. */
+#define EVENTS_PER_S 9e11
+#define BITS_PER_S   1.9e15
+#define BYTES_PER_S  3e12
+
+/*
+ * Per second: elements of both sets of a pair, by the paper's methods.  It is
+ * an estimate, used for expected times only.
+ */
+#define ELEMENTS_PER_S 1e11
+
+/* The question: all rows against all columns, or against later columns only. */
+struct question
 {
-	qset_free(&s->index.memory);
-	delete[] s->index.bin;
-	s->index = {};
-	s->index.memory.gpu = s->gpu;
+	const qset_cuda_sets *rows, *columns;
+	bool tail;
+};
+
+/* Events of the lists of all elements of one degree. */
+static double
+events_of(const question &q, uint64_t degree)
+{
+	double elements = (double) q.columns->index.bin[degree];
+	double d = (double) degree;
+
+	if (q.tail)
+		return elements * d * (d - 1) / 2;
+	/* degrees in the rows are not known: they are taken as proportional to the columns' */
+	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
+}
+
+/*
+ * The least degree of columns of bits that is cheapest.  A column of bits
+ * costs the same whatever its degree, so going down from the most frequent
+ * elements the cost first falls, and then rises.  0: no column of bits pays.
+ */
+static uint64_t
+choose_degree(const question &q, double *lists, double *hybrid)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double events = 0;
+	double left, heavy = 0;
+	uint64_t best = 0;
+
+	for (uint64_t d = 1; d <= q.columns->sets; d++)
+		events += events_of(q, d);
+	*lists = *hybrid = events / EVENTS_PER_S;
+	left = events;
+	for (uint64_t d = q.columns->sets; d >= 2; d--)
+	{
+		double cost;
+
+		if (q.columns->index.bin[d] == 0)
+			continue;
+		heavy += (double) q.columns->index.bin[d];
+		left -= events_of(q, d);
+		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
+		if (best != 0 && cost > *hybrid)
+			break;
+		if (best == 0 || cost < *hybrid)
+		{
+			*hybrid = cost;
+			best = d;
+		}
+	}
+	return best;
+}
+
+/* Seconds of a method that goes through all pairs, or multiplies all bits. */
+static double
+cost_of_pairs(const question &q, int method, bool resident)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double each =
+		(double) q.rows->elements / (double) (q.rows->sets > 0 ? q.rows->sets : 1) +
+		(double) q.columns->elements / (double) (q.columns->sets > 0 ? q.columns->sets : 1);
+
+	if (method == QSET_BITMAP && resident)
+		return pairs * (double) q.columns->universe / BITS_PER_S;
+	return pairs * each / ELEMENTS_PER_S;
+}
+
+int
+qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
+{
+	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
+	double lists, hybrid;
+	uint64_t best = choose_degree(q, &lists, &hybrid);
+	int method = r->method;
+
+	if (method == QSET_AUTO)
+		method = best > 0 && hybrid < lists ? QSET_HYBRID : QSET_INDEX;
+	if (method == QSET_INDEX)
+		*expected_ms = lists * 1e3;
+	else if (method == QSET_HYBRID)
+		*expected_ms = hybrid * 1e3;
+	else
+		*expected_ms = cost_of_pairs(q, method, r->variant != QSET_VARIANT_OFF) * 1e3;
+	if (r->heavy > 0)
+		best = r->heavy;
+	*degree = method != QSET_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
+	return method;
 }

@@ -114,8 +114,6 @@ extern void qset_index_free(qset_cuda_sets *s);
 /* Write the numbers from 0 on; as columns of bits they choose all elements. */
 extern qb_status qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count);
 
-/* ---- sets_search.cu ---- */
-
 /*
  * Choose the method for a request whose columns have their index; for hybrid
  * also the least degree of columns of bits.

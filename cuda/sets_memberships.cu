@@ -280,20 +280,14 @@ __launch_bounds__(QS_BLOCK)
 	});
 }
 
-/* Bits of the numbers below "count". */
-static int
-bits_of(uint64_t count)
-{
-	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
-}
-
 /* Number the rows, and make offsets and ranks of them. */
 static qb_status
 make_sets(qset_cuda_memberships *m, sorter *s)
 {
 	qs_cuda *gpu = m->gpu;
-	numbering n = { m->id, m->value, m->sizes.sets, m->sizes.universe, bits_of(m->sizes.universe) };
-	int end = n.bits + bits_of(n.sets);
+	numbering n = { m->id, m->value, m->sizes.sets, m->sizes.universe,
+					qs_bits_of(m->sizes.universe) };
+	int end = n.bits + qs_bits_of(n.sets);
 	uint64_t elements;
 
 	QS_TRY(qs_launch(gpu, number_rows, m->rows, n, m->row_id, m->row_element, m->rows,
@@ -342,6 +336,7 @@ sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 			m->sizes = {};
 			return status;
 		}
+		m->row_id = m->row_element = NULL;
 		m->sorted = true;
 	}
 	*sizes = m->sizes;

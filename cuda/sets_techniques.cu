@@ -342,17 +342,6 @@ launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
  * element of every column is read and looked up.
  */
 
-/* Slots of a table that is at most half full with "count" elements. */
-__host__ __device__ __forceinline__ uint64_t
-slots_for(uint64_t count)
-{
-	uint64_t slots = 64;
-
-	while (slots < 2 * count)
-		slots *= 2;
-	return slots;
-}
-
 template <bool Bitmap>
 __device__ void
 fill_table(uint32_t *table, const set &a, uint32_t mask, const qb_secret &secret)
@@ -391,7 +380,7 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 		uint64_t row = p.first + r;
 		set a = set_of(p.row_offset, p.row_element, row);
 		uint64_t least = qset_filter_least(&p.filter, a.count);
-		uint32_t mask = (uint32_t) slots_for(a.count) - 1;
+		uint32_t mask = (uint32_t) qs_slots_for(a.count) - 1;
 
 		fill_table<Bitmap>(table, a, mask, p.secret);
 		for (uint64_t c = (p.tail ? row + 1 : 0) + threadIdx.x / 32; c < p.columns;
@@ -419,7 +408,7 @@ table_words(const qset_pairwise *p)
 {
 	if (p->method == QSET_BITMAP)
 		return qs_ceil_div(p->columns->universe, 32) + 1;
-	return slots_for(p->rows->largest);
+	return qs_slots_for(p->rows->largest);
 }
 
 static auto

@@ -1,6 +1,6 @@
 /*
  * sketch.cu
- *		A sketch on the device: create, widen, make room, destroy; load, fetch, merge.
+ *		A sketch on the device: create, widen, make room, destroy; fetch, merge.
  *
  * Device tables have the layout of dense tables on the host, byte for byte.  A
  * table that grows is made anew beside the old table, which is freed only when
@@ -12,11 +12,6 @@
  *
  * cuda/sketch.cu
  */
-extern "C"
-{
-#include "sketch/explicit.h"
-}
-
 #include "sketch_kernels.cuh"
 
 #include <new>
@@ -226,8 +221,9 @@ qs_widen(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-qb_status
-qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
+/* Read how many high buckets are taken. */
+static qb_status
+read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 {
 	qs_cuda *gpu = sk->gpu;
 
@@ -237,8 +233,9 @@ qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 	return QB_OK;
 }
 
-void
-qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
+/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
+static void
+replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
 {
 	qs_device_free(sk->gpu, sk->view.extra, sk->extra_bytes);
 	sk->view.extra = extra;
@@ -262,7 +259,7 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	qs_replace_high(sk, extra, room);
+	replace_high(sk, extra, room);
 	return QB_OK;
 }
 
@@ -324,7 +321,7 @@ reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 
 	if (qs_has_high_room(sk, loose))
 		return QB_OK;
-	QS_TRY(qs_read_high_used(sk, &used));
+	QS_TRY(read_high_used(sk, &used));
 	sk->high_bound = used;
 	return qs_make_high_room(sk, loose);
 }
@@ -343,7 +340,14 @@ qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 }
 
 qb_status
-qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
+qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	QS_TRY(qs_reserve_launch(sk, b->count, false));
+	return sk->ops->insert(sk->gpu, &sk->view, b);
+}
+
+qb_status
+qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 {
 	uint64_t ever = sk->ever;
 	qb_status status = QB_OK;
@@ -354,108 +358,20 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
-		status = reserve_high(sk, loose_buckets(sk, keys, qs_wants_bulk(sk, keys)));
+		status = reserve_high(sk, loose_buckets(sk, keys, bulk));
 	if (status != QB_OK)
 		sk->ever = ever;
 	return status;
 }
 
 /*
- * ---- arithmetic on whole tables of plain counters ----
- *
- * A thread takes a counter; neighbouring threads take neighbouring counters.
- * Floor: each counter is read once and written once.
- */
-
-template <typename Into, typename From>
-__global__ void
-__launch_bounds__(QS_BLOCK) merge_counters(Into *into, const From *from, uint64_t count)
-{
-	qs_for_each(count, [&](uint64_t i) { into[i] += (Into) __ldcs(&from[i]); });
-}
-
-template <typename Into, typename From>
-static qb_status
-merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
-{
-	return qs_launch(gpu, merge_counters<Into, From>, count, (Into *) into->table,
-					 (const From *) from->table, count);
-}
-
-qb_status
-qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
-{
-	if (into->wide)
-		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, counters)
-						  : merge<qs_u64, uint32_t>(gpu, into, from, counters);
-	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, counters)
-					  : merge<uint32_t, uint32_t>(gpu, into, from, counters);
-}
-
-/*
- * ---- to and from the device, and into one another: as a whole or slice by slice ----
+ * ---- from the device, and into one another: as a whole or slice by slice ----
  *
  * Tables are copied as they are.  The high buckets of multilevel are in the
  * order in which threads asked for them, and some may be unused.  Fetching
  * leaves out high buckets that are not live, and qs_write() puts the others
  * into the order of their low buckets.
  */
-
-/* Copy the tables of a dense sketch to the device. */
-static qb_status
-load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
-{
-	qs_cuda *gpu = sk->gpu;
-	uint64_t high = qs_is_multilevel(sk) ? from->extra_used : 0;
-	uint32_t used = (uint32_t) high;
-
-	QS_TRY(qs_copy(gpu, sk->view.table, from->table, sk->table_bytes, cudaMemcpyHostToDevice));
-	if (qs_is_multilevel(sk))
-	{
-		QS_TRY(qs_grow_high(sk, 0, high));
-		QS_TRY(qs_copy(gpu, sk->view.extra, from->extra, sk->extra_bytes, cudaMemcpyHostToDevice));
-		QS_TRY(qs_copy(gpu, sk->view.high_used, &used, sizeof(used), cudaMemcpyHostToDevice));
-		QS_TRY(qs_high_sanitize(gpu, &sk->view, high));
-		sk->high_bound = high;
-		sk->ever = (uint64_t) from->total;
-	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	sk->total = from->total;
-	return QB_OK;
-}
-
-/* Add the entries of an explicit sketch as a batch of weighted keys. */
-static qb_status
-load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
-{
-	uint64_t key[QS_EXPLICIT_MAX];
-	int64_t count[QS_EXPLICIT_MAX];
-	uint64_t position = 0;
-	size_t entries = 0;
-	qs_entry e;
-
-	while (entries < QS_EXPLICIT_MAX && qs_explicit_next(from, &position, &e))
-	{
-		key[entries] = e.fingerprint;
-		count[entries++] = e.count;
-	}
-	return qs_cuda_insert(sk, key, count, entries);
-}
-
-qb_status
-qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
-{
-	bool dense = from->encoding == QS_DENSE;
-
-	*sketch = NULL;
-	if (qs_has_fat(from->params.structure) && (!dense || !qs_has_table(&from->params)))
-		return QB_WRONG_PART;
-	QS_TRY(qs_ask_room(gpu, qs_dense_size(&from->params, from->wide)));
-	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
-	(*sketch)->keys = from->keys;
-	return qs_keep(dense ? load_tables(*sketch, from) : load_entries(*sketch, from), sketch,
-				   qs_cuda_destroy);
-}
 
 /* Leave out high buckets that are not live; *live says how many there are. */
 static qb_status
@@ -475,7 +391,7 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	qs_replace_high(sk, extra, *live);
+	replace_high(sk, extra, *live);
 	sk->high_bound = *live;
 	/* the copying kernel has counted them anew: the low half of a word is the number */
 	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
@@ -597,7 +513,7 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	if (total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_enter(into->gpu));
-	QS_TRY(qs_cuda_prepare(into, total, 0));
+	QS_TRY(qs_cuda_prepare(into, total, 0, false));
 	into->total += total;
 	return QB_OK;
 }
@@ -629,7 +545,7 @@ fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
 
 	if (qs_is_multilevel(slice))
 	{
-		QS_TRY(qs_read_high_used(from, &high));
+		QS_TRY(read_high_used(from, &high));
 		QS_TRY(qs_grow_high(slice, 0, high < units.count ? high : units.count));
 	}
 	return merge_slice(slice, { 0, units.count }, from, units);
@@ -649,21 +565,3 @@ qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to, const qb
 	qs_cuda_destroy(slice);
 	return status;
 }
-
-const qs_sketch_ops qs_cuda_sketches = {
-	.create = qs_cuda_create,
-	.load = qs_cuda_load,
-	.destroy = qs_cuda_destroy,
-	.insert = qs_cuda_insert,
-	.insert_all = qs_cuda_insert_all,
-	.insert_device = qs_cuda_insert_device,
-	.insert_groups = qs_cuda_insert_groups,
-	.query = qs_cuda_query,
-	.merge_begin = qs_cuda_merge_begin,
-	.merge_slice = qs_cuda_merge_slice,
-	.take_slice = qs_cuda_take_slice,
-	.freeze = qs_cuda_freeze,
-	.read = qs_cuda_read,
-	.bytes = qs_cuda_bytes,
-	.total = qs_cuda_total,
-};

@@ -94,9 +94,9 @@ qs_high_bytes(bool wide)
 
 /*
  * Check for overflow, widen, and make room for "weight" more, which comes with
- * "keys" keys (0: with another sketch); see qs_prepare().
+ * "keys" keys, by bulk or directly (0: with another sketch); see qs_prepare().
  */
-extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
+extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
 
 /*
  * Before each launch that adds up to "keys" keys, by bulk or directly: make sure of room
@@ -115,17 +115,11 @@ extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
 extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
-/* Make a table of "room" high buckets that keeps the first "used" ones. */
-extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
-
-/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
-extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
-
-/* Read how many high buckets are taken. */
-extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
-
 /* Make counters 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
+
+/* Make a table of "room" high buckets that keeps the first "used" ones. */
+extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
 /* ---- sketch_multilevel.cu ---- */
 
@@ -137,12 +131,6 @@ extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
  * and number them anew, in no order.  The number is in gpu->result; "live" not NULL: wait for it.
  */
 extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
-
-/* into += from: so many counters. */
-extern qb_status
-qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters);
-
-/* ---- sketch_insert.cu ---- */
 
 /* One launch of ops->insert. */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);

@@ -66,12 +66,6 @@ log2_floor(uint64_t v)
 	return 63 - __builtin_clzll(v);
 }
 
-static uint32_t
-log2_ceil(uint64_t v)
-{
-	return v <= 1 ? 0 : log2_floor(v - 1) + 1;
-}
-
 /*
  * Plan what does not depend on the number of keys.  About as many coarse as
  * fine partitions are best, but a bucket's number in its coarse partition must fit into
@@ -87,10 +81,10 @@ plan_parts(const qs_cuda_sketch *sk)
 	p.n = sk->params.n;
 	p.m = sk->ops->m;
 	p.log2_masks = sk->params.log2_masks;
-	p.tag_bits = p.log2_masks + log2_ceil(p.m);
+	p.tag_bits = p.log2_masks + qs_bits_of(p.m);
 	p.log2_buckets = log2_floor(QS_TILE_COUNTERS / p.m);
 	tiles = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets);
-	p.log2_fine = log2_ceil(tiles) / 2;
+	p.log2_fine = qs_bits_of(tiles) / 2;
 	most_fine = 32 - p.tag_bits - p.log2_buckets;
 	if (p.log2_fine > most_fine)
 		p.log2_fine = most_fine;

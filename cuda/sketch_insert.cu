@@ -1,7 +1,7 @@
 /*
  * sketch_insert.cu
  *		Batches of keys into sketches, from the device and from the host; looking keys up; keys
- *		in device memory into many sketches at once, side by side by sketch.
+ *		in device memory into many sketches at once, side by side by sketch; loading a sketch.
  *
  * Many sketches get keys together if they have the same parameters and take their keys directly,
  * with counters of 4 bytes before and after.  Others take their keys one after another.
@@ -11,14 +11,12 @@
  *
  * cuda/sketch_insert.cu
  */
-#include "sketch_kernels.cuh"
-
-qb_status
-qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
+extern "C"
 {
-	QS_TRY(qs_reserve_launch(sk, b->count, false));
-	return sk->ops->insert(sk->gpu, &sk->view, b);
+#include "sketch/explicit.h"
 }
+
+#include "sketch_kernels.cuh"
 
 static qb_status
 insert(qs_cuda_sketch *sk, const qs_batch *b)
@@ -77,7 +75,7 @@ start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 		return QB_READ_ONLY;
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_prepare(sk, sum, count));
+	QS_TRY(qs_cuda_prepare(sk, sum, count, qs_wants_bulk(sk, count)));
 	sk->total += sum;
 	sk->gpu->stats.insert_keys += count;
 	return QB_OK;
@@ -95,29 +93,17 @@ qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, s
 		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
 }
 
-/* Add batches that fit into a slot, by one launch. */
-static qb_status
-insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
-{
-	qs_cuda *gpu = sk->gpu;
-	qs_slot *slot = &gpu->slot[qs_next_slot(gpu)];
-	qs_batch ready;
-
-	QS_TRY(qs_fill_slot(gpu, slot, b, batches, &ready));
-	QS_TRY(insert(sk, &ready));
-	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
-}
-
 qb_status
 qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 {
+	qs_cuda *gpu = sk->gpu;
 	qs_host_batch b[QS_CUDA_TOGETHER];
+	qs_batch ready;
+	qs_slot *slot;
 	uint64_t count = 0;
 	int64_t sum = 0;
 
-	QS_TRY(qs_cuda_enter(sk->gpu));
+	QS_TRY(qs_cuda_enter(gpu));
 	if (runs < 1 || runs > QS_CUDA_TOGETHER)
 		return QB_NO_MEMORY;
 	for (int i = 0; i < runs; i++)
@@ -130,10 +116,15 @@ qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 		count += run[i].count;
 		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
 	}
-	if (count > qs_piece_keys(sk->gpu, b))
+	if (count > qs_piece_keys(gpu, b))
 		return QB_NO_MEMORY;
 	QS_TRY(start_insert(sk, sum, count));
-	return insert_together(sk, b, runs);
+	slot = &gpu->slot[qs_next_slot(gpu)];
+	QS_TRY(qs_fill_slot(gpu, slot, b, runs, &ready));
+	QS_TRY(insert(sk, &ready));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QB_OK;
 }
 
 qb_status
@@ -350,3 +341,79 @@ qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count, uint
 	note_added(&list);
 	return QB_OK;
 }
+
+/* ---- a sketch of the host to the device ---- */
+
+/* Copy the tables of a dense sketch to the device. */
+static qb_status
+load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint64_t high = qs_is_multilevel(sk) ? from->extra_used : 0;
+	uint32_t used = (uint32_t) high;
+
+	QS_TRY(qs_copy(gpu, sk->view.table, from->table, sk->table_bytes, cudaMemcpyHostToDevice));
+	if (qs_is_multilevel(sk))
+	{
+		QS_TRY(qs_grow_high(sk, 0, high));
+		QS_TRY(qs_copy(gpu, sk->view.extra, from->extra, sk->extra_bytes, cudaMemcpyHostToDevice));
+		QS_TRY(qs_copy(gpu, sk->view.high_used, &used, sizeof(used), cudaMemcpyHostToDevice));
+		QS_TRY(qs_high_sanitize(gpu, &sk->view, high));
+		sk->high_bound = high;
+		sk->ever = (uint64_t) from->total;
+	}
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	sk->total = from->total;
+	return QB_OK;
+}
+
+/* Add the entries of an explicit sketch as a batch of weighted keys. */
+static qb_status
+load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	uint64_t key[QS_EXPLICIT_MAX];
+	int64_t count[QS_EXPLICIT_MAX];
+	uint64_t position = 0;
+	size_t entries = 0;
+	qs_entry e;
+
+	while (entries < QS_EXPLICIT_MAX && qs_explicit_next(from, &position, &e))
+	{
+		key[entries] = e.fingerprint;
+		count[entries++] = e.count;
+	}
+	return qs_cuda_insert(sk, key, count, entries);
+}
+
+qb_status
+qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
+{
+	bool dense = from->encoding == QS_DENSE;
+
+	*sketch = NULL;
+	if (qs_has_fat(from->params.structure) && (!dense || !qs_has_table(&from->params)))
+		return QB_WRONG_PART;
+	QS_TRY(qs_ask_room(gpu, qs_dense_size(&from->params, from->wide)));
+	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
+	(*sketch)->keys = from->keys;
+	return qs_keep(dense ? load_tables(*sketch, from) : load_entries(*sketch, from), sketch,
+				   qs_cuda_destroy);
+}
+
+const qs_sketch_ops qs_cuda_sketches = {
+	.create = qs_cuda_create,
+	.load = qs_cuda_load,
+	.destroy = qs_cuda_destroy,
+	.insert = qs_cuda_insert,
+	.insert_all = qs_cuda_insert_all,
+	.insert_device = qs_cuda_insert_device,
+	.insert_groups = qs_cuda_insert_groups,
+	.query = qs_cuda_query,
+	.merge_begin = qs_cuda_merge_begin,
+	.merge_slice = qs_cuda_merge_slice,
+	.take_slice = qs_cuda_take_slice,
+	.freeze = qs_cuda_freeze,
+	.read = qs_cuda_read,
+	.bytes = qs_cuda_bytes,
+	.total = qs_cuda_total,
+};

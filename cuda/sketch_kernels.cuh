@@ -1,7 +1,7 @@
 /*
  * sketch_kernels.cuh
  *		What the kernels of sketches share: masks, the walk of a warp over a batch,
- *		rounds.
+ *		rounds, batches of many sketches.
  *
  * Adding keys works alike for all structures.  A warp reads 32 keys, and each
  * lane hashes one of them.  Then all lanes work on the 32 keys in rounds

@@ -29,6 +29,36 @@
 /* Loads in flight when single counters are read. */
 #define GATHER 4
 
+/*
+ * A thread takes a counter; neighbouring threads take neighbouring counters.  Floor: each
+ * counter is read once and written once.
+ */
+template <typename Into, typename From>
+__global__ void
+__launch_bounds__(QS_BLOCK) merge_counters(Into *into, const From *from, uint64_t count)
+{
+	qs_for_each(count, [&](uint64_t i) { into[i] += (Into) __ldcs(&from[i]); });
+}
+
+template <typename Into, typename From>
+static qb_status
+merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
+{
+	return qs_launch(gpu, merge_counters<Into, From>, count, (Into *) into->table,
+					 (const From *) from->table, count);
+}
+
+/* into += from: so many counters. */
+static qb_status
+merge_tables(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
+{
+	if (into->wide)
+		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, counters)
+						  : merge<qs_u64, uint32_t>(gpu, into, from, counters);
+	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, counters)
+					  : merge<uint32_t, uint32_t>(gpu, into, from, counters);
+}
+
 /* The tables of thread. */
 template <typename Counter> struct rows_table
 {
@@ -79,7 +109,7 @@ template <typename Counter> struct rows_table
 	static qb_status
 	merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 	{
-		return qs_counters_merge(gpu, into, from, into->n * into->depth);
+		return merge_tables(gpu, into, from, into->n * into->depth);
 	}
 };
 
@@ -165,7 +195,7 @@ template <int M, typename Counter> struct buckets_table
 	static qb_status
 	merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
 	{
-		return qs_counters_merge(gpu, into, from, into->n * M);
+		return merge_tables(gpu, into, from, into->n * M);
 	}
 };
 
