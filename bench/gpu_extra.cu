@@ -5,7 +5,7 @@
  * bench/gpu_extra.cu
  */
 #include "filter.cuh"
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 #include "sketch.cuh"
 

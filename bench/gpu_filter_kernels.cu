@@ -6,7 +6,7 @@
  * bench/gpu_filter_kernels.cu
  */
 #include "gpu_filter.h"
-#include "kernels.cuh"
+#include "device.cuh"
 
 #define BLOCK 256
 

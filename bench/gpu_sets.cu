@@ -166,7 +166,7 @@ events_of(const qset_cuda_sets *s)
 	double events = 0;
 
 	for (uint64_t d = 2; d <= s->sets; d++)
-		events += (double) s->bin[d] * (double) d * (double) (d - 1) / 2;
+		events += (double) s->index.bin[d] * (double) d * (double) (d - 1) / 2;
 	return events;
 }
 

@@ -8,7 +8,7 @@
 #define QSET_GPU_SETS_H
 
 #include "gpu_extra.h"
-#include "kernels.cuh"
+#include "device.cuh"
 #include "sets.cuh"
 
 extern "C"

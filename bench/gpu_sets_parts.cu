@@ -263,13 +263,14 @@ bench_product(qs_cuda *gpu)
 	double operations = (double) sets * (sets + QSET_TILE) / 2 * words * 32;
 	qset_bits bits = {};
 	qset_strip tensor = { NULL, 0, sets, sets }, popc = tensor;
-	uint64_t held = 0;
+	qset_memory memory = {};
 
+	memory.gpu = gpu;
 	bits.words = words;
 	bits.columns = words * 32;
-	must(qset_device_alloc(gpu, &held, sets * words * 4, (void **) &bits.row), gpu, "bits");
-	must(qset_device_alloc(gpu, &held, sets * sets * 4, (void **) &tensor.count), gpu, "counts");
-	must(qset_device_alloc(gpu, &held, sets * sets * 4, (void **) &popc.count), gpu, "counts");
+	must(qset_alloc(&memory, sets * words, &bits.row), gpu, "bits");
+	must(qset_alloc(&memory, sets * sets, &tensor.count), gpu, "counts");
+	must(qset_alloc(&memory, sets * sets, &popc.count), gpu, "counts");
 	bits.other = bits.row;
 	random_bits<<<1024, 256, 0, gpu->stream>>>(bits.row, sets * words);
 	line("product", "tensor cores, k = 8192",
@@ -283,7 +284,5 @@ bench_product(qs_cuda *gpu)
 												  (unsigned long long *) gpu->result);
 	must(qs_read_result(gpu, 1), gpu, "compare");
 	check("product", "counts that differ", gpu->host_result[0], 0);
-	qset_device_free(gpu, &held, bits.row, sets * words * 4);
-	qset_device_free(gpu, &held, tensor.count, sets * sets * 4);
-	qset_device_free(gpu, &held, popc.count, sets * sets * 4);
+	qset_free(&memory);
 }

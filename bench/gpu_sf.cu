@@ -224,7 +224,6 @@ send_slot(sf_work *w, uint64_t count)
 		QS_TRY(qs_launch(gpu, raise_slim<uint32_t>, count * QS_SF_WIDTH, (uint32_t *) table, bucket,
 						 (const uint32_t *) counters, count));
 	QS_CUDA_TRY(gpu, cudaEventRecord(w->slot->done, gpu->stream));
-	gpu->stats.bytes_in += count * sizeof(uint32_t) + bytes;
 	return QB_OK;
 }
 
@@ -328,7 +327,7 @@ prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {
 	if (sum < 0)
 		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_prepare(slim, sum, 0));
+	QS_TRY(qs_cuda_prepare(slim, sum, 0, false));
 	QS_TRY(qs_prepare(full, sum));
 	return full->wide && !slim->view.wide ? qs_widen(slim) : QB_OK;
 }

@@ -1,14 +1,23 @@
 /*
  * column.cu
- *		Arrays of keys in device memory: columns of tables that are kept there.
+ *		Cached columns in device memory, and keys that are brought together from them.
+ *
+ * Keys are gathered into a buffer of each device, which goes with the last chunk there.
+ * The kernels that read the buffer and those that fill it anew run in order.
  *
  * cuda/column.cu
  */
-#include "column_counts.cuh"
 #include "column_cuda.h"
-#include "column_rows.cuh"
 #include "device.cuh"
-#include "kernels.cuh"
+
+#include <new>
+
+struct qs_cuda_copy
+{
+	qs_cuda *gpu;
+	qs_buffer key;
+	qs_buffer null; /* bitmap of NULLs; without room: there are none */
+};
 
 qb_status
 qs_cuda_keys_create(qs_cuda *gpu, uint64_t room, uint64_t **key)
@@ -29,39 +38,104 @@ qs_cuda_keys_destroy(qs_cuda *gpu, uint64_t *key, uint64_t room)
 	qs_device_free(gpu, key, room * sizeof(uint64_t));
 }
 
-static qb_status
-copy_keys(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count, cudaMemcpyKind kind)
-{
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, count * sizeof(uint64_t), kind, gpu->stream));
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_keys_copy(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
-{
-	return copy_keys(gpu, to, from, count, cudaMemcpyDeviceToDevice);
-}
-
 qb_status
 qs_cuda_keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
 {
-	QS_TRY(copy_keys(gpu, to, from, count, cudaMemcpyHostToDevice));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += count * sizeof(uint64_t);
-	return QB_OK;
+	QS_TRY(qs_cuda_enter(gpu));
+	return qs_copy_now(gpu, to, from, count * sizeof(uint64_t), cudaMemcpyHostToDevice);
 }
 
 qb_status
 qs_cuda_keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
 {
-	QS_TRY(copy_keys(gpu, to, from, count, cudaMemcpyDeviceToHost));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += count * sizeof(uint64_t);
+	QS_TRY(qs_cuda_enter(gpu));
+	return qs_copy_now(gpu, to, from, count * sizeof(uint64_t), cudaMemcpyDeviceToHost);
+}
+
+/* ---- chunks ---- */
+
+static void
+free_buffers(qs_cuda *gpu)
+{
+	qs_free_room(gpu, &gpu->gathered);
+	qs_free_room(gpu, &gpu->tiles);
+	qs_free_room(gpu, &gpu->table);
+}
+
+static qb_status
+create(qs_cuda *gpu, qs_cuda_copy **copy)
+{
+	*copy = new (std::nothrow) qs_cuda_copy();
+	if (!*copy)
+		return QB_NO_MEMORY;
+	(*copy)->gpu = gpu;
+	gpu->copies++;
 	return QB_OK;
 }
 
-/* A block copies the keys of a run; blocks take runs in strides. */
+static void
+destroy(qs_cuda_copy *c)
+{
+	cudaSetDevice(c->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	qs_free_room(c->gpu, &c->key);
+	qs_free_room(c->gpu, &c->null);
+	if (--c->gpu->copies == 0)
+		free_buffers(c->gpu);
+	delete c;
+}
+
+static qb_status
+resize(qs_cuda_copy *c, uint64_t room, uint64_t kept)
+{
+	qs_cuda *gpu = c->gpu;
+	qs_buffer key = {};
+	qb_status status;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	status = qs_have_room(gpu, &key, room);
+	if (status == QB_NO_MEMORY)
+	{
+		free_buffers(gpu); /* no query is being served */
+		status = qs_have_room(gpu, &key, room);
+	}
+	if (status == QB_OK)
+		status =
+			qs_copy(gpu, key.word, c->key.word, kept * sizeof(uint64_t), cudaMemcpyDeviceToDevice);
+	qs_free_room(gpu, status == QB_OK ? &c->key : &key);
+	if (status == QB_OK)
+		c->key = key;
+	return status;
+}
+
+static qb_status
+put(qs_cuda_copy *c, uint64_t first, const uint64_t *key, size_t count)
+{
+	return qs_cuda_keys_put(c->gpu, c->key.word + first, key, count);
+}
+
+static qb_status
+put_nulls(qs_cuda_copy *c, const uint64_t *nulls, uint64_t words)
+{
+	QS_TRY(qs_cuda_enter(c->gpu));
+	QS_TRY(qs_have_room(c->gpu, &c->null, words));
+	return qs_cuda_keys_put(c->gpu, c->null.word, nulls, words);
+}
+
+static qb_status
+fetch(qs_cuda_copy *c, const uint64_t *key, size_t count, uint64_t *to)
+{
+	return qs_cuda_keys_get(c->gpu, to, key, count);
+}
+
+static uint64_t
+bytes(const qs_cuda_copy *c)
+{
+	return (c->key.room + c->null.room) * sizeof(uint64_t);
+}
+
+/* ---- the values of runs ---- */
+
+/* A block copies the values of a run; blocks take runs in strides. */
 static __global__ void
 gather_kernel(uint64_t *to, const uint64_t *from, const qs_cuda_run *run, uint32_t runs)
 {
@@ -70,40 +144,158 @@ gather_kernel(uint64_t *to, const uint64_t *from, const qs_cuda_run *run, uint32
 			to[run[r].to + i] = from[run[r].first + i];
 }
 
-qb_status
-qs_cuda_keys_gather(qs_cuda *gpu, uint64_t *to, const uint64_t *from, const qs_cuda_run *run,
-					uint32_t runs, void *buffer)
+static qb_status
+gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
 {
+	qs_cuda *gpu = c->gpu;
+	uint64_t count = 0;
+
+	*key = c->key.word + run[0].first;
+	if (runs == 1)
+		return QB_OK;
+	for (uint32_t i = 0; i < runs; i++)
+	{
+		run[i].to = count;
+		count += run[i].count;
+	}
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(buffer, run, runs * sizeof(*run), cudaMemcpyHostToDevice,
-									 gpu->stream));
-	return qs_launch(gpu, gather_kernel, (uint64_t) runs * QS_BLOCK, to, from,
-					 (const qs_cuda_run *) buffer, runs);
+	QS_TRY(qs_have_room(gpu, &gpu->gathered, count));
+	QS_TRY(qs_have_room(gpu, &gpu->tiles, runs * sizeof(*run) / sizeof(uint64_t)));
+	QS_TRY(qs_copy(gpu, gpu->tiles.word, run, runs * sizeof(*run), cudaMemcpyHostToDevice));
+	*key = gpu->gathered.word;
+	return qs_launch_blocks(gpu, gather_kernel, { runs, QS_BLOCK, 0 }, gpu->gathered.word,
+							c->key.word, (const qs_cuda_run *) gpu->tiles.word, runs);
 }
 
 /*
- * ---- the keys of rows that pass tests of other columns ----
+ * ---- which rows of a tile pass tests of columns, and their keys ----
  *
- * Each block tests the rows of a tile (column_rows.cuh), and reads the keys of those that
- * pass.  It adds their number to a counter in device memory, which is where its keys go.
- * So their order differs from run to run.  The keys of a warp are written side by side.
+ * A block takes a tile of rows, which lie side by side in all columns.  A thread tests
+ * ROWS_EACH rows of it, with a bit for each that passes so far.  It loads all values
+ * of a test before it looks at the first, so that many loads are under way.  Neighbouring
+ * threads have neighbouring rows, so loads are coalesced.
+ */
+
+/* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */
+#define ROWS_EACH (QB_TILE_ROWS / QS_BLOCK)
+
+/* The values of a column. */
+struct column_values
+{
+	const uint64_t *value;
+	const uint64_t *null; /* a bit for each row; NULL: there are no NULLs */
+};
+
+/* Rows whose keys are wanted, if they pass the tests and are not NULL; for kernels. */
+struct wanted_rows
+{
+	qb_selection tests;
+	bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
+	uint32_t tiles;
+	const qb_tile *tile;
+	column_values key;
+	column_values tested[QB_SELECTION_COLUMNS];
+};
+
+static_assert(sizeof(wanted_rows) <= 4000, "parameters of a kernel");
+
+__device__ __forceinline__ bool
+is_null(const column_values &column, uint32_t row)
+{
+	return column.null && (__ldg(&column.null[row / 64]) >> row % 64 & 1);
+}
+
+/* Which of the thread's rows that have passed so far pass this test, too? */
+__device__ __forceinline__ uint32_t
+test_rows(const qb_test *test, const wanted_rows &rows, const qb_tile &tile, uint32_t passed)
+{
+	const column_values &column = rows.tested[test->column];
+	uint32_t first = tile.first[1 + test->column] + threadIdx.x;
+	int64_t number[ROWS_EACH];
+
+#pragma unroll
+	for (int j = 0; j < ROWS_EACH; j++)
+		number[j] = passed >> j & 1 ? (int64_t) __ldcs(&column.value[first + j * QS_BLOCK]) : 0;
+#pragma unroll
+	for (int j = 0; j < ROWS_EACH; j++)
+		if (passed >> j & 1 && !qb_test_passes(test, rows.tests.number,
+											   is_null(column, first + j * QS_BLOCK), number[j]))
+			passed &= ~(1u << j);
+	return passed;
+}
+
+/* Which of the thread's rows are there, not NULL, and pass all tests? */
+__device__ __forceinline__ uint32_t
+rows_that_pass(const wanted_rows &rows, const qb_tile &tile)
+{
+	uint32_t passed = 0;
+
+#pragma unroll
+	for (int j = 0; j < ROWS_EACH; j++)
+	{
+		uint32_t i = threadIdx.x + j * QS_BLOCK;
+
+		if (i < tile.rows && (rows.no_keys || !is_null(rows.key, tile.first[0] + i)))
+			passed |= 1u << j;
+	}
+	for (uint32_t t = 0; t < rows.tests.tests; t++)
+		passed = test_rows(&rows.tests.test[t], rows, tile, passed);
+	return passed;
+}
+
+/* The key of a row. */
+__device__ __forceinline__ uint64_t
+key_of(const wanted_rows &rows, const qb_tile &tile, uint32_t i)
+{
+	return rows.no_keys ? 0 : __ldcs(&rows.key.value[tile.first[0] + i]);
+}
+
+/* Have room for so many keys, and bring the rows to the device, behind so many words. */
+static qb_status
+bring_rows(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint64_t keys, uint64_t words,
+		   wanted_rows *to)
+{
+	qs_cuda *gpu = c->gpu;
+	size_t bytes = rows->tiles * sizeof(qb_tile);
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_have_room(gpu, &gpu->gathered, keys));
+	QS_TRY(qs_have_room(gpu, &gpu->tiles, words + qs_ceil_div(bytes, sizeof(uint64_t))));
+	*to = {};
+	to->tests = *rows->tests;
+	to->no_keys = rows->no_keys;
+	to->tiles = rows->tiles;
+	to->tile = (const qb_tile *) (gpu->tiles.word + words);
+	to->key = { c->key.word, c->null.word };
+	for (uint32_t i = 0; i < rows->tests->columns; i++)
+		to->tested[i] = { rows->tested[i]->key.word, rows->tested[i]->null.word };
+	return qs_copy(gpu, gpu->tiles.word + words, rows->tile, bytes, cudaMemcpyHostToDevice);
+}
+
+/*
+ * ---- the keys of rows that pass tests of other columns; or pairs of numbers ----
+ *
+ * Each block tests the rows of a tile, and reads the keys of those that pass.  It adds
+ * their number to a counter in device memory, which is where its keys go.  So their order
+ * differs from run to run.  The keys of a warp are written side by side.  For pairs, whose
+ * second number is that of a tested column in the same row, each warp does so by itself.
  *
  * Floor: 8 bytes read for each row and tested column, and 8 read and 8 written for each
- * key.
+ * key; for a pair 16 and 16.
  */
 
 #define WARPS (QS_BLOCK / 32)
 
-/* Where the keys of this warp go, of which there are so many. */
+/* Where the keys of this warp go, of which there are so many: behind the block's, or by itself. */
 __device__ __forceinline__ uint64_t
-place_of_warp(uint32_t count, unsigned long long *written)
+place_in_block(uint32_t count, qs_u64 *written)
 {
 	__shared__ uint32_t counts[WARPS];
-	__shared__ unsigned long long base;
+	__shared__ qs_u64 base;
 	uint32_t warp = threadIdx.x / 32;
 	uint64_t place;
 
-	if (threadIdx.x % 32 == 0)
+	if (qs_lane() == 0)
 		counts[warp] = count;
 	__syncthreads();
 	if (threadIdx.x == 0)
@@ -122,49 +314,83 @@ place_of_warp(uint32_t count, unsigned long long *written)
 	return place;
 }
 
-__global__ void
-__launch_bounds__(QS_BLOCK) select_keys(uint64_t *to, const __grid_constant__ qs_cuda_rows rows,
-										const qb_tile *tiles, unsigned long long *written)
+__device__ __forceinline__ uint64_t
+place_of_warp(uint32_t count, qs_u64 *written)
 {
-	uint32_t below = (1u << threadIdx.x % 32) - 1;
+	qs_u64 place = 0;
+
+	if (qs_lane() == 0)
+		place = atomicAdd(written, (qs_u64) count);
+	return __shfl_sync(QS_ALL_LANES, place, 0);
+}
+
+template <bool PAIRS>
+__global__ void
+__launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows, uint64_t *to,
+										uint64_t *pair, uint32_t tested, qs_u64 *written)
+{
+	uint32_t below = (1u << qs_lane()) - 1;
 
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		const qb_tile &tile = tiles[t];
-		uint32_t passed = qs_wanted_rows(rows, tile);
-		uint64_t place = place_of_warp(__reduce_add_sync(QS_ALL_LANES, __popc(passed)), written);
+		const qb_tile &tile = rows.tile[t];
+		uint32_t passed = rows_that_pass(rows, tile);
+		uint32_t count = __reduce_add_sync(QS_ALL_LANES, __popc(passed));
+		uint64_t place = PAIRS ? place_of_warp(count, written) : place_in_block(count, written);
 
 #pragma unroll
-		for (int j = 0; j < QS_ROWS_EACH; j++)
+		for (int j = 0; j < ROWS_EACH; j++)
 		{
+			uint32_t i = threadIdx.x + j * QS_BLOCK;
 			uint32_t mine = passed >> j & 1;
 			uint32_t all = __ballot_sync(QS_ALL_LANES, mine);
 
 			if (mine)
-				to[place + __popc(all & below)] =
-					qs_row_key(rows, tile, threadIdx.x + j * QS_BLOCK);
+			{
+				uint64_t at = place + __popc(all & below);
+
+				to[at] = key_of(rows, tile, i);
+				if (PAIRS)
+					pair[at] = __ldcs(&rows.tested[tested].value[tile.first[1 + tested] + i]);
+			}
 			place += __popc(all);
 		}
 	}
 }
 
-qb_status
-qs_cuda_keys_select(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows, const qb_tile *tile,
-					void *buffer, uint64_t *count)
+template <bool PAIRS>
+static qb_status
+launch_select(qs_cuda *gpu, const wanted_rows &rows, uint64_t *pair, uint32_t tested,
+			  uint64_t *count)
 {
-	int grid;
-
-	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(buffer, tile, rows->tiles * sizeof(*tile),
-									 cudaMemcpyHostToDevice, gpu->stream));
-	QS_TRY(qs_grid(gpu, select_keys, QS_BLOCK, 0, rows->tiles, &grid));
-	select_keys<<<grid, QS_BLOCK, 0, gpu->stream>>>(to, *rows, (const qb_tile *) buffer,
-													(unsigned long long *) gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launch_blocks(gpu, select_keys<PAIRS>, { rows.tiles, QS_BLOCK, 0 }, rows,
+							gpu->gathered.word, pair, tested, (qs_u64 *) gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	*count = gpu->host_result[0];
 	return QB_OK;
+}
+
+static qb_status
+select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64_t **key, uint64_t *count)
+{
+	wanted_rows wanted;
+
+	QS_TRY(bring_rows(c, rows, rows->rows, 0, &wanted));
+	*key = c->gpu->gathered.word;
+	return launch_select<false>(c->gpu, wanted, NULL, 0, count);
+}
+
+static qb_status
+select_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **key,
+			 const uint64_t **pair, uint64_t *count)
+{
+	wanted_rows wanted;
+
+	QS_TRY(bring_rows(c, rows, 2 * rows->rows, 0, &wanted));
+	*key = c->gpu->gathered.word;
+	*pair = *key + rows->rows;
+	return launch_select<true>(c->gpu, wanted, (uint64_t *) *pair, tested, count);
 }
 
 /*
@@ -184,18 +410,18 @@ qs_cuda_keys_select(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows, const 
 struct split_table
 {
 	qb_groups groups;
-	unsigned long long count[QB_GROUPS_MAX];
-	unsigned long long next[QB_GROUPS_MAX]; /* where the next key of a group goes */
+	qs_u64 count[QB_GROUPS_MAX];
+	qs_u64 next[QB_GROUPS_MAX]; /* where the next key of a group goes */
 };
 
-static_assert(sizeof(split_table) <= QS_CUDA_SPLIT_WORDS * sizeof(uint64_t), "size of a table");
+#define SPLIT_WORDS qs_ceil_div(sizeof(split_table), sizeof(uint64_t))
 
 /* The groups as a block has them. */
 struct block_groups
 {
 	int64_t number[QB_GROUPS_MAX];
 	uint32_t rows[QB_GROUPS_MAX]; /* of a tile, or of all tiles of the block */
-	unsigned long long base[QB_GROUPS_MAX];
+	qs_u64 base[QB_GROUPS_MAX];
 };
 
 __device__ __forceinline__ void
@@ -216,20 +442,20 @@ load_groups(block_groups *own, const qb_groups *groups)
 
 /* The group of a row; the number of groups if it has none. */
 __device__ __forceinline__ uint32_t
-group_of(const block_groups *own, const split_table *table, const qs_cuda_rows &rows,
+group_of(const block_groups *own, const split_table *table, const wanted_rows &rows,
 		 const qb_tile &tile, uint32_t i)
 {
-	const qs_cuda_column &column = rows.tested[table->groups.column];
+	const column_values &column = rows.tested[table->groups.column];
 	uint32_t row = tile.first[1 + table->groups.column] + i;
-	bool null = qs_row_is_null(column, row);
+	bool null = is_null(column, row);
 
 	return qb_group_of(own->number, table->groups.count, table->groups.null, null,
 					   null ? 0 : (int64_t) __ldcs(&column.value[row]));
 }
 
 __global__ void
-__launch_bounds__(QS_BLOCK) count_groups(const __grid_constant__ qs_cuda_rows rows,
-										 const qb_tile *tiles, split_table *table)
+__launch_bounds__(QS_BLOCK)
+	count_groups(const __grid_constant__ wanted_rows rows, split_table *table)
 {
 	__shared__ block_groups own;
 	uint32_t groups = table->groups.count;
@@ -237,13 +463,13 @@ __launch_bounds__(QS_BLOCK) count_groups(const __grid_constant__ qs_cuda_rows ro
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = qs_wanted_rows(rows, tiles[t]);
+		uint32_t passed = rows_that_pass(rows, rows.tile[t]);
 
 #pragma unroll
-		for (int j = 0; j < QS_ROWS_EACH; j++)
+		for (int j = 0; j < ROWS_EACH; j++)
 			if (passed >> j & 1)
 			{
-				uint32_t g = group_of(&own, table, rows, tiles[t], threadIdx.x + j * QS_BLOCK);
+				uint32_t g = group_of(&own, table, rows, rows.tile[t], threadIdx.x + j * QS_BLOCK);
 
 				if (g < groups)
 					atomicAdd(&own.rows[g], 1);
@@ -267,8 +493,8 @@ take_room(block_groups *own, split_table *table)
 }
 
 __global__ void
-__launch_bounds__(QS_BLOCK) split_keys(uint64_t *to, const __grid_constant__ qs_cuda_rows rows,
-									   const qb_tile *tiles, split_table *table)
+__launch_bounds__(QS_BLOCK)
+	split_keys(uint64_t *to, const __grid_constant__ wanted_rows rows, split_table *table)
 {
 	__shared__ block_groups own;
 	uint32_t groups = table->groups.count;
@@ -276,308 +502,91 @@ __launch_bounds__(QS_BLOCK) split_keys(uint64_t *to, const __grid_constant__ qs_
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = qs_wanted_rows(rows, tiles[t]);
-		uint32_t group[QS_ROWS_EACH], place[QS_ROWS_EACH];
+		uint32_t passed = rows_that_pass(rows, rows.tile[t]);
+		uint32_t group[ROWS_EACH], place[ROWS_EACH];
 
 #pragma unroll
-		for (int j = 0; j < QS_ROWS_EACH; j++)
+		for (int j = 0; j < ROWS_EACH; j++)
 		{
 			group[j] = passed >> j & 1
-						   ? group_of(&own, table, rows, tiles[t], threadIdx.x + j * QS_BLOCK)
+						   ? group_of(&own, table, rows, rows.tile[t], threadIdx.x + j * QS_BLOCK)
 						   : groups;
 			place[j] = group[j] < groups ? atomicAdd(&own.rows[group[j]], 1) : 0;
 		}
 		take_room(&own, table);
 #pragma unroll
-		for (int j = 0; j < QS_ROWS_EACH; j++)
+		for (int j = 0; j < ROWS_EACH; j++)
 			if (group[j] < groups)
 				to[own.base[group[j]] + place[j]] =
-					qs_row_key(rows, tiles[t], threadIdx.x + j * QS_BLOCK);
+					key_of(rows, rows.tile[t], threadIdx.x + j * QS_BLOCK);
 		__syncthreads();
 		clear_rows(&own, groups);
 	}
 }
 
-static qb_status
-copy_in(qs_cuda *gpu, void *to, const void *from, size_t bytes)
-{
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream));
-	return QB_OK;
-}
-
 /* Count the keys of each group, and wait for the counts. */
 static qb_status
-count_all(qs_cuda *gpu, const qs_cuda_rows *rows, const qb_tile *tiles, split_table *table,
-		  uint32_t groups, uint64_t *count)
+count_all(qs_cuda *gpu, const wanted_rows &rows, const qb_groups *groups, split_table *table,
+		  uint64_t *count)
 {
-	int grid;
-
+	QS_TRY(qs_copy(gpu, &table->groups, groups, sizeof(*groups), cudaMemcpyHostToDevice));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(table->count, 0, sizeof(table->count), gpu->stream));
-	QS_TRY(qs_grid(gpu, count_groups, QS_BLOCK, 0, rows->tiles, &grid));
-	count_groups<<<grid, QS_BLOCK, 0, gpu->stream>>>(*rows, tiles, table);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(count, table->count, groups * sizeof(uint64_t),
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	QS_TRY(qs_launch_blocks(gpu, count_groups, { rows.tiles, QS_BLOCK, 0 }, rows, table));
+	return qs_copy_now(gpu, count, table->count, groups->count * sizeof(uint64_t),
+					   cudaMemcpyDeviceToHost);
 }
 
-qb_status
-qs_cuda_keys_split(qs_cuda *gpu, uint64_t *to, const qs_cuda_rows *rows, const qb_tile *tile,
-				   const qb_groups *groups, void *buffer, uint64_t *count)
+static qb_status
+split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups, const uint64_t **key,
+	  uint64_t *count)
 {
-	split_table *table = (split_table *) buffer;
-	qb_tile *tiles = (qb_tile *) ((uint64_t *) buffer + QS_CUDA_SPLIT_WORDS);
+	qs_cuda *gpu = c->gpu;
 	uint64_t next[QB_GROUPS_MAX];
 	uint64_t all = 0;
-	int grid;
+	split_table *table;
+	wanted_rows wanted;
 
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(copy_in(gpu, &table->groups, groups, sizeof(*groups)));
-	QS_TRY(copy_in(gpu, tiles, tile, rows->tiles * sizeof(*tile)));
-	QS_TRY(count_all(gpu, rows, tiles, table, groups->count, count));
+	QS_TRY(bring_rows(c, rows, rows->rows, SPLIT_WORDS, &wanted));
+	table = (split_table *) gpu->tiles.word;
+	*key = gpu->gathered.word;
+	QS_TRY(count_all(gpu, wanted, groups, table, count));
 	for (uint32_t g = 0; g < groups->count; g++)
 	{
 		next[g] = all;
 		all += count[g];
 	}
-	QS_TRY(copy_in(gpu, table->next, next, groups->count * sizeof(*next)));
-	QS_TRY(qs_grid(gpu, split_keys, QS_BLOCK, 0, rows->tiles, &grid));
-	split_keys<<<grid, QS_BLOCK, 0, gpu->stream>>>(to, *rows, tiles, table);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	QS_TRY(qs_copy(gpu, table->next, next, groups->count * sizeof(*next), cudaMemcpyHostToDevice));
+	return qs_launch_blocks(gpu, split_keys, { wanted.tiles, QS_BLOCK, 0 }, gpu->gathered.word,
+							wanted, table);
 }
 
-/*
- * ---- the numbers of two columns in rows that pass tests ----
- *
- * Each block tests the rows of a tile (column_rows.cuh).  A warp adds the number of its
- * rows that pass to a counter in device memory, which is where its numbers go, side by
- * side.  So their order differs from run to run.
- *
- * Floor: 8 bytes read for each row and tested column, and 16 read and 16 written for each
- * row that passes.
- */
+/* ---- distinct keys (column_counts.cu) ---- */
 
-/* Where the numbers of this warp go, of which there are so many. */
-__device__ __forceinline__ uint64_t
-warp_place(uint32_t count, qs_u64 *written)
+static qb_status
+counts(qs_cuda_copy *c, const uint64_t *key, uint64_t count, qs_cuda_counts *counts)
 {
-	qs_u64 place = 0;
-
-	if (qs_lane() == 0)
-		place = atomicAdd(written, (qs_u64) count);
-	return __shfl_sync(QS_ALL_LANES, place, 0);
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	select_pairs(uint64_t *to, uint64_t *pair, const __grid_constant__ qs_cuda_rows rows,
-				 uint32_t tested, const qb_tile *tiles, qs_u64 *written)
-{
-	const uint64_t *other = rows.tested[tested].value;
-	uint32_t below = (1u << qs_lane()) - 1;
-
-	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
-	{
-		const qb_tile &tile = tiles[t];
-		uint32_t passed = qs_wanted_rows(rows, tile);
-		uint64_t place = warp_place(__reduce_add_sync(QS_ALL_LANES, __popc(passed)), written);
-
-#pragma unroll
-		for (int j = 0; j < QS_ROWS_EACH; j++)
-		{
-			uint32_t i = threadIdx.x + j * QS_BLOCK;
-			uint32_t mine = passed >> j & 1;
-			uint32_t all = __ballot_sync(QS_ALL_LANES, mine);
-
-			if (mine)
-			{
-				uint64_t at = place + __popc(all & below);
-
-				to[at] = __ldcs(&rows.key.value[tile.first[0] + i]);
-				pair[at] = __ldcs(&other[tile.first[1 + tested] + i]);
-			}
-			place += __popc(all);
-		}
-	}
-}
-
-qb_status
-qs_cuda_keys_pairs(qs_cuda *gpu, uint64_t *to, uint64_t *pair, const qs_cuda_rows *rows,
-				   uint32_t tested, const qb_tile *tile, void *buffer, uint64_t *count)
-{
-	int grid;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(buffer, tile, rows->tiles * sizeof(*tile),
-									 cudaMemcpyHostToDevice, gpu->stream));
-	QS_TRY(qs_grid(gpu, select_pairs, QS_BLOCK, 0, rows->tiles, &grid));
-	select_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(
-		to, pair, *rows, tested, (const qb_tile *) buffer, (qs_u64 *) gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_read_result(gpu, 1));
-	*count = gpu->host_result[0];
-	return QB_OK;
-}
-
-/*
- * ---- which groups of keys, side by side, have more than so many distinct ones? ----
- *
- * A block takes a chunk of keys in a row, and counts those of one group after another in a
- * table of its own (column_counts.cuh), which it adds to the group's table.  A group whose
- * answer is known takes no more time.
- *
- * Floor: 8 bytes read for each key, of groups that have few distinct keys.
- */
-
-/* A group, in device memory.  Its table follows those of the groups before it. */
-struct many_group
-{
-	unsigned long long end;   /* of its keys, which begin where those of the group before it end */
-	unsigned long long stop;  /* there are too many */
-	unsigned long long apart; /* QS_NO_KEY is one of its keys */
-	unsigned long long distinct; /* keys in the table */
-};
-
-#define GROUP_WORDS (sizeof(many_group) / sizeof(uint64_t))
-
-/* What a launch works on. */
-struct many_keys
-{
-	const uint64_t *key;
-	uint64_t count;
-	uint64_t chunk; /* keys of a block */
-	many_group *group;
-	unsigned long long *table;
-	uint32_t groups;
-	uint32_t slots; /* of a group's table; 2^k */
-	uint32_t most;
-	qb_secret secret;
-};
-
-/* At most half of a group's table is needed. */
-static uint32_t
-slots_for(uint32_t most)
-{
-	uint32_t slots = 64;
-
-	while (slots < 2 * most)
-		slots *= 2;
-	return slots;
-}
-
-uint64_t
-qs_cuda_many_words(uint32_t groups, uint32_t most)
-{
-	return (uint64_t) groups * (GROUP_WORDS + slots_for(most));
-}
-
-/* Add a block's table to that of a group, unless there are too many keys. */
-__device__ __forceinline__ void
-add_table(const many_keys &all, uint32_t g, const qs_own_counts &own)
-{
-	many_group *group = &all.group[g];
-	unsigned long long *table = all.table + (uint64_t) g * all.slots;
-
-	if (threadIdx.x == 0 && *own.apart > 0)
-		group->apart = 1;
-	for (uint32_t i = threadIdx.x; i < QS_COUNT_SLOTS && !qs_now(group->stop); i += QS_COUNT_BLOCK)
-	{
-		bool added;
-
-		if (own.key[i] == QS_NO_KEY)
-			continue;
-		if (qs_slot_of(table, all.slots, all.secret, own.key[i], group->stop, &added) ==
-				all.slots ||
-			(added && atomicAdd(&group->distinct, 1) >= all.most))
-			group->stop = 1;
-	}
-}
-
-/*
- * All threads of a block reach the same waits.  Only looks at "stop" can differ between them, and
- * no wait depends on these.
- */
-__global__ void
-__launch_bounds__(QS_COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
-{
-	extern __shared__ unsigned long long shared[];
-	__shared__ uint32_t distinct, apart;
-	qs_own_counts own = { shared, NULL, &distinct, &apart, all.secret };
-	uint64_t at = blockIdx.x * all.chunk;
-	uint64_t end = min(at + all.chunk, all.count);
-	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
-
-	for (; at < end; g++)
-	{
-		uint64_t stop = min((uint64_t) all.group[g].end, end);
-
-		if (stop > at)
-		{
-			qs_clear_counts(own);
-			qs_count_keys(own, all.key, at + threadIdx.x, stop, QS_COUNT_BLOCK, all.most,
-						  all.group[g].stop);
-			__syncthreads();
-			add_table(all, g, own);
-			__syncthreads();
-			at = stop;
-		}
-	}
+	return qs_cuda_keys_count(c->gpu, key, count, counts);
 }
 
 static qb_status
-launch(qs_cuda *gpu, many_keys *all)
+many(qs_cuda_copy *c, const uint64_t *key, const uint64_t *count, uint32_t groups, uint32_t most,
+	 bool *many)
 {
-	size_t shared = QS_COUNT_SLOTS * sizeof(uint64_t);
-	int grid;
-
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(count_many, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
-	QS_TRY(qs_grid(gpu, count_many, QS_COUNT_BLOCK, shared, qs_ceil_div(all->count, QS_COUNT_BLOCK),
-				   &grid));
-	all->chunk = qs_ceil_div(all->count, grid);
-	count_many<<<grid, QS_COUNT_BLOCK, shared, gpu->stream>>>(*all);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_cuda_keys_many(c->gpu, key, count, groups, most, many);
 }
 
-/* Count in empty tables, and read what came of it. */
-static qb_status
-run(qs_cuda *gpu, many_keys *all, many_group *group)
-{
-	size_t bytes = all->groups * sizeof(*group);
-
-	QS_CUDA_TRY(gpu,
-				cudaMemcpyAsync(all->group, group, bytes, cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu,
-				cudaMemsetAsync(all->table, 0xff,
-								(size_t) all->groups * all->slots * sizeof(uint64_t), gpu->stream));
-	QS_TRY(launch(gpu, all));
-	QS_CUDA_TRY(gpu,
-				cudaMemcpyAsync(group, all->group, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint32_t groups,
-				  uint32_t most, void *memory, bool *many)
-{
-	many_group group[QB_GROUPS_MAX] = {};
-	many_keys all = {
-		key, 0, 0, (many_group *) memory, NULL, groups, slots_for(most), most, qb_own_secret
-	};
-
-	QS_TRY(qs_cuda_enter(gpu));
-	for (uint32_t i = 0; i < groups; i++)
-		group[i].end = all.count += count[i];
-	all.table = (unsigned long long *) (all.group + groups);
-	if (all.count > 0)
-		QS_TRY(run(gpu, &all, group));
-	for (uint32_t i = 0; i < groups; i++)
-		many[i] = group[i].stop || group[i].distinct + group[i].apart > most;
-	return QB_OK;
-}
+const qs_column_ops qs_cuda_columns = {
+	.create = create,
+	.destroy = destroy,
+	.resize = resize,
+	.put = put,
+	.put_nulls = put_nulls,
+	.gather = gather,
+	.select = select,
+	.pairs = select_pairs,
+	.split = split,
+	.fetch = fetch,
+	.counts = counts,
+	.many = many,
+	.bytes = bytes,
+};

@@ -1,39 +1,158 @@
 /*
  * column_counts.cu
- *		Which distinct keys are there, and how often did each come, if they are few?
+ *		Which distinct keys are there, and how often did each come?
  *
- * Blocks count in tables of their own (column_counts.cuh), which they add to one in device
- * memory.
+ * Few distinct keys are counted in tables, by linear probing.  A block counts its keys in a
+ * table in shared memory, and adds the table to one in device memory.  If it finds more
+ * distinct keys than are asked for, or all blocks together do, all stop.  So an array of
+ * many distinct keys takes little time.  All keys are counted by sorting.
+ *
+ * Keys that come often share an address in shared memory, whose atomics take one key at a
+ * time: at worst, with one distinct key, a key a cycle of each multiprocessor.
  *
  * Floor: 8 bytes read for each key.
  *
  * cuda/column_counts.cu
  */
-#include "column_counts.cuh"
-
-#include "column_exact_cuda.h"
+#include "column_cuda.h"
 #include "device.cuh"
-#include "key_bits.cuh"
+
+#include "base/slot.h"
 
 #include <new>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
+#include <cuda/std/functional>
+
+/* ---- a block's table ---- */
+
+#define COUNT_BLOCK 1024
+#define COUNT_SLOTS (2 * QS_CUDA_COUNTS_MAX) /* of a block's table; 2^k */
+
+/* A slot without a key.  Keys of this value are counted apart. */
+#define NO_KEY (~UINT64_C(0))
+
+/* Keys that a thread takes, and slots that it looks at, between two looks at "stop". */
+#define COUNT_STEPS  8
+#define COUNT_PROBES 32
+
+/* A block's table, in shared memory. */
+struct own_counts
+{
+	qs_u64 *key;
+	uint32_t *times; /* NULL: nobody asks how often keys came */
+	uint32_t *distinct;
+	uint32_t *apart; /* how often NO_KEY came */
+	const qb_secret &secret;
+	uint32_t most; /* distinct keys that are asked for */
+	qs_u64 *stop;  /* of all blocks: there are too many */
+};
+
+/* Read what other threads write meanwhile. */
+template <typename Word>
+__device__ __forceinline__ Word
+now(const Word &word)
+{
+	return *(const volatile Word *) &word;
+}
+
+/*
+ * The slot of a key in a table of 2^k slots, which takes a free one if it has none; *added
+ * says so.  "slots": the table is full, or "stop" was set while looking.
+ */
+__device__ __forceinline__ uint32_t
+slot_of(qs_u64 *table, uint32_t slots, const qb_secret &secret, uint64_t key, const qs_u64 &stop,
+		bool *added)
+{
+	uint32_t slot = (uint32_t) qb_slot_hash_by(&secret, key) & (slots - 1);
+
+	*added = false;
+	for (uint32_t n = 0; n < slots; n++)
+	{
+		qs_u64 there = now(table[slot]);
+
+		if (there == NO_KEY)
+		{
+			there = atomicCAS(&table[slot], NO_KEY, key);
+			*added = there == NO_KEY;
+		}
+		if (there == key || *added)
+			return slot;
+		if (n % COUNT_PROBES == COUNT_PROBES - 1 && now(stop))
+			return slots;
+		slot = (slot + 1) & (slots - 1);
+	}
+	return slots;
+}
+
+/* Empty a block's table.  All its threads call this, and wait for one another. */
+__device__ __forceinline__ void
+clear_counts(const own_counts &own)
+{
+	for (uint32_t slot = threadIdx.x; slot < COUNT_SLOTS; slot += COUNT_BLOCK)
+	{
+		own.key[slot] = NO_KEY;
+		if (own.times)
+			own.times[slot] = 0;
+	}
+	if (threadIdx.x == 0)
+		*own.distinct = *own.apart = 0;
+	__syncthreads();
+}
+
+/* Count one key; false: there are too many. */
+__device__ __forceinline__ bool
+count_key(const own_counts &own, uint64_t key)
+{
+	bool added;
+	uint32_t slot;
+
+	if (key == NO_KEY)
+	{
+		atomicAdd(own.apart, 1);
+		return true;
+	}
+	if (now(*own.distinct) > own.most)
+		return false;
+	slot = slot_of(own.key, COUNT_SLOTS, own.secret, key, *own.stop, &added);
+	if (slot == COUNT_SLOTS || (added && atomicAdd(own.distinct, 1) >= own.most))
+		*own.stop = 1;
+	if (slot < COUNT_SLOTS && own.times)
+		atomicAdd(&own.times[slot], 1);
+	return slot < COUNT_SLOTS;
+}
+
+/* Count a thread's keys: from the i-th on, every stride-th, until all stop. */
+__device__ __forceinline__ void
+count_own(const own_counts &own, const uint64_t *key, uint64_t i, uint64_t count, uint64_t stride)
+{
+	while (i < count && !now(*own.stop))
+		for (int step = 0; step < COUNT_STEPS && i < count; step++, i += stride)
+			if (!count_key(own, __ldcs(&key[i])))
+				break;
+}
+
+/* ---- how often did each key come, if there are few? ---- */
+
+/* What all blocks know of a table in device memory. */
+struct counted_keys
+{
+	qs_u64 stop;     /* there are too many */
+	qs_u64 apart;    /* how often NO_KEY came, or just that it came */
+	qs_u64 distinct; /* keys in the table */
+};
 
 /* All in device memory; "key" and "times" have a slot for each key and more. */
 struct counts_table
 {
-	unsigned long long stop;     /* there are too many */
-	unsigned long long apart;    /* how often QS_NO_KEY came */
-	unsigned long long found;    /* of the result */
-	unsigned long long distinct; /* keys in the table */
-	unsigned long long key[QS_COUNT_SLOTS];
-	unsigned long long times[QS_COUNT_SLOTS];
-	unsigned long long result_key[QS_CUDA_COUNTS_MAX];
-	unsigned long long result_times[QS_CUDA_COUNTS_MAX];
+	counted_keys all;
+	qs_u64 found; /* of the result */
+	qs_u64 key[COUNT_SLOTS];
+	qs_u64 times[COUNT_SLOTS];
+	qs_u64 result_key[QS_CUDA_COUNTS_MAX];
+	qs_u64 result_times[QS_CUDA_COUNTS_MAX];
 };
-
-static_assert(sizeof(counts_table) == QS_CUDA_COUNTS_WORDS * sizeof(uint64_t), "size of a table");
 
 /*
  * Add a block's own table to that of all, unless there are too many keys.  Blocks with few
@@ -41,43 +160,44 @@ static_assert(sizeof(counts_table) == QS_CUDA_COUNTS_WORDS * sizeof(uint64_t), "
  * would look at all of it.
  */
 __device__ __forceinline__ void
-add_table(counts_table *all, uint32_t most, const qs_own_counts &own)
+add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times, const own_counts &own)
 {
 	bool added;
 
-	for (uint32_t i = threadIdx.x; i < QS_COUNT_SLOTS && !qs_now(all->stop); i += QS_COUNT_BLOCK)
+	for (uint32_t i = threadIdx.x; i < COUNT_SLOTS && !now(all->stop); i += COUNT_BLOCK)
 	{
 		uint32_t slot;
 
-		if (own.key[i] == QS_NO_KEY)
+		if (own.key[i] == NO_KEY)
 			continue;
-		slot = qs_slot_of(all->key, QS_COUNT_SLOTS, own.secret, own.key[i], all->stop, &added);
-		if (slot < QS_COUNT_SLOTS)
-			atomicAdd(&all->times[slot], own.times[i]);
-		if (slot == QS_COUNT_SLOTS || (added && atomicAdd(&all->distinct, 1) >= most))
+		slot = slot_of(table, slots, own.secret, own.key[i], all->stop, &added);
+		if (times && slot < slots)
+			atomicAdd(&times[slot], own.times[i]);
+		if (slot == slots || (added && atomicAdd(&all->distinct, 1) >= own.most))
 			all->stop = 1;
 	}
 }
 
 __global__ void
-__launch_bounds__(QS_COUNT_BLOCK)
+__launch_bounds__(COUNT_BLOCK)
 	count_keys(const uint64_t *key, uint64_t count, uint32_t most, counts_table *all,
 			   const __grid_constant__ qb_secret secret)
 {
-	extern __shared__ unsigned long long shared[];
+	extern __shared__ qs_u64 shared[];
 	__shared__ uint32_t distinct, apart;
-	qs_own_counts own = { shared, (uint32_t *) (shared + QS_COUNT_SLOTS), &distinct, &apart,
-						  secret };
+	own_counts own = {
+		shared, (uint32_t *) (shared + COUNT_SLOTS), &distinct, &apart, secret, most, &all->all.stop
+	};
 
-	qs_clear_counts(own);
-	qs_count_keys(own, key, (uint64_t) blockIdx.x * QS_COUNT_BLOCK + threadIdx.x, count,
-				  (uint64_t) gridDim.x * QS_COUNT_BLOCK, most, all->stop);
+	clear_counts(own);
+	count_own(own, key, (uint64_t) blockIdx.x * COUNT_BLOCK + threadIdx.x, count,
+			  (uint64_t) gridDim.x * COUNT_BLOCK);
 	__syncthreads();
-	if (qs_now(all->stop))
+	if (now(all->all.stop))
 		return;
-	add_table(all, most, own);
+	add_table(&all->all, all->key, COUNT_SLOTS, all->times, own);
 	if (threadIdx.x == 0 && apart > 0)
-		atomicAdd(&all->apart, apart);
+		atomicAdd(&all->all.apart, apart);
 }
 
 /* Put one entry into the result, if there is room. */
@@ -97,54 +217,148 @@ collect_counts(counts_table *all, uint32_t most)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 
-	if (i < QS_COUNT_SLOTS && all->key[i] != QS_NO_KEY)
+	if (i < COUNT_SLOTS && all->key[i] != NO_KEY)
 		put_result(all, most, all->key[i], all->times[i]);
-	if (i == 0 && all->apart > 0)
-		put_result(all, most, QS_NO_KEY, all->apart);
+	if (i == 0 && all->all.apart > 0)
+		put_result(all, most, NO_KEY, all->all.apart);
 }
 
 /* Start both kernels on an empty table. */
 static qb_status
 start(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most, counts_table *table)
 {
-	size_t shared = QS_COUNT_SLOTS * (sizeof(uint64_t) + sizeof(uint32_t));
-	int grid;
+	size_t shared = COUNT_SLOTS * (sizeof(uint64_t) + sizeof(uint32_t));
 
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(table, 0, sizeof(*table), gpu->stream));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(table->key, 0xff, sizeof(table->key), gpu->stream));
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(count_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
-	QS_TRY(qs_grid(gpu, count_keys, QS_COUNT_BLOCK, shared, qs_ceil_div(count, QS_COUNT_BLOCK),
-				   &grid));
-	count_keys<<<grid, QS_COUNT_BLOCK, shared, gpu->stream>>>(key, count, most, table,
-															  qb_own_secret);
-	QS_CUDA_LAUNCHED(gpu);
-	return qs_launch(gpu, collect_counts, QS_COUNT_SLOTS, table, most);
-}
-
-static qb_status
-fetch(qs_cuda *gpu, void *to, const void *from, size_t words)
-{
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, words * sizeof(uint64_t), cudaMemcpyDeviceToHost,
-									 gpu->stream));
-	gpu->stats.bytes_out += words * sizeof(uint64_t);
-	return QB_OK;
+	QS_TRY(qs_launch_blocks(gpu, count_keys,
+							{ qs_ceil_div(count, COUNT_BLOCK), COUNT_BLOCK, shared }, key, count,
+							most, table, qb_own_secret));
+	return qs_launch(gpu, collect_counts, COUNT_SLOTS, table, most);
 }
 
 qb_status
-qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t most, void *memory,
-				   uint64_t *distinct, int64_t *times, uint32_t *found)
+qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_counts *counts)
 {
-	counts_table *table = (counts_table *) memory;
-	unsigned long long head[3]; /* stop, apart, found */
+	size_t bytes = counts->most * sizeof(uint64_t);
+	counts_table *table;
+	qs_u64 head[4]; /* those of counted_keys, then found */
 
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(start(gpu, key, count, most, table));
-	QS_TRY(fetch(gpu, head, table, 3));
-	QS_TRY(fetch(gpu, distinct, table->result_key, most));
-	QS_TRY(fetch(gpu, times, table->result_times, most));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	*found = head[0] || head[2] > most ? most + 1 : (uint32_t) head[2];
+	QS_TRY(qs_have_room(gpu, &gpu->table, sizeof(*table) / sizeof(uint64_t)));
+	table = (counts_table *) gpu->table.word;
+	QS_TRY(start(gpu, key, count, counts->most, table));
+	QS_TRY(qs_copy(gpu, head, table, sizeof(head), cudaMemcpyDeviceToHost));
+	QS_TRY(qs_copy(gpu, counts->distinct, table->result_key, bytes, cudaMemcpyDeviceToHost));
+	QS_TRY(qs_copy_now(gpu, counts->times, table->result_times, bytes, cudaMemcpyDeviceToHost));
+	counts->found = head[0] || head[3] > counts->most ? counts->most + 1 : (uint32_t) head[3];
+	return QB_OK;
+}
+
+/*
+ * ---- which groups of keys, side by side, have more than so many distinct ones? ----
+ *
+ * A block takes a chunk of keys in a row, and counts those of one group after another in a
+ * table of its own, which it adds to the group's table.  A group whose
+ * answer is known takes no more time.
+ *
+ * Floor: 8 bytes read for each key, of groups that have few distinct keys.
+ */
+
+/* A group, in device memory.  Its table follows those of the groups before it. */
+struct many_group
+{
+	qs_u64 end; /* of its keys, which begin where those of the group before it end */
+	counted_keys all;
+};
+
+#define GROUP_WORDS (sizeof(many_group) / sizeof(uint64_t))
+
+/* What a launch works on. */
+struct many_keys
+{
+	const uint64_t *key;
+	uint64_t count;
+	uint64_t chunk; /* keys of a block */
+	many_group *group;
+	qs_u64 *table;
+	uint32_t groups;
+	uint32_t slots; /* of a group's table; 2^k */
+	uint32_t most;
+	qb_secret secret;
+};
+
+/*
+ * All threads of a block reach the same waits.  Only looks at "stop" can differ between them, and
+ * no wait depends on these.
+ */
+__global__ void
+__launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
+{
+	extern __shared__ qs_u64 shared[];
+	__shared__ uint32_t distinct, apart;
+	own_counts own = { shared, NULL, &distinct, &apart, all.secret, all.most, NULL };
+	uint64_t at = blockIdx.x * all.chunk;
+	uint64_t end = min(at + all.chunk, all.count);
+	uint32_t g = at < end ? qs_group_at(all.group, all.groups, at) : 0;
+
+	for (; at < end; g++)
+	{
+		uint64_t stop = min((uint64_t) all.group[g].end, end);
+
+		if (stop > at)
+		{
+			own.stop = &all.group[g].all.stop;
+			clear_counts(own);
+			count_own(own, all.key, at + threadIdx.x, stop, COUNT_BLOCK);
+			__syncthreads();
+			if (threadIdx.x == 0 && apart > 0)
+				all.group[g].all.apart = 1;
+			add_table(&all.group[g].all, all.table + (uint64_t) g * all.slots, all.slots, NULL,
+					  own);
+			__syncthreads();
+			at = stop;
+		}
+	}
+}
+
+/* Count in empty tables, and read what came of it. */
+static qb_status
+run(qs_cuda *gpu, many_keys *all, many_group *group)
+{
+	size_t shared = COUNT_SLOTS * sizeof(uint64_t), bytes = all->groups * sizeof(*group);
+	uint64_t blocks = qs_ceil_div(all->count, COUNT_BLOCK);
+	int grid;
+
+	QS_TRY(qs_copy(gpu, all->group, group, bytes, cudaMemcpyHostToDevice));
+	QS_CUDA_TRY(gpu,
+				cudaMemsetAsync(all->table, 0xff,
+								(size_t) all->groups * all->slots * sizeof(uint64_t), gpu->stream));
+	QS_TRY(qs_allow_shared(gpu, count_many, shared));
+	QS_TRY(qs_grid(gpu, count_many, COUNT_BLOCK, shared, blocks, &grid));
+	all->chunk = qs_ceil_div(all->count, grid);
+	QS_TRY(qs_launch_blocks(gpu, count_many, { blocks, COUNT_BLOCK, shared }, *all));
+	return qs_copy_now(gpu, group, all->group, bytes, cudaMemcpyDeviceToHost);
+}
+
+qb_status
+qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint32_t groups,
+				  uint32_t most, bool *many)
+{
+	many_group group[QB_GROUPS_MAX] = {};
+	many_keys all = { key,          0, 0, NULL, NULL, groups, (uint32_t) qs_slots_for(most), most,
+					  qb_own_secret };
+
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_have_room(gpu, &gpu->table, (uint64_t) groups * (GROUP_WORDS + all.slots)));
+	all.group = (many_group *) gpu->table.word;
+	all.table = (qs_u64 *) (all.group + groups);
+	for (uint32_t i = 0; i < groups; i++)
+		group[i].end = all.count += count[i];
+	if (all.count > 0)
+		QS_TRY(run(gpu, &all, group));
+	for (uint32_t i = 0; i < groups; i++)
+		many[i] = group[i].all.stop || group[i].all.distinct + group[i].all.apart > most;
 	return QB_OK;
 }
 
@@ -157,7 +371,7 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t m
  * the counts of equal keys are added.  So a list of distinct keys takes the place of
  * everything that has come, and the rest of the room takes more keys.
  *
- * Only those bits are sorted by in which any two keys differ (key_bits.cuh).
+ * Only those bits are sorted by in which any two keys differ.
  *
  * In the end the list is sorted by count.  That sort is stable and keys were sorted
  * before, so equally frequent keys stay in their order.
@@ -181,8 +395,8 @@ struct qs_cuda_exact
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
 
-qb_status
-qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
+static qb_status
+create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 {
 	qs_cuda_exact *made = NULL;
 	void *memory;
@@ -210,8 +424,8 @@ qs_cuda_exact_create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
 	return QB_OK;
 }
 
-void
-qs_cuda_exact_destroy(qs_cuda_exact *exact)
+static void
+destroy(qs_cuda_exact *exact)
 {
 	if (!exact)
 		return;
@@ -220,24 +434,10 @@ qs_cuda_exact_destroy(qs_cuda_exact *exact)
 	delete exact;
 }
 
-uint64_t
-qs_cuda_exact_bytes(const qs_cuda_exact *exact)
+static uint64_t
+bytes(const qs_cuda_exact *exact)
 {
 	return exact->room * QS_CUDA_EXACT_BYTES;
-}
-
-/* Call an algorithm of CUB, first for the size of its memory. */
-template <typename Call>
-static qb_status
-run_cub(qs_cuda *gpu, Call call)
-{
-	uint8_t *memory;
-	size_t bytes = 0;
-
-	QS_CUDA_TRY(gpu, call((void *) NULL, bytes));
-	QS_TRY(qs_workspace(gpu, bytes, &memory));
-	QS_CUDA_TRY(gpu, call((void *) memory, bytes));
-	return QB_OK;
 }
 
 /*
@@ -252,11 +452,11 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 	qs_bit_range bits = qs_differing(e->bits);
 	cub::DoubleBuffer<int64_t> fresh(e->key.Current() + e->listed, e->key.Alternate() + e->listed);
 
-	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceRadixSort::SortKeys(memory, bytes, fresh, count, bits.begin, bits.end,
 											  gpu->stream);
 	}));
-	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceRunLengthEncode::Encode(memory, bytes, fresh.Current(), fresh.Alternate(),
 												  e->times.Current() + e->listed, gpu->result,
 												  count, gpu->stream);
@@ -270,19 +470,9 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 		e->key.selector ^= 1;
 		return QB_OK;
 	}
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(fresh.Current(), fresh.Alternate(), *runs * sizeof(int64_t),
-									 cudaMemcpyDeviceToDevice, gpu->stream));
-	return QB_OK;
+	return qs_copy(gpu, fresh.Current(), fresh.Alternate(), *runs * sizeof(int64_t),
+				   cudaMemcpyDeviceToDevice);
 }
-
-struct add_times
-{
-	__host__ __device__ __forceinline__ uint64_t
-	operator()(uint64_t a, uint64_t b) const
-	{
-		return a + b;
-	}
-};
 
 /* Make one list of two that lie side by side. */
 static qb_status
@@ -291,14 +481,15 @@ merge_lists(qs_cuda_exact *e, uint64_t both, uint64_t *runs)
 	qs_cuda *gpu = e->gpu;
 	qs_bit_range bits = qs_differing(e->bits);
 
-	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceRadixSort::SortPairs(memory, bytes, e->key, e->times, (int) both,
 											   bits.begin, bits.end, gpu->stream);
 	}));
-	QS_TRY(run_cub(gpu, [&](void *memory, size_t &bytes) {
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceReduce::ReduceByKey(memory, bytes, e->key.Current(), e->key.Alternate(),
 											  e->times.Current(), e->times.Alternate(), gpu->result,
-											  add_times(), (int) both, gpu->stream);
+											  ::cuda::std::plus<uint64_t>(), (int) both,
+											  gpu->stream);
 	}));
 	QS_TRY(qs_read_result(gpu, 1));
 	*runs = gpu->host_result[0];
@@ -324,7 +515,7 @@ materialize(qs_cuda_exact *e)
 }
 
 static qb_status
-add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
+add_keys(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 {
 	QS_TRY(qs_cuda_enter(e->gpu));
 	e->total += count;
@@ -332,8 +523,7 @@ add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 	{
 		uint64_t some = e->room - e->used < count ? e->room - e->used : count;
 
-		QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(e->key.Current() + e->used, key,
-											some * sizeof(uint64_t), kind, e->gpu->stream));
+		QS_TRY(qs_copy(e->gpu, e->key.Current() + e->used, key, some * sizeof(uint64_t), kind));
 		e->used += some;
 		key += some;
 		count -= some;
@@ -346,61 +536,53 @@ add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 	return QB_OK;
 }
 
-qb_status
-qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
+static qb_status
+add(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 {
-	QS_TRY(add(exact, key, count, cudaMemcpyHostToDevice));
-	QS_CUDA_TRY(exact->gpu, cudaStreamSynchronize(exact->gpu->stream));
-	exact->gpu->stats.bytes_in += count * sizeof(uint64_t);
+	QS_TRY(add_keys(e, key, count, cudaMemcpyHostToDevice));
+	QS_CUDA_TRY(e->gpu, cudaStreamSynchronize(e->gpu->stream));
 	return QB_OK;
 }
 
-qb_status
-qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
+static qb_status
+add_device(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 {
-	return add(exact, key, count, cudaMemcpyDeviceToDevice);
+	return add_keys(e, key, count, cudaMemcpyDeviceToDevice);
 }
 
-qb_status
-qs_cuda_exact_order(qs_cuda_exact *exact, uint64_t *found)
+static qb_status
+order(qs_cuda_exact *e, uint64_t *found)
 {
-	qs_cuda *gpu = exact->gpu;
+	qs_cuda *gpu = e->gpu;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(materialize(exact));
-	*found = exact->listed;
-	if (exact->listed == 0)
+	QS_TRY(materialize(e));
+	*found = e->listed;
+	if (e->listed == 0)
 		return QB_OK;
-	return run_cub(gpu, [&](void *memory, size_t &bytes) {
+	return qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceRadixSort::SortPairsDescending(
-			memory, bytes, exact->times, exact->key, (int) exact->listed, 0,
-			64 - __builtin_clzll(exact->total), gpu->stream);
+			memory, bytes, e->times, e->key, (int) e->listed, 0, 64 - __builtin_clzll(e->total),
+			gpu->stream);
 	});
 }
 
-qb_status
-qs_cuda_exact_get(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t *key,
-				  int64_t *times)
+static qb_status
+get(qs_cuda_exact *e, uint64_t first, uint64_t count, uint64_t *key, int64_t *times)
 {
-	qs_cuda *gpu = exact->gpu;
 	size_t bytes = count * sizeof(uint64_t);
 
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(key, exact->key.Current() + first, bytes,
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(times, exact->times.Current() + first, bytes,
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += 2 * bytes;
-	return QB_OK;
+	QS_TRY(qs_cuda_enter(e->gpu));
+	QS_TRY(qs_copy(e->gpu, key, e->key.Current() + first, bytes, cudaMemcpyDeviceToHost));
+	return qs_copy_now(e->gpu, times, e->times.Current() + first, bytes, cudaMemcpyDeviceToHost);
 }
 
 const qs_exact_ops qs_cuda_exacts = {
-	.create = qs_cuda_exact_create,
-	.destroy = qs_cuda_exact_destroy,
-	.add = qs_cuda_exact_add,
-	.add_device = qs_cuda_exact_add_device,
-	.order = qs_cuda_exact_order,
-	.get = qs_cuda_exact_get,
-	.bytes = qs_cuda_exact_bytes,
+	.create = create,
+	.destroy = destroy,
+	.add = add,
+	.add_device = add_device,
+	.order = order,
+	.get = get,
+	.bytes = bytes,
 };

@@ -1,6 +1,6 @@
 /*
  * device.cu
- *		Opening a device: streams, memory, workspace, errors.
+ *		Opening a device: streams, memory, workspace, errors; batches of keys from the host.
  *
  * Memory comes from a pool of the device, in the order of its stream: cudaMalloc() takes
  * long, and cudaFree() waits for the device.  The pool keeps some memory that was freed,
@@ -12,9 +12,7 @@
  *
  * cuda/device.cu
  */
-#include "kernels.cuh"
-#include "key_bits.cuh"
-#include "staging.cuh"
+#include "device.cuh"
 
 #include <new>
 
@@ -86,14 +84,6 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Clear memory, in order with the kernels. */
-static qb_status
-zero(qs_cuda *gpu, void *pointer, size_t bytes)
-{
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(pointer, 0, bytes, gpu->stream));
-	return QB_OK;
-}
-
 /* Give memory back that the pool need not keep, now and then. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
@@ -139,9 +129,13 @@ qb_status
 qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer)
 {
 	qb_status status = qs_device_take(gpu, bytes, pointer);
+	auto clear = [&]() -> qb_status {
+		QS_CUDA_TRY(gpu, cudaMemsetAsync(*pointer, 0, bytes, gpu->stream));
+		return QB_OK;
+	};
 
 	if (status == QB_OK)
-		status = zero(gpu, *pointer, bytes);
+		status = clear();
 	if (status != QB_OK)
 	{
 		qs_device_free(gpu, *pointer, bytes);
@@ -174,31 +168,65 @@ qs_workspace_free(qs_cuda *gpu)
 	gpu->work_bytes = 0;
 }
 
+void
+qs_free_room(qs_cuda *gpu, qs_buffer *buffer)
+{
+	qs_device_free(gpu, buffer->word, buffer->room * sizeof(uint64_t));
+	*buffer = {};
+}
+
+qb_status
+qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words)
+{
+	uint64_t bytes = words * sizeof(uint64_t);
+
+	if (words <= buffer->room)
+		return QB_OK;
+	qs_free_room(gpu, buffer);
+	QS_TRY(qs_ask_room(gpu, bytes));
+	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &buffer->word));
+	buffer->room = words;
+	return QB_OK;
+}
+
+qb_status
+qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
+{
+	if (bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, kind, gpu->stream));
+	return QB_OK;
+}
+
+qb_status
+qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
+{
+	QS_TRY(qs_copy(gpu, to, from, bytes, kind));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	return QB_OK;
+}
+
 qb_status
 qs_read_result(qs_cuda *gpu, int words)
 {
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, gpu->result, words * sizeof(uint64_t),
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	return qs_copy_now(gpu, gpu->host_result, gpu->result, words * sizeof(uint64_t),
+					   cudaMemcpyDeviceToHost);
 }
 
 /* Read the properties that launches depend on. */
 static qb_status
 read_properties(qs_cuda *gpu)
 {
-	int value;
+	int d = gpu->device, l2, shared;
 
-	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount,
-											gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor,
-											gpu->device));
-	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&value, cudaDevAttrL2CacheSize, gpu->device));
-	gpu->l2_bytes = value;
-	QS_CUDA_TRY(
-		gpu, cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu->device));
-	gpu->shared_max = value;
+	QS_CUDA_TRY(gpu, cudaSetDevice(d));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount, d));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor, d));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, d));
+	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, d));
+	gpu->l2_bytes = l2;
+	gpu->shared_max = shared;
 	return QB_OK;
 }
 
@@ -222,6 +250,31 @@ open_pool(qs_cuda *gpu)
 	return QB_OK;
 }
 
+static qb_status
+open_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	QS_CUDA_TRY(gpu, cudaMallocHost(&slot->host, gpu->slot_bytes));
+	QS_TRY(qs_device_alloc(gpu, gpu->slot_bytes, (void **) &slot->device));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->arrived, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&slot->left, cudaEventDisableTiming));
+	return QB_OK;
+}
+
+static void
+close_slot(qs_cuda *gpu, qs_slot *slot)
+{
+	if (slot->host)
+		cudaFreeHost(slot->host);
+	qs_device_free(gpu, slot->device, gpu->slot_bytes);
+	if (slot->arrived)
+		cudaEventDestroy(slot->arrived);
+	if (slot->done)
+		cudaEventDestroy(slot->done);
+	if (slot->left)
+		cudaEventDestroy(slot->left);
+}
+
 /*
  * After any failure qs_cuda_close() cleans up: everything that does not exist yet is zero.
  * In the end, wait: slots are used by other streams.
@@ -237,7 +290,8 @@ open_device(qs_cuda *gpu)
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
 	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
-	QS_TRY(qs_staging_open(gpu));
+	for (qs_slot &slot : gpu->slot)
+		QS_TRY(open_slot(gpu, &slot));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	return QB_OK;
 }
@@ -282,7 +336,8 @@ qs_cuda_close(qs_cuda *gpu)
 	cudaSetDevice(gpu->device);
 	if (gpu->stream)
 		cudaStreamSynchronize(gpu->stream);
-	qs_staging_close(gpu);
+	for (qs_slot &slot : gpu->slot)
+		close_slot(gpu, &slot);
 	qs_workspace_free(gpu);
 	qs_device_free(gpu, gpu->result, QS_RESULT_WORDS * sizeof(uint64_t));
 	qs_device_free(gpu, gpu->scratch, QS_SCRATCH_WORDS * sizeof(uint64_t));
@@ -373,20 +428,155 @@ const qs_device_ops qs_cuda_devices = {
 	.memberships = &qset_cuda_rows,
 };
 
+/* ---- batches of keys on their way from the host, and answers back ---- */
+
+/* Is this pinned memory, which the device can copy from directly? */
+static bool
+is_pinned(const void *pointer)
+{
+	cudaPointerAttributes attributes;
+
+	if (!pointer)
+		return false;
+	if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return false;
+	}
+	return attributes.type == cudaMemoryTypeHost;
+}
+
+qs_host_batch
+qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t answer_bytes,
+			uint64_t count)
+{
+	return { key,
+			 weight,
+			 answer,
+			 answer_bytes,
+			 count,
+			 is_pinned(key),
+			 is_pinned(weight),
+			 is_pinned(answer) };
+}
+
+/* Bytes that a key takes in a slot. */
+static size_t
+each_bytes(const qs_host_batch *b)
+{
+	return sizeof(uint64_t) + (b->weight ? sizeof(int64_t) : 0) + (b->answer ? b->answer_bytes : 0);
+}
+
+uint64_t
+qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b)
+{
+	return gpu->slot_bytes / each_bytes(b);
+}
+
+/* Queue the copy of an array into a slot, at the same offset on both sides. */
+static qb_status
+copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinned, size_t bytes)
+{
+	if (!pinned)
+		from = memcpy(slot->host + offset, from, bytes);
+	QS_CUDA_TRY(
+		gpu, cudaMemcpyAsync(slot->device + offset, from, bytes, cudaMemcpyHostToDevice, gpu->in));
+	return QB_OK;
+}
+
+/* Offset of what stands behind the keys of a slot: weights or answers. */
+static size_t
+second_offset(const qs_cuda *gpu, const qs_host_batch *b)
+{
+	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
+}
+
+/* The slot's last copy has left host memory, and a new one waits for the slot's kernel. */
+static qb_status
+begin_fill(qs_cuda *gpu, qs_slot *slot)
+{
+	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->arrived));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->in, slot->done, 0));
+	return QB_OK;
+}
+
+/* Make kernels wait for the slot. */
+static qb_status
+end_fill(qs_cuda *gpu, qs_slot *slot)
+{
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->arrived, gpu->in));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, slot->arrived, 0));
+	return QB_OK;
+}
+
+qb_status
+qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready)
+{
+	size_t second = second_offset(gpu, b);
+
+	*ready = { (const uint64_t *) slot->device, NULL, 0 };
+	if (b->weight)
+		ready->weight = (const int64_t *) (slot->device + second);
+	QS_TRY(begin_fill(gpu, slot));
+	for (int i = 0; i < batches; i++)
+	{
+		size_t at = ready->count * sizeof(uint64_t), bytes = b[i].count * sizeof(uint64_t);
+
+		QS_TRY(copy_in(gpu, slot, at, b[i].key, b[i].pinned_key, bytes));
+		if (b[i].weight)
+			QS_TRY(copy_in(gpu, slot, second + at, b[i].weight, b[i].pinned_weight, bytes));
+		ready->count += b[i].count;
+	}
+	return end_fill(gpu, slot);
+}
+
+void *
+qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b)
+{
+	return slot->device + second_offset(gpu, b);
+}
+
+qb_status
+qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *piece)
+{
+	size_t offset = second_offset(gpu, piece);
+	void *to = piece->pinned_answer ? piece->answer : slot->host + offset;
+
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	if (!piece->answer)
+		return QB_OK;
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, slot->done, 0));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, slot->device + offset, piece->count * piece->answer_bytes,
+									 cudaMemcpyDeviceToHost, gpu->out));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->left, gpu->out));
+	return QB_OK;
+}
+
+qb_status
+qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece)
+{
+	if (piece->count == 0 || !piece->answer)
+		return QB_OK;
+	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
+	if (!piece->pinned_answer)
+		memcpy(piece->answer, slot->host + second_offset(gpu, piece),
+			   piece->count * piece->answer_bytes);
+	piece->count = 0;
+	return QB_OK;
+}
+
 /* ---- the bits in which keys differ ---- */
 
 /* The bits that any and that all of the keys have: bits[0], bits[1]. */
 __global__ void
-__launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, unsigned long long *bits)
+__launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, qs_u64 *bits)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 	uint64_t any = 0, all = ~UINT64_C(0);
 
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
+	qs_for_each(count, [&](uint64_t i) {
 		any |= (uint64_t) key[i];
 		all &= (uint64_t) key[i];
-	}
+	});
 	any = (uint64_t) __reduce_or_sync(QS_ALL_LANES, (uint32_t) (any >> 32)) << 32 |
 		  __reduce_or_sync(QS_ALL_LANES, (uint32_t) any);
 	all = (uint64_t) __reduce_and_sync(QS_ALL_LANES, (uint32_t) (all >> 32)) << 32 |
@@ -403,7 +593,7 @@ qs_learn_bits(qs_cuda *gpu, const int64_t *key, uint64_t count, qs_key_bits *bit
 {
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result + 1, 0xff, sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch(gpu, find_bits, count, key, count, (unsigned long long *) gpu->result));
+	QS_TRY(qs_launch(gpu, find_bits, count, key, count, (qs_u64 *) gpu->result));
 	QS_TRY(qs_read_result(gpu, 2));
 	bits->any |= gpu->host_result[0];
 	bits->all &= gpu->host_result[1];

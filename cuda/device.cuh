@@ -1,6 +1,6 @@
 /*
  * device.cuh
- *		A device on the host side: streams, memory, errors; what all families share.
+ *		What all families share: a device on the host side, and small functions of kernels.
  *
  * One stream runs all kernels of a device in order.  Two more streams carry
  * copies in and out.  Device memory comes from qs_device_alloc(), which counts
@@ -8,7 +8,7 @@
  *
  * Errors: each CUDA call goes through QS_CUDA_TRY, which notes the error in
  * the qs_cuda and returns from the caller.  A launch is followed by
- * QS_CUDA_LAUNCHED; qs_launch() launches and checks.
+ * qs_launched(); qs_launch() launches and checks.
  *
  * cuda/device.cuh
  */
@@ -18,6 +18,11 @@
 #include <cuda_runtime.h>
 
 #include "qs_cuda.h"
+
+extern "C"
+{
+#include "base/hash.h"
+}
 
 /* Threads of a block, unless a kernel has a reason for another number. */
 #define QS_BLOCK 256
@@ -103,9 +108,6 @@ qs_cuda_fault(void)
 
 #define QS_CUDA_TRY(gpu, call) QS_CUDA_TRY_NOTED(&(gpu)->error, call)
 
-/* After a launch: did it start? */
-#define QS_CUDA_LAUNCHED(gpu) QS_CUDA_TRY(gpu, cudaGetLastError())
-
 #define QS_TRY(expression)                    \
 	do                                        \
 	{                                         \
@@ -132,8 +134,21 @@ extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 /* Free the workspace. */
 extern void qs_workspace_free(qs_cuda *gpu);
 
+/* Have room for so many words in a buffer, within the limit; what was in it is lost. */
+extern qb_status qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words);
+extern void qs_free_room(qs_cuda *gpu, qs_buffer *buffer);
+
 /* Is there room for a value of so many bytes, by the limit? */
 extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
+
+/*
+ * Copy, in order with the kernels; nothing, if there are no bytes.  The memory of the host is
+ * free again when qs_copy_now() returns.
+ */
+extern qb_status
+qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
+extern qb_status
+qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);
@@ -142,6 +157,24 @@ static inline uint64_t
 qs_ceil_div(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
+}
+
+/* Bits of the numbers below "count". */
+static inline int
+qs_bits_of(uint64_t count)
+{
+	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
+}
+
+/* Slots of a hash table, 2^k, that is at most half full with "count" elements. */
+__host__ __device__ __forceinline__ uint64_t
+qs_slots_for(uint64_t count)
+{
+	uint64_t slots = 64;
+
+	while (slots < 2 * count)
+		slots *= 2;
+	return slots;
 }
 
 /* Blocks that fill the device, but no more than "wanted". */
@@ -158,20 +191,285 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	return QB_OK;
 }
 
-/*
- * Launch a kernel with a thread for each item.  If the items are more than the
- * threads that fill the device, so many threads take the items in strides.
- */
+/* After a launch: did it start? */
+static inline qb_status
+qs_launched(qs_cuda *gpu)
+{
+	QS_CUDA_TRY(gpu, cudaGetLastError());
+	return QB_OK;
+}
+
+/* Call an algorithm of CUB, first for the size of its memory. */
+template <typename Call>
+static qb_status
+qs_run_cub(qs_cuda *gpu, Call call)
+{
+	uint8_t *memory;
+	size_t bytes = 0;
+
+	QS_CUDA_TRY(gpu, call((void *) NULL, bytes));
+	QS_TRY(qs_workspace(gpu, bytes, &memory));
+	QS_CUDA_TRY(gpu, call((void *) memory, bytes));
+	return QB_OK;
+}
+
+/* Let a kernel's blocks ask for so much shared memory. */
+template <typename Kernel>
+static qb_status
+qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
+{
+	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  (int) shared));
+	return QB_OK;
+}
+
+/* How a kernel is launched. */
+struct qs_shape
+{
+	uint64_t blocks; /* that have work; fewer, if they fill the device */
+	int threads;     /* of a block */
+	size_t shared;   /* bytes of shared memory that a block asks for */
+};
+
+/* Launch a kernel whose blocks take their work in strides. */
+template <typename... Parameters, typename... Arguments>
+static qb_status
+qs_launch_blocks(qs_cuda *gpu, void (*kernel)(Parameters...), qs_shape shape,
+				 Arguments... arguments)
+{
+	int grid;
+
+	if (shape.shared > 0)
+		QS_TRY(qs_allow_shared(gpu, kernel, shape.shared));
+	QS_TRY(qs_grid(gpu, kernel, shape.threads, shape.shared, shape.blocks, &grid));
+	kernel<<<grid, shape.threads, shape.shared, gpu->stream>>>(arguments...);
+	return qs_launched(gpu);
+}
+
+/* The same with a thread for each item, which the kernel takes by qs_for_each(). */
 template <typename... Parameters, typename... Arguments>
 static qb_status
 qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)
 {
-	int grid;
+	return qs_launch_blocks(gpu, kernel, { qs_ceil_div(items, QS_BLOCK), QS_BLOCK, 0 },
+							arguments...);
+}
 
-	QS_TRY(qs_grid(gpu, kernel, QS_BLOCK, 0, qs_ceil_div(items, QS_BLOCK), &grid));
-	kernel<<<grid, QS_BLOCK, 0, gpu->stream>>>(arguments...);
-	QS_CUDA_LAUNCHED(gpu);
+/* What was made of *made, or nothing after a failure. */
+template <typename Made>
+static qb_status
+qs_keep(qb_status status, Made **made, void (*destroy)(Made *))
+{
+	if (status != QB_OK)
+	{
+		destroy(*made);
+		*made = NULL;
+	}
+	return status;
+}
+
+/*
+ * ---- batches of keys on their way from the host to a device, and answers back ----
+ *
+ * Host keys go through QS_SLOTS slots of pinned memory, each with device
+ * memory of the same size: while a kernel works on one slot, the host fills
+ * and copies the other.  Arrays that lie in pinned memory already are copied
+ * directly.  Floor: 8 bytes per key (16 with weights) over the bus, and the
+ * answer back, which is slower than most kernels.
+ *
+ * A slot holds the keys of a piece of a batch, then their weights or answers.
+ *
+ * qs_for_pieces() does all of this for a batch.
+ */
+
+/* Keys in device memory; weight NULL: all weights are 1. */
+struct qs_batch
+{
+	const uint64_t *key;
+	const int64_t *weight;
+	uint64_t count;
+};
+
+/* A batch in host memory. */
+struct qs_host_batch
+{
+	const uint64_t *key;
+	const int64_t *weight; /* or NULL */
+	void *answer;          /* or NULL */
+	size_t answer_bytes;   /* bytes of a key's answer */
+	uint64_t count;
+	bool pinned_key, pinned_weight, pinned_answer;
+};
+
+/* Describe a host batch; answer NULL: there are no answers. */
+extern qs_host_batch qs_describe(const uint64_t *key, const int64_t *weight, void *answer,
+								 size_t answer_bytes, uint64_t count);
+
+/* Keys of the batch that fit into a slot. */
+extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
+
+/*
+ * Copy batches side by side into a slot, into which they fit, and make kernels wait for it;
+ * *ready says where they are on the device.  All of them have weights or none.
+ */
+extern qb_status
+qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready);
+
+/* The slot whose turn it is: while kernels work on one, the others are filled. */
+static inline int
+qs_next_slot(qs_cuda *gpu)
+{
+	return (int) (gpu->turn++ % QS_SLOTS);
+}
+
+/* Where a kernel writes the answers of a slot. */
+extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
+
+/* After the kernel: note its end, and queue the copy of the answers of a piece, if any. */
+extern qb_status qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *piece);
+
+/* Before a slot is filled again, and at the end: wait for its answers and hand them on. */
+extern qb_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece);
+
+/* So many keys of a batch, from "at" on. */
+static inline qs_host_batch
+qs_piece(const qs_host_batch *b, uint64_t at, uint64_t count)
+{
+	qs_host_batch piece = *b;
+
+	piece.key += at;
+	piece.weight += piece.weight ? at : 0;
+	if (piece.answer)
+		piece.answer = (uint8_t *) piece.answer + at * piece.answer_bytes;
+	piece.count = count;
+	return piece;
+}
+
+/*
+ * Call work(ready, at, answers) for the pieces of a host batch: it queues
+ * kernels for the keys from number "at" on, which write "answers".  Keys and
+ * answers are no longer needed on return.
+ */
+template <typename Work>
+static qb_status
+qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
+{
+	qs_host_batch waiting[QS_SLOTS] = {};
+	uint64_t most = qs_piece_keys(gpu, b);
+
+	for (uint64_t at = 0; at < b->count; at += most)
+	{
+		int s = qs_next_slot(gpu);
+		qs_slot *slot = &gpu->slot[s];
+		qs_batch ready;
+
+		QS_TRY(qs_drain_slot(gpu, slot, &waiting[s]));
+		waiting[s] = qs_piece(b, at, b->count - at < most ? b->count - at : most);
+		QS_TRY(qs_fill_slot(gpu, slot, &waiting[s], 1, &ready));
+		QS_TRY(work(&ready, at, qs_slot_answers(gpu, slot, b)));
+		QS_TRY(qs_finish_slot(gpu, slot, &waiting[s]));
+	}
+	for (int s = 0; s < QS_SLOTS; s++)
+		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &waiting[s]));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
 	return QB_OK;
+}
+
+/* ---- the bits in which keys differ: a radix sort needs to look at no others ---- */
+
+/*
+ * Bits that any and that all of some keys have.  Most columns have keys of 20 to 30 bits, so
+ * a sort takes a third of the passes.
+ */
+struct qs_key_bits
+{
+	uint64_t any = 0;
+	uint64_t all = ~UINT64_C(0);
+};
+
+/* Learn the bits of more keys, and wait. */
+extern qb_status qs_learn_bits(qs_cuda *gpu, const int64_t *key, uint64_t count, qs_key_bits *bits);
+
+/* From the first bit in which any two keys differ to the last. */
+struct qs_bit_range
+{
+	int begin, end;
+};
+
+static inline qs_bit_range
+qs_differing(const qs_key_bits &bits)
+{
+	uint64_t differ = bits.any & ~bits.all;
+
+	if (differ == 0)
+		return { 0, 1 };
+	return { __builtin_ctzll(differ), 64 - __builtin_clzll(differ) };
+}
+
+/* ---- kernels ---- */
+
+#define QS_ALL_LANES 0xffffffffu
+
+typedef unsigned long long qs_u64; /* the type that atomicAdd() takes */
+
+__device__ __forceinline__ uint32_t
+qs_lane()
+{
+	return threadIdx.x % 32;
+}
+
+/* qb_reduce() for n below 2^32, as n always is on the device: half the work. */
+__device__ __forceinline__ uint32_t
+qs_reduce_short(uint64_t hv, uint64_t n)
+{
+	uint64_t low = (hv & UINT32_MAX) * (uint32_t) n;
+
+	return (uint32_t) (((hv >> 32) * (uint32_t) n + (low >> 32)) >> 32);
+}
+
+/*
+ * The group of a key, where keys lie side by side by group: the first group whose "end" is
+ * behind the key.
+ */
+template <typename Group>
+__device__ __forceinline__ uint32_t
+qs_group_at(const Group *group, uint32_t groups, uint64_t key)
+{
+	uint32_t low = 0, high = groups - 1;
+
+	while (low < high)
+	{
+		uint32_t middle = (low + high) / 2;
+
+		if (group[middle].end > key)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Call each(i) for all numbers below "count": a thread takes one after another, in strides. */
+template <typename Each>
+__device__ __forceinline__ void
+qs_for_each(uint64_t count, Each each)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+		each(i);
+}
+
+/* The same, but whole warps make a call. */
+template <typename Each>
+__device__ __forceinline__ void
+qs_for_each_of_warps(uint64_t count, Each each)
+{
+	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
+
+	for (uint64_t i = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count;
+		 i += warps)
+		each(i);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * filter.cu
- *		A filter on the device: create, fill, read, destroy.
+ *		A filter on the device: create, fill, read, destroy; lookups.
  *
  * The bits on the device are those of a dense filter on the host, byte for
  * byte.  A filter never grows: it needs no memory after its creation.
@@ -9,28 +9,24 @@
  */
 #include "filter.cuh"
 
-#include "kernels.cuh"
-
 #include <new>
 
-/* Make the table of gaps on the host, and copy it. */
+/* Allocate the zeroed bits; make the table of gaps on the host, and copy it. */
 static qb_status
-create_gaps(qf_cuda_filter *f)
+create_memory(qf_cuda_filter *f)
 {
 	qs_cuda *gpu = f->gpu;
 	qf_gaps gaps = {};
 	void *memory;
 
+	QS_TRY(qs_device_alloc(gpu, qf_bits_bytes(f), (void **) &f->view.word));
 	if (qf_is_bloom(&f->state.params))
 		return QB_OK;
 	qf_gaps_make(&gaps, &f->state.params);
 	f->view.idle = qf_idle_below(&gaps, f->state.params.k);
 	QS_TRY(qs_device_alloc(gpu, sizeof(gaps), &memory));
 	f->view.gaps = (const qf_gaps *) memory;
-	QS_CUDA_TRY(gpu,
-				cudaMemcpyAsync(memory, &gaps, sizeof(gaps), cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	return qs_copy_now(gpu, memory, &gaps, sizeof(gaps), cudaMemcpyHostToDevice);
 }
 
 static qf_cuda_filter *
@@ -54,26 +50,14 @@ new_filter(qs_cuda *gpu, const qf_params *p)
 qb_status
 qf_cuda_create(qs_cuda *gpu, const qf_params *p, qf_cuda_filter **filter)
 {
-	qf_cuda_filter *f;
-	qb_status status;
-
 	*filter = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qf_params_check(p));
 	QS_TRY(qs_ask_room(gpu, qf_dense_size(p)));
-	f = new_filter(gpu, p);
-	if (!f)
+	*filter = new_filter(gpu, p);
+	if (!*filter)
 		return QB_NO_MEMORY;
-	status = qs_device_alloc(gpu, qf_bits_bytes(f), (void **) &f->view.word);
-	if (status == QB_OK)
-		status = create_gaps(f);
-	if (status != QB_OK)
-	{
-		qf_cuda_destroy(f);
-		return status;
-	}
-	*filter = f;
-	return QB_OK;
+	return qs_keep(create_memory(*filter), filter, qf_cuda_destroy);
 }
 
 void
@@ -97,27 +81,17 @@ qf_cuda_bytes(const qf_cuda_filter *f)
 qb_status
 qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t bytes)
 {
-	qs_cuda *gpu = f->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync((uint8_t *) f->view.word + offset, from, bytes,
-									 cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += bytes;
-	return QB_OK;
+	QS_TRY(qs_cuda_enter(f->gpu));
+	return qs_copy_now(f->gpu, (uint8_t *) f->view.word + offset, from, bytes,
+					   cudaMemcpyHostToDevice);
 }
 
 qb_status
 qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 {
-	qs_cuda *gpu = f->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, (const uint8_t *) f->view.word + offset, bytes,
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
-	return QB_OK;
+	QS_TRY(qs_cuda_enter(f->gpu));
+	return qs_copy_now(f->gpu, to, (const uint8_t *) f->view.word + offset, bytes,
+					   cudaMemcpyDeviceToHost);
 }
 
 __global__ void
@@ -143,13 +117,12 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 	{
 		size_t piece = count - at < SCRATCH_POSITIONS ? count - at : SCRATCH_POSITIONS;
 
-		QS_CUDA_TRY(gpu, cudaMemcpyAsync(scratch, position + at, piece * sizeof(*position),
-										 cudaMemcpyHostToDevice, gpu->stream));
+		QS_TRY(qs_copy(gpu, scratch, position + at, piece * sizeof(*position),
+					   cudaMemcpyHostToDevice));
 		QS_TRY(qs_launch(gpu, set_positions, piece, f->view.word, f->view.m,
 						 (const uint32_t *) scratch, (uint32_t) piece));
 	}
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += count * sizeof(*position);
 	return QB_OK;
 }
 
@@ -165,7 +138,6 @@ start_insert(qf_cuda_filter *f, const qf_batch *b)
 	if (rows < 0)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qf_count_rows(&f->state, rows, b->row == NULL));
-	f->gpu->stats.insert_batches++;
 	f->gpu->stats.insert_keys += b->count;
 	return QB_OK;
 }
@@ -241,8 +213,6 @@ const qf_filter_ops qf_cuda_filters = {
  * and the keys are many, each block has a copy there.
  */
 
-#define LARGE_BLOCK 1024
-
 __device__ __forceinline__ uint32_t
 is_set(const uint32_t *word, uint32_t position)
 {
@@ -266,40 +236,17 @@ __device__ __forceinline__ void
 count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 		   int64_t *set)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x / 32;
-
-	for (uint64_t i = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count;
-		 i += stride)
-	{
+	qs_for_each_of_warps(count, [&](uint64_t i) {
 		uint64_t h = qf_hash(__ldcs(&key[i]), v.seed_key);
 		uint32_t ones = 0;
 
 #pragma unroll 4
 		for (uint32_t j = qs_lane(); j < v.k; j += 32)
 			ones += is_set(word, any_position(v, h, j));
-		for (int step = 16; step > 0; step /= 2)
-			ones += __shfl_xor_sync(QS_ALL_LANES, ones, step);
+		ones = __reduce_add_sync(QS_ALL_LANES, ones);
 		if (qs_lane() == 0)
 			__stcs((long long *) &set[i], (long long) ones);
-	}
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK) query(qf_view v, const uint64_t *key, uint64_t count, int64_t *set)
-{
-	count_keys(v, v.word, key, count, set);
-}
-
-__global__ void
-__launch_bounds__(LARGE_BLOCK)
-	query_shared(qf_view v, const uint64_t *key, uint64_t count, int64_t *set)
-{
-	extern __shared__ uint32_t copy[];
-
-	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
-		copy[i] = v.word[i];
-	__syncthreads();
-	count_keys(v, copy, key, count, set);
+	});
 }
 
 /* Test keys in the standard layout: a thread takes key after key. */
@@ -307,35 +254,46 @@ __device__ __forceinline__ void
 find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 			 bool *found)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
+	qs_for_each(count, [&](uint64_t i) {
 		uint64_t h = qf_hash(__ldcs(&key[i]), v.seed_key);
 		uint32_t j = 0;
 
 		while (j < v.k && is_set(word, any_position(v, h, j)))
 			j++;
 		found[i] = j == v.k;
-	}
+	});
 }
 
-__global__ void
-__launch_bounds__(QS_BLOCK) contains(qf_view v, const uint64_t *key, uint64_t count, bool *found)
-{
-	find_keys_in(v, v.word, key, count, found);
-}
-
-__global__ void
-__launch_bounds__(LARGE_BLOCK)
-	contains_shared(qf_view v, const uint64_t *key, uint64_t count, bool *found)
+/* The bits of the filter; SHARED: of a copy in the block's shared memory. */
+template <bool SHARED>
+__device__ __forceinline__ const uint32_t *
+bits_of(const qf_view &v)
 {
 	extern __shared__ uint32_t copy[];
 
-	for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
-		copy[i] = v.word[i];
+	if constexpr (!SHARED)
+		return v.word;
+	else
+		for (uint32_t i = threadIdx.x; i < v.words; i += blockDim.x)
+			copy[i] = v.word[i];
 	__syncthreads();
-	find_keys_in(v, copy, key, count, found);
+	return copy;
+}
+
+template <bool SHARED>
+__global__ void
+__launch_bounds__(SHARED ? QF_LARGE_BLOCK : QS_BLOCK)
+	query(qf_view v, const uint64_t *key, uint64_t count, int64_t *set)
+{
+	count_keys(v, bits_of<SHARED>(v), key, count, set);
+}
+
+template <bool SHARED>
+__global__ void
+__launch_bounds__(SHARED ? QF_LARGE_BLOCK : QS_BLOCK)
+	contains(qf_view v, const uint64_t *key, uint64_t count, bool *found)
+{
+	find_keys_in(v, bits_of<SHARED>(v), key, count, found);
 }
 
 /*
@@ -352,38 +310,28 @@ launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void 
 	bool pays = gpu->bulk == QS_BULK_ALWAYS ||
 				count * f->view.k >= (uint64_t) READS_PER_BYTE * qf_bits_bytes(f);
 	bool shared = false;
-	int grid;
 
 	if (pays)
-		QS_TRY(qf_fits_shared(f, query_shared, &shared));
-	if (!shared)
-		return qs_launch(gpu, query, count * 32, f->view, key, count, set);
-	QS_TRY(qs_grid(gpu, query_shared, LARGE_BLOCK, qf_bits_bytes(f),
-				   qs_ceil_div(count, LARGE_BLOCK / 32), &grid));
-	query_shared<<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, key, count, set);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+		QS_TRY(qf_fits_shared(f, query<true>, &shared));
+	if (shared)
+		return qs_launch_blocks(gpu, query<true>, qf_shape(f, count * 32), f->view, key, count,
+								set);
+	return qs_launch(gpu, query<false>, count * 32, f->view, key, count, set);
 }
 
 static qb_status
 launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
-	qs_cuda *gpu = f->gpu;
-	size_t bytes = qf_bits_bytes(f);
 	bool *found = (bool *) answer;
 	bool shared;
-	int grid;
 
 	if (f->view.lines > 0)
 		return qf_contains_blocked(f, key, count, found);
-	QS_TRY(qf_wants_shared(f, contains_shared, count, &shared));
-	if (!shared)
-		return qs_launch(gpu, contains, count, f->view, key, count, found);
-	QS_TRY(
-		qs_grid(gpu, contains_shared, LARGE_BLOCK, bytes, qs_ceil_div(count, LARGE_BLOCK), &grid));
-	contains_shared<<<grid, LARGE_BLOCK, bytes, gpu->stream>>>(f->view, key, count, found);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	QS_TRY(qf_wants_shared(f, contains<true>, count, &shared));
+	if (shared)
+		return qs_launch_blocks(f->gpu, contains<true>, qf_shape(f, count), f->view, key, count,
+								found);
+	return qs_launch(f->gpu, contains<false>, count, f->view, key, count, found);
 }
 
 /* A kind of lookup. */
@@ -402,7 +350,6 @@ look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t c
 	QS_TRY(qs_cuda_enter(f->gpu));
 	if (count == 0)
 		return QB_OK;
-	f->gpu->stats.query_keys += count;
 	return l->launch(f, key, count, answer);
 }
 
@@ -413,7 +360,6 @@ look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, v
 
 	QS_TRY(qs_cuda_enter(f->gpu));
 	b = qs_describe(key, NULL, answer, l->answer_bytes, count);
-	f->gpu->stats.query_keys += count;
 	return qs_for_pieces(f->gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
 		return l->launch(f, ready->key, ready->count, answers);
 	});
@@ -446,11 +392,9 @@ qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t c
 __global__ void
 __launch_bounds__(QS_BLOCK) count_ones(const uint32_t *word, uint64_t words, qs_u64 *ones)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
 	qs_u64 sum = 0;
 
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		sum += __popc(word[i]);
+	qs_for_each(words, [&](uint64_t i) { sum += __popc(word[i]); });
 	for (int step = 16; step > 0; step /= 2)
 		sum += __shfl_xor_sync(QS_ALL_LANES, sum, step);
 	if (qs_lane() == 0)
@@ -464,8 +408,8 @@ qf_cuda_ones(qf_cuda_filter *f, uint64_t *ones)
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(*gpu->result), gpu->stream));
-	QS_TRY(qs_launch(gpu, count_ones, f->view.words, (const uint32_t *) f->view.word,
-					 (uint64_t) f->view.words, (qs_u64 *) gpu->result));
+	QS_TRY(qs_launch(gpu, count_ones, f->view.words, f->view.word, (uint64_t) f->view.words,
+					 (qs_u64 *) gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	*ones = gpu->host_result[0];
 	return QB_OK;

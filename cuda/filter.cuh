@@ -7,8 +7,8 @@
 #ifndef QF_FILTER_CUH
 #define QF_FILTER_CUH
 
+#include "device.cuh"
 #include "filter_cuda.h"
-#include "staging.cuh"
 
 extern "C"
 {
@@ -59,22 +59,22 @@ struct qf_rows
 /* Queue the insertion of rows. */
 extern qb_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
 
-/* ---- filter_blocked.cu, filter_blocked_bulk.cu ---- */
+/* ---- filter_blocked.cu ---- */
 
 /* Insertion into a blocked filter, and lookups: all positions of a key at once. */
 extern qb_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
 extern qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
 
-/* Is it faster to partition so many keys by stretches of the filter first, and is that possible? */
-extern bool qf_bulk_pays(const qf_cuda_filter *f, uint64_t count);
+/* Threads of a block that has a filter of its own in shared memory. */
+#define QF_LARGE_BLOCK 1024
 
-/*
- * Insert keys by partitioning them, at most QF_BULK_KEYS.  QB_NO_MEMORY (for
- * the workspace) changes nothing.
- */
-#define QF_BULK_KEYS (UINT64_C(1) << 28)
-extern qb_status qf_bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count);
+/* How kernels are launched that have the filter in shared memory, with a thread for each item. */
+static inline qs_shape
+qf_shape(const qf_cuda_filter *f, uint64_t items)
+{
+	return { qs_ceil_div(items, QF_LARGE_BLOCK), QF_LARGE_BLOCK, qf_bits_bytes(f) };
+}
 
 /* Does the filter fit into a block's shared memory, beside what the kernel has there itself? */
 template <typename Kernel>
@@ -91,8 +91,6 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
 	QS_CUDA_TRY(gpu, cudaFuncGetAttributes(&attributes, kernel));
 	if (bytes + attributes.sharedSizeBytes > gpu->shared_max)
 		return QB_OK;
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) bytes));
 	*fits = true;
 	return QB_OK;
 }

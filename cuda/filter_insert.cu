@@ -22,10 +22,6 @@
  * cuda/filter_insert.cu
  */
 #include "filter.cuh"
-#include "kernels.cuh"
-
-/* Threads of a block that has a filter of its own. */
-#define LARGE_BLOCK 1024
 
 /* Rows of a launch; a row's number within the launch takes 4 bytes. */
 #define LAUNCH_ROWS (UINT64_C(1) << 31)
@@ -52,7 +48,7 @@ struct device_bits
 /* The bits of a block's own filter in shared memory. */
 struct shared_bits
 {
-	static const int threads = LARGE_BLOCK;
+	static const int threads = QF_LARGE_BLOCK;
 	uint32_t *word;
 
 	__device__ __forceinline__ void
@@ -165,11 +161,10 @@ template <typename Each>
 __device__ __forceinline__ void
 for_rows(const qf_rows &r, Each each)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < r.count; i += stride)
+	qs_for_each(r.count, [&](uint64_t i) {
 		if (!r.copies || r.copies[i] > 0)
 			each(i);
+	});
 }
 
 struct copied_rows
@@ -245,7 +240,7 @@ __launch_bounds__(QS_BLOCK) insert_direct(qf_view v, qf_rows r)
 
 template <typename Rows>
 __global__ void
-__launch_bounds__(LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
+__launch_bounds__(QF_LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 {
 	extern __shared__ uint32_t own[];
 
@@ -282,17 +277,12 @@ launch(const qf_cuda_filter *f, const qf_rows *r)
 {
 	qs_cuda *gpu = f->gpu;
 	bool shared = false;
-	int grid;
 
 	if (pays_shared(f, r))
 		QS_TRY(qf_fits_shared(f, insert_shared<Rows>, &shared));
-	if (!shared)
-		return qs_launch(gpu, insert_direct<Rows>, r->count, f->view, *r);
-	QS_TRY(qs_grid(gpu, insert_shared<Rows>, LARGE_BLOCK, qf_bits_bytes(f),
-				   qs_ceil_div(r->count, LARGE_BLOCK), &grid));
-	insert_shared<Rows><<<grid, LARGE_BLOCK, qf_bits_bytes(f), gpu->stream>>>(f->view, *r);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	if (shared)
+		return qs_launch_blocks(gpu, insert_shared<Rows>, qf_shape(f, r->count), f->view, *r);
+	return qs_launch(gpu, insert_direct<Rows>, r->count, f->view, *r);
 }
 
 static qb_status

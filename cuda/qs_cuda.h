@@ -3,12 +3,12 @@
  *		NVIDIA GPUs behind a plain C interface: devices, errors, host memory.
  *
  * A qs_cuda is one device with its streams and buffers.  The families keep
- * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h.
+ * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
  *
  * The worker inside PostgreSQL knows a device by a table of operations alone, with a table
- * for each family in its header.  Operations have the types of the functions here, which are
- * those of GPUs.  Other devices, such as those of tests, have tables and structures of their
- * own.
+ * for each family in its header.  An operation is described there, or has the type of the
+ * function that does it on GPUs.  Other devices, such as those of tests, have tables and
+ * structures of their own.
  *
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
@@ -68,13 +68,8 @@ extern "C"
 	/* Counts since qs_cuda_open(). */
 	typedef struct qs_cuda_stats
 	{
-		uint64_t insert_batches; /* calls that inserted keys */
 		uint64_t insert_keys;
-		uint64_t query_keys;
 		uint64_t bulk_keys;       /* part of insert_keys: inserted by partitioning */
-		uint64_t hot_keys;        /* part of insert_keys: counted before inserting */
-		uint64_t bytes_in;        /* copied to the device */
-		uint64_t bytes_out;       /* copied from the device */
 		uint64_t device_bytes;    /* device memory held now */
 		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
 	} qs_cuda_stats;
@@ -133,8 +128,8 @@ extern "C"
 		const struct qset_sets_ops *sets;           /* sets_cuda.h */
 		const struct qf_filter_ops *filter;         /* filter_cuda.h */
 		const struct qs_column_ops *column;         /* column_cuda.h */
-		const struct qs_exact_ops *exact;           /* column_exact_cuda.h */
-		const struct qset_members_ops *memberships; /* sets_memberships_cuda.h */
+		const struct qs_exact_ops *exact;           /* column_cuda.h */
+		const struct qset_members_ops *memberships; /* sets_cuda.h */
 	} qs_device_ops;
 
 	extern const qs_device_ops qs_cuda_devices;

@@ -1,12 +1,13 @@
 /*
  * sets.cu
- *		A collection of sets on the device: create, fill, destroy.
+ *		A collection of sets on the device: create, fill, destroy; its index; the choice of the
+ *		method of a search.
  *
  * cuda/sets.cu
  */
 #include "sets.cuh"
 
-#include "kernels.cuh"
+#include "device.cuh"
 
 #include <new>
 #include <cub/device/device_radix_sort.cuh>
@@ -38,8 +39,9 @@ ask_room(qs_cuda *gpu, uint64_t bytes)
 }
 
 qb_status
-qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
+qset_alloc_bytes(qset_memory *m, uint64_t bytes, void **pointer)
 {
+	qs_cuda *gpu = m->gpu;
 	qb_status status;
 
 	*pointer = NULL;
@@ -50,9 +52,20 @@ qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer)
 		qs_workspace_free(gpu);
 		status = qs_device_alloc(gpu, bytes, pointer);
 	}
-	if (status == QB_OK)
-		*held += bytes;
-	return status;
+	if (status != QB_OK)
+		return status;
+	m->array[m->arrays++] = { *pointer, bytes };
+	m->bytes += bytes;
+	return QB_OK;
+}
+
+void
+qset_free(qset_memory *m)
+{
+	for (int i = 0; i < m->arrays; i++)
+		qs_device_free(m->gpu, m->array[i].at, m->array[i].bytes);
+	m->arrays = 0;
+	m->bytes = 0;
 }
 
 qb_status
@@ -73,27 +86,14 @@ qset_device_room(qs_cuda *gpu, uint64_t *bytes)
 	return QB_OK;
 }
 
-void
-qset_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes)
-{
-	if (!pointer)
-		return;
-	qs_device_free(gpu, pointer, bytes);
-	*held -= bytes;
-}
-
 /* ---- collections ---- */
 
 static qb_status
 create_arrays(qset_cuda_sets *s)
 {
-	qs_cuda *gpu = s->gpu;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(qset_device_alloc(gpu, &s->bytes, (s->sets + 1) * sizeof(*s->offset),
-							 (void **) &s->offset));
-	return qset_device_alloc(gpu, &s->bytes, s->elements * sizeof(*s->element),
-							 (void **) &s->element);
+	QS_TRY(qs_cuda_enter(s->gpu));
+	QS_TRY(qset_alloc(&s->memory, s->sets + 1, &s->offset));
+	return qset_alloc(&s->memory, s->elements, &s->element);
 }
 
 qb_status
@@ -101,26 +101,18 @@ qset_cuda_sets_create(qs_cuda *gpu, uint64_t sets, uint64_t elements, uint64_t u
 					  qset_cuda_sets **to)
 {
 	qset_cuda_sets *s;
-	qb_status status;
 
 	*to = NULL;
 	if (sets > QSET_MAX_SETS || elements >= UINT32_MAX || universe > QSET_MAX_UNIVERSE)
 		return QB_TOO_MANY;
-	s = new (std::nothrow) qset_cuda_sets();
+	*to = s = new (std::nothrow) qset_cuda_sets();
 	if (!s)
 		return QB_NO_MEMORY;
-	s->gpu = gpu;
+	s->gpu = s->memory.gpu = s->index.memory.gpu = gpu;
 	s->sets = sets;
 	s->elements = elements;
 	s->universe = universe;
-	status = create_arrays(s);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(s);
-		return status;
-	}
-	*to = s;
-	return QB_OK;
+	return qs_keep(create_arrays(s), to, qset_cuda_sets_destroy);
 }
 
 void
@@ -130,15 +122,14 @@ qset_cuda_sets_destroy(qset_cuda_sets *s)
 		return;
 	cudaSetDevice(s->gpu->device);
 	qset_index_free(s);
-	qset_device_free(s->gpu, &s->bytes, s->offset, (s->sets + 1) * sizeof(*s->offset));
-	qset_device_free(s->gpu, &s->bytes, s->element, s->elements * sizeof(*s->element));
+	qset_free(&s->memory);
 	delete s;
 }
 
 uint64_t
 qset_cuda_sets_bytes(const qset_cuda_sets *s)
 {
-	return s->bytes;
+	return s->memory.bytes + s->index.memory.bytes;
 }
 
 /* Copy to the device.  The memory may be reused on return: CUDA copies unpinned memory at once. */
@@ -146,10 +137,7 @@ static qb_status
 put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_in += bytes;
-	return QB_OK;
+	return qs_copy_now(gpu, to, from, bytes, cudaMemcpyHostToDevice);
 }
 
 qb_status
@@ -222,30 +210,8 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 	if (status != QB_OK)
 		return status;
 	enable_peer(gpu, from->gpu);
-	status = copy_all(*to, from);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(*to);
-		*to = NULL;
-	}
-	return status;
+	return qs_keep(copy_all(*to, from), to, qset_cuda_sets_destroy);
 }
-
-const qset_sets_ops qset_cuda_collections = {
-	.create = qset_cuda_sets_create,
-	.copy = qset_cuda_sets_copy,
-	.destroy = qset_cuda_sets_destroy,
-	.put_offsets = qset_cuda_sets_put_offsets,
-	.put_elements = qset_cuda_sets_put_elements,
-	.index = qset_cuda_sets_index,
-	.bytes = qset_cuda_sets_bytes,
-	.search = qset_cuda_pairs_open,
-	.end = qset_cuda_pairs_close,
-	.search_bytes = qset_cuda_pairs_bytes,
-	.report = qset_cuda_pairs_report,
-	.begin = qset_cuda_pairs_begin,
-	.next = qset_cuda_pairs_wait,
-};
 
 /*
  * ---- the inverted index of a collection: for each element the sets that have it ----
@@ -259,98 +225,29 @@ const qset_sets_ops qset_cuda_collections = {
  * universe; and a sector of 32 written where each element's 8 bytes of "rest" belong.
  *
  * The lists also give the number of elements of each degree.  From these numbers
- * sets_search.cu decides which elements become columns of bits.
+ * it follows which elements become columns of bits.
  */
 
 /* Write each set's number beside each of its elements; a warp takes a set. */
 __global__ void
 __launch_bounds__(QS_BLOCK) number_owners(const uint64_t *offset, uint64_t sets, uint32_t *owner)
 {
-	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
-
-	for (uint64_t s = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; s < sets; s += warps)
+	qs_for_each_of_warps(sets, [&](uint64_t s) {
 		for (uint64_t i = offset[s] + qs_lane(); i < offset[s + 1]; i += 32)
 			owner[i] = (uint32_t) s;
+	});
 }
 
 __global__ void
 __launch_bounds__(QS_BLOCK) number_all(uint32_t *number, uint64_t count)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-		number[i] = (uint32_t) i;
+	qs_for_each(count, [&](uint64_t i) { number[i] = (uint32_t) i; });
 }
 
-/* Make "rest" after the sort: "from" says where each entry of the lists stood before. */
-template <typename Set>
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	make_lists(const uint32_t *from, const uint32_t *owner, const uint32_t *sorted,
-			   const uint32_t *start, uint64_t count, Set *list, uint2 *rest)
+qb_status
+qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
-		uint32_t f = from[i];
-
-		list[i] = (Set) owner[f];
-		rest[f] = make_uint2((uint32_t) i + 1, start[sorted[i] + 1]);
-	}
-}
-
-/* Find where each element's list begins; an element that no set has gets an empty list. */
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	find_starts(const uint32_t *sorted, uint64_t count, uint32_t *start, uint64_t universe)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i <= count; i += stride)
-	{
-		uint64_t after = i > 0 ? (uint64_t) sorted[i - 1] + 1 : 0;
-		uint64_t here = i < count ? sorted[i] : universe;
-
-		for (uint64_t e = after; e <= here; e++)
-			start[e] = (uint32_t) i;
-	}
-}
-
-/* Count elements by degree.  Most elements are rare, so each block counts the first bins itself. */
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
-{
-	__shared__ uint32_t rare[QS_BLOCK];
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	rare[threadIdx.x] = 0;
-	__syncthreads();
-	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
-	{
-		uint32_t degree = start[e + 1] - start[e];
-
-		if (degree < QS_BLOCK)
-			atomicAdd(&rare[degree], 1);
-		else
-			atomicAdd(&bin[degree], 1);
-	}
-	__syncthreads();
-	if (threadIdx.x < bins && rare[threadIdx.x] > 0)
-		atomicAdd(&bin[threadIdx.x], rare[threadIdx.x]);
-}
-
-/* ---- host ---- */
-
-static int
-bits_of(uint64_t universe)
-{
-	int bits = 1;
-
-	while (bits < 32 && (universe - (universe > 0)) >> bits != 0)
-		bits++;
-	return bits;
+	return qs_launch(gpu, number_all, count, number, count);
 }
 
 /* Memory of the sort: four arrays with an item for each element, and CUB's own. */
@@ -361,6 +258,65 @@ struct scratch
 	size_t cub_bytes;
 };
 
+/* Make "rest" after the sort: "from" says where each entry of the lists stood before. */
+template <typename Set>
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	make_lists(const scratch t, const uint32_t *start, uint64_t count, Set *list, uint2 *rest)
+{
+	qs_for_each(count, [&](uint64_t i) {
+		uint32_t f = t.from[i];
+
+		list[i] = (Set) t.owner[f];
+		rest[f] = make_uint2((uint32_t) i + 1, start[t.sorted[i] + 1]);
+	});
+}
+
+/* Find where each element's list begins; an element that no set has gets an empty list. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	find_starts(const uint32_t *sorted, uint64_t count, uint32_t *start, uint64_t universe)
+{
+	qs_for_each(count + 1, [&](uint64_t i) {
+		uint64_t after = i > 0 ? (uint64_t) sorted[i - 1] + 1 : 0;
+		uint64_t here = i < count ? sorted[i] : universe;
+
+		for (uint64_t e = after; e <= here; e++)
+			start[e] = (uint32_t) i;
+	});
+}
+
+/* Count elements by degree.  Most elements are rare, so each block counts the first bins itself. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
+{
+	__shared__ uint32_t rare[QS_BLOCK];
+
+	rare[threadIdx.x] = 0;
+	__syncthreads();
+	qs_for_each(universe, [&](uint64_t e) {
+		uint32_t degree = start[e + 1] - start[e];
+
+		if (degree < QS_BLOCK)
+			atomicAdd(&rare[degree], 1);
+		else
+			atomicAdd(&bin[degree], 1);
+	});
+	__syncthreads();
+	if (threadIdx.x < bins && rare[threadIdx.x] > 0)
+		atomicAdd(&bin[threadIdx.x], rare[threadIdx.x]);
+}
+
+/* ---- host ---- */
+
+/* Bits that elements are sorted by. */
+static int
+bits_of(const qset_cuda_sets *s)
+{
+	return s->universe > 2 ? qs_bits_of(s->universe) : 1;
+}
+
 static qb_status
 get_scratch(qset_cuda_sets *s, scratch *t)
 {
@@ -369,8 +325,8 @@ get_scratch(qset_cuda_sets *s, scratch *t)
 	uint8_t *work;
 
 	QS_CUDA_TRY(s->gpu, cub::DeviceRadixSort::SortPairs(NULL, t->cub_bytes, s->element, t->sorted,
-														t->number, t->from, n, 0,
-														bits_of(s->universe), s->gpu->stream));
+														t->number, t->from, n, 0, bits_of(s),
+														s->gpu->stream));
 	QS_TRY(qset_workspace(s->gpu, 4 * each + t->cub_bytes + 1, &work));
 	t->owner = (uint32_t *) work;
 	t->number = (uint32_t *) (work + each);
@@ -385,17 +341,12 @@ sort_elements(qset_cuda_sets *s, scratch *t)
 {
 	qs_cuda *gpu = s->gpu;
 	uint64_t n = s->elements;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, number_owners, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
-	number_owners<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->sets, t->owner);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_grid(gpu, number_all, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
-	number_all<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->number, n);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
-													 t->number, t->from, n, 0, bits_of(s->universe),
-													 gpu->stream));
+	QS_TRY(qs_launch(gpu, number_owners, s->sets * 32, s->offset, s->sets, t->owner));
+	QS_TRY(qset_number_all(gpu, t->number, n));
+	QS_CUDA_TRY(gpu,
+				cub::DeviceRadixSort::SortPairs(t->cub, t->cub_bytes, s->element, t->sorted,
+												t->number, t->from, n, 0, bits_of(s), gpu->stream));
 	return QB_OK;
 }
 
@@ -405,19 +356,12 @@ fill_index(qset_cuda_sets *s, const scratch *t)
 	qs_cuda *gpu = s->gpu;
 	const qset_index *x = &s->index;
 	uint64_t n = s->elements;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, make_lists<uint32_t>, QS_BLOCK, 0, qs_ceil_div(n, QS_BLOCK), &grid));
-	find_starts<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->sorted, n, x->start, s->universe);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launch(gpu, find_starts, n, t->sorted, n, x->start, s->universe));
 	if (qset_short_list(s))
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
-													   (uint16_t *) x->list, x->rest);
-	else
-		make_lists<<<grid, QS_BLOCK, 0, gpu->stream>>>(t->from, t->owner, t->sorted, x->start, n,
-													   (uint32_t *) x->list, x->rest);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+		return qs_launch(gpu, make_lists<uint16_t>, n, *t, x->start, n, (uint16_t *) x->list,
+						 x->rest);
+	return qs_launch(gpu, make_lists<uint32_t>, n, *t, x->start, n, (uint32_t *) x->list, x->rest);
 }
 
 /* Count elements by degree, and copy the counts to the host. */
@@ -427,21 +371,15 @@ count_bins(qset_cuda_sets *s)
 	qs_cuda *gpu = s->gpu;
 	size_t bytes = (s->sets + 1) * sizeof(uint64_t);
 	uint8_t *bin;
-	int grid;
 
-	s->bin = new (std::nothrow) uint64_t[s->sets + 1];
-	if (!s->bin)
+	s->index.bin = new (std::nothrow) uint64_t[s->sets + 1];
+	if (!s->index.bin)
 		return QB_NO_MEMORY;
 	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels: the sort is done */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
-	QS_TRY(qs_grid(gpu, count_degrees, QS_BLOCK, 0, qs_ceil_div(s->universe, QS_BLOCK), &grid));
-	count_degrees<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->index.start, s->universe, s->sets + 1,
-													  (qs_u64 *) bin);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	gpu->stats.bytes_out += bytes;
-	return QB_OK;
+	QS_TRY(qs_launch(gpu, count_degrees, s->universe, s->index.start, s->universe, s->sets + 1,
+					 (qs_u64 *) bin));
+	return qs_copy_now(gpu, s->index.bin, bin, bytes, cudaMemcpyDeviceToHost);
 }
 
 static uint64_t
@@ -455,11 +393,18 @@ alloc_index(qset_cuda_sets *s)
 {
 	qset_index *x = &s->index;
 
-	QS_TRY(qset_device_alloc(s->gpu, &s->bytes, (s->universe + 1) * sizeof(*x->start),
-							 (void **) &x->start));
-	QS_TRY(
-		qset_device_alloc(s->gpu, &s->bytes, s->elements * sizeof(*x->rest), (void **) &x->rest));
-	return qset_device_alloc(s->gpu, &s->bytes, list_bytes(s), &x->list);
+	QS_TRY(qset_alloc(&x->memory, s->universe + 1, &x->start));
+	QS_TRY(qset_alloc(&x->memory, s->elements, &x->rest));
+	return qset_alloc_bytes(&x->memory, list_bytes(s), &x->list);
+}
+
+void
+qset_index_free(qset_cuda_sets *s)
+{
+	qset_free(&s->index.memory);
+	delete[] s->index.bin;
+	s->index = {};
+	s->index.memory.gpu = s->gpu;
 }
 
 static qb_status
@@ -477,19 +422,22 @@ make_index(qset_cuda_sets *s)
 	return count_bins(s);
 }
 
+/* The index that was made, or nothing after a failure. */
+static qb_status
+keep_index(qset_cuda_sets *s, qb_status status)
+{
+	s->index.made = status == QB_OK;
+	if (status != QB_OK)
+		qset_index_free(s);
+	return status;
+}
+
 qb_status
 qset_index_make(qset_cuda_sets *s)
 {
-	qb_status status;
-
 	if (s->index.made)
 		return QB_OK;
-	status = make_index(s);
-	if (status != QB_OK)
-		qset_index_free(s);
-	else
-		s->index.made = true;
-	return status;
+	return keep_index(s, make_index(s));
 }
 
 qb_status
@@ -510,37 +458,129 @@ copy_index(qset_cuda_sets *to, const qset_cuda_sets *from)
 						  (from->universe + 1) * sizeof(*x->start)));
 	QS_TRY(qset_peer_copy(to, x->rest, from, from->index.rest, from->elements * sizeof(*x->rest)));
 	QS_TRY(qset_peer_copy(to, x->list, from, from->index.list, list_bytes(from)));
-	to->bin = new (std::nothrow) uint64_t[from->sets + 1];
-	if (!to->bin)
+	x->bin = new (std::nothrow) uint64_t[from->sets + 1];
+	if (!x->bin)
 		return QB_NO_MEMORY;
-	memcpy(to->bin, from->bin, (from->sets + 1) * sizeof(*to->bin));
+	memcpy(x->bin, from->index.bin, (from->sets + 1) * sizeof(*x->bin));
 	return QB_OK;
 }
 
 qb_status
 qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	qb_status status;
-
 	if (!from->index.made)
 		return QB_OK;
-	status = copy_index(to, from);
-	if (status != QB_OK)
-		qset_index_free(to);
-	else
-		to->index.made = true;
-	return status;
+	return keep_index(to, copy_index(to, from));
 }
 
-void
-qset_index_free(qset_cuda_sets *s)
-{
-	qset_index *x = &s->index;
+/*
+ * ---- all pairs: lists or hybrid, and which elements become columns of bits ----
+ *
+ * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).
+ * Only their ratios decide, so a device that is slower in all of them makes
+ * the same choices.
+ */
 
-	qset_device_free(s->gpu, &s->bytes, x->start, (s->universe + 1) * sizeof(*x->start));
-	qset_device_free(s->gpu, &s->bytes, x->rest, s->elements * sizeof(*x->rest));
-	qset_device_free(s->gpu, &s->bytes, x->list, list_bytes(s));
-	delete[] s->bin;
-	*x = {};
-	s->bin = NULL;
+/* Per second: events of lists, bits of products, bytes of a strip written and read. */
+#define EVENTS_PER_S 9e11
+#define BITS_PER_S   1.9e15
+#define BYTES_PER_S  3e12
+
+/*
+ * Per second: elements of both sets of a pair, by the paper's methods.  It is
+ * an estimate, used for expected times only.
+ */
+#define ELEMENTS_PER_S 1e11
+
+/* The question: all rows against all columns, or against later columns only. */
+struct question
+{
+	const qset_cuda_sets *rows, *columns;
+	bool tail;
+};
+
+/* Events of the lists of all elements of one degree. */
+static double
+events_of(const question &q, uint64_t degree)
+{
+	double elements = (double) q.columns->index.bin[degree];
+	double d = (double) degree;
+
+	if (q.tail)
+		return elements * d * (d - 1) / 2;
+	/* degrees in the rows are not known: they are taken as proportional to the columns' */
+	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
+}
+
+/*
+ * The least degree of columns of bits that is cheapest.  A column of bits
+ * costs the same whatever its degree, so going down from the most frequent
+ * elements the cost first falls, and then rises.  0: no column of bits pays.
+ */
+static uint64_t
+choose_degree(const question &q, double *lists, double *hybrid)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double events = 0;
+	double left, heavy = 0;
+	uint64_t best = 0;
+
+	for (uint64_t d = 1; d <= q.columns->sets; d++)
+		events += events_of(q, d);
+	*lists = *hybrid = events / EVENTS_PER_S;
+	left = events;
+	for (uint64_t d = q.columns->sets; d >= 2; d--)
+	{
+		double cost;
+
+		if (q.columns->index.bin[d] == 0)
+			continue;
+		heavy += (double) q.columns->index.bin[d];
+		left -= events_of(q, d);
+		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
+		if (best != 0 && cost > *hybrid)
+			break;
+		if (best == 0 || cost < *hybrid)
+		{
+			*hybrid = cost;
+			best = d;
+		}
+	}
+	return best;
+}
+
+/* Seconds of a method that goes through all pairs, or multiplies all bits. */
+static double
+cost_of_pairs(const question &q, int method, bool resident)
+{
+	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
+	double each =
+		(double) q.rows->elements / (double) (q.rows->sets > 0 ? q.rows->sets : 1) +
+		(double) q.columns->elements / (double) (q.columns->sets > 0 ? q.columns->sets : 1);
+
+	if (method == QSET_BITMAP && resident)
+		return pairs * (double) q.columns->universe / BITS_PER_S;
+	return pairs * each / ELEMENTS_PER_S;
+}
+
+int
+qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
+{
+	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
+	double lists, hybrid;
+	uint64_t best = choose_degree(q, &lists, &hybrid);
+	int method = r->method;
+
+	if (method == QSET_AUTO)
+		method = best > 0 && hybrid < lists ? QSET_HYBRID : QSET_INDEX;
+	if (method == QSET_INDEX)
+		*expected_ms = lists * 1e3;
+	else if (method == QSET_HYBRID)
+		*expected_ms = hybrid * 1e3;
+	else
+		*expected_ms = cost_of_pairs(q, method, r->variant != QSET_VARIANT_OFF) * 1e3;
+	if (r->heavy > 0)
+		best = r->heavy;
+	*degree = method != QSET_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
+	return method;
 }

@@ -20,6 +20,32 @@
 #include "device.cuh"
 #include "sets_cuda.h"
 
+/* Arrays in device memory that are freed together. */
+#define QSET_ARRAYS 16
+
+struct qset_memory
+{
+	qs_cuda *gpu;
+	uint64_t bytes; /* of all arrays */
+	int arrays;
+	struct
+	{
+		void *at;
+		uint64_t bytes;
+	} array[QSET_ARRAYS];
+};
+
+/* Allocate an array of zeros, within the limit; free all arrays. */
+extern qb_status qset_alloc_bytes(qset_memory *m, uint64_t bytes, void **pointer);
+extern void qset_free(qset_memory *m);
+
+template <typename Item>
+static qb_status
+qset_alloc(qset_memory *m, uint64_t count, Item **array)
+{
+	return qset_alloc_bytes(m, count * sizeof(Item), (void **) array);
+}
+
 /* The inverted index: for each element its list, which is the sets that have it, ascending. */
 struct qset_index
 {
@@ -27,6 +53,8 @@ struct qset_index
 	uint2 *rest;     /* for each element of a set: begin and end of the list behind this set */
 	void *list;      /* the lists: numbers of sets, in 2 bytes while these suffice, else in 4 */
 	bool made;
+	uint64_t *bin; /* on the host: number of elements of each degree, sets + 1 */
+	qset_memory memory;
 };
 
 struct qset_cuda_sets
@@ -40,8 +68,7 @@ struct qset_cuda_sets
 	qset_index index;  /* the lists of this collection's sets, for searches with it as columns */
 	uint64_t largest;  /* elements of the largest set */
 	uint64_t last;     /* the last offset that was put in */
-	uint64_t bytes;    /* bytes of device memory that it holds */
-	uint64_t *bin; /* on the host: number of elements of each degree, sets + 1; with the index */
+	qset_memory memory;
 };
 
 /* Are sets numbered in 2 bytes? */
@@ -67,10 +94,6 @@ struct qset_strip
 #define QSET_TILE      128
 #define QSET_BIT_WORDS 16
 
-/* Allocate memory of a collection or a search, and add it to *held. */
-extern qb_status qset_device_alloc(qs_cuda *gpu, uint64_t *held, uint64_t bytes, void **pointer);
-extern void qset_device_free(qs_cuda *gpu, uint64_t *held, void *pointer, uint64_t bytes);
-
 /* Get the workspace, within the limit, too; and how many bytes may still be allocated. */
 extern qb_status qset_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
 extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
@@ -88,7 +111,8 @@ extern qb_status qset_index_make(qset_cuda_sets *s);
 extern qb_status qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from);
 extern void qset_index_free(qset_cuda_sets *s);
 
-/* ---- sets_search.cu ---- */
+/* Write the numbers from 0 on; as columns of bits they choose all elements. */
+extern qb_status qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count);
 
 /*
  * Choose the method for a request whose columns have their index; for hybrid
@@ -99,7 +123,7 @@ qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, doub
 
 /* ---- sets_product.cu ---- */
 
-/* Elements that are columns of bits: those from a degree on, or a range of elements. */
+/* Elements that are columns of bits: those from a degree on, or all. */
 struct qset_bits
 {
 	uint32_t *column; /* for each element: its bit, or UINT32_MAX */
@@ -113,10 +137,6 @@ struct qset_bits
 /* Choose the elements of at least this degree: fill column and end. */
 extern qb_status qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
 								  const qset_bits *bits);
-
-/* Choose the elements first .. first + count - 1: fill column. */
-extern qb_status qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first,
-								 uint64_t count, const qset_bits *bits);
 
 /* Fill a zeroed matrix with the bits of a collection's sets. */
 extern qb_status
@@ -138,9 +158,9 @@ struct qset_pairwise
 	uint32_t *table; /* table of the methods that probe a table */
 };
 
-/* Bytes of the table for strips of so many rows; 0: the method has no table. */
+/* Words of the table for strips of so many rows; 0: the method has no table. */
 extern qb_status
-qset_probe_bytes(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *bytes);
+qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *words);
 
 /* strip = the counts of all its pairs, made one pair after another. */
 extern qb_status qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip);

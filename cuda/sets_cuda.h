@@ -149,6 +149,69 @@ extern "C"
 		__typeof__(qset_cuda_pairs_wait) *next;
 	} qset_sets_ops;
 
+	/*
+	 * ---- rows (set id, element), and the collection that they make ----
+	 *
+	 * Rows come in batches, in any order and several times.  In the end they are sorted and
+	 * made unique: the arrays of src/sets/collection.h.  From these a qset_cuda_sets is made
+	 * on the device, and they can be fetched.  Elements are integers, and ordered as signed
+	 * numbers.
+	 */
+
+	typedef struct qset_cuda_memberships qset_cuda_memberships;
+
+	/* The most rows: sorting is not cut into pieces, and others wait for it meanwhile. */
+#define QSET_CUDA_MEMBERS_MAX (UINT64_C(1) << 27)
+
+	typedef struct qset_cuda_sizes
+	{
+		uint64_t sets;
+		uint64_t elements;
+		uint64_t universe;
+	} qset_cuda_sizes;
+
+	typedef enum qset_cuda_array
+	{
+		QSET_CUDA_ROW_IDS,      /* rows, before they are sorted: int64 */
+		QSET_CUDA_ROW_ELEMENTS, /* uint64 */
+		QSET_CUDA_IDS,          /* the collection, after that: int64 */
+		QSET_CUDA_OFFSETS,      /* uint64 */
+		QSET_CUDA_RANKS,        /* uint32 */
+		QSET_CUDA_VALUES        /* uint64 */
+	} qset_cuda_array;
+
+	/* What a device does with rows. */
+	typedef struct qset_members_ops
+	{
+		qb_status (*create)(qs_cuda *gpu, qset_cuda_memberships **memberships);
+		void (*destroy)(qset_cuda_memberships *memberships);
+
+		/*
+		 * Add rows, before they are sorted: from host memory, which may be reused on return,
+		 * or from device memory.  QB_NO_MEMORY changes nothing.
+		 */
+		qb_status (*add)(qset_cuda_memberships *memberships, const int64_t *id,
+						 const uint64_t *element, uint64_t count);
+		qb_status (*add_device)(qset_cuda_memberships *memberships, const int64_t *id,
+								const uint64_t *element, uint64_t count);
+
+		/* How many rows were added. */
+		uint64_t (*rows)(const qset_cuda_memberships *memberships);
+
+		/* Sort the rows and make them unique.  QB_NO_MEMORY changes nothing. */
+		qb_status (*sort)(qset_cuda_memberships *memberships, qset_cuda_sizes *sizes);
+
+		/* Fetch a piece of an array. */
+		qb_status (*get)(const qset_cuda_memberships *memberships, qset_cuda_array array,
+						 uint64_t first, uint64_t count, void *to);
+
+		/* Device memory that the rows or the collection hold. */
+		uint64_t (*bytes)(const qset_cuda_memberships *memberships);
+
+		/* A collection of the sorted rows, on their device; *to is NULL after an error. */
+		qb_status (*make)(const qset_cuda_memberships *memberships, qset_cuda_sets **to);
+	} qset_members_ops;
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,9 +18,8 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "key_bits.cuh"
+#include "device.cuh"
 #include "sets.cuh"
-#include "sets_memberships_cuda.h"
 
 /* The least room, and room for more rows than there are: a fraction of these. */
 #define LEAST_ROOM 65536
@@ -29,9 +28,9 @@
 struct qset_cuda_memberships
 {
 	qs_cuda *gpu;
-	uint64_t bytes; /* of device memory, that these arrays take */
 
 	/* the rows, until they are sorted */
+	qset_memory row_memory;
 	int64_t *row_id;
 	int64_t *row_element;
 	uint64_t room;
@@ -39,6 +38,7 @@ struct qset_cuda_memberships
 
 	/* the collection, after that */
 	bool sorted;
+	qset_memory memory;
 	qset_cuda_sizes sizes;
 	int64_t *id;
 	uint64_t *offset;
@@ -46,115 +46,73 @@ struct qset_cuda_memberships
 	int64_t *value;
 };
 
-/* ---- memory ---- */
-
-template <typename Item>
 static qb_status
-make_array(qset_cuda_memberships *m, Item **array, uint64_t count)
+create(qs_cuda *gpu, qset_cuda_memberships **memberships)
 {
-	return qset_device_alloc(m->gpu, &m->bytes, count * sizeof(Item), (void **) array);
-}
+	qset_cuda_memberships *m = new (std::nothrow) qset_cuda_memberships();
 
-template <typename Item>
-static void
-free_array(qset_cuda_memberships *m, Item **array, uint64_t count)
-{
-	qset_device_free(m->gpu, &m->bytes, *array, count * sizeof(Item));
-	*array = NULL;
-}
-
-static void
-free_rows(qset_cuda_memberships *m)
-{
-	free_array(m, &m->row_id, m->room);
-	free_array(m, &m->row_element, m->room);
-	m->room = 0;
-}
-
-static void
-free_collection(qset_cuda_memberships *m)
-{
-	free_array(m, &m->id, m->sizes.sets);
-	free_array(m, &m->offset, m->sizes.sets + 1);
-	free_array(m, &m->rank, m->sizes.elements);
-	free_array(m, &m->value, m->sizes.universe);
-}
-
-qb_status
-qset_cuda_memberships_create(qs_cuda *gpu, qset_cuda_memberships **memberships)
-{
-	*memberships = new (std::nothrow) qset_cuda_memberships();
-	if (!*memberships)
+	*memberships = m;
+	if (!m)
 		return QB_NO_MEMORY;
-	(*memberships)->gpu = gpu;
+	m->gpu = m->row_memory.gpu = m->memory.gpu = gpu;
 	return QB_OK;
 }
 
-void
-qset_cuda_memberships_destroy(qset_cuda_memberships *m)
+static void
+destroy(qset_cuda_memberships *m)
 {
 	if (!m)
 		return;
 	cudaSetDevice(m->gpu->device); /* qs_cuda_enter() would forget why a call failed */
-	free_rows(m);
-	free_collection(m);
+	qset_free(&m->row_memory);
+	qset_free(&m->memory);
 	delete m;
 }
 
-uint64_t
-qset_cuda_memberships_bytes(const qset_cuda_memberships *m)
+static uint64_t
+bytes_of(const qset_cuda_memberships *m)
 {
-	return m->bytes;
+	return m->row_memory.bytes + m->memory.bytes;
 }
 
-uint64_t
-qset_cuda_memberships_rows(const qset_cuda_memberships *m)
+static uint64_t
+rows_of(const qset_cuda_memberships *m)
 {
 	return m->rows;
 }
 
 /* ---- rows ---- */
 
-static qb_status
-copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
-{
-	if (bytes > 0)
-		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, kind, gpu->stream));
-	return QB_OK;
-}
-
 /* Copy the rows to a larger room. */
 static qb_status
-copy_rows(qset_cuda_memberships *m, int64_t *id, int64_t *element)
+move_rows(qset_cuda_memberships *m, qset_memory *memory, uint64_t room)
 {
 	uint64_t bytes = m->rows * sizeof(int64_t);
+	int64_t *id, *element;
 
-	QS_TRY(copy(m->gpu, id, m->row_id, bytes, cudaMemcpyDeviceToDevice));
-	return copy(m->gpu, element, m->row_element, bytes, cudaMemcpyDeviceToDevice);
+	QS_TRY(qset_alloc(memory, room, &id));
+	QS_TRY(qset_alloc(memory, room, &element));
+	QS_TRY(qs_copy(m->gpu, id, m->row_id, bytes, cudaMemcpyDeviceToDevice));
+	QS_TRY(qs_copy(m->gpu, element, m->row_element, bytes, cudaMemcpyDeviceToDevice));
+	m->row_id = id;
+	m->row_element = element;
+	m->room = room;
+	return QB_OK;
 }
 
 /* Change the room. */
 static qb_status
 resize(qset_cuda_memberships *m, uint64_t room)
 {
-	int64_t *id = NULL, *element = NULL;
-	qb_status status = make_array(m, &id, room);
+	qset_memory memory = {};
+	qb_status status;
 
+	memory.gpu = m->gpu;
+	status = move_rows(m, &memory, room);
+	qset_free(status == QB_OK ? &m->row_memory : &memory);
 	if (status == QB_OK)
-		status = make_array(m, &element, room);
-	if (status == QB_OK)
-		status = copy_rows(m, id, element);
-	if (status != QB_OK)
-	{
-		free_array(m, &id, room);
-		free_array(m, &element, room);
-		return status;
-	}
-	free_rows(m);
-	m->row_id = id;
-	m->row_element = element;
-	m->room = room;
-	return QB_OK;
+		m->row_memory = memory;
+	return status;
 }
 
 /* Have room for so many rows, and if there is memory for some that come later. */
@@ -171,8 +129,8 @@ have_room(qset_cuda_memberships *m, uint64_t rows)
 }
 
 static qb_status
-add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count,
-	cudaMemcpyKind kind)
+add_rows(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count,
+		 cudaMemcpyKind kind)
 {
 	uint64_t bytes = count * sizeof(uint64_t);
 
@@ -180,27 +138,24 @@ add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64
 	if (m->sorted || count > QSET_CUDA_MEMBERS_MAX - m->rows)
 		return QB_NO_MEMORY;
 	QS_TRY(have_room(m, m->rows + count));
-	QS_TRY(copy(m->gpu, m->row_id + m->rows, id, bytes, kind));
-	QS_TRY(copy(m->gpu, m->row_element + m->rows, element, bytes, kind));
+	QS_TRY(qs_copy(m->gpu, m->row_id + m->rows, id, bytes, kind));
+	QS_TRY(qs_copy(m->gpu, m->row_element + m->rows, element, bytes, kind));
 	m->rows += count;
 	return QB_OK;
 }
 
-qb_status
-qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element,
-						  uint64_t count)
+static qb_status
+add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count)
 {
-	QS_TRY(add(m, id, element, count, cudaMemcpyHostToDevice));
+	QS_TRY(add_rows(m, id, element, count, cudaMemcpyHostToDevice));
 	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
-	m->gpu->stats.bytes_in += 2 * count * sizeof(uint64_t);
 	return QB_OK;
 }
 
-qb_status
-qset_cuda_memberships_add_device(qset_cuda_memberships *m, const int64_t *id,
-								 const uint64_t *element, uint64_t count)
+static qb_status
+add_device(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count)
 {
-	return add(m, id, element, count, cudaMemcpyDeviceToDevice);
+	return add_rows(m, id, element, count, cudaMemcpyDeviceToDevice);
 }
 
 /* ---- sorting ---- */
@@ -213,8 +168,7 @@ struct sorter
 {
 	qs_cuda *gpu;
 	int count;
-	uint8_t *all; /* the arrays, then the memory for CUB */
-	uint64_t all_bytes;
+	qset_memory all;
 	cub::DoubleBuffer<int64_t> key;
 	void *memory;
 	size_t bytes;
@@ -224,22 +178,20 @@ static qb_status
 open_sorter(qset_cuda_memberships *m, sorter *s)
 {
 	qs_cuda *gpu = m->gpu;
-	uint64_t key_bytes = m->rows * sizeof(int64_t);
 	size_t sort_bytes = 0, unique_bytes = 0;
-	int64_t *none = NULL;
+	int64_t *none = NULL, *key, *other;
 
-	s->gpu = gpu;
+	s->gpu = s->all.gpu = gpu;
 	s->count = (int) m->rows;
 	QS_CUDA_TRY(gpu, cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, s->key, s->count, 0, 64,
 													gpu->stream));
 	QS_CUDA_TRY(gpu, cub::DeviceSelect::Unique(NULL, unique_bytes, none, none, gpu->result,
 											   s->count, gpu->stream));
 	s->bytes = sort_bytes > unique_bytes ? sort_bytes : unique_bytes;
-	s->all_bytes = 2 * key_bytes + s->bytes;
-	QS_TRY(make_array(m, &s->all, s->all_bytes));
-	s->key = cub::DoubleBuffer<int64_t>((int64_t *) s->all, (int64_t *) (s->all + key_bytes));
-	s->memory = s->all + 2 * key_bytes;
-	return QB_OK;
+	QS_TRY(qset_alloc(&s->all, m->rows, &key));
+	QS_TRY(qset_alloc(&s->all, m->rows, &other));
+	s->key = cub::DoubleBuffer<int64_t>(key, other);
+	return qset_alloc_bytes(&s->all, s->bytes, &s->memory);
 }
 
 /* Sort the keys that are there, and leave each once. */
@@ -268,12 +220,13 @@ list_values(qset_cuda_memberships *m, sorter *s, const int64_t *from, int64_t **
 	uint64_t left;
 
 	QS_TRY(qs_learn_bits(m->gpu, from, m->rows, &bits));
-	QS_TRY(
-		copy(m->gpu, s->key.Current(), from, m->rows * sizeof(int64_t), cudaMemcpyDeviceToDevice));
+	QS_TRY(qs_copy(m->gpu, s->key.Current(), from, m->rows * sizeof(int64_t),
+				   cudaMemcpyDeviceToDevice));
 	QS_TRY(sort_unique(s, qs_differing(bits), &left));
-	QS_TRY(make_array(m, list, left));
+	QS_TRY(qset_alloc(&m->memory, left, list));
 	*count = left;
-	return copy(m->gpu, *list, s->key.Current(), left * sizeof(int64_t), cudaMemcpyDeviceToDevice);
+	return qs_copy(m->gpu, *list, s->key.Current(), left * sizeof(int64_t),
+				   cudaMemcpyDeviceToDevice);
 }
 
 /* The index of a value in an ascending list that has it. */
@@ -306,21 +259,17 @@ __global__ void
 __launch_bounds__(QS_BLOCK) number_rows(numbering n, const int64_t *id, const int64_t *element,
 										uint64_t rows, int64_t *word)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += stride)
+	qs_for_each(rows, [&](uint64_t i) {
 		word[i] = (int64_t) (place_in(n.id, n.sets, id[i]) << n.bits |
 							 place_in(n.value, n.universe, element[i]));
+	});
 }
 
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	cut_sets(numbering n, const int64_t *word, uint64_t count, uint64_t *offset, uint32_t *rank)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-	{
+	qs_for_each(count, [&](uint64_t i) {
 		int64_t set = word[i] >> n.bits;
 
 		rank[i] = (uint32_t) (word[i] & ((INT64_C(1) << n.bits) - 1));
@@ -328,14 +277,7 @@ __launch_bounds__(QS_BLOCK)
 			offset[set] = i;
 		if (i == count - 1)
 			offset[n.sets] = count;
-	}
-}
-
-/* Bits of the numbers below "count". */
-static int
-bits_of(uint64_t count)
-{
-	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
+	});
 }
 
 /* Number the rows, and make offsets and ranks of them. */
@@ -343,18 +285,18 @@ static qb_status
 make_sets(qset_cuda_memberships *m, sorter *s)
 {
 	qs_cuda *gpu = m->gpu;
-	numbering n = { m->id, m->value, m->sizes.sets, m->sizes.universe, bits_of(m->sizes.universe) };
-	int end = n.bits + bits_of(n.sets);
+	numbering n = { m->id, m->value, m->sizes.sets, m->sizes.universe,
+					qs_bits_of(m->sizes.universe) };
+	int end = n.bits + qs_bits_of(n.sets);
 	uint64_t elements;
 
-	QS_TRY(qs_launch(gpu, number_rows, m->rows, n, (const int64_t *) m->row_id,
-					 (const int64_t *) m->row_element, m->rows, s->key.Current()));
+	QS_TRY(qs_launch(gpu, number_rows, m->rows, n, m->row_id, m->row_element, m->rows,
+					 s->key.Current()));
 	QS_TRY(sort_unique(s, { 0, end > 0 ? end : 1 }, &elements));
-	QS_TRY(make_array(m, &m->offset, n.sets + 1));
-	QS_TRY(make_array(m, &m->rank, elements));
+	QS_TRY(qset_alloc(&m->memory, n.sets + 1, &m->offset));
+	QS_TRY(qset_alloc(&m->memory, elements, &m->rank));
 	m->sizes.elements = elements;
-	return qs_launch(gpu, cut_sets, elements, n, (const int64_t *) s->key.Current(), elements,
-					 m->offset, m->rank);
+	return qs_launch(gpu, cut_sets, elements, n, s->key.Current(), elements, m->offset, m->rank);
 }
 
 static qb_status
@@ -373,14 +315,14 @@ sort_rows(qset_cuda_memberships *m)
 	qb_status status;
 
 	if (m->rows == 0)
-		return make_array(m, &m->offset, 1);
+		return qset_alloc(&m->memory, 1, &m->offset);
 	status = make_collection(m, &s);
-	free_array(m, &s.all, s.all_bytes);
+	qset_free(&s.all);
 	return status;
 }
 
-qb_status
-qset_cuda_memberships_sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
+static qb_status
+sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 {
 	qb_status status;
 
@@ -388,13 +330,13 @@ qset_cuda_memberships_sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 	if (!m->sorted)
 	{
 		status = sort_rows(m);
+		qset_free(status == QB_OK ? &m->row_memory : &m->memory);
 		if (status != QB_OK)
 		{
-			free_collection(m);
 			m->sizes = {};
 			return status;
 		}
-		free_rows(m);
+		m->row_id = m->row_element = NULL;
 		m->sorted = true;
 	}
 	*sizes = m->sizes;
@@ -426,28 +368,21 @@ item_of(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first, s
 	}
 }
 
-qb_status
-qset_cuda_memberships_get(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first,
-						  uint64_t count, void *to)
+static qb_status
+get(const qset_cuda_memberships *m, qset_cuda_array array, uint64_t first, uint64_t count, void *to)
 {
 	size_t bytes;
 	const uint8_t *from = item_of(m, array, first, &bytes);
 
 	QS_TRY(qs_cuda_enter(m->gpu));
-	QS_TRY(copy(m->gpu, to, from, count * bytes, cudaMemcpyDeviceToHost));
-	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
-	m->gpu->stats.bytes_out += count * bytes;
-	return QB_OK;
+	return qs_copy_now(m->gpu, to, from, count * bytes, cudaMemcpyDeviceToHost);
 }
 
 __global__ void
-__launch_bounds__(QS_BLOCK)
-	find_largest(const uint64_t *offset, uint64_t sets, unsigned long long *largest)
+__launch_bounds__(QS_BLOCK) find_largest(const uint64_t *offset, uint64_t sets, qs_u64 *largest)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < sets; i += stride)
-		atomicMax(largest, (unsigned long long) (offset[i + 1] - offset[i]));
+	qs_for_each(sets,
+				[&](uint64_t i) { atomicMax(largest, (qs_u64) (offset[i + 1] - offset[i])); });
 }
 
 static qb_status
@@ -455,45 +390,36 @@ fill_sets(const qset_cuda_memberships *m, qset_cuda_sets *s)
 {
 	qs_cuda *gpu = m->gpu;
 
-	QS_TRY(copy(gpu, s->offset, m->offset, (s->sets + 1) * sizeof(*s->offset),
-				cudaMemcpyDeviceToDevice));
-	QS_TRY(copy(gpu, s->element, m->rank, s->elements * sizeof(*s->element),
-				cudaMemcpyDeviceToDevice));
+	QS_TRY(qs_copy(gpu, s->offset, m->offset, (s->sets + 1) * sizeof(*s->offset),
+				   cudaMemcpyDeviceToDevice));
+	QS_TRY(qs_copy(gpu, s->element, m->rank, s->elements * sizeof(*s->element),
+				   cudaMemcpyDeviceToDevice));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch(gpu, find_largest, s->sets, (const uint64_t *) s->offset, s->sets,
-					 (unsigned long long *) gpu->result));
+	QS_TRY(qs_launch(gpu, find_largest, s->sets, s->offset, s->sets, (qs_u64 *) gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	s->largest = gpu->host_result[0];
 	s->last = s->elements;
 	return QB_OK;
 }
 
-qb_status
-qset_cuda_sets_make(const qset_cuda_memberships *m, qset_cuda_sets **to)
+static qb_status
+make(const qset_cuda_memberships *m, qset_cuda_sets **to)
 {
-	qb_status status;
-
 	*to = NULL;
 	if (!m->sorted)
 		return QB_NO_MEMORY;
 	QS_TRY(qset_cuda_sets_create(m->gpu, m->sizes.sets, m->sizes.elements, m->sizes.universe, to));
-	status = fill_sets(m, *to);
-	if (status != QB_OK)
-	{
-		qset_cuda_sets_destroy(*to);
-		*to = NULL;
-	}
-	return status;
+	return qs_keep(fill_sets(m, *to), to, qset_cuda_sets_destroy);
 }
 
 const qset_members_ops qset_cuda_rows = {
-	.create = qset_cuda_memberships_create,
-	.destroy = qset_cuda_memberships_destroy,
-	.add = qset_cuda_memberships_add,
-	.add_device = qset_cuda_memberships_add_device,
-	.rows = qset_cuda_memberships_rows,
-	.sort = qset_cuda_memberships_sort,
-	.get = qset_cuda_memberships_get,
-	.bytes = qset_cuda_memberships_bytes,
-	.make = qset_cuda_sets_make,
+	.create = create,
+	.destroy = destroy,
+	.add = add,
+	.add_device = add_device,
+	.rows = rows_of,
+	.sort = sort,
+	.get = get,
+	.bytes = bytes_of,
+	.make = make,
 };

@@ -21,7 +21,6 @@
  */
 #include <cuda_pipeline.h>
 
-#include "kernels.cuh"
 #include "sets.cuh"
 
 #define THREADS 256
@@ -33,25 +32,12 @@ __global__ void
 __launch_bounds__(QS_BLOCK) choose_heavy(const uint32_t *start, uint64_t universe, uint64_t degree,
 										 uint32_t *column, uint32_t *end, qs_u64 *columns)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
-	{
+	qs_for_each(universe, [&](uint64_t e) {
 		bool heavy = start[e + 1] - start[e] >= degree;
 
 		column[e] = heavy ? (uint32_t) atomicAdd(columns, 1) : UINT32_MAX;
 		end[e] = heavy ? 0 : start[e + 1];
-	}
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	choose_range(uint64_t universe, uint64_t first, uint64_t count, uint32_t *column)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t e = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; e < universe; e += stride)
-		column[e] = e >= first && e - first < count ? (uint32_t) (e - first) : UINT32_MAX;
+	});
 }
 
 qb_status
@@ -60,27 +46,10 @@ qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t degree,
 {
 	uint64_t universe = columns->universe;
 	qs_u64 *next = (qs_u64 *) gpu->result;
-	int grid;
 
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(next, 0, sizeof(*next), gpu->stream));
-	QS_TRY(qs_grid(gpu, choose_heavy, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
-	choose_heavy<<<grid, QS_BLOCK, 0, gpu->stream>>>(columns->index.start, universe, degree,
-													 bits->column, bits->end, next);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
-}
-
-qb_status
-qset_bits_range(qs_cuda *gpu, const qset_cuda_sets *columns, uint64_t first, uint64_t count,
-				const qset_bits *bits)
-{
-	uint64_t universe = columns->universe;
-	int grid;
-
-	QS_TRY(qs_grid(gpu, choose_range, QS_BLOCK, 0, qs_ceil_div(universe, QS_BLOCK), &grid));
-	choose_range<<<grid, QS_BLOCK, 0, gpu->stream>>>(universe, first, count, bits->column);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launch(gpu, choose_heavy, universe, columns->index.start, universe, degree,
+					 bits->column, bits->end, next);
 }
 
 /* ---- bits ---- */
@@ -91,9 +60,7 @@ __launch_bounds__(QS_BLOCK)
 	fill_bits(const uint64_t *offset, const uint32_t *element, uint64_t sets,
 			  const uint32_t *column, uint32_t *matrix, uint64_t words)
 {
-	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
-
-	for (uint64_t s = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; s < sets; s += warps)
+	qs_for_each_of_warps(sets, [&](uint64_t s) {
 		for (uint64_t i = offset[s] + qs_lane(); i < offset[s + 1]; i += 32)
 		{
 			uint32_t c = column[element[i]];
@@ -101,18 +68,14 @@ __launch_bounds__(QS_BLOCK)
 			if (c != UINT32_MAX)
 				atomicOr(&matrix[s * words + c / 32], 1u << (c % 32));
 		}
+	});
 }
 
 qb_status
 qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uint32_t *matrix)
 {
-	int grid;
-
-	QS_TRY(qs_grid(gpu, fill_bits, QS_BLOCK, 0, qs_ceil_div(s->sets * 32, QS_BLOCK), &grid));
-	fill_bits<<<grid, QS_BLOCK, 0, gpu->stream>>>(s->offset, s->element, s->sets, bits->column,
-												  matrix, bits->words);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launch(gpu, fill_bits, s->sets * 32, s->offset, s->element, s->sets, bits->column,
+					 matrix, bits->words);
 }
 
 /* ---- products ---- */
@@ -340,6 +303,5 @@ qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product 
 		multiply_tensor<<<grid, THREADS, 0, gpu->stream>>>(f);
 	else
 		multiply_popc<<<grid, THREADS, 0, gpu->stream>>>(f);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }

@@ -15,8 +15,6 @@
  * cuda/sets_rows.cu
  */
 #include "sets_lists.cuh"
-#include "sets_search.cuh"
-#include "sets_wanted.cuh"
 
 /*
  * Two blocks of 1024 threads, or four of 512, must have registers enough on
@@ -29,6 +27,244 @@
 #endif
 /* Shared memory that the kernel's own variables and the system take for each block. */
 #define OWN_SHARED 12288
+
+/*
+ * ---- which of a row's pairs pass the filter, and writing them ----
+ *
+ * The best "top" pairs of a row are found by the digits of a 64-bit number
+ * that orders pairs as qset_pair_better() does by the Jaccard index.
+ */
+
+#define DIGIT 256
+
+__device__ __forceinline__ uint32_t
+size_of(const task &t, uint32_t column)
+{
+	return (uint32_t) (t.column_offset[column + 1] - t.column_offset[column]);
+}
+
+/*
+ * Is this pair wanted, apart from "top"?  It must pass qset_filter_pass(), and
+ * not be the row itself.
+ */
+__device__ __forceinline__ bool
+is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
+{
+	uint64_t either;
+
+	if (common < u.least || (t.same && column == u.row))
+		return false;
+	if (t.filter.numerator == 0)
+		return true;
+	either = (uint64_t) u.size + size_of(t, column) - common;
+	return qset_filter_pass(&t.filter, common, either);
+}
+
+/*
+ * A number that orders pairs as their Jaccard index does: 64 bits of the
+ * fraction.  Two different fractions of numbers below 2^32 differ by more than
+ * 2^-64, so their 64-bit numbers differ, too.
+ */
+__device__ uint64_t
+jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
+{
+	uint64_t either = (uint64_t) u.size + size_of(t, column) - common;
+	uint64_t high, low;
+
+	if (either == 0)
+		return 0;
+	if (common == either)
+		return UINT64_MAX;
+	high = ((uint64_t) common << 32) / either;
+	low = (((uint64_t) common << 32) % either << 32) / either;
+	return high << 32 | low;
+}
+
+/*
+ * Which wanted pairs a row gives: all, or those above a number and some with
+ * exactly this number.
+ */
+struct cut
+{
+	bool all;
+	uint64_t number;
+	uint32_t equal; /* how many pairs with exactly this number: those of the first columns */
+};
+
+/*
+ * Find the number at which the best "top" pairs of the unit end.  Each round
+ * looks at one digit of 8 bits, beginning with the highest; rounds go on while
+ * the digit has more pairs than free places.
+ */
+__device__ cut
+find_cut(const task &t, const unit &u, const uint32_t *counter)
+{
+	__shared__ uint32_t digits[DIGIT];
+	__shared__ uint32_t chosen, left, ends;
+	uint64_t prefix = 0;
+	uint32_t want = t.filter.top < UINT32_MAX ? (uint32_t) t.filter.top : UINT32_MAX;
+
+	for (int shift = 56; shift >= 0; shift -= 8)
+	{
+		for (uint32_t i = threadIdx.x; i < DIGIT; i += blockDim.x)
+			digits[i] = 0;
+		__syncthreads();
+		for (uint32_t b = u.from + threadIdx.x; b < u.to; b += blockDim.x)
+		{
+			uint32_t common = get_count(counter, u, b);
+			uint64_t number;
+
+			if (!is_wanted(t, u, b, common))
+				continue;
+			number = jaccard_bits(t, u, b, common);
+			if (shift == 56 || number >> (shift + 8) == prefix)
+				atomicAdd(&digits[number >> shift & (DIGIT - 1)], 1);
+		}
+		__syncthreads();
+		if (threadIdx.x == 0)
+		{
+			uint32_t free_places = want;
+			int d = DIGIT - 1;
+
+			while (d > 0 && digits[d] < free_places)
+				free_places -= digits[d--];
+			chosen = d;
+			left = free_places;
+			ends = digits[d] <= free_places; /* all pairs with this digit are taken */
+		}
+		__syncthreads();
+		prefix = prefix << 8 | chosen;
+		want = left;
+		if (ends)
+			return { false, prefix << shift, UINT32_MAX };
+		__syncthreads(); /* the digits are read before they are cleared */
+	}
+	return { false, prefix, want };
+}
+
+/* 0: not wanted, 1: wanted, 2: wanted, with the cut's own number. */
+__device__ __forceinline__ int
+judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t common)
+{
+	uint64_t number;
+
+	if (!is_wanted(t, u, column, common))
+		return 0;
+	if (c.all)
+		return 1;
+	number = jaccard_bits(t, u, column, common);
+	return number > c.number ? 1 : number == c.number ? 2 : 0;
+}
+
+/* ---- handing out ---- */
+
+/* The columns of a warp: a contiguous piece of the unit's columns, so pairs come in order. */
+__device__ __forceinline__ void
+columns_of_warp(const unit &u, uint32_t *from, uint32_t *to)
+{
+	uint32_t each = (u.to - u.from + blockDim.x - 1) / blockDim.x * 32;
+	uint32_t w = threadIdx.x / 32;
+
+	*from = u.to - u.from > w * each ? u.from + w * each : u.to;
+	*to = u.to - *from > each ? *from + each : u.to;
+}
+
+/* Count the wanted pairs of a warp's columns: above the cut, and on the cut. */
+__device__ uint2
+count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter)
+{
+	uint32_t from, to;
+	uint2 n = { 0, 0 };
+
+	columns_of_warp(u, &from, &to);
+	for (uint32_t base = from; base < to; base += 32)
+	{
+		uint32_t b = base + qs_lane();
+		int j = b < to ? judge(t, u, c, b, get_count(counter, u, b)) : 0;
+
+		n.x += __popc(__ballot_sync(QS_ALL_LANES, j == 1));
+		n.y += __popc(__ballot_sync(QS_ALL_LANES, j == 2));
+	}
+	return n;
+}
+
+/* Write the wanted pairs from "at" on; "equal" pairs on the cut came before. */
+__device__ void
+write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter, uint64_t at,
+			 uint32_t equal)
+{
+	uint32_t before = (1u << qs_lane()) - 1;
+	uint32_t from, to;
+
+	columns_of_warp(u, &from, &to);
+	for (uint32_t base = from; base < to; base += 32)
+	{
+		uint32_t b = base + qs_lane();
+		uint32_t common = b < to ? get_count(counter, u, b) : 0;
+		int j = b < to ? judge(t, u, c, b, common) : 0;
+		uint32_t on = __ballot_sync(QS_ALL_LANES, j == 2);
+		bool take = j == 1 || (j == 2 && equal + __popc(on & before) < c.equal);
+		uint32_t taken = __ballot_sync(QS_ALL_LANES, take);
+
+		if (take)
+			t.out.pair[at + __popc(taken & before)] = { u.row, b, common,
+														u.size + size_of(t, b) - common };
+		at += __popc(taken);
+		equal += __popc(on);
+	}
+}
+
+/*
+ * Find where a unit's pairs go: to the unit's offset, or to the next free one.
+ * False: there is no room for them.
+ */
+__device__ bool
+reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
+{
+	if (t.out.placed)
+	{
+		*at = t.out.start[unit_number] - t.out.base;
+		return true;
+	}
+	t.out.found[unit_number] = total;
+	if (total == 0)
+		return false;
+	*at = atomicAdd((qs_u64 *) t.out.cursor, total);
+	t.out.start[unit_number] = *at;
+	return *at + total <= t.out.room;
+}
+
+__device__ void
+hand_out(const task &t, const unit &u, uint64_t unit_number, const cut &c, const uint32_t *counter)
+{
+	__shared__ uint2 of_warp[WARPS_MAX]; /* first counts, then sums of the counts before */
+	__shared__ uint64_t start;
+	__shared__ bool room;
+	uint2 n = count_wanted(t, u, c, counter);
+
+	if (qs_lane() == 0)
+		of_warp[threadIdx.x / 32] = n;
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		uint32_t total = 0, equal = 0;
+
+		for (uint32_t w = 0; w < blockDim.x / 32; w++)
+		{
+			uint2 here = of_warp[w];
+			uint32_t free_places = c.equal > equal ? c.equal - equal : 0;
+
+			of_warp[w] = { total, equal };
+			total += here.x + (here.y < free_places ? here.y : free_places);
+			equal += here.y;
+		}
+		room = reserve(t, unit_number, total, &start);
+	}
+	__syncthreads();
+	if (room && n.x + n.y > 0)
+		write_wanted(t, u, c, counter, start + of_warp[threadIdx.x / 32].x,
+					 of_warp[threadIdx.x / 32].y);
+}
 
 /* ---- the kernel ---- */
 
@@ -193,14 +429,8 @@ launch(qs_cuda *gpu, const qset_rows *r, const task *t)
 {
 	auto kernel =
 		t->filter.top > 0 && !t->into_strip ? work_rows<Set, true> : work_rows<Set, false>;
-	int grid;
 
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) r->shared));
-	QS_TRY(qs_grid(gpu, kernel, r->threads, r->shared, t->out.units, &grid));
-	kernel<<<grid, r->threads, r->shared, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launch_blocks(gpu, kernel, { t->out.units, r->threads, r->shared }, *t);
 }
 
 qb_status
@@ -237,307 +467,6 @@ qb_status
 qset_rows_order(qs_cuda *gpu, const qset_output *out, uint64_t *place, uint64_t units,
 				qset_pair *to)
 {
-	int grid;
-
-	place_units<<<1, THREADS_MAX, 0, gpu->stream>>>(out->found, units, place);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_grid(gpu, order_pairs, QS_BLOCK, 0, units, &grid));
-	order_pairs<<<grid, QS_BLOCK, 0, gpu->stream>>>(*out, place, units, to);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
-}
-
-/*
- * ---- all pairs: strips of rows, and handing out ----
- *
- * A search goes through its rows strip by strip.  For each strip the method's
- * kernels make the counts, and the last kernel writes the pairs that pass in
- * the order in which its blocks run.  Then it is known how many pairs each row
- * has, and another kernel brings the pairs into the order of the rows.  If
- * there is not room for all pairs, the rows are counted once more, in pieces
- * that fit, and each pair goes straight to where it belongs.
- *
- * A strip is started without waiting for it, so one thread can keep several
- * devices busy.  The time of the last strip decides how many rows the next one
- * has.
- */
-
-/* ---- a strip ---- */
-
-/* Make the counts of a strip by the method; lists are added later. */
-static qb_status
-count_strip(qset_cuda_pairs *p)
-{
-	qs_cuda *gpu = p->gpu;
-	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
-							   p->request.filter, p->report.method, p->table };
-
-	if (!p->strip.count)
-		return QB_OK;
-	if (p->bits.columns > 0)
-		return qset_bits_multiply(gpu, &p->bits, p->tail, p->request.product, &p->strip);
-	QS_CUDA_TRY(gpu,
-				cudaMemsetAsync(p->strip.count, 0,
-								p->strip.rows * p->strip.width * sizeof(uint32_t), gpu->stream));
-	if (has_lists(p))
-		return QB_OK;
-	return qset_pairwise_count(gpu, &pairwise, &p->strip);
-}
-
-/* "top" with many columns: add the lists to the strip. */
-static qb_status
-sum_lists(qset_cuda_pairs *p)
-{
-	qset_output none = {};
-
-	none.units = p->strip.rows * p->sums.blocks;
-	return qset_rows_run(p->gpu, &p->sums, &p->strip, &none);
-}
-
-static uint64_t
-units_of(const qset_cuda_pairs *p)
-{
-	return p->strip.rows * p->rows.blocks;
-}
-
-/* Start the next strip: its pairs will be counted, and also ordered if there is room for them. */
-static qb_status
-start_strip(qset_cuda_pairs *p, uint64_t room)
-{
-	qset_output out = p->out;
-	uint64_t first = p->strip.first + p->strip.rows;
-
-	p->strip.first = first;
-	p->strip.rows = p->end - first < p->rows_now ? p->end - first : p->rows_now;
-	p->ready = p->taken = 0;
-	p->next_unit = units_of(p);
-	out.room = room;
-	out.units = units_of(p);
-	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
-	QS_TRY(count_strip(p));
-	if (p->sums.into_strip)
-		QS_TRY(sum_lists(p));
-	QS_TRY(qset_search_mark(p, PHASE_COUNTED));
-	QS_CUDA_TRY(p->gpu, cudaMemsetAsync(out.cursor, 0, sizeof(*out.cursor), p->gpu->stream));
-	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
-	QS_TRY(qset_rows_order(p->gpu, &out, p->place, out.units, p->ordered));
-	QS_TRY(qset_search_mark(p, PHASE_DONE));
-	p->report.strips++;
-	p->running = true;
-	return QB_OK;
-}
-
-/* Copy from the device, beside work that the device was given since the last phase. */
-static qb_status
-bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
-{
-	qs_cuda *gpu = p->gpu;
-
-	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, p->at[PHASE_DONE], 0));
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
-	gpu->stats.bytes_out += bytes;
-	return QB_OK;
-}
-
-/* Take more rows if the last ones took less time than allowed, fewer if they took more. */
-static void
-adapt_rows(qset_cuda_pairs *p, double ms)
-{
-	double rows = (double) p->strip.rows;
-
-	if (p->request.strip_rows > 0)
-		return;
-	if (ms > 2 * STRIP_MS)
-		qset_search_set_rows(p, rows * STRIP_MS / ms);
-	else if (ms < STRIP_MS / 2 && p->strip.rows == p->rows_now)
-		qset_search_set_rows(p, 2 * rows);
-}
-
-/* Wait for the strip; *pairs is the number of its pairs that pass. */
-static qb_status
-finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
-{
-	double product = 0, rows = 0;
-
-	p->running = false;
-	QS_CUDA_TRY(p->gpu, cudaEventSynchronize(p->at[PHASE_DONE]));
-	QS_TRY(bring(p, p->gpu->host_result, p->out.cursor, sizeof(uint64_t)));
-	*pairs = p->gpu->host_result[0];
-	QS_TRY(qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));
-	QS_TRY(qset_search_elapsed(p, PHASE_COUNTED, PHASE_DONE, &rows));
-	p->report.product_ms += product;
-	p->report.rows_ms += rows;
-	adapt_rows(p, product + rows);
-	return QB_OK;
-}
-
-/* ---- pieces of it ---- */
-
-/* Count again the next units whose pairs have room. */
-static qb_status
-run_piece(qset_cuda_pairs *p)
-{
-	qset_output out = p->out;
-	uint64_t units = units_of(p);
-	uint64_t first = p->next_unit;
-	uint64_t last = first;
-
-	while (last < units && p->place_here[last + 1] - p->place_here[first] <= p->out.room)
-		last++;
-	out.pair = p->ordered;
-	out.start = p->place;
-	out.placed = true;
-	out.base = p->place_here[first];
-	out.first_unit = first;
-	out.units = last - first;
-	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
-	QS_TRY(qset_search_mark(p, PHASE_DONE));
-	p->next_unit = last;
-	p->ready = p->place_here[last] - p->place_here[first];
-	p->taken = 0;
-	return QB_OK;
-}
-
-/* ---- the interface ---- */
-
-static bool
-has_pieces(const qset_cuda_pairs *p)
-{
-	return p->next_unit < units_of(p);
-}
-
-/* Are all strips started? */
-static bool
-is_last(const qset_cuda_pairs *p)
-{
-	return p->strip.first + p->strip.rows >= p->end;
-}
-
-static bool
-is_over(const qset_cuda_pairs *p)
-{
-	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
-}
-
-void
-qset_cuda_pairs_rows(qset_cuda_pairs *p, uint64_t first, uint64_t end)
-{
-	uint64_t sets = p->request.rows->sets;
-
-	p->end = end < sets ? end : sets;
-	p->strip.first = first < p->end ? first : p->end;
-	p->strip.rows = 0;
-	p->running = false;
-	p->next_unit = p->ready = p->taken = 0;
-}
-
-qb_status
-qset_cuda_pairs_start(qset_cuda_pairs *p)
-{
-	if (p->running || p->taken < p->ready || has_pieces(p) || is_last(p))
-		return QB_OK;
-	QS_TRY(qs_cuda_enter(p->gpu));
-	return start_strip(p, p->out.room);
-}
-
-qb_status
-qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
-{
-	cudaError_t error = p->running ? cudaEventQuery(p->at[PHASE_DONE]) : cudaSuccess;
-
-	*ready = error == cudaSuccess;
-	if (error == cudaErrorNotReady)
-		cudaGetLastError(); /* "not ready" is no error */
-	else
-		QS_CUDA_TRY(p->gpu, error);
-	return QB_OK;
-}
-
-qb_status
-qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
-{
-	qset_cuda_pairs_rows(p, first, end);
-	return qset_cuda_pairs_start(p);
-}
-
-/* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
-static qb_status
-make_ready(qset_cuda_pairs *p)
-{
-	uint64_t pairs;
-
-	if (has_pieces(p))
-		return run_piece(p);
-	QS_TRY(qset_cuda_pairs_start(p));
-	if (!p->running)
-		return QB_OK;
-	QS_TRY(finish_strip(p, &pairs));
-	if (pairs <= p->out.room)
-	{
-		p->ready = pairs;
-		return QB_OK;
-	}
-	QS_TRY(bring(p, p->place_here, p->place, (units_of(p) + 1) * sizeof(*p->place)));
-	p->next_unit = 0;
-	return run_piece(p);
-}
-
-qb_status
-qset_cuda_pairs_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t *count, bool *over)
-{
-	*count = 0;
-	QS_TRY(qs_cuda_enter(p->gpu));
-	if (p->taken == p->ready && !is_over(p))
-		QS_TRY(make_ready(p));
-	*count = p->ready - p->taken < room ? p->ready - p->taken : room;
-	*over = *count == 0 && is_over(p);
-	if (*count == 0)
-		return QB_OK;
-	QS_TRY(bring(p, out, p->ordered + p->taken, *count * sizeof(*out)));
-	p->taken += *count;
-	return QB_OK;
-}
-
-qb_status
-qset_cuda_pairs_wait(qset_cuda_pairs *p, bool (*patience)(void), qset_pair *out, uint64_t room,
-					 uint64_t *count, bool *over)
-{
-	bool ready = false;
-
-	*count = 0;
-	*over = false;
-	QS_TRY(qset_cuda_pairs_start(p));
-	while (!ready)
-	{
-		QS_TRY(qset_cuda_pairs_ready(p, &ready));
-		if (!ready && !patience())
-			return QB_OK;
-	}
-	return qset_cuda_pairs_next(p, out, room, count, over);
-}
-
-qb_status
-qset_cuda_pairs_count(qset_cuda_pairs *p, uint64_t *count)
-{
-	uint64_t pairs;
-
-	*count = p->ready - p->taken;
-	QS_TRY(qs_cuda_enter(p->gpu));
-	if (has_pieces(p))
-		*count += p->place_here[units_of(p)] - p->place_here[p->next_unit];
-	if (p->running)
-	{
-		QS_TRY(finish_strip(p, &pairs));
-		*count += pairs;
-	}
-	while (!is_last(p))
-	{
-		QS_TRY(start_strip(p, 0));
-		QS_TRY(finish_strip(p, &pairs));
-		*count += pairs;
-	}
-	p->next_unit = units_of(p);
-	p->ready = p->taken = 0;
-	return QB_OK;
+	QS_TRY(qs_launch_blocks(gpu, place_units, { 1, THREADS_MAX, 0 }, out->found, units, place));
+	return qs_launch_blocks(gpu, order_pairs, { units, QS_BLOCK, 0 }, *out, place, units, to);
 }

@@ -1,6 +1,6 @@
 /*
  * sets_search.cu
- *		A search for pairs: its method, and what it holds on the device.
+ *		A search for pairs: what it holds on the device, its strips of rows, and handing out.
  *
  * Everything is allocated here, within the device's limit, so an open search
  * never runs out of memory.  If the limit is small, strips and pieces of pairs
@@ -8,8 +8,6 @@
  *
  * cuda/sets_search.cu
  */
-#include "sets_search.cuh"
-
 #include "sets.cuh"
 
 #include <new>
@@ -19,6 +17,50 @@
 #define MOST_PAIRS   (UINT64_C(1) << 22)
 #define MOST_BLOCKS  (UINT64_C(1) << 16)
 #define MOST_COUNTED (UINT64_C(1) << 33) /* pairs looked at in one launch */
+
+/* A strip shall take this many ms, if the whole search takes more than twice as much. */
+#define STRIP_MS 25.0
+
+enum phase
+{
+	PHASE_BEGIN,
+	PHASE_COUNTED,
+	PHASE_DONE,
+	PHASES
+};
+
+struct qset_cuda_pairs
+{
+	qs_cuda *gpu;
+	qset_cuda_request request;
+	const qset_cuda_sets *columns;
+	bool tail;
+	qset_rows rows; /* how rows are counted and handed out */
+	qset_rows sums; /* "top" with many columns: how lists are added to the strip before */
+	qset_bits bits;
+	qset_strip strip;
+	uint64_t most_rows; /* rows of a strip for which there is room */
+	uint64_t rows_now;  /* rows of the next strip */
+	uint64_t end;       /* end of the wanted rows */
+	bool running;       /* the strip is started and not finished */
+	uint32_t *table;    /* table of the methods that probe a table */
+	qset_output out;
+	uint64_t *place;       /* on the device: where each unit's pairs belong, and their number */
+	qset_pair *ordered;    /* on the device: pairs of whole units, in order */
+	uint64_t *place_here;  /* a copy on the host, while pairs come in pieces */
+	uint64_t next_unit;    /* the first unit whose pairs are not in "ordered" yet */
+	uint64_t ready, taken; /* pairs in "ordered" */
+	qset_memory memory;
+	cudaEvent_t at[PHASES];
+	qset_cuda_report report;
+};
+
+/* Does the method add lists of the index? */
+static inline bool
+has_lists(const qset_cuda_pairs *p)
+{
+	return p->report.method == QSET_INDEX || p->report.method == QSET_HYBRID;
+}
 
 static bool
 is_resident(const qset_cuda_pairs *p)
@@ -32,44 +74,41 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Bytes of a matrix of bits; tiles may be read from any row on. */
+/* Words of a matrix of bits; tiles may be read from any row on. */
 static uint64_t
-matrix_bytes(const qset_cuda_sets *s, uint64_t words)
+matrix_words(const qset_cuda_sets *s, uint64_t words)
 {
-	return (qs_ceil_div(s->sets, QSET_TILE) + 1) * QSET_TILE * words * sizeof(uint32_t);
+	return (qs_ceil_div(s->sets, QSET_TILE) + 1) * QSET_TILE * words;
 }
 
 static qb_status
 alloc_bits(qset_cuda_pairs *p, uint64_t words)
 {
 	p->bits.words = words;
-	QS_TRY(qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->request.rows, words),
-							 (void **) &p->bits.row));
+	QS_TRY(qset_alloc(&p->memory, matrix_words(p->request.rows, words), &p->bits.row));
 	p->bits.other = p->bits.row;
 	if (p->columns == p->request.rows)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, matrix_bytes(p->columns, words),
-							 (void **) &p->bits.other);
+	return qset_alloc(&p->memory, matrix_words(p->columns, words), &p->bits.other);
 }
 
 /* Allocate the bits; the degrees say how many. */
 static qb_status
 open_bits(qset_cuda_pairs *p)
 {
-	uint64_t bytes = p->columns->universe * sizeof(uint32_t);
 	bool hybrid = p->report.method == QSET_HYBRID;
 	uint64_t columns = hybrid ? 0 : p->columns->universe;
 
 	if (!hybrid && !is_resident(p))
 		return QB_OK;
 	for (uint64_t d = p->columns->sets; hybrid && d >= p->report.heavy_degree && d > 0; d--)
-		columns += p->columns->bin[d];
+		columns += p->columns->index.bin[d];
 	p->bits.columns = p->report.heavy = columns;
 	if (columns == 0)
 		return QB_OK;
-	QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.column));
+	QS_TRY(qset_alloc(&p->memory, p->columns->universe, &p->bits.column));
 	if (hybrid)
-		QS_TRY(qset_device_alloc(p->gpu, &p->held, bytes, (void **) &p->bits.end));
+		QS_TRY(qset_alloc(&p->memory, p->columns->universe, &p->bits.end));
 	p->rows.end = p->sums.end = p->bits.end;
 	return alloc_bits(p, bit_words(columns));
 }
@@ -85,15 +124,16 @@ fill_bits(qset_cuda_pairs *p)
 	if (p->report.method == QSET_HYBRID)
 		QS_TRY(qset_bits_choose(gpu, p->columns, p->report.heavy_degree, &p->bits));
 	else
-		QS_TRY(qset_bits_range(gpu, p->columns, 0, p->bits.columns, &p->bits));
+		QS_TRY(qset_number_all(gpu, p->bits.column, p->bits.columns));
 	QS_TRY(qset_bits_fill(gpu, p->request.rows, &p->bits, p->bits.row));
 	if (p->columns != p->request.rows)
 		QS_TRY(qset_bits_fill(gpu, p->columns, &p->bits, p->bits.other));
 	return QB_OK;
 }
 
-void
-qset_search_set_rows(qset_cuda_pairs *p, double rows)
+/* Set the number of rows of the next strip to about "rows". */
+static void
+set_rows(qset_cuda_pairs *p, double rows)
 {
 	uint64_t tiles = rows < (double) p->most_rows ? (uint64_t) (rows / QSET_TILE) : p->most_rows;
 
@@ -130,24 +170,17 @@ open_strip(qset_cuda_pairs *p)
 		most = qs_ceil_div(rows > 0 ? rows : 1, QSET_TILE) * QSET_TILE;
 	p->most_rows = p->rows_now = most;
 	if (p->request.strip_rows == 0 && p->report.expected_ms > 2 * STRIP_MS)
-		qset_search_set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
+		set_rows(p, (double) p->request.rows->sets * STRIP_MS / p->report.expected_ms);
 	if (!counts)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, most * p->strip.width * sizeof(uint32_t),
-							 (void **) &p->strip.count);
-}
-
-static uint64_t
-most_units(const qset_cuda_pairs *p)
-{
-	return p->most_rows * p->rows.blocks;
+	return qset_alloc(&p->memory, most * p->strip.width, &p->strip.count);
 }
 
 static qb_status
 open_output(qset_cuda_pairs *p)
 {
 	qs_cuda *gpu = p->gpu;
-	uint64_t units = most_units(p);
+	uint64_t units = p->most_rows * p->rows.blocks;
 	uint64_t limit;
 
 	QS_TRY(qset_device_room(gpu, &limit));
@@ -160,14 +193,12 @@ open_output(qset_cuda_pairs *p)
 	p->place_here = new (std::nothrow) uint64_t[units + 1];
 	if (!p->place_here)
 		return QB_NO_MEMORY;
-	QS_TRY(
-		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->out.pair));
-	QS_TRY(
-		qset_device_alloc(gpu, &p->held, p->out.room * sizeof(qset_pair), (void **) &p->ordered));
-	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint64_t), (void **) &p->out.start));
-	QS_TRY(qset_device_alloc(gpu, &p->held, units * sizeof(uint32_t), (void **) &p->out.found));
-	QS_TRY(qset_device_alloc(gpu, &p->held, (units + 1) * sizeof(uint64_t), (void **) &p->place));
-	return qset_device_alloc(gpu, &p->held, sizeof(uint64_t), (void **) &p->out.cursor);
+	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->out.pair));
+	QS_TRY(qset_alloc(&p->memory, p->out.room, &p->ordered));
+	QS_TRY(qset_alloc(&p->memory, units, &p->out.start));
+	QS_TRY(qset_alloc(&p->memory, units, &p->out.found));
+	QS_TRY(qset_alloc(&p->memory, (units + 1), &p->place));
+	return qset_alloc(&p->memory, 1, &p->out.cursor);
 }
 
 /* Allocate the table that some methods make of each row. */
@@ -176,13 +207,14 @@ open_table(qset_cuda_pairs *p)
 {
 	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
 							   p->request.filter, p->report.method, NULL };
+	uint64_t words;
 
 	if (has_lists(p) || p->bits.columns > 0)
 		return QB_OK;
-	QS_TRY(qset_probe_bytes(p->gpu, &pairwise, p->most_rows, &p->table_bytes));
-	if (p->table_bytes == 0)
+	QS_TRY(qset_probe_words(p->gpu, &pairwise, p->most_rows, &words));
+	if (words == 0)
 		return QB_OK;
-	return qset_device_alloc(p->gpu, &p->held, p->table_bytes, (void **) &p->table);
+	return qset_alloc(&p->memory, words, &p->table);
 }
 
 /*
@@ -210,8 +242,9 @@ plan_rows(qset_cuda_pairs *p)
 	qset_rows_plan(p->gpu, r);
 }
 
-qb_status
-qset_search_elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
+/* Get the ms between two phases that are over. */
+static qb_status
+elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 {
 	float time;
 
@@ -220,8 +253,9 @@ qset_search_elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 	return QB_OK;
 }
 
-qb_status
-qset_search_mark(qset_cuda_pairs *p, phase where)
+/* Note that the stream has come to a phase. */
+static qb_status
+mark(qset_cuda_pairs *p, phase where)
 {
 	QS_CUDA_TRY(p->gpu, cudaEventRecord(p->at[where], p->gpu->stream));
 	return QB_OK;
@@ -234,11 +268,11 @@ make_index(qset_cuda_pairs *p)
 
 	if (columns->index.made)
 		return QB_OK;
-	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
+	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(qset_index_make(columns));
-	QS_TRY(qset_search_mark(p, PHASE_DONE));
+	QS_TRY(mark(p, PHASE_DONE));
 	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
-	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
+	return elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
 }
 
 static qb_status
@@ -255,37 +289,29 @@ open_search(qset_cuda_pairs *p)
 	QS_TRY(open_strip(p));
 	QS_TRY(open_table(p));
 	QS_TRY(open_output(p));
-	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
+	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(fill_bits(p));
-	QS_TRY(qset_search_mark(p, PHASE_COUNTED));
+	QS_TRY(mark(p, PHASE_COUNTED));
 	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
-	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
+	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
 static qb_status
 open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {
-	qset_cuda_pairs *p;
-	qb_status status;
+	qset_cuda_pairs *p = new (std::nothrow) qset_cuda_pairs();
 
-	p = new (std::nothrow) qset_cuda_pairs();
+	*pairs = p;
 	if (!p)
 		return QB_NO_MEMORY;
-	p->gpu = gpu;
+	p->gpu = p->memory.gpu = gpu;
 	p->request = *request;
 	p->columns = request->columns ? request->columns : request->rows;
 	p->tail = !request->columns && !request->directed && request->filter.top == 0;
 	qset_cuda_pairs_rows(p, request->first_row,
 						 request->row_count > 0 ? request->first_row + request->row_count
 												: UINT64_MAX);
-	status = open_search(p);
-	if (status != QB_OK)
-	{
-		qset_cuda_pairs_close(p);
-		return status;
-	}
-	*pairs = p;
-	return QB_OK;
+	return qs_keep(open_search(p), pairs, qset_cuda_pairs_close);
 }
 
 /*
@@ -311,29 +337,11 @@ qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_p
 void
 qset_cuda_pairs_close(qset_cuda_pairs *p)
 {
-	qs_cuda *gpu;
-	uint64_t units;
-
 	if (!p)
 		return;
-	gpu = p->gpu;
-	units = most_units(p);
-	cudaSetDevice(gpu->device);
-	cudaStreamSynchronize(gpu->stream);
-	qset_device_free(gpu, &p->held, p->bits.column, p->columns->universe * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->bits.end, p->columns->universe * sizeof(uint32_t));
-	if (p->bits.other != p->bits.row)
-		qset_device_free(gpu, &p->held, p->bits.other, matrix_bytes(p->columns, p->bits.words));
-	qset_device_free(gpu, &p->held, p->bits.row, matrix_bytes(p->request.rows, p->bits.words));
-	qset_device_free(gpu, &p->held, p->strip.count,
-					 p->most_rows * p->strip.width * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->out.pair, p->out.room * sizeof(qset_pair));
-	qset_device_free(gpu, &p->held, p->ordered, p->out.room * sizeof(qset_pair));
-	qset_device_free(gpu, &p->held, p->out.start, units * sizeof(uint64_t));
-	qset_device_free(gpu, &p->held, p->out.found, units * sizeof(uint32_t));
-	qset_device_free(gpu, &p->held, p->place, (units + 1) * sizeof(uint64_t));
-	qset_device_free(gpu, &p->held, p->table, p->table_bytes);
-	qset_device_free(gpu, &p->held, p->out.cursor, sizeof(uint64_t));
+	cudaSetDevice(p->gpu->device);
+	cudaStreamSynchronize(p->gpu->stream);
+	qset_free(&p->memory);
 	for (int i = 0; i < PHASES; i++)
 		if (p->at[i])
 			cudaEventDestroy(p->at[i]);
@@ -351,117 +359,315 @@ qset_cuda_pairs_report(const qset_cuda_pairs *p, qset_cuda_report *report)
 uint64_t
 qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
 {
-	return p->held;
+	return p->memory.bytes;
 }
 
 /*
- * ---- all pairs: lists or hybrid, and which elements become columns of bits ----
+ * ---- all pairs: strips of rows, and handing out ----
  *
- * The cost model has few constants, measured on an H200 (docs/engineering/sets-gpu.md).
- * Only their ratios decide, so a device that is slower in all of them makes
- * the same choices.
+ * A search goes through its rows strip by strip.  For each strip the method's
+ * kernels make the counts, and the last kernel writes the pairs that pass in
+ * the order in which its blocks run.  Then it is known how many pairs each row
+ * has, and another kernel brings the pairs into the order of the rows.  If
+ * there is not room for all pairs, the rows are counted once more, in pieces
+ * that fit, and each pair goes straight to where it belongs.
+ *
+ * A strip is started without waiting for it, so one thread can keep several
+ * devices busy.  The time of the last strip decides how many rows the next one
+ * has.
  */
 
-/* Per second: events of lists, bits of products, bytes of a strip written and read. */
-#define EVENTS_PER_S 9e11
-#define BITS_PER_S   1.9e15
-#define BYTES_PER_S  3e12
+/* ---- a strip ---- */
 
-/*
- * Per second: elements of both sets of a pair, by the paper's methods.  It is
- * an estimate, used for expected times only.
- */
-#define ELEMENTS_PER_S 1e11
-
-/* The question: all rows against all columns, or against later columns only. */
-struct question
+/* Make the counts of a strip by the method; lists are added later. */
+static qb_status
+count_strip(qset_cuda_pairs *p)
 {
-	const qset_cuda_sets *rows, *columns;
-	bool tail;
-};
+	qs_cuda *gpu = p->gpu;
+	qset_pairwise pairwise = { p->request.rows,   p->columns,       p->tail,
+							   p->request.filter, p->report.method, p->table };
 
-/* Events of the lists of all elements of one degree. */
-static double
-events_of(const question &q, uint64_t degree)
-{
-	double elements = (double) q.columns->bin[degree];
-	double d = (double) degree;
-
-	if (q.tail)
-		return elements * d * (d - 1) / 2;
-	/* degrees in the rows are not known: they are taken as proportional to the columns' */
-	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
+	if (!p->strip.count)
+		return QB_OK;
+	if (p->bits.columns > 0)
+		return qset_bits_multiply(gpu, &p->bits, p->tail, p->request.product, &p->strip);
+	QS_CUDA_TRY(gpu,
+				cudaMemsetAsync(p->strip.count, 0,
+								p->strip.rows * p->strip.width * sizeof(uint32_t), gpu->stream));
+	if (has_lists(p))
+		return QB_OK;
+	return qset_pairwise_count(gpu, &pairwise, &p->strip);
 }
 
-/*
- * The least degree of columns of bits that is cheapest.  A column of bits
- * costs the same whatever its degree, so going down from the most frequent
- * elements the cost first falls, and then rises.  0: no column of bits pays.
- */
+/* "top" with many columns: add the lists to the strip. */
+static qb_status
+sum_lists(qset_cuda_pairs *p)
+{
+	qset_output none = {};
+
+	none.units = p->strip.rows * p->sums.blocks;
+	return qset_rows_run(p->gpu, &p->sums, &p->strip, &none);
+}
+
 static uint64_t
-choose_degree(const question &q, double *lists, double *hybrid)
+units_of(const qset_cuda_pairs *p)
 {
-	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
-	double events = 0;
-	double left, heavy = 0;
-	uint64_t best = 0;
-
-	for (uint64_t d = 1; d <= q.columns->sets; d++)
-		events += events_of(q, d);
-	*lists = *hybrid = events / EVENTS_PER_S;
-	left = events;
-	for (uint64_t d = q.columns->sets; d >= 2; d--)
-	{
-		double cost;
-
-		if (q.columns->bin[d] == 0)
-			continue;
-		heavy += (double) q.columns->bin[d];
-		left -= events_of(q, d);
-		cost = left / EVENTS_PER_S + heavy * pairs / BITS_PER_S + pairs * 8 / BYTES_PER_S;
-		if (best != 0 && cost > *hybrid)
-			break;
-		if (best == 0 || cost < *hybrid)
-		{
-			*hybrid = cost;
-			best = d;
-		}
-	}
-	return best;
+	return p->strip.rows * p->rows.blocks;
 }
 
-/* Seconds of a method that goes through all pairs, or multiplies all bits. */
-static double
-cost_of_pairs(const question &q, int method, bool resident)
+/* Start the next strip: its pairs will be counted, and also ordered if there is room for them. */
+static qb_status
+start_strip(qset_cuda_pairs *p, uint64_t room)
 {
-	double pairs = (double) q.rows->sets * (double) q.columns->sets / (q.tail ? 2 : 1);
-	double each =
-		(double) q.rows->elements / (double) (q.rows->sets > 0 ? q.rows->sets : 1) +
-		(double) q.columns->elements / (double) (q.columns->sets > 0 ? q.columns->sets : 1);
+	qset_output out = p->out;
+	uint64_t first = p->strip.first + p->strip.rows;
 
-	if (method == QSET_BITMAP && resident)
-		return pairs * (double) q.columns->universe / BITS_PER_S;
-	return pairs * each / ELEMENTS_PER_S;
+	p->strip.first = first;
+	p->strip.rows = p->end - first < p->rows_now ? p->end - first : p->rows_now;
+	p->ready = p->taken = 0;
+	p->next_unit = units_of(p);
+	out.room = room;
+	out.units = units_of(p);
+	QS_TRY(mark(p, PHASE_BEGIN));
+	QS_TRY(count_strip(p));
+	if (p->sums.into_strip)
+		QS_TRY(sum_lists(p));
+	QS_TRY(mark(p, PHASE_COUNTED));
+	QS_CUDA_TRY(p->gpu, cudaMemsetAsync(out.cursor, 0, sizeof(*out.cursor), p->gpu->stream));
+	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
+	QS_TRY(qset_rows_order(p->gpu, &out, p->place, out.units, p->ordered));
+	QS_TRY(mark(p, PHASE_DONE));
+	p->report.strips++;
+	p->running = true;
+	return QB_OK;
 }
 
-int
-qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms)
+/* Copy from the device, beside work that the device was given since the last phase. */
+static qb_status
+bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 {
-	question q = { r->rows, r->columns ? r->columns : r->rows, tail };
-	double lists, hybrid;
-	uint64_t best = choose_degree(q, &lists, &hybrid);
-	int method = r->method;
+	qs_cuda *gpu = p->gpu;
 
-	if (method == QSET_AUTO)
-		method = best > 0 && hybrid < lists ? QSET_HYBRID : QSET_INDEX;
-	if (method == QSET_INDEX)
-		*expected_ms = lists * 1e3;
-	else if (method == QSET_HYBRID)
-		*expected_ms = hybrid * 1e3;
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, p->at[PHASE_DONE], 0));
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
+	return QB_OK;
+}
+
+/* Take more rows if the last ones took less time than allowed, fewer if they took more. */
+static void
+adapt_rows(qset_cuda_pairs *p, double ms)
+{
+	double rows = (double) p->strip.rows;
+
+	if (p->request.strip_rows > 0)
+		return;
+	if (ms > 2 * STRIP_MS)
+		set_rows(p, rows * STRIP_MS / ms);
+	else if (ms < STRIP_MS / 2 && p->strip.rows == p->rows_now)
+		set_rows(p, 2 * rows);
+}
+
+/* Wait for the strip; *pairs is the number of its pairs that pass. */
+static qb_status
+finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
+{
+	double product = 0, rows = 0;
+
+	p->running = false;
+	QS_CUDA_TRY(p->gpu, cudaEventSynchronize(p->at[PHASE_DONE]));
+	QS_TRY(bring(p, p->gpu->host_result, p->out.cursor, sizeof(uint64_t)));
+	*pairs = p->gpu->host_result[0];
+	QS_TRY(elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));
+	QS_TRY(elapsed(p, PHASE_COUNTED, PHASE_DONE, &rows));
+	p->report.product_ms += product;
+	p->report.rows_ms += rows;
+	adapt_rows(p, product + rows);
+	return QB_OK;
+}
+
+/* ---- pieces of it ---- */
+
+/* Count again the next units whose pairs have room. */
+static qb_status
+run_piece(qset_cuda_pairs *p)
+{
+	qset_output out = p->out;
+	uint64_t units = units_of(p);
+	uint64_t first = p->next_unit;
+	uint64_t last = first;
+
+	while (last < units && p->place_here[last + 1] - p->place_here[first] <= p->out.room)
+		last++;
+	out.pair = p->ordered;
+	out.start = p->place;
+	out.placed = true;
+	out.base = p->place_here[first];
+	out.first_unit = first;
+	out.units = last - first;
+	QS_TRY(qset_rows_run(p->gpu, &p->rows, &p->strip, &out));
+	QS_TRY(mark(p, PHASE_DONE));
+	p->next_unit = last;
+	p->ready = p->place_here[last] - p->place_here[first];
+	p->taken = 0;
+	return QB_OK;
+}
+
+/* ---- the interface ---- */
+
+static bool
+has_pieces(const qset_cuda_pairs *p)
+{
+	return p->next_unit < units_of(p);
+}
+
+/* Are all strips started? */
+static bool
+is_last(const qset_cuda_pairs *p)
+{
+	return p->strip.first + p->strip.rows >= p->end;
+}
+
+static bool
+is_over(const qset_cuda_pairs *p)
+{
+	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
+}
+
+void
+qset_cuda_pairs_rows(qset_cuda_pairs *p, uint64_t first, uint64_t end)
+{
+	uint64_t sets = p->request.rows->sets;
+
+	p->end = end < sets ? end : sets;
+	p->strip.first = first < p->end ? first : p->end;
+	p->strip.rows = 0;
+	p->running = false;
+	p->next_unit = p->ready = p->taken = 0;
+}
+
+qb_status
+qset_cuda_pairs_start(qset_cuda_pairs *p)
+{
+	if (p->running || p->taken < p->ready || has_pieces(p) || is_last(p))
+		return QB_OK;
+	QS_TRY(qs_cuda_enter(p->gpu));
+	return start_strip(p, p->out.room);
+}
+
+qb_status
+qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
+{
+	cudaError_t error = p->running ? cudaEventQuery(p->at[PHASE_DONE]) : cudaSuccess;
+
+	*ready = error == cudaSuccess;
+	if (error == cudaErrorNotReady)
+		cudaGetLastError(); /* "not ready" is no error */
 	else
-		*expected_ms = cost_of_pairs(q, method, r->variant != QSET_VARIANT_OFF) * 1e3;
-	if (r->heavy > 0)
-		best = r->heavy;
-	*degree = method != QSET_HYBRID ? 0 : best > 0 ? best : UINT64_MAX;
-	return method;
+		QS_CUDA_TRY(p->gpu, error);
+	return QB_OK;
 }
+
+qb_status
+qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
+{
+	qset_cuda_pairs_rows(p, first, end);
+	return qset_cuda_pairs_start(p);
+}
+
+/* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
+static qb_status
+make_ready(qset_cuda_pairs *p)
+{
+	uint64_t pairs;
+
+	if (has_pieces(p))
+		return run_piece(p);
+	QS_TRY(qset_cuda_pairs_start(p));
+	if (!p->running)
+		return QB_OK;
+	QS_TRY(finish_strip(p, &pairs));
+	if (pairs <= p->out.room)
+	{
+		p->ready = pairs;
+		return QB_OK;
+	}
+	QS_TRY(bring(p, p->place_here, p->place, (units_of(p) + 1) * sizeof(*p->place)));
+	p->next_unit = 0;
+	return run_piece(p);
+}
+
+qb_status
+qset_cuda_pairs_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t *count, bool *over)
+{
+	*count = 0;
+	QS_TRY(qs_cuda_enter(p->gpu));
+	if (p->taken == p->ready && !is_over(p))
+		QS_TRY(make_ready(p));
+	*count = p->ready - p->taken < room ? p->ready - p->taken : room;
+	*over = *count == 0 && is_over(p);
+	if (*count == 0)
+		return QB_OK;
+	QS_TRY(bring(p, out, p->ordered + p->taken, *count * sizeof(*out)));
+	p->taken += *count;
+	return QB_OK;
+}
+
+qb_status
+qset_cuda_pairs_wait(qset_cuda_pairs *p, bool (*patience)(void), qset_pair *out, uint64_t room,
+					 uint64_t *count, bool *over)
+{
+	bool ready = false;
+
+	*count = 0;
+	*over = false;
+	QS_TRY(qset_cuda_pairs_start(p));
+	while (!ready)
+	{
+		QS_TRY(qset_cuda_pairs_ready(p, &ready));
+		if (!ready && !patience())
+			return QB_OK;
+	}
+	return qset_cuda_pairs_next(p, out, room, count, over);
+}
+
+qb_status
+qset_cuda_pairs_count(qset_cuda_pairs *p, uint64_t *count)
+{
+	uint64_t pairs;
+
+	*count = p->ready - p->taken;
+	QS_TRY(qs_cuda_enter(p->gpu));
+	if (has_pieces(p))
+		*count += p->place_here[units_of(p)] - p->place_here[p->next_unit];
+	if (p->running)
+	{
+		QS_TRY(finish_strip(p, &pairs));
+		*count += pairs;
+	}
+	while (!is_last(p))
+	{
+		QS_TRY(start_strip(p, 0));
+		QS_TRY(finish_strip(p, &pairs));
+		*count += pairs;
+	}
+	p->next_unit = units_of(p);
+	p->ready = p->taken = 0;
+	return QB_OK;
+}
+
+const qset_sets_ops qset_cuda_collections = {
+	.create = qset_cuda_sets_create,
+	.copy = qset_cuda_sets_copy,
+	.destroy = qset_cuda_sets_destroy,
+	.put_offsets = qset_cuda_sets_put_offsets,
+	.put_elements = qset_cuda_sets_put_elements,
+	.index = qset_cuda_sets_index,
+	.bytes = qset_cuda_sets_bytes,
+	.search = qset_cuda_pairs_open,
+	.end = qset_cuda_pairs_close,
+	.search_bytes = qset_cuda_pairs_bytes,
+	.report = qset_cuda_pairs_report,
+	.begin = qset_cuda_pairs_begin,
+	.next = qset_cuda_pairs_wait,
+};

@@ -19,14 +19,68 @@
  *
  * cuda/sets_techniques.cu
  */
-#include "sets_techniques.cuh"
+#include "sets.cuh"
+#include "sets_path.cuh"
 
-#include <cuda_pipeline.h>
+#include "base/slot.h"
 
-#define WARPS (THREADS / 32)
-#define SLOTS 8192 /* of a piece's hash table; at most half of them are taken */
-#define PIECE 3328
-#define CUTS  (2 * WARPS) /* cuts that are found at a time */
+#define THREADS 256
+#define WARPS   (THREADS / 32)
+#define SLOTS   8192 /* of a piece's hash table; at most half of them are taken */
+#define PIECE   3328
+#define CUTS    (2 * WARPS) /* cuts that are found at a time */
+
+struct pairs
+{
+	const uint64_t *row_offset, *column_offset;
+	const uint32_t *row_element, *column_element;
+	uint64_t first, rows, columns;
+	bool tail;
+	qset_filter filter;
+	uint32_t *count;
+	uint64_t width;
+	uint32_t *table; /* hash, bitmap: a table for each block */
+	uint64_t table_words;
+	qb_secret secret;
+};
+
+__device__ __forceinline__ set
+set_of(const uint64_t *offset, const uint32_t *element, uint64_t s)
+{
+	return { element + offset[s], offset[s + 1] - offset[s] };
+}
+
+/* Are both sets large enough to pass?  The count of any other pair stays 0. */
+__device__ __forceinline__ bool
+is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
+{
+	return a.count > 0 && b.count > 0 && a.count >= least && b.count >= least;
+}
+
+__device__ __forceinline__ uint32_t
+slot_of(const qb_secret &secret, uint32_t element, uint32_t mask)
+{
+	return (uint32_t) qb_slot_hash_by(&secret, element) & mask;
+}
+
+__device__ __forceinline__ void
+put_slot(uint32_t *table, uint32_t mask, const qb_secret &secret, uint32_t element)
+{
+	uint32_t i = slot_of(secret, element, mask);
+
+	while (atomicCAS(&table[i], NOTHING, element) != NOTHING)
+		i = (i + 1) & mask;
+}
+
+__device__ __forceinline__ bool
+find_slot(const uint32_t *table, uint32_t mask, const qb_secret &secret, uint32_t element)
+{
+	uint32_t i = slot_of(secret, element, mask);
+
+	while (table[i] != NOTHING && table[i] != element)
+		i = (i + 1) & mask;
+	return table[i] == element;
+}
 
 __device__ bool
 has_element(const uint32_t *b, uint64_t m, uint32_t element)
@@ -87,46 +141,24 @@ find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, u
 	__syncthreads();
 }
 
-__device__ void
-load_piece(piece *s, const set &a, const set &b, uint32_t cut, uint32_t *n, uint32_t *m)
-{
-	*n = (uint32_t) (s->cut.x[cut + 1] - s->cut.x[cut]);
-	*m = (uint32_t) (s->cut.y[cut + 1] - s->cut.y[cut]);
-	for (uint32_t i = threadIdx.x; i < *n; i += THREADS)
-		s->element[i] = a.element[s->cut.x[cut] + i];
-	for (uint32_t i = threadIdx.x; i < *m; i += THREADS)
-		s->element[*n + i] = b.element[s->cut.y[cut] + i];
-	__syncthreads();
-}
-
+/* The common elements of two slices, by a hash table of one. */
 __device__ uint32_t
-search_piece(const uint32_t *a, uint32_t n, const uint32_t *b, uint32_t m)
-{
-	uint32_t common = 0;
-
-	for (uint32_t i = threadIdx.x; i < n; i += THREADS)
-		common += has_element(b, m, a[i]);
-	return common;
-}
-
-__device__ uint32_t
-hash_piece(uint32_t *table, const qb_secret &secret, const uint32_t *a, uint32_t n,
-		   const uint32_t *b, uint32_t m)
+hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 {
 	uint32_t common = 0;
 
 	for (uint32_t i = threadIdx.x; i < SLOTS; i += THREADS)
 		table[i] = NOTHING;
 	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < n; i += THREADS)
-		put_slot(table, SLOTS - 1, secret, a[i]);
+	for (uint32_t i = threadIdx.x; i < a.count; i += THREADS)
+		put_slot(table, SLOTS - 1, secret, a.element[i]);
 	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < m; i += THREADS)
-		common += find_slot(table, SLOTS - 1, secret, b[i]);
+	for (uint32_t i = threadIdx.x; i < b.count; i += THREADS)
+		common += find_slot(table, SLOTS - 1, secret, b.element[i]);
 	return common;
 }
 
-/* Search the elements from .. to - 1 of the smaller set in the whole larger set. */
+/* Search the elements from .. to - 1 of a set in the whole of another one. */
 __device__ uint32_t
 search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
 {
@@ -139,17 +171,24 @@ search_slice(const set &small, const set &large, uint64_t from, uint64_t to)
 
 /* ---- pairs ---- */
 
+/* Load the piece behind a cut, and count its common elements. */
 template <int Method>
 __device__ uint32_t
 count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, const set &b,
 			uint32_t cut)
 {
-	uint32_t n, m;
+	uint64_t x = s->cut.x[cut], y = s->cut.y[cut];
+	set mine = { s->element, (uint32_t) (s->cut.x[cut + 1] - x) };
+	set other = { s->element + mine.count, (uint32_t) (s->cut.y[cut + 1] - y) };
 
-	load_piece(s, a, b, cut, &n, &m);
+	for (uint32_t i = threadIdx.x; i < mine.count; i += THREADS)
+		s->element[i] = a.element[x + i];
+	for (uint32_t i = threadIdx.x; i < other.count; i += THREADS)
+		s->element[mine.count + i] = b.element[y + i];
+	__syncthreads();
 	if (Method == QSET_MERGE_SEARCH)
-		return search_piece(s->element, n, s->element + n, m);
-	return hash_piece(table, secret, s->element, n, s->element + n, m);
+		return search_slice(mine, other, 0, mine.count);
+	return hash_piece(table, secret, mine, other);
 }
 
 /* Count the slice of a pair's path that this block has among those that share the pair. */
@@ -177,14 +216,14 @@ count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set 
 	return common;
 }
 
-/* Count one of "slices" equal slices of a pair by searching the smaller set's elements. */
+/* Count the block's slice of a pair by searching the smaller set's elements. */
 __device__ uint32_t
-search_pair(const set &a, const set &b, uint32_t number, uint32_t slices)
+search_pair(const set &a, const set &b)
 {
 	const set &small = a.count < b.count ? a : b, &large = a.count < b.count ? b : a;
 
-	return search_slice(small, large, small.count * number / slices,
-						small.count * (number + 1) / slices);
+	return search_slice(small, large, small.count * blockIdx.y / gridDim.y,
+						small.count * (blockIdx.y + 1) / gridDim.y);
 }
 
 /* Blocks with different x take different pairs; blocks with different y share each pair. */
@@ -207,10 +246,8 @@ __launch_bounds__(THREADS) count_pairs(const __grid_constant__ pairs p)
 		b = set_of(p.column_offset, p.column_element, column);
 		if (!is_possible(p, a, b, qset_filter_least(&p.filter, a.count)))
 			continue;
-		common = Method == QSET_SEARCH ? search_pair(a, b, blockIdx.y, gridDim.y)
-									   : count_part<Method>(&s, table, p, a, b);
-		for (int d = 16; d; d >>= 1)
-			common += __shfl_down_sync(QS_ALL_LANES, common, d);
+		common = Method == QSET_SEARCH ? search_pair(a, b) : count_part<Method>(&s, table, p, a, b);
+		common = __reduce_add_sync(QS_ALL_LANES, common);
 		if (qs_lane() == 0 && common > 0)
 			atomicAdd(&p.count[(row - p.first) * p.width + column], common);
 	}
@@ -233,252 +270,10 @@ launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	if (grid.y > pieces)
 		grid.y = (unsigned) (pieces > 0 ? pieces : 1);
 	count_pairs<Method><<<grid, THREADS, 0, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
-qb_status
-qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip)
-{
-	uint64_t largest = p->rows->largest + p->columns->largest;
-	pairs t = { p->rows->offset,
-				p->columns->offset,
-				p->rows->element,
-				p->columns->element,
-				strip->first,
-				strip->rows,
-				p->columns->sets,
-				p->tail,
-				p->filter,
-				strip->count,
-				strip->width,
-				NULL,
-				0,
-				qb_own_secret };
-
-	if (t.rows == 0 || t.columns == 0)
-		return QB_OK;
-	switch (p->method)
-	{
-		case QSET_MERGE:
-			return qset_merge_pairs(gpu, &t, largest);
-		case QSET_SEARCH:
-			return launch_pairs<QSET_SEARCH>(gpu, &t, largest);
-		case QSET_MERGE_SEARCH:
-			return launch_pairs<QSET_MERGE_SEARCH>(gpu, &t, largest);
-		case QSET_MERGE_HASH:
-			return launch_pairs<QSET_MERGE_HASH>(gpu, &t, largest);
-		default:
-			return qset_probe_rows(gpu, p, &t);
-	}
-}
-
-/*
- * ---- iP, intersect path (paper, section 3): pairs along their merge paths ----
- *
- * A pair's path is cut into shards of the same number of steps.  Each warp
- * takes a shard by itself: warps that do not wait for one another load and
- * merge at the same time, while a block would do one after the other.  A warp
- * has a ring in shared memory for each side, into which the next elements come
- * 16 bytes at a time.  It takes one piece of the path after another: its lanes
- * find where their slices of the piece begin, then each lane goes along its
- * slice, one element a step.
- *
- * A step takes the lesser head.  If both heads are equal, it takes a's and
- * counts a common element; so nothing is counted twice where slices, pieces or
- * shards meet.  NOTHING stands behind a set's last element.
- *
- * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
- * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
- * reads on average.  Filling the rings, and finding where shards and slices
- * begin, takes more instructions than the steps.  A warp waits for memory two
- * fifths of its time.
- */
-
-#define PATH_WARPS 4  /* warps of a block; six such blocks fit a multiprocessor of 228 kB */
-#define STEPS      31 /* steps of a lane in a piece */
-#define PATH_PIECE (32 * STEPS) /* steps of a piece; rings hold at least one element more */
-#define RING       1024
-#define AGAIN      32 /* a ring's first elements are repeated behind its last ones */
-#define QUAD       4  /* elements in 16 bytes */
-
-/* One side of a warp's shard. */
-struct side
-{
-	uint32_t *ring;
-	const uint32_t *from; /* the 16-byte boundary before the shard's first element */
-	uint32_t next;        /* counted from there: the first element that was not taken */
-	uint32_t loaded;      /* elements loaded so far, in whole quads */
-	uint32_t end;         /* end of the set, or of what the shard can need of it */
-};
-
-__device__ __forceinline__ void
-begin_side(side *s, uint32_t *ring, const uint32_t *element, uint64_t count, uint64_t steps)
-{
-	uint32_t skip = (uint32_t) ((uintptr_t) element / sizeof(*element) % QUAD);
-
-	s->ring = ring;
-	s->from = element - skip;
-	s->next = skip;
-	s->loaded = 0;
-	s->end = skip + (uint32_t) (count < steps + 1 ? count : steps + 1);
-}
-
-/* Copy a quad to shared memory: "bytes" of it are read, the others become 0. */
-__device__ __forceinline__ void
-bring_quad(uint32_t to, const uint32_t *from, uint32_t bytes)
-{
-	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes)
-				 : "memory");
-}
-
-/* Fill the free room of the ring; nothing behind the end is read. */
-__device__ __forceinline__ void
-fill_ring(side *s)
-{
-	uint32_t first = s->next / QUAD * QUAD;
-	uint32_t upto = s->end - first < RING ? s->end : first + RING;
-	uint32_t ring = (uint32_t) __cvta_generic_to_shared(s->ring);
-
-	for (uint32_t i = s->loaded + qs_lane() * QUAD; i < upto; i += 32 * QUAD)
-	{
-		uint32_t to = ring + i % RING * sizeof(uint32_t);
-		uint32_t bytes = min(upto - i, QUAD) * sizeof(uint32_t);
-
-		bring_quad(to, s->from + i, bytes);
-		if (i % RING < AGAIN)
-			bring_quad(to + RING * sizeof(uint32_t), s->from + i, bytes);
-	}
-	s->loaded = (upto + QUAD - 1) / QUAD * QUAD;
-}
-
-/* Write NOTHING behind the end, once a piece may come there. */
-__device__ __forceinline__ void
-end_ring(const side &s)
-{
-	uint32_t at = s.end % RING + qs_lane() * RING;
-
-	if (qs_lane() < 2 && at < RING + AGAIN && s.end - s.next <= PATH_PIECE)
-		s.ring[at] = NOTHING;
-}
-
-/* How many of a's next elements are among the first "diagonal" elements of both sides merged. */
-__device__ __forceinline__ uint32_t
-cut_piece(const side &a, const side &b, uint32_t diagonal)
-{
-	uint32_t n = a.end - a.next, m = b.end - b.next;
-	uint32_t low = diagonal > m ? diagonal - m : 0;
-	uint32_t high = diagonal < n ? diagonal : n;
-
-	while (low < high)
-	{
-		uint32_t middle = (low + high) / 2;
-		bool before =
-			a.ring[(a.next + middle) % RING] <= b.ring[(b.next + diagonal - middle - 1) % RING];
-
-		low = before ? middle + 1 : low;
-		high = before ? high : middle;
-	}
-	return low;
-}
-
-/* A lane's position: both heads, and where they stand in shared memory. */
-struct heads
-{
-	uint32_t a, b, at_a, at_b;
-};
-
-/*
- * Take the lesser head; of two equal heads a's.  The compiler's own code for
- * this has twice as many instructions.
- */
-__device__ __forceinline__ void
-take_head(heads &h, uint32_t &common)
-{
-	asm volatile("{ .reg .pred take_a, same;\n"
-				 "  .reg .u32 next;\n"
-				 "  setp.le.u32 take_a, %0, %1;\n"
-				 "  setp.eq.u32 same, %0, %1;\n"
-				 "  @take_a add.u32 %2, %2, 4;\n"
-				 "  @!take_a add.u32 %3, %3, 4;\n"
-				 "  selp.u32 next, %2, %3, take_a;\n"
-				 "  ld.shared.u32 next, [next];\n"
-				 "  @same add.u32 %4, %4, 1;\n"
-				 "  selp.u32 %0, next, %0, take_a;\n"
-				 "  selp.u32 %1, %1, next, take_a; }"
-				 : "+r"(h.a), "+r"(h.b), "+r"(h.at_a), "+r"(h.at_b), "+r"(common)
-				 :
-				 : "memory");
-}
-
-/*
- * Merge a piece of the path, and advance both sides behind it; returns this
- * lane's common elements.
- */
-__device__ __forceinline__ uint32_t
-merge_piece(side *a, side *b, uint32_t steps)
-{
-	uint32_t shard = steps == PATH_PIECE ? STEPS : (steps + 31) / 32;
-	uint32_t from = min(qs_lane() * shard, steps), to = min(from + shard, steps);
-	uint32_t cut = cut_piece(*a, *b, from), common = 0;
-	const uint32_t *x = a->ring + (a->next + cut) % RING;
-	const uint32_t *y = b->ring + (b->next + from - cut) % RING;
-	heads h = { *x, *y, (uint32_t) __cvta_generic_to_shared(x),
-				(uint32_t) __cvta_generic_to_shared(y) };
-	uint32_t before = h.at_a;
-
-	if (steps == PATH_PIECE)
-	{
-#pragma unroll
-		for (int i = 0; i < STEPS; i++)
-			take_head(h, common);
-	}
-	else
-		for (uint32_t i = from; i < to; i++)
-			take_head(h, common);
-	cut += (h.at_a - before) / sizeof(uint32_t);
-	cut = __shfl_sync(QS_ALL_LANES, cut, 31);
-	a->next += cut;
-	b->next += steps - cut;
-	return common;
-}
-
-/* Find where a slice of a pair's path begins. */
-__device__ __forceinline__ uint64_t
-cut_path(const set &a, const set &b, uint32_t number, uint32_t slices)
-{
-	uint64_t steps = a.count + b.count;
-
-	return slices > 1 ? steps * number / slices : number * steps;
-}
-
-/* Merge a warp's shard of a pair: "steps" steps from x and y on. */
-__device__ uint32_t
-merge_shard(uint32_t *ring, const set &a, uint64_t x, const set &b, uint64_t y, uint64_t steps)
-{
-	uint32_t common = 0;
-	side s, t;
-
-	begin_side(&s, ring, a.element + x, a.count - x, steps);
-	begin_side(&t, ring + RING + AGAIN, b.element + y, b.count - y, steps);
-	while (steps > 0)
-	{
-		uint32_t piece = (uint32_t) (steps < PATH_PIECE ? steps : PATH_PIECE);
-
-		fill_ring(&s);
-		fill_ring(&t);
-		__pipeline_commit();
-		__pipeline_wait_prior(0);
-		__syncwarp();
-		end_ring(s);
-		end_ring(t);
-		__syncwarp();
-		common += merge_piece(&s, &t, piece);
-		steps -= piece;
-		__syncwarp();
-	}
-	return common;
-}
+/* ---- pairs along their merge paths (sets_path.cuh) ---- */
 
 /*
  * Each warp takes one of "slices" shards of each of its pairs.  Warps that are
@@ -523,8 +318,9 @@ __global__ void __launch_bounds__(32 * PATH_WARPS) merge_pairs(const pairs p, ui
 	}
 }
 
-qb_status
-qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
+/* Merge pairs; "largest" is the most elements that both sets of a pair can have together. */
+static qb_status
+launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
 	uint64_t all = t->rows * t->columns, most = largest / (2 * PATH_PIECE), slices;
 	int grid;
@@ -535,8 +331,7 @@ qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	/* a shard is counted in 32 bits */
 	slices = slices > largest >> 31 ? slices : (largest >> 31) + 1;
 	merge_pairs<<<grid, 32 * PATH_WARPS, 0, gpu->stream>>>(*t, (uint32_t) slices);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /*
@@ -546,17 +341,6 @@ qset_merge_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
  * over the whole universe, lies in global memory.  Floor: for each row, every
  * element of every column is read and looked up.
  */
-
-/* Mask of a table that is at most half full with "count" elements. */
-__device__ __forceinline__ uint32_t
-mask_for(uint64_t count)
-{
-	uint32_t slots = 64;
-
-	while (slots < 2 * count)
-		slots *= 2;
-	return slots - 1;
-}
 
 template <bool Bitmap>
 __device__ void
@@ -596,7 +380,7 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 		uint64_t row = p.first + r;
 		set a = set_of(p.row_offset, p.row_element, row);
 		uint64_t least = qset_filter_least(&p.filter, a.count);
-		uint32_t mask = mask_for(a.count);
+		uint32_t mask = (uint32_t) qs_slots_for(a.count) - 1;
 
 		fill_table<Bitmap>(table, a, mask, p.secret);
 		for (uint64_t c = (p.tail ? row + 1 : 0) + threadIdx.x / 32; c < p.columns;
@@ -610,8 +394,7 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 			for (uint64_t i = qs_lane(); i < b.count; i += 32)
 				common += Bitmap ? table[b.element[i] / 32] >> b.element[i] % 32 & 1
 								 : find_slot(table, mask, p.secret, b.element[i]);
-			for (int d = 16; d; d >>= 1)
-				common += __shfl_down_sync(QS_ALL_LANES, common, d);
+			common = __reduce_add_sync(QS_ALL_LANES, common);
 			if (qs_lane() == 0)
 				p.count[r * p.width + c] = common;
 		}
@@ -623,13 +406,9 @@ __launch_bounds__(THREADS) probe_rows(const __grid_constant__ pairs p)
 static uint64_t
 table_words(const qset_pairwise *p)
 {
-	uint64_t slots = 64;
-
 	if (p->method == QSET_BITMAP)
 		return qs_ceil_div(p->columns->universe, 32) + 1;
-	while (slots < 2 * p->rows->largest)
-		slots *= 2;
-	return slots;
+	return qs_slots_for(p->rows->largest);
 }
 
 static auto
@@ -639,18 +418,19 @@ kernel_of(const qset_pairwise *p)
 }
 
 qb_status
-qset_probe_bytes(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *bytes)
+qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *words)
 {
 	int grid = 0;
 
 	if (p->method == QSET_HASH || p->method == QSET_BITMAP)
 		QS_TRY(qs_grid(gpu, kernel_of(p), THREADS, 0, rows, &grid));
-	*bytes = grid * table_words(p) * sizeof(uint32_t);
+	*words = grid * table_words(p);
 	return QB_OK;
 }
 
-qb_status
-qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
+/* Make a table of each row; all columns probe it. */
+static qb_status
+launch_probe(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 {
 	int grid;
 
@@ -661,6 +441,41 @@ qset_probe_rows(qs_cuda *gpu, const qset_pairwise *p, pairs *t)
 		QS_CUDA_TRY(gpu, cudaMemsetAsync(t->table, 0, grid * t->table_words * sizeof(*t->table),
 										 gpu->stream));
 	kernel_of(p)<<<grid, THREADS, 0, gpu->stream>>>(*t);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
+}
+
+qb_status
+qset_pairwise_count(qs_cuda *gpu, const qset_pairwise *p, const qset_strip *strip)
+{
+	uint64_t largest = p->rows->largest + p->columns->largest;
+	pairs t = { p->rows->offset,
+				p->columns->offset,
+				p->rows->element,
+				p->columns->element,
+				strip->first,
+				strip->rows,
+				p->columns->sets,
+				p->tail,
+				p->filter,
+				strip->count,
+				strip->width,
+				NULL,
+				0,
+				qb_own_secret };
+
+	if (t.rows == 0 || t.columns == 0)
+		return QB_OK;
+	switch (p->method)
+	{
+		case QSET_MERGE:
+			return launch_merge(gpu, &t, largest);
+		case QSET_SEARCH:
+			return launch_pairs<QSET_SEARCH>(gpu, &t, largest);
+		case QSET_MERGE_SEARCH:
+			return launch_pairs<QSET_MERGE_SEARCH>(gpu, &t, largest);
+		case QSET_MERGE_HASH:
+			return launch_pairs<QSET_MERGE_HASH>(gpu, &t, largest);
+		default:
+			return launch_probe(gpu, p, &t);
+	}
 }

@@ -1,6 +1,6 @@
 /*
  * sketch.cu
- *		Life cycle of a sketch on the device: create, widen, make room, destroy.
+ *		A sketch on the device: create, widen, make room, destroy; fetch, merge.
  *
  * Device tables have the layout of dense tables on the host, byte for byte.  A
  * table that grows is made anew beside the old table, which is freed only when
@@ -12,8 +12,6 @@
  *
  * cuda/sketch.cu
  */
-#include "sketch.cuh"
-
 #include "sketch_kernels.cuh"
 
 #include <new>
@@ -77,8 +75,7 @@ create_masks(qs_cuda_sketch *sk)
 	sk->view.masks = (uint32_t *) masks;
 	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 		(uint32_t *) masks, count, sk->view.seed_key, m, sk->params.depth);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launched(gpu);
 }
 
 /* Allocate the zeroed table, the masks and the word of a sketch whose view has no memory yet. */
@@ -115,23 +112,13 @@ new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch)
 {
-	qs_cuda_sketch *sk;
-	qb_status status;
-
 	*sketch = NULL;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(check_params(p));
-	sk = new_sketch(gpu, p, wide);
-	if (!sk)
+	*sketch = new_sketch(gpu, p, wide);
+	if (!*sketch)
 		return QB_NO_MEMORY;
-	status = create_memory(sk);
-	if (status != QB_OK)
-	{
-		qs_cuda_destroy(sk);
-		return status;
-	}
-	*sketch = sk;
-	return QB_OK;
+	return qs_keep(create_memory(*sketch), sketch, qs_cuda_destroy);
 }
 
 qb_status
@@ -173,16 +160,27 @@ qs_cuda_bytes(const qs_cuda_sketch *sk)
 	return sk->table_bytes + sk->extra_bytes + masks + sizeof(uint32_t);
 }
 
+/* Copy 4-byte counters to 8-byte ones. */
+__global__ void
+__launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
+{
+	qs_for_each(count, [&](uint64_t i) { __stcs(&to[i], (uint64_t) __ldcs(&from[i])); });
+}
+
 /* Change to counters of 8 bytes; in multilevel only high buckets have them. */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 {
 	qs_cuda *gpu = sk->gpu;
+	const qs_view *v = &sk->view;
+	uint64_t high = sk->high_room * QS_HIGH_COUNTERS, counters = sk->table_bytes / 4;
 
-	if (qs_is_multilevel(sk))
-		QS_TRY(qs_high_widen(gpu, extra, sk->view.extra, sk->high_room));
-	else
-		QS_TRY(qs_counters_widen(gpu, table, sk->view.table, sk->table_bytes / 4));
+	if (!qs_is_multilevel(sk))
+		QS_TRY(qs_launch(gpu, widen_counters, counters, (uint64_t *) table,
+						 (const uint32_t *) v->table, counters));
+	else if (high > 0)
+		QS_TRY(qs_launch(gpu, widen_counters, high, (uint64_t *) extra, (const uint32_t *) v->extra,
+						 high));
 	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
 	return QB_OK;
 }
@@ -223,20 +221,21 @@ qs_widen(qs_cuda_sketch *sk)
 	return QB_OK;
 }
 
-qb_status
-qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
+/* Read how many high buckets are taken. */
+static qb_status
+read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 {
 	qs_cuda *gpu = sk->gpu;
 
-	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.high_used, sizeof(uint32_t),
-									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_copy_now(gpu, gpu->host_result, sk->view.high_used, sizeof(uint32_t),
+					   cudaMemcpyDeviceToHost));
 	*used = *(const uint32_t *) gpu->host_result;
 	return QB_OK;
 }
 
-void
-qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
+/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
+static void
+replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
 {
 	qs_device_free(sk->gpu, sk->view.extra, sk->extra_bytes);
 	sk->view.extra = extra;
@@ -251,20 +250,16 @@ qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room)
 	size_t bytes = room * qs_high_bytes(sk->view.wide);
 	uint8_t *extra;
 	qb_status status = qs_device_alloc(gpu, bytes, (void **) &extra);
-	auto copy = [&]() -> qb_status {
-		QS_CUDA_TRY(gpu, cudaMemcpyAsync(extra, sk->view.extra, used * qs_high_bytes(sk->view.wide),
-										 cudaMemcpyDeviceToDevice, gpu->stream));
-		return QB_OK;
-	};
 
-	if (status == QB_OK && used > 0)
-		status = copy();
+	if (status == QB_OK)
+		status = qs_copy(gpu, extra, sk->view.extra, used * qs_high_bytes(sk->view.wide),
+						 cudaMemcpyDeviceToDevice);
 	if (status != QB_OK)
 	{
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	qs_replace_high(sk, extra, room);
+	replace_high(sk, extra, room);
 	return QB_OK;
 }
 
@@ -326,7 +321,7 @@ reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 
 	if (qs_has_high_room(sk, loose))
 		return QB_OK;
-	QS_TRY(qs_read_high_used(sk, &used));
+	QS_TRY(read_high_used(sk, &used));
 	sk->high_bound = used;
 	return qs_make_high_room(sk, loose);
 }
@@ -345,7 +340,14 @@ qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 }
 
 qb_status
-qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
+qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	QS_TRY(qs_reserve_launch(sk, b->count, false));
+	return sk->ops->insert(sk->gpu, &sk->view, b);
+}
+
+qb_status
+qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 {
 	uint64_t ever = sk->ever;
 	qb_status status = QB_OK;
@@ -356,250 +358,210 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys)
 		QS_TRY(qs_widen(sk));
 	sk->ever += (uint64_t) weight;
 	if (qs_is_multilevel(sk))
-		status = reserve_high(sk, loose_buckets(sk, keys, qs_wants_bulk(sk, keys)));
+		status = reserve_high(sk, loose_buckets(sk, keys, bulk));
 	if (status != QB_OK)
 		sk->ever = ever;
 	return status;
 }
 
-const qs_sketch_ops qs_cuda_sketches = {
-	.create = qs_cuda_create,
-	.load = qs_cuda_load,
-	.destroy = qs_cuda_destroy,
-	.insert = qs_cuda_insert,
-	.insert_all = qs_cuda_insert_all,
-	.insert_device = qs_cuda_insert_device,
-	.insert_groups = qs_cuda_insert_groups,
-	.query = qs_cuda_query,
-	.merge_begin = qs_cuda_merge_begin,
-	.merge_slice = qs_cuda_merge_slice,
-	.take_slice = qs_cuda_take_slice,
-	.freeze = qs_cuda_freeze,
-	.read = qs_cuda_read,
-	.bytes = qs_cuda_bytes,
-	.total = qs_cuda_total,
-};
-
-/* ---- batches of keys into sketches: from the device, and from the host through staging ---- */
-
-qb_status
-qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b)
-{
-	QS_TRY(qs_reserve_launch(sk, b->count, false));
-	return sk->ops->insert(sk->gpu, &sk->view, b);
-}
-
-static qb_status
-insert(qs_cuda_sketch *sk, const qs_batch *b)
-{
-	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
-}
-
-static qb_status
-sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
-{
-	if (b->weight)
-		return qs_weights_sum(gpu, b->weight, b->count, sum);
-	*sum = (int64_t) b->count;
-	return QB_OK;
-}
-
-/* Check whether keys with this sum of weights may be added; if so, make room for them. */
-static qb_status
-start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
-{
-	if (qs_has_fat(sk->params.structure))
-		return QB_READ_ONLY;
-	if (sum < 0)
-		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qs_cuda_prepare(sk, sum, count));
-	sk->total += sum;
-	sk->gpu->stats.insert_batches++;
-	sk->gpu->stats.insert_keys += count;
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	qs_host_batch b;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
-	b = qs_describe(key, weight, NULL, 0, count);
-	return qs_for_pieces(
-		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
-}
-
-/* Add batches that fit into a slot, by one launch. */
-static qb_status
-insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
-{
-	qs_cuda *gpu = sk->gpu;
-	qs_slot *slot = &gpu->slot[qs_next_slot(gpu)];
-	qs_batch ready;
-
-	QS_TRY(qs_fill_slot_all(gpu, slot, b, batches, &ready));
-	QS_TRY(insert(sk, &ready));
-	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
-{
-	qs_host_batch b[QS_CUDA_TOGETHER];
-	uint64_t count = 0;
-	int64_t sum = 0;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (runs < 1 || runs > QS_CUDA_TOGETHER)
-		return QB_NO_MEMORY;
-	for (int i = 0; i < runs; i++)
-	{
-		int64_t more = qs_weight_sum(run[i].weight, run[i].count);
-
-		if (more < 0 || more > INT64_MAX - sum)
-			return QB_TOTAL_OVERFLOW;
-		sum += more;
-		count += run[i].count;
-		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
-	}
-	if (!qs_fit(sk->gpu, b, runs))
-		return QB_NO_MEMORY;
-	QS_TRY(start_insert(sk, sum, count));
-	return insert_together(sk, b, runs);
-}
-
-qb_status
-qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
-{
-	qs_batch b = { key, weight, count };
-	int64_t sum;
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (count == 0)
-		return QB_OK;
-	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
-	QS_TRY(start_insert(sk, sum, count));
-	return insert(sk, &b);
-}
-
-qb_status
-qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
-{
-	qs_batch b = { key, NULL, count };
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (count == 0)
-		return QB_OK;
-	sk->gpu->stats.query_keys += count;
-	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
-}
-
-qb_status
-qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
-{
-	qs_cuda *gpu = sk->gpu;
-	qs_host_batch b;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
-	gpu->stats.query_keys += count;
-	return qs_for_pieces(gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
-		return sk->ops->query(gpu, &sk->view, ready, (int64_t *) answers);
-	});
-}
-
 /*
- * ---- arithmetic on whole tables of plain counters, and sums of weights ----
+ * ---- from the device, and into one another: as a whole or slice by slice ----
  *
- * A thread takes a counter; neighbouring threads take neighbouring counters.
- * Floor: each counter is read once and written once.
+ * Tables are copied as they are.  The high buckets of multilevel are in the
+ * order in which threads asked for them, and some may be unused.  Fetching
+ * leaves out high buckets that are not live, and qs_write() puts the others
+ * into the order of their low buckets.
  */
 
-template <typename Into, typename From>
-__global__ void
-__launch_bounds__(QS_BLOCK) merge_counters(Into *into, const From *from, uint64_t count)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-		into[i] += (Into) __ldcs(&from[i]);
-}
-
-template <typename Into, typename From>
+/* Leave out high buckets that are not live; *live says how many there are. */
 static qb_status
-merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
+compact_high(qs_cuda_sketch *sk, uint64_t *live)
 {
-	auto kernel = merge_counters<Into, From>;
+	qs_cuda *gpu = sk->gpu;
+	size_t bytes;
+	uint8_t *extra;
+	qb_status status;
 
-	return qs_launch(gpu, kernel, count, (Into *) into->table, (const From *) from->table, count);
-}
-
-qb_status
-qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
-{
-	if (into->wide)
-		return from->wide ? merge<qs_u64, qs_u64>(gpu, into, from, counters)
-						  : merge<qs_u64, uint32_t>(gpu, into, from, counters);
-	return from->wide ? merge<uint32_t, qs_u64>(gpu, into, from, counters)
-					  : merge<uint32_t, uint32_t>(gpu, into, from, counters);
-}
-
-__global__ void
-__launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, uint64_t count)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
-		__stcs(&to[i], (uint64_t) __ldcs(&from[i]));
-}
-
-qb_status
-qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters)
-{
-	return qs_launch(gpu, widen_counters, counters, (uint64_t *) to, (const uint32_t *) from,
-					 counters);
-}
-
-/* Sum the low halves and the high halves of weights; neither sum can overflow. */
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-	uint64_t low_sum = 0, high_sum = 0;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride)
+	QS_TRY(qs_high_collect(gpu, &sk->view, NULL, live));
+	bytes = *live * qs_high_bytes(sk->view.wide);
+	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &extra));
+	status = qs_high_collect(gpu, &sk->view, extra, NULL);
+	if (status != QB_OK)
 	{
-		uint64_t w = (uint64_t) __ldcs(&weight[i]);
-
-		low_sum += w & UINT32_MAX;
-		high_sum += w >> 32;
+		qs_device_free(gpu, extra, bytes);
+		return status;
 	}
-	for (int lanes = 16; lanes > 0; lanes /= 2)
-	{
-		low_sum += __shfl_down_sync(QS_ALL_LANES, low_sum, lanes);
-		high_sum += __shfl_down_sync(QS_ALL_LANES, high_sum, lanes);
-	}
-	if (qs_lane() == 0)
-	{
-		atomicAdd((qs_u64 *) low, low_sum);
-		atomicAdd((qs_u64 *) high, high_sum);
-	}
+	replace_high(sk, extra, *live);
+	sk->high_bound = *live;
+	/* the copying kernel has counted them anew: the low half of a word is the number */
+	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
+				   cudaMemcpyDeviceToDevice);
 }
 
-qb_status
-qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum)
+/* Copy the tables from the device into a dense sketch with room for them. */
+static qb_status
+fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 {
-	unsigned __int128 total;
+	qs_cuda *gpu = sk->gpu;
 
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch(gpu, sum_weights, count, weight, count, &gpu->result[0], &gpu->result[1]));
-	QS_TRY(qs_read_result(gpu, 2));
-	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
-	*sum = total > INT64_MAX ? -1 : (int64_t) total;
+	QS_TRY(qs_copy(gpu, to->table, sk->view.table, sk->table_bytes, cudaMemcpyDeviceToHost));
+	return qs_copy_now(gpu, to->extra, sk->view.extra,
+					   to->extra_used * qs_high_bytes(sk->view.wide), cudaMemcpyDeviceToHost);
+}
+
+/* Make an empty dense sketch on the host, with counters as wide as on the device. */
+static qb_status
+empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qb_memory *memory)
+{
+	qs_init(to, &sk->params, memory);
+	QS_TRY(qs_start_dense(to, sk->view.wide));
+	if (live > 0)
+		QS_TRY(to->ops->reserve(to, live));
+	to->extra_used = live;
+	to->keys = sk->keys;
+	to->total = sk->total;
 	return QB_OK;
+}
+
+qb_status
+qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
+{
+	uint64_t live = 0;
+	qb_status status;
+
+	QS_TRY(qs_cuda_sync(sk->gpu));
+	if (qs_is_multilevel(sk))
+		QS_TRY(compact_high(sk, &live));
+	status = empty_host(sk, live, to, memory);
+	if (status == QB_OK)
+		status = fetch_tables(sk, to);
+	if (status != QB_OK)
+		qs_free(to);
+	return status;
+}
+
+qb_status
+qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
+{
+	uint64_t live = 0;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (qs_has_fat(sk->params.structure))
+		return QB_READ_ONLY;
+	if (qs_is_multilevel(sk))
+		QS_TRY(compact_high(sk, &live));
+	qs_init(head, &sk->params, NULL);
+	head->encoding = QS_DENSE;
+	head->wide = sk->view.wide;
+	head->total = sk->total;
+	head->keys = sk->keys;
+	head->extra_used = live;
+	head->table = sk->view.table;
+	head->extra = live > 0 ? sk->view.extra : NULL;
+	return QB_OK;
+}
+
+int64_t
+qs_cuda_total(const qs_cuda_sketch *sk)
+{
+	return sk->total;
+}
+
+qb_status
+qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint64_t table = sk->table_bytes, all = table + sk->extra_bytes;
+	uint64_t low;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	if (offset > all || bytes > all - offset)
+		return QB_NO_MEMORY;
+	low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
+	QS_TRY(qs_copy(gpu, to, sk->view.table + offset, low, cudaMemcpyDeviceToHost));
+	return qs_copy_now(gpu, to + low, sk->view.extra + (offset + low - table), bytes - low,
+					   cudaMemcpyDeviceToHost);
+}
+
+/* A view of a slice, to be merged only. */
+static qs_view
+view_of(const qs_cuda_sketch *sk, qs_slice units)
+{
+	qs_params slice = qs_slice_params(&sk->params, units.count);
+	qs_view view = sk->view;
+
+	view.table += units.first * sk->ops->bucket_bytes(sk->view.wide);
+	view.n = slice.n;
+	view.depth = slice.depth;
+	return view;
+}
+
+/* "into" has room for all that comes with "from". */
+static qb_status
+merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
+{
+	qs_view target = view_of(into, to), source = view_of(from, units);
+
+	return into->ops->merge(into->gpu, &target, &source);
+}
+
+qb_status
+qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
+{
+	if (!qs_params_mergeable(&into->params, from))
+		return QB_MISMATCH;
+	if (total > INT64_MAX - into->total)
+		return QB_TOTAL_OVERFLOW;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	QS_TRY(qs_cuda_prepare(into, total, 0, false));
+	into->total += total;
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
+{
+	if (into->gpu != from->gpu)
+		return QB_MISMATCH;
+	QS_TRY(qs_cuda_enter(into->gpu));
+	return merge_slice(into, to, from, units);
+}
+
+qb_status
+qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
+{
+	if (into->gpu != from->gpu)
+		return QB_MISMATCH;
+	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
+	qb_keys_take(&into->keys, &from->keys);
+	return into->ops->merge(into->gpu, &into->view, &from->view);
+}
+
+/* Copy counters into an empty slice, which needs no more high buckets than the sketch has. */
+static qb_status
+fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
+{
+	uint64_t high;
+
+	if (qs_is_multilevel(slice))
+	{
+		QS_TRY(read_high_used(from, &high));
+		QS_TRY(qs_grow_high(slice, 0, high < units.count ? high : units.count));
+	}
+	return merge_slice(slice, { 0, units.count }, from, units);
+}
+
+qb_status
+qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to, const qb_memory *memory)
+{
+	qs_params params = qs_slice_params(&from->params, units.count);
+	qs_cuda_sketch *slice;
+	qb_status status;
+
+	QS_TRY(qs_cuda_create_like(from->gpu, &params, from->view.wide, &slice));
+	status = fill_slice(slice, from, units);
+	if (status == QB_OK)
+		status = qs_cuda_fetch(slice, to, memory);
+	qs_cuda_destroy(slice);
+	return status;
 }

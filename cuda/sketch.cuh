@@ -8,7 +8,7 @@
 #define QS_SKETCH_CUH
 
 #include "sketch_cuda.h"
-#include "staging.cuh"
+#include "device.cuh"
 
 extern "C"
 {
@@ -30,24 +30,6 @@ struct qs_view
 	bool wide;
 };
 
-/* Hash table of the keys of a batch that occur often; see sketch_skew.cu. */
-struct qs_hot
-{
-	uint64_t *key;
-	uint64_t *weight;
-};
-
-#define QS_HOT_SLOTS 2048
-
-static_assert(2 * QS_HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
-
-/* The table of frequent keys of a device, in its scratch memory. */
-static inline qs_hot
-qs_hot_of(const qs_cuda *gpu)
-{
-	return { gpu->scratch, gpu->scratch + QS_HOT_SLOTS };
-}
-
 struct qs_parted;
 struct qs_grouped;
 
@@ -67,7 +49,7 @@ struct qs_cuda_ops
 
 	/*
 	 * Add keys without weights to several sketches with counters of 4 bytes, of which "v" is
-	 * one; see sketch_groups.cuh.  Room for high buckets exists already.
+	 * one; see sketch_kernels.cuh.  Room for high buckets exists already.
 	 */
 	qb_status (*groups)(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped);
 
@@ -112,9 +94,9 @@ qs_high_bytes(bool wide)
 
 /*
  * Check for overflow, widen, and make room for "weight" more, which comes with
- * "keys" keys (0: with another sketch); see qs_prepare().
+ * "keys" keys, by bulk or directly (0: with another sketch); see qs_prepare().
  */
-extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys);
+extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
 
 /*
  * Before each launch that adds up to "keys" keys, by bulk or directly: make sure of room
@@ -133,47 +115,22 @@ extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
 extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
-/* Make a table of "room" high buckets that keeps the first "used" ones. */
-extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
-
-/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
-extern void qs_replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room);
-
-/* Read how many high buckets are taken. */
-extern qb_status qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used);
-
 /* Make counters 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
 
-/* ---- sketch_multilevel.cu ---- */
+/* Make a table of "room" high buckets that keeps the first "used" ones. */
+extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
-/* into += from; see qs_cuda_ops.merge. */
-extern qb_status qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from);
+/* ---- sketch_multilevel.cu ---- */
 
 /* Set high indexes to 0 that name none of the "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
-/* Count the high buckets that are not all zero: the live ones. */
-extern qb_status qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live);
-
-/* Copy the live high buckets into "to" and number them anew, in no order. */
-extern qb_status qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to);
-
-/* Copy 4-byte high counters to 8-byte ones. */
-extern qb_status qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high);
-
-/* ---- sketch.cu: tables, batches ---- */
-
-/* into += from: so many counters. */
-extern qb_status
-qs_counters_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters);
-
-/* Copy 4-byte counters to 8-byte ones. */
-extern qb_status
-qs_counters_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t counters);
-
-/* Sum weights in device memory; -1 if the sum or a weight is out of range. */
-extern qb_status qs_weights_sum(qs_cuda *gpu, const int64_t *weight, uint64_t count, int64_t *sum);
+/*
+ * Count the high buckets that are not all zero: the live ones.  "to" not NULL: copy them there,
+ * and number them anew, in no order.  The number is in gpu->result; "live" not NULL: wait for it.
+ */
+extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
 
 /* One launch of ops->insert. */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);

@@ -52,30 +52,18 @@
 #define PAYS_BYTES_FEW 64
 
 /* How a batch is cut. */
-struct plan
+struct plan : qs_parted
 {
-	uint64_t n;
-	uint32_t m; /* counters of a bucket */
-	uint32_t log2_masks;
-	uint32_t tag_bits;     /* bits of an item: mask index and rotation */
-	uint32_t log2_buckets; /* buckets of a tile */
-	uint32_t log2_fine;    /* fine partitions of a coarse partition */
-	uint32_t coarse;       /* coarse partitions */
-	uint32_t stretches;    /* blocks of the coarse pass */
-	uint32_t group;        /* stretches that a block of the fine pass reads */
-	uint32_t groups;
+	uint32_t m;         /* counters of a bucket */
+	uint32_t log2_fine; /* fine partitions of a coarse partition */
+	uint32_t stretches; /* blocks of the coarse pass */
+	uint32_t group;     /* stretches that a block of the fine pass reads */
 };
 
 static uint32_t
 log2_floor(uint64_t v)
 {
 	return 63 - __builtin_clzll(v);
-}
-
-static uint32_t
-log2_ceil(uint64_t v)
-{
-	return v <= 1 ? 0 : log2_floor(v - 1) + 1;
 }
 
 /*
@@ -93,13 +81,14 @@ plan_parts(const qs_cuda_sketch *sk)
 	p.n = sk->params.n;
 	p.m = sk->ops->m;
 	p.log2_masks = sk->params.log2_masks;
-	p.tag_bits = p.log2_masks + log2_ceil(p.m);
+	p.tag_bits = p.log2_masks + qs_bits_of(p.m);
 	p.log2_buckets = log2_floor(QS_TILE_COUNTERS / p.m);
 	tiles = qs_ceil_div(p.n, UINT64_C(1) << p.log2_buckets);
-	p.log2_fine = log2_ceil(tiles) / 2;
+	p.log2_fine = qs_bits_of(tiles) / 2;
 	most_fine = 32 - p.tag_bits - p.log2_buckets;
 	if (p.log2_fine > most_fine)
 		p.log2_fine = most_fine;
+	p.fine = 1u << p.log2_fine;
 	p.coarse = (uint32_t) qs_ceil_div(tiles, UINT64_C(1) << p.log2_fine);
 	p.group = p.coarse < GROUP_MAX ? p.coarse : GROUP_MAX;
 	return p;
@@ -123,7 +112,7 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 	if (sk->view.mask_count > QS_SHARED_MASKS || sizeof(qs_tile_memory) > sk->gpu->shared_max)
 		return false;
 	p = plan_parts(sk);
-	return p.coarse <= COARSE_MAX && (UINT32_C(1) << p.log2_fine) <= FINE_MAX;
+	return p.coarse <= COARSE_MAX && p.fine <= FINE_MAX;
 }
 
 /* If the table is in the L2 cache, adding keys directly is no slower. */
@@ -167,7 +156,7 @@ place(const plan &p, uint8_t *base)
 {
 	size_t items = (size_t) p.stretches * COARSE_KEYS * sizeof(uint32_t);
 	size_t offsets = (size_t) p.stretches * (p.coarse + 1) * sizeof(uint16_t);
-	size_t starts = (size_t) p.groups * p.coarse * ((1u << p.log2_fine) + 1) * sizeof(uint32_t);
+	size_t starts = (size_t) p.groups * p.coarse * (p.fine + 1) * sizeof(uint32_t);
 	size_t start = 2 * items + qs_ceil_div(offsets, 256) * 256;
 	workspace w;
 
@@ -225,14 +214,23 @@ place_of(uint64_t hv, uint64_t n, uint32_t row)
 	return qs_reduce_short(ROWS ? qs_row_hash(hv, row) : hv, n);
 }
 
+/* A block's stretch of the coarse pass. */
+struct coarse_stretch
+{
+	const uint64_t *key;
+	uint32_t here;   /* keys */
+	uint32_t row;    /* for thread */
+	uint32_t *count; /* keys of each partition; shared memory, as the next */
+	uint32_t *stage; /* items */
+};
+
 /*
  * Hash a thread's keys.  The items go to "stage", in the order of the keys;
  * each key gets its partition and its rank in that partition.
  */
 template <bool ROWS>
 __device__ __forceinline__ void
-hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, uint32_t here,
-		  uint32_t *count, uint32_t *stage, uint32_t ranked[COARSE_EACH])
+hash_keys(const qs_view &v, const plan &p, const coarse_stretch &s, uint32_t ranked[COARSE_EACH])
 {
 	uint32_t shift = p.log2_buckets + p.log2_fine;
 
@@ -246,22 +244,22 @@ hash_keys(const qs_view &v, const plan &p, uint32_t row, const uint64_t *key, ui
 		{
 			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
 
-			ahead[j] = i < here ? __ldcs(&key[i]) : 0;
+			ahead[j] = i < s.here ? __ldcs(&s.key[i]) : 0;
 		}
 #pragma unroll
 		for (int j = 0; j < COARSE_AHEAD; j++)
 		{
 			uint32_t i = (k + j) * COARSE_BLOCK + threadIdx.x;
 			uint64_t hv = qb_hash(ahead[j], v.seed_key);
-			uint32_t bucket = place_of<ROWS>(hv, v.n, row);
+			uint32_t bucket = place_of<ROWS>(hv, v.n, s.row);
 			uint32_t partition = bucket >> shift;
 
-			if (i >= here)
+			if (i >= s.here)
 				break;
-			stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
-					   qs_mask_places(p.m, hv) << p.log2_masks |
-					   ((uint32_t) hv & (v.mask_count - 1));
-			ranked[k + j] = partition << RANK_BITS | atomicAdd(&count[partition], 1);
+			s.stage[i] = (bucket & ((1u << shift) - 1)) << p.tag_bits |
+						 qs_mask_places(p.m, hv) << p.log2_masks |
+						 ((uint32_t) hv & (v.mask_count - 1));
+			ranked[k + j] = partition << RANK_BITS | atomicAdd(&s.count[partition], 1);
 		}
 	}
 }
@@ -284,7 +282,7 @@ __launch_bounds__(COARSE_BLOCK, RESIDENT)
 	for (uint32_t i = threadIdx.x; i < p.coarse; i += COARSE_BLOCK)
 		count[i] = 0;
 	__syncthreads();
-	hash_keys<ROWS>(v, p, row, b.key + first, here, count, stage, ranked);
+	hash_keys<ROWS>(v, p, { b.key + first, here, row, count, stage }, ranked);
 	__syncthreads();
 	counts_to_offsets<COARSE_BLOCK, COARSE_MAX>(count, p.coarse, temp);
 	for (uint32_t i = threadIdx.x; i <= p.coarse; i += COARSE_BLOCK)
@@ -353,11 +351,12 @@ for_each_item(const fine_shard &shard, uint32_t lanes, Each each)
 			each(i, shard.run[r] + i - shard.place[r]);
 }
 
-/* Sort a shard in shared memory by the bits from "shift" on, and write it. */
+/* Sort a shard in shared memory, which has so many items, by fine partition, and write it. */
 __device__ __forceinline__ void
-sort_shard(uint32_t *item, uint32_t total, uint32_t shift, uint32_t partitions, uint32_t *count,
+sort_shard(uint32_t *item, uint32_t total, const plan &p, uint32_t *count,
 		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
 {
+	uint32_t shift = p.log2_buckets + p.tag_bits;
 	uint32_t rank[FINE_EACH / 2]; /* two ranks in a word */
 	uint32_t value[FINE_EACH];
 
@@ -370,7 +369,7 @@ sort_shard(uint32_t *item, uint32_t total, uint32_t shift, uint32_t partitions, 
 		rank[k / 2] = k % 2 ? rank[k / 2] | mine << 16 : mine;
 	}
 	__syncthreads();
-	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, partitions, temp);
+	counts_to_offsets<FINE_BLOCK, FINE_MAX>(count, p.fine, temp);
 #pragma unroll
 	for (int k = 0; k < FINE_EACH; k++)
 		value[k] = item[k * FINE_BLOCK + threadIdx.x];
@@ -421,7 +420,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 		__pipeline_commit();
 		__pipeline_wait_prior(0);
 		__syncthreads();
-		sort_shard(stage, total, shift, partitions, count, scan, sorted);
+		sort_shard(stage, total, p, count, scan, sorted);
 		write_starts(start, count, partitions, shard.base, total);
 		return;
 	}
@@ -443,24 +442,17 @@ insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace
 {
 	qs_cuda *gpu = sk->gpu;
 	auto coarse = qs_has_rows(sk->params.structure) ? sort_coarse<true> : sort_coarse<false>;
-	qs_parted parted = {};
+	qs_parted parted = p;
 
 	coarse<<<p.stretches, COARSE_BLOCK, 0, gpu->stream>>>(sk->view, *b, p, row, w.item[0],
 														  w.offset);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	sort_fine<<<p.groups * p.coarse, FINE_BLOCK, 0, gpu->stream>>>(p, w.item[0], w.offset,
 																   w.item[1], w.start);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launched(gpu));
 	parted.item = w.item[1];
 	parted.start = w.start;
 	parted.first = sk->params.n * row;
-	parted.n = p.n;
-	parted.groups = p.groups;
-	parted.coarse = p.coarse;
-	parted.fine = 1u << p.log2_fine;
-	parted.log2_masks = p.log2_masks;
-	parted.tag_bits = p.tag_bits;
-	parted.log2_buckets = p.log2_buckets;
 	QS_TRY(qs_reserve_launch(sk, b->count, true));
 	return sk->ops->bulk(gpu, &sk->view, &parted);
 }

@@ -286,18 +286,51 @@ template <typename Tile>
 static qb_status
 qs_add_tiles(qs_cuda *gpu, const qs_view *v, const qs_parted *p)
 {
-	auto kernel = qs_tile_kernel<Tile>;
-	size_t shared = sizeof(qs_tile_memory);
 	uint64_t tiles = qs_ceil_div(p->n, (uint64_t) 1 << p->log2_buckets);
-	int grid;
 
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
-	QS_TRY(qs_grid(gpu, kernel, QS_TILE_BLOCK, shared, tiles, &grid));
-	kernel<<<grid, QS_TILE_BLOCK, shared, gpu->stream>>>(*v, *p);
-	QS_CUDA_LAUNCHED(gpu);
-	return QB_OK;
+	return qs_launch_blocks(gpu, qs_tile_kernel<Tile>,
+							{ tiles, QS_TILE_BLOCK, sizeof(qs_tile_memory) }, *v, *p);
 }
+
+/*
+ * What a structure does on the device.  Narrow and Wide are its tables with counters of 4 and 8
+ * bytes, each with an adder, a tile, and least() for queries.
+ */
+template <typename Narrow, typename Wide> struct qs_structure_ops
+{
+	static qb_status
+	insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
+	{
+		return v->wide ? qs_add_batch<typename Wide::adder>(gpu, v, b)
+					   : qs_add_batch<typename Narrow::adder>(gpu, v, b);
+	}
+
+	static qb_status
+	query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
+	{
+		auto kernel = v->wide ? query_keys<Wide> : query_keys<Narrow>;
+
+		return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
+	}
+
+	static qb_status
+	bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
+	{
+		return v->wide ? qs_add_tiles<typename Wide::tile>(gpu, v, parted)
+					   : qs_add_tiles<typename Narrow::tile>(gpu, v, parted);
+	}
+
+	static uint32_t
+	bucket_bytes(bool wide)
+	{
+		return wide ? Wide::tile::bucket_bytes : Narrow::tile::bucket_bytes;
+	}
+
+	static constexpr qs_cuda_ops ops = {
+		insert,          query,       Narrow::merge, bulk, qs_add_groups<typename Narrow::adder>,
+		Narrow::tile::m, bucket_bytes
+	};
+};
 
 /* ---- sketch_bulk.cu ---- */
 

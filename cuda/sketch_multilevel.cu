@@ -42,8 +42,6 @@
  * cuda/sketch_multilevel.cu
  */
 #include "sketch_bulk.cuh"
-#include "sketch_groups.cuh"
-#include "sketch_kernels.cuh"
 
 #define LANES      8 /* words of a low bucket */
 #define INDEX_WORD 7
@@ -129,16 +127,23 @@ deliver(const high_access &high, uint32_t index, uint32_t counter, int64_t amoun
 		atomicAdd((uint32_t *) high.extra + at, (uint32_t) amount);
 }
 
+/* What was added to word "w" of a bucket: "weight" to each byte of "bits"; it had held "old". */
+struct addition
+{
+	uint32_t w, bits;
+	uint64_t weight;
+	uint32_t old;
+};
+
 /*
- * Materialize word "w" of a bucket, which had held "old" before "weight" was added
- * to each byte of "bits": find crossed boundaries, put the bytes right, and
- * deliver crossings together with the weight above one byte.  "index": the bucket's high
- * index.
+ * Materialize the word: find crossed boundaries, put the bytes right, and deliver
+ * crossings together with the weight above one byte.  "index": the bucket's high index.
  */
 __device__ __noinline__ void
-materialize(high_access high, uint32_t *low, uint32_t index, uint32_t w, uint32_t bits,
-			uint64_t weight, uint32_t old)
+materialize(high_access high, uint32_t *low, uint32_t index, addition a)
 {
+	uint32_t w = a.w, bits = a.bits, old = a.old;
+	uint64_t weight = a.weight;
 	int sign = 1;
 	crossing c = crossed(old, spread(bits, weight & 255), false);
 	int64_t net[4];
@@ -231,7 +236,7 @@ add_rounds(uint32_t *table, const high_access &high, uint64_t target, uint64_t w
 		uint32_t index = high_index_of_lane(high, low, asks, spare);
 
 		if (asks)
-			materialize(high, low, index, own, bits, w, old[round]);
+			materialize(high, low, index, { own, bits, w, old[round] });
 		round++;
 	});
 	return spare;
@@ -329,47 +334,6 @@ counter_min(const Counter *high, uint4 left, uint4 right, uint32_t mask)
 	return least;
 }
 
-template <typename Counter>
-__global__ void
-__launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
-{
-	__shared__ uint32_t room[QS_SHARED_MASKS];
-	qs_mask_lookup<QS_LOW_COUNTERS> mask_of(v, room);
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < b.count; i += stride)
-	{
-		uint64_t hv = qb_hash(__ldcs(&b.key[i]), v.seed_key);
-		const uint4 *low = (const uint4 *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * 2;
-		uint4 left = __ldg(&low[0]);
-		uint4 right = __ldg(&low[1]);
-		uint32_t mask = mask_of(hv);
-		Counter least;
-
-		if (right.w == 0)
-			least = low_min(left, right, mask);
-		else
-			least = counter_min((const Counter *) v.extra +
-									(uint64_t) (right.w - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS,
-								left, right, mask);
-		__stcs(&estimate[i], (int64_t) least);
-	}
-}
-
-static qb_status
-insert(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
-{
-	return qs_add_batch<multilevel_adder>(gpu, v, b);
-}
-
-static qb_status
-query(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate)
-{
-	auto kernel = v->wide ? query_keys<qs_u64> : query_keys<uint32_t>;
-
-	return qs_launch(gpu, kernel, b->count, *v, *b, estimate);
-}
-
 /*
  * Add the counts of the tile kernel (sketch_bulk.cuh) to the table.  The block
  * owns the bucket, so a word is read, added to byte by byte, and written.
@@ -440,27 +404,6 @@ struct multilevel_tile
 	}
 };
 
-static qb_status
-bulk(qs_cuda *gpu, const qs_view *v, const qs_parted *parted)
-{
-	return qs_add_tiles<multilevel_tile>(gpu, v, parted);
-}
-
-static qb_status
-groups(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped)
-{
-	return qs_add_groups<multilevel_adder>(gpu, v, grouped);
-}
-
-static uint32_t
-bucket_bytes(bool)
-{
-	return QS_LOW_BYTES;
-}
-
-const qs_cuda_ops qs_multilevel_cuda = { insert, query,           qs_high_merge, bulk,
-										 groups, QS_LOW_COUNTERS, bucket_bytes };
-
 /*
  * ---- work on all buckets of a multilevel sketch: merging, renumbering ----
  *
@@ -469,13 +412,11 @@ const qs_cuda_ops qs_multilevel_cuda = { insert, query,           qs_high_merge,
  * written once if it changes; so is each high bucket.
  */
 
-#define HIGH_INDEX_WORD 7
-
 /* Number of the high bucket, or -1. */
 __device__ __forceinline__ int64_t
 high_number(const uint8_t *low)
 {
-	uint32_t index = ((const uint32_t *) low)[HIGH_INDEX_WORD];
+	uint32_t index = ((const uint32_t *) low)[INDEX_WORD];
 
 	return index < QS_HIGH_INDEX_MIN ? -1 : (int64_t) index - QS_HIGH_INDEX_MIN;
 }
@@ -506,17 +447,6 @@ counter(const qs_view &v, uint64_t bucket)
 	return low[qs_lane()] + (high_counter(v, high_number(low)) << 8);
 }
 
-/* Call each(bucket) for all buckets; whole warps make a call. */
-template <typename Each>
-__device__ __forceinline__ void
-for_each_bucket(uint64_t n, Each each)
-{
-	uint64_t warps = (uint64_t) gridDim.x * blockDim.x / 32;
-
-	for (uint64_t b = ((uint64_t) blockIdx.x * blockDim.x + threadIdx.x) / 32; b < n; b += warps)
-		each(b);
-}
-
 /* Set a bucket to new values, and take a high bucket if it needs one. */
 __device__ __forceinline__ void
 set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
@@ -530,7 +460,7 @@ set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
 
 		number = __shfl_sync(QS_ALL_LANES, taken, 0);
 		if (qs_lane() == 0)
-			((uint32_t *) low)[HIGH_INDEX_WORD] = (uint32_t) number + QS_HIGH_INDEX_MIN;
+			((uint32_t *) low)[INDEX_WORD] = (uint32_t) number + QS_HIGH_INDEX_MIN;
 	}
 	__syncwarp();
 	if (qs_lane() < QS_LOW_COUNTERS)
@@ -542,7 +472,7 @@ set_bucket(const qs_view &v, uint64_t bucket, uint64_t value)
 __global__ void
 __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from)
 {
-	for_each_bucket(into.n, [&](uint64_t bucket) {
+	qs_for_each_of_warps(into.n, [&](uint64_t bucket) {
 		uint64_t value = counter(into, bucket);
 		uint64_t gain = counter(from, bucket);
 
@@ -552,24 +482,45 @@ __launch_bounds__(QS_BLOCK) merge_buckets(const qs_view into, const qs_view from
 	});
 }
 
-qb_status
-qs_high_merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
+/* The tables, whose high buckets have counters of this width. */
+template <typename Counter> struct multilevel_table : multilevel_adder
 {
-	return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from);
-}
+	using adder = multilevel_adder;
+	using tile = multilevel_tile;
+	using multilevel_adder::multilevel_adder;
+
+	__device__ __forceinline__ Counter
+	least(const qs_view &v, uint64_t hv) const
+	{
+		const uint4 *low = (const uint4 *) v.table + (uint64_t) qs_reduce_short(hv, v.n) * 2;
+		uint4 left = __ldg(&low[0]);
+		uint4 right = __ldg(&low[1]);
+		uint32_t mask = mask_of(hv);
+		uint64_t high = (uint64_t) (right.w - QS_HIGH_INDEX_MIN) * QS_HIGH_COUNTERS;
+
+		return right.w == 0 ? low_min(left, right, mask)
+							: counter_min((const Counter *) v.extra + high, left, right, mask);
+	}
+
+	static qb_status
+	merge(qs_cuda *gpu, const qs_view *into, const qs_view *from)
+	{
+		return qs_launch(gpu, merge_buckets, into->n * 32, *into, *from);
+	}
+};
+
+const qs_cuda_ops qs_multilevel_cuda =
+	qs_structure_ops<multilevel_table<uint32_t>, multilevel_table<qs_u64>>::ops;
 
 __global__ void
 __launch_bounds__(QS_BLOCK) sanitize_buckets(const qs_view v, uint64_t high)
 {
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t b = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; b < v.n; b += stride)
-	{
+	qs_for_each(v.n, [&](uint64_t b) {
 		uint8_t *low = v.table + b * QS_LOW_BYTES;
 
 		if (high_number(low) < 0 || (uint64_t) high_number(low) >= high)
-			((uint32_t *) low)[HIGH_INDEX_WORD] = 0;
-	}
+			((uint32_t *) low)[INDEX_WORD] = 0;
+	});
 }
 
 qb_status
@@ -586,7 +537,7 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 __global__ void
 __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)
 {
-	for_each_bucket(v.n, [&](uint64_t bucket) {
+	qs_for_each_of_warps(v.n, [&](uint64_t bucket) {
 		uint8_t *low = v.table + bucket * QS_LOW_BYTES;
 		int64_t number = high_number(low);
 		uint64_t value = high_counter(v, number);
@@ -599,36 +550,20 @@ __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t 
 		if (!to || number < 0)
 			return;
 		if (qs_lane() == 0)
-			((uint32_t *) low)[HIGH_INDEX_WORD] = is_live ? (uint32_t) next + QS_HIGH_INDEX_MIN : 0;
+			((uint32_t *) low)[INDEX_WORD] = is_live ? (uint32_t) next + QS_HIGH_INDEX_MIN : 0;
 		if (is_live)
 			set_high_counter(to, v.wide, (int64_t) next, value);
 	});
 }
 
-static qb_status
-collect(qs_cuda *gpu, const qs_view *v, uint8_t *to)
+qb_status
+qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live)
 {
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	return qs_launch(gpu, collect_live, v->n * 32, *v, to, gpu->result);
-}
-
-qb_status
-qs_high_live(qs_cuda *gpu, const qs_view *v, uint64_t *live)
-{
-	QS_TRY(collect(gpu, v, NULL));
+	QS_TRY(qs_launch(gpu, collect_live, v->n * 32, *v, to, gpu->result));
+	if (!live)
+		return QB_OK;
 	QS_TRY(qs_read_result(gpu, 1));
 	*live = gpu->host_result[0];
 	return QB_OK;
-}
-
-qb_status
-qs_high_compact(qs_cuda *gpu, const qs_view *v, uint8_t *to)
-{
-	return collect(gpu, v, to);
-}
-
-qb_status
-qs_high_widen(qs_cuda *gpu, uint8_t *to, const uint8_t *from, uint64_t high)
-{
-	return high == 0 ? QB_OK : qs_counters_widen(gpu, to, from, high * QS_HIGH_COUNTERS);
 }

@@ -18,7 +18,6 @@
  * cuda/sketch_skew.cu
  */
 #include "sketch_bulk.cuh"
-#include "sketch_kernels.cuh"
 
 #include "base/slot.h"
 
@@ -37,7 +36,25 @@
 #define SPLIT_BLOCK  512
 #define SPLIT_EACH   8 /* keys of a thread in a step */
 
-static_assert(QS_HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
+/* Hash table of the keys of a batch that occur often. */
+struct hot_keys
+{
+	uint64_t *key;
+	uint64_t *weight;
+};
+
+#define HOT_SLOTS 2048
+
+static_assert(2 * HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
+
+/* The table of frequent keys of a device, in its scratch memory. */
+static inline hot_keys
+hot_of(const qs_cuda *gpu)
+{
+	return { gpu->scratch, gpu->scratch + HOT_SLOTS };
+}
+
+static_assert(HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
 
 /*
  * Stands for "no key" in hash tables.  A key with this value is never hot: a
@@ -77,7 +94,7 @@ take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret
  */
 __global__ void
 __launch_bounds__(SAMPLE_BLOCK)
-	sample_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const qs_hot hot,
+	sample_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const hot_keys hot,
 				uint64_t *hits)
 {
 	extern __shared__ uint64_t slots[];
@@ -88,7 +105,7 @@ __launch_bounds__(SAMPLE_BLOCK)
 		slots[i] = NO_KEY;
 		count[i] = 0;
 	}
-	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SAMPLE_BLOCK)
+	for (uint32_t i = threadIdx.x; i < HOT_SLOTS; i += SAMPLE_BLOCK)
 	{
 		hot.key[i] = NO_KEY;
 		hot.weight[i] = 0;
@@ -105,7 +122,7 @@ __launch_bounds__(SAMPLE_BLOCK)
 	for (uint32_t i = threadIdx.x; i < SAMPLE_SLOTS; i += SAMPLE_BLOCK)
 		if (count[i] >= HOT_HITS)
 		{
-			take_slot(hot.key, QS_HOT_SLOTS, slots[i], secret);
+			take_slot(hot.key, HOT_SLOTS, slots[i], secret);
 			atomicAdd((qs_u64 *) hits, count[i]);
 		}
 }
@@ -113,8 +130,8 @@ __launch_bounds__(SAMPLE_BLOCK)
 /* What the threads of a block share while they split keys. */
 struct split_block
 {
-	uint64_t key[QS_HOT_SLOTS];
-	uint32_t weight[QS_HOT_SLOTS];
+	uint64_t key[HOT_SLOTS];
+	uint32_t weight[HOT_SLOTS];
 	uint32_t cold;  /* cold keys of this step */
 	uint64_t first; /* where the block's cold keys go */
 };
@@ -142,7 +159,7 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secre
 	for (int k = 0; k < SPLIT_EACH; k++)
 	{
 		bool valid = first + k * SPLIT_BLOCK + threadIdx.x < b.count;
-		uint32_t slot = find_slot(block.key, QS_HOT_SLOTS, key[k], secret);
+		uint32_t slot = find_slot(block.key, HOT_SLOTS, key[k], secret);
 		bool hot = block.key[slot] != NO_KEY;
 		uint32_t colds = __ballot_sync(QS_ALL_LANES, valid && !hot);
 
@@ -169,13 +186,13 @@ split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secre
 
 __global__ void
 __launch_bounds__(SPLIT_BLOCK)
-	split_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const qs_hot hot,
+	split_keys(const qs_batch b, const __grid_constant__ qb_secret secret, const hot_keys hot,
 			   uint64_t *cold, uint64_t *cold_count)
 {
 	__shared__ split_block block;
 	uint64_t stride = (uint64_t) gridDim.x * SPLIT_BLOCK * SPLIT_EACH;
 
-	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SPLIT_BLOCK)
+	for (uint32_t i = threadIdx.x; i < HOT_SLOTS; i += SPLIT_BLOCK)
 	{
 		block.key[i] = hot.key[i];
 		block.weight[i] = 0;
@@ -187,7 +204,7 @@ __launch_bounds__(SPLIT_BLOCK)
 		 first += stride)
 		split_step(block, b, first, secret, cold, cold_count);
 	__syncthreads();
-	for (uint32_t i = threadIdx.x; i < QS_HOT_SLOTS; i += SPLIT_BLOCK)
+	for (uint32_t i = threadIdx.x; i < HOT_SLOTS; i += SPLIT_BLOCK)
 		if (block.weight[i] != 0)
 			atomicAdd((qs_u64 *) &hot.weight[i], block.weight[i]);
 }
@@ -238,12 +255,9 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	*split = false;
 	if (shared > gpu->shared_max)
 		return QB_OK;
-	QS_CUDA_TRY(gpu, cudaFuncSetAttribute(sample_keys, cudaFuncAttributeMaxDynamicSharedMemorySize,
-										  (int) shared));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	sample_keys<<<1, SAMPLE_BLOCK, shared, gpu->stream>>>(*b, qb_own_secret, qs_hot_of(gpu),
-														  gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
+	QS_TRY(qs_launch_blocks(gpu, sample_keys, { 1, SAMPLE_BLOCK, shared }, *b, qb_own_secret,
+							hot_of(gpu), gpu->result));
 	QS_TRY(qs_read_result(gpu, 1));
 	*split = gpu->host_result[0] >= SPLIT_HITS;
 	return QB_OK;
@@ -276,19 +290,16 @@ static qb_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {
 	qs_cuda *gpu = sk->gpu;
-	qs_hot hot = qs_hot_of(gpu);
-	qs_batch hot_keys = { hot.key, (const int64_t *) hot.weight, QS_HOT_SLOTS };
+	hot_keys hot = hot_of(gpu);
+	qs_batch counted = { hot.key, (const int64_t *) hot.weight, HOT_SLOTS };
 	uint64_t *cold = (uint64_t *) w->work;
-	int grid;
 
-	QS_TRY(qs_grid(gpu, split_keys, SPLIT_BLOCK, 0, qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH),
-				   &grid));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, sizeof(uint64_t), gpu->stream));
-	split_keys<<<grid, SPLIT_BLOCK, 0, gpu->stream>>>(*b, qb_own_secret, hot, cold, gpu->result);
-	QS_CUDA_LAUNCHED(gpu);
-	QS_TRY(qs_insert_keys(sk, &hot_keys));
+	QS_TRY(qs_launch_blocks(gpu, split_keys,
+							{ qs_ceil_div(b->count, SPLIT_BLOCK * SPLIT_EACH), SPLIT_BLOCK, 0 }, *b,
+							qb_own_secret, hot, cold, gpu->result));
+	QS_TRY(qs_insert_keys(sk, &counted));
 	QS_TRY(qs_read_result(gpu, 1));
-	gpu->stats.hot_keys += b->count - gpu->host_result[0];
 	b->key = cold;
 	b->count = gpu->host_result[0];
 	return QB_OK;

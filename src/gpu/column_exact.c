@@ -12,7 +12,7 @@
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
-#include "column_exact_cuda.h"
+#include "column_cuda.h"
 
 bool
 GpuExactBegin(GpuRef *ref, uint64 keys)

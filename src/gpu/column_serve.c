@@ -303,15 +303,16 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGa
 {
 	qb_status status = GpuColumnGather(slot->handle.index, wanted, 0,
 									   (uint64) gpu_device_ops->piece_work, gathered);
-	uint32 found;
+	qs_cuda_counts counts = { .most = most,
+							  .distinct = (uint64 *) GpuSlotData(slot),
+							  .times = times };
 
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || gathered->count == 0)
 		return status;
-	status =
-		GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key, gathered->count,
-							   (uint32) most, (uint64 *) GpuSlotData(slot), times, &found);
-	slot->count = (int) found;
+	status = GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key,
+									gathered->count, &counts);
+	slot->count = (int) counts.found;
 	return status;
 }
 

@@ -17,7 +17,7 @@
 #include "gpu/worker.h"
 
 #include "utils/memutils.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 static void
 drop(void *argument)

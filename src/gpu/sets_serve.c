@@ -19,7 +19,7 @@
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 /* Longest wait for a device while there is nothing else to do. */
 #define PATIENCE_US 1000

@@ -14,8 +14,7 @@
 #define KEYS     (1 << 20)
 #define RUNS_MAX 4096
 
-/* Device memory for as many tiles, in words. */
-#define TILES_WORDS (RUNS_MAX * sizeof(qb_tile) / 8)
+static const qs_column_ops *const ops = &qs_cuda_columns;
 
 static uint64_t wrong;
 
@@ -115,15 +114,15 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	static int64_t times[QS_CUDA_COUNTS_MAX];
 	uint32_t most = 1 + (uint32_t) (number * 977 % QS_CUDA_COUNTS_MAX);
 	uint64_t state = number, here = 0;
-	uint64_t *table;
+	qs_cuda_counts counts = { .most = most, .distinct = distinct, .times = times };
 	uint32_t found;
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
 		key[i] = draw(&state, values) - 1; /* ~0 among them */
-	CHECK(qs_cuda_keys_create(gpu, QS_CUDA_COUNTS_WORDS, &table) == QB_OK);
 	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
-	CHECK(qs_cuda_keys_count(gpu, device, keys, most, table, distinct, times, &found) == QB_OK);
+	CHECK(qs_cuda_keys_count(gpu, device, keys, &counts) == QB_OK);
+	found = counts.found;
 	qsort(key, keys, sizeof(*key), compare_keys);
 	for (uint64_t i = 0; i < keys; i++)
 		here += i == 0 || key[i] != key[i - 1];
@@ -139,7 +138,6 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 		for (uint32_t i = 1; i < found && same; i++)
 			same = distinct[i] != distinct[i - 1];
 	}
-	qs_cuda_keys_destroy(gpu, table, QS_CUDA_COUNTS_WORDS);
 	return same;
 }
 
@@ -152,8 +150,6 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 	uint64_t state = number + 5, at = 0;
 	uint32_t most = (uint32_t) draw(&state, draw(&state, 2) ? 30 : QS_CUDA_COUNTS_MAX + 1);
 	uint32_t groups = 1 + (uint32_t) draw(&state, number % 4 ? 40 : QB_GROUPS_MAX);
-	uint64_t words = qs_cuda_many_words(groups, most);
-	uint64_t *table;
 	bool same = true;
 
 	for (uint32_t g = 0; g < groups; g++)
@@ -165,9 +161,8 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 			key[i] = draw(&state, values) - 1; /* ~0 among them */
 		at += count[g];
 	}
-	CHECK(qs_cuda_keys_create(gpu, words, &table) == QB_OK);
 	CHECK(at == 0 || qs_cuda_keys_put(gpu, device, key, at) == QB_OK);
-	CHECK(qs_cuda_keys_many(gpu, device, count, groups, most, table, many) == QB_OK);
+	CHECK(qs_cuda_keys_many(gpu, device, count, groups, most, many) == QB_OK);
 	at = 0;
 	for (uint32_t g = 0; g < groups && same; g++)
 	{
@@ -179,7 +174,6 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 		same = many[g] == (distinct > most);
 		at += count[g];
 	}
-	qs_cuda_keys_destroy(gpu, table, words);
 	return same;
 }
 
@@ -189,23 +183,31 @@ typedef struct Column
 	uint64_t *value;
 	uint64_t *null; /* NULL: there are none */
 	uint64_t words;
-	qs_cuda_column device;
+	qs_cuda_copy *there;
 } Column;
+
+/* A chunk of so many values there. */
+static qs_cuda_copy *
+copy_of(qs_cuda *gpu, const uint64_t *value, uint64_t count)
+{
+	qs_cuda_copy *copy;
+
+	CHECK(ops->create(gpu, &copy) == QB_OK);
+	CHECK(ops->resize(copy, count, 0) == QB_OK);
+	CHECK(ops->put(copy, 0, value, count) == QB_OK);
+	return copy;
+}
 
 static void
 make_column(qs_cuda *gpu, Column *column, uint64_t *state, uint64_t rows)
 {
 	static const int64_t limit[] = { INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX };
-	uint64_t *device;
-
 	*column = (Column){ .value = malloc(rows * sizeof(uint64_t)), .words = (rows + 63) / 64 };
 	CHECK(column->value != NULL);
 	for (uint64_t i = 0; i < rows; i++)
 		column->value[i] =
 			draw(state, 20) ? draw(state, 40) - 20 : (uint64_t) limit[draw(state, 4)];
-	CHECK(qs_cuda_keys_create(gpu, rows, &device) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, device, column->value, rows) == QB_OK);
-	column->device.value = device;
+	column->there = copy_of(gpu, column->value, rows);
 	if (draw(state, 2))
 		return;
 	column->null = malloc(column->words * sizeof(uint64_t));
@@ -216,16 +218,13 @@ make_column(qs_cuda *gpu, Column *column, uint64_t *state, uint64_t rows)
 
 		column->null[i] = half & draw(state, UINT64_MAX);
 	}
-	CHECK(qs_cuda_keys_create(gpu, column->words, &device) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, device, column->null, column->words) == QB_OK);
-	column->device.null = device;
+	CHECK(ops->put_nulls(column->there, column->null, column->words) == QB_OK);
 }
 
 static void
-free_column(qs_cuda *gpu, Column *column, uint64_t rows)
+free_column(Column *column)
 {
-	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.value, rows);
-	qs_cuda_keys_destroy(gpu, (uint64_t *) column->device.null, column->words);
+	ops->destroy(column->there);
 	free(column->value);
 	free(column->null);
 }
@@ -277,9 +276,9 @@ typedef struct Rows
 	Column column[1 + QB_SELECTION_COLUMNS];
 	uint32_t columns; /* that are tested */
 	uint64_t rows;    /* of a column */
-	qs_cuda_rows device;
+	qb_selection tests;
 	qb_tile tile[RUNS_MAX];
-	uint64_t *to; /* device memory for keys */
+	qs_cuda_copy_rows there;
 } Rows;
 
 static void
@@ -287,31 +286,32 @@ make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
 {
 	rows->rows = QB_TILE_ROWS + draw(state, KEYS - QB_TILE_ROWS);
 	rows->columns = columns;
-	rows->device = (qs_cuda_rows){ .no_keys = draw(state, 2) == 1 };
-	draw_tests(state, &rows->device.tests, columns);
-	rows->device.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	rows->there = (qs_cuda_copy_rows){ .no_keys = draw(state, 2) == 1,
+									   .tests = &rows->tests,
+									   .tile = rows->tile };
+	draw_tests(state, &rows->tests, columns);
+	rows->there.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	for (uint32_t t = 0; t < rows->there.tiles; t++)
+		rows->there.rows += rows->tile[t].rows;
 	for (uint32_t c = 0; c <= columns; c++)
 		make_column(gpu, &rows->column[c], state, rows->rows);
-	rows->device.key = rows->column[0].device;
 	for (uint32_t c = 0; c < columns; c++)
-		rows->device.tested[c] = rows->column[1 + c].device;
-	CHECK(qs_cuda_keys_create(gpu, KEYS, &rows->to) == QB_OK);
+		rows->there.tested[c] = rows->column[1 + c].there;
 }
 
 static void
-free_rows(qs_cuda *gpu, Rows *rows)
+free_rows(Rows *rows)
 {
 	for (uint32_t c = 0; c <= rows->columns; c++)
-		free_column(gpu, &rows->column[c], rows->rows);
-	qs_cuda_keys_destroy(gpu, rows->to, KEYS);
+		free_column(&rows->column[c]);
 }
 
 /* Does the i-th row of a tile pass, on the CPU? */
 static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {
-	const qb_selection *tests = &rows->device.tests;
-	bool pass = rows->device.no_keys || !is_null(&rows->column[0], tile->first[0] + i);
+	const qb_selection *tests = &rows->tests;
+	bool pass = rows->there.no_keys || !is_null(&rows->column[0], tile->first[0] + i);
 
 	for (uint32_t n = 0; n < tests->tests && pass; n++)
 	{
@@ -330,7 +330,7 @@ select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t 
 {
 	uint64_t count = 0;
 
-	for (uint32_t t = 0; t < rows->device.tiles; t++)
+	for (uint32_t t = 0; t < rows->there.tiles; t++)
 		for (uint32_t i = 0; i < rows->tile[t].rows; i++)
 		{
 			const qb_tile *tile = &rows->tile[t];
@@ -346,7 +346,7 @@ select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t 
 					continue;
 			}
 			if (passes(rows, tile, i))
-				key[count++] = rows->device.no_keys ? 0 : number;
+				key[count++] = rows->there.no_keys ? 0 : number;
 		}
 	return count;
 }
@@ -366,16 +366,14 @@ same_selected(qs_cuda *gpu, uint64_t number)
 	static uint64_t got[KEYS], wanted[KEYS];
 	static Rows rows;
 	uint64_t state = ~number, there;
-	uint64_t *list;
+	const uint64_t *key;
 	bool same;
 
 	make_rows(gpu, &rows, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
-	CHECK(qs_cuda_keys_create(gpu, TILES_WORDS, &list) == QB_OK);
-	CHECK(qs_cuda_keys_select(gpu, rows.to, &rows.device, rows.tile, list, &there) == QB_OK);
-	CHECK(qs_cuda_keys_get(gpu, got, rows.to, there) == QB_OK);
+	CHECK(ops->select(rows.column[0].there, &rows.there, &key, &there) == QB_OK);
+	CHECK(ops->fetch(rows.column[0].there, key, there, got) == QB_OK);
 	same = same_keys(got, there, wanted, select_here(&rows, NULL, 0, wanted));
-	qs_cuda_keys_destroy(gpu, list, TILES_WORDS);
-	free_rows(gpu, &rows);
+	free_rows(&rows);
 	return same;
 }
 
@@ -385,8 +383,8 @@ same_split(qs_cuda *gpu, uint64_t number)
 {
 	static uint64_t got[KEYS], wanted[KEYS], count[QB_GROUPS_MAX];
 	static Rows rows;
-	uint64_t state = ~number * 3, from = 0, room = QS_CUDA_SPLIT_WORDS + TILES_WORDS;
-	uint64_t *list;
+	uint64_t state = ~number * 3, from = 0;
+	const uint64_t *key;
 	qb_groups groups;
 	bool same = true;
 
@@ -396,16 +394,14 @@ same_split(qs_cuda *gpu, uint64_t number)
 	groups.count = groups.null + (uint32_t) draw(&state, number % 10 ? 45 : QB_GROUPS_MAX);
 	for (uint32_t g = 0; g < groups.count; g++)
 		groups.number[g] = (int64_t) g - 22;
-	CHECK(qs_cuda_keys_create(gpu, room, &list) == QB_OK);
-	CHECK(qs_cuda_keys_split(gpu, rows.to, &rows.device, rows.tile, &groups, list, count) == QB_OK);
+	CHECK(ops->split(rows.column[0].there, &rows.there, &groups, &key, count) == QB_OK);
 	for (uint32_t g = 0; g < groups.count && same; g++)
 	{
-		CHECK(qs_cuda_keys_get(gpu, got, rows.to + from, count[g]) == QB_OK);
+		CHECK(ops->fetch(rows.column[0].there, key + from, count[g], got) == QB_OK);
 		same = same_keys(got, count[g], wanted, select_here(&rows, &groups, g, wanted));
 		from += count[g];
 	}
-	qs_cuda_keys_destroy(gpu, list, room);
-	free_rows(gpu, &rows);
+	free_rows(&rows);
 	return same;
 }
 
@@ -418,24 +414,25 @@ run_case(qs_cuda *gpu, uint64_t number)
 	uint64_t keys = 1 + draw(&state, KEYS);
 	uint64_t half = draw(&state, keys);
 	uint64_t gathered;
-	uint64_t *small, *all, *side, *list;
+	const uint64_t *side;
+	uint64_t *all;
+	qs_cuda_copy *copy;
 	uint32_t runs = draw_runs(&state, run, keys, &gathered);
 
 	make_keys(key, number % KEYS_KINDS, number, 0, keys);
-	CHECK(qs_cuda_keys_create(gpu, half, &small) == QB_OK);
 	CHECK(qs_cuda_keys_create(gpu, keys, &all) == QB_OK);
-	CHECK(qs_cuda_keys_create(gpu, gathered, &side) == QB_OK);
-	CHECK(qs_cuda_keys_create(gpu, runs * sizeof(*run) / sizeof(uint64_t), &list) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, small, key, half) == QB_OK);
-	CHECK(qs_cuda_keys_copy(gpu, all, small, half) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, all + half, key + half, keys - half) == QB_OK);
-	CHECK(qs_cuda_keys_get(gpu, got, all, keys) == QB_OK);
+	CHECK(qs_cuda_keys_put(gpu, all, key, keys) == QB_OK);
+	copy = copy_of(gpu, key, half);
+	CHECK(ops->resize(copy, keys, half) == QB_OK);
+	CHECK(ops->put(copy, half, key + half, keys - half) == QB_OK);
+	CHECK(ops->gather(copy, &(qs_cuda_run){ .count = keys }, 1, &side) == QB_OK);
+	CHECK(ops->fetch(copy, side, keys, got) == QB_OK);
 	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
 	for (uint32_t i = 0; i < runs; i++)
 		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
-	CHECK(qs_cuda_keys_gather(gpu, side, all, run, runs, list) == QB_OK);
+	CHECK(ops->gather(copy, run, runs, &side) == QB_OK);
 	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
-	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
+	CHECK(ops->fetch(copy, side, gathered, got) == QB_OK);
 	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
 	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),
@@ -446,10 +443,8 @@ run_case(qs_cuda *gpu, uint64_t number)
 	expect(number, same_selected(gpu, number), "selected keys");
 	if (number % 4 == 0)
 		expect(number, same_split(gpu, number), "keys by group");
-	qs_cuda_keys_destroy(gpu, small, half);
+	ops->destroy(copy);
 	qs_cuda_keys_destroy(gpu, all, keys);
-	qs_cuda_keys_destroy(gpu, side, gathered);
-	qs_cuda_keys_destroy(gpu, list, runs * sizeof(*run) / sizeof(uint64_t));
 }
 
 int

@@ -14,7 +14,6 @@
 #include <time.h>
 
 #include "column_cuda.h"
-#include "column_exact_cuda.h"
 
 #define KEYS (1 << 20)
 
@@ -102,9 +101,9 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 		some = 1 + draw(state, 200000);
 		some = some < keys - at ? some : keys - at;
 		if (draw(state, 2) == 0)
-			status = qs_cuda_exact_add(exact, key + at, some);
+			status = qs_cuda_exacts.add(exact, key + at, some);
 		else
-			status = qs_cuda_exact_add_device(exact, device + at, some);
+			status = qs_cuda_exacts.add_device(exact, device + at, some);
 	}
 	return status;
 }
@@ -121,7 +120,7 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counted *list)
 	{
 		uint64_t some = found - at < 10000 ? found - at : 10000;
 
-		CHECK(qs_cuda_exact_get(exact, at, some, key, times) == QB_OK);
+		CHECK(qs_cuda_exacts.get(exact, at, some, key, times) == QB_OK);
 		for (uint64_t i = 0; i < some && same; i++)
 			same = (int64_t) key[i] == list[at + i].key && times[i] == list[at + i].times;
 	}
@@ -144,7 +143,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 	draw_keys(number, key, keys);
 	CHECK(qs_cuda_keys_create(gpu, keys, &device) == QB_OK);
 	CHECK(keys == 0 || qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
-	CHECK(qs_cuda_exact_create(gpu, room, &exact) == QB_OK);
+	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
 	status = add_batches(exact, &state, key, device, keys);
 	distinct = count_here(key, keys, list);
 	if (status == QB_NO_MEMORY)
@@ -152,11 +151,11 @@ run_case(qs_cuda *gpu, uint64_t number)
 	else
 	{
 		CHECK(status == QB_OK);
-		CHECK(qs_cuda_exact_order(exact, &found) == QB_OK);
+		CHECK(qs_cuda_exacts.order(exact, &found) == QB_OK);
 		expect(number, found == distinct, "numbers of distinct keys");
 		expect(number, found != distinct || same_order(exact, found, list), "orders");
 	}
-	qs_cuda_exact_destroy(exact);
+	qs_cuda_exacts.destroy(exact);
 	qs_cuda_keys_destroy(gpu, device, keys);
 }
 
@@ -178,14 +177,14 @@ time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 	qs_cuda_exact *exact;
 	double begin = now_ms(), made;
 
-	CHECK(qs_cuda_exact_create(gpu, keys, &exact) == QB_OK);
+	CHECK(qs_cuda_exacts.create(gpu, keys, &exact) == QB_OK);
 	made = now_ms();
-	CHECK(qs_cuda_exact_add_device(exact, device, keys) == QB_OK);
-	CHECK(qs_cuda_exact_order(exact, &found) == QB_OK);
-	CHECK(qs_cuda_exact_get(exact, 0, found < 20 ? found : 20, key, times) == QB_OK);
+	CHECK(qs_cuda_exacts.add_device(exact, device, keys) == QB_OK);
+	CHECK(qs_cuda_exacts.order(exact, &found) == QB_OK);
+	CHECK(qs_cuda_exacts.get(exact, 0, found < 20 ? found : 20, key, times) == QB_OK);
 	printf("%llu keys, %llu distinct: memory %.2f ms, counts %.2f ms\n", (unsigned long long) keys,
 		   (unsigned long long) found, made - begin, now_ms() - made);
-	qs_cuda_exact_destroy(exact);
+	qs_cuda_exacts.destroy(exact);
 }
 
 static void

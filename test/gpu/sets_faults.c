@@ -12,7 +12,7 @@
 
 #include "sets/builder.h"
 #include "gpu_extra.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 #define SETS  300
 #define ROWS  20000
@@ -62,7 +62,7 @@ make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 	static uint64_t element[ROWS];
 	qset_cuda_memberships *m = NULL;
 	qset_cuda_sizes sizes;
-	qb_status status = qset_cuda_memberships_create(gpu, &m);
+	qb_status status = qset_cuda_rows.create(gpu, &m);
 
 	*made = NULL;
 	for (uint64_t set = 0; set < c->sets; set++)
@@ -72,12 +72,12 @@ make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 			element[i] = c->low[c->rank[i]];
 		}
 	if (status == QB_OK)
-		status = qset_cuda_memberships_add(m, id, element, c->elements);
+		status = qset_cuda_rows.add(m, id, element, c->elements);
 	if (status == QB_OK)
-		status = qset_cuda_memberships_sort(m, &sizes);
+		status = qset_cuda_rows.sort(m, &sizes);
 	if (status == QB_OK)
-		status = qset_cuda_sets_make(m, made);
-	qset_cuda_memberships_destroy(m);
+		status = qset_cuda_rows.make(m, made);
+	qset_cuda_rows.destroy(m);
 	return status;
 }
 

@@ -16,7 +16,7 @@
 
 #include "column_cuda.h"
 #include "sets/builder.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 #define ROWS      (1 << 19)
 #define TILES_MAX (ROWS / 16)
@@ -115,7 +115,7 @@ same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *he
 	bool same;
 
 	CHECK(there != NULL);
-	CHECK(qset_cuda_memberships_get(m, array, 0, count, there) == QB_OK);
+	CHECK(qset_cuda_rows.get(m, array, 0, count, there) == QB_OK);
 	same = memcmp(there, here, count * bytes) == 0;
 	free(there);
 	return same;
@@ -143,7 +143,7 @@ same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *
 	qset_cuda_sets *made, *put;
 	bool same;
 
-	CHECK(qset_cuda_sets_make(m, &made) == QB_OK);
+	CHECK(qset_cuda_rows.make(m, &made) == QB_OK);
 	CHECK(qset_cuda_sets_create(gpu, here->sets, here->elements, here->universe, &put) == QB_OK);
 	CHECK(qset_cuda_sets_put_offsets(put, 0, here->offset, here->sets + 1) == QB_OK);
 	CHECK(qset_cuda_sets_put_elements(put, 0, here->rank, here->elements) == QB_OK);
@@ -158,7 +158,7 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 {
 	qset_cuda_sizes sizes;
 
-	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	CHECK(qset_cuda_rows.sort(m, &sizes) == QB_OK);
 	if (sizes.sets != here->sets || sizes.elements != here->elements ||
 		sizes.universe != here->universe)
 	{
@@ -187,11 +187,11 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 		some = 1 + draw(state, 100000);
 		some = some < rows - at ? some : rows - at;
 		CHECK((draw(state, 2) == 0
-				   ? qset_cuda_memberships_add(m, id + at, (const uint64_t *) element + at, some)
-				   : qset_cuda_memberships_add_device(m, (const int64_t *) ids + at, elements + at,
-													  some)) == QB_OK);
+				   ? qset_cuda_rows.add(m, id + at, (const uint64_t *) element + at, some)
+				   : qset_cuda_rows.add_device(m, (const int64_t *) ids + at, elements + at,
+											   some)) == QB_OK);
 	}
-	CHECK(qset_cuda_memberships_rows(m) == rows);
+	CHECK(qset_cuda_rows.rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	qs_cuda_keys_destroy(gpu, ids, rows);
 	qs_cuda_keys_destroy(gpu, elements, rows);
@@ -208,12 +208,12 @@ run_batches(qs_cuda *gpu, uint64_t number)
 
 	draw_rows(&state, id, element, rows);
 	build_here(id, element, rows, &here);
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
 	add_batches(gpu, &state, m, id, element, rows);
 	expect(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
 	expect(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8), "elements of rows");
 	compare(gpu, number, m, &here);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 	qset_collection_free(&here);
 }
 
@@ -227,16 +227,22 @@ is_null(int column, uint64_t row)
 	return null_of[column][row / 64] >> row % 64 & 1;
 }
 
-/* Draw which rows are NULL: many, few or none; where they are known on the device. */
-static const uint64_t *
-draw_nulls(qs_cuda *gpu, uint64_t *state, int column, uint64_t rows)
+/* A column there, in which many, few or no rows are NULL. */
+static qs_cuda_copy *
+draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uint64_t rows)
 {
 	uint64_t words = rows / 64 + 1;
 	uint64_t kind = draw(state, 3);
+	qs_cuda_copy *copy;
 
 	for (uint64_t i = 0; i < words; i++)
 		null_of[column][i] = kind == 0 ? 0 : draw(state, UINT64_MAX) & draw(state, UINT64_MAX);
-	return kind == 0 ? NULL : to_device(gpu, null_of[column], words);
+	CHECK(qs_cuda_columns.create(gpu, &copy) == QB_OK);
+	CHECK(qs_cuda_columns.resize(copy, rows, 0) == QB_OK);
+	CHECK(qs_cuda_columns.put(copy, 0, (const uint64_t *) value, rows) == QB_OK);
+	if (kind != 0)
+		CHECK(qs_cuda_columns.put_nulls(copy, null_of[column], words) == QB_OK);
+	return copy;
 }
 
 /* Tiles in the order of rows, with gaps; the three columns begin at different rows. */
@@ -259,10 +265,11 @@ draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 
 /* The rows that pass, on the CPU. */
 static uint64_t
-select_here(const qs_cuda_rows *wanted, const qb_tile *tile, int64_t *const column[3], int64_t *id,
+select_here(const qs_cuda_copy_rows *wanted, int64_t *const column[3], int64_t *id,
 			int64_t *element)
 {
-	const qb_test *range = &wanted->tests.test[1];
+	const qb_test *range = &wanted->tests->test[1];
+	const qb_tile *tile = wanted->tile;
 	uint64_t count = 0;
 
 	for (uint32_t t = 0; t < wanted->tiles; t++)
@@ -285,10 +292,10 @@ select_here(const qs_cuda_rows *wanted, const qb_tile *tile, int64_t *const colu
 typedef struct columns
 {
 	int64_t *value[3];
-	uint64_t *device[3];
-	const uint64_t *null[3];
+	qs_cuda_copy *there[3];
 	uint64_t rows;
-	qs_cuda_rows wanted;
+	qb_selection tests;
+	qs_cuda_copy_rows wanted;
 	qb_tile tile[TILES_MAX];
 } columns;
 
@@ -302,47 +309,39 @@ make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
 		c->value[i] = value[i];
 	draw_rows(state, value[1], value[0], c->rows);
 	draw_rows(state, value[2], value[2], c->rows);
-	c->wanted = (qs_cuda_rows){ .tests = { .columns = 2, .tests = 2 } };
+	c->wanted = (qs_cuda_copy_rows){ .tests = &c->tests, .tile = c->tile };
 	for (int i = 0; i < 3; i++)
-	{
-		c->device[i] = to_device(gpu, value[i], c->rows);
-		c->null[i] = draw_nulls(gpu, state, i, c->rows);
-		*(i == 0 ? &c->wanted.key : &c->wanted.tested[i - 1]) =
-			(qs_cuda_column){ .value = c->device[i], .null = c->null[i] };
-	}
+		c->there[i] = draw_column(gpu, state, i, value[i], c->rows);
+	c->wanted.tested[0] = c->there[1];
+	c->wanted.tested[1] = c->there[2];
 	c->wanted.tiles = draw_tiles(state, c->tile, c->rows);
-	c->wanted.tests.test[0] = (qb_test){ .column = 0, .kind = QB_TEST_NULL, .negated = 1 };
-	c->wanted.tests.test[1] = (qb_test){ .column = 1,
-										 .kind = QB_TEST_RANGE,
-										 .low = draw(state, 2) ? INT64_MIN : -10,
-										 .high = draw(state, 2) ? INT64_MAX : 100 };
+	for (uint32_t t = 0; t < c->wanted.tiles; t++)
+		c->wanted.rows += c->tile[t].rows;
+	c->tests = (qb_selection){ .columns = 2, .tests = 2 };
+	c->tests.test[0] = (qb_test){ .column = 0, .kind = QB_TEST_NULL, .negated = 1 };
+	c->tests.test[1] = (qb_test){ .column = 1,
+								  .kind = QB_TEST_RANGE,
+								  .low = draw(state, 2) ? INT64_MIN : -10,
+								  .high = draw(state, 2) ? INT64_MAX : 100 };
 }
 
 static void
-free_columns(qs_cuda *gpu, const columns *c)
+free_columns(const columns *c)
 {
 	for (int i = 0; i < 3; i++)
-	{
-		qs_cuda_keys_destroy(gpu, c->device[i], c->rows);
-		qs_cuda_keys_destroy(gpu, (uint64_t *) c->null[i], c->rows / 64 + 1);
-	}
+		qs_cuda_columns.destroy(c->there[i]);
 }
 
 /* Select rows of the columns there, as rows of a collection; returns how many. */
 static uint64_t
 select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 {
-	uint64_t words = TILES_MAX * sizeof(qb_tile) / 8;
-	uint64_t *to, *buffer;
+	const uint64_t *element, *id;
 	uint64_t count;
 
-	CHECK(qs_cuda_keys_create(gpu, 2 * ROWS, &to) == QB_OK);
-	CHECK(qs_cuda_keys_create(gpu, words, &buffer) == QB_OK);
-	CHECK(qs_cuda_keys_pairs(gpu, to, to + ROWS, &c->wanted, 0, c->tile, buffer, &count) == QB_OK);
-	CHECK(qset_cuda_memberships_add_device(m, (const int64_t *) to + ROWS, to, count) == QB_OK);
+	CHECK(qs_cuda_columns.pairs(c->there[0], &c->wanted, 0, &element, &id, &count) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, (const int64_t *) id, element, count) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
-	qs_cuda_keys_destroy(gpu, to, 2 * ROWS);
-	qs_cuda_keys_destroy(gpu, buffer, words);
 	return count;
 }
 
@@ -357,14 +356,14 @@ run_columns(qs_cuda *gpu, uint64_t number)
 	uint64_t count;
 
 	make_columns(gpu, &state, &c);
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
-	count = select_here(&c.wanted, c.tile, c.value, id, element);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
+	count = select_here(&c.wanted, c.value, id, element);
 	expect(number, select_there(gpu, &c, m) == count, "numbers of rows of columns");
 	build_here(id, element, count, &here);
 	compare(gpu, number, m, &here);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 	qset_collection_free(&here);
-	free_columns(gpu, &c);
+	free_columns(&c);
 }
 
 /* ---- time ---- */
@@ -378,14 +377,14 @@ time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows
 	qset_cuda_sets *sets;
 	uint64_t pairs;
 
-	CHECK(qset_cuda_memberships_create(gpu, &m) == QB_OK);
-	CHECK(qset_cuda_memberships_add_device(m, id, element, rows) == QB_OK);
+	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, id, element, rows) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	added = seconds();
-	CHECK(qset_cuda_memberships_sort(m, &sizes) == QB_OK);
+	CHECK(qset_cuda_rows.sort(m, &sizes) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	sorted = seconds();
-	CHECK(qset_cuda_sets_make(m, &sets) == QB_OK);
+	CHECK(qset_cuda_rows.make(m, &sets) == QB_OK);
 	CHECK(qset_cuda_sets_index(sets) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	made = seconds();
@@ -397,7 +396,7 @@ time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows
 		   (unsigned long long) sizes.elements, (unsigned long long) pairs, (added - begin) * 1e3,
 		   (sorted - added) * 1e3, (made - sorted) * 1e3, (found - made) * 1e3);
 	qset_cuda_sets_destroy(sets);
-	qset_cuda_memberships_destroy(m);
+	qset_cuda_rows.destroy(m);
 }
 
 static void

@@ -261,29 +261,28 @@ is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
 }
 
 static qb_status
-emulated_counts(qs_cuda_copy *c, const uint64 *key, size_t count, uint32 most, uint64 *distinct,
-				int64 *times, uint32 *found)
+emulated_counts(qs_cuda_copy *c, const uint64 *key, uint64 count, qs_cuda_counts *counts)
 {
 	static int place_of[PLACES];
 	uint32 place;
-	size_t i;
+	uint64 i;
 
 	memset(place_of, -1, sizeof(place_of));
-	*found = 0;
-	for (i = 0; i < count && *found <= most; i++)
+	counts->found = 0;
+	for (i = 0; i < count && counts->found <= counts->most; i++)
 	{
-		if (is_new(distinct, place_of, key[i], &place))
+		if (is_new(counts->distinct, place_of, key[i], &place))
 		{
-			if (*found == most)
+			if (counts->found == counts->most)
 			{
-				*found = most + 1;
+				counts->found = counts->most + 1;
 				break;
 			}
-			distinct[*found] = key[i];
-			times[*found] = 0;
-			place_of[place] = (*found)++;
+			counts->distinct[counts->found] = key[i];
+			counts->times[counts->found] = 0;
+			place_of[place] = counts->found++;
 		}
-		times[place_of[place]]++;
+		counts->times[place_of[place]]++;
 	}
 	return QB_OK;
 }
@@ -294,15 +293,14 @@ emulated_many(qs_cuda_copy *c, const uint64 *key, const uint64 *count, uint32 gr
 {
 	static uint64 distinct[GPU_COUNTS_MAX];
 	static int64 times[GPU_COUNTS_MAX];
+	qs_cuda_counts counts = { .most = most, .distinct = distinct, .times = times };
 	qb_status status = QB_OK;
 	uint32 i;
 
 	for (i = 0; i < groups && status == QB_OK; i++)
 	{
-		uint32 found;
-
-		status = emulated_counts(c, key, count[i], most, distinct, times, &found);
-		many[i] = found > most;
+		status = emulated_counts(c, key, count[i], &counts);
+		many[i] = counts.found > most;
 		key += count[i];
 	}
 	return status;

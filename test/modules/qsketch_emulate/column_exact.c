@@ -9,7 +9,7 @@
  */
 #include "emulate.h"
 
-#include "column_exact_cuda.h"
+#include "column_cuda.h"
 
 /* A distinct key, and how often it came. */
 typedef struct Counted

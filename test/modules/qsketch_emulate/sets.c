@@ -8,7 +8,7 @@
 
 #include "engine/sets_kernels.h"
 #include "portability/instr_time.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 /*
  * The device looks after some rows whether others wait: after at most STEP_MAX, and

@@ -7,7 +7,7 @@
 #include "emulate.h"
 
 #include "gpu/sets_memberships.h"
-#include "sets_memberships_cuda.h"
+#include "sets_cuda.h"
 
 #define FIRST_ROOM 8192
 

@@ -1,0 +1,419 @@
+/*
+ * sketch_insert.cu
+ *		Batches of keys into sketches, from the device and from the host; looking keys up; keys
+ *		in device memory into many sketches at once, side by side by sketch; loading a sketch.
+ *
+ * Many sketches get keys together if they have the same parameters and take their keys directly,
+ * with counters of 4 bytes before and after.  Others take their keys one after another.
+ *
+ * A multilevel sketch needs room for high buckets before the launch.  If it may be too
+ * little for any of them, how many are taken is read for all of them together.
+ *
+ * cuda/sketch_insert.cu
+ */
+extern "C"
+{
+#include "sketch/explicit.h"
+}
+
+#include "sketch_kernels.cuh"
+
+static qb_status
+insert(qs_cuda_sketch *sk, const qs_batch *b)
+{
+	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
+}
+
+/* Sum the low halves and the high halves of weights; neither sum can overflow. */
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)
+{
+	uint64_t low_sum = 0, high_sum = 0;
+
+	qs_for_each(count, [&](uint64_t i) {
+		uint64_t w = (uint64_t) __ldcs(&weight[i]);
+
+		low_sum += w & UINT32_MAX;
+		high_sum += w >> 32;
+	});
+	for (int lanes = 16; lanes > 0; lanes /= 2)
+	{
+		low_sum += __shfl_down_sync(QS_ALL_LANES, low_sum, lanes);
+		high_sum += __shfl_down_sync(QS_ALL_LANES, high_sum, lanes);
+	}
+	if (qs_lane() == 0)
+	{
+		atomicAdd((qs_u64 *) low, low_sum);
+		atomicAdd((qs_u64 *) high, high_sum);
+	}
+}
+
+/* Sum weights in device memory; -1 if the sum or a weight is out of range. */
+static qb_status
+sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
+{
+	unsigned __int128 total;
+
+	*sum = (int64_t) b->count;
+	if (!b->weight)
+		return QB_OK;
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
+	QS_TRY(qs_launch(gpu, sum_weights, b->count, b->weight, b->count, &gpu->result[0],
+					 &gpu->result[1]));
+	QS_TRY(qs_read_result(gpu, 2));
+	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
+	*sum = total > INT64_MAX ? -1 : (int64_t) total;
+	return QB_OK;
+}
+
+/* Check whether keys with this sum of weights may be added; if so, make room for them. */
+static qb_status
+start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
+{
+	if (qs_has_fat(sk->params.structure))
+		return QB_READ_ONLY;
+	if (sum < 0)
+		return QB_TOTAL_OVERFLOW;
+	QS_TRY(qs_cuda_prepare(sk, sum, count, qs_wants_bulk(sk, count)));
+	sk->total += sum;
+	sk->gpu->stats.insert_keys += count;
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_insert(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	qs_host_batch b;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	QS_TRY(start_insert(sk, qs_weight_sum(weight, count), count));
+	b = qs_describe(key, weight, NULL, 0, count);
+	return qs_for_pieces(
+		sk->gpu, &b, [&](const qs_batch *ready, uint64_t, void *) { return insert(sk, ready); });
+}
+
+qb_status
+qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_host_batch b[QS_CUDA_TOGETHER];
+	qs_batch ready;
+	qs_slot *slot;
+	uint64_t count = 0;
+	int64_t sum = 0;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	if (runs < 1 || runs > QS_CUDA_TOGETHER)
+		return QB_NO_MEMORY;
+	for (int i = 0; i < runs; i++)
+	{
+		int64_t more = qs_weight_sum(run[i].weight, run[i].count);
+
+		if (more < 0 || more > INT64_MAX - sum)
+			return QB_TOTAL_OVERFLOW;
+		sum += more;
+		count += run[i].count;
+		b[i] = qs_describe(run[i].key, run[i].weight, NULL, 0, run[i].count);
+	}
+	if (count > qs_piece_keys(gpu, b))
+		return QB_NO_MEMORY;
+	QS_TRY(start_insert(sk, sum, count));
+	slot = &gpu->slot[qs_next_slot(gpu)];
+	QS_TRY(qs_fill_slot(gpu, slot, b, runs, &ready));
+	QS_TRY(insert(sk, &ready));
+	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
+{
+	qs_batch b = { key, weight, count };
+	int64_t sum;
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (count == 0)
+		return QB_OK;
+	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
+	QS_TRY(start_insert(sk, sum, count));
+	return insert(sk, &b);
+}
+
+qb_status
+qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	qs_batch b = { key, NULL, count };
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (count == 0)
+		return QB_OK;
+	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
+}
+
+qb_status
+qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_host_batch b;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	b = qs_describe(key, NULL, estimate, sizeof(*estimate), count);
+	return qs_for_pieces(gpu, &b, [&](const qs_batch *ready, uint64_t, void *answers) {
+		return sk->ops->query(gpu, &sk->view, ready, (int64_t *) answers);
+	});
+}
+
+/* ---- many sketches at once ---- */
+
+/* The sketches of a call, and what the launch gets of them. */
+struct group_list
+{
+	qs_cuda_sketch *const *sketch;
+	const uint64_t *count;
+	uint32_t groups;
+	uint64_t all;   /* keys */
+	uint64_t chunk; /* at least so many keys of a warp */
+	qs_group *there;
+	uint32_t *used; /* high buckets that are taken, in device memory */
+};
+
+/* Have two sketches the same views but for their tables? */
+static bool
+are_alike(const qs_cuda_sketch *a, const qs_cuda_sketch *b)
+{
+	return a->gpu == b->gpu && a->params.structure == b->params.structure &&
+		   a->params.part == b->params.part && a->view.n == b->view.n &&
+		   a->view.seed_key == b->view.seed_key && a->view.depth == b->view.depth &&
+		   a->view.mask_count == b->view.mask_count;
+}
+
+/* Can all keys be added by one launch? */
+static bool
+go_together(const group_list *list)
+{
+	if (qs_has_fat(list->sketch[0]->params.structure))
+		return false;
+	for (uint32_t i = 0; i < list->groups; i++)
+	{
+		const qs_cuda_sketch *sk = list->sketch[i];
+
+		if (!are_alike(sk, list->sketch[0]) || sk->view.wide ||
+			list->count[i] >= (uint64_t) (QS_WIDE_TOTAL - sk->total) ||
+			!qs_inserts_directly(sk, list->count[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The most high buckets that the launch takes for a sketch and cannot place: one for each warp. */
+static uint64_t
+loose_of(const group_list *list, uint32_t i)
+{
+	bool takes = qs_is_multilevel(list->sketch[i]) && list->count[i] > 0;
+
+	return takes ? list->count[i] / list->chunk + 2 : 0;
+}
+
+/* Give the device the tables. */
+static qb_status
+send_tables(const group_list *list)
+{
+	qs_cuda *gpu = list->sketch[0]->gpu;
+	qs_group group[QS_CUDA_GROUPS_MAX];
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < list->groups; i++)
+	{
+		const qs_view *v = &list->sketch[i]->view;
+
+		end += list->count[i];
+		group[i] = { v->table, v->extra, v->high_used, end };
+	}
+	return qs_copy(gpu, list->there, group, list->groups * sizeof(*group), cudaMemcpyHostToDevice);
+}
+
+__global__ void
+collect_used(const qs_group *group, uint32_t groups, uint32_t *used)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < groups)
+		used[i] = *group[i].high_used;
+}
+
+/* Read how many high buckets each sketch has taken. */
+static qb_status
+read_used(const group_list *list)
+{
+	qs_cuda *gpu = list->sketch[0]->gpu;
+	uint32_t used[QS_CUDA_GROUPS_MAX];
+
+	QS_TRY(send_tables(list));
+	QS_TRY(qs_launch(gpu, collect_used, list->groups, (const qs_group *) list->there, list->groups,
+					 list->used));
+	QS_TRY(
+		qs_copy_now(gpu, used, list->used, list->groups * sizeof(*used), cudaMemcpyDeviceToHost));
+	for (uint32_t i = 0; i < list->groups; i++)
+		list->sketch[i]->high_bound = used[i];
+	return QB_OK;
+}
+
+/* Make room for high buckets.  The sketches' weights have the new keys already. */
+static qb_status
+reserve_high(const group_list *list)
+{
+	bool enough = true;
+	uint32_t i;
+
+	for (i = 0; i < list->groups && enough; i++)
+		enough = qs_has_high_room(list->sketch[i], loose_of(list, i));
+	if (enough)
+		return QB_OK;
+	QS_TRY(read_used(list));
+	for (i = 0; i < list->groups; i++)
+		QS_TRY(qs_make_high_room(list->sketch[i], loose_of(list, i)));
+	return QB_OK;
+}
+
+/* Add the keys to what could have raised counters, or take them off again. */
+static void
+count_ever(const group_list *list, bool added)
+{
+	for (uint32_t i = 0; i < list->groups; i++)
+		list->sketch[i]->ever += added ? list->count[i] : 0 - list->count[i];
+}
+
+/* Have workspace for the tables, and room for high buckets. */
+static qb_status
+prepare(group_list *list)
+{
+	qs_cuda *gpu = list->sketch[0]->gpu;
+	uint64_t warps = (uint64_t) gpu->multiprocessors * gpu->threads / 32;
+	qb_status status = QB_OK;
+	uint8_t *work;
+
+	list->chunk = qs_chunk(list->all, warps);
+	QS_TRY(qs_workspace(gpu, list->groups * (sizeof(qs_group) + sizeof(uint32_t)), &work));
+	list->there = (qs_group *) work;
+	list->used = (uint32_t *) (list->there + list->groups);
+	count_ever(list, true);
+	if (qs_is_multilevel(list->sketch[0]))
+		status = reserve_high(list);
+	if (status != QB_OK)
+		count_ever(list, false);
+	return status;
+}
+
+/* The keys are added: note it in all sketches. */
+static void
+note_added(const group_list *list)
+{
+	for (uint32_t i = 0; i < list->groups; i++)
+	{
+		list->sketch[i]->total += (int64_t) list->count[i];
+		list->sketch[i]->high_bound += loose_of(list, i);
+	}
+	list->sketch[0]->gpu->stats.insert_keys += list->all;
+}
+
+qb_status
+qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count, uint32_t sketches,
+					  const uint64_t *key)
+{
+	group_list list = { sketch, count, sketches, 0, 0, NULL, NULL };
+	qs_grouped grouped;
+
+	if (sketches < 1 || sketches > QS_CUDA_GROUPS_MAX)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(sketch[0]->gpu));
+	if (!go_together(&list))
+		return QB_NO_MEMORY;
+	for (uint32_t i = 0; i < sketches; i++)
+		list.all += count[i];
+	if (list.all == 0)
+		return QB_OK;
+	QS_TRY(prepare(&list));
+	QS_TRY(send_tables(&list));
+	grouped = { key, list.all, list.there, sketches, 0 };
+	QS_TRY(sketch[0]->ops->groups(sketch[0]->gpu, &sketch[0]->view, &grouped));
+	note_added(&list);
+	return QB_OK;
+}
+
+/* ---- a sketch of the host to the device ---- */
+
+/* Copy the tables of a dense sketch to the device. */
+static qb_status
+load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	qs_cuda *gpu = sk->gpu;
+	uint64_t high = qs_is_multilevel(sk) ? from->extra_used : 0;
+	uint32_t used = (uint32_t) high;
+
+	QS_TRY(qs_copy(gpu, sk->view.table, from->table, sk->table_bytes, cudaMemcpyHostToDevice));
+	if (qs_is_multilevel(sk))
+	{
+		QS_TRY(qs_grow_high(sk, 0, high));
+		QS_TRY(qs_copy(gpu, sk->view.extra, from->extra, sk->extra_bytes, cudaMemcpyHostToDevice));
+		QS_TRY(qs_copy(gpu, sk->view.high_used, &used, sizeof(used), cudaMemcpyHostToDevice));
+		QS_TRY(qs_high_sanitize(gpu, &sk->view, high));
+		sk->high_bound = high;
+		sk->ever = (uint64_t) from->total;
+	}
+	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	sk->total = from->total;
+	return QB_OK;
+}
+
+/* Add the entries of an explicit sketch as a batch of weighted keys. */
+static qb_status
+load_entries(qs_cuda_sketch *sk, const qs_sketch *from)
+{
+	uint64_t key[QS_EXPLICIT_MAX];
+	int64_t count[QS_EXPLICIT_MAX];
+	uint64_t position = 0;
+	size_t entries = 0;
+	qs_entry e;
+
+	while (entries < QS_EXPLICIT_MAX && qs_explicit_next(from, &position, &e))
+	{
+		key[entries] = e.fingerprint;
+		count[entries++] = e.count;
+	}
+	return qs_cuda_insert(sk, key, count, entries);
+}
+
+qb_status
+qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch)
+{
+	bool dense = from->encoding == QS_DENSE;
+
+	*sketch = NULL;
+	if (qs_has_fat(from->params.structure) && (!dense || !qs_has_table(&from->params)))
+		return QB_WRONG_PART;
+	QS_TRY(qs_ask_room(gpu, qs_dense_size(&from->params, from->wide)));
+	QS_TRY(qs_cuda_create_like(gpu, &from->params, dense && from->wide, sketch));
+	(*sketch)->keys = from->keys;
+	return qs_keep(dense ? load_tables(*sketch, from) : load_entries(*sketch, from), sketch,
+				   qs_cuda_destroy);
+}
+
+const qs_sketch_ops qs_cuda_sketches = {
+	.create = qs_cuda_create,
+	.load = qs_cuda_load,
+	.destroy = qs_cuda_destroy,
+	.insert = qs_cuda_insert,
+	.insert_all = qs_cuda_insert_all,
+	.insert_device = qs_cuda_insert_device,
+	.insert_groups = qs_cuda_insert_groups,
+	.query = qs_cuda_query,
+	.merge_begin = qs_cuda_merge_begin,
+	.merge_slice = qs_cuda_merge_slice,
+	.take_slice = qs_cuda_take_slice,
+	.freeze = qs_cuda_freeze,
+	.read = qs_cuda_read,
+	.bytes = qs_cuda_bytes,
+	.total = qs_cuda_total,
+};
