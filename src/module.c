@@ -11,7 +11,7 @@
 #include "gpu/gpu.h"
 #include "pg/sets_value.h"
 #include "pgbase/activity.h"
-#include "pgbase/secret.h"
+#include "pgbase/process.h"
 #include "scan/scan.h"
 #include "utils/guc.h"
 

@@ -6,7 +6,7 @@
  * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a token
- * (pgbase/state_token.c).  There is no inverse function: a window frame whose start moves
+ * (pgbase/state.c).  There is no inverse function: a window frame whose start moves
  * is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id

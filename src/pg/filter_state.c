@@ -15,10 +15,9 @@
 #include "pg/filter_state.h"
 
 #include "gpu/filter_gpu.h"
-#include "pgbase/secret.h"
+#include "pgbase/process.h"
 #include "pgbase/activity.h"
 #include "pgbase/state.h"
-#include "pgbase/token.h"
 #include "utils/memutils.h"
 
 /* A state whose filter is not set yet. */

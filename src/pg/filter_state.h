@@ -10,7 +10,7 @@
 #include "gpu/column_request.h"
 #include "pg/filter_value.h"
 #include "pgbase/state.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 
 /* What the number beside each key means. */
 typedef enum FilterInput

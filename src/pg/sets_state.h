@@ -12,7 +12,7 @@
 #include "pgbase/state.h"
 
 #include "sets/builder.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 #include "gpu/sets_gpu.h"
 
 typedef struct SetsState

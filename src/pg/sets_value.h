@@ -10,7 +10,7 @@
 #include "postgres.h"
 #include "fmgr.h"
 
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/keyfamily.h"
 #include "sets/sets.h"
 

@@ -9,7 +9,6 @@
 #include "sketch/advise.h"
 #include "sketch/measure.h"
 #include "pg/sketch_state.h"
-#include "pgbase/errors.h"
 #include "pgbase/value.h"
 
 #include "funcapi.h"

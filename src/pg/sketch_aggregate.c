@@ -5,7 +5,7 @@
  *
  * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
  * ordinary values, unless tokens stand for them: for states on a device, and without
- * groups for one that its own process combines (pgbase/state_token.c).  The final
+ * groups for one that its own process combines (pgbase/state.c).  The final
  * function returns a read-only pointer to the state, so
  * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
  * counted yet, or in a moving aggregate, whose state must not be NULL, something that is

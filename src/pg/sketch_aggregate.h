@@ -12,7 +12,6 @@
 
 #include "nodes/primnodes.h"
 #include "pgbase/aggregate.h"
-#include "pgbase/recognize.h"
 
 /* The position of the key; that of the weight is in the layout. */
 #define SKETCH_KEY_ARGUMENT 1

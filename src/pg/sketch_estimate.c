@@ -11,7 +11,6 @@
 #include "funcapi.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
-#include "pgbase/errors.h"
 #include "pgbase/value.h"
 #include "sketch/unbiased.h"
 #include "utils/tuplestore.h"

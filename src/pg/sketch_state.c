@@ -12,7 +12,7 @@
 
 #include "gpu/sketch_gpu.h"
 #include "pgbase/activity.h"
-#include "pgbase/token.h"
+#include "pgbase/state.h"
 
 #include "utils/memutils.h"
 

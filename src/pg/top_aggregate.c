@@ -6,7 +6,7 @@
  * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a token
- * (pgbase/state_token.c).  States never go to a device.  There is no inverse function: keys
+ * (pgbase/state.c).  States never go to a device.  There is no inverse function: keys
  * that a list has dropped do not come back, so a window frame whose start moves is computed
  * anew.
  *

@@ -9,7 +9,7 @@
 
 #include "mb/pg_wchar.h"
 #include "pg/flat.h"
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/keyfamily.h"
 #include "sketch/top_format.h"
 

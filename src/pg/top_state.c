@@ -25,7 +25,6 @@
 #include "pg/sketch_state.h"
 #include "pgbase/activity.h"
 #include "pgbase/state.h"
-#include "pgbase/token.h"
 #include "pgbase/value.h"
 #include "sketch/top.h"
 #include "sketch/top_format.h"

@@ -12,7 +12,7 @@
 #include "pgbase/state.h"
 
 #include "sketch/top.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 
 typedef struct TopState
 {

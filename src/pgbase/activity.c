@@ -24,7 +24,6 @@
 #include "pgbase/activity.h"
 
 #include "pgbase/process.h"
-#include "pgbase/segment.h"
 #include "pgbase/version.h"
 
 #include "access/parallel.h"

@@ -1,16 +1,246 @@
 /*
  * aggregate.c
- *		What functions of aggregates of all families share.
+ *		Aggregates of all families: which ones of the catalog are ours, and what their
+ *		functions share.
  *
- * States are expanded objects in a context below the aggregate's.
+ * A name proves nothing, and neither does being part of the extension: the extension is
+ * trusted, so its owner may be anyone who may create objects in the database, and may
+ * add objects to it.  An aggregate is ours if it computes what ours compute: its
+ * functions are C functions of this library, recognized by their addresses, and none of
+ * its other properties differ.  Only superusers declare C functions, so the types in
+ * such a declaration can be trusted, too.
+ *
+ * All this is true when it is read.  What a running query calls was looked up when it began:
+ * see AggregateLasts().
  *
  * src/pgbase/aggregate.c
  */
 #include "pgbase/aggregate.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_language_d.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
-#include "pgbase/token.h"
+#include "executor/nodeAgg.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
+
+/* The functions and types of an aggregate. */
+typedef struct Parts
+{
+	FormData_pg_aggregate fixed;
+	bool initial; /* it has an initial value */
+} Parts;
+
+static bool
+read_parts(Oid aggregate, Parts *parts)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	memcpy(&parts->fixed, GETSTRUCT(tuple), sizeof(parts->fixed));
+	parts->initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/* The C function behind a function of the catalog; NULL if that is in another language. */
+PGFunction
+CFunctionOf(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool in_c;
+	FmgrInfo info;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	in_c = ((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId;
+	ReleaseSysCache(tuple);
+	if (!in_c)
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+Oid
+FunctionOwner(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* Read an ordinary aggregate without initial value; false if it is none. */
+bool
+AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
+{
+	Parts read;
+
+	if (!read_parts(aggregate, &read) || read.initial || read.fixed.aggkind != AGGKIND_NORMAL ||
+		read.fixed.aggfinalextra)
+		return false;
+	*parts = read.fixed;
+	return true;
+}
+
+static bool
+is_among(const PGFunction *list, PGFunction function)
+{
+	while (*list && *list != function)
+		list++;
+	return *list != NULL;
+}
+
+/* The argument positions of a transition function for keys; NULL for other functions. */
+static const ArgumentLayout *
+form_of(const AggregateFunctions *functions, PGFunction function)
+{
+	const AggregateTransition *transition = functions->transition;
+
+	while (transition->function && transition->function != function)
+		transition++;
+	return transition->layout;
+}
+
+static bool
+combines(const AggregateFunctions *functions, Oid function)
+{
+	return is_among(functions->combine, CFunctionOf(function));
+}
+
+static bool
+finishes(const AggregateFunctions *functions, Oid function)
+{
+	return functions->final == CFunctionOf(function);
+}
+
+/*
+ * Is the aggregate made of a family's functions?  Its rows may be keys or stored
+ * values.  The result of such an aggregate is its state.
+ */
+bool
+AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
+{
+	FormData_pg_aggregate parts;
+
+	return AggregateParts(aggregate, &parts) &&
+		   (form_of(functions, CFunctionOf(parts.aggtransfn)) ||
+			combines(functions, parts.aggtransfn)) &&
+		   combines(functions, parts.aggcombinefn) && finishes(functions, parts.aggfinalfn);
+}
+
+/* Read the types of state and key, if the transition function takes and returns this state type. */
+static bool
+read_types(Oid transition, Oid state_type, int key, Oid *key_type)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
+	Form_pg_proc form;
+	bool fits;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	fits = form->pronargs > key && form->prorettype == state_type &&
+		   form->proargtypes.values[0] == state_type;
+	if (fits)
+		*key_type = form->proargtypes.values[key];
+	ReleaseSysCache(tuple);
+	return fits;
+}
+
+/* Is the aggregate made of the family's functions for keys, and of nothing else? */
+bool
+RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+				   RecognizedAggregate *recognized)
+{
+	FormData_pg_aggregate parts;
+	const ArgumentLayout *layout;
+
+	if (!AggregateParts(aggregate, &parts))
+		return false;
+	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
+	if (layout == NULL || !combines(functions, parts.aggcombinefn) ||
+		!finishes(functions, parts.aggfinalfn))
+		return false;
+	recognized->layout = *layout;
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+}
+
+/* Read what a built-in aggregate is made of. */
+static bool
+recognize_built_in(Oid aggregate, RecognizedAggregate *recognized)
+{
+	Parts parts;
+
+	if (!read_parts(aggregate, &parts))
+		return false;
+	memset(recognized, 0, sizeof(*recognized));
+	recognized->transition = parts.fixed.aggtransfn;
+	recognized->final = parts.fixed.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return true;
+}
+
+/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return (aggregate == F_COUNT_ || aggregate == F_COUNT_ANY) &&
+		   recognize_built_in(aggregate, recognized);
+}
+
+/* Is it avg, sum, max or min of numbers, times or text?  These have consecutive OIDs. */
+bool
+RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return aggregate >= F_AVG_INT8 && aggregate <= F_MIN_NUMERIC &&
+		   recognize_built_in(aggregate, recognized);
+}
+
+/*
+ * Can only superusers replace the aggregate?  The executor looks up an aggregate's functions
+ * when a query begins.  Any other owner can replace them after that, in a function that the
+ * query calls, too; then the catalog does not say which functions the query goes on to call.
+ */
+bool
+AggregateLasts(Oid owner)
+{
+	return superuser_arg(owner);
+}
+
+/*
+ * Will the partial state that a node makes go only to our combine function?  Aggregates
+ * with the same transition function can share a state, and may combine it in other
+ * ways.
+ */
+bool
+CombinesStates(const AggState *node, const AggregateFunctions *functions)
+{
+	const AggStatePerTransData *state = node->curpertrans;
+	Parts parts;
+
+	return state && !state->aggshared && AggregateLasts(FunctionOwner(state->aggref->aggfnoid)) &&
+		   read_parts(state->aggref->aggfnoid, &parts) &&
+		   combines(functions, parts.fixed.aggcombinefn);
+}
+
+/*
+ * ---- what functions of aggregates share ----
+ *
+ * States are expanded objects in a context below the aggregate's.
+ */
 
 MemoryContext
 AggregateContext(FunctionCallInfo fcinfo)

@@ -18,7 +18,7 @@
 #include "postgres.h"
 #include "access/detoast.h"
 #include "lib/ilist.h"
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/version.h"
 
 /*

@@ -1,6 +1,7 @@
 /*
  * value.h
- *		Values of any of our types: expanded objects and detoasted values.
+ *		Values of any of our types: expanded objects, detoasted values, rows that functions
+ *		return, and errors.
  *
  * src/pgbase/value.h
  */
@@ -9,9 +10,11 @@
 
 #include "postgres.h"
 
+#include "base/status.h"
 #include "pgbase/version.h"
 
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "utils/expandeddatum.h"
 #include "access/tupdesc.h"
 
@@ -60,5 +63,26 @@ extern TupleDesc RowType(FunctionCallInfo fcinfo);
 extern Datum ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 extern void ReturnRows(FunctionCallInfo fcinfo);
 extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
+
+/* ---- status codes as errors, and what errors of several families share ---- */
+
+/* The byte format of a type's values. */
+typedef struct ValueFormat
+{
+	const char *noun; /* what messages call a value */
+	int version;      /* the one that is read */
+	uint32 header;    /* bytes of its header */
+} ValueFormat;
+
+extern void
+StatusRaise(qb_status status, const char *noun, const char *hint) __attribute__((noreturn));
+extern void FormatRaise(const ValueFormat *format, qb_status status, int sqlstate,
+						const uint8 *bytes, Size length) __attribute__((noreturn));
+extern Size CheckSize(const char *noun, uint64 bytes, const char *hint);
+
+extern void AppendDifference(StringInfo text, const char *what, const char *a, const char *b);
+extern const char *TextOfSize(uint64 bytes);
+extern void CheckInteger(const char *what, int64 value, int64 least, int64 most, const char *hint);
+extern double CheckConfidence(double confidence, bool certain);
 
 #endif

@@ -37,7 +37,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "pg/sets_pairs.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
