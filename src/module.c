@@ -64,6 +64,5 @@ _PG_init(void)
 	GpuInit();
 	NonceInit();
 	ActivityInit();
-	StatInit();
 	MarkGUCPrefixReserved("qsketch");
 }

@@ -27,22 +27,16 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-/* The functions and types of an aggregate. */
-typedef struct Parts
-{
-	FormData_pg_aggregate fixed;
-	bool initial; /* it has an initial value */
-} Parts;
-
+/* Read the functions and types of an aggregate; *initial: it has an initial value.  False if there is none. */
 static bool
-read_parts(Oid aggregate, Parts *parts)
+read_parts(Oid aggregate, FormData_pg_aggregate *parts, bool *initial)
 {
 	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	memcpy(&parts->fixed, GETSTRUCT(tuple), sizeof(parts->fixed));
-	parts->initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
+	memcpy(parts, GETSTRUCT(tuple), sizeof(*parts));
+	*initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
 	ReleaseSysCache(tuple);
 	return true;
 }
@@ -83,13 +77,10 @@ FunctionOwner(Oid function)
 bool
 AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
 {
-	Parts read;
+	bool initial;
 
-	if (!read_parts(aggregate, &read) || read.initial || read.fixed.aggkind != AGGKIND_NORMAL ||
-		read.fixed.aggfinalextra)
-		return false;
-	*parts = read.fixed;
-	return true;
+	return read_parts(aggregate, parts, &initial) && !initial && parts->aggkind == AGGKIND_NORMAL &&
+		   !parts->aggfinalextra;
 }
 
 static bool
@@ -117,10 +108,12 @@ combines(const AggregateFunctions *functions, Oid function)
 	return is_among(functions->combine, CFunctionOf(function));
 }
 
+/* Read an aggregate whose states the family's functions combine and finish. */
 static bool
-finishes(const AggregateFunctions *functions, Oid function)
+read_own(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *parts)
 {
-	return functions->final == CFunctionOf(function);
+	return AggregateParts(aggregate, parts) && combines(functions, parts->aggcombinefn) &&
+		   functions->final == CFunctionOf(parts->aggfinalfn);
 }
 
 /*
@@ -132,10 +125,9 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 {
 	FormData_pg_aggregate parts;
 
-	return AggregateParts(aggregate, &parts) &&
+	return read_own(aggregate, functions, &parts) &&
 		   (form_of(functions, CFunctionOf(parts.aggtransfn)) ||
-			combines(functions, parts.aggtransfn)) &&
-		   combines(functions, parts.aggcombinefn) && finishes(functions, parts.aggfinalfn);
+			combines(functions, parts.aggtransfn));
 }
 
 /* Read the types of state and key, if the transition function takes and returns this state type. */
@@ -165,11 +157,10 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	FormData_pg_aggregate parts;
 	const ArgumentLayout *layout;
 
-	if (!AggregateParts(aggregate, &parts))
+	if (!read_own(aggregate, functions, &parts))
 		return false;
 	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
-	if (layout == NULL || !combines(functions, parts.aggcombinefn) ||
-		!finishes(functions, parts.aggfinalfn))
+	if (layout == NULL)
 		return false;
 	recognized->layout = *layout;
 	recognized->transition = parts.aggtransfn;
@@ -182,13 +173,14 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 static bool
 recognize_built_in(Oid aggregate, RecognizedAggregate *recognized)
 {
-	Parts parts;
+	FormData_pg_aggregate parts;
+	bool initial;
 
-	if (!read_parts(aggregate, &parts))
+	if (!read_parts(aggregate, &parts, &initial))
 		return false;
 	memset(recognized, 0, sizeof(*recognized));
-	recognized->transition = parts.fixed.aggtransfn;
-	recognized->final = parts.fixed.aggfinalfn;
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
 	recognized->owner = FunctionOwner(aggregate);
 	return true;
 }
@@ -229,11 +221,12 @@ bool
 CombinesStates(const AggState *node, const AggregateFunctions *functions)
 {
 	const AggStatePerTransData *state = node->curpertrans;
-	Parts parts;
+	FormData_pg_aggregate parts;
+	bool initial;
 
 	return state && !state->aggshared && AggregateLasts(FunctionOwner(state->aggref->aggfnoid)) &&
-		   read_parts(state->aggref->aggfnoid, &parts) &&
-		   combines(functions, parts.fixed.aggcombinefn);
+		   read_parts(state->aggref->aggfnoid, &parts, &initial) &&
+		   combines(functions, parts.aggcombinefn);
 }
 
 /*

@@ -2,6 +2,9 @@
  * state.c
  *		What the states of aggregates of all families begin with.
  *
+ * An expanded object is recognized by the address of its methods, which no value that a
+ * user makes can have.
+ *
  * src/pgbase/state.c
  */
 #include "pgbase/state.h"
@@ -66,7 +69,14 @@ StateOwnContext(const KeyedStateType *type, MemoryContext parent)
 void *
 StateExpandedIn(Datum datum, const KeyedStateType *type)
 {
-	return ValueExpandedIn(datum, &type->methods, type->value);
+	ExpandedObjectHeader *header;
+
+	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+		return NULL;
+	header = DatumGetEOHP(datum);
+	if (header->eoh_methods != &type->methods)
+		elog(ERROR, "expanded object is not %s", type->value);
+	return header;
 }
 
 void *

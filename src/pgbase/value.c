@@ -1,10 +1,6 @@
 /*
  * value.c
- *		Values of any of our types: expanded objects, detoasted values, rows that functions
- *		return, and errors.
- *
- * An expanded object is recognized by the address of its methods, which no value that a
- * user makes can have.
+ *		Values of any of our types: detoasted values, rows that functions return, and errors.
  *
  * src/pgbase/value.c
  */
@@ -15,19 +11,6 @@
 #include "funcapi.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
-
-ExpandedObjectHeader *
-ValueExpandedIn(Datum datum, const ExpandedObjectMethods *methods, const char *what)
-{
-	ExpandedObjectHeader *header;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
-		return NULL;
-	header = DatumGetEOHP(datum);
-	if (header->eoh_methods != methods)
-		elog(ERROR, "expanded object is not %s", what);
-	return header;
-}
 
 struct varlena *
 ValueDetoast(Datum datum, struct varlena **own)

@@ -1,7 +1,6 @@
 /*
  * value.h
- *		Values of any of our types: expanded objects, detoasted values, rows that functions
- *		return, and errors.
+ *		Values of any of our types: detoasted values, rows that functions return, and errors.
  *
  * src/pgbase/value.h
  */
@@ -15,7 +14,6 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "utils/expandeddatum.h"
 #include "access/tupdesc.h"
 
 /* A function that SQL calls, whose result is one expression. */
@@ -26,29 +24,6 @@
 		return result;             \
 	}                              \
 	extern Datum name(PG_FUNCTION_ARGS)
-
-/*
- * The expanded object that a datum points to, or NULL if it is a flat value.  An object
- * that is not ours is an error.  "what" names our type in it: "a sketch".
- */
-extern ExpandedObjectHeader *
-ValueExpandedIn(Datum datum, const ExpandedObjectMethods *methods, const char *what);
-
-/*
- * The read-write expanded object that a datum points to, else NULL.  After its first
- * row a transition function gets nothing else.  This does what DatumGetEOHP() does,
- * without a call; the caller checks the methods.
- */
-static inline ExpandedObjectHeader *
-ValueInState(Datum datum)
-{
-	struct varatt_expanded pointer;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return NULL;
-	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	return pointer.eohptr;
-}
 
 /* The flat value of a datum. *own is a copy that the caller frees, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
