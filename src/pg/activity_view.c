@@ -12,12 +12,10 @@
 
 #include "catalog/pg_authid.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 /* How often a slot that is being changed is read again. */
 #define ATTEMPTS 100
@@ -171,7 +169,6 @@ PG_FUNCTION_INFO_V1(qsketch_progress_of_processes);
 Datum
 qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	ActivityShared *shared = ActivityMemory();
 	int i;
 
@@ -192,7 +189,7 @@ qsketch_progress_of_processes(PG_FUNCTION_ARGS)
 			put(&row, COLUMN_LEADER, Int32GetDatum(seen.leader));
 		if (may_see(&seen))
 			put_details(&row, &seen);
-		tuplestore_putvalues(result->setResult, result->setDesc, row.value, row.null);
+		PutRow(fcinfo, row.value, row.null);
 	}
 	return (Datum) 0;
 }
@@ -206,7 +203,6 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 {
 	Stats stats;
 	Datum values[STAT_COUNTERS + 1];
-	bool nulls[STAT_COUNTERS + 1] = { 0 };
 	int i;
 
 	if (!StatRead(&stats))
@@ -214,7 +210,7 @@ qsketch_stat_counts(PG_FUNCTION_ARGS)
 	for (i = 0; i < STAT_COUNTERS; i++)
 		values[i] = Int64GetDatum((int64) stats.counter[i]);
 	values[STAT_COUNTERS] = TimestampTzGetDatum(stats.since);
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }
 
 /* qsketch_stat_reset(): set the counters to zero.  Its privileges say who may call it. */

@@ -309,7 +309,6 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 {
 	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];
-	bool nulls[lengthof(values)] = { 0 };
 	qf_bounds bounds;
 	qf_scale scale;
 
@@ -317,7 +316,7 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 	values[0] = Float8GetDatum(bounds.lower);
 	values[1] = Float8GetDatum(bounds.estimate);
 	values[2] = Float8GetDatum(bounds.upper);
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }
 
 /*

@@ -241,8 +241,6 @@ enum
 static void
 fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 {
-	char *family = KeyFamilyName(filter->keys.family);
-
 	values[INFO_BITS] = Int64GetDatum((int64) filter->params.m);
 	values[INFO_BYTES] = Int64GetDatum((int64) qf_words(&filter->params) * 8);
 	values[INFO_HASHES] = Int32GetDatum((int32) filter->params.k);
@@ -255,9 +253,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	values[INFO_FILL] = Float8GetDatum(fill_of(filter));
 	values[INFO_FORM] =
 		CStringGetTextDatum(filter->encoding == QF_ENCODING_COMPACT ? "compact" : "dense");
-	if (family)
-		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
-	nulls[INFO_KEY_FAMILY] = family == NULL;
+	SetText(values, nulls, INFO_KEY_FAMILY, KeyFamilyName(filter->keys.family));
 }
 
 /* qfilter_info(qfilter): parameters and state. */

@@ -8,11 +8,9 @@
 #include "fmgr.h"
 #include "pgbase/value.h"
 
-#include "funcapi.h"
 #include "gpu/gpu.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 /* Columns of qsketch_gpu(). */
 enum
@@ -38,7 +36,7 @@ state_name(void)
 
 /* The row that is returned when there is no device. */
 static void
-put_state(ReturnSetInfo *result)
+put_state(FunctionCallInfo fcinfo)
 {
 	Datum values[GPU_COLUMNS] = { CStringGetTextDatum(state_name()) };
 	bool nulls[GPU_COLUMNS];
@@ -48,16 +46,12 @@ put_state(ReturnSetInfo *result)
 
 	memset(nulls, true, sizeof(nulls));
 	nulls[GPU_STATE] = false;
-	if (reason[0])
-	{
-		values[GPU_REASON] = CStringGetTextDatum(reason);
-		nulls[GPU_REASON] = false;
-	}
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	SetText(values, nulls, GPU_REASON, reason[0] ? reason : NULL);
+	PutRow(fcinfo, values, nulls);
 }
 
 static void
-put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
+put_device(FunctionCallInfo fcinfo, GpuDeviceInfo *info)
 {
 	Datum values[GPU_COLUMNS];
 	bool nulls[GPU_COLUMNS] = { 0 };
@@ -71,7 +65,7 @@ put_device(ReturnSetInfo *result, GpuDeviceInfo *info)
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
 	nulls[GPU_REASON] = true;
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	PutRow(fcinfo, values, nulls);
 }
 
 /* qsketch_gpu(): a row for each device.  If there is none, one row says why. */
@@ -79,15 +73,14 @@ PG_FUNCTION_INFO_V1(qsketch_gpu);
 Datum
 qsketch_gpu(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	int i;
 
 	ReturnRows(fcinfo);
 	if (GpuStateNow() != GPU_READY)
-		put_state(result);
+		put_state(fcinfo);
 	else
 		for (i = 0; i < gpu_shared->device_count; i++)
-			put_device(result, &gpu_shared->device[i]);
+			put_device(fcinfo, &gpu_shared->device[i]);
 	PG_RETURN_NULL();
 }
 

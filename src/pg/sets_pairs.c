@@ -18,7 +18,6 @@
 #include "pgbase/value.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 /*
  * ---- what the arguments ask for ----
@@ -311,19 +310,17 @@ PairsNextRow(PairScan *scan, Datum *values)
 static Datum
 store_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "pairs of sets", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	Datum values[PAIRS_MOST_COLUMNS];
-	bool nulls[PAIRS_MOST_COLUMNS] = { false };
 	PairScan *scan;
 
 	ReturnRows(fcinfo);
 	old = MemoryContextSwitchTo(context);
 	scan = PairsOpen(fcinfo, layout, true);
 	while (scan && PairsNextRow(scan, values))
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, NULL);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return (Datum) 0;
@@ -461,8 +458,6 @@ typedef struct Place
 static void
 fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
 {
-	char *note = note_of(plan, method);
-
 	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
 	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
 	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
@@ -471,8 +466,7 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
 	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
-	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
-	nulls[PLAN_NOTE] = note == NULL;
+	SetText(values, nulls, PLAN_NOTE, note_of(plan, method));
 	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
 	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
@@ -482,7 +476,6 @@ PG_FUNCTION_INFO_V1(qsets_pairs_plan);
 Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	const PairsLayout layout = { .options = 1 };
 	qset_preparation preparation;
 	SetsReader reader[2];
@@ -504,7 +497,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	for (method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
 		fill_plan(&preparation.plan, method, &place, values, nulls);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, nulls);
 	}
 	qset_prepared_free(&preparation);
 	end_collections(&layout, reader);
@@ -516,9 +509,4 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
  * number of rows before it makes paths.  That loads the module in time for its hook
  * (scan/pairs.c) to see a session's first query.
  */
-PG_FUNCTION_INFO_V1(qsets_pairs_support);
-Datum
-qsets_pairs_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(NULL);
-}
+SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

@@ -20,7 +20,6 @@
 #include <limits.h>
 
 #include "engine/sets_kernels.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "pg/sets_elements.h"
 #include "pg/sets_pairs.h"
@@ -32,7 +31,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 /* A prepared collection, in a memory context of its own. */
 typedef struct PreparedSets
@@ -321,9 +319,8 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 typedef bool (*Ask)(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question);
 
 static void
-store(const qset_collection *c, const qset_best *best, ReturnSetInfo *result)
+store(FunctionCallInfo fcinfo, const qset_collection *c, const qset_best *best)
 {
-	bool nulls[5] = { false };
 	uint64 i;
 
 	for (i = 0; i < best->count; i++)
@@ -338,7 +335,7 @@ store(const qset_collection *c, const qset_best *best, ReturnSetInfo *result)
 						   Float8GetDatum(common > 0 ? common * c->universe / size / other : 0) };
 
 		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, NULL);
 	}
 }
 
@@ -364,7 +361,7 @@ answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets 
 	if (status == QB_NO_ROOM)
 		SetsTooManyPairs(question.most);
 	SetsCheck(status);
-	store(c, &best, (ReturnSetInfo *) fcinfo->resultinfo);
+	store(fcinfo, c, &best);
 }
 
 static Datum

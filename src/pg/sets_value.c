@@ -270,19 +270,15 @@ qsets_info(PG_FUNCTION_ARGS)
 	bool nulls[INFO_COLUMNS] = { 0 };
 	const qset_collection *c;
 	SetsReader reader;
-	char *family;
 
 	SetsRead(&reader, PG_GETARG_DATUM(0));
 	c = reader.collection;
-	family = KeyFamilyName(c->keys.family);
 	values[INFO_SETS] = Int64GetDatum(c->sets);
 	values[INFO_ELEMENTS] = Int64GetDatum(c->elements);
 	values[INFO_DISTINCT] = Int64GetDatum(c->universe);
 	values[INFO_LARGEST] = Int64GetDatum(largest_of(c));
 	values[INFO_EXACT] = BoolGetDatum(!c->wide);
-	if (family)
-		values[INFO_FAMILY] = CStringGetTextDatum(family);
-	nulls[INFO_FAMILY] = family == NULL;
+	SetText(values, nulls, INFO_FAMILY, KeyFamilyName(c->keys.family));
 	values[INFO_MEMORY] = Int64GetDatum(qset_collection_memory(c));
 	values[INFO_BYTES] = Int64GetDatum(qset_flat_size(c));
 	SetsReadEnd(&reader);

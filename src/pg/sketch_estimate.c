@@ -8,12 +8,10 @@
 #include "pg/sketch_probe.h"
 
 #include "catalog/pg_type_d.h"
-#include "funcapi.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "pgbase/value.h"
 #include "sketch/unbiased.h"
-#include "utils/tuplestore.h"
 
 #define KEY_ARGUMENT 1
 
@@ -132,9 +130,8 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 	qs_bounds bounds = qs_bounds_of(ProbeEstimate(datum, sketch, fingerprint), error);
 	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
 					   Int64GetDatum(bounds.upper) };
-	bool nulls[lengthof(values)] = { 0 };
 
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }
 
 /*
@@ -268,7 +265,6 @@ PG_FUNCTION_INFO_V1(qsketch_lookup);
 Datum
 qsketch_lookup(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Batch batch;
 	int i;
 
@@ -281,7 +277,7 @@ qsketch_lookup(PG_FUNCTION_ARGS)
 
 		if (i % KEYS_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, nulls);
 	}
 	PG_RETURN_NULL();
 }

@@ -13,8 +13,6 @@
 #include "sketch/product.h"
 
 #include "utils/builtins.h"
-#include "funcapi.h"
-#include "utils/tuplestore.h"
 
 PG_FUNCTION_INFO_V1(qsketch_total);
 Datum
@@ -89,7 +87,6 @@ static void
 fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 {
 	const qs_params *p = &sk->params;
-	char *family = KeyFamilyName(sk->keys.family);
 
 	values[INFO_STRUCTURE] = CStringGetTextDatum(qs_structure_name(p->structure));
 	values[INFO_SIZE] = Int64GetDatum((int64) (qs_block_bytes(p) * p->n));
@@ -99,9 +96,7 @@ fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 	values[INFO_TOTAL] = Int64GetDatum(sk->total);
 	values[INFO_FORM] = CStringGetTextDatum(form_name(sk));
 	values[INFO_PART] = CStringGetTextDatum(part_name(sk));
-	if (family)
-		values[INFO_KEY_FAMILY] = CStringGetTextDatum(family);
-	nulls[INFO_KEY_FAMILY] = family == NULL;
+	SetText(values, nulls, INFO_KEY_FAMILY, KeyFamilyName(sk->keys.family));
 	nulls[INFO_COUNTER_BYTES] = sk->encoding == QS_EXPLICIT;
 	fill_layout(p, values, nulls);
 }
@@ -169,7 +164,6 @@ check_has_product(const qs_sketch *sk)
 static Datum
 product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
 {
-	bool nulls[2] = { false };
 	Datum values[2];
 	qs_product product;
 	qb_memory memory;
@@ -177,7 +171,7 @@ product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
 	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
 	values[0] = Float8GetDatum(product.estimate);
 	values[1] = Float8GetDatum(product.standard_error);
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }
 
 /* qsketch_inner_product(qsketch, qsketch): estimate and standard error. */
@@ -234,19 +228,18 @@ gpu_of_value(Datum datum, bool stored)
 }
 
 static void
-put_part(ReturnSetInfo *result, const char *part, int gpu, uint64 bytes)
+put_part(FunctionCallInfo fcinfo, const char *part, int gpu, uint64 bytes)
 {
 	Datum values[3] = { CStringGetTextDatum(part),
 						CStringGetTextDatum(gpu < 0 ? "host" : psprintf("GPU %d", gpu)),
 						Int64GetDatum((int64) bytes) };
-	bool nulls[3] = { 0 };
 
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	PutRow(fcinfo, values, NULL);
 }
 
 /* Add rows for the tables of a dense sketch.  The fat table of sf is never on a GPU. */
 static void
-put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
+put_tables(FunctionCallInfo fcinfo, const qs_sketch *sk, int gpu)
 {
 	const qs_params *p = &sk->params;
 	uint64 extra = sk->ops->extra_bytes(p, sk->wide);
@@ -254,17 +247,17 @@ put_tables(ReturnSetInfo *result, const qs_sketch *sk, int gpu)
 	if (qs_has_fat(p->structure))
 	{
 		if (qs_has_table(p))
-			put_part(result, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
+			put_part(fcinfo, "slim", gpu, sk->ops->table_bytes(p, sk->wide));
 		if (qs_has_extra(p))
-			put_part(result, "fat", -1, extra);
+			put_part(fcinfo, "fat", -1, extra);
 	}
 	else if (qs_has_high(p->structure))
 	{
-		put_part(result, "low", gpu, sk->ops->table_bytes(p, sk->wide));
-		put_part(result, "high", gpu, extra * sk->extra_used);
+		put_part(fcinfo, "low", gpu, sk->ops->table_bytes(p, sk->wide));
+		put_part(fcinfo, "high", gpu, extra * sk->extra_used);
 	}
 	else
-		put_part(result, "table", gpu, sk->ops->table_bytes(p, sk->wide));
+		put_part(fcinfo, "table", gpu, sk->ops->table_bytes(p, sk->wide));
 }
 
 /*
@@ -275,7 +268,6 @@ PG_FUNCTION_INFO_V1(qsketch_location);
 Datum
 qsketch_location(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum datum = PG_GETARG_DATUM(0);
 	qs_sketch view;
 	bool stored = SketchOpenStored(&view, datum);
@@ -291,10 +283,10 @@ qsketch_location(PG_FUNCTION_ARGS)
 	}
 	gpu = SketchStateIn(datum) ? -1 : gpu_of_value(datum, stored);
 	if (sk->encoding == QS_EXPLICIT)
-		put_part(result, "entries", -1, sk->used * sizeof(qs_entry));
+		put_part(fcinfo, "entries", -1, sk->used * sizeof(qs_entry));
 	else if (sk->encoding == QS_COMPACT)
-		put_part(result, "compact", gpu, sk->compact_bytes);
+		put_part(fcinfo, "compact", gpu, sk->compact_bytes);
 	else
-		put_tables(result, sk, gpu);
+		put_tables(fcinfo, sk, gpu);
 	PG_RETURN_NULL();
 }

@@ -10,7 +10,6 @@
  */
 #include "pg/sketch_state.h"
 
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pg/top_state.h"
@@ -22,7 +21,6 @@
 #include "sketch/top_format.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 #define N_ARGUMENT 1
 
@@ -120,12 +118,11 @@ text_of(TextWriter *writer, const qs_top_key *key)
 }
 
 static void
-put_row(ReturnSetInfo *result, Datum key, const Row *row)
+put_row(FunctionCallInfo fcinfo, Datum key, const Row *row)
 {
 	Datum values[] = { key, Int64GetDatum(row->upper), Int64GetDatum(row->key.lower) };
-	bool nulls[lengthof(values)] = { 0 };
 
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	PutRow(fcinfo, values, NULL);
 }
 
 /* What a hint calls the type of the keys, as far as it is known. */
@@ -187,7 +184,6 @@ PG_FUNCTION_INFO_V1(qtop_list);
 Datum
 qtop_list(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	TopReader reader;
 	KeyParser parser;
 	uint64 count;
@@ -210,7 +206,7 @@ qtop_list(PG_FUNCTION_ARGS)
 		const qs_top_key *key = &row[i].key;
 
 		CHECK_FOR_INTERRUPTS();
-		put_row(result,
+		put_row(fcinfo,
 				reader.top->texts ? KeyParse(&parser, kept_text(key), key->fingerprint)
 								  : KeyParseNumber(&parser, (int64) key->fingerprint),
 				&row[i]);
@@ -225,7 +221,6 @@ PG_FUNCTION_INFO_V1(qtop_text);
 Datum
 qtop_text(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	TopReader reader;
 	uint64 count;
 	Row *row;
@@ -244,7 +239,7 @@ qtop_text(PG_FUNCTION_ARGS)
 		char *text = text_of(&writer, &row[i].key);
 
 		(void) pg_verifymbstr(text, (int) strlen(text), false);
-		put_row(result, CStringGetTextDatum(text), &row[i]);
+		put_row(fcinfo, CStringGetTextDatum(text), &row[i]);
 	}
 	KeyTextEnd(level);
 	TopReadEnd(&reader);
@@ -318,16 +313,13 @@ qtop_info(PG_FUNCTION_ARGS)
 	TopReader reader;
 	Datum values[5];
 	bool nulls[lengthof(values)] = { 0 };
-	char *family;
 
 	TopRead(&reader, PG_GETARG_DATUM(0));
-	family = KeyFamilyName(reader.sketch->keys.family);
 	values[0] = Int32GetDatum((int32) reader.top->n);
 	values[1] = Int64GetDatum((int64) reader.top->count);
 	values[2] = Int64GetDatum(reader.top->bound);
 	values[3] = Int64GetDatum(reader.sketch->total);
-	nulls[4] = family == NULL;
-	values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(family);
+	SetText(values, nulls, 4, KeyFamilyName(reader.sketch->keys.family));
 	TopReadEnd(&reader);
 	return ReturnRow(fcinfo, values, nulls);
 }
@@ -484,7 +476,6 @@ qtop_bounds(PG_FUNCTION_ARGS)
 	TopCall call = read_call(fcinfo, true);
 	qs_top_limits limits = qs_top_limits_of(call.top, call.sketch, call.fingerprint);
 	Datum values[] = { Int64GetDatum(limits.lower), Int64GetDatum(limits.upper) };
-	bool nulls[lengthof(values)] = { 0 };
 
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }

@@ -9,8 +9,10 @@
 #include "fmgr.h"
 #include "access/htup_details.h"
 #include "funcapi.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 
 struct varlena *
 ValueDetoast(Datum datum, struct varlena **own)
@@ -53,11 +55,14 @@ RowType(FunctionCallInfo fcinfo)
 	return BlessTupleDesc(type);
 }
 
+static const bool no_nulls[16];
+
 /* The result of a function that returns one row. */
 Datum
 ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 {
-	return HeapTupleGetDatum(heap_form_tuple(RowType(fcinfo), (Datum *) values, (bool *) nulls));
+	return HeapTupleGetDatum(
+		heap_form_tuple(RowType(fcinfo), (Datum *) values, (bool *) (nulls ? nulls : no_nulls)));
 }
 
 /* Prepare to return rows that are all stored before the first is returned. */
@@ -66,6 +71,24 @@ ReturnRows(FunctionCallInfo fcinfo)
 {
 	check_function(fcinfo);
 	InitMaterializedSRF(fcinfo, 0);
+}
+
+/* Store a row to be returned, after ReturnRows(). */
+void
+PutRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	tuplestore_putvalues(result->setResult, result->setDesc, (Datum *) values,
+						 (bool *) (nulls ? nulls : no_nulls));
+}
+
+/* A column of text, which is NULL if there is none. */
+void
+SetText(Datum *values, bool *nulls, int column, const char *text)
+{
+	values[column] = text ? CStringGetTextDatum(text) : (Datum) 0;
+	nulls[column] = text == NULL;
 }
 
 /*

@@ -32,11 +32,14 @@ extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
  * ---- rows that functions return ----
  *
  * The type of such a row is in the catalog, and a query can drop a function that it calls.
+ * Where "nulls" is NULL, no column is; such a row has at most 16.
  */
 
 extern TupleDesc RowType(FunctionCallInfo fcinfo);
 extern Datum ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 extern void ReturnRows(FunctionCallInfo fcinfo);
+extern void PutRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern void SetText(Datum *values, bool *nulls, int column, const char *text);
 extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 
 /* ---- status codes as errors, and what errors of several families share ---- */
