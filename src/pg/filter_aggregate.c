@@ -1,6 +1,7 @@
 /*
  * filter_aggregate.c
- *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
+ *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg; the size of
+ *		their states, for the planner.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
@@ -214,3 +215,36 @@ const AggregateFunctions filter_functions = {
 	.combine = { qfilter_agg_combine, qfilter_merge_trans },
 	.final = qfilter_agg_final,
 };
+
+/* ---- its size, for the planner ---- */
+
+/* Bytes of a set bit in the explicit encoding, whose table is a quarter to half full. */
+#define EXPLICIT_BIT (4 * sizeof(uint32))
+
+/* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
+#define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
+
+/* How many bits the rows set.  In a Bloom filter all rows of a key set the same bits. */
+static double
+set_bits(const qf_params *params, double keys, double rows)
+{
+	return params->k * qf_probability(params) * (qf_is_bloom(params) ? keys : rows);
+}
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	double space = sizeof(FilterState) + Min(rows * BUFFERED_ROW, QF_BATCH * BUFFERED_ROW / 4);
+	qf_params params;
+	double bits;
+
+	if (template == NULL)
+		return 0;
+	FilterReadTemplate(template->constvalue, false, &params);
+	bits = set_bits(&params, keys, rows);
+	if (bits <= (double) qf_explicit_limit(&params))
+		return space + bits * EXPLICIT_BIT;
+	return space + (double) qf_dense_size(&params);
+}
+
+SQL_FUNCTION(qfilter_support, StateSizeSupport(fcinfo, state_space));

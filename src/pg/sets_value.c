@@ -287,23 +287,18 @@ qsets_info(PG_FUNCTION_ARGS)
 
 /* ---- input, output and comparison ---- */
 
-/* Read all of a value that was made outside.  Raise an error unless it is a valid collection. */
-static void
-validate(struct varlena *value, int sqlstate)
+/* Read all of a value that was made outside. */
+static qb_status
+validate(const uint8 *bytes, size_t length, const qb_memory *memory)
 {
-	const uint8 *bytes = (const uint8 *) VARDATA(value);
-	Size length = VARSIZE(value) - VARHDRSZ;
 	qset_collection collection;
-	qb_memory memory;
-	qb_status status;
+	qb_status status = qset_read(&collection, bytes, length, memory, &sets_interrupt);
 
-	status = qset_read(&collection, bytes, length, ContextMemory(CurrentMemoryContext, &memory),
-					   &sets_interrupt);
 	if (status == QB_NO_MEMORY)
 		SetsCheck(status);
-	if (status != QB_OK)
-		FormatRaise(&sets_format, status, sqlstate, bytes, length);
-	qset_collection_free(&collection);
+	if (status == QB_OK)
+		qset_collection_free(&collection);
+	return status;
 }
 
 static char *
@@ -315,10 +310,9 @@ hint(const char *text)
 
 static const FlatType qsets = {
 	.name = "qsets",
-	.noun = "collection of sets",
-	.prefix = "qsets:",
+	.format = &sets_format,
 	.validate = validate,
 	.hint = hint,
 };
 
-FLAT_FUNCTIONS(qsets, qsets);
+FLAT_FUNCTIONS(qsets);

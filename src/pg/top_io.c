@@ -14,7 +14,7 @@
 #include "sketch/top_format.h"
 
 static const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1,
-										QS_TOP_HEADER_BYTES };
+										QS_TOP_HEADER_BYTES, &sketch_format };
 const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
 
 /* Check the argument for the number of keys that are of interest. */
@@ -57,16 +57,6 @@ TopCheckMergeable(const TopState *top, const TopReader *other)
 	SketchCheckMergeable(&top->sketch, other->sketch);
 }
 
-/* Raise the error for bytes that are not such a list, or that contain a sketch we cannot read. */
-void
-TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-{
-	if (status == QB_FORMAT_VERSION && bytes[QS_TOP_AT_VERSION] == QS_TOP_FORMAT_VERSION_1)
-		FormatRaise(&sketch_format, status, sqlstate, bytes + QS_TOP_HEADER_BYTES,
-					length - QS_TOP_HEADER_BYTES);
-	FormatRaise(&top_format, status, sqlstate, bytes, length);
-}
-
 /* Views of a detoasted value. */
 void
 TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
@@ -76,7 +66,7 @@ TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
 	qb_status status = qs_top_open(top, sketch, bytes, length);
 
 	if (status != QB_OK)
-		TopBadFormat(status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&top_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
 }
 
 /* ---- input and output ---- */
@@ -126,28 +116,23 @@ validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
 							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
 		if (!is_text(text, key.length))
-			TopBadFormat(QB_FORMAT_ENTRIES, sqlstate, bytes, length);
+			FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 	}
 }
 
-/* Raise an error unless a value made outside is valid. */
+/* Raise an error unless the keys and the sketch of a valid list from outside can be used here. */
 static void
-validate(struct varlena *value, int sqlstate)
+check(struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_memory memory;
-	qb_status status =
-		qs_top_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 	qs_top top;
 	qs_sketch sketch;
 
-	if (status != QB_OK)
-		TopBadFormat(status, sqlstate, bytes, length);
 	TopOpen(&top, &sketch, value);
 	SketchCheckStorable(&sketch.params);
 	if (!family_fits(&top, &sketch))
-		TopBadFormat(QB_FORMAT_PARAMS, sqlstate, bytes, length);
+		FormatRaise(&top_format, QB_FORMAT_PARAMS, sqlstate, bytes, length);
 	if (top.texts)
 		validate_texts(&top, sqlstate, bytes, length);
 }
@@ -163,10 +148,10 @@ hint(const char *text)
 
 static const FlatType qtop = {
 	.name = "qtop",
-	.noun = "list of top keys",
-	.prefix = "qtop:",
-	.validate = validate,
+	.format = &top_format,
+	.validate = qs_top_validate_pausing,
+	.check = check,
 	.hint = hint,
 };
 
-FLAT_FUNCTIONS(qtop, qtop);
+FLAT_FUNCTIONS(qtop);

@@ -410,28 +410,6 @@ pass(KeyedState *state, void *offset, Size bytes)
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
-static Size
-get_flat_size(ExpandedObjectHeader *header)
-{
-	TopState *top = (TopState *) header;
-
-	if (!StateTakesToken(&top->keyed))
-		return pass_bytes(&top->keyed);
-	TopMaterialize(top);
-	return StateTokenSize();
-}
-
-static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
-{
-	TopState *top = (TopState *) header;
-
-	if (StateTakesToken(&top->keyed))
-		StateTokenWrite(&top->keyed, result);
-	else
-		pass(&top->keyed, result, size);
-}
-
 static void
 make_room(KeyedState *state)
 {
@@ -471,7 +449,7 @@ release(KeyedState *state)
 }
 
 const KeyedStateType top_state_type = {
-	.methods = { get_flat_size, flatten_into },
+	.methods = { StateFlatSize, StateFlatten },
 	.size = sizeof(TopState),
 	.value = "a list of top keys",
 	.own_context = "qtop",

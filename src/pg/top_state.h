@@ -76,9 +76,6 @@ extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
-extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
-
 extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
 
 /*

@@ -232,6 +232,28 @@ StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context)
 	return NULL;
 }
 
+Size
+StateFlatSize(ExpandedObjectHeader *header)
+{
+	KeyedState *state = (KeyedState *) header;
+
+	if (!StateTakesToken(state))
+		return StatePassBytes(state);
+	StateTypeOf(state)->flush(state);
+	return StateTokenSize();
+}
+
+void
+StateFlatten(ExpandedObjectHeader *header, void *result, Size size)
+{
+	KeyedState *state = (KeyedState *) header;
+
+	if (StateTakesToken(state))
+		StateTokenWrite(state, result);
+	else
+		StatePass(state, result, size);
+}
+
 /*
  * ---- how much memory the state of a group takes, and what merging it costs, for the planner ----
  *

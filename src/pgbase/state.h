@@ -98,6 +98,10 @@ StateEndCounting(KeyedState *state)
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
 
+/* Methods of a state whose flat encoding is what is passed, or a token. */
+extern Size StateFlatSize(ExpandedObjectHeader *header);
+extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
+
 static inline const KeyedStateType *
 StateTypeOf(const KeyedState *state)
 {

@@ -135,12 +135,15 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 
 /*
  * Raise the error for bytes that are not a valid value.  Each format starts with a magic of
- * three letters, then its version.
+ * three letters, then its version.  The wrong version may be that of a value within.
  */
 void
 FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uint8 *bytes,
 			Size length)
 {
+	if (status == QB_FORMAT_VERSION && format->within && bytes[VERSION_AT] == format->version)
+		FormatRaise(format->within, status, sqlstate, bytes + format->header,
+					length - format->header);
 	if (status == QB_FORMAT_VERSION)
 		ereport(ERROR, (errcode(sqlstate),
 						errmsg("unsupported %s format version %d", format->noun, bytes[VERSION_AT]),

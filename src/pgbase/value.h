@@ -47,9 +47,10 @@ extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 /* The byte format of a type's values. */
 typedef struct ValueFormat
 {
-	const char *noun; /* what messages call a value */
-	int version;      /* the one that is read */
-	uint32 header;    /* bytes of its header */
+	const char *noun;                 /* what messages call a value */
+	int version;                      /* the one that is read */
+	uint32 header;                    /* bytes of its header */
+	const struct ValueFormat *within; /* of the value that follows the header, or NULL */
 } ValueFormat;
 
 extern void
