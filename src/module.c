@@ -9,7 +9,7 @@
 
 #include "base/isa.h"
 #include "gpu/gpu.h"
-#include "pg/sets_value.h"
+#include "pg/sets_state.h"
 #include "pgbase/activity.h"
 #include "pgbase/process.h"
 #include "scan/scan.h"

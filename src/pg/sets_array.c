@@ -19,7 +19,6 @@
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
-#include "pg/sets_value.h"
 #include "pgbase/version.h"
 #include "utils/array.h"
 #include "utils/memutils.h"

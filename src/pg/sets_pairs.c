@@ -10,7 +10,7 @@
  *
  * src/pg/sets_pairs.c
  */
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 
 #include "executor/nodeHash.h"
 #include "funcapi.h"
@@ -131,25 +131,6 @@ end_collections(const PairsLayout *layout, SetsReader *reader)
 		SetsReadEnd(&reader[1]);
 }
 
-/* Raise an error unless both collections have keys of one kind. */
-void
-PairsCheckKeys(const qset_request *request)
-{
-	if (request->columns)
-		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
-}
-
-/* Measure the input and choose a method. */
-void
-PairsPrepare(qset_preparation *preparation, const qset_request *request)
-{
-	qb_status status = qset_prepare(preparation, request);
-
-	if (status == QB_MISMATCH)
-		PairsCheckKeys(request);
-	SetsCheck(status);
-}
-
 /*
  * ---- the best pairs of each set, with their ranks ----
  *
@@ -160,26 +141,6 @@ PairsPrepare(qset_preparation *preparation, const qset_request *request)
 
 /* Pairs that are collected between two looks for interrupts. */
 #define PATIENCE 16384
-
-/* Room for twice as many pairs of one set. */
-static void
-grow(PairScan *scan)
-{
-	qset_best *best = &scan->best;
-	uint64 room = best->room > 0 ? best->room * 2 : 16;
-	qset_pair *pair;
-
-	if (room * sizeof(qset_pair) > MaxAllocSize)
-		SetsTooManyPairs(best->room);
-	pair = qset_alloc(&scan->memory, room, sizeof(qset_pair));
-	if (pair == NULL)
-		SetsCheck(QB_NO_MEMORY);
-	if (best->count > 0)
-		memcpy(pair, best->pair, best->count * sizeof(qset_pair));
-	qset_release(&scan->memory, best->pair);
-	best->pair = pair;
-	best->room = room;
-}
 
 /* Collect the pairs of the next set, the best first; false: there are no more. */
 static bool
@@ -199,7 +160,7 @@ collect(PairScan *scan)
 		if (best->count % PATIENCE == PATIENCE - 1)
 			CHECK_FOR_INTERRUPTS();
 		if (best->count == best->room)
-			grow(scan);
+			PairsGrow(&scan->memory, &best->pair, best->count, &best->room);
 		qset_best_offer(best, pair);
 	}
 	if (pair)
@@ -238,9 +199,7 @@ finish_top(PairScan *scan)
 	qset_pair *scratch;
 
 	PairScanCollect(scan);
-	scratch = qset_alloc(&scan->memory, scan->count, sizeof(qset_pair));
-	if (scratch == NULL)
-		SetsCheck(QB_NO_MEMORY);
+	scratch = SetsAlloc(&scan->memory, scan->count, sizeof(qset_pair));
 	scan->count = qset_finish_top(scan->own, scan->count, scratch);
 	qset_release(&scan->memory, scratch);
 }

@@ -35,7 +35,7 @@
  *
  * src/pg/sets_parallel.c
  */
-#include "pg/sets_pairs.h"
+#include "pg/sets_parallel.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"

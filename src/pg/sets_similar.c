@@ -22,7 +22,7 @@
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
 #include "pg/sets_elements.h"
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
@@ -168,7 +168,7 @@ enum
 /* What the calling expression keeps: the collection of the last call, and its elements' type. */
 typedef struct Expression
 {
-	ElementType elements;
+	KeyType elements;
 	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
 	StoredId stored;
@@ -298,17 +298,17 @@ find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_que
 static bool
 ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
-	ElementType *type = &expression_of(fcinfo)->elements;
+	KeyType *type = &expression_of(fcinfo)->elements;
 	qset_dictionary dictionary = { 0 };
 	KeyArgument argument;
 	ElementArray array;
 	qb_memory memory;
 
 	KeyArgumentOf(&argument, fcinfo, ASKED);
-	ElementsInit(type, get_base_element_type(argument.type), argument.collation);
-	ElementsTakeApart(&array, &type->key, PG_GETARG_DATUM(ASKED));
+	KeyTypeChange(type, get_base_element_type(argument.type), argument.collation);
+	ElementsTakeApart(&array, type, PG_GETARG_DATUM(ASKED));
 	ElementsCode(type, &array, &dictionary, ContextMemory(CurrentMemoryContext, &memory));
-	KeyFamilyCheckProbe(&c->keys, &type->key, &sets_key_holder);
+	KeyFamilyCheckProbe(&c->keys, type, &sets_key_holder);
 	question->size = dictionary.used;
 	question->itself = -1;
 	find_ranks(c, &dictionary, question);

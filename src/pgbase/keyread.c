@@ -218,11 +218,9 @@ KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_k
 			  const KeyHolder *holder, KeyBatch *batch)
 {
 	KeyType *type = &probe->key;
-	Oid element = ARR_ELEMTYPE(batch->array);
 	int i;
 
-	if (type->type != element || type->input_collation != PG_GET_COLLATION())
-		KeyTypeInit(type, element, PG_GET_COLLATION());
+	KeyTypeChange(type, ARR_ELEMTYPE(batch->array), PG_GET_COLLATION());
 	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, argument);
 	deconstruct_array(batch->array, type->type, type->length, type->by_value, type->align,
 					  &batch->key, &batch->null, &batch->count);

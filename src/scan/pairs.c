@@ -36,7 +36,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 #include "pgbase/aggregate.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
