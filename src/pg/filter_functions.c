@@ -290,12 +290,6 @@ qfilter_info(PG_FUNCTION_ARGS)
 #define KEY_ARGUMENT 1
 #define ID_ARGUMENT  2
 
-static Datum
-expanded_result(FilterState *expanded)
-{
-	return StateDatum(&expanded->keyed);
-}
-
 /*
  * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL
  * filter gives NULL.  The key's type is not recorded in the object: only states of
@@ -319,7 +313,7 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 	FilterPut(expanded, key.fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
 	FilterFlush(expanded);
 	expanded->keyed.key.type = InvalidOid;
-	return expanded_result(expanded);
+	return StateDatum(&expanded->keyed);
 }
 
 SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
@@ -337,7 +331,7 @@ qfilter_merge(PG_FUNCTION_ARGS)
 	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
 	FilterMerge(expanded, reader.filter);
 	FilterReadEnd(&reader);
-	return expanded_result(expanded);
+	return StateDatum(&expanded->keyed);
 }
 
 /* qfilter_fold(qfilter, halvings): the filter with its bits halved so many times. */
@@ -358,7 +352,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 							   expanded->filter.params.m, halvings),
 						errhint("This one can be folded 0 to %d times.", most)));
 	FilterCheck(qf_fold(&expanded->filter, expanded->filter.params.m >> halvings));
-	return expanded_result(expanded);
+	return StateDatum(&expanded->keyed);
 }
 
 /* ---- input, output and comparison ---- */

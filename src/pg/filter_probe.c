@@ -323,11 +323,9 @@ qfilter_bounds(PG_FUNCTION_ARGS)
  * ---- arrays of keys ----
  *
  * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
- * the next batch, like a sketch (sketch_estimate.c).  It is recognized by its header and
+ * the next batch, like a sketch (sketch_probe.c).  It is recognized by its header and
  * toast pointer, so nothing else of it is read here.
  */
-
-#define KEYS_ARGUMENT 1
 
 /* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
 #define PART_COST 16
@@ -347,7 +345,7 @@ typedef struct Asked
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)
 {
-	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEY_ARGUMENT);
 	int count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
 
 	asked->probe = probe_of(fcinfo);
@@ -361,7 +359,7 @@ ask(Asked *asked, FunctionCallInfo fcinfo)
 static const KeyBatch *
 read_keys(Asked *asked, FunctionCallInfo fcinfo)
 {
-	KeyProbeArray(&asked->probe->keys, fcinfo, KEYS_ARGUMENT, &asked->filter->keys,
+	KeyProbeArray(&asked->probe->keys, fcinfo, KEY_ARGUMENT, &asked->filter->keys,
 				  FilterKeyHolder(asked->filter), &asked->batch);
 	return &asked->batch;
 }

@@ -100,7 +100,7 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 
-/* sketch_inspect.c */
+/* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */

@@ -1,34 +1,186 @@
 /*
- * sketch_inspect.c
- *		What one sketch tells as a whole: qsketch_total, qsketch_info and qsketch_distinct; and
- *		sizes of joins: qsketch_inner_product and qsketch_second_moment.
+ * sketch_functions.c
+ *		Functions of sketches: adding to, removing from, merging, subtracting and folding;
+ *		what one tells as a whole; sizes of joins; where its parts are.
  *
- * src/pg/sketch_inspect.c
+ * src/pg/sketch_functions.c
  */
-#include "gpu/sketch_gpu.h"
 #include "pg/sketch_state.h"
-#include "pgbase/keyfamily.h"
+
+#include "gpu/sketch_gpu.h"
+#include "pgbase/keyread.h"
 #include "pgbase/value.h"
 #include "sketch/distinct.h"
 #include "sketch/product.h"
-
+#include "sketch/sf.h"
 #include "utils/builtins.h"
 
-PG_FUNCTION_INFO_V1(qsketch_total);
-Datum
-qsketch_total(PG_FUNCTION_ARGS)
-{
-	Datum datum = PG_GETARG_DATUM(0);
-	SketchReader reader;
-	int64 total;
+#if PG_VERSION_NUM >= 180000
+#include "nodes/primnodes.h"
+#include "nodes/supportnodes.h"
+#endif
 
-	if (SketchOpenStored(&reader.view, datum))
-		PG_RETURN_INT64(reader.view.total);
-	SketchReadAsStored(&reader, datum);
-	total = reader.sketch->total;
-	SketchReadEnd(&reader);
-	PG_RETURN_INT64(total);
+/*
+ * ---- changing a sketch ----
+ *
+ * Each function returns a read-write expanded object.  If its argument is one already,
+ * it is changed in place; otherwise it is copied first.  Stored values never change.
+ */
+
+#define KEY_ARGUMENT    1
+#define WEIGHT_ARGUMENT 2
+
+/*
+ * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or
+ * weight changes nothing; a NULL sketch gives NULL.  The key's type is not recorded in the
+ * object: only states of aggregates record it, for the keys that their transition function
+ * passes.
+ */
+static Datum
+add_key(FunctionCallInfo fcinfo, int sign)
+{
+	bool has_weight = PG_NARGS() > WEIGHT_ARGUMENT;
+	int64 weight = 1;
+	SketchState *expanded;
+	NewKey key;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(KEY_ARGUMENT) || (has_weight && PG_ARGISNULL(WEIGHT_ARGUMENT)))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (has_weight)
+		weight = SketchCheckWeight(PG_GETARG_INT64(WEIGHT_ARGUMENT));
+	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
+	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->sketch.keys, &sketch_key_holder);
+	SketchAddNow(expanded, key.fingerprint, sign * weight);
+	expanded->sketch.keys = key.type.keys;
+	return StateDatum(&expanded->keyed);
 }
+
+/*
+ * Planner support of adding and removing, for sketches and for lists of top keys.  In
+ * PL/pgSQL sk := qsketch_add(sk, k) may pass the variable itself, to be changed in place.
+ * SketchForUpdate() does that.  If it raises an error, the variable is unchanged.
+ */
+PG_FUNCTION_INFO_V1(qsketch_modify_support);
+Datum
+qsketch_modify_support(PG_FUNCTION_ARGS)
+{
+#if PG_VERSION_NUM >= 180000
+	SupportRequestModifyInPlace *request = (SupportRequestModifyInPlace *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestModifyInPlace))
+	{
+		Param *sketch = (Param *) linitial(request->args);
+
+		if (sketch && IsA(sketch, Param) && sketch->paramkind == PARAM_EXTERN &&
+			sketch->paramid == request->paramid)
+			PG_RETURN_POINTER(sketch);
+	}
+#endif
+	PG_RETURN_POINTER(NULL);
+}
+
+SQL_FUNCTION(qsketch_add, add_key(fcinfo, 1));
+SQL_FUNCTION(qsketch_remove, add_key(fcinfo, -1));
+
+/* Merge or subtract the second sketch. */
+static Datum
+combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sketch *))
+{
+	SketchReader reader;
+	SketchState *expanded;
+
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
+	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
+	SketchCheckMergeable(&expanded->sketch, reader.sketch);
+	SketchMaterialize(expanded);
+	SketchCheck(operation(&expanded->sketch, reader.sketch));
+	SketchReadEnd(&reader);
+	return StateDatum(&expanded->keyed);
+}
+
+SQL_FUNCTION(qsketch_merge, combine(fcinfo, qs_merge));
+SQL_FUNCTION(qsketch_subtract, combine(fcinfo, qs_subtract));
+
+/* qsketch_fold(qsketch, size): the same counts in less memory. */
+PG_FUNCTION_INFO_V1(qsketch_fold);
+Datum
+qsketch_fold(PG_FUNCTION_ARGS)
+{
+	SketchState *expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
+	uint64 n = SketchFoldedN(&expanded->sketch.params, PG_GETARG_TEXT_PP(1));
+
+	SketchMaterialize(expanded);
+	SketchCheck(qs_fold(&expanded->sketch, n));
+	return StateDatum(&expanded->keyed);
+}
+
+/* The slim or fat part of an sf sketch. */
+static Datum
+part(FunctionCallInfo fcinfo, qs_part wanted)
+{
+	SketchReader reader;
+	qs_sketch sketch;
+	qb_memory memory;
+	qb_status status;
+	struct varlena *result;
+
+	SketchRead(&reader, PG_GETARG_DATUM(0));
+	status =
+		qs_sf_part(&sketch, reader.sketch, wanted, ContextMemory(CurrentMemoryContext, &memory));
+	if (status == QB_WRONG_PART)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("sketch of structure %s has no such part",
+						qs_structure_name(reader.sketch->params.structure)),
+				 errhint("Device and host part are taken from a full sf sketch, and a full one is "
+						 "made from a host part.")));
+	SketchCheck(status);
+	result = SketchFlatten(&sketch);
+	qs_free(&sketch);
+	SketchReadEnd(&reader);
+	PG_RETURN_POINTER(result);
+}
+
+SQL_FUNCTION(qsketch_sf_device, part(fcinfo, QS_PART_DEVICE));
+SQL_FUNCTION(qsketch_sf_host, part(fcinfo, QS_PART_HOST));
+SQL_FUNCTION(qsketch_sf_full, part(fcinfo, QS_PART_FULL));
+
+/* ---- what a sketch tells as a whole ---- */
+
+typedef Datum (*Answer)(FunctionCallInfo fcinfo, const qs_sketch *sketch);
+
+/* Answer a question about a sketch, the first argument. */
+static Datum
+ask(FunctionCallInfo fcinfo, Answer answer)
+{
+	SketchReader reader;
+	Datum result;
+
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
+	result = answer(fcinfo, reader.sketch);
+	SketchReadEnd(&reader);
+	return result;
+}
+
+/* The same from the header alone, if the sketch is stored out of line. */
+static Datum
+ask_header(FunctionCallInfo fcinfo, Answer answer)
+{
+	qs_sketch view;
+
+	return SketchOpenStored(&view, PG_GETARG_DATUM(0)) ? answer(fcinfo, &view)
+													   : ask(fcinfo, answer);
+}
+
+static Datum
+total_of(FunctionCallInfo fcinfo, const qs_sketch *sketch)
+{
+	return Int64GetDatum(sketch->total);
+}
+
+SQL_FUNCTION(qsketch_total, ask_header(fcinfo, total_of));
 
 /* Columns of qsketch_info(), in the order of its declaration. */
 enum
@@ -83,9 +235,11 @@ fill_layout(const qs_params *p, Datum *values, bool *nulls)
 	nulls[INFO_Z] = !qs_has_fat(p->structure);
 }
 
-static void
-fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
+static Datum
+info_of(FunctionCallInfo fcinfo, const qs_sketch *sk)
 {
+	Datum values[INFO_COLUMNS] = { 0 };
+	bool nulls[INFO_COLUMNS] = { 0 };
 	const qs_params *p = &sk->params;
 
 	values[INFO_STRUCTURE] = CStringGetTextDatum(qs_structure_name(p->structure));
@@ -99,26 +253,10 @@ fill_info(const qs_sketch *sk, Datum *values, bool *nulls)
 	SetText(values, nulls, INFO_KEY_FAMILY, KeyFamilyName(sk->keys.family));
 	nulls[INFO_COUNTER_BYTES] = sk->encoding == QS_EXPLICIT;
 	fill_layout(p, values, nulls);
-}
-
-PG_FUNCTION_INFO_V1(qsketch_info);
-Datum
-qsketch_info(PG_FUNCTION_ARGS)
-{
-	Datum values[INFO_COLUMNS] = { 0 };
-	bool nulls[INFO_COLUMNS] = { 0 };
-	SketchReader reader;
-
-	if (SketchOpenStored(&reader.view, PG_GETARG_DATUM(0)))
-		fill_info(&reader.view, values, nulls);
-	else
-	{
-		SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
-		fill_info(reader.sketch, values, nulls);
-		SketchReadEnd(&reader);
-	}
 	return ReturnRow(fcinfo, values, nulls);
 }
+
+SQL_FUNCTION(qsketch_info, ask_header(fcinfo, info_of));
 
 /* ---- distinct keys ---- */
 
@@ -135,18 +273,7 @@ SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 }
 
 /* qsketch_distinct(qsketch): estimate and standard error. */
-PG_FUNCTION_INFO_V1(qsketch_distinct);
-Datum
-qsketch_distinct(PG_FUNCTION_ARGS)
-{
-	SketchReader reader;
-	Datum row;
-
-	SketchReadAsStored(&reader, PG_GETARG_DATUM(0));
-	row = SketchDistinctRow(fcinfo, reader.sketch);
-	SketchReadEnd(&reader);
-	PG_RETURN_DATUM(row);
-}
+SQL_FUNCTION(qsketch_distinct, ask(fcinfo, SketchDistinctRow));
 
 /* ---- sizes of joins ---- */
 
@@ -192,20 +319,15 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(result);
 }
 
-/* qsketch_second_moment(qsketch): estimate and standard error of its product with itself. */
-PG_FUNCTION_INFO_V1(qsketch_second_moment);
-Datum
-qsketch_second_moment(PG_FUNCTION_ARGS)
+static Datum
+second_moment_of(FunctionCallInfo fcinfo, const qs_sketch *sketch)
 {
-	SketchReader a;
-	Datum result;
-
-	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
-	check_has_product(a.sketch);
-	result = product_row(fcinfo, a.sketch, a.sketch);
-	SketchReadEnd(&a);
-	PG_RETURN_DATUM(result);
+	check_has_product(sketch);
+	return product_row(fcinfo, sketch, sketch);
 }
+
+/* qsketch_second_moment(qsketch): estimate and standard error of its product with itself. */
+SQL_FUNCTION(qsketch_second_moment, ask(fcinfo, second_moment_of));
 
 /* ---- where the parts of a sketch are: in this process, or on a GPU ---- */
 
