@@ -1,7 +1,7 @@
 /*
  * top_list.c
- *		qtop_list and the other functions that read a list of top keys; qtop_has,
- *		qtop_estimate and qtop_bounds, which look up a key in it.
+ *		qtop_list and qtop_text, which read a list of top keys; qtop_has, qtop_estimate and
+ *		qtop_bounds, which look up a key in it.
  *
  * The count that is shown for a key is the most that it may be.  That is never above
  * the sketch's own estimate (sketch/top.h states the promises).
@@ -244,84 +244,6 @@ qtop_text(PG_FUNCTION_ARGS)
 	KeyTextEnd(level);
 	TopReadEnd(&reader);
 	PG_RETURN_NULL();
-}
-
-/* qtop_sketch(qtop): the sketch without the list. */
-PG_FUNCTION_INFO_V1(qtop_sketch);
-Datum
-qtop_sketch(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	struct varlena *sketch;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	sketch = SketchFlatten(reader.sketch);
-	TopReadEnd(&reader);
-	PG_RETURN_POINTER(sketch);
-}
-
-/* qtop_total(qtop): the sum of all weights. */
-PG_FUNCTION_INFO_V1(qtop_total);
-Datum
-qtop_total(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	int64 total;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	total = reader.sketch->total;
-	TopReadEnd(&reader);
-	PG_RETURN_INT64(total);
-}
-
-/* qtop_distinct(qtop): how many distinct keys there are, and the standard error. */
-PG_FUNCTION_INFO_V1(qtop_distinct);
-Datum
-qtop_distinct(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	Datum row;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	row = SketchDistinctRow(fcinfo, reader.sketch);
-	TopReadEnd(&reader);
-	PG_RETURN_DATUM(row);
-}
-
-/* qtop_new(n, template): an empty list. */
-PG_FUNCTION_INFO_V1(qtop_new);
-Datum
-qtop_new(PG_FUNCTION_ARGS)
-{
-	uint32 n = TopCheckN(PG_GETARG_INT32(0));
-	SketchReader reader;
-	TopState *top;
-
-	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
-	SketchCheck(qs_writable(reader.sketch));
-	top = TopCreate(AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
-					&reader.sketch->params, n);
-	SketchReadEnd(&reader);
-	PG_RETURN_DATUM(StateDatum(&top->keyed));
-}
-
-/* qtop_info(qtop): how many keys the list is for and has, and the bound for all other keys. */
-PG_FUNCTION_INFO_V1(qtop_info);
-Datum
-qtop_info(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	Datum values[5];
-	bool nulls[lengthof(values)] = { 0 };
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	values[0] = Int32GetDatum((int32) reader.top->n);
-	values[1] = Int64GetDatum((int64) reader.top->count);
-	values[2] = Int64GetDatum(reader.top->bound);
-	values[3] = Int64GetDatum(reader.sketch->total);
-	SetText(values, nulls, 4, KeyFamilyName(reader.sketch->keys.family));
-	TopReadEnd(&reader);
-	return ReturnRow(fcinfo, values, nulls);
 }
 
 /*

@@ -68,10 +68,9 @@ extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
 extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
-/* top_aggregate.c */
 extern const AggregateFunctions top_functions;
 
-/* top_io.c */
+/* top_functions.c */
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
