@@ -171,9 +171,7 @@ typedef struct Expression
 	KeyType elements;
 	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
-	StoredId stored;
-	char *bytes; /* a copy, or NULL */
-	Size size;
+	KnownValue known;       /* unless it was an expanded object */
 	uint64 version;         /* of an expanded object, or 0 */
 	PreparedSets *prepared; /* NULL: not yet */
 } Expression;
@@ -194,16 +192,6 @@ expression_of(FunctionCallInfo fcinfo)
 	return expression;
 }
 
-static bool
-same_bytes(const Expression *expression, Datum collection)
-{
-	const char *bytes = DatumGetPointer(collection);
-
-	return expression->bytes && !VARATT_IS_EXTERNAL(bytes) &&
-		   VARSIZE_ANY(bytes) == expression->size &&
-		   memcmp(expression->bytes, bytes, expression->size) == 0;
-}
-
 /* Does this call have the collection of the last one? */
 static bool
 is_same(const Expression *expression, Datum collection)
@@ -214,32 +202,20 @@ is_same(const Expression *expression, Datum collection)
 		return false;
 	if (expanded)
 		return expression->version == SetsVersion(expanded);
-	return StoredIdIs(&expression->stored, collection) || same_bytes(expression, collection);
+	return KnownValueIs(&expression->known, collection);
 }
 
 /* Note the collection of this call. */
 static void
 note(Expression *expression, Datum collection)
 {
-	const char *bytes = DatumGetPointer(collection);
 	SetsState *expanded = SetsStateIn(collection);
 
 	MemoryContextReset(expression->context);
-	expression->stored.seen = false;
-	expression->bytes = NULL;
-	expression->version = 0;
+	expression->version = expanded ? SetsVersion(expanded) : 0;
 	expression->prepared = NULL;
 	expression->seen = true;
-	if (expanded)
-		expression->version = SetsVersion(expanded);
-	else if (VARATT_IS_EXTERNAL_ONDISK(bytes))
-		StoredIdNote(&expression->stored, collection);
-	else if (!VARATT_IS_EXTERNAL(bytes) && VARSIZE_ANY(bytes) <= get_hash_memory_limit())
-	{
-		expression->size = VARSIZE_ANY(bytes);
-		expression->bytes = MemoryContextAllocHuge(expression->context, expression->size);
-		memcpy(expression->bytes, bytes, expression->size);
-	}
+	KnownValueNote(&expression->known, collection, expression->context, get_hash_memory_limit());
 }
 
 /* The prepared collection; NULL at its first use. */

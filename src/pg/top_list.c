@@ -262,8 +262,7 @@ typedef struct TopProbe
 {
 	KeyProbe rows; /* the keys of the rows */
 
-	StoredId stored;       /* identifies the copied list if it is stored out of line */
-	struct varlena *flat;  /* the copied list, if it is not stored out of line; else NULL */
+	KnownValue known;      /* the copied list */
 	bool asks;             /* the sketch is asked, too */
 	MemoryContext context; /* holds the copy */
 	qb_memory memory;
@@ -293,18 +292,6 @@ create_probe(FunctionCallInfo fcinfo, bool asks)
 	return probe;
 }
 
-/* Is it the flat value whose candidates were copied? */
-static bool
-is_known(const TopProbe *probe, Datum datum)
-{
-	const char *value = DatumGetPointer(datum);
-
-	if (StoredIdIs(&probe->stored, datum))
-		return true;
-	return probe->flat && VARATT_IS_4B_U(value) && VARSIZE(value) == VARSIZE(probe->flat) &&
-		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
-}
-
 /* The value as a whole.  It is kept in the context of the copy if the sketch is asked. */
 static struct varlena *
 whole_value(const TopProbe *probe, Datum datum)
@@ -327,22 +314,13 @@ copy_candidates(TopProbe *probe, Datum datum)
 	struct varlena *value;
 	qs_top view;
 
-	probe->flat = NULL;
-	probe->stored.seen = false;
+	memset(&probe->known, 0, sizeof(probe->known));
 	MemoryContextReset(probe->context);
 	value = whole_value(probe, datum);
 	TopOpen(&view, &probe->sketch, value);
 	SketchCheck(qs_top_copy(&probe->top, &view, ContextMemory(probe->context, &probe->memory)));
 	probe->keys = probe->sketch.keys;
-	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
-		StoredIdNote(&probe->stored, datum);
-	else if (probe->asks)
-		probe->flat = value;
-	else
-	{
-		probe->flat = MemoryContextAllocHuge(probe->context, VARSIZE(value));
-		memcpy(probe->flat, value, VARSIZE(value));
-	}
+	KnownValueNote(&probe->known, datum, probe->context, MaxAllocSize);
 	if (!probe->asks && (Pointer) value != DatumGetPointer(datum))
 		pfree(value);
 }
@@ -360,7 +338,7 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 		probe = create_probe(fcinfo, asks);
 	if (expanded && (expanded->keyed.buffer.count > 0 || expanded->removed))
 		TopMaterialize(expanded);
-	if (!expanded && !is_known(probe, datum))
+	if (!expanded && !KnownValueIs(&probe->known, datum))
 		copy_candidates(probe, datum);
 	call.top = expanded ? &expanded->top : &probe->top;
 	call.sketch = expanded ? &expanded->sketch : &probe->sketch;
