@@ -38,8 +38,8 @@
 #ifndef QF_FILTER_H
 #define QF_FILTER_H
 
-#include "base/keys.h"
-#include "base/memory.h"
+#include "base/hash.h"
+#include "base/status.h"
 #include "filter/draws.h"
 
 #define QF_ROWS_UNKNOWN (-1)

@@ -24,7 +24,7 @@
 #include "fmgr.h"
 #include "storage/itemptr.h"
 
-#include "base/keys.h"
+#include "base/hash.h"
 
 /* The kinds of numbers come first. */
 typedef enum KeyKind

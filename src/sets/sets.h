@@ -19,7 +19,7 @@
 #define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/memory.h" /* qb_memory */
+#include "base/status.h" /* qb_memory */
 #include "base/status.h"
 
 /*

@@ -33,8 +33,8 @@
 #ifndef QS_SKETCH_H
 #define QS_SKETCH_H
 
-#include "base/keys.h"
-#include "base/memory.h"
+#include "base/hash.h"
+#include "base/status.h"
 #include "sketch/masks.h"
 #include "sketch/params.h"
 
