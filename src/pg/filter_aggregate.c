@@ -29,15 +29,6 @@ template_argument(FilterInput input)
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
 }
 
-/* Say whether PostgreSQL watches the memory of a new state, and whether it may go by a token. */
-static FilterState *
-start_state(FunctionCallInfo fcinfo, FilterState *state)
-{
-	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &filter_functions);
-	return state;
-}
-
 /* Parameters of a template.  Rows in it do not matter. */
 void
 FilterReadTemplate(Datum template, bool null, qf_params *params)
@@ -58,8 +49,9 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 	FilterReadTemplate(PG_GETARG_DATUM(argument), PG_ARGISNULL(argument), params);
 }
 
-static void
-check_same_params(const qf_params *a, const qf_params *b)
+/* Raise an error unless two rows or states have the same template. */
+void
+FilterCheckParams(const qf_params *a, const qf_params *b)
 {
 	if (!qf_params_mergeable(a, b))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -86,7 +78,7 @@ check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 	qf_params params;
 
 	template_params(fcinfo, argument, &params);
-	check_same_params(&params, &state->filter.params);
+	FilterCheckParams(&params, &state->filter.params);
 	if (VARATT_IS_4B_U(template) && VARSIZE(template) >= VARHDRSZ + QF_HEADER_BYTES)
 		memcpy(state->template_header, VARDATA(template), QF_HEADER_BYTES);
 }
@@ -101,14 +93,14 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 
 	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
-		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
+		state = StateForUpdate(&filter_state_type, context, PG_GETARG_DATUM(0));
 	else
 	{
 		qf_params params;
 
 		template_params(fcinfo, template_argument(input), &params);
-		state =
-			start_state(fcinfo, FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params));
+		state = FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params);
+		AggregateStart(fcinfo, &state->keyed, &filter_functions);
 		FilterChooseEngine(state);
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
@@ -164,42 +156,13 @@ SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
 SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 
-/* Merge the second filter into the first.  Partial states of keys must have the same template. */
-static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
-{
-	MemoryContext context = AggregateContext(fcinfo);
-	FilterState *state;
-	FilterReader reader;
-	void *owned;
-
-	if (PG_ARGISNULL(1))
-		return AggregateUnchanged(fcinfo);
-	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &filter_state_type) == NULL)
-		(void) AggregateMoves(fcinfo);
-	FilterRead(&reader, AggregateOperand(fcinfo, &filter_state_type, &owned));
-	if (PG_ARGISNULL(0))
-		state = start_state(
-			fcinfo,
-			owned ? owned : FilterCopy(AggregateStates(fcinfo, &filter_state_type), reader.filter));
-	else
-	{
-		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
-		if (of_keys)
-			check_same_params(&reader.filter->params, &state->filter.params);
-		FilterMerge(state, reader.filter);
-	}
-	FilterReadEnd(&reader);
-	AggregateOperandEnd(owned, &state->keyed);
-	state->keyed.count++;
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
 /* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
-SQL_FUNCTION(qfilter_agg_combine, merge_into_state(fcinfo, true));
+SQL_FUNCTION(qfilter_agg_combine,
+			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, true));
 
 /* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
-SQL_FUNCTION(qfilter_merge_trans, merge_into_state(fcinfo, false));
+SQL_FUNCTION(qfilter_merge_trans,
+			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, false));
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
 SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));

@@ -305,7 +305,7 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input == FILTER_IDS && PG_ARGISNULL(ID_ARGUMENT)))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
+	expanded = StateForUpdate(&filter_state_type, NULL, PG_GETARG_DATUM(0));
 	FilterFlush(expanded);
 	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->filter.keys,
 				   FilterKeyHolder(&expanded->filter));
@@ -320,19 +320,7 @@ SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_add_row, add_key(fcinfo, FILTER_IDS));
 
 /* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
-PG_FUNCTION_INFO_V1(qfilter_merge);
-Datum
-qfilter_merge(PG_FUNCTION_ARGS)
-{
-	FilterReader reader;
-	FilterState *expanded;
-
-	FilterRead(&reader, PG_GETARG_DATUM(1));
-	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
-	FilterMerge(expanded, reader.filter);
-	FilterReadEnd(&reader);
-	return StateDatum(&expanded->keyed);
-}
+SQL_FUNCTION(qfilter_merge, StateMerged(fcinfo, &filter_state_type));
 
 /* qfilter_fold(qfilter, halvings): the filter with its bits halved so many times. */
 PG_FUNCTION_INFO_V1(qfilter_fold);
@@ -343,7 +331,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 	FilterState *expanded;
 	int most;
 
-	expanded = FilterForUpdate(NULL, PG_GETARG_DATUM(0));
+	expanded = StateForUpdate(&filter_state_type, NULL, PG_GETARG_DATUM(0));
 	FilterMaterialize(expanded);
 	most = qf_params_foldable(&expanded->filter.params);
 	if (halvings < 0 || halvings > most)

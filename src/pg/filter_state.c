@@ -241,21 +241,14 @@ FilterReadEnd(FilterReader *reader)
 	reader->own = NULL;
 }
 
-/*
- * The filter of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
- */
-FilterState *
-FilterForUpdate(MemoryContext aggregate, Datum datum)
+static void *
+copy(MemoryContext context, Datum datum)
 {
-	FilterState *expanded = StateToChange(datum, &filter_state_type);
 	FilterReader reader;
+	FilterState *expanded;
 
-	if (expanded)
-		return expanded;
 	FilterRead(&reader, datum);
-	expanded = FilterCopy(StateContext(&filter_state_type, aggregate), reader.filter);
+	expanded = FilterCopy(context, reader.filter);
 	FilterReadEnd(&reader);
 	return expanded;
 }
@@ -382,8 +375,8 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 }
 
 /* Add another filter of the same parameters. */
-void
-FilterMerge(FilterState *expanded, const qf_filter *from)
+static void
+merge_filter(FilterState *expanded, const qf_filter *from)
 {
 	FilterFlush(expanded);
 	FilterCheckMergeable(&expanded->filter, from);
@@ -426,7 +419,20 @@ merge(KeyedState *state, void *passed)
 	qf_filter view;
 
 	FilterOpen(&view, passed);
-	FilterMerge((FilterState *) state, &view);
+	merge_filter((FilterState *) state, &view);
+}
+
+static void
+add(KeyedState *state, Datum datum, bool of_keys)
+{
+	FilterState *expanded = (FilterState *) state;
+	FilterReader reader;
+
+	FilterRead(&reader, datum);
+	if (of_keys)
+		FilterCheckParams(&reader.filter->params, &expanded->filter.params);
+	merge_filter(expanded, reader.filter);
+	FilterReadEnd(&reader);
 }
 
 static void
@@ -446,6 +452,8 @@ const KeyedStateType filter_state_type = {
 	.states_context = "qfilter states",
 	.make_room = make_room,
 	.flush = flush,
+	.copy = copy,
+	.add = add,
 	.merge = merge,
 	.release = release,
 	.pass_bytes = pass_bytes,

@@ -85,14 +85,13 @@ extern void FilterChooseEngine(FilterState *expanded);
 extern FilterState *FilterStateIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
-extern FilterState *FilterForUpdate(MemoryContext aggregate, Datum datum);
+extern void FilterCheckParams(const qf_params *a, const qf_params *b);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(FilterState *expanded);
 extern void FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void FilterFlush(FilterState *expanded);
 extern void FilterMaterialize(FilterState *expanded);
-extern void FilterMerge(FilterState *expanded, const qf_filter *from);
 extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
 
 /* The "weight" argument of an ArgumentLayout is the id or the count here. */

@@ -210,7 +210,7 @@ qtop_add(PG_FUNCTION_ARGS)
 		(PG_NARGS() > WEIGHT_ARGUMENT && PG_ARGISNULL(WEIGHT_ARGUMENT)))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	weight = weight_argument(fcinfo);
-	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
+	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
 	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &top->sketch.keys, &top_key_holder);
 	text = text_of(&key, &length);
 	if (weight > PG_INT64_MAX - top->sketch.total)
@@ -222,20 +222,7 @@ qtop_add(PG_FUNCTION_ARGS)
 }
 
 /* qtop_merge(qtop, qtop) */
-PG_FUNCTION_INFO_V1(qtop_merge);
-Datum
-qtop_merge(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	TopState *top;
-
-	TopRead(&reader, PG_GETARG_DATUM(1));
-	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
-	TopCheckMergeable(top, &reader);
-	TopMerge(top, reader.top, reader.sketch);
-	TopReadEnd(&reader);
-	PG_RETURN_DATUM(StateDatum(&top->keyed));
-}
+SQL_FUNCTION(qtop_merge, StateMerged(fcinfo, &top_state_type));
 
 /* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
 PG_FUNCTION_INFO_V1(qtop_fold);
@@ -249,7 +236,7 @@ qtop_fold(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	n = TopCheckN(PG_GETARG_INT32(1));
-	top = TopForUpdate(NULL, PG_GETARG_DATUM(0));
+	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
 	if (n > top->top.n)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot fold list of %u top keys to %u", top->top.n, n),

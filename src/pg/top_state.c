@@ -92,29 +92,25 @@ TopReadEnd(TopReader *reader)
 }
 
 /*
- * The list of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.  The candidates of an object are copied as they are: sorting them
- * would take longer than copying.
+ * The candidates of an object are copied as they are: sorting them would take longer than
+ * copying.
  */
-TopState *
-TopForUpdate(MemoryContext aggregate, Datum datum)
+static void *
+copy(MemoryContext context, Datum datum)
 {
-	TopState *top = StateToChange(datum, &top_state_type);
-	TopState *expanded;
-	TopReader reader;
+	TopState *expanded = TopStateIn(datum);
+	TopReader reader = { 0 };
+	TopState *top;
 
-	if (top)
-		return top;
-	expanded = TopStateIn(datum);
 	if (expanded)
 	{
 		TopFlush(expanded);
-		reader = (TopReader){ .top = &expanded->top, .sketch = &expanded->sketch };
+		reader.top = &expanded->top;
+		reader.sketch = &expanded->sketch;
 	}
 	else
 		TopRead(&reader, datum);
-	top = TopCopy(StateContext(&top_state_type, aggregate), &reader);
+	top = TopCopy(context, &reader);
 	TopReadEnd(&reader);
 	return top;
 }
@@ -374,8 +370,8 @@ TopMaterialize(TopState *top)
 }
 
 /* Add another list, whose sketch can be merged. */
-void
-TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
+static void
+merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
 	TopFlush(top);
 	if (!qb_keys_none(&top->sketch.keys) && !qb_keys_none(&from_sketch->keys) &&
@@ -426,7 +422,37 @@ merge(KeyedState *state, void *passed)
 	qs_sketch sketch;
 
 	TopOpen(&view, &sketch, passed);
-	TopMerge((TopState *) state, &view, &sketch);
+	merge_list((TopState *) state, &view, &sketch);
+}
+
+/* All rows of a group must have the same n and template, or the result would depend on the plan. */
+static void
+check_n(uint32 a, uint32 b)
+{
+	if (a != b)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
+			 errhint("The key comes first, then its weight if there is one, then how many keys are "
+					 "wanted.")));
+}
+
+static void
+add(KeyedState *state, Datum datum, bool of_keys)
+{
+	TopState *top = (TopState *) state;
+	TopReader reader;
+
+	TopRead(&reader, datum);
+	if (of_keys)
+	{
+		SketchCheckParams(&reader.sketch->params, &top->sketch.params);
+		check_n(reader.top->n, top->top.n);
+	}
+	TopCheckMergeable(top, &reader);
+	merge_list(top, reader.top, reader.sketch);
+	TopReadEnd(&reader);
 }
 
 static void
@@ -453,6 +479,8 @@ const KeyedStateType top_state_type = {
 	.states_context = "qtop states",
 	.make_room = make_room,
 	.flush = flush,
+	.copy = copy,
+	.add = add,
 	.merge = merge,
 	.release = release,
 	.pass_bytes = pass_bytes,
@@ -485,19 +513,6 @@ n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	return TopCheckN(PG_GETARG_INT32(layout.limit));
 }
 
-/* All rows of a group must have the same n and template, or the result would depend on the plan. */
-static void
-check_n(uint32 a, uint32 b)
-{
-	if (a != b)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
-			 errhint("The key comes first, then its weight if there is one, then how many keys are "
-					 "wanted.")));
-}
-
 /* The state for the first row of a group, or for a row after states were combined. */
 static pg_noinline TopState *
 first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -508,7 +523,7 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 
 	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
-		state = TopForUpdate(context, PG_GETARG_DATUM(0));
+		state = StateForUpdate(&top_state_type, context, PG_GETARG_DATUM(0));
 	else
 	{
 		qs_params params;
@@ -516,9 +531,8 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 		SketchTemplateParams(fcinfo, layout, &params);
 		state = TopCreate(AggregateStates(fcinfo, &top_state_type), &params,
 						  n_argument(fcinfo, layout));
-		state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &top_functions);
+		AggregateStart(fcinfo, &state->keyed, &top_functions);
 	}
-	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	KeyTypeOfArgument(&key, fcinfo, SKETCH_KEY_ARGUMENT);
 	TopSetKey(state, &key);
 	return state;
@@ -605,44 +619,11 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
-/* Merge the second value into the first.  Partial states of keys must have the same n and template. */
-static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
-{
-	MemoryContext context = AggregateContext(fcinfo);
-	TopState *state;
-	TopReader reader;
-	void *owned;
-
-	if (PG_ARGISNULL(1))
-		return AggregateUnchanged(fcinfo);
-	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &top_state_type) == NULL)
-		(void) AggregateMoves(fcinfo);
-	TopRead(&reader, AggregateOperand(fcinfo, &top_state_type, &owned));
-	if (PG_ARGISNULL(0))
-		state = owned ? owned : TopCopy(AggregateStates(fcinfo, &top_state_type), &reader);
-	else
-	{
-		state = TopForUpdate(context, PG_GETARG_DATUM(0));
-		if (of_keys)
-		{
-			SketchCheckParams(&reader.sketch->params, &state->sketch.params);
-			check_n(reader.top->n, state->top.n);
-		}
-		TopCheckMergeable(state, &reader);
-		TopMerge(state, reader.top, reader.sketch);
-	}
-	TopReadEnd(&reader);
-	AggregateOperandEnd(owned, &state->keyed);
-	state->keyed.count++;
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
-SQL_FUNCTION(qtop_agg_combine, merge_into_state(fcinfo, true));
+SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_functions, true));
 
 /* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
-SQL_FUNCTION(qtop_merge_trans, merge_into_state(fcinfo, false));
+SQL_FUNCTION(qtop_merge_trans, AggregateMerge(fcinfo, &top_state_type, &top_functions, false));
 
 /* qtop_agg_final(qtop): the state, to be read where it is. */
 SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));

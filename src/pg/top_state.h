@@ -54,7 +54,6 @@ extern const KeyedStateType top_state_type;
 extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
 extern TopState *TopCopy(MemoryContext context, const TopReader *from);
 extern TopState *TopStateIn(Datum datum);
-extern TopState *TopForUpdate(MemoryContext aggregate, Datum datum);
 extern void TopRead(TopReader *reader, Datum datum);
 extern void TopReadEnd(TopReader *reader);
 
@@ -66,7 +65,6 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 extern void TopFlush(TopState *top);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
-extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
 extern const AggregateFunctions top_functions;
 

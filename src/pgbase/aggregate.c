@@ -285,23 +285,50 @@ AggregateCombines(FunctionCallInfo fcinfo)
 	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
 }
 
-Datum
-AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned)
+void
+AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions)
 {
-	Datum operand = PG_GETARG_DATUM(1);
-	KeyedState *state = NULL;
-
-	if (AggregateCombines(fcinfo))
-		state = StateOfToken(operand, type, AggregateContext(fcinfo));
-	*owned = state;
-	return state ? StateDatum(state) : operand;
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, functions);
 }
 
-void
-AggregateOperandEnd(void *owned, const KeyedState *state)
+/* The state for the first value: the object that came by a token itself, anything else as a copy. */
+static KeyedState *
+state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned,
+		   const AggregateFunctions *functions)
 {
-	if (owned && owned != state)
-		MemoryContextDelete(((KeyedState *) owned)->header.eoh_context);
+	KeyedState *state =
+		owned ? owned : type->copy(AggregateStates(fcinfo, type), PG_GETARG_DATUM(1));
+
+	AggregateStart(fcinfo, state, functions);
+	return state;
+}
+
+Datum
+AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
+			   const AggregateFunctions *functions, bool of_keys)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	KeyedState *owned = NULL;
+	KeyedState *state;
+
+	if (PG_ARGISNULL(1))
+		return AggregateUnchanged(fcinfo);
+	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), type) == NULL)
+		(void) AggregateMoves(fcinfo);
+	if (AggregateCombines(fcinfo))
+		owned = StateOfToken(PG_GETARG_DATUM(1), type, context);
+	if (PG_ARGISNULL(0))
+		state = state_from(fcinfo, type, owned, functions);
+	else
+	{
+		state = StateForUpdate(type, context, PG_GETARG_DATUM(0));
+		type->add(state, owned ? StateDatum(owned) : PG_GETARG_DATUM(1), of_keys);
+		if (owned)
+			MemoryContextDelete(owned->header.eoh_context);
+	}
+	state->count++;
+	return StateDatum(state);
 }
 
 /* An aggregate that does not move has no context of its own, and one function for its state. */

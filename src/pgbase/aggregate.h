@@ -80,13 +80,19 @@ extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *f
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * What a function that merges has to add: its second argument or, if that is a token, the
- * token's state, which is then "owned".  An owned state may become the state of the aggregate.
+ * Say of a new state whether PostgreSQL watches its memory, and whether it may go to our combine
+ * function by a token.  "functions" are those that may change it.
  */
-extern Datum AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned);
+extern void
+AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);
 
-/* Free an owned state, unless it became the aggregate's state. */
-extern void AggregateOperandEnd(void *owned, const KeyedState *state);
+/*
+ * The result of a function that merges: its second argument is added to the state.  If that
+ * is a token, the token's state may become the state.  Partial states of keys ("of_keys") must
+ * have the same template.
+ */
+extern Datum AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
+							const AggregateFunctions *functions, bool of_keys);
 
 /*
  * Is the state that of a moving aggregate?  The executor hands it out, to be changed in place,

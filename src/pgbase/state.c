@@ -86,6 +86,23 @@ StateToChange(Datum datum, const KeyedStateType *type)
 																  : NULL;
 }
 
+void *
+StateForUpdate(const KeyedStateType *type, MemoryContext aggregate, Datum datum)
+{
+	void *state = StateToChange(datum, type);
+
+	return state ? state : type->copy(StateContext(type, aggregate), datum);
+}
+
+Datum
+StateMerged(FunctionCallInfo fcinfo, const KeyedStateType *type)
+{
+	KeyedState *state = StateForUpdate(type, NULL, PG_GETARG_DATUM(0));
+
+	type->add(state, PG_GETARG_DATUM(1), false);
+	return StateDatum(state);
+}
+
 void
 StateBeginCounting(KeyedState *state)
 {

@@ -56,6 +56,9 @@ typedef struct KeyedStateType
 	void (*make_room)(KeyedState *state);
 	/* Count all keys in the buffer. */
 	void (*flush)(KeyedState *state);
+	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
+	void *(*copy)(MemoryContext context, Datum datum);
+	void (*add)(KeyedState *state, Datum datum, bool of_keys);
 	/* Add a state that another process of the query has passed. */
 	void (*merge)(KeyedState *state, void *passed);
 	/* Free all that the state has, but not the state itself, which is of no use then. */
@@ -80,6 +83,16 @@ extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 
 /* The state that a datum points to, if it may be changed in place; else NULL. */
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
+
+/*
+ * The value of a datum, to be changed.  It is the datum's own object if that may be
+ * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
+ * context of its own.
+ */
+extern void *StateForUpdate(const KeyedStateType *type, MemoryContext aggregate, Datum datum);
+
+/* What a function returns that merges its second argument into the first. */
+extern Datum StateMerged(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 /*
  * Around all that changes the value by keys that wait.  A function may read a state
