@@ -49,16 +49,6 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 	FilterReadTemplate(PG_GETARG_DATUM(argument), PG_ARGISNULL(argument), params);
 }
 
-/* Raise an error unless two rows or states have the same template. */
-void
-FilterCheckParams(const qf_params *a, const qf_params *b)
-{
-	if (!qf_params_mergeable(a, b))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
-}
-
 /* Is this the header of the template that passed last?  A template is nearly always a constant. */
 static pg_attribute_always_inline bool
 is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)

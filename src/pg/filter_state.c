@@ -164,6 +164,16 @@ FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 
+/* Raise an error unless two rows or states have the same template. */
+void
+FilterCheckParams(const qf_params *a, const qf_params *b)
+{
+	if (!qf_params_mergeable(a, b))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
 /* ---- the state ---- */
 
 /* A state whose filter is not set yet. */

@@ -32,6 +32,7 @@ extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct var
 extern const ValueFormat filter_format;
 extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
 extern void FilterCheck(qb_status status);
+extern void FilterCheckParams(const qf_params *a, const qf_params *b);
 extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
 
 /* How messages about keys name a filter. */
@@ -85,7 +86,6 @@ extern void FilterChooseEngine(FilterState *expanded);
 extern FilterState *FilterStateIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
-extern void FilterCheckParams(const qf_params *a, const qf_params *b);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(FilterState *expanded);

@@ -14,7 +14,6 @@
 
 #include "lib/stringinfo.h"
 #include "pg/flat.h"
-#include "pg/sketch_state.h"
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"

@@ -53,7 +53,7 @@
  *
  * src/pg/top_exact.c
  */
-#include "pg/top_exact.h"
+#include "pg/top_question.h"
 
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
@@ -136,8 +136,6 @@ typedef struct Answer
 	uint64 rows;
 	int64 last; /* count of the last row */
 } Answer;
-
-GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count) = NULL;
 
 /* The size of a sketch with roughly as many counters as there are rows. */
 static int

@@ -1,7 +1,7 @@
 /*
  * top_state.c
  *		A sketch with its most frequent keys as an expanded object: the state of
- *		aggregates, and what functions return; qtop_agg and qtop_merge_agg.
+ *		aggregates, and what functions return; opening values, and errors about them.
  *
  * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
@@ -21,7 +21,6 @@
 #include "engine/sketch_engine.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "nodes/execnodes.h"
 #include "pg/sketch_aggregate.h"
 #include "pgbase/activity.h"
 #include "sketch/top_format.h"
@@ -31,6 +30,66 @@
 /* The most memory of values that wait, unless a single value takes more. */
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
+
+/* ---- values, and errors about them ---- */
+
+const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1, QS_TOP_HEADER_BYTES,
+								 &sketch_format };
+const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
+
+/* Check the argument for the number of keys that are of interest. */
+uint32
+TopCheckN(int32 n)
+{
+	if (n < 1 || n > QS_TOP_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of top keys must be between 1 and %d, not %d", QS_TOP_MAX, n)));
+	return (uint32) n;
+}
+
+/* The call that gives a list the smaller n and size of two, of which folding leads to the other. */
+static const char *
+folding_call(uint32 n, const qs_params *a, const qs_params *b)
+{
+	if (a->n == b->n)
+		return psprintf("qtop_fold(top, %u)", n);
+	return psprintf("qtop_fold(top, %u, '%s')", n, SketchSizeText(a->n < b->n ? a : b));
+}
+
+/* Raise an error unless two lists can be merged. */
+void
+TopCheckMergeable(const TopState *top, const TopReader *other)
+{
+	const qs_params *a = &top->sketch.params, *b = &other->sketch->params;
+	uint32 n = top->top.n, m = other->top->n;
+	StringInfoData text;
+
+	if ((n != m || a->n != b->n) && (qs_params_fold(a, b) || qs_params_fold(b, a)))
+	{
+		initStringInfo(&text);
+		AppendDifference(&text, "n", psprintf("%u", n), psprintf("%u", m));
+		AppendDifference(&text, "size", SketchSizeText(a), SketchSizeText(b));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("lists of top keys differ: %s", text.data),
+				 errhint("Fold what is larger: %s.", folding_call(Min(n, m), a, b))));
+	}
+	SketchCheckMergeable(&top->sketch, other->sketch);
+}
+
+/* Views of a detoasted value. */
+void
+TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_status status = qs_top_open(top, sketch, bytes, length);
+
+	if (status != QB_OK)
+		FormatRaise(&top_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/* ---- the state ---- */
 
 /* An empty list that lives in "context". */
 TopState *
@@ -426,8 +485,8 @@ merge(KeyedState *state, void *passed)
 }
 
 /* All rows of a group must have the same n and template, or the result would depend on the plan. */
-static void
-check_n(uint32 a, uint32 b)
+void
+TopCheckSameN(uint32 a, uint32 b)
 {
 	if (a != b)
 		ereport(
@@ -448,7 +507,7 @@ add(KeyedState *state, Datum datum, bool of_keys)
 	if (of_keys)
 	{
 		SketchCheckParams(&reader.sketch->params, &top->sketch.params);
-		check_n(reader.top->n, top->top.n);
+		TopCheckSameN(reader.top->n, top->top.n);
 	}
 	TopCheckMergeable(top, &reader);
 	merge_list(top, reader.top, reader.sketch);
@@ -486,170 +545,3 @@ const KeyedStateType top_state_type = {
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
-
-/*
- * ---- qtop_agg and qtop_merge_agg ----
- *
- * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
- * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
- * without groups, states that their own process combines travel by a token
- * (pgbase/state.c).  States never go to a device.  There is no inverse function: keys
- * that a list has dropped do not come back, so a window frame whose start moves is computed
- * anew.
- */
-
-static const ArgumentLayout plain = { .limit = 2 };
-static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
-static const ArgumentLayout templated = { .limit = 2, .template = 3 };
-static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
-
-static uint32
-n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
-{
-	if (PG_ARGISNULL(layout.limit))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("number of top keys must not be null")));
-	return TopCheckN(PG_GETARG_INT32(layout.limit));
-}
-
-/* The state for the first row of a group, or for a row after states were combined. */
-static pg_noinline TopState *
-first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
-{
-	MemoryContext context = AggregateContext(fcinfo);
-	TopState *state;
-	KeyType key;
-
-	(void) AggregateMoves(fcinfo);
-	if (!PG_ARGISNULL(0))
-		state = StateForUpdate(&top_state_type, context, PG_GETARG_DATUM(0));
-	else
-	{
-		qs_params params;
-
-		SketchTemplateParams(fcinfo, layout, &params);
-		state = TopCreate(AggregateStates(fcinfo, &top_state_type), &params,
-						  n_argument(fcinfo, layout));
-		AggregateStart(fcinfo, &state->keyed, &top_functions);
-	}
-	KeyTypeOfArgument(&key, fcinfo, SKETCH_KEY_ARGUMENT);
-	TopSetKey(state, &key);
-	return state;
-}
-
-/*
- * A shortcut for nearly all rows of an integer column: see append_integer() in
- * sketch_aggregate.c.
- */
-static pg_attribute_always_inline TopState *
-append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
-{
-	TopState *state;
-
-	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, layout) || PG_ARGISNULL(layout.limit) ||
-		fcinfo->context == NULL)
-		return NULL;
-	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
-	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
-		PG_GETARG_INT32(layout.limit) != (int32) state->top.n)
-		return NULL;
-	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)),
-		   SketchRowWeight(fcinfo, layout));
-	return state;
-}
-
-static pg_attribute_always_inline Datum
-transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
-{
-	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
-	int64 weight;
-
-	if (SketchSkipsRow(fcinfo, layout))
-		return AggregateUnchanged(fcinfo);
-	weight = SketchRowWeight(fcinfo, layout);
-	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
-		state = first_state(fcinfo, layout);
-	check_n(state->top.n, n_argument(fcinfo, layout));
-	if (layout.template)
-		SketchCheckTemplate(fcinfo, layout, &state->sketch.params, state->template_key);
-	TopCount(state, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT), weight);
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
-static pg_noinline Datum
-plain_transition(FunctionCallInfo fcinfo)
-{
-	return transition(fcinfo, plain);
-}
-
-static pg_noinline Datum
-weighted_transition(FunctionCallInfo fcinfo)
-{
-	return transition(fcinfo, weighted);
-}
-
-/* qtop_agg_trans(qtop, key, n) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans);
-Datum
-qtop_agg_trans(PG_FUNCTION_ARGS)
-{
-	TopState *state = append_integer(fcinfo, plain);
-
-	if (unlikely(state == NULL))
-		return plain_transition(fcinfo);
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
-/* qtop_agg_trans(qtop, key, weight, n) */
-PG_FUNCTION_INFO_V1(qtop_agg_trans_weight);
-Datum
-qtop_agg_trans_weight(PG_FUNCTION_ARGS)
-{
-	TopState *state = append_integer(fcinfo, weighted);
-
-	if (unlikely(state == NULL))
-		return weighted_transition(fcinfo);
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
-/* qtop_agg_trans(qtop, key, n, template) */
-SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
-
-/* qtop_agg_trans(qtop, key, weight, n, template) */
-SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
-
-/* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
-SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_functions, true));
-
-/* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
-SQL_FUNCTION(qtop_merge_trans, AggregateMerge(fcinfo, &top_state_type, &top_functions, false));
-
-/* qtop_agg_final(qtop): the state, to be read where it is. */
-SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
-
-const AggregateFunctions top_functions = {
-	.key = SKETCH_KEY_ARGUMENT,
-	.transition = { { qtop_agg_trans, &plain },
-					{ qtop_agg_trans_weight, &weighted },
-					{ qtop_agg_trans_template, &templated },
-					{ qtop_agg_trans_weight_template, &weighted_templated } },
-	.combine = { qtop_agg_combine, qtop_merge_trans },
-	.final = qtop_agg_final,
-};
-
-/* ---- the size of a state, for the planner ---- */
-
-/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
-#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
-
-/* The number of candidates, if it is not known how many keys are of interest. */
-#define CANDIDATES 200
-
-static double
-state_space(const Const *template, double keys, double rows)
-{
-	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
-}
-
-SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));

@@ -66,13 +66,15 @@ extern void TopFlush(TopState *top);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
 
-extern const AggregateFunctions top_functions;
-
-/* top_functions.c */
+extern const ValueFormat top_format;
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
+extern void TopCheckSameN(uint32 a, uint32 b);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
+/* top_functions.c */
+extern const AggregateFunctions top_functions;
+
 extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
 
 /*
