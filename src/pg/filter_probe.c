@@ -441,33 +441,25 @@ ask_device(Asked *asked, GpuFilterOp op, void *answer)
 	return GpuLookupLoaded(&lookup, with_bits(asked), named ? &name : NULL);
 }
 
-/* Count the set positions of each key on the CPU. */
+/*
+ * Ask on the CPU about each key: how many of its positions are set, or whether all are.  The
+ * answers go where there is room for them.
+ */
 static void
-query_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set)
+ask_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set, bool *found)
 {
 	int at_once = (int) qf_keys_at_once(&filter->params);
 	int i;
 
 	for (i = 0; i < batch->count; i += at_once)
 	{
-		CHECK_FOR_INTERRUPTS();
-		qf_engine_cpu.query(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
-							set + i);
-	}
-}
+		int count = Min(batch->count - i, at_once);
 
-/* Find out on the CPU which keys the filter contains. */
-static void
-find_here(const qf_filter *filter, const KeyBatch *batch, bool *found)
-{
-	int at_once = (int) qf_keys_at_once(&filter->params);
-	int i;
-
-	for (i = 0; i < batch->count; i += at_once)
-	{
 		CHECK_FOR_INTERRUPTS();
-		qf_engine_cpu.contains(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
-							   found + i);
+		if (set)
+			qf_engine_cpu.query(filter, batch->fingerprint + i, count, set + i);
+		else
+			qf_engine_cpu.contains(filter, batch->fingerprint + i, count, found + i);
 	}
 }
 
@@ -494,7 +486,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 		for (i = 0; i < batch->count; i++)
 			set[i] = (uint32) answer[i];
 	else
-		query_here(for_keys(&asked, batch->count), batch, set);
+		ask_here(for_keys(&asked, batch->count), batch, set, NULL);
 	estimate = KeyBatchAlloc(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)
 		estimate[i] = Float8GetDatum(estimate_of(&scale, method, set[i]));
@@ -516,7 +508,7 @@ qfilter_contains_array(PG_FUNCTION_ARGS)
 	batch = read_keys(&asked, fcinfo);
 	found = KeyBatchAlloc(batch->count, sizeof(bool));
 	if (!ask_device(&asked, FILTER_CONTAINS, found))
-		find_here(for_keys(&asked, batch->count), batch, found);
+		ask_here(for_keys(&asked, batch->count), batch, NULL, found);
 	answer = KeyBatchAlloc(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)
 		answer[i] = BoolGetDatum(found[i]);

@@ -26,6 +26,9 @@ extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum arg
 extern uint32 *ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionary,
 							const qb_memory *memory);
 
+/* sets_array.c */
+extern ArrayType *SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width);
+
 /* ---- questions about two sets ---- */
 
 /* The numbers of their elements. */

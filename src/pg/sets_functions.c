@@ -262,12 +262,7 @@ array_of(const int64 *number, uint64 count)
 
 	if (count == 0)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT8OID));
-	array = palloc0(bytes);
-	SET_VARSIZE(array, bytes);
-	array->ndim = 1;
-	array->elemtype = INT8OID;
-	ARR_DIMS(array)[0] = (int) count;
-	ARR_LBOUND(array)[0] = 1;
+	array = SetsFinishArray(palloc0(bytes), count, INT8OID, sizeof(int64));
 	memcpy(ARR_DATA_PTR(array), number, count * sizeof(int64));
 	PG_RETURN_ARRAYTYPE_P(array);
 }

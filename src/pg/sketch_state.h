@@ -88,7 +88,8 @@ extern void SketchFreePresence(SketchState *expanded);
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
-extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern void SketchRemoveLater(SketchState **removed, const KeyedState *state,
+							  const qs_sketch *sketch, uint64 fingerprint, int64 weight);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern int SketchMostDeferred(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
@@ -126,7 +127,8 @@ static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		SketchRemoveLater(expanded, fingerprint, -weight);
+		SketchRemoveLater(&expanded->removed, &expanded->keyed, &expanded->sketch, fingerprint,
+						  -weight);
 	else
 		SketchAppend(expanded, fingerprint, weight);
 	expanded->keyed.count++;

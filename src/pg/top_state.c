@@ -283,19 +283,6 @@ flush_buffer(TopState *top)
 	TopFlushRows(top, value_in_buffer, top);
 }
 
-/* Remove a key, but only when the list is next read. */
-void
-TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight)
-{
-	if (top->removed == NULL)
-	{
-		top->removed = SketchCreate(top->keyed.header.eoh_context, &top->sketch.params);
-		top->removed->sketch.keys = top->sketch.keys;
-		top->removed->keyed.accounted = top->keyed.accounted;
-	}
-	SketchAppend(top->removed, fingerprint, weight);
-}
-
 /* Remove the keys that had to wait until all others were added. */
 static void
 remove_now(TopState *top)
@@ -391,7 +378,8 @@ TopCount(TopState *top, Datum value, int64 weight)
 	if (key->length == -1)
 		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (unlikely(weight < 0))
-		TopRemoveLater(top, KeyFingerprint(key, plain), -weight);
+		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, KeyFingerprint(key, plain),
+						  -weight);
 	else
 		append(top, plain, weight);
 	top->keyed.count++;

@@ -8,7 +8,7 @@
 #define QS_PG_TOP_STATE_H
 
 #include "pgbase/keyread.h"
-#include "pg/sketch_value.h"
+#include "pg/sketch_state.h"
 #include "pgbase/state.h"
 
 #include "sketch/top.h"
@@ -26,7 +26,7 @@ typedef struct TopState
 	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
-	struct SketchState *removed;
+	SketchState *removed;
 
 	/* For keys that have texts. */
 	KeyWriter writer;
@@ -75,8 +75,6 @@ extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 /* top_functions.c */
 extern const AggregateFunctions top_functions;
 
-extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
-
 /*
  * Put a key without its value into the buffer, which has room, or remove the key later if
  * its weight is negative.
@@ -85,7 +83,7 @@ static inline void
 TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		TopRemoveLater(top, fingerprint, -weight);
+		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, fingerprint, -weight);
 	else
 		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 	top->keyed.count++;
