@@ -1,24 +1,19 @@
 -- The objects that each type needs whose values are the bytes of a format (pg/flat.h):
--- the type @TYPE@ with text and binary form, casts, comparison and operator classes.
+-- the type @TYPE@ with text and binary form, casts, comparison, operator classes, and
+-- what its aggregates share.
 
 CREATE TYPE @TYPE@;
 
-CREATE FUNCTION _@TYPE@_in(cstring) RETURNS @TYPE@
-	AS 'MODULE_PATHNAME', '@TYPE@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_in(cstring) IS 'I/O';
+--@ each NAME|OF|RESULT
+--@ of in|cstring|@TYPE@
+--@ of out|@TYPE@|cstring
+--@ of recv|internal|@TYPE@
+--@ of send|@TYPE@|bytea
+CREATE FUNCTION _@TYPE@_@NAME@(@OF@) RETURNS @RESULT@
+	AS 'MODULE_PATHNAME', '@TYPE@_@NAME@' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _@TYPE@_@NAME@(@OF@) IS 'I/O';
 
-CREATE FUNCTION _@TYPE@_out(@TYPE@) RETURNS cstring
-	AS 'MODULE_PATHNAME', '@TYPE@_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_out(@TYPE@) IS 'I/O';
-
-CREATE FUNCTION _@TYPE@_recv(internal) RETURNS @TYPE@
-	AS 'MODULE_PATHNAME', '@TYPE@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_recv(internal) IS 'I/O';
-
-CREATE FUNCTION _@TYPE@_send(@TYPE@) RETURNS bytea
-	AS 'MODULE_PATHNAME', '@TYPE@_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_send(@TYPE@) IS 'I/O';
-
+--@ end
 -- storage external: counters and bits do not compress well, and uncompressed values
 -- can be read in part
 CREATE TYPE @TYPE@ (
@@ -47,30 +42,18 @@ CREATE CAST (bytea AS @TYPE@) WITH FUNCTION _@TYPE@_from_bytea(bytea);
 -- means nothing, but DISTINCT inside aggregates needs one.
 --
 
-CREATE FUNCTION _@TYPE@_eq(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_eq' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_eq(@TYPE@, @TYPE@) IS 'implementation of = operator';
+--@ each NAME|OPERATOR
+--@ of eq|=
+--@ of ne|<>
+--@ of lt|<
+--@ of le|<=
+--@ of ge|>=
+--@ of gt|>
+CREATE FUNCTION _@TYPE@_@NAME@(@TYPE@, @TYPE@) RETURNS boolean
+	AS 'MODULE_PATHNAME', '@TYPE@_@NAME@' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _@TYPE@_@NAME@(@TYPE@, @TYPE@) IS 'implementation of @OPERATOR@ operator';
 
-CREATE FUNCTION _@TYPE@_ne(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_ne' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_ne(@TYPE@, @TYPE@) IS 'implementation of <> operator';
-
-CREATE FUNCTION _@TYPE@_lt(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_lt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_lt(@TYPE@, @TYPE@) IS 'implementation of < operator';
-
-CREATE FUNCTION _@TYPE@_le(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_le' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_le(@TYPE@, @TYPE@) IS 'implementation of <= operator';
-
-CREATE FUNCTION _@TYPE@_ge(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_ge' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_ge(@TYPE@, @TYPE@) IS 'implementation of >= operator';
-
-CREATE FUNCTION _@TYPE@_gt(@TYPE@, @TYPE@) RETURNS boolean
-	AS 'MODULE_PATHNAME', '@TYPE@_gt' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _@TYPE@_gt(@TYPE@, @TYPE@) IS 'implementation of > operator';
-
+--@ end
 CREATE FUNCTION _@TYPE@_cmp(@TYPE@, @TYPE@) RETURNS integer
 	AS 'MODULE_PATHNAME', '@TYPE@_cmp' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _@TYPE@_cmp(@TYPE@, @TYPE@) IS 'less-equal-greater';
@@ -79,42 +62,20 @@ CREATE FUNCTION _@TYPE@_hash(@TYPE@) RETURNS integer
 	AS 'MODULE_PATHNAME', '@TYPE@_hash' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _@TYPE@_hash(@TYPE@) IS 'hash';
 
-CREATE OPERATOR = (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_eq,
-	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+--@ each OPERATOR|NAME|OTHER|NOT|RESTRICT|JOIN|WHAT
+--@ of =|eq|=|<>|eqsel|eqjoinsel, HASHES, MERGES|equal
+--@ of <>|ne|<>|=|neqsel|neqjoinsel|not equal
+--@ of <|lt|>|>=|scalarltsel|scalarltjoinsel|less than
+--@ of <=|le|>=|>|scalarlesel|scalarlejoinsel|less than or equal
+--@ of >=|ge|<=|<|scalargesel|scalargejoinsel|greater than or equal
+--@ of >|gt|<|<=|scalargtsel|scalargtjoinsel|greater than
+CREATE OPERATOR @OPERATOR@ (
+	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_@NAME@,
+	COMMUTATOR = @OTHER@, NEGATOR = @NOT@, RESTRICT = @RESTRICT@, JOIN = @JOIN@
 );
-COMMENT ON OPERATOR = (@TYPE@, @TYPE@) IS 'equal';
+COMMENT ON OPERATOR @OPERATOR@ (@TYPE@, @TYPE@) IS '@WHAT@';
 
-CREATE OPERATOR <> (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_ne,
-	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
-);
-COMMENT ON OPERATOR <> (@TYPE@, @TYPE@) IS 'not equal';
-
-CREATE OPERATOR < (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_lt,
-	COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
-);
-COMMENT ON OPERATOR < (@TYPE@, @TYPE@) IS 'less than';
-
-CREATE OPERATOR <= (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_le,
-	COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
-);
-COMMENT ON OPERATOR <= (@TYPE@, @TYPE@) IS 'less than or equal';
-
-CREATE OPERATOR >= (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_ge,
-	COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
-);
-COMMENT ON OPERATOR >= (@TYPE@, @TYPE@) IS 'greater than or equal';
-
-CREATE OPERATOR > (
-	LEFTARG = @TYPE@, RIGHTARG = @TYPE@, FUNCTION = _@TYPE@_gt,
-	COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
-);
-COMMENT ON OPERATOR > (@TYPE@, @TYPE@) IS 'greater than';
-
+--@ end
 CREATE OPERATOR CLASS @TYPE@_ops DEFAULT FOR TYPE @TYPE@ USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 _@TYPE@_cmp(@TYPE@, @TYPE@);
@@ -126,3 +87,19 @@ CREATE OPERATOR CLASS @TYPE@_ops DEFAULT FOR TYPE @TYPE@ USING hash AS
 	FUNCTION 1 _@TYPE@_hash(@TYPE@);
 COMMENT ON OPERATOR CLASS @TYPE@_ops USING hash IS 'hash operators of @NOUNS@';
 COMMENT ON OPERATOR FAMILY @TYPE@_ops USING hash IS 'hash operators of @NOUNS@';
+
+--
+-- What the aggregates of the type share
+--
+
+CREATE FUNCTION _@TYPE@_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', '@TYPE@_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION _@TYPE@_support(internal) IS 'planner support';
+
+CREATE FUNCTION _@TYPE@_merge_trans(@TYPE@, @TYPE@) RETURNS @TYPE@
+	AS 'MODULE_PATHNAME', '@TYPE@_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _@TYPE@_merge_trans(@TYPE@, @TYPE@) IS 'aggregate support';
+
+CREATE FUNCTION _@TYPE@_agg_final(@TYPE@) RETURNS @TYPE@
+	AS 'MODULE_PATHNAME', '@TYPE@_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _@TYPE@_agg_final(@TYPE@) IS 'aggregate support';

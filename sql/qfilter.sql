@@ -65,18 +65,6 @@ CREATE FUNCTION _qfilter_agg_combine(qfilter, qfilter) RETURNS qfilter
 	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qfilter_agg_combine(qfilter, qfilter) IS 'aggregate support';
 
-CREATE FUNCTION _qfilter_merge_trans(qfilter, qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qfilter_merge_trans(qfilter, qfilter) IS 'aggregate support';
-
-CREATE FUNCTION _qfilter_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qfilter_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qfilter_support(internal) IS 'planner support';
-
-CREATE FUNCTION _qfilter_agg_final(qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qfilter_agg_final(qfilter) IS 'aggregate support';
-
 CREATE AGGREGATE qfilter_merge_agg(filter qfilter) (
 	STYPE = qfilter, SSPACE = 65536, SFUNC = _qfilter_merge_trans,
 	COMBINEFUNC = _qfilter_merge_trans, FINALFUNC = _qfilter_agg_final,
@@ -89,43 +77,23 @@ COMMENT ON AGGREGATE qfilter_merge_agg(qfilter) IS 'filter of the rows of all fi
 -- have no ids, their draws come from random numbers.
 --
 
-CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
+--@ each NAME|KEYS|NAMED|VOLATILITY|WHAT
+--@ of agg|anycompatible|key anycompatible|VOLATILE|filter of keys
+--@ of row_agg|anycompatible, anyelement|key anycompatible, row_id anyelement|IMMUTABLE|filter of keys in which the same row never counts twice
+--@ of count_agg|anycompatible, bigint|key anycompatible, count bigint|VOLATILE|filter of keys that came so often each
+CREATE FUNCTION _qfilter_@NAME@_trans(qfilter, @KEYS@, qfilter) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_@NAME@_trans' LANGUAGE C @VOLATILITY@ PARALLEL SAFE
 	SUPPORT _qfilter_support;
-COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible, qfilter) IS 'aggregate support';
+COMMENT ON FUNCTION _qfilter_@NAME@_trans(qfilter, @KEYS@, qfilter) IS 'aggregate support';
 
-CREATE FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, anyelement, qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_row_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qfilter_support;
-COMMENT ON FUNCTION _qfilter_row_agg_trans(qfilter, anycompatible, anyelement, qfilter) IS 'aggregate support';
-
-CREATE FUNCTION _qfilter_count_agg_trans(qfilter, anycompatible, bigint, qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME', 'qfilter_count_agg_trans' LANGUAGE C VOLATILE PARALLEL SAFE
-	SUPPORT _qfilter_support;
-COMMENT ON FUNCTION _qfilter_count_agg_trans(qfilter, anycompatible, bigint, qfilter) IS 'aggregate support';
-
-CREATE AGGREGATE qfilter_agg(key anycompatible, template qfilter) (
-	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_agg_trans,
+CREATE AGGREGATE qfilter_@NAME@(@NAMED@, template qfilter) (
+	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_@NAME@_trans,
 	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qfilter_agg(anycompatible, qfilter) IS 'filter of keys';
+COMMENT ON AGGREGATE qfilter_@NAME@(@KEYS@, qfilter) IS '@WHAT@';
 
-CREATE AGGREGATE qfilter_row_agg(key anycompatible, row_id anyelement, template qfilter) (
-	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_row_agg_trans,
-	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qfilter_row_agg(anycompatible, anyelement, qfilter)
-	IS 'filter of keys in which the same row never counts twice';
-
-CREATE AGGREGATE qfilter_count_agg(key anycompatible, count bigint, template qfilter) (
-	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_count_agg_trans,
-	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qfilter_count_agg(anycompatible, bigint, qfilter) IS 'filter of keys that came so often each';
-
+--@ end
 CREATE FUNCTION qfilter_estimate(filter qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

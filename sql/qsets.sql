@@ -1,88 +1,48 @@
 --
 -- Sets as arrays, sorted or not.  There are no operators, since intarray has them.
--- Those of integers are counted without a hash table.
+-- Those of integers are counted without a hash table, others may be of any type that has a hash.
 --
 
---@ each INTEGER smallint integer bigint
-CREATE FUNCTION qsets_intersect(a @INTEGER@[], b @INTEGER@[]) RETURNS @INTEGER@[]
-	AS 'MODULE_PATHNAME', 'qsets_array_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_intersect(@INTEGER@[], @INTEGER@[])
-	IS 'common elements, ascending and each once';
+--@ each ARRAY|KIND|ORDER
+--@ of smallint[]|array|ascending and each once
+--@ of integer[]|array|ascending and each once
+--@ of bigint[]|array|ascending and each once
+--@ of anycompatiblearray|keys|each once, in the order of the first set
+CREATE FUNCTION qsets_intersect(a @ARRAY@, b @ARRAY@) RETURNS @ARRAY@
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect(@ARRAY@, @ARRAY@) IS 'common elements, @ORDER@';
 
-CREATE FUNCTION qsets_intersect_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_array_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_intersect_count(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_intersect_count(a @ARRAY@, b @ARRAY@) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_intersect_count(@ARRAY@, @ARRAY@)
 	IS 'number of common elements';
 
-CREATE FUNCTION qsets_union_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_array_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_union_count(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_union_count(a @ARRAY@, b @ARRAY@) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_union_count(@ARRAY@, @ARRAY@)
 	IS 'number of elements in either set';
 
-CREATE FUNCTION qsets_difference_count(a @INTEGER@[], b @INTEGER@[]) RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_array_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_difference_count(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_difference_count(a @ARRAY@, b @ARRAY@) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_difference_count(@ARRAY@, @ARRAY@)
 	IS 'number of elements of the first set that the second has not';
 
-CREATE FUNCTION qsets_jaccard(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'qsets_array_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_jaccard(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_jaccard(a @ARRAY@, b @ARRAY@) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_jaccard(@ARRAY@, @ARRAY@)
 	IS 'common elements as a part of the elements in either set';
 
-CREATE FUNCTION qsets_overlap(a @INTEGER@[], b @INTEGER@[]) RETURNS double precision
-	AS 'MODULE_PATHNAME', 'qsets_array_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_overlap(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_overlap(a @ARRAY@, b @ARRAY@) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_overlap(@ARRAY@, @ARRAY@)
 	IS 'common elements as a part of the smaller set';
 
-CREATE FUNCTION qsets_contains_all(a @INTEGER@[], b @INTEGER@[]) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'qsets_array_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_contains_all(@INTEGER@[], @INTEGER@[])
+CREATE FUNCTION qsets_contains_all(a @ARRAY@, b @ARRAY@) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'qsets_@KIND@_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qsets_contains_all(@ARRAY@, @ARRAY@)
 	IS 'does the first set have all elements of the second?';
 
 --@ end
-
--- Of keys of any other type that has a hash.
-CREATE FUNCTION qsets_intersect(a anycompatiblearray, b anycompatiblearray) RETURNS anycompatiblearray
-	AS 'MODULE_PATHNAME', 'qsets_keys_intersect' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_intersect(anycompatiblearray, anycompatiblearray)
-	IS 'common elements, each once, in the order of the first set';
-
-CREATE FUNCTION qsets_intersect_count(a anycompatiblearray, b anycompatiblearray)
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_keys_intersect_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_intersect_count(anycompatiblearray, anycompatiblearray)
-	IS 'number of common elements';
-
-CREATE FUNCTION qsets_union_count(a anycompatiblearray, b anycompatiblearray)
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_keys_union_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_union_count(anycompatiblearray, anycompatiblearray)
-	IS 'number of elements in either set';
-
-CREATE FUNCTION qsets_difference_count(a anycompatiblearray, b anycompatiblearray)
-	RETURNS bigint
-	AS 'MODULE_PATHNAME', 'qsets_keys_difference_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_difference_count(anycompatiblearray, anycompatiblearray)
-	IS 'number of elements of the first set that the second has not';
-
-CREATE FUNCTION qsets_jaccard(a anycompatiblearray, b anycompatiblearray)
-	RETURNS double precision
-	AS 'MODULE_PATHNAME', 'qsets_keys_jaccard' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_jaccard(anycompatiblearray, anycompatiblearray)
-	IS 'common elements as a part of the elements in either set';
-
-CREATE FUNCTION qsets_overlap(a anycompatiblearray, b anycompatiblearray)
-	RETURNS double precision
-	AS 'MODULE_PATHNAME', 'qsets_keys_overlap' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_overlap(anycompatiblearray, anycompatiblearray)
-	IS 'common elements as a part of the smaller set';
-
-CREATE FUNCTION qsets_contains_all(a anycompatiblearray, b anycompatiblearray)
-	RETURNS boolean
-	AS 'MODULE_PATHNAME', 'qsets_keys_contains_all' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsets_contains_all(anycompatiblearray, anycompatiblearray)
-	IS 'does the first set have all elements of the second?';
-
 --
 -- Collections of sets
 --
@@ -138,18 +98,6 @@ COMMENT ON FUNCTION qsets_id(anycompatible) IS 'id of a set for a key of any typ
 --
 -- Making collections.  Elements may be of any type, like keys of qsketch_agg.
 --
-
-CREATE FUNCTION _qsets_merge_trans(qsets, qsets) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsets_merge_trans(qsets, qsets) IS 'aggregate support';
-
-CREATE FUNCTION _qsets_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsets_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qsets_support(internal) IS 'planner support';
-
-CREATE FUNCTION _qsets_agg_final(qsets) RETURNS qsets
-	AS 'MODULE_PATHNAME', 'qsets_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsets_agg_final(qsets) IS 'aggregate support';
 
 CREATE AGGREGATE qsets_merge_agg(collection qsets) (
 	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_merge_trans,

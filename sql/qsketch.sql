@@ -142,17 +142,9 @@ CREATE FUNCTION _qsketch_agg_combine(qsketch, qsketch) RETURNS qsketch
 	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qsketch_agg_combine(qsketch, qsketch) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_support(internal) IS 'planner support';
-
 CREATE FUNCTION _qsketch_modify_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_modify_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_modify_support(internal) IS 'planner support';
-
-CREATE FUNCTION _qsketch_merge_trans(qsketch, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_merge_trans(qsketch, qsketch) IS 'aggregate support';
 
 -- The state of a moving aggregate is internal, so that only functions of ours get it.
 CREATE FUNCTION _qsketch_moving_merge(internal, qsketch) RETURNS internal
@@ -169,10 +161,6 @@ CREATE FUNCTION _qsketch_moving_final(internal) RETURNS qsketch
 	AS 'MODULE_PATHNAME', 'qsketch_moving_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_moving_final(internal) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_final(qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_final(qsketch) IS 'aggregate support';
-
 CREATE AGGREGATE qsketch_merge_agg(sketch qsketch) (
 	STYPE = qsketch, SSPACE = 65536, SFUNC = _qsketch_merge_trans,
 	COMBINEFUNC = _qsketch_merge_trans, FINALFUNC = _qsketch_agg_final,
@@ -188,95 +176,34 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 -- parameter without a type it is text.
 --
 
-CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+--@ each KEYS|NAMED|SUFFIX|WHAT
+--@ of anycompatible|key anycompatible||sketch of keys
+--@ of anycompatible, bigint|key anycompatible, weight bigint|_weight|sketch of weighted keys
+--@ of anycompatible, qsketch|key anycompatible, template qsketch|_template|sketch of keys with the parameters of a template
+--@ of anycompatible, bigint, qsketch|key anycompatible, weight bigint, template qsketch|_weight_template|sketch of weighted keys with the parameters of a template
+CREATE FUNCTION _qsketch_agg_trans(qsketch, @KEYS@) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_support;
-COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible) IS 'aggregate support';
+COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, @KEYS@) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qsketch_support;
-COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint) IS 'aggregate support';
+CREATE FUNCTION _qsketch_moving_trans(internal, @KEYS@) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_trans@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_moving_trans(internal, @KEYS@) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qsketch_support;
-COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, qsketch) IS 'aggregate support';
+CREATE FUNCTION _qsketch_agg_inverse(internal, @KEYS@) RETURNS internal
+	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsketch_agg_inverse(internal, @KEYS@) IS 'aggregate support';
 
-CREATE FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qsketch_support;
-COMMENT ON FUNCTION _qsketch_agg_trans(qsketch, anycompatible, bigint, qsketch) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, qsketch) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, qsketch) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint, qsketch) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_moving_trans(internal, anycompatible, bigint, qsketch) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, qsketch) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, qsketch) IS 'aggregate support';
-
-CREATE FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint, qsketch) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qsketch_agg_inverse_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qsketch_agg_inverse(internal, anycompatible, bigint, qsketch) IS 'aggregate support';
-
-CREATE AGGREGATE qsketch_agg(key anycompatible) (
+CREATE AGGREGATE qsketch_agg(@NAMED@) (
 	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
 	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
 	MFINALFUNC = _qsketch_moving_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qsketch_agg(anycompatible) IS 'sketch of keys';
+COMMENT ON AGGREGATE qsketch_agg(@KEYS@) IS '@WHAT@';
 
-CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
-	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
-	MFINALFUNC = _qsketch_moving_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint) IS 'sketch of weighted keys';
-
-CREATE AGGREGATE qsketch_agg(key anycompatible, template qsketch) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
-	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
-	MFINALFUNC = _qsketch_moving_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qsketch_agg(anycompatible, qsketch) IS 'sketch of keys with the parameters of a template';
-
-CREATE AGGREGATE qsketch_agg(key anycompatible, weight bigint, template qsketch) (
-	STYPE = qsketch, SSPACE = 2048, SFUNC = _qsketch_agg_trans,
-	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final,
-	MSTYPE = internal, MSSPACE = 2048, MSFUNC = _qsketch_moving_trans, MINVFUNC = _qsketch_agg_inverse,
-	MFINALFUNC = _qsketch_moving_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qsketch_agg(anycompatible, bigint, qsketch)
-	IS 'sketch of weighted keys with the parameters of a template';
-
+--@ end
 CREATE FUNCTION qsketch_estimate(sketch qsketch, key anycompatiblenonarray) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'qsketch_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_estimate(qsketch, anycompatiblenonarray) IS 'upper bound of the total weight of a key';
@@ -293,26 +220,20 @@ CREATE FUNCTION qsketch_bounds(sketch qsketch, key anycompatible, confidence dou
 COMMENT ON FUNCTION qsketch_bounds(qsketch, anycompatible, double precision, bigint)
 	IS 'bounds of the total weight of a key, or of all of so many keys at once';
 
-CREATE FUNCTION qsketch_add(sketch qsketch, key anycompatible) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+--@ each NAME|DONE
+--@ of add|added
+--@ of remove|removed
+CREATE FUNCTION qsketch_@NAME@(sketch qsketch, key anycompatible) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_@NAME@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible) IS 'sketch with a key added';
+COMMENT ON FUNCTION qsketch_@NAME@(qsketch, anycompatible) IS 'sketch with a key @DONE@';
 
-CREATE FUNCTION qsketch_add(sketch qsketch, key anycompatible, weight bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION qsketch_@NAME@(sketch qsketch, key anycompatible, weight bigint) RETURNS qsketch
+	AS 'MODULE_PATHNAME', 'qsketch_@NAME@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_add(qsketch, anycompatible, bigint) IS 'sketch with a weighted key added';
+COMMENT ON FUNCTION qsketch_@NAME@(qsketch, anycompatible, bigint) IS 'sketch with a weighted key @DONE@';
 
-CREATE FUNCTION qsketch_remove(sketch qsketch, key anycompatible) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible) IS 'sketch with a key removed';
-
-CREATE FUNCTION qsketch_remove(sketch qsketch, key anycompatible, weight bigint) RETURNS qsketch
-	AS 'MODULE_PATHNAME', 'qsketch_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qsketch_remove(qsketch, anycompatible, bigint) IS 'sketch with a weighted key removed';
-
+--@ end
 --
 -- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For all other
 -- functions, qsketch_estimate_key among them, it is one key.

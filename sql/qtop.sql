@@ -104,22 +104,10 @@ COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement, name)
 -- Aggregates
 --
 
-CREATE FUNCTION _qtop_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'qtop_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION _qtop_support(internal) IS 'planner support';
-
 CREATE FUNCTION _qtop_agg_combine(qtop, qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_combine_support;
 COMMENT ON FUNCTION _qtop_agg_combine(qtop, qtop) IS 'aggregate support';
-
-CREATE FUNCTION _qtop_merge_trans(qtop, qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qtop_merge_trans(qtop, qtop) IS 'aggregate support';
-
-CREATE FUNCTION _qtop_agg_final(qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _qtop_agg_final(qtop) IS 'aggregate support';
 
 CREATE AGGREGATE qtop_merge_agg(top qtop) (
 	STYPE = qtop, SSPACE = 65536, SFUNC = _qtop_merge_trans,
@@ -132,58 +120,24 @@ COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 -- Functions of list and key.  A key may be of any type, as for sketches.
 --
 
-CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE
+--@ each KEYS|NAMED|SUFFIX|WHAT
+--@ of anycompatible, integer|key anycompatible, n integer||the n most frequent keys, with a sketch of all
+--@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all that has the parameters of a template
+--@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all
+--@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all that has the parameters of a template
+CREATE FUNCTION _qtop_agg_trans(qtop, @KEYS@) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_trans@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qtop_support;
-COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer) IS 'aggregate support';
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, @KEYS@) IS 'aggregate support';
 
-CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_trans_weight' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qtop_support;
-COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer) IS 'aggregate support';
-
-CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_trans_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qtop_support;
-COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, integer, qsketch) IS 'aggregate support';
-
-CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer, qsketch) RETURNS qtop
-	AS 'MODULE_PATHNAME', 'qtop_agg_trans_weight_template' LANGUAGE C IMMUTABLE PARALLEL SAFE
-	SUPPORT _qtop_support;
-COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible, bigint, integer, qsketch)
-	IS 'aggregate support';
-
-CREATE AGGREGATE qtop_agg(key anycompatible, n integer) (
+CREATE AGGREGATE qtop_agg(@NAMED@) (
 	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
 	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
 	PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE qtop_agg(anycompatible, integer) IS 'the n most frequent keys, with a sketch of all';
+COMMENT ON AGGREGATE qtop_agg(@KEYS@) IS '@WHAT@';
 
-CREATE AGGREGATE qtop_agg(key anycompatible, n integer, template qsketch) (
-	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
-	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qtop_agg(anycompatible, integer, qsketch)
-	IS 'the n most frequent keys, with a sketch of all that has the parameters of a template';
-
-CREATE AGGREGATE qtop_agg(key anycompatible, weight bigint, n integer) (
-	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
-	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer)
-	IS 'the n keys with the largest weights, with a sketch of all';
-
-CREATE AGGREGATE qtop_agg(key anycompatible, weight bigint, n integer, template qsketch) (
-	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
-	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE qtop_agg(anycompatible, bigint, integer, qsketch)
-	IS 'the n keys with the largest weights, with a sketch of all that has the parameters of a template';
-
+--@ end
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';

@@ -1,6 +1,6 @@
 /*
  * module.c
- *		The loadable module: what it sets up when it is loaded, and settings.
+ *		The loadable module: what it sets up when it is loaded, settings, and its version.
  *
  * src/module.c
  */
@@ -9,10 +9,11 @@
 
 #include "base/isa.h"
 #include "gpu/gpu.h"
-#include "pg/sets_value.h"
+#include "pg/sets_state.h"
 #include "pgbase/activity.h"
-#include "pgbase/secret.h"
+#include "pgbase/process.h"
 #include "scan/scan.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #if PG_VERSION_NUM >= 180000
@@ -49,6 +50,40 @@ assign_simd(int value, void *extra)
 	qb_isa_use(value == SIMD_AUTO ? "auto" : qb_isa_name((qb_isa) value));
 }
 
+/*
+ * ---- whether the loaded library fits the SQL that declares its functions ----
+ *
+ * Library and SQL are installed together but change at different times.  A server that
+ * preloads the library keeps the old one until it is restarted.  A database keeps the
+ * old SQL until ALTER EXTENSION qsketch UPDATE.  A library serves the SQL of all
+ * versions before it; it cannot know what later SQL expects of its functions.  So an
+ * SQL script calls the function below before it declares or drops anything else.
+ */
+
+/* Versions of the SQL that this library serves; the last one is its own. */
+static const char *const served[] = { "1.0.0" };
+
+#define OWN served[lengthof(served) - 1]
+
+/* qsketch_version(sql): the library's version, if it serves that of the SQL. */
+PG_FUNCTION_INFO_V1(qsketch_version);
+Datum
+qsketch_version(PG_FUNCTION_ARGS)
+{
+	char *sql = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	int i;
+
+	for (i = 0; i < lengthof(served); i++)
+		if (strcmp(served[i], sql) == 0)
+			PG_RETURN_TEXT_P(cstring_to_text(OWN));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("library qsketch %s does not serve SQL of version \"%s\"", OWN, sql),
+			 errhint("Install the library and the SQL files of one version. If that is done, an "
+					 "older library is still loaded: restart the server if it preloads "
+					 "qsketch, or start a new session.")));
+}
+
 void
 _PG_init(void)
 {
@@ -64,6 +99,5 @@ _PG_init(void)
 	GpuInit();
 	NonceInit();
 	ActivityInit();
-	StatInit();
 	MarkGUCPrefixReserved("qsketch");
 }

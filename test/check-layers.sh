@@ -111,19 +111,19 @@ for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/p
 	done
 done
 
-# A name proves nothing: see src/README.md, "What is trusted".  What errors.c, keyread.c
-# and version.c compare are no names, but texts of messages, of users and of scripts.
+# A name proves nothing: see src/README.md, "What is trusted".  What value.c and keyread.c
+# compare are no names, but texts of messages and of users.
 for folder in src/pgbase src/pg src/scan src/gpu; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
-		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(errors|keyread|version)\.c:[0-9]+:.*\bstrcmp[(]' || :)
+		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(value|keyread)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
 # Whoever can compute the slots of a table in memory can choose keys that share one.  So
 # tables take their slots from base/slot.h.  Only these files may use the mixer, which has
 # no secret: they place keys in sketches and filters, whose bytes depend on it, read such
 # places, and draw numbers.
-mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/secret\.c'
+mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
 	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,gpu}/*.[ch] |

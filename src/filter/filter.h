@@ -38,8 +38,7 @@
 #ifndef QF_FILTER_H
 #define QF_FILTER_H
 
-#include "base/keys.h"
-#include "base/memory.h"
+#include "base/status.h"
 #include "filter/params.h"
 
 #define QF_ROWS_UNKNOWN (-1)

@@ -81,7 +81,7 @@
 #include "postgres.h"
 
 #include "pgbase/process.h"
-#include "pgbase/token.h"
+#include "pgbase/state.h"
 
 #include "base/status.h"
 #include "port/atomics.h"

@@ -13,7 +13,7 @@
  * (or the worker itself, if states are combined there) can redeem it, once, and
  * while the handle lives: no longer than the leader's transaction.  For all else
  * it is no sketch.  Aggregates that would show their partial states to anything
- * but our combine function get no tokens, but whole sketches (pgbase/recognize.c).
+ * but our combine function get no tokens, but whole sketches (pgbase/aggregate.c).
  *
  * src/gpu/sketch_token.c
  */

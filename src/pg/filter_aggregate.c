@@ -1,12 +1,13 @@
 /*
  * filter_aggregate.c
- *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg.
+ *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg; the size of
+ *		their states, for the planner.
  *
  * They are declared for keys of any type and made like the aggregates of sketches
  * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
  * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
  * without groups, states that their own process combines travel by a token
- * (pgbase/state_token.c).  There is no inverse function: a window frame whose start moves
+ * (pgbase/state.c).  There is no inverse function: a window frame whose start moves
  * is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
@@ -26,15 +27,6 @@ static int
 template_argument(FilterInput input)
 {
 	return input == FILTER_ROWS ? NUMBER_ARGUMENT : NUMBER_ARGUMENT + 1;
-}
-
-/* Say whether PostgreSQL watches the memory of a new state, and whether it may go by a token. */
-static FilterState *
-start_state(FunctionCallInfo fcinfo, FilterState *state)
-{
-	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
-	state->keyed.token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, &filter_functions);
-	return state;
 }
 
 /* Parameters of a template.  Rows in it do not matter. */
@@ -57,15 +49,6 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 	FilterReadTemplate(PG_GETARG_DATUM(argument), PG_ARGISNULL(argument), params);
 }
 
-static void
-check_same_params(const qf_params *a, const qf_params *b)
-{
-	if (!qf_params_mergeable(a, b))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
-}
-
 /* Is this the header of the template that passed last?  A template is nearly always a constant. */
 static pg_attribute_always_inline bool
 is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)
@@ -85,7 +68,7 @@ check_template(FunctionCallInfo fcinfo, int argument, FilterState *state)
 	qf_params params;
 
 	template_params(fcinfo, argument, &params);
-	check_same_params(&params, &state->filter.params);
+	FilterCheckParams(&params, &state->filter.params);
 	if (VARATT_IS_4B_U(template) && VARSIZE(template) >= VARHDRSZ + QF_HEADER_BYTES)
 		memcpy(state->template_header, VARDATA(template), QF_HEADER_BYTES);
 }
@@ -100,14 +83,14 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 
 	(void) AggregateMoves(fcinfo);
 	if (!PG_ARGISNULL(0))
-		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
+		state = StateForUpdate(&filter_state_type, context, PG_GETARG_DATUM(0));
 	else
 	{
 		qf_params params;
 
 		template_params(fcinfo, template_argument(input), &params);
-		state =
-			start_state(fcinfo, FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params));
+		state = FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params);
+		AggregateStart(fcinfo, &state->keyed, &filter_functions);
 		FilterChooseEngine(state);
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
@@ -163,42 +146,13 @@ SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
 SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 
-/* Merge the second filter into the first.  Partial states of keys must have the same template. */
-static Datum
-merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
-{
-	MemoryContext context = AggregateContext(fcinfo);
-	FilterState *state;
-	FilterReader reader;
-	void *owned;
-
-	if (PG_ARGISNULL(1))
-		return AggregateUnchanged(fcinfo);
-	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), &filter_state_type) == NULL)
-		(void) AggregateMoves(fcinfo);
-	FilterRead(&reader, AggregateOperand(fcinfo, &filter_state_type, &owned));
-	if (PG_ARGISNULL(0))
-		state = start_state(
-			fcinfo,
-			owned ? owned : FilterCopy(AggregateStates(fcinfo, &filter_state_type), reader.filter));
-	else
-	{
-		state = FilterForUpdate(context, PG_GETARG_DATUM(0));
-		if (of_keys)
-			check_same_params(&reader.filter->params, &state->filter.params);
-		FilterMerge(state, reader.filter);
-	}
-	FilterReadEnd(&reader);
-	AggregateOperandEnd(owned, &state->keyed);
-	state->keyed.count++;
-	PG_RETURN_DATUM(StateDatum(&state->keyed));
-}
-
 /* qfilter_agg_combine(qfilter, qfilter): combine partial states of aggregates of keys. */
-SQL_FUNCTION(qfilter_agg_combine, merge_into_state(fcinfo, true));
+SQL_FUNCTION(qfilter_agg_combine,
+			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, true));
 
 /* qfilter_merge_trans(qfilter, qfilter): add a stored filter to the state. */
-SQL_FUNCTION(qfilter_merge_trans, merge_into_state(fcinfo, false));
+SQL_FUNCTION(qfilter_merge_trans,
+			 AggregateMerge(fcinfo, &filter_state_type, &filter_functions, false));
 
 /* qfilter_agg_final(qfilter): the state, to be read where it is. */
 SQL_FUNCTION(qfilter_agg_final, AggregateFinal(fcinfo, &filter_state_type));
@@ -214,3 +168,36 @@ const AggregateFunctions filter_functions = {
 	.combine = { qfilter_agg_combine, qfilter_merge_trans },
 	.final = qfilter_agg_final,
 };
+
+/* ---- its size, for the planner ---- */
+
+/* Bytes of a set bit in the explicit encoding, whose table is a quarter to half full. */
+#define EXPLICIT_BIT (4 * sizeof(uint32))
+
+/* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
+#define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
+
+/* How many bits the rows set.  In a Bloom filter all rows of a key set the same bits. */
+static double
+set_bits(const qf_params *params, double keys, double rows)
+{
+	return params->k * qf_probability(params) * (qf_is_bloom(params) ? keys : rows);
+}
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	double space = sizeof(FilterState) + Min(rows * BUFFERED_ROW, QF_BATCH * BUFFERED_ROW / 4);
+	qf_params params;
+	double bits;
+
+	if (template == NULL)
+		return 0;
+	FilterReadTemplate(template->constvalue, false, &params);
+	bits = set_bits(&params, keys, rows);
+	if (bits <= (double) qf_explicit_limit(&params))
+		return space + bits * EXPLICIT_BIT;
+	return space + (double) qf_dense_size(&params);
+}
+
+SQL_FUNCTION(qfilter_support, StateSizeSupport(fcinfo, state_space));

@@ -19,9 +19,8 @@
 #include "filter/format.h"
 #include "gpu/filter_gpu.h"
 #include "miscadmin.h"
-#include "pgbase/errors.h"
-#include "pgbase/keyread.h"
 #include "pgbase/value.h"
+#include "pgbase/keyread.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -310,7 +309,6 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 {
 	double deviations = qf_deviations(CheckConfidence(PG_GETARG_FLOAT8(2), true));
 	Datum values[3];
-	bool nulls[lengthof(values)] = { 0 };
 	qf_bounds bounds;
 	qf_scale scale;
 
@@ -318,18 +316,16 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 	values[0] = Float8GetDatum(bounds.lower);
 	values[1] = Float8GetDatum(bounds.estimate);
 	values[2] = Float8GetDatum(bounds.upper);
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }
 
 /*
  * ---- arrays of keys ----
  *
  * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
- * the next batch, like a sketch (sketch_estimate.c).  It is recognized by its header and
+ * the next batch, like a sketch (sketch_probe.c).  It is recognized by its header and
  * toast pointer, so nothing else of it is read here.
  */
-
-#define KEYS_ARGUMENT 1
 
 /* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
 #define PART_COST 16
@@ -349,7 +345,7 @@ typedef struct Asked
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)
 {
-	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEYS_ARGUMENT);
+	ArrayType *keys = PG_GETARG_ARRAYTYPE_P(KEY_ARGUMENT);
 	int count = ArrayGetNItems(ARR_NDIM(keys), ARR_DIMS(keys));
 
 	asked->probe = probe_of(fcinfo);
@@ -363,7 +359,7 @@ ask(Asked *asked, FunctionCallInfo fcinfo)
 static const KeyBatch *
 read_keys(Asked *asked, FunctionCallInfo fcinfo)
 {
-	KeyProbeArray(&asked->probe->keys, fcinfo, KEYS_ARGUMENT, &asked->filter->keys,
+	KeyProbeArray(&asked->probe->keys, fcinfo, KEY_ARGUMENT, &asked->filter->keys,
 				  FilterKeyHolder(asked->filter), &asked->batch);
 	return &asked->batch;
 }
@@ -445,33 +441,25 @@ ask_device(Asked *asked, GpuFilterOp op, void *answer)
 	return GpuLookupLoaded(&lookup, with_bits(asked), named ? &name : NULL);
 }
 
-/* Count the set positions of each key on the CPU. */
+/*
+ * Ask on the CPU about each key: how many of its positions are set, or whether all are.  The
+ * answers go where there is room for them.
+ */
 static void
-query_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set)
+ask_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set, bool *found)
 {
 	int at_once = (int) qf_keys_at_once(&filter->params);
 	int i;
 
 	for (i = 0; i < batch->count; i += at_once)
 	{
-		CHECK_FOR_INTERRUPTS();
-		qf_engine_cpu.query(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
-							set + i);
-	}
-}
+		int count = Min(batch->count - i, at_once);
 
-/* Find out on the CPU which keys the filter contains. */
-static void
-find_here(const qf_filter *filter, const KeyBatch *batch, bool *found)
-{
-	int at_once = (int) qf_keys_at_once(&filter->params);
-	int i;
-
-	for (i = 0; i < batch->count; i += at_once)
-	{
 		CHECK_FOR_INTERRUPTS();
-		qf_engine_cpu.contains(filter, batch->fingerprint + i, Min(batch->count - i, at_once),
-							   found + i);
+		if (set)
+			qf_engine_cpu.query(filter, batch->fingerprint + i, count, set + i);
+		else
+			qf_engine_cpu.contains(filter, batch->fingerprint + i, count, found + i);
 	}
 }
 
@@ -498,7 +486,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 		for (i = 0; i < batch->count; i++)
 			set[i] = (uint32) answer[i];
 	else
-		query_here(for_keys(&asked, batch->count), batch, set);
+		ask_here(for_keys(&asked, batch->count), batch, set, NULL);
 	estimate = KeyBatchAlloc(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)
 		estimate[i] = Float8GetDatum(estimate_of(&scale, method, set[i]));
@@ -520,7 +508,7 @@ qfilter_contains_array(PG_FUNCTION_ARGS)
 	batch = read_keys(&asked, fcinfo);
 	found = KeyBatchAlloc(batch->count, sizeof(bool));
 	if (!ask_device(&asked, FILTER_CONTAINS, found))
-		find_here(for_keys(&asked, batch->count), batch, found);
+		ask_here(for_keys(&asked, batch->count), batch, NULL, found);
 	answer = KeyBatchAlloc(batch->count, sizeof(Datum));
 	for (i = 0; i < batch->count; i++)
 		answer[i] = BoolGetDatum(found[i]);

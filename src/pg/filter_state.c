@@ -1,6 +1,11 @@
 /*
  * filter_state.c
- *		A filter as an expanded object: the state of aggregates, and its size for the planner.
+ *		Reading and writing qfilter values, errors about them; a filter as an expanded object:
+ *		the state of aggregates.
+ *
+ * Values inside the database were validated when they came in, like sketches.  So
+ * reading a value checks only its header and length.  That is enough to keep every
+ * operation inside the value's bytes.
  *
  * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
  * index in the buffer, so the bits that it sets do not depend on the time of the flush.
@@ -15,11 +20,161 @@
 #include "pg/filter_state.h"
 
 #include "gpu/filter_gpu.h"
-#include "pgbase/secret.h"
+#include "pgbase/process.h"
 #include "pgbase/activity.h"
-#include "pgbase/state.h"
-#include "pgbase/token.h"
+#include "pgbase/stored.h"
 #include "utils/memutils.h"
+
+/* Open a value of this length, whose header alone is read. */
+static void
+open_bytes(qf_filter *view, const uint8 *bytes, Size length)
+{
+	qb_status status = qf_open(view, bytes, length);
+
+	if (status != QB_OK)
+		FormatRaise(&filter_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/* A view of a detoasted value. */
+void
+FilterOpen(qf_filter *view, struct varlena *value)
+{
+	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
+}
+
+/*
+ * Open a filter stored out of line by reading its header alone.  The result serves for
+ * what the header says.  False if the datum is not stored so that parts of it can be
+ * read.
+ */
+bool
+FilterOpenStored(qf_filter *view, Datum datum)
+{
+	uint8 header[QF_HEADER_BYTES];
+	Size length;
+
+	if (!StoredReadHeader(&filter_format, datum, header, &length))
+		return false;
+	open_bytes(view, header, length);
+	view->bits = NULL;
+	view->compact = NULL;
+	return true;
+}
+
+/*
+ * Choose how to write a filter; returns the bytes of the varlena.  The largest filter is
+ * half a gigabyte, which PostgreSQL can store.
+ */
+Size
+FilterFlatSize(const qf_filter *filter, qf_flat *flat)
+{
+	StaticAssertStmt(VARHDRSZ + QF_HEADER_BYTES + QF_BITS_MAX / 8 <= MaxAllocSize,
+					 "the largest filter cannot be stored");
+	*flat = qf_flat_of(filter);
+	return VARHDRSZ + flat->bytes;
+}
+
+void
+FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
+{
+	SET_VARSIZE(out, VARHDRSZ + flat->bytes);
+	qf_write(filter, flat, (uint8 *) VARDATA(out));
+}
+
+/* The filter as a palloc'd value. */
+struct varlena *
+FilterFlatten(const qf_filter *filter)
+{
+	qf_flat flat;
+	struct varlena *out = palloc(FilterFlatSize(filter, &flat));
+
+	FilterWrite(filter, &flat, out);
+	return out;
+}
+
+/* ---- errors ---- */
+
+const ValueFormat filter_format = { "filter", QF_FORMAT_VERSION_1, QF_HEADER_BYTES };
+
+/* A Bloom filter has no estimates. */
+const KeyHolder filter_key_holders[2] = {
+	{ "filter", "filters", "qfilter_estimate_key" },
+	{ "filter", "filters", "qfilter_contains_key" },
+};
+
+/* Raise the error of a status unless it is QB_OK. */
+void
+FilterCheck(qb_status status)
+{
+	if (status == QB_TOTAL_OVERFLOW)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("number of rows out of range"),
+				 errhint("A filter counts at most 9223372036854775807 rows.")));
+	if (status != QB_OK)
+		StatusRaise(status, filter_format.noun, NULL);
+}
+
+/* A list of the parameters in which two filters differ, with both values. */
+static char *
+differences(const qf_params *a, const qf_params *b)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (a->m != b->m)
+		appendStringInfo(&text, ", bits " UINT64_FORMAT " and " UINT64_FORMAT, a->m, b->m);
+	if (a->k != b->k)
+		appendStringInfo(&text, ", hashes %u and %u", a->k, b->k);
+	if (a->q != b->q)
+		appendStringInfo(&text, ", probability %.9g and %.9g", qf_probability(a),
+						 qf_probability(b));
+	if (a->seed != b->seed)
+		appendStringInfo(&text, ", seed " INT64_FORMAT " and " INT64_FORMAT, (int64) a->seed,
+						 (int64) b->seed);
+	if (a->layout != b->layout)
+		appendStringInfo(&text, ", layout %s and %s", qf_layout_name((int) a->layout),
+						 qf_layout_name((int) b->layout));
+	return text.data + 2;
+}
+
+/* A hint for filters that differ in size alone, or in what no function can change. */
+static int
+hint_size(const qf_params *a, const qf_params *b)
+{
+	const qf_params *large = a->m > b->m ? a : b;
+	qf_params folded = *large;
+	int halvings;
+
+	folded.m = Min(a->m, b->m);
+	halvings = qf_params_halvings(large->m, folded.m);
+	if (halvings > 0 && qf_params_mergeable(&folded, large == a ? b : a))
+		return errhint("Fold the larger one: qfilter_fold(filter, %d).", halvings);
+	return errhint("Make all filters with one template: bits, hashes, probability, seed and layout "
+				   "must be equal.");
+}
+
+/* Raise an error unless two filters can be merged. */
+void
+FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
+{
+	if (!qf_params_mergeable(&a->params, &b->params))
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("filters differ: %s", differences(&a->params, &b->params)),
+						hint_size(&a->params, &b->params)));
+	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
+}
+
+/* Raise an error unless two rows or states have the same template. */
+void
+FilterCheckParams(const qf_params *a, const qf_params *b)
+{
+	if (!qf_params_mergeable(a, b))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group"),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
+/* ---- the state ---- */
 
 /* A state whose filter is not set yet. */
 static FilterState *
@@ -96,21 +251,14 @@ FilterReadEnd(FilterReader *reader)
 	reader->own = NULL;
 }
 
-/*
- * The filter of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
- */
-FilterState *
-FilterForUpdate(MemoryContext aggregate, Datum datum)
+static void *
+copy(MemoryContext context, Datum datum)
 {
-	FilterState *expanded = StateToChange(datum, &filter_state_type);
 	FilterReader reader;
+	FilterState *expanded;
 
-	if (expanded)
-		return expanded;
 	FilterRead(&reader, datum);
-	expanded = FilterCopy(StateContext(&filter_state_type, aggregate), reader.filter);
+	expanded = FilterCopy(context, reader.filter);
 	FilterReadEnd(&reader);
 	return expanded;
 }
@@ -237,8 +385,8 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 }
 
 /* Add another filter of the same parameters. */
-void
-FilterMerge(FilterState *expanded, const qf_filter *from)
+static void
+merge_filter(FilterState *expanded, const qf_filter *from)
 {
 	FilterFlush(expanded);
 	FilterCheckMergeable(&expanded->filter, from);
@@ -263,28 +411,6 @@ pass(KeyedState *state, void *place, Size bytes)
 	FilterWrite(&expanded->filter, &expanded->flat, place);
 }
 
-static Size
-get_flat_size(ExpandedObjectHeader *header)
-{
-	FilterState *expanded = (FilterState *) header;
-
-	if (!StateTakesToken(&expanded->keyed))
-		return pass_bytes(&expanded->keyed);
-	FilterMaterialize(expanded);
-	return StateTokenSize();
-}
-
-static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
-{
-	FilterState *expanded = (FilterState *) header;
-
-	if (StateTakesToken(&expanded->keyed))
-		StateTokenWrite(&expanded->keyed, result);
-	else
-		pass(&expanded->keyed, result, size);
-}
-
 static void
 make_room(KeyedState *state)
 {
@@ -303,7 +429,20 @@ merge(KeyedState *state, void *passed)
 	qf_filter view;
 
 	FilterOpen(&view, passed);
-	FilterMerge((FilterState *) state, &view);
+	merge_filter((FilterState *) state, &view);
+}
+
+static void
+add(KeyedState *state, Datum datum, bool of_keys)
+{
+	FilterState *expanded = (FilterState *) state;
+	FilterReader reader;
+
+	FilterRead(&reader, datum);
+	if (of_keys)
+		FilterCheckParams(&reader.filter->params, &expanded->filter.params);
+	merge_filter(expanded, reader.filter);
+	FilterReadEnd(&reader);
 }
 
 static void
@@ -316,51 +455,17 @@ release(KeyedState *state)
 }
 
 const KeyedStateType filter_state_type = {
-	.methods = { get_flat_size, flatten_into },
+	.methods = { StateFlatSize, StateFlatten },
 	.size = sizeof(FilterState),
 	.value = "a filter",
 	.own_context = "qfilter",
 	.states_context = "qfilter states",
 	.make_room = make_room,
 	.flush = flush,
+	.copy = copy,
+	.add = add,
 	.merge = merge,
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
-
-/* ---- its size, for the planner ---- */
-
-/* Bytes of a set bit in the explicit encoding, whose table is a quarter to half full. */
-#define EXPLICIT_BIT (4 * sizeof(uint32))
-
-/* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
-#define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
-
-/* How many bits the rows set.  In a Bloom filter all rows of a key set the same bits. */
-static double
-set_bits(const qf_params *params, double keys, double rows)
-{
-	return params->k * qf_probability(params) * (qf_is_bloom(params) ? keys : rows);
-}
-
-static double
-state_space(const Const *template, double keys, double rows)
-{
-	double space = sizeof(FilterState) + Min(rows * BUFFERED_ROW, QF_BATCH * BUFFERED_ROW / 4);
-	qf_params params;
-	FilterReader reader;
-	double bits;
-
-	if (template == NULL)
-		return 0;
-	FilterRead(&reader, template->constvalue);
-	params = reader.filter->params;
-	FilterReadEnd(&reader);
-	bits = set_bits(&params, keys, rows);
-	if (bits <= (double) qf_explicit_limit(&params))
-		return space + bits * EXPLICIT_BIT;
-	return space + (double) qf_dense_size(&params);
-}
-
-SQL_FUNCTION(qfilter_support, StateSizeSupport(fcinfo, state_space));

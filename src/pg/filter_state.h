@@ -1,16 +1,48 @@
 /*
  * filter_state.h
- *		A filter as an expanded object: the state of aggregates.
+ *		Probabilistic Bloom filters as values of PostgreSQL, and as expanded objects: the
+ *		state of aggregates.
+ *
+ * A qfilter value is a varlena: after the header it has the byte format of
+ * filter/format.h.  Functions read it through a FilterReader and change it as an
+ * expanded object.
  *
  * src/pg/filter_state.h
  */
 #ifndef QS_PG_FILTER_STATE_H
 #define QS_PG_FILTER_STATE_H
 
+#include "postgres.h"
+#include "fmgr.h"
+
+#include "engine/filter_engine.h"
+#include "filter/format.h"
 #include "gpu/column_request.h"
-#include "pg/filter_value.h"
+#include "pgbase/keyfamily.h"
+#include "pgbase/memory.h"
 #include "pgbase/state.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
+
+extern void FilterOpen(qf_filter *view, struct varlena *value);
+extern bool FilterOpenStored(qf_filter *view, Datum datum);
+extern struct varlena *FilterFlatten(const qf_filter *filter);
+extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
+extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
+
+extern const ValueFormat filter_format;
+extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
+extern void FilterCheck(qb_status status);
+extern void FilterCheckParams(const qf_params *a, const qf_params *b);
+extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
+
+/* How messages about keys name a filter. */
+static inline const KeyHolder *
+FilterKeyHolder(const qf_filter *filter)
+{
+	return &filter_key_holders[qf_is_bloom(&filter->params)];
+}
+
+/* ---- the state ---- */
 
 /* What the number beside each key means. */
 typedef enum FilterInput
@@ -54,14 +86,12 @@ extern void FilterChooseEngine(FilterState *expanded);
 extern FilterState *FilterStateIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
-extern FilterState *FilterForUpdate(MemoryContext aggregate, Datum datum);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
 extern void FilterMakeRoom(FilterState *expanded);
 extern void FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void FilterFlush(FilterState *expanded);
 extern void FilterMaterialize(FilterState *expanded);
-extern void FilterMerge(FilterState *expanded, const qf_filter *from);
 extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
 
 /* The "weight" argument of an ArgumentLayout is the id or the count here. */

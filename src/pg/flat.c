@@ -2,7 +2,7 @@
  * flat.c
  *		Types whose values are the bytes of a format: text, binary, comparison.
  *
- * The text of a value is the type's prefix, followed by its bytes as base64.  Binary
+ * The text of a value is the type's name and a colon, followed by its bytes as base64.  Binary
  * output and bytea are the bytes themselves.  All input is validated.
  *
  * src/pg/flat.c
@@ -103,19 +103,34 @@ to_base64(const char *bytes, Size count, char *code)
 	}
 }
 
+/* Raise an error of this SQLSTATE unless a value from outside is valid. */
+static void
+validate(const FlatType *type, struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_memory memory;
+	qb_status status = type->validate(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
+
+	if (status != QB_OK)
+		FormatRaise(type->format, status, sqlstate, bytes, length);
+	if (type->check)
+		type->check(value, sqlstate);
+}
+
 Datum
 FlatIn(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	const char *text = PG_GETARG_CSTRING(0);
-	Size skip = strlen(type->prefix);
+	Size skip = strlen(type->name);
 	struct varlena *value;
 
-	if (strncmp(text, type->prefix, skip) != 0)
-		bad_text(type, text, psprintf("A %s starts with \"%s\".", type->noun, type->prefix));
-	value = from_base64(text + skip);
+	if (strncmp(text, type->name, skip) != 0 || text[skip] != ':')
+		bad_text(type, text, psprintf("A %s starts with \"%s:\".", type->format->noun, type->name));
+	value = from_base64(text + skip + 1);
 	if (value == NULL)
-		bad_text(type, text, psprintf("The text after \"%s\" is not base64.", type->prefix));
-	type->validate(value, ERRCODE_INVALID_TEXT_REPRESENTATION);
+		bad_text(type, text, psprintf("The text after \"%s:\" is not base64.", type->name));
+	validate(type, value, ERRCODE_INVALID_TEXT_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -179,17 +194,17 @@ FlatOut(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_for_output(fcinfo);
 	Size length = VARSIZE(value) - VARHDRSZ;
-	Size skip = strlen(type->prefix);
+	Size skip = strlen(type->name) + 1;
 	Size room = skip + BASE64_LENGTH(length) + 1;
 	char *out;
 
 	if (room > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("text form of %s would need %lld bytes, more than the limit of %lld",
-							   type->noun, (long long) room, (long long) MaxAllocSize),
+							   type->format->noun, (long long) room, (long long) MaxAllocSize),
 						errhint("Use binary format.")));
 	out = palloc(room);
-	memcpy(out, type->prefix, skip);
+	snprintf(out, room, "%s:", type->name);
 	to_base64(VARDATA(value), length, out + skip);
 	out[room - 1] = '\0';
 	PG_RETURN_CSTRING(out);
@@ -204,7 +219,7 @@ FlatReceive(const FlatType *type, FunctionCallInfo fcinfo)
 
 	SET_VARSIZE(value, VARHDRSZ + length);
 	pq_copymsgbytes(message, VARDATA(value), length);
-	type->validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	validate(type, value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 
@@ -226,7 +241,7 @@ FlatFromBytea(const FlatType *type, FunctionCallInfo fcinfo)
 {
 	struct varlena *value = flat_argument(PG_GETARG_DATUM(0));
 
-	type->validate(value, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	validate(type, value, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(value);
 }
 

@@ -11,16 +11,19 @@
 #define QS_PG_FLAT_H
 
 #include "postgres.h"
+#include "pgbase/memory.h"
 #include "pgbase/value.h"
 
 typedef struct FlatType
 {
-	const char *name;   /* the type's name in SQL */
-	const char *noun;   /* what messages call a value */
-	const char *prefix; /* the beginning of its text */
+	const char *name;          /* the type's name in SQL, which is the prefix of its text */
+	const ValueFormat *format; /* of its bytes */
 
-	/* Raise an error of this SQLSTATE unless a value from outside is valid. */
-	void (*validate)(struct varlena *value, int sqlstate);
+	/* Are bytes from outside valid? */
+	qb_status (*validate)(const uint8 *bytes, size_t length, const qb_memory *memory);
+
+	/* Raise an error of this SQLSTATE if a valid value is not wanted all the same; or NULL. */
+	void (*check)(struct varlena *value, int sqlstate);
 
 	/* A hint for a short text that is not a value: what to write instead.  May return NULL. */
 	char *(*hint)(const char *text);
@@ -38,14 +41,14 @@ extern Datum FlatHash(FunctionCallInfo fcinfo);
 #define FLAT_COMPARISON(name, relation) \
 	SQL_FUNCTION(name, BoolGetDatum(FlatCompare(fcinfo) relation 0))
 
-/* The functions of a type as SQL calls them, from NAME_in on. */
-#define FLAT_FUNCTIONS(name, type)                                 \
-	SQL_FUNCTION(name##_in, FlatIn(&type, fcinfo));                \
-	SQL_FUNCTION(name##_out, FlatOut(&type, fcinfo));              \
-	SQL_FUNCTION(name##_recv, FlatReceive(&type, fcinfo));         \
+/* The functions of a type as SQL calls them, from NAME_in on.  NAME is its FlatType. */
+#define FLAT_FUNCTIONS(name)                                       \
+	SQL_FUNCTION(name##_in, FlatIn(&name, fcinfo));                \
+	SQL_FUNCTION(name##_out, FlatOut(&name, fcinfo));              \
+	SQL_FUNCTION(name##_recv, FlatReceive(&name, fcinfo));         \
 	SQL_FUNCTION(name##_send, FlatSend(fcinfo));                   \
 	SQL_FUNCTION(name##_to_bytea, FlatToBytea(fcinfo));            \
-	SQL_FUNCTION(name##_from_bytea, FlatFromBytea(&type, fcinfo)); \
+	SQL_FUNCTION(name##_from_bytea, FlatFromBytea(&name, fcinfo)); \
 	FLAT_COMPARISON(name##_eq, ==);                                \
 	FLAT_COMPARISON(name##_ne, !=);                                \
 	FLAT_COMPARISON(name##_lt, <);                                 \

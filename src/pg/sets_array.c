@@ -19,8 +19,6 @@
 #include "catalog/pg_type_d.h"
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
-#include "pg/sets_value.h"
-#include "pgbase/memory.h"
 #include "pgbase/version.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
@@ -365,8 +363,8 @@ counts_of(FunctionCallInfo fcinfo)
 SET_FUNCTIONS(qsets_array, counts_of);
 
 /* Make an array of "count" elements, which lie behind free room for its header. */
-static ArrayType *
-finish_array(ArrayType *array, uint64 count, Oid type, Size width)
+ArrayType *
+SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width)
 {
 	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + count * width);
 	array->ndim = 1;
@@ -411,5 +409,5 @@ qsets_array_intersect(PG_FUNCTION_ARGS)
 		narrow(item, item, count);
 		width = sizeof(int16);
 	}
-	PG_RETURN_ARRAYTYPE_P(finish_array((ArrayType *) array, count, a.type, width));
+	PG_RETURN_ARRAYTYPE_P(SetsFinishArray((ArrayType *) array, count, a.type, width));
 }

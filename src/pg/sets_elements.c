@@ -35,16 +35,6 @@ ElementsCheckArray(const ArrayType *array)
 				 errhint("Remove them with array_remove(array, NULL).")));
 }
 
-/* Set the type, unless it is the one that is set already. */
-void
-ElementsInit(ElementType *elements, Oid type, Oid collation)
-{
-	if (elements->key.type == type && elements->key.input_collation == collation)
-		return;
-	KeyTypeInit(&elements->key, type, collation);
-	elements->exact = KeyIsNumber(&elements->key);
-}
-
 /* Take the keys out of an array of any dimensions. */
 void
 ElementsTakeApart(ElementArray *keys, const KeyType *key, Datum argument)
@@ -64,8 +54,7 @@ ElementsTakeApart(ElementArray *keys, const KeyType *key, Datum argument)
 
 /* The elements of some keys; returns how many of them are not null. */
 static uint32
-make_elements(const ElementType *elements, const ElementArray *array, int from, uint64 *low,
-			  uint64 *high)
+make_elements(const KeyType *key, const ElementArray *array, int from, uint64 *low, uint64 *high)
 {
 	int end = Min(array->count, from + KEYS_AT_ONCE);
 	uint32 count = 0;
@@ -77,11 +66,11 @@ make_elements(const ElementType *elements, const ElementArray *array, int from, 
 
 		if (array->null[i])
 			continue;
-		if (elements->exact)
-			low[count++] = KeyFingerprint(&elements->key, value);
+		if (KeyIsNumber(key))
+			low[count++] = KeyFingerprint(key, value);
 		else
 		{
-			KeyHashWide(&elements->key, value, &low[count], &high[count]);
+			KeyHashWide(key, value, &low[count], &high[count]);
 			count++;
 		}
 	}
@@ -93,7 +82,7 @@ make_elements(const ElementType *elements, const ElementArray *array, int from, 
  * their order.  "dictionary" grows by the elements that it does not have yet.
  */
 uint32 *
-ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *dictionary,
+ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionary,
 			 const qb_memory *memory)
 {
 	uint32 *code =
@@ -103,14 +92,14 @@ ElementsCode(ElementType *elements, const ElementArray *array, qset_dictionary *
 	uint64 coded = 0;
 	int i;
 
-	KeyTypeLearnArray(&elements->key, array->value, array->null, array->count);
-	dictionary->wide = !elements->exact;
+	KeyTypeLearnArray(key, array->value, array->null, array->count);
+	dictionary->wide = !KeyIsNumber(key);
 	for (i = 0; i < array->count; i += KEYS_AT_ONCE)
 	{
-		uint32 count = make_elements(elements, array, i, low, high);
+		uint32 count = make_elements(key, array, i, low, high);
 
 		CHECK_FOR_INTERRUPTS();
-		SetsCheck(qset_dictionary_of(dictionary, low, elements->exact ? NULL : high, count,
+		SetsCheck(qset_dictionary_of(dictionary, low, KeyIsNumber(key) ? NULL : high, count,
 									 code + coded, memory));
 		coded += count;
 	}
@@ -151,13 +140,13 @@ typedef struct KeySets
 } KeySets;
 
 /* What the calling expression remembers of the type of its elements. */
-static ElementType *
+static KeyType *
 remembered_type(FunctionCallInfo fcinfo)
 {
 	FmgrInfo *function = fcinfo->flinfo;
 
 	if (function->fn_extra == NULL)
-		function->fn_extra = MemoryContextAllocZero(function->fn_mcxt, sizeof(ElementType));
+		function->fn_extra = MemoryContextAllocZero(function->fn_mcxt, sizeof(KeyType));
 	return function->fn_extra;
 }
 
@@ -165,14 +154,14 @@ remembered_type(FunctionCallInfo fcinfo)
 static void
 read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 {
-	ElementType *type = remembered_type(fcinfo);
+	KeyType *type = remembered_type(fcinfo);
 
 	set->array = PG_GETARG_ARRAYTYPE_P(argument);
 	ElementsCheckArray(set->array);
-	ElementsInit(type, ARR_ELEMTYPE(set->array), PG_GET_COLLATION());
-	ElementsTakeApart(&set->keys, &type->key, PointerGetDatum(set->array));
+	KeyTypeChange(type, ARR_ELEMTYPE(set->array), PG_GET_COLLATION());
+	ElementsTakeApart(&set->keys, type, PointerGetDatum(set->array));
 	set->code = ElementsCode(type, &set->keys, &sets->dictionary, &sets->memory);
-	set->kind = type->key.keys;
+	set->kind = type->keys;
 }
 
 /* A loop over codes is at its i-th one; each may be a cache miss. */
@@ -265,15 +254,15 @@ PG_FUNCTION_INFO_V1(qsets_id);
 Datum
 qsets_id(PG_FUNCTION_ARGS)
 {
-	ElementType *type = remembered_type(fcinfo);
+	KeyType *type = remembered_type(fcinfo);
 	Datum key = PG_GETARG_DATUM(0);
 	KeyArgument argument;
 
-	if (type->key.type == InvalidOid)
+	if (type->type == InvalidOid)
 	{
 		KeyArgumentOf(&argument, fcinfo, 0);
-		ElementsInit(type, argument.type, argument.collation);
+		KeyTypeChange(type, argument.type, argument.collation);
 	}
-	KeyTypeLearn(&type->key, key);
-	PG_RETURN_INT64((int64) KeyFingerprint(&type->key, key));
+	KeyTypeLearn(type, key);
+	PG_RETURN_INT64((int64) KeyFingerprint(type, key));
 }

@@ -7,18 +7,11 @@
 #ifndef QS_PG_SETS_ELEMENTS_H
 #define QS_PG_SETS_ELEMENTS_H
 
-#include "pg/sets_value.h"
+#include "pg/sets_state.h"
 #include "pgbase/keytype.h"
 #include "pgbase/value.h"
 #include "sets/dictionary.h"
 #include "utils/array.h"
-
-/* How keys of a type become elements.  A zeroed one describes no type. */
-typedef struct ElementType
-{
-	KeyType key;
-	bool exact; /* kept as numbers, not as fingerprints */
-} ElementType;
 
 /* The keys of an array. */
 typedef struct ElementArray
@@ -29,10 +22,12 @@ typedef struct ElementArray
 } ElementArray;
 
 extern void ElementsCheckArray(const ArrayType *array);
-extern void ElementsInit(ElementType *elements, Oid type, Oid collation);
 extern void ElementsTakeApart(ElementArray *array, const KeyType *key, Datum argument);
-extern uint32 *ElementsCode(ElementType *elements, const ElementArray *array,
-							qset_dictionary *dictionary, const qb_memory *memory);
+extern uint32 *ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionary,
+							const qb_memory *memory);
+
+/* sets_array.c */
+extern ArrayType *SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width);
 
 /* ---- questions about two sets ---- */
 

@@ -10,7 +10,7 @@
  *
  * src/pg/sets_pairs.c
  */
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 
 #include "executor/nodeHash.h"
 #include "funcapi.h"
@@ -18,7 +18,6 @@
 #include "pgbase/value.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 /*
  * ---- what the arguments ask for ----
@@ -131,25 +130,6 @@ end_collections(const PairsLayout *layout, SetsReader *reader)
 		SetsReadEnd(&reader[1]);
 }
 
-/* Raise an error unless both collections have keys of one kind. */
-void
-PairsCheckKeys(const qset_request *request)
-{
-	if (request->columns)
-		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
-}
-
-/* Measure the input and choose a method. */
-void
-PairsPrepare(qset_preparation *preparation, const qset_request *request)
-{
-	qb_status status = qset_prepare(preparation, request);
-
-	if (status == QB_MISMATCH)
-		PairsCheckKeys(request);
-	SetsCheck(status);
-}
-
 /*
  * ---- the best pairs of each set, with their ranks ----
  *
@@ -160,26 +140,6 @@ PairsPrepare(qset_preparation *preparation, const qset_request *request)
 
 /* Pairs that are collected between two looks for interrupts. */
 #define PATIENCE 16384
-
-/* Room for twice as many pairs of one set. */
-static void
-grow(PairScan *scan)
-{
-	qset_best *best = &scan->best;
-	uint64 room = best->room > 0 ? best->room * 2 : 16;
-	qset_pair *pair;
-
-	if (room * sizeof(qset_pair) > MaxAllocSize)
-		SetsTooManyPairs(best->room);
-	pair = qset_alloc(&scan->memory, room, sizeof(qset_pair));
-	if (pair == NULL)
-		SetsCheck(QB_NO_MEMORY);
-	if (best->count > 0)
-		memcpy(pair, best->pair, best->count * sizeof(qset_pair));
-	qset_release(&scan->memory, best->pair);
-	best->pair = pair;
-	best->room = room;
-}
 
 /* Collect the pairs of the next set, the best first; false: there are no more. */
 static bool
@@ -199,7 +159,7 @@ collect(PairScan *scan)
 		if (best->count % PATIENCE == PATIENCE - 1)
 			CHECK_FOR_INTERRUPTS();
 		if (best->count == best->room)
-			grow(scan);
+			PairsGrow(&scan->memory, &best->pair, best->count, &best->room);
 		qset_best_offer(best, pair);
 	}
 	if (pair)
@@ -237,9 +197,7 @@ finish_top(PairScan *scan)
 	qset_pair *scratch;
 
 	PairScanCollect(scan);
-	scratch = qset_alloc(&scan->memory, scan->count, sizeof(qset_pair));
-	if (scratch == NULL)
-		SetsCheck(QB_NO_MEMORY);
+	scratch = SetsAlloc(&scan->memory, scan->count, sizeof(qset_pair));
 	scan->count = qset_finish_top(scan->own, scan->count, scratch);
 	qset_release(&scan->memory, scratch);
 }
@@ -309,19 +267,17 @@ PairsNextRow(PairScan *scan, Datum *values)
 static Datum
 store_rows(FunctionCallInfo fcinfo, const PairsLayout *layout)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "pairs of sets", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
 	Datum values[PAIRS_MOST_COLUMNS];
-	bool nulls[PAIRS_MOST_COLUMNS] = { false };
 	PairScan *scan;
 
 	ReturnRows(fcinfo);
 	old = MemoryContextSwitchTo(context);
 	scan = PairsOpen(fcinfo, layout, true);
 	while (scan && PairsNextRow(scan, values))
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, NULL);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return (Datum) 0;
@@ -459,8 +415,6 @@ typedef struct Place
 static void
 fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, bool *nulls)
 {
-	char *note = note_of(plan, method);
-
 	memset(nulls, 0, PLAN_COLUMNS * sizeof(bool));
 	values[PLAN_METHOD] = CStringGetTextDatum(qset_method_name(method));
 	values[PLAN_CHOSEN] = BoolGetDatum(plan->method == method);
@@ -469,8 +423,7 @@ fill_plan(const qset_plan *plan, int method, const Place *place, Datum *values, 
 	values[PLAN_MEMORY] = Int64GetDatum((int64) plan->memory[method]);
 	values[PLAN_WORKERS] = Int32GetDatum(place->gpu ? 0 : PairWorkersPlanned(plan, method));
 	nulls[PLAN_WORKERS] = plan->cost[method] < 0;
-	values[PLAN_NOTE] = note ? CStringGetTextDatum(note) : (Datum) 0;
-	nulls[PLAN_NOTE] = note == NULL;
+	SetText(values, nulls, PLAN_NOTE, note_of(plan, method));
 	values[PLAN_DEVICE] = CStringGetTextDatum(place->gpu ? "gpu" : "cpu");
 	values[PLAN_REASON] = CStringGetTextDatum(place->why);
 }
@@ -480,7 +433,6 @@ PG_FUNCTION_INFO_V1(qsets_pairs_plan);
 Datum
 qsets_pairs_plan(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	const PairsLayout layout = { .options = 1 };
 	qset_preparation preparation;
 	SetsReader reader[2];
@@ -502,7 +454,7 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 	for (method = QSET_MERGE; method < QSET_METHODS; method++)
 	{
 		fill_plan(&preparation.plan, method, &place, values, nulls);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, nulls);
 	}
 	qset_prepared_free(&preparation);
 	end_collections(&layout, reader);
@@ -514,9 +466,4 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
  * number of rows before it makes paths.  That loads the module in time for its hook
  * (scan/pairs.c) to see a session's first query.
  */
-PG_FUNCTION_INFO_V1(qsets_pairs_support);
-Datum
-qsets_pairs_support(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_POINTER(NULL);
-}
+SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

@@ -35,7 +35,7 @@
  *
  * src/pg/sets_parallel.c
  */
-#include "pg/sets_pairs.h"
+#include "pg/sets_parallel.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
@@ -43,7 +43,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "pgbase/segment.h"
+#include "pgbase/process.h"
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"

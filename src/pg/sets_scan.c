@@ -10,22 +10,38 @@
  *
  * src/pg/sets_scan.c
  */
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
-#include "pg/sets_state.h"
 #include "pgbase/stored.h"
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
+/* Raise an error unless both collections have keys of one kind. */
+static void
+check_keys(const qset_request *request)
+{
+	if (request->columns)
+		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
+}
+
+/* Measure the input and choose a method. */
+void
+PairsPrepare(qset_preparation *preparation, const qset_request *request)
+{
+	qb_status status = qset_prepare(preparation, request);
+
+	if (status == QB_MISMATCH)
+		check_keys(request);
+	SetsCheck(status);
+}
+
 static int64 *
 copied_ids(const qb_memory *memory, const qset_collection *c)
 {
-	int64 *id = qset_alloc(memory, c->sets, sizeof(int64));
+	int64 *id = SetsAlloc(memory, c->sets, sizeof(int64));
 
-	if (id == NULL)
-		SetsCheck(QB_NO_MEMORY);
 	memcpy(id, c->id, c->sets * sizeof(int64));
 	return id;
 }
@@ -33,11 +49,9 @@ copied_ids(const qb_memory *memory, const qset_collection *c)
 static uint32 *
 sizes_of(const qb_memory *memory, const qset_collection *c)
 {
-	uint32 *size = qset_alloc(memory, c->sets, sizeof(uint32));
+	uint32 *size = SetsAlloc(memory, c->sets, sizeof(uint32));
 	uint64 set;
 
-	if (size == NULL)
-		SetsCheck(QB_NO_MEMORY);
 	for (set = 0; set < c->sets; set++)
 		size[set] = qset_set_size(c, set);
 	return size;
@@ -51,9 +65,7 @@ PairScanCreate(qset_request *request)
 
 	request->memory = ContextMemory(CurrentMemoryContext, &scan->memory);
 	scan->room = PAIRS_BATCH;
-	scan->own = qset_alloc(&scan->memory, scan->room, sizeof(qset_pair));
-	if (scan->own == NULL)
-		SetsCheck(QB_NO_MEMORY);
+	scan->own = SetsAlloc(&scan->memory, scan->room, sizeof(qset_pair));
 	return scan;
 }
 
@@ -211,7 +223,7 @@ PairScanOpenGpu(PairScan *scan, const qset_request *request)
 	if (!GpuWantsPairs(elements, scan->why))
 		return false;
 	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
-		PairsCheckKeys(request);
+		check_keys(request);
 	if (!use_gpu(scan, GpuPairsOpen(request, scan->named ? &scan->name : NULL, &watch, scan->why)))
 	{
 		ereport(DEBUG1,
@@ -245,9 +257,7 @@ PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 		begin_search(scan, rows);
 		return;
 	}
-	scan->block = qset_alloc(&scan->memory, preparation.plan.bytes, 1);
-	if (scan->block == NULL)
-		SetsCheck(QB_NO_MEMORY);
+	scan->block = SetsAlloc(&scan->memory, preparation.plan.bytes, 1);
 	SetsCheck(qset_fill(&preparation, scan->block));
 	qset_prepared_free(&preparation);
 	scan->interrupt = (qset_interrupt){ stop, scan };
@@ -292,25 +302,23 @@ pull(PairScan *scan, qset_pair *room, uint64 *count)
 }
 
 /*
- * Make room for another batch.  Even small collections can have many pairs, and
+ * Room for twice as many pairs, or for some.  Even small collections can have many pairs, and
  * work_mem does not limit them: they may take as much as a value of PostgreSQL.
  */
-static void
-grow(PairScan *scan)
+void
+PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room)
 {
-	qset_pair *pair;
+	uint64 more = *room > 0 ? *room * 2 : 16;
+	qset_pair *larger;
 
-	if (scan->room - scan->count >= PAIRS_BATCH)
-		return;
-	if (scan->room * 2 * sizeof(qset_pair) > MaxAllocSize)
-		SetsTooManyPairs(scan->room);
-	pair = qset_alloc(&scan->memory, scan->room * 2, sizeof(qset_pair));
-	if (pair == NULL)
-		SetsCheck(QB_NO_MEMORY);
-	memcpy(pair, scan->own, scan->count * sizeof(qset_pair));
-	qset_release(&scan->memory, scan->own);
-	scan->own = pair;
-	scan->room *= 2;
+	if (more * sizeof(qset_pair) > MaxAllocSize)
+		SetsTooManyPairs(*room);
+	larger = SetsAlloc(memory, more, sizeof(qset_pair));
+	if (count > 0)
+		memcpy(larger, *pair, count * sizeof(qset_pair));
+	qset_release(memory, *pair);
+	*pair = larger;
+	*room = more;
 }
 
 /* Collect all pairs. */
@@ -324,7 +332,8 @@ PairScanCollect(PairScan *scan)
 		qset_pair *room;
 		const qset_pair *pair;
 
-		grow(scan);
+		if (scan->room - scan->count < PAIRS_BATCH)
+			PairsGrow(&scan->memory, &scan->own, scan->count, &scan->room);
 		room = scan->own + scan->count;
 		pair = pull(scan, room, &pulled);
 		if (pair != room)

@@ -20,10 +20,9 @@
 #include <limits.h>
 
 #include "engine/sets_kernels.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "pg/sets_elements.h"
-#include "pg/sets_pairs.h"
+#include "pg/sets_scan.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
@@ -32,7 +31,6 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 /* A prepared collection, in a memory context of its own. */
 typedef struct PreparedSets
@@ -170,12 +168,10 @@ enum
 /* What the calling expression keeps: the collection of the last call, and its elements' type. */
 typedef struct Expression
 {
-	ElementType elements;
+	KeyType elements;
 	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
-	StoredId stored;
-	char *bytes; /* a copy, or NULL */
-	Size size;
+	KnownValue known;       /* unless it was an expanded object */
 	uint64 version;         /* of an expanded object, or 0 */
 	PreparedSets *prepared; /* NULL: not yet */
 } Expression;
@@ -196,16 +192,6 @@ expression_of(FunctionCallInfo fcinfo)
 	return expression;
 }
 
-static bool
-same_bytes(const Expression *expression, Datum collection)
-{
-	const char *bytes = DatumGetPointer(collection);
-
-	return expression->bytes && !VARATT_IS_EXTERNAL(bytes) &&
-		   VARSIZE_ANY(bytes) == expression->size &&
-		   memcmp(expression->bytes, bytes, expression->size) == 0;
-}
-
 /* Does this call have the collection of the last one? */
 static bool
 is_same(const Expression *expression, Datum collection)
@@ -216,32 +202,20 @@ is_same(const Expression *expression, Datum collection)
 		return false;
 	if (expanded)
 		return expression->version == SetsVersion(expanded);
-	return StoredIdIs(&expression->stored, collection) || same_bytes(expression, collection);
+	return KnownValueIs(&expression->known, collection);
 }
 
 /* Note the collection of this call. */
 static void
 note(Expression *expression, Datum collection)
 {
-	const char *bytes = DatumGetPointer(collection);
 	SetsState *expanded = SetsStateIn(collection);
 
 	MemoryContextReset(expression->context);
-	expression->stored.seen = false;
-	expression->bytes = NULL;
-	expression->version = 0;
+	expression->version = expanded ? SetsVersion(expanded) : 0;
 	expression->prepared = NULL;
 	expression->seen = true;
-	if (expanded)
-		expression->version = SetsVersion(expanded);
-	else if (VARATT_IS_EXTERNAL_ONDISK(bytes))
-		StoredIdNote(&expression->stored, collection);
-	else if (!VARATT_IS_EXTERNAL(bytes) && VARSIZE_ANY(bytes) <= get_hash_memory_limit())
-	{
-		expression->size = VARSIZE_ANY(bytes);
-		expression->bytes = MemoryContextAllocHuge(expression->context, expression->size);
-		memcpy(expression->bytes, bytes, expression->size);
-	}
+	KnownValueNote(&expression->known, collection, expression->context, get_hash_memory_limit());
 }
 
 /* The prepared collection; NULL at its first use. */
@@ -300,17 +274,17 @@ find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_que
 static bool
 ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
-	ElementType *type = &expression_of(fcinfo)->elements;
+	KeyType *type = &expression_of(fcinfo)->elements;
 	qset_dictionary dictionary = { 0 };
 	KeyArgument argument;
 	ElementArray array;
 	qb_memory memory;
 
 	KeyArgumentOf(&argument, fcinfo, ASKED);
-	ElementsInit(type, get_base_element_type(argument.type), argument.collation);
-	ElementsTakeApart(&array, &type->key, PG_GETARG_DATUM(ASKED));
+	KeyTypeChange(type, get_base_element_type(argument.type), argument.collation);
+	ElementsTakeApart(&array, type, PG_GETARG_DATUM(ASKED));
 	ElementsCode(type, &array, &dictionary, ContextMemory(CurrentMemoryContext, &memory));
-	KeyFamilyCheckProbe(&c->keys, &type->key, &sets_key_holder);
+	KeyFamilyCheckProbe(&c->keys, type, &sets_key_holder);
 	question->size = dictionary.used;
 	question->itself = -1;
 	find_ranks(c, &dictionary, question);
@@ -321,9 +295,8 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 typedef bool (*Ask)(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question);
 
 static void
-store(const qset_collection *c, const qset_best *best, ReturnSetInfo *result)
+store(FunctionCallInfo fcinfo, const qset_collection *c, const qset_best *best)
 {
-	bool nulls[5] = { false };
 	uint64 i;
 
 	for (i = 0; i < best->count; i++)
@@ -338,7 +311,7 @@ store(const qset_collection *c, const qset_best *best, ReturnSetInfo *result)
 						   Float8GetDatum(common > 0 ? common * c->universe / size / other : 0) };
 
 		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, NULL);
 	}
 }
 
@@ -364,7 +337,7 @@ answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets 
 	if (status == QB_NO_ROOM)
 		SetsTooManyPairs(question.most);
 	SetsCheck(status);
-	store(c, &best, (ReturnSetInfo *) fcinfo->resultinfo);
+	store(fcinfo, c, &best);
 }
 
 static Datum

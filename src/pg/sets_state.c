@@ -1,7 +1,7 @@
 /*
  * sets_state.c
  *		A collection of sets as an expanded object: what functions return, and
- *		the state of aggregates.
+ *		the state of aggregates; errors about collections, and interrupts.
  *
  * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor
  * keeps a read-write object without a copy if it is a child of the aggregate's context.
@@ -14,12 +14,61 @@
  */
 #include "pg/sets_state.h"
 
-#include "pg/sets_elements.h"
+#include "miscadmin.h"
 #include "pgbase/activity.h"
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
 #define FIRST_ROOM 8
+
+static bool send_rows(SetsState *sets);
+static void fetch(SetsState *sets);
+
+const ValueFormat sets_format = { "collection of sets", QSET_FORMAT_VERSION, QSET_HEADER_BYTES };
+const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
+
+/* Raise the error of a status unless it is QB_OK. */
+void
+SetsCheck(qb_status status)
+{
+	if (likely(status == QB_OK))
+		return;
+	if (status == QB_TOO_MANY)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("too many sets or elements for one collection"),
+			 errdetail("A collection has at most %llu sets, %llu distinct elements and %llu in "
+					   "all.",
+					   (unsigned long long) QSET_MAX_SETS, (unsigned long long) QSET_MAX_UNIVERSE,
+					   (unsigned long long) QSET_MAX_ELEMENTS),
+			 errhint("Split it by ranges of set ids, and find the pairs between the parts.")));
+	StatusRaise(status, sets_format.noun, NULL);
+}
+
+/* Raise the error that there is no memory for more pairs than are kept. */
+void
+SetsTooManyPairs(uint64 kept)
+{
+	ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("more than %llu pairs of sets would have to be kept in memory",
+						   (unsigned long long) kept),
+					errhint("Set top lower, or min_count or min_jaccard higher.")));
+	pg_unreachable();
+}
+
+/* Zeroed memory, or the error that there is none. */
+void *
+SetsAlloc(const qb_memory *memory, uint64 count, Size size)
+{
+	void *array = qset_alloc(memory, count, size);
+
+	if (array == NULL)
+		SetsCheck(QB_NO_MEMORY);
+	return array;
+}
+
+/* ---- the state ---- */
 
 /* An empty collection in a context. */
 SetsState *
@@ -76,7 +125,7 @@ static void
 go_on(SetsState *sets)
 {
 	if (sets->remote)
-		SetsFetch(sets);
+		fetch(sets);
 	if (!sets->building)
 		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
 }
@@ -85,7 +134,7 @@ go_on(SetsState *sets)
 static void
 give_batch(SetsState *sets)
 {
-	if (sets->remote && SetsSendRows(sets))
+	if (sets->remote && send_rows(sets))
 		return;
 	go_on(sets);
 	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
@@ -164,7 +213,7 @@ SetsAddCollection(SetsState *sets, const qset_collection *from)
 	if (from->sets == 0)
 		return;
 	if (sets->remote)
-		SetsFetch(sets);
+		fetch(sets);
 	if (!sets->building && sets->collection.sets == 0)
 	{
 		qset_collection_free(&sets->collection);
@@ -211,7 +260,7 @@ SetsMaterialize(SetsState *sets)
 		return;
 	SetsFlush(sets);
 	if (sets->remote)
-		SetsFetch(sets);
+		fetch(sets);
 	if (!sets->building)
 		return;
 	SetsCheck(qset_builder_finish(&sets->builder, &sets->collection));
@@ -364,3 +413,138 @@ const KeyedStateType sets_state_type = {
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
+
+/*
+ * ---- rows that are on a GPU, where cached columns have given them ----
+ *
+ * As long as rows come, those of the batch are sent after the others.  A search for pairs
+ * has the worker make the collection where the rows are.  Whoever needs the collection
+ * here fetches it.  It is the same, byte for byte: it depends on the rows alone.
+ */
+
+/* Rows that are fetched at a time, if they could not be sorted. */
+#define ROWS_AT_ONCE GPU_SLOT_KEYS
+
+/*
+ * Add rows of cached columns, and take the pages off their sets that were done: none if there is
+ * no room, or if rows have come before that are not on a GPU.  Elements are exact.
+ */
+void
+SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
+{
+	int64 rows;
+
+	Assert(sets->exact);
+	SetsFlush(sets);
+	if (sets->remote == NULL && sets->keyed.count > 0)
+		return;
+	if (sets->remote == NULL)
+		sets->remote = GpuMembershipsBegin(sets->keyed.header.eoh_context);
+	if (sets->remote == NULL)
+		return;
+	rows = GpuMembershipsAddColumns(sets->remote, chunk, chunks);
+	sets->keyed.count += rows;
+	sets->keyed.batches++;
+	StatCountBatch(true, rows);
+}
+
+/* Send a batch of rows after the others; false: there is no room, and the rows are here now. */
+static bool
+send_rows(SetsState *sets)
+{
+	if (GpuMembershipsAddRows(sets->remote, sets->id, sets->low, sets->waiting))
+		return true;
+	fetch(sets);
+	return false;
+}
+
+/* Fetch rows that the worker could not sort, and give them to the builder. */
+static void
+fetch_rows(SetsState *sets)
+{
+	uint64 rows = sets->remote->rows;
+	int64 *id = palloc(ROWS_AT_ONCE * sizeof(int64));
+	uint64 *element = palloc(ROWS_AT_ONCE * sizeof(uint64));
+	uint64 at;
+	uint64 some;
+
+	for (at = 0; at < rows; at += some)
+	{
+		CHECK_FOR_INTERRUPTS();
+		some = Min(rows - at, ROWS_AT_ONCE);
+		GpuMembershipsRead(sets->remote, MEMBERSHIPS_ROW_IDS, at, some, id);
+		GpuMembershipsRead(sets->remote, MEMBERSHIPS_ROW_ELEMENTS, at, some, element);
+		SetsCheck(qset_builder_add(&sets->builder, id, element, NULL, some));
+	}
+	pfree(id);
+	pfree(element);
+}
+
+/* Fetch the collection that the worker has made. */
+static void
+fetch_collection(SetsState *sets, const GpuMembershipsSizes *sizes)
+{
+	GpuMemberships *remote = sets->remote;
+	qset_collection made = { .keys = sets->builder.keys,
+							 .sets = sizes->sets,
+							 .elements = sizes->elements,
+							 .universe = sizes->universe };
+
+	SetsCheck(qset_collection_alloc(&made, &sets->keyed.memory));
+	GpuMembershipsRead(remote, MEMBERSHIPS_IDS, 0, made.sets, made.id);
+	GpuMembershipsRead(remote, MEMBERSHIPS_OFFSETS, 0, made.sets + 1, made.offset);
+	GpuMembershipsRead(remote, MEMBERSHIPS_RANKS, 0, made.elements, made.rank);
+	GpuMembershipsRead(remote, MEMBERSHIPS_VALUES, 0, made.universe, made.low);
+	qset_builder_free(&sets->builder);
+	sets->collection = made;
+	sets->building = false;
+	sets->version = 0;
+}
+
+/* Bring all rows here: as the collection, or in the builder. */
+static void
+fetch(SetsState *sets)
+{
+	GpuMembershipsSizes sizes;
+
+	if (sets->remote->rows == 0)
+		;
+	else if (GpuMembershipsSort(sets->remote, &sizes))
+		fetch_collection(sets, &sizes);
+	else
+		fetch_rows(sets);
+	GpuMembershipsEnd(sets->remote);
+	sets->remote = NULL;
+}
+
+/* Fetch the ids of the sets, and where they begin. */
+static void
+describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *made)
+{
+	made->sets = sizes->sets;
+	made->elements = sizes->elements;
+	made->offset = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(uint64));
+	made->id = MemoryContextAllocHuge(CurrentMemoryContext, (made->sets + 1) * sizeof(int64));
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_OFFSETS, 0, made->sets + 1, made->offset);
+	GpuMembershipsRead(sets->remote, MEMBERSHIPS_IDS, 0, made->sets, made->id);
+}
+
+/*
+ * The sorted rows of a collection that is on a GPU and nowhere else, and what is to be
+ * known of it; NULL: it is not there.
+ */
+const GpuRef *
+SetsOnGpu(Datum datum, GpuKept *made)
+{
+	SetsState *sets = SetsStateIn(datum);
+	GpuMembershipsSizes sizes;
+
+	if (sets == NULL || sets->remote == NULL)
+		return NULL;
+	SetsFlush(sets);
+	if (sets->remote == NULL || sets->remote->rows == 0 ||
+		!GpuMembershipsSort(sets->remote, &sizes))
+		return NULL;
+	describe(sets, &sizes, made);
+	return &sets->remote->ref;
+}

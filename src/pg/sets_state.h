@@ -1,6 +1,7 @@
 /*
  * sets_state.h
- *		A collection of sets as an expanded object.
+ *		A collection of sets as an expanded object; what functions on sets share: interrupts
+ *		and errors.
  *
  * src/pg/sets_state.h
  */
@@ -8,12 +9,23 @@
 #define QS_PG_SETS_STATE_H
 
 #include "gpu/sets_memberships.h"
-#include "pg/sets_value.h"
+#include "pgbase/keyfamily.h"
 #include "pgbase/state.h"
-
+#include "pgbase/value.h"
 #include "sets/builder.h"
-#include "pgbase/recognize.h"
+#include "sets/sets.h"
+#include "pgbase/aggregate.h"
 #include "gpu/sets_gpu.h"
+
+extern const ValueFormat sets_format;
+extern const KeyHolder sets_key_holder;
+
+/* sets_similar.c: defines the setting for what is kept. */
+extern void SetsKeptInit(void);
+
+extern void SetsCheck(qb_status status);
+extern void SetsTooManyPairs(uint64 kept) __attribute__((noreturn));
+extern void *SetsAlloc(const qb_memory *memory, uint64 count, Size size);
 
 typedef struct SetsState
 {
@@ -68,10 +80,8 @@ extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64
 extern void SetsMaterialize(SetsState *sets);
 extern uint64 SetsVersion(SetsState *sets);
 
-/* sets_remote.c: rows that are on a GPU. */
+/* Rows that are on a GPU. */
 extern void SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks);
-extern bool SetsSendRows(SetsState *sets);
-extern void SetsFetch(SetsState *sets);
 extern const GpuRef *SetsOnGpu(Datum datum, GpuKept *made);
 
 /* Add a row whose element is a number.  SetsBuild() has prepared for it. */
@@ -95,7 +105,7 @@ SetsAddHash(SetsState *sets, int64 id, uint64 low, uint64 high)
 extern void SetsRead(SetsReader *reader, Datum datum);
 extern void SetsReadEnd(SetsReader *reader);
 
-/* sets_aggregate.c.  The "weight" argument of an ArgumentLayout is the set's id here. */
+/* sets_functions.c.  The "weight" argument of an ArgumentLayout is the set's id here. */
 extern const AggregateFunctions sets_functions;
 
 #endif

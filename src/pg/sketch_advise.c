@@ -8,16 +8,13 @@
 
 #include "sketch/measure.h"
 #include "pg/sketch_state.h"
-#include "pgbase/errors.h"
 #include "pgbase/value.h"
 
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 /* ---- a new sketch ---- */
 
@@ -275,15 +272,14 @@ twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
 }
 
 static void
-put_advice(ReturnSetInfo *result, const Advice *advice)
+put_advice(FunctionCallInfo fcinfo, const Advice *advice)
 {
 	uint64 size = qs_block_bytes(&advice->params) * advice->params.n;
-	bool nulls[3] = { false };
 	Datum values[3] = { Int64GetDatum((int64) size), Int64GetDatum((int64) advice->stored_bytes),
 						Int64GetDatum((int64) Min(advice->error, (double) (PG_INT64_MAX / 2))) };
 
 	if (size <= QS_SIZE_MAX)
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		PutRow(fcinfo, values, NULL);
 }
 
 /*
@@ -294,7 +290,6 @@ PG_FUNCTION_INFO_V1(qsketch_advise);
 Datum
 qsketch_advise(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	double confidence = CheckConfidence(PG_GETARG_FLOAT8(1), false);
 	Advice own, half, twice;
 	SketchReader reader;
@@ -305,12 +300,12 @@ qsketch_advise(PG_FUNCTION_ARGS)
 	has_half = half_of(&half, reader.sketch, confidence);
 	ReturnRows(fcinfo);
 	if (has_half)
-		put_advice(result, &half);
-	put_advice(result, &own);
+		put_advice(fcinfo, &half);
+	put_advice(fcinfo, &own);
 	if (has_half)
 	{
 		twice = twice_of(reader.sketch, &own, &half);
-		put_advice(result, &twice);
+		put_advice(fcinfo, &twice);
 	}
 	SketchReadEnd(&reader);
 	PG_RETURN_NULL();

@@ -5,7 +5,7 @@
  *
  * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
  * ordinary values, unless tokens stand for them: for states on a device, and without
- * groups for one that its own process combines (pgbase/state_token.c).  The final
+ * groups for one that its own process combines (pgbase/state.c).  The final
  * function returns a read-only pointer to the state, so
  * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
  * counted yet, or in a moving aggregate, whose state must not be NULL, something that is
@@ -27,8 +27,8 @@
 #include "utils/memutils.h"
 
 /* Prepare a new state for the calling node.  "functions" are those that may change it. */
-SketchState *
-SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
+static SketchState *
+start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
 	(void) AggregateMoves(fcinfo);
 	SketchChooseEngine(state);
@@ -115,8 +115,8 @@ SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout, const qs_par
 }
 
 /* Has nothing been counted yet? */
-bool
-SketchStateIsInitial(FunctionCallInfo fcinfo)
+static bool
+is_initial(FunctionCallInfo fcinfo)
 {
 	return PG_ARGISNULL(0) || (AggCheckCallContext(fcinfo, NULL) == AGG_CONTEXT_WINDOW &&
 							   !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(PG_GETARG_DATUM(0))));
@@ -136,16 +136,16 @@ first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	MemoryContext context = AggregateContext(fcinfo);
 	SketchState *state;
 
-	if (!SketchStateIsInitial(fcinfo))
+	if (!is_initial(fcinfo))
 		state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	else
 	{
 		qs_params params;
 
 		SketchTemplateParams(fcinfo, layout, &params);
-		state = SketchStateStart(fcinfo,
-								 SketchCreate(AggregateStates(fcinfo, &sketch_state_type), &params),
-								 &sketch_functions);
+		state =
+			start_state(fcinfo, SketchCreate(AggregateStates(fcinfo, &sketch_state_type), &params),
+						&sketch_functions);
 	}
 	KeyTypeOfArgument(&state->keyed.key, fcinfo, SKETCH_KEY_ARGUMENT);
 	SketchSetKey(state, &state->keyed.key);
@@ -388,12 +388,11 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 	if (operand->owned)
 	{
 		operand->owned = false; /* it became the state, so it must not be deleted */
-		return SketchStateStart(fcinfo, operand->expanded, &merge_functions);
+		return start_state(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote && operand->sketch->encoding != QS_COMPACT)
-		return SketchStateStart(fcinfo, SketchCopy(states, operand->sketch), &merge_functions);
-	state =
-		SketchStateStart(fcinfo, SketchCreate(states, &operand->sketch->params), &merge_functions);
+		return start_state(fcinfo, SketchCopy(states, operand->sketch), &merge_functions);
+	state = start_state(fcinfo, SketchCreate(states, &operand->sketch->params), &merge_functions);
 	merge_operand(state, operand);
 	return state;
 }
@@ -409,7 +408,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 	if (PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	open_operand(&operand, fcinfo, context, PG_GETARG_DATUM(1));
-	if (SketchStateIsInitial(fcinfo))
+	if (is_initial(fcinfo))
 		state = state_from_operand(fcinfo, &operand);
 	else
 	{
@@ -444,7 +443,7 @@ qsketch_merge_inverse(PG_FUNCTION_ARGS)
 	SketchReader reader;
 	bool fresh;
 
-	if (SketchStateIsInitial(fcinfo) || PG_ARGISNULL(1))
+	if (is_initial(fcinfo) || PG_ARGISNULL(1))
 		return AggregateUnchanged(fcinfo);
 	state = SketchForUpdate(context, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
@@ -468,7 +467,7 @@ PG_FUNCTION_INFO_V1(qsketch_moving_final);
 Datum
 qsketch_moving_final(PG_FUNCTION_ARGS)
 {
-	if (SketchStateIsInitial(fcinfo))
+	if (is_initial(fcinfo))
 		PG_RETURN_NULL();
 	return AggregateFinal(fcinfo, &sketch_state_type);
 }

@@ -12,21 +12,17 @@
 
 #include "nodes/primnodes.h"
 #include "pgbase/aggregate.h"
-#include "pgbase/recognize.h"
 
 /* The position of the key; that of the weight is in the layout. */
 #define SKETCH_KEY_ARGUMENT 1
 
 extern const AggregateFunctions sketch_functions;
 
-extern SketchState *
-SketchStateStart(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions);
 extern void SketchReadTemplate(Datum template, bool null, qs_params *params);
 extern void SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params);
 extern void SketchCheckParams(const qs_params *a, const qs_params *b);
 extern void SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout,
 								const qs_params *expected, uint8 *key_before);
-extern bool SketchStateIsInitial(FunctionCallInfo fcinfo);
 extern double SketchStateSpace(const Const *template, double keys);
 
 /* Functions that merge and finish states. */

@@ -13,7 +13,7 @@
 #include "engine/sketch_engine.h"
 #include "gpu/sketch_gpu.h"
 #include "pgbase/activity.h"
-#include "pgbase/token.h"
+#include "pgbase/state.h"
 #include "sketch/compact_write.h"
 
 /* ---- reading ---- */

@@ -1,6 +1,7 @@
 /*
  * sketch_probe.c
- *		Looking up keys in sketches: what is kept from row to row.
+ *		How often did these keys occur?  qsketch_estimate, also of arrays, qsketch_lookup,
+ *		qsketch_error and qsketch_bounds; and what they keep from row to row.
  *
  * A sketch of 1 MB is stored out of line, and fetching it costs some thousand times as
  * much as an estimate.  So a query that looks up many keys in stored sketches must
@@ -11,12 +12,74 @@
  *
  * src/pg/sketch_probe.c
  */
-#include "pg/sketch_probe.h"
+#include "pg/sketch_state.h"
 
+#include "catalog/pg_type_d.h"
+#include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
+#include "pgbase/keyread.h"
+#include "pgbase/stored.h"
+#include "pgbase/value.h"
 #include "sketch/measure.h"
 #include "sketch/pieces.h"
+#include "sketch/measure.h"
 #include "utils/memutils.h"
+
+/* A sketch stored out of line. */
+typedef struct StoredSketch
+{
+	StoredValue stored;
+	bool opened;                   /* "view" has its header, for reading parts of it */
+	qs_sketch view;                /* the header alone, without tables */
+	uint8 header[QS_HEADER_BYTES]; /* header bytes of the copy */
+	SketchState *copy;             /* NULL: not kept */
+} StoredSketch;
+
+/* The measured noise of a sketch, and the last error that follows from it. */
+typedef struct Measured
+{
+	MemoryContext context; /* of the noise */
+	qb_memory memory;
+	bool there; /* "noise" is set */
+	qs_noise noise;
+	bool asked; /* "error" is set, for the next two fields */
+	double confidence;
+	int64 probes;
+	int64 error; /* the error for them */
+} Measured;
+
+typedef struct StoredNoise
+{
+	StoredValue stored;
+	Measured measured;
+} StoredNoise;
+
+/*
+ * There is one for each calling expression, in fn_extra.  It remembers the type of the
+ * keys, sketches that are stored out of line, and noise.  The first row with a stored
+ * sketch reads the parts that it needs, the second row makes a copy, and all later rows
+ * use the copy.  Noise is kept for several stored sketches, and for the last one of all
+ * others.
+ */
+typedef struct Probe
+{
+	KeyProbe keys;       /* of the rows */
+	SketchReader reader; /* of the current row */
+
+	StoredCache sketches; /* of StoredSketch */
+	StoredCache noises;   /* of StoredNoise */
+	StoredNoise *noise;   /* of the current row, if its sketch is stored out of line */
+
+	/* The last flat value that is not stored out of line, of those that are worth keeping. */
+	MemoryContext flat_context;
+	struct varlena *flat;     /* its bytes, or NULL */
+	SketchState *flat_tables; /* the tables of a compact one, or NULL */
+
+	Measured other; /* noise of "flat", or of an expanded sketch */
+	bool other_expanded;
+	uint64 other_version; /* version of the expanded sketch, with "other_total" */
+	int64 other_total;
+} Probe;
 
 /* Measured noise may take 1 / NOISE_SHARE of the limit for copies, in addition to it. */
 #define NOISE_SHARE 4
@@ -29,8 +92,8 @@ init_measured(Measured *measured, MemoryContext parent)
 }
 
 /* Make the probe at the first call.  Its limit is the memory of an executor node's hash table. */
-Probe *
-ProbeCreate(FmgrInfo *flinfo)
+static Probe *
+create_probe(FmgrInfo *flinfo)
 {
 	Probe *probe = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(Probe));
 	Size limit = get_hash_memory_limit();
@@ -43,12 +106,46 @@ ProbeCreate(FmgrInfo *flinfo)
 	return probe;
 }
 
+/* The probe of the calling expression. */
+static inline Probe *
+probe_of(FunctionCallInfo fcinfo)
+{
+	Probe *probe = fcinfo->flinfo->fn_extra;
+
+	return likely(probe) ? probe : create_probe(fcinfo->flinfo);
+}
+
+/* The sketch of a row if it is stored out of line, else NULL. */
+static inline StoredSketch *
+stored_of(Probe *probe, Datum datum)
+{
+	return (StoredSketch *) StoredFind(&probe->sketches, datum);
+}
+
+/* Prefetch the key's counters in the copy of the sketch that probably comes next. */
+static inline void
+prefetch_next(const StoredSketch *stored, uint64 fingerprint)
+{
+	const StoredSketch *next = (const StoredSketch *) StoredGuess(&stored->stored);
+
+	if (next && next->copy)
+		qs_estimate_soon(&next->copy->sketch, fingerprint);
+}
+
+/* Was only the header of this sketch read? */
+static inline bool
+is_header(const qs_sketch *sketch)
+{
+	return sketch->encoding != QS_EXPLICIT && sketch->table == NULL && sketch->extra == NULL &&
+		   sketch->compact == NULL;
+}
+
 /*
  * The header of a stored sketch, opened for reading parts.  NULL if the sketch must be
  * read as a whole: it is explicit, or not stored so that parts can be read.
  */
-const qs_sketch *
-ProbeHeader(StoredSketch *stored, Datum datum)
+static const qs_sketch *
+header_of(StoredSketch *stored, Datum datum)
 {
 	if (!stored->opened)
 		stored->opened =
@@ -67,8 +164,8 @@ read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 }
 
 /* Estimate of a key from parts of a stored sketch whose header is open. */
-int64
-ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
+static int64
+estimate_pieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 {
 	qs_source source = { .read = read_part, .context = &datum };
 
@@ -76,10 +173,10 @@ ProbePieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 }
 
 /* May a copy of the sketch be kept?  It has tables, also if the sketch is stored without. */
-bool
-ProbeHasRoom(Probe *probe, StoredSketch *stored, Datum datum)
+static bool
+has_room(Probe *probe, StoredSketch *stored, Datum datum)
 {
-	const qs_sketch *view = ProbeHeader(stored, datum);
+	const qs_sketch *view = header_of(stored, datum);
 	Size bytes = stored->stored.id.va_rawsize;
 
 	if (view)
@@ -103,10 +200,10 @@ keep_copy(Probe *probe, StoredSketch *stored)
  * The whole of a stored sketch: its copy, which is made if there is room.  At the first
  * use of a sketch no other copy makes room for it.
  */
-const qs_sketch *
-ProbeRead(Probe *probe, StoredSketch *stored, Datum datum)
+static const qs_sketch *
+read_stored(Probe *probe, StoredSketch *stored, Datum datum)
 {
-	if (stored->copy == NULL && !ProbeHasRoom(probe, stored, datum))
+	if (stored->copy == NULL && !has_room(probe, stored, datum))
 	{
 		SketchRead(&probe->reader, datum);
 		return probe->reader.sketch;
@@ -188,20 +285,12 @@ read_here(Probe *probe, Datum datum)
 }
 
 /* The sketch of this row, for reading; valid until the row ends. */
-const qs_sketch *
-ProbeSketch(Probe *probe, Datum datum)
+static const qs_sketch *
+sketch_of(Probe *probe, Datum datum)
 {
-	StoredSketch *stored = ProbeStored(probe, datum);
+	StoredSketch *stored = stored_of(probe, datum);
 
-	return stored ? ProbeRead(probe, stored, datum) : read_here(probe, datum);
-}
-
-/* The sketch of a row that is not stored out of line, for estimates of a few keys. */
-const qs_sketch *
-ProbeSketchAsStored(Probe *probe, Datum datum)
-{
-	SketchReadAsStored(&probe->reader, datum);
-	return probe->reader.sketch;
+	return stored ? read_stored(probe, stored, datum) : read_here(probe, datum);
 }
 
 /* ---- noise ---- */
@@ -291,57 +380,50 @@ measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
 	return measured;
 }
 
-/* The sketch of this row, measured for ProbeNoise(). */
-const qs_sketch *
-ProbeSketchToMeasure(Probe *probe, Datum datum)
+/* The sketch of this row, to be measured. */
+static const qs_sketch *
+sketch_to_measure(Probe *probe, Datum datum)
 {
 	probe->noise = (StoredNoise *) StoredFind(&probe->noises, datum);
-	return ProbeSketch(probe, datum);
+	return sketch_of(probe, datum);
 }
 
 /*
- * The sketch of this row, for ProbeError() and ProbeEstimate().  Of a stored sketch
+ * The sketch of this row, for error_of() and estimate_from().  Of a stored sketch
  * that was measured but is not kept, only the header is read.
  */
-const qs_sketch *
-ProbeSketchForError(Probe *probe, Datum datum, int64 probes)
+static const qs_sketch *
+sketch_for_error(Probe *probe, Datum datum, int64 probes)
 {
-	StoredSketch *stored = ProbeStored(probe, datum);
+	StoredSketch *stored = stored_of(probe, datum);
 	const qs_sketch *view;
 
 	probe->noise = (StoredNoise *) StoredFind(&probe->noises, datum);
 	if (stored == NULL)
-		return ProbeSketch(probe, datum);
+		return sketch_of(probe, datum);
 	if (stored->copy == NULL && probe->noise->measured.there)
 	{
-		view = ProbeHeader(stored, datum);
+		view = header_of(stored, datum);
 		if (view && is_for(&probe->noise->measured, view, probes))
 			return view;
 	}
-	return ProbeRead(probe, stored, datum);
+	return read_stored(probe, stored, datum);
 }
 
-/* Estimate of a key from the sketch that ProbeSketchForError() returned. */
-int64
-ProbeEstimate(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
+/* Estimate of a key from the sketch that sketch_for_error() returned. */
+static int64
+estimate_from(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 {
-	return ProbeIsHeader(sketch) ? ProbePieces(datum, sketch, fingerprint)
-								 : qs_estimate(sketch, fingerprint);
-}
-
-/* The noise of the sketch that ProbeSketchToMeasure() returned for this row. */
-const qs_noise *
-ProbeNoise(Probe *probe, const qs_sketch *sketch, int64 probes)
-{
-	return &measured_of(probe, sketch, probes)->noise;
+	return is_header(sketch) ? estimate_pieces(datum, sketch, fingerprint)
+							 : qs_estimate(sketch, fingerprint);
 }
 
 /*
- * The error of the sketch that ProbeSketchForError() returned.  It is kept while all
+ * The error of the sketch that sketch_for_error() returned.  It is kept while all
  * rows ask for the same confidence and number of keys.
  */
-int64
-ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
+static int64
+error_of(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
 {
 	Measured *measured = measured_of(probe, sketch, probes);
 
@@ -353,4 +435,265 @@ ProbeError(Probe *probe, const qs_sketch *sketch, double confidence, int64 probe
 		measured->asked = true;
 	}
 	return measured->error;
+}
+
+/* ---- estimates of one key, and their errors ---- */
+
+#define KEY_ARGUMENT 1
+
+/* Fingerprint of the key argument, after a check that the sketch holds such keys. */
+static uint64
+key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
+{
+	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder);
+}
+
+/*
+ * Estimate from a sketch without a copy.  If the sketch is stored out of line and comes
+ * again, it is copied, if there is room.
+ */
+static pg_noinline int64
+estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
+{
+	Datum datum = PG_GETARG_DATUM(0);
+	const qs_sketch *sketch = NULL;
+
+	if (stored && !(StoredAgain(&stored->stored) && has_room(probe, stored, datum)))
+		sketch = header_of(stored, datum);
+	if (sketch)
+		return estimate_pieces(datum, sketch, key_argument(fcinfo, probe, sketch));
+	if (stored)
+		sketch = read_stored(probe, stored, datum);
+	else
+	{
+		SketchReadAsStored(&probe->reader, datum);
+		sketch = probe->reader.sketch;
+	}
+	return qs_estimate(sketch, key_argument(fcinfo, probe, sketch));
+}
+
+/*
+ * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
+ *
+ * In a join with one stored sketch the second row makes a copy and learns the type of
+ * the key; all later rows use this shortcut.  If sketches come in turns, the next
+ * sketch is probably asked for the same key.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate);
+Datum
+qsketch_estimate(PG_FUNCTION_ARGS)
+{
+	Probe *probe = probe_of(fcinfo);
+	StoredSketch *stored = stored_of(probe, PG_GETARG_DATUM(0));
+	const qs_sketch *kept;
+	uint64 fingerprint;
+
+	if (unlikely(stored == NULL || stored->copy == NULL))
+		PG_RETURN_INT64(estimate_not_kept(fcinfo, probe, stored));
+	kept = &stored->copy->sketch;
+	fingerprint = KeyProbeFingerprint(&probe->keys, &kept->keys, &sketch_key_holder,
+									  PG_GETARG_DATUM(KEY_ARGUMENT));
+	prefetch_next(stored, fingerprint);
+	PG_RETURN_INT64(qs_estimate(kept, fingerprint));
+}
+
+/*
+ * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise around the
+ * key.  "clip": at least 0 and at most the estimate.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
+Datum
+qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
+{
+	Probe *probe = probe_of(fcinfo);
+	const qs_sketch *sketch = sketch_to_measure(probe, PG_GETARG_DATUM(0));
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	const qs_noise *noise =
+		qs_unbiased_needs_noise(sketch) ? &measured_of(probe, sketch, 1)->noise : NULL;
+	double unbiased = qs_estimate_unbiased(sketch, noise, fingerprint);
+
+	if (PG_GETARG_BOOL(2))
+		unbiased = Max(0, Min(unbiased, (double) qs_estimate(sketch, fingerprint)));
+	PG_RETURN_FLOAT8(unbiased);
+}
+
+/* The argument for the number of keys that the confidence must cover at once. */
+static int64
+keys_argument(FunctionCallInfo fcinfo, int argument)
+{
+	int64 keys = PG_GETARG_INT64(argument);
+
+	if (keys < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("keys must be at least 1, not " INT64_FORMAT, keys),
+				 errhint("Give the number of distinct keys that you look up. The error then holds "
+						 "for all of them together.")));
+	return keys;
+}
+
+/*
+ * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate, for so
+ * many keys together, with this confidence.
+ */
+PG_FUNCTION_INFO_V1(qsketch_error);
+Datum
+qsketch_error(PG_FUNCTION_ARGS)
+{
+	Probe *probe = probe_of(fcinfo);
+	double confidence = CheckConfidence(PG_GETARG_FLOAT8(1), true);
+	int64 keys = keys_argument(fcinfo, 2);
+	const qs_sketch *sketch = sketch_for_error(probe, PG_GETARG_DATUM(0), keys);
+
+	PG_RETURN_INT64(error_of(probe, sketch, confidence, keys));
+}
+
+/* qsketch_bounds(qsketch, key, confidence, keys): lower bound, estimate, upper bound. */
+PG_FUNCTION_INFO_V1(qsketch_bounds);
+Datum
+qsketch_bounds(PG_FUNCTION_ARGS)
+{
+	Probe *probe = probe_of(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	double confidence = CheckConfidence(PG_GETARG_FLOAT8(2), true);
+	int64 keys = keys_argument(fcinfo, 3);
+	const qs_sketch *sketch = sketch_for_error(probe, datum, keys);
+	uint64 fingerprint = key_argument(fcinfo, probe, sketch);
+	int64 error = error_of(probe, sketch, confidence, keys);
+	qs_bounds bounds = qs_bounds_of(estimate_from(datum, sketch, fingerprint), error);
+	Datum values[] = { Int64GetDatum(bounds.lower), Int64GetDatum(bounds.estimate),
+					   Int64GetDatum(bounds.upper) };
+
+	return ReturnRow(fcinfo, values, NULL);
+}
+
+/*
+ * ---- batches of keys ----
+ *
+ * A batch goes to the GPU if qsketch.device says so.  A stored sketch stays there for
+ * the next batch.  It is recognized by its header and toast pointer, so nothing else of
+ * it is read here.
+ */
+
+/* Keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */
+#define KEYS_AT_ONCE 32768
+
+typedef struct Batch
+{
+	KeyBatch keys;
+	int64 *estimate;
+} Batch;
+
+/* Look up the keys on the CPU. */
+static void
+query(const qs_sketch *sketch, Batch *batch)
+{
+	int i;
+
+	for (i = 0; i < batch->keys.count; i += KEYS_AT_ONCE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		qs_query(sketch, batch->keys.fingerprint + i, Min(batch->keys.count - i, KEYS_AT_ONCE),
+				 batch->estimate + i);
+	}
+}
+
+/* The name under which a device keeps a sketch; false if it has no bytes. */
+static bool
+name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
+{
+	const uint8 *bytes = probe->reader.header;
+
+	if (stored)
+		return GpuNameStored(&gpu_stored_sketches, datum, name);
+	if (bytes == NULL || VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		return false;
+	GpuNameBytes(&gpu_stored_sketches, bytes, VARSIZE(bytes - VARHDRSZ) - VARHDRSZ, name);
+	return true;
+}
+
+/*
+ * Look up the keys on a device; false if it does not do it.  Of a stored sketch, of which *sketch
+ * has the header alone, the whole is read if the device has no copy.
+ */
+static bool
+ask_device(Probe *probe, Datum datum, bool stored, const qs_sketch **sketch, Batch *batch)
+{
+	GpuLookup lookup = { .stored = &gpu_stored_sketches,
+						 .op = SKETCH_QUERY,
+						 .key = batch->keys.fingerprint,
+						 .count = batch->keys.count,
+						 .answer = batch->estimate,
+						 .answer_bytes = sizeof(int64) };
+	StoredName name;
+	bool named;
+
+	if (!GpuSketchWantsLookup(*sketch, batch->keys.count))
+		return false;
+	named = name_of(probe, datum, stored, &name);
+	if (named && GpuLookupCached(&lookup, &name))
+		return true;
+	if (stored)
+		*sketch = sketch_of(probe, datum);
+	return GpuLookupLoaded(&lookup, *sketch, named ? &name : NULL);
+}
+
+/* Estimate all keys of an array. */
+static void
+estimate_batch(FunctionCallInfo fcinfo, Batch *batch)
+{
+	Probe *probe = probe_of(fcinfo);
+	Datum datum = PG_GETARG_DATUM(0);
+	qs_sketch view;
+	bool stored = SketchOpenStored(&view, datum);
+	const qs_sketch *sketch = stored ? &view : sketch_of(probe, datum);
+
+	batch->keys.array = PG_GETARG_ARRAYTYPE_P(KEY_ARGUMENT);
+	KeyProbeArray(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder,
+				  &batch->keys);
+	batch->estimate = KeyBatchAlloc(batch->keys.count, sizeof(int64));
+	if (ask_device(probe, datum, stored, &sketch, batch))
+		return;
+	query(sketch == &view ? sketch_of(probe, datum) : sketch, batch);
+}
+
+/*
+ * qsketch_estimate(qsketch, key[]): one estimate for each element, NULL for
+ * NULL.
+ */
+PG_FUNCTION_INFO_V1(qsketch_estimate_array);
+Datum
+qsketch_estimate_array(PG_FUNCTION_ARGS)
+{
+	Batch batch;
+	Datum *answer;
+	int i;
+
+	estimate_batch(fcinfo, &batch);
+	answer = KeyBatchAlloc(batch.keys.count, sizeof(Datum));
+	for (i = 0; i < batch.keys.count; i++)
+		answer[i] = Int64GetDatum(batch.estimate[i]);
+	return KeyBatchAnswers(&batch.keys, answer, INT8OID);
+}
+
+/* qsketch_lookup(qsketch, key[]): rows of key and estimate. */
+PG_FUNCTION_INFO_V1(qsketch_lookup);
+Datum
+qsketch_lookup(PG_FUNCTION_ARGS)
+{
+	Batch batch;
+	int i;
+
+	estimate_batch(fcinfo, &batch);
+	ReturnRows(fcinfo);
+	for (i = 0; i < batch.keys.count; i++)
+	{
+		Datum values[2] = { batch.keys.key[i], Int64GetDatum(batch.estimate[i]) };
+		bool nulls[2] = { batch.keys.null[i], batch.keys.null[i] };
+
+		if (i % KEYS_AT_ONCE == 0)
+			CHECK_FOR_INTERRUPTS();
+		PutRow(fcinfo, values, nulls);
+	}
+	PG_RETURN_NULL();
 }

@@ -12,7 +12,7 @@
 
 #include "gpu/sketch_gpu.h"
 #include "pgbase/activity.h"
-#include "pgbase/token.h"
+#include "pgbase/state.h"
 
 #include "utils/memutils.h"
 
@@ -350,20 +350,21 @@ SketchMaterialize(SketchState *expanded)
 }
 
 /*
- * Remove a key, but only when the sketch is next read.  Rows come in any order, and a
- * negative weight may come before the positive one that it takes back.
+ * Remove a key from the sketch of a state, but only when that is next read.  Rows come in any
+ * order, and a negative weight may come before the positive one that it takes back.  Till then
+ * *removed, which is made for the first one, counts such keys.
  */
 void
-SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight)
+SketchRemoveLater(SketchState **removed, const KeyedState *state, const qs_sketch *sketch,
+				  uint64 fingerprint, int64 weight)
 {
-	if (expanded->removed == NULL)
+	if (*removed == NULL)
 	{
-		expanded->removed =
-			SketchCreate(expanded->keyed.header.eoh_context, &expanded->sketch.params);
-		expanded->removed->sketch.keys = expanded->sketch.keys;
-		expanded->removed->keyed.accounted = expanded->keyed.accounted;
+		*removed = SketchCreate(state->header.eoh_context, &sketch->params);
+		(*removed)->sketch.keys = sketch->keys;
+		(*removed)->keyed.accounted = state->accounted;
 	}
-	SketchAppend(expanded->removed, fingerprint, weight);
+	SketchAppend(*removed, fingerprint, weight);
 }
 
 /* Add a key at once.  Keys in the buffer stay there. */

@@ -88,7 +88,8 @@ extern void SketchFreePresence(SketchState *expanded);
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
-extern void SketchRemoveLater(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern void SketchRemoveLater(SketchState **removed, const KeyedState *state,
+							  const qs_sketch *sketch, uint64 fingerprint, int64 weight);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern int SketchMostDeferred(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
@@ -100,7 +101,7 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 
-/* sketch_inspect.c */
+/* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
 /* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
@@ -126,7 +127,8 @@ static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		SketchRemoveLater(expanded, fingerprint, -weight);
+		SketchRemoveLater(&expanded->removed, &expanded->keyed, &expanded->sketch, fingerprint,
+						  -weight);
 	else
 		SketchAppend(expanded, fingerprint, weight);
 	expanded->keyed.count++;

@@ -14,8 +14,7 @@
 
 #include "lib/stringinfo.h"
 #include "pg/flat.h"
-#include "pg/sketch_state.h"
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"
 
@@ -375,22 +374,15 @@ qsketch_new(PG_FUNCTION_ARGS)
 /* ---- input, output and comparison ---- */
 
 /*
- * Raise an error unless a value made outside is a valid sketch that qsketch_new() could
- * have made: an empty sketch of 64 bytes must not claim tens of gigabytes when its
+ * A value made outside is a valid sketch.  Raise an error unless qsketch_new() could
+ * have made it: an empty sketch of 64 bytes must not claim tens of gigabytes when its
  * first keys come.
  */
 static void
-validate(struct varlena *value, int sqlstate)
+check(struct varlena *value, int sqlstate)
 {
-	const uint8 *bytes = (const uint8 *) VARDATA(value);
-	Size length = VARSIZE(value) - VARHDRSZ;
-	qb_memory memory;
-	qb_status status =
-		qs_validate_pausing(bytes, length, ContextMemory(CurrentMemoryContext, &memory));
 	qs_sketch view;
 
-	if (status != QB_OK)
-		FormatRaise(&sketch_format, status, sqlstate, bytes, length);
 	SketchOpen(&view, value);
 }
 
@@ -422,10 +414,10 @@ hint(const char *text)
 
 static const FlatType qsketch = {
 	.name = "qsketch",
-	.noun = "sketch",
-	.prefix = "qsketch:",
-	.validate = validate,
+	.format = &sketch_format,
+	.validate = qs_validate_pausing,
+	.check = check,
 	.hint = hint,
 };
 
-FLAT_FUNCTIONS(qsketch, qsketch);
+FLAT_FUNCTIONS(qsketch);

@@ -15,7 +15,7 @@
 #include "fmgr.h"
 
 #include "sketch/format.h"
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "pgbase/version.h"

@@ -53,11 +53,10 @@
  *
  * src/pg/top_exact.c
  */
-#include "pg/top_exact.h"
+#include "pg/top_question.h"
 
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
@@ -67,12 +66,11 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
-#include "utils/tuplestore.h"
 
 /* The destination of keys and counts. */
 typedef struct TopOutput
 {
-	ReturnSetInfo *result;
+	FunctionCallInfo call; /* that returns them */
 	bool as_text;
 	bool padded; /* the key is padded with blanks, which its text does not have */
 	KeyWriter writer;
@@ -99,11 +97,10 @@ static void
 put_key(TopOutput *output, Datum key, int64 count)
 {
 	Datum values[] = { key, Int64GetDatum(count) };
-	bool nulls[lengthof(values)] = { 0 };
 
 	if (output->as_text)
 		values[0] = PointerGetDatum(text_of(output, key));
-	tuplestore_putvalues(output->result->setResult, output->result->setDesc, values, nulls);
+	PutRow(output->call, values, NULL);
 	output->wanted--;
 }
 
@@ -140,8 +137,6 @@ typedef struct Answer
 	int64 last; /* count of the last row */
 } Answer;
 
-GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count) = NULL;
-
 /* The size of a sketch with roughly as many counters as there are rows. */
 static int
 size_for(double rows)
@@ -172,7 +167,7 @@ describe(FunctionCallInfo fcinfo, bool weighted, TopQuestion *question, TopOutpu
 	question->listed = Max(question->n, CANDIDATES_FOR);
 	TopDescribe(question, PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)),
 				weighted ? weight_argument(fcinfo) : NULL);
-	output->result = (ReturnSetInfo *) fcinfo->resultinfo;
+	output->call = fcinfo;
 	output->wanted = question->n;
 	output->as_text = PG_NARGS() == TYPE_ARGUMENT + weighted;
 	if (!output->as_text)

@@ -1,7 +1,7 @@
 /*
  * top_list.c
- *		qtop_list and the other functions that read a list of top keys; qtop_has,
- *		qtop_estimate and qtop_bounds, which look up a key in it.
+ *		qtop_list and qtop_text, which read a list of top keys; qtop_has, qtop_estimate and
+ *		qtop_bounds, which look up a key in it.
  *
  * The count that is shown for a key is the most that it may be.  That is never above
  * the sketch's own estimate (sketch/top.h states the promises).
@@ -10,7 +10,6 @@
  */
 #include "pg/sketch_state.h"
 
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pg/top_state.h"
@@ -22,7 +21,6 @@
 #include "sketch/top.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/tuplestore.h"
 
 #define N_ARGUMENT 1
 
@@ -120,12 +118,11 @@ text_of(TextWriter *writer, const qs_top_key *key)
 }
 
 static void
-put_row(ReturnSetInfo *result, Datum key, const Row *row)
+put_row(FunctionCallInfo fcinfo, Datum key, const Row *row)
 {
 	Datum values[] = { key, Int64GetDatum(row->upper), Int64GetDatum(row->key.lower) };
-	bool nulls[lengthof(values)] = { 0 };
 
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	PutRow(fcinfo, values, NULL);
 }
 
 /* What a hint calls the type of the keys, as far as it is known. */
@@ -187,7 +184,6 @@ PG_FUNCTION_INFO_V1(qtop_list);
 Datum
 qtop_list(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	TopReader reader;
 	KeyParser parser;
 	uint64 count;
@@ -210,7 +206,7 @@ qtop_list(PG_FUNCTION_ARGS)
 		const qs_top_key *key = &row[i].key;
 
 		CHECK_FOR_INTERRUPTS();
-		put_row(result,
+		put_row(fcinfo,
 				reader.top->texts ? KeyParse(&parser, kept_text(key), key->fingerprint)
 								  : KeyParseNumber(&parser, (int64) key->fingerprint),
 				&row[i]);
@@ -225,7 +221,6 @@ PG_FUNCTION_INFO_V1(qtop_text);
 Datum
 qtop_text(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	TopReader reader;
 	uint64 count;
 	Row *row;
@@ -244,92 +239,11 @@ qtop_text(PG_FUNCTION_ARGS)
 		char *text = text_of(&writer, &row[i].key);
 
 		(void) pg_verifymbstr(text, (int) strlen(text), false);
-		put_row(result, CStringGetTextDatum(text), &row[i]);
+		put_row(fcinfo, CStringGetTextDatum(text), &row[i]);
 	}
 	KeyTextEnd(level);
 	TopReadEnd(&reader);
 	PG_RETURN_NULL();
-}
-
-/* qtop_sketch(qtop): the sketch without the list. */
-PG_FUNCTION_INFO_V1(qtop_sketch);
-Datum
-qtop_sketch(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	struct varlena *sketch;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	sketch = SketchFlatten(reader.sketch);
-	TopReadEnd(&reader);
-	PG_RETURN_POINTER(sketch);
-}
-
-/* qtop_total(qtop): the sum of all weights. */
-PG_FUNCTION_INFO_V1(qtop_total);
-Datum
-qtop_total(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	int64 total;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	total = reader.sketch->total;
-	TopReadEnd(&reader);
-	PG_RETURN_INT64(total);
-}
-
-/* qtop_distinct(qtop): how many distinct keys there are, and the standard error. */
-PG_FUNCTION_INFO_V1(qtop_distinct);
-Datum
-qtop_distinct(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	Datum row;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	row = SketchDistinctRow(fcinfo, reader.sketch);
-	TopReadEnd(&reader);
-	PG_RETURN_DATUM(row);
-}
-
-/* qtop_new(n, template): an empty list. */
-PG_FUNCTION_INFO_V1(qtop_new);
-Datum
-qtop_new(PG_FUNCTION_ARGS)
-{
-	uint32 n = TopCheckN(PG_GETARG_INT32(0));
-	SketchReader reader;
-	TopState *top;
-
-	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
-	SketchCheck(qs_writable(reader.sketch));
-	top = TopCreate(AllocSetContextCreate(CurrentMemoryContext, "qtop", ALLOCSET_SMALL_SIZES),
-					&reader.sketch->params, n);
-	SketchReadEnd(&reader);
-	PG_RETURN_DATUM(StateDatum(&top->keyed));
-}
-
-/* qtop_info(qtop): how many keys the list is for and has, and the bound for all other keys. */
-PG_FUNCTION_INFO_V1(qtop_info);
-Datum
-qtop_info(PG_FUNCTION_ARGS)
-{
-	TopReader reader;
-	Datum values[5];
-	bool nulls[lengthof(values)] = { 0 };
-	char *family;
-
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	family = KeyFamilyName(reader.sketch->keys.family);
-	values[0] = Int32GetDatum((int32) reader.top->n);
-	values[1] = Int64GetDatum((int64) reader.top->count);
-	values[2] = Int64GetDatum(reader.top->bound);
-	values[3] = Int64GetDatum(reader.sketch->total);
-	nulls[4] = family == NULL;
-	values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(family);
-	TopReadEnd(&reader);
-	return ReturnRow(fcinfo, values, nulls);
 }
 
 /*
@@ -348,8 +262,7 @@ typedef struct TopProbe
 {
 	KeyProbe rows; /* the keys of the rows */
 
-	StoredId stored;       /* identifies the copied list if it is stored out of line */
-	struct varlena *flat;  /* the copied list, if it is not stored out of line; else NULL */
+	KnownValue known;      /* the copied list */
 	bool asks;             /* the sketch is asked, too */
 	MemoryContext context; /* holds the copy */
 	qb_memory memory;
@@ -379,18 +292,6 @@ create_probe(FunctionCallInfo fcinfo, bool asks)
 	return probe;
 }
 
-/* Is it the flat value whose candidates were copied? */
-static bool
-is_known(const TopProbe *probe, Datum datum)
-{
-	const char *value = DatumGetPointer(datum);
-
-	if (StoredIdIs(&probe->stored, datum))
-		return true;
-	return probe->flat && VARATT_IS_4B_U(value) && VARSIZE(value) == VARSIZE(probe->flat) &&
-		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
-}
-
 /* The value as a whole.  It is kept in the context of the copy if the sketch is asked. */
 static struct varlena *
 whole_value(const TopProbe *probe, Datum datum)
@@ -413,22 +314,13 @@ copy_candidates(TopProbe *probe, Datum datum)
 	struct varlena *value;
 	qs_top view;
 
-	probe->flat = NULL;
-	probe->stored.seen = false;
+	memset(&probe->known, 0, sizeof(probe->known));
 	MemoryContextReset(probe->context);
 	value = whole_value(probe, datum);
 	TopOpen(&view, &probe->sketch, value);
 	SketchCheck(qs_top_copy(&probe->top, &view, ContextMemory(probe->context, &probe->memory)));
 	probe->keys = probe->sketch.keys;
-	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
-		StoredIdNote(&probe->stored, datum);
-	else if (probe->asks)
-		probe->flat = value;
-	else
-	{
-		probe->flat = MemoryContextAllocHuge(probe->context, VARSIZE(value));
-		memcpy(probe->flat, value, VARSIZE(value));
-	}
+	KnownValueNote(&probe->known, datum, probe->context, MaxAllocSize);
 	if (!probe->asks && (Pointer) value != DatumGetPointer(datum))
 		pfree(value);
 }
@@ -446,7 +338,7 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 		probe = create_probe(fcinfo, asks);
 	if (expanded && (expanded->keyed.buffer.count > 0 || expanded->removed))
 		TopMaterialize(expanded);
-	if (!expanded && !is_known(probe, datum))
+	if (!expanded && !KnownValueIs(&probe->known, datum))
 		copy_candidates(probe, datum);
 	call.top = expanded ? &expanded->top : &probe->top;
 	call.sketch = expanded ? &expanded->sketch : &probe->sketch;
@@ -484,7 +376,6 @@ qtop_bounds(PG_FUNCTION_ARGS)
 	TopCall call = read_call(fcinfo, true);
 	qs_top_limits limits = qs_top_limits_of(call.top, call.sketch, call.fingerprint);
 	Datum values[] = { Int64GetDatum(limits.lower), Int64GetDatum(limits.upper) };
-	bool nulls[lengthof(values)] = { 0 };
 
-	return ReturnRow(fcinfo, values, nulls);
+	return ReturnRow(fcinfo, values, NULL);
 }

@@ -5,7 +5,7 @@
  *
  * src/pg/top_question.c
  */
-#include "pg/top_exact.h"
+#include "pg/top_question.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -29,6 +29,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
+
+GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count) = NULL;
 
 /* The name of a schema, as SQL writes it.  An error if it has been dropped. */
 static char *

@@ -1,7 +1,7 @@
 /*
  * top_state.c
  *		A sketch with its most frequent keys as an expanded object: the state of
- *		aggregates, and what functions return; its size for the planner.
+ *		aggregates, and what functions return; opening values, and errors about them.
  *
  * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
@@ -22,11 +22,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pg/sketch_aggregate.h"
-#include "pg/sketch_state.h"
 #include "pgbase/activity.h"
-#include "pgbase/state.h"
-#include "pgbase/token.h"
-#include "pgbase/value.h"
 #include "sketch/top.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -34,6 +30,66 @@
 /* The most memory of values that wait, unless a single value takes more. */
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
+
+/* ---- values, and errors about them ---- */
+
+const ValueFormat top_format = { "list of top keys", QS_TOP_FORMAT_VERSION_1, QS_TOP_HEADER_BYTES,
+								 &sketch_format };
+const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qtop_add" };
+
+/* Check the argument for the number of keys that are of interest. */
+uint32
+TopCheckN(int32 n)
+{
+	if (n < 1 || n > QS_TOP_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of top keys must be between 1 and %d, not %d", QS_TOP_MAX, n)));
+	return (uint32) n;
+}
+
+/* The call that gives a list the smaller n and size of two, of which folding leads to the other. */
+static const char *
+folding_call(uint32 n, const qs_params *a, const qs_params *b)
+{
+	if (a->n == b->n)
+		return psprintf("qtop_fold(top, %u)", n);
+	return psprintf("qtop_fold(top, %u, '%s')", n, SketchSizeText(a->n < b->n ? a : b));
+}
+
+/* Raise an error unless two lists can be merged. */
+void
+TopCheckMergeable(const TopState *top, const TopReader *other)
+{
+	const qs_params *a = &top->sketch.params, *b = &other->sketch->params;
+	uint32 n = top->top.n, m = other->top->n;
+	StringInfoData text;
+
+	if ((n != m || a->n != b->n) && (qs_params_fold(a, b) || qs_params_fold(b, a)))
+	{
+		initStringInfo(&text);
+		AppendDifference(&text, "n", psprintf("%u", n), psprintf("%u", m));
+		AppendDifference(&text, "size", SketchSizeText(a), SketchSizeText(b));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION), errmsg("lists of top keys differ: %s", text.data),
+				 errhint("Fold what is larger: %s.", folding_call(Min(n, m), a, b))));
+	}
+	SketchCheckMergeable(&top->sketch, other->sketch);
+}
+
+/* Views of a detoasted value. */
+void
+TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qb_status status = qs_top_open(top, sketch, bytes, length);
+
+	if (status != QB_OK)
+		FormatRaise(&top_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+}
+
+/* ---- the state ---- */
 
 /* An empty list that lives in "context". */
 TopState *
@@ -95,29 +151,25 @@ TopReadEnd(TopReader *reader)
 }
 
 /*
- * The list of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.  The candidates of an object are copied as they are: sorting them
- * would take longer than copying.
+ * The candidates of an object are copied as they are: sorting them would take longer than
+ * copying.
  */
-TopState *
-TopForUpdate(MemoryContext aggregate, Datum datum)
+static void *
+copy(MemoryContext context, Datum datum)
 {
-	TopState *top = StateToChange(datum, &top_state_type);
-	TopState *expanded;
-	TopReader reader;
+	TopState *expanded = TopStateIn(datum);
+	TopReader reader = { 0 };
+	TopState *top;
 
-	if (top)
-		return top;
-	expanded = TopStateIn(datum);
 	if (expanded)
 	{
 		TopFlush(expanded);
-		reader = (TopReader){ .top = &expanded->top, .sketch = &expanded->sketch };
+		reader.top = &expanded->top;
+		reader.sketch = &expanded->sketch;
 	}
 	else
 		TopRead(&reader, datum);
-	top = TopCopy(StateContext(&top_state_type, aggregate), &reader);
+	top = TopCopy(context, &reader);
 	TopReadEnd(&reader);
 	return top;
 }
@@ -231,19 +283,6 @@ flush_buffer(TopState *top)
 	TopFlushRows(top, value_in_buffer, top);
 }
 
-/* Remove a key, but only when the list is next read. */
-void
-TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight)
-{
-	if (top->removed == NULL)
-	{
-		top->removed = SketchCreate(top->keyed.header.eoh_context, &top->sketch.params);
-		top->removed->sketch.keys = top->sketch.keys;
-		top->removed->keyed.accounted = top->keyed.accounted;
-	}
-	SketchAppend(top->removed, fingerprint, weight);
-}
-
 /* Remove the keys that had to wait until all others were added. */
 static void
 remove_now(TopState *top)
@@ -339,7 +378,8 @@ TopCount(TopState *top, Datum value, int64 weight)
 	if (key->length == -1)
 		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (unlikely(weight < 0))
-		TopRemoveLater(top, KeyFingerprint(key, plain), -weight);
+		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, KeyFingerprint(key, plain),
+						  -weight);
 	else
 		append(top, plain, weight);
 	top->keyed.count++;
@@ -377,8 +417,8 @@ TopMaterialize(TopState *top)
 }
 
 /* Add another list, whose sketch can be merged. */
-void
-TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
+static void
+merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
 	TopFlush(top);
 	if (!qb_keys_none(&top->sketch.keys) && !qb_keys_none(&from_sketch->keys) &&
@@ -410,28 +450,6 @@ pass(KeyedState *state, void *offset, Size bytes)
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
-static Size
-get_flat_size(ExpandedObjectHeader *header)
-{
-	TopState *top = (TopState *) header;
-
-	if (!StateTakesToken(&top->keyed))
-		return pass_bytes(&top->keyed);
-	TopMaterialize(top);
-	return StateTokenSize();
-}
-
-static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
-{
-	TopState *top = (TopState *) header;
-
-	if (StateTakesToken(&top->keyed))
-		StateTokenWrite(&top->keyed, result);
-	else
-		pass(&top->keyed, result, size);
-}
-
 static void
 make_room(KeyedState *state)
 {
@@ -451,7 +469,37 @@ merge(KeyedState *state, void *passed)
 	qs_sketch sketch;
 
 	TopOpen(&view, &sketch, passed);
-	TopMerge((TopState *) state, &view, &sketch);
+	merge_list((TopState *) state, &view, &sketch);
+}
+
+/* All rows of a group must have the same n and template, or the result would depend on the plan. */
+void
+TopCheckSameN(uint32 a, uint32 b)
+{
+	if (a != b)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("number of top keys differs between rows of one group: %u and %u", b, a),
+			 errhint("The key comes first, then its weight if there is one, then how many keys are "
+					 "wanted.")));
+}
+
+static void
+add(KeyedState *state, Datum datum, bool of_keys)
+{
+	TopState *top = (TopState *) state;
+	TopReader reader;
+
+	TopRead(&reader, datum);
+	if (of_keys)
+	{
+		SketchCheckParams(&reader.sketch->params, &top->sketch.params);
+		TopCheckSameN(reader.top->n, top->top.n);
+	}
+	TopCheckMergeable(top, &reader);
+	merge_list(top, reader.top, reader.sketch);
+	TopReadEnd(&reader);
 }
 
 static void
@@ -471,31 +519,17 @@ release(KeyedState *state)
 }
 
 const KeyedStateType top_state_type = {
-	.methods = { get_flat_size, flatten_into },
+	.methods = { StateFlatSize, StateFlatten },
 	.size = sizeof(TopState),
 	.value = "a list of top keys",
 	.own_context = "qtop",
 	.states_context = "qtop states",
 	.make_room = make_room,
 	.flush = flush,
+	.copy = copy,
+	.add = add,
 	.merge = merge,
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
 };
-
-/* ---- its size, for the planner ---- */
-
-/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
-#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
-
-/* The number of candidates, if it is not known how many keys are of interest. */
-#define CANDIDATES 200
-
-static double
-state_space(const Const *template, double keys, double rows)
-{
-	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
-}
-
-SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));

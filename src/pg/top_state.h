@@ -8,11 +8,11 @@
 #define QS_PG_TOP_STATE_H
 
 #include "pgbase/keyread.h"
-#include "pg/sketch_value.h"
+#include "pg/sketch_state.h"
 #include "pgbase/state.h"
 
 #include "sketch/top.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 
 typedef struct TopState
 {
@@ -26,7 +26,7 @@ typedef struct TopState
 	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
 
 	/* Keys of negative weight, to be removed once all others are added; or NULL. */
-	struct SketchState *removed;
+	SketchState *removed;
 
 	/* For keys that have texts. */
 	KeyWriter writer;
@@ -54,7 +54,6 @@ extern const KeyedStateType top_state_type;
 extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
 extern TopState *TopCopy(MemoryContext context, const TopReader *from);
 extern TopState *TopStateIn(Datum datum);
-extern TopState *TopForUpdate(MemoryContext aggregate, Datum datum);
 extern void TopRead(TopReader *reader, Datum datum);
 extern void TopReadEnd(TopReader *reader);
 
@@ -66,20 +65,15 @@ TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, 
 extern void TopFlush(TopState *top);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
-extern void TopMerge(TopState *top, const qs_top *from, const qs_sketch *from_sketch);
 
-/* top_aggregate.c */
-extern const AggregateFunctions top_functions;
-
-/* top_io.c */
+extern const ValueFormat top_format;
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
+extern void TopCheckSameN(uint32 a, uint32 b);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
-extern void TopBadFormat(qb_status status, int sqlstate, const uint8 *bytes, Size length)
-	__attribute__((noreturn));
-
-extern void TopRemoveLater(TopState *top, uint64 fingerprint, int64 weight);
+/* top_functions.c */
+extern const AggregateFunctions top_functions;
 
 /*
  * Put a key without its value into the buffer, which has room, or remove the key later if
@@ -89,7 +83,7 @@ static inline void
 TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		TopRemoveLater(top, fingerprint, -weight);
+		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, fingerprint, -weight);
 	else
 		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 	top->keyed.count++;

@@ -24,7 +24,6 @@
 #include "pgbase/activity.h"
 
 #include "pgbase/process.h"
-#include "pgbase/segment.h"
 #include "pgbase/version.h"
 
 #include "access/parallel.h"
@@ -130,13 +129,6 @@ ActivityMemory(void)
 		shared = NamedSegment(name, shared_size(), init_shared, &found);
 	}
 #endif
-	return shared;
-}
-
-/* The same, but nothing is made, and nothing can fail. */
-ActivityShared *
-ActivityIfMade(void)
-{
 	return shared;
 }
 
@@ -270,38 +262,6 @@ clear_from(SubTransactionId first)
 			clear(i);
 }
 
-/* ---- ends of transactions ---- */
-
-static void
-transaction_ends(XactEvent event, void *argument)
-{
-	if (TransactionHasEnded(event))
-		clear_from(TopSubTransactionId);
-}
-
-static void
-subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
-					void *argument)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		clear_from(self);
-}
-
-/* From _PG_init. */
-void
-ActivityInit(void)
-{
-	RegisterXactCallback(transaction_ends, NULL);
-	RegisterSubXactCallback(subtransaction_ends, NULL);
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	preloaded = true;
-	next_request_hook = shmem_request_hook;
-	shmem_request_hook = request_shared;
-	next_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = start_shared;
-}
-
 /*
  * ---- what backends have done: counting, reading and resetting ----
  *
@@ -326,10 +286,9 @@ StatAttach(void)
 bool
 StatRead(Stats *stats)
 {
-	ActivityShared *shared = ActivityMemory();
 	int i;
 
-	if (shared == NULL)
+	if (ActivityMemory() == NULL)
 		return false;
 	for (i = 0; i < STAT_COUNTERS; i++)
 		stats->counter[i] = pg_atomic_read_u64(&shared->counter[i]);
@@ -341,11 +300,10 @@ StatRead(Stats *stats)
 bool
 StatReset(void)
 {
-	ActivityShared *shared = ActivityMemory();
 	int i;
 
 	memset(pending, 0, sizeof(pending));
-	if (shared == NULL)
+	if (ActivityMemory() == NULL)
 		return false;
 	for (i = 0; i < STAT_COUNTERS; i++)
 		pg_atomic_write_u64(&shared->counter[i], 0);
@@ -353,14 +311,13 @@ StatReset(void)
 	return true;
 }
 
-/* The transaction has ended: tell what it counted.  This must not fail. */
+/* Tell what the transaction counted, which has ended.  This must not fail. */
 static void
-statistics_at_end(XactEvent event, void *argument)
+tell_counts(void)
 {
-	ActivityShared *shared = ActivityIfMade();
 	int i;
 
-	if (stat_pending == NULL || !TransactionHasEnded(event))
+	if (stat_pending == NULL)
 		return;
 	for (i = 0; shared && i < STAT_COUNTERS; i++)
 		if (pending[i] > 0)
@@ -369,9 +326,36 @@ statistics_at_end(XactEvent event, void *argument)
 	stat_pending = NULL;
 }
 
+/* ---- ends of transactions ---- */
+
+static void
+transaction_ends(XactEvent event, void *argument)
+{
+	if (!TransactionHasEnded(event))
+		return;
+	tell_counts();
+	clear_from(TopSubTransactionId);
+}
+
+static void
+subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
+					void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		clear_from(self);
+}
+
 /* From _PG_init. */
 void
-StatInit(void)
+ActivityInit(void)
 {
-	RegisterXactCallback(statistics_at_end, NULL);
+	RegisterXactCallback(transaction_ends, NULL);
+	RegisterSubXactCallback(subtransaction_ends, NULL);
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	preloaded = true;
+	next_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shared;
+	next_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_shared;
 }

@@ -38,7 +38,6 @@ typedef struct Stats
 /* Counts of this process that the others do not see yet; NULL: none. */
 extern uint64 *stat_pending;
 
-extern void StatInit(void);
 extern void StatAttach(void);
 extern bool StatRead(Stats *stats);
 extern bool StatReset(void);
@@ -143,6 +142,5 @@ typedef struct ActivityShared
 } ActivityShared;
 
 extern ActivityShared *ActivityMemory(void);
-extern ActivityShared *ActivityIfMade(void);
 
 #endif

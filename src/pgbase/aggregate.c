@@ -1,16 +1,239 @@
 /*
  * aggregate.c
- *		What functions of aggregates of all families share.
+ *		Aggregates of all families: which ones of the catalog are ours, and what their
+ *		functions share.
  *
- * States are expanded objects in a context below the aggregate's.
+ * A name proves nothing, and neither does being part of the extension: the extension is
+ * trusted, so its owner may be anyone who may create objects in the database, and may
+ * add objects to it.  An aggregate is ours if it computes what ours compute: its
+ * functions are C functions of this library, recognized by their addresses, and none of
+ * its other properties differ.  Only superusers declare C functions, so the types in
+ * such a declaration can be trusted, too.
+ *
+ * All this is true when it is read.  What a running query calls was looked up when it began:
+ * see AggregateLasts().
  *
  * src/pgbase/aggregate.c
  */
 #include "pgbase/aggregate.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_language_d.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
-#include "pgbase/token.h"
+#include "executor/nodeAgg.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
+
+/* Read the functions and types of an aggregate; *initial: it has an initial value.  False if there is none. */
+static bool
+read_parts(Oid aggregate, FormData_pg_aggregate *parts, bool *initial)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	memcpy(parts, GETSTRUCT(tuple), sizeof(*parts));
+	*initial = !heap_attisnull(tuple, Anum_pg_aggregate_agginitval, NULL);
+	ReleaseSysCache(tuple);
+	return true;
+}
+
+/* The C function behind a function of the catalog; NULL if that is in another language. */
+PGFunction
+CFunctionOf(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool in_c;
+	FmgrInfo info;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	in_c = ((Form_pg_proc) GETSTRUCT(tuple))->prolang == ClanguageId;
+	ReleaseSysCache(tuple);
+	if (!in_c)
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_addr;
+}
+
+Oid
+FunctionOwner(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
+}
+
+/* Read an ordinary aggregate without initial value; false if it is none. */
+bool
+AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
+{
+	bool initial;
+
+	return read_parts(aggregate, parts, &initial) && !initial && parts->aggkind == AGGKIND_NORMAL &&
+		   !parts->aggfinalextra;
+}
+
+static bool
+is_among(const PGFunction *list, PGFunction function)
+{
+	while (*list && *list != function)
+		list++;
+	return *list != NULL;
+}
+
+/* The argument positions of a transition function for keys; NULL for other functions. */
+static const ArgumentLayout *
+form_of(const AggregateFunctions *functions, PGFunction function)
+{
+	const AggregateTransition *transition = functions->transition;
+
+	while (transition->function && transition->function != function)
+		transition++;
+	return transition->layout;
+}
+
+static bool
+combines(const AggregateFunctions *functions, Oid function)
+{
+	return is_among(functions->combine, CFunctionOf(function));
+}
+
+/* Read an aggregate whose states the family's functions combine and finish. */
+static bool
+read_own(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggregate *parts)
+{
+	return AggregateParts(aggregate, parts) && combines(functions, parts->aggcombinefn) &&
+		   functions->final == CFunctionOf(parts->aggfinalfn);
+}
+
+/*
+ * Is the aggregate made of a family's functions?  Its rows may be keys or stored
+ * values.  The result of such an aggregate is its state.
+ */
+bool
+AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
+{
+	FormData_pg_aggregate parts;
+
+	return read_own(aggregate, functions, &parts) &&
+		   (form_of(functions, CFunctionOf(parts.aggtransfn)) ||
+			combines(functions, parts.aggtransfn));
+}
+
+/* Read the types of state and key, if the transition function takes and returns this state type. */
+static bool
+read_types(Oid transition, Oid state_type, int key, Oid *key_type)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(transition));
+	Form_pg_proc form;
+	bool fits;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_proc) GETSTRUCT(tuple);
+	fits = form->pronargs > key && form->prorettype == state_type &&
+		   form->proargtypes.values[0] == state_type;
+	if (fits)
+		*key_type = form->proargtypes.values[key];
+	ReleaseSysCache(tuple);
+	return fits;
+}
+
+/* Is the aggregate made of the family's functions for keys, and of nothing else? */
+bool
+RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+				   RecognizedAggregate *recognized)
+{
+	FormData_pg_aggregate parts;
+	const ArgumentLayout *layout;
+
+	if (!read_own(aggregate, functions, &parts))
+		return false;
+	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
+	if (layout == NULL)
+		return false;
+	recognized->layout = *layout;
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
+}
+
+/* Read what a built-in aggregate is made of. */
+static bool
+recognize_built_in(Oid aggregate, RecognizedAggregate *recognized)
+{
+	FormData_pg_aggregate parts;
+	bool initial;
+
+	if (!read_parts(aggregate, &parts, &initial))
+		return false;
+	memset(recognized, 0, sizeof(*recognized));
+	recognized->transition = parts.aggtransfn;
+	recognized->final = parts.aggfinalfn;
+	recognized->owner = FunctionOwner(aggregate);
+	return true;
+}
+
+/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
+bool
+RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return (aggregate == F_COUNT_ || aggregate == F_COUNT_ANY) &&
+		   recognize_built_in(aggregate, recognized);
+}
+
+/* Is it avg, sum, max or min of numbers, times or text?  These have consecutive OIDs. */
+bool
+RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
+{
+	return aggregate >= F_AVG_INT8 && aggregate <= F_MIN_NUMERIC &&
+		   recognize_built_in(aggregate, recognized);
+}
+
+/*
+ * Can only superusers replace the aggregate?  The executor looks up an aggregate's functions
+ * when a query begins.  Any other owner can replace them after that, in a function that the
+ * query calls, too; then the catalog does not say which functions the query goes on to call.
+ */
+bool
+AggregateLasts(Oid owner)
+{
+	return superuser_arg(owner);
+}
+
+/*
+ * Will the partial state that a node makes go only to our combine function?  Aggregates
+ * with the same transition function can share a state, and may combine it in other
+ * ways.
+ */
+bool
+CombinesStates(const AggState *node, const AggregateFunctions *functions)
+{
+	const AggStatePerTransData *state = node->curpertrans;
+	FormData_pg_aggregate parts;
+	bool initial;
+
+	return state && !state->aggshared && AggregateLasts(FunctionOwner(state->aggref->aggfnoid)) &&
+		   read_parts(state->aggref->aggfnoid, &parts, &initial) &&
+		   combines(functions, parts.aggcombinefn);
+}
+
+/*
+ * ---- what functions of aggregates share ----
+ *
+ * States are expanded objects in a context below the aggregate's.
+ */
 
 MemoryContext
 AggregateContext(FunctionCallInfo fcinfo)
@@ -62,23 +285,50 @@ AggregateCombines(FunctionCallInfo fcinfo)
 	return IsA(node, AggState) && DO_AGGSPLIT_COMBINE(node->aggsplit);
 }
 
-Datum
-AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned)
+void
+AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions)
 {
-	Datum operand = PG_GETARG_DATUM(1);
-	KeyedState *state = NULL;
-
-	if (AggregateCombines(fcinfo))
-		state = StateOfToken(operand, type, AggregateContext(fcinfo));
-	*owned = state;
-	return state ? StateDatum(state) : operand;
+	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, functions);
 }
 
-void
-AggregateOperandEnd(void *owned, const KeyedState *state)
+/* The state for the first value: the object that came by a token itself, anything else as a copy. */
+static KeyedState *
+state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned,
+		   const AggregateFunctions *functions)
 {
-	if (owned && owned != state)
-		MemoryContextDelete(((KeyedState *) owned)->header.eoh_context);
+	KeyedState *state =
+		owned ? owned : type->copy(AggregateStates(fcinfo, type), PG_GETARG_DATUM(1));
+
+	AggregateStart(fcinfo, state, functions);
+	return state;
+}
+
+Datum
+AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
+			   const AggregateFunctions *functions, bool of_keys)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	KeyedState *owned = NULL;
+	KeyedState *state;
+
+	if (PG_ARGISNULL(1))
+		return AggregateUnchanged(fcinfo);
+	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), type) == NULL)
+		(void) AggregateMoves(fcinfo);
+	if (AggregateCombines(fcinfo))
+		owned = StateOfToken(PG_GETARG_DATUM(1), type, context);
+	if (PG_ARGISNULL(0))
+		state = state_from(fcinfo, type, owned, functions);
+	else
+	{
+		state = StateForUpdate(type, context, PG_GETARG_DATUM(0));
+		type->add(state, owned ? StateDatum(owned) : PG_GETARG_DATUM(1), of_keys);
+		if (owned)
+			MemoryContextDelete(owned->header.eoh_context);
+	}
+	state->count++;
+	return StateDatum(state);
 }
 
 /* An aggregate that does not move has no context of its own, and one function for its state. */

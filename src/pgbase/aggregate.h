@@ -1,17 +1,65 @@
 /*
  * aggregate.h
- *		What functions of aggregates of all families share.
+ *		Aggregates of all families: which ones of the catalog are ours, and what their
+ *		functions share.
  *
  * src/pgbase/aggregate.h
  */
 #ifndef QS_PGBASE_AGGREGATE_H
 #define QS_PGBASE_AGGREGATE_H
 
-#include "pgbase/recognize.h"
 #include "pgbase/state.h"
 
+#include "catalog/pg_aggregate.h"
 #include "fmgr.h"
 #include "nodes/execnodes.h"
+
+/* The positions of the aggregate's arguments, from 1 on; 0: it has no such argument. */
+typedef struct ArgumentLayout
+{
+	int weight; /* the weight, or another number beside the key: an id, a count */
+	int template;
+	int limit; /* how many keys are of interest */
+} ArgumentLayout;
+
+/* A transition function for keys of rows. */
+typedef struct AggregateTransition
+{
+	PGFunction function;
+	const ArgumentLayout *layout;
+} AggregateTransition;
+
+/* The C functions of which a family's aggregates of keys are made; lists end with NULL. */
+typedef struct AggregateFunctions
+{
+	int key; /* position of the key argument, from 1 on */
+	AggregateTransition transition[5];
+	PGFunction combine[3]; /* also those that merge stored values */
+	PGFunction final;
+} AggregateFunctions;
+
+/* An aggregate that is made of AggregateFunctions. */
+typedef struct RecognizedAggregate
+{
+	ArgumentLayout layout;
+	Oid transition;
+	Oid final;
+	Oid owner;    /* must be allowed to call both functions */
+	Oid key_type; /* as declared for the transition function */
+} RecognizedAggregate;
+
+extern PGFunction CFunctionOf(Oid function);
+extern Oid FunctionOwner(Oid function);
+extern bool AggregateParts(Oid aggregate, FormData_pg_aggregate *parts);
+extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
+extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
+							   RecognizedAggregate *recognized);
+extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
+extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
+extern bool AggregateLasts(Oid owner);
+extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
+
+/* ---- what functions of aggregates share ---- */
 
 /* The context in which states live.  Raises an error if no aggregate makes the call. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
@@ -32,13 +80,19 @@ extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *f
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * What a function that merges has to add: its second argument or, if that is a token, the
- * token's state, which is then "owned".  An owned state may become the state of the aggregate.
+ * Say of a new state whether PostgreSQL watches its memory, and whether it may go to our combine
+ * function by a token.  "functions" are those that may change it.
  */
-extern Datum AggregateOperand(FunctionCallInfo fcinfo, const KeyedStateType *type, void **owned);
+extern void
+AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);
 
-/* Free an owned state, unless it became the aggregate's state. */
-extern void AggregateOperandEnd(void *owned, const KeyedState *state);
+/*
+ * The result of a function that merges: its second argument is added to the state.  If that
+ * is a token, the token's state may become the state.  Partial states of keys ("of_keys") must
+ * have the same template.
+ */
+extern Datum AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
+							const AggregateFunctions *functions, bool of_keys);
 
 /*
  * Is the state that of a moving aggregate?  The executor hands it out, to be changed in place,

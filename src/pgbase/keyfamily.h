@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-#include "base/keys.h"
+#include "base/hash.h"
 #include "pgbase/keytype.h"
 
 #include "access/tupdesc.h"

@@ -105,16 +105,16 @@ is_iso(const char *text, Oid type)
 }
 
 static void
-check_immutable(const KeyReader *reader, const char *text)
+check_immutable(const KeyParser *parser, const char *text)
 {
-	char *type = format_type_be(reader->key.type);
+	char *type = format_type_be(parser->key.type);
 
-	if (func_volatile(reader->input.fn_oid) != PROVOLATILE_IMMUTABLE &&
-		!is_iso(text, reader->key.type))
+	if (func_volatile(parser->input.fn_oid) != PROVOLATILE_IMMUTABLE &&
+		!is_iso(text, parser->key.type))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("meaning of \"%s\" as a key of type %s depends on settings", text, type),
-				 has_iso_form(reader->key.type)
+				 has_iso_form(parser->key.type)
 					 ? errhint("Cast the key to type %s, or write dates and times in ISO form, "
 							   "with the offset from UTC if the type has one.",
 							   type)
@@ -126,9 +126,9 @@ check_immutable(const KeyReader *reader, const char *text)
  * precision, and a value does not record which of the two its keys were.
  */
 static void
-check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *text, Datum value)
+check_unambiguous(const KeyParser *parser, const KeyHolder *holder, const char *text, Datum value)
 {
-	float8 wide = reader->key.type == FLOAT8OID ? DatumGetFloat8(value) : 0;
+	float8 wide = parser->key.type == FLOAT8OID ? DatumGetFloat8(value) : 0;
 	float4 narrow = (float4) wide;
 
 	if (narrow != wide && !isnan(wide) && !isinf(narrow) && narrow != 0)
@@ -140,17 +140,13 @@ check_unambiguous(const KeyReader *reader, const KeyHolder *holder, const char *
 
 /* Prepare reading keys of the type that the value holds. */
 static void
-learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHolder *holder,
-	  const KeyType *given)
+learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 {
 	Oid type = KeyFamilyType(held->family);
-	Oid input;
 
 	if (!OidIsValid(type))
-		KeyFamilyCheckProbe(held, given, holder);
-	KeyTypeInit(&reader->key, type, given->input_collation);
-	getTypeInputInfo(type, &input, &reader->parameter);
-	fmgr_info_cxt(input, &reader->input, context);
+		KeyFamilyCheckProbe(held, &probe->key, holder);
+	KeyParserInit(&probe->parser, type, probe->key.input_collation, probe->context);
 }
 
 /*
@@ -160,19 +156,19 @@ learn(KeyReader *reader, MemoryContext context, const qb_keys *held, const KeyHo
 uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
-	KeyReader *reader = &probe->reader;
+	KeyParser *parser = &probe->parser;
 	char *string;
 
 	if (!probe->literal)
 		KeyFamilyCheckProbe(held, &probe->key, holder);
 	string = TextDatumGetCString(value);
-	if (reader->key.type == InvalidOid || reader->key.keys.family != held->family)
-		learn(reader, probe->context, held, holder, &probe->key);
-	KeyFamilyCheckProbe(held, &reader->key, holder);
-	reader->value = InputFunctionCall(&reader->input, string, reader->parameter, -1);
-	check_immutable(reader, string);
-	check_unambiguous(reader, holder, string, reader->value);
-	return KeyFingerprint(&reader->key, reader->value);
+	if (parser->key.type == InvalidOid || parser->key.keys.family != held->family)
+		learn(probe, held, holder);
+	KeyFamilyCheckProbe(held, &parser->key, holder);
+	probe->value = InputFunctionCall(&parser->input, string, parser->parameter, -1);
+	check_immutable(parser, string);
+	check_unambiguous(parser, holder, string, probe->value);
+	return KeyFingerprint(&parser->key, probe->value);
 }
 
 /* Learn from a call what its keys are. */
@@ -197,8 +193,8 @@ KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys
 
 	key->fingerprint = KeyProbeArgument(&probe, fcinfo, argument, held, holder);
 	fits = KeyFits(&probe.key, held);
-	key->type = fits ? probe.key : probe.reader.key;
-	key->value = fits ? PG_GETARG_DATUM(argument) : probe.reader.value;
+	key->type = fits ? probe.key : probe.parser.key;
+	key->value = fits ? PG_GETARG_DATUM(argument) : probe.value;
 }
 
 /* ---- arrays of keys ---- */
@@ -222,11 +218,9 @@ KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_k
 			  const KeyHolder *holder, KeyBatch *batch)
 {
 	KeyType *type = &probe->key;
-	Oid element = ARR_ELEMTYPE(batch->array);
 	int i;
 
-	if (type->type != element || type->input_collation != PG_GET_COLLATION())
-		KeyTypeInit(type, element, PG_GET_COLLATION());
+	KeyTypeChange(type, ARR_ELEMTYPE(batch->array), PG_GET_COLLATION());
 	probe->literal = type->type == TEXTOID && KeyIsLiteral(fcinfo, argument);
 	deconstruct_array(batch->array, type->type, type->length, type->by_value, type->align,
 					  &batch->key, &batch->null, &batch->count);

@@ -100,22 +100,14 @@ extern Datum KeyParseNumber(KeyParser *parser, int64 number);
  * value's keys.
  */
 
-/* A zeroed reader is not prepared for any type. */
-typedef struct KeyReader
-{
-	KeyType key;    /* what the text is read as */
-	FmgrInfo input; /* of that type */
-	Oid parameter;  /* of the input function */
-	Datum value;    /* the last key that was read */
-} KeyReader;
-
 /* The keys of a calling expression.  One that has only a context knows nothing yet. */
 typedef struct KeyProbe
 {
 	MemoryContext context; /* for what is kept from row to row */
 	KeyType key;
 	bool literal;     /* the key is text that may be read as another type */
-	KeyReader reader; /* reads such a key */
+	KeyParser parser; /* reads such a key; zeroed: not prepared yet */
+	Datum value;      /* the last key that was read */
 } KeyProbe;
 
 /* A key to be added to a value. */

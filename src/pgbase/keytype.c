@@ -271,6 +271,14 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->keys = KeysOf(type, collation);
 }
 
+/* The same, unless they are described already. */
+void
+KeyTypeChange(KeyType *key, Oid type, Oid collation)
+{
+	if (key->type != type || key->input_collation != collation)
+		KeyTypeInit(key, type, collation);
+}
+
 /* ---- types within others ---- */
 
 typedef struct TypeWithin

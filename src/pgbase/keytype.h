@@ -24,7 +24,7 @@
 #include "fmgr.h"
 #include "storage/itemptr.h"
 
-#include "base/keys.h"
+#include "base/hash.h"
 
 /* The kinds of numbers come first. */
 typedef enum KeyKind
@@ -83,6 +83,7 @@ extern KeyKind KeyNumberKind(Oid base_type);
 extern bool KeyTypeIsNumber(Oid type);
 extern bool KeyTypeHasNumberOrder(Oid type);
 extern void KeyTypeInit(KeyType *key, Oid type, Oid collation);
+extern void KeyTypeChange(KeyType *key, Oid type, Oid collation);
 extern const KeyType *KeyTypeWithin(Oid type, Oid collation);
 extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);

@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-#include "base/memory.h"
+#include "base/status.h"
 
 /*
  * Fill and return "memory" so that it allocates from "context".  Allocating more than 4 MB looks

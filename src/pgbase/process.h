@@ -1,6 +1,7 @@
 /*
  * process.h
- *		Numbers of processes: indexes of their slots in shared memory.
+ *		Processes: their numbers, ends of transactions, secrets and nonces; and values that
+ *		processes of a parallel scan pass through shared memory.
  *
  * src/pgbase/process.h
  */
@@ -9,8 +10,9 @@
 
 #include "postgres.h"
 
-#include "storage/proc.h"
 #include "access/xact.h"
+#include "storage/proc.h"
+#include "utils/dsa.h"
 
 /* The number of a process, below MaxBackends for every process that runs SQL. */
 #if PG_VERSION_NUM >= 170000
@@ -37,5 +39,20 @@ TransactionHasEnded(XactEvent event)
 			return false;
 	}
 }
+
+/* ---- the secret of this process (base/slot.h), and numbers that no two states share ---- */
+
+extern void SecretInit(void);
+extern void NonceInit(void);
+extern uint64 NonceNew(void);
+
+/* ---- values that processes of a parallel scan pass through shared memory ---- */
+
+/* Values up to this size, that of a parallel worker's queue, go through the queue. */
+#define SEGMENT_AT 65536
+
+extern bool SegmentHasRoom(Size bytes);
+extern bool SegmentsFit(Size bytes);
+extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
 
 #endif

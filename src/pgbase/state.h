@@ -26,6 +26,7 @@
 
 #include "fmgr.h"
 #include "nodes/pathnodes.h"
+#include "utils/expandeddatum.h"
 
 typedef struct KeyedState
 {
@@ -55,6 +56,9 @@ typedef struct KeyedStateType
 	void (*make_room)(KeyedState *state);
 	/* Count all keys in the buffer. */
 	void (*flush)(KeyedState *state);
+	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
+	void *(*copy)(MemoryContext context, Datum datum);
+	void (*add)(KeyedState *state, Datum datum, bool of_keys);
 	/* Add a state that another process of the query has passed. */
 	void (*merge)(KeyedState *state, void *passed);
 	/* Free all that the state has, but not the state itself, which is of no use then. */
@@ -81,6 +85,16 @@ extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
 
 /*
+ * The value of a datum, to be changed.  It is the datum's own object if that may be
+ * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
+ * context of its own.
+ */
+extern void *StateForUpdate(const KeyedStateType *type, MemoryContext aggregate, Datum datum);
+
+/* What a function returns that merges its second argument into the first. */
+extern Datum StateMerged(FunctionCallInfo fcinfo, const KeyedStateType *type);
+
+/*
  * Around all that changes the value by keys that wait.  A function may read a state
  * and catch the error that counting them raises; whoever reads it again then would
  * get a part of them.  So no other counting begins where one has not ended.
@@ -97,6 +111,10 @@ StateEndCounting(KeyedState *state)
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
 
+/* Methods of a state whose flat encoding is what is passed, or a token. */
+extern Size StateFlatSize(ExpandedObjectHeader *header);
+extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
+
 static inline const KeyedStateType *
 StateTypeOf(const KeyedState *state)
 {
@@ -107,14 +125,18 @@ StateTypeOf(const KeyedState *state)
  * The state of a group in which an earlier row was counted, else NULL: the read-write
  * object that a datum points to.  Only the executor hands out such a datum, and only to
  * the functions of one aggregate, which are all of one family (AggregateMoves()).  An object
- * of another type gives NULL all the same, and the caller then refuses it.
+ * of another type gives NULL all the same, and the caller then refuses it.  This does what
+ * DatumGetEOHP() does, without a call.
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)
 {
-	ExpandedObjectHeader *header = ValueInState(datum);
+	struct varatt_expanded pointer;
 
-	return header && header->eoh_methods == &type->methods ? header : NULL;
+	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return NULL;
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	return pointer.eohptr->eoh_methods == &type->methods ? pointer.eohptr : NULL;
 }
 
 /*
@@ -128,6 +150,100 @@ StateDatum(const KeyedState *state)
 {
 	return EOHPGetRWDatum(&state->header);
 }
+
+/*
+ * ---- tokens: short varlenas that stand for a partial state ----
+ *
+ * A token goes to the combine function in place of the state.  It is a value, so it says
+ * nothing but a random number.  What that number stands for, and for whom, is known
+ * elsewhere: gpu/sketch_token.c, and here for a state that the process itself combines.  Each
+ * kind of token has a magic of its own.  No value of our types is as short as a token and
+ * begins with such a magic.
+ */
+
+typedef struct TokenMagic
+{
+	char bytes[4];
+} TokenMagic;
+
+typedef struct TokenNumber
+{
+	uint64 half[2];
+} TokenNumber;
+
+typedef struct Token
+{
+	char length[VARHDRSZ];
+	TokenMagic magic;
+	TokenNumber number;
+} Token;
+
+/* A number that nobody can guess. */
+static inline TokenNumber
+TokenDraw(void)
+{
+	TokenNumber number;
+
+	if (!pg_strong_random(&number, sizeof(number)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random bytes")));
+	return number;
+}
+
+/* Write sizeof(Token) bytes. */
+static inline void
+TokenWrite(TokenMagic magic, TokenNumber number, struct varlena *out)
+{
+	Token token = { .magic = magic, .number = number };
+
+	memcpy(out, &token, sizeof(token));
+	SET_VARSIZE(out, sizeof(token));
+}
+
+static inline bool
+TokenIs(TokenMagic magic, Datum datum)
+{
+	const char *value = DatumGetPointer(datum);
+
+	return !VARATT_IS_EXTERNAL(value) && !VARATT_IS_COMPRESSED(value) &&
+		   VARSIZE_ANY_EXHDR(value) == sizeof(Token) - VARHDRSZ &&
+		   memcmp(VARDATA_ANY(value), &magic, sizeof(magic)) == 0;
+}
+
+/* The number of a token. */
+static inline TokenNumber
+TokenRead(Datum token)
+{
+	TokenNumber number;
+
+	memcpy(&number, VARDATA_ANY(DatumGetPointer(token)) + sizeof(TokenMagic), sizeof(number));
+	return number;
+}
+
+/* Raise the error of a token that stands for nothing, or for nothing of this process. */
+static inline void
+TokenGone(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					errmsg("partial state of a parallel query is not there"),
+					errdetail("It can be used once, by the query that made it.")));
+}
+
+/*
+ * Does the state go to the combine function by a token?  True if only our combine function
+ * will see it.
+ */
+extern bool StateTakesToken(const KeyedState *state);
+
+/* Write a token for the state.  Later calls write the same token. */
+extern Size StateTokenSize(void);
+extern void StateTokenWrite(KeyedState *state, struct varlena *out);
+
+/*
+ * The state of a token; NULL: the datum is none.  The state is taken over: from now on it
+ * lives in a context below "context", and counts no keys yet.
+ */
+extern void *StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context);
 
 /* ---- how much memory the state of a group takes, for the planner ---- */
 

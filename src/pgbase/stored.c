@@ -208,7 +208,37 @@ StoredSetLimit(StoredCache *cache, Size limit)
 		StoredDrop(cache, last_of(&cache->kept));
 }
 
-/* ---- parts of a value ---- */
+/* ---- one value, and parts of one ---- */
+
+/* Is this the value that was noted?  A checksum could be forged, so all bytes are compared. */
+bool
+KnownValueIs(const KnownValue *known, Datum datum)
+{
+	const char *value = DatumGetPointer(datum);
+
+	if (VARATT_IS_EXTERNAL(value))
+		return known->stored && VARATT_IS_EXTERNAL_ONDISK(value) &&
+			   memcmp(known->id, value, TOAST_ID_BYTES) == 0;
+	return known->flat && VARSIZE_ANY(value) == VARSIZE_ANY(known->flat) &&
+		   memcmp(known->flat, value, VARSIZE_ANY(value)) == 0;
+}
+
+/* Note a value in place of another: if it has to be copied, in this context, and not if it is too large. */
+void
+KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)
+{
+	const char *value = DatumGetPointer(datum);
+
+	memset(known, 0, sizeof(*known));
+	known->stored = VARATT_IS_EXTERNAL_ONDISK(value);
+	if (known->stored)
+		memcpy(known->id, value, TOAST_ID_BYTES);
+	else if (!VARATT_IS_EXTERNAL(value) && VARSIZE_ANY(value) <= most)
+	{
+		known->flat = MemoryContextAllocHuge(context, VARSIZE_ANY(value));
+		memcpy(known->flat, value, VARSIZE_ANY(value));
+	}
+}
 
 /*
  * Read bytes of a value, counted after its varlena header.  If it has fewer, returns

@@ -18,7 +18,7 @@
 #include "postgres.h"
 #include "access/detoast.h"
 #include "lib/ilist.h"
-#include "pgbase/errors.h"
+#include "pgbase/value.h"
 #include "pgbase/version.h"
 
 /*
@@ -110,28 +110,16 @@ StoredGuess(const StoredValue *value)
 
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 
-/* Identifies one value.  A zeroed one identifies none. */
-typedef struct StoredId
+/* Identifies the value of an earlier row.  A zeroed one identifies none. */
+typedef struct KnownValue
 {
-	bool seen;
-	char bytes[TOAST_ID_BYTES];
-} StoredId;
+	bool stored; /* out of line: "id" is its toast pointer */
+	char id[TOAST_ID_BYTES];
+	struct varlena *flat; /* a copy of one that is not stored out of line, or NULL */
+} KnownValue;
 
-/* Is this the value that was noted in "id"? */
-static inline bool
-StoredIdIs(const StoredId *id, Datum datum)
-{
-	return id->seen && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)) &&
-		   memcmp(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES) == 0;
-}
-
-/* Note a value that is stored out of line. */
-static inline void
-StoredIdNote(StoredId *id, Datum datum)
-{
-	id->seen = true;
-	memcpy(id->bytes, DatumGetPointer(datum), TOAST_ID_BYTES);
-}
+extern bool KnownValueIs(const KnownValue *known, Datum datum);
+extern void KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most);
 
 extern bool StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out);
 extern void

@@ -1,6 +1,6 @@
 /*
  * value.h
- *		Values of any of our types: expanded objects and detoasted values.
+ *		Values of any of our types: detoasted values, rows that functions return, and errors.
  *
  * src/pgbase/value.h
  */
@@ -9,10 +9,11 @@
 
 #include "postgres.h"
 
+#include "base/status.h"
 #include "pgbase/version.h"
 
 #include "fmgr.h"
-#include "utils/expandeddatum.h"
+#include "lib/stringinfo.h"
 #include "access/tupdesc.h"
 
 /* A function that SQL calls, whose result is one expression. */
@@ -24,29 +25,6 @@
 	}                              \
 	extern Datum name(PG_FUNCTION_ARGS)
 
-/*
- * The expanded object that a datum points to, or NULL if it is a flat value.  An object
- * that is not ours is an error.  "what" names our type in it: "a sketch".
- */
-extern ExpandedObjectHeader *
-ValueExpandedIn(Datum datum, const ExpandedObjectMethods *methods, const char *what);
-
-/*
- * The read-write expanded object that a datum points to, else NULL.  After its first
- * row a transition function gets nothing else.  This does what DatumGetEOHP() does,
- * without a call; the caller checks the methods.
- */
-static inline ExpandedObjectHeader *
-ValueInState(Datum datum)
-{
-	struct varatt_expanded pointer;
-
-	if (!VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
-		return NULL;
-	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	return pointer.eohptr;
-}
-
 /* The flat value of a datum. *own is a copy that the caller frees, or NULL. */
 extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
 
@@ -54,11 +32,36 @@ extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
  * ---- rows that functions return ----
  *
  * The type of such a row is in the catalog, and a query can drop a function that it calls.
+ * Where "nulls" is NULL, no column is; such a row has at most 16.
  */
 
 extern TupleDesc RowType(FunctionCallInfo fcinfo);
 extern Datum ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
 extern void ReturnRows(FunctionCallInfo fcinfo);
+extern void PutRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern void SetText(Datum *values, bool *nulls, int column, const char *text);
 extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
+
+/* ---- status codes as errors, and what errors of several families share ---- */
+
+/* The byte format of a type's values. */
+typedef struct ValueFormat
+{
+	const char *noun;                 /* what messages call a value */
+	int version;                      /* the one that is read */
+	uint32 header;                    /* bytes of its header */
+	const struct ValueFormat *within; /* of the value that follows the header, or NULL */
+} ValueFormat;
+
+extern void
+StatusRaise(qb_status status, const char *noun, const char *hint) __attribute__((noreturn));
+extern void FormatRaise(const ValueFormat *format, qb_status status, int sqlstate,
+						const uint8 *bytes, Size length) __attribute__((noreturn));
+extern Size CheckSize(const char *noun, uint64 bytes, const char *hint);
+
+extern void AppendDifference(StringInfo text, const char *what, const char *a, const char *b);
+extern const char *TextOfSize(uint64 bytes);
+extern void CheckInteger(const char *what, int64 value, int64 least, int64 most, const char *hint);
+extern double CheckConfidence(double confidence, bool certain);
 
 #endif

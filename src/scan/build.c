@@ -29,7 +29,7 @@
  */
 #include "scan/scan.h"
 
-#include "pgbase/segment.h"
+#include "pgbase/process.h"
 #include "sets/builder.h"
 
 #include "access/parallel.h"

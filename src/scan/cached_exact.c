@@ -21,7 +21,7 @@
 #include "executor/executor.h"
 #include "gpu/column_exact.h"
 #include "miscadmin.h"
-#include "pg/top_exact.h"
+#include "pg/top_question.h"
 #include "storage/bufmgr.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"

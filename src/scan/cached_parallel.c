@@ -23,7 +23,7 @@
  */
 #include "scan/cached.h"
 
-#include "pgbase/segment.h"
+#include "pgbase/process.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"

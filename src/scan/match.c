@@ -3,7 +3,7 @@
  *		Which aggregates and tables QSketchScan can do.
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
- * another aggregate made of the same functions (pgbase/recognize.c), or beside one of
+ * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
  * them a count, sum, average, minimum or maximum.  Its arguments must be a column of
  * keys, or ROW() of several columns, perhaps a column of weights or ids, and perhaps
  * constants.  A template can also be a parameter, such as the result of a subquery

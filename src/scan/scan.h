@@ -37,7 +37,7 @@
 #include "pgbase/activity.h"
 #include "pg/filter_state.h"
 #include "pgbase/keybytes.h"
-#include "pgbase/recognize.h"
+#include "pgbase/aggregate.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"

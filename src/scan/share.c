@@ -33,7 +33,7 @@
  */
 #include "scan/cached.h"
 
-#include "pgbase/segment.h"
+#include "pgbase/process.h"
 
 #include "access/parallel.h"
 #include "miscadmin.h"

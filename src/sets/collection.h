@@ -22,7 +22,7 @@
 #ifndef QSET_COLLECTION_H
 #define QSET_COLLECTION_H
 
-#include "base/keys.h"
+#include "base/hash.h"
 #include "sets/kernels.h"
 
 typedef struct qset_collection

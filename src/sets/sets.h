@@ -10,7 +10,7 @@
  *
  * Memory is the caller's, errors are status codes, and nothing here prints,
  * jumps or keeps state of its own.  A function that takes long pauses at least
- * every few milliseconds (base/memory.h).  A job on pairs asks whether to go on
+ * every few milliseconds (base/status.h).  A job on pairs asks whether to go on
  * instead, if its caller wants to end it without a jump (pairs.h).
  *
  * src/sets/sets.h
@@ -19,7 +19,7 @@
 #define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/memory.h" /* qb_memory */
+#include "base/status.h" /* qb_memory */
 #include "base/status.h"
 
 /*

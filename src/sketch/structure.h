@@ -31,8 +31,8 @@
 #ifndef QS_STRUCTURE_H
 #define QS_STRUCTURE_H
 
-#include "base/keys.h"
-#include "base/memory.h"
+#include "base/hash.h"
+#include "base/status.h"
 #include "sketch/params.h"
 
 /* Keys are hashed and added in batches of at most this many. */

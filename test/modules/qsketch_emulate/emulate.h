@@ -9,7 +9,7 @@
 
 #include "gpu/worker.h"
 
-#include "base/memory.h"
+#include "base/status.h"
 
 struct qs_cuda
 {

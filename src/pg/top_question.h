@@ -1,11 +1,11 @@
 /*
- * top_exact.h
+ * top_question.h
  *		What the files of qtop_exact share.
  *
- * src/pg/top_exact.h
+ * src/pg/top_question.h
  */
-#ifndef QS_PG_TOP_EXACT_H
-#define QS_PG_TOP_EXACT_H
+#ifndef QS_PG_TOP_QUESTION_H
+#define QS_PG_TOP_QUESTION_H
 
 #include "postgres.h"
 
@@ -44,7 +44,6 @@ typedef struct TopSample
 	int64 usual;    /* count or weight of the first key that a list would not keep */
 } TopSample;
 
-/* top_question.c */
 extern void
 TopDescribe(TopQuestion *question, Oid relation, const char *column, const char *weight);
 extern void TopCheckType(const TopQuestion *question, Oid named);

@@ -1,33 +1,15 @@
 /*
- * sets_pairs.h
- *		All pairs of sets: from the arguments of a call to the pairs.
+ * sets_scan.h
+ *		All pairs of sets: what its files share, from the arguments of a call to the pairs.
  *
- * src/pg/sets_pairs.h
+ * src/pg/sets_scan.h
  */
-#ifndef QS_PG_SETS_PAIRS_H
-#define QS_PG_SETS_PAIRS_H
+#ifndef QS_PG_SETS_SCAN_H
+#define QS_PG_SETS_SCAN_H
 
-#include "pg/sets_state.h"
+#include "pg/sets_parallel.h"
 
 #include "gpu/sets_gpu.h"
-#include "pgbase/activity.h"
-#include "sets/pairs.h"
-
-/* How many pairs are pulled at once. */
-#define PAIRS_BATCH 1024
-
-/* ---- sets_parallel.c ---- */
-
-typedef struct PairWorkers PairWorkers;
-
-extern int PairWorkersPlanned(const qset_plan *plan, int method);
-extern PairWorkers *
-PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity);
-extern uint64 PairWorkersNext(PairWorkers *workers, qset_pair *out, uint64 room);
-extern void PairWorkersEnd(PairWorkers *workers);
-extern int PairWorkersLaunched(const PairWorkers *workers);
-
-/* ---- sets_scan.c ---- */
 
 /* A scan that returns pairs. */
 typedef struct PairScan
@@ -67,6 +49,8 @@ typedef struct PairScan
 	uint64 ranked_next;
 } PairScan;
 
+extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
+extern void PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room);
 extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
 extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
@@ -105,8 +89,6 @@ typedef struct PairsLayout
 
 extern void PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter);
 extern qset_order PairsOrder(FunctionCallInfo fcinfo, int argument);
-extern void PairsCheckKeys(const qset_request *request);
-extern void PairsPrepare(qset_preparation *preparation, const qset_request *request);
 
 /* Columns of a row: a, b, [rank,] common, jaccard. */
 #define PAIRS_MOST_COLUMNS 5

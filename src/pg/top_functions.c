@@ -1,0 +1,447 @@
+/*
+ * top_functions.c
+ *		Functions of lists of top keys: qtop_agg and qtop_merge_agg; empty ones, facts about
+ *		one; adding keys, merging two, and folding one; input and output.
+ *
+ * src/pg/top_functions.c
+ */
+#include "pg/sketch_aggregate.h"
+#include "pg/top_state.h"
+
+#include "mb/pg_wchar.h"
+#include "pg/flat.h"
+#include "pgbase/keyfamily.h"
+#include "pgbase/value.h"
+#include "sketch/top.h"
+#include "utils/builtins.h"
+
+/*
+ * ---- qtop_agg and qtop_merge_agg ----
+ *
+ * They are declared for keys of any type and made like the aggregates of sketches
+ * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
+ * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
+ * without groups, states that their own process combines travel by a token
+ * (pgbase/state.c).  States never go to a device.  There is no inverse function: keys
+ * that a list has dropped do not come back, so a window frame whose start moves is computed
+ * anew.
+ */
+
+static const ArgumentLayout plain = { .limit = 2 };
+static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
+static const ArgumentLayout templated = { .limit = 2, .template = 3 };
+static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
+
+static uint32
+n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
+{
+	if (PG_ARGISNULL(layout.limit))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("number of top keys must not be null")));
+	return TopCheckN(PG_GETARG_INT32(layout.limit));
+}
+
+/* The state for the first row of a group, or for a row after states were combined. */
+static pg_noinline TopState *
+first_state(FunctionCallInfo fcinfo, ArgumentLayout layout)
+{
+	MemoryContext context = AggregateContext(fcinfo);
+	TopState *state;
+	KeyType key;
+
+	(void) AggregateMoves(fcinfo);
+	if (!PG_ARGISNULL(0))
+		state = StateForUpdate(&top_state_type, context, PG_GETARG_DATUM(0));
+	else
+	{
+		qs_params params;
+
+		SketchTemplateParams(fcinfo, layout, &params);
+		state = TopCreate(AggregateStates(fcinfo, &top_state_type), &params,
+						  n_argument(fcinfo, layout));
+		AggregateStart(fcinfo, &state->keyed, &top_functions);
+	}
+	KeyTypeOfArgument(&key, fcinfo, SKETCH_KEY_ARGUMENT);
+	TopSetKey(state, &key);
+	return state;
+}
+
+/*
+ * A shortcut for nearly all rows of an integer column: see append_integer() in
+ * sketch_aggregate.c.
+ */
+static pg_attribute_always_inline TopState *
+append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
+{
+	TopState *state;
+
+	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, layout) || PG_ARGISNULL(layout.limit) ||
+		fcinfo->context == NULL)
+		return NULL;
+	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
+		PG_GETARG_INT32(layout.limit) != (int32) state->top.n)
+		return NULL;
+	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)),
+		   SketchRowWeight(fcinfo, layout));
+	return state;
+}
+
+static pg_attribute_always_inline Datum
+transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
+{
+	TopState *state = PG_ARGISNULL(0) ? NULL : StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
+	int64 weight;
+
+	if (SketchSkipsRow(fcinfo, layout))
+		return AggregateUnchanged(fcinfo);
+	weight = SketchRowWeight(fcinfo, layout);
+	if (unlikely(state == NULL || state->keyed.key.type == InvalidOid || fcinfo->context == NULL))
+		state = first_state(fcinfo, layout);
+	TopCheckSameN(state->top.n, n_argument(fcinfo, layout));
+	if (layout.template)
+		SketchCheckTemplate(fcinfo, layout, &state->sketch.params, state->template_key);
+	TopCount(state, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT), weight);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+static pg_noinline Datum
+plain_transition(FunctionCallInfo fcinfo)
+{
+	return transition(fcinfo, plain);
+}
+
+static pg_noinline Datum
+weighted_transition(FunctionCallInfo fcinfo)
+{
+	return transition(fcinfo, weighted);
+}
+
+/* qtop_agg_trans(qtop, key, n) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans);
+Datum
+qtop_agg_trans(PG_FUNCTION_ARGS)
+{
+	TopState *state = append_integer(fcinfo, plain);
+
+	if (unlikely(state == NULL))
+		return plain_transition(fcinfo);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+/* qtop_agg_trans(qtop, key, weight, n) */
+PG_FUNCTION_INFO_V1(qtop_agg_trans_weight);
+Datum
+qtop_agg_trans_weight(PG_FUNCTION_ARGS)
+{
+	TopState *state = append_integer(fcinfo, weighted);
+
+	if (unlikely(state == NULL))
+		return weighted_transition(fcinfo);
+	PG_RETURN_DATUM(StateDatum(&state->keyed));
+}
+
+/* qtop_agg_trans(qtop, key, n, template) */
+SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
+
+/* qtop_agg_trans(qtop, key, weight, n, template) */
+SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
+
+/* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
+SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_functions, true));
+
+/* qtop_merge_trans(qtop, qtop): add a row of qtop_merge_agg, or a partial state. */
+SQL_FUNCTION(qtop_merge_trans, AggregateMerge(fcinfo, &top_state_type, &top_functions, false));
+
+/* qtop_agg_final(qtop): the state, to be read where it is. */
+SQL_FUNCTION(qtop_agg_final, AggregateFinal(fcinfo, &top_state_type));
+
+const AggregateFunctions top_functions = {
+	.key = SKETCH_KEY_ARGUMENT,
+	.transition = { { qtop_agg_trans, &plain },
+					{ qtop_agg_trans_weight, &weighted },
+					{ qtop_agg_trans_template, &templated },
+					{ qtop_agg_trans_weight_template, &weighted_templated } },
+	.combine = { qtop_agg_combine, qtop_merge_trans },
+	.final = qtop_agg_final,
+};
+
+/* ---- the size of a state, for the planner ---- */
+
+/* Bytes of a candidate in an array with spare room, with its hash table entry and a short text. */
+#define CANDIDATE (2 * sizeof(qs_top_key) + 4 * sizeof(uint32) + 48)
+
+/* The number of candidates, if it is not known how many keys are of interest. */
+#define CANDIDATES 200
+
+static double
+state_space(const Const *template, double keys, double rows)
+{
+	return SketchStateSpace(template, keys) + CANDIDATE * Min(keys, CANDIDATES);
+}
+
+SQL_FUNCTION(qtop_support, StateSizeSupport(fcinfo, state_space));
+
+/* ---- empty lists, and facts about one ---- */
+
+/* qtop_new(n, template): an empty list. */
+PG_FUNCTION_INFO_V1(qtop_new);
+Datum
+qtop_new(PG_FUNCTION_ARGS)
+{
+	uint32 n = TopCheckN(PG_GETARG_INT32(0));
+	SketchReader reader;
+	TopState *top;
+
+	SketchReadAsStored(&reader, PG_GETARG_DATUM(1));
+	SketchCheck(qs_writable(reader.sketch));
+	top = TopCreate(StateContext(&top_state_type, NULL), &reader.sketch->params, n);
+	SketchReadEnd(&reader);
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
+
+/* Answer a question about a list, the first argument. */
+static Datum
+ask(FunctionCallInfo fcinfo, Datum (*answer)(FunctionCallInfo fcinfo, const TopReader *reader))
+{
+	TopReader reader;
+	Datum result;
+
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	result = answer(fcinfo, &reader);
+	TopReadEnd(&reader);
+	return result;
+}
+
+static Datum
+sketch_of(FunctionCallInfo fcinfo, const TopReader *reader)
+{
+	return PointerGetDatum(SketchFlatten(reader->sketch));
+}
+
+static Datum
+total_of(FunctionCallInfo fcinfo, const TopReader *reader)
+{
+	return Int64GetDatum(reader->sketch->total);
+}
+
+static Datum
+distinct_of(FunctionCallInfo fcinfo, const TopReader *reader)
+{
+	return SketchDistinctRow(fcinfo, reader->sketch);
+}
+
+static Datum
+info_of(FunctionCallInfo fcinfo, const TopReader *reader)
+{
+	Datum values[5];
+	bool nulls[lengthof(values)] = { 0 };
+
+	values[0] = Int32GetDatum((int32) reader->top->n);
+	values[1] = Int64GetDatum((int64) reader->top->count);
+	values[2] = Int64GetDatum(reader->top->bound);
+	values[3] = Int64GetDatum(reader->sketch->total);
+	SetText(values, nulls, 4, KeyFamilyName(reader->sketch->keys.family));
+	return ReturnRow(fcinfo, values, nulls);
+}
+
+/* qtop_sketch(qtop): the sketch without the list. */
+SQL_FUNCTION(qtop_sketch, ask(fcinfo, sketch_of));
+
+/* qtop_total(qtop): the sum of all weights. */
+SQL_FUNCTION(qtop_total, ask(fcinfo, total_of));
+
+/* qtop_distinct(qtop): how many distinct keys there are, and the standard error. */
+SQL_FUNCTION(qtop_distinct, ask(fcinfo, distinct_of));
+
+/* qtop_info(qtop): how many keys the list is for and has, and the bound for all other keys. */
+SQL_FUNCTION(qtop_info, ask(fcinfo, info_of));
+
+/*
+ * ---- adding keys, merging and folding ----
+ *
+ * Adding a key is cheap, but a value that may not be changed in place is copied first: the
+ * tables of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets
+ * t := qtop_add(t, k) change the variable (qsketch_modify_support).  If that raises an
+ * error, the variable must be unchanged, so all that can fail is checked before.
+ */
+
+#define KEY_ARGUMENT    1
+#define WEIGHT_ARGUMENT 2
+
+/* The text of a key, from its type's output function; NULL: a number has none. */
+static const char *
+text_of(const NewKey *key, uint32 *length)
+{
+	KeyWriter writer;
+	const char *text;
+	int level;
+
+	*length = 0;
+	if (KeyIsNumber(&key->type))
+		return NULL;
+	KeyWriterInit(&writer, key->type.type, CurrentMemoryContext);
+	level = KeyTextBegin();
+	text = KeyWrite(&writer, key->value, length);
+	KeyTextEnd(level);
+	return text;
+}
+
+static int64
+weight_argument(FunctionCallInfo fcinfo)
+{
+	int64 weight = PG_NARGS() > WEIGHT_ARGUMENT ? PG_GETARG_INT64(WEIGHT_ARGUMENT) : 1;
+
+	if (weight < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("weight must not be negative, but is " INT64_FORMAT, weight),
+				 errhint("Nothing can be removed from a list. Negative weights among the rows of "
+						 "qtop_agg take positive ones back.")));
+	return weight;
+}
+
+/*
+ * qtop_add(qtop, key [, weight]).  A NULL key or weight changes nothing; a NULL
+ * list gives NULL.
+ */
+PG_FUNCTION_INFO_V1(qtop_add);
+Datum
+qtop_add(PG_FUNCTION_ARGS)
+{
+	TopState *top;
+	NewKey key;
+	const char *text;
+	uint32 length;
+	int64 weight;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(KEY_ARGUMENT) ||
+		(PG_NARGS() > WEIGHT_ARGUMENT && PG_ARGISNULL(WEIGHT_ARGUMENT)))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	weight = weight_argument(fcinfo);
+	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
+	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &top->sketch.keys, &top_key_holder);
+	text = text_of(&key, &length);
+	if (weight > PG_INT64_MAX - top->sketch.total)
+		SketchCheck(QB_TOTAL_OVERFLOW);
+	TopSetKey(top, &key.type);
+	TopCountNow(top, key.fingerprint, text, length, weight);
+	top->keyed.key.type = InvalidOid;
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
+
+/* qtop_merge(qtop, qtop) */
+SQL_FUNCTION(qtop_merge, StateMerged(fcinfo, &top_state_type));
+
+/* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
+PG_FUNCTION_INFO_V1(qtop_fold);
+Datum
+qtop_fold(PG_FUNCTION_ARGS)
+{
+	TopState *top;
+	uint32 n;
+	uint64 buckets;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	n = TopCheckN(PG_GETARG_INT32(1));
+	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
+	if (n > top->top.n)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("cannot fold list of %u top keys to %u", top->top.n, n),
+						errhint("The number of keys can only become smaller.")));
+	buckets = PG_ARGISNULL(2) ? top->sketch.params.n
+							  : SketchFoldedN(&top->sketch.params, PG_GETARG_TEXT_PP(2));
+	TopMaterialize(top);
+	SketchCheck(qs_top_fold(&top->top, &top->sketch, n, buckets));
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
+
+/* ---- input and output ---- */
+
+/* Are the keys without texts numbers, which are their own fingerprints? */
+static bool
+family_fits(const qs_top *top, const qs_sketch *sketch)
+{
+	Oid type = KeyFamilyType(sketch->keys.family);
+
+	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
+}
+
+/* Is the text valid in this database's encoding, without a zero byte? */
+static bool
+is_text(const char *text, uint32 length)
+{
+	return memchr(text, '\0', length) == NULL &&
+		   pg_verify_mbstr(GetDatabaseEncoding(), text, (int) length, true);
+}
+
+static bool
+is_ascii(const char *text, uint32 length)
+{
+	uint32 i;
+
+	for (i = 0; i < length; i++)
+		if (IS_HIGHBIT_SET(text[i]))
+			return false;
+	return true;
+}
+
+/* Raise an error unless the texts of all keys can be shown in this database. */
+static void
+validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
+{
+	uint64 i;
+
+	for (i = 0; i < top->count; i++)
+	{
+		qs_top_key key = qs_top_get(top, i);
+		const char *text = (const char *) key.text;
+
+		if (top->encoding != GetDatabaseEncoding() && !is_ascii(text, key.length))
+			ereport(ERROR,
+					(errcode(sqlstate),
+					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
+							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
+		if (!is_text(text, key.length))
+			FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
+	}
+}
+
+/* Raise an error unless the keys and the sketch of a valid list from outside can be used here. */
+static void
+check(struct varlena *value, int sqlstate)
+{
+	const uint8 *bytes = (const uint8 *) VARDATA(value);
+	Size length = VARSIZE(value) - VARHDRSZ;
+	qs_top top;
+	qs_sketch sketch;
+
+	TopOpen(&top, &sketch, value);
+	SketchCheckStorable(&sketch.params);
+	if (!family_fits(&top, &sketch))
+		FormatRaise(&top_format, QB_FORMAT_PARAMS, sqlstate, bytes, length);
+	if (top.texts)
+		validate_texts(&top, sqlstate, bytes, length);
+}
+
+/* A hint: whoever writes a number probably means the number of keys. */
+static char *
+hint(const char *text)
+{
+	if (*text != '\0' && strspn(text, "0123456789") == strlen(text))
+		return psprintf("An empty one for %s keys is qtop_new(%s).", text, text);
+	return NULL;
+}
+
+static const FlatType qtop = {
+	.name = "qtop",
+	.format = &top_format,
+	.validate = qs_top_validate_pausing,
+	.check = check,
+	.hint = hint,
+};
+
+FLAT_FUNCTIONS(qtop);
