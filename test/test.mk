@@ -50,7 +50,7 @@ UNIT_COMPILER   ?= gcc
 UNIT_SANITIZERS ?= address,undefined
 
 # Tokens, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
-TOKENS      := gpu/handles.o gpu/handles_cached.o gpu/sketch_token.o
+TOKENS      := gpu/handles.o gpu/sketch_token.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
 UNIT := $(filter-out %_tokens %_schedule %_clearing,$(UNIT))

@@ -51,14 +51,6 @@ typedef struct Finding
 	int found;
 } Finding;
 
-static void
-ref_of(const GpuHandle *handle, GpuRef *ref)
-{
-	ref->family = handle->family;
-	ref->serial = handle->serial;
-	ref->index = (int) (handle - gpu_shared->handle);
-}
-
 /* Is it one of the chunks of the column? */
 static bool
 is_sought(const GpuHandle *handle, const Finding *finding)
@@ -74,7 +66,7 @@ find_chunk(GpuHandle *handle, void *context)
 
 	if (!is_sought(handle, finding))
 		return;
-	ref_of(handle, &finding->ref[handle->key.id[0]]);
+	finding->ref[handle->key.id[0]] = GpuRefOf(handle);
 	finding->found++;
 }
 
@@ -128,7 +120,7 @@ list_copy_of(GpuHandle *handle, void *context)
 	copy->chunk = (uint32) handle->key.id[0];
 	copy->bytes = handle->bytes;
 	copy->used = pg_atomic_read_u64(&handle->used_at);
-	ref_of(handle, &copy->ref);
+	copy->ref = GpuRefOf(handle);
 }
 
 /* Columns of which chunks were pushed out are listed, too, without a chunk. */
@@ -278,7 +270,7 @@ find_older(GpuHandle *handle, void *context)
 
 	if (handle->serial < older->serial &&
 		memcmp(&handle->key, &older->name, sizeof(StoredName)) == 0)
-		ref_of(handle, &older->ref);
+		older->ref = GpuRefOf(handle);
 }
 
 /* Forget chunks of the same pages that another session has made meanwhile. */

@@ -180,13 +180,6 @@ typedef struct GpuSlot
 	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
 
-/* How many slots a process has. */
-typedef struct GpuHolder
-{
-	int slots;
-	Oid role; /* it has logged in as */
-} GpuHolder;
-
 /*
  * The name of a stored value: its family, its header, and where it is stored or a
  * hash of all its bytes.  Names are compared byte by byte, so unused bytes are 0.
@@ -326,10 +319,6 @@ extern GpuSlot *GpuSlotAt(int index);
 extern int GpuSlotIndex(const GpuSlot *slot);
 extern uint8 *GpuSlotData(const GpuSlot *slot);
 extern uint8 *GpuAllData(Size *bytes);
-extern int *GpuQueueAt(uint64 number);
-extern GpuHolder *GpuHolderAt(int proc);
-
-/* ring.c */
 extern bool GpuHasFew(void);
 extern GpuSlot *GpuTrySlot(void);
 extern void GpuFreeSlot(GpuSlot *slot);
@@ -342,15 +331,14 @@ extern bool GpuIsDone(const GpuSlot *slot);
 extern void GpuAbandonSlot(GpuSlot *slot);
 extern void GpuFailRequests(void);
 
-/* handles.c, handles_cached.c */
+/* handles.c */
 extern bool GpuNewHandle(GpuFamily family, GpuRef *ref);
 extern void GpuDropHandle(const GpuRef *ref);
 extern void GpuAttachHandle(const GpuRef *ref);
 extern void GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape);
 extern bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape);
-extern void GpuDropAllHandles(void);
-extern void GpuDropSubHandles(SubTransactionId subid, SubTransactionId parent);
+extern void GpuDropHandles(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to);
 extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
 extern void GpuPublishHandle(const GpuRef *ref, const StoredName *key);
@@ -393,6 +381,13 @@ GpuMayTake(int free, int all, int mine, int role)
 	if (free <= 0 || mine >= GpuFew(all))
 		return false;
 	return free > all / 8 || role < Max(1, all / 16);
+}
+
+/* The name of a handle. */
+static inline GpuRef
+GpuRefOf(const GpuHandle *handle)
+{
+	return (GpuRef){ handle->serial, (int) (handle - gpu_shared->handle), handle->family };
 }
 
 static inline GpuWorkerState

@@ -290,7 +290,7 @@ transaction_ends(XactEvent event, void *argument)
 	if (TransactionHasEnded(event))
 	{
 		GpuLeaveSlots();
-		GpuDropAllHandles();
+		GpuDropHandles(InvalidSubTransactionId, InvalidSubTransactionId);
 	}
 }
 
@@ -303,7 +303,7 @@ subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId 
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		GpuLeaveSlots();
-		GpuDropSubHandles(self, parent);
+		GpuDropHandles(self, parent);
 	}
 }
 

@@ -388,9 +388,9 @@ step_end(token_machine *m)
 	int i;
 
 	if (subid == 0)
-		GpuDropAllHandles();
+		GpuDropHandles(InvalidSubTransactionId, InvalidSubTransactionId);
 	else
-		GpuDropSubHandles(subid, parent);
+		GpuDropHandles(subid, parent);
 	for (i = 0; i < VALUES; i++)
 	{
 		token_value *v = &m->value[i];
