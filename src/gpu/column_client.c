@@ -11,7 +11,7 @@
 #include "gpu/column_client.h"
 
 #include "gpu/client.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 #include "access/htup_details.h"
 #include "utils/timestamp.h"

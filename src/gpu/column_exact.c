@@ -9,7 +9,7 @@
 #include "gpu/client.h"
 #include "gpu/column_client.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include "column_exact_cuda.h"

@@ -11,7 +11,7 @@
  */
 #include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 /* Values of the first room, and what room grows by: a fraction of itself. */
 #define FIRST_ROOM 65536

@@ -9,7 +9,7 @@
  *
  * src/gpu/devices.c
  */
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include <signal.h>

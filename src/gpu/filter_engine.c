@@ -19,7 +19,7 @@
 #include "gpu/client.h"
 #include "gpu/column_client.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 #include "utils/palloc.h"
 #include <math.h>

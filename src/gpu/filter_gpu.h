@@ -12,9 +12,8 @@
 
 #include "engine/filter_engine.h"
 #include "filter/format.h"
-#include "gpu/cache.h"
-#include "gpu/column_request.h"
 #include "gpu/gpu.h"
+#include "gpu/column_request.h"
 #include "gpu/shared.h"
 
 typedef enum GpuFilterOp

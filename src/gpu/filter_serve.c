@@ -18,7 +18,7 @@
  */
 #include "gpu/column_worker.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include "filter_cuda.h"

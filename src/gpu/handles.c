@@ -14,7 +14,7 @@
  *
  * src/gpu/handles.c
  */
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/shared.h"
 
 #include "access/xact.h"

@@ -17,7 +17,7 @@
  */
 #include "gpu/client.h"
 #include "gpu/sets_client.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 #include "portability/instr_time.h"
 #include "utils/memutils.h"

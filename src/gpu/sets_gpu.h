@@ -7,7 +7,6 @@
 #ifndef QS_GPU_SETS_GPU_H
 #define QS_GPU_SETS_GPU_H
 
-#include "gpu/cache.h"
 #include "gpu/gpu.h"
 
 #include "sets/pairs.h"

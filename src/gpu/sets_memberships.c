@@ -13,7 +13,7 @@
 #include "gpu/client.h"
 #include "gpu/column_client.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include "utils/memutils.h"

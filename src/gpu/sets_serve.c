@@ -15,7 +15,7 @@
  */
 #include "gpu/sets_memberships.h"
 #include "gpu/sets_request.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"

@@ -8,7 +8,7 @@
  * stand for stays here.  Two collections share one numbering of their elements.
  *
  * The worker may keep a stored collection, on each device by a name of its own
- * (cache.c).  It then keeps the ids and the sizes of the sets, too, so that a
+ * (client.c).  It then keeps the ids and the sizes of the sets, too, so that a
  * backend that finds the collection need not read it.  The worker may drop the
  * collection at any time.
  *

@@ -4,7 +4,7 @@
  *
  * src/gpu/settings.c
  */
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 #include "gpu/shared.h"
 

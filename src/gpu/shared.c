@@ -11,7 +11,7 @@
  *
  * src/gpu/shared.c
  */
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/shared.h"
 
 #include "miscadmin.h"

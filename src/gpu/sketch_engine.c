@@ -12,7 +12,6 @@
  */
 #include "gpu/column_client.h"
 #include "gpu/gpu.h"
-#include "gpu/settings.h"
 #include "gpu/sketch_client.h"
 #include "gpu/sketch_gpu.h"
 #include "gpu/sketch_remote.h"

@@ -7,9 +7,8 @@
 #ifndef QS_GPU_SKETCH_GPU_H
 #define QS_GPU_SKETCH_GPU_H
 
-#include "gpu/cache.h"
-#include "gpu/column_request.h"
 #include "gpu/gpu.h"
+#include "gpu/column_request.h"
 #include "gpu/sketch_request.h"
 
 #include "engine/sketch_engine.h"

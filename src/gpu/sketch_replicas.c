@@ -11,7 +11,7 @@
  * src/gpu/sketch_replicas.c
  */
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/sketch_holding.h"
 #include "pgbase/memory.h"
 

@@ -11,7 +11,7 @@
  */
 #include "engine/sketch_engine.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/sketch_holding.h"
 #include "gpu/sketch_client.h"
 

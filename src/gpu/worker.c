@@ -16,7 +16,6 @@
  */
 #include "gpu/client.h"
 #include "gpu/gpu.h"
-#include "gpu/settings.h"
 #include "gpu/worker.h"
 #include "pgbase/process.h"
 
