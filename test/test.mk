@@ -21,7 +21,7 @@ build/test/%.so: test/modules/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
 
 # The emulated GPU, with copies of the CPU engines.
-EMULATE_OBJS := $(CORE_SRC:.c=.o) src/gpu/sketch_tables.o
+EMULATE_OBJS := $(CORE_SRC:.c=.o)
 build/test/qsketch_emulate.so: $(wildcard test/modules/qsketch_emulate/*.[ch] src/gpu/*.h) $(EMULATE_OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS)) $(CFLAGS_SL) -shared -o $@ $(filter %.c %.o,$^) $(filter --coverage,$(SHLIB_LINK))

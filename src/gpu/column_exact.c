@@ -7,7 +7,7 @@
 #include "gpu/column_exact.h"
 
 #include "gpu/client.h"
-#include "gpu/column_client.h"
+#include "gpu/column_gpu.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
 #include "gpu/worker.h"
@@ -17,58 +17,13 @@
 bool
 GpuExactBegin(GpuRef *ref, uint64 keys)
 {
-	GpuSlot *slot;
-
-	if (!GpuNewHandle(GPU_FAMILY_EXACT, ref))
-		return false;
-	slot = GpuTakeSlot(ref, EXACT_CREATE, false);
-	GpuExactShapeIn(slot)->keys = keys;
-	if (GpuAskOne(slot) == QB_OK)
-		return true;
-	GpuDropHandle(ref);
-	return false;
-}
-
-/* Chunks of a column on their way. */
-typedef struct Chunks
-{
-	const GpuColumnChunk *chunk;
-	bool complete; /* the keys of all pages were counted */
-} Chunks;
-
-static void
-ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GpuColumnChunk *chunk = &((const Chunks *) transfer->context)->chunk[at];
-
-	slot->other = chunk->ref;
-	slot->offset = 0;
-	GpuColumnWant(slot, chunk);
-}
-
-static void
-take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	Chunks *chunks = transfer->context;
-
-	chunks->complete &= !slot->gone && slot->status == QB_OK;
+	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &keys, sizeof(keys), ref);
 }
 
 bool
 GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 {
-	Chunks all = { .chunk = chunk, .complete = true };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = EXACT_COLUMN,
-							 .all = chunks,
-							 .most = 1,
-							 .ask = ask_chunk,
-							 .take = take_chunk,
-							 .all_replies = true,
-							 .context = &all };
-
-	(void) GpuAskAll(&transfer);
-	return all.complete;
+	return GpuColumnSend(ref, EXACT_COLUMN, chunk, chunks, NULL);
 }
 
 void
@@ -101,12 +56,12 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 	GpuTransfer transfer = {
 		.ref = ref, .op = EXACT_READ, .most = GPU_SLOT_WEIGHED, .ask = ask_best, .take = take_best
 	};
-	GpuShape reply;
+	uint64 found;
 	GpuExactKey *best;
 
-	if (GpuAskShape(GpuTakeSlot(ref, EXACT_ORDER, false), &reply) != QB_OK)
+	if (GpuAskOne(GpuTakeSlot(ref, EXACT_ORDER, false), &found, sizeof(found)) != QB_OK)
 		return NULL;
-	transfer.all = Min(((const GpuExactShape *) reply.bytes)->keys, most);
+	transfer.all = Min(found, most);
 	*count = (int) transfer.all;
 	best = palloc_array(GpuExactKey, transfer.all + 1);
 	transfer.context = best;
@@ -176,10 +131,17 @@ be_somewhere(Holding *h, int device)
 	return QB_OK;
 }
 
+/* The number in the shape of a slot. */
+static uint64 *
+keys_in(GpuSlot *slot)
+{
+	return (uint64 *) slot->shape.bytes;
+}
+
 static qb_status
 serve_create(Holding *h, GpuSlot *slot)
 {
-	h->keys = GpuExactShapeIn(slot)->keys;
+	h->keys = *keys_in(slot);
 	return QB_OK;
 }
 
@@ -241,7 +203,7 @@ serve_order(Holding *h, GpuSlot *slot)
 {
 	qb_status status = h->exact ? device_ops()->order(h->exact, &h->found) : QB_OK;
 
-	GpuExactShapeIn(slot)->keys = h->found;
+	*keys_in(slot) = h->found;
 	return status;
 }
 

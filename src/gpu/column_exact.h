@@ -12,28 +12,16 @@
 #ifndef QS_GPU_COLUMN_EXACT_H
 #define QS_GPU_COLUMN_EXACT_H
 
-#include "gpu/column_request.h"
+#include "gpu/column_gpu.h"
 
 typedef enum GpuExactOp
 {
-	EXACT_CREATE, /* counts of no keys */
+	EXACT_CREATE, /* counts of no keys; the shape is how many may come */
 	EXACT_COLUMN, /* keys of these pages of the other handle, a chunk */
 	EXACT_KEYS,   /* keys that a backend has read */
-	EXACT_ORDER,  /* no more keys come; the reply says how many distinct ones there were */
+	EXACT_ORDER,  /* no more keys come; the reply's shape is how many distinct ones there were */
 	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */
 } GpuExactOp;
-
-/* In the shape of a slot. */
-typedef struct GpuExactShape
-{
-	uint64 keys; /* EXACT_CREATE: that may come; reply of EXACT_ORDER: distinct ones */
-} GpuExactShape;
-
-static inline GpuExactShape *
-GpuExactShapeIn(GpuSlot *slot)
-{
-	return (GpuExactShape *) slot->shape.bytes;
-}
 
 /* ---- a backend's calls, which may wait ---- */
 

@@ -13,7 +13,6 @@
  *
  * src/gpu/column_gather.c
  */
-#include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
 
 /* The columns of a request: that of the keys, then those that are tested. */

@@ -9,7 +9,6 @@
  *
  * src/gpu/column_serve.c
  */
-#include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
 
@@ -228,16 +227,6 @@ serve_describe(GpuSlot *slot, const GpuHolding *h)
 	return QB_OK;
 }
 
-static qb_status
-serve_lsns(GpuSlot *slot, const GpuHolding *h)
-{
-	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS || slot->offset > GPU_CHUNK_PAGES ||
-		slot->count > GPU_CHUNK_PAGES - slot->offset)
-		return QB_NO_MEMORY;
-	memcpy(GpuSlotData(slot), h->lsn + slot->offset, slot->count * sizeof(uint64));
-	return QB_OK;
-}
-
 /* Nothing changes if somebody else has renewed the chunk since it was described. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuHolding *h)
@@ -409,7 +398,7 @@ serve_column(GpuSlot *slot)
 		case COLUMN_DESCRIBE:
 			return serve_describe(slot, h);
 		case COLUMN_LSNS:
-			return serve_lsns(slot, h);
+			return GpuGivePiece(slot, h->lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 		case COLUMN_RENEW:
 			return serve_renew(slot, h);
 		case COLUMN_COUNTS:

@@ -223,6 +223,33 @@ GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
 	return piece;
 }
 
+/* ---- pieces of arrays ---- */
+
+bool
+GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes)
+{
+	return slot->bytes <= GPU_SLOT_BYTES && slot->offset <= bytes &&
+		   slot->bytes <= bytes - slot->offset;
+}
+
+qb_status
+GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes)
+{
+	if (array == NULL || !GpuPieceIsWithin(slot, bytes))
+		return QB_NO_MEMORY;
+	memcpy((uint8 *) array + slot->offset, GpuSlotData(slot), slot->bytes);
+	return QB_OK;
+}
+
+qb_status
+GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes)
+{
+	if (array == NULL || !GpuPieceIsWithin(slot, bytes))
+		return QB_NO_MEMORY;
+	memcpy(GpuSlotData(slot), (const uint8 *) array + slot->offset, slot->bytes);
+	return QB_OK;
+}
+
 /* ---- values on devices: where they are, freeing them, making room ---- */
 
 const GpuHandler *const *gpu_handlers;
@@ -231,6 +258,21 @@ const GpuHandler *
 GpuHandlerOf(GpuFamily family)
 {
 	return gpu_handlers[family];
+}
+
+qb_status
+GpuMade(qb_status status, int device)
+{
+	if (status == QB_OK)
+		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	return status;
+}
+
+void
+GpuUnmade(int device)
+{
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
+	GpuShowMemory(device);
 }
 
 /* Tell the backends where a value is now. */

@@ -11,7 +11,7 @@
 #include "gpu/sets_memberships.h"
 
 #include "gpu/client.h"
-#include "gpu/column_client.h"
+#include "gpu/column_gpu.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
 #include "gpu/worker.h"
@@ -19,58 +19,34 @@
 #include "utils/memutils.h"
 #include "sets_memberships_cuda.h"
 
-static void
-drop(void *argument)
-{
-	GpuMemberships *memberships = argument;
-
-	if (memberships->ref.serial != 0)
-		GpuDropHandle(&memberships->ref);
-	memberships->ref.serial = 0;
-}
-
 GpuMemberships *
 GpuMembershipsBegin(MemoryContext context)
 {
 	GpuMemberships *memberships;
 	GpuRef ref;
 
-	if (!GpuNewHandle(GPU_FAMILY_MEMBERSHIPS, &ref))
+	if (!GpuMake(GPU_FAMILY_MEMBERSHIPS, MEMBERSHIPS_CREATE, 0, NULL, 0, &ref))
 		return NULL;
-	if (GpuAskOne(GpuTakeSlot(&ref, MEMBERSHIPS_CREATE, false)) != QB_OK)
-	{
-		GpuDropHandle(&ref);
-		return NULL;
-	}
 	memberships = MemoryContextAllocZero(context, sizeof(GpuMemberships));
-	memberships->ref = ref;
-	memberships->callback.func = drop;
-	memberships->callback.arg = memberships;
-	MemoryContextRegisterResetCallback(context, &memberships->callback);
-	GpuAttachHandle(&ref);
+	GpuOwn(&memberships->owned, &ref, context);
 	return memberships;
-}
-
-void
-GpuMembershipsEnd(GpuMemberships *memberships)
-{
-	drop(memberships);
 }
 
 int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks)
 {
-	int64 added = GpuColumnSend(&memberships->ref, MEMBERSHIPS_COLUMN, chunk, chunks);
+	int64 added;
 
+	(void) GpuColumnSend(&memberships->owned.ref, MEMBERSHIPS_COLUMN, chunk, chunks, &added);
 	memberships->rows += (uint64) added;
 	return added;
 }
 
 /* Ask for something with one reply; false: no memory.  An error if the rows are gone. */
 static bool
-ask(GpuSlot *slot, GpuShape *reply)
+ask(GpuSlot *slot, void *reply, Size bytes)
 {
-	qb_status status = GpuFetchShape(slot, reply);
+	qb_status status = GpuFetchOne(slot, reply, bytes);
 
 	if (status != QB_OK && status != QB_NO_MEMORY)
 		GpuRaiseLost();
@@ -81,15 +57,14 @@ bool
 GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64 *element,
 					  uint32 count)
 {
-	GpuSlot *slot = GpuTakeSlot(&memberships->ref, MEMBERSHIPS_ROWS, false);
+	GpuSlot *slot = GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_ROWS, false);
 	uint64 *data = (uint64 *) GpuSlotData(slot);
-	GpuShape reply;
 
 	Assert(count <= GPU_SLOT_WEIGHED);
 	slot->count = (int) count;
 	memcpy(data, id, count * sizeof(int64));
 	memcpy(data + count, element, count * sizeof(uint64));
-	if (!ask(slot, &reply))
+	if (!ask(slot, NULL, 0))
 		return false;
 	memberships->rows += count;
 	return true;
@@ -98,54 +73,18 @@ GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64
 bool
 GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes)
 {
-	GpuShape reply;
-	bool sorted = ask(GpuTakeSlot(&memberships->ref, MEMBERSHIPS_SORT, false), &reply);
-
-	*sizes = *(const GpuMembershipsSizes *) reply.bytes;
-	return sorted;
-}
-
-/* An array on its way. */
-typedef struct Reading
-{
-	GpuMembershipsArray array;
-	uint64 first;
-	uint8 *to;
-} Reading;
-
-static void
-ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Reading *reading = transfer->context;
-
-	*(GpuMembershipsPiece *) slot->shape.bytes = (GpuMembershipsPiece){ .array = reading->array };
-	slot->offset = reading->first + at;
-	slot->count = (int) size;
-}
-
-static void
-take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Reading *reading = transfer->context;
-	Size bytes = GpuMembershipsItemBytes(reading->array);
-
-	memcpy(reading->to + at * bytes, GpuSlotData(slot), size * bytes);
+	return ask(GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_SORT, false), sizes,
+			   sizeof(*sizes));
 }
 
 void
 GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
 				   uint64 count, void *to)
 {
-	Reading reading = { .array = array, .first = first, .to = to };
-	GpuTransfer transfer = { .ref = &memberships->ref,
-							 .op = MEMBERSHIPS_READ,
-							 .all = count,
-							 .most = GPU_SLOT_BYTES / GpuMembershipsItemBytes(array),
-							 .ask = ask_piece,
-							 .take = take_piece,
-							 .context = &reading };
+	Size bytes = GpuMembershipsItemBytes(array);
 
-	if (!GpuAskAll(&transfer))
+	if (!GpuFetchArray(&memberships->owned.ref, MEMBERSHIPS_READ, array, first * bytes, to,
+					   count * bytes))
 		GpuRaiseLost();
 }
 
@@ -327,16 +266,14 @@ length_of(const Holding *h, GpuMembershipsArray array)
 static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
-	GpuMembershipsArray array = ((const GpuMembershipsPiece *) slot->shape.bytes)->array;
-	uint64 length = length_of(h, array);
-	Size bytes = GpuMembershipsItemBytes(array);
+	GpuMembershipsArray array = slot->count;
+	Size item = GpuMembershipsItemBytes(array);
 
-	if (slot->count < 0 || slot->count > GPU_SLOT_BYTES / bytes || slot->offset > length ||
-		slot->count > length - slot->offset)
+	if (!GpuPieceIsWithin(slot, length_of(h, array) * item))
 		return QB_NO_MEMORY;
-	GpuCount(COUNT_BYTES_OUT, slot->count * bytes);
-	return device_ops()->get(h->memberships, (qset_cuda_array) array, slot->offset, slot->count,
-							 GpuSlotData(slot));
+	GpuCount(COUNT_BYTES_OUT, slot->bytes);
+	return device_ops()->get(h->memberships, (qset_cuda_array) array, slot->offset / item,
+							 slot->bytes / item, GpuSlotData(slot));
 }
 
 static qb_status

@@ -15,7 +15,8 @@
 #ifndef QS_GPU_SETS_MEMBERS_H
 #define QS_GPU_SETS_MEMBERS_H
 
-#include "gpu/column_request.h"
+#include "gpu/client.h"
+#include "gpu/column_gpu.h"
 
 typedef enum GpuMembershipsOp
 {
@@ -29,7 +30,7 @@ typedef enum GpuMembershipsOp
 	MEMBERSHIPS_COLUMN,
 	MEMBERSHIPS_ROWS, /* "count" ids, then as many elements */
 	MEMBERSHIPS_SORT, /* no more rows come; the reply has sizes */
-	MEMBERSHIPS_READ  /* a piece of an array */
+	MEMBERSHIPS_READ  /* a piece of array "count" */
 } GpuMembershipsOp;
 
 typedef enum GpuMembershipsArray
@@ -50,12 +51,6 @@ typedef struct GpuMembershipsSizes
 	uint64 universe;
 } GpuMembershipsSizes;
 
-/* In the shape of a slot: of MEMBERSHIPS_READ. */
-typedef struct GpuMembershipsPiece
-{
-	uint32 array; /* GpuMembershipsArray */
-} GpuMembershipsPiece;
-
 static inline Size
 GpuMembershipsItemBytes(GpuMembershipsArray array)
 {
@@ -67,14 +62,12 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 /* Rows of a collection on a device, until their memory context goes. */
 typedef struct GpuMemberships
 {
-	GpuRef ref;
+	GpuOwned owned;
 	uint64 rows; /* that were added */
-	MemoryContextCallback callback;
 } GpuMemberships;
 
 /* No rows yet; NULL: the worker has no memory. */
 extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
-extern void GpuMembershipsEnd(GpuMemberships *memberships);
 
 /* Add rows of chunks, and take the pages off their sets that were done.  Returns how many. */
 extern int64

@@ -11,7 +11,7 @@
 #define QS_GPU_SKETCH_HOLDING_H
 
 #include "gpu/column_worker.h"
-#include "gpu/sketch_request.h"
+#include "gpu/sketch_gpu.h"
 #include "gpu/worker.h"
 
 #include "sketch_cuda.h"

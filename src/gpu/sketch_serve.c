@@ -13,7 +13,7 @@
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_holding.h"
-#include "gpu/sketch_client.h"
+#include "gpu/sketch_gpu.h"
 
 #include "utils/memutils.h"
 

@@ -106,6 +106,18 @@ extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCoun
 extern const GpuHandler *const *gpu_handlers;
 extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 
+/*
+ * A piece of an array that a request names by "offset" and "bytes": does it lie within so many
+ * bytes?  Copy it to an array in the worker's memory, or from there; NULL: there is none.
+ */
+extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
+extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
+extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
+
+/* A value was made on a device, if that is the status, or is freed. */
+extern qb_status GpuMade(qb_status status, int device);
+extern void GpuUnmade(int device);
+
 /* Values on devices. */
 extern void GpuShowLocation(int index);
 extern bool GpuFreePending(void);

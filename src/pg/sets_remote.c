@@ -43,7 +43,7 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 static void
 end_remote(SetsState *sets)
 {
-	GpuMembershipsEnd(sets->remote);
+	GpuDropOwned(&sets->remote->owned);
 	sets->remote = NULL;
 }
 
@@ -144,5 +144,5 @@ SetsOnGpu(Datum datum, GpuKept *made)
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
 	describe(sets, &sizes, made);
-	return &sets->remote->ref;
+	return &sets->remote->owned.ref;
 }

@@ -340,7 +340,7 @@ release(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	if (sets->remote)
-		GpuMembershipsEnd(sets->remote);
+		GpuDropOwned(&sets->remote->owned);
 	sets->remote = NULL;
 	if (sets->building)
 		qset_builder_free(&sets->builder);
