@@ -130,8 +130,7 @@ GpuDropOwned(GpuOwned *owned)
 {
 	if (owned->end)
 		owned->end(owned);
-	if (owned->ref.serial != 0)
-		GpuDropHandle(&owned->ref);
+	GpuDropHandle(&owned->ref);
 	owned->ref.serial = 0;
 }
 

@@ -45,38 +45,26 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 typedef struct Finding
 {
 	StoredName name; /* of chunk 0 */
-	GpuRef *ref;     /* of each chunk, for find_chunk() */
-	uint32 *pages;   /* of each chunk, for find_pages() */
+	GpuRef *ref;     /* of each chunk; or NULL */
+	uint32 *pages;   /* of each chunk; or NULL */
 	uint32 chunks;
 	int found;
 } Finding;
-
-/* Is it one of the chunks of the column? */
-static bool
-is_sought(const GpuHandle *handle, const Finding *finding)
-{
-	return handle->key.id[0] < finding->chunks && handle->key.kind == finding->name.kind &&
-		   memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) == 0;
-}
 
 static void
 find_chunk(GpuHandle *handle, void *context)
 {
 	Finding *finding = context;
+	uint64 chunk = handle->key.id[0];
 
-	if (!is_sought(handle, finding))
+	if (chunk >= finding->chunks || handle->key.kind != finding->name.kind ||
+		memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) != 0)
 		return;
-	finding->ref[handle->key.id[0]] = GpuRefOf(handle);
+	if (finding->ref)
+		finding->ref[chunk] = GpuRefOf(handle);
+	if (finding->pages)
+		finding->pages[chunk] = handle->pages;
 	finding->found++;
-}
-
-static void
-find_pages(GpuHandle *handle, void *context)
-{
-	Finding *finding = context;
-
-	if (is_sought(handle, finding))
-		finding->pages[handle->key.id[0]] = handle->pages;
 }
 
 int
@@ -97,7 +85,7 @@ GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks)
 	uint32 chunk;
 
 	name_copy(column, 0, &finding.name);
-	GpuEachCached(GPU_FAMILY_COLUMN, find_pages, &finding);
+	GpuEachCached(GPU_FAMILY_COLUMN, find_chunk, &finding);
 	for (chunk = 0; chunk < chunks; chunk++)
 		pages[chunk] = Min(pages[chunk], finding.pages[chunk]);
 	pfree(finding.pages);

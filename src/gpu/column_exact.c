@@ -4,13 +4,8 @@
  *
  * src/gpu/column_exact.c
  */
-#include "gpu/column_exact.h"
-
-#include "gpu/client.h"
-#include "gpu/column_gpu.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
-#include "gpu/worker.h"
 
 #include "column_exact_cuda.h"
 
@@ -18,18 +13,6 @@ bool
 GpuExactBegin(GpuRef *ref, uint64 keys)
 {
 	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &keys, sizeof(keys), ref);
-}
-
-bool
-GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
-{
-	return GpuColumnSend(ref, EXACT_COLUMN, chunk, chunks, NULL);
-}
-
-void
-GpuExactAddKeys(const GpuRef *ref, const uint64 *key, size_t count)
-{
-	GpuPostKeys(ref, EXACT_KEYS, key, NULL, count);
 }
 
 static void
@@ -104,7 +87,7 @@ drop_exact(int index)
 	if (h->exact)
 	{
 		device_ops()->destroy(h->exact);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+		GpuUnmade(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
@@ -123,12 +106,9 @@ be_somewhere(Holding *h, int device)
 	do
 		status = device_ops()->create(gpu_device[device], room, &h->exact);
 	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
-	if (status != QB_OK)
-		return status;
 	h->device = device;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
-	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	GpuCount(COUNT_CREATED, status == QB_OK);
+	return GpuMade(status, device);
 }
 
 /* The number in the shape of a slot. */
@@ -147,8 +127,9 @@ serve_create(Holding *h, GpuSlot *slot)
 
 /* Count gathered keys. */
 static qb_status
-add_gathered(Holding *h, const GpuGathered *gathered)
+add_gathered(int index, const GpuGathered *gathered)
 {
+	Holding *h = &holding[index];
 	qb_status status = be_somewhere(h, gathered->device);
 	uint64 *key;
 
@@ -163,25 +144,10 @@ add_gathered(Holding *h, const GpuGathered *gathered)
 	return status;
 }
 
-/* Count keys of a chunk, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	GpuWanted wanted;
-	GpuGathered gathered;
-	qb_status status;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
-							 (uint64) gpu_device_ops->piece_work, &gathered);
-	if (status == QB_OK && gathered.count > 0)
-		status = add_gathered(h, &gathered);
-	if (status != QB_OK)
-		return status;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
+	return GpuColumnServe(slot, 1, add_gathered);
 }
 
 static qb_status
@@ -228,8 +194,6 @@ serve_exact(GpuSlot *slot)
 		[EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
 	};
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	return serve[slot->op](&holding[slot->handle.index], slot);
 }
 
@@ -237,17 +201,17 @@ static GpuLocation
 location_of_exact(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->exact != NULL };
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->exact);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->exact != NULL,
+						  .bytes = h->exact ? device_ops()->bytes(h->exact) : 0 };
 }
 
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
+	.faulty = ~0u,
 	.drop = drop_exact,
 	.location = location_of_exact,
 };

@@ -23,7 +23,7 @@
 #ifndef QS_GPU_COLUMN_GPU_H
 #define QS_GPU_COLUMN_GPU_H
 
-#include "gpu/shared.h"
+#include "gpu/client.h"
 
 #include "access/htup_details.h"
 #include "base/selection.h"
@@ -378,5 +378,42 @@ extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most
  */
 extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
+
+/*
+ * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read ----
+ *
+ * The worker collects keys and counts them all at once.  A backend gets those that are
+ * the most frequent.  Counts that do not fit into device memory are given up: then the
+ * backend counts without the worker.
+ */
+
+typedef enum GpuExactOp
+{
+	EXACT_CREATE, /* counts of no keys; the shape is how many may come */
+	EXACT_COLUMN, /* keys of these pages of the other handle, a chunk */
+	EXACT_KEYS,   /* keys that a backend has read */
+	EXACT_ORDER,  /* no more keys come; the reply's shape is how many distinct ones there were */
+	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */
+} GpuExactOp;
+
+/*
+ * Begin to count so many keys or fewer; false: no memory.  Keys come by GpuColumnSend() and
+ * GpuPostKeys().
+ */
+extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
+
+/* A key, and how often it came. */
+typedef struct GpuExactKey
+{
+	int64 key;
+	int64 times;
+} GpuExactKey;
+
+/*
+ * The most frequent keys, at most "most": the first one first, and of equally frequent
+ * ones the smallest.  In memory of the caller's context; NULL: there was no memory on
+ * the device.  The counts take no more keys.
+ */
+extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
 
 #endif

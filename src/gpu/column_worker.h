@@ -63,42 +63,47 @@ GpuColumnOps(void)
 
 /* ---- keys of chunks, for request handlers of families ---- */
 
+/* Which keys to gather. */
+typedef struct GpuGather
+{
+	int index; /* handle of the chunk */
+	const GpuWanted *wanted;
+	const qb_groups *groups; /* NULL: all keys, else side by side by group */
+	uint32 from;             /* page to begin with */
+	uint64 most;             /* rows, or else a single page */
+} GpuGather;
+
 /* Keys from whole pages of a chunk, in device memory until the next call. */
 typedef struct GpuGathered
 {
 	int index; /* handle of the chunk */
 	int device;
 	const uint64 *key;
+	const uint64 *pair; /* PROJECT_PAIRS: beside each key the number of the pair's column */
 	uint64 count;
-	uint32 end; /* all wanted pages before this one are in */
+	uint64 of_group[QB_GROUPS_MAX]; /* keys of each group */
+	uint32 end;                     /* all wanted pages before this one are in */
 } GpuGathered;
 
 /*
- * Gather keys that are wanted, from page "from" on: of whole pages, which have at most
- * "most" rows, or else of a single page.  QB_NO_MEMORY: the device has no room to
- * bring them together, or a chunk is gone.
+ * Gather keys.  QB_NO_MEMORY: the device has no room to bring them together, or a chunk is
+ * gone.  The tests of PROJECT_PAIRS leave out rows in which the pair's column is NULL.
  */
-extern qb_status GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most,
-								 GpuGathered *gathered);
+extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
 /*
  * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
  * counted at once.
  */
-extern qb_status
-GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered *gathered);
-
-/* Gather keys side by side by group: of each group so many. */
-extern qb_status
-GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
-					  uint64 most, GpuGathered *gathered, uint64 *count);
+extern qb_status GpuColumnCountRows(const GpuGather *gather, GpuGathered *gathered);
 
 /*
- * Numbers that are not NULL, and beside each the number of the wanted pair's column in the
- * same row.  The tests leave out rows in which that is NULL.
+ * Serve a request of a family for keys of a chunk (GpuColumnSend()), of as many pages as fit in
+ * a piece of the work, at so much work for each key: "add" gives gathered keys, if there are
+ * any, to the value of a handle.
  */
-extern qb_status GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
-									  GpuGathered *gathered, const uint64 **pair);
+typedef qb_status (*GpuAddGathered)(int index, const GpuGathered *gathered);
+extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
 
 /*
  * Copy gathered->count words from device memory to the worker's own: "key" is the gathered keys, or
@@ -106,5 +111,27 @@ extern qb_status GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32
  * device has failed.
  */
 extern uint64 *GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status);
+
+/*
+ * Replicas of a value, on the devices of chunks that its own device does not have: values of
+ * the same parameters, which get the keys of these chunks.  They are merged into the value piece
+ * by piece before anybody reads it, and others are served in between.  Keys that come between
+ * two pieces go into a new replica.
+ */
+typedef struct GpuReplicas
+{
+	void *on[GPU_DEVICES_MAX]; /* or NULL */
+	void *joining;             /* the one that is being merged, or NULL */
+	int joining_device;        /* that it is on */
+	int count;                 /* of those that are there, with that one */
+} GpuReplicas;
+
+/* The replica that is being merged: if there is none, one that is there is taken. */
+extern void *GpuJoiningReplica(GpuReplicas *replicas);
+
+/* Free that one, or all of them. */
+typedef void (*GpuDestroy)(void *value);
+extern void GpuDropJoining(GpuReplicas *replicas, GpuDestroy destroy);
+extern void GpuDropReplicas(GpuReplicas *replicas, GpuDestroy destroy);
 
 #endif

@@ -147,10 +147,12 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	return handle != NULL;
 }
 
-/* Drop a handle if it is still this backend's. */
+/* Drop a handle if there is one (serial 0: none), and it is still this backend's. */
 void
 GpuDropHandle(const GpuRef *ref)
 {
+	if (ref->serial == 0)
+		return;
 	lock(LW_EXCLUSIVE);
 	if (is_named(HANDLE(ref), ref) && is_mine(HANDLE(ref)))
 		free_later(HANDLE(ref));

@@ -41,20 +41,17 @@
 bool
 GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 {
-	bool enough = elements >= (uint64) gpu_min_elements;
+	bool wanted = GpuIsWanted();
 
-	if (!GpuIsWanted())
-	{
+	if (!wanted)
 		strlcpy(why, device_setting == DEVICE_CPU ? "qsketch.device is cpu" : GpuMissingReason(),
 				GPU_TEXT_BYTES);
-		return false;
-	}
-	if (device_setting == DEVICE_GPU)
+	else if (device_setting == DEVICE_GPU)
 		strlcpy(why, "qsketch.device is gpu", GPU_TEXT_BYTES);
 	else
 		snprintf(why, GPU_TEXT_BYTES, "%llu elements, qsketch.gpu_min_elements is %d",
 				 (unsigned long long) elements, gpu_min_elements);
-	return device_setting == DEVICE_GPU || enough;
+	return wanted && (device_setting == DEVICE_GPU || elements >= (uint64) gpu_min_elements);
 }
 
 /* ---- to a device ---- */
@@ -99,21 +96,14 @@ post_elements(const Upload *upload, const GpuRef *ref)
 		GpuPostArray(ref, SETS_ELEMENTS, c->rank, c->elements * sizeof(uint32));
 }
 
-/* Ask for something with one reply, and take it; false: no memory, or the value is gone. */
-static bool
-ask_reply(const GpuRef *ref, int op, GpuSetsReply *reply)
-{
-	return GpuAskOne(GpuTakeSlot(ref, op, false), reply, sizeof(*reply)) == QB_OK;
-}
-
 static bool
 make_index(const GpuRef *ref, double *ms)
 {
 	GpuSetsReply reply;
-	bool done = ask_reply(ref, SETS_INDEX, &reply);
+	qb_status status = GpuAskOne(GpuTakeSlot(ref, SETS_INDEX, false), &reply, sizeof(reply));
 
 	*ms += reply.ms;
-	return done;
+	return status == QB_OK;
 }
 
 /* Make a handle of a collection, on any device if that is -1; "index_ms" grows by what its index took. */
@@ -127,6 +117,7 @@ make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 
 	if (!GpuMake(GPU_FAMILY_SETS, SETS_CREATE, 0, &shape, sizeof(shape), ref))
 		return false;
+	GpuAttachHandle(ref);
 	if (upload->ids)
 		GpuPostArray(ref, SETS_IDS, c->id, c->sets * sizeof(int64));
 	GpuPostArray(ref, SETS_OFFSETS, c->offset, (c->sets + 1) * sizeof(uint64));
@@ -134,18 +125,29 @@ make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 	return !upload->index || make_index(ref, index_ms);
 }
 
-/* Copy a collection of a device to another one. */
+/* Make a value that needs another one; "shape" is that of the request. */
 static bool
-copy_collection(const GpuRef *from, int device, GpuRef *ref)
+make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 {
 	GpuSlot *slot;
 
 	if (!GpuNewHandle(GPU_FAMILY_SETS, ref))
 		return false;
-	slot = GpuTakeSlot(ref, SETS_COPY, false);
-	slot->other = *from;
-	*(GpuSetsShape *) slot->shape.bytes = (GpuSetsShape){ .device = device };
+	GpuAttachHandle(ref);
+	slot = GpuTakeSlot(ref, op, false);
+	slot->other = *other;
+	slot->shape = *shape;
 	return GpuAskOne(slot, NULL, 0) == QB_OK;
+}
+
+/* Copy a collection of a device to another one. */
+static bool
+copy_collection(const GpuRef *from, int device, GpuRef *ref)
+{
+	GpuShape shape;
+
+	*(GpuSetsShape *) shape.bytes = (GpuSetsShape){ .device = device };
+	return make_from(from, SETS_COPY, &shape, ref);
 }
 
 /* ---- kept on a device ---- */
@@ -174,15 +176,6 @@ find_on(const StoredName *name, int device, GpuRef *ref)
 	return GpuFindCached(&key, ref, NULL);
 }
 
-/* Keep a collection under a name. */
-static void
-keep(const StoredName *name, int device, const GpuRef *ref)
-{
-	StoredName key = name_on(name, device);
-
-	GpuPublishHandle(ref, &key);
-}
-
 /* Fetch the sizes and ids of a kept collection into the current context; false: it is gone. */
 static bool
 describe(const GpuRef *ref, GpuKept *kept)
@@ -199,7 +192,7 @@ describe(const GpuRef *ref, GpuKept *kept)
  * ---- a search on a device ----
  *
  * Functions that find no memory on a device return false.  They leave only handles
- * behind, which the caller drops.
+ * behind, which go with the memory of GpuPairs, or before.
  */
 
 /* What is on a device. */
@@ -248,10 +241,8 @@ place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 	Upload rows = {
 		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
 	};
-	bool done;
-
-	done = r->columns ? make_both(replica, r, index_ms)
-					  : make_collection(&rows, -1, &replica->rows, index_ms);
+	bool done = r->columns ? make_both(replica, r, index_ms)
+						   : make_collection(&rows, -1, &replica->rows, index_ms);
 	replica->device = device_of(&replica->rows);
 	return done;
 }
@@ -260,12 +251,9 @@ place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 static bool
 make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
 {
-	GpuSlot *slot;
-	if (!GpuNewHandle(GPU_FAMILY_SETS, &replica->rows))
-		return false;
-	slot = GpuTakeSlot(&replica->rows, SETS_MAKE, false);
-	slot->other = *memberships;
-	if (GpuAskOne(slot, NULL, 0) != QB_OK)
+	GpuShape none = { { 0 } };
+
+	if (!make_from(memberships, SETS_MAKE, &none, &replica->rows))
 		return false;
 	replica->device = device_of(&replica->rows);
 	return make_index(&replica->rows, index_ms);
@@ -290,15 +278,12 @@ copy_replica(Replica *replica, const Replica *from, const StoredName *name)
 static bool
 prepare(Replica *replica, const qset_request *r, GpuSetsReply *reply)
 {
+	GpuShape shape;
 	GpuSlot *slot;
 
-	if (!GpuNewHandle(GPU_FAMILY_SETS, &replica->search))
-		return false;
-	slot = GpuTakeSlot(&replica->search, SETS_SEARCH, false);
-	slot->other = replica->rows;
-	*(GpuSetsSearch *) slot->shape.bytes =
+	*(GpuSetsSearch *) shape.bytes =
 		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
-	if (GpuAskOne(slot, NULL, 0) != QB_OK)
+	if (!make_from(&replica->rows, SETS_SEARCH, &shape, &replica->search))
 		return false;
 	if (replica->columns.serial != 0)
 	{
@@ -307,23 +292,16 @@ prepare(Replica *replica, const qset_request *r, GpuSetsReply *reply)
 		if (GpuAskOne(slot, NULL, 0) != QB_OK)
 			return false;
 	}
-	return ask_reply(&replica->search, SETS_OPEN, reply);
-}
-
-static void
-drop_handle(GpuRef *ref)
-{
-	if (ref->serial != 0)
-		GpuDropHandle(ref);
-	ref->serial = 0;
+	slot = GpuTakeSlot(&replica->search, SETS_OPEN, false);
+	return GpuAskOne(slot, reply, sizeof(*reply)) == QB_OK;
 }
 
 static void
 drop_replica(Replica *replica)
 {
-	drop_handle(&replica->search);
-	drop_handle(&replica->rows);
-	drop_handle(&replica->columns);
+	GpuDropHandle(&replica->search);
+	GpuDropHandle(&replica->rows);
+	GpuDropHandle(&replica->columns);
 }
 
 /* ---- collections and searches on devices ---- */
@@ -464,21 +442,19 @@ ask_more(GpuPairs *pairs)
 	qb_status status;
 	instr_time since;
 	GpuSetsReply reply;
-	bool gone;
 
 	INSTR_TIME_SET_CURRENT(since);
 	GpuAsk(slot);
 	GpuAwait(slot);
 	pairs->wait_ms += lap(&since);
-	gone = slot->gone;
+	if (slot->gone)
+		GpuRaiseLost();
 	status = slot->status;
 	pairs->next = 0;
-	pairs->count = gone || status != QB_OK ? 0 : slot->count;
+	pairs->count = status == QB_OK ? slot->count : 0;
 	reply = *(const GpuSetsReply *) slot->shape.bytes;
 	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qset_pair));
 	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
 	if (status != QB_OK)
 		return status;
 	if (pairs->count > 0 || reply.over || reply.at != pairs->at)
@@ -594,7 +570,11 @@ open_all(GpuPairs *pairs, Opening *o)
 	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
 		spread(pairs, o);
 	for (i = 0; i < pairs->replicas && o->name; i++)
-		keep(o->name, pairs->replica[i].device, &pairs->replica[i].rows);
+	{
+		StoredName key = name_on(o->name, pairs->replica[i].device);
+
+		GpuPublishHandle(&pairs->replica[i].rows, &key);
+	}
 	begin_shards(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
 	o->watch->begun(o->watch->context, o->sets);
@@ -640,19 +620,6 @@ open_safely(GpuPairs *pairs, Opening *o)
 	return opened;
 }
 
-/* Have the handles go with the memory of "pairs". */
-static void
-attach_replica(const GpuPairs *pairs)
-{
-	int i;
-
-	for (i = 0; i < pairs->replicas; i++)
-	{
-		GpuAttachHandle(&pairs->replica[i].rows);
-		GpuAttachHandle(&pairs->replica[i].search);
-	}
-}
-
 static GpuPairs *
 open_pairs(Opening *o)
 {
@@ -663,10 +630,7 @@ open_pairs(Opening *o)
 	pairs->callback.arg = pairs;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
 	if (open_safely(pairs, o))
-	{
-		attach_replica(pairs);
 		return pairs;
-	}
 	drop(pairs);
 	return NULL;
 }

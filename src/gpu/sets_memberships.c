@@ -8,13 +8,10 @@
  *
  * src/gpu/sets_memberships.c
  */
-#include "gpu/sets_memberships.h"
+#include "gpu/sets_gpu.h"
 
-#include "gpu/client.h"
-#include "gpu/column_gpu.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
-#include "gpu/worker.h"
 
 #include "utils/memutils.h"
 #include "sets_memberships_cuda.h"
@@ -122,7 +119,7 @@ drop_memberships(int index)
 	if (h->memberships)
 	{
 		device_ops()->destroy(h->memberships);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+		GpuUnmade(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
@@ -146,23 +143,22 @@ be_somewhere(Holding *h, int device, uint64 count)
 		return count <= QSET_CUDA_MEMBERS_MAX - device_ops()->rows(h->memberships) ? QB_OK
 																				   : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->memberships);
-	if (status != QB_OK)
-		return status;
 	h->device = device;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
-	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	GpuCount(COUNT_CREATED, status == QB_OK);
+	return GpuMade(status, device);
 }
 
-/* Add gathered elements of sets with these ids, all or none. */
+/* Add gathered elements of sets, beside their ids, all or none. */
 static qb_status
-add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
+add_gathered(int index, const GpuGathered *gathered)
 {
-	qb_status status = be_somewhere(h, gathered->device, gathered->count);
+	Holding *h = &holding[index];
+	const uint64 *id = gathered->pair;
+	qb_status status = id ? be_somewhere(h, gathered->device, gathered->count) : QB_NO_MEMORY;
 	uint64 *element;
 	uint64 *its_id = NULL;
 
-	if (status != QB_OK || gathered->count == 0)
+	if (status != QB_OK)
 		return status;
 	if (h->device == gathered->device)
 		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key,
@@ -176,29 +172,6 @@ add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
 	free(element);
 	free(its_id);
 	return status;
-}
-
-/* Add rows of chunks, of as many pages as fit in a piece of the work. */
-static qb_status
-serve_column(Holding *h, GpuSlot *slot)
-{
-	GpuWanted wanted;
-	GpuGathered gathered;
-	const uint64 *id;
-	qb_status status;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGatherPairs(slot->other.index, &wanted, (uint32) slot->offset,
-								  (uint64) gpu_device_ops->piece_work, &gathered, &id);
-	if (status == QB_OK)
-		status = add_gathered(h, &gathered, id);
-	if (status != QB_OK)
-		return status;
-	slot->done += (int) gathered.count;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
 }
 
 static qb_status
@@ -281,14 +254,12 @@ serve_memberships(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->handle.index];
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	switch ((GpuMembershipsOp) slot->op)
 	{
 		case MEMBERSHIPS_CREATE:
 			return serve_create(slot);
 		case MEMBERSHIPS_COLUMN:
-			return h->sorted ? QB_NO_MEMORY : serve_column(h, slot);
+			return h->sorted ? QB_NO_MEMORY : GpuColumnServe(slot, 1, add_gathered);
 		case MEMBERSHIPS_ROWS:
 			return h->sorted ? QB_NO_MEMORY : serve_rows(h, slot);
 		case MEMBERSHIPS_SORT:
@@ -315,17 +286,17 @@ static GpuLocation
 location_of_memberships(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->memberships != NULL };
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->memberships);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->memberships != NULL,
+						  .bytes = h->memberships ? device_ops()->bytes(h->memberships) : 0 };
 }
 
 const GpuHandler gpu_memberships_handler = {
 	.serve = serve_memberships,
 	.reads = 1 << MEMBERSHIPS_READ,
 	.reads_other = 1 << MEMBERSHIPS_COLUMN,
+	.faulty = ~0u,
 	.drop = drop_memberships,
 	.location = location_of_memberships,
 };

@@ -13,7 +13,6 @@
  *
  * src/gpu/sets_serve.c
  */
-#include "gpu/sets_memberships.h"
 #include "gpu/sets_gpu.h"
 #include "gpu/gpu.h"
 #include "gpu/worker.h"
@@ -70,8 +69,7 @@ leave(Collection *c)
 	if (c->sets)
 	{
 		device_ops()->destroy(c->sets);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[c->device].values, 1);
-		GpuShowMemory(c->device);
+		GpuUnmade(c->device);
 	}
 	free(c->id);
 	free(c->offset);
@@ -112,9 +110,8 @@ finish_collection(Collection *c, qb_status status, Holding *h)
 		return status;
 	}
 	h->rows = c;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[c->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	return GpuMade(QB_OK, c->device);
 }
 
 static qb_status
@@ -355,8 +352,6 @@ serve_sets(GpuSlot *slot)
 	Holding *h = &holding[slot->handle.index];
 	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (slot->op == SETS_MAKE)
 		return serve_make(slot, h);
 	if (other && (other->rows == NULL || other->searching))
@@ -406,6 +401,7 @@ const GpuHandler gpu_sets_handler = {
 	.serve = serve_sets,
 	.reads = 1 << SETS_GET_IDS | 1 << SETS_GET_OFFSETS,
 	.reads_other = 1 << SETS_COPY | 1 << SETS_MAKE | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
+	.faulty = ~0u,
 	.drop = drop_sets,
 	.location = location_of_sets,
 };

@@ -136,8 +136,8 @@ typedef enum GpuFamily
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
 	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_gpu.h */
-	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_exact.h */
-	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_memberships.h */
+	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_gpu.h */
+	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_gpu.h */
 	GPU_FAMILIES            /* how many there are */
 } GpuFamily;
 

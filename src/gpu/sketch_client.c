@@ -137,7 +137,7 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 			ref[i].serial = 0;
 	(void) GpuAskAll(&transfer);
 	for (i = 0; i < count; i++)
-		if (!made[i] && ref[i].serial != 0)
+		if (!made[i])
 			GpuDropHandle(&ref[i]);
 }
 

@@ -199,13 +199,6 @@ is_worth_moving(const qs_params *p, int64 total)
 	return device_setting == DEVICE_GPU || touched_bytes(p) > STAY_BYTES || total >= STAY_KEYS;
 }
 
-/* Add keys to a sketch there, in the background; weight NULL: 1 each. */
-static void
-post_keys(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
-{
-	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
-}
-
 /*
  * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
  * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
@@ -224,7 +217,7 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 		key[n] = e.fingerprint;
 		count[n++] = e.count;
 	}
-	post_keys(ref, key, count, n);
+	GpuPostKeys(ref, SKETCH_INSERT, key, count, n);
 }
 
 /* An explicit sketch goes to a new one on a device, if that was "made". */
@@ -297,7 +290,7 @@ insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, s
 {
 	if (move_explicit(sk, -1))
 	{
-		post_keys(&remote_of(sk)->owned.ref, fingerprint, weight, count);
+		GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
 		return QB_OK;
 	}
 	sk->total -= qs_weight_sum(weight, count);
@@ -364,7 +357,7 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	post_keys(&remote_of(sk)->owned.ref, fingerprint, weight, count);
+	GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
 	return QB_OK;
 }
 

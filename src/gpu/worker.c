@@ -152,8 +152,11 @@ lose_value(const GpuHandler *handler, GpuSlot *slot)
 static qb_status
 call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 {
-	qb_status status = *count > 1 ? handler->serve_all(slot, count) : QB_NO_MEMORY;
+	qb_status status;
 
+	if (gpu_fault == FAULT_ERROR && handler->faulty >> slot[0]->op & 1)
+		return QB_DEVICE_ERROR;
+	status = *count > 1 ? handler->serve_all(slot, count) : QB_NO_MEMORY;
 	if (*count > 1 && (status == QB_OK || status == QB_DEVICE_ERROR))
 		return status;
 	*count = 1;

@@ -56,6 +56,9 @@ typedef struct GpuHandler
 	uint32 reads;
 	uint32 reads_other;
 
+	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */
+	uint32 faulty;
+
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 

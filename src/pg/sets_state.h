@@ -7,13 +7,12 @@
 #ifndef QS_PG_SETS_STATE_H
 #define QS_PG_SETS_STATE_H
 
-#include "gpu/sets_memberships.h"
+#include "gpu/sets_gpu.h"
 #include "pg/sets_value.h"
 #include "pgbase/state.h"
 
 #include "sets/builder.h"
 #include "pgbase/recognize.h"
-#include "gpu/sets_gpu.h"
 
 typedef struct SetsState
 {
