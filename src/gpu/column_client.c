@@ -10,7 +10,6 @@
  */
 #include "gpu/column_gpu.h"
 
-#include "gpu/client.h"
 #include "gpu/gpu.h"
 
 #include "access/htup_details.h"

@@ -15,10 +15,8 @@
  *
  * src/gpu/filter_engine.c
  */
-#include "gpu/client.h"
 #include "gpu/column_gpu.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/gpu.h"
 
 #include <math.h>
 

@@ -17,7 +17,6 @@
 #include "gpu/column_worker.h"
 #include "gpu/filter_gpu.h"
 #include "gpu/gpu.h"
-#include "gpu/worker.h"
 
 #include "filter_cuda.h"
 

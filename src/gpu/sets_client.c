@@ -24,7 +24,6 @@
  *
  * src/gpu/sets_client.c
  */
-#include "gpu/client.h"
 #include "gpu/sets_gpu.h"
 #include "sets/format.h"
 

@@ -14,7 +14,6 @@
  * src/gpu/sets_serve.c
  */
 #include "gpu/sets_gpu.h"
-#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"

@@ -204,57 +204,6 @@ const GpuStored gpu_stored_sketches = {
 	.load = load_stored,
 };
 
-/* Chunks of a column on their way to the sketches of groups. */
-typedef struct GroupParts
-{
-	const GpuColumnChunk *chunk;
-	GpuGroupSketches *all;
-} GroupParts;
-
-static void
-ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GroupParts *chunks = transfer->context;
-	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
-
-	slot->other = chunks->chunk[at].ref;
-	slot->offset = 0;
-	GpuColumnWant(slot, &chunks->chunk[at]);
-	wanted->all = *chunks->all;
-	memset(wanted->all.added, 0, sizeof(wanted->all.added));
-}
-
-static void
-take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GroupParts *chunks = transfer->context;
-	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
-	uint32 i;
-
-	if (!GpuIsAnswer(slot))
-		return;
-	for (i = 0; i < chunks->all->groups.count; i++)
-		chunks->all->added[i] += reply->all.added[i];
-	memset(chunks->chunk[at].pages, 0, sizeof(GpuPages));
-}
-
-void
-GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks)
-{
-	GroupParts list = { .chunk = chunk, .all = all };
-	GpuTransfer transfer = { .ref = &all->sketch[0],
-							 .op = SKETCH_GROUPS,
-							 .all = chunks,
-							 .most = 1,
-							 .ask = ask_groups,
-							 .take = take_groups,
-							 .all_replies = true,
-							 .context = &list };
-
-	memset(all->added, 0, sizeof(all->added));
-	(void) GpuAskAll(&transfer);
-}
-
 qb_status
 GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged)
 {

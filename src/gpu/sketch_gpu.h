@@ -197,13 +197,6 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
 
 /*
- * Add the keys of these pages of a cached column to the sketches of groups, several chunks at
- * a time.  The pages whose keys were added are taken off the sets.  If pages are left in a set, some of the keys of
- * its chunk may have been added, and nobody knows which.
- */
-extern void GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks);
-
-/*
  * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to
  * be done here.
  */
