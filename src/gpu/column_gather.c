@@ -15,6 +15,8 @@
  */
 #include "gpu/column_worker.h"
 
+GpuHolding *gpu_holding[GPU_HANDLES];
+
 /* The columns of a request: that of the keys, then those that are tested. */
 typedef struct Columns
 {

@@ -16,8 +16,6 @@
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
-GpuHolding *gpu_holding[GPU_HANDLES];
-
 static void
 free_holding(GpuHolding *h)
 {

@@ -11,7 +11,6 @@
  *
  * src/gpu/shared.c
  */
-#include "gpu/gpu.h"
 #include "gpu/shared.h"
 
 #include "miscadmin.h"
@@ -36,13 +35,15 @@ static GpuSlot *slots;
 static GpuHolder *holders;
 static uint8 *data;
 
+static int buffer_size; /* kB: qsketch.gpu_buffer_size */
+
 static shmem_request_hook_type next_request_hook = NULL;
 static shmem_startup_hook_type next_startup_hook = NULL;
 
 static int
 slot_count(void)
 {
-	return Max(4, (int) ((Size) gpu_buffer_size * 1024 / GPU_SLOT_BYTES));
+	return Max(4, (int) ((Size) buffer_size * 1024 / GPU_SLOT_BYTES));
 }
 
 static Size
@@ -158,10 +159,11 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Called while the postmaster loads the module. */
+/* Called while the postmaster loads the module, with the memory for the data of slots. */
 void
-GpuRequestShared(void)
+GpuRequestShared(int kilobytes)
 {
+	buffer_size = kilobytes;
 	next_request_hook = shmem_request_hook;
 	shmem_request_hook = request_shared;
 	next_startup_hook = shmem_startup_hook;

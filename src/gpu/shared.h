@@ -314,7 +314,7 @@ typedef struct GpuShared
 extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
-extern void GpuRequestShared(void);
+extern void GpuRequestShared(int kilobytes);
 extern GpuSlot *GpuSlotAt(int index);
 extern int GpuSlotIndex(const GpuSlot *slot);
 extern uint8 *GpuSlotData(const GpuSlot *slot);

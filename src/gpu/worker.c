@@ -315,7 +315,7 @@ GpuInit(void)
 	GpuDefineSettings();
 	if (!process_shared_preload_libraries_in_progress || gpu_worker_kind == WORKER_OFF)
 		return;
-	GpuRequestShared();
+	GpuRequestShared(gpu_buffer_size);
 	register_worker();
 	RegisterXactCallback(transaction_ends, NULL);
 	RegisterSubXactCallback(subtransaction_ends, NULL);
