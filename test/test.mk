@@ -21,7 +21,7 @@ build/test/%.so: test/modules/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
 
 # The emulated GPU, with copies of the CPU engines.
-EMULATE_OBJS := $(CORE_SRC:.c=.o) src/gpu/sketch_tables.o
+EMULATE_OBJS := $(CORE_SRC:.c=.o)
 build/test/qsketch_emulate.so: $(wildcard test/modules/qsketch_emulate/*.[ch] src/gpu/*.h) $(EMULATE_OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS)) $(CFLAGS_SL) -shared -o $@ $(filter %.c %.o,$^) $(filter --coverage,$(SHLIB_LINK))
@@ -50,7 +50,7 @@ UNIT_COMPILER   ?= gcc
 UNIT_SANITIZERS ?= address,undefined
 
 # Tokens, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
-TOKENS      := gpu/handles.o gpu/handles_cached.o gpu/sketch_token.o
+TOKENS      := gpu/handles.o gpu/sketch_token.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
 UNIT := $(filter-out %_tokens %_schedule %_clearing,$(UNIT))

@@ -1,6 +1,7 @@
 /*
  * client.c
- *		A backend's calls to the GPU worker: one request, or many in a row.
+ *		A backend's calls to the GPU worker: one request, or many in a row; lookups in cached
+ *		values.
  *
  * The worker serves posted requests in the background.  The backend goes on at once,
  * and learns of an error when it asks for the value.
@@ -14,9 +15,10 @@
 #include "gpu/client.h"
 
 #include "gpu/gpu.h"
-#include "gpu/settings.h"
 
+#include "base/slot.h"
 #include "miscadmin.h"
+#include "pgbase/stored.h"
 #include "portability/instr_time.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
@@ -73,43 +75,79 @@ GpuReason(uint64 bytes, const char *small)
 
 /* Ask, and take the reply's shape; is the value still there? */
 static bool
-ask(GpuSlot *slot, GpuShape *reply, qb_status *status)
+ask(GpuSlot *slot, void *reply, Size bytes, qb_status *status)
 {
 	bool there;
 
 	GpuAsk(slot);
 	GpuAwait(slot);
 	there = !slot->gone;
-	*status = slot->status;
-	*reply = slot->shape;
+	*status = there ? slot->status : QB_NO_MEMORY;
+	if (bytes > 0)
+		memcpy(reply, slot->shape.bytes, bytes);
 	GpuDone(slot);
 	return there;
 }
 
 qb_status
-GpuAskShape(GpuSlot *slot, GpuShape *reply)
+GpuAskOne(GpuSlot *slot, void *reply, Size bytes)
 {
 	qb_status status;
 
-	return ask(slot, reply, &status) ? status : QB_NO_MEMORY;
+	(void) ask(slot, reply, bytes, &status);
+	return status;
 }
 
 qb_status
-GpuAskOne(GpuSlot *slot)
-{
-	GpuShape ignored;
-
-	return GpuAskShape(slot, &ignored);
-}
-
-qb_status
-GpuFetchShape(GpuSlot *slot, GpuShape *reply)
+GpuFetchOne(GpuSlot *slot, void *reply, Size bytes)
 {
 	qb_status status;
 
-	if (!ask(slot, reply, &status))
+	if (!ask(slot, reply, bytes, &status))
 		GpuRaiseLost();
 	return status;
+}
+
+bool
+GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref)
+{
+	GpuSlot *slot;
+
+	if (!GpuNewHandle(family, ref))
+		return false;
+	slot = GpuTakeSlot(ref, op, false);
+	slot->count = count;
+	if (bytes > 0)
+		memcpy(slot->shape.bytes, shape, bytes);
+	if (GpuAskOne(slot, NULL, 0) == QB_OK)
+		return true;
+	GpuDropHandle(ref);
+	return false;
+}
+
+void
+GpuDropOwned(GpuOwned *owned)
+{
+	if (owned->end)
+		owned->end(owned);
+	GpuDropHandle(&owned->ref);
+	owned->ref.serial = 0;
+}
+
+static void
+drop_owned(void *argument)
+{
+	GpuDropOwned(argument);
+}
+
+void
+GpuOwn(GpuOwned *owned, const GpuRef *ref, MemoryContext context)
+{
+	owned->ref = *ref;
+	owned->callback.func = drop_owned;
+	owned->callback.arg = owned;
+	MemoryContextRegisterResetCallback(context, &owned->callback);
+	GpuAttachHandle(ref);
 }
 
 void
@@ -130,27 +168,31 @@ GpuPostAll(const GpuTransfer *transfer)
 typedef struct Way
 {
 	GpuSlot *slot[GPU_HELD_MAX];
-	uint64 first; /* number of the oldest */
-	uint64 last;  /* number of the next */
-	uint64 next;  /* offset of the piece to be asked for next */
-	uint64 done;  /* replies were taken up to this offset */
+	uint64 at[GPU_HELD_MAX]; /* offset of the piece */
+	uint64 first;            /* number of the oldest */
+	uint64 last;             /* number of the next */
+	uint64 next;             /* offset of the piece to be asked for next */
 } Way;
 
 /* Ask for the next piece, if there is one and a slot for it. */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
 {
-	uint64 size = Min(transfer->all - way->next, transfer->most);
 	GpuSlot *slot = NULL;
 
-	if (size > 0 && way->last - way->first < GPU_HELD_MAX)
-		slot = GpuTakeSlot(transfer->ref, transfer->op, way->last > way->first);
+	while (transfer->each && way->next < transfer->all && transfer->ref[way->next].serial == 0)
+		way->next++;
+	if (way->next < transfer->all && way->last - way->first < GPU_HELD_MAX)
+		slot = GpuTakeSlot(transfer->ref + (transfer->each ? way->next : 0), transfer->op,
+						   way->last > way->first);
 	if (slot == NULL)
 		return false;
-	transfer->ask(transfer, slot, way->next, size);
+	if (transfer->ask)
+		transfer->ask(transfer, slot, way->next, Min(transfer->all - way->next, transfer->most));
 	GpuAsk(slot);
+	way->at[way->last % GPU_HELD_MAX] = way->next;
 	way->slot[way->last++ % GPU_HELD_MAX] = slot;
-	way->next += size;
+	way->next += transfer->most;
 	return true;
 }
 
@@ -158,15 +200,14 @@ ask_next(const GpuTransfer *transfer, Way *way)
 static bool
 take_oldest(const GpuTransfer *transfer, Way *way)
 {
-	GpuSlot *slot = way->slot[way->first++ % GPU_HELD_MAX];
-	uint64 size = Min(transfer->all - way->done, transfer->most);
+	GpuSlot *slot = way->slot[way->first % GPU_HELD_MAX];
+	uint64 at = way->at[way->first++ % GPU_HELD_MAX];
 	bool there;
 
 	GpuAwait(slot);
-	there = (!slot->gone && slot->status == QB_OK) || transfer->all_replies;
+	there = GpuIsAnswer(slot) || transfer->all_replies;
 	if (there)
-		transfer->take(transfer, slot, way->done, size);
-	way->done += size;
+		transfer->take(transfer, slot, at, Min(transfer->all - at, transfer->most));
 	GpuDone(slot);
 	return there;
 }
@@ -177,58 +218,75 @@ GpuAskAll(const GpuTransfer *transfer)
 	Way way = { .first = 0 };
 	bool there = true;
 
-	while (there && way.done < transfer->all)
-		if (!ask_next(transfer, &way))
-			there = take_oldest(transfer, &way);
+	while (there)
+	{
+		if (ask_next(transfer, &way))
+			continue;
+		if (way.first == way.last)
+			break;
+		there = take_oldest(transfer, &way);
+	}
 	GpuLeaveSlots();
 	return there;
 }
 
-/* What is asked of many values, and the indexes of those that there are (GpuEach.ref). */
-typedef struct Asking
+/* An array on its way to the worker, or back. */
+typedef struct Array
 {
-	const GpuEach *each;
-	uint32 *index;
-} Asking;
+	const uint8 *from; /* NULL: it comes back */
+	uint8 *to;
+	int number;
+	uint64 first; /* byte that is taken */
+} Array;
 
 static void
-ask_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+ask_array(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const Asking *asking = transfer->context;
-	uint32 i = asking->index[at];
+	const Array *array = transfer->context;
 
-	slot->handle = asking->each->ref[i];
-	if (asking->each->ask)
-		asking->each->ask(asking->each, slot, i);
+	slot->count = array->number;
+	slot->offset = array->first + at;
+	slot->bytes = size;
+	if (array->from)
+		memcpy(GpuSlotData(slot), array->from + at, size);
 }
 
 static void
-take_value(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+take_array(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const Asking *asking = transfer->context;
+	const Array *array = transfer->context;
 
-	if (!slot->gone && slot->status == QB_OK)
-		asking->each->take(asking->each, slot, asking->index[at]);
+	memcpy(array->to + at, GpuSlotData(slot), size);
+}
+
+static GpuTransfer
+transfer_of(const GpuRef *ref, int op, Array *array, uint64 bytes)
+{
+	return (GpuTransfer){ .ref = ref,
+						  .op = op,
+						  .all = bytes,
+						  .most = GPU_SLOT_BYTES,
+						  .ask = ask_array,
+						  .take = take_array,
+						  .context = array };
 }
 
 void
-GpuAskEach(const GpuEach *each)
+GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes)
 {
-	Asking asking = { .each = each, .index = palloc(Max(each->count, 1) * sizeof(uint32)) };
-	GpuTransfer transfer = { .ref = each->ref,
-							 .op = each->op,
-							 .most = 1,
-							 .ask = ask_value,
-							 .take = take_value,
-							 .all_replies = true,
-							 .context = &asking };
-	uint32 i;
+	Array sent = { .from = array };
+	GpuTransfer transfer = transfer_of(ref, op, &sent, bytes);
 
-	for (i = 0; i < each->count; i++)
-		if (each->ref[i].serial != 0)
-			asking.index[transfer.all++] = i;
-	(void) GpuAskAll(&transfer);
-	pfree(asking.index);
+	GpuPostAll(&transfer);
+}
+
+bool
+GpuFetchArray(const GpuRef *ref, int op, int number, uint64 first, void *to, uint64 bytes)
+{
+	Array fetched = { .to = to, .number = number, .first = first };
+	GpuTransfer transfer = transfer_of(ref, op, &fetched, bytes);
+
+	return GpuAskAll(&transfer);
 }
 
 /* Keys on their way to the worker, with weights, or with answers to come. */
@@ -275,22 +333,6 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
 	GpuPostAll(&transfer);
 }
 
-bool
-GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
-		   size_t answer_bytes)
-{
-	Keys keys = { .key = key, .answer = answer, .answer_bytes = answer_bytes };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = op,
-							 .all = count,
-							 .most = GPU_SLOT_KEYS,
-							 .ask = ask_keys,
-							 .take = take_answers,
-							 .context = &keys };
-
-	return GpuAskAll(&transfer);
-}
-
 /*
  * ---- waiting for the GPU worker: for a free slot, for a reply ----
  *
@@ -319,40 +361,26 @@ typedef struct Watch
 static GpuSlot *held[GPU_HELD_MAX];
 
 /* The wait events, which have names from PostgreSQL 17 on. */
+typedef enum GpuWait
+{
+	WAIT_FOR_SLOT,
+	WAIT_FOR_REPLY,
+	WAIT_FOR_START
+} GpuWait;
+
 static uint32
-wait_event(const char *name, uint32 *event)
+wait_event(GpuWait wait)
 {
 #if PG_VERSION_NUM >= 170000
-	if (*event == 0)
-		*event = WaitEventExtensionNew(name);
-	return *event;
+	static const char *const name[] = { "QsketchGpuSlot", "QsketchGpuReply", "QsketchGpuStart" };
+	static uint32 event[lengthof(name)];
+
+	if (event[wait] == 0)
+		event[wait] = WaitEventExtensionNew(name[wait]);
+	return event[wait];
 #else
 	return PG_WAIT_EXTENSION;
 #endif
-}
-
-static uint32
-slot_event(void)
-{
-	static uint32 event = 0;
-
-	return wait_event("QsketchGpuSlot", &event);
-}
-
-static uint32
-reply_event(void)
-{
-	static uint32 event = 0;
-
-	return wait_event("QsketchGpuReply", &event);
-}
-
-static uint32
-start_event(void)
-{
-	static uint32 event = 0;
-
-	return wait_event("QsketchGpuStart", &event);
 }
 
 /* The worker failed while this query had a value there. */
@@ -412,7 +440,7 @@ wait_for_slot(void)
 		if (slot)
 			break;
 		ConditionVariableTimedSleep(&gpu_shared->slot_freed[GpuHasFew() ? 0 : 1], SLOT_POLL_MS,
-									slot_event());
+									wait_event(WAIT_FOR_SLOT));
 	}
 	ConditionVariableCancelSleep();
 	INSTR_TIME_SET_CURRENT(end);
@@ -479,7 +507,7 @@ GpuAwait(GpuSlot *slot)
 	{
 		check_watch(&watch);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, POLL_MS,
-						 reply_event());
+						 wait_event(WAIT_FOR_REPLY));
 		ResetLatch(MyLatch);
 	}
 	if (slot->status == QB_DEVICE_ERROR)
@@ -518,8 +546,143 @@ GpuAwaitStart(void)
 	{
 		CHECK_FOR_INTERRUPTS();
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 20,
-						 start_event());
+						 wait_event(WAIT_FOR_START));
 		ResetLatch(MyLatch);
 	}
 	return GpuStateNow() == GPU_READY;
+}
+
+/*
+ * ---- cached values: copies of stored values on devices, for lookups of many keys ----
+ *
+ * The name of a cached value says where the value is stored (database, table, and number of
+ * the value, which is never reused while the value exists), and has the value's
+ * header.  A value that comes from elsewhere is named by its header and a hash of
+ * all its bytes.  The hash is keyed with a secret of this server, so that nobody can
+ * make two values of one name.
+ *
+ * Values that a query computes are many, and few of them come again.  So a small one stays
+ * on the device only if this process looks it up for the second time.  A value that is short
+ * enough to stand in its row looks like one that was computed.
+ *
+ * The worker may drop cached values at any time.  A lookup whose value is gone loads it
+ * anew.
+ */
+
+bool
+GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key)
+{
+	uint32 bytes = stored->header_bytes;
+	struct varatt_external toast;
+
+	Assert(bytes <= sizeof(key->header));
+	memset(key, 0, sizeof(*key));
+	if (!StoredRead(datum, 0, &bytes, key->header))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(toast, DatumGetPointer(datum));
+	key->family = stored->family;
+	key->kind = MyDatabaseId;
+	key->id[0] = toast.va_toastrelid;
+	key->id[1] = toast.va_valueid;
+	return true;
+}
+
+void
+GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key)
+{
+	const uint64 *secret = gpu_shared->secret;
+
+	memset(key, 0, sizeof(*key));
+	key->family = stored->family;
+	memcpy(key->header, bytes, stored->header_bytes);
+	key->id[0] = qb_hash_bytes(bytes, length, secret);
+	key->id[1] = qb_hash_bytes(bytes, length, secret + 2);
+}
+
+int
+GpuOfCached(const StoredName *key)
+{
+	GpuRef ref;
+	int device;
+
+	if (GpuStateNow() != GPU_READY || !GpuFindCached(key, &ref, &device) || device < 0)
+		return -1;
+	return gpu_shared->device[device].number;
+}
+
+bool
+GpuMayLookup(size_t count)
+{
+	return count > 0 && GpuIsWanted() && (device_setting == DEVICE_GPU || count >= gpu_min_keys);
+}
+
+/* Look up in a value on a device; false if the value is gone. */
+static bool
+look_up(const GpuLookup *lookup, const GpuRef *ref)
+{
+	Keys keys = { .key = lookup->key,
+				  .answer = lookup->answer,
+				  .answer_bytes = lookup->answer_bytes };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = lookup->op,
+							 .all = lookup->count,
+							 .most = GPU_SLOT_KEYS,
+							 .ask = ask_keys,
+							 .take = take_answers,
+							 .context = &keys };
+
+	return GpuAskAll(&transfer);
+}
+
+bool
+GpuLookupCached(const GpuLookup *lookup, const StoredName *name)
+{
+	GpuRef ref;
+	bool found = GpuFindCached(name, &ref, NULL) && look_up(lookup, &ref);
+
+	if (found)
+		GpuCount(COUNT_CACHE_HITS, 1);
+	return found;
+}
+
+/* Has this process looked up a value of this name before?  It knows the last ones. */
+static bool
+was_seen(const StoredName *name)
+{
+	static uint64 seen[GPU_CACHED_MAX];
+	static int next = 0;
+	int i;
+
+	for (i = 0; i < lengthof(seen); i++)
+		if (seen[i] == name->id[0])
+			return true;
+	seen[next++ % lengthof(seen)] = name->id[0];
+	return false;
+}
+
+/* Is a value that was loaded worth keeping? */
+static bool
+is_worth_keeping(const GpuRef *ref, const StoredName *name)
+{
+	return name->kind != 0 ||
+		   gpu_shared->handle[ref->index].bytes >= (uint64) gpu_min_size * 1024 || was_seen(name);
+}
+
+bool
+GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name)
+{
+	GpuRef ref;
+	bool done;
+
+	GpuCount(COUNT_CACHE_MISSES, 1);
+	if (!lookup->stored->load(value, &ref))
+	{
+		GpuCount(COUNT_FALLBACKS, 1);
+		return false;
+	}
+	done = look_up(lookup, &ref);
+	if (name && done && is_worth_keeping(&ref, name))
+		GpuPublishHandle(&ref, name);
+	GpuDropHandle(&ref);
+	return done;
 }

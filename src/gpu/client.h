@@ -13,29 +13,40 @@
 
 #include "gpu/shared.h"
 
+#include "utils/palloc.h"
+
 /*
- * A large thing that goes through slots in pieces.  The family chooses the unit
- * of sizes and offsets: keys, words or bytes.
+ * Something that goes through slots in pieces, or the same question to many values.  The
+ * family chooses the unit of sizes and offsets: keys, words or bytes.
  */
 typedef struct GpuTransfer
 {
 	const GpuRef *ref;
+	bool
+		each; /* pieces are of size 1, and piece i is for ref[i]; serial 0: there is none, nor a piece */
 	int op;
 	uint64 all;  /* size of the whole */
 	uint64 most; /* of a piece */
 
-	/* Write the request for a piece; "op" and the handle are there already. */
+	/* Write the request for a piece; "op" and the handle are there already.  NULL: that is all. */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	/*
 	 * Take the reply.  A value that is gone and a failed piece end the transfer, unless
-	 * "all_replies" is set: then this looks at the slot's "gone" and "status" itself.
+	 * "all_replies" is set: then this looks at GpuIsAnswer() itself.
 	 */
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	bool all_replies;
 	void *context; /* for both functions */
 } GpuTransfer;
+
+/* Was a request served, and its value there? */
+static inline bool
+GpuIsAnswer(const GpuSlot *slot)
+{
+	return !slot->gone && slot->status == QB_OK;
+}
 
 /* Post all pieces, in order.  Nobody waits for replies, and "take" is not called. */
 extern void GpuPostAll(const GpuTransfer *transfer);
@@ -46,43 +57,46 @@ extern void GpuPostAll(const GpuTransfer *transfer);
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
-/* The same question to many values. */
-typedef struct GpuEach
-{
-	const GpuRef *ref; /* serial 0: there is none, and it is not asked */
-	uint32 count;
-	int op;
-
-	/* Write the request for value i; "op" and the handle are there already.  NULL: that is all. */
-	void (*ask)(const struct GpuEach *each, GpuSlot *slot, uint32 i);
-
-	/* Take the reply of value i; it is not called if the value is gone or the request failed. */
-	void (*take)(const struct GpuEach *each, const GpuSlot *slot, uint32 i);
-
-	void *context; /* for both functions */
-} GpuEach;
-
-/* Ask all of them, several at a time. */
-extern void GpuAskEach(const GpuEach *each);
+/*
+ * Post an array of a value, or fetch one from byte "first" on; false if the value is gone.  A
+ * slot has "bytes" bytes of it, from byte "offset" on, and its number in "count" if the value
+ * has several.
+ */
+extern void GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes);
+extern bool
+GpuFetchArray(const GpuRef *ref, int op, int number, uint64 first, void *to, uint64 bytes);
 
 /* Post keys with their weights; weight NULL: 1 each. */
 extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Ask for an answer of so many bytes to each key; false if the value is gone.
+ * Ask for something with one reply, and take so many bytes of its shape; QB_NO_MEMORY also if
+ * the value is gone.
  */
-extern bool GpuAskKeys(const GpuRef *ref, int op, const uint64 *key, size_t count, void *answer,
-					   size_t answer_bytes);
+extern qb_status GpuAskOne(GpuSlot *slot, void *reply, Size bytes);
 
-/* Ask for something with one reply; QB_NO_MEMORY also if the value is gone. */
-extern qb_status GpuAskOne(GpuSlot *slot);
+/* The same of a value that cannot be made anew: an error if it is gone. */
+extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 
-/* The same, and take the reply's shape. */
-extern qb_status GpuAskShape(GpuSlot *slot, GpuShape *reply);
+/*
+ * Make a value by a request with this "count" and shape; false if there is no handle or no memory
+ * for it.
+ */
+extern bool
+GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
 
-/* Ask for the shape of a value that cannot be made anew: an error if it is gone. */
-extern qb_status GpuFetchShape(GpuSlot *slot, GpuShape *reply);
+/* A handle that is dropped when memory goes, or before. */
+typedef struct GpuOwned
+{
+	GpuRef ref;                          /* serial 0: none */
+	void (*end)(struct GpuOwned *owned); /* is called before; or NULL */
+	MemoryContextCallback callback;
+} GpuOwned;
+
+/* Have a handle dropped when the memory of "owned" goes, which is in this context. */
+extern void GpuOwn(GpuOwned *owned, const GpuRef *ref, MemoryContext context);
+extern void GpuDropOwned(GpuOwned *owned);
 
 /* ---- waiting for the GPU worker: for a free slot, for a reply ---- */
 

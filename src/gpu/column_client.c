@@ -8,10 +8,9 @@
  *
  * src/gpu/column_client.c
  */
-#include "gpu/column_client.h"
+#include "gpu/column_gpu.h"
 
-#include "gpu/client.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 #include "access/htup_details.h"
 #include "utils/timestamp.h"
@@ -45,46 +44,26 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 typedef struct Finding
 {
 	StoredName name; /* of chunk 0 */
-	GpuRef *ref;     /* of each chunk, for find_chunk() */
-	uint32 *pages;   /* of each chunk, for find_pages() */
+	GpuRef *ref;     /* of each chunk; or NULL */
+	uint32 *pages;   /* of each chunk; or NULL */
 	uint32 chunks;
 	int found;
 } Finding;
 
 static void
-ref_of(const GpuHandle *handle, GpuRef *ref)
-{
-	ref->family = handle->family;
-	ref->serial = handle->serial;
-	ref->index = (int) (handle - gpu_shared->handle);
-}
-
-/* Is it one of the chunks of the column? */
-static bool
-is_sought(const GpuHandle *handle, const Finding *finding)
-{
-	return handle->key.id[0] < finding->chunks && handle->key.kind == finding->name.kind &&
-		   memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) == 0;
-}
-
-static void
 find_chunk(GpuHandle *handle, void *context)
 {
 	Finding *finding = context;
+	uint64 chunk = handle->key.id[0];
 
-	if (!is_sought(handle, finding))
+	if (chunk >= finding->chunks || handle->key.kind != finding->name.kind ||
+		memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) != 0)
 		return;
-	ref_of(handle, &finding->ref[handle->key.id[0]]);
+	if (finding->ref)
+		finding->ref[chunk] = GpuRefOf(handle);
+	if (finding->pages)
+		finding->pages[chunk] = handle->pages;
 	finding->found++;
-}
-
-static void
-find_pages(GpuHandle *handle, void *context)
-{
-	Finding *finding = context;
-
-	if (is_sought(handle, finding))
-		finding->pages[handle->key.id[0]] = handle->pages;
 }
 
 int
@@ -105,7 +84,7 @@ GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks)
 	uint32 chunk;
 
 	name_copy(column, 0, &finding.name);
-	GpuEachCached(GPU_FAMILY_COLUMN, find_pages, &finding);
+	GpuEachCached(GPU_FAMILY_COLUMN, find_chunk, &finding);
 	for (chunk = 0; chunk < chunks; chunk++)
 		pages[chunk] = Min(pages[chunk], finding.pages[chunk]);
 	pfree(finding.pages);
@@ -128,7 +107,7 @@ list_copy_of(GpuHandle *handle, void *context)
 	copy->chunk = (uint32) handle->key.id[0];
 	copy->bytes = handle->bytes;
 	copy->used = pg_atomic_read_u64(&handle->used_at);
-	ref_of(handle, &copy->ref);
+	copy->ref = GpuRefOf(handle);
 }
 
 /* Columns of which chunks were pushed out are listed, too, without a chunk. */
@@ -167,12 +146,6 @@ GpuColumnList(int *count)
 	return listing.copy;
 }
 
-bool
-GpuColumnForget(const GpuRef *ref)
-{
-	return GpuForgetCached(ref);
-}
-
 void
 GpuColumnForgetPushedOut(const GpuColumn *column)
 {
@@ -195,7 +168,7 @@ start_slot(GpuColumnLoad *load)
 bool
 GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 {
-	GpuSlot *slot;
+	GpuColumnShape shape = { .location = (uint64) relation + chunk };
 
 	if (load->page == NULL)
 	{
@@ -204,14 +177,7 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 		load->null = palloc(GPU_SLOT_KEYS / 8);
 	}
 	start_slot(load);
-	if (!GpuNewHandle(GPU_FAMILY_COLUMN, &load->ref))
-		return false;
-	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
-	GpuColumnShapeIn(slot)->location = (uint64) relation + chunk;
-	if (GpuAskOne(slot) == QB_OK)
-		return true;
-	GpuDropHandle(&load->ref);
-	return false;
+	return GpuMake(GPU_FAMILY_COLUMN, COLUMN_CREATE, 0, &shape, sizeof(shape), &load->ref);
 }
 
 /* Send what has come together. */
@@ -278,7 +244,7 @@ find_older(GpuHandle *handle, void *context)
 
 	if (handle->serial < older->serial &&
 		memcmp(&handle->key, &older->name, sizeof(StoredName)) == 0)
-		ref_of(handle, &older->ref);
+		older->ref = GpuRefOf(handle);
 }
 
 /* Forget chunks of the same pages that another session has made meanwhile. */
@@ -305,7 +271,7 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 	post_pages(load);
 	slot = GpuTakeSlot(&load->ref, COLUMN_FINISH, false);
 	GpuColumnShapeIn(slot)->map_lsn = map_lsn;
-	done = GpuAskOne(slot) == QB_OK;
+	done = GpuAskOne(slot, NULL, 0) == QB_OK;
 	name_copy(column, chunk, &name);
 	if (done)
 	{
@@ -319,55 +285,38 @@ GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint3
 /* ---- using a chunk ---- */
 
 static void
-take_state(const GpuEach *each, const GpuSlot *slot, uint32 i)
+take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	GpuColumnState *state = (GpuColumnState *) each->context + i;
-	const GpuColumnShape *shape = (const GpuColumnShape *) slot->shape.bytes;
+	GpuColumnState *state = (GpuColumnState *) transfer->context + at;
 
-	state->there = true;
-	state->map_lsn = shape->map_lsn;
-	state->keys = shape->keys;
+	state->there = GpuIsAnswer(slot);
+	state->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
+	state->keys = GpuColumnShapeIn(slot)->keys;
 	memcpy(&state->copied, GpuSlotData(slot), sizeof(state->copied));
 }
 
 void
 GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 {
-	GpuEach each = {
-		.ref = ref, .count = count, .op = COLUMN_DESCRIBE, .take = take_state, .context = state
-	};
+	GpuTransfer transfer = { .ref = ref,
+							 .each = true,
+							 .op = COLUMN_DESCRIBE,
+							 .all = count,
+							 .most = 1,
+							 .take = take_state,
+							 .all_replies = true,
+							 .context = state };
 	uint32 i;
 
 	for (i = 0; i < count; i++)
 		state[i].there = false;
-	GpuAskEach(&each);
-}
-
-static void
-ask_lsns(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	slot->offset = at;
-	slot->count = (int) size;
-}
-
-static void
-take_lsns(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	memcpy((uint64 *) transfer->context + at, GpuSlotData(slot), size * sizeof(uint64));
+	(void) GpuAskAll(&transfer);
 }
 
 bool
 GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 {
-	GpuTransfer transfer = { .ref = ref,
-							 .op = COLUMN_LSNS,
-							 .all = GPU_CHUNK_PAGES,
-							 .most = GPU_SLOT_KEYS,
-							 .ask = ask_lsns,
-							 .take = take_lsns,
-							 .context = lsn };
-
-	return GpuAskAll(&transfer);
+	return GpuFetchArray(ref, COLUMN_LSNS, 0, 0, lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 }
 
 /* Wait for the reply: then a chunk that is gone gives a status, not an error of the worker. */
@@ -379,7 +328,7 @@ GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages
 	GpuColumnShapeIn(slot)->old_lsn = old_lsn;
 	GpuColumnShapeIn(slot)->map_lsn = map_lsn;
 	memcpy(GpuSlotData(slot), pages, sizeof(*pages));
-	(void) GpuAskOne(slot);
+	(void) GpuAskOne(slot, NULL, 0);
 }
 
 void
@@ -399,11 +348,12 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 
 /* ---- keys of cached columns for values on a device ---- */
 
-/* Chunks of a column on their way, and the keys that were added. */
+/* Chunks of a column on their way. */
 typedef struct Chunks
 {
 	const GpuColumnChunk *chunk;
-	int64 added;
+	int64 *added;
+	bool complete;
 } Chunks;
 
 static void
@@ -423,14 +373,17 @@ take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	Chunks *chunks = transfer->context;
 
-	chunks->added += slot->done;
+	chunks->complete &= GpuIsAnswer(slot);
+	if (chunks->added == NULL)
+		return;
+	*chunks->added += slot->done;
 	GpuPagesRemoveBefore(chunks->chunk[at].pages, (uint32) slot->offset);
 }
 
-int64
-GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks)
+bool
+GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added)
 {
-	Chunks all = { .chunk = chunk };
+	Chunks all = { .chunk = chunk, .added = added, .complete = true };
 	GpuTransfer transfer = { .ref = ref,
 							 .op = op,
 							 .all = chunks,
@@ -440,8 +393,10 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 							 .all_replies = true,
 							 .context = &all };
 
+	if (added)
+		*added = 0;
 	(void) GpuAskAll(&transfer);
-	return all.added;
+	return all.complete;
 }
 
 /* ---- distinct keys of cached columns, and how often each came ---- */
@@ -461,7 +416,7 @@ take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCo
 {
 	const uint64 *data = (const uint64 *) GpuSlotData(slot);
 
-	if (slot->gone || slot->status != QB_OK)
+	if (!GpuIsAnswer(slot))
 		return false;
 	counts->count = slot->count;
 	if (counts->count > most)
@@ -576,7 +531,7 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 	asked->groups = *groups;
 	GpuAsk(slot);
 	GpuAwait(slot);
-	there = !slot->gone && slot->status == QB_OK;
+	there = GpuIsAnswer(slot);
 	if (there)
 		memcpy(many, asked->many, groups->count * sizeof(bool));
 	GpuDone(slot);

@@ -4,77 +4,15 @@
  *
  * src/gpu/column_exact.c
  */
-#include "gpu/column_exact.h"
-
-#include "gpu/client.h"
-#include "gpu/column_client.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
-#include "gpu/worker.h"
+#include "gpu/gpu.h"
 
 #include "column_cuda.h"
 
 bool
 GpuExactBegin(GpuRef *ref, uint64 keys)
 {
-	GpuSlot *slot;
-
-	if (!GpuNewHandle(GPU_FAMILY_EXACT, ref))
-		return false;
-	slot = GpuTakeSlot(ref, EXACT_CREATE, false);
-	GpuExactShapeIn(slot)->keys = keys;
-	if (GpuAskOne(slot) == QB_OK)
-		return true;
-	GpuDropHandle(ref);
-	return false;
-}
-
-/* Chunks of a column on their way. */
-typedef struct Chunks
-{
-	const GpuColumnChunk *chunk;
-	bool complete; /* the keys of all pages were counted */
-} Chunks;
-
-static void
-ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GpuColumnChunk *chunk = &((const Chunks *) transfer->context)->chunk[at];
-
-	slot->other = chunk->ref;
-	slot->offset = 0;
-	GpuColumnWant(slot, chunk);
-}
-
-static void
-take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	Chunks *chunks = transfer->context;
-
-	chunks->complete &= !slot->gone && slot->status == QB_OK;
-}
-
-bool
-GpuExactAddColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
-{
-	Chunks all = { .chunk = chunk, .complete = true };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = EXACT_COLUMN,
-							 .all = chunks,
-							 .most = 1,
-							 .ask = ask_chunk,
-							 .take = take_chunk,
-							 .all_replies = true,
-							 .context = &all };
-
-	(void) GpuAskAll(&transfer);
-	return all.complete;
-}
-
-void
-GpuExactAddKeys(const GpuRef *ref, const uint64 *key, size_t count)
-{
-	GpuPostKeys(ref, EXACT_KEYS, key, NULL, count);
+	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &keys, sizeof(keys), ref);
 }
 
 static void
@@ -101,12 +39,12 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 	GpuTransfer transfer = {
 		.ref = ref, .op = EXACT_READ, .most = GPU_SLOT_WEIGHED, .ask = ask_best, .take = take_best
 	};
-	GpuShape reply;
+	uint64 found;
 	GpuExactKey *best;
 
-	if (GpuAskShape(GpuTakeSlot(ref, EXACT_ORDER, false), &reply) != QB_OK)
+	if (GpuAskOne(GpuTakeSlot(ref, EXACT_ORDER, false), &found, sizeof(found)) != QB_OK)
 		return NULL;
-	transfer.all = Min(((const GpuExactShape *) reply.bytes)->keys, most);
+	transfer.all = Min(found, most);
 	*count = (int) transfer.all;
 	best = palloc_array(GpuExactKey, transfer.all + 1);
 	transfer.context = best;
@@ -149,7 +87,7 @@ drop_exact(int index)
 	if (h->exact)
 	{
 		device_ops()->destroy(h->exact);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+		GpuUnmade(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
@@ -168,25 +106,30 @@ be_somewhere(Holding *h, int device)
 	do
 		status = device_ops()->create(gpu_device[device], room, &h->exact);
 	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
-	if (status != QB_OK)
-		return status;
 	h->device = device;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
-	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	GpuCount(COUNT_CREATED, status == QB_OK);
+	return GpuMade(status, device);
+}
+
+/* The number in the shape of a slot. */
+static uint64 *
+keys_in(GpuSlot *slot)
+{
+	return (uint64 *) slot->shape.bytes;
 }
 
 static qb_status
 serve_create(Holding *h, GpuSlot *slot)
 {
-	h->keys = GpuExactShapeIn(slot)->keys;
+	h->keys = *keys_in(slot);
 	return QB_OK;
 }
 
 /* Count gathered keys. */
 static qb_status
-add_gathered(Holding *h, const GpuGathered *gathered)
+add_gathered(int index, const GpuGathered *gathered)
 {
+	Holding *h = &holding[index];
 	qb_status status = be_somewhere(h, gathered->device);
 	uint64 *key;
 
@@ -201,25 +144,10 @@ add_gathered(Holding *h, const GpuGathered *gathered)
 	return status;
 }
 
-/* Count keys of a chunk, of as many pages as fit in a piece of the work. */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	GpuWanted wanted;
-	GpuGathered gathered;
-	qb_status status;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
-							 (uint64) gpu_device_ops->piece_work, &gathered);
-	if (status == QB_OK && gathered.count > 0)
-		status = add_gathered(h, &gathered);
-	if (status != QB_OK)
-		return status;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
+	return GpuColumnServe(slot, 1, add_gathered);
 }
 
 static qb_status
@@ -241,7 +169,7 @@ serve_order(Holding *h, GpuSlot *slot)
 {
 	qb_status status = h->exact ? device_ops()->order(h->exact, &h->found) : QB_OK;
 
-	GpuExactShapeIn(slot)->keys = h->found;
+	*keys_in(slot) = h->found;
 	return status;
 }
 
@@ -266,8 +194,6 @@ serve_exact(GpuSlot *slot)
 		[EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
 	};
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	return serve[slot->op](&holding[slot->handle.index], slot);
 }
 
@@ -275,17 +201,17 @@ static GpuLocation
 location_of_exact(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->exact != NULL };
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->exact);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->exact != NULL,
+						  .bytes = h->exact ? device_ops()->bytes(h->exact) : 0 };
 }
 
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
+	.faulty = ~0u,
 	.drop = drop_exact,
 	.location = location_of_exact,
 };

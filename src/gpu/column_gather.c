@@ -13,8 +13,9 @@
  *
  * src/gpu/column_gather.c
  */
-#include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
+
+GpuHolding *gpu_holding[GPU_HANDLES];
 
 /* The columns of a request: that of the keys, then those that are tested. */
 typedef struct Columns
@@ -263,99 +264,93 @@ rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys
 	return rows;
 }
 
-qb_status
-GpuColumnGather(int index, const GpuWanted *wanted, uint32 from, uint64 most, GpuGathered *gathered)
+/* What the device does with the rows that were found; "count" of them. */
+static qb_status
+gather_rows(const Gathering *gathering, const GpuGather *g, uint64 count, GpuGathered *gathered)
 {
-	Columns columns;
-	Gathering gathering = { .columns = &columns };
-	qb_status status = find_columns(index, wanted, &columns);
+	const GpuWanted *wanted = g->wanted;
+	qs_cuda_copy *values = gathering->columns->column[0]->values;
 	qs_cuda_copy_rows rows;
-	bool no_keys = wanted->projection == PROJECT_ROWS;
-	uint64 count;
 
-	if (status != QB_OK)
-		return status;
-	gathering.tested = wanted->tests.tests > 0 || columns.column[0]->nulls > 0 || no_keys;
-	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
-	count = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
-	GpuHandleUsed(index);
-	if (count == PG_UINT64_MAX)
-		return QB_NO_MEMORY;
-	if (gathering.count == 0 || none_pass(&columns, &wanted->tests))
-		return QB_OK;
 	gathered->count = count;
-	if (!gathering.tested)
-		return GpuColumnOps()->gather(columns.column[0]->values, runs, gathering.count,
-									  &gathered->key);
-	rows = rows_to_test(&gathering, &wanted->tests, no_keys, count);
-	return GpuColumnOps()->select(columns.column[0]->values, &rows, &gathered->key,
-								  &gathered->count);
+	if (!gathering->tested)
+		return GpuColumnOps()->gather(values, runs, gathering->count, &gathered->key);
+	rows = rows_to_test(gathering, &wanted->tests, wanted->projection == PROJECT_ROWS, count);
+	if (g->groups)
+		return GpuColumnOps()->split(values, &rows, g->groups, &gathered->key, gathered->of_group);
+	if (wanted->projection == PROJECT_PAIRS)
+		return GpuColumnOps()->pairs(values, &rows, wanted->pair, &gathered->key, &gathered->pair,
+									 &gathered->count);
+	return GpuColumnOps()->select(values, &rows, &gathered->key, &gathered->count);
 }
 
 qb_status
-GpuColumnGatherRows(int index, const GpuWanted *wanted, uint64 most, GpuGathered *gathered)
+GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
+{
+	const GpuWanted *wanted = g->wanted;
+	Columns columns;
+	Gathering gathering = { .columns = &columns };
+	qb_status status = find_columns(g->index, wanted, &columns);
+	bool pairs = wanted->projection == PROJECT_PAIRS;
+	uint64 count;
+
+	if (status != QB_OK || (g->groups && !qb_groups_are_valid(g->groups, &wanted->tests)) ||
+		(pairs && wanted->pair >= wanted->tests.columns))
+		return QB_NO_MEMORY;
+	gathering.tested = g->groups || pairs || wanted->projection == PROJECT_ROWS ||
+					   wanted->tests.tests > 0 || columns.column[0]->nulls > 0;
+	memset(gathered, 0, sizeof(*gathered));
+	gathered->index = g->index;
+	gathered->device = columns.column[0]->device;
+	count = gather_pages(&gathering, &wanted->pages, g->from, g->most, &gathered->end);
+	GpuHandleUsed(g->index);
+	if (count == PG_UINT64_MAX)
+		return QB_NO_MEMORY;
+	if (gathering.count == 0 || (g->groups == NULL && none_pass(&columns, &wanted->tests)))
+		return QB_OK;
+	return gather_rows(&gathering, g, count, gathered);
+}
+
+qb_status
+GpuColumnCountRows(const GpuGather *g, GpuGathered *gathered)
 {
 	Columns columns;
 	Gathering gathering = { .columns = &columns };
 	qb_status status;
 
-	if (wanted->tests.tests > 0)
-		return GpuColumnGather(index, wanted, 0, most, gathered);
-	status = find_columns(index, wanted, &columns);
+	if (g->wanted->tests.tests > 0)
+		return GpuColumnGather(g, gathered);
+	status = find_columns(g->index, g->wanted, &columns);
 	if (status != QB_OK)
 		return status;
-	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
-	gathered->count = gather_pages(&gathering, &wanted->pages, 0, PG_UINT64_MAX, &gathered->end);
-	GpuHandleUsed(index);
+	memset(gathered, 0, sizeof(*gathered));
+	gathered->count = gather_pages(&gathering, &g->wanted->pages, 0, PG_UINT64_MAX, &gathered->end);
+	GpuHandleUsed(g->index);
 	return QB_OK;
 }
 
 qb_status
-GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *groups, uint32 from,
-					  uint64 most, GpuGathered *gathered, uint64 *count)
+GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 {
-	Columns columns;
-	Gathering gathering = { .columns = &columns, .tested = true };
-	qb_status status = find_columns(index, wanted, &columns);
-	qs_cuda_copy_rows rows;
-	uint64 all;
+	GpuWanted wanted;
+	GpuGathered gathered;
+	GpuGather gather = { .index = slot->other.index,
+						 .wanted = &wanted,
+						 .from = (uint32) slot->offset,
+						 .most = (uint64) (gpu_device_ops->piece_work / Max(work, 1)) };
+	qb_status status;
 
-	if (status != QB_OK || !qb_groups_are_valid(groups, &wanted->tests))
-		return QB_NO_MEMORY;
-	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
-	memset(count, 0, groups->count * sizeof(*count));
-	all = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
-	GpuHandleUsed(index);
-	if (all == PG_UINT64_MAX)
-		return QB_NO_MEMORY;
-	if (gathering.count == 0)
-		return QB_OK;
-	rows = rows_to_test(&gathering, &wanted->tests, false, all);
-	return GpuColumnOps()->split(columns.column[0]->values, &rows, groups, &gathered->key, count);
-}
-
-qb_status
-GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
-					 GpuGathered *gathered, const uint64 **pair)
-{
-	Columns columns;
-	Gathering gathering = { .columns = &columns, .tested = true };
-	qb_status status = find_columns(index, wanted, &columns);
-	qs_cuda_copy_rows rows;
-	uint64 all;
-
-	if (status != QB_OK || wanted->pair >= wanted->tests.columns)
-		return QB_NO_MEMORY;
-	*gathered = (GpuGathered){ .index = index, .device = columns.column[0]->device };
-	all = gather_pages(&gathering, &wanted->pages, from, most, &gathered->end);
-	GpuHandleUsed(index);
-	if (all == PG_UINT64_MAX)
-		return QB_NO_MEMORY;
-	if (gathering.count == 0 || none_pass(&columns, &wanted->tests))
-		return QB_OK;
-	rows = rows_to_test(&gathering, &wanted->tests, false, all);
-	return GpuColumnOps()->pairs(columns.column[0]->values, &rows, wanted->pair, &gathered->key,
-								 pair, &gathered->count);
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnGather(&gather, &gathered);
+	if (status == QB_OK && gathered.count > 0)
+		status = add(slot->handle.index, &gathered);
+	if (status != QB_OK)
+		return status;
+	slot->done += (int) gathered.count;
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
+	return QB_OK;
 }
 
 uint64 *
@@ -371,4 +366,40 @@ GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status
 		return copy;
 	free(copy);
 	return NULL;
+}
+
+/* ---- replicas of values that get keys of chunks on several devices ---- */
+
+void *
+GpuJoiningReplica(GpuReplicas *replicas)
+{
+	int device = 0;
+
+	if (replicas->joining)
+		return replicas->joining;
+	while (replicas->on[device] == NULL)
+		device++;
+	replicas->joining = replicas->on[device];
+	replicas->joining_device = device;
+	replicas->on[device] = NULL;
+	return replicas->joining;
+}
+
+void
+GpuDropJoining(GpuReplicas *replicas, GpuDestroy destroy)
+{
+	destroy(replicas->joining);
+	GpuUnmade(replicas->joining_device);
+	replicas->joining = NULL;
+	replicas->count--;
+}
+
+void
+GpuDropReplicas(GpuReplicas *replicas, GpuDestroy destroy)
+{
+	while (replicas->count > 0)
+	{
+		(void) GpuJoiningReplica(replicas);
+		GpuDropJoining(replicas, destroy);
+	}
 }

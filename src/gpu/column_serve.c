@@ -9,15 +9,12 @@
  *
  * src/gpu/column_serve.c
  */
-#include "gpu/column_holding.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 
 /* Values of the first room, and what room grows by: a fraction of itself. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
-
-GpuHolding *gpu_holding[GPU_HANDLES];
 
 static void
 free_holding(GpuHolding *h)
@@ -27,7 +24,7 @@ free_holding(GpuHolding *h)
 	if (h->values)
 	{
 		GpuColumnOps()->destroy(h->values);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+		GpuUnmade(h->device);
 	}
 	free(h->first);
 	free(h->lsn);
@@ -93,9 +90,8 @@ serve_create(GpuSlot *slot)
 		return status;
 	}
 	gpu_holding[slot->handle.index] = h;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[h->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	return GpuMade(QB_OK, h->device);
 }
 
 /* Words of the bitmap of NULLs in a slot. */
@@ -228,16 +224,6 @@ serve_describe(GpuSlot *slot, const GpuHolding *h)
 	return QB_OK;
 }
 
-static qb_status
-serve_lsns(GpuSlot *slot, const GpuHolding *h)
-{
-	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS || slot->offset > GPU_CHUNK_PAGES ||
-		slot->count > GPU_CHUNK_PAGES - slot->offset)
-		return QB_NO_MEMORY;
-	memcpy(GpuSlotData(slot), h->lsn + slot->offset, slot->count * sizeof(uint64));
-	return QB_OK;
-}
-
 /* Nothing changes if somebody else has renewed the chunk since it was described. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuHolding *h)
@@ -297,12 +283,21 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 	memcpy(c->times, times, slot->count * sizeof(int64));
 }
 
-/* Count distinct keys of as many pages as fit in a piece of the work. */
-static qb_status
-count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGathered *gathered)
+/* What a request about a chunk itself gathers: its first pages, as many as fit in a piece of the work. */
+static GpuGather
+gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {
-	qb_status status = GpuColumnGather(slot->handle.index, wanted, 0,
-									   (uint64) gpu_device_ops->piece_work, gathered);
+	return (GpuGather){ .index = slot->handle.index,
+						.wanted = wanted,
+						.groups = groups,
+						.most = (uint64) gpu_device_ops->piece_work };
+}
+
+/* Count distinct keys. */
+static qb_status
+count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGathered *gathered)
+{
+	qb_status status = GpuColumnGather(gather, gathered);
 	qs_cuda_counts counts = { .most = most,
 							  .distinct = (uint64 *) GpuSlotData(slot),
 							  .times = times };
@@ -318,10 +313,9 @@ count_keys(GpuSlot *slot, const GpuWanted *wanted, int most, int64 *times, GpuGa
 
 /* Count rows: they are a key 0 each. */
 static qb_status
-count_rows(GpuSlot *slot, const GpuWanted *wanted, int64 *times, GpuGathered *gathered)
+count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *gathered)
 {
-	qb_status status = GpuColumnGatherRows(slot->handle.index, wanted,
-										   (uint64) gpu_device_ops->piece_work, gathered);
+	qb_status status = GpuColumnCountRows(gather, gathered);
 
 	if (status != QB_OK || gathered->count == 0)
 		return status;
@@ -339,6 +333,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	int most = slot->count;
 	static int64 times[GPU_COUNTS_MAX];
 	GpuWanted wanted;
+	GpuGather gather = gather_first(slot, &wanted, NULL);
 	GpuGathered gathered;
 	qb_status status;
 
@@ -349,8 +344,8 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	if (recall_counts(h, &wanted, slot))
 		return QB_OK;
 	slot->count = 0;
-	status = wanted.projection == PROJECT_ROWS ? count_rows(slot, &wanted, times, &gathered)
-											   : count_keys(slot, &wanted, most, times, &gathered);
+	status = wanted.projection == PROJECT_ROWS ? count_rows(slot, &gather, times, &gathered)
+											   : count_keys(slot, &gather, most, times, &gathered);
 	if (status != QB_OK)
 		return status;
 	slot->offset = gathered.end;
@@ -372,19 +367,19 @@ serve_many(GpuSlot *slot)
 {
 	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
 	static GpuManyKeys asked;
-	uint64 count[QB_GROUPS_MAX];
+	GpuGather gather = gather_first(slot, &asked.wanted, &asked.groups);
 	GpuGathered gathered;
 	qb_status status;
 
 	if (slot->count < 0 || slot->count > GPU_COUNTS_MAX)
 		return QB_NO_MEMORY;
 	memcpy(&asked, reply, sizeof(asked));
-	status = GpuColumnGatherGroups(slot->handle.index, &asked.wanted, &asked.groups, 0,
-								   (uint64) gpu_device_ops->piece_work, &gathered, count);
+	status = GpuColumnGather(&gather, &gathered);
 	memset(reply->many, 0, sizeof(reply->many));
 	if (status == QB_OK && gathered.key)
-		status = GpuColumnOps()->many(gpu_holding[gathered.index]->values, gathered.key, count,
-									  asked.groups.count, slot->count, reply->many);
+		status =
+			GpuColumnOps()->many(gpu_holding[gathered.index]->values, gathered.key,
+								 gathered.of_group, asked.groups.count, slot->count, reply->many);
 	return status;
 }
 
@@ -395,8 +390,6 @@ serve_column(GpuSlot *slot)
 {
 	GpuHolding *h = gpu_holding[slot->handle.index];
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (slot->op == COLUMN_CREATE)
 		return serve_create(slot);
 	if (h == NULL)
@@ -410,7 +403,7 @@ serve_column(GpuSlot *slot)
 		case COLUMN_DESCRIBE:
 			return serve_describe(slot, h);
 		case COLUMN_LSNS:
-			return serve_lsns(slot, h);
+			return GpuGivePiece(slot, h->lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 		case COLUMN_RENEW:
 			return serve_renew(slot, h);
 		case COLUMN_COUNTS:
@@ -440,6 +433,7 @@ location_of_column(int index)
 const GpuHandler gpu_column_handler = {
 	.serve = serve_column,
 	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
+	.faulty = ~0u,
 	.drop = drop_column,
 	.location = location_of_column,
 };

@@ -1,7 +1,7 @@
 /*
  * devices.c
- *		The devices of the GPU worker: opening them, choosing one, their memory, and how
- *		much work they do at a time.
+ *		The devices of the GPU worker: opening them, choosing one, how much work they do at a
+ *		time, and their memory: values that nobody wants any more, and room for others.
  *
  * CUDA's driver starts threads when it is first called.  They inherit the mask of signals,
  * and must not take signals that are meant for this process.  So all signals are blocked
@@ -9,7 +9,7 @@
  *
  * src/gpu/devices.c
  */
-#include "gpu/settings.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
 
 #include <signal.h>
@@ -18,6 +18,9 @@
 
 /* Slots are page-locked: the staging buffer is only for data from elsewhere. */
 #define STAGING_BYTES ((size_t) 8 << 20)
+
+/* Values that are freed between two pieces of requests. */
+#define PENDING_FREES_AT_ONCE 8
 
 #ifdef QSKETCH_CUDA
 const qs_device_ops *gpu_device_ops = &qs_cuda_devices;
@@ -218,4 +221,124 @@ GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
 	slot->done += piece;
 	slot->more = slot->done < slot->count;
 	return piece;
+}
+
+/* ---- pieces of arrays ---- */
+
+bool
+GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes)
+{
+	return slot->bytes <= GPU_SLOT_BYTES && slot->offset <= bytes &&
+		   slot->bytes <= bytes - slot->offset;
+}
+
+qb_status
+GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes)
+{
+	if (array == NULL || !GpuPieceIsWithin(slot, bytes))
+		return QB_NO_MEMORY;
+	memcpy((uint8 *) array + slot->offset, GpuSlotData(slot), slot->bytes);
+	return QB_OK;
+}
+
+qb_status
+GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes)
+{
+	if (array == NULL || !GpuPieceIsWithin(slot, bytes))
+		return QB_NO_MEMORY;
+	memcpy(GpuSlotData(slot), (const uint8 *) array + slot->offset, slot->bytes);
+	return QB_OK;
+}
+
+/* ---- values on devices: where they are, freeing them, making room ---- */
+
+const GpuHandler *const *gpu_handlers;
+
+const GpuHandler *
+GpuHandlerOf(GpuFamily family)
+{
+	return gpu_handlers[family];
+}
+
+qb_status
+GpuMade(qb_status status, int device)
+{
+	if (status == QB_OK)
+		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
+	return status;
+}
+
+void
+GpuUnmade(int device)
+{
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
+	GpuShowMemory(device);
+}
+
+/* Tell the backends where a value is now. */
+void
+GpuShowLocation(int index)
+{
+	GpuLocation location = GpuHandlerOf(gpu_shared->handle[index].family)->location(index);
+
+	gpu_shared->handle[index].device = location.on_device ? location.device : -1;
+	gpu_shared->handle[index].bytes = location.bytes;
+	gpu_shared->handle[index].pages = location.pages;
+	GpuShowMemory(location.device);
+}
+
+static void
+free_value(int index)
+{
+	const GpuHandler *handler = GpuHandlerOf(gpu_shared->handle[index].family);
+	int device = handler->location(index).device;
+
+	handler->drop(index);
+	GpuShowMemory(device);
+	GpuHandleFreed(index);
+}
+
+/* Free the values of handles pending free that no request names, some at a time; were there any? */
+bool
+GpuFreePending(void)
+{
+	int index[PENDING_FREES_AT_ONCE];
+	int count;
+	int i;
+
+	if (pg_atomic_read_u32(&gpu_shared->pending_frees) == 0)
+		return false;
+	count = GpuTakePending(index, PENDING_FREES_AT_ONCE);
+	for (i = 0; i < count; i++)
+		free_value(index[i]);
+	return count > 0;
+}
+
+/* Whose request is served: room is made for that handle. */
+static const GpuHandle *served;
+
+void
+GpuMakeRoomFor(int index)
+{
+	served = &gpu_shared->handle[index];
+}
+
+/*
+ * Make room on a device: free what nobody wants, or else give up a cached
+ * value, or else a chunk of a column; false if there is none.  Columns of other
+ * roles go for columns alone.
+ */
+bool
+GpuMakeRoom(int device)
+{
+	bool column = served->family == GPU_FAMILY_COLUMN;
+
+	if (GpuFreePending())
+		return true;
+	if (!GpuEvict(device, false, served->role, false) &&
+		!GpuEvict(device, true, served->role, !column))
+		return false;
+	while (GpuFreePending())
+		;
+	return true;
 }

@@ -11,17 +11,13 @@
  * The CPU merges filters.  A device would first need the other filter's bits, and
  * sending them takes longer than merging them here.
  *
- * "remote" points to a Remote in the filter's memory context, which drops the
- * device's filter when the context goes away.
+ * "remote" points to a Remote in the filter's memory context, with which the device's filter goes.
  *
  * src/gpu/filter_engine.c
  */
-#include "gpu/client.h"
-#include "gpu/column_client.h"
+#include "gpu/column_gpu.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/settings.h"
 
-#include "utils/palloc.h"
 #include <math.h>
 
 /*
@@ -38,36 +34,138 @@
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
 
-typedef struct Remote
+/*
+ * ---- a backend's calls ----
+ *
+ * Bits and rows are posted: their errors show when the filter is fetched.  All other
+ * requests wait for their replies.  Functions that send return how much they have given.
+ * download() wants the sum, and checks that all arrived.
+ */
+
+/* A filter without bits on this device, or on any (-1); false if there is no memory for it. */
+static bool
+create(const qf_params *params, int device, GpuRef *ref)
 {
-	GpuRef ref;   /* serial 0: none */
-	uint64 given; /* to the device: see GpuFilterState */
-	MemoryContextCallback callback;
-} Remote;
+	return GpuMake(GPU_FAMILY_FILTER, FILTER_CREATE, device, params, sizeof(*params), ref);
+}
+
+/* Send the positions of an explicit filter: one slot holds as many as there can be. */
+static uint64
+send_positions(const GpuRef *ref, const qf_filter *f)
+{
+	GpuSlot *slot = GpuTakeSlot(ref, FILTER_SET, false);
+	uint32 *position = (uint32 *) GpuSlotData(slot);
+	uint64_t at = 0;
+	int count = 0;
+
+	while (count < QF_EXPLICIT_MAX && qf_explicit_next(f, &at, &position[count]))
+		count++;
+	slot->count = count;
+	GpuPost(slot);
+	return count;
+}
+
+/* Send all bits of a dense filter, or the set ones of an explicit filter. */
+static uint64
+send_bits(const GpuRef *ref, const qf_filter *f)
+{
+	uint64 bytes = qf_words(&f->params) * 8;
+
+	if (f->encoding == QF_EXPLICIT)
+		return send_positions(ref, f);
+	GpuPostArray(ref, FILTER_WRITE, f->bits, bytes);
+	return bytes;
+}
 
 static void
-drop_remote(void *argument)
+ask_rows(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	Remote *remote = argument;
+	const qf_batch *batch = transfer->context;
+	const void *number = batch->row ? (const void *) (batch->row + at)
+									: (batch->copies ? (const void *) (batch->copies + at) : NULL);
+	GpuFilterRows *rows = (GpuFilterRows *) slot->shape.bytes;
+	uint64 *data = (uint64 *) GpuSlotData(slot);
 
-	if (remote->ref.serial != 0)
-		GpuDropHandle(&remote->ref);
-	remote->ref.serial = 0;
+	rows->nonce = batch->nonce;
+	rows->first = batch->first_row + at;
+	rows->ids = batch->row != NULL;
+	slot->count = (int) size;
+	slot->weighted = number != NULL;
+	memcpy(data, batch->fingerprint + at, size * sizeof(uint64));
+	if (number)
+		memcpy(data + size, number, size * sizeof(uint64));
 }
+
+static uint64
+send_rows(const GpuRef *ref, const qf_batch *batch)
+{
+	qf_batch rows = *batch;
+	GpuTransfer transfer = { .ref = ref,
+							 .op = FILTER_INSERT,
+							 .all = batch->count,
+							 .most = batch->row || batch->copies ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS,
+							 .ask = ask_rows,
+							 .context = &rows };
+
+	GpuPostAll(&transfer);
+	return batch->count;
+}
+
+static bool
+load_stored(const void *filter, GpuRef *ref)
+{
+	const qf_filter *f = filter;
+
+	if (!create(&f->params, -1, ref))
+		return false;
+	(void) send_bits(ref, f);
+	return true;
+}
+
+const GpuStored gpu_stored_filters = {
+	.family = GPU_FAMILY_FILTER,
+	.header_bytes = QF_HEADER_BYTES,
+	.load = load_stored,
+};
+
+/*
+ * Fetch a filter, which was given so much, from the worker into "f", an empty owned
+ * filter, which gets dense.
+ */
+static qb_status
+download(const GpuRef *ref, uint64 given, qf_filter *f)
+{
+	GpuFilterState state;
+	qb_status status = GpuFetchOne(GpuTakeSlot(ref, FILTER_FETCH, false), &state, sizeof(state));
+
+	if (status == QB_OK && state.given != given)
+		elog(ERROR, "filter on the GPU was given " UINT64_FORMAT ", not " UINT64_FORMAT,
+			 state.given, given);
+	if (status == QB_OK)
+		status = qf_make_dense(f);
+	if (status == QB_OK &&
+		!GpuFetchArray(ref, FILTER_READ, 0, 0, f->bits, qf_words(&f->params) * 8))
+		GpuRaiseLost();
+	f->ones = state.ones;
+	return status;
+}
+
+/* ---- the engine ---- */
+
+typedef struct Remote
+{
+	GpuOwned owned;
+	uint64 given; /* to the device: see GpuFilterState */
+} Remote;
 
 /* The bits of a filter are on a device now; the device was given so much. */
 static void
 become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 {
-	MemoryContext context = f->memory->context;
-	Remote *remote = MemoryContextAllocZero(context, sizeof(Remote));
+	Remote *remote = MemoryContextAllocZero(f->memory->context, sizeof(Remote));
 
-	remote->ref = *ref;
 	remote->given = given;
-	remote->callback.func = drop_remote;
-	remote->callback.arg = remote;
-	MemoryContextRegisterResetCallback(context, &remote->callback);
-	GpuAttachHandle(ref);
+	GpuOwn(&remote->owned, ref, f->memory->context);
 	qf_free(f);
 	f->slots = 0;
 	f->encoding = QF_DENSE;
@@ -80,8 +178,8 @@ move(qf_filter *f, int device)
 {
 	GpuRef ref;
 
-	if (GpuFilterCreate(&f->params, device, &ref))
-		become_remote(f, &ref, GpuFilterSendBits(&ref, f));
+	if (create(&f->params, device, &ref))
+		become_remote(f, &ref, send_bits(&ref, f));
 	else
 		GpuCount(COUNT_FALLBACKS, 1);
 }
@@ -169,7 +267,7 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 	rows = qf_batch_rows(b);
 	status = rows < 0 ? QB_TOTAL_OVERFLOW : qf_count_rows(f, rows, b->row == NULL);
 	if (status == QB_OK)
-		remote->given += GpuFilterSendRows(&remote->ref, b);
+		remote->given += send_rows(&remote->owned.ref, b);
 	return status;
 }
 
@@ -177,7 +275,6 @@ qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count)
 {
 	Remote *remote;
-	uint64 added;
 
 	*count = 0;
 	if (chunks == 0)
@@ -187,9 +284,8 @@ GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 
 	remote = f->remote;
 	if (remote == NULL)
 		return QB_OK;
-	added = GpuFilterSendColumn(&remote->ref, chunk, chunks);
-	remote->given += added;
-	*count = (int64) added;
+	(void) GpuColumnSend(&remote->owned.ref, FILTER_COLUMN, chunk, chunks, count);
+	remote->given += (uint64) *count;
 	return qf_count_rows(f, *count, true);
 }
 
@@ -205,10 +301,10 @@ gpu_materialize(qf_filter *f)
 	qf_init(&here, &f->params, f->memory);
 	here.keys = f->keys;
 	here.rows = f->rows;
-	status = GpuFilterDownload(&remote->ref, remote->given, &here);
+	status = download(&remote->owned.ref, remote->given, &here);
 	if (status != QB_OK)
 		return status;
-	drop_remote(remote);
+	GpuDropOwned(&remote->owned);
 	*f = here;
 	return QB_OK;
 }
@@ -252,173 +348,4 @@ const qf_engine *
 GpuFilterEngine(void)
 {
 	return GpuIsWanted() ? &gpu_engine : &qf_engine_cpu;
-}
-
-/*
- * ---- a backend's side of the GPU worker: filters there, and calls ----
- *
- * Bits and rows are posted: their errors show when the filter is fetched.  All other
- * requests wait for their replies.
- */
-
-bool
-GpuFilterCreate(const qf_params *params, int device, GpuRef *ref)
-{
-	GpuSlot *slot;
-
-	if (!GpuNewHandle(GPU_FAMILY_FILTER, ref))
-		return false;
-	slot = GpuTakeSlot(ref, FILTER_CREATE, false);
-	slot->count = device;
-	memcpy(slot->shape.bytes, params, sizeof(*params));
-	if (GpuAskOne(slot) == QB_OK)
-		return true;
-	GpuDropHandle(ref);
-	return false;
-}
-
-/* Bits on their way to the worker, or back. */
-static void
-ask_bits(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const qf_filter *f = transfer->context;
-
-	slot->offset = at;
-	slot->bytes = size;
-	if (transfer->op == FILTER_WRITE)
-		memcpy(GpuSlotData(slot), f->bits + at, size);
-}
-
-static void
-take_bits(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const qf_filter *f = transfer->context;
-
-	memcpy(f->bits + at, GpuSlotData(slot), size);
-}
-
-static GpuTransfer
-transfer_of(const GpuRef *ref, GpuFilterOp op, qf_filter *f)
-{
-	return (GpuTransfer){ .ref = ref,
-						  .op = op,
-						  .all = qf_words(&f->params) * 8,
-						  .most = GPU_SLOT_BYTES,
-						  .ask = ask_bits,
-						  .take = take_bits,
-						  .context = f };
-}
-
-/* Send the positions of an explicit filter: one slot holds as many as there can be. */
-static uint64
-send_positions(const GpuRef *ref, const qf_filter *f)
-{
-	GpuSlot *slot = GpuTakeSlot(ref, FILTER_SET, false);
-	uint32 *position = (uint32 *) GpuSlotData(slot);
-	uint64_t at = 0;
-	int count = 0;
-
-	while (count < QF_EXPLICIT_MAX && qf_explicit_next(f, &at, &position[count]))
-		count++;
-	slot->count = count;
-	GpuPost(slot);
-	return count;
-}
-
-uint64
-GpuFilterSendBits(const GpuRef *ref, const qf_filter *f)
-{
-	qf_filter from = *f; /* which is only read */
-	GpuTransfer transfer = transfer_of(ref, FILTER_WRITE, &from);
-
-	if (f->encoding == QF_EXPLICIT)
-		return send_positions(ref, f);
-	GpuPostAll(&transfer);
-	return transfer.all;
-}
-
-static void
-ask_rows(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const qf_batch *batch = transfer->context;
-	const void *number = batch->row ? (const void *) (batch->row + at)
-									: (batch->copies ? (const void *) (batch->copies + at) : NULL);
-	GpuFilterRows *rows = (GpuFilterRows *) slot->shape.bytes;
-	uint64 *data = (uint64 *) GpuSlotData(slot);
-
-	rows->nonce = batch->nonce;
-	rows->first = batch->first_row + at;
-	rows->ids = batch->row != NULL;
-	slot->count = (int) size;
-	slot->weighted = number != NULL;
-	memcpy(data, batch->fingerprint + at, size * sizeof(uint64));
-	if (number)
-		memcpy(data + size, number, size * sizeof(uint64));
-}
-
-uint64
-GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch)
-{
-	qf_batch rows = *batch;
-	GpuTransfer transfer = { .ref = ref,
-							 .op = FILTER_INSERT,
-							 .all = batch->count,
-							 .most = batch->row || batch->copies ? GPU_SLOT_WEIGHED : GPU_SLOT_KEYS,
-							 .ask = ask_rows,
-							 .context = &rows };
-
-	GpuPostAll(&transfer);
-	return batch->count;
-}
-
-uint64
-GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
-{
-	return (uint64) GpuColumnSend(ref, FILTER_COLUMN, chunk, chunks);
-}
-
-static bool
-load_stored(const void *filter, GpuRef *ref)
-{
-	const qf_filter *f = filter;
-
-	if (!GpuFilterCreate(&f->params, -1, ref))
-		return false;
-	(void) GpuFilterSendBits(ref, f);
-	return true;
-}
-
-const GpuStored gpu_stored_filters = {
-	.family = GPU_FAMILY_FILTER,
-	.header_bytes = QF_HEADER_BYTES,
-	.load = load_stored,
-};
-
-/* What the worker says of its filter. */
-static qb_status
-fetch_state(const GpuRef *ref, GpuFilterState *state)
-{
-	GpuShape reply;
-	qb_status status = GpuFetchShape(GpuTakeSlot(ref, FILTER_FETCH, false), &reply);
-
-	memcpy(state, &reply, sizeof(*state));
-	return status;
-}
-
-qb_status
-GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f)
-{
-	GpuTransfer transfer = transfer_of(ref, FILTER_READ, f);
-	GpuFilterState state;
-	qb_status status = fetch_state(ref, &state);
-
-	if (status == QB_OK && state.given != given)
-		elog(ERROR, "filter on the GPU was given " UINT64_FORMAT ", not " UINT64_FORMAT,
-			 state.given, given);
-	if (status == QB_OK)
-		status = qf_make_dense(f);
-	if (status == QB_OK && !GpuAskAll(&transfer))
-		GpuRaiseLost();
-	f->ones = state.ones;
-	return status;
 }

@@ -1,6 +1,6 @@
 /*
  * filter_gpu.h
- *		Filters on a GPU: requests, a backend's calls, and the engine.
+ *		Filters on a GPU: requests, and what functions on filters see.
  *
  * The worker has the bits of dense filters.  Bits go there and come back piece by
  * piece, counted in bytes.
@@ -12,9 +12,8 @@
 
 #include "engine/filter_engine.h"
 #include "filter/format.h"
-#include "gpu/cache.h"
-#include "gpu/column_request.h"
 #include "gpu/gpu.h"
+#include "gpu/column_gpu.h"
 #include "gpu/shared.h"
 
 typedef enum GpuFilterOp
@@ -64,32 +63,6 @@ StaticAssertDecl(sizeof(GpuFilterState) <= sizeof(GpuShape), "state of a filter 
 StaticAssertDecl(QF_EXPLICIT_MAX * sizeof(uint32) <= GPU_SLOT_BYTES, "positions do not fit");
 StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a filter does not fit");
-
-/*
- * ---- a backend's side of the GPU worker: filters there, and calls ----
- *
- * The functions here may wait; see client.h.  Functions that send return how much
- * they have given.  GpuFilterDownload() wants the sum, and checks that all arrived.
- */
-
-/* A filter without bits on this device, or on any (-1); false if there is no memory for it. */
-extern bool GpuFilterCreate(const qf_params *params, int device, GpuRef *ref);
-
-/* Send in the background: all bits of a dense filter or the set ones of an explicit filter; rows. */
-extern uint64 GpuFilterSendBits(const GpuRef *ref, const qf_filter *f);
-extern uint64 GpuFilterSendRows(const GpuRef *ref, const qf_batch *batch);
-
-/*
- * Insert rows of the keys of cached columns, and take the pages off their sets that were done.
- * Returns how many rows.
- */
-extern uint64 GpuFilterSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks);
-
-/*
- * Fetch a filter, which was given so much, from the worker into "f", an empty owned
- * filter, which gets dense.
- */
-extern qb_status GpuFilterDownload(const GpuRef *ref, uint64 given, qf_filter *f);
 
 /* ---- the GPU as functions on filters see it: an engine, lookups ---- */
 

@@ -6,10 +6,8 @@
  * given.  A filter never grows: a device that had memory for it has enough for all
  * that follows.
  *
- * A filter is made on the device of the first chunk that it gets keys of.  Keys of chunks
- * on other devices go into replicas there, filters of the same parameters.  Their bits are
- * added before anybody reads the filter, piece by piece, and others are served in between.
- * Keys that come between two pieces go into a new replica.
+ * A filter is made on the device of the first chunk that it gets keys of.  Chunks on other
+ * devices have replicas there (column_worker.h), whose bits are added.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -18,8 +16,7 @@
  */
 #include "gpu/column_worker.h"
 #include "gpu/filter_gpu.h"
-#include "gpu/settings.h"
-#include "gpu/worker.h"
+#include "gpu/gpu.h"
 
 #include "filter_cuda.h"
 
@@ -31,12 +28,9 @@ typedef struct Holding
 	qf_cuda_filter *filter; /* NULL: there is none */
 	qf_params params;
 	int device;
-	uint64 given;                             /* see GpuFilterState */
-	qf_cuda_filter *replica[GPU_DEVICES_MAX]; /* keys of chunks on other devices; or NULL */
-	qf_cuda_filter *joining;                  /* the replica whose bits are being added; or NULL */
-	int joining_device;                       /* that it is on */
-	uint64 joined;                            /* bytes of it that were added */
-	int replicas; /* number of replicas that are there, "joining" included */
+	uint64 given; /* see GpuFilterState */
+	GpuReplicas replicas;
+	uint64 joined; /* bytes that were added of the replica that is being merged */
 } Holding;
 
 static Holding holding[GPU_HANDLES];
@@ -57,17 +51,13 @@ create_on(int device, const qf_params *params, qf_cuda_filter **filter)
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	GPU_WITH_ROOM(status, device, device_ops()->create(gpu_device[device], params, filter));
-	if (status == QB_OK)
-		pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
-	return status;
+	return GpuMade(status, device);
 }
 
 static void
-destroy_on(int device, qf_cuda_filter *filter)
+destroy(void *filter)
 {
 	device_ops()->destroy(filter);
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
-	GpuShowMemory(device);
 }
 
 static qb_status
@@ -169,43 +159,15 @@ static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
 {
 	*status = QB_OK;
-	if (h->device != device && h->replica[device] == NULL)
+	if (h->device == device)
+		return h->filter;
+	if (h->replicas.on[device] == NULL)
 	{
-		*status = create_on(device, &h->params, &h->replica[device]);
-		h->replicas += *status == QB_OK;
+		*status = create_on(device, &h->params, (qf_cuda_filter **) &h->replicas.on[device]);
+		h->replicas.count += *status == QB_OK;
 		GpuShowMemory(device);
 	}
-	if (*status != QB_OK)
-		return NULL;
-	return h->device == device ? h->filter : h->replica[device];
-}
-
-static void
-drop_replica(Holding *h, qf_cuda_filter *replica, int device)
-{
-	destroy_on(device, replica);
-	h->replicas--;
-}
-
-static void
-drop_joining(Holding *h)
-{
-	drop_replica(h, h->joining, h->joining_device);
-	h->joining = NULL;
-}
-
-/* Take one of the replicas that there are, to add its bits. */
-static void
-take_replica(Holding *h)
-{
-	int device = 0;
-
-	while (h->replica[device] == NULL)
-		device++;
-	h->joining = h->replica[device];
-	h->joining_device = device;
-	h->joined = 0;
-	h->replica[device] = NULL;
+	return *status == QB_OK ? h->replicas.on[device] : NULL;
 }
 
 /* Add a piece of one of the replicas to the filter. */
@@ -213,51 +175,43 @@ static qb_status
 add_replica(Holding *h)
 {
 	uint64 bytes = qf_words(&h->params) * 8;
+	qf_cuda_filter *joining = GpuJoiningReplica(&h->replicas);
 	uint64 end;
 	qb_status status;
 
-	if (h->joining == NULL)
-		take_replica(h);
 	end = Min(h->joined + gpu_device_ops->merge_bytes, bytes);
-	status = add_bits(h->joining, h->filter, h->joined, end);
+	status = add_bits(joining, h->filter, h->joined, end);
 	if (status != QB_OK)
 		return status;
 	h->joined = end;
-	if (end == bytes)
-		drop_joining(h);
+	if (end < bytes)
+		return QB_OK;
+	GpuDropJoining(&h->replicas, destroy);
+	h->joined = 0;
 	return QB_OK;
 }
 
-/* Insert rows of a chunk, of as many pages as fit in a piece of the work. */
+/* Insert gathered rows. */
+static qb_status
+insert_gathered(int index, const GpuGathered *gathered)
+{
+	Holding *h = &holding[index];
+	qf_batch batch = { .fingerprint = gathered->key, .count = gathered->count };
+	qb_status status;
+	qf_cuda_filter *filter = filter_on(h, gathered->device, &status);
+
+	if (status == QB_OK)
+		status = insert(device_ops()->insert_device, filter, &batch, h, gathered->device);
+	if (status == QB_OK)
+		h->given += gathered->count;
+	return status;
+}
+
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	GpuWanted wanted;
-	GpuGathered gathered;
-	qf_batch batch = { .fingerprint = NULL };
-	qb_status status = qf_is_bloom(&h->params) ? QB_OK : QB_NO_MEMORY;
-	qf_cuda_filter *filter = NULL;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	if (status == QB_OK)
-		status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset,
-								 (uint64) (gpu_device_ops->piece_work / h->params.k), &gathered);
-	if (status == QB_OK)
-		filter = filter_on(h, gathered.device, &status);
-	if (status != QB_OK)
-		return status;
-	batch.fingerprint = gathered.key;
-	batch.count = gathered.count;
-	if (gathered.count > 0)
-		status = insert(device_ops()->insert_device, filter, &batch, h, gathered.device);
-	if (status != QB_OK)
-		return status;
-	h->given += gathered.count;
-	slot->done += (int) gathered.count;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
+	return qf_is_bloom(&h->params) ? GpuColumnServe(slot, h->params.k, insert_gathered)
+								   : QB_NO_MEMORY;
 }
 
 static qb_status
@@ -291,13 +245,6 @@ serve_read(Holding *h, GpuSlot *slot)
 }
 
 static bool
-is_for_keys(int op)
-{
-	return op == FILTER_INSERT || op == FILTER_QUERY || op == FILTER_CONTAINS ||
-		   op == FILTER_COLUMN;
-}
-
-static bool
 reads_bits(int op)
 {
 	return op == FILTER_QUERY || op == FILTER_CONTAINS || op == FILTER_FETCH || op == FILTER_READ;
@@ -316,11 +263,9 @@ serve_filter(GpuSlot *slot)
 	Holding *h = &holding[slot->handle.index];
 	qb_status status;
 
-	if (gpu_fault == FAULT_ERROR && is_for_keys(slot->op))
-		return QB_DEVICE_ERROR;
 	if (slot->op != FILTER_CREATE && h->filter == NULL)
 		return QB_NO_MEMORY;
-	if (h->replicas == 0 || !reads_bits(slot->op))
+	if (h->replicas.count == 0 || !reads_bits(slot->op))
 		return serve[slot->op](h, slot);
 	status = add_replica(h);
 	slot->more = status == QB_OK;
@@ -331,37 +276,31 @@ static void
 drop_filter(int index)
 {
 	Holding *h = &holding[index];
-	int device;
 
 	if (h->filter == NULL)
 		return;
-	if (h->joining)
-		drop_joining(h);
-	for (device = 0; device < GPU_DEVICES_MAX; device++)
-		if (h->replica[device])
-		{
-			drop_replica(h, h->replica[device], device);
-			h->replica[device] = NULL;
-		}
-	destroy_on(h->device, h->filter);
+	GpuDropReplicas(&h->replicas, destroy);
+	destroy(h->filter);
+	GpuUnmade(h->device);
 	h->filter = NULL;
+	h->joined = 0;
 }
 
 static GpuLocation
 location_of_filter(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->filter != NULL };
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->filter);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->filter != NULL,
+						  .bytes = h->filter ? device_ops()->bytes(h->filter) : 0 };
 }
 
 const GpuHandler gpu_filter_handler = {
 	.serve = serve_filter,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.reads_other = 1 << FILTER_COLUMN,
+	.faulty = 1 << FILTER_INSERT | 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_COLUMN,
 	.drop = drop_filter,
 	.location = location_of_filter,
 };

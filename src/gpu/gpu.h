@@ -1,7 +1,7 @@
 /*
  * gpu.h
- *		The GPU as the rest of the module sees it.  sketch_gpu.h, filter_gpu.h and
- *		sets_gpu.h have what each family needs.
+ *		The GPU as the rest of the module sees it: settings, whether it is used, and cached
+ *		values.  sketch_gpu.h, filter_gpu.h and sets_gpu.h have what each family needs.
  *
  * src/gpu/gpu.h
  */
@@ -36,5 +36,100 @@ extern bool GpuIsLarge(uint64 bytes);
  * does.  "small" is the reason of a value that is not large.
  */
 extern const char *GpuReason(uint64 bytes, const char *small);
+
+/* ---- settings of the GPU worker and of the backends that use it ---- */
+
+/* qsketch.device */
+typedef enum DeviceSetting
+{
+	DEVICE_AUTO, /* the GPU where it is faster */
+	DEVICE_CPU,
+	DEVICE_GPU /* the GPU, or an error if there is none */
+} DeviceSetting;
+
+/* qsketch.gpu_worker */
+typedef enum GpuWorkerKind
+{
+	WORKER_AUTO, /* the GPUs that it finds */
+	WORKER_OFF
+} GpuWorkerKind;
+
+/* qsketch.gpu_fault: what the worker does wrong, for tests */
+typedef enum GpuFault
+{
+	FAULT_NONE,
+	FAULT_ERROR,  /* the next insert or query fails as on a broken GPU */
+	FAULT_MEMORY, /* there is no device memory for any new sketch */
+	FAULT_SPILL,  /* there is none for any insert either */
+	FAULT_SLOW,   /* every request takes 20 ms more */
+	FAULT_HANG    /* no request is served */
+} GpuFault;
+
+extern int device_setting;
+extern int gpu_worker_kind;
+extern int gpu_buffer_size;  /* kB */
+extern int gpu_memory_limit; /* MB on each device, 0: all there is */
+extern int gpu_cache_size;   /* MB */
+extern char *gpu_devices;
+extern int gpu_min_size;     /* kB: smallest sketch that auto moves */
+extern int gpu_min_keys;     /* fewest keys that auto looks up there */
+extern int gpu_min_elements; /* of collections whose pairs auto finds there */
+extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */
+extern bool gpu_columns_enabled;
+extern int gpu_timeout; /* s without progress of the worker */
+extern int gpu_fault;
+
+extern void GpuDefineSettings(void);
+
+/* Numbers in qsketch.gpu_devices: how many, at most "room"; 0 = all devices. */
+extern int GpuDeviceNumbers(int *number, int room);
+
+/*
+ * ---- cached values: copies of stored values on devices, for lookups of many keys ----
+ *
+ * Their names, and lookups in them.
+ */
+
+/* What differs between the stored values of the families. */
+typedef struct GpuStored
+{
+	GpuFamily family;
+	Size header_bytes; /* of its format, which begins with a header */
+
+	/* Take a value to a device; false if there is no memory for it.  NULL: has no lookups. */
+	bool (*load)(const void *value, GpuRef *ref);
+} GpuStored;
+
+/* The name of a value in a TOAST table; false if it is shorter than a header. */
+extern bool GpuNameStored(const GpuStored *stored, Datum datum, StoredName *key);
+
+/* The name of a value whose bytes are all here. */
+extern void GpuNameBytes(const GpuStored *stored, const uint8 *bytes, Size length, StoredName *key);
+
+/* The number of the GPU that a cached value of this name is on, or -1. */
+extern int GpuOfCached(const StoredName *key);
+
+/* Keys to look up, and where their answers go. */
+typedef struct GpuLookup
+{
+	const GpuStored *stored;
+	int op; /* of the family */
+	const uint64 *key;
+	size_t count;
+	void *answer;
+	size_t answer_bytes; /* of each key */
+} GpuLookup;
+
+/* May a device look up so many keys?  The value is not known yet. */
+extern bool GpuMayLookup(size_t count);
+
+/* Look up in the cached value of this name; false if there is none. */
+extern bool GpuLookupCached(const GpuLookup *lookup, const StoredName *name);
+
+/*
+ * Take a value to a device, and look up there.  The value stays there under its
+ * name, or goes if "name" is NULL.  False if there is no memory for it.
+ */
+extern bool GpuLookupLoaded(const GpuLookup *lookup, const void *value, const StoredName *name);
 
 #endif

@@ -1,23 +1,81 @@
 /*
  * handles.c
- *		The table of values in the worker's hands: who owns which.
+ *		The table of values in the worker's hands: who owns which, and what belongs to nobody.
  *
  * See shared.h for the states.  Backends find their own handles by scanning
  * the table, which they do only if they have some: "owned" counts them.
  *
+ * Cached values and chunks of cached columns belong to nobody, and are found by name.
+ * Columns have at most 7/8 of the cache, in number and in bytes.  Values have
+ * the rest, and what columns leave.  Beyond that goes what was not used for the
+ * longest time: of the role that needs the room, if it has a fair quota or
+ * more, or else of the role that has most.  Roles have equal quotas of what
+ * there is.
+ *
  * src/gpu/handles.c
  */
-#include "gpu/handles.h"
+#include "gpu/gpu.h"
+#include "gpu/shared.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#define HANDLE(ref) (&gpu_shared->handle[(ref)->index])
+
+static void
+lock(LWLockMode mode)
+{
+	LWLockAcquire(gpu_shared->handles, mode);
+}
+
+static void
+unlock(void)
+{
+	LWLockRelease(gpu_shared->handles);
+}
+
+/* ---- functions whose caller holds the lock ---- */
+
+static bool
+is_owned(const GpuHandle *handle)
+{
+	return handle->state == HANDLE_LIVE || handle->state == HANDLE_LOST;
+}
+
+static bool
+is_mine(const GpuHandle *handle)
+{
+	return is_owned(handle) && handle->proc == ProcessNumber(MyProc);
+}
+
+static bool
+is_named(const GpuHandle *handle, const GpuRef *ref)
+{
+	return handle->state != HANDLE_UNUSED && handle->serial == ref->serial;
+}
+
+static void
+disown(GpuHandle *handle)
+{
+	pg_atomic_fetch_sub_u32(&gpu_shared->owned[handle->proc], 1);
+	handle->in_transfer = false;
+	memset(&handle->token, 0, sizeof(handle->token));
+}
+
+static void
+become_pending_free(GpuHandle *handle)
+{
+	handle->state = HANDLE_PENDING_FREE;
+	pg_atomic_fetch_add_u32(&gpu_shared->pending_frees, 1);
+}
 
 /* The owner does not need a handle any more. */
 static void
 free_later(GpuHandle *handle)
 {
-	GpuDisown(handle);
-	handle->state = HANDLE_PENDING_FREE;
-	pg_atomic_fetch_add_u32(&gpu_shared->pending_frees, 1);
+	disown(handle);
+	become_pending_free(handle);
 }
 
 /* An unused handle, if this process may take one more. */
@@ -26,6 +84,7 @@ find_unused(Oid role)
 {
 	GpuHandle *unused = NULL;
 	int free = 0;
+	int own;
 	int roles = 0;
 	int i;
 
@@ -33,16 +92,14 @@ find_unused(Oid role)
 	{
 		GpuHandle *handle = &gpu_shared->handle[i];
 
-		roles += GpuIsOwned(handle) && handle->role == role;
+		roles += is_owned(handle) && handle->role == role;
 		if (handle->state != HANDLE_UNUSED || pg_atomic_read_u32(&handle->pending) > 0)
 			continue;
 		free++;
 		unused = handle;
 	}
-	return GpuMayTake(free, GPU_HANDLES, pg_atomic_read_u32(&gpu_shared->owned[GpuOwnNumber()]),
-					  roles)
-			   ? unused
-			   : NULL;
+	own = pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]);
+	return GpuMayTake(free, GPU_HANDLES, own, roles) ? unused : NULL;
 }
 
 static void
@@ -51,7 +108,7 @@ own(GpuHandle *handle, GpuFamily family, Oid role)
 	handle->family = family;
 	handle->serial = ++gpu_shared->last_serial;
 	handle->state = HANDLE_LIVE;
-	handle->proc = GpuOwnNumber();
+	handle->proc = ProcessNumber(MyProc);
 	handle->pid = MyProcPid;
 	handle->role = role;
 	handle->subid = GetCurrentSubTransactionId();
@@ -64,6 +121,14 @@ own(GpuHandle *handle, GpuFamily family, Oid role)
 
 /* ---- functions that take the lock themselves ---- */
 
+/* The worker has something to do besides requests. */
+static void
+wake_for_pending(void)
+{
+	if (pg_atomic_read_u32(&gpu_shared->pending_frees) > 0 && GpuStateNow() == GPU_READY)
+		SetLatch(gpu_shared->worker_latch);
+}
+
 /* A handle of this transaction, or false if there is none for this process. */
 bool
 GpuNewHandle(GpuFamily family, GpuRef *ref)
@@ -71,44 +136,44 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	Oid role = GetAuthenticatedUserId();
 	GpuHandle *handle;
 
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	handle = find_unused(role);
 	if (handle)
 	{
 		own(handle, family, role);
-		ref->family = family;
-		ref->serial = handle->serial;
-		ref->index = (int) (handle - gpu_shared->handle);
+		*ref = GpuRefOf(handle);
 	}
-	GpuUnlockHandles();
+	unlock();
 	return handle != NULL;
 }
 
-/* Drop a handle if it is still this backend's. */
+/* Drop a handle if there is one (serial 0: none), and it is still this backend's. */
 void
 GpuDropHandle(const GpuRef *ref)
 {
-	GpuLockHandles(LW_EXCLUSIVE);
-	if (GpuIsNamed(GPU_HANDLE(ref), ref) && GpuIsMine(GPU_HANDLE(ref)))
-		free_later(GPU_HANDLE(ref));
-	GpuUnlockHandles();
-	GpuWakeForPending();
+	if (ref->serial == 0)
+		return;
+	lock(LW_EXCLUSIVE);
+	if (is_named(HANDLE(ref), ref) && is_mine(HANDLE(ref)))
+		free_later(HANDLE(ref));
+	unlock();
+	wake_for_pending();
 }
 
 /* From now on the owner's memory has a handle, and drops it when it goes away itself. */
 void
 GpuAttachHandle(const GpuRef *ref)
 {
-	GpuLockHandles(LW_EXCLUSIVE);
-	if (GpuIsNamed(GPU_HANDLE(ref), ref) && GpuIsMine(GPU_HANDLE(ref)))
-		GPU_HANDLE(ref)->attached = true;
-	GpuUnlockHandles();
+	lock(LW_EXCLUSIVE);
+	if (is_named(HANDLE(ref), ref) && is_mine(HANDLE(ref)))
+		HANDLE(ref)->attached = true;
+	unlock();
 }
 
 static void
 give_to(GpuHandle *handle, const PGPROC *proc)
 {
-	GpuDisown(handle);
+	disown(handle);
 	handle->proc = ProcessNumber(proc);
 	handle->pid = proc->pid;
 	handle->attached = false;
@@ -126,10 +191,10 @@ combiner(void)
 void
 GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape)
 {
-	GpuHandle *handle = GPU_HANDLE(ref);
+	GpuHandle *handle = HANDLE(ref);
 
-	GpuLockHandles(LW_EXCLUSIVE);
-	if (GpuIsNamed(handle, ref) && GpuIsMine(handle))
+	lock(LW_EXCLUSIVE);
+	if (is_named(handle, ref) && is_mine(handle))
 	{
 		if (combiner() != MyProc)
 			handle->subid = InvalidSubTransactionId;
@@ -138,14 +203,14 @@ GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *s
 		handle->token = *token;
 		handle->shape = *shape;
 	}
-	GpuUnlockHandles();
+	unlock();
 }
 
 /* Was a handle transferred to this backend, or by this parallel worker to its leader? */
 static bool
 is_in_transfer(const GpuHandle *handle)
 {
-	return GpuIsOwned(handle) && handle->in_transfer && handle->proc == ProcessNumber(combiner());
+	return is_owned(handle) && handle->in_transfer && handle->proc == ProcessNumber(combiner());
 }
 
 /*
@@ -158,7 +223,7 @@ GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuSha
 	bool found = false;
 	int i;
 
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_HANDLES && !found; i++)
 	{
 		GpuHandle *handle = &gpu_shared->handle[i];
@@ -167,70 +232,54 @@ GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuSha
 			memcmp(&handle->token, token, sizeof(*token)) != 0)
 			continue;
 		found = true;
-		ref->serial = handle->serial;
-		ref->index = i;
-		ref->family = family;
+		*ref = GpuRefOf(handle);
 		*shape = handle->shape;
 		give_to(handle, MyProc);
 		handle->subid = GetCurrentSubTransactionId();
 	}
-	GpuUnlockHandles();
+	unlock();
 	return found;
 }
 
 static bool
 owns_none(void)
 {
-	return gpu_shared == NULL || MyProc == NULL || GpuOwnNumber() >= gpu_shared->proc_count ||
-		   pg_atomic_read_u32(&gpu_shared->owned[GpuOwnNumber()]) == 0;
-}
-
-/* Drop all handles of this backend. */
-void
-GpuDropAllHandles(void)
-{
-	int i;
-
-	if (owns_none())
-		return;
-	GpuLockHandles(LW_EXCLUSIVE);
-	for (i = 0; i < GPU_HANDLES; i++)
-		if (GpuIsMine(&gpu_shared->handle[i]))
-			free_later(&gpu_shared->handle[i]);
-	GpuUnlockHandles();
-	GpuWakeForPending();
+	return gpu_shared == NULL || MyProc == NULL ||
+		   ProcessNumber(MyProc) >= gpu_shared->proc_count ||
+		   pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]) == 0;
 }
 
 /*
- * A subtransaction is rolled back: drop its handles that no memory has, and handles
- * in transfer that nobody has received.  Parallel queries start no subtransactions, so handles
- * in transfer came from a query inside this one.
+ * Drop this backend's handles: all of them, or if a subtransaction is rolled back those that no
+ * memory has, and handles in transfer that nobody has received.  Parallel queries start no
+ * subtransactions, so handles in transfer came from a query inside this one.
  *
  * Handles that memory has go with it.  It may belong to a cursor that is older than the
  * subtransaction and was first read in it.  So these handles become the parent's.
  */
 void
-GpuDropSubHandles(SubTransactionId subid, SubTransactionId parent)
+GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
 {
+	bool all = subid == InvalidSubTransactionId;
 	int i;
 
 	if (owns_none())
 		return;
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
 		GpuHandle *handle = &gpu_shared->handle[i];
 
-		if (!GpuIsMine(handle) ||
-			(handle->subid != subid && handle->subid != InvalidSubTransactionId))
+		if (!is_mine(handle) ||
+			(!all && handle->subid != subid && handle->subid != InvalidSubTransactionId))
 			continue;
-		if (handle->attached)
+		if (handle->attached && !all)
 			handle->subid = parent;
 		else
 			free_later(handle);
 	}
-	GpuUnlockHandles();
-	GpuWakeForPending();
+	unlock();
+	wake_for_pending();
 }
 
 /* A subtransaction became part of its parent. */
@@ -241,11 +290,11 @@ GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 
 	if (owns_none())
 		return;
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_HANDLES; i++)
-		if (GpuIsMine(&gpu_shared->handle[i]) && gpu_shared->handle[i].subid == from)
+		if (is_mine(&gpu_shared->handle[i]) && gpu_shared->handle[i].subid == from)
 			gpu_shared->handle[i].subid = to;
-	GpuUnlockHandles();
+	unlock();
 }
 
 /* For the worker: handles pending free that no request names. */
@@ -255,12 +304,12 @@ GpuTakePending(int *index, int room)
 	int count = 0;
 	int i;
 
-	GpuLockHandles(LW_SHARED);
+	lock(LW_SHARED);
 	for (i = 0; i < GPU_HANDLES && count < room; i++)
 		if (gpu_shared->handle[i].state == HANDLE_PENDING_FREE &&
 			pg_atomic_read_u32(&gpu_shared->handle[i].pending) == 0)
 			index[count++] = i;
-	GpuUnlockHandles();
+	unlock();
 	return count;
 }
 
@@ -268,12 +317,12 @@ GpuTakePending(int *index, int room)
 void
 GpuHandleFreed(int index)
 {
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	Assert(gpu_shared->handle[index].state == HANDLE_PENDING_FREE);
 	gpu_shared->handle[index].state = HANDLE_UNUSED;
 	gpu_shared->handle[index].bytes = 0;
 	pg_atomic_fetch_sub_u32(&gpu_shared->pending_frees, 1);
-	GpuUnlockHandles();
+	unlock();
 }
 
 /* For the worker: keys on their way to a value are lost; was it live? */
@@ -282,11 +331,11 @@ GpuLoseHandle(const GpuRef *ref)
 {
 	bool live;
 
-	GpuLockHandles(LW_EXCLUSIVE);
-	live = GpuIsNamed(GPU_HANDLE(ref), ref) && GPU_HANDLE(ref)->state == HANDLE_LIVE;
+	lock(LW_EXCLUSIVE);
+	live = is_named(HANDLE(ref), ref) && HANDLE(ref)->state == HANDLE_LIVE;
 	if (live)
-		GPU_HANDLE(ref)->state = HANDLE_LOST;
-	GpuUnlockHandles();
+		HANDLE(ref)->state = HANDLE_LOST;
+	unlock();
 	return live;
 }
 
@@ -296,7 +345,7 @@ GpuResetHandles(void)
 {
 	int i;
 
-	GpuLockHandles(LW_EXCLUSIVE);
+	lock(LW_EXCLUSIVE);
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
 		GpuHandle *handle = &gpu_shared->handle[i];
@@ -314,5 +363,338 @@ GpuResetHandles(void)
 		pg_atomic_write_u32(&gpu_shared->copies[i].count, 0);
 		pg_atomic_write_u64(&gpu_shared->copies[i].bytes, 0);
 	}
-	GpuUnlockHandles();
+	unlock();
+}
+
+/* ---- cached values and chunks of cached columns ---- */
+
+static bool
+is_column(const GpuHandle *handle)
+{
+	return handle->family == GPU_FAMILY_COLUMN;
+}
+
+static void
+count_cached(const GpuHandle *handle, int n)
+{
+	GpuCopies *copies = &gpu_shared->copies[is_column(handle)];
+
+	pg_atomic_fetch_add_u64(&copies->bytes, n * (int64) handle->bytes);
+	pg_atomic_fetch_add_u32(&copies->count, n);
+}
+
+/* A cached handle that nobody shall find any more. */
+static void
+forget(GpuHandle *handle)
+{
+	count_cached(handle, -1);
+	become_pending_free(handle);
+}
+
+/* ---- what is pushed out ---- */
+
+/* What is to go, and for whom. */
+typedef struct Push
+{
+	bool column; /* a chunk of a column, or a value */
+	int device;  /* from this device; -1: from any */
+	bool number; /* quotas are compared by the number of handles, or by bytes */
+	bool own;    /* what other roles have stays */
+	Oid role;    /* that needs the room */
+} Push;
+
+/* What a role has. */
+typedef struct Quota
+{
+	Oid role;
+	uint64 amount;
+	GpuHandle *oldest;
+} Quota;
+
+static void
+add_to_quota(Quota *quota, int *count, GpuHandle *handle, uint64 amount)
+{
+	int i;
+
+	for (i = 0; i < *count && quota[i].role != handle->role; i++)
+		;
+	if (i == *count)
+		quota[(*count)++] = (Quota){ .role = handle->role, .oldest = handle };
+	quota[i].amount += amount;
+	if (pg_atomic_read_u64(&handle->used) < pg_atomic_read_u64(&quota[i].oldest->used))
+		quota[i].oldest = handle;
+}
+
+/* The quotas of all roles in what may go; their number. */
+static int
+find_quotas(const Push *push, Quota *quota, uint64 *all)
+{
+	int count = 0;
+	int i;
+
+	*all = 0;
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		GpuHandle *handle = &gpu_shared->handle[i];
+		uint64 amount = push->number ? 1 : handle->bytes;
+
+		if (handle->state != HANDLE_CACHED || is_column(handle) != push->column ||
+			(push->device >= 0 && handle->device != push->device))
+			continue;
+		add_to_quota(quota, &count, handle, amount);
+		*all += amount;
+	}
+	return count;
+}
+
+/* The handle that is to go, or NULL. */
+static GpuHandle *
+choose(const Push *push)
+{
+	static Quota quota[GPU_HANDLES];
+	uint64 all;
+	int count = find_quotas(push, quota, &all);
+	const Quota *most = NULL;
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (quota[i].role == push->role && (push->own || quota[i].amount * count >= all))
+			return quota[i].oldest;
+		if (most == NULL || quota[i].amount > most->amount)
+			most = &quota[i];
+	}
+	return most && !push->own ? most->oldest : NULL;
+}
+
+static bool
+is_same_column(const StoredName *a, const StoredName *b)
+{
+	return a->kind == b->kind && memcmp(a->header, b->header, sizeof(a->header)) == 0;
+}
+
+/* The note of a column, or the one that it may take: unused, or the oldest. */
+static GpuPushedOut *
+find_pushed_out(const StoredName *column)
+{
+	GpuPushedOut *found = gpu_shared->pushed_out;
+	int i;
+
+	for (i = 0; i < GPU_PUSHED_OUT_MAX; i++)
+	{
+		GpuPushedOut *out = &gpu_shared->pushed_out[i];
+
+		if (out->chunks > 0 && is_same_column(&out->column, column))
+			return out;
+		if (out->when < found->when)
+			found = out;
+	}
+	return found;
+}
+
+/*
+ * Note for the owner of a table that a chunk of a column goes.  For a chunk that goes for
+ * others of its own role, no note of another role is given up.
+ */
+static void
+note_pushed_out(const GpuHandle *handle, Oid role)
+{
+	GpuPushedOut *out = find_pushed_out(&handle->key);
+
+	if (!is_same_column(&out->column, &handle->key))
+	{
+		if (handle->role == role && out->chunks > 0 && out->from != role)
+			return;
+		*out = (GpuPushedOut){ .column = handle->key, .from = handle->role };
+	}
+	out->chunks++;
+	out->role = role;
+	out->when = (uint64) GetCurrentTimestamp();
+}
+
+static bool
+push_out(const Push *push)
+{
+	GpuHandle *handle = choose(push);
+
+	if (handle == NULL)
+		return false;
+	if (push->column)
+		note_pushed_out(handle, push->role);
+	GpuCount(push->column ? COUNT_COLUMNS_OUT : COUNT_VALUES_OUT, 1);
+	forget(handle);
+	return true;
+}
+
+/*
+ * Are there more cached handles of a kind than may be?  Columns have been looked at before
+ * values.
+ */
+static bool
+are_too_many(bool column, bool number)
+{
+	uint64 limit = number ? GPU_CACHED_MAX : (uint64) gpu_cache_size << 20;
+	uint64 have[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		have[i] = number ? pg_atomic_read_u32(&gpu_shared->copies[i].count)
+						 : pg_atomic_read_u64(&gpu_shared->copies[i].bytes);
+	return column ? have[true] > GPU_COLUMNS_OF(limit) : have[false] + have[true] > limit;
+}
+
+/* Keep the cache within its limits, after a role has added to it. */
+static void
+trim(Oid role)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+	{
+		Push push = { .column = i < 2, .number = i % 2, .device = -1, .role = role };
+
+		while (are_too_many(push.column, push.number) && push_out(&push))
+			;
+	}
+}
+
+/* For the worker: the limits have changed. */
+void
+GpuTrimCache(void)
+{
+	lock(LW_EXCLUSIVE);
+	trim(InvalidOid);
+	unlock();
+}
+
+/*
+ * For the worker: push a cached handle off a device, for a role that needs the room; false: there
+ * is none.
+ */
+bool
+GpuEvict(int device, bool column, Oid role, bool own)
+{
+	Push push = { .column = column, .device = device, .own = own, .role = role };
+	bool found;
+
+	lock(LW_EXCLUSIVE);
+	found = push_out(&push);
+	unlock();
+	return found;
+}
+
+/* The columns of which chunks were pushed out; room for GPU_PUSHED_OUT_MAX.  Their number. */
+int
+GpuListPushedOut(GpuPushedOut *list)
+{
+	int count = 0;
+	int i;
+
+	lock(LW_SHARED);
+	for (i = 0; i < GPU_PUSHED_OUT_MAX; i++)
+		if (gpu_shared->pushed_out[i].chunks > 0)
+			list[count++] = gpu_shared->pushed_out[i];
+	unlock();
+	return count;
+}
+
+/* A column is loaded again, or not wanted any more. */
+void
+GpuForgetPushedOut(const StoredName *column)
+{
+	GpuPushedOut *out;
+
+	lock(LW_EXCLUSIVE);
+	out = find_pushed_out(column);
+	if (is_same_column(&out->column, column))
+		memset(out, 0, sizeof(*out));
+	unlock();
+}
+
+/* ---- finding, publishing, forgetting ---- */
+
+/* A cached handle is used now. */
+void
+GpuHandleUsed(int index)
+{
+	GpuHandle *handle = &gpu_shared->handle[index];
+
+	pg_atomic_write_u64(&handle->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
+	pg_atomic_write_u64(&handle->used_at, (uint64) GetCurrentTimestamp());
+}
+
+/* The cached value or chunk of this name on a device, if there is one; "device" may be NULL. */
+bool
+GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
+{
+	bool found = false;
+	int i;
+
+	lock(LW_SHARED);
+	for (i = 0; i < GPU_HANDLES && !found; i++)
+	{
+		GpuHandle *handle = &gpu_shared->handle[i];
+
+		if (handle->state != HANDLE_CACHED || memcmp(&handle->key, key, sizeof(*key)) != 0)
+			continue;
+		found = true;
+		*ref = GpuRefOf(handle);
+		if (device)
+			*device = handle->device;
+		pg_atomic_write_u64(&handle->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
+	}
+	unlock();
+	return found;
+}
+
+/* Leave a loaded value to all backends that look up the same value. */
+void
+GpuPublishHandle(const GpuRef *ref, const StoredName *key)
+{
+	GpuHandle *handle = HANDLE(ref);
+
+	lock(LW_EXCLUSIVE);
+	if (is_named(handle, ref) && is_mine(handle) && handle->state == HANDLE_LIVE)
+	{
+		disown(handle);
+		handle->state = HANDLE_CACHED;
+		handle->key = *key;
+		GpuHandleUsed(ref->index);
+		count_cached(handle, 1);
+		trim(handle->role);
+	}
+	unlock();
+	wake_for_pending();
+}
+
+/* Call a function with each cached handle of a family.  It must be short, and may not fail. */
+void
+GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
+{
+	int i;
+
+	lock(LW_SHARED);
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		GpuHandle *handle = &gpu_shared->handle[i];
+
+		if (handle->state == HANDLE_CACHED && handle->family == family)
+			visit(handle, context);
+	}
+	unlock();
+}
+
+/* Let nobody find a cached handle any more; false if it is gone already. */
+bool
+GpuForgetCached(const GpuRef *ref)
+{
+	bool found;
+
+	lock(LW_EXCLUSIVE);
+	found = HANDLE(ref)->state == HANDLE_CACHED && is_named(HANDLE(ref), ref);
+	if (found)
+		forget(HANDLE(ref));
+	unlock();
+	wake_for_pending();
+	return found;
 }

@@ -76,13 +76,13 @@ GpuStartScheduling(void)
 
 /* ---- the order of requests for a handle ---- */
 
-/* The handle that a request names, or NULL: its own (0), the other (1). */
-static const GpuRef *
-ref_of(const GpuSlot *slot, int which)
+/* The order of the handle that a request names, or NULL: its own (0), the other (1). */
+static Order *
+order_of(const GpuSlot *slot, int which)
 {
 	const GpuRef *ref = which == 0 ? &slot->handle : &slot->other;
 
-	return ref->serial != 0 ? ref : NULL;
+	return ref->serial != 0 ? &order[ref->index] : NULL;
 }
 
 static bool
@@ -97,20 +97,15 @@ static void
 enter(GpuSlot *slot)
 {
 	Waiting *w = &waiting[GpuSlotIndex(slot)];
+	Order *o;
 	int which;
 
 	for (which = 0; which < 2; which++)
-		if (ref_of(slot, which))
-		{
-			const Order *o = &order[ref_of(slot, which)->index];
-
+		if ((o = order_of(slot, which)) != NULL)
 			w->after[which] = is_reading(slot, which) ? o->changes_came : o->came;
-		}
 	for (which = 0; which < 2; which++)
-		if (ref_of(slot, which))
+		if ((o = order_of(slot, which)) != NULL)
 		{
-			Order *o = &order[ref_of(slot, which)->index];
-
 			o->came++;
 			o->changes_came += !is_reading(slot, which);
 		}
@@ -120,29 +115,25 @@ static bool
 may_be_served(const GpuSlot *slot)
 {
 	const Waiting *w = &waiting[GpuSlotIndex(slot)];
+	const Order *o;
 	int which;
 
 	for (which = 0; which < 2; which++)
-		if (ref_of(slot, which))
-		{
-			const Order *o = &order[ref_of(slot, which)->index];
-
-			if (w->after[which] != (is_reading(slot, which) ? o->changes_served : o->served))
-				return false;
-		}
+		if ((o = order_of(slot, which)) != NULL &&
+			w->after[which] != (is_reading(slot, which) ? o->changes_served : o->served))
+			return false;
 	return true;
 }
 
 static void
 leave(const GpuSlot *slot)
 {
+	Order *o;
 	int which;
 
 	for (which = 0; which < 2; which++)
-		if (ref_of(slot, which))
+		if ((o = order_of(slot, which)) != NULL)
 		{
-			Order *o = &order[ref_of(slot, which)->index];
-
 			o->served++;
 			o->changes_served += !is_reading(slot, which);
 		}

@@ -1,6 +1,15 @@
 /*
  * sets_client.c
- *		A backend's side of the GPU worker: searches for pairs.
+ *		A backend's side of the GPU worker: collections on a device, and searches for pairs.
+ *
+ * A backend posts a collection in pieces.  If the worker could not store them, the
+ * request for the index fails.  Only numbers of elements go to the worker: what they
+ * stand for stays here.  Two collections share one numbering of their elements.
+ *
+ * The worker may keep a stored collection, on each device by a name of its own
+ * (client.c).  It then keeps the ids and the sizes of the sets, too, so that a
+ * backend that finds the collection need not read it.  The worker may drop the
+ * collection at any time.
  *
  * A search that might take long is spread over all devices: each has the whole
  * collection.  The rows are cut into shards of about the same work, and device i
@@ -15,9 +24,8 @@
  *
  * src/gpu/sets_client.c
  */
-#include "gpu/client.h"
-#include "gpu/sets_client.h"
-#include "gpu/settings.h"
+#include "gpu/sets_gpu.h"
+#include "sets/collection.h"
 
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
@@ -27,9 +35,279 @@
 #define SHARD_MS    20
 #define MOST_SHARDS 65536
 
+/* ---- whether ---- */
+
+bool
+GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
+{
+	bool wanted = GpuIsWanted();
+
+	if (!wanted)
+		strlcpy(why, device_setting == DEVICE_CPU ? "qsketch.device is cpu" : GpuMissingReason(),
+				GPU_TEXT_BYTES);
+	else if (device_setting == DEVICE_GPU)
+		strlcpy(why, "qsketch.device is gpu", GPU_TEXT_BYTES);
+	else
+		snprintf(why, GPU_TEXT_BYTES, "%llu elements, qsketch.gpu_min_elements is %d",
+				 (unsigned long long) elements, gpu_min_elements);
+	return wanted && (device_setting == DEVICE_GPU || elements >= (uint64) gpu_min_elements);
+}
+
+/* ---- to a device ---- */
+
+/* A collection on its way. */
+typedef struct Upload
+{
+	const qset_collection *collection;
+	const uint32 *number; /* of its elements, by rank; NULL: their ranks */
+	uint64 universe;      /* numbers */
+	bool ids;             /* with its ids, for a backend that finds it kept */
+	bool index;           /* it has columns */
+} Upload;
+
+static void
+ask_numbers(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Upload *upload = transfer->context;
+	uint32 *data = (uint32 *) GpuSlotData(slot);
+	uint64 i;
+
+	slot->offset = at * sizeof(uint32);
+	slot->bytes = size * sizeof(uint32);
+	for (i = 0; i < size; i++)
+		data[i] = upload->number[upload->collection->rank[at + i]];
+}
+
+static void
+post_elements(const Upload *upload, const GpuRef *ref)
+{
+	const qset_collection *c = upload->collection;
+	GpuTransfer numbers = { .ref = ref,
+							.op = SETS_ELEMENTS,
+							.all = c->elements,
+							.most = GPU_SLOT_BYTES / sizeof(uint32),
+							.ask = ask_numbers,
+							.context = (void *) upload };
+
+	if (upload->number)
+		GpuPostAll(&numbers);
+	else
+		GpuPostArray(ref, SETS_ELEMENTS, c->rank, c->elements * sizeof(uint32));
+}
+
+static bool
+make_index(const GpuRef *ref, double *ms)
+{
+	GpuSetsReply reply;
+	qb_status status = GpuAskOne(GpuTakeSlot(ref, SETS_INDEX, false), &reply, sizeof(reply));
+
+	*ms += reply.ms;
+	return status == QB_OK;
+}
+
+/* Make a handle of a collection, on any device if that is -1; "index_ms" grows by what its index took. */
+static bool
+make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
+{
+	const qset_collection *c = upload->collection;
+	GpuSetsShape shape = {
+		.sets = c->sets, .elements = c->elements, .universe = upload->universe, .device = device
+	};
+
+	if (!GpuMake(GPU_FAMILY_SETS, SETS_CREATE, 0, &shape, sizeof(shape), ref))
+		return false;
+	GpuAttachHandle(ref);
+	if (upload->ids)
+		GpuPostArray(ref, SETS_IDS, c->id, c->sets * sizeof(int64));
+	GpuPostArray(ref, SETS_OFFSETS, c->offset, (c->sets + 1) * sizeof(uint64));
+	post_elements(upload, ref);
+	return !upload->index || make_index(ref, index_ms);
+}
+
+/* Make a value that needs another one; "shape" is that of the request. */
+static bool
+make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
+{
+	GpuSlot *slot;
+
+	if (!GpuNewHandle(GPU_FAMILY_SETS, ref))
+		return false;
+	GpuAttachHandle(ref);
+	slot = GpuTakeSlot(ref, op, false);
+	slot->other = *other;
+	slot->shape = *shape;
+	return GpuAskOne(slot, NULL, 0) == QB_OK;
+}
+
+/* Copy a collection of a device to another one. */
+static bool
+copy_collection(const GpuRef *from, int device, GpuRef *ref)
+{
+	GpuShape shape;
+
+	*(GpuSetsShape *) shape.bytes = (GpuSetsShape){ .device = device };
+	return make_from(from, SETS_COPY, &shape, ref);
+}
+
+/* ---- kept on a device ---- */
+
+const GpuStored gpu_stored_sets = {
+	.family = GPU_FAMILY_SETS,
+	.header_bytes = QSET_HEADER_BYTES,
+};
+
+/* Names of stored values leave the upper half of this word free. */
+static StoredName
+name_on(const StoredName *name, int device)
+{
+	StoredName key = *name;
+
+	key.id[1] |= (uint64) (device + 1) << 32;
+	return key;
+}
+
+/* Find the collection of this name that a device keeps. */
+static bool
+find_on(const StoredName *name, int device, GpuRef *ref)
+{
+	StoredName key = name_on(name, device);
+
+	return GpuFindCached(&key, ref, NULL);
+}
+
+/* Fetch the sizes and ids of a kept collection into the current context; false: it is gone. */
+static bool
+describe(const GpuRef *ref, GpuKept *kept)
+{
+	Size bytes = (kept->sets + 1) * sizeof(uint64);
+
+	kept->offset = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	kept->id = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	return GpuFetchArray(ref, SETS_GET_OFFSETS, 0, 0, kept->offset, bytes) &&
+		   GpuFetchArray(ref, SETS_GET_IDS, 0, 0, kept->id, kept->sets * sizeof(int64));
+}
+
+/*
+ * ---- a search on a device ----
+ *
+ * Functions that find no memory on a device return false.  They leave only handles
+ * behind, which go with the memory of GpuPairs, or before.
+ */
+
+/* What is on a device. */
+typedef struct Replica
+{
+	int device;
+	GpuRef rows;
+	GpuRef columns; /* serial 0: within one collection */
+	GpuRef search;
+} Replica;
+
+/* The device that a value was made on. */
+static int
+device_of(const GpuRef *ref)
+{
+	return gpu_shared->handle[ref->index].device;
+}
+
+/* Both of two collections, with common numbers. */
+static bool
+make_both(Replica *replica, const qset_request *r, double *index_ms)
+{
+	Upload a = { .collection = r->rows };
+	Upload b = { .collection = r->columns, .index = true };
+	uint32 *number_a = qset_alloc(r->memory, r->rows->universe, sizeof(uint32));
+	uint32 *number_b = qset_alloc(r->memory, r->columns->universe, sizeof(uint32));
+	bool done = false;
+
+	if (number_a && number_b)
+	{
+		a.universe = b.universe = qset_collection_join(r->rows, r->columns, number_a, number_b);
+		a.number = number_a;
+		b.number = number_b;
+		done = make_collection(&a, -1, &replica->rows, index_ms) &&
+			   make_collection(&b, device_of(&replica->rows), &replica->columns, index_ms);
+	}
+	qset_release(r->memory, number_a);
+	qset_release(r->memory, number_b);
+	return done;
+}
+
+/* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
+static bool
+place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
+{
+	Upload rows = {
+		.collection = r->rows, .universe = r->rows->universe, .ids = ids, .index = true
+	};
+	bool done = r->columns ? make_both(replica, r, index_ms)
+						   : make_collection(&rows, -1, &replica->rows, index_ms);
+	replica->device = device_of(&replica->rows);
+	return done;
+}
+
+/* The same with a collection of the sorted rows of a handle, on their device. */
+static bool
+make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
+{
+	GpuShape none = { { 0 } };
+
+	if (!make_from(memberships, SETS_MAKE, &none, &replica->rows))
+		return false;
+	replica->device = device_of(&replica->rows);
+	return make_index(&replica->rows, index_ms);
+}
+
+/*
+ * Copy the collections of another replica to this replica's device.  A
+ * collection of this name that is already there is used instead; "name" may be
+ * NULL.
+ */
+static bool
+copy_replica(Replica *replica, const Replica *from, const StoredName *name)
+{
+	if (name && find_on(name, replica->device, &replica->rows))
+		return true;
+	return copy_collection(&from->rows, replica->device, &replica->rows) &&
+		   (from->columns.serial == 0 ||
+			copy_collection(&from->columns, replica->device, &replica->columns));
+}
+
+/* Prepare a search in them. */
+static bool
+prepare(Replica *replica, const qset_request *r, GpuSetsReply *reply)
+{
+	GpuShape shape;
+	GpuSlot *slot;
+
+	*(GpuSetsSearch *) shape.bytes =
+		(GpuSetsSearch){ .filter = r->filter, .method = r->method, .directed = r->directed };
+	if (!make_from(&replica->rows, SETS_SEARCH, &shape, &replica->search))
+		return false;
+	if (replica->columns.serial != 0)
+	{
+		slot = GpuTakeSlot(&replica->search, SETS_AGAINST, false);
+		slot->other = replica->columns;
+		if (GpuAskOne(slot, NULL, 0) != QB_OK)
+			return false;
+	}
+	slot = GpuTakeSlot(&replica->search, SETS_OPEN, false);
+	return GpuAskOne(slot, reply, sizeof(*reply)) == QB_OK;
+}
+
+static void
+drop_replica(Replica *replica)
+{
+	GpuDropHandle(&replica->search);
+	GpuDropHandle(&replica->rows);
+	GpuDropHandle(&replica->columns);
+}
+
+/* ---- collections and searches on devices ---- */
+
 struct GpuPairs
 {
-	GpuReplica replica[GPU_DEVICES_MAX];
+	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* as the device chose it */
 	uint64 *first; /* rows of shard i: first[i] .. first[i + 1] - 1 */
@@ -60,29 +338,6 @@ typedef struct Opening
 	char *why;
 } Opening;
 
-/* ---- whether ---- */
-
-bool
-GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
-{
-	bool enough = elements >= (uint64) gpu_min_elements;
-
-	if (!GpuIsWanted())
-	{
-		strlcpy(why, device_setting == DEVICE_CPU ? "qsketch.device is cpu" : GpuMissingReason(),
-				GPU_TEXT_BYTES);
-		return false;
-	}
-	if (device_setting == DEVICE_GPU)
-		strlcpy(why, "qsketch.device is gpu", GPU_TEXT_BYTES);
-	else
-		snprintf(why, GPU_TEXT_BYTES, "%llu elements, qsketch.gpu_min_elements is %d",
-				 (unsigned long long) elements, gpu_min_elements);
-	return device_setting == DEVICE_GPU || enough;
-}
-
-/* ---- collections and searches on devices ---- */
-
 /* Milliseconds since the last call, or since "since" was set. */
 static double
 lap(instr_time *since)
@@ -106,16 +361,16 @@ spread(GpuPairs *pairs, const Opening *o)
 
 	for (device = 0; device < gpu_shared->device_count; device++)
 	{
-		GpuReplica *replica = &pairs->replica[pairs->replicas];
+		Replica *replica = &pairs->replica[pairs->replicas];
 
 		if (device == pairs->replica[0].device)
 			continue;
 		replica->device = device;
-		if (GpuReplicaCopy(replica, &pairs->replica[0], o->name) &&
-			GpuReplicaSearch(replica, o->request, &reply))
+		if (copy_replica(replica, &pairs->replica[0], o->name) &&
+			prepare(replica, o->request, &reply))
 			pairs->replicas++;
 		else
-			GpuReplicaDrop(replica);
+			drop_replica(replica);
 	}
 }
 
@@ -186,21 +441,19 @@ ask_more(GpuPairs *pairs)
 	qb_status status;
 	instr_time since;
 	GpuSetsReply reply;
-	bool gone;
 
 	INSTR_TIME_SET_CURRENT(since);
 	GpuAsk(slot);
 	GpuAwait(slot);
 	pairs->wait_ms += lap(&since);
-	gone = slot->gone;
+	if (slot->gone)
+		GpuRaiseLost();
 	status = slot->status;
 	pairs->next = 0;
-	pairs->count = gone || status != QB_OK ? 0 : slot->count;
+	pairs->count = status == QB_OK ? slot->count : 0;
 	reply = *(const GpuSetsReply *) slot->shape.bytes;
 	memcpy(pairs->pair, GpuSlotData(slot), pairs->count * sizeof(qset_pair));
 	GpuDone(slot);
-	if (gone)
-		GpuRaiseLost();
 	if (status != QB_OK)
 		return status;
 	if (pairs->count > 0 || reply.over || reply.at != pairs->at)
@@ -244,7 +497,7 @@ drop(void *argument)
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
-		GpuReplicaDrop(&pairs->replica[i]);
+		drop_replica(&pairs->replica[i]);
 }
 
 void
@@ -272,11 +525,10 @@ GpuPairsDevices(const GpuPairs *pairs)
 
 /* A collection that is kept on any device. */
 static bool
-find_kept(GpuReplica *replica, Opening *o)
+find_kept(Replica *replica, Opening *o)
 {
 	for (replica->device = 0; replica->device < gpu_shared->device_count; replica->device++)
-		if (GpuSetsFind(o->name, replica->device, &replica->rows) &&
-			GpuSetsDescribe(&replica->rows, o->kept))
+		if (find_on(o->name, replica->device, &replica->rows) && describe(&replica->rows, o->kept))
 		{
 			o->offset = o->kept->offset;
 			return true;
@@ -288,20 +540,20 @@ find_kept(GpuReplica *replica, Opening *o)
 static bool
 place_rows(GpuPairs *pairs, Opening *o)
 {
-	GpuReplica *first = &pairs->replica[0];
+	Replica *first = &pairs->replica[0];
 
 	if (o->memberships)
-		return GpuReplicaMake(first, o->memberships, &pairs->index_ms);
+		return make_of_rows(first, o->memberships, &pairs->index_ms);
 	if (o->kept)
 		return find_kept(first, o);
-	return GpuReplicaPlace(first, o->request, o->name != NULL, &pairs->index_ms);
+	return place(first, o->request, o->name != NULL, &pairs->index_ms);
 }
 
 /* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
 open_all(GpuPairs *pairs, Opening *o)
 {
-	GpuReplica *first = &pairs->replica[0];
+	Replica *first = &pairs->replica[0];
 	GpuSetsReply reply;
 	instr_time since;
 	int i;
@@ -310,14 +562,18 @@ open_all(GpuPairs *pairs, Opening *o)
 	if (!place_rows(pairs, o))
 		return false;
 	pairs->upload_ms = lap(&since) - pairs->index_ms;
-	if (!GpuReplicaSearch(first, o->request, &reply))
+	if (!prepare(first, o->request, &reply))
 		return false;
 	pairs->replicas = 1;
 	pairs->method = reply.method;
 	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
 		spread(pairs, o);
 	for (i = 0; i < pairs->replicas && o->name; i++)
-		GpuSetsKeep(o->name, pairs->replica[i].device, &pairs->replica[i].rows);
+	{
+		StoredName key = name_on(o->name, pairs->replica[i].device);
+
+		GpuPublishHandle(&pairs->replica[i].rows, &key);
+	}
 	begin_shards(pairs, o, reply.ms);
 	pairs->prepare_ms = lap(&since);
 	o->watch->begun(o->watch->context, o->sets);
@@ -363,19 +619,6 @@ open_safely(GpuPairs *pairs, Opening *o)
 	return opened;
 }
 
-/* Have the handles go with the memory of "pairs". */
-static void
-attach_replica(const GpuPairs *pairs)
-{
-	int i;
-
-	for (i = 0; i < pairs->replicas; i++)
-	{
-		GpuAttachHandle(&pairs->replica[i].rows);
-		GpuAttachHandle(&pairs->replica[i].search);
-	}
-}
-
 static GpuPairs *
 open_pairs(Opening *o)
 {
@@ -386,10 +629,7 @@ open_pairs(Opening *o)
 	pairs->callback.arg = pairs;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
 	if (open_safely(pairs, o))
-	{
-		attach_replica(pairs);
 		return pairs;
-	}
 	drop(pairs);
 	return NULL;
 }

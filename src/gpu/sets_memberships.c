@@ -8,26 +8,13 @@
  *
  * src/gpu/sets_memberships.c
  */
-#include "gpu/sets_memberships.h"
+#include "gpu/sets_gpu.h"
 
-#include "gpu/client.h"
-#include "gpu/column_client.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
-#include "gpu/worker.h"
+#include "gpu/gpu.h"
 
 #include "utils/memutils.h"
 #include "sets_cuda.h"
-
-static void
-drop(void *argument)
-{
-	GpuMemberships *memberships = argument;
-
-	if (memberships->ref.serial != 0)
-		GpuDropHandle(&memberships->ref);
-	memberships->ref.serial = 0;
-}
 
 GpuMemberships *
 GpuMembershipsBegin(MemoryContext context)
@@ -35,42 +22,28 @@ GpuMembershipsBegin(MemoryContext context)
 	GpuMemberships *memberships;
 	GpuRef ref;
 
-	if (!GpuNewHandle(GPU_FAMILY_MEMBERSHIPS, &ref))
+	if (!GpuMake(GPU_FAMILY_MEMBERSHIPS, MEMBERSHIPS_CREATE, 0, NULL, 0, &ref))
 		return NULL;
-	if (GpuAskOne(GpuTakeSlot(&ref, MEMBERSHIPS_CREATE, false)) != QB_OK)
-	{
-		GpuDropHandle(&ref);
-		return NULL;
-	}
 	memberships = MemoryContextAllocZero(context, sizeof(GpuMemberships));
-	memberships->ref = ref;
-	memberships->callback.func = drop;
-	memberships->callback.arg = memberships;
-	MemoryContextRegisterResetCallback(context, &memberships->callback);
-	GpuAttachHandle(&ref);
+	GpuOwn(&memberships->owned, &ref, context);
 	return memberships;
-}
-
-void
-GpuMembershipsEnd(GpuMemberships *memberships)
-{
-	drop(memberships);
 }
 
 int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks)
 {
-	int64 added = GpuColumnSend(&memberships->ref, MEMBERSHIPS_COLUMN, chunk, chunks);
+	int64 added;
 
+	(void) GpuColumnSend(&memberships->owned.ref, MEMBERSHIPS_COLUMN, chunk, chunks, &added);
 	memberships->rows += (uint64) added;
 	return added;
 }
 
 /* Ask for something with one reply; false: no memory.  An error if the rows are gone. */
 static bool
-ask(GpuSlot *slot, GpuShape *reply)
+ask(GpuSlot *slot, void *reply, Size bytes)
 {
-	qb_status status = GpuFetchShape(slot, reply);
+	qb_status status = GpuFetchOne(slot, reply, bytes);
 
 	if (status != QB_OK && status != QB_NO_MEMORY)
 		GpuRaiseLost();
@@ -81,15 +54,14 @@ bool
 GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64 *element,
 					  uint32 count)
 {
-	GpuSlot *slot = GpuTakeSlot(&memberships->ref, MEMBERSHIPS_ROWS, false);
+	GpuSlot *slot = GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_ROWS, false);
 	uint64 *data = (uint64 *) GpuSlotData(slot);
-	GpuShape reply;
 
 	Assert(count <= GPU_SLOT_WEIGHED);
 	slot->count = (int) count;
 	memcpy(data, id, count * sizeof(int64));
 	memcpy(data + count, element, count * sizeof(uint64));
-	if (!ask(slot, &reply))
+	if (!ask(slot, NULL, 0))
 		return false;
 	memberships->rows += count;
 	return true;
@@ -98,54 +70,18 @@ GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id, const uint64
 bool
 GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes)
 {
-	GpuShape reply;
-	bool sorted = ask(GpuTakeSlot(&memberships->ref, MEMBERSHIPS_SORT, false), &reply);
-
-	*sizes = *(const GpuMembershipsSizes *) reply.bytes;
-	return sorted;
-}
-
-/* An array on its way. */
-typedef struct Reading
-{
-	GpuMembershipsArray array;
-	uint64 first;
-	uint8 *to;
-} Reading;
-
-static void
-ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Reading *reading = transfer->context;
-
-	*(GpuMembershipsPiece *) slot->shape.bytes = (GpuMembershipsPiece){ .array = reading->array };
-	slot->offset = reading->first + at;
-	slot->count = (int) size;
-}
-
-static void
-take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Reading *reading = transfer->context;
-	Size bytes = GpuMembershipsItemBytes(reading->array);
-
-	memcpy(reading->to + at * bytes, GpuSlotData(slot), size * bytes);
+	return ask(GpuTakeSlot(&memberships->owned.ref, MEMBERSHIPS_SORT, false), sizes,
+			   sizeof(*sizes));
 }
 
 void
 GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint64 first,
 				   uint64 count, void *to)
 {
-	Reading reading = { .array = array, .first = first, .to = to };
-	GpuTransfer transfer = { .ref = &memberships->ref,
-							 .op = MEMBERSHIPS_READ,
-							 .all = count,
-							 .most = GPU_SLOT_BYTES / GpuMembershipsItemBytes(array),
-							 .ask = ask_piece,
-							 .take = take_piece,
-							 .context = &reading };
+	Size bytes = GpuMembershipsItemBytes(array);
 
-	if (!GpuAskAll(&transfer))
+	if (!GpuFetchArray(&memberships->owned.ref, MEMBERSHIPS_READ, array, first * bytes, to,
+					   count * bytes))
 		GpuRaiseLost();
 }
 
@@ -183,7 +119,7 @@ drop_memberships(int index)
 	if (h->memberships)
 	{
 		device_ops()->destroy(h->memberships);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+		GpuUnmade(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
@@ -207,23 +143,22 @@ be_somewhere(Holding *h, int device, uint64 count)
 		return count <= QSET_CUDA_MEMBERS_MAX - device_ops()->rows(h->memberships) ? QB_OK
 																				   : QB_NO_MEMORY;
 	status = device_ops()->create(gpu_device[device], &h->memberships);
-	if (status != QB_OK)
-		return status;
 	h->device = device;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
-	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	GpuCount(COUNT_CREATED, status == QB_OK);
+	return GpuMade(status, device);
 }
 
-/* Add gathered elements of sets with these ids, all or none. */
+/* Add gathered elements of sets, beside their ids, all or none. */
 static qb_status
-add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
+add_gathered(int index, const GpuGathered *gathered)
 {
-	qb_status status = be_somewhere(h, gathered->device, gathered->count);
+	Holding *h = &holding[index];
+	const uint64 *id = gathered->pair;
+	qb_status status = id ? be_somewhere(h, gathered->device, gathered->count) : QB_NO_MEMORY;
 	uint64 *element;
 	uint64 *its_id = NULL;
 
-	if (status != QB_OK || gathered->count == 0)
+	if (status != QB_OK)
 		return status;
 	if (h->device == gathered->device)
 		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key,
@@ -237,29 +172,6 @@ add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
 	free(element);
 	free(its_id);
 	return status;
-}
-
-/* Add rows of chunks, of as many pages as fit in a piece of the work. */
-static qb_status
-serve_column(Holding *h, GpuSlot *slot)
-{
-	GpuWanted wanted;
-	GpuGathered gathered;
-	const uint64 *id;
-	qb_status status;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGatherPairs(slot->other.index, &wanted, (uint32) slot->offset,
-								  (uint64) gpu_device_ops->piece_work, &gathered, &id);
-	if (status == QB_OK)
-		status = add_gathered(h, &gathered, id);
-	if (status != QB_OK)
-		return status;
-	slot->done += (int) gathered.count;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
 }
 
 static qb_status
@@ -327,16 +239,14 @@ length_of(const Holding *h, GpuMembershipsArray array)
 static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
-	GpuMembershipsArray array = ((const GpuMembershipsPiece *) slot->shape.bytes)->array;
-	uint64 length = length_of(h, array);
-	Size bytes = GpuMembershipsItemBytes(array);
+	GpuMembershipsArray array = slot->count;
+	Size item = GpuMembershipsItemBytes(array);
 
-	if (slot->count < 0 || slot->count > GPU_SLOT_BYTES / bytes || slot->offset > length ||
-		slot->count > length - slot->offset)
+	if (!GpuPieceIsWithin(slot, length_of(h, array) * item))
 		return QB_NO_MEMORY;
-	GpuCount(COUNT_BYTES_OUT, slot->count * bytes);
-	return device_ops()->get(h->memberships, (qset_cuda_array) array, slot->offset, slot->count,
-							 GpuSlotData(slot));
+	GpuCount(COUNT_BYTES_OUT, slot->bytes);
+	return device_ops()->get(h->memberships, (qset_cuda_array) array, slot->offset / item,
+							 slot->bytes / item, GpuSlotData(slot));
 }
 
 static qb_status
@@ -344,14 +254,12 @@ serve_memberships(GpuSlot *slot)
 {
 	Holding *h = &holding[slot->handle.index];
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	switch ((GpuMembershipsOp) slot->op)
 	{
 		case MEMBERSHIPS_CREATE:
 			return serve_create(slot);
 		case MEMBERSHIPS_COLUMN:
-			return h->sorted ? QB_NO_MEMORY : serve_column(h, slot);
+			return h->sorted ? QB_NO_MEMORY : GpuColumnServe(slot, 1, add_gathered);
 		case MEMBERSHIPS_ROWS:
 			return h->sorted ? QB_NO_MEMORY : serve_rows(h, slot);
 		case MEMBERSHIPS_SORT:
@@ -378,17 +286,17 @@ static GpuLocation
 location_of_memberships(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->memberships != NULL };
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->memberships);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->memberships != NULL,
+						  .bytes = h->memberships ? device_ops()->bytes(h->memberships) : 0 };
 }
 
 const GpuHandler gpu_memberships_handler = {
 	.serve = serve_memberships,
 	.reads = 1 << MEMBERSHIPS_READ,
 	.reads_other = 1 << MEMBERSHIPS_COLUMN,
+	.faulty = ~0u,
 	.drop = drop_memberships,
 	.location = location_of_memberships,
 };

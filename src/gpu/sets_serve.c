@@ -13,9 +13,7 @@
  *
  * src/gpu/sets_serve.c
  */
-#include "gpu/sets_memberships.h"
-#include "gpu/sets_request.h"
-#include "gpu/settings.h"
+#include "gpu/sets_gpu.h"
 #include "gpu/worker.h"
 
 #include "portability/instr_time.h"
@@ -70,8 +68,7 @@ leave(Collection *c)
 	if (c->sets)
 	{
 		device_ops()->destroy(c->sets);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[c->device].values, 1);
-		GpuShowMemory(c->device);
+		GpuUnmade(c->device);
 	}
 	free(c->id);
 	free(c->offset);
@@ -112,9 +109,8 @@ finish_collection(Collection *c, qb_status status, Holding *h)
 		return status;
 	}
 	h->rows = c;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[c->device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
-	return QB_OK;
+	return GpuMade(QB_OK, c->device);
 }
 
 static qb_status
@@ -122,7 +118,8 @@ serve_create(GpuSlot *slot, Holding *h)
 {
 	const GpuSetsShape *shape = (const GpuSetsShape *) slot->shape.bytes;
 	Collection *c;
-	qb_status status = make_collection(&c, shape->device, shape->sets);
+	int device = shape->device < 0 ? GpuChooseDevice(-1) : shape->device;
+	qb_status status = make_collection(&c, device, shape->sets);
 
 	if (status != QB_OK)
 		return status;
@@ -145,9 +142,6 @@ serve_make(GpuSlot *slot, Holding *h)
 
 	if (status != QB_OK)
 		return status;
-	*(GpuSetsShape *) slot->shape.bytes = (GpuSetsShape){
-		.sets = sizes.sets, .elements = sizes.elements, .universe = sizes.universe, .device = device
-	};
 	h->device = device;
 	GPU_WITH_ROOM(status, device, gpu_device_ops->memberships->make(memberships, &c->sets));
 	return finish_collection(c, status, h);
@@ -186,14 +180,6 @@ serve_copy(GpuSlot *slot, Holding *h, const Holding *from)
 	return finish_collection(c, status, h);
 }
 
-/* Is a piece of an array of so many words within it? */
-static bool
-is_within(const GpuSlot *slot, uint64 words)
-{
-	return slot->count >= 0 && slot->count <= GPU_SLOT_OFFSETS && slot->offset <= words &&
-		   slot->count <= words - slot->offset;
-}
-
 static qb_status
 serve_ids(GpuSlot *slot, Collection *c)
 {
@@ -202,31 +188,31 @@ serve_ids(GpuSlot *slot, Collection *c)
 		c->id = words(c->count);
 		c->offset = words(c->count + 1);
 	}
-	if (c->id == NULL || c->offset == NULL || !is_within(slot, c->count))
-		return QB_NO_MEMORY;
-	memcpy(c->id + slot->offset, GpuSlotData(slot), slot->count * sizeof(int64));
-	return QB_OK;
+	return c->offset ? GpuTakePiece(slot, c->id, c->count * sizeof(int64)) : QB_NO_MEMORY;
 }
 
 static qb_status
 serve_offsets(GpuSlot *slot, Collection *c)
 {
-	const uint64 *offset = (const uint64 *) GpuSlotData(slot);
+	uint64 bytes = (c->count + 1) * sizeof(uint64);
 
-	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
-	if (!is_within(slot, c->count + 1))
+	GpuCount(COUNT_BYTES_IN, slot->bytes);
+	if (!GpuPieceIsWithin(slot, bytes))
 		return QB_NO_MEMORY;
 	if (c->offset)
-		memcpy(c->offset + slot->offset, offset, slot->count * sizeof(uint64));
-	return device_ops()->put_offsets(c->sets, slot->offset, offset, slot->count);
+		(void) GpuTakePiece(slot, c->offset, bytes);
+	return device_ops()->put_offsets(c->sets, slot->offset / sizeof(uint64),
+									 (const uint64 *) GpuSlotData(slot),
+									 slot->bytes / sizeof(uint64));
 }
 
 static qb_status
 serve_elements(GpuSlot *slot, Collection *c)
 {
-	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint32));
-	return device_ops()->put_elements(c->sets, slot->offset, (const uint32 *) GpuSlotData(slot),
-									  slot->count);
+	GpuCount(COUNT_BYTES_IN, slot->bytes);
+	return device_ops()->put_elements(c->sets, slot->offset / sizeof(uint32),
+									  (const uint32 *) GpuSlotData(slot),
+									  slot->bytes / sizeof(uint32));
 }
 
 /* The device has done all that came before: its time is that of the index alone. */
@@ -246,16 +232,6 @@ serve_index(GpuSlot *slot, Collection *c)
 	return status;
 }
 
-/* A piece of an array back. */
-static qb_status
-serve_words(GpuSlot *slot, const void *from, uint64 count)
-{
-	if (from == NULL || !is_within(slot, count))
-		return QB_NO_MEMORY;
-	memcpy(GpuSlotData(slot), (const uint64 *) from + slot->offset, slot->count * sizeof(uint64));
-	return QB_OK;
-}
-
 static qb_status
 serve_collection(GpuSlot *slot, Collection *c)
 {
@@ -270,9 +246,9 @@ serve_collection(GpuSlot *slot, Collection *c)
 		case SETS_INDEX:
 			return serve_index(slot, c);
 		case SETS_GET_IDS:
-			return serve_words(slot, c->id, c->count);
+			return GpuGivePiece(slot, c->id, c->count * sizeof(int64));
 		case SETS_GET_OFFSETS:
-			return serve_words(slot, c->offset, c->count + 1);
+			return GpuGivePiece(slot, c->offset, (c->count + 1) * sizeof(uint64));
 		default:
 			return QB_DEVICE_ERROR;
 	}
@@ -375,8 +351,6 @@ serve_sets(GpuSlot *slot)
 	Holding *h = &holding[slot->handle.index];
 	const Holding *other = slot->other.serial != 0 ? &holding[slot->other.index] : NULL;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (slot->op == SETS_MAKE)
 		return serve_make(slot, h);
 	if (other && (other->rows == NULL || other->searching))
@@ -426,6 +400,7 @@ const GpuHandler gpu_sets_handler = {
 	.serve = serve_sets,
 	.reads = 1 << SETS_GET_IDS | 1 << SETS_GET_OFFSETS,
 	.reads_other = 1 << SETS_COPY | 1 << SETS_MAKE | 1 << SETS_SEARCH | 1 << SETS_AGAINST,
+	.faulty = ~0u,
 	.drop = drop_sets,
 	.location = location_of_sets,
 };

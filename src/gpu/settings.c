@@ -4,13 +4,9 @@
  *
  * src/gpu/settings.c
  */
-#include "gpu/settings.h"
-
 #include "gpu/gpu.h"
+
 #include "gpu/shared.h"
-#include "gpu/client.h"
-#include "gpu/worker.h"
-#include "pgbase/process.h"
 
 #include "miscadmin.h"
 #include "utils/guc.h"
@@ -155,47 +151,4 @@ GpuDefineSettings(void)
 							&gpu_timeout, 60, 1, 3600, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
 	if (process_shared_preload_libraries_in_progress)
 		define_worker_settings();
-}
-
-/*
- * ---- start of the GPU part in each process, and what ends of transactions do ----
- *
- * Without shared_preload_libraries there are only the settings of backends, so that
- * statements that set them work on any server.  All runs on the CPU then.
- */
-
-/* A transaction ends: the worker's values that belong to it go. */
-static void
-transaction_ends(XactEvent event, void *argument)
-{
-	if (TransactionHasEnded(event))
-	{
-		GpuLeaveSlots();
-		GpuDropAllHandles();
-	}
-}
-
-static void
-subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
-					void *argument)
-{
-	if (event == SUBXACT_EVENT_COMMIT_SUB)
-		GpuRaiseSubHandles(self, parent);
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-	{
-		GpuLeaveSlots();
-		GpuDropSubHandles(self, parent);
-	}
-}
-
-void
-GpuInit(void)
-{
-	GpuDefineSettings();
-	if (!process_shared_preload_libraries_in_progress || gpu_worker_kind == WORKER_OFF)
-		return;
-	GpuRequestShared();
-	GpuRegisterWorker();
-	RegisterXactCallback(transaction_ends, NULL);
-	RegisterSubXactCallback(subtransaction_ends, NULL);
 }

@@ -1,14 +1,16 @@
 /*
  * shared.c
- *		The shared memory of GPU worker and backends: size, layout, first state.
+ *		The shared memory of GPU worker and backends: size, layout, first state; slots and the
+ *		queue of requests.
  *
  * The size depends on settings that are fixed at server start.  Behind GpuShared
  * stand the queue, the slots, and their holders.  The data of the slots follow on a
  * page boundary, because the worker page-locks them.
  *
+ * Nothing here waits, and what follows the start cannot fail.
+ *
  * src/gpu/shared.c
  */
-#include "gpu/settings.h"
 #include "gpu/shared.h"
 
 #include "miscadmin.h"
@@ -20,11 +22,20 @@
 
 GpuShared *gpu_shared = NULL;
 
+/* How many slots a process has. */
+typedef struct GpuHolder
+{
+	int slots;
+	Oid role; /* it has logged in as */
+} GpuHolder;
+
 /* What lies behind GpuShared, by address. */
 static int *queue;
 static GpuSlot *slots;
 static GpuHolder *holders;
 static uint8 *data;
+
+static int buffer_size; /* kB: qsketch.gpu_buffer_size */
 
 static shmem_request_hook_type next_request_hook = NULL;
 static shmem_startup_hook_type next_startup_hook = NULL;
@@ -32,7 +43,7 @@ static shmem_startup_hook_type next_startup_hook = NULL;
 static int
 slot_count(void)
 {
-	return Max(4, (int) ((Size) gpu_buffer_size * 1024 / GPU_SLOT_BYTES));
+	return Max(4, (int) ((Size) buffer_size * 1024 / GPU_SLOT_BYTES));
 }
 
 static Size
@@ -148,10 +159,11 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Called while the postmaster loads the module. */
+/* Called while the postmaster loads the module, with the memory for the data of slots. */
 void
-GpuRequestShared(void)
+GpuRequestShared(int kilobytes)
 {
+	buffer_size = kilobytes;
 	next_request_hook = shmem_request_hook;
 	shmem_request_hook = request_shared;
 	next_startup_hook = shmem_startup_hook;
@@ -185,15 +197,260 @@ GpuAllData(Size *bytes)
 }
 
 /* The index in the queue of the request with this number. */
-int *
-GpuQueueAt(uint64 number)
+static int *
+queue_at(uint64 number)
 {
 	return &queue[number % gpu_shared->slot_count];
 }
 
-/* How many slots a process that runs SQL has. */
-GpuHolder *
-GpuHolderAt(int proc)
+/* ---- slots and the queue of requests: see shared.h for their states ---- */
+
+/* Under "ring": put a slot on the list of free ones. */
+static void
+free_locked(GpuSlot *slot)
 {
-	return &holders[proc];
+	holders[slot->proc].slots--;
+	slot->state = SLOT_FREE;
+	slot->next = gpu_shared->free_slot;
+	gpu_shared->free_slot = GpuSlotIndex(slot);
+	gpu_shared->free_count++;
+}
+
+/*
+ * A slot of a process is free: tell one waiting process of each kind (those with few
+ * slots, and others).  The process that had the slot may have changed its kind.
+ */
+static void
+tell_freed(int proc)
+{
+	ConditionVariableSignal(&gpu_shared->slot_freed[0]);
+	if (holders[proc].slots < GpuFew(gpu_shared->slot_count))
+		ConditionVariableBroadcast(&gpu_shared->slot_freed[1]);
+	else
+		ConditionVariableSignal(&gpu_shared->slot_freed[1]);
+}
+
+static GpuHolder *
+own_holder(void)
+{
+	return &holders[ProcessNumber(MyProc)];
+}
+
+/* Does this process have so few slots that it may have one more than others? */
+bool
+GpuHasFew(void)
+{
+	return own_holder()->slots < GpuFew(gpu_shared->slot_count);
+}
+
+/* Under "ring": slots that all processes of a role have. */
+static int
+slots_of_role(Oid role)
+{
+	int slots = 0;
+	int i;
+
+	for (i = 0; i < gpu_shared->proc_count; i++)
+		if (holders[i].role == role)
+			slots += holders[i].slots;
+	return slots;
+}
+
+/* Under "ring": see GpuMayTake(). */
+static bool
+may_take_slot(const GpuHolder *holder)
+{
+	int free = gpu_shared->free_count;
+	int all = gpu_shared->slot_count;
+
+	return GpuMayTake(free, all, holder->slots, free <= all / 8 ? slots_of_role(holder->role) : 0);
+}
+
+/* A slot to be filled, or NULL if there is none for this process. */
+GpuSlot *
+GpuTrySlot(void)
+{
+	GpuHolder *holder = own_holder();
+	Oid role = GetAuthenticatedUserId();
+	GpuSlot *slot = NULL;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	holder->role = role;
+	if (may_take_slot(holder))
+	{
+		slot = GpuSlotAt(gpu_shared->free_slot);
+		gpu_shared->free_slot = slot->next;
+		gpu_shared->free_count--;
+		holder->slots++;
+		slot->proc = ProcessNumber(MyProc);
+		slot->state = SLOT_FILLING;
+		slot->abandoned = false;
+	}
+	SpinLockRelease(&gpu_shared->ring);
+	return slot;
+}
+
+/* Done with a slot. */
+void
+GpuFreeSlot(GpuSlot *slot)
+{
+	int proc = slot->proc;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	free_locked(slot);
+	SpinLockRelease(&gpu_shared->ring);
+	tell_freed(proc);
+}
+
+static void
+count_pending(const GpuRef *ref, int32 n)
+{
+	if (ref->serial != 0)
+		pg_atomic_fetch_add_u32(&gpu_shared->handle[ref->index].pending, n);
+}
+
+/* Give a filled slot to the worker; false, and free, if it takes no requests. */
+bool
+GpuSubmit(GpuSlot *slot)
+{
+	bool serving;
+
+	count_pending(&slot->handle, 1);
+	count_pending(&slot->other, 1);
+	slot->status = QB_OK;
+	slot->done = 0;
+	slot->gone = false;
+	SpinLockAcquire(&gpu_shared->ring);
+	serving = gpu_shared->serving;
+	if (serving)
+	{
+		slot->state = SLOT_QUEUED;
+		*queue_at(gpu_shared->queue_tail++) = GpuSlotIndex(slot);
+	}
+	else
+		free_locked(slot);
+	SpinLockRelease(&gpu_shared->ring);
+	if (serving)
+		SetLatch(gpu_shared->worker_latch);
+	else
+	{
+		count_pending(&slot->handle, -1);
+		count_pending(&slot->other, -1);
+	}
+	return serving;
+}
+
+/* From now on the worker takes requests. */
+void
+GpuServeRequests(void)
+{
+	SpinLockAcquire(&gpu_shared->ring);
+	gpu_shared->serving = true;
+	SpinLockRelease(&gpu_shared->ring);
+}
+
+/* For the worker: is there nothing in the queue? */
+bool
+GpuIsIdle(void)
+{
+	bool idle;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	idle = gpu_shared->queue_head == gpu_shared->queue_tail;
+	SpinLockRelease(&gpu_shared->ring);
+	return idle;
+}
+
+/* The worker's next request, or NULL. */
+GpuSlot *
+GpuNextRequest(void)
+{
+	GpuSlot *slot = NULL;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	if (gpu_shared->queue_head != gpu_shared->queue_tail)
+	{
+		slot = GpuSlotAt(*queue_at(gpu_shared->queue_head++));
+		slot->state = SLOT_RUNNING;
+	}
+	SpinLockRelease(&gpu_shared->ring);
+	return slot;
+}
+
+/* The worker is done with a request. */
+void
+GpuReply(GpuSlot *slot)
+{
+	Latch *latch = NULL;
+	int proc = slot->proc;
+
+	count_pending(&slot->handle, -1);
+	count_pending(&slot->other, -1);
+	SpinLockAcquire(&gpu_shared->ring);
+	if (slot->wait && !slot->abandoned)
+	{
+		latch = &GetPGProcByNumber(proc)->procLatch;
+		slot->state = SLOT_DONE;
+	}
+	else
+		free_locked(slot);
+	SpinLockRelease(&gpu_shared->ring);
+	if (latch)
+		SetLatch(latch);
+	else
+		tell_freed(proc);
+}
+
+bool
+GpuIsDone(const GpuSlot *slot)
+{
+	bool done;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	done = slot->state == SLOT_DONE;
+	SpinLockRelease(&gpu_shared->ring);
+	return done;
+}
+
+/* Leave a slot in whatever state it is: nobody waits for its reply any more. */
+void
+GpuAbandonSlot(GpuSlot *slot)
+{
+	int proc = slot->proc;
+	bool freed;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	freed = slot->state == SLOT_DONE || slot->state == SLOT_FILLING;
+	if (freed)
+		free_locked(slot);
+	else
+		slot->abandoned = true;
+	SpinLockRelease(&gpu_shared->ring);
+	if (freed)
+		tell_freed(proc);
+}
+
+/* The worker failed, or starts after a failure: fail what is in its hands. */
+void
+GpuFailRequests(void)
+{
+	GpuSlot *slot;
+	int i;
+
+	SpinLockAcquire(&gpu_shared->ring);
+	gpu_shared->serving = false;
+	SpinLockRelease(&gpu_shared->ring);
+	while ((slot = GpuNextRequest()) != NULL)
+		;
+	for (i = 0; i < gpu_shared->slot_count; i++)
+	{
+		slot = GpuSlotAt(i);
+		if (slot->state == SLOT_RUNNING)
+		{
+			slot->status = QB_DEVICE_ERROR;
+			GpuReply(slot);
+		}
+	}
+	ConditionVariableBroadcast(&gpu_shared->slot_freed[0]);
+	ConditionVariableBroadcast(&gpu_shared->slot_freed[1]);
 }

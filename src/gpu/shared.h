@@ -135,9 +135,9 @@ typedef enum GpuFamily
 	GPU_FAMILY_SKETCH,
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
-	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_request.h */
-	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_exact.h */
-	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_memberships.h */
+	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_gpu.h */
+	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_gpu.h */
+	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_gpu.h */
 	GPU_FAMILIES            /* how many there are */
 } GpuFamily;
 
@@ -179,13 +179,6 @@ typedef struct GpuSlot
 	qb_status status; /* reply */
 	bool gone;        /* reply: there is no such value any more */
 } GpuSlot;
-
-/* How many slots a process has. */
-typedef struct GpuHolder
-{
-	int slots;
-	Oid role; /* it has logged in as */
-} GpuHolder;
 
 /*
  * The name of a stored value: its family, its header, and where it is stored or a
@@ -321,15 +314,11 @@ typedef struct GpuShared
 extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
-extern void GpuRequestShared(void);
+extern void GpuRequestShared(int kilobytes);
 extern GpuSlot *GpuSlotAt(int index);
 extern int GpuSlotIndex(const GpuSlot *slot);
 extern uint8 *GpuSlotData(const GpuSlot *slot);
 extern uint8 *GpuAllData(Size *bytes);
-extern int *GpuQueueAt(uint64 number);
-extern GpuHolder *GpuHolderAt(int proc);
-
-/* ring.c */
 extern bool GpuHasFew(void);
 extern GpuSlot *GpuTrySlot(void);
 extern void GpuFreeSlot(GpuSlot *slot);
@@ -342,15 +331,14 @@ extern bool GpuIsDone(const GpuSlot *slot);
 extern void GpuAbandonSlot(GpuSlot *slot);
 extern void GpuFailRequests(void);
 
-/* handles.c, handles_cached.c */
+/* handles.c */
 extern bool GpuNewHandle(GpuFamily family, GpuRef *ref);
 extern void GpuDropHandle(const GpuRef *ref);
 extern void GpuAttachHandle(const GpuRef *ref);
 extern void GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape);
 extern bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape);
-extern void GpuDropAllHandles(void);
-extern void GpuDropSubHandles(SubTransactionId subid, SubTransactionId parent);
+extern void GpuDropHandles(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to);
 extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
 extern void GpuPublishHandle(const GpuRef *ref, const StoredName *key);
@@ -393,6 +381,13 @@ GpuMayTake(int free, int all, int mine, int role)
 	if (free <= 0 || mine >= GpuFew(all))
 		return false;
 	return free > all / 8 || role < Max(1, all / 16);
+}
+
+/* The name of a handle. */
+static inline GpuRef
+GpuRefOf(const GpuHandle *handle)
+{
+	return (GpuRef){ handle->serial, (int) (handle - gpu_shared->handle), handle->family };
 }
 
 static inline GpuWorkerState

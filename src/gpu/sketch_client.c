@@ -7,29 +7,91 @@
  *
  * src/gpu/sketch_client.c
  */
-#include "gpu/sketch_client.h"
-#include "gpu/client.h"
-#include "gpu/column_client.h"
 #include "gpu/sketch_gpu.h"
 
 #include "pgbase/memory.h"
 #include "sketch/merge.h"
 
-bool
-GpuSketchCreate(const qs_params *params, int device, GpuRef *ref)
-{
-	GpuSlot *slot;
+/* ---- the tables of a sketch on their way through slots, piece by piece ---- */
 
-	if (!GpuNewHandle(GPU_FAMILY_SKETCH, ref))
-		return false;
-	slot = GpuTakeSlot(ref, SKETCH_CREATE, false);
-	slot->count = device;
-	GpuSketchShapeIn(slot)->params = *params;
-	if (GpuAskOne(slot) == QB_OK)
-		return true;
-	GpuDropHandle(ref);
-	return false;
+void
+GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
+{
+	uint64 extra = qs_extra_bytes(&sk->params, sk->wide);
+
+	Assert(sk->encoding == QS_DENSE);
+	shape->params = sk->params;
+	shape->total = sk->total;
+	shape->wide = sk->wide;
+	shape->table_bytes = sk->table ? qs_table_bytes(&sk->params, sk->wide) : 0;
+	shape->extra_used = sk->extra_used;
+	shape->extra_bytes = sk->ops->live_extra ? extra * sk->extra_used : extra;
+	if (sk->extra == NULL)
+		shape->extra_bytes = 0;
 }
+
+/* Room for just the high buckets that a multilevel sketch has. */
+static qb_status
+make_extra(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	if (sk->extra)
+		sk->memory->release(sk->memory->context, sk->extra);
+	sk->extra = NULL;
+	sk->extra_used = sk->extra_room = 0;
+	if (shape->extra_bytes == 0)
+		return QB_OK;
+	sk->extra = sk->memory->alloc(sk->memory->context, shape->extra_bytes);
+	if (sk->extra == NULL)
+		return QB_NO_MEMORY;
+	sk->extra_used = sk->extra_room = shape->extra_used;
+	return QB_OK;
+}
+
+qb_status
+GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
+{
+	qb_status status = qs_start_dense(sk, shape->wide);
+
+	if (status == QB_OK && sk->ops->live_extra)
+		status = make_extra(sk, shape);
+	sk->total = shape->total;
+	return status;
+}
+
+/* Bytes of a piece that are in the table; the others are in the extra table. */
+static uint64
+bytes_in_table(const GpuSketchShape *shape, uint64 offset, uint64 bytes)
+{
+	return offset < shape->table_bytes ? Min(bytes, shape->table_bytes - offset) : 0;
+}
+
+void
+GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+			 uint8 *to)
+{
+	uint64 in_table = bytes_in_table(shape, offset, bytes);
+
+	if (in_table > 0)
+		memcpy(to, sk->table + offset, in_table);
+	if (bytes > in_table)
+		memcpy(to + in_table, sk->extra + (offset + in_table - shape->table_bytes),
+			   bytes - in_table);
+}
+
+void
+GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+			  const uint8 *from)
+{
+	uint64 in_table = bytes_in_table(shape, offset, bytes);
+
+	if (in_table > 0)
+		memcpy(sk->table + offset, from, in_table);
+	if (bytes > in_table)
+		memcpy(sk->extra + (offset + in_table - shape->table_bytes), from + in_table,
+			   bytes - in_table);
+}
+
+/* ---- calls ---- */
 
 /* Sketches that are being made. */
 typedef struct Creating
@@ -40,39 +102,42 @@ typedef struct Creating
 } Creating;
 
 static void
-ask_create(const GpuEach *each, GpuSlot *slot, uint32 i)
+ask_create(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const Creating *creating = each->context;
+	const Creating *creating = transfer->context;
 
 	slot->count = creating->device;
 	GpuSketchShapeIn(slot)->params = *creating->params;
 }
 
 static void
-take_created(const GpuEach *each, const GpuSlot *slot, uint32 i)
+take_created(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	((const Creating *) each->context)->made[i] = true;
+	((const Creating *) transfer->context)->made[at] = GpuIsAnswer(slot);
 }
 
 void
 GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made)
 {
 	Creating creating = { .params = params, .device = device, .made = made };
-	GpuEach each = { .ref = ref,
-					 .count = count,
-					 .op = SKETCH_CREATE,
-					 .ask = ask_create,
-					 .take = take_created,
-					 .context = &creating };
+	GpuTransfer transfer = { .ref = ref,
+							 .each = true,
+							 .op = SKETCH_CREATE,
+							 .all = count,
+							 .most = 1,
+							 .ask = ask_create,
+							 .take = take_created,
+							 .all_replies = true,
+							 .context = &creating };
 	uint32 i;
 
 	memset(made, 0, count * sizeof(bool));
 	for (i = 0; i < count; i++)
 		if (!GpuNewHandle(GPU_FAMILY_SKETCH, &ref[i]))
 			ref[i].serial = 0;
-	GpuAskEach(&each);
+	(void) GpuAskAll(&transfer);
 	for (i = 0; i < count; i++)
-		if (!made[i] && ref[i].serial != 0)
+		if (!made[i])
 			GpuDropHandle(&ref[i]);
 }
 
@@ -110,7 +175,6 @@ bool
 GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 {
 	Tables tables = { .from = sk };
-	GpuSlot *slot;
 	bool done;
 
 	GpuShapeOf(&tables.shape, sk);
@@ -119,16 +183,10 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 		tables.shape.params.part = QS_PART_DEVICE;
 		tables.shape.extra_bytes = 0;
 	}
-	if (!GpuNewHandle(GPU_FAMILY_SKETCH, ref))
+	if (!GpuMake(GPU_FAMILY_SKETCH, SKETCH_LOAD, 0, &tables.shape, sizeof(tables.shape), ref))
 		return false;
-	slot = GpuTakeSlot(ref, SKETCH_LOAD, false);
-	*GpuSketchShapeIn(slot) = tables.shape;
-	done = GpuAskOne(slot) == QB_OK;
-	if (done)
-	{
-		send_tables(&tables, ref);
-		done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false)) == QB_OK;
-	}
+	send_tables(&tables, ref);
+	done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false), NULL, 0) == QB_OK;
 	if (!done)
 		GpuDropHandle(ref);
 	return done;
@@ -146,80 +204,6 @@ const GpuStored gpu_stored_sketches = {
 	.load = load_stored,
 };
 
-void
-GpuSketchSend(const GpuRef *ref, const uint64 *key, const int64 *weight, size_t count)
-{
-	GpuPostKeys(ref, SKETCH_INSERT, key, weight, count);
-}
-
-int64
-GpuSketchSendColumn(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
-{
-	return GpuColumnSend(ref, SKETCH_COLUMN, chunk, chunks);
-}
-
-/* Chunks of a column on their way to the sketches of groups. */
-typedef struct GroupParts
-{
-	const GpuColumnChunk *chunk;
-	GpuGroupSketches *all;
-} GroupParts;
-
-static void
-ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GroupParts *chunks = transfer->context;
-	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
-
-	slot->other = chunks->chunk[at].ref;
-	slot->offset = 0;
-	GpuColumnWant(slot, &chunks->chunk[at]);
-	wanted->all = *chunks->all;
-	memset(wanted->all.added, 0, sizeof(wanted->all.added));
-}
-
-static void
-take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const GroupParts *chunks = transfer->context;
-	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
-	uint32 i;
-
-	if (slot->gone || slot->status != QB_OK)
-		return;
-	for (i = 0; i < chunks->all->groups.count; i++)
-		chunks->all->added[i] += reply->all.added[i];
-	memset(chunks->chunk[at].pages, 0, sizeof(GpuPages));
-}
-
-void
-GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks)
-{
-	GroupParts list = { .chunk = chunk, .all = all };
-	GpuTransfer transfer = { .ref = &all->sketch[0],
-							 .op = SKETCH_GROUPS,
-							 .all = chunks,
-							 .most = 1,
-							 .ask = ask_groups,
-							 .take = take_groups,
-							 .all_replies = true,
-							 .context = &list };
-
-	memset(all->added, 0, sizeof(all->added));
-	(void) GpuAskAll(&transfer);
-}
-
-/* Ask for the shape of a sketch that cannot be made anew. */
-static qb_status
-ask_shape(GpuSlot *slot, GpuSketchShape *shape)
-{
-	GpuShape reply;
-	qb_status status = GpuFetchShape(slot, &reply);
-
-	memcpy(shape, &reply, sizeof(*shape));
-	return status;
-}
-
 qb_status
 GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged)
 {
@@ -228,7 +212,7 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merg
 	qb_status status;
 
 	slot->other = *other;
-	status = ask_shape(slot, &shape);
+	status = GpuFetchOne(slot, &shape, sizeof(shape));
 	*merged = shape.merged;
 	return status;
 }
@@ -292,7 +276,7 @@ static void
 take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	Returning *returning = transfer->context;
-	bool good = !slot->gone && slot->status == QB_OK;
+	bool good = GpuIsAnswer(slot);
 
 	if (at == returning->pieces)
 	{
@@ -314,7 +298,7 @@ ask_partition(const GpuRef *ref, int number, GpuSketchShape *shape)
 	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_FETCH, false);
 
 	slot->count = number;
-	return ask_shape(slot, shape);
+	return GpuFetchOne(slot, shape, sizeof(*shape));
 }
 
 /* Read the tables of a partition that was described. */

@@ -10,13 +10,7 @@
  *
  * src/gpu/sketch_engine.c
  */
-#include "gpu/column_client.h"
-#include "gpu/gpu.h"
-#include "gpu/settings.h"
-#include "gpu/sketch_client.h"
 #include "gpu/sketch_gpu.h"
-#include "gpu/sketch_remote.h"
-#include "gpu/client.h"
 #include "sketch/explicit.h"
 
 #include "utils/memutils.h"
@@ -53,6 +47,140 @@ GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
 		   GpuIsLarge(touched_bytes(&sk->params));
 }
 
+/*
+ * ---- sketches of backends whose tables are on a device, and come back ----
+ *
+ * "remote" points to a GpuRemote in the sketch's memory context, which drops
+ * the device's sketch when the context goes away.
+ *
+ * Sketches of groups are read one after another.  So they are chained in that order: while
+ * one of them comes back, the worker gets the tables of the next one ready, and says what
+ * they look like.  More is not brought here ahead: a table is copied into memory that the
+ * one before it has left, which takes less time than new memory.
+ */
+
+static GpuRemote *
+remote_of(const qs_sketch *sk)
+{
+	return sk->remote;
+}
+
+static void
+unchain(GpuRemote *remote)
+{
+	if (remote->before)
+		remote->before->next = remote->next;
+	if (remote->next)
+		remote->next->before = remote->before;
+	remote->before = remote->next = NULL;
+}
+
+static void
+end_remote(GpuOwned *owned)
+{
+	GpuRemote *remote = (GpuRemote *) owned;
+
+	unchain(remote);
+	if (remote->in_transfer)
+		owned->ref.serial = 0;
+}
+
+/* The tables of a sketch are on a device now. */
+void
+GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
+{
+	GpuRemote *remote = MemoryContextAllocZero(sk->memory->context, sizeof(GpuRemote));
+
+	remote->owned.end = end_remote;
+	GpuOwn(&remote->owned, ref, sk->memory->context);
+	qs_free(sk);
+	sk->encoding = QS_DENSE;
+	sk->remote = remote;
+}
+
+/* Sketches on a device will be read in this order, so let the worker get the next one ready. */
+static void
+chain(qs_sketch **sk, uint32 count)
+{
+	GpuRemote *last = NULL;
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+	{
+		GpuRemote *remote = remote_of(sk[i]);
+
+		if (remote == NULL)
+			continue;
+		unchain(remote);
+		remote->before = last;
+		if (last)
+			last->next = remote;
+		last = remote;
+	}
+}
+
+/* An error if a total that came from the worker is not that of the keys that were sent. */
+static void
+check_fetched_total(const qs_sketch *sk, int64 total)
+{
+	if (total != sk->total)
+		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
+			 (int64) sk->total);
+}
+
+/* Is what the worker has told of the tables still true?  Each key changes the total. */
+static bool
+is_described(const GpuRemote *remote, const qs_sketch *sk)
+{
+	return remote->described && remote->shape.total == sk->total;
+}
+
+/* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */
+static qb_status
+download(const qs_sketch *sk, qs_sketch *here)
+{
+	GpuRemote *remote = remote_of(sk);
+	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
+	GpuSketchAhead from = { .ref = remote->owned.ref, .known = is_described(remote, sk) };
+	GpuSketchAhead ahead;
+	qb_status status;
+
+	from.shape = remote->shape;
+	if (next)
+		ahead.ref = next->owned.ref;
+	status = GpuSketchDownload(&from, next ? &ahead : NULL, here);
+	if (status == QB_OK && next)
+	{
+		next->described = ahead.known;
+		next->shape = ahead.shape;
+	}
+	return status;
+}
+
+/* Bring the tables of a sketch here, if they are on a device. */
+static qb_status
+materialize(qs_sketch *sk)
+{
+	qs_sketch here;
+	qb_status status;
+
+	if (sk->remote == NULL)
+		return QB_OK;
+	if (remote_of(sk)->merging)
+		elog(ERROR, "a merge of the sketch on the GPU was broken off");
+	qs_init(&here, &sk->params, sk->memory);
+	here.keys = sk->keys;
+	status = download(sk, &here);
+	if (status != QB_OK)
+		return status;
+	check_fetched_total(sk, here.total);
+	GpuDropOwned(&remote_of(sk)->owned);
+	*sk = here;
+	return QB_OK;
+}
+
+/* ---- the engine ---- */
+
 /* Should sketches of these parameters go to a device? */
 static bool
 wants_device(const qs_params *p)
@@ -69,12 +197,6 @@ static bool
 is_worth_moving(const qs_params *p, int64 total)
 {
 	return device_setting == DEVICE_GPU || touched_bytes(p) > STAY_BYTES || total >= STAY_KEYS;
-}
-
-static void
-fell_back(void)
-{
-	GpuCount(COUNT_FALLBACKS, 1);
 }
 
 /*
@@ -95,7 +217,7 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 		key[n] = e.fingerprint;
 		count[n++] = e.count;
 	}
-	GpuSketchSend(ref, key, count, n);
+	GpuPostKeys(ref, SKETCH_INSERT, key, count, n);
 }
 
 /* An explicit sketch goes to a new one on a device, if that was "made". */
@@ -104,7 +226,7 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 {
 	if (!made)
 	{
-		fell_back();
+		GpuCount(COUNT_FALLBACKS, 1);
 		return false;
 	}
 	send_entries(ref, sk);
@@ -112,17 +234,23 @@ become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 	return true;
 }
 
-bool
-GpuSketchMoveExplicit(qs_sketch *sk, int device)
+/* Make an explicit sketch dense on this device, or on any (-1); false: no memory. */
+static bool
+move_explicit(qs_sketch *sk, int device)
 {
 	GpuRef ref;
-	bool made = GpuSketchCreate(&sk->params, device, &ref);
+	bool made;
 
+	GpuSketchCreateAll(&sk->params, device, 1, &ref, &made);
 	return become_dense(sk, &ref, made);
 }
 
-void
-GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves)
+/*
+ * Make all explicit sketches of the same parameters dense on a device that "moves" names.
+ * Those that there is no memory for are taken off it.
+ */
+static void
+move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
 {
 	GpuRef *ref = palloc(count * sizeof(GpuRef));
 	bool *made = palloc(count * sizeof(bool));
@@ -142,14 +270,14 @@ GpuSketchMoveAll(qs_sketch **sk, uint32 count, int device, bool *moves)
 }
 
 /* Move a dense sketch to a device; false if there is no memory. */
-bool
-GpuSketchMoveDense(qs_sketch *sk)
+static bool
+move_dense(qs_sketch *sk)
 {
 	GpuRef ref;
 
 	if (!GpuSketchUpload(sk, &ref))
 	{
-		fell_back();
+		GpuCount(COUNT_FALLBACKS, 1);
 		return false;
 	}
 	GpuSketchBecomeRemote(sk, &ref);
@@ -160,9 +288,9 @@ GpuSketchMoveDense(qs_sketch *sk)
 static qb_status
 insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	if (GpuSketchMoveExplicit(sk, -1))
+	if (move_explicit(sk, -1))
 	{
-		GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
+		GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
 		return QB_OK;
 	}
 	sk->total -= qs_weight_sum(weight, count);
@@ -190,10 +318,11 @@ check_total(const qs_sketch *sk, int64_t sum)
 	return qs_writable(sk);
 }
 
-bool
-GpuSketchCannotGrow(const qs_sketch *sk)
+/* Has its device no memory for a sketch to grow?  Then it is to be materialized. */
+static bool
+cannot_grow(const qs_sketch *sk)
 {
-	return gpu_shared->handle[GpuRemoteOf(sk)->ref.index].full;
+	return gpu_shared->handle[remote_of(sk)->owned.ref.index].full;
 }
 
 /*
@@ -206,17 +335,18 @@ moves_with(qs_sketch *sk, int64 sum)
 	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
 		return false;
 	return sk->encoding == QS_EXPLICIT ||
-		   (!is_worth_moving(&sk->params, sk->total) && GpuSketchMoveDense(sk));
+		   (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
 }
 
-qb_status
-GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+/* Add keys to a sketch wherever it is, which may move it to a device. */
+static qb_status
+gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
 	int64_t sum = qs_weight_sum(weight, count);
 	qb_status status = QB_OK;
 
-	if (sk->remote && GpuSketchCannotGrow(sk))
-		status = GpuSketchMaterialize(sk);
+	if (sk->remote && cannot_grow(sk))
+		status = materialize(sk);
 	if (status != QB_OK)
 		return status;
 	status = check_total(sk, sum);
@@ -227,14 +357,14 @@ GpuSketchInsert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 	sk->total += sum;
 	if (!sk->remote)
 		return insert_explicit(sk, fingerprint, weight, count);
-	GpuSketchSend(&GpuRemoteOf(sk)->ref, fingerprint, weight, count);
+	GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
 	return QB_OK;
 }
 
 static qb_status
 gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
-	qb_status status = GpuSketchMaterialize(sk);
+	qb_status status = materialize(sk);
 
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
@@ -258,7 +388,7 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 		return GpuSketchMergeRest(into, from, merged);
 	qs_init(&copy, &from->params, into->memory);
 	copy.keys = from->keys;
-	status = GpuSketchDownload(&(GpuSketchAhead){ .ref = GpuRemoteOf(from)->ref }, NULL, &copy);
+	status = GpuSketchDownload(&(GpuSketchAhead){ .ref = remote_of(from)->owned.ref }, NULL, &copy);
 	if (status == QB_OK)
 		status = GpuSketchMergeRest(into, &copy, merged);
 	qs_free(&copy);
@@ -272,18 +402,18 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 static qb_status
 merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 {
-	GpuRemote *remote = GpuRemoteOf(into);
+	GpuRemote *remote = remote_of(into);
 	GpuSketchMerged merged;
 	qb_status status;
 
 	remote->merging = true;
-	status = GpuSketchMergeInto(&remote->ref, there, &merged);
+	status = GpuSketchMergeInto(&remote->owned.ref, there, &merged);
 	remote->merging = status != QB_OK && status != QB_NO_MEMORY;
 	if (status == QB_OK || merged.begun)
 		merge_state(into, from);
 	if (status != QB_NO_MEMORY)
 		return status;
-	status = GpuSketchMaterialize(into);
+	status = materialize(into);
 	return status == QB_OK ? merge_here(into, from, &merged) : status;
 }
 
@@ -323,12 +453,12 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	if (from == into)
 		return false;
 	if (from->remote)
-		*status = merge_there(into, from, &GpuRemoteOf(from)->ref);
+		*status = merge_there(into, from, &remote_of(from)->owned.ref);
 	else if (from->encoding != QS_EXPLICIT)
 		return merge_uploaded(into, from, status);
 	else
 	{
-		send_entries(&GpuRemoteOf(into)->ref, from);
+		send_entries(&remote_of(into)->owned.ref, from);
 		merge_state(into, from);
 	}
 	return true;
@@ -341,9 +471,9 @@ move_for_merge(qs_sketch *into, const qs_sketch *from)
 	if (into->remote || !wants_device(&into->params))
 		return;
 	if (into->encoding == QS_EXPLICIT && from->remote)
-		(void) GpuSketchMoveExplicit(into, -1);
+		(void) move_explicit(into, -1);
 	else if (into->encoding == QS_DENSE && (from->remote || device_setting == DEVICE_GPU))
-		(void) GpuSketchMoveDense(into);
+		(void) move_dense(into);
 }
 
 static qb_status
@@ -357,7 +487,7 @@ gpu_merge(qs_sketch *into, const qs_sketch *from)
 	move_for_merge(into, from);
 	if (into->remote && merge_into_remote(into, from, &status))
 		return status;
-	status = GpuSketchMaterialize(into);
+	status = materialize(into);
 	return status == QB_OK ? merge_here(into, from, &nothing) : status;
 }
 
@@ -368,10 +498,10 @@ gpu_batch(const qs_sketch *sk)
 }
 
 static const qs_engine gpu_engine = {
-	.insert = GpuSketchInsert,
+	.insert = gpu_insert,
 	.remove = gpu_remove,
 	.merge = gpu_merge,
-	.materialize = GpuSketchMaterialize,
+	.materialize = materialize,
 	.batch = gpu_batch,
 };
 
@@ -385,135 +515,6 @@ const qs_engine *
 GpuSketchEngineOf(const qs_sketch *sk)
 {
 	return sk->remote ? &gpu_engine : &qs_engine_cpu;
-}
-
-/*
- * ---- sketches of backends whose tables are on a device, and come back ----
- *
- * "remote" points to a GpuRemote in the sketch's memory context, which drops
- * the device's sketch when the context goes away.
- *
- * Sketches of groups are read one after another.  So they are chained in that order: while
- * one of them comes back, the worker gets the tables of the next one ready, and says what
- * they look like.  More is not brought here ahead: a table is copied into memory that the
- * one before it has left, which takes less time than new memory.
- */
-
-static void
-unchain(GpuRemote *remote)
-{
-	if (remote->before)
-		remote->before->next = remote->next;
-	if (remote->next)
-		remote->next->before = remote->before;
-	remote->before = remote->next = NULL;
-}
-
-static void
-drop_remote(void *argument)
-{
-	GpuRemote *remote = argument;
-
-	unchain(remote);
-	if (remote->ref.serial != 0 && !remote->in_transfer)
-		GpuDropHandle(&remote->ref);
-	remote->ref.serial = 0;
-}
-
-/* The tables of a sketch are on a device now. */
-void
-GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
-{
-	MemoryContext context = sk->memory->context;
-	GpuRemote *remote = MemoryContextAllocZero(context, sizeof(GpuRemote));
-
-	remote->ref = *ref;
-	remote->callback.func = drop_remote;
-	remote->callback.arg = remote;
-	MemoryContextRegisterResetCallback(context, &remote->callback);
-	GpuAttachHandle(ref);
-	qs_free(sk);
-	sk->encoding = QS_DENSE;
-	sk->remote = remote;
-}
-
-void
-GpuSketchChain(qs_sketch **sk, uint32 count)
-{
-	GpuRemote *last = NULL;
-	uint32 i;
-
-	for (i = 0; i < count; i++)
-	{
-		GpuRemote *remote = GpuRemoteOf(sk[i]);
-
-		if (remote == NULL)
-			continue;
-		unchain(remote);
-		remote->before = last;
-		if (last)
-			last->next = remote;
-		last = remote;
-	}
-}
-
-/* An error if a total that came from the worker is not that of the keys that were sent. */
-static void
-check_fetched_total(const qs_sketch *sk, int64 total)
-{
-	if (total != sk->total)
-		elog(ERROR, "sketch on the GPU has total " INT64_FORMAT ", not " INT64_FORMAT, total,
-			 (int64) sk->total);
-}
-
-/* Is what the worker has told of the tables still true?  Each key changes the total. */
-static bool
-is_described(const GpuRemote *remote, const qs_sketch *sk)
-{
-	return remote->described && remote->shape.total == sk->total;
-}
-
-/* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */
-static qb_status
-download(const qs_sketch *sk, qs_sketch *here)
-{
-	GpuRemote *remote = GpuRemoteOf(sk);
-	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
-	GpuSketchAhead from = { .ref = remote->ref, .known = is_described(remote, sk) };
-	GpuSketchAhead ahead;
-	qb_status status;
-
-	from.shape = remote->shape;
-	if (next)
-		ahead.ref = next->ref;
-	status = GpuSketchDownload(&from, next ? &ahead : NULL, here);
-	if (status == QB_OK && next)
-	{
-		next->described = ahead.known;
-		next->shape = ahead.shape;
-	}
-	return status;
-}
-
-qb_status
-GpuSketchMaterialize(qs_sketch *sk)
-{
-	qs_sketch here;
-	qb_status status;
-
-	if (sk->remote == NULL)
-		return QB_OK;
-	if (GpuRemoteOf(sk)->merging)
-		elog(ERROR, "a merge of the sketch on the GPU was broken off");
-	qs_init(&here, &sk->params, sk->memory);
-	here.keys = sk->keys;
-	status = download(sk, &here);
-	if (status != QB_OK)
-		return status;
-	check_fetched_total(sk, here.total);
-	drop_remote(sk->remote);
-	*sk = here;
-	return QB_OK;
 }
 
 /*
@@ -542,10 +543,10 @@ add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCount
 		return QB_OK;
 	if (counts->count > most)
 	{
-		*done = !GpuSketchMoveExplicit(sk, GpuColumnDevice(chunk));
+		*done = !move_explicit(sk, GpuColumnDevice(chunk));
 		return QB_OK;
 	}
-	status = GpuSketchInsert(sk, counts->key, counts->times, counts->count);
+	status = gpu_insert(sk, counts->key, counts->times, counts->count);
 	*count += sk->total - before;
 	*done = status != QB_OK || GpuPagesAreNone(chunk->pages);
 	return status;
@@ -584,13 +585,14 @@ GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64
 	int64 added;
 	int done = 0;
 
-	if (sk->remote && GpuSketchCannotGrow(sk))
+	if (sk->remote && cannot_grow(sk))
 		return QB_OK;
 	if (sk->encoding == QS_EXPLICIT)
 		done = add_explicit(sk, chunk, chunks, count, &status);
-	if (status != QB_OK || done == chunks || (!sk->remote && !GpuSketchMoveDense(sk)))
+	if (status != QB_OK || done == chunks || (!sk->remote && !move_dense(sk)))
 		return status;
-	added = GpuSketchSendColumn(&GpuRemoteOf(sk)->ref, chunk + done, chunks - done);
+	(void) GpuColumnSend(&remote_of(sk)->owned.ref, SKETCH_COLUMN, chunk + done, chunks - done,
+						 &added);
 	sk->total += added;
 	*count += added;
 	return QB_OK;
@@ -603,30 +605,72 @@ GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk 
 
 	if (!GpuColumnMany(chunk, groups, most, dense))
 		memset(dense, 0, groups->count * sizeof(bool));
-	GpuSketchMoveAll(sk, groups->count, GpuColumnDevice(chunk), dense);
+	move_all(sk, groups->count, GpuColumnDevice(chunk), dense);
+}
+
+/* Chunks of a column on their way to the sketches of groups. */
+typedef struct Groups
+{
+	const GpuColumnChunk *chunk;
+	GpuGroupSketches *all; /* and how many keys each of them got so far */
+	bool complete;
+} Groups;
+
+static void
+ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Groups *groups = transfer->context;
+	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
+
+	slot->other = groups->chunk[at].ref;
+	slot->offset = 0;
+	GpuColumnWant(slot, &groups->chunk[at]);
+	wanted->all = *groups->all;
+	memset(wanted->all.added, 0, sizeof(wanted->all.added));
+}
+
+/* Of a chunk that failed or is gone, some keys may have been added, and nobody knows which. */
+static void
+take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	Groups *groups = transfer->context;
+	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
+	uint32 i;
+
+	groups->complete &= GpuIsAnswer(slot);
+	if (!GpuIsAnswer(slot))
+		return;
+	for (i = 0; i < groups->all->groups.count; i++)
+		groups->all->added[i] += reply->all.added[i];
+	memset(groups->chunk[at].pages, 0, sizeof(GpuPages));
 }
 
 bool
 GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, int chunks,
 				   uint64 *added)
 {
-	GpuGroupSketches *all = palloc(sizeof(GpuGroupSketches));
-	bool done = true;
+	GpuGroupSketches *all = palloc0(sizeof(GpuGroupSketches));
+	Groups sent = { .chunk = chunk, .all = all, .complete = true };
+	GpuTransfer transfer = { .ref = &all->sketch[0],
+							 .op = SKETCH_GROUPS,
+							 .all = chunks,
+							 .most = 1,
+							 .ask = ask_groups,
+							 .take = take_groups,
+							 .all_replies = true,
+							 .context = &sent };
 	uint32 i;
-	int n;
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
-		all->sketch[i] = GpuRemoteOf(sk[i])->ref;
-	GpuSketchSendGroups(all, chunk, chunks);
-	for (n = 0; n < chunks; n++)
-		done = done && GpuPagesAreNone(chunk[n].pages);
+		all->sketch[i] = remote_of(sk[i])->owned.ref;
+	(void) GpuAskAll(&transfer);
 	for (i = 0; i < groups->count; i++)
 	{
 		sk[i]->total += (int64) all->added[i];
 		added[i] = all->added[i];
 	}
-	GpuSketchChain(sk, groups->count);
+	chain(sk, groups->count);
 	pfree(all);
-	return done;
+	return sent.complete;
 }

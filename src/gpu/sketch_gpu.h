@@ -1,18 +1,104 @@
 /*
  * sketch_gpu.h
- *		The GPU as functions on sketches see it: an engine, lookups, tokens.
+ *		Sketches on a GPU: requests and what slots hold; what functions on sketches see: an
+ *		engine, lookups, tokens; and a backend's calls.
+ *
+ * A dense sketch goes to the worker and comes back piece by piece.  Pieces are
+ * numbered by their offset in the table of counters, with the extra table
+ * behind it.
+ *
+ * A sketch that its device has no memory for to grow is several partitions: its tables
+ * there, keys of chunks on other devices, and keys that came when it was full.  The
+ * backend fetches them one after another, and merges them.
  *
  * src/gpu/sketch_gpu.h
  */
 #ifndef QS_GPU_SKETCH_GPU_H
 #define QS_GPU_SKETCH_GPU_H
 
-#include "gpu/cache.h"
-#include "gpu/column_request.h"
+#include "gpu/client.h"
+#include "gpu/column_gpu.h"
 #include "gpu/gpu.h"
-#include "gpu/sketch_request.h"
 
 #include "engine/sketch_engine.h"
+#include "sketch/format.h"
+
+typedef enum GpuSketchOp
+{
+	SKETCH_CREATE, /* an empty sketch, on device "count"; -1: on any */
+	SKETCH_LOAD,   /* a sketch whose tables will be written */
+	SKETCH_WRITE,  /* a piece of its tables */
+	SKETCH_LOADED, /* all pieces are written: take it to the device */
+	SKETCH_INSERT, /* keys, or keys and then weights */
+	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
+	SKETCH_MERGE,  /* add sketch "other"; the reply says how far that got */
+	SKETCH_FETCH,  /* the reply says what the tables of partition "count" look like */
+	SKETCH_READ,   /* a piece of them */
+	/*
+	 * Keys of the pages in the slot, of the chunk "other".  The reply says how
+	 * many keys were counted, "done", of all wanted pages before page "offset".
+	 */
+	SKETCH_COLUMN,
+	SKETCH_GROUPS /* the same for the sketches of groups: GpuSketchGroups */
+} GpuSketchOp;
+
+/* Sketches of groups, and how many keys each of them got. */
+typedef struct GpuGroupSketches
+{
+	qb_groups groups;
+	GpuRef sketch[QB_GROUPS_MAX];
+	uint64 added[QB_GROUPS_MAX];
+} GpuGroupSketches;
+
+/* Keys of a chunk for the sketches of groups, of which the handle is the first. */
+typedef struct GpuSketchGroups
+{
+	GpuWanted wanted;
+	GpuGroupSketches all;
+} GpuSketchGroups;
+
+/* How far a merge has got. */
+typedef struct GpuSketchMerged
+{
+	bool begun;   /* the total has the other sketch's */
+	uint64 units; /* so many of its units were added: sketch/merge.h */
+} GpuSketchMerged;
+
+/* The state of a dense sketch without its tables; of a new one "params" alone. */
+typedef struct GpuSketchShape
+{
+	qs_params params;
+	int64 total;
+	uint64 table_bytes;
+	uint64 extra_bytes;
+	uint64 extra_used; /* high buckets of a multilevel sketch */
+	bool wide;
+	bool more;              /* SKETCH_FETCH: there is a further partition */
+	GpuSketchMerged merged; /* SKETCH_MERGE; SKETCH_FETCH: of this partition into the first one */
+} GpuSketchShape;
+
+/* A partial sketch, as far as a device does not know it; in a handle that is in transfer. */
+typedef struct GpuSketchPartial
+{
+	qs_params params;
+	int64 total;
+	qb_keys keys;
+} GpuSketchPartial;
+
+StaticAssertDecl(sizeof(GpuSketchGroups) <= GPU_SLOT_BYTES, "sketches of groups do not fit");
+StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
+StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
+StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
+				 "header of a sketch does not fit");
+
+/* The shape in a slot: SKETCH_CREATE, SKETCH_LOAD, and the reply of SKETCH_FETCH. */
+static inline GpuSketchShape *
+GpuSketchShapeIn(GpuSlot *slot)
+{
+	return (GpuSketchShape *) slot->shape.bytes;
+}
+
+/* ---- the GPU as functions on sketches see it ---- */
 
 /* Why does a sketch of such parameters not go to a GPU, however many keys it gets?  NULL: it does. */
 extern const char *GpuSketchReason(const qs_params *p);
@@ -58,5 +144,82 @@ extern bool GpuSketchWantsLookup(const qs_sketch *sk, size_t count);
 
 /* Cached sketches. */
 extern const GpuStored gpu_stored_sketches;
+
+/* ---- a sketch of a backend whose tables are on a device: in "remote" of the sketch ---- */
+
+/* In the sketch's memory context, which drops the device's sketch at its end. */
+typedef struct GpuRemote
+{
+	GpuOwned owned;
+	bool in_transfer;         /* the sketch is for whoever redeems its token */
+	TokenNumber token;        /* if in transfer */
+	bool merging;             /* a merge into it has not ended, and never will after an error */
+	struct GpuRemote *before; /* of the sketch that is read before this one; or NULL */
+	struct GpuRemote *next;   /* of the sketch that is read after it; or NULL */
+	bool described;           /* "shape" is set */
+	GpuSketchShape shape;     /* what the tables looked like; they may have got keys since */
+} GpuRemote;
+
+/* Free the tables of a sketch, which are on a device now. */
+extern void GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref);
+
+/* ---- the tables of a sketch on their way through slots, piece by piece ---- */
+
+/* Describe a dense sketch, owned or a view. */
+extern void GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk);
+
+/* Bytes of all tables. */
+static inline uint64
+GpuShapeBytes(const GpuSketchShape *shape)
+{
+	return shape->table_bytes + shape->extra_bytes;
+}
+
+/* Make an empty owned sketch dense, with tables to be written. */
+extern qb_status GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape);
+
+/* Copy a piece out of the tables, or into them. */
+extern void GpuReadPiece(const qs_sketch *sk, const GpuSketchShape *shape, uint64 offset,
+						 uint64 bytes, uint8 *to);
+extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 offset, uint64 bytes,
+						  const uint8 *from);
+
+/* ---- a backend's calls, which may wait: see client.h ---- */
+
+/* So many empty sketches on this device, or on any (-1), several at a time; which ones are "made"? */
+extern void
+GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
+
+/*
+ * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
+ * if there is no memory for it.
+ */
+extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
+
+/*
+ * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to
+ * be done here.
+ */
+extern qb_status
+GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merged);
+
+/* Merge here what is left of a dense sketch. */
+extern qb_status
+GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged);
+
+/* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
+typedef struct GpuSketchAhead
+{
+	GpuRef ref;
+	bool known;
+	GpuSketchShape shape;
+} GpuSketchAhead;
+
+/*
+ * Fetch a sketch from the worker into "sk", an empty owned sketch, which gets dense.
+ * The worker's sketch takes no more keys then, and has to be dropped.  "next", if it is not
+ * NULL, is likely to be fetched after it, so the worker gets it ready meanwhile.
+ */
+extern qb_status GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk);
 
 #endif

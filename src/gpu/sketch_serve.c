@@ -11,26 +11,76 @@
  */
 #include "engine/sketch_engine.h"
 #include "gpu/column_worker.h"
-#include "gpu/settings.h"
-#include "gpu/sketch_holding.h"
-#include "gpu/sketch_client.h"
+#include "gpu/gpu.h"
+#include "gpu/sketch_gpu.h"
 
+#include "pgbase/memory.h"
+#include "sketch_cuda.h"
 #include "utils/memutils.h"
 
-GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];
-
-static void
-drop_device_form(GpuSketchHolding *h)
+/*
+ * The sketch of a handle.  If its device has no memory for it to grow it is "full" (shared.h),
+ * and its keys are in partitions that its backend merges: the sketch on its device, those on
+ * other devices, and one in the worker's memory.
+ */
+typedef struct Holding
 {
-	if (h->on_device == NULL)
-		return;
-	GpuSketchOps()->destroy(h->on_device);
-	h->on_device = NULL;
-	pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
+	qs_cuda_sketch *on_device;
+	qs_sketch *on_host; /* tables on their way to the device, or keys that it had no memory for */
+	int device;
+	qs_params params; /* set while it is on a device */
+	GpuReplicas replicas;
+	GpuSketchMerged merged; /* of the sketch or replica that is being merged */
+	GpuSketchShape shape;   /* of on_host, while it is written or read */
+} Holding;
+
+static Holding holding[GPU_HANDLES];
+
+/* What sketches ask of the devices. */
+static const qs_sketch_ops *
+device_ops(void)
+{
+	return gpu_device_ops->sketch;
 }
 
 static void
-free_host_form(GpuSketchHolding *h)
+destroy(void *sketch)
+{
+	device_ops()->destroy(sketch);
+}
+
+/* The worker's own memory. */
+static const qb_memory *
+own_memory(void)
+{
+	static qb_memory memory;
+
+	return ContextMemory(TopMemoryContext, &memory);
+}
+
+static bool
+is_full(int index)
+{
+	return gpu_shared->handle[index].full;
+}
+
+/* A sketch has no memory of its device to grow: its backend will fetch it. */
+static void
+note_full(int index)
+{
+	GpuCount(COUNT_FALLBACKS, !is_full(index));
+	gpu_shared->handle[index].full = true;
+}
+
+static void
+make_host_form(Holding *h, const qs_params *params)
+{
+	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
+	qs_init(h->on_host, params, own_memory());
+}
+
+static void
+free_host_form(Holding *h)
 {
 	if (h->on_host == NULL)
 		return;
@@ -39,41 +89,47 @@ free_host_form(GpuSketchHolding *h)
 	h->on_host = NULL;
 }
 
-/* Put a sketch on a device: an empty one, or a copy of "from" if not NULL. */
+/* Make a sketch on a device: an empty one, or a copy of "from" if not NULL. */
 static qb_status
-to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *from)
+make_on(int device, const qs_params *params, const qs_sketch *from, qs_cuda_sketch **made)
 {
-	qb_status status = QB_NO_MEMORY;
+	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	GPU_WITH_ROOM(status, i,
-				  from ? GpuSketchOps()->load(gpu_device[i], from, &h->on_device)
-					   : GpuSketchOps()->create(gpu_device[i], params, &h->on_device));
+	GPU_WITH_ROOM(status, device,
+				  from ? device_ops()->load(gpu_device[device], from, made)
+					   : device_ops()->create(gpu_device[device], params, made));
+	return GpuMade(status, device);
+}
+
+/* Put the sketch of a handle on a device. */
+static qb_status
+to_device(Holding *h, int device, const qs_params *params, const qs_sketch *from)
+{
+	qb_status status = make_on(device, params, from, &h->on_device);
+
 	if (status != QB_OK)
 		return status;
-	h->device = i;
-	h->params = from ? from->params : *params;
-	h->depth = h->params.depth;
-	pg_atomic_fetch_add_u64(&gpu_shared->device[i].values, 1);
+	h->device = device;
+	h->params = *params;
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
 }
 
 static qb_status
-serve_create(GpuSketchHolding *h, GpuSlot *slot)
+serve_create(Holding *h, GpuSlot *slot)
 {
 	return to_device(h, GpuChooseDevice(slot->count), &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
-serve_load(GpuSketchHolding *h, GpuSlot *slot)
+serve_load(Holding *h, GpuSlot *slot)
 {
 	qb_status status;
 
-	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	h->shape = *GpuSketchShapeIn(slot);
-	qs_init(h->on_host, &GpuSketchShapeIn(slot)->params, GpuSketchMemory());
+	make_host_form(h, &h->shape.params);
 	status = GpuSketchMakeTables(h->on_host, &h->shape);
 	if (status != QB_OK)
 		free_host_form(h);
@@ -81,7 +137,7 @@ serve_load(GpuSketchHolding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_write(GpuSketchHolding *h, GpuSlot *slot)
+serve_write(Holding *h, GpuSlot *slot)
 {
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
@@ -91,46 +147,41 @@ serve_write(GpuSketchHolding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
+serve_loaded(Holding *h, GpuSlot *slot)
 {
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
-		status = to_device(h, GpuChooseDevice(-1), NULL, h->on_host);
+		status = to_device(h, GpuChooseDevice(-1), &h->on_host->params, h->on_host);
 	free_host_form(h);
 	return status;
 }
 
 /* Count keys that the device had no memory for. */
 static qb_status
-insert_on_host(GpuSketchHolding *h, const uint64 *key, const int64 *weight, int count)
+insert_on_host(Holding *h, const uint64 *key, const int64 *weight, int count)
 {
 	if (h->on_host == NULL)
-	{
-		h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-		qs_init(h->on_host, &h->params, GpuSketchMemory());
-	}
+		make_host_form(h, &h->params);
 	return qs_engine_cpu.insert(h->on_host, key, weight, count);
 }
 
 static qb_status
-serve_insert(GpuSketchHolding *h, GpuSlot *slot)
+serve_insert(Holding *h, GpuSlot *slot)
 {
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
 	qb_status status = QB_NO_MEMORY;
 	int piece;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
-	piece = GpuNextPiece(slot, h->depth, COUNT_BATCHES, COUNT_KEYS);
+	piece = GpuNextPiece(slot, h->params.depth, COUNT_BATCHES, COUNT_KEYS);
 	if (gpu_fault != FAULT_SPILL)
-		status = GpuSketchOps()->insert(h->on_device, key, weight, piece);
+		status = device_ops()->insert(h->on_device, key, weight, piece);
 	if (status != QB_NO_MEMORY)
 		return status;
-	GpuSketchNoteFull(slot->handle.index);
+	note_full(slot->handle.index);
 	return insert_on_host(h, key, weight, piece);
 }
 
@@ -141,7 +192,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
+	Holding *h = &holding[slot[0]->handle.index];
 	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
@@ -156,7 +207,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 		const GpuSlot *next = slot[batches];
 		const uint64 *key = (const uint64 *) GpuSlotData(next);
 
-		work += (double) next->count * h->depth;
+		work += (double) next->count * h->params.depth;
 		if (work > gpu_device_ops->piece_work || next->weighted != slot[0]->weighted)
 			break;
 		batch[batches] =
@@ -164,50 +215,150 @@ serve_inserts(GpuSlot *const *slot, int *count)
 							.weight = next->weighted ? (const int64 *) key + next->count : NULL,
 							.count = next->count };
 	}
-	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
+	status = batches > 1 ? device_ops()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < batches; i++)
-		(void) GpuNextPiece(slot[i], h->depth, COUNT_BATCHES, COUNT_KEYS);
+		(void) GpuNextPiece(slot[i], h->params.depth, COUNT_BATCHES, COUNT_KEYS);
 	*count = batches;
 	return QB_OK;
 }
 
 static qb_status
-serve_query(GpuSketchHolding *h, GpuSlot *slot)
+serve_query(Holding *h, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	int piece;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (h->on_device == NULL)
 		return QB_NO_MEMORY;
-	piece = GpuNextPiece(slot, h->depth, COUNT_QUERIES, COUNT_LOOKUPS);
+	piece = GpuNextPiece(slot, h->params.depth, COUNT_QUERIES, COUNT_LOOKUPS);
 	GpuCount(COUNT_BYTES_OUT, piece * 8);
-	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
+	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
+}
+
+/*
+ * ---- merging sketches of devices in the GPU worker, slice by slice ----
+ *
+ * Slices of two sketches of one device are added there.  Others come through the worker's
+ * memory, which has one slice at a time.  Between two slices others are served.  A slice
+ * needs memory of the device that it is taken from, and of the one that it goes to.  If there
+ * is none the merge ends there, and the backend of the sketch does the rest.
+ *
+ * After any other error the sketch may have some slices and not others, and is of no use.
+ */
+
+/* A sketch on a device that is merged into another one. */
+typedef struct Source
+{
+	qs_cuda_sketch *sketch;
+	int device;
+	const qs_params *params;
+} Source;
+
+/* The next slice: of so many bytes, or less at the end. */
+static qs_slice
+next_slice(const qs_params *p, uint64 at)
+{
+	uint64 units = qs_slice_units(p);
+	uint64 bytes = qs_block_bytes(p) * p->n / units;
+	uint64 count = Min(Max(gpu_device_ops->merge_bytes / bytes, 1), units - at);
+
+	return (qs_slice){ at, count };
+}
+
+/* Add a slice that was taken to the worker's memory. */
+static qb_status
+add(const Holding *h, qs_slice to, const qs_sketch *slice)
+{
+	qs_slice all = { 0, qs_slice_units(&slice->params) };
+	qs_cuda_sketch *loaded;
+	qb_status status;
+
+	GPU_WITH_ROOM(status, h->device, device_ops()->load(gpu_device[h->device], slice, &loaded));
+	if (status != QB_OK)
+		return status;
+	status = device_ops()->merge_slice(h->on_device, to, loaded, all);
+	device_ops()->destroy(loaded);
+	return status;
+}
+
+static qb_status
+merge_slice(const Holding *h, const Source *from, qs_slice units)
+{
+	qs_sketch slice;
+	qb_status status;
+
+	if (from->device == h->device)
+		return device_ops()->merge_slice(h->on_device, units, from->sketch, units);
+	GPU_WITH_ROOM(status, from->device,
+				  device_ops()->take_slice(from->sketch, units, &slice, own_memory()));
+	if (status != QB_OK)
+		return status;
+	status = add(h, units, &slice);
+	qs_free(&slice);
+	return status;
+}
+
+/*
+ * Merge the next slice of a sketch into another one; "more": there are further slices.  After
+ * QB_NO_MEMORY "merged" says how far that got.
+ */
+static qb_status
+merge_next(Holding *h, const Source *from, bool *more)
+{
+	qb_status status = QB_OK;
+	qs_slice units;
+
+	if (!h->merged.begun)
+		GPU_WITH_ROOM(status, h->device,
+					  device_ops()->merge_begin(h->on_device, from->params,
+												device_ops()->total(from->sketch)));
+	if (status != QB_OK)
+		return status;
+	h->merged.begun = true;
+	units = next_slice(&h->params, h->merged.units);
+	status = merge_slice(h, from, units);
+	if (status != QB_OK)
+		return status;
+	h->merged.units += units.count;
+	*more = h->merged.units < qs_slice_units(&h->params);
+	if (!*more)
+		h->merged = (GpuSketchMerged){ 0 };
+	return QB_OK;
+}
+
+/* Merge the next slice of a replica. */
+static qb_status
+merge_replica(Holding *h)
+{
+	Source replica = { .sketch = GpuJoiningReplica(&h->replicas),
+					   .device = h->replicas.joining_device,
+					   .params = &h->params };
+	bool more;
+	qb_status status = merge_next(h, &replica, &more);
+
+	if (status == QB_OK && !more)
+		GpuDropJoining(&h->replicas, destroy);
+	return status;
 }
 
 /* What there is no memory for is left to the backend. */
 static qb_status
-serve_merge(GpuSketchHolding *into, GpuSlot *slot)
+serve_merge(Holding *into, GpuSlot *slot)
 {
-	GpuSketchHolding *other = &gpu_sketch_holding[slot->other.index];
-	GpuSketchSource from = { .sketch = other->on_device,
-							 .device = other->device,
-							 .params = &other->params };
+	Holding *other = &holding[slot->other.index];
+	Source from = { .sketch = other->on_device, .device = other->device, .params = &other->params };
 	qb_status status = QB_NO_MEMORY;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
 	if (!into->merged.begun)
 		GpuCount(COUNT_MERGES, 1);
-	if (into->on_device && other->on_device && !GpuSketchIsFull(slot->handle.index) &&
-		!GpuSketchIsFull(slot->other.index))
-		status = GpuSketchMerge(into, &from, &slot->more);
+	if (into->on_device && other->on_device && !is_full(slot->handle.index) &&
+		!is_full(slot->other.index))
+		status = merge_next(into, &from, &slot->more);
 	GpuSketchShapeIn(slot)->merged = into->merged;
 	if (status == QB_NO_MEMORY)
-		GpuSketchNoteFull(slot->handle.index);
+		note_full(slot->handle.index);
 	if (status != QB_OK)
 		into->merged = (GpuSketchMerged){ 0 };
 	return status;
@@ -215,14 +366,23 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 
 /* A partition on a device, by its number; NULL: there is none of that number. */
 static void *
-partition(const GpuSketchHolding *h, int number)
+partition(const Holding *h, int number)
 {
-	return number == 0 ? h->on_device : GpuSketchPart(h, number);
+	int device;
+
+	if (number == 0)
+		return h->on_device;
+	if (h->replicas.joining && --number == 0)
+		return h->replicas.joining;
+	for (device = 0; device < GPU_DEVICES_MAX; device++)
+		if (h->replicas.on[device] && --number == 0)
+			return h->replicas.on[device];
+	return NULL;
 }
 
 /* The tables of the partition in the worker's memory. */
 static qb_status
-host_tables(GpuSketchHolding *h, qs_sketch *head)
+host_tables(Holding *h, qs_sketch *head)
 {
 	qb_status status = QB_NO_MEMORY;
 
@@ -235,7 +395,7 @@ host_tables(GpuSketchHolding *h, qs_sketch *head)
 
 /* Describe the tables of a partition to a backend that is going to read them. */
 static qb_status
-serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
+serve_fetch(Holding *h, GpuSlot *slot)
 {
 	GpuSketchShape *shape = GpuSketchShapeIn(slot);
 	void *there = partition(h, slot->count);
@@ -243,35 +403,217 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	qb_status status;
 
 	GpuCount(COUNT_FETCHES, slot->count == 0);
-	status = there ? GpuSketchOps()->freeze(there, &head) : host_tables(h, &head);
+	status = there ? device_ops()->freeze(there, &head) : host_tables(h, &head);
 	if (status != QB_OK)
 		return status;
 	GpuShapeOf(shape, &head);
-	shape->more = slot->count < h->replicas + (h->on_host != NULL);
-	shape->merged = there && there == h->joining ? h->merged : (GpuSketchMerged){ 0 };
+	shape->more = slot->count < h->replicas.count + (h->on_host != NULL);
+	shape->merged = there && there == h->replicas.joining ? h->merged : (GpuSketchMerged){ 0 };
 	if (there == NULL)
 		h->shape = *shape;
 	return QB_OK;
 }
 
 static qb_status
-serve_read(GpuSketchHolding *h, GpuSlot *slot)
+serve_read(Holding *h, GpuSlot *slot)
 {
 	void *there = partition(h, slot->count);
 
 	GpuCount(COUNT_BYTES_OUT, slot->bytes);
 	if (there)
-		return GpuSketchOps()->read(there, slot->offset, slot->bytes, GpuSlotData(slot));
+		return device_ops()->read(there, slot->offset, slot->bytes, GpuSlotData(slot));
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
 	GpuReadPiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
 	return QB_OK;
 }
 
+/*
+ * ---- what the GPU worker does with sketches that get keys of cached columns ----
+ *
+ * A sketch is made on the device of the first chunk.  Chunks on other devices have replicas
+ * there (column_worker.h), sketches with the same parameters.  So keys stay where they are, and
+ * each device counts its own.  Without memory for a replica the backend reads the pages; without
+ * memory to merge the replicas it fetches them.
+ *
+ * The sketches of groups get their keys together if they are all on the device of the chunks,
+ * else one after another.
+ */
+
+/* The sketch, or its replica, that counts keys of chunks on a device; NULL: there is none yet. */
+static qs_cuda_sketch *
+sketch_on(Holding *h, int device)
+{
+	return h->device == device ? h->on_device : h->replicas.on[device];
+}
+
+/* Make sure that there is one. */
+static qb_status
+be_on(Holding *h, int device)
+{
+	qb_status status;
+
+	if (sketch_on(h, device))
+		return QB_OK;
+	status = make_on(device, &h->params, NULL, (qs_cuda_sketch **) &h->replicas.on[device]);
+	h->replicas.count += status == QB_OK;
+	return status;
+}
+
+/* Count gathered keys on their device; after QB_NO_MEMORY none were counted. */
+static qb_status
+insert_gathered(int index, const GpuGathered *gathered)
+{
+	Holding *h = &holding[index];
+	qb_status status = QB_NO_MEMORY;
+
+	if (gathered->count == 0)
+		return QB_OK;
+	if (gpu_fault != FAULT_SPILL)
+		status = be_on(h, gathered->device);
+	if (status == QB_OK)
+		status = device_ops()->insert_device(sketch_on(h, gathered->device), gathered->key, NULL,
+											 gathered->count);
+	GpuShowMemory(gathered->device);
+	if (status == QB_NO_MEMORY)
+		note_full(index);
+	return status;
+}
+
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	return h->on_device ? GpuColumnServe(slot, h->params.depth, insert_gathered) : QB_NO_MEMORY;
+}
+
+/* The sketch of a group; NULL: there is none any more. */
+static Holding *
+find_group(const GpuRef *ref)
+{
+	Holding *h;
+
+	if (ref->index < 0 || ref->index >= GPU_HANDLES)
+		return NULL;
+	h = &holding[ref->index];
+	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
+}
+
+/*
+ * Count gathered keys in the sketch of a group.  The request does not name it, so it is kept
+ * in use here: room for a sketch may be made by freeing values that nobody needs any more.
+ */
+static qb_status
+insert_group(const GpuRef *ref, const GpuGathered *gathered)
+{
+	Holding *h = find_group(ref);
+	pg_atomic_uint32 *pending;
+	qb_status status;
+
+	if (h == NULL)
+		return QB_NO_MEMORY;
+	pending = &gpu_shared->handle[ref->index].pending;
+	pg_atomic_fetch_add_u32(pending, 1);
+	status = insert_gathered(ref->index, gathered);
+	pg_atomic_fetch_sub_u32(pending, 1);
+	return status;
+}
+
+/* Give each sketch its gathered keys, one after another. */
+static qb_status
+insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
+{
+	GpuGathered replica = *gathered;
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+	{
+		replica.count = gathered->of_group[i];
+		status = insert_group(&all->sketch[i], &replica);
+		replica.key += gathered->of_group[i];
+	}
+	return status;
+}
+
+/*
+ * Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if one
+ * of them has nothing on the device of the chunk yet, or if the device cannot do it.
+ */
+static qb_status
+insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
+{
+	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
+	qb_status status;
+	uint32 i;
+
+	if (gpu_fault != FAULT_NONE)
+		return QB_NO_MEMORY;
+	for (i = 0; i < all->groups.count; i++)
+	{
+		Holding *h = find_group(&all->sketch[i]);
+
+		sketch[i] = h ? sketch_on(h, gathered->device) : NULL;
+		if (sketch[i] == NULL)
+			return QB_NO_MEMORY;
+	}
+	status =
+		device_ops()->insert_groups(sketch, gathered->of_group, all->groups.count, gathered->key);
+	GpuShowMemory(gathered->device);
+	return status;
+}
+
+/* Give the sketches their gathered keys, which lie side by side by group. */
+static qb_status
+insert_groups(const GpuGathered *gathered, GpuGroupSketches *all)
+{
+	qb_status status = insert_together(gathered, all);
+	uint32 i;
+
+	if (status == QB_NO_MEMORY)
+		status = insert_one_by_one(gathered, all);
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+		all->added[i] += gathered->of_group[i];
+	return status;
+}
+
+/*
+ * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
+ * work.
+ */
+static qb_status
+serve_groups(Holding *h, GpuSlot *slot)
+{
+	static GpuSketchGroups wanted;
+	GpuGroupSketches *all = &wanted.all;
+	GpuGather gather = { .index = slot->other.index,
+						 .wanted = &wanted.wanted,
+						 .groups = &all->groups,
+						 .from = (uint32) slot->offset,
+						 .most = (uint64) (gpu_device_ops->piece_work / Max(h->params.depth, 1)) };
+	GpuGathered gathered;
+	qb_status status;
+	uint32 i;
+
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	status = GpuColumnGather(&gather, &gathered);
+	if (status == QB_OK && gathered.key)
+		status = insert_groups(&gathered, all);
+	if (status != QB_OK)
+		return status;
+	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
+	slot->offset = gathered.end;
+	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	for (i = 0; i < all->groups.count; i++)
+		GpuCount(COUNT_COLUMN_KEYS, gathered.of_group[i]);
+	return QB_OK;
+}
+
+/* ---- the handler ---- */
+
 static bool
 has_replica(int index)
 {
-	return gpu_sketch_holding[index].replicas > 0 && !GpuSketchIsFull(index);
+	return holding[index].replicas.count > 0 && !is_full(index);
 }
 
 /* A sketch that a request reads or merges, and that has replicas to be merged; -1: there is none. */
@@ -290,10 +632,15 @@ find_replica(const GpuSlot *slot)
 static void
 drop_sketch(int index)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	Holding *h = &holding[index];
 
-	GpuSketchDropReplicas(h);
-	drop_device_form(h);
+	GpuDropReplicas(&h->replicas, destroy);
+	if (h->on_device)
+	{
+		destroy(h->on_device);
+		GpuUnmade(h->device);
+	}
+	h->on_device = NULL;
 	free_host_form(h);
 	h->merged = (GpuSketchMerged){ 0 };
 }
@@ -305,28 +652,23 @@ drop_sketch(int index)
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
-	static qb_status (*const serve[])(GpuSketchHolding * h, GpuSlot * slot) = {
-		[SKETCH_CREATE] = serve_create,
-		[SKETCH_LOAD] = serve_load,
-		[SKETCH_WRITE] = serve_write,
-		[SKETCH_LOADED] = serve_loaded,
-		[SKETCH_INSERT] = serve_insert,
-		[SKETCH_QUERY] = serve_query,
-		[SKETCH_MERGE] = serve_merge,
-		[SKETCH_FETCH] = serve_fetch,
-		[SKETCH_READ] = serve_read,
-		[SKETCH_COLUMN] = GpuSketchServeColumn,
-		[SKETCH_GROUPS] = GpuSketchServeGroups,
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
+		[SKETCH_CREATE] = serve_create, [SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,   [SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
+		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
+		[SKETCH_READ] = serve_read,     [SKETCH_COLUMN] = serve_column,
+		[SKETCH_GROUPS] = serve_groups,
 	};
 	int index = find_replica(slot);
 	qb_status status;
 
 	if (index < 0)
-		return serve[slot->op](&gpu_sketch_holding[slot->handle.index], slot);
-	status = GpuSketchMergeReplica(&gpu_sketch_holding[index]);
+		return serve[slot->op](&holding[slot->handle.index], slot);
+	status = merge_replica(&holding[index]);
 	if (status == QB_NO_MEMORY)
 	{
-		GpuSketchNoteFull(index);
+		note_full(index);
 		status = QB_OK;
 	}
 	slot->more = status == QB_OK;
@@ -338,12 +680,11 @@ serve_sketch(GpuSlot *slot)
 static GpuLocation
 location_of_sketch(int index)
 {
-	const GpuSketchHolding *h = &gpu_sketch_holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->on_device != NULL };
+	const Holding *h = &holding[index];
 
-	if (location.on_device)
-		location.bytes = GpuSketchOps()->bytes(h->on_device);
-	return location;
+	return (GpuLocation){ .device = h->device,
+						  .on_device = h->on_device != NULL,
+						  .bytes = h->on_device ? device_ops()->bytes(h->on_device) : 0 };
 }
 
 const GpuHandler gpu_sketch_handler = {
@@ -352,191 +693,8 @@ const GpuHandler gpu_sketch_handler = {
 	.together = 1 << SKETCH_INSERT,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |
+			  1 << SKETCH_GROUPS,
 	.drop = drop_sketch,
 	.location = location_of_sketch,
 };
-
-/*
- * ---- what the GPU worker does with sketches that get keys of cached columns ----
- *
- * A sketch is made on the device of the first chunk.  Keys of chunks on other devices go into
- * replicas there (sketch_replicas.c).  If a device has no memory for them, the backend
- * reads the pages.  The sketches of groups get their keys together if they are all on the
- * device of the chunks, else one after another.
- */
-
-/* Count gathered keys on their device; after QB_NO_MEMORY none were counted. */
-static qb_status
-insert_gathered(int index, const GpuGathered *gathered)
-{
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
-	qb_status status = QB_NO_MEMORY;
-
-	if (gathered->count == 0)
-		return QB_OK;
-	if (gpu_fault != FAULT_SPILL)
-		status =
-			gathered->device == h->device
-				? GpuSketchOps()->insert_device(h->on_device, gathered->key, NULL, gathered->count)
-				: GpuSketchInsertReplica(h, gathered);
-	if (status == QB_NO_MEMORY)
-		GpuSketchNoteFull(index);
-	return status;
-}
-
-/* Count keys of a chunk, of as many pages as fit in a piece of the work. */
-qb_status
-GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
-{
-	double most = gpu_device_ops->piece_work / Max(h->depth, 1);
-	GpuWanted wanted;
-	GpuGathered gathered;
-	qb_status status;
-
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
-	if (h->on_device == NULL)
-		return QB_NO_MEMORY;
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGather(slot->other.index, &wanted, (uint32) slot->offset, (uint64) most,
-							 &gathered);
-	if (status == QB_OK)
-		status = insert_gathered(slot->handle.index, &gathered);
-	if (status != QB_OK)
-		return status;
-	slot->done += (int) gathered.count;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
-}
-
-/* The sketch of a group; NULL: there is none any more. */
-static GpuSketchHolding *
-find_group(const GpuRef *ref)
-{
-	GpuSketchHolding *h;
-
-	if (ref->index < 0 || ref->index >= GPU_HANDLES)
-		return NULL;
-	h = &gpu_sketch_holding[ref->index];
-	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
-}
-
-/*
- * Count gathered keys in the sketch of a group.  The request does not name it, so it is kept
- * in use here: room for a sketch may be made by freeing values that nobody needs any more.
- */
-static qb_status
-insert_group(const GpuRef *ref, const GpuGathered *gathered)
-{
-	GpuSketchHolding *h = find_group(ref);
-	pg_atomic_uint32 *pending;
-	qb_status status;
-
-	if (h == NULL)
-		return QB_NO_MEMORY;
-	pending = &gpu_shared->handle[ref->index].pending;
-	pg_atomic_fetch_add_u32(pending, 1);
-	status = insert_gathered(ref->index, gathered);
-	pg_atomic_fetch_sub_u32(pending, 1);
-	return status;
-}
-
-/* Give each sketch its gathered keys, one after another. */
-static qb_status
-insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all, const uint64 *count)
-{
-	GpuGathered replica = *gathered;
-	qb_status status = QB_OK;
-	uint32 i;
-
-	for (i = 0; i < all->groups.count && status == QB_OK; i++)
-	{
-		replica.count = count[i];
-		status = insert_group(&all->sketch[i], &replica);
-		replica.key += count[i];
-	}
-	return status;
-}
-
-/* The sketch of a group on the device of gathered keys, or its replica there; NULL: there is neither. */
-static qs_cuda_sketch *
-group_on(const GpuRef *ref, int device)
-{
-	GpuSketchHolding *h = find_group(ref);
-
-	if (h == NULL)
-		return NULL;
-	return h->device == device ? h->on_device : h->replica[device];
-}
-
-/*
- * Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if one
- * of them has nothing on the device of the chunk yet, or if the device cannot do it.
- */
-static qb_status
-insert_together(const GpuGathered *gathered, const GpuGroupSketches *all, const uint64 *count)
-{
-	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
-	qb_status status;
-	uint32 i;
-
-	if (gpu_fault != FAULT_NONE)
-		return QB_NO_MEMORY;
-	for (i = 0; i < all->groups.count; i++)
-	{
-		sketch[i] = group_on(&all->sketch[i], gathered->device);
-		if (sketch[i] == NULL)
-			return QB_NO_MEMORY;
-	}
-	status = GpuSketchOps()->insert_groups(sketch, count, all->groups.count, gathered->key);
-	GpuShowMemory(gathered->device);
-	return status;
-}
-
-/* Give the sketches their gathered keys, which lie side by side by group. */
-static qb_status
-insert_groups(const GpuGathered *gathered, GpuGroupSketches *all, const uint64 *count)
-{
-	qb_status status = insert_together(gathered, all, count);
-	uint32 i;
-
-	if (status == QB_NO_MEMORY)
-		status = insert_one_by_one(gathered, all, count);
-	for (i = 0; i < all->groups.count && status == QB_OK; i++)
-		all->added[i] += count[i];
-	return status;
-}
-
-/*
- * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
- * work.
- */
-qb_status
-GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
-{
-	static GpuSketchGroups wanted;
-	GpuGroupSketches *all = &wanted.all;
-	uint64 count[QB_GROUPS_MAX];
-	GpuGathered gathered;
-	qb_status status;
-	uint32 i;
-
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGatherGroups(
-		slot->other.index, &wanted.wanted, &all->groups, (uint32) slot->offset,
-		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &gathered, count);
-	if (status == QB_OK && gathered.key)
-		status = insert_groups(&gathered, all, count);
-	if (status != QB_OK)
-		return status;
-	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	for (i = 0; i < all->groups.count; i++)
-		GpuCount(COUNT_COLUMN_KEYS, count[i]);
-	return QB_OK;
-}

@@ -18,7 +18,6 @@
  * src/gpu/sketch_token.c
  */
 #include "gpu/sketch_gpu.h"
-#include "gpu/sketch_remote.h"
 
 static const TokenMagic magic = { { 'Q', 'S', 'G', '2' } };
 
@@ -44,7 +43,7 @@ GpuWriteToken(const qs_sketch *sk, struct varlena *out)
 
 		memcpy(&shape, &partial, sizeof(partial));
 		remote->token = TokenDraw();
-		GpuTransferHandle(&remote->ref, &remote->token, &shape);
+		GpuTransferHandle(&remote->owned.ref, &remote->token, &shape);
 		remote->in_transfer = true;
 	}
 	TokenWrite(magic, remote->token, out);

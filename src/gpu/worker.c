@@ -1,6 +1,7 @@
 /*
  * worker.c
- *		The background worker that owns the GPUs: start, loop, end.
+ *		The background worker that owns the GPUs: start, loop, pieces of requests, end.  What
+ *		ends of transactions do.
  *
  * The worker starts as soon as the server accepts connections, so that no query pays
  * for creating a CUDA context.  It serves requests one after the other, long ones in
@@ -13,8 +14,10 @@
  *
  * src/gpu/worker.c
  */
+#include "gpu/client.h"
+#include "gpu/gpu.h"
 #include "gpu/worker.h"
-#include "gpu/settings.h"
+#include "pgbase/process.h"
 
 #include "miscadmin.h"
 #include "portability/instr_time.h"
@@ -30,9 +33,16 @@
 #define RESTART_SECONDS 2
 #define FAULT_SLOW_US   20000
 
+/* The handlers of requests, by family. */
+static const GpuHandler *const handlers[GPU_FAMILIES] = {
+	[GPU_FAMILY_SKETCH] = &gpu_sketch_handler, [GPU_FAMILY_SETS] = &gpu_sets_handler,
+	[GPU_FAMILY_FILTER] = &gpu_filter_handler, [GPU_FAMILY_COLUMN] = &gpu_column_handler,
+	[GPU_FAMILY_EXACT] = &gpu_exact_handler,   [GPU_FAMILY_MEMBERSHIPS] = &gpu_memberships_handler,
+};
+
 /* Register the worker, while the postmaster loads the module. */
-void
-GpuRegisterWorker(void)
+static void
+register_worker(void)
 {
 	BackgroundWorker worker = { 0 };
 
@@ -107,10 +117,86 @@ start_worker(void)
 	GpuFailRequests();
 	GpuResetHandles();
 	CurrentMemoryContext = TopMemoryContext;
+	gpu_handlers = handlers;
 	GpuStartScheduling();
 }
 
-/* Serve a request, or a piece of it, or several requests that may be served together. */
+/*
+ * Is a value that a request names still there?  One pending free counts: it may
+ * have been pushed out of the cache since it was asked for.
+ */
+static bool
+is_there(const GpuRef *ref)
+{
+	GpuHandle *handle = &gpu_shared->handle[ref->index];
+	bool there;
+
+	LWLockAcquire(gpu_shared->handles, LW_SHARED);
+	there = handle->serial == ref->serial && handle->state != HANDLE_UNUSED &&
+			handle->state != HANDLE_LOST;
+	LWLockRelease(gpu_shared->handles);
+	return there;
+}
+
+/* A request that changes a value failed: the value is incomplete now, and lost. */
+static void
+lose_value(const GpuHandler *handler, GpuSlot *slot)
+{
+	if (!slot->gone)
+		strlcpy(gpu_shared->reason, qb_status_text(slot->status), GPU_TEXT_BYTES);
+	if (GpuLoseHandle(&slot->handle))
+		handler->drop(slot->handle.index);
+}
+
+/* Serve a request, or a piece of it; or several together, as many as *count says then. */
+static qb_status
+call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
+{
+	qb_status status;
+
+	if (gpu_fault == FAULT_ERROR && handler->faulty >> slot[0]->op & 1)
+		return QB_DEVICE_ERROR;
+	status = *count > 1 ? handler->serve_all(slot, count) : QB_NO_MEMORY;
+	if (*count > 1 && (status == QB_OK || status == QB_DEVICE_ERROR))
+		return status;
+	*count = 1;
+	return handler->serve(slot[0]);
+}
+
+/*
+ * Serve a request, or a piece of it; or requests that may be served together, of which
+ * *count says how many were served.  Returns NULL, or what is wrong with the device: no
+ * answer of such a device can be trusted, and the worker has to end.
+ */
+static const char *
+serve(GpuSlot *const *slots, int *count)
+{
+	GpuSlot *slot = slots[0];
+	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
+	int index = slot->handle.index;
+
+	slot->more = false;
+	slot->gone = !is_there(&slot->handle) || (slot->other.serial != 0 && !is_there(&slot->other));
+	if (slot->gone && !slot->wait)
+		lose_value(handler, slot);
+	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
+	{
+		*count = 1;
+		return NULL;
+	}
+	GpuMakeRoomFor(index);
+	slot->status = call_handler(handler, slots, count);
+	if (slot->status != QB_OK)
+		slot->more = false;
+	if (slot->status == QB_DEVICE_ERROR)
+		return GpuDeviceError(handler->location(index).device);
+	if (slot->status != QB_OK && !slot->wait)
+		lose_value(handler, slot);
+	GpuShowLocation(index);
+	return NULL;
+}
+
+/* Take one of these, measure its time, and end it. */
 static void
 serve_piece(GpuSlot *slot)
 {
@@ -124,7 +210,7 @@ serve_piece(GpuSlot *slot)
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
 		pg_usleep(FAULT_SLOW_US);
-	error = GpuServe(slots, &count);
+	error = serve(slots, &count);
 	if (error)
 	{
 		GpuCount(COUNT_RESTARTS, 1);
@@ -190,4 +276,47 @@ GpuWorkerMain(Datum argument)
 	if (!server_stops())
 		fail("the GPU worker was terminated");
 	proc_exit(0);
+}
+
+/*
+ * ---- start of the GPU part in each process, and what ends of transactions do ----
+ *
+ * Without shared_preload_libraries there are only the settings of backends, so that
+ * statements that set them work on any server.  All runs on the CPU then.
+ */
+
+/* A transaction ends: the worker's values that belong to it go. */
+static void
+transaction_ends(XactEvent event, void *argument)
+{
+	if (TransactionHasEnded(event))
+	{
+		GpuLeaveSlots();
+		GpuDropHandles(InvalidSubTransactionId, InvalidSubTransactionId);
+	}
+}
+
+static void
+subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId parent,
+					void *argument)
+{
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+		GpuRaiseSubHandles(self, parent);
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		GpuLeaveSlots();
+		GpuDropHandles(self, parent);
+	}
+}
+
+void
+GpuInit(void)
+{
+	GpuDefineSettings();
+	if (!process_shared_preload_libraries_in_progress || gpu_worker_kind == WORKER_OFF)
+		return;
+	GpuRequestShared(gpu_buffer_size);
+	register_worker();
+	RegisterXactCallback(transaction_ends, NULL);
+	RegisterSubXactCallback(subtransaction_ends, NULL);
 }

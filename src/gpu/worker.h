@@ -2,14 +2,14 @@
  * worker.h
  *		Inside the GPU worker: its devices, room on them, request handlers of families.
  *
- *	worker.c	start, loop, end
- *	serve.c		a piece of a request: is its value still there, what did it come to?  The table of
- *				request handlers, values that nobody wants any more, and room for others
+ *	worker.c	start, loop, end; a piece of a request: is its value still there, what did it
+ *				come to?  The table of request handlers, and what ends of transactions do
+ *	*_serve.c	the handlers
  *	schedule.c	which request is next
- *	devices.c	the devices, and how much they do at a time
+ *	devices.c	the devices, and how much they do at a time; values that nobody wants any
+ *				more, and room for others
  *
- * Each file calls only files below it in this list, and the handlers; schedule.c also asks
- * serve.c for the handler of a family.
+ * Each file calls only files below it in this list.
  *
  * src/gpu/worker.h
  */
@@ -56,6 +56,9 @@ typedef struct GpuHandler
 	uint32 reads;
 	uint32 reads_other;
 
+	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */
+	uint32 faulty;
+
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
@@ -64,7 +67,7 @@ typedef struct GpuHandler
 
 /*
  * sketch_serve.c, sets_serve.c, filter_serve.c, column_serve.c, column_exact.c,
- * sets_memberships.c; the table of request handlers is in serve.c.
+ * sets_memberships.c; the table of request handlers is in worker.c.
  */
 extern const GpuHandler gpu_sketch_handler;
 extern const GpuHandler gpu_sets_handler;
@@ -73,23 +76,7 @@ extern const GpuHandler gpu_column_handler;
 extern const GpuHandler gpu_exact_handler;
 extern const GpuHandler gpu_memberships_handler;
 
-/* worker.c */
-extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
-
-/* serve.c */
-extern const char *GpuServe(GpuSlot *const *slot, int *count);
-extern const GpuHandler *GpuHandlerOf(GpuFamily family);
-extern void GpuShowLocation(int index);
-extern bool GpuFreePending(void);
-extern void GpuMakeRoomFor(int index);
-extern bool GpuMakeRoom(int device);
-
-/* Do it, again and again while the device has no memory and room can be made there. */
-#define GPU_WITH_ROOM(status, device, operation) \
-	do                                           \
-		(status) = (operation);                  \
-	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
 
 /* schedule.c */
 extern void GpuStartScheduling(void);
@@ -117,5 +104,33 @@ extern int GpuChooseDevice(int wanted);
 extern void GpuShowMemory(int device);
 extern const char *GpuDeviceError(int device);
 extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
+
+/* The handlers of requests, by family: set when the worker starts; that of a family. */
+extern const GpuHandler *const *gpu_handlers;
+extern const GpuHandler *GpuHandlerOf(GpuFamily family);
+
+/*
+ * A piece of an array that a request names by "offset" and "bytes": does it lie within so many
+ * bytes?  Copy it to an array in the worker's memory, or from there; NULL: there is none.
+ */
+extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
+extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
+extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
+
+/* A value was made on a device, if that is the status, or is freed. */
+extern qb_status GpuMade(qb_status status, int device);
+extern void GpuUnmade(int device);
+
+/* Values on devices. */
+extern void GpuShowLocation(int index);
+extern bool GpuFreePending(void);
+extern void GpuMakeRoomFor(int index);
+extern bool GpuMakeRoom(int device);
+
+/* Do it, again and again while the device has no memory and room can be made there. */
+#define GPU_WITH_ROOM(status, device, operation) \
+	do                                           \
+		(status) = (operation);                  \
+	while ((status) == QB_NO_MEMORY && GpuMakeRoom(device))
 
 #endif

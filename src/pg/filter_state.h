@@ -17,7 +17,7 @@
 
 #include "engine/filter_engine.h"
 #include "filter/format.h"
-#include "gpu/column_request.h"
+#include "gpu/column_gpu.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
 #include "pgbase/state.h"

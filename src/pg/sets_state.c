@@ -389,7 +389,7 @@ release(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	if (sets->remote)
-		GpuMembershipsEnd(sets->remote);
+		GpuDropOwned(&sets->remote->owned);
 	sets->remote = NULL;
 	if (sets->building)
 		qset_builder_free(&sets->builder);
@@ -513,7 +513,7 @@ fetch(SetsState *sets)
 		fetch_collection(sets, &sizes);
 	else
 		fetch_rows(sets);
-	GpuMembershipsEnd(sets->remote);
+	GpuDropOwned(&sets->remote->owned);
 	sets->remote = NULL;
 }
 
@@ -546,5 +546,5 @@ SetsOnGpu(Datum datum, GpuKept *made)
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;
 	describe(sets, &sizes, made);
-	return &sets->remote->ref;
+	return &sets->remote->owned.ref;
 }

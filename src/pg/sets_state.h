@@ -8,14 +8,13 @@
 #ifndef QS_PG_SETS_STATE_H
 #define QS_PG_SETS_STATE_H
 
-#include "gpu/sets_memberships.h"
+#include "gpu/sets_gpu.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/state.h"
 #include "pgbase/value.h"
 #include "sets/builder.h"
 #include "sets/sets.h"
 #include "pgbase/aggregate.h"
-#include "gpu/sets_gpu.h"
 
 extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;

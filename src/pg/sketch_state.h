@@ -7,7 +7,7 @@
 #ifndef QS_PG_SKETCH_STATE_H
 #define QS_PG_SKETCH_STATE_H
 
-#include "gpu/column_request.h"
+#include "gpu/column_gpu.h"
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"
 

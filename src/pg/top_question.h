@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-#include "gpu/column_exact.h"
+#include "gpu/column_gpu.h"
 #include "pgbase/calls.h"
 #include "pgbase/keytype.h"
 

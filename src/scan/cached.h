@@ -53,7 +53,7 @@
 #ifndef QS_SCAN_CACHED_H
 #define QS_SCAN_CACHED_H
 
-#include "gpu/column_client.h"
+#include "gpu/column_gpu.h"
 #include "scan/conditions.h"
 
 /* The LSN and the bits of a page of the visibility map, as they were together. */

@@ -19,7 +19,7 @@
 #include "access/tableam.h"
 #include "catalog/pg_namespace.h"
 #include "executor/executor.h"
-#include "gpu/column_exact.h"
+#include "gpu/column_gpu.h"
 #include "miscadmin.h"
 #include "pg/top_question.h"
 #include "storage/bufmgr.h"
@@ -185,12 +185,12 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)
 		{
-			GpuExactAddKeys(ref, (uint64 *) key, count);
+			GpuPostKeys(ref, EXACT_KEYS, (uint64 *) key, NULL, count);
 			count = 0;
 		}
 		count += read_keys(e, &location, type.kind, tuples, key + count);
 	}
-	GpuExactAddKeys(ref, (uint64 *) key, count);
+	GpuPostKeys(ref, EXACT_KEYS, (uint64 *) key, NULL, count);
 	PageReaderEnd(&reader);
 	pfree(tuples);
 	pfree(key);
@@ -205,7 +205,7 @@ count_keys(const Exact *e, int n, int *count)
 
 	if (!GpuExactBegin(&ref, most_keys(e)))
 		return NULL;
-	if (GpuExactAddColumn(&ref, e->wanted, e->wanted_count))
+	if (GpuColumnSend(&ref, EXACT_COLUMN, e->wanted, e->wanted_count, NULL))
 	{
 		add_other_pages(e, &ref);
 		best = GpuExactBest(&ref, n, count);

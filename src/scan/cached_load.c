@@ -237,7 +237,7 @@ forget_copies(Oid relid)
 		if (copy[i].column.database == MyDatabaseId &&
 			(OidIsValid(relid) ? copy[i].column.relation == relid : !is_current(&copy[i].column)))
 		{
-			forgotten += GpuColumnForget(&copy[i].ref);
+			forgotten += GpuForgetCached(&copy[i].ref);
 			GpuColumnForgetPushedOut(&copy[i].column);
 		}
 	pfree(copy);
@@ -272,7 +272,7 @@ begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 		if (!column->wanted)
 			continue;
 		if (column->ref[chunk].serial != 0)
-			(void) GpuColumnForget(&column->ref[chunk]);
+			(void) GpuForgetCached(&column->ref[chunk]);
 		column->wanted = GpuColumnBegin(&column->load, column->column.relation, chunk);
 		column->failed = !column->wanted;
 		any |= column->wanted;

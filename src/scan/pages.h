@@ -10,7 +10,7 @@
 #ifndef QS_SCAN_PAGES_H
 #define QS_SCAN_PAGES_H
 
-#include "gpu/column_request.h"
+#include "gpu/column_gpu.h"
 #include "pgbase/keytype.h"
 
 #include "access/heapam.h"

@@ -327,7 +327,7 @@ adopt(token_machine *m, token_value *v, const qs_sketch *sk)
 {
 	const GpuRemote *remote = sk->remote;
 
-	REQUIRE(remote->ref.serial == v->serial);
+	REQUIRE(remote->owned.ref.serial == v->serial);
 	REQUIRE(sk->total == (int64) v->serial);
 	REQUIRE(memcmp(&sk->params, &v->sketch.params, sizeof(sk->params)) == 0);
 	forget_sketch(v);
@@ -375,7 +375,7 @@ step_drop(token_machine *m)
 
 	if (remote == NULL)
 		return;
-	GpuDropHandle(&remote->ref);
+	GpuDropHandle(&remote->owned.ref);
 	if (v->alive && v->owner == me())
 		lose_value(v);
 }
@@ -388,9 +388,9 @@ step_end(token_machine *m)
 	int i;
 
 	if (subid == 0)
-		GpuDropAllHandles();
+		GpuDropHandles(InvalidSubTransactionId, InvalidSubTransactionId);
 	else
-		GpuDropSubHandles(subid, parent);
+		GpuDropHandles(subid, parent);
 	for (i = 0; i < VALUES; i++)
 	{
 		token_value *v = &m->value[i];
@@ -437,12 +437,12 @@ step_worker(token_machine *m)
 			break;
 		case 2:
 			if (remote)
-				(void) GpuLoseHandle(&remote->ref); /* it keeps its owner */
+				(void) GpuLoseHandle(&remote->owned.ref); /* it keeps its owner */
 			break;
 		case 3: /* done not by the worker, but by a process that looks up a stored value */
 			if (remote && v->alive && v->owner == me() && entry_of(v)->state == HANDLE_LIVE)
 			{
-				GpuPublishHandle(&remote->ref, &key);
+				GpuPublishHandle(&remote->owned.ref, &key);
 				lose_value(v);
 			}
 			break;

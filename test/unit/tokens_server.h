@@ -22,7 +22,6 @@
 #include "mutator.h"
 
 #include "gpu/sketch_gpu.h"
-#include "gpu/sketch_remote.h"
 
 #include "access/xact.h"
 #include "miscadmin.h"
@@ -156,7 +155,7 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	GpuRemote *remote = calloc(1, sizeof(*remote));
 
 	REQUIRE(remote != NULL);
-	remote->ref = *ref;
+	remote->owned.ref = *ref;
 	sk->remote = remote;
 	GpuAttachHandle(ref);
 }

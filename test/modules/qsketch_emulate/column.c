@@ -6,7 +6,7 @@
  */
 #include "emulate.h"
 
-#include "gpu/column_request.h"
+#include "gpu/column_gpu.h"
 
 #include "base/slot.h"
 #include "column_cuda.h"

@@ -6,7 +6,7 @@
  */
 #include "emulate.h"
 
-#include "gpu/sets_memberships.h"
+#include "gpu/sets_gpu.h"
 #include "sets_cuda.h"
 
 #define FIRST_ROOM 8192
