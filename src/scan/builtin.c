@@ -176,72 +176,46 @@ add(BuiltinAggregate *builtin, FmgrInfo *function, BuiltinState *state, Datum va
 	state->none = false;
 }
 
-/* Read a column of fixed width; false: NULL. */
+/* Read a value of "attribute", at its fixed offset if it has a fixed width; false: NULL. */
 static inline bool
-get_fixed(const ColumnLocation *location, const FormData_pg_attribute *form, Relation relation,
-		  HeapTupleHeader tuple, uint16 length, Datum *value)
+get_value(const ColumnLocation *location, const FormData_pg_attribute *attribute,
+		  HeapTupleHeader tuple, Datum *value)
 {
-	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
-		return ColumnGetAny(location, relation, tuple, length, value);
-	*value = fetch_att(ColumnAt(location, tuple), form->attbyval, form->attlen);
+	if (attribute->attlen <= 0 ||
+		unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
+		return ColumnGetAny(location, tuple, value);
+	*value = fetch_att(ColumnAt(location, tuple), attribute->attbyval, attribute->attlen);
 	return true;
 }
 
-/* Add a column of fixed width.  What the functions allocate for a value of it is small. */
-static void
-add_fixed(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
-		  Relation relation, const PageTuples *tuples)
-{
-	const FormData_pg_attribute *form =
-		TupleDescAttr(RelationGetDescr(relation), location->attribute - 1);
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		Datum value = (Datum) 0;
-		bool null;
-
-		FetchAhead(tuples, i);
-		null = !get_fixed(location, form, relation, tuples->tuple[i], tuples->length[i], &value);
-		add(builtin, &builtin->transition, state, value, null);
-	}
-	MemoryContextReset(builtin->row);
-}
-
 /*
- * Add a column of strings, or of numbers of any length.  A page may have hundreds of them that
- * are long when they are not compressed, so what the functions allocate is freed after each.
+ * Add the column of all tuples.  What the functions allocate for a value of fixed width is small.
+ * A page may have hundreds of strings, or of numbers of any length, that are long when they are not
+ * compressed, so it is freed after each of them.
  */
-static void
-add_any(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
-		Relation relation, const PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		Datum value = (Datum) 0;
-		bool null;
-
-		CHECK_FOR_INTERRUPTS();
-		FetchAhead(tuples, i);
-		null = !ColumnGetAny(location, relation, tuples->tuple[i], tuples->length[i], &value);
-		add(builtin, &builtin->transition, state, value, null);
-		MemoryContextReset(builtin->row);
-	}
-}
-
-/* Add the column of all tuples. */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
-		   Relation relation, const PageTuples *tuples)
+		   const PageTuples *tuples)
 {
 	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+	const FormData_pg_attribute *attribute =
+		TupleDescAttr(location->descriptor, location->attribute - 1);
+	int i;
 
-	if (TupleDescAttr(RelationGetDescr(relation), location->attribute - 1)->attlen > 0)
-		add_fixed(builtin, state, location, relation, tuples);
-	else
-		add_any(builtin, state, location, relation, tuples);
+	for (i = 0; i < tuples->count; i++)
+	{
+		Datum value = (Datum) 0;
+		bool null;
+
+		FetchAhead(tuples, i);
+		null = !get_value(location, attribute, tuples->tuple[i], &value);
+		add(builtin, &builtin->transition, state, value, null);
+		if (attribute->attlen > 0)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(builtin->row);
+	}
+	MemoryContextReset(builtin->row);
 	MemoryContextSwitchTo(old);
 }
 

@@ -117,14 +117,12 @@ find_pages(Exact *e)
 	uint32 chunk;
 
 	CachedTruePages(e->relation, e->ref, 0, e->chunks, e->blocks, pages);
-	e->pages.chunks = e->chunks;
-	e->pages.chunk = palloc0(e->chunks * sizeof(GpuPages *));
+	e->pages = (PageSet){ e->chunks, pages };
 	e->wanted = palloc(e->chunks * sizeof(GpuColumnChunk));
 	for (chunk = 0; chunk < e->chunks; chunk++)
 	{
 		if (GpuPagesAreNone(&pages[chunk]))
 			continue;
-		e->pages.chunk[chunk] = &pages[chunk];
 		e->wanted[e->wanted_count++] =
 			(GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
 		e->count += GpuPagesCount(&pages[chunk]);
@@ -160,8 +158,7 @@ read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTupl
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		count += ColumnGetNumber(location, kind, e->relation, tuples->tuple[i], tuples->length[i],
-								 &key[count]);
+		count += ColumnGetNumber(location, kind, tuples->tuple[i], &key[count]);
 	}
 	return count;
 }

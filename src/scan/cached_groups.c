@@ -33,15 +33,6 @@ typedef struct GroupValues
 	bool null; /* NULL is one of them */
 } GroupValues;
 
-static int
-compare_numbers(const void *a, const void *b)
-{
-	int64 x = *(const int64 *) a;
-	int64 y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Add numbers that may be there already.  False: they are more than "most" then. */
 static bool
 add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
@@ -51,7 +42,7 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 
 	memcpy(values->number + values->count, counts->key, counts->count * sizeof(int64));
 	values->count += counts->count;
-	qsort(values->number, values->count, sizeof(int64), compare_numbers);
+	qsort(values->number, values->count, sizeof(int64), ScanCompareNumbers);
 	for (i = 0; i < values->count; i++)
 		if (i == 0 || values->number[i] != values->number[distinct - 1])
 			values->number[distinct++] = values->number[i];
@@ -305,7 +296,7 @@ CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 	CachedTests where;
 	const char *refusal;
 
-	if (!CachedConditionsTests(run, -1, &where))
+	if (!CachedConditionsTests(run, 0, &where))
 		return "too many conditions";
 	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)

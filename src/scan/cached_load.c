@@ -293,7 +293,7 @@ add_page(Load *load, uint32 page, uint64 lsn)
 
 		if (!column->wanted)
 			continue;
-		load->keys += ColumnValues(&column->location, &column->key, load->relation, load->tuples,
+		load->keys += ColumnValues(&column->location, &column->key, load->tuples,
 								   GpuColumnRoom(&column->load, rows), load->null);
 		GpuColumnAdd(&column->load, page, lsn, rows, load->null);
 	}

@@ -59,11 +59,14 @@ typedef struct ScanCondition
 	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
 } ScanCondition;
 
-/* An AND of conditions, in the order in which they are tested. */
+/* An AND of conditions, in the order in which they are tested: those of WHERE, or of a FILTER. */
 typedef struct ScanConditions
 {
 	int count;
 	ScanCondition *condition;
+	const Expr *filter; /* NULL: WHERE */
+	PageTuples *tuples; /* that FILTER keeps, of those of the page that WHERE has left */
+	Oid table;
 	ExprContext *context;
 	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
 	MemoryContext operands; /* values of operands in this run */
@@ -71,32 +74,20 @@ typedef struct ScanConditions
 
 extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
 extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
-extern ScanConditions *ScanConditionsInit(List *clauses, EState *estate, Relation relation);
-extern int ScanConditionsOnPage(const ScanConditions *conditions);
-extern void ScanConditionsReset(ScanConditions *conditions);
-extern void ScanConditionsEnd(ScanConditions *conditions);
+extern void
+ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation);
 
 /* select.c */
+extern int ScanCompareNumbers(const void *a, const void *b);
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
-
-/* select.c */
-
-/* The tuples of a page that WHERE keeps, and which of them each FILTER keeps. */
-typedef struct FilteredTuples
-{
-	const Expr *filter;
-	ScanConditions *conditions;
-	PageTuples *tuples;
-} FilteredTuples;
 
 typedef struct WantedRows
 {
 	EState *estate;
 	Relation relation;
-	ScanConditions *conditions; /* NULL: all rows */
-	int filters;
-	FilteredTuples *filtered;
-	Bitmapset *params; /* parameters that a run depends on */
+	int count;
+	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
+	Bitmapset *params;  /* parameters that a run depends on */
 } WantedRows;
 
 extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
@@ -106,17 +97,16 @@ extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
 extern int WantedRowsOnPage(const WantedRows *rows);
 extern void WantedRowsStart(WantedRows *rows);
 extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
-extern void WantedRowsFilter(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
-/* setup.c */
+/* match.c */
 extern ScanAggregate *ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count);
 
-/* The tuples that WHERE left, or those that a filter left. */
+/* The tuples that WHERE left (0), or those that a filter left. */
 static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 {
-	return filter < 0 ? tuples : rows->filtered[filter].tuples;
+	return filter == 0 ? tuples : rows->of[filter].tuples;
 }
 
 #endif

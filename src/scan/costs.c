@@ -65,98 +65,93 @@ processors(void)
  * alone, it matters.
  */
 static double
-running(List *aggregates, int workers, bool alone)
+running(List *calls, int workers, bool alone)
 {
 	double share = ScanProcesses(workers);
 	ListCell *cell;
 
 	if (!alone || workers == 0)
 		return share;
-	foreach (cell, aggregates)
-	{
-		ColumnScanCall call;
-
-		if (ColumnScanMatch(lfirst_node(Aggref, cell), &call) && call.family->shares_work)
+	foreach (cell, calls)
+		if (((const ColumnScanCall *) lfirst(cell))->family->shares_work)
 			return Min(share, processors());
-	}
 	return share;
+}
+
+/* ColumnFamily's table_bytes, also of aggregates that have no state. */
+static double
+table_bytes(const ColumnScanCall *call, double rows, double others, bool together)
+{
+	return call->family->table_bytes
+			   ? call->family->table_bytes(call->template, rows, others, together)
+			   : 0;
 }
 
 /* The cost of merging partial results, of which each process has one of so many rows. */
 static Cost
-merge_cost(List *aggregates, double rows, double share, bool alone)
+merge_cost(List *calls, double rows, double share, bool alone)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
-	foreach (cell, aggregates)
+	foreach (cell, calls)
 	{
-		Aggref *aggref = lfirst_node(Aggref, cell);
-		ColumnScanCall call;
+		const ColumnScanCall *call = lfirst(cell);
 
-		if (aggref->aggsplit == AGGSPLIT_SIMPLE || !ColumnScanMatch(aggref, &call))
-			continue;
-		cost += call.family->table_bytes(call.template, rows, share - 1, alone) / BLCKSZ *
-				MERGE_SHARE * cpu_tuple_cost;
+		if (call->aggref->aggsplit != AGGSPLIT_SIMPLE)
+			cost +=
+				table_bytes(call, rows, share - 1, alone) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
 	}
 	return cost;
 }
 
 /* Bytes of all dense states of so many rows. */
 double
-ScanDenseBytes(List *aggregates, double rows)
+ScanDenseBytes(List *calls, double rows)
 {
 	double bytes = 0;
 	ListCell *cell;
 
-	foreach (cell, aggregates)
-	{
-		ColumnScanCall call;
-
-		if (ColumnScanMatch(lfirst_node(Aggref, cell), &call))
-			bytes += call.family->table_bytes(call.template, rows, 1, false);
-	}
+	foreach (cell, calls)
+		bytes += table_bytes(lfirst(cell), rows, 1, false);
 	return bytes;
 }
 
-/* The cost of passing a state of so many rows through a queue, and of merging it. */
+/*
+ * The cost of passing states of so many rows through queues and of merging them, for groups that
+ * each of the processes has.
+ */
 static Cost
-queue_cost(Aggref *aggref, double rows)
-{
-	ColumnScanCall call;
-	double bytes;
-	double tuples;
-
-	if (!ColumnScanMatch(aggref, &call) || call.family->functions == NULL)
-		return cpu_operator_cost;
-	bytes = call.family->table_bytes(call.template, rows, 1, false);
-	tuples = bytes > 0 ? bytes / BLCKSZ * PASSED_BLOCK_SHARE : rows * PASSED_KEY_SHARE;
-	return (PASSED_SHARE + tuples) * cpu_tuple_cost;
-}
-
-/* The cost of that for groups of so many rows, which each of the processes has. */
-static Cost
-queue_groups_cost(List *aggregates, double groups, double rows, double share)
+queue_cost(List *calls, double groups, double rows, double share)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
-	foreach (cell, aggregates)
-		cost += queue_cost(lfirst_node(Aggref, cell), rows);
+	foreach (cell, calls)
+	{
+		const ColumnScanCall *call = lfirst(cell);
+		double bytes = table_bytes(call, rows, 1, false);
+		double tuples = bytes > 0 ? bytes / BLCKSZ * PASSED_BLOCK_SHARE : rows * PASSED_KEY_SHARE;
+
+		cost +=
+			call->family->functions ? (PASSED_SHARE + tuples) * cpu_tuple_cost : cpu_operator_cost;
+	}
 	return groups * share * cost;
 }
 
 /* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
 static Cost
-key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
+key_cost(PlannerInfo *root, List *calls, Cost *startup)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
-	foreach (cell, aggregates)
+	foreach (cell, calls)
 		cost += KEY_SHARE * cpu_operator_cost +
-				ScanConditionsCost(root, make_ands_implicit(lfirst_node(Aggref, cell)->aggfilter),
-								   startup);
+				ScanConditionsCost(
+					root,
+					make_ands_implicit(((const ColumnScanCall *) lfirst(cell))->aggref->aggfilter),
+					startup);
 	return cost;
 }
 
@@ -165,10 +160,10 @@ key_cost(PlannerInfo *root, List *aggregates, Cost *startup)
  * executor's.  One process takes the keys of the copied pages, and all share the others.
  */
 void
-ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 			 const ScanExtent *extent)
 {
-	double share = running(aggregates, path->parallel_workers, extent->alone);
+	double share = running(calls, path->parallel_workers, extent->alone);
 	double read = (1 - extent->copied) / share + extent->copied * COPIED_SHARE;
 	double tuples = table->tuples * read;
 	double rows = table->rows * read;
@@ -178,14 +173,13 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
 	Cost merging;
 	double page_cost;
 
-	merging =
-		extent->queued
-			? queue_groups_cost(aggregates, extent->groups, rows / extent->groups, share)
-			: extent->groups * merge_cost(aggregates, rows / extent->groups, share, extent->alone);
+	merging = extent->queued
+				  ? queue_cost(calls, extent->groups, rows / extent->groups, share)
+				  : extent->groups * merge_cost(calls, rows / extent->groups, share, extent->alone);
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - extent->copied) * page_cost + merging +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
-						 rows * key_cost(root, aggregates, &startup) + startup;
+						 rows * key_cost(root, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }

@@ -109,9 +109,8 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
 		state->handover = ScanHandoverOf(estate, handover);
-	state->copies = CachedColumnsCreate(
-		node->ss.ss_currentRelation, state->aggregate, state->count, &state->rows, cscan,
-		state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
+	state->copies =
+		CachedColumnsCreate(node->ss.ss_currentRelation, cscan, state->aggregate, state->count);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -230,8 +229,7 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 
 		if (!CachedColumnsLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
 			continue;
-		ScanAggregateAdd(aggregate, state->css.ss.ss_currentRelation,
-						 WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
+		ScanAggregateAdd(aggregate, WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
 	}
 }
 
@@ -262,7 +260,7 @@ run(ColumnScanState *state)
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	if (state->share)
-		ParallelPagesEnd(state->share);
+		pfree(state->share);
 	pfree(tuples);
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
@@ -507,6 +505,7 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ColumnScanState *state = (ColumnScanState *) node;
 	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	List *having = list_nth(cscan->custom_exprs, PLAN_HAVING);
+	int on_page = WantedRowsOnPage(&state->rows);
 	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
 
 	if (state->groups)
@@ -517,9 +516,8 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), cscan, ancestors, es);
 	if (having && counted)
 		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
-	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
-		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
-							   es);
+	if (es->verbose && on_page >= 0)
+		ExplainPropertyInteger("Conditions Tested on Pages", NULL, on_page, es);
 	if (state->copies)
 		CachedColumnsExplain(state->copies, node->ss.ss_currentRelation, es);
 	if (counted)

@@ -39,7 +39,7 @@ void
 ColumnDescribeKeys(ScanAggregate *aggregate)
 {
 	aggregate->keys = palloc0(sizeof(KeyType));
-	KeyTypeInit(aggregate->keys, aggregate->key_type, aggregate->collation);
+	KeyTypeInit(aggregate->keys, aggregate->call->key_type, aggregate->call->aggref->inputcollid);
 	if (aggregate->row)
 		aggregate->keys->keys.collation = RowKeyContent(aggregate->row);
 }
@@ -89,7 +89,7 @@ sketch_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	qs_params params;
 	SketchState *sketch;
 
-	sketch_params(aggregate->template, &params);
+	sketch_params(aggregate->call->template, &params);
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
 	SketchChooseEngine(sketch);
 	sketch->keyed.token = partial && aggregate->in_transfer;
@@ -165,7 +165,7 @@ filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	qf_params params;
 	FilterState *filter;
 
-	filter_params(aggregate->template, &params);
+	filter_params(aggregate->call->template, &params);
 	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
 	FilterChooseEngine(filter);
 	filter->keyed.token = partial && aggregate->in_transfer;
@@ -173,42 +173,26 @@ filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	return &filter->keyed;
 }
 
-/* The template of a call, if the call has none or a constant one; false otherwise. */
-static bool
-constant_template(const Aggref *aggref, const ArgumentLayout *layout, const Const **template)
-{
-	*template = NULL;
-	if (layout->template == 0 || list_length(aggref->args) < layout->template)
-		return layout->template == 0;
-	*template =
-		(const Const *) list_nth_node(TargetEntry, aggref->args, layout->template - 1)->expr;
-	return IsA(*template, Const) && !(*template)->constisnull;
-}
-
 /* Why a call will not count on a GPU; NULL if it may, or if that is not known. */
 const char *
 ColumnGpuReason(const Aggref *aggref)
 {
-	RecognizedAggregate aggregate;
-	const Const *template;
+	ColumnScanCall call;
+	qs_params sketch;
+	qf_params filter;
 
-	if (RecognizeAggregate(aggref->aggfnoid, &sketch_functions, &aggregate) &&
-		constant_template(aggref, &aggregate.layout, &template))
+	(void) ColumnScanMatch(aggref, &call);
+	if (call.aggregate.layout.template && call.template == NULL)
+		return NULL;
+	if (call.family == &column_families[0])
 	{
-		qs_params params;
-
-		sketch_params(template, &params);
-		return GpuSketchReason(&params);
+		sketch_params(call.template, &sketch);
+		return GpuSketchReason(&sketch);
 	}
-	if (RecognizeAggregate(aggref->aggfnoid, &filter_functions, &aggregate) &&
-		constant_template(aggref, &aggregate.layout, &template) && template)
-	{
-		qf_params params;
-
-		filter_params(template, &params);
-		return GpuFilterReason(&params);
-	}
-	return NULL;
+	if (call.family != &column_families[1] || call.template == NULL)
+		return NULL;
+	filter_params(call.template, &filter);
+	return GpuFilterReason(&filter);
 }
 
 /* Top keys are kept as values, and a tuple has no value for a key of several columns. */
@@ -230,9 +214,9 @@ top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 	qs_params params;
 	TopState *top;
 
-	sketch_params(aggregate->template, &params);
+	sketch_params(aggregate->call->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
-					(uint32) DatumGetInt32(aggregate->limit->constvalue));
+					(uint32) DatumGetInt32(aggregate->call->limit->constvalue));
 	top->keyed.token = partial && aggregate->in_transfer;
 	TopSetKey(top, aggregate->keys);
 	return &top->keyed;
@@ -279,41 +263,14 @@ sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 				: context;
 	SetsState *sets = SetsCreate(own);
 
-	SetsTakeKeys(sets, aggregate->key_type, aggregate->collation);
+	SetsTakeKeys(sets, aggregate->call->key_type, aggregate->call->aggref->inputcollid);
 	sets->keyed.key = *aggregate->keys;
 	SetsBuild(sets, !sets->exact, &sets->keyed.key.keys);
 	return &sets->keyed;
 }
 
-static bool
-plain_takes_keys(const ColumnScanCall *call)
-{
-	return true;
-}
-
-static double
-plain_table_bytes(const Const *template, double rows, double others, bool together)
-{
-	return 0;
-}
-
-static KeyedState *
-plain_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
-{
-	return NULL;
-}
-
-const ColumnFamily column_count = {
-	.takes_keys = plain_takes_keys,
-	.table_bytes = plain_table_bytes,
-	.start = plain_start,
-};
-
-const ColumnFamily column_builtin = {
-	.takes_keys = plain_takes_keys,
-	.table_bytes = plain_table_bytes,
-	.start = plain_start,
-};
+const ColumnFamily column_count = { 0 };
+const ColumnFamily column_builtin = { 0 };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	{ &sketch_functions, true, sketch_takes_keys, sketch_check_template, sketch_table_bytes,

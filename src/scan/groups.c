@@ -274,7 +274,7 @@ keep_limit(ScanGroups *groups)
 
 /* ---- the rows of a page ---- */
 
-/* Add tuples to a group's aggregates that have this filter, or none (-1). */
+/* Add tuples to a group's aggregates that have this filter, or none (0). */
 static void
 add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuples)
 {
@@ -282,11 +282,11 @@ add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuple
 
 	for (i = 0; i < groups->count; i++)
 		if (group->aggregate[i].filter_number == filter)
-			ScanAggregateAdd(&group->aggregate[i], groups->rows->relation, tuples);
+			ScanAggregateAdd(&group->aggregate[i], tuples);
 }
 
 /*
- * Add tuples to the groups' aggregates that have this filter, or none (-1).  A group of which
+ * Add tuples to the groups' aggregates that have this filter, or none (0).  A group of which
  * some rows of the page were counted may have been written meanwhile, and is made anew.
  */
 static void
@@ -302,10 +302,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	{
 		batch->count = 0;
 		for (; from < sorting->end[i]; from++)
-		{
-			batch->tuple[batch->count] = tuples->tuple[sorting->order[from]];
-			batch->length[batch->count++] = tuples->length[sorting->order[from]];
-		}
+			batch->tuple[batch->count++] = tuples->tuple[sorting->order[from]];
 		add_to_group(groups, sorting->group[i], filter, batch);
 		make_room(groups, i + 1);
 	}
@@ -317,7 +314,7 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
 	int i;
 
-	for (i = -1; i < groups->rows->filters; i++)
+	for (i = 0; i < groups->rows->count; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
 	keep_limit(groups);
 }

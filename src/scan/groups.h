@@ -34,8 +34,8 @@ typedef struct GroupExpression GroupExpression;
 extern GroupExpression *
 GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation);
 extern void GroupExpressionStart(GroupExpression *expression);
-extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
-								HeapTupleHeader tuple, uint16 length, GroupValue *value);
+extern void
+GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
 
 /* One column or expression of GROUP BY. */
 typedef struct GroupField
@@ -48,7 +48,6 @@ typedef struct GroupField
 /* groups_find.c: all that rows are grouped by. */
 typedef struct GroupKey
 {
-	Relation relation;
 	bool strings; /* there are strings among the columns */
 	int fields;
 	GroupField field[FLEXIBLE_ARRAY_MEMBER];
@@ -99,8 +98,8 @@ typedef struct GroupingPlan
 extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
 extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 							 GroupingPlan *plan);
-extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows);
-extern const Var *ScanGroupingColumn(const Node *expr);
+extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
+extern const Var *ScanGroupingColumn(Node *expr);
 extern const Var *ScanGroupedColumn(List *exprs);
 extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void

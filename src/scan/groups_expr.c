@@ -439,8 +439,7 @@ GroupExpressionStart(GroupExpression *expression)
 
 /* Evaluate the expression for a tuple. */
 static void
-evaluate_tuple(GroupExpression *expression, Relation relation, HeapTupleHeader tuple, uint16 length,
-			   GroupValue *value)
+evaluate_tuple(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {
 	TupleTableSlot *slot = expression->slot;
 	int i;
@@ -449,8 +448,7 @@ evaluate_tuple(GroupExpression *expression, Relation relation, HeapTupleHeader t
 	{
 		int at = expression->column[i].attribute - 1;
 
-		slot->tts_isnull[at] =
-			!ColumnGetAny(&expression->column[i], relation, tuple, length, &slot->tts_values[at]);
+		slot->tts_isnull[at] = !ColumnGetAny(&expression->column[i], tuple, &slot->tts_values[at]);
 	}
 	evaluate(expression, value);
 }
@@ -468,21 +466,19 @@ find(GroupExpression *expression, int64 input, GroupValue *value)
 
 /* The value of the expression for a tuple.  A string is valid until the next one is read. */
 void
-GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHeader tuple,
-					uint16 length, GroupValue *value)
+GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {
 	GroupCache *cache = expression->cache;
 	int64 input;
 
 	if ((expression->divisor == 0 && (cache == NULL || !cache_pays(cache))) ||
-		!ColumnGetNumber(&expression->column[0], expression->input_kind, relation, tuple, length,
-						 &input))
+		!ColumnGetNumber(&expression->column[0], expression->input_kind, tuple, &input))
 	{
-		evaluate_tuple(expression, relation, tuple, length, value);
+		evaluate_tuple(expression, tuple, value);
 		return;
 	}
 	if (find(expression, input, value))
 		return;
-	evaluate_tuple(expression, relation, tuple, length, value);
+	evaluate_tuple(expression, tuple, value);
 	keep_cached(cache, input, value);
 }

@@ -75,19 +75,15 @@ ScanGroupingKind(const Node *expr, KeyKind *kind)
 
 /* The column that the expression is, if its values can be read off the page; else NULL. */
 const Var *
-ScanGroupingColumn(const Node *expr)
+ScanGroupingColumn(Node *expr)
 {
-	const Var *column;
+	const Var *column = ScanColumnOf((Expr *) expr);
 	KeyKind kind;
 	KeyKind kind_on_page;
 	bool is_short;
 
 	(void) ScanGroupingKind(expr, &kind);
-	while (IsA(expr, RelabelType))
-		expr = (const Node *) ((const RelabelType *) expr)->arg;
-	column = (const Var *) expr;
-	if (!IsA(column, Var) || column->varattno <= 0 ||
-		!kind_of_type(getBaseType(column->vartype), &kind_on_page, &is_short))
+	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page, &is_short))
 		return NULL;
 	return !is_short && kind_on_page == kind ? column : NULL;
 }
@@ -96,14 +92,14 @@ ScanGroupingColumn(const Node *expr)
 const Var *
 ScanGroupedColumn(List *exprs)
 {
-	const Node *expr = list_length(exprs) == 1 ? linitial(exprs) : NULL;
+	Node *expr = list_length(exprs) == 1 ? linitial(exprs) : NULL;
 
 	return expr && IsA(expr, Var) ? ScanGroupingColumn(expr) : NULL;
 }
 
 /* Average bytes of a string, as far as the planner knows. */
 static int32
-string_width(PlannerInfo *root, const Node *expr)
+string_width(PlannerInfo *root, Node *expr)
 {
 	const Var *column = ScanGroupingColumn(expr);
 	int32 width = 0;
@@ -221,10 +217,10 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
  * of few rows each for most expressions.  There may be far fewer groups, with larger states.
  */
 bool
-ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows)
+ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
 {
 	double groups = EstimateGroups(root, exprs, rows);
-	double states = Max(state_bytes(root), ScanDenseBytes(aggregates, rows / groups));
+	double states = Max(state_bytes(root), ScanDenseBytes(calls, rows / groups));
 
 	return groups * (empty_bytes(root, exprs) + states) <= (double) get_hash_memory_limit();
 }

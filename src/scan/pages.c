@@ -343,8 +343,7 @@ PageCollectAll(Page page, PageTuples *tuples)
 		if (!ItemIdIsNormal(item))
 			continue;
 		tuples->tuple[count] = (HeapTupleHeader) PageGetItem(page, item);
-		__builtin_prefetch(tuples->tuple[count]);
-		tuples->length[count++] = ItemIdGetLength(item);
+		__builtin_prefetch(tuples->tuple[count++]);
 	}
 	tuples->count = count;
 }
@@ -376,10 +375,8 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 		if (reader->serializable)
 			HeapCheckForSerializableConflictOut(visible, relation, &tuple, reader->buffer,
 												snapshot);
-		if (!visible)
-			continue;
-		tuples->tuple[count] = tuple.t_data;
-		tuples->length[count++] = (uint16) tuple.t_len;
+		if (visible)
+			tuples->tuple[count++] = tuple.t_data;
 	}
 	tuples->count = count;
 }

@@ -16,7 +16,7 @@
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
- * scan groups by, then each column that conditions need.  setup.c turns these references
+ * scan groups by, then each column that conditions need.  match.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
  * node's custom_exprs, with the parameters that are templates, so that the planner knows
  * that the node depends on them.
@@ -115,6 +115,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	ScanPath *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
 	CustomPath *path = &scan->custom;
 	ScanExtent extent = { .groups = 1, .alone = workers > 0 && grouping->alone };
+	List *calls = ColumnScanCalls(aggregates);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -135,8 +136,8 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 		extent.copied = by->copied;
 	}
 	else
-		extent.copied = ScanCopiedFraction(grouping->root, table, aggregates, NULL, 1, workers > 0);
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, &extent);
+		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
+	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
 	return &path->path;
 }
 
@@ -198,7 +199,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 		grouping->partial->partial_pathlist == NIL)
 		return false;
 	return grouping->by == NIL ||
-		   ScanGroupingFits(grouping->root, grouping->by, aggregates, input->rows) ||
+		   ScanGroupingFits(grouping->root, grouping->by, ColumnScanCalls(aggregates),
+							input->rows) ||
 		   ScanRefuse("another plan is cheaper, and a parallel scan needs more memory for all "
 					  "groups than work_mem allows");
 }
@@ -247,7 +249,8 @@ copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
 {
 	const Var *column = ScanGroupedColumn(by->exprs);
 
-	return column ? ScanCopiedFraction(grouping->root, table, aggregates, column, by->groups, false)
+	return column ? ScanCopiedFraction(grouping->root, table, ColumnScanCalls(aggregates), column,
+									   by->groups, false)
 				  : 0;
 }
 

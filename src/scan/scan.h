@@ -10,11 +10,10 @@
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
  *	families.c	what the families do differently
- *	match.c		recognizes queries that QSketchScan can do
+ *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
  *	costs.c		what it costs
  *	exec.c		the executor node, and which of its results it returns
- *	setup.c		the columns that it aggregates, permissions, and their templates
  *	explain.c	what it tells of its progress, and why it was not used
  *	share.c		merges the states of the processes of a parallel plan
  *	build.c		has those processes build collections of sets together
@@ -86,21 +85,23 @@ extern void ScanReasonsInit(void);
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
 typedef struct ColumnScanCall
 {
+	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
 	Var *key;     /* the first column of a key of several; NULL: count(*) */
 	RowExpr *row; /* the columns of a key of several; NULL: it has one */
-	Expr *filter;
-	Var *weight; /* an integer: the weight, or the id of a set; NULL: none */
+	Var *weight;  /* an integer: the weight, or the id of a set; NULL: none */
 	KeyKind weight_kind;
 	Oid weight_cast;  /* the function that casts "weight" to bigint, if there is one */
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
-	Param *parameter; /* whose value will be the template; NULL: there is none */
+	Param *parameter; /* whose value a run takes for the template; NULL: there is none */
 	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
 	Oid key_type;     /* as the transition function sees it */
 } ColumnScanCall;
 
-extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
+extern Var *ScanColumnOf(Expr *expr);
+extern bool ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call);
+extern List *ColumnScanCalls(List *aggregates);
 
 /* What a scan's costs depend on, besides its table and aggregates. */
 typedef struct ScanExtent
@@ -113,9 +114,9 @@ typedef struct ScanExtent
 
 /* costs.c: the costs of a scan. */
 extern double ScanProcesses(int workers);
-extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
+extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const ScanExtent *extent);
-extern double ScanDenseBytes(List *aggregates, double rows);
+extern double ScanDenseBytes(List *calls, double rows);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
@@ -146,32 +147,27 @@ extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
 extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
 extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
-					   const ColumnLocation *location, Relation relation, const PageTuples *tuples);
+					   const ColumnLocation *location, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
 extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
-/* setup.c: a template that is the value of a parameter. */
+/* match.c: a template that is the value of a parameter. */
 typedef struct GivenTemplate GivenTemplate;
 
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
-	ColumnLocation location; /* attribute 0: there is none, rows are counted */
-	ColumnLocation weight;   /* attribute 0: there is none */
-	KeyKind weight_kind;     /* its width */
-	Oid key_type;
-	Oid collation;
-	RowKey *row;   /* of a key of several columns; NULL: of one */
-	KeyType *keys; /* what kind of keys they are; NULL for others than ours */
-	const ColumnFamily *family;
-	const Const *template;     /* NULL: the default parameters */
+	ColumnScanCall *call;
+	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
+	ColumnLocation weight;     /* attribute 0: there is none */
+	RowKey *row;               /* of a key of several columns; NULL: of one */
+	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
-	const Const *limit;        /* NULL: the family has no such argument */
 	bool in_transfer;          /* its partial state goes to our combine function only */
-	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
+	int filter_number;         /* the FILTER whose tuples it gets; 0: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
 	KeyedState *state;     /* of this run; NULL for others than ours */
@@ -180,12 +176,12 @@ typedef struct ScanAggregate
 	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
-/* setup.c */
+/* match.c */
 extern List *ScanTemplateParams(List *aggregates);
 extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
 extern void GivenTemplateCheck(const ScanAggregate *aggregate);
 
-/* families.c: what the scan needs to know of a family. */
+/* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
@@ -198,7 +194,7 @@ struct ColumnFamily
 	 * processes.  "together": these processes have no other scan to do.
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
-	/* Start a state.  NULL for count. */
+	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
 	/* Do processes together make one value, and wait for one another?  Then it matters how
 	 * many run at the same time. */
@@ -216,7 +212,9 @@ static inline void
 ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	aggregate->rows = 0;
-	aggregate->state = aggregate->family->start(aggregate, context, partial);
+	aggregate->state = NULL;
+	if (aggregate->call->family->start)
+		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
 	if (aggregate->builtin)
 	{
 		BuiltinUseContext(aggregate->builtin, context);
@@ -409,15 +407,15 @@ enum
 	PLAN_TEMPLATES /* parameters that are templates */
 };
 
-/* setup.c */
+/* match.c */
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern int ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation,
-						PageTuples *tuples, uint64 *to, bool *null);
-extern void ScanAggregateAdd(ScanAggregate *aggregate, Relation relation, PageTuples *tuples);
+extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
+						uint64 *to, bool *null);
+extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
 
 #endif
