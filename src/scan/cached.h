@@ -53,7 +53,7 @@
 #define QS_SCAN_CACHED_H
 
 #include "gpu/column_client.h"
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 /* The LSN and the bits of a page of the visibility map, as they were together. */
 typedef struct MapLook

@@ -13,7 +13,6 @@
  * src/scan/cached_exact.c
  */
 #include "scan/cached.h"
-#include "scan/version.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"

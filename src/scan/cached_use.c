@@ -28,7 +28,6 @@
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "miscadmin.h"
 #include "pgbase/segment.h"

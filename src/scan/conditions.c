@@ -21,7 +21,7 @@
  *
  * src/scan/conditions.c
  */
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "access/transam.h"
 #include "catalog/pg_type_d.h"

@@ -17,21 +17,15 @@
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32

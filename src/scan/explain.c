@@ -23,7 +23,6 @@
  * src/scan/explain.c
  */
 #include "scan/scan.h"
-#include "scan/version.h"
 
 #include "base/isa.h"
 #include "optimizer/optimizer.h"

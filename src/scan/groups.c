@@ -27,7 +27,6 @@
  * src/scan/groups.c
  */
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"

@@ -2,7 +2,7 @@
  * groups.h
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
- *	groups_plan.c	which GROUP BY can be done, and what it costs
+ *	costs.c			which GROUP BY can be done, and what it costs
  *	groups.c		the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
  *	groups_expr.c	values that the executor evaluates, and a cache of them
@@ -15,7 +15,7 @@
 
 #include "base/slot.h"
 #include "pgbase/estimate.h"
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "utils/memutils.h"
 
@@ -83,7 +83,7 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	return (int64) bits;
 }
 
-/* groups_plan.c: what a query groups by. */
+/* costs.c: what a query groups by. */
 typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */

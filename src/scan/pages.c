@@ -25,7 +25,6 @@
  */
 #include "scan/cached.h"
 #include "scan/pages.h"
-#include "scan/version.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -146,6 +145,39 @@ BlockPrefetchHeaders(const BlockReader *reader, int count)
 }
 
 #endif
+
+/*
+ * A scan of all pages, in a parallel plan with the state that its processes share.  From
+ * PostgreSQL 19 on a scan of a table that the statement does not change may mark pages
+ * all-visible.
+ */
+TableScanDesc
+BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
+{
+	Relation relation = state->ss_currentRelation;
+	Snapshot snapshot = state->ps.state->es_snapshot;
+
+#if PG_VERSION_NUM >= 190000
+	uint32 flags = ScanRelIsReadOnly(state) ? SO_HINT_REL_READ_ONLY : SO_NONE;
+
+	return shared ? table_beginscan_parallel(relation, shared, flags)
+				  : table_beginscan(relation, snapshot, 0, NULL, flags);
+#else
+	return shared ? table_beginscan_parallel(relation, shared)
+				  : table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
+
+/* A scan of all pages outside of a plan: a table that the statement may change. */
+TableScanDesc
+BeginOwnScan(Relation relation, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(relation, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
 
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
@@ -381,6 +413,18 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 	tuples->count = count;
 }
 
+/* Prune a page that is pinned, not locked, if that pays. */
+static void
+prune(HeapScanDesc scan, Buffer buffer)
+{
+#if PG_VERSION_NUM >= 190000
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer, &scan->rs_vmbuffer,
+						(scan->rs_base.rs_flags & SO_HINT_REL_READ_ONLY) != 0);
+#else
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer);
+#endif
+}
+
 /* Find the visible tuples of the page just read. */
 static void
 collect(PageReader *reader, PageTuples *tuples)
@@ -390,7 +434,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	Page page = BufferGetPage(reader->buffer);
 	bool all_visible;
 
-	PrunePage(reader->scan, reader->buffer);
+	prune(reader->scan, reader->buffer);
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 #if PG_VERSION_NUM < 170000
 	TestForOldSnapshot(snapshot, relation, page);

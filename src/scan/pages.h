@@ -16,6 +16,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
+#include "nodes/execnodes.h"
 
 struct ParallelPages;
 struct CachedColumns;
@@ -119,6 +120,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
+extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);
+extern TableScanDesc BeginOwnScan(Relation relation, Snapshot snapshot);
 extern void PageReaderBegin(PageReader *reader, TableScanDesc scan,
 							const struct CachedColumns *copies, struct ParallelPages *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);

@@ -4,7 +4,7 @@
  *
  * QSketchScan is offered where it can do everything that the query asks of the table:
  * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that groups_plan.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
+ * that costs.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
  * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
  * rows that a condition keeps.
  *
@@ -35,7 +35,6 @@
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
@@ -312,6 +311,21 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 
 /* ---- partitions, and other child tables ---- */
 
+/* Append over complete paths ("workers" is 0), or over partial ones. */
+static Path *
+append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int workers,
+		  bool parallel_aware)
+{
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = { .subpaths = paths, .partial_subpaths = partial };
+
+	return (Path *) create_append_path(root, parent, input, NIL, NULL, workers, parallel_aware, -1);
+#else
+	return (Path *) create_append_path(root, parent, paths, partial, NIL, NULL, workers,
+									   parallel_aware, -1);
+#endif
+}
+
 /* The target, with a child's columns in place of its parent's. */
 static PathTarget *
 child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
@@ -402,8 +416,8 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 		return NULL;
 	if (model == NULL && grouping->by == NIL)
 		paths = hand_over(grouping, parent, paths);
-	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
-						  model && model->parallel_aware);
+	path = append_of(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
+					 model && model->parallel_aware);
 	path->pathtarget = grouping->target;
 	return path;
 }

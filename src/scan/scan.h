@@ -9,20 +9,20 @@
  * them.  It reads page after page, decides visibility as a sequential scan does, keeps
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what the families do differently
+ *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max
  *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
- *	costs.c		what it costs
  *	exec.c		the executor node, and which of its results it returns
  *	explain.c	what it tells of its progress, and why it was not used
- *	share.c		merges the states of the processes of a parallel plan
+ *	share.c		merges the states of the processes of a parallel plan, or hands those of a
+ *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	collect.c	hands the sketches of a partition on to the next one
  *	pages.h		the visible tuples of each page
- *	conditions.h	which visible tuples the query wants: conditions.c, select.c
+ *	conditions.c	what the clauses of conditions compare
+ *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
- *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_find.c, groups_expr.c, groups.c,
+ *	costs.c		what it costs, and which GROUP BY can be done
+ *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c,
  *				groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
@@ -33,20 +33,25 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pgbase/activity.h"
+#include "base/selection.h"
 #include "pg/filter_state.h"
-#include "pgbase/keybytes.h"
-#include "pgbase/recognize.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
+#include "pgbase/activity.h"
+#include "pgbase/keybytes.h"
+#include "pgbase/recognize.h"
 #include "scan/pages.h"
 
+#include "access/stratnum.h"
+#include "commands/explain.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "utils/dsa.h"
-
-struct ExplainState;
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
@@ -133,7 +138,7 @@ extern bool RowKeyTakes(const RowExpr *row);
 extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
 extern uint32 RowKeyContent(const RowKey *key);
 
-/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+/* families.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
 
 typedef struct BuiltinState
@@ -309,6 +314,99 @@ ScanAggregateIsOnCpu(const ScanAggregate *aggregate)
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
 }
 
+/*
+ * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page and
+ * leave those for which they are true.  A condition that compares a column with something that is
+ * the same for all rows is tested on the page: numbers have the order of the values
+ * (pgbase/keytype.h), so that every comparison is a range of integers.  Any other condition is an
+ * expression that the executor evaluates.
+ */
+
+/* What conditions are beside tests of numbers and of NULL (qb_test_kind). */
+enum
+{
+	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
+	TEST_EXPRESSION
+};
+
+typedef struct ScanString
+{
+	const char *bytes;
+	Size length;
+} ScanString;
+
+typedef struct ScanCondition
+{
+	qb_test test; /* its range is that of the operand's value; its list is "number" */
+	Expr *clause;
+	Var *column;
+	ColumnLocation location;
+	KeyKind kind; /* KEY_HASHED: only a test for NULL */
+
+	/* What the column is compared with; NULL if nothing has to be evaluated. */
+	Expr *operand;
+	KeyKind operand_kind;
+	bool operand_is_array;
+	int strategy; /* btree strategy of the comparison */
+
+	/* The operand's value in this run, set by the first row that reaches this condition. */
+	bool ready;
+	bool all;      /* every row passes, */
+	bool none;     /* or no row does, whatever its value is */
+	int count;     /* of its numbers or strings */
+	int64 *number; /* ascending */
+	ScanString *string;
+
+	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
+} ScanCondition;
+
+/* An AND of conditions, in the order in which they are tested: those of WHERE, or of a FILTER. */
+typedef struct ScanConditions
+{
+	int count;
+	ScanCondition *condition;
+	const Expr *filter; /* NULL: WHERE */
+	PageTuples *tuples; /* that FILTER keeps, of those of the page that WHERE has left */
+	Oid table;
+	ExprContext *context;
+	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
+	MemoryContext operands; /* values of operands in this run */
+} ScanConditions;
+
+extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
+extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
+extern void
+ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation);
+
+/* select.c */
+extern int ScanCompareNumbers(const void *a, const void *b);
+extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
+
+typedef struct WantedRows
+{
+	EState *estate;
+	Relation relation;
+	int count;
+	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
+	Bitmapset *params;  /* parameters that a run depends on */
+} WantedRows;
+
+extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
+						   int most_filters);
+extern void WantedRowsAddParams(WantedRows *rows, List *exprs);
+extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
+extern int WantedRowsOnPage(const WantedRows *rows);
+extern void WantedRowsStart(WantedRows *rows);
+extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
+extern void WantedRowsEnd(WantedRows *rows);
+
+/* The tuples that WHERE left (0), or those that a filter left. */
+static inline PageTuples *
+WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
+{
+	return filter == 0 ? tuples : rows->of[filter].tuples;
+}
+
 /* The counts that EXPLAIN ANALYZE shows. */
 typedef struct ScanCounts
 {
@@ -341,7 +439,7 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_gpu |= more->on_gpu;
 }
 
-/* collect.c: sketches that scans of several tables fill one after the other. */
+/* share.c: sketches that scans of several tables fill one after the other. */
 typedef struct ScanHandover ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
@@ -385,12 +483,11 @@ extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
 extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
-extern bool
-ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
+extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
-							 List *ancestors, struct ExplainState *es);
-extern void ScanExplainGroups(const ScanCounts *counts, struct ExplainState *es);
-extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
+							 List *ancestors, ExplainState *es);
+extern void ScanExplainGroups(const ScanCounts *counts, ExplainState *es);
+extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
 
 /* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
 enum
@@ -408,6 +505,7 @@ enum
 };
 
 /* match.c */
+extern ScanAggregate *ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count);
 extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);

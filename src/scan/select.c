@@ -16,7 +16,7 @@
  *
  * src/scan/select.c
  */
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "access/detoast.h"
 #include "executor/executor.h"

@@ -36,7 +36,6 @@
  * src/scan/worker_partial.c
  */
 #include "scan/scan.h"
-#include "scan/version.h"
 
 #include <dlfcn.h>
 
@@ -53,6 +52,15 @@
 #include "utils/syscache.h"
 
 #define TRANSITION "worker_partial_agg_sfunc"
+
+/* What a planner hook is given, and hands on, besides the arguments of PostgreSQL 18. */
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_PARAMETERS , ExplainState *es
+#define PLANNER_ARGUMENTS  , es
+#else
+#define PLANNER_PARAMETERS
+#define PLANNER_ARGUMENTS
+#endif
 
 /* An aggregate of Citus: all have the same transition function. */
 typedef struct Wrapper
