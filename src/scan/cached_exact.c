@@ -56,7 +56,6 @@ typedef struct Exact
 static bool
 may_read(const Exact *e)
 {
-	Oid relid = RelationGetRelid(e->relation);
 	Oid schema = RelationGetNamespace(e->relation);
 	AclResult usage;
 
@@ -65,9 +64,7 @@ may_read(const Exact *e)
 #else
 	usage = pg_namespace_aclcheck(schema, GetUserId(), ACL_USAGE);
 #endif
-	return usage == ACLCHECK_OK &&
-		   (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-			pg_attribute_aclcheck(relid, e->form->attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK);
+	return usage == ACLCHECK_OK && CachedMayRead(RelationGetRelid(e->relation), e->form->attnum);
 }
 
 /* Why the cached column is not used; NULL: it is. */

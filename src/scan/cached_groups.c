@@ -274,18 +274,6 @@ take_aggregate(const CachedRun *run, const GroupValues *values, int i, ScanAggre
 	return refusal;
 }
 
-/* Have the keys of all groups counted; why that cannot be done, or NULL. */
-static const char *
-take_groups(const CachedRun *run, const GroupValues *values, int count, ScanAggregate **column)
-{
-	const char *refusal = NULL;
-	int i;
-
-	for (i = 0; i < count && refusal == NULL; i++)
-		refusal = take_aggregate(run, values, i, column);
-	return refusal;
-}
-
 /* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
 const char *
 CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
@@ -295,14 +283,16 @@ CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 	ScanAggregate **column = palloc(CACHED_STATES_MAX * sizeof(ScanAggregate *));
 	CachedTests where;
 	const char *refusal;
+	int i;
 
 	if (!CachedConditionsTests(run, 0, &where))
 		return "too many conditions";
 	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)
 		refusal = make_groups(groups, values, count, column);
-	if (refusal == NULL && values->count + values->null > 0 && run->chunks > 0)
-		refusal = take_groups(run, values, count, column);
+	if (values->count + values->null > 0 && run->chunks > 0)
+		for (i = 0; i < count && refusal == NULL; i++)
+			refusal = take_aggregate(run, values, i, column);
 	if (refusal)
 		ScanGroupsStart(groups);
 	pfree(values);

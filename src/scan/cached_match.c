@@ -36,95 +36,56 @@
 #include "pg/sets_elements.h"
 #include "utils/rel.h"
 
-static bool
-is_sketch(const ColumnFamily *family)
-{
-	return family == &column_families[0];
-}
-
-static bool
-is_filter(const ColumnFamily *family)
-{
-	return family == &column_families[1];
-}
-
-static bool
-makes_sets(const ColumnFamily *family)
-{
-	return family == &column_families[2];
-}
-
-static bool
-counts_rows(const ColumnFamily *family)
-{
-	return family == &column_count;
-}
-
 /* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 {
-	if (is_sketch(family))
+	bool filter = family == &column_families[FAMILY_FILTER];
+
+	if (family == &column_families[FAMILY_SKETCH])
 		return NULL;
-	if (!is_filter(family) && !makes_sets(family) && !counts_rows(family))
+	if (!filter && family != &column_families[FAMILY_SETS] && family != &column_count)
 		return "an aggregate that takes no keys from cached columns";
 	if (grouped)
 		return "GROUP BY of an aggregate that makes no sketch";
-	return is_filter(family) && ColumnFilterDraws(template)
-			   ? "a filter whose rows draw by their numbers"
-			   : NULL;
-}
-
-/*
- * Why a collection's elements of this type, with ids of that column, cannot come from cached
- * columns.
- */
-static const char *
-sets_refusal(Relation relation, Oid type, AttrNumber id)
-{
-	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), id - 1);
-
-	if (!KeyTypeIsNumber(type))
-		return "elements of more than 64 bits";
-	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
-		return "ids of sets of a type that is not cached as integers";
-	return NULL;
-}
-
-/* What an aggregate has beside its keys: the column of the ids of its sets, or weights. */
-static const char *
-weight_refusal(Relation relation, const ColumnFamily *family, Oid type, AttrNumber weight)
-{
-	if (makes_sets(family))
-		return sets_refusal(relation, type, weight);
-	return weight ? "weights" : NULL;
+	return filter && ColumnFilterDraws(template) ? "a filter whose rows draw by their numbers"
+												 : NULL;
 }
 
 /* Does an aggregate count the rows in which its column is not NULL? */
 bool
 CachedCountsValues(const ScanAggregate *aggregate)
 {
-	return counts_rows(aggregate->call->family) && aggregate->location.attribute != 0;
+	return aggregate->call->family == &column_count && aggregate->location.attribute != 0;
+}
+
+static Form_pg_attribute
+attribute_of(Relation relation, const Var *column)
+{
+	return TupleDescAttr(RelationGetDescr(relation), column->varattno - 1);
 }
 
 /* Why the keys of an aggregate, or counts of a column's values, cannot come from a cached column. */
 static const char *
 key_refusal(Relation relation, const ColumnScanCall *call)
 {
-	AttrNumber weight = call->weight ? call->weight->varattno : 0;
-	const char *refusal;
 	Form_pg_attribute form;
+	Form_pg_attribute id;
 
 	if (call->key == NULL)
 		return NULL;
-	form = TupleDescAttr(RelationGetDescr(relation), call->key->varattno - 1);
-	if (counts_rows(call->family))
+	form = attribute_of(relation, call->key);
+	if (call->family == &column_count)
 		return CachedTakesKeys(form) ? NULL : "a count of a column of a type that is not cached";
 	if (call->row)
 		return "a key of several columns";
-	refusal = weight_refusal(relation, call->family, call->key_type, weight);
-	if (refusal)
-		return refusal;
+	if (call->weight && call->family != &column_families[FAMILY_SETS])
+		return "weights";
+	if (call->weight && !KeyTypeIsNumber(call->key_type))
+		return "elements of more than 64 bits";
+	id = call->weight ? attribute_of(relation, call->weight) : NULL;
+	if (id && (!CachedTakesKeys(id) || !KeyTypeIsNumber(id->atttypid)))
+		return "ids of sets of a type that is not cached as integers";
 	if (!CachedTakesKeys(form) || form->atttypid != call->key_type)
 		return "keys of a type that is not cached";
 	return NULL;
@@ -142,7 +103,8 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	if (refusal == NULL)
 		refusal = key_refusal(relation, call);
 	/* collections of sets are built by all processes together, which need the rows here */
-	if (refusal == NULL && query->parallel && (query->group || makes_sets(call->family)))
+	if (refusal == NULL && query->parallel &&
+		(query->group || call->family == &column_families[FAMILY_SETS]))
 		refusal = "a parallel plan";
 	return refusal;
 }
@@ -153,7 +115,8 @@ state_refusal(const ScanAggregate *aggregate)
 {
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (makes_sets(aggregate->call->family) || counts_rows(aggregate->call->family))
+	if (aggregate->call->family == &column_families[FAMILY_SETS] ||
+		aggregate->call->family == &column_count)
 		return NULL;
 	if (ScanAggregateIsOnCpu(aggregate))
 		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
@@ -205,23 +168,17 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 void
 CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
-	if (is_sketch(aggregate->call->family))
+	if (aggregate->call->family == &column_families[FAMILY_SKETCH])
 		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
-	else if (makes_sets(aggregate->call->family))
+	else if (aggregate->call->family == &column_families[FAMILY_SETS])
 		SetsAddColumns((SetsState *) aggregate->state, chunk, chunks);
-	else if (counts_rows(aggregate->call->family))
+	else if (aggregate->call->family == &column_count)
 		add_rows(aggregate, chunk, chunks);
 	else
 		FilterAddColumn((FilterState *) aggregate->state, chunk, chunks);
 }
 
 /* ---- which columns a scan needs ---- */
-
-static Form_pg_attribute
-attribute_of(Relation relation, const ScanCondition *condition)
-{
-	return TupleDescAttr(RelationGetDescr(relation), condition->column->varattno - 1);
-}
 
 /* Why a condition cannot be tested on a cached column. */
 static const char *
@@ -231,7 +188,7 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 
 	if (condition->test.kind > QB_TEST_NULL)
 		return "a condition that is no comparison of a column of numbers";
-	form = attribute_of(relation, condition);
+	form = attribute_of(relation, condition->column);
 	if (!CachedTakesKeys(form) ||
 		(condition->test.kind != QB_TEST_NULL && KeyNumberKind(form->atttypid) != condition->kind))
 		return "a condition on a column of a type that is not cached as numbers";
@@ -257,7 +214,7 @@ number_of(CachedColumns *copies, const GpuColumn *column)
 static int
 number_of_condition(CachedColumns *copies, Relation relation, const ScanCondition *condition)
 {
-	Oid collation = attribute_of(relation, condition)->attcollation;
+	Oid collation = attribute_of(relation, condition->column)->attcollation;
 	GpuColumn column = CachedColumn(relation, condition->column->varattno, collation);
 
 	return number_of(copies, &column);
@@ -306,9 +263,8 @@ need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScan
 	for (; call->key == NULL; cell = lnext(calls, cell))
 		call = lfirst(cell);
 	collation = call->aggref->inputcollid;
-	if (counts_rows(call->family))
-		collation =
-			TupleDescAttr(RelationGetDescr(relation), call->key->varattno - 1)->attcollation;
+	if (call->family == &column_count)
+		collation = attribute_of(relation, call->key)->attcollation;
 	column = CachedColumn(relation, call->key->varattno, collation);
 	return number_of(copies, &column);
 }
@@ -478,7 +434,7 @@ stay_on_cpu(List *calls)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
-		if (is_sketch(call->family) && ColumnStaysOnCpu(call))
+		if (call->family == &column_families[FAMILY_SKETCH] && ColumnStaysOnCpu(call))
 			return true;
 	}
 	return false;

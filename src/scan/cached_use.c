@@ -328,27 +328,20 @@ take_pages(const CachedRun *run, ScanAggregate *aggregate, int count, const Cach
 	leave_out(run);
 }
 
-/* What is tested for the i-th aggregate in this run.  False: it is too much for the worker. */
-static bool
-make_test(const CachedRun *run, const ScanAggregate *aggregate, int i, CachedTests *tests)
-{
-	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
-	const CachedColumns *copies = run->copies;
-
-	return CachedConditionsTests(run, aggregate[i].filter_number, tests) &&
-		   (copies->id[i] < 0 || CachedTestsPair(tests, copies->id[i])) &&
-		   (!CachedCountsValues(&aggregate[i]) || CachedTestsAdd(tests, copies->key[i], &not_null));
-}
-
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
 static CachedTests *
 make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
+	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+	const CachedColumns *copies = run->copies;
 	CachedTests *tests = palloc(count * sizeof(CachedTests));
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!make_test(run, aggregate, i, &tests[i]))
+		if (!CachedConditionsTests(run, aggregate[i].filter_number, &tests[i]) ||
+			(copies->id[i] >= 0 && !CachedTestsPair(&tests[i], copies->id[i])) ||
+			(CachedCountsValues(&aggregate[i]) &&
+			 !CachedTestsAdd(&tests[i], copies->key[i], &not_null)))
 			return NULL;
 	return tests;
 }

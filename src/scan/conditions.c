@@ -118,19 +118,6 @@ as_column(Expr *expr, Oid type)
 	return var && get_typlen(var->vartype) == get_typlen(type) ? var : NULL;
 }
 
-static bool
-same_for_all_rows(Expr *expr)
-{
-	return !contain_var_clause((Node *) expr);
-}
-
-/* Does this collation call two strings equal only if their bytes are? */
-static bool
-compares_bytes(Oid type, Oid collation)
-{
-	return type != TEXTOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
-}
-
 /* Does the operator compare a column with an operand, and can that be tested on the page? */
 static bool
 match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * operand, Oid collation)
@@ -140,7 +127,10 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	bool negated;
 
 	condition->strategy = strategy_of(operator, & left, &right, &negated);
-	if (condition->strategy == 0 || !same_for_all_rows(operand) || !compares_bytes(left, collation))
+	if (condition->strategy == 0 || contain_var_clause((Node *) operand))
+		return false;
+	/* does this collation call two strings equal only if their bytes are? */
+	if (left == TEXTOID && !(OidIsValid(collation) && get_collation_isdeterministic(collation)))
 		return false;
 	condition->kind = kind_of(left);
 	condition->operand_kind = kind_of(right);

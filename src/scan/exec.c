@@ -70,21 +70,6 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/*
- * Set up the conditions on all rows.  They are taken off the node, since the executor must
- * not test them on the rows that the node returns.  It has checked their permissions.
- */
-static void
-init_rows(ColumnScanState *state)
-{
-	ScanState *scan = &state->css.ss;
-	CustomScan *cscan = (CustomScan *) scan->ps.plan;
-
-	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, ScanClauses(cscan),
-				   list_length(cscan->custom_scan_tlist));
-	scan->ps.qual = NULL;
-}
-
 static void
 begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -92,7 +77,9 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	int handover = list_nth_int(cscan->custom_private, PLAN_HANDOVER);
 
-	init_rows(state);
+	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
+				   list_length(cscan->custom_scan_tlist));
+	node->ss.ps.qual = NULL; /* or the executor would test the rows that the node returns */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
 	state->partial = ScanIsPartial(cscan);
@@ -186,7 +173,10 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Record what this run did.  "before" has the counts at its beginning. */
+/*
+ * Record what this run did.  "before" has the counts at its beginning.  Engines have added keys and
+ * batches to the statistics already.
+ */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 {
@@ -199,7 +189,9 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.pages_copied = state->reader.pages_copied;
 	run.copies = state->copies && state->copies->used;
 	run.any = true;
-	ScanReportRun(&run, first);
+	StatCount(STAT_SCANS, first);
+	StatCount(STAT_PAGES, run.pages);
+	StatCount(STAT_PAGES_VISIBLE, run.pages_visible);
 	SharedScanCount(state->shared, &state->counts, &run);
 }
 
@@ -360,7 +352,7 @@ complete(ColumnScanState *state)
 											 state->aggregate, state->count, state->alone);
 	ActivityEnd(&state->activity);
 	if (state->handover)
-		ScanHandoverGive(state->handover, state->aggregate);
+		state->handover->aggregate = state->aggregate;
 	return !left && state->handover == NULL;
 }
 
@@ -505,7 +497,9 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
-		ScanExplainGroups(&state->counts, es);
+		ExplainPropertyInteger("Groups", NULL, (int64) state->counts.groups, es);
+	if (counted && state->counts.spilled > 0)
+		ExplainPropertyInteger("Spilled Groups", NULL, (int64) state->counts.spilled, es);
 	if (having)
 		ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), cscan, ancestors, es);
 	if (having && counted)

@@ -82,14 +82,6 @@ ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 	}
 }
 
-static const char *
-device_names(const ScanCounts *counts)
-{
-	if (counts->on_gpu)
-		return counts->on_cpu ? "cpu, gpu" : "gpu";
-	return "cpu";
-}
-
 /*
  * May EXPLAIN ANALYZE show the counts?  Below Append a parallel worker may run a serial
  * scan, which has no shared memory for its counts.
@@ -121,20 +113,12 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, shown, es);
 }
 
-/* Show in EXPLAIN ANALYZE how many groups there were, in all processes together. */
-void
-ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
-{
-	ExplainPropertyInteger("Groups", NULL, (int64) counts->groups, es);
-	if (counts->spilled > 0)
-		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
-}
-
 /* Show the counts in EXPLAIN ANALYZE. */
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 {
-	ExplainPropertyText("Device", device_names(counts), es);
+	ExplainPropertyText("Device", counts->on_gpu ? (counts->on_cpu ? "cpu, gpu" : "gpu") : "cpu",
+						es);
 	ExplainPropertyText("Instructions", qb_isa_name(qb_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
@@ -142,18 +126,6 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 	if (counts->copies)
 		ExplainPropertyInteger("Pages from Cached Columns", NULL, (int64) counts->pages_copied, es);
-}
-
-/*
- * Add what this process did to the statistics.  Engines have counted the keys and
- * batches already.
- */
-void
-ScanReportRun(const ScanCounts *run, bool first)
-{
-	StatCount(STAT_SCANS, first);
-	StatCount(STAT_PAGES, run->pages);
-	StatCount(STAT_PAGES_VISIBLE, run->pages_visible);
 }
 
 const char *scan_refusal = NULL;
@@ -184,14 +156,19 @@ is_explained(const PlannerInfo *root)
 	return root->parse == explained->query;
 }
 
-/* Add a reason to a list, once. */
+/* Keep a reason why the GPU or the scan was not taken, once. */
 static void
-add_reason(List **list, const char *reason)
+keep_reason(const PlannerInfo *root, bool gpu, const char *reason)
 {
-	MemoryContext old = MemoryContextSwitchTo(explained->context);
-	ListCell *cell;
+	MemoryContext old;
 	bool known = false;
+	List **list;
+	ListCell *cell;
 
+	if (!is_explained(root))
+		return;
+	list = gpu ? &explained->gpu : &explained->scan;
+	old = MemoryContextSwitchTo(explained->context);
 	foreach (cell, *list)
 		known |= pg_strcasecmp(lfirst(cell), reason) == 0;
 	if (!known)
@@ -199,26 +176,11 @@ add_reason(List **list, const char *reason)
 	MemoryContextSwitchTo(old);
 }
 
-static void
-keep_for_scan(const PlannerInfo *root, const char *reason)
-{
-	if (is_explained(root))
-		add_reason(&explained->scan, reason);
-}
-
-static void
-keep_for_gpu(const PlannerInfo *root, const char *reason)
-{
-	if (is_explained(root))
-		add_reason(&explained->gpu, reason);
-}
-
 #else
 
 /* Before PostgreSQL 18 only the log has reasons. */
-#define is_explained(root)          false
-#define keep_for_scan(root, reason) ((void) 0)
-#define keep_for_gpu(root, reason)  ((void) 0)
+#define is_explained(root)             false
+#define keep_reason(root, gpu, reason) ((void) 0)
 
 #endif
 
@@ -246,7 +208,7 @@ tell_gpu(PlannerInfo *root)
 		if (reason == NULL)
 			continue;
 		ereport(DEBUG1, (errmsg_internal("GPU not used: %s", reason)));
-		keep_for_gpu(root, reason);
+		keep_reason(root, true, reason);
 	}
 }
 
@@ -259,7 +221,7 @@ ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 		const char *reason = scan_refusal ? scan_refusal : "another plan is cheaper";
 
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
-		keep_for_scan(root, reason);
+		keep_reason(root, false, reason);
 	}
 	tell_gpu(root);
 }
@@ -269,22 +231,17 @@ ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 #if PG_VERSION_NUM >= 180000
 
 static void
-print(ExplainState *es)
-{
-	if (explained->scan != NIL)
-		ExplainPropertyList("Column Scan Not Used", explained->scan, es);
-	if (explained->gpu != NIL)
-		ExplainPropertyList("GPU Not Used", explained->gpu, es);
-}
-
-static void
 print_with_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es, const char *query_string,
 				ParamListInfo params, QueryEnvironment *environment)
 {
 	if (previous_plan_hook)
 		previous_plan_hook(plan, into, es, query_string, params, environment);
-	if (explained && explained->es == es)
-		print(es);
+	if (explained == NULL || explained->es != es)
+		return;
+	if (explained->scan != NIL)
+		ExplainPropertyList("Column Scan Not Used", explained->scan, es);
+	if (explained->gpu != NIL)
+		ExplainPropertyList("GPU Not Used", explained->gpu, es);
 }
 
 static void

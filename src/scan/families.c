@@ -46,19 +46,6 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/*
- * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
- * columns are.
- */
-void
-ColumnDescribeKeys(ScanAggregate *aggregate)
-{
-	aggregate->keys = palloc0(sizeof(KeyType));
-	KeyTypeInit(aggregate->keys, aggregate->call->key_type, aggregate->call->aggref->inputcollid);
-	if (aggregate->row)
-		aggregate->keys->keys.collation = RowKeyContent(aggregate->row);
-}
-
 /* A sketch that is a device part takes no keys. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
@@ -199,12 +186,12 @@ ColumnGpuReason(const Aggref *aggref)
 	(void) ColumnScanMatch(aggref, &call);
 	if (call.aggregate.layout.template && call.template == NULL)
 		return NULL;
-	if (call.family == &column_families[0])
+	if (call.family == &column_families[FAMILY_SKETCH])
 	{
 		sketch_params(call.template, &sketch);
 		return GpuSketchReason(&sketch);
 	}
-	if (call.family != &column_families[1] || call.template == NULL)
+	if (call.family != &column_families[FAMILY_FILTER] || call.template == NULL)
 		return NULL;
 	filter_params(call.template, &filter);
 	return GpuFilterReason(&filter);
@@ -288,13 +275,14 @@ const ColumnFamily column_count = { 0 };
 const ColumnFamily column_builtin = { 0 };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
-	{ &sketch_functions, true, sketch_takes_keys, sketch_check_template, sketch_table_bytes,
-	  sketch_start },
-	{ &filter_functions, false, filter_takes_keys, filter_check_template, filter_table_bytes,
-	  filter_start },
-	{ &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,
-	  .shares_work = true },
-	{ &top_functions, true, top_takes_keys, sketch_check_template, sketch_table_bytes, top_start },
+	[FAMILY_SKETCH] = { &sketch_functions, true, sketch_takes_keys, sketch_check_template,
+						sketch_table_bytes, sketch_start },
+	[FAMILY_FILTER] = { &filter_functions, false, filter_takes_keys, filter_check_template,
+						filter_table_bytes, filter_start },
+	[FAMILY_SETS] = { &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,
+					  .shares_work = true },
+	[FAMILY_TOP] = { &top_functions, true, top_takes_keys, sketch_check_template,
+					 sketch_table_bytes, top_start },
 };
 
 /* ---- PostgreSQL's own aggregates ---- */
@@ -311,7 +299,7 @@ struct BuiltinAggregate
 	bool by_value;
 	bool starts_null;
 	Datum start;
-	AggState *caller;  /* what the functions take for their caller */
+	AggState *caller;  /* what the functions take for their caller: only the context matters */
 	MemoryContext row; /* what they allocate beside the state, for a row or for a page */
 };
 
@@ -328,27 +316,6 @@ init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
 		return;
 	getTypeInputInfo(type, &input, &element);
 	builtin->start = OidInputFunctionCall(input, TextDatumGetCString(start), element, -1);
-}
-
-/* An AggState of which only the context of states matters. */
-static AggState *
-create_caller(void)
-{
-	AggState *caller = makeNode(AggState);
-
-	caller->curaggcontext = makeNode(ExprContext);
-	return caller;
-}
-
-/* Find the functions that write states and combine them.  All aggregates here have them. */
-static void
-init_combining(BuiltinAggregate *builtin, Form_pg_aggregate form)
-{
-	fmgr_info(form->aggcombinefn, &builtin->combine);
-	if (form->aggtranstype != INTERNALOID)
-		return;
-	fmgr_info(form->aggserialfn, &builtin->serialize);
-	fmgr_info(form->aggdeserialfn, &builtin->deserialize);
 }
 
 /* Prepare a call.  The caller checks permissions for the transition function and for "finish". */
@@ -368,11 +335,17 @@ BuiltinCreate(const Aggref *aggref, Oid *finish)
 	fmgr_info(form->aggtransfn, &builtin->transition);
 	if (OidIsValid(*finish))
 		fmgr_info(*finish, &builtin->finish);
-	init_combining(builtin, form);
+	fmgr_info(form->aggcombinefn, &builtin->combine); /* all aggregates here have these functions */
+	if (form->aggtranstype == INTERNALOID)
+	{
+		fmgr_info(form->aggserialfn, &builtin->serialize);
+		fmgr_info(form->aggdeserialfn, &builtin->deserialize);
+	}
 	builtin->collation = aggref->inputcollid;
 	get_typlenbyval(form->aggtranstype, &builtin->length, &builtin->by_value);
 	init_start(builtin, tuple, form->aggtranstype);
-	builtin->caller = create_caller();
+	builtin->caller = makeNode(AggState);
+	builtin->caller->curaggcontext = makeNode(ExprContext);
 	builtin->row = AllocSetContextCreate(
 		CurrentMemoryContext, "QSketchScan row of built-in aggregate", ALLOCSET_SMALL_SIZES);
 	ReleaseSysCache(tuple);

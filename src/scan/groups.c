@@ -101,25 +101,16 @@ ScanGroupsStart(ScanGroups *groups)
 
 /* ---- which groups are written ---- */
 
-/* How many batches the waiting keys of a group will make. */
-static uint64
-batches_deferred(const ScanGroups *groups, const ScanGroup *group)
-{
-	uint64 batches = 0;
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		batches +=
-			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
-	return batches;
-}
-
-/* Add what was counted in a group, with the keys that still wait. */
+/* Add what was counted in a group, with the batches that the keys that still wait will make. */
 static void
 count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
+	int i;
+
 	ScanCountKeys(counts, group->aggregate, groups->count);
-	counts->batches += batches_deferred(groups, group);
+	for (i = 0; i < groups->count; i++)
+		counts->batches +=
+			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
 }
 
 static int
@@ -262,27 +253,7 @@ make_room(ScanGroups *groups, int done)
 	groups->most = Max(groups->limit, ScanGroupsMemory(groups) + groups->limit / STEP);
 }
 
-/* Keep the limit between two pages. */
-static void
-keep_limit(ScanGroups *groups)
-{
-	make_room(groups, groups->sorting.groups);
-	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
-		write_all(groups);
-}
-
 /* ---- the rows of a page ---- */
-
-/* Add tuples to a group's aggregates that have this filter, or none (0). */
-static void
-add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		if (group->aggregate[i].filter_number == filter)
-			ScanAggregateAdd(&group->aggregate[i], tuples);
-}
 
 /*
  * Add tuples to the groups' aggregates that have this filter, or none (0).  A group of which
@@ -295,14 +266,19 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	PageTuples *batch = &sorting->batch;
 	int from = 0;
 	int i;
+	int j;
 
 	ScanGroupsSort(groups, tuples);
 	for (i = 0; i < sorting->groups; i++)
 	{
+		ScanAggregate *aggregate = sorting->group[i]->aggregate;
+
 		batch->count = 0;
 		for (; from < sorting->end[i]; from++)
 			batch->tuple[batch->count++] = tuples->tuple[sorting->order[from]];
-		add_to_group(groups, sorting->group[i], filter, batch);
+		for (j = 0; j < groups->count; j++)
+			if (aggregate[j].filter_number == filter)
+				ScanAggregateAdd(&aggregate[j], batch);
 		make_room(groups, i + 1);
 	}
 }
@@ -315,21 +291,12 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 
 	for (i = 0; i < groups->rows->count; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
-	keep_limit(groups);
+	make_room(groups, groups->sorting.groups);
+	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
+		write_all(groups);
 }
 
 /* ---- after the last row ---- */
-
-/* Count the keys in a group's buffers, but for those of deferred states. */
-static void
-flush_group(const ScanGroups *groups, ScanGroup *group)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		if (!ScanAggregateWaits(&group->aggregate[i]))
-			ScanAggregateFlush(&group->aggregate[i]);
-}
 
 /*
  * Count the keys in buffers, except in deferred states, which count theirs when they are read.
@@ -339,10 +306,13 @@ static bool
 flush_groups(ScanGroups *groups)
 {
 	ScanGroup *group;
+	int i;
 
 	for (group = groups->first; group; group = group->next)
 	{
-		flush_group(groups, group);
+		for (i = 0; i < groups->count; i++)
+			if (!ScanAggregateWaits(&group->aggregate[i]))
+				ScanAggregateFlush(&group->aggregate[i]);
 		if (ScanGroupsMemory(groups) > groups->most)
 			return false;
 	}
@@ -370,13 +340,6 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Is the state freed when its group has been returned? */
-static bool
-is_freed(const ScanGroups *groups, const ScanAggregate *aggregate)
-{
-	return aggregate->state && (ScanAggregateWaits(aggregate) || groups->once);
-}
-
 /* Free the states of the group that was returned last, if nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
@@ -387,7 +350,7 @@ release_given(ScanGroups *groups)
 	if (groups->given && aggregate == NULL)
 		ScanGroupsMergedEnd(groups);
 	for (i = 0; aggregate && i < groups->count; i++)
-		if (is_freed(groups, &aggregate[i]))
+		if (aggregate[i].state && (ScanAggregateWaits(&aggregate[i]) || groups->once))
 		{
 			StateTypeOf(aggregate[i].state)->release(aggregate[i].state);
 			groups->complete = false;

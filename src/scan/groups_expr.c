@@ -197,16 +197,6 @@ cuts_times(const Expr *expr, bool *zoned)
 	}
 }
 
-static GroupCache *
-create_cache(const Expr *expr, GroupExpression *expression)
-{
-	GroupCache *cache = palloc0(sizeof(GroupCache));
-
-	cache->expression = expression;
-	cache->steps = cuts_times(expr, &cache->zoned);
-	return cache;
-}
-
 static void
 restart(GroupCache *cache, bool on, int shift)
 {
@@ -219,14 +209,6 @@ static void
 forget_counts(GroupCache *cache)
 {
 	cache->reads = cache->misses = cache->asked = cache->several = 0;
-}
-
-/* Begin a run, in which parameters may have other values. */
-static void
-start_cache(GroupCache *cache)
-{
-	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
-	forget_counts(cache);
 }
 
 static inline Span *
@@ -335,12 +317,6 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 		look_back(cache);
 }
 
-static bool
-cache_pays(const GroupCache *cache)
-{
-	return cache->on;
-}
-
 /* ---- the expression ---- */
 
 /* A slot whose values are set one by one. */
@@ -404,8 +380,11 @@ init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
 		expression->input_kind == KEY_BYTES)
 		return;
 	match_division(expression, expr);
-	if (expression->divisor == 0)
-		expression->cache = create_cache(expr, expression);
+	if (expression->divisor != 0)
+		return;
+	expression->cache = palloc0(sizeof(GroupCache));
+	expression->cache->expression = expression;
+	expression->cache->steps = cuts_times(expr, &expression->cache->zoned);
 }
 
 GroupExpression *
@@ -428,13 +407,17 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 	return expression;
 }
 
-/* Prepare a run. */
+/* Prepare a run, in which parameters may have other values. */
 void
 GroupExpressionStart(GroupExpression *expression)
 {
+	GroupCache *cache = expression->cache;
+
 	ResetExprContext(expression->context);
-	if (expression->cache)
-		start_cache(expression->cache);
+	if (cache == NULL)
+		return;
+	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
+	forget_counts(cache);
 }
 
 /* Evaluate the expression for a tuple. */
@@ -471,7 +454,7 @@ GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupVal
 	GroupCache *cache = expression->cache;
 	int64 input;
 
-	if ((expression->divisor == 0 && (cache == NULL || !cache_pays(cache))) ||
+	if ((expression->divisor == 0 && (cache == NULL || !cache->on)) ||
 		!ColumnGetNumber(&expression->column[0], expression->input_kind, tuple, &input))
 	{
 		evaluate_tuple(expression, tuple, value);

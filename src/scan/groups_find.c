@@ -108,14 +108,6 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 	}
 }
 
-/* Free what reading a tuple has allocated. */
-static inline void
-end_values(const GroupKey *key, GroupValue *value)
-{
-	if (key->strings)
-		free_strings(key, value);
-}
-
 /* Are the values of two rows equal?  A column has strings only, or none. */
 static inline bool
 same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
@@ -144,16 +136,6 @@ keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 		memcpy(VARDATA(string), VARDATA_ANY(value->string), size - VARHDRSZ);
 		kept->string = string;
 	}
-}
-
-/* Make all values of a tuple outlast it. */
-static void
-keep_values(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context)
-{
-	int i;
-
-	for (i = 0; i < key->fields; i++)
-		keep(&kept[i], &value[i], context);
 }
 
 Datum
@@ -245,8 +227,10 @@ create_group(ScanGroups *groups, bool written)
 	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
 	Size columns = written ? 0 : groups->count * sizeof(ScanAggregate);
 	ScanGroup *group = MemoryContextAllocZero(groups->context, head + columns);
+	int i;
 
-	keep_values(groups->key, group->value, groups->value, groups->context);
+	for (i = 0; i < groups->key->fields; i++)
+		keep(&group->value[i], &groups->value[i], groups->context);
 	if (!written)
 	{
 		group->aggregate = (ScanAggregate *) ((char *) group + head);
@@ -322,7 +306,8 @@ group_of(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 
 	read_values(groups->key, tuple, groups->value);
 	group = group_of_values(groups);
-	end_values(groups->key, groups->value);
+	if (groups->key->strings)
+		free_strings(groups->key, groups->value);
 	return group;
 }
 

@@ -83,30 +83,6 @@ level_of(const ScanSpill *spill)
 	return spill->reading ? spill->reading->level + 1 : 0;
 }
 
-/*
- * The partition for a key.  The hash is not the one that finds a group's slot,
- * or all groups of a partition would crowd in a small region of their table.
- */
-static SpillPartition **
-partition_of(ScanSpill *spill, int64 bits)
-{
-	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
-
-	return &spill->partition[qb_slot_of(hash, spill->partitions)];
-}
-
-static SpillPartition *
-create_partition(const ScanSpill *spill)
-{
-	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	SpillPartition *partition = palloc0(sizeof(SpillPartition));
-
-	partition->file = BufFileCreateTemp(false);
-	partition->level = level_of(spill);
-	MemoryContextSwitchTo(old);
-	return partition;
-}
-
 static void
 close_partition(SpillPartition *partition)
 {
@@ -116,14 +92,26 @@ close_partition(SpillPartition *partition)
 	pfree(partition);
 }
 
-/* Begin to write a value whose key has these bits. */
+/*
+ * Begin to write a value whose key has these bits.  The hash that chooses its partition is not the
+ * one that finds a group's slot, or all groups of a partition would crowd in a small region of their
+ * table.
+ */
 static void
 begin_value(ScanSpill *spill, int64 bits)
 {
-	SpillPartition **partition = partition_of(spill, bits);
+	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
+	SpillPartition **partition = &spill->partition[qb_slot_of(hash, spill->partitions)];
 
 	if (*partition == NULL)
-		*partition = create_partition(spill);
+	{
+		MemoryContext old = MemoryContextSwitchTo(spill->context);
+
+		*partition = palloc0(sizeof(SpillPartition));
+		(*partition)->file = BufFileCreateTemp(false);
+		(*partition)->level = level_of(spill);
+		MemoryContextSwitchTo(old);
+	}
 	(*partition)->values++;
 	spill->writing = *partition;
 }

@@ -83,7 +83,6 @@ typedef struct RowField
 
 struct RowKey
 {
-	uint32 content;
 	int fields;
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -105,32 +104,42 @@ RowKeyTakes(const RowExpr *row)
 	return true;
 }
 
-static void
-init_field(RowField *field, Node *expr, TupleDesc descriptor)
+/* Set up a key of several columns. */
+static RowKey *
+create_row(const RowExpr *row, TupleDesc descriptor)
 {
-	ColumnLocationInit(&field->location, ScanColumnOf((Expr *) expr)->varattno, descriptor);
-	field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
-}
-
-RowKey *
-RowKeyCreate(const RowExpr *row, TupleDesc descriptor)
-{
-	int fields = list_length(row->args);
-	RowKey *key = palloc0(offsetof(RowKey, field) + fields * sizeof(RowField));
-	TupleDesc type = ExecTypeFromExprList(row->args);
+	RowKey *key = palloc0(offsetof(RowKey, field) + list_length(row->args) * sizeof(RowField));
 	ListCell *cell;
 
-	key->content = KeyColumnsContent(type);
-	FreeTupleDesc(type);
 	foreach (cell, row->args)
-		init_field(&key->field[key->fields++], lfirst(cell), descriptor);
+	{
+		RowField *field = &key->field[key->fields++];
+		Node *expr = lfirst(cell);
+
+		ColumnLocationInit(&field->location, ScanColumnOf((Expr *) expr)->varattno, descriptor);
+		field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
+	}
 	return key;
 }
 
-uint32
-RowKeyContent(const RowKey *key)
+/*
+ * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
+ * columns are.
+ */
+void
+ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor)
 {
-	return key->content;
+	const ColumnScanCall *call = aggregate->call;
+	TupleDesc type;
+
+	aggregate->keys = palloc0(sizeof(KeyType));
+	KeyTypeInit(aggregate->keys, call->key_type, call->aggref->inputcollid);
+	if (call->row == NULL)
+		return;
+	aggregate->row = create_row(call->row, descriptor);
+	type = ExecTypeFromExprList(call->row->args);
+	aggregate->keys->keys.collation = KeyColumnsContent(type);
+	FreeTupleDesc(type);
 }
 
 static inline void

@@ -30,7 +30,7 @@
  *
  * src/scan/match.c
  */
-#include "scan/groups.h"
+#include "scan/scan.h"
 
 #include "access/sysattr.h"
 #include "access/table.h"
@@ -598,37 +598,28 @@ check_permissions(const ColumnScanCall *call)
 		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
 }
 
-/* Prepare an aggregate of PostgreSQL's own, whose partial state may have to be serialized. */
-static BuiltinAggregate *
-create_builtin(const ColumnScanCall *call)
-{
-	Oid finish;
-	BuiltinAggregate *builtin = BuiltinCreate(call->aggref, &finish);
-
-	if (OidIsValid(finish) && finish != call->aggregate.final)
-		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
-	return builtin;
-}
-
 /* Set up an aggregate. */
 static void
 init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, TupleDesc descriptor,
 			   PlanState *node)
 {
+	Oid finish = InvalidOid; /* a partial state may have to be serialized */
+
 	check_permissions(call);
 	aggregate->call = call;
 	if (call->key)
 		ColumnLocationInit(&aggregate->location, call->key->varattno, descriptor);
 	if (call->weight)
 		ColumnLocationInit(&aggregate->weight, call->weight->varattno, descriptor);
-	aggregate->row = call->row ? RowKeyCreate(call->row, descriptor) : NULL;
 	aggregate->given = call->parameter ? create_given(call->parameter, node) : NULL;
 	aggregate->in_transfer =
 		call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call->aggregate.owner);
 	if (call->family->functions)
-		ColumnDescribeKeys(aggregate);
+		ScanAggregateDescribeKeys(aggregate, descriptor);
 	if (call->family == &column_builtin)
-		aggregate->builtin = create_builtin(call);
+		aggregate->builtin = BuiltinCreate(call->aggref, &finish);
+	if (OidIsValid(finish) && finish != call->aggregate.final)
+		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
 }
 
 /* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */

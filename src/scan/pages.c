@@ -182,17 +182,6 @@ BeginOwnScan(Relation relation, Snapshot snapshot)
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/* A synchronized scan begins anywhere, and wraps round at the end. */
-static void
-start_serial(PageReader *reader)
-{
-	if (reader->started)
-		return;
-	reader->started = true;
-	reader->next = reader->scan->rs_startblock;
-	reader->left = reader->scan->rs_nblocks;
-}
-
 /* Go on by so many blocks, which do not go past the end of the table. */
 static void
 advance(PageReader *reader, BlockNumber blocks)
@@ -229,7 +218,12 @@ next_serial(PageReader *reader)
 	BlockNumber block;
 
 	CHECK_FOR_INTERRUPTS();
-	start_serial(reader);
+	if (!reader->started) /* a synchronized scan begins anywhere, and wraps round at the end */
+	{
+		reader->started = true;
+		reader->next = scan->rs_startblock;
+		reader->left = scan->rs_nblocks;
+	}
 	if (reader->without)
 		leave_out(reader);
 	if (reader->left == 0)

@@ -241,18 +241,6 @@ with_having(const PlanStep *grouping, Path *path)
 	return path;
 }
 
-/* The fraction of a table's pages that need not be read for these groups. */
-static double
-copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
-				const GroupingPlan *by)
-{
-	const Var *column = ScanGroupedColumn(by->exprs);
-
-	return column ? ScanCopiedFraction(grouping->root, table, ColumnScanCalls(aggregates), column,
-									   by->groups, false)
-				  : 0;
-}
-
 /*
  * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
  * Cached columns are not used with workers.
@@ -261,12 +249,16 @@ static Path *
 make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
 				List *exprs, int workers)
 {
+	const Var *column = ScanGroupedColumn(exprs);
 	GroupingPlan by;
 	Path *path;
 
 	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
-	by.copied = workers == 0 ? copied_fraction(grouping, table, aggregates, &by) : 0;
+	by.copied = 0;
+	if (workers == 0 && column)
+		by.copied = ScanCopiedFraction(grouping->root, table, ColumnScanCalls(aggregates), column,
+									   by.groups, false);
 	path = make_table_path(grouping, table, target, aggregates, workers, &by);
 	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
 	((ScanPath *) path)->group_fields = list_length(exprs);
@@ -326,16 +318,6 @@ append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int
 #endif
 }
 
-/* The target, with a child's columns in place of its parent's. */
-static PathTarget *
-child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
-{
-	PathTarget *translated = copy_pathtarget(target);
-
-	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
-	return translated;
-}
-
 /* A scan of a child that returns "target": what the query groups by, then aggregates. */
 static Path *
 child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int workers)
@@ -369,7 +351,8 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
 			continue;
-		translated = child_target(root, target, info);
+		translated = copy_pathtarget(target); /* with the child's columns */
+		translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
 		if (planner_rt_fetch(child->relid, root)->inh)
 		{
 			if (!child_paths(grouping, child->relid, translated, workers, paths))

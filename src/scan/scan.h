@@ -135,8 +135,6 @@ typedef struct CachedColumns CachedColumns;
 typedef struct RowKey RowKey;
 
 extern bool RowKeyTakes(const RowExpr *row);
-extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
-extern uint32 RowKeyContent(const RowKey *key);
 
 /* families.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
@@ -206,7 +204,14 @@ struct ColumnFamily
 	bool shares_work;
 };
 
-#define COLUMN_FAMILIES 4
+enum
+{
+	FAMILY_SKETCH,
+	FAMILY_FILTER,
+	FAMILY_SETS,
+	FAMILY_TOP,
+	COLUMN_FAMILIES
+};
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
@@ -280,8 +285,6 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 {
 	return aggregate->state && aggregate->state->deferred;
 }
-
-extern void ColumnDescribeKeys(ScanAggregate *aggregate);
 
 /* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
 extern const char *ColumnGpuReason(const Aggref *aggref);
@@ -440,12 +443,15 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 }
 
 /* share.c: sketches that scans of several tables fill one after the other. */
-typedef struct ScanHandover ScanHandover;
+typedef struct ScanHandover
+{
+	MemoryContext context;
+	ScanAggregate *aggregate; /* filled by a child; NULL: by none */
+} ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
 							 MemoryContext *context);
-extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate);
 extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
@@ -481,12 +487,10 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
-extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, ExplainState *es);
-extern void ScanExplainGroups(const ScanCounts *counts, ExplainState *es);
 extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
 
 /* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
@@ -512,6 +516,7 @@ extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
+extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);

@@ -369,12 +369,6 @@ SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, Tupl
 
 /* ---- scans of several tables ---- */
 
-struct ScanHandover
-{
-	MemoryContext context;
-	ScanAggregate *aggregate; /* NULL: no child has filled any */
-};
-
 typedef struct CollectState
 {
 	CustomScanState css;
@@ -428,13 +422,6 @@ ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
 			BuiltinUseContext(aggregate[i].builtin, handover->context);
 	}
 	return true;
-}
-
-/* Hand over sketches that a child has filled. */
-void
-ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate)
-{
-	handover->aggregate = aggregate;
 }
 
 static void

@@ -95,7 +95,6 @@ typedef struct PartialCall
 /* What the plan of a query with replaced calls depends on. */
 typedef struct Replaced
 {
-	int calls;
 	List *functions; /* OIDs */
 } Replaced;
 
@@ -308,7 +307,6 @@ replace(Node *node, void *context)
 		!is_permitted(aggref, &call, &replaced->functions))
 		return node;
 	InvokeFunctionExecuteHook(aggref->aggfnoid);
-	replaced->calls++;
 	return (Node *) makeFuncExpr(call.output, aggref->aggtype,
 								 list_make1(make_aggref(aggref, &call)), InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
