@@ -163,17 +163,6 @@ test_of(const GroupValues *values, int group)
 	return test;
 }
 
-/* The first chunk that has pages. */
-static uint32
-first_chunk(const CachedRun *run)
-{
-	uint32 chunk = 0;
-
-	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
-		chunk++;
-	return chunk;
-}
-
 static void
 add_group(Together *together, const GroupValues *values, int group, SketchState *state)
 {
@@ -189,9 +178,12 @@ static void
 find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all,
 		   bool *dense)
 {
-	uint32 chunk = first_chunk(run);
-	GpuColumnChunk wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
+	uint32 chunk = 0; /* the first one that has pages */
+	GpuColumnChunk wanted;
 
+	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
+		chunk++;
+	wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
 	SketchGetDense((SketchState **) all->state, &all->groups, &wanted, dense);
 }
 

@@ -292,13 +292,6 @@ add_page(Load *load, uint32 page, uint64 lsn)
 	MemoryContextReset(load->scratch);
 }
 
-static void
-report(const Load *load, BlockNumber block)
-{
-	ActivitySet(&load->activity, ACTIVITY_DONE, block);
-	ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
-}
-
 /* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
 static Buffer
 pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
@@ -328,7 +321,11 @@ read_chunk(Load *load, uint32 chunk, const MapLook *look)
 
 		CHECK_FOR_INTERRUPTS();
 		if (page % REPORT_PAGES == 0)
-			report(load, chunk * (BlockNumber) GPU_CHUNK_PAGES + page);
+		{
+			ActivitySet(&load->activity, ACTIVITY_DONE,
+						chunk * (BlockNumber) GPU_CHUNK_PAGES + page);
+			ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
+		}
 		if (CachedTakePage(buffer, load->tuples, &lsn))
 		{
 			PageTuplesShareOut(load->tuples, ahead);

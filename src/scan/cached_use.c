@@ -98,28 +98,23 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 
 /* ---- the look ---- */
 
-/* Note that a process has come; what the look was before. */
-static Look
-come(SharedPages *shared)
-{
-	Look before;
-
-	SpinLockAcquire(&shared->mutex);
-	before = shared->look;
-	if (before == LOOK_WANTED)
-		shared->look = LOOK_BEGUN;
-	SpinLockRelease(&shared->mutex);
-	return before;
-}
-
 /* True: this process has to look, and to tell.  False: another one has looked. */
 static bool
 has_to_look(SharedPages *shared)
 {
 	Look before;
 
-	while ((before = come(shared)) == LOOK_BEGUN)
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		before = shared->look;
+		if (before == LOOK_WANTED)
+			shared->look = LOOK_BEGUN;
+		SpinLockRelease(&shared->mutex);
+		if (before != LOOK_BEGUN)
+			break;
 		ConditionVariableSleep(&shared->looked, PG_WAIT_EXTENSION);
+	}
 	ConditionVariableCancelSleep();
 	return before == LOOK_WANTED;
 }

@@ -40,20 +40,11 @@
 /* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
 
-static MemoryContext
-create_context(Size limit)
-{
-	Size block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(limit / BLOCKS_OF_LIMIT));
-
-	return AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups",
-								 ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE,
-								 Max(ALLOCSET_DEFAULT_INITSIZE, block));
-}
-
 ScanGroups *
 ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
+	Size block;
 
 	groups->model = model;
 	groups->count = count;
@@ -64,7 +55,10 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	groups->value = palloc0((Size) groups->key->fields * sizeof(GroupValue));
 	groups->merged = palloc0((Size) count * sizeof(ScanAggregate));
 	groups->limit = get_hash_memory_limit();
-	groups->context = create_context(groups->limit);
+	block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(groups->limit / BLOCKS_OF_LIMIT));
+	groups->context =
+		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_MINSIZE,
+							  ALLOCSET_DEFAULT_INITSIZE, Max(ALLOCSET_DEFAULT_INITSIZE, block));
 	groups->spill =
 		ScanSpillCreate(AllocSetContextCreate(CurrentMemoryContext, "QSketchScan written groups",
 											  ALLOCSET_DEFAULT_SIZES),

@@ -98,21 +98,11 @@ struct GroupExpression
 
 /* ---- evaluating ---- */
 
-/* Take a string, which lies in the tuple or in the expression's context. */
-static void
-take_string(GroupExpression *expression, Datum string, GroupValue *value)
-{
-	MemoryContext old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
-
-	value->string = PG_DETOAST_DATUM_PACKED(string);
-	MemoryContextSwitchTo(old);
-	value->bits = GroupStringBits(value->string);
-}
-
 /* Evaluate the expression for what is in the slot. */
 static void
 evaluate(GroupExpression *expression, GroupValue *value)
 {
+	MemoryContext old;
 	Datum result;
 
 	CHECK_FOR_INTERRUPTS();
@@ -121,10 +111,16 @@ evaluate(GroupExpression *expression, GroupValue *value)
 	value->bits = 0;
 	if (value->null)
 		return;
-	if (expression->kind == KEY_BYTES)
-		take_string(expression, result, value);
-	else
+	if (expression->kind != KEY_BYTES)
+	{
 		value->bits = KeyNumber(expression->kind, result);
+		return;
+	}
+	/* a string lies in the tuple or in the expression's context */
+	old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
+	value->string = PG_DETOAST_DATUM_PACKED(result);
+	MemoryContextSwitchTo(old);
+	value->bits = GroupStringBits(value->string);
 }
 
 /* Evaluate an expression of one long integer for any input, which no row has to have. */

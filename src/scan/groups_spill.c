@@ -491,69 +491,10 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 		pfree(taken_back);
 }
 
-/* Merge the value at this offset into a group's aggregates. */
-static void
-merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate)
-{
-	int i;
-
-	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, offset);
-	for (i = 0; i < groups->count; i++)
-	{
-		WrittenAggregate written;
-
-		spill_read(groups->spill, &written, sizeof(written));
-		merge_aggregate(groups->spill, &written, &aggregate[i]);
-	}
-}
-
-/*
- * The results of a group that has only the value at this offset.  What was written as it is
- * stored needs no state.
- */
-static void
-take_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate,
-		TupleTableSlot *slot)
-{
-	int i;
-
-	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, offset);
-	for (i = 0; i < groups->count; i++)
-	{
-		WrittenAggregate written;
-
-		spill_read(groups->spill, &written, sizeof(written));
-		if (written.stored && written.removed == 0)
-		{
-			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
-			slot->tts_isnull[i] = false;
-			continue;
-		}
-		ScanAggregateStart(&aggregate[i], CurrentMemoryContext, false);
-		merge_aggregate(groups->spill, &written, &aggregate[i]);
-		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-	}
-}
-
 /* ---- the groups of values ---- */
 
 /* A partition is divided at most so often: keys that one hash does not divide are divided by another. */
 #define MOST_LEVELS 8
-
-static void
-add_written(ScanGroups *groups, ScanGroup *group, SpillOffset offset)
-{
-	WrittenGroup *written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
-
-	written->offset = offset;
-	if (group->written)
-		group->written_last->next = written;
-	else
-		group->written = written;
-	group->written_last = written;
-}
 
 /* Find the offsets of all values; false: there is no memory for so many. */
 static bool
@@ -563,9 +504,19 @@ find_values(ScanGroups *groups)
 
 	while (next_value(groups->spill))
 	{
+		WrittenGroup *written;
+		ScanGroup *group;
+
 		CHECK_FOR_INTERRUPTS();
 		read_key(groups, groups->value);
-		add_written(groups, ScanGroupOfKey(groups, true), spill_tell(groups->spill));
+		group = ScanGroupOfKey(groups, true);
+		written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
+		written->offset = spill_tell(groups->spill);
+		if (group->written)
+			group->written_last->next = written;
+		else
+			group->written = written;
+		group->written_last = written;
 		pass_over(groups, NULL);
 		MemoryContextReset(groups->scratch);
 		if (groups->groups > 1 && level <= MOST_LEVELS && ScanGroupsMemory(groups) > groups->limit)
@@ -606,6 +557,37 @@ ScanGroupsReadPartition(ScanGroups *groups)
 	return found;
 }
 
+/*
+ * Merge the value at this offset into a group's aggregates.  "slot": it is the group's only value,
+ * so what was written as it is stored is the result, and needs no state; NULL: it is not.
+ */
+static void
+merge_at(ScanGroups *groups, const SpillOffset *offset, TupleTableSlot *slot)
+{
+	int i;
+
+	CHECK_FOR_INTERRUPTS();
+	spill_seek(groups->spill, offset);
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregate *aggregate = &groups->merged[i];
+		WrittenAggregate written;
+
+		spill_read(groups->spill, &written, sizeof(written));
+		if (slot && written.stored && written.removed == 0)
+		{
+			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
+			slot->tts_isnull[i] = false;
+			continue;
+		}
+		if (slot)
+			ScanAggregateStart(aggregate, groups->result, false);
+		merge_aggregate(groups->spill, &written, aggregate);
+		if (slot)
+			slot->tts_values[i] = ScanAggregateResult(aggregate, &slot->tts_isnull[i]);
+	}
+}
+
 /* Merge all values of a group. */
 static void
 merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *slot)
@@ -619,7 +601,7 @@ merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *sl
 		ScanAggregateWait(&aggregate[i], &groups->kept);
 	}
 	for (; written; written = written->next)
-		merge_at(groups, &written->offset, aggregate);
+		merge_at(groups, &written->offset, NULL);
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
 }
@@ -634,7 +616,7 @@ ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slo
 	if (group->written->next)
 		merge_values(groups, group->written, slot);
 	else
-		take_at(groups, &group->written->offset, groups->merged, slot);
+		merge_at(groups, &group->written->offset, slot);
 	MemoryContextSwitchTo(old);
 }
 

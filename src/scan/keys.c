@@ -308,29 +308,6 @@ get_weighted(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fing
 	return true;
 }
 
-/* Read keys of sketches or of top keys, with weights.  A row in which either is NULL does not count. */
-static void
-add_weighted(ScanAggregate *aggregate, const PageTuples *tuples)
-{
-	TopState *top = ScanAggregateState(aggregate, &top_state_type);
-	int64 weight;
-	uint64 key;
-	int i;
-
-	if (top)
-		make_room(aggregate, tuples->count);
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		if (!get_weighted(aggregate, tuples->tuple[i], &key, &weight))
-			continue;
-		if (top)
-			TopPut(top, key, weight);
-		else
-			SketchCount((SketchState *) aggregate->state, key, weight);
-	}
-}
-
 /* Read elements of sets.  A row whose id or element is NULL does not count. */
 static void
 add_members(ScanAggregate *aggregate, const PageTuples *tuples)
@@ -453,24 +430,32 @@ value_on_page(void *rows, uint32 row)
 	return value;
 }
 
-/* Put the keys of a page with their weights into the buffer. */
+/*
+ * Read keys of sketches or of top keys, with weights.  A row in which either is NULL does not count.
+ * "page" notes the tuples of the batch; NULL: nobody asks for them.
+ */
 static void
-put_weighted_texts(ScanAggregate *aggregate, TopPage *page)
+add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
 {
-	TopState *top = (TopState *) aggregate->state;
+	TopState *top = ScanAggregateState(aggregate, &top_state_type);
 	int64 weight;
 	uint64 key;
 	int i;
 
-	for (i = 0; i < page->tuples->count; i++)
+	if (top)
+		make_room(aggregate, tuples->count);
+	for (i = 0; i < tuples->count; i++)
 	{
-		FetchAhead(page->tuples, i);
-		if (!get_weighted(aggregate, page->tuples->tuple[i], &key, &weight))
+		FetchAhead(tuples, i);
+		if (!get_weighted(aggregate, tuples->tuple[i], &key, &weight))
 			continue;
-		page->index[top->keyed.buffer.count] = (uint16) i;
-		TopPut(top, key, weight);
+		if (page)
+			page->index[aggregate->state->buffer.count] = (uint16) i;
+		if (top)
+			TopPut(top, key, weight);
+		else
+			SketchCount((SketchState *) aggregate->state, key, weight);
 	}
-	page->located = true;
 }
 
 /* Count keys one by one.  Their values are copied. */
@@ -513,9 +498,9 @@ add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 	}
 	if (state->buffer.count > 0)
 		TopMakeRoom((TopState *) state);
-	make_room(aggregate, tuples->count);
-	if (aggregate->weight.attribute)
-		put_weighted_texts(aggregate, &page);
+	page.located = aggregate->weight.attribute != 0;
+	if (page.located)
+		add_weighted(aggregate, tuples, &page);
 	else
 		add_keys(aggregate, tuples);
 	TopFlushRows((TopState *) state, value_on_page, &page);
@@ -552,7 +537,7 @@ ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 	else if (ScanAggregateState(aggregate, &top_state_type) && !KeyIsNumber(&aggregate->state->key))
 		add_texts(aggregate, tuples);
 	else if (aggregate->weight.attribute)
-		add_weighted(aggregate, tuples);
+		add_weighted(aggregate, tuples, NULL);
 	else
 		add_keys(aggregate, tuples);
 	if (aggregate->location.attribute)

@@ -299,16 +299,6 @@ ColumnScanAggregates(List *expressions, List *groups)
 	return collected.aggregates;
 }
 
-static bool
-is_heap(Oid relid)
-{
-	Relation relation = table_open(relid, NoLock);
-	bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
-
-	table_close(relation, NoLock);
-	return heap;
-}
-
 /* Does an expression need anything that pages of tuples do not have? */
 static bool
 asks_for_more(Node *node, void *context)
@@ -408,14 +398,19 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	ColumnScanCall call;
+	Relation relation;
 	ListCell *cell;
+	bool heap;
 
 	if (rel->rtekind != RTE_RELATION || rte->inh)
 		return ScanRefuse("no table in FROM");
 	if (rte->tablesample != NULL)
 		return ScanRefuse("TABLESAMPLE");
-	if ((rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		!is_heap(rte->relid))
+	relation = table_open(rte->relid, NoLock);
+	heap = (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		   relation->rd_rel->relam == HEAP_TABLE_AM_OID;
+	table_close(relation, NoLock);
+	if (!heap)
 		return ScanRefuse("a table that is no heap");
 	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
@@ -451,16 +446,6 @@ ScanTemplateParams(List *targets)
 			params = lappend(params, call.parameter);
 	}
 	return params;
-}
-
-static GivenTemplate *
-create_given(Param *param, PlanState *node)
-{
-	GivenTemplate *given = palloc0(sizeof(GivenTemplate));
-
-	given->param = param;
-	given->state = ExecInitExpr(&param->xpr, node);
-	return given;
 }
 
 /* Free the value of the run before. */
@@ -611,7 +596,12 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, TupleDesc descrip
 		ColumnLocationInit(&aggregate->location, call->key->varattno, descriptor);
 	if (call->weight)
 		ColumnLocationInit(&aggregate->weight, call->weight->varattno, descriptor);
-	aggregate->given = call->parameter ? create_given(call->parameter, node) : NULL;
+	if (call->parameter)
+	{
+		aggregate->given = palloc0(sizeof(GivenTemplate));
+		aggregate->given->param = call->parameter;
+		aggregate->given->state = ExecInitExpr(&call->parameter->xpr, node);
+	}
 	aggregate->in_transfer =
 		call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call->aggregate.owner);
 	if (call->family->functions)
