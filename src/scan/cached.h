@@ -184,20 +184,21 @@ extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests 
 
 extern bool CachedCountsValues(const ScanAggregate *aggregate);
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
-extern void CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int parts);
 
 /* cached_groups.c */
-extern const char *CachedGroupsRefusal(Relation relation, const Var *group);
 extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
-/* cached_use.c */
+/* cached_match.c */
 extern GpuColumnChunk
 CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
+extern GpuPages *CachedNoPages(uint32 chunks);
 extern GpuPages *CachedPages(const CachedRun *run);
 extern GpuColumnChunk *
 CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);
 extern GpuPages *
 CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
+
+/* cached_use.c */
 extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,
 										  const ScanAggregate *aggregate, int count);
 extern void

@@ -290,19 +290,3 @@ CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 	pfree(values);
 	return refusal;
 }
-
-/*
- * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
- * run.
- */
-const char *
-CachedGroupsRefusal(Relation relation, const Var *group)
-{
-	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), group->varattno - 1);
-	KeyKind kind;
-
-	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
-		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
-		return "GROUP BY of a column that is not cached as numbers";
-	return NULL;
-}

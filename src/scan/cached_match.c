@@ -165,8 +165,8 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
  * Give an aggregate the keys of chunks of a column; pages that it got are taken off the chunks'
  * sets.
  */
-void
-CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
+static void
+add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
 	if (aggregate->call->family == &column_families[FAMILY_SKETCH])
 		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
@@ -269,6 +269,22 @@ need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScan
 	return number_of(copies, &column);
 }
 
+/*
+ * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
+ * run.
+ */
+static const char *
+group_refusal(Relation relation, const Var *group)
+{
+	Form_pg_attribute form = attribute_of(relation, group);
+	KeyKind kind;
+
+	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
+		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
+		return "GROUP BY of a column that is not cached as numbers";
+	return NULL;
+}
+
 /* Why a scan uses no cached columns; NULL: it may.  Lists those of its conditions. */
 static const char *
 need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *query)
@@ -277,7 +293,7 @@ need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *que
 	ListCell *cell;
 
 	if (refusal == NULL && query->grouped)
-		refusal = query->group ? CachedGroupsRefusal(relation, query->group)
+		refusal = query->group ? group_refusal(relation, query->group)
 							   : "GROUP BY of something other than a column";
 	if (refusal == NULL)
 		refusal = need_clauses(copies, relation, query->clauses);
@@ -420,6 +436,83 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 	memset(tests, 0, sizeof(*tests));
 	return add_conditions(run, &run->rows->of[0], tests) &&
 		   (filter == 0 || add_conditions(run, &run->rows->of[filter], tests));
+}
+
+/* ---- chunks of columns ---- */
+
+/* Sets of pages, one for each chunk; a table may have thousands. */
+GpuPages *
+CachedNoPages(uint32 chunks)
+{
+	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
+GpuColumnChunk
+CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
+{
+	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
+	uint32 i;
+
+	if (tests->selection.columns > 0)
+		wanted.tests = &tests->selection;
+	if (tests->pairs)
+	{
+		wanted.projection = PROJECT_PAIRS;
+		wanted.pair = tests->pair;
+	}
+	for (i = 0; i < tests->selection.columns; i++)
+		wanted.tested[i] = run->ref[tests->column[i]][chunk];
+	return wanted;
+}
+
+/* A copy of the sets of pages that a run uses, one for each chunk. */
+GpuPages *
+CachedPages(const CachedRun *run)
+{
+	GpuPages *pages = CachedNoPages(run->chunks);
+
+	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
+	return pages;
+}
+
+/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
+GpuColumnChunk *
+CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
+			 int *wanted_count)
+{
+	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
+	uint32 chunk;
+
+	*wanted_count = 0;
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		if (!GpuPagesAreNone(&pages[chunk]))
+			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
+	return wanted;
+}
+
+/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
+GpuPages *
+CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
+{
+	GpuPages *taken = CachedNoPages(run->chunks);
+	GpuPages *left = CachedPages(run);
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
+	uint32 chunk;
+	int i;
+
+	if (tests->none)
+		memset(left, 0, run->chunks * sizeof(GpuPages));
+	else
+		add_keys(aggregate, wanted, wanted_count);
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		for (i = 0; i < GPU_CHUNK_BYTES; i++)
+			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
+	pfree(left);
+	pfree(wanted);
+	return taken;
 }
 
 /* ---- while planning ---- */

@@ -160,7 +160,7 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 					int count)
 {
 	CachedQuery query = { .clauses = ScanClauses(plan),
-						  .grouped = !ScanReturnsOneRow(plan),
+						  .grouped = ScanGroupExprs(plan) != NIL,
 						  .parallel = plan->scan.plan.parallel_aware };
 	CachedColumns *copies;
 	int i;
@@ -198,20 +198,12 @@ find_copies(CachedRun *run)
 	return found > 0;
 }
 
-/* Sets of pages, one for each chunk; a table may have thousands. */
-static GpuPages *
-make_sets(uint32 chunks)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
 /* Pages of the table that are true in all columns. */
 static GpuPages *
 true_pages(const CachedRun *run, BlockNumber blocks)
 {
-	GpuPages *pages = make_sets(run->chunks);
-	GpuPages *more = make_sets(run->chunks);
+	GpuPages *pages = CachedNoPages(run->chunks);
+	GpuPages *more = CachedNoPages(run->chunks);
 	uint32 chunk;
 	int i;
 
@@ -223,73 +215,6 @@ true_pages(const CachedRun *run, BlockNumber blocks)
 	}
 	pfree(more);
 	return pages;
-}
-
-/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
-GpuColumnChunk
-CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
-{
-	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
-	uint32 i;
-
-	if (tests->selection.columns > 0)
-		wanted.tests = &tests->selection;
-	if (tests->pairs)
-	{
-		wanted.projection = PROJECT_PAIRS;
-		wanted.pair = tests->pair;
-	}
-	for (i = 0; i < tests->selection.columns; i++)
-		wanted.tested[i] = run->ref[tests->column[i]][chunk];
-	return wanted;
-}
-
-/* A copy of the sets of pages that a run uses, one for each chunk. */
-GpuPages *
-CachedPages(const CachedRun *run)
-{
-	GpuPages *pages = make_sets(run->chunks);
-
-	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
-	return pages;
-}
-
-/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
-GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
-			 int *wanted_count)
-{
-	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
-	uint32 chunk;
-
-	*wanted_count = 0;
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		if (!GpuPagesAreNone(&pages[chunk]))
-			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
-	return wanted;
-}
-
-/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
-GpuPages *
-CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
-{
-	GpuPages *taken = make_sets(run->chunks);
-	GpuPages *left = CachedPages(run);
-	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
-	uint32 chunk;
-	int i;
-
-	if (tests->none)
-		memset(left, 0, run->chunks * sizeof(GpuPages));
-	else
-		CachedAddKeys(aggregate, wanted, wanted_count);
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		for (i = 0; i < GPU_CHUNK_BYTES; i++)
-			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
-	pfree(left);
-	pfree(wanted);
-	return taken;
 }
 
 /* Note which pages are not read. */

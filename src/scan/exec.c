@@ -70,6 +70,14 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
+/* Is it a QSketchScan without groups, which returns one row? */
+bool
+ScanReturnsOneRow(const CustomScan *scan)
+{
+	return scan->methods == &columnscan_methods &&
+		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
+}
+
 static void
 begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -84,7 +92,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
-	if (!ScanReturnsOneRow(cscan))
+	if (ScanGroupExprs(cscan))
 		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->aggregate, state->count,
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);

@@ -128,8 +128,6 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 		ExplainPropertyInteger("Pages from Cached Columns", NULL, (int64) counts->pages_copied, es);
 }
 
-const char *scan_refusal = NULL;
-
 #if PG_VERSION_NUM >= 180000
 
 /* A query that is being explained, and its reasons. */
@@ -202,9 +200,15 @@ tell_gpu(PlannerInfo *root)
 
 	foreach (cell, aggregates)
 	{
-		const char *reason =
-			IsA(lfirst(cell), Aggref) ? ColumnGpuReason(lfirst_node(Aggref, cell)) : NULL;
+		const char *reason = NULL;
+		ColumnScanCall call;
 
+		if (!IsA(lfirst(cell), Aggref))
+			continue;
+		(void) ColumnScanMatch(lfirst(cell), &call);
+		if (call.family && call.family->gpu_reason &&
+			(call.template || !call.aggregate.layout.template))
+			reason = call.family->gpu_reason(call.template);
 		if (reason == NULL)
 			continue;
 		ereport(DEBUG1, (errmsg_internal("GPU not used: %s", reason)));

@@ -175,26 +175,24 @@ filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	return &filter->keyed;
 }
 
-/* Why a call will not count on a GPU; NULL if it may, or if that is not known. */
-const char *
-ColumnGpuReason(const Aggref *aggref)
+static const char *
+sketch_gpu_reason(const Const *template)
 {
-	ColumnScanCall call;
-	qs_params sketch;
-	qf_params filter;
+	qs_params params;
 
-	(void) ColumnScanMatch(aggref, &call);
-	if (call.aggregate.layout.template && call.template == NULL)
+	sketch_params(template, &params);
+	return GpuSketchReason(&params);
+}
+
+static const char *
+filter_gpu_reason(const Const *template)
+{
+	qf_params params;
+
+	if (template == NULL)
 		return NULL;
-	if (call.family == &column_families[FAMILY_SKETCH])
-	{
-		sketch_params(call.template, &sketch);
-		return GpuSketchReason(&sketch);
-	}
-	if (call.family != &column_families[FAMILY_FILTER] || call.template == NULL)
-		return NULL;
-	filter_params(call.template, &filter);
-	return GpuFilterReason(&filter);
+	filter_params(template, &params);
+	return GpuFilterReason(&params);
 }
 
 /* Top keys are kept as values, and a tuple has no value for a key of several columns. */
@@ -276,9 +274,9 @@ const ColumnFamily column_builtin = { 0 };
 
 const ColumnFamily column_families[COLUMN_FAMILIES] = {
 	[FAMILY_SKETCH] = { &sketch_functions, true, sketch_takes_keys, sketch_check_template,
-						sketch_table_bytes, sketch_start },
+						sketch_table_bytes, sketch_start, sketch_gpu_reason },
 	[FAMILY_FILTER] = { &filter_functions, false, filter_takes_keys, filter_check_template,
-						filter_table_bytes, filter_start },
+						filter_table_bytes, filter_start, filter_gpu_reason },
 	[FAMILY_SETS] = { &sets_functions, true, sets_takes_keys, NULL, sets_table_bytes, sets_start,
 					  .shares_work = true },
 	[FAMILY_TOP] = { &top_functions, true, top_takes_keys, sketch_check_template,

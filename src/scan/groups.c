@@ -70,19 +70,6 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	return groups;
 }
 
-/* Free all groups in memory. */
-void
-ScanGroupsClear(ScanGroups *groups)
-{
-	MemoryContextReset(groups->context);
-	KeptTableInit(&groups->kept, groups->context);
-	ScanGroupsClearMap(groups);
-	groups->first = groups->last = NULL;
-	groups->waiting = groups->given = NULL;
-	groups->groups = 0;
-	groups->most = groups->limit;
-}
-
 void
 ScanGroupsStart(ScanGroups *groups)
 {

@@ -199,10 +199,9 @@ extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
-extern void ScanGroupsClear(ScanGroups *groups);
 
 /* groups_find.c */
-extern void ScanGroupsClearMap(ScanGroups *groups);
+extern void ScanGroupsClear(ScanGroups *groups);
 extern void ScanGroupsMapAnew(ScanGroups *groups);
 extern ScanGroup *ScanGroupOfKey(ScanGroups *groups, bool written);
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);

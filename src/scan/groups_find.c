@@ -175,12 +175,25 @@ typedef struct GroupEntry
 #include "lib/simplehash.h"
 
 /* Begin without groups. */
-void
-ScanGroupsClearMap(ScanGroups *groups)
+static void
+clear_map(ScanGroups *groups)
 {
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
 	memset(groups->recently, 0, sizeof(groups->recently));
 	groups->recent = NULL;
+}
+
+/* Free all groups in memory. */
+void
+ScanGroupsClear(ScanGroups *groups)
+{
+	MemoryContextReset(groups->context);
+	KeptTableInit(&groups->kept, groups->context);
+	clear_map(groups);
+	groups->first = groups->last = NULL;
+	groups->waiting = groups->given = NULL;
+	groups->groups = 0;
+	groups->most = groups->limit;
 }
 
 static void
@@ -201,7 +214,7 @@ ScanGroupsMapAnew(ScanGroups *groups)
 	ScanGroup *group;
 
 	groupmap_destroy(groups->map);
-	ScanGroupsClearMap(groups);
+	clear_map(groups);
 	for (group = groups->first; group; group = group->next)
 		add_to_map(groups, group);
 }

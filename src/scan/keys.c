@@ -25,56 +25,6 @@
 #include "pgbase/keyfamily.h"
 #include "utils/rel.h"
 
-/*
- * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
- * before it, which only the bytes there tell: its offset is given without padding.
- */
-static int
-fixed_offset(TupleDesc descriptor, AttrNumber attribute)
-{
-	int offset = 0;
-	int i;
-
-	for (i = 0; i < attribute; i++)
-	{
-		Form_pg_attribute form = TupleDescAttr(descriptor, i);
-
-		if (i == attribute - 1 && form->attlen == -1)
-			return offset;
-		offset = att_align_nominal(offset, form->attalign);
-		if (i == attribute - 1)
-			return offset;
-		if (form->attlen < 0)
-			return -1;
-		offset += form->attlen;
-	}
-	return -1;
-}
-
-/* Find out where a column lies. */
-void
-ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
-{
-	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
-
-	location->attribute = attribute;
-	location->offset = fixed_offset(descriptor, attribute);
-	location->align = (uint8) att_align_nominal(1, form->attalign);
-	location->descriptor = descriptor;
-}
-
-/* Read a column by heap_getattr(), which looks at no more than a tuple's data; false: NULL. */
-pg_noinline bool
-ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
-{
-	HeapTupleData tuple = { .t_data = header };
-	bool null;
-
-	*value = heap_getattr(&tuple, location->attribute, location->descriptor, &null);
-	CHECK_FOR_INTERRUPTS();
-	return !null;
-}
-
 typedef struct RowField
 {
 	ColumnLocation location;

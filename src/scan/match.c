@@ -51,22 +51,13 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+const char *scan_refusal = NULL;
+
 /* The i-th argument of an aggregate. */
 static Expr *
 argument(const Aggref *aggref, int i)
 {
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
-}
-
-/* The column of the table that the expression is, or NULL. */
-Var *
-ScanColumnOf(Expr *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0 || ((Var *) expr)->varlevelsup != 0)
-		return NULL;
-	return (Var *) expr;
 }
 
 /* Is the argument a column of integers, perhaps cast to bigint as the aggregate wants it? */
@@ -506,14 +497,6 @@ GivenTemplateCheck(const ScanAggregate *aggregate)
 
 	if (aggregate->call->template == NULL && aggregate->state->count > 0)
 		aggregate->call->family->check_template(value->constvalue, value->constisnull);
-}
-
-/* Is it a QSketchScan without groups, which returns one row? */
-bool
-ScanReturnsOneRow(const CustomScan *scan)
-{
-	return scan->methods == &columnscan_methods &&
-		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
 }
 
 /* What the scan groups by, which follows the aggregates in the target list. */

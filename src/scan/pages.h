@@ -2,8 +2,7 @@
  * pages.h
  *		Pages of a table, their visible tuples, and the values of columns in these.
  *
- *	pages.c		which tuples of the next page are visible
- *	keys.c		where a column lies in the tuples of a table
+ *	pages.c		which tuples of the next page are visible; where a column lies in them
  *
  * src/scan/pages.h
  */
@@ -140,7 +139,7 @@ typedef struct ColumnLocation
 	TupleDesc descriptor;
 } ColumnLocation;
 
-/* keys.c */
+extern Var *ScanColumnOf(Expr *expr);
 extern void
 ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
 extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);

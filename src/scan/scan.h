@@ -69,10 +69,11 @@ extern void PairsNodeInit(void);
 
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
+extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* explain.c: why the last query that was looked at cannot be scanned; NULL: it can. */
+/* match.c: why the last query that was looked at cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
 
 /* Note why a query cannot be scanned.  Always false. */
@@ -83,6 +84,7 @@ ScanRefuse(const char *reason)
 	return false;
 }
 
+/* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
 extern void ScanReasonsInit(void);
@@ -104,7 +106,6 @@ typedef struct ColumnScanCall
 	Oid key_type;     /* as the transition function sees it */
 } ColumnScanCall;
 
-extern Var *ScanColumnOf(Expr *expr);
 extern bool ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call);
 extern List *ColumnScanCalls(List *aggregates);
 
@@ -199,6 +200,8 @@ struct ColumnFamily
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
 	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
+	/* Why keys will not be counted on a GPU; NULL: they may, or that is not known. */
+	const char *(*gpu_reason)(const Const *template);
 	/* Do processes together make one value, and wait for one another?  Then it matters how
 	 * many run at the same time. */
 	bool shares_work;
@@ -285,9 +288,6 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 {
 	return aggregate->state && aggregate->state->deferred;
 }
-
-/* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
-extern const char *ColumnGpuReason(const Aggref *aggref);
 
 /* Is the sketch of a call made on the CPU, whatever is on a GPU? */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
@@ -510,7 +510,6 @@ enum
 
 /* match.c */
 extern ScanAggregate *ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count);
-extern bool ScanReturnsOneRow(const CustomScan *scan);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
