@@ -3,7 +3,7 @@
  *		What differs between the versions of PostgreSQL, for all of the module.
  *
  * Everything here has the form of the newest version, and the older ones are made to fit
- * it.  What only one file uses is there.  So is a facility that older versions lack.
+ * it.  What only one file needs is in that file, and so is a facility that older versions lack.
  *
  * src/pgbase/version.h
  */

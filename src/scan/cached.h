@@ -41,8 +41,8 @@
  *
  *	cached_check.c	which tables, and which pages now
  *	cached_use.c		the use in a scan, by one process or in parallel, and why not
- *	cached_match.c	which aggregates and conditions they serve, and how many pages the
- *					planner expects from them
+ *	cached_match.c	which aggregates and conditions they serve, how keys of chunks come to an
+ *					aggregate, and how many pages the planner expects from them
  *	cached_exact.c	the use in qtop_exact
  *	cached_groups.c	GROUP BY
  *	cached_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns

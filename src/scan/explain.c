@@ -249,16 +249,6 @@ print_with_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es, const cha
 }
 
 static void
-explain_next(Query *query, int options, IntoClause *into, ExplainState *es,
-			 const char *query_string, ParamListInfo params, QueryEnvironment *environment)
-{
-	if (previous_query_hook)
-		previous_query_hook(query, options, into, es, query_string, params, environment);
-	else
-		standard_ExplainOneQuery(query, options, into, es, query_string, params, environment);
-}
-
-static void
 explain_query(Query *query, int options, IntoClause *into, ExplainState *es,
 			  const char *query_string, ParamListInfo params, QueryEnvironment *environment)
 {
@@ -268,7 +258,10 @@ explain_query(Query *query, int options, IntoClause *into, ExplainState *es,
 	explained = es->verbose ? &this : NULL;
 	PG_TRY();
 	{
-		explain_next(query, options, into, es, query_string, params, environment);
+		if (previous_query_hook)
+			previous_query_hook(query, options, into, es, query_string, params, environment);
+		else
+			standard_ExplainOneQuery(query, options, into, es, query_string, params, environment);
 	}
 	PG_FINALLY();
 	{

@@ -17,13 +17,12 @@
  *	share.c		merges the states of the processes of a parallel plan, or hands those of a
  *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	pages.h		the visible tuples of each page
+ *	pages.h		the visible tuples of each page, and where columns lie in them
  *	conditions.c	what the clauses of conditions compare
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
  *	costs.c		what it costs, and which GROUP BY can be done
- *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c,
- *				groups_spill.c
+ *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
