@@ -3,8 +3,7 @@
  *		What differs between the versions of PostgreSQL, for all of the module.
  *
  * Everything here has the form of the newest version, and the older ones are made to fit
- * it. What only a scan uses is in scan/version.h.  A facility that older versions lack is
- * no difference of this kind: its own file asks for the version.
+ * it.  What only one file needs is in that file, and so is a facility that older versions lack.
  *
  * src/pgbase/version.h
  */

@@ -122,15 +122,6 @@ SharedBuildInit(SharedBuild *shared, int count)
 	}
 }
 
-static void
-free_share(SharedShard *shard, dsa_area *area)
-{
-	if (DsaPointerIsValid(shard->elements))
-		dsa_free(area, shard->elements);
-	if (DsaPointerIsValid(shard->sets))
-		dsa_free(area, shard->sets);
-}
-
 /* Free the shared memory, once all other processes are done. */
 static void
 free_all(SharedBuild *shared, dsa_area *area)
@@ -142,7 +133,12 @@ free_all(SharedBuild *shared, dsa_area *area)
 		int i;
 
 		for (i = 0; i < QSET_MOST_SHARES; i++)
-			free_share(&head->shard[i], area);
+		{
+			if (DsaPointerIsValid(head->shard[i].elements))
+				dsa_free(area, head->shard[i].elements);
+			if (DsaPointerIsValid(head->shard[i].sets))
+				dsa_free(area, head->shard[i].sets);
+		}
 		dsa_free(area, shared->runs);
 		shared->runs = next;
 	}

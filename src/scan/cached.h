@@ -40,10 +40,9 @@
  * and they leave the visible tuples where they were.
  *
  *	cached_check.c	which tables, and which pages now
- *	cached_use.c		the use in a scan, and why not
- *	cached_parallel.c	the use in a parallel scan
- *	cached_match.c	which aggregates and conditions they serve, and how many pages the
- *					planner expects from them
+ *	cached_use.c		the use in a scan, by one process or in parallel, and why not
+ *	cached_match.c	which aggregates and conditions they serve, how keys of chunks come to an
+ *					aggregate, and how many pages the planner expects from them
  *	cached_exact.c	the use in qtop_exact
  *	cached_groups.c	GROUP BY
  *	cached_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
@@ -54,7 +53,7 @@
 #define QS_SCAN_CACHED_H
 
 #include "gpu/column_gpu.h"
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 /* The LSN and the bits of a page of the visibility map, as they were together. */
 typedef struct MapLook
@@ -74,6 +73,7 @@ CachedChunksOf(BlockNumber blocks)
 extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
 extern bool CachedTakesKeys(Form_pg_attribute attribute);
+extern bool CachedMayRead(Oid relid, AttrNumber attribute);
 extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
@@ -81,7 +81,7 @@ extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, 
 							BlockNumber blocks, GpuPages *pages);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
-/* cached_parallel.c: what the processes of a parallel scan tell one another of the pages to read. */
+/* cached_use.c: what the processes of a parallel scan tell one another of the pages to read. */
 typedef struct SharedPages SharedPages;
 
 /* The pages that a process of a parallel scan reads, if cached columns are used. */
@@ -153,63 +153,59 @@ typedef struct CachedUse
 	dsa_area *area;            /* of "shared" */
 } CachedUse;
 
-/* cached_parallel.c */
+/* cached_use.c */
 extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
-extern bool SharedPagesTell(SharedPages *shared, dsa_area *area, const GpuPages *pages,
-							uint32 chunks, BlockNumber blocks);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
 extern ParallelPages *CachedColumnsBegin(CachedColumns *copies, const CachedUse *use);
-extern void ParallelPagesEnd(ParallelPages *share);
 extern BlockNumber ParallelPagesNext(ParallelPages *share, BlockNumber blocks);
 
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
 
-/* cached_match.c: conditions */
-extern const char *CachedConditionsRefusal(Relation relation, const WantedRows *rows);
-extern int CachedConditionsCount(const WantedRows *rows);
-extern void
-CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows);
+/* What a query asks of cached columns. */
+typedef struct CachedQuery
+{
+	List *clauses; /* of WHERE */
+	List *calls;
+	bool grouped;
+	const Var *group; /* the grouping column, if there is one and nothing else */
+	bool parallel;
+} CachedQuery;
+
+/* cached_match.c */
+extern const char *
+CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query);
 extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *place);
 extern bool CachedTestsAdd(CachedTests *tests, int column, const qb_test *test);
 extern bool CachedTestsPair(CachedTests *tests, int column);
 extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests);
 
-/* cached_match.c: aggregates */
-extern const char *
-CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped);
-extern bool CachedTakesInParallel(const ColumnFamily *family);
 extern bool CachedCountsValues(const ScanAggregate *aggregate);
-extern Oid CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
-							  Oid collation);
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
-extern void CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int parts);
 
 /* cached_groups.c */
-extern const char *CachedGroupsRefusal(Relation relation, const Var *group);
 extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
-/* cached_use.c */
-extern int CachedColumnNumber(CachedColumns *copies, const GpuColumn *column);
+/* cached_match.c */
 extern GpuColumnChunk
 CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
+extern GpuPages *CachedNoPages(uint32 chunks);
 extern GpuPages *CachedPages(const CachedRun *run);
 extern GpuColumnChunk *
 CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);
 extern GpuPages *
 CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
-extern CachedColumns *
-CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count,
-					const WantedRows *rows, const CustomScan *plan, const Var *group);
-extern void CachedColumnsForget(CachedColumns *copies, int count);
-extern void CachedColumnsUse(CachedColumns *copies, const CachedUse *use);
+
+/* cached_use.c */
+extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,
+										  const ScanAggregate *aggregate, int count);
 extern void
 CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
 
 /* cached_match.c */
-extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates,
+extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
 								 const Var *group, double groups, bool parallel);
 
 /* Does the page have tuples for this aggregate, whose keys no cached column has given? */

@@ -19,6 +19,7 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -75,6 +76,19 @@ CachedTakesKeys(Form_pg_attribute attribute)
 	return !attribute->attisdropped && type < FirstGenbkiObjectId &&
 		   get_typtype(type) == TYPTYPE_BASE && !OidIsValid(get_element_type(type)) &&
 		   KeyTypeHasHash(type);
+}
+
+/* May this user read the column?  False if the table is gone. */
+bool
+CachedMayRead(Oid relid, AttrNumber attribute)
+{
+	bool missing = false;
+	bool readable =
+		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
+		pg_attribute_aclcheck_ext(relid, attribute, GetUserId(), ACL_SELECT, &missing) ==
+			ACLCHECK_OK;
+
+	return readable && !missing;
 }
 
 GpuColumn
@@ -135,30 +149,22 @@ take_bits(const uint8 *map, GpuPages *visible)
 	}
 }
 
-/* Leave out pages behind the end of the table. */
-static void
-cut_off(GpuPages *pages, uint32 chunk, BlockNumber blocks)
-{
-	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
-
-	GpuPagesRemoveFrom(pages, blocks > first ? Min(blocks - first, GPU_CHUNK_PAGES) : 0);
-}
-
 /* Look at the map's page of a chunk; false: there is none, or it has no LSN. */
 bool
 CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 {
+	BlockNumber first = chunk * (BlockNumber) GPU_CHUNK_PAGES;
 	Buffer buffer = InvalidBuffer;
 
 	StaticAssertStmt(VISIBILITYMAP_ALL_VISIBLE == 1, "bits of the visibility map have changed");
-	(void) visibilitymap_get_status(relation, chunk * (BlockNumber) GPU_CHUNK_PAGES, &buffer);
+	(void) visibilitymap_get_status(relation, first, &buffer);
 	if (!BufferIsValid(buffer))
 		return false;
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	look->lsn = BufferGetLSNAtomic(buffer);
 	take_bits((const uint8 *) PageGetContents(BufferGetPage(buffer)), &look->visible);
 	UnlockReleaseBuffer(buffer);
-	cut_off(&look->visible, chunk, blocks);
+	GpuPagesRemoveFrom(&look->visible, blocks > first ? Min(blocks - first, GPU_CHUNK_PAGES) : 0);
 	return look->lsn != InvalidXLogRecPtr;
 }
 

@@ -13,7 +13,6 @@
  * src/scan/cached_exact.c
  */
 #include "scan/cached.h"
-#include "scan/version.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -57,7 +56,6 @@ typedef struct Exact
 static bool
 may_read(const Exact *e)
 {
-	Oid relid = RelationGetRelid(e->relation);
 	Oid schema = RelationGetNamespace(e->relation);
 	AclResult usage;
 
@@ -66,9 +64,7 @@ may_read(const Exact *e)
 #else
 	usage = pg_namespace_aclcheck(schema, GetUserId(), ACL_USAGE);
 #endif
-	return usage == ACLCHECK_OK &&
-		   (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-			pg_attribute_aclcheck(relid, e->form->attnum, GetUserId(), ACL_SELECT) == ACLCHECK_OK);
+	return usage == ACLCHECK_OK && CachedMayRead(RelationGetRelid(e->relation), e->form->attnum);
 }
 
 /* Why the cached column is not used; NULL: it is. */
@@ -117,14 +113,12 @@ find_pages(Exact *e)
 	uint32 chunk;
 
 	CachedTruePages(e->relation, e->ref, 0, e->chunks, e->blocks, pages);
-	e->pages.chunks = e->chunks;
-	e->pages.chunk = palloc0(e->chunks * sizeof(GpuPages *));
+	e->pages = (PageSet){ e->chunks, pages };
 	e->wanted = palloc(e->chunks * sizeof(GpuColumnChunk));
 	for (chunk = 0; chunk < e->chunks; chunk++)
 	{
 		if (GpuPagesAreNone(&pages[chunk]))
 			continue;
-		e->pages.chunk[chunk] = &pages[chunk];
 		e->wanted[e->wanted_count++] =
 			(GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
 		e->count += GpuPagesCount(&pages[chunk]);
@@ -160,8 +154,7 @@ read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTupl
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		count += ColumnGetNumber(location, kind, e->relation, tuples->tuple[i], tuples->length[i],
-								 &key[count]);
+		count += ColumnGetNumber(location, kind, tuples->tuple[i], &key[count]);
 	}
 	return count;
 }

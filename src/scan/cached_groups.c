@@ -33,15 +33,6 @@ typedef struct GroupValues
 	bool null; /* NULL is one of them */
 } GroupValues;
 
-static int
-compare_numbers(const void *a, const void *b)
-{
-	int64 x = *(const int64 *) a;
-	int64 y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Add numbers that may be there already.  False: they are more than "most" then. */
 static bool
 add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
@@ -51,7 +42,7 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 
 	memcpy(values->number + values->count, counts->key, counts->count * sizeof(int64));
 	values->count += counts->count;
-	qsort(values->number, values->count, sizeof(int64), compare_numbers);
+	qsort(values->number, values->count, sizeof(int64), ScanCompareNumbers);
 	for (i = 0; i < values->count; i++)
 		if (i == 0 || values->number[i] != values->number[distinct - 1])
 			values->number[distinct++] = values->number[i];
@@ -172,17 +163,6 @@ test_of(const GroupValues *values, int group)
 	return test;
 }
 
-/* The first chunk that has pages. */
-static uint32
-first_chunk(const CachedRun *run)
-{
-	uint32 chunk = 0;
-
-	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
-		chunk++;
-	return chunk;
-}
-
 static void
 add_group(Together *together, const GroupValues *values, int group, SketchState *state)
 {
@@ -198,9 +178,12 @@ static void
 find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all,
 		   bool *dense)
 {
-	uint32 chunk = first_chunk(run);
-	GpuColumnChunk wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
+	uint32 chunk = 0; /* the first one that has pages */
+	GpuColumnChunk wanted;
 
+	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
+		chunk++;
+	wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
 	SketchGetDense((SketchState **) all->state, &all->groups, &wanted, dense);
 }
 
@@ -283,18 +266,6 @@ take_aggregate(const CachedRun *run, const GroupValues *values, int i, ScanAggre
 	return refusal;
 }
 
-/* Have the keys of all groups counted; why that cannot be done, or NULL. */
-static const char *
-take_groups(const CachedRun *run, const GroupValues *values, int count, ScanAggregate **column)
-{
-	const char *refusal = NULL;
-	int i;
-
-	for (i = 0; i < count && refusal == NULL; i++)
-		refusal = take_aggregate(run, values, i, column);
-	return refusal;
-}
-
 /* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
 const char *
 CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
@@ -304,32 +275,18 @@ CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
 	ScanAggregate **column = palloc(CACHED_STATES_MAX * sizeof(ScanAggregate *));
 	CachedTests where;
 	const char *refusal;
+	int i;
 
-	if (!CachedConditionsTests(run, -1, &where))
+	if (!CachedConditionsTests(run, 0, &where))
 		return "too many conditions";
 	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)
 		refusal = make_groups(groups, values, count, column);
-	if (refusal == NULL && values->count + values->null > 0 && run->chunks > 0)
-		refusal = take_groups(run, values, count, column);
+	if (values->count + values->null > 0 && run->chunks > 0)
+		for (i = 0; i < count && refusal == NULL; i++)
+			refusal = take_aggregate(run, values, i, column);
 	if (refusal)
 		ScanGroupsStart(groups);
 	pfree(values);
 	return refusal;
-}
-
-/*
- * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
- * run.
- */
-const char *
-CachedGroupsRefusal(Relation relation, const Var *group)
-{
-	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), group->varattno - 1);
-	KeyKind kind;
-
-	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
-		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
-		return "GROUP BY of a column that is not cached as numbers";
-	return NULL;
 }

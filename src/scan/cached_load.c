@@ -125,17 +125,6 @@ check_table(Relation relation)
 						errdetail("The reason is: %s.", refusal)));
 }
 
-static void
-check_select(Relation relation, AttrNumber attribute)
-{
-	Oid relid = RelationGetRelid(relation);
-
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
-		pg_attribute_aclcheck(relid, attribute, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relation->rd_rel->relkind),
-					   RelationGetRelationName(relation));
-}
-
 /* The number of a column that the table has. */
 static AttrNumber
 find_column(Relation relation, const char *name)
@@ -155,7 +144,9 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 	AttrNumber attribute = find_column(relation, name);
 	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 
-	check_select(relation, attribute);
+	if (!CachedMayRead(RelationGetRelid(relation), attribute))
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relation->rd_rel->relkind),
+					   RelationGetRelationName(relation));
 	if (!CachedTakesKeys(form))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -293,19 +284,12 @@ add_page(Load *load, uint32 page, uint64 lsn)
 
 		if (!column->wanted)
 			continue;
-		load->keys += ColumnValues(&column->location, &column->key, load->relation, load->tuples,
+		load->keys += ColumnValues(&column->location, &column->key, load->tuples,
 								   GpuColumnRoom(&column->load, rows), load->null);
 		GpuColumnAdd(&column->load, page, lsn, rows, load->null);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(load->scratch);
-}
-
-static void
-report(const Load *load, BlockNumber block)
-{
-	ActivitySet(&load->activity, ACTIVITY_DONE, block);
-	ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
 }
 
 /* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
@@ -337,7 +321,11 @@ read_chunk(Load *load, uint32 chunk, const MapLook *look)
 
 		CHECK_FOR_INTERRUPTS();
 		if (page % REPORT_PAGES == 0)
-			report(load, chunk * (BlockNumber) GPU_CHUNK_PAGES + page);
+		{
+			ActivitySet(&load->activity, ACTIVITY_DONE,
+						chunk * (BlockNumber) GPU_CHUNK_PAGES + page);
+			ActivitySet(&load->activity, ACTIVITY_FOUND, load->keys);
+		}
 		if (CachedTakePage(buffer, load->tuples, &lsn))
 		{
 			PageTuplesShareOut(load->tuples, ahead);
@@ -543,13 +531,8 @@ typedef struct Sum
 static bool
 may_see(Oid relid, AttrNumber attribute)
 {
-	bool missing = false;
-	bool readable =
-		pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK ||
-		pg_attribute_aclcheck_ext(relid, attribute, GetUserId(), ACL_SELECT, &missing) ==
-			ACLCHECK_OK;
-
-	return readable && !missing && check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
+	return CachedMayRead(relid, attribute) &&
+		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
 /* Does the chunk belong to the table as it is now? */

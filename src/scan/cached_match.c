@@ -36,121 +36,77 @@
 #include "pg/sets_elements.h"
 #include "utils/rel.h"
 
-static bool
-is_sketch(const ColumnFamily *family)
-{
-	return family == &column_families[0];
-}
-
-static bool
-is_filter(const ColumnFamily *family)
-{
-	return family == &column_families[1];
-}
-
-static bool
-makes_sets(const ColumnFamily *family)
-{
-	return family == &column_families[2];
-}
-
-static bool
-counts_rows(const ColumnFamily *family)
-{
-	return family == &column_count;
-}
-
 /* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 {
-	if (is_sketch(family))
+	bool filter = family == &column_families[FAMILY_FILTER];
+
+	if (family == &column_families[FAMILY_SKETCH])
 		return NULL;
-	if (!is_filter(family) && !makes_sets(family) && !counts_rows(family))
+	if (!filter && family != &column_families[FAMILY_SETS] && family != &column_count)
 		return "an aggregate that takes no keys from cached columns";
 	if (grouped)
 		return "GROUP BY of an aggregate that makes no sketch";
-	return is_filter(family) && ColumnFilterDraws(template)
-			   ? "a filter whose rows draw by their numbers"
-			   : NULL;
-}
-
-/*
- * Does a process of a parallel scan take keys of a family from cached columns?  Collections of sets
- * are built by all processes together, which need the rows here.
- */
-bool
-CachedTakesInParallel(const ColumnFamily *family)
-{
-	return !makes_sets(family);
-}
-
-/*
- * Why a collection's elements of this type, with ids of that column, cannot come from cached
- * columns.
- */
-static const char *
-sets_refusal(Relation relation, Oid type, AttrNumber id)
-{
-	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), id - 1);
-
-	if (!KeyTypeIsNumber(type))
-		return "elements of more than 64 bits";
-	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid))
-		return "ids of sets of a type that is not cached as integers";
-	return NULL;
-}
-
-/* What an aggregate has beside its keys: the column of the ids of its sets, or weights. */
-static const char *
-weight_refusal(Relation relation, const ColumnFamily *family, Oid type, AttrNumber weight)
-{
-	if (makes_sets(family))
-		return sets_refusal(relation, type, weight);
-	return weight ? "weights" : NULL;
+	return filter && ColumnFilterDraws(template) ? "a filter whose rows draw by their numbers"
+												 : NULL;
 }
 
 /* Does an aggregate count the rows in which its column is not NULL? */
 bool
 CachedCountsValues(const ScanAggregate *aggregate)
 {
-	return counts_rows(aggregate->family) && aggregate->location.attribute != 0;
+	return aggregate->call->family == &column_count && aggregate->location.attribute != 0;
 }
 
-/* Why rows cannot be counted where this column is not NULL; 0: all rows are counted. */
+static Form_pg_attribute
+attribute_of(Relation relation, const Var *column)
+{
+	return TupleDescAttr(RelationGetDescr(relation), column->varattno - 1);
+}
+
+/* Why the keys of an aggregate, or counts of a column's values, cannot come from a cached column. */
 static const char *
-count_refusal(Relation relation, AttrNumber attribute)
+key_refusal(Relation relation, const ColumnScanCall *call)
 {
-	return attribute == 0 ||
-				   CachedTakesKeys(TupleDescAttr(RelationGetDescr(relation), attribute - 1))
-			   ? NULL
-			   : "a count of a column of a type that is not cached";
-}
-
-/* Why the keys of an aggregate cannot come from a cached column; NULL: they can. */
-const char *
-CachedAggregateRefusal(Relation relation, const ScanAggregate *aggregate, bool grouped)
-{
-	const char *refusal;
 	Form_pg_attribute form;
+	Form_pg_attribute id;
 
-	if (aggregate->given)
-		return "a template that is not a constant";
-	refusal = family_refusal(aggregate->family, aggregate->template, grouped);
-	if (refusal)
-		return refusal;
-	if (counts_rows(aggregate->family))
-		return count_refusal(relation, aggregate->location.attribute);
-	if (aggregate->row)
+	if (call->key == NULL)
+		return NULL;
+	form = attribute_of(relation, call->key);
+	if (call->family == &column_count)
+		return CachedTakesKeys(form) ? NULL : "a count of a column of a type that is not cached";
+	if (call->row)
 		return "a key of several columns";
-	refusal = weight_refusal(relation, aggregate->family, aggregate->key_type,
-							 aggregate->weight.attribute);
-	if (refusal)
-		return refusal;
-	form = TupleDescAttr(RelationGetDescr(relation), aggregate->location.attribute - 1);
-	if (!CachedTakesKeys(form) || form->atttypid != aggregate->key_type)
+	if (call->weight && call->family != &column_families[FAMILY_SETS])
+		return "weights";
+	if (call->weight && !KeyTypeIsNumber(call->key_type))
+		return "elements of more than 64 bits";
+	id = call->weight ? attribute_of(relation, call->weight) : NULL;
+	if (id && (!CachedTakesKeys(id) || !KeyTypeIsNumber(id->atttypid)))
+		return "ids of sets of a type that is not cached as integers";
+	if (!CachedTakesKeys(form) || form->atttypid != call->key_type)
 		return "keys of a type that is not cached";
 	return NULL;
+}
+
+/* Why an aggregate takes no keys from cached columns, as far as its call tells; NULL: it does. */
+static const char *
+call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *query)
+{
+	const char *refusal;
+
+	if (call->parameter)
+		return "a template that is not a constant";
+	refusal = family_refusal(call->family, call->template, query->group != NULL);
+	if (refusal == NULL)
+		refusal = key_refusal(relation, call);
+	/* collections of sets are built by all processes together, which need the rows here */
+	if (refusal == NULL && query->parallel &&
+		(query->group || call->family == &column_families[FAMILY_SETS]))
+		refusal = "a parallel plan";
+	return refusal;
 }
 
 /* Why the state of an aggregate takes no keys from cached columns; NULL: it does. */
@@ -159,7 +115,8 @@ state_refusal(const ScanAggregate *aggregate)
 {
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (makes_sets(aggregate->family) || counts_rows(aggregate->family))
+	if (aggregate->call->family == &column_families[FAMILY_SETS] ||
+		aggregate->call->family == &column_count)
 		return NULL;
 	if (ScanAggregateIsOnCpu(aggregate))
 		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
@@ -208,161 +165,172 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
  * Give an aggregate the keys of chunks of a column; pages that it got are taken off the chunks'
  * sets.
  */
-void
-CachedAddKeys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
+static void
+add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
-	if (is_sketch(aggregate->family))
+	if (aggregate->call->family == &column_families[FAMILY_SKETCH])
 		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
-	else if (makes_sets(aggregate->family))
+	else if (aggregate->call->family == &column_families[FAMILY_SETS])
 		SetsAddColumns((SetsState *) aggregate->state, chunk, chunks);
-	else if (counts_rows(aggregate->family))
+	else if (aggregate->call->family == &column_count)
 		add_rows(aggregate, chunk, chunks);
 	else
 		FilterAddColumn((FilterState *) aggregate->state, chunk, chunks);
 }
 
-/* ---- while planning ---- */
+/* ---- which columns a scan needs ---- */
 
-/* May the keys of a call that has some come from cached columns, as far as it tells? */
-static bool
-takes_keys(Relation relation, const ColumnScanCall *call)
-{
-	AttrNumber weight = call->weight ? call->weight->varattno : 0;
-
-	return !call->parameter && !call->row &&
-		   weight_refusal(relation, call->family, call->key_type, weight) == NULL &&
-		   call->key_type == call->key->vartype &&
-		   !(is_sketch(call->family) && ColumnStaysOnCpu(call));
-}
-
-/* May an aggregate's keys come from cached columns, as far as its call tells? */
-static bool
-takes_call(Relation relation, const ColumnScanCall *call, bool grouped)
-{
-	if (family_refusal(call->family, call->template, grouped))
-		return false;
-	if (counts_rows(call->family))
-		return count_refusal(relation, call->key ? call->key->varattno : 0) == NULL;
-	return takes_keys(relation, call);
-}
-
-/* The collation of the cached column from which a column's keys or rows come. */
-Oid
-CachedKeyCollation(Relation relation, const ColumnFamily *family, AttrNumber attribute,
-				   Oid collation)
-{
-	return counts_rows(family)
-			   ? TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation
-			   : collation;
-}
-
-/*
- * Why a test of this column's values of this kind, or for NULL, cannot be done on a cached
- * column.
- */
+/* Why a condition cannot be tested on a cached column. */
 static const char *
-column_refusal(Relation relation, AttrNumber attribute, KeyKind kind)
+condition_refusal(Relation relation, const ScanCondition *condition)
 {
-	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
+	Form_pg_attribute form;
 
-	if (!CachedTakesKeys(form) || (kind != KEY_HASHED && KeyNumberKind(form->atttypid) != kind))
+	if (condition->test.kind > QB_TEST_NULL)
+		return "a condition that is no comparison of a column of numbers";
+	form = attribute_of(relation, condition->column);
+	if (!CachedTakesKeys(form) ||
+		(condition->test.kind != QB_TEST_NULL && KeyNumberKind(form->atttypid) != condition->kind))
 		return "a condition on a column of a type that is not cached as numbers";
 	return NULL;
 }
 
-/* The kind of the values that are tested: KEY_HASHED for NULL. */
-static KeyKind
-kind_of(const ScanCondition *condition)
+/* The number of a column that the scan needs. */
+static int
+number_of(CachedColumns *copies, const GpuColumn *column)
 {
-	return condition->test.kind == QB_TEST_NULL ? KEY_HASHED : condition->kind;
-}
-
-static const char *
-condition_refusal(Relation relation, const ScanCondition *condition)
-{
-	if (condition->test.kind > QB_TEST_NULL)
-		return "a condition that is no comparison of a column of numbers";
-	return column_refusal(relation, condition->column->varattno, kind_of(condition));
-}
-
-static const char *
-conditions_refusal(Relation relation, const ScanConditions *conditions)
-{
-	const char *refusal = NULL;
 	int i;
 
-	for (i = 0; conditions && i < conditions->count && refusal == NULL; i++)
-		refusal = condition_refusal(relation, &conditions->condition[i]);
-	return refusal;
+	for (i = 0; i < copies->columns; i++)
+		if (memcmp(&copies->column[i], column, sizeof(*column)) == 0)
+			return i;
+	copies->column = copies->column ? repalloc(copies->column, (i + 1) * sizeof(*column))
+									: palloc(sizeof(*column));
+	copies->column[i] = *column;
+	return copies->columns++;
+}
+
+/* The number of the column of a condition. */
+static int
+number_of_condition(CachedColumns *copies, Relation relation, const ScanCondition *condition)
+{
+	Oid collation = attribute_of(relation, condition->column)->attcollation;
+	GpuColumn column = CachedColumn(relation, condition->column->varattno, collation);
+
+	return number_of(copies, &column);
+}
+
+/* The columns of conditions are needed; why one of them cannot be tested there, or NULL. */
+static const char *
+need_clauses(CachedColumns *copies, Relation relation, List *clauses)
+{
+	ListCell *cell;
+
+	foreach (cell, clauses)
+	{
+		ScanCondition condition;
+		const char *refusal;
+
+		ScanConditionInit(&condition, lfirst(cell));
+		refusal = condition_refusal(relation, &condition);
+		if (refusal)
+			return refusal;
+		(void) number_of_condition(copies, relation, &condition);
+	}
+	return NULL;
+}
+
+/* The number of the column of an integer. */
+static int
+need_integer(CachedColumns *copies, Relation relation, const Var *var)
+{
+	GpuColumn column = CachedColumn(relation, var->varattno, InvalidOid);
+
+	return number_of(copies, &column);
 }
 
 /*
- * Why conditions cannot be tested on cached columns; NULL: they can, as far as is known before a
+ * The number of the column of a call's keys.  count(*) has none: any cached column can
+ * tell the number of rows, so it gets the column of the first call that has one.
+ */
+static int
+need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScanCall *call)
+{
+	ListCell *cell = list_head(calls);
+	GpuColumn column;
+	Oid collation;
+
+	for (; call->key == NULL; cell = lnext(calls, cell))
+		call = lfirst(cell);
+	collation = call->aggref->inputcollid;
+	if (call->family == &column_count)
+		collation = attribute_of(relation, call->key)->attcollation;
+	column = CachedColumn(relation, call->key->varattno, collation);
+	return number_of(copies, &column);
+}
+
+/*
+ * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
  * run.
  */
-const char *
-CachedConditionsRefusal(Relation relation, const WantedRows *rows)
+static const char *
+group_refusal(Relation relation, const Var *group)
 {
-	const char *refusal = conditions_refusal(relation, rows->conditions);
-	int i;
+	Form_pg_attribute form = attribute_of(relation, group);
+	KeyKind kind;
 
-	for (i = 0; i < rows->filters && refusal == NULL; i++)
-		refusal = conditions_refusal(relation, rows->filtered[i].conditions);
+	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
+		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
+		return "GROUP BY of a column that is not cached as numbers";
+	return NULL;
+}
+
+/* Why a scan uses no cached columns; NULL: it may.  Lists those of its conditions. */
+static const char *
+need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *query)
+{
+	const char *refusal = CachedTableRefusal(relation);
+	ListCell *cell;
+
+	if (refusal == NULL && query->grouped)
+		refusal = query->group ? group_refusal(relation, query->group)
+							   : "GROUP BY of something other than a column";
+	if (refusal == NULL)
+		refusal = need_clauses(copies, relation, query->clauses);
+	foreach (cell, query->calls)
+	{
+		const ColumnScanCall *call = lfirst(cell);
+
+		if (refusal == NULL)
+			refusal = need_clauses(copies, relation, make_ands_implicit(call->aggref->aggfilter));
+	}
 	return refusal;
 }
 
-static int
-count_of(const ScanConditions *conditions)
+/* List the columns that a scan needs; why it uses no cached columns, or NULL: it may. */
+const char *
+CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query)
 {
-	return conditions ? conditions->count : 0;
-}
-
-/* The number of conditions, each of which names a column. */
-int
-CachedConditionsCount(const WantedRows *rows)
-{
-	int count = count_of(rows->conditions);
+	const char *refusal = need_conditions(copies, relation, query);
+	int count = list_length(query->calls);
 	int i;
 
-	for (i = 0; i < rows->filters; i++)
-		count += count_of(rows->filtered[i].conditions);
-	return count;
+	copies->key = palloc(count * sizeof(int));
+	copies->id = palloc(count * sizeof(int));
+	for (i = 0; i < count && refusal == NULL; i++)
+	{
+		const ColumnScanCall *call = list_nth(query->calls, i);
+
+		refusal = call_refusal(relation, call, query);
+		copies->key[i] = need_key(copies, relation, query->calls, call);
+		copies->id[i] = call->weight ? need_integer(copies, relation, call->weight) : -1;
+	}
+	copies->group =
+		query->group && refusal == NULL ? need_integer(copies, relation, query->group) : -1;
+	return refusal;
 }
 
 /* ---- what is tested in a run ---- */
-
-static GpuColumn
-column_of(Relation relation, const ScanCondition *condition)
-{
-	AttrNumber attribute = condition->column->varattno;
-
-	return CachedColumn(relation, attribute,
-						TupleDescAttr(RelationGetDescr(relation), attribute - 1)->attcollation);
-}
-
-static void
-add_columns(CachedColumns *copies, Relation relation, const ScanConditions *conditions)
-{
-	int i;
-
-	for (i = 0; i < count_of(conditions); i++)
-	{
-		GpuColumn column = column_of(relation, &conditions->condition[i]);
-
-		(void) CachedColumnNumber(copies, &column);
-	}
-}
-
-/* Add the columns that conditions name to those that the scan needs. */
-void
-CachedConditionsColumns(CachedColumns *copies, Relation relation, const WantedRows *rows)
-{
-	int i;
-
-	add_columns(copies, relation, rows->conditions);
-	for (i = 0; i < rows->filters; i++)
-		add_columns(copies, relation, rows->filtered[i].conditions);
-}
 
 /* The index of a column, by its number, among those of the selection; false: there are too many. */
 bool
@@ -449,129 +417,138 @@ add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *te
 	bool fits = true;
 	int i;
 
-	for (i = 0; i < count_of(conditions) && fits; i++)
+	for (i = 0; i < conditions->count && fits; i++)
 	{
 		ScanCondition *condition = &conditions->condition[i];
-		GpuColumn column = column_of(run->relation, condition);
 
 		if (!condition->ready)
 			ScanConditionEvaluate(conditions, condition);
-		fits = add_condition(tests, CachedColumnNumber(run->copies, &column), condition);
+		fits = add_condition(tests, number_of_condition(run->copies, run->relation, condition),
+							 condition);
 	}
 	return fits;
 }
 
-/* The tests of WHERE and of a filter (-1: none), in this run.  False: they are too many. */
+/* The tests of WHERE and of a filter (0: none), in this run.  False: they are too many. */
 bool
 CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 {
 	memset(tests, 0, sizeof(*tests));
-	return add_conditions(run, run->rows->conditions, tests) &&
-		   (filter < 0 || add_conditions(run, run->rows->filtered[filter].conditions, tests));
+	return add_conditions(run, &run->rows->of[0], tests) &&
+		   (filter == 0 || add_conditions(run, &run->rows->of[filter], tests));
+}
+
+/* ---- chunks of columns ---- */
+
+/* Sets of pages, one for each chunk; a table may have thousands. */
+GpuPages *
+CachedNoPages(uint32 chunks)
+{
+	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
+GpuColumnChunk
+CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
+{
+	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
+	uint32 i;
+
+	if (tests->selection.columns > 0)
+		wanted.tests = &tests->selection;
+	if (tests->pairs)
+	{
+		wanted.projection = PROJECT_PAIRS;
+		wanted.pair = tests->pair;
+	}
+	for (i = 0; i < tests->selection.columns; i++)
+		wanted.tested[i] = run->ref[tests->column[i]][chunk];
+	return wanted;
+}
+
+/* A copy of the sets of pages that a run uses, one for each chunk. */
+GpuPages *
+CachedPages(const CachedRun *run)
+{
+	GpuPages *pages = CachedNoPages(run->chunks);
+
+	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
+	return pages;
+}
+
+/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
+GpuColumnChunk *
+CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
+			 int *wanted_count)
+{
+	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
+	uint32 chunk;
+
+	*wanted_count = 0;
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		if (!GpuPagesAreNone(&pages[chunk]))
+			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
+	return wanted;
+}
+
+/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
+GpuPages *
+CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
+{
+	GpuPages *taken = CachedNoPages(run->chunks);
+	GpuPages *left = CachedPages(run);
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
+	uint32 chunk;
+	int i;
+
+	if (tests->none)
+		memset(left, 0, run->chunks * sizeof(GpuPages));
+	else
+		add_keys(aggregate, wanted, wanted_count);
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		for (i = 0; i < GPU_CHUNK_BYTES; i++)
+			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
+	pfree(left);
+	pfree(wanted);
+	return taken;
 }
 
 /* ---- while planning ---- */
 
-/* The cached column that a condition needs; false: it cannot be tested on one. */
+/* Is any sketch made on the CPU, whatever is on a GPU? */
 static bool
-condition_column(Relation relation, Expr *clause, GpuColumn *column)
-{
-	ScanCondition condition;
-
-	ScanConditionInit(&condition, clause);
-	if (condition_refusal(relation, &condition))
-		return false;
-	*column = column_of(relation, &condition);
-	return true;
-}
-
-/* What the cached columns of a table have. */
-typedef struct Covered
-{
-	Relation relation;
-	uint32 chunks;
-	uint32 *pages; /* of each chunk: at most so many are in all columns */
-} Covered;
-
-/* One more column is needed. */
-static void
-need_column(Covered *covered, AttrNumber attribute, Oid collation)
-{
-	GpuColumn column = CachedColumn(covered->relation, attribute, collation);
-
-	GpuColumnCover(&column, covered->pages, covered->chunks);
-}
-
-/* The columns of conditions are needed; false: one cannot be tested on cached columns. */
-static bool
-need_clauses(Covered *covered, List *clauses)
+stay_on_cpu(List *calls)
 {
 	ListCell *cell;
 
-	foreach (cell, clauses)
+	foreach (cell, calls)
 	{
-		GpuColumn column;
+		const ColumnScanCall *call = lfirst(cell);
 
-		if (!condition_column(covered->relation, lfirst(cell), &column))
-			return false;
-		GpuColumnCover(&column, covered->pages, covered->chunks);
+		if (call->family == &column_families[FAMILY_SKETCH] && ColumnStaysOnCpu(call))
+			return true;
 	}
-	return true;
+	return false;
 }
 
-/* The columns of an aggregate are needed; false: it takes no keys from cached columns. */
-static bool
-need_aggregate(Covered *covered, const Aggref *aggref, bool grouped, bool parallel)
-{
-	ColumnScanCall call;
-
-	if (!ColumnScanMatch((Aggref *) aggref, &call) ||
-		!takes_call(covered->relation, &call, grouped) ||
-		(parallel && !CachedTakesInParallel(call.family)))
-		return false;
-	if (call.key)
-		need_column(covered, call.key->varattno,
-					CachedKeyCollation(covered->relation, call.family, call.key->varattno,
-									   aggref->inputcollid));
-	if (call.weight)
-		need_column(covered, call.weight->varattno, InvalidOid);
-	return need_clauses(covered, make_ands_implicit(aggref->aggfilter));
-}
-
-/* All columns that a scan with these clauses names are needed; false: it uses no cached columns. */
-static bool
-need_columns(Covered *covered, List *clauses, List *aggregates, bool grouped, bool parallel)
-{
-	ListCell *cell;
-
-	if (CachedTableRefusal(covered->relation) || !need_clauses(covered, clauses))
-		return false;
-	foreach (cell, aggregates)
-		if (!need_aggregate(covered, lfirst_node(Aggref, cell), grouped, parallel))
-			return false;
-	return true;
-}
-
-/* The grouping column is needed, for so many sketches; false: there are too many. */
-static bool
-need_group(Covered *covered, const Var *group, double states)
-{
-	if (states > CACHED_STATES_MAX || CachedGroupsRefusal(covered->relation, group))
-		return false;
-	need_column(covered, group->varattno, InvalidOid);
-	return true;
-}
-
-/* How many pages that cached columns have are all-visible now? */
+/* How many pages that all needed columns have are all-visible now? */
 static double
-visible_pages(const Covered *covered)
+visible_pages(Relation relation, const CachedColumns *needed, uint32 chunks)
 {
+	uint32 *most = palloc(chunks * sizeof(uint32));
 	double pages = 0;
 	uint32 chunk;
+	int i;
 
-	for (chunk = 0; chunk < covered->chunks; chunk++)
-		if (covered->pages[chunk] > 0)
-			pages += Min(covered->pages[chunk], CachedVisiblePages(covered->relation, chunk));
+	memset(most, 0xff, chunks * sizeof(uint32));
+	for (i = 0; i < needed->columns; i++)
+		GpuColumnCover(&needed->column[i], most, chunks);
+	for (chunk = 0; chunk < chunks; chunk++)
+		if (most[chunk] > 0)
+			pages += Min(most[chunk], CachedVisiblePages(relation, chunk));
+	pfree(most);
 	return pages;
 }
 
@@ -580,22 +557,25 @@ visible_pages(const Covered *covered)
  * of so many values.  "parallel": in a parallel plan.
  */
 double
-ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *aggregates, const Var *group,
+ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls, const Var *group,
 				   double groups, bool parallel)
 {
-	List *clauses = extract_actual_clauses(table->baserestrictinfo, false);
-	Covered covered = { .chunks = CachedChunksOf(table->pages) };
+	CachedQuery query = { .clauses = extract_actual_clauses(table->baserestrictinfo, false),
+						  .calls = calls,
+						  .grouped = group != NULL,
+						  .group = group,
+						  .parallel = parallel };
+	CachedColumns needed = { 0 };
+	uint32 chunks = CachedChunksOf(table->pages);
+	Relation relation;
 	double pages = 0;
 
-	if (!GpuColumnsExist() || covered.chunks == 0)
+	if (!GpuColumnsExist() || chunks == 0 ||
+		(group && groups * list_length(calls) > CACHED_STATES_MAX))
 		return 0;
-	covered.relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
-	covered.pages = palloc(covered.chunks * sizeof(uint32));
-	memset(covered.pages, 0xff, covered.chunks * sizeof(uint32));
-	if (need_columns(&covered, clauses, aggregates, group != NULL, parallel) &&
-		(group == NULL || need_group(&covered, group, groups * list_length(aggregates))))
-		pages = visible_pages(&covered);
-	pfree(covered.pages);
-	table_close(covered.relation, NoLock);
+	relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
+	if (CachedColumnsNeed(&needed, relation, &query) == NULL && !stay_on_cpu(calls))
+		pages = visible_pages(relation, &needed, chunks);
+	table_close(relation, NoLock);
 	return Min(pages / table->pages, 1);
 }

@@ -8,122 +8,173 @@
  * while it is used.  Then an aggregate has keys of some pages that another one
  * lacks: these pages are read, for the other one alone.
  *
+ * In a parallel scan the first process that comes looks at the map, tells the others which
+ * pages are true in the cached columns, and then has their keys counted.  The others wait only
+ * for this look.  They cannot look for themselves: a page that one of them finds changed and
+ * another one does not would be counted twice or never.  All processes have one snapshot, and
+ * none reads a page before the look.  So what cached.h says of one process holds for all.
+ *
+ * The pages that are left are numbered in their order, and a process takes the next
+ * numbers that nobody has taken.  It finds these pages in the set, of which it passes each
+ * word once.
+ *
+ * The process that uses the cached columns may not get keys of all pages that it has told.
+ * It reads these pages itself, before any other.
+ *
+ * If the first process uses no cached columns, all read what PostgreSQL's own parallel scan gives
+ * them.
+ *
  * src/scan/cached_use.c
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "miscadmin.h"
+#include "pgbase/process.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-
-static const char *
-find_refusal(Relation relation, const ScanAggregate *aggregate, int count, const WantedRows *rows,
-			 const CustomScan *plan, const Var *group)
-{
-	const char *refusal = CachedTableRefusal(relation);
-	bool parallel = plan->scan.plan.parallel_aware;
-	int i;
-
-	if (refusal)
-		return refusal;
-	if (!ScanReturnsOneRow(plan))
-		refusal = group ? CachedGroupsRefusal(relation, group)
-						: "GROUP BY of something other than a column";
-	if (refusal == NULL)
-		refusal = CachedConditionsRefusal(relation, rows);
-	for (i = 0; i < count && refusal == NULL; i++)
-	{
-		refusal = CachedAggregateRefusal(relation, &aggregate[i], group != NULL);
-		if (refusal == NULL && parallel && (group || !CachedTakesInParallel(aggregate[i].family)))
-			refusal = "a parallel plan";
-	}
-	return refusal;
-}
-
-/* The number of a column that the scan needs. */
-int
-CachedColumnNumber(CachedColumns *copies, const GpuColumn *column)
-{
-	int i;
-
-	for (i = 0; i < copies->columns; i++)
-		if (memcmp(&copies->column[i], column, sizeof(*column)) == 0)
-			return i;
-	copies->column[copies->columns] = *column;
-	return copies->columns++;
-}
+#include "utils/wait_event.h"
 
 /*
- * The column of an aggregate's keys.  count(*) has none: any cached column can
- * tell the number of rows, so it gets the column of the first aggregate that
- * has one.
+ * Pages that a process takes at a time: so many that there are about PIECES pieces, but at least
+ * PIECE_LEAST and at most PIECE_MOST.
  */
-static GpuColumn
-key_column(Relation relation, const ScanAggregate *aggregate, int i)
-{
-	const ScanAggregate *from = &aggregate[i];
+#define PIECE_LEAST 16
+#define PIECE_MOST  8192
+#define PIECES      2048
 
-	if (from->location.attribute == 0)
-		for (from = aggregate; from->location.attribute == 0; from++)
-			continue;
-	return CachedColumn(
-		relation, from->location.attribute,
-		CachedKeyCollation(relation, from->family, from->location.attribute, from->collation));
+/* Bytes for the reason why cached columns are not used. */
+#define REFUSAL_BYTES 96
+
+typedef enum Look
+{
+	LOOK_WANTED, /* nobody has come */
+	LOOK_BEGUN,
+	LOOK_DONE
+} Look;
+
+struct SharedPages
+{
+	slock_t mutex; /* guards "look"; the others are set before LOOK_DONE */
+	Look look;
+	uint32 chunks;
+	dsa_pointer pages; /* GpuPages[chunks]: others do not read these; invalid: none are cached */
+	uint32 piece;
+	char refusal[REFUSAL_BYTES]; /* empty: there is none */
+	pg_atomic_uint64 next;       /* number of the next page that is left */
+	ConditionVariable looked;
+};
+
+Size
+SharedPagesSize(void)
+{
+	return MAXALIGN(sizeof(SharedPages));
 }
 
-/* List the columns that the scan needs. */
+void
+SharedPagesInit(SharedPages *shared)
+{
+	memset(shared, 0, sizeof(*shared));
+	SpinLockInit(&shared->mutex);
+	pg_atomic_init_u64(&shared->next, 0);
+	ConditionVariableInit(&shared->looked);
+}
+
+/* Prepare another run.  All processes are gone. */
+void
+SharedPagesReset(SharedPages *shared, dsa_area *area)
+{
+	if (DsaPointerIsValid(shared->pages))
+		dsa_free(area, shared->pages);
+	shared->pages = InvalidDsaPointer;
+	shared->look = LOOK_WANTED;
+	shared->refusal[0] = '\0';
+	pg_atomic_write_u64(&shared->next, 0);
+}
+
+/* ---- the look ---- */
+
+/* True: this process has to look, and to tell.  False: another one has looked. */
+static bool
+has_to_look(SharedPages *shared)
+{
+	Look before;
+
+	for (;;)
+	{
+		SpinLockAcquire(&shared->mutex);
+		before = shared->look;
+		if (before == LOOK_WANTED)
+			shared->look = LOOK_BEGUN;
+		SpinLockRelease(&shared->mutex);
+		if (before != LOOK_BEGUN)
+			break;
+		ConditionVariableSleep(&shared->looked, PG_WAIT_EXTENSION);
+	}
+	ConditionVariableCancelSleep();
+	return before == LOOK_WANTED;
+}
+
 static void
-list_columns(CachedColumns *copies, Relation relation, const ScanAggregate *aggregate, int count,
-			 const WantedRows *rows, const Var *group)
+end_look(SharedPages *shared)
 {
-	int i;
-
-	copies->column = palloc((2 * count + CachedConditionsCount(rows) + 1) * sizeof(GpuColumn));
-	copies->key = palloc(count * sizeof(int));
-	copies->id = palloc(count * sizeof(int));
-	for (i = 0; i < count; i++)
-	{
-		GpuColumn key = key_column(relation, aggregate, i);
-
-		copies->key[i] = CachedColumnNumber(copies, &key);
-		copies->id[i] = -1;
-		if (aggregate[i].weight.attribute)
-		{
-			GpuColumn id = CachedColumn(relation, aggregate[i].weight.attribute, InvalidOid);
-
-			copies->id[i] = CachedColumnNumber(copies, &id);
-		}
-	}
-	CachedConditionsColumns(copies, relation, rows);
-	copies->group = -1;
-	if (group)
-	{
-		GpuColumn grouping = CachedColumn(relation, group->varattno, InvalidOid);
-
-		copies->group = CachedColumnNumber(copies, &grouping);
-	}
+	SpinLockAcquire(&shared->mutex);
+	shared->look = LOOK_DONE;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(&shared->looked);
 }
 
 /*
- * Look whether a scan can use cached columns; NULL: no table has any.  "group":
- * the grouping column, if there is one and nothing else.
+ * Tell the other processes which pages of the table they do not read.  False: there is no
+ * memory for that, and nothing was told.
  */
-CachedColumns *
-CachedColumnsCreate(Relation relation, const ScanAggregate *aggregate, int count,
-					const WantedRows *rows, const CustomScan *plan, const Var *group)
+static bool
+tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 {
+	SharedPages *shared = use->shared;
+	Size size = (Size) chunks * sizeof(GpuPages);
+	BlockNumber left = use->blocks;
+	uint32 chunk;
+
+	if (use->area == NULL || !SegmentHasRoom(size))
+		return false;
+	for (chunk = 0; chunk < chunks; chunk++)
+		left -= GpuPagesCount(&pages[chunk]);
+	shared->pages = dsa_allocate_extended(use->area, Max(size, 1), DSA_ALLOC_HUGE);
+	memcpy(dsa_get_address(use->area, shared->pages), pages, size);
+	shared->chunks = chunks;
+	shared->piece = Min(Max(left / PIECES, PIECE_LEAST), PIECE_MOST);
+	end_look(shared);
+	return true;
+}
+
+/* ---- in one process ---- */
+
+/* Look whether a scan can use cached columns; NULL: no table has any. */
+CachedColumns *
+CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggregate *aggregate,
+					int count)
+{
+	CachedQuery query = { .clauses = ScanClauses(plan),
+						  .grouped = ScanGroupExprs(plan) != NIL,
+						  .parallel = plan->scan.plan.parallel_aware };
 	CachedColumns *copies;
+	int i;
 
 	if (!GpuColumnsExist())
 		return NULL;
+	if (query.grouped)
+		query.group = ScanGroupedColumn(ScanGroupExprs(plan));
+	for (i = 0; i < count; i++)
+		query.calls = lappend(query.calls, aggregate[i].call);
 	copies = palloc0(sizeof(CachedColumns));
-	copies->refusal = find_refusal(relation, aggregate, count, rows, plan, group);
+	copies->refusal = CachedColumnsNeed(copies, relation, &query);
 	if (copies->refusal)
 		return copies;
-	list_columns(copies, relation, aggregate, count, rows, group);
 	copies->taken = palloc0(count * sizeof(PageSet));
 	copies->memory = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan cached columns",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -147,32 +198,12 @@ find_copies(CachedRun *run)
 	return found > 0;
 }
 
-/* Sets of pages, one for each chunk; a table may have thousands. */
-static GpuPages *
-make_sets(uint32 chunks)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-static PageSet
-set_of(GpuPages *pages, uint32 chunks)
-{
-	PageSet set = { .chunks = chunks, .chunk = palloc0(Max(chunks, 1) * sizeof(GpuPages *)) };
-	uint32 chunk;
-
-	for (chunk = 0; chunk < chunks; chunk++)
-		if (!GpuPagesAreNone(&pages[chunk]))
-			set.chunk[chunk] = &pages[chunk];
-	return set;
-}
-
 /* Pages of the table that are true in all columns. */
 static GpuPages *
 true_pages(const CachedRun *run, BlockNumber blocks)
 {
-	GpuPages *pages = make_sets(run->chunks);
-	GpuPages *more = make_sets(run->chunks);
+	GpuPages *pages = CachedNoPages(run->chunks);
+	GpuPages *more = CachedNoPages(run->chunks);
 	uint32 chunk;
 	int i;
 
@@ -186,73 +217,6 @@ true_pages(const CachedRun *run, BlockNumber blocks)
 	return pages;
 }
 
-/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
-GpuColumnChunk
-CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
-{
-	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
-	uint32 i;
-
-	if (tests->selection.columns > 0)
-		wanted.tests = &tests->selection;
-	if (tests->pairs)
-	{
-		wanted.projection = PROJECT_PAIRS;
-		wanted.pair = tests->pair;
-	}
-	for (i = 0; i < tests->selection.columns; i++)
-		wanted.tested[i] = run->ref[tests->column[i]][chunk];
-	return wanted;
-}
-
-/* A copy of the sets of pages that a run uses, one for each chunk. */
-GpuPages *
-CachedPages(const CachedRun *run)
-{
-	GpuPages *pages = make_sets(run->chunks);
-
-	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
-	return pages;
-}
-
-/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
-GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
-			 int *wanted_count)
-{
-	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
-	uint32 chunk;
-
-	*wanted_count = 0;
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		if (!GpuPagesAreNone(&pages[chunk]))
-			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
-	return wanted;
-}
-
-/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
-GpuPages *
-CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
-{
-	GpuPages *taken = make_sets(run->chunks);
-	GpuPages *left = CachedPages(run);
-	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
-	uint32 chunk;
-	int i;
-
-	if (tests->none)
-		memset(left, 0, run->chunks * sizeof(GpuPages));
-	else
-		CachedAddKeys(aggregate, wanted, wanted_count);
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		for (i = 0; i < GPU_CHUNK_BYTES; i++)
-			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
-	pfree(left);
-	pfree(wanted);
-	return taken;
-}
-
 /* Note which pages are not read. */
 static void
 leave_out(const CachedRun *run)
@@ -260,7 +224,7 @@ leave_out(const CachedRun *run)
 	CachedColumns *copies = run->copies;
 	uint32 chunk;
 
-	copies->all = set_of(run->pages, run->chunks);
+	copies->all = (PageSet){ run->chunks, run->pages };
 	for (chunk = 0; chunk < run->chunks; chunk++)
 		copies->pages += GpuPagesCount(&run->pages[chunk]);
 }
@@ -277,34 +241,27 @@ take_pages(const CachedRun *run, ScanAggregate *aggregate, int count, const Cach
 	{
 		GpuPages *taken = CachedTake(run, copies->key[i], &tests[i], &aggregate[i]);
 
-		copies->taken[i] = set_of(taken, run->chunks);
+		copies->taken[i] = (PageSet){ run->chunks, taken };
 		for (chunk = 0; chunk < run->chunks; chunk++)
 			GpuPagesKeep(&run->pages[chunk], &taken[chunk]);
 	}
 	leave_out(run);
 }
 
-/* What is tested for the i-th aggregate in this run.  False: it is too much for the worker. */
-static bool
-make_test(const CachedRun *run, const ScanAggregate *aggregate, int i, CachedTests *tests)
-{
-	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
-	const CachedColumns *copies = run->copies;
-
-	return CachedConditionsTests(run, aggregate[i].filter_number, tests) &&
-		   (copies->id[i] < 0 || CachedTestsPair(tests, copies->id[i])) &&
-		   (!CachedCountsValues(&aggregate[i]) || CachedTestsAdd(tests, copies->key[i], &not_null));
-}
-
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
 static CachedTests *
 make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
+	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
+	const CachedColumns *copies = run->copies;
 	CachedTests *tests = palloc(count * sizeof(CachedTests));
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (!make_test(run, aggregate, i, &tests[i]))
+		if (!CachedConditionsTests(run, aggregate[i].filter_number, &tests[i]) ||
+			(copies->id[i] >= 0 && !CachedTestsPair(&tests[i], copies->id[i])) ||
+			(CachedCountsValues(&aggregate[i]) &&
+			 !CachedTestsAdd(&tests[i], copies->key[i], &not_null)))
 			return NULL;
 	return tests;
 }
@@ -323,7 +280,7 @@ note_lost(const CachedRun *run, GpuPages *told)
 			told[chunk].bits[i] &= ~run->pages[chunk].bits[i];
 		copies->any_lost |= !GpuPagesAreNone(&told[chunk]);
 	}
-	copies->lost = set_of(told, run->chunks);
+	copies->lost = (PageSet){ run->chunks, told };
 }
 
 /*
@@ -335,7 +292,7 @@ take_shared(const CachedRun *run, const CachedUse *use, const CachedTests *tests
 {
 	GpuPages *told = CachedPages(run);
 
-	if (!SharedPagesTell(use->shared, use->area, told, run->chunks, use->blocks))
+	if (!tell(use, told, run->chunks))
 		return "no shared memory";
 	CachedTestPoint(2);
 	take_pages(run, use->aggregate, use->count, tests);
@@ -367,9 +324,9 @@ take_all(CachedRun *run, const CachedUse *use)
 	return refusal;
 }
 
-/* Use no cached columns until CachedColumnsUse() is called. */
-void
-CachedColumnsForget(CachedColumns *copies, int count)
+/* Use no cached columns until use_copies() is called. */
+static void
+forget(CachedColumns *copies, int count)
 {
 	copies->pages = 0;
 	copies->used = copies->any_lost = false;
@@ -401,20 +358,137 @@ use_copies(CachedColumns *copies, const CachedUse *use)
 	return refusal;
 }
 
-/*
- * Have keys of the aggregates counted from cached columns, or those of their groups.  "all" then
- * has the pages to leave out.
- */
-void
-CachedColumnsUse(CachedColumns *copies, const CachedUse *use)
-{
-	MemoryContext old;
+/* ---- the pages that are left in a parallel scan ---- */
 
-	if (copies->memory == NULL)
+/* Tell that no cached columns are used, if nothing else was told.  "refusal": why not, or NULL. */
+static void
+tell_none(SharedPages *shared, const char *refusal)
+{
+	if (DsaPointerIsValid(shared->pages))
 		return;
-	old = MemoryContextSwitchTo(copies->memory);
-	copies->refusal = use_copies(copies, use);
-	MemoryContextSwitchTo(old);
+	if (refusal)
+		strlcpy(shared->refusal, refusal, sizeof(shared->refusal));
+	end_look(shared);
+}
+
+/* Why no cached columns were used, in memory of the caller's context; NULL: no reason was told. */
+const char *
+SharedPagesRefusal(const SharedPages *shared)
+{
+	return shared->refusal[0] ? pstrdup(shared->refusal) : NULL;
+}
+
+/* Begin to take pages, after the look; NULL: no cached columns are used. */
+static ParallelPages *
+begin_share(SharedPages *shared, dsa_area *area)
+{
+	ParallelPages *share;
+
+	if (!DsaPointerIsValid(shared->pages))
+		return NULL;
+	share = palloc0(sizeof(ParallelPages));
+	share->shared = shared;
+	share->without = (PageSet){ shared->chunks, dsa_get_address(area, shared->pages) };
+	return share;
+}
+
+/*
+ * Begin a run of a scan: have keys of the aggregates or of their groups counted from cached
+ * columns, or leave that to another process of a parallel scan.  "all" then has the pages to leave
+ * out.  Returns which pages this process reads; NULL: as if there were no other process, or no
+ * cached columns.  "copies": NULL if there are none.
+ */
+ParallelPages *
+CachedColumnsBegin(CachedColumns *copies, const CachedUse *use)
+{
+	bool looks = use->shared == NULL || has_to_look(use->shared);
+	ParallelPages *share;
+
+	if (copies)
+		forget(copies, use->count);
+	if (copies && copies->memory && looks)
+	{
+		MemoryContext old = MemoryContextSwitchTo(copies->memory);
+
+		copies->refusal = use_copies(copies, use);
+		MemoryContextSwitchTo(old);
+	}
+	if (use->shared == NULL)
+		return NULL;
+	if (looks)
+		tell_none(use->shared, copies ? copies->refusal : NULL);
+	share = begin_share(use->shared, use->area);
+	if (share && copies && copies->any_lost)
+		share->own = &copies->lost;
+	return share;
+}
+
+/* The next page that only this process reads. */
+static BlockNumber
+next_own(ParallelPages *share, BlockNumber blocks)
+{
+	while (share->own_next < blocks)
+	{
+		BlockNumber block = share->own_next++;
+
+		if (PageSetHas(share->own, block))
+			return block;
+	}
+	return InvalidBlockNumber;
+}
+
+/* Pass 32 pages at once, if the page with this number is not one of them. */
+static bool
+pass_word(ParallelPages *share, uint64 number, BlockNumber blocks)
+{
+	uint32 page = share->block % GPU_CHUNK_PAGES;
+	uint32 word;
+	uint64 left;
+
+	StaticAssertStmt(GPU_CHUNK_PAGES % 32 == 0, "a chunk is no whole number of words");
+	if (page % 32 != 0 || blocks - share->block < 32)
+		return false;
+	memcpy(&word, share->without.chunk[share->block / GPU_CHUNK_PAGES].bits + page / 8,
+		   sizeof(word));
+	left = 32 - pg_popcount32(word);
+	if (share->passed + left > number)
+		return false;
+	share->passed += left;
+	share->block += 32;
+	return true;
+}
+
+/* Find the page with this number, behind those that were passed. */
+static BlockNumber
+find_page(ParallelPages *share, uint64 number, BlockNumber blocks)
+{
+	while (share->block < blocks)
+	{
+		BlockNumber block;
+
+		if (pass_word(share, number, blocks))
+			continue;
+		block = share->block++;
+		if (!PageSetHas(&share->without, block) && share->passed++ == number)
+			return block;
+	}
+	return InvalidBlockNumber;
+}
+
+/* The next page that this process reads, of a table of so many. */
+BlockNumber
+ParallelPagesNext(ParallelPages *share, BlockNumber blocks)
+{
+	BlockNumber own = share->own ? next_own(share, blocks) : InvalidBlockNumber;
+
+	if (own != InvalidBlockNumber)
+		return own;
+	if (share->number == share->end)
+	{
+		share->number = pg_atomic_fetch_add_u64(&share->shared->next, share->shared->piece);
+		share->end = share->number + share->shared->piece;
+	}
+	return find_page(share, share->number++, blocks);
 }
 
 /* Has the table cached columns, whether they are used or not? */

@@ -21,7 +21,7 @@
  *
  * src/scan/conditions.c
  */
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "access/transam.h"
 #include "catalog/pg_type_d.h"
@@ -113,27 +113,9 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 static Var *
 as_column(Expr *expr, Oid type)
 {
-	Var *var;
+	Var *var = ScanColumnOf(expr);
 
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	var = (Var *) expr;
-	if (!IsA(var, Var) || var->varattno <= 0 || var->varlevelsup != 0)
-		return NULL;
-	return !OidIsValid(type) || get_typlen(var->vartype) == get_typlen(type) ? var : NULL;
-}
-
-static bool
-same_for_all_rows(Expr *expr)
-{
-	return !contain_var_clause((Node *) expr);
-}
-
-/* Does this collation call two strings equal only if their bytes are? */
-static bool
-compares_bytes(Oid type, Oid collation)
-{
-	return type != TEXTOID || (OidIsValid(collation) && get_collation_isdeterministic(collation));
+	return var && get_typlen(var->vartype) == get_typlen(type) ? var : NULL;
 }
 
 /* Does the operator compare a column with an operand, and can that be tested on the page? */
@@ -145,7 +127,10 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	bool negated;
 
 	condition->strategy = strategy_of(operator, & left, &right, &negated);
-	if (condition->strategy == 0 || !same_for_all_rows(operand) || !compares_bytes(left, collation))
+	if (condition->strategy == 0 || contain_var_clause((Node *) operand))
+		return false;
+	/* does this collation call two strings equal only if their bytes are? */
+	if (left == TEXTOID && !(OidIsValid(collation) && get_collation_isdeterministic(collation)))
 		return false;
 	condition->kind = kind_of(left);
 	condition->operand_kind = kind_of(right);
@@ -216,7 +201,7 @@ match_boolean(ScanCondition *condition, Expr *expr, bool wanted)
 static bool
 match_null(ScanCondition *condition, NullTest *expr)
 {
-	condition->column = as_column(expr->arg, InvalidOid);
+	condition->column = ScanColumnOf(expr->arg);
 	condition->test =
 		(qb_test){ .kind = QB_TEST_NULL, .negated = expr->nulltesttype == IS_NOT_NULL };
 	return condition->column != NULL && !expr->argisrow;
@@ -247,14 +232,6 @@ match(ScanCondition *condition, Expr *clause)
 	}
 }
 
-static bool
-is_on_page(Expr *clause)
-{
-	ScanCondition condition = { 0 };
-
-	return match(&condition, clause);
-}
-
 /* May the clause be tested earlier than written, with no other effect? */
 static bool
 comes_first(const ScanCondition *condition)
@@ -274,7 +251,7 @@ ScanConditionInit(ScanCondition *condition, Expr *clause)
 }
 
 static void
-prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
+prepare(ScanCondition *condition, Relation relation)
 {
 	if (condition->test.kind == TEST_EXPRESSION)
 		condition->state = ExecInitQual(list_make1(condition->clause), NULL);
@@ -290,10 +267,9 @@ prepare(ScanConditions *conditions, ScanCondition *condition, Relation relation)
  * without a parent node, since the executor would read its tuples instead of the ones
  * we set.
  */
-ScanConditions *
-ScanConditionsInit(List *clauses, EState *estate, Relation relation)
+void
+ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation)
 {
-	ScanConditions *conditions = palloc0(sizeof(ScanConditions));
 	ScanCondition *given = palloc(list_length(clauses) * sizeof(ScanCondition));
 	int first;
 	int i;
@@ -305,44 +281,13 @@ ScanConditionsInit(List *clauses, EState *estate, Relation relation)
 		for (i = 0; i < list_length(clauses); i++)
 			if (comes_first(&given[i]) == (first == 1))
 				conditions->condition[conditions->count++] = given[i];
+	conditions->table = RelationGetRelid(relation);
 	conditions->context = CreateExprContext(estate);
 	conditions->slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsHeapTuple);
 	conditions->operands =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan operands", ALLOCSET_SMALL_SIZES);
 	for (i = 0; i < conditions->count; i++)
-		prepare(conditions, &conditions->condition[i], relation);
-	return conditions;
-}
-
-/* How many conditions are tested on the page. */
-int
-ScanConditionsOnPage(const ScanConditions *conditions)
-{
-	int count = 0;
-	int i;
-
-	for (i = 0; i < conditions->count; i++)
-		count += conditions->condition[i].test.kind != TEST_EXPRESSION;
-	return count;
-}
-
-/* Prepare a run, since parameters may have changed. */
-void
-ScanConditionsReset(ScanConditions *conditions)
-{
-	int i;
-
-	MemoryContextReset(conditions->operands);
-	for (i = 0; i < conditions->count; i++)
-		conditions->condition[i].ready = conditions->condition[i].operand == NULL;
-}
-
-/* End a run, when its last page is released. */
-void
-ScanConditionsEnd(ScanConditions *conditions)
-{
-	ExecClearTuple(conditions->slot);
-	ResetExprContext(conditions->context);
+		prepare(&conditions->condition[i], relation);
 }
 
 /*
@@ -358,11 +303,13 @@ ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
 
 	foreach (cell, clauses)
 	{
+		ScanCondition condition;
 		QualCost cost;
 
+		ScanConditionInit(&condition, lfirst(cell));
 		cost_qual_eval_node(&cost, lfirst(cell), root);
 		*startup += cost.startup;
-		if (is_on_page(lfirst(cell)))
+		if (condition.test.kind != TEST_EXPRESSION)
 			on_page += PAGE_TEST_SHARE * Min(cost.per_tuple, cpu_operator_cost);
 		else if (by_executor == 0)
 			by_executor = EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple;

@@ -17,21 +17,15 @@
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "access/parallel.h"
 #include "access/tableam.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
@@ -76,19 +70,12 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/*
- * Set up the conditions on all rows.  They are taken off the node, since the executor must
- * not test them on the rows that the node returns.  It has checked their permissions.
- */
-static void
-init_rows(ColumnScanState *state)
+/* Is it a QSketchScan without groups, which returns one row? */
+bool
+ScanReturnsOneRow(const CustomScan *scan)
 {
-	ScanState *scan = &state->css.ss;
-	CustomScan *cscan = (CustomScan *) scan->ps.plan;
-
-	WantedRowsInit(&state->rows, scan->ps.state, scan->ss_currentRelation, ScanClauses(cscan),
-				   list_length(cscan->custom_scan_tlist));
-	scan->ps.qual = NULL;
+	return scan->methods == &columnscan_methods &&
+		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
 }
 
 static void
@@ -98,20 +85,21 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	int handover = list_nth_int(cscan->custom_private, PLAN_HANDOVER);
 
-	init_rows(state);
+	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
+				   list_length(cscan->custom_scan_tlist));
+	node->ss.ps.qual = NULL; /* or the executor would test the rows that the node returns */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
-	if (!ScanReturnsOneRow(cscan))
+	if (ScanGroupExprs(cscan))
 		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->aggregate, state->count,
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
 		state->handover = ScanHandoverOf(estate, handover);
-	state->copies = CachedColumnsCreate(
-		node->ss.ss_currentRelation, state->aggregate, state->count, &state->rows, cscan,
-		state->groups ? ScanGroupedColumn(ScanGroupExprs(cscan)) : NULL);
+	state->copies =
+		CachedColumnsCreate(node->ss.ss_currentRelation, cscan, state->aggregate, state->count);
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -193,7 +181,10 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
-/* Record what this run did.  "before" has the counts at its beginning. */
+/*
+ * Record what this run did.  "before" has the counts at its beginning.  Engines have added keys and
+ * batches to the statistics already.
+ */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 {
@@ -206,7 +197,9 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	run.pages_copied = state->reader.pages_copied;
 	run.copies = state->copies && state->copies->used;
 	run.any = true;
-	ScanReportRun(&run, first);
+	StatCount(STAT_SCANS, first);
+	StatCount(STAT_PAGES, run.pages);
+	StatCount(STAT_PAGES_VISIBLE, run.pages_visible);
 	SharedScanCount(state->shared, &state->counts, &run);
 }
 
@@ -230,8 +223,7 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 
 		if (!CachedColumnsLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
 			continue;
-		ScanAggregateAdd(aggregate, state->css.ss.ss_currentRelation,
-						 WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
+		ScanAggregateAdd(aggregate, WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
 	}
 }
 
@@ -262,7 +254,7 @@ run(ColumnScanState *state)
 	WantedRowsEnd(&state->rows);
 	PageReaderEnd(&state->reader);
 	if (state->share)
-		ParallelPagesEnd(state->share);
+		pfree(state->share);
 	pfree(tuples);
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
@@ -368,7 +360,7 @@ complete(ColumnScanState *state)
 											 state->aggregate, state->count, state->alone);
 	ActivityEnd(&state->activity);
 	if (state->handover)
-		ScanHandoverGive(state->handover, state->aggregate);
+		state->handover->aggregate = state->aggregate;
 	return !left && state->handover == NULL;
 }
 
@@ -507,19 +499,21 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ColumnScanState *state = (ColumnScanState *) node;
 	const CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	List *having = list_nth(cscan->custom_exprs, PLAN_HAVING);
+	int on_page = WantedRowsOnPage(&state->rows);
 	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
 
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
 	if (state->groups && counted)
-		ScanExplainGroups(&state->counts, es);
+		ExplainPropertyInteger("Groups", NULL, (int64) state->counts.groups, es);
+	if (counted && state->counts.spilled > 0)
+		ExplainPropertyInteger("Spilled Groups", NULL, (int64) state->counts.spilled, es);
 	if (having)
 		ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), cscan, ancestors, es);
 	if (having && counted)
 		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
-	if (es->verbose && (state->rows.conditions || state->rows.filters > 0))
-		ExplainPropertyInteger("Conditions Tested on Pages", NULL, WantedRowsOnPage(&state->rows),
-							   es);
+	if (es->verbose && on_page >= 0)
+		ExplainPropertyInteger("Conditions Tested on Pages", NULL, on_page, es);
 	if (state->copies)
 		CachedColumnsExplain(state->copies, node->ss.ss_currentRelation, es);
 	if (counted)

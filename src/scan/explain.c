@@ -23,7 +23,6 @@
  * src/scan/explain.c
  */
 #include "scan/scan.h"
-#include "scan/version.h"
 
 #include "base/isa.h"
 #include "optimizer/optimizer.h"
@@ -83,14 +82,6 @@ ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 	}
 }
 
-static const char *
-device_names(const ScanCounts *counts)
-{
-	if (counts->on_gpu)
-		return counts->on_cpu ? "cpu, gpu" : "gpu";
-	return "cpu";
-}
-
 /*
  * May EXPLAIN ANALYZE show the counts?  Below Append a parallel worker may run a serial
  * scan, which has no shared memory for its counts.
@@ -122,20 +113,12 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, shown, es);
 }
 
-/* Show in EXPLAIN ANALYZE how many groups there were, in all processes together. */
-void
-ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
-{
-	ExplainPropertyInteger("Groups", NULL, (int64) counts->groups, es);
-	if (counts->spilled > 0)
-		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
-}
-
 /* Show the counts in EXPLAIN ANALYZE. */
 void
 ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 {
-	ExplainPropertyText("Device", device_names(counts), es);
+	ExplainPropertyText("Device", counts->on_gpu ? (counts->on_cpu ? "cpu, gpu" : "gpu") : "cpu",
+						es);
 	ExplainPropertyText("Instructions", qb_isa_name(qb_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
@@ -144,20 +127,6 @@ ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
 	if (counts->copies)
 		ExplainPropertyInteger("Pages from Cached Columns", NULL, (int64) counts->pages_copied, es);
 }
-
-/*
- * Add what this process did to the statistics.  Engines have counted the keys and
- * batches already.
- */
-void
-ScanReportRun(const ScanCounts *run, bool first)
-{
-	StatCount(STAT_SCANS, first);
-	StatCount(STAT_PAGES, run->pages);
-	StatCount(STAT_PAGES_VISIBLE, run->pages_visible);
-}
-
-const char *scan_refusal = NULL;
 
 #if PG_VERSION_NUM >= 180000
 
@@ -185,14 +154,19 @@ is_explained(const PlannerInfo *root)
 	return root->parse == explained->query;
 }
 
-/* Add a reason to a list, once. */
+/* Keep a reason why the GPU or the scan was not taken, once. */
 static void
-add_reason(List **list, const char *reason)
+keep_reason(const PlannerInfo *root, bool gpu, const char *reason)
 {
-	MemoryContext old = MemoryContextSwitchTo(explained->context);
-	ListCell *cell;
+	MemoryContext old;
 	bool known = false;
+	List **list;
+	ListCell *cell;
 
+	if (!is_explained(root))
+		return;
+	list = gpu ? &explained->gpu : &explained->scan;
+	old = MemoryContextSwitchTo(explained->context);
 	foreach (cell, *list)
 		known |= pg_strcasecmp(lfirst(cell), reason) == 0;
 	if (!known)
@@ -200,26 +174,11 @@ add_reason(List **list, const char *reason)
 	MemoryContextSwitchTo(old);
 }
 
-static void
-keep_for_scan(const PlannerInfo *root, const char *reason)
-{
-	if (is_explained(root))
-		add_reason(&explained->scan, reason);
-}
-
-static void
-keep_for_gpu(const PlannerInfo *root, const char *reason)
-{
-	if (is_explained(root))
-		add_reason(&explained->gpu, reason);
-}
-
 #else
 
 /* Before PostgreSQL 18 only the log has reasons. */
-#define is_explained(root)          false
-#define keep_for_scan(root, reason) ((void) 0)
-#define keep_for_gpu(root, reason)  ((void) 0)
+#define is_explained(root)             false
+#define keep_reason(root, gpu, reason) ((void) 0)
 
 #endif
 
@@ -241,13 +200,19 @@ tell_gpu(PlannerInfo *root)
 
 	foreach (cell, aggregates)
 	{
-		const char *reason =
-			IsA(lfirst(cell), Aggref) ? ColumnGpuReason(lfirst_node(Aggref, cell)) : NULL;
+		const char *reason = NULL;
+		ColumnScanCall call;
 
+		if (!IsA(lfirst(cell), Aggref))
+			continue;
+		(void) ColumnScanMatch(lfirst(cell), &call);
+		if (call.family && call.family->gpu_reason &&
+			(call.template || !call.aggregate.layout.template))
+			reason = call.family->gpu_reason(call.template);
 		if (reason == NULL)
 			continue;
 		ereport(DEBUG1, (errmsg_internal("GPU not used: %s", reason)));
-		keep_for_gpu(root, reason);
+		keep_reason(root, true, reason);
 	}
 }
 
@@ -260,7 +225,7 @@ ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 		const char *reason = scan_refusal ? scan_refusal : "another plan is cheaper";
 
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
-		keep_for_scan(root, reason);
+		keep_reason(root, false, reason);
 	}
 	tell_gpu(root);
 }
@@ -270,32 +235,17 @@ ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 #if PG_VERSION_NUM >= 180000
 
 static void
-print(ExplainState *es)
-{
-	if (explained->scan != NIL)
-		ExplainPropertyList("Column Scan Not Used", explained->scan, es);
-	if (explained->gpu != NIL)
-		ExplainPropertyList("GPU Not Used", explained->gpu, es);
-}
-
-static void
 print_with_plan(PlannedStmt *plan, IntoClause *into, ExplainState *es, const char *query_string,
 				ParamListInfo params, QueryEnvironment *environment)
 {
 	if (previous_plan_hook)
 		previous_plan_hook(plan, into, es, query_string, params, environment);
-	if (explained && explained->es == es)
-		print(es);
-}
-
-static void
-explain_next(Query *query, int options, IntoClause *into, ExplainState *es,
-			 const char *query_string, ParamListInfo params, QueryEnvironment *environment)
-{
-	if (previous_query_hook)
-		previous_query_hook(query, options, into, es, query_string, params, environment);
-	else
-		standard_ExplainOneQuery(query, options, into, es, query_string, params, environment);
+	if (explained == NULL || explained->es != es)
+		return;
+	if (explained->scan != NIL)
+		ExplainPropertyList("Column Scan Not Used", explained->scan, es);
+	if (explained->gpu != NIL)
+		ExplainPropertyList("GPU Not Used", explained->gpu, es);
 }
 
 static void
@@ -308,7 +258,10 @@ explain_query(Query *query, int options, IntoClause *into, ExplainState *es,
 	explained = es->verbose ? &this : NULL;
 	PG_TRY();
 	{
-		explain_next(query, options, into, es, query_string, params, environment);
+		if (previous_query_hook)
+			previous_query_hook(query, options, into, es, query_string, params, environment);
+		else
+			standard_ExplainOneQuery(query, options, into, es, query_string, params, environment);
 	}
 	PG_FINALLY();
 	{

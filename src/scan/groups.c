@@ -27,7 +27,6 @@
  * src/scan/groups.c
  */
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -41,20 +40,11 @@
 /* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
 
-static MemoryContext
-create_context(Size limit)
-{
-	Size block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(limit / BLOCKS_OF_LIMIT));
-
-	return AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups",
-								 ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE,
-								 Max(ALLOCSET_DEFAULT_INITSIZE, block));
-}
-
 ScanGroups *
 ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
+	Size block;
 
 	groups->model = model;
 	groups->count = count;
@@ -65,7 +55,10 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	groups->value = palloc0((Size) groups->key->fields * sizeof(GroupValue));
 	groups->merged = palloc0((Size) count * sizeof(ScanAggregate));
 	groups->limit = get_hash_memory_limit();
-	groups->context = create_context(groups->limit);
+	block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(groups->limit / BLOCKS_OF_LIMIT));
+	groups->context =
+		AllocSetContextCreate(CurrentMemoryContext, "QSketchScan groups", ALLOCSET_DEFAULT_MINSIZE,
+							  ALLOCSET_DEFAULT_INITSIZE, Max(ALLOCSET_DEFAULT_INITSIZE, block));
 	groups->spill =
 		ScanSpillCreate(AllocSetContextCreate(CurrentMemoryContext, "QSketchScan written groups",
 											  ALLOCSET_DEFAULT_SIZES),
@@ -75,19 +68,6 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	groups->result = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan merged group",
 										   ALLOCSET_DEFAULT_SIZES);
 	return groups;
-}
-
-/* Free all groups in memory. */
-void
-ScanGroupsClear(ScanGroups *groups)
-{
-	MemoryContextReset(groups->context);
-	KeptTableInit(&groups->kept, groups->context);
-	ScanGroupsClearMap(groups);
-	groups->first = groups->last = NULL;
-	groups->waiting = groups->given = NULL;
-	groups->groups = 0;
-	groups->most = groups->limit;
 }
 
 void
@@ -102,25 +82,16 @@ ScanGroupsStart(ScanGroups *groups)
 
 /* ---- which groups are written ---- */
 
-/* How many batches the waiting keys of a group will make. */
-static uint64
-batches_deferred(const ScanGroups *groups, const ScanGroup *group)
-{
-	uint64 batches = 0;
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		batches +=
-			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
-	return batches;
-}
-
-/* Add what was counted in a group, with the keys that still wait. */
+/* Add what was counted in a group, with the batches that the keys that still wait will make. */
 static void
 count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
+	int i;
+
 	ScanCountKeys(counts, group->aggregate, groups->count);
-	counts->batches += batches_deferred(groups, group);
+	for (i = 0; i < groups->count; i++)
+		counts->batches +=
+			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
 }
 
 static int
@@ -263,30 +234,10 @@ make_room(ScanGroups *groups, int done)
 	groups->most = Max(groups->limit, ScanGroupsMemory(groups) + groups->limit / STEP);
 }
 
-/* Keep the limit between two pages. */
-static void
-keep_limit(ScanGroups *groups)
-{
-	make_room(groups, groups->sorting.groups);
-	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
-		write_all(groups);
-}
-
 /* ---- the rows of a page ---- */
 
-/* Add tuples to a group's aggregates that have this filter, or none (-1). */
-static void
-add_to_group(ScanGroups *groups, ScanGroup *group, int filter, PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		if (group->aggregate[i].filter_number == filter)
-			ScanAggregateAdd(&group->aggregate[i], groups->rows->relation, tuples);
-}
-
 /*
- * Add tuples to the groups' aggregates that have this filter, or none (-1).  A group of which
+ * Add tuples to the groups' aggregates that have this filter, or none (0).  A group of which
  * some rows of the page were counted may have been written meanwhile, and is made anew.
  */
 static void
@@ -296,17 +247,19 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	PageTuples *batch = &sorting->batch;
 	int from = 0;
 	int i;
+	int j;
 
 	ScanGroupsSort(groups, tuples);
 	for (i = 0; i < sorting->groups; i++)
 	{
+		ScanAggregate *aggregate = sorting->group[i]->aggregate;
+
 		batch->count = 0;
 		for (; from < sorting->end[i]; from++)
-		{
-			batch->tuple[batch->count] = tuples->tuple[sorting->order[from]];
-			batch->length[batch->count++] = tuples->length[sorting->order[from]];
-		}
-		add_to_group(groups, sorting->group[i], filter, batch);
+			batch->tuple[batch->count++] = tuples->tuple[sorting->order[from]];
+		for (j = 0; j < groups->count; j++)
+			if (aggregate[j].filter_number == filter)
+				ScanAggregateAdd(&aggregate[j], batch);
 		make_room(groups, i + 1);
 	}
 }
@@ -317,23 +270,14 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
 	int i;
 
-	for (i = -1; i < groups->rows->filters; i++)
+	for (i = 0; i < groups->rows->count; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
-	keep_limit(groups);
+	make_room(groups, groups->sorting.groups);
+	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
+		write_all(groups);
 }
 
 /* ---- after the last row ---- */
-
-/* Count the keys in a group's buffers, but for those of deferred states. */
-static void
-flush_group(const ScanGroups *groups, ScanGroup *group)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-		if (!ScanAggregateWaits(&group->aggregate[i]))
-			ScanAggregateFlush(&group->aggregate[i]);
-}
 
 /*
  * Count the keys in buffers, except in deferred states, which count theirs when they are read.
@@ -343,10 +287,13 @@ static bool
 flush_groups(ScanGroups *groups)
 {
 	ScanGroup *group;
+	int i;
 
 	for (group = groups->first; group; group = group->next)
 	{
-		flush_group(groups, group);
+		for (i = 0; i < groups->count; i++)
+			if (!ScanAggregateWaits(&group->aggregate[i]))
+				ScanAggregateFlush(&group->aggregate[i]);
 		if (ScanGroupsMemory(groups) > groups->most)
 			return false;
 	}
@@ -374,13 +321,6 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Is the state freed when its group has been returned? */
-static bool
-is_freed(const ScanGroups *groups, const ScanAggregate *aggregate)
-{
-	return aggregate->state && (ScanAggregateWaits(aggregate) || groups->once);
-}
-
 /* Free the states of the group that was returned last, if nobody reads them any more. */
 static void
 release_given(ScanGroups *groups)
@@ -391,7 +331,7 @@ release_given(ScanGroups *groups)
 	if (groups->given && aggregate == NULL)
 		ScanGroupsMergedEnd(groups);
 	for (i = 0; aggregate && i < groups->count; i++)
-		if (is_freed(groups, &aggregate[i]))
+		if (aggregate[i].state && (ScanAggregateWaits(&aggregate[i]) || groups->once))
 		{
 			StateTypeOf(aggregate[i].state)->release(aggregate[i].state);
 			groups->complete = false;

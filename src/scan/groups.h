@@ -2,7 +2,7 @@
  * groups.h
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
- *	groups_plan.c	which GROUP BY can be done, and what it costs
+ *	costs.c			which GROUP BY can be done, and what it costs
  *	groups.c		the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
  *	groups_expr.c	values that the executor evaluates, and a cache of them
@@ -15,7 +15,7 @@
 
 #include "base/slot.h"
 #include "pgbase/estimate.h"
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "utils/memutils.h"
 
@@ -34,8 +34,8 @@ typedef struct GroupExpression GroupExpression;
 extern GroupExpression *
 GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation);
 extern void GroupExpressionStart(GroupExpression *expression);
-extern void GroupExpressionRead(GroupExpression *expression, Relation relation,
-								HeapTupleHeader tuple, uint16 length, GroupValue *value);
+extern void
+GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
 
 /* One column or expression of GROUP BY. */
 typedef struct GroupField
@@ -48,7 +48,6 @@ typedef struct GroupField
 /* groups_find.c: all that rows are grouped by. */
 typedef struct GroupKey
 {
-	Relation relation;
 	bool strings; /* there are strings among the columns */
 	int fields;
 	GroupField field[FLEXIBLE_ARRAY_MEMBER];
@@ -84,7 +83,7 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	return (int64) bits;
 }
 
-/* groups_plan.c: what a query groups by. */
+/* costs.c: what a query groups by. */
 typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */
@@ -99,8 +98,8 @@ typedef struct GroupingPlan
 extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
 extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 							 GroupingPlan *plan);
-extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *aggregates, double rows);
-extern const Var *ScanGroupingColumn(const Node *expr);
+extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
+extern const Var *ScanGroupingColumn(Node *expr);
 extern const Var *ScanGroupedColumn(List *exprs);
 extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
@@ -200,10 +199,9 @@ extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
-extern void ScanGroupsClear(ScanGroups *groups);
 
 /* groups_find.c */
-extern void ScanGroupsClearMap(ScanGroups *groups);
+extern void ScanGroupsClear(ScanGroups *groups);
 extern void ScanGroupsMapAnew(ScanGroups *groups);
 extern ScanGroup *ScanGroupOfKey(ScanGroups *groups, bool written);
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);

@@ -98,21 +98,11 @@ struct GroupExpression
 
 /* ---- evaluating ---- */
 
-/* Take a string, which lies in the tuple or in the expression's context. */
-static void
-take_string(GroupExpression *expression, Datum string, GroupValue *value)
-{
-	MemoryContext old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
-
-	value->string = PG_DETOAST_DATUM_PACKED(string);
-	MemoryContextSwitchTo(old);
-	value->bits = GroupStringBits(value->string);
-}
-
 /* Evaluate the expression for what is in the slot. */
 static void
 evaluate(GroupExpression *expression, GroupValue *value)
 {
+	MemoryContext old;
 	Datum result;
 
 	CHECK_FOR_INTERRUPTS();
@@ -121,10 +111,16 @@ evaluate(GroupExpression *expression, GroupValue *value)
 	value->bits = 0;
 	if (value->null)
 		return;
-	if (expression->kind == KEY_BYTES)
-		take_string(expression, result, value);
-	else
+	if (expression->kind != KEY_BYTES)
+	{
 		value->bits = KeyNumber(expression->kind, result);
+		return;
+	}
+	/* a string lies in the tuple or in the expression's context */
+	old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
+	value->string = PG_DETOAST_DATUM_PACKED(result);
+	MemoryContextSwitchTo(old);
+	value->bits = GroupStringBits(value->string);
 }
 
 /* Evaluate an expression of one long integer for any input, which no row has to have. */
@@ -197,16 +193,6 @@ cuts_times(const Expr *expr, bool *zoned)
 	}
 }
 
-static GroupCache *
-create_cache(const Expr *expr, GroupExpression *expression)
-{
-	GroupCache *cache = palloc0(sizeof(GroupCache));
-
-	cache->expression = expression;
-	cache->steps = cuts_times(expr, &cache->zoned);
-	return cache;
-}
-
 static void
 restart(GroupCache *cache, bool on, int shift)
 {
@@ -219,14 +205,6 @@ static void
 forget_counts(GroupCache *cache)
 {
 	cache->reads = cache->misses = cache->asked = cache->several = 0;
-}
-
-/* Begin a run, in which parameters may have other values. */
-static void
-start_cache(GroupCache *cache)
-{
-	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
-	forget_counts(cache);
 }
 
 static inline Span *
@@ -335,12 +313,6 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 		look_back(cache);
 }
 
-static bool
-cache_pays(const GroupCache *cache)
-{
-	return cache->on;
-}
-
 /* ---- the expression ---- */
 
 /* A slot whose values are set one by one. */
@@ -404,8 +376,11 @@ init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
 		expression->input_kind == KEY_BYTES)
 		return;
 	match_division(expression, expr);
-	if (expression->divisor == 0)
-		expression->cache = create_cache(expr, expression);
+	if (expression->divisor != 0)
+		return;
+	expression->cache = palloc0(sizeof(GroupCache));
+	expression->cache->expression = expression;
+	expression->cache->steps = cuts_times(expr, &expression->cache->zoned);
 }
 
 GroupExpression *
@@ -428,19 +403,22 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 	return expression;
 }
 
-/* Prepare a run. */
+/* Prepare a run, in which parameters may have other values. */
 void
 GroupExpressionStart(GroupExpression *expression)
 {
+	GroupCache *cache = expression->cache;
+
 	ResetExprContext(expression->context);
-	if (expression->cache)
-		start_cache(expression->cache);
+	if (cache == NULL)
+		return;
+	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
+	forget_counts(cache);
 }
 
 /* Evaluate the expression for a tuple. */
 static void
-evaluate_tuple(GroupExpression *expression, Relation relation, HeapTupleHeader tuple, uint16 length,
-			   GroupValue *value)
+evaluate_tuple(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {
 	TupleTableSlot *slot = expression->slot;
 	int i;
@@ -449,8 +427,7 @@ evaluate_tuple(GroupExpression *expression, Relation relation, HeapTupleHeader t
 	{
 		int at = expression->column[i].attribute - 1;
 
-		slot->tts_isnull[at] =
-			!ColumnGetAny(&expression->column[i], relation, tuple, length, &slot->tts_values[at]);
+		slot->tts_isnull[at] = !ColumnGetAny(&expression->column[i], tuple, &slot->tts_values[at]);
 	}
 	evaluate(expression, value);
 }
@@ -468,21 +445,19 @@ find(GroupExpression *expression, int64 input, GroupValue *value)
 
 /* The value of the expression for a tuple.  A string is valid until the next one is read. */
 void
-GroupExpressionRead(GroupExpression *expression, Relation relation, HeapTupleHeader tuple,
-					uint16 length, GroupValue *value)
+GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {
 	GroupCache *cache = expression->cache;
 	int64 input;
 
-	if ((expression->divisor == 0 && (cache == NULL || !cache_pays(cache))) ||
-		!ColumnGetNumber(&expression->column[0], expression->input_kind, relation, tuple, length,
-						 &input))
+	if ((expression->divisor == 0 && (cache == NULL || !cache->on)) ||
+		!ColumnGetNumber(&expression->column[0], expression->input_kind, tuple, &input))
 	{
-		evaluate_tuple(expression, relation, tuple, length, value);
+		evaluate_tuple(expression, tuple, value);
 		return;
 	}
 	if (find(expression, input, value))
 		return;
-	evaluate_tuple(expression, relation, tuple, length, value);
+	evaluate_tuple(expression, tuple, value);
 	keep_cached(cache, input, value);
 }

@@ -25,7 +25,6 @@ GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 		palloc0(offsetof(GroupKey, field) + (Size) list_length(exprs) * sizeof(GroupField));
 	ListCell *cell;
 
-	key->relation = relation;
 	foreach (cell, exprs)
 	{
 		Node *expr = lfirst(cell);
@@ -56,10 +55,9 @@ GroupKeyStart(GroupKey *key)
 
 /* Read the string of a tuple. */
 static void
-read_string(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple, uint16 length,
-			GroupValue *value)
+read_string(const ColumnLocation *location, HeapTupleHeader tuple, GroupValue *value)
 {
-	const struct varlena *there = ColumnGetString(location, relation, tuple, length);
+	const struct varlena *there = ColumnGetString(location, tuple);
 
 	value->null = there == NULL;
 	if (value->null)
@@ -91,7 +89,7 @@ same_string(const GroupValue *a, const GroupValue *b)
 
 /* Read the values of a tuple.  They are valid until the next tuple is read. */
 static inline void
-read_values(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValue *value)
+read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 {
 	const GroupField *field = key->field;
 	const GroupField *end = field + key->fields;
@@ -102,21 +100,12 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, uint16 length, GroupValu
 		value->copied = false;
 		value->bits = 0;
 		if (field->expression)
-			GroupExpressionRead(field->expression, key->relation, tuple, length, value);
+			GroupExpressionRead(field->expression, tuple, value);
 		else if (field->kind == KEY_BYTES)
-			read_string(&field->location, key->relation, tuple, length, value);
+			read_string(&field->location, tuple, value);
 		else
-			value->null = !ColumnGetNumber(&field->location, field->kind, key->relation, tuple,
-										   length, &value->bits);
+			value->null = !ColumnGetNumber(&field->location, field->kind, tuple, &value->bits);
 	}
-}
-
-/* Free what reading a tuple has allocated. */
-static inline void
-end_values(const GroupKey *key, GroupValue *value)
-{
-	if (key->strings)
-		free_strings(key, value);
 }
 
 /* Are the values of two rows equal?  A column has strings only, or none. */
@@ -147,16 +136,6 @@ keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 		memcpy(VARDATA(string), VARDATA_ANY(value->string), size - VARHDRSZ);
 		kept->string = string;
 	}
-}
-
-/* Make all values of a tuple outlast it. */
-static void
-keep_values(const GroupKey *key, GroupValue *kept, const GroupValue *value, MemoryContext context)
-{
-	int i;
-
-	for (i = 0; i < key->fields; i++)
-		keep(&kept[i], &value[i], context);
 }
 
 Datum
@@ -196,12 +175,25 @@ typedef struct GroupEntry
 #include "lib/simplehash.h"
 
 /* Begin without groups. */
-void
-ScanGroupsClearMap(ScanGroups *groups)
+static void
+clear_map(ScanGroups *groups)
 {
 	groups->map = groupmap_create(groups->context, FIRST_GROUPS, NULL);
 	memset(groups->recently, 0, sizeof(groups->recently));
 	groups->recent = NULL;
+}
+
+/* Free all groups in memory. */
+void
+ScanGroupsClear(ScanGroups *groups)
+{
+	MemoryContextReset(groups->context);
+	KeptTableInit(&groups->kept, groups->context);
+	clear_map(groups);
+	groups->first = groups->last = NULL;
+	groups->waiting = groups->given = NULL;
+	groups->groups = 0;
+	groups->most = groups->limit;
 }
 
 static void
@@ -222,7 +214,7 @@ ScanGroupsMapAnew(ScanGroups *groups)
 	ScanGroup *group;
 
 	groupmap_destroy(groups->map);
-	ScanGroupsClearMap(groups);
+	clear_map(groups);
 	for (group = groups->first; group; group = group->next)
 		add_to_map(groups, group);
 }
@@ -248,8 +240,10 @@ create_group(ScanGroups *groups, bool written)
 	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
 	Size columns = written ? 0 : groups->count * sizeof(ScanAggregate);
 	ScanGroup *group = MemoryContextAllocZero(groups->context, head + columns);
+	int i;
 
-	keep_values(groups->key, group->value, groups->value, groups->context);
+	for (i = 0; i < groups->key->fields; i++)
+		keep(&group->value[i], &groups->value[i], groups->context);
 	if (!written)
 	{
 		group->aggregate = (ScanAggregate *) ((char *) group + head);
@@ -314,15 +308,19 @@ group_of_values(ScanGroups *groups)
 	return group;
 }
 
-/* The same for a tuple whose values are read here. */
+/* Finds the group of a tuple.  "kind" matters only if the key is_integer(). */
+typedef ScanGroup *(*GroupFinder)(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind);
+
+/* A GroupFinder for any key. */
 static inline ScanGroup *
-group_of(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
+group_of(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
 	ScanGroup *group;
 
-	read_values(groups->key, tuple, length, groups->value);
+	read_values(groups->key, tuple, groups->value);
 	group = group_of_values(groups);
-	end_values(groups->key, groups->value);
+	if (groups->key->strings)
+		free_strings(groups->key, groups->value);
 	return group;
 }
 
@@ -356,14 +354,14 @@ recent_of(ScanGroups *groups, int64 bits)
 	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
-/* group_of() for a key that is_number().  Groups of NULL are not remembered. */
+/* A GroupFinder for a key that is_number().  Groups of NULL are not remembered. */
 static inline ScanGroup *
-group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
+group_of_number(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
 	GroupValue *value = groups->value;
 	RecentGroup *recent;
 
-	read_values(groups->key, tuple, length, value);
+	read_values(groups->key, tuple, value);
 	if (value->null)
 		return group_of_values(groups);
 	recent = recent_of(groups, value->bits);
@@ -375,21 +373,21 @@ group_of_number(ScanGroups *groups, HeapTupleHeader tuple, uint16 length)
 	return recent->group;
 }
 
-/* group_of() for a key that is_integer().  "kind" is a constant at each call. */
+/* A GroupFinder for a key that is_integer().  "kind" is a constant at each call. */
 static pg_attribute_always_inline ScanGroup *
-group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, uint16 length, KeyKind kind)
+group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 {
 	const ColumnLocation *location = &groups->key->field[0].location;
 	RecentGroup *recent;
 	int64 bits;
 
 	if (unlikely(!ColumnAtOffset(location, tuple)))
-		return group_of(groups, tuple, length);
+		return group_of(groups, tuple, kind);
 	bits = KeyNumberAt(ColumnAt(location, tuple), kind);
 	recent = recent_of(groups, bits);
 	if (unlikely(recent->bits != bits || recent->group == NULL))
 	{
-		recent->group = group_of(groups, tuple, length);
+		recent->group = group_of(groups, tuple, kind);
 		recent->bits = bits;
 	}
 	return recent->group;
@@ -410,44 +408,16 @@ note_group(Sorting *sorting, int i, ScanGroup *group)
 	sorting->end[group->index]++;
 }
 
-/* note_group() for all tuples, whose key is_integer(). */
+/* note_group() for all tuples.  "find" and "kind" are constants at each call. */
 static pg_attribute_always_inline void
-note_integers(ScanGroups *groups, const PageTuples *tuples, KeyKind kind)
+note_all(ScanGroups *groups, const PageTuples *tuples, GroupFinder find, KeyKind kind)
 {
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		note_group(&groups->sorting, i,
-				   group_of_integer(groups, tuples->tuple[i], tuples->length[i], kind));
-	}
-}
-
-/* note_group() for all tuples, whose key is_number(). */
-static void
-note_numbers(ScanGroups *groups, const PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		note_group(&groups->sorting, i,
-				   group_of_number(groups, tuples->tuple[i], tuples->length[i]));
-	}
-}
-
-/* note_group() for all tuples. */
-static void
-note_any(ScanGroups *groups, const PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		note_group(&groups->sorting, i, group_of(groups, tuples->tuple[i], tuples->length[i]));
+		note_group(&groups->sorting, i, find(groups, tuples->tuple[i], kind));
 	}
 }
 
@@ -458,15 +428,15 @@ find_groups(ScanGroups *groups, const PageTuples *tuples)
 	groups->sorting.number++;
 	groups->sorting.groups = 0;
 	if (is_number(groups->key))
-		note_numbers(groups, tuples);
+		note_all(groups, tuples, group_of_number, KEY_INT8);
 	else if (!is_integer(groups->key))
-		note_any(groups, tuples);
+		note_all(groups, tuples, group_of, KEY_HASHED);
 	else if (groups->key->field[0].kind == KEY_INT8)
-		note_integers(groups, tuples, KEY_INT8);
+		note_all(groups, tuples, group_of_integer, KEY_INT8);
 	else if (groups->key->field[0].kind == KEY_INT4)
-		note_integers(groups, tuples, KEY_INT4);
+		note_all(groups, tuples, group_of_integer, KEY_INT4);
 	else
-		note_integers(groups, tuples, KEY_INT2);
+		note_all(groups, tuples, group_of_integer, KEY_INT2);
 }
 
 /* Order the tuples by group, and within a group as they were. */

@@ -83,30 +83,6 @@ level_of(const ScanSpill *spill)
 	return spill->reading ? spill->reading->level + 1 : 0;
 }
 
-/*
- * The partition for a key.  The hash is not the one that finds a group's slot,
- * or all groups of a partition would crowd in a small region of their table.
- */
-static SpillPartition **
-partition_of(ScanSpill *spill, int64 bits)
-{
-	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
-
-	return &spill->partition[qb_slot_of(hash, spill->partitions)];
-}
-
-static SpillPartition *
-create_partition(const ScanSpill *spill)
-{
-	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	SpillPartition *partition = palloc0(sizeof(SpillPartition));
-
-	partition->file = BufFileCreateTemp(false);
-	partition->level = level_of(spill);
-	MemoryContextSwitchTo(old);
-	return partition;
-}
-
 static void
 close_partition(SpillPartition *partition)
 {
@@ -116,14 +92,26 @@ close_partition(SpillPartition *partition)
 	pfree(partition);
 }
 
-/* Begin to write a value whose key has these bits. */
+/*
+ * Begin to write a value whose key has these bits.  The hash that chooses its partition is not the
+ * one that finds a group's slot, or all groups of a partition would crowd in a small region of their
+ * table.
+ */
 static void
 begin_value(ScanSpill *spill, int64 bits)
 {
-	SpillPartition **partition = partition_of(spill, bits);
+	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
+	SpillPartition **partition = &spill->partition[qb_slot_of(hash, spill->partitions)];
 
 	if (*partition == NULL)
-		*partition = create_partition(spill);
+	{
+		MemoryContext old = MemoryContextSwitchTo(spill->context);
+
+		*partition = palloc0(sizeof(SpillPartition));
+		(*partition)->file = BufFileCreateTemp(false);
+		(*partition)->level = level_of(spill);
+		MemoryContextSwitchTo(old);
+	}
 	(*partition)->values++;
 	spill->writing = *partition;
 }
@@ -503,69 +491,10 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 		pfree(taken_back);
 }
 
-/* Merge the value at this offset into a group's aggregates. */
-static void
-merge_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate)
-{
-	int i;
-
-	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, offset);
-	for (i = 0; i < groups->count; i++)
-	{
-		WrittenAggregate written;
-
-		spill_read(groups->spill, &written, sizeof(written));
-		merge_aggregate(groups->spill, &written, &aggregate[i]);
-	}
-}
-
-/*
- * The results of a group that has only the value at this offset.  What was written as it is
- * stored needs no state.
- */
-static void
-take_at(ScanGroups *groups, const SpillOffset *offset, ScanAggregate *aggregate,
-		TupleTableSlot *slot)
-{
-	int i;
-
-	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, offset);
-	for (i = 0; i < groups->count; i++)
-	{
-		WrittenAggregate written;
-
-		spill_read(groups->spill, &written, sizeof(written));
-		if (written.stored && written.removed == 0)
-		{
-			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
-			slot->tts_isnull[i] = false;
-			continue;
-		}
-		ScanAggregateStart(&aggregate[i], CurrentMemoryContext, false);
-		merge_aggregate(groups->spill, &written, &aggregate[i]);
-		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-	}
-}
-
 /* ---- the groups of values ---- */
 
 /* A partition is divided at most so often: keys that one hash does not divide are divided by another. */
 #define MOST_LEVELS 8
-
-static void
-add_written(ScanGroups *groups, ScanGroup *group, SpillOffset offset)
-{
-	WrittenGroup *written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
-
-	written->offset = offset;
-	if (group->written)
-		group->written_last->next = written;
-	else
-		group->written = written;
-	group->written_last = written;
-}
 
 /* Find the offsets of all values; false: there is no memory for so many. */
 static bool
@@ -575,9 +504,19 @@ find_values(ScanGroups *groups)
 
 	while (next_value(groups->spill))
 	{
+		WrittenGroup *written;
+		ScanGroup *group;
+
 		CHECK_FOR_INTERRUPTS();
 		read_key(groups, groups->value);
-		add_written(groups, ScanGroupOfKey(groups, true), spill_tell(groups->spill));
+		group = ScanGroupOfKey(groups, true);
+		written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
+		written->offset = spill_tell(groups->spill);
+		if (group->written)
+			group->written_last->next = written;
+		else
+			group->written = written;
+		group->written_last = written;
 		pass_over(groups, NULL);
 		MemoryContextReset(groups->scratch);
 		if (groups->groups > 1 && level <= MOST_LEVELS && ScanGroupsMemory(groups) > groups->limit)
@@ -618,6 +557,37 @@ ScanGroupsReadPartition(ScanGroups *groups)
 	return found;
 }
 
+/*
+ * Merge the value at this offset into a group's aggregates.  "slot": it is the group's only value,
+ * so what was written as it is stored is the result, and needs no state; NULL: it is not.
+ */
+static void
+merge_at(ScanGroups *groups, const SpillOffset *offset, TupleTableSlot *slot)
+{
+	int i;
+
+	CHECK_FOR_INTERRUPTS();
+	spill_seek(groups->spill, offset);
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregate *aggregate = &groups->merged[i];
+		WrittenAggregate written;
+
+		spill_read(groups->spill, &written, sizeof(written));
+		if (slot && written.stored && written.removed == 0)
+		{
+			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
+			slot->tts_isnull[i] = false;
+			continue;
+		}
+		if (slot)
+			ScanAggregateStart(aggregate, groups->result, false);
+		merge_aggregate(groups->spill, &written, aggregate);
+		if (slot)
+			slot->tts_values[i] = ScanAggregateResult(aggregate, &slot->tts_isnull[i]);
+	}
+}
+
 /* Merge all values of a group. */
 static void
 merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *slot)
@@ -631,7 +601,7 @@ merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *sl
 		ScanAggregateWait(&aggregate[i], &groups->kept);
 	}
 	for (; written; written = written->next)
-		merge_at(groups, &written->offset, aggregate);
+		merge_at(groups, &written->offset, NULL);
 	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
 }
@@ -646,7 +616,7 @@ ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slo
 	if (group->written->next)
 		merge_values(groups, group->written, slot);
 	else
-		take_at(groups, &group->written->offset, groups->merged, slot);
+		merge_at(groups, &group->written->offset, slot);
 	MemoryContextSwitchTo(old);
 }
 

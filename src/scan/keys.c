@@ -25,60 +25,6 @@
 #include "pgbase/keyfamily.h"
 #include "utils/rel.h"
 
-/*
- * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
- * before it, which only the bytes there tell: its offset is given without padding.
- */
-static int
-fixed_offset(TupleDesc descriptor, AttrNumber attribute)
-{
-	int offset = 0;
-	int i;
-
-	for (i = 0; i < attribute; i++)
-	{
-		Form_pg_attribute form = TupleDescAttr(descriptor, i);
-
-		if (i == attribute - 1 && form->attlen == -1)
-			return offset;
-		offset = att_align_nominal(offset, form->attalign);
-		if (i == attribute - 1)
-			return offset;
-		if (form->attlen < 0)
-			return -1;
-		offset += form->attlen;
-	}
-	return -1;
-}
-
-/* Find out where a column lies. */
-void
-ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
-{
-	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
-
-	location->attribute = attribute;
-	location->offset = fixed_offset(descriptor, attribute);
-	location->align = (uint8) att_align_nominal(1, form->attalign);
-}
-
-/* Read a column by heap_getattr(); false: NULL. */
-pg_noinline bool
-ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header,
-			 uint16 length, Datum *value)
-{
-	HeapTupleData tuple;
-	bool null;
-
-	tuple.t_data = header;
-	tuple.t_len = length;
-	tuple.t_tableOid = RelationGetRelid(relation);
-	ItemPointerSetInvalid(&tuple.t_self);
-	*value = heap_getattr(&tuple, location->attribute, RelationGetDescr(relation), &null);
-	CHECK_FOR_INTERRUPTS();
-	return !null;
-}
-
 typedef struct RowField
 {
 	ColumnLocation location;
@@ -87,7 +33,6 @@ typedef struct RowField
 
 struct RowKey
 {
-	uint32 content;
 	int fields;
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -109,41 +54,46 @@ RowKeyTakes(const RowExpr *row)
 	return true;
 }
 
-static void
-init_field(RowField *field, const Node *expr, TupleDesc descriptor)
+/* Set up a key of several columns. */
+static RowKey *
+create_row(const RowExpr *row, TupleDesc descriptor)
 {
-	const Node *column = expr;
-
-	while (IsA(column, RelabelType))
-		column = (const Node *) ((const RelabelType *) column)->arg;
-	ColumnLocationInit(&field->location, castNode(Var, (Node *) column)->varattno, descriptor);
-	field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
-}
-
-RowKey *
-RowKeyCreate(const RowExpr *row, TupleDesc descriptor)
-{
-	int fields = list_length(row->args);
-	RowKey *key = palloc0(offsetof(RowKey, field) + fields * sizeof(RowField));
-	TupleDesc type = ExecTypeFromExprList(row->args);
+	RowKey *key = palloc0(offsetof(RowKey, field) + list_length(row->args) * sizeof(RowField));
 	ListCell *cell;
 
-	key->content = KeyColumnsContent(type);
-	FreeTupleDesc(type);
 	foreach (cell, row->args)
-		init_field(&key->field[key->fields++], lfirst(cell), descriptor);
+	{
+		RowField *field = &key->field[key->fields++];
+		Node *expr = lfirst(cell);
+
+		ColumnLocationInit(&field->location, ScanColumnOf((Expr *) expr)->varattno, descriptor);
+		field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
+	}
 	return key;
 }
 
-uint32
-RowKeyContent(const RowKey *key)
+/*
+ * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
+ * columns are.
+ */
+void
+ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor)
 {
-	return key->content;
+	const ColumnScanCall *call = aggregate->call;
+	TupleDesc type;
+
+	aggregate->keys = palloc0(sizeof(KeyType));
+	KeyTypeInit(aggregate->keys, call->key_type, call->aggref->inputcollid);
+	if (call->row == NULL)
+		return;
+	aggregate->row = create_row(call->row, descriptor);
+	type = ExecTypeFromExprList(call->row->args);
+	aggregate->keys->keys.collation = KeyColumnsContent(type);
+	FreeTupleDesc(type);
 }
 
 static inline void
-put_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint16 length,
-		  KeyBytes *bytes)
+put_field(const RowField *field, HeapTupleHeader tuple, KeyBytes *bytes)
 {
 	Datum value = 0;
 	bool null;
@@ -155,20 +105,19 @@ put_field(const RowField *field, Relation relation, HeapTupleHeader tuple, uint1
 		KeyBytesPutNumber(bytes, KeyNumberAt(ColumnAt(&field->location, tuple), field->type->kind));
 		return;
 	}
-	null = !ColumnGetAny(&field->location, relation, tuple, length, &value);
+	null = !ColumnGetAny(&field->location, tuple, &value);
 	KeyBytesPutMember(bytes, field->type, value, null);
 }
 
 /* The bytes of a tuple's key. */
 static void
-row_key_bytes(const RowKey *key, Relation relation, HeapTupleHeader tuple, uint16 length,
-			  KeyBytes *bytes)
+row_key_bytes(const RowKey *key, HeapTupleHeader tuple, KeyBytes *bytes)
 {
 	int i;
 
 	KeyBytesBegin(bytes);
 	for (i = 0; i < key->fields; i++)
-		put_field(&key->field[i], relation, tuple, length, bytes);
+		put_field(&key->field[i], tuple, bytes);
 }
 
 /* Top keys with texts: the least number of tuples that are counted as a batch of their own. */
@@ -185,17 +134,17 @@ make_room(ScanAggregate *aggregate, int count)
 }
 
 static void
-add_any(ScanAggregate *aggregate, Relation relation, HeapTupleHeader header, uint16 length)
+add_any(ScanAggregate *aggregate, HeapTupleHeader header)
 {
 	Datum value;
 
-	if (ColumnGetAny(&aggregate->location, relation, header, length, &value))
+	if (ColumnGetAny(&aggregate->location, header, &value))
 		KeyBufferPut(&aggregate->state->buffer, KeyFingerprint(&aggregate->state->key, value));
 }
 
 /* Read numbers at a fixed offset.  "kind" is a constant for the commonest kinds. */
 static pg_attribute_always_inline void
-add_numbers(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples, KeyKind kind)
+add_numbers(ScanAggregate *aggregate, const PageTuples *tuples, KeyKind kind)
 {
 	KeyBuffer *buffer = &aggregate->state->buffer;
 	int i;
@@ -206,7 +155,7 @@ add_numbers(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 
 		FetchAhead(tuples, i);
 		if (unlikely(!ColumnAtOffset(&aggregate->location, tuple)))
-			add_any(aggregate, relation, tuple, tuples->length[i]);
+			add_any(aggregate, tuple);
 		else
 			KeyBufferPut(buffer, (uint64) KeyNumberAt(ColumnAt(&aggregate->location, tuple), kind));
 	}
@@ -214,7 +163,7 @@ add_numbers(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 
 /* Read strings at a fixed offset that are neither compressed nor out of line. */
 static void
-add_strings(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_strings(ScanAggregate *aggregate, const PageTuples *tuples)
 {
 	int i;
 
@@ -226,13 +175,13 @@ add_strings(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 		FetchAhead(tuples, i);
 		if (unlikely(!ColumnAtOffset(&aggregate->location, tuple)))
 		{
-			add_any(aggregate, relation, tuple, tuples->length[i]);
+			add_any(aggregate, tuple);
 			continue;
 		}
 		if (!VARATT_NOT_PAD_BYTE(value))
 			value = (const char *) TYPEALIGN(aggregate->location.align, value);
 		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
-			add_any(aggregate, relation, tuple, tuples->length[i]);
+			add_any(aggregate, tuple);
 		else
 			KeyBufferPut(&aggregate->state->buffer,
 						 hash_bytes_extended((const unsigned char *) VARDATA_ANY(value),
@@ -242,34 +191,35 @@ add_strings(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 
 /* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
-get_key(const ColumnLocation *location, const KeyType *key, Relation relation,
-		HeapTupleHeader tuple, uint16 length, uint64 *fingerprint)
+get_key(const ColumnLocation *location, const KeyType *key, HeapTupleHeader tuple,
+		uint64 *fingerprint)
 {
 	Datum value;
 
 	if (KeyIsNumber(key))
-		return ColumnGetNumber(location, key->kind, relation, tuple, length, (int64 *) fingerprint);
-	if (!ColumnGetAny(location, relation, tuple, length, &value))
+		return ColumnGetNumber(location, key->kind, tuple, (int64 *) fingerprint);
+	if (!ColumnGetAny(location, tuple, &value))
 		return false;
 	*fingerprint = KeyFingerprint(key, value);
 	return true;
 }
 
-/* Read one key, of one column or several; false: NULL. */
+/*
+ * Read one key, of one column or several; false: NULL.  A key of several columns is a row and never
+ * NULL, though its columns may be.
+ */
 static inline bool
-get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple,
-				uint16 length, uint64 *fingerprint)
+get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint)
 {
 	KeyBytes bytes;
 
 	if (aggregate->row)
 	{
-		row_key_bytes(aggregate->row, relation, tuple, length, &bytes);
+		row_key_bytes(aggregate->row, tuple, &bytes);
 		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
-	return get_key(&aggregate->location, &aggregate->state->key, relation, tuple, length,
-				   fingerprint);
+	return get_key(&aggregate->location, &aggregate->state->key, tuple, fingerprint);
 }
 
 /*
@@ -277,8 +227,8 @@ get_fingerprint(const ScanAggregate *aggregate, Relation relation, HeapTupleHead
  * returns how many are not.
  */
 int
-ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation,
-			 PageTuples *tuples, uint64 *to, bool *null)
+ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples, uint64 *to,
+			 bool *null)
 {
 	int count = 0;
 	int i;
@@ -286,11 +236,10 @@ ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relati
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
 		to[i] = 0;
-		null[i] = !get_key(location, key, relation, tuple, length, &to[i]);
+		null[i] = !get_key(location, key, tuple, &to[i]);
 		count += !null[i];
 	}
 	tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
@@ -299,55 +248,19 @@ ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relati
 
 /* Read one key with its weight; false: either is NULL. */
 static inline bool
-get_weighted(const ScanAggregate *aggregate, Relation relation, HeapTupleHeader tuple,
-			 uint16 length, uint64 *fingerprint, int64 *weight)
+get_weighted(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint,
+			 int64 *weight)
 {
-	if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
-						 weight) ||
-		!get_fingerprint(aggregate, relation, tuple, length, fingerprint))
+	if (!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, weight) ||
+		!get_fingerprint(aggregate, tuple, fingerprint))
 		return false;
 	SketchCheckWeight(*weight);
 	return true;
 }
 
-/* Read keys with weights.  A row in which either is NULL does not count. */
-static void
-add_weighted(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
-{
-	SketchState *sketch = (SketchState *) aggregate->state;
-	int64 weight;
-	uint64 key;
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		if (get_weighted(aggregate, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
-			SketchCount(sketch, key, weight);
-	}
-}
-
-/* Read keys of top keys with weights. */
-static void
-add_weighted_top(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
-{
-	TopState *top = (TopState *) aggregate->state;
-	int64 weight;
-	uint64 key;
-	int i;
-
-	make_room(aggregate, tuples->count);
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		if (get_weighted(aggregate, relation, tuples->tuple[i], tuples->length[i], &key, &weight))
-			TopPut(top, key, weight);
-	}
-}
-
 /* Read elements of sets.  A row whose id or element is NULL does not count. */
 static void
-add_members(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_members(ScanAggregate *aggregate, const PageTuples *tuples)
 {
 	SetsState *sets = (SetsState *) aggregate->state;
 	const KeyType *key = &sets->keyed.key;
@@ -358,91 +271,81 @@ add_members(ScanAggregate *aggregate, Relation relation, const PageTuples *tuple
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
 		int64 id;
 		int64 number;
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
-							 &id))
+		if (!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, &id))
 			continue;
 		if (aggregate->row)
 		{
-			row_key_bytes(aggregate->row, relation, tuple, length, &bytes);
+			row_key_bytes(aggregate->row, tuple, &bytes);
 			SetsAddHash(sets, id, KeyBytesHash(&bytes, 0), KeyBytesHash(&bytes, 1));
 		}
 		else if (is_number)
 		{
-			if (ColumnGetNumber(&aggregate->location, key->kind, relation, tuple, length, &number))
+			if (ColumnGetNumber(&aggregate->location, key->kind, tuple, &number))
 				SetsAddNumber(sets, id, (uint64) number);
 		}
-		else if (ColumnGetAny(&aggregate->location, relation, tuple, length, &value))
+		else if (ColumnGetAny(&aggregate->location, tuple, &value))
 			SetsAddKey(sets, id, value);
-	}
-}
-
-/* Read keys of several columns.  Such a key is a row and never NULL, though its columns may be. */
-static void
-add_rows(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
-{
-	KeyBytes bytes;
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		FetchAhead(tuples, i);
-		row_key_bytes(aggregate->row, relation, tuples->tuple[i], tuples->length[i], &bytes);
-		KeyBufferPut(&aggregate->state->buffer, KeyBytesHash(&bytes, 0));
 	}
 }
 
 /* Read keys of any kind, wherever they lie. */
 static void
-add_all(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_all(ScanAggregate *aggregate, const PageTuples *tuples)
 {
+	uint64 key;
 	int i;
 
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		add_any(aggregate, relation, tuples->tuple[i], tuples->length[i]);
+		if (get_fingerprint(aggregate, tuples->tuple[i], &key))
+			KeyBufferPut(&aggregate->state->buffer, key);
 	}
 }
 
-/* Add the keys of all tuples to their state, whose buffer has room for them. */
+/* Add the keys of all tuples to their state. */
 static void
-add_keys(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_keys(ScanAggregate *aggregate, const PageTuples *tuples)
 {
-	KeyKind kind = aggregate->location.offset >= 0 ? aggregate->state->key.kind : KEY_HASHED;
+	KeyedState *state = aggregate->state;
+	bool fixed = aggregate->location.offset >= 0 && aggregate->row == NULL;
+	KeyKind kind = fixed ? state->key.kind : KEY_HASHED;
+	int before;
 
+	make_room(aggregate, tuples->count);
+	before = state->buffer.count;
 	switch (kind)
 	{
 		case KEY_INT8:
-			add_numbers(aggregate, relation, tuples, KEY_INT8);
+			add_numbers(aggregate, tuples, KEY_INT8);
 			break;
 		case KEY_INT4:
-			add_numbers(aggregate, relation, tuples, KEY_INT4);
+			add_numbers(aggregate, tuples, KEY_INT4);
 			break;
 		case KEY_FLOAT8:
-			add_numbers(aggregate, relation, tuples, KEY_FLOAT8);
+			add_numbers(aggregate, tuples, KEY_FLOAT8);
 			break;
 		case KEY_BYTES:
-			add_strings(aggregate, relation, tuples);
+			add_strings(aggregate, tuples);
 			break;
 		default:
-			if (aggregate->location.offset >= 0 && KeyIsNumber(&aggregate->state->key))
-				add_numbers(aggregate, relation, tuples, kind);
+			if (fixed && KeyIsNumber(&state->key))
+				add_numbers(aggregate, tuples, kind);
 			else
-				add_all(aggregate, relation, tuples);
+				add_all(aggregate, tuples);
 	}
+	state->count += state->buffer.count - before;
 }
 
 /* Top keys on a page that are kept as texts. */
 typedef struct TopPage
 {
 	const ScanAggregate *aggregate;
-	Relation relation;
 	const PageTuples *tuples;
 	bool located;                       /* "index" is set */
 	uint16 index[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
@@ -456,8 +359,7 @@ locate(TopPage *page)
 	int i;
 
 	for (i = 0; i < page->tuples->count; i++)
-		if (!ColumnIsNull(&page->aggregate->location, page->relation, page->tuples->tuple[i],
-						  page->tuples->length[i]))
+		if (!ColumnIsNull(&page->aggregate->location, page->tuples->tuple[i]))
 			page->index[rows++] = (uint16) i;
 	page->located = true;
 }
@@ -473,36 +375,42 @@ value_on_page(void *rows, uint32 row)
 	if (!page->located)
 		locate(page);
 	i = page->index[row];
-	if (!ColumnGetAny(&page->aggregate->location, page->relation, page->tuples->tuple[i],
-					  page->tuples->length[i], &value))
+	if (!ColumnGetAny(&page->aggregate->location, page->tuples->tuple[i], &value))
 		elog(ERROR, "top key without a value");
 	return value;
 }
 
-/* Put the keys of a page with their weights into the buffer. */
+/*
+ * Read keys of sketches or of top keys, with weights.  A row in which either is NULL does not count.
+ * "page" notes the tuples of the batch; NULL: nobody asks for them.
+ */
 static void
-put_weighted_texts(ScanAggregate *aggregate, TopPage *page)
+add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
 {
-	TopState *top = (TopState *) aggregate->state;
+	TopState *top = ScanAggregateState(aggregate, &top_state_type);
 	int64 weight;
 	uint64 key;
 	int i;
 
-	for (i = 0; i < page->tuples->count; i++)
+	if (top)
+		make_room(aggregate, tuples->count);
+	for (i = 0; i < tuples->count; i++)
 	{
-		FetchAhead(page->tuples, i);
-		if (!get_weighted(aggregate, page->relation, page->tuples->tuple[i],
-						  page->tuples->length[i], &key, &weight))
+		FetchAhead(tuples, i);
+		if (!get_weighted(aggregate, tuples->tuple[i], &key, &weight))
 			continue;
-		page->index[top->keyed.buffer.count] = (uint16) i;
-		TopPut(top, key, weight);
+		if (page)
+			page->index[aggregate->state->buffer.count] = (uint16) i;
+		if (top)
+			TopPut(top, key, weight);
+		else
+			SketchCount((SketchState *) aggregate->state, key, weight);
 	}
-	page->located = true;
 }
 
 /* Count keys one by one.  Their values are copied. */
 static void
-add_few_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 {
 	TopState *top = (TopState *) aggregate->state;
 	int64 weight = 1;
@@ -512,14 +420,12 @@ add_few_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tup
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
 		if (aggregate->weight.attribute &&
-			!ColumnGetNumber(&aggregate->weight, aggregate->weight_kind, relation, tuple, length,
-							 &weight))
+			!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, &weight))
 			continue;
-		if (ColumnGetAny(&aggregate->location, relation, tuple, length, &value))
+		if (ColumnGetAny(&aggregate->location, tuple, &value))
 			TopCount(top, value, SketchCheckWeight(weight));
 	}
 }
@@ -530,32 +436,29 @@ add_few_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tup
  * a group may have of a page would make too small a batch.
  */
 static void
-add_texts(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 {
 	KeyedState *state = aggregate->state;
-	TopPage page = { .aggregate = aggregate, .relation = relation, .tuples = tuples };
+	TopPage page = { .aggregate = aggregate, .tuples = tuples };
 
 	if (tuples->count < LEAST_BATCH)
 	{
-		add_few_texts(aggregate, relation, tuples);
+		add_few_texts(aggregate, tuples);
 		return;
 	}
 	if (state->buffer.count > 0)
 		TopMakeRoom((TopState *) state);
-	make_room(aggregate, tuples->count);
-	if (aggregate->weight.attribute)
-		put_weighted_texts(aggregate, &page);
+	page.located = aggregate->weight.attribute != 0;
+	if (page.located)
+		add_weighted(aggregate, tuples, &page);
 	else
-	{
-		add_keys(aggregate, relation, tuples);
-		state->count += state->buffer.count;
-	}
+		add_keys(aggregate, tuples);
 	TopFlushRows((TopState *) state, value_on_page, &page);
 }
 
 /* Count the tuples, or the values in them that are not NULL. */
 static void
-count_rows(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
+count_rows(ScanAggregate *aggregate, const PageTuples *tuples)
 {
 	int i;
 
@@ -567,60 +470,26 @@ count_rows(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		aggregate->rows +=
-			!ColumnIsNull(&aggregate->location, relation, tuples->tuple[i], tuples->length[i]);
+		aggregate->rows += !ColumnIsNull(&aggregate->location, tuples->tuple[i]);
 	}
 }
 
-/* Add the column of all tuples to its state, of any family. */
-static void
-add_tuples(ScanAggregate *aggregate, Relation relation, const PageTuples *tuples)
-{
-	int before;
-
-	if (aggregate->builtin)
-	{
-		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, relation,
-				   tuples);
-		return;
-	}
-	if (aggregate->state == NULL)
-	{
-		count_rows(aggregate, relation, tuples);
-		return;
-	}
-	if (ScanAggregateState(aggregate, &sets_state_type))
-	{
-		add_members(aggregate, relation, tuples);
-		return;
-	}
-	if (ScanAggregateState(aggregate, &top_state_type) && !KeyIsNumber(&aggregate->state->key))
-	{
-		add_texts(aggregate, relation, tuples);
-		return;
-	}
-	if (aggregate->weight.attribute)
-	{
-		if (ScanAggregateState(aggregate, &top_state_type))
-			add_weighted_top(aggregate, relation, tuples);
-		else
-			add_weighted(aggregate, relation, tuples);
-		return;
-	}
-	make_room(aggregate, tuples->count);
-	before = aggregate->state->buffer.count;
-	if (aggregate->row)
-		add_rows(aggregate, relation, tuples);
-	else
-		add_keys(aggregate, relation, tuples);
-	aggregate->state->count += aggregate->state->buffer.count - before;
-}
-
-/* Add the column of all tuples to its aggregate. */
+/* Add the column of all tuples to its aggregate, of any family. */
 void
-ScanAggregateAdd(ScanAggregate *aggregate, Relation relation, PageTuples *tuples)
+ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 {
-	add_tuples(aggregate, relation, tuples);
+	if (aggregate->builtin)
+		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, tuples);
+	else if (aggregate->state == NULL)
+		count_rows(aggregate, tuples);
+	else if (ScanAggregateState(aggregate, &sets_state_type))
+		add_members(aggregate, tuples);
+	else if (ScanAggregateState(aggregate, &top_state_type) && !KeyIsNumber(&aggregate->state->key))
+		add_texts(aggregate, tuples);
+	else if (aggregate->weight.attribute)
+		add_weighted(aggregate, tuples, NULL);
+	else
+		add_keys(aggregate, tuples);
 	if (aggregate->location.attribute)
 		tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
 }

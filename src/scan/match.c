@@ -1,19 +1,32 @@
 /*
  * match.c
- *		Which aggregates and tables QSketchScan can do.
+ *		Which aggregates and tables QSketchScan can do, and in the executor reading them
+ *		from its plan, checking permissions, and templates that are known when it runs.
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
  * them a count, sum, average, minimum or maximum.  Its arguments must be a column of
  * keys, or ROW() of several columns, perhaps a column of weights or ids, and perhaps
- * constants.  A template can also be a parameter, such as the result of a subquery
- * (setup.c).  The table's pages must be heapam's.  Whatever would be an error is left
- * to the ordinary plan, which raises it only when the first key comes.
+ * constants.  A template can also be a parameter.  The table's pages must be heapam's.
+ * Whatever would be an error is left to the ordinary plan, which raises it only when the
+ * first key comes.
  *
  * A condition, in WHERE or FILTER, must give the same answer page by page as row by
  * row, so it must not be volatile.  Subqueries that run for each row are left to the
  * ordinary plan.  So are system columns except tableoid, since a tuple on a page does
  * not have their values.
+ *
+ * A template is mostly a constant.  It can also be the result of a subquery that does not
+ * depend on the rows, or the parameter of a prepared statement: a Param, whose value is the
+ * same for all rows of a run.  Each run reads it before it starts the states.  A parallel
+ * worker gets it from the leader, as any other parameter.
+ *
+ * The ordinary plan raises the error of a template with which nothing can be counted when
+ * the first key comes, and without keys the result is NULL.  Here such a run counts into
+ * states without that template, and the error is raised in place of a result with keys.
+ *
+ * Parameters of a template are not known to the planner.  It takes the default ones.  It
+ * must know the memory of a group, so there is no GROUP BY with such a template.
  *
  * src/scan/match.c
  */
@@ -21,61 +34,50 @@
 
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/objectaccess.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
+#include "pgbase/version.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+const char *scan_refusal = NULL;
+
 /* The i-th argument of an aggregate. */
 static Expr *
-argument(Aggref *aggref, int i)
+argument(const Aggref *aggref, int i)
 {
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
-}
-
-/* The column of the table that the expression is, or NULL. */
-static Var *
-as_column(Expr *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0 || ((Var *) expr)->varlevelsup != 0)
-		return NULL;
-	return (Var *) expr;
 }
 
 /* Is the argument a column of integers, perhaps cast to bigint as the aggregate wants it? */
 static bool
 match_weight(Expr *expr, ColumnScanCall *call)
 {
+	Oid type;
+
 	if (IsA(expr, FuncExpr) &&
 		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
 	{
 		call->weight_cast = ((FuncExpr *) expr)->funcid;
 		expr = linitial(((FuncExpr *) expr)->args);
 	}
-	call->weight = as_column(expr);
-	switch (call->weight ? getBaseType(call->weight->vartype) : InvalidOid)
-	{
-		case INT2OID:
-			call->weight_kind = KEY_INT2;
-			return true;
-		case INT4OID:
-			call->weight_kind = KEY_INT4;
-			return true;
-		case INT8OID:
-			call->weight_kind = KEY_INT8;
-			return true;
-		default:
-			return ScanRefuse("weights or ids that are not a column of integers");
-	}
+	call->weight = ScanColumnOf(expr);
+	type = call->weight ? getBaseType(call->weight->vartype) : InvalidOid;
+	if (type != INT2OID && type != INT4OID && type != INT8OID)
+		return ScanRefuse("weights or ids that are not a column of integers");
+	call->weight_kind = KeyNumberKind(type);
+	return true;
 }
 
 /* The family of the aggregate, or NULL if it is not one of ours. */
@@ -90,11 +92,20 @@ recognize(Oid aggregate, RecognizedAggregate *recognized)
 	return NULL;
 }
 
+/* The argument if it is a constant that is not null, else NULL. */
+static Const *
+match_constant(Expr *expr)
+{
+	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
+}
+
 /* Is the call one of our aggregates, with the arguments that it declares? */
 static bool
-match_aggregate(Aggref *aggref, ColumnScanCall *call)
+match_aggregate(ColumnScanCall *call)
 {
+	const Aggref *aggref = call->aggref;
 	const ArgumentLayout *layout = &call->aggregate.layout;
+	Expr *template;
 	int key;
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
@@ -108,46 +119,28 @@ match_aggregate(Aggref *aggref, ColumnScanCall *call)
 	call->key_type = IsPolymorphicType(call->aggregate.key_type)
 						 ? list_nth_oid(aggref->aggargtypes, key)
 						 : call->aggregate.key_type;
+	if (layout->limit)
+		call->limit = match_constant(argument(aggref, layout->limit - 1));
+	if (layout->template == 0)
+		return true;
+	template = argument(aggref, layout->template - 1);
+	call->template = match_constant(template);
+	call->parameter = IsA(template, Param) ? (Param *) template : NULL;
 	return true;
-}
-
-/* The argument if it is a constant that is not null, else NULL. */
-static Const *
-match_constant(Aggref *aggref, int i)
-{
-	Expr *expr = argument(aggref, i);
-
-	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
-}
-
-/* The argument if it is a parameter, whose value is known when the scan runs, else NULL. */
-static Param *
-match_parameter(Aggref *aggref, int i)
-{
-	Expr *expr = argument(aggref, i);
-
-	return IsA(expr, Param) ? (Param *) expr : NULL;
 }
 
 /* Is the call a count of all rows, or of a column? */
 static bool
-match_count(Aggref *aggref, ColumnScanCall *call)
+match_count(ColumnScanCall *call)
 {
+	const Aggref *aggref = call->aggref;
+
 	if (!RecognizeCount(aggref->aggfnoid, &call->aggregate))
 		return false;
 	call->family = &column_count;
 	if (!aggref->aggstar)
-		call->key = as_column(argument(aggref, 0));
+		call->key = ScanColumnOf(argument(aggref, 0));
 	return aggref->aggstar || call->key;
-}
-
-/* Is the call a sum, average, minimum or maximum of a column? */
-static bool
-match_builtin(Aggref *aggref, ColumnScanCall *call)
-{
-	call->family = &column_builtin;
-	call->key = as_column(argument(aggref, 0));
-	return call->key || ScanRefuse("sum, avg, min or max of something that is no column");
 }
 
 /* Is the key a column, or ROW() of several columns of one table? */
@@ -156,7 +149,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 {
 	ListCell *cell;
 
-	call->key = as_column(expr);
+	call->key = ScanColumnOf(expr);
 	if (call->key)
 		return true;
 	if (!IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
@@ -164,7 +157,7 @@ match_key(Expr *expr, ColumnScanCall *call)
 	call->row = (RowExpr *) expr;
 	foreach (cell, call->row->args)
 	{
-		Var *var = as_column(lfirst(cell));
+		Var *var = ScanColumnOf(lfirst(cell));
 
 		if (var == NULL || (call->key && var->varno != call->key->varno))
 			return ScanRefuse("ROW() with a field that is not a column of the same table");
@@ -176,48 +169,58 @@ match_key(Expr *expr, ColumnScanCall *call)
 
 /* Can this call be done: are its arguments only columns and perhaps constants? */
 bool
-ColumnScanMatch(Aggref *aggref, ColumnScanCall *call)
+ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 {
 	const ArgumentLayout *layout = &call->aggregate.layout;
 
-	memset(call, 0, sizeof(*call));
-	call->filter = aggref->aggfilter;
-	if (match_count(aggref, call))
+	*call = (ColumnScanCall){ .aggref = aggref };
+	if (match_count(call))
 		return true;
 	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
-		return match_builtin(aggref, call);
-	if (!match_aggregate(aggref, call))
-		return false;
-	if (!match_key(argument(aggref, call->family->functions->key - 1), call) ||
+	{
+		call->family = &column_builtin;
+		call->key = ScanColumnOf(argument(aggref, 0));
+		return call->key || ScanRefuse("sum, avg, min or max of something that is no column");
+	}
+	if (!match_aggregate(call) ||
+		!match_key(argument(aggref, call->family->functions->key - 1), call) ||
 		(layout->weight && !match_weight(argument(aggref, layout->weight - 1), call)))
 		return false;
-	if (layout->limit)
-		call->limit = match_constant(aggref, layout->limit - 1);
-	if (layout->template)
-	{
-		call->template = match_constant(aggref, layout->template - 1);
-		call->parameter = match_parameter(aggref, layout->template - 1);
-	}
 	return ((call->limit || !layout->limit) &&
 			(call->template || call->parameter || !layout->template)) ||
 		   ScanRefuse("a template or number that is not a constant");
 }
 
-/* Is it certain that no key raises an error?  Some types have no hash. */
-static bool
-takes_keys(const ColumnScanCall *call)
+/* What aggregates ask for, which can be done, in their order. */
+List *
+ColumnScanCalls(List *aggregates)
 {
-	return call->family->takes_keys(call) &&
-		   (call->family->functions == NULL || KeyTypeHasHash(call->key_type) ||
-			ScanRefuse("keys of a type without a hash function"));
+	List *calls = NIL;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+	{
+		ColumnScanCall *call = palloc(sizeof(ColumnScanCall));
+
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), call))
+			elog(ERROR, "unexpected aggregate in QSketchScan");
+		calls = lappend(calls, call);
+	}
+	return calls;
 }
 
+/* Can the aggregate be done, and is it certain that no key raises an error?  Some types have no hash. */
 static bool
-is_plain(Aggref *aggref, ColumnScanCall *call)
+is_plain(const Aggref *aggref, ColumnScanCall *call)
 {
 	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
 		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
-	return ColumnScanMatch(aggref, call) && takes_keys(call);
+	if (!ColumnScanMatch(aggref, call))
+		return false;
+	return call->family->functions == NULL ||
+		   (call->family->takes_keys(call) &&
+			(KeyTypeHasHash(call->key_type) ||
+			 ScanRefuse("keys of a type without a hash function")));
 }
 
 static List *
@@ -287,16 +290,6 @@ ColumnScanAggregates(List *expressions, List *groups)
 	return collected.aggregates;
 }
 
-static bool
-is_heap(Oid relid)
-{
-	Relation relation = table_open(relid, NoLock);
-	bool heap = relation->rd_rel->relam == HEAP_TABLE_AM_OID;
-
-	table_close(relation, NoLock);
-	return heap;
-}
-
 /* Does an expression need anything that pages of tuples do not have? */
 static bool
 asks_for_more(Node *node, void *context)
@@ -357,7 +350,7 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
 	if ((call->key && call->key->varno != rel->relid) ||
 		(call->weight && call->weight->varno != rel->relid))
 		return ScanRefuse("keys or weights that are not of this table");
-	return takes_condition(root, rel, (Node *) call->filter);
+	return takes_condition(root, rel, (Node *) call->aggref->aggfilter);
 }
 
 /* Is this path of another extension, or, of a table without children, an Append? */
@@ -396,14 +389,19 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	ColumnScanCall call;
+	Relation relation;
 	ListCell *cell;
+	bool heap;
 
 	if (rel->rtekind != RTE_RELATION || rte->inh)
 		return ScanRefuse("no table in FROM");
 	if (rte->tablesample != NULL)
 		return ScanRefuse("TABLESAMPLE");
-	if ((rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		!is_heap(rte->relid))
+	relation = table_open(rte->relid, NoLock);
+	heap = (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		   relation->rd_rel->relam == HEAP_TABLE_AM_OID;
+	table_close(relation, NoLock);
+	if (!heap)
 		return ScanRefuse("a table that is no heap");
 	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
@@ -411,4 +409,221 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || !takes_call(root, rel, &call))
 			return false;
 	return true;
+}
+
+/* ---- in the executor ---- */
+
+struct GivenTemplate
+{
+	Param *param;
+	ExprState *state;
+	Const *value; /* NULL: not read yet */
+};
+
+/* The parameters that are templates of the aggregates, which come first among the targets. */
+List *
+ScanTemplateParams(List *targets)
+{
+	List *params = NIL;
+	ListCell *cell;
+
+	foreach (cell, targets)
+	{
+		ColumnScanCall call;
+
+		if (!IsA(lfirst(cell), Aggref))
+			break;
+		if (ColumnScanMatch(lfirst(cell), &call) && call.parameter)
+			params = lappend(params, call.parameter);
+	}
+	return params;
+}
+
+/* Free the value of the run before. */
+static void
+forget(GivenTemplate *given)
+{
+	if (given->value == NULL)
+		return;
+	if (!given->value->constisnull)
+		pfree(DatumGetPointer(given->value->constvalue));
+	pfree(given->value);
+	given->value = NULL;
+}
+
+/* Read the parameter's value, which is kept in the context of the query. */
+static void
+read_value(GivenTemplate *given, ExprContext *context)
+{
+	MemoryContext old;
+	Datum value;
+	bool null;
+
+	value = ExecEvalExprSwitchContext(given->state, context, &null);
+	old = MemoryContextSwitchTo(context->ecxt_per_query_memory);
+	if (!null)
+		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+	given->value = makeConst(given->param->paramtype, given->param->paramtypmod,
+							 given->param->paramcollid, -1, value, null, false);
+	MemoryContextSwitchTo(old);
+}
+
+/* Read the templates that are values of parameters. */
+void
+GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		GivenTemplate *given = aggregate[i].given;
+		ColumnScanCall *call = aggregate[i].call;
+
+		if (given == NULL)
+			continue;
+		forget(given);
+		read_value(given, context);
+		call->template = given->value->constisnull ? NULL : given->value;
+		if (call->template && !call->family->takes_keys(call))
+			call->template = NULL;
+	}
+}
+
+/* Raise the error of a template, if there are keys and it takes none. */
+void
+GivenTemplateCheck(const ScanAggregate *aggregate)
+{
+	const Const *value = aggregate->given->value;
+
+	if (aggregate->call->template == NULL && aggregate->state->count > 0)
+		aggregate->call->family->check_template(value->constvalue, value->constisnull);
+}
+
+/* What the scan groups by, which follows the aggregates in the target list. */
+List *
+ScanGroupExprs(const CustomScan *scan)
+{
+	int fields = list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS);
+	List *exprs = NIL;
+	ListCell *cell;
+
+	foreach (cell, scan->custom_scan_tlist)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		if (!IsA(expr, Aggref) && list_length(exprs) < fields)
+			exprs = lappend(exprs, expr);
+	}
+	return exprs;
+}
+
+/*
+ * Replace references to the node's target list, in which columns follow aggregates, by
+ * columns of the table.
+ */
+static Node *
+of_table(Node *node, void *list)
+{
+	if (node && IsA(node, Var) && ((Var *) node)->varno == INDEX_VAR)
+		return copyObject(
+			(Node *) list_nth_node(TargetEntry, list, ((Var *) node)->varattno - 1)->expr);
+	return expression_tree_mutator(node, of_table, list);
+}
+
+/* The conditions on all rows. */
+List *
+ScanClauses(const CustomScan *scan)
+{
+	return (List *) of_table((Node *) scan->scan.plan.qual, scan->custom_scan_tlist);
+}
+
+/* Raise an error unless this role may call the function. */
+static void
+check_permission(Oid function, Oid role, ObjectType kind)
+{
+	AclResult result = FunctionAcl(function, role);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, kind, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+/*
+ * Check permissions as ExecInitAgg() does: the user must be allowed to call the
+ * aggregate and the functions in its arguments, the aggregate's owner those that it is
+ * made of.
+ */
+static void
+check_permissions(const ColumnScanCall *call)
+{
+	const RecognizedAggregate *aggregate = &call->aggregate;
+
+	check_permission(call->aggref->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
+	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(aggregate->final))
+		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
+	if (OidIsValid(call->weight_cast))
+		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
+}
+
+/* Set up an aggregate. */
+static void
+init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, TupleDesc descriptor,
+			   PlanState *node)
+{
+	Oid finish = InvalidOid; /* a partial state may have to be serialized */
+
+	check_permissions(call);
+	aggregate->call = call;
+	if (call->key)
+		ColumnLocationInit(&aggregate->location, call->key->varattno, descriptor);
+	if (call->weight)
+		ColumnLocationInit(&aggregate->weight, call->weight->varattno, descriptor);
+	if (call->parameter)
+	{
+		aggregate->given = palloc0(sizeof(GivenTemplate));
+		aggregate->given->param = call->parameter;
+		aggregate->given->state = ExecInitExpr(&call->parameter->xpr, node);
+	}
+	aggregate->in_transfer =
+		call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call->aggregate.owner);
+	if (call->family->functions)
+		ScanAggregateDescribeKeys(aggregate, descriptor);
+	if (call->family == &column_builtin)
+		aggregate->builtin = BuiltinCreate(call->aggref, &finish);
+	if (OidIsValid(finish) && finish != call->aggregate.final)
+		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
+}
+
+/* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
+ScanAggregate *
+ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
+{
+	const CustomScan *scan = (const CustomScan *) node->plan;
+	List *aggregates = NIL;
+	ScanAggregate *aggregate;
+	ListCell *cell;
+
+	foreach (cell, scan->custom_scan_tlist)
+		if (IsA(lfirst_node(TargetEntry, cell)->expr, Aggref))
+			aggregates = lappend(aggregates, lfirst_node(TargetEntry, cell)->expr);
+	aggregate = palloc0(list_length(aggregates) * sizeof(ScanAggregate));
+	*count = 0;
+	foreach (cell, ColumnScanCalls(aggregates))
+	{
+		ColumnScanCall *call = lfirst(cell);
+
+		init_aggregate(&aggregate[*count], call, RelationGetDescr(rows->relation), node);
+		aggregate[(*count)++].filter_number = WantedRowsAddFilter(rows, call->aggref->aggfilter);
+	}
+	return aggregate;
+}
+
+/* Does the scan return partial states, for Finalize Aggregate? */
+bool
+ScanIsPartial(const CustomScan *scan)
+{
+	const Expr *first = linitial_node(TargetEntry, scan->custom_scan_tlist)->expr;
+
+	return ((const Aggref *) first)->aggsplit != AGGSPLIT_SIMPLE;
 }

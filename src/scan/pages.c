@@ -25,7 +25,6 @@
  */
 #include "scan/cached.h"
 #include "scan/pages.h"
-#include "scan/version.h"
 
 #include "access/relscan.h"
 #include "access/syncscan.h"
@@ -147,19 +146,41 @@ BlockPrefetchHeaders(const BlockReader *reader, int count)
 
 #endif
 
+/*
+ * A scan of all pages, in a parallel plan with the state that its processes share.  From
+ * PostgreSQL 19 on a scan of a table that the statement does not change may mark pages
+ * all-visible.
+ */
+TableScanDesc
+BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
+{
+	Relation relation = state->ss_currentRelation;
+	Snapshot snapshot = state->ps.state->es_snapshot;
+
+#if PG_VERSION_NUM >= 190000
+	uint32 flags = ScanRelIsReadOnly(state) ? SO_HINT_REL_READ_ONLY : SO_NONE;
+
+	return shared ? table_beginscan_parallel(relation, shared, flags)
+				  : table_beginscan(relation, snapshot, 0, NULL, flags);
+#else
+	return shared ? table_beginscan_parallel(relation, shared)
+				  : table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
+
+/* A scan of all pages outside of a plan: a table that the statement may change. */
+TableScanDesc
+BeginOwnScan(Relation relation, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(relation, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(relation, snapshot, 0, NULL);
+#endif
+}
+
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
-
-/* A synchronized scan begins anywhere, and wraps round at the end. */
-static void
-start_serial(PageReader *reader)
-{
-	if (reader->started)
-		return;
-	reader->started = true;
-	reader->next = reader->scan->rs_startblock;
-	reader->left = reader->scan->rs_nblocks;
-}
 
 /* Go on by so many blocks, which do not go past the end of the table. */
 static void
@@ -197,7 +218,12 @@ next_serial(PageReader *reader)
 	BlockNumber block;
 
 	CHECK_FOR_INTERRUPTS();
-	start_serial(reader);
+	if (!reader->started) /* a synchronized scan begins anywhere, and wraps round at the end */
+	{
+		reader->started = true;
+		reader->next = scan->rs_startblock;
+		reader->left = scan->rs_nblocks;
+	}
 	if (reader->without)
 		leave_out(reader);
 	if (reader->left == 0)
@@ -343,8 +369,7 @@ PageCollectAll(Page page, PageTuples *tuples)
 		if (!ItemIdIsNormal(item))
 			continue;
 		tuples->tuple[count] = (HeapTupleHeader) PageGetItem(page, item);
-		__builtin_prefetch(tuples->tuple[count]);
-		tuples->length[count++] = ItemIdGetLength(item);
+		__builtin_prefetch(tuples->tuple[count++]);
 	}
 	tuples->count = count;
 }
@@ -376,12 +401,22 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 		if (reader->serializable)
 			HeapCheckForSerializableConflictOut(visible, relation, &tuple, reader->buffer,
 												snapshot);
-		if (!visible)
-			continue;
-		tuples->tuple[count] = tuple.t_data;
-		tuples->length[count++] = (uint16) tuple.t_len;
+		if (visible)
+			tuples->tuple[count++] = tuple.t_data;
 	}
 	tuples->count = count;
+}
+
+/* Prune a page that is pinned, not locked, if that pays. */
+static void
+prune(HeapScanDesc scan, Buffer buffer)
+{
+#if PG_VERSION_NUM >= 190000
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer, &scan->rs_vmbuffer,
+						(scan->rs_base.rs_flags & SO_HINT_REL_READ_ONLY) != 0);
+#else
+	heap_page_prune_opt(scan->rs_base.rs_rd, buffer);
+#endif
 }
 
 /* Find the visible tuples of the page just read. */
@@ -393,7 +428,7 @@ collect(PageReader *reader, PageTuples *tuples)
 	Page page = BufferGetPage(reader->buffer);
 	bool all_visible;
 
-	PrunePage(reader->scan, reader->buffer);
+	prune(reader->scan, reader->buffer);
 	LockBuffer(reader->buffer, BUFFER_LOCK_SHARE);
 #if PG_VERSION_NUM < 170000
 	TestForOldSnapshot(snapshot, relation, page);
@@ -458,4 +493,67 @@ PageReaderEnd(PageReader *reader)
 	release(&reader->buffer);
 	release(&reader->ahead);
 	end_stream(reader);
+}
+
+/* ---- columns ---- */
+
+/* The column of the table that the expression is, or NULL. */
+Var *
+ScanColumnOf(Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0 || ((Var *) expr)->varlevelsup != 0)
+		return NULL;
+	return (Var *) expr;
+}
+
+/*
+ * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
+ * before it, which only the bytes there tell: its offset is given without padding.
+ */
+static int
+fixed_offset(TupleDesc descriptor, AttrNumber attribute)
+{
+	int offset = 0;
+	int i;
+
+	for (i = 0; i < attribute; i++)
+	{
+		Form_pg_attribute form = TupleDescAttr(descriptor, i);
+
+		if (i == attribute - 1 && form->attlen == -1)
+			return offset;
+		offset = att_align_nominal(offset, form->attalign);
+		if (i == attribute - 1)
+			return offset;
+		if (form->attlen < 0)
+			return -1;
+		offset += form->attlen;
+	}
+	return -1;
+}
+
+/* Find out where a column lies. */
+void
+ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
+{
+	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
+
+	location->attribute = attribute;
+	location->offset = fixed_offset(descriptor, attribute);
+	location->align = (uint8) att_align_nominal(1, form->attalign);
+	location->descriptor = descriptor;
+}
+
+/* Read a column by heap_getattr(), which looks at no more than a tuple's data; false: NULL. */
+pg_noinline bool
+ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
+{
+	HeapTupleData tuple = { .t_data = header };
+	bool null;
+
+	*value = heap_getattr(&tuple, location->attribute, location->descriptor, &null);
+	CHECK_FOR_INTERRUPTS();
+	return !null;
 }

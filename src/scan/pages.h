@@ -2,8 +2,7 @@
  * pages.h
  *		Pages of a table, their visible tuples, and the values of columns in these.
  *
- *	pages.c		which tuples of the next page are visible
- *	keys.c		where a column lies in the tuples of a table
+ *	pages.c		which tuples of the next page are visible; where a column lies in them
  *
  * src/scan/pages.h
  */
@@ -16,6 +15,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
+#include "nodes/execnodes.h"
 
 struct ParallelPages;
 struct CachedColumns;
@@ -30,7 +30,6 @@ typedef struct PageTuples
 	int stride; /* bytes to prefetch with each tuple, whole cache lines; 0: none */
 	int count;
 	HeapTupleHeader tuple[MaxHeapTuplesPerPage];
-	uint16 length[MaxHeapTuplesPerPage];
 } PageTuples;
 
 static inline void
@@ -40,7 +39,6 @@ PageTuplesCopy(PageTuples *copy, const PageTuples *tuples)
 	copy->stride = tuples->stride;
 	copy->count = tuples->count;
 	memcpy(copy->tuple, tuples->tuple, tuples->count * sizeof(tuples->tuple[0]));
-	memcpy(copy->length, tuples->length, tuples->count * sizeof(tuples->length[0]));
 }
 
 /* Prefetch the i-th tuple's stride of the next page into the second-level cache. */
@@ -58,7 +56,7 @@ FetchAhead(const PageTuples *tuples, int i)
 typedef struct PageSet
 {
 	uint32 chunks;
-	GpuPages **chunk; /* NULL: none of the chunk */
+	GpuPages *chunk;
 } PageSet;
 
 static inline bool
@@ -66,8 +64,7 @@ PageSetHas(const PageSet *set, BlockNumber block)
 {
 	uint32 chunk = block / GPU_CHUNK_PAGES;
 
-	return chunk < set->chunks && set->chunk[chunk] &&
-		   GpuPagesHave(set->chunk[chunk], block % GPU_CHUNK_PAGES);
+	return chunk < set->chunks && GpuPagesHave(&set->chunk[chunk], block % GPU_CHUNK_PAGES);
 }
 
 /* How many pages of the set come one after the other from "block" on, in its chunk. */
@@ -76,9 +73,7 @@ PageSetRun(const PageSet *set, BlockNumber block)
 {
 	uint32 chunk = block / GPU_CHUNK_PAGES;
 
-	return chunk < set->chunks && set->chunk[chunk]
-			   ? GpuPagesRun(set->chunk[chunk], block % GPU_CHUNK_PAGES)
-			   : 0;
+	return chunk < set->chunks ? GpuPagesRun(&set->chunk[chunk], block % GPU_CHUNK_PAGES) : 0;
 }
 
 /*
@@ -124,6 +119,8 @@ typedef struct PageReader
 	uint64 pages_copied;  /* left out: a GPU has their keys */
 } PageReader;
 
+extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);
+extern TableScanDesc BeginOwnScan(Relation relation, Snapshot snapshot);
 extern void PageReaderBegin(PageReader *reader, TableScanDesc scan,
 							const struct CachedColumns *copies, struct ParallelPages *share);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
@@ -139,13 +136,13 @@ typedef struct ColumnLocation
 	AttrNumber attribute;
 	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
 	uint8 align; /* in bytes */
+	TupleDesc descriptor;
 } ColumnLocation;
 
-/* keys.c */
+extern Var *ScanColumnOf(Expr *expr);
 extern void
 ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
-extern bool ColumnGetAny(const ColumnLocation *location, Relation relation, HeapTupleHeader header,
-						 uint16 length, Datum *value);
+extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */
 static inline bool
@@ -179,20 +176,18 @@ ColumnAt(const ColumnLocation *location, HeapTupleHeader tuple)
  * for the column.
  */
 static inline bool
-ColumnIsNull(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple,
-			 uint16 length)
+ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)
 {
 	Datum value;
 
 	if (unlikely(HeapTupleHeaderGetNatts(tuple) < location->attribute))
-		return !ColumnGetAny(location, relation, tuple, length, &value);
+		return !ColumnGetAny(location, tuple, &value);
 	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(location->attribute - 1, tuple->t_bits);
 }
 
 /* Read a number, at its fixed offset or elsewhere; false: NULL. */
 static pg_attribute_always_inline bool
-ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation,
-				HeapTupleHeader tuple, uint16 length, int64 *number)
+ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tuple, int64 *number)
 {
 	Datum value;
 
@@ -201,7 +196,7 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation,
 		*number = KeyNumberAt(ColumnAt(location, tuple), kind);
 		return true;
 	}
-	if (!ColumnGetAny(location, relation, tuple, length, &value))
+	if (!ColumnGetAny(location, tuple, &value))
 		return false;
 	*number = KeyNumber(kind, value);
 	return true;
@@ -212,16 +207,14 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, Relation relation,
  * value is returned as it is stored.
  */
 static inline const struct varlena *
-ColumnGetString(const ColumnLocation *location, Relation relation, HeapTupleHeader tuple,
-				uint16 length)
+ColumnGetString(const ColumnLocation *location, HeapTupleHeader tuple)
 {
 	const char *value;
 	Datum any;
 
 	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
-		return ColumnGetAny(location, relation, tuple, length, &any)
-				   ? (const struct varlena *) DatumGetPointer(any)
-				   : NULL;
+		return ColumnGetAny(location, tuple, &any) ? (const struct varlena *) DatumGetPointer(any)
+												   : NULL;
 	value = ColumnAt(location, tuple);
 	if (!VARATT_NOT_PAD_BYTE(value))
 		value = (const char *) TYPEALIGN(location->align, value);

@@ -26,7 +26,6 @@
  * src/scan/pairs.c
  */
 #include "scan/scan.h"
-#include "scan/version.h"
 
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"

@@ -4,7 +4,7 @@
  *
  * QSketchScan is offered where it can do everything that the query asks of the table:
  * only aggregates that match.c knows, conditions that conditions.c tests, the GROUP BY
- * that groups_plan.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
+ * that costs.c knows, and no TABLESAMPLE.  Otherwise the ordinary plan
  * is used.  It is also used where QSketchScan is not cheaper: an index may find the few
  * rows that a condition keeps.
  *
@@ -16,7 +16,7 @@
  * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
  * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
- * scan groups by, then each column that conditions need.  setup.c turns these references
+ * scan groups by, then each column that conditions need.  match.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
  * node's custom_exprs, with the parameters that are templates, so that the planner knows
  * that the node depends on them.
@@ -35,7 +35,6 @@
  */
 #include "scan/cached.h"
 #include "scan/groups.h"
-#include "scan/version.h"
 
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
@@ -115,6 +114,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	ScanPath *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
 	CustomPath *path = &scan->custom;
 	ScanExtent extent = { .groups = 1, .alone = workers > 0 && grouping->alone };
+	List *calls = ColumnScanCalls(aggregates);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
@@ -135,8 +135,8 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 		extent.copied = by->copied;
 	}
 	else
-		extent.copied = ScanCopiedFraction(grouping->root, table, aggregates, NULL, 1, workers > 0);
-	ScanSetCosts(grouping->root, &path->path, table, aggregates, &extent);
+		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
+	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
 	return &path->path;
 }
 
@@ -198,7 +198,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 		grouping->partial->partial_pathlist == NIL)
 		return false;
 	return grouping->by == NIL ||
-		   ScanGroupingFits(grouping->root, grouping->by, aggregates, input->rows) ||
+		   ScanGroupingFits(grouping->root, grouping->by, ColumnScanCalls(aggregates),
+							input->rows) ||
 		   ScanRefuse("another plan is cheaper, and a parallel scan needs more memory for all "
 					  "groups than work_mem allows");
 }
@@ -240,17 +241,6 @@ with_having(const PlanStep *grouping, Path *path)
 	return path;
 }
 
-/* The fraction of a table's pages that need not be read for these groups. */
-static double
-copied_fraction(const PlanStep *grouping, RelOptInfo *table, List *aggregates,
-				const GroupingPlan *by)
-{
-	const Var *column = ScanGroupedColumn(by->exprs);
-
-	return column ? ScanCopiedFraction(grouping->root, table, aggregates, column, by->groups, false)
-				  : 0;
-}
-
 /*
  * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
  * Cached columns are not used with workers.
@@ -259,12 +249,16 @@ static Path *
 make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
 				List *exprs, int workers)
 {
+	const Var *column = ScanGroupedColumn(exprs);
 	GroupingPlan by;
 	Path *path;
 
 	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
 		return NULL;
-	by.copied = workers == 0 ? copied_fraction(grouping, table, aggregates, &by) : 0;
+	by.copied = 0;
+	if (workers == 0 && column)
+		by.copied = ScanCopiedFraction(grouping->root, table, ColumnScanCalls(aggregates), column,
+									   by.groups, false);
 	path = make_table_path(grouping, table, target, aggregates, workers, &by);
 	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
 	((ScanPath *) path)->group_fields = list_length(exprs);
@@ -309,14 +303,19 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 
 /* ---- partitions, and other child tables ---- */
 
-/* The target, with a child's columns in place of its parent's. */
-static PathTarget *
-child_target(PlannerInfo *root, PathTarget *target, AppendRelInfo *info)
+/* Append over complete paths ("workers" is 0), or over partial ones. */
+static Path *
+append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int workers,
+		  bool parallel_aware)
 {
-	PathTarget *translated = copy_pathtarget(target);
+#if PG_VERSION_NUM >= 190000
+	AppendPathInput input = { .subpaths = paths, .partial_subpaths = partial };
 
-	translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
-	return translated;
+	return (Path *) create_append_path(root, parent, input, NIL, NULL, workers, parallel_aware, -1);
+#else
+	return (Path *) create_append_path(root, parent, paths, partial, NIL, NULL, workers,
+									   parallel_aware, -1);
+#endif
 }
 
 /* A scan of a child that returns "target": what the query groups by, then aggregates. */
@@ -352,7 +351,8 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 
 		if (info->parent_relid != parent || child == NULL || IS_DUMMY_REL(child))
 			continue;
-		translated = child_target(root, target, info);
+		translated = copy_pathtarget(target); /* with the child's columns */
+		translated->exprs = (List *) adjust_appendrel_attrs(root, (Node *) target->exprs, 1, &info);
 		if (planner_rt_fetch(child->relid, root)->inh)
 		{
 			if (!child_paths(grouping, child->relid, translated, workers, paths))
@@ -399,8 +399,8 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 		return NULL;
 	if (model == NULL && grouping->by == NIL)
 		paths = hand_over(grouping, parent, paths);
-	path = MakeAppendPath(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
-						  model && model->parallel_aware);
+	path = append_of(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
+					 model && model->parallel_aware);
 	path->pathtarget = grouping->target;
 	return path;
 }

@@ -9,22 +9,20 @@
  * them.  It reads page after page, decides visibility as a sequential scan does, keeps
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what the families do differently
- *	match.c		recognizes queries that QSketchScan can do
+ *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max
+ *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
- *	costs.c		what it costs
  *	exec.c		the executor node, and which of its results it returns
- *	setup.c		the columns that it aggregates, permissions, and their templates
  *	explain.c	what it tells of its progress, and why it was not used
- *	share.c		merges the states of the processes of a parallel plan
+ *	share.c		merges the states of the processes of a parallel plan, or hands those of a
+ *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	collect.c	hands the sketches of a partition on to the next one
- *	pages.h		the visible tuples of each page
- *	conditions.h	which visible tuples the query wants: conditions.c, select.c
+ *	pages.h		the visible tuples of each page, and where columns lie in them
+ *	conditions.c	what the clauses of conditions compare
+ *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
- *	builtin.c	PostgreSQL's own sum, avg, min and max
- *	groups.h	GROUP BY: groups_plan.c, groups_find.c, groups_expr.c, groups.c,
- *				groups_spill.c
+ *	costs.c		what it costs, and which GROUP BY can be done
+ *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
@@ -34,20 +32,25 @@
 #ifndef QS_SCAN_H
 #define QS_SCAN_H
 
-#include "pgbase/activity.h"
+#include "base/selection.h"
 #include "pg/filter_state.h"
-#include "pgbase/keybytes.h"
 #include "pgbase/aggregate.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
+#include "pgbase/activity.h"
+#include "pgbase/keybytes.h"
 #include "scan/pages.h"
 
+#include "access/stratnum.h"
+#include "commands/explain.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "utils/dsa.h"
-
-struct ExplainState;
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
 
 /* qsketch.enable_columnscan */
 extern bool columnscan_enabled;
@@ -65,10 +68,11 @@ extern void PairsNodeInit(void);
 
 /* exec.c */
 extern const CustomScanMethods columnscan_methods;
+extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* explain.c: why the last query that was looked at cannot be scanned; NULL: it can. */
+/* match.c: why the last query that was looked at cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
 
 /* Note why a query cannot be scanned.  Always false. */
@@ -79,6 +83,7 @@ ScanRefuse(const char *reason)
 	return false;
 }
 
+/* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
 extern void ScanReasonsInit(void);
@@ -86,21 +91,22 @@ extern void ScanReasonsInit(void);
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
 typedef struct ColumnScanCall
 {
+	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
 	Var *key;     /* the first column of a key of several; NULL: count(*) */
 	RowExpr *row; /* the columns of a key of several; NULL: it has one */
-	Expr *filter;
-	Var *weight; /* an integer: the weight, or the id of a set; NULL: none */
+	Var *weight;  /* an integer: the weight, or the id of a set; NULL: none */
 	KeyKind weight_kind;
 	Oid weight_cast;  /* the function that casts "weight" to bigint, if there is one */
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
-	Param *parameter; /* whose value will be the template; NULL: there is none */
+	Param *parameter; /* whose value a run takes for the template; NULL: there is none */
 	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
 	Oid key_type;     /* as the transition function sees it */
 } ColumnScanCall;
 
-extern bool ColumnScanMatch(Aggref *aggref, ColumnScanCall *call);
+extern bool ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call);
+extern List *ColumnScanCalls(List *aggregates);
 
 /* What a scan's costs depend on, besides its table and aggregates. */
 typedef struct ScanExtent
@@ -113,9 +119,9 @@ typedef struct ScanExtent
 
 /* costs.c: the costs of a scan. */
 extern double ScanProcesses(int workers);
-extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *aggregates,
+extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const ScanExtent *extent);
-extern double ScanDenseBytes(List *aggregates, double rows);
+extern double ScanDenseBytes(List *calls, double rows);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
@@ -129,10 +135,8 @@ typedef struct CachedColumns CachedColumns;
 typedef struct RowKey RowKey;
 
 extern bool RowKeyTakes(const RowExpr *row);
-extern RowKey *RowKeyCreate(const RowExpr *row, TupleDesc descriptor);
-extern uint32 RowKeyContent(const RowKey *key);
 
-/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+/* families.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
 
 typedef struct BuiltinState
@@ -146,32 +150,27 @@ extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
 extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
 extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
-					   const ColumnLocation *location, Relation relation, const PageTuples *tuples);
+					   const ColumnLocation *location, const PageTuples *tuples);
 extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
 extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
-/* setup.c: a template that is the value of a parameter. */
+/* match.c: a template that is the value of a parameter. */
 typedef struct GivenTemplate GivenTemplate;
 
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
 {
-	ColumnLocation location; /* attribute 0: there is none, rows are counted */
-	ColumnLocation weight;   /* attribute 0: there is none */
-	KeyKind weight_kind;     /* its width */
-	Oid key_type;
-	Oid collation;
-	RowKey *row;   /* of a key of several columns; NULL: of one */
-	KeyType *keys; /* what kind of keys they are; NULL for others than ours */
-	const ColumnFamily *family;
-	const Const *template;     /* NULL: the default parameters */
+	ColumnScanCall *call;
+	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
+	ColumnLocation weight;     /* attribute 0: there is none */
+	RowKey *row;               /* of a key of several columns; NULL: of one */
+	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
-	const Const *limit;        /* NULL: the family has no such argument */
 	bool in_transfer;          /* its partial state goes to our combine function only */
-	int filter_number;         /* the FILTER whose tuples it gets; -1: it gets all */
+	int filter_number;         /* the FILTER whose tuples it gets; 0: it gets all */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
 	KeyedState *state;     /* of this run; NULL for others than ours */
@@ -180,12 +179,12 @@ typedef struct ScanAggregate
 	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
-/* setup.c */
+/* match.c */
 extern List *ScanTemplateParams(List *aggregates);
 extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
 extern void GivenTemplateCheck(const ScanAggregate *aggregate);
 
-/* families.c: what the scan needs to know of a family. */
+/* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
@@ -198,14 +197,23 @@ struct ColumnFamily
 	 * processes.  "together": these processes have no other scan to do.
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
-	/* Start a state.  NULL for count. */
+	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
+	/* Why keys will not be counted on a GPU; NULL: they may, or that is not known. */
+	const char *(*gpu_reason)(const Const *template);
 	/* Do processes together make one value, and wait for one another?  Then it matters how
 	 * many run at the same time. */
 	bool shares_work;
 };
 
-#define COLUMN_FAMILIES 4
+enum
+{
+	FAMILY_SKETCH,
+	FAMILY_FILTER,
+	FAMILY_SETS,
+	FAMILY_TOP,
+	COLUMN_FAMILIES
+};
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
@@ -216,7 +224,9 @@ static inline void
 ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
 	aggregate->rows = 0;
-	aggregate->state = aggregate->family->start(aggregate, context, partial);
+	aggregate->state = NULL;
+	if (aggregate->call->family->start)
+		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
 	if (aggregate->builtin)
 	{
 		BuiltinUseContext(aggregate->builtin, context);
@@ -278,11 +288,6 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
-extern void ColumnDescribeKeys(ScanAggregate *aggregate);
-
-/* Why a call of an aggregate will not count on a GPU; NULL: it may, or that is not known. */
-extern const char *ColumnGpuReason(const Aggref *aggref);
-
 /* Is the sketch of a call made on the CPU, whatever is on a GPU? */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
@@ -309,6 +314,99 @@ ScanAggregateIsOnCpu(const ScanAggregate *aggregate)
 		return sets->remote == NULL;
 	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		   (filter == NULL || filter->engine == &qf_engine_cpu);
+}
+
+/*
+ * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page and
+ * leave those for which they are true.  A condition that compares a column with something that is
+ * the same for all rows is tested on the page: numbers have the order of the values
+ * (pgbase/keytype.h), so that every comparison is a range of integers.  Any other condition is an
+ * expression that the executor evaluates.
+ */
+
+/* What conditions are beside tests of numbers and of NULL (qb_test_kind). */
+enum
+{
+	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
+	TEST_EXPRESSION
+};
+
+typedef struct ScanString
+{
+	const char *bytes;
+	Size length;
+} ScanString;
+
+typedef struct ScanCondition
+{
+	qb_test test; /* its range is that of the operand's value; its list is "number" */
+	Expr *clause;
+	Var *column;
+	ColumnLocation location;
+	KeyKind kind; /* KEY_HASHED: only a test for NULL */
+
+	/* What the column is compared with; NULL if nothing has to be evaluated. */
+	Expr *operand;
+	KeyKind operand_kind;
+	bool operand_is_array;
+	int strategy; /* btree strategy of the comparison */
+
+	/* The operand's value in this run, set by the first row that reaches this condition. */
+	bool ready;
+	bool all;      /* every row passes, */
+	bool none;     /* or no row does, whatever its value is */
+	int count;     /* of its numbers or strings */
+	int64 *number; /* ascending */
+	ScanString *string;
+
+	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
+} ScanCondition;
+
+/* An AND of conditions, in the order in which they are tested: those of WHERE, or of a FILTER. */
+typedef struct ScanConditions
+{
+	int count;
+	ScanCondition *condition;
+	const Expr *filter; /* NULL: WHERE */
+	PageTuples *tuples; /* that FILTER keeps, of those of the page that WHERE has left */
+	Oid table;
+	ExprContext *context;
+	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
+	MemoryContext operands; /* values of operands in this run */
+} ScanConditions;
+
+extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
+extern Cost ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup);
+extern void
+ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation);
+
+/* select.c */
+extern int ScanCompareNumbers(const void *a, const void *b);
+extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
+
+typedef struct WantedRows
+{
+	EState *estate;
+	Relation relation;
+	int count;
+	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
+	Bitmapset *params;  /* parameters that a run depends on */
+} WantedRows;
+
+extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
+						   int most_filters);
+extern void WantedRowsAddParams(WantedRows *rows, List *exprs);
+extern int WantedRowsAddFilter(WantedRows *rows, Expr *filter);
+extern int WantedRowsOnPage(const WantedRows *rows);
+extern void WantedRowsStart(WantedRows *rows);
+extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
+extern void WantedRowsEnd(WantedRows *rows);
+
+/* The tuples that WHERE left (0), or those that a filter left. */
+static inline PageTuples *
+WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
+{
+	return filter == 0 ? tuples : rows->of[filter].tuples;
 }
 
 /* The counts that EXPLAIN ANALYZE shows. */
@@ -343,13 +441,16 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_gpu |= more->on_gpu;
 }
 
-/* collect.c: sketches that scans of several tables fill one after the other. */
-typedef struct ScanHandover ScanHandover;
+/* share.c: sketches that scans of several tables fill one after the other. */
+typedef struct ScanHandover
+{
+	MemoryContext context;
+	ScanAggregate *aggregate; /* filled by a child; NULL: by none */
+} ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
 							 MemoryContext *context);
-extern void ScanHandoverGive(ScanHandover *handover, ScanAggregate *aggregate);
 extern List *ScanTargets(List *exprs);
 extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
 extern void ScanCollectInit(void);
@@ -385,14 +486,11 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
-extern void ScanReportRun(const ScanCounts *run, bool first);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
-extern bool
-ScanCountsTold(const ScanCounts *counts, const PlanState *node, const struct ExplainState *es);
+extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
-							 List *ancestors, struct ExplainState *es);
-extern void ScanExplainGroups(const ScanCounts *counts, struct ExplainState *es);
-extern void ScanExplainCounts(const ScanCounts *counts, struct ExplainState *es);
+							 List *ancestors, ExplainState *es);
+extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
 
 /* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
 enum
@@ -409,15 +507,16 @@ enum
 	PLAN_TEMPLATES /* parameters that are templates */
 };
 
-/* setup.c */
-extern bool ScanReturnsOneRow(const CustomScan *scan);
+/* match.c */
+extern ScanAggregate *ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count);
 extern List *ScanClauses(const CustomScan *scan);
 extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern int ColumnValues(const ColumnLocation *location, const KeyType *key, Relation relation,
-						PageTuples *tuples, uint64 *to, bool *null);
-extern void ScanAggregateAdd(ScanAggregate *aggregate, Relation relation, PageTuples *tuples);
+extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor);
+extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
+						uint64 *to, bool *null);
+extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
 
 #endif

@@ -16,7 +16,7 @@
  *
  * src/scan/select.c
  */
-#include "scan/conditions.h"
+#include "scan/scan.h"
 
 #include "access/detoast.h"
 #include "executor/executor.h"
@@ -61,8 +61,9 @@ set_string(ScanString *string, Datum value)
 	string->length = VARSIZE_ANY_EXHDR(bytes);
 }
 
-static int
-compare_numbers(const void *a, const void *b)
+/* For qsort(). */
+int
+ScanCompareNumbers(const void *a, const void *b)
 {
 	int64 x = *(const int64 *) a;
 	int64 y = *(const int64 *) b;
@@ -99,7 +100,7 @@ set_list(ScanCondition *condition, ArrayType *array)
 			condition->number[condition->count++] = KeyNumber(condition->operand_kind, value[i]);
 	}
 	if (condition->kind != KEY_BYTES)
-		qsort(condition->number, condition->count, sizeof(int64), compare_numbers);
+		qsort(condition->number, condition->count, sizeof(int64), ScanCompareNumbers);
 }
 
 /* Set up a test against a single value. */
@@ -135,26 +136,23 @@ ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
 }
 
 /* Does a tuple pass a condition?  "kind" is that of its column. */
-typedef bool (*TupleTest)(const ScanCondition *condition, KeyKind kind, Relation relation,
-						  HeapTupleHeader tuple, uint16 length);
+typedef bool (*TupleTest)(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple);
 
 static pg_attribute_always_inline bool
-is_in_range(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-			uint16 length)
+is_in_range(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
 {
 	int64 number;
 
-	return ColumnGetNumber(&condition->location, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->location, kind, tuple, &number) &&
 		   qb_in_range(&condition->test, number) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
-is_in_list(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-		   uint16 length)
+is_in_list(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
 {
 	int64 number;
 
-	return ColumnGetNumber(&condition->location, kind, relation, tuple, length, &number) &&
+	return ColumnGetNumber(&condition->location, kind, tuple, &number) &&
 		   qb_has_number(condition->number, condition->count, number) != condition->test.negated;
 }
 
@@ -180,25 +178,22 @@ is_one_of(const ScanCondition *condition, const struct varlena *value)
 }
 
 static pg_attribute_always_inline bool
-is_string(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-		  uint16 length)
+is_string(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
 {
-	const struct varlena *value = ColumnGetString(&condition->location, relation, tuple, length);
+	const struct varlena *value = ColumnGetString(&condition->location, tuple);
 
 	return value && is_one_of(condition, value) != condition->test.negated;
 }
 
 static pg_attribute_always_inline bool
-is_null(const ScanCondition *condition, KeyKind kind, Relation relation, HeapTupleHeader tuple,
-		uint16 length)
+is_null(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
 {
-	return ColumnIsNull(&condition->location, relation, tuple, length) != condition->test.negated;
+	return ColumnIsNull(&condition->location, tuple) != condition->test.negated;
 }
 
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
 static pg_attribute_always_inline void
-keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, Relation relation,
-		PageTuples *tuples)
+keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples *tuples)
 {
 	int count = 0;
 	int i;
@@ -206,49 +201,49 @@ keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, Relation r
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
-		uint16 length = tuples->length[i];
 
 		FetchAhead(tuples, i);
 		tuples->tuple[count] = tuple;
-		tuples->length[count] = length;
-		count += test(condition, kind, relation, tuple, length);
+		count += test(condition, kind, tuple);
 	}
 	tuples->count = count;
 }
 
 /* Keep the tuples that pass, by a loop for the kind of the column.  "test" is a constant. */
 static pg_attribute_always_inline void
-keep_numbers(TupleTest test, const ScanCondition *condition, Relation relation, PageTuples *tuples)
+keep_numbers(TupleTest test, const ScanCondition *condition, PageTuples *tuples)
 {
 	switch (condition->kind)
 	{
 		case KEY_UINT1:
-			keep_if(test, condition, KEY_UINT1, relation, tuples);
+			keep_if(test, condition, KEY_UINT1, tuples);
 			break;
 		case KEY_INT2:
-			keep_if(test, condition, KEY_INT2, relation, tuples);
+			keep_if(test, condition, KEY_INT2, tuples);
 			break;
 		case KEY_INT4:
-			keep_if(test, condition, KEY_INT4, relation, tuples);
+			keep_if(test, condition, KEY_INT4, tuples);
 			break;
 		case KEY_FLOAT4:
-			keep_if(test, condition, KEY_FLOAT4, relation, tuples);
+			keep_if(test, condition, KEY_FLOAT4, tuples);
 			break;
 		case KEY_FLOAT8:
-			keep_if(test, condition, KEY_FLOAT8, relation, tuples);
+			keep_if(test, condition, KEY_FLOAT8, tuples);
 			break;
 		case KEY_INT8:
-			keep_if(test, condition, KEY_INT8, relation, tuples);
+			keep_if(test, condition, KEY_INT8, tuples);
 			break;
 		default:
-			keep_if(test, condition, condition->kind, relation, tuples);
+			keep_if(test, condition, condition->kind, tuples);
 	}
 }
 
-/* Keep the tuples for which the executor finds the clause true. */
+/*
+ * Keep the tuples for which the executor finds the clause true.  It reads a tuple's data and the
+ * OID of its table, never its length.
+ */
 static void
-keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
-			 PageTuples *tuples)
+keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, PageTuples *tuples)
 {
 	ExprContext *context = conditions->context;
 	int count = 0;
@@ -257,16 +252,13 @@ keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, R
 	context->ecxt_scantuple = conditions->slot;
 	for (i = 0; i < tuples->count; i++)
 	{
-		HeapTupleData tuple = { .t_len = tuples->length[i],
-								.t_tableOid = RelationGetRelid(relation),
-								.t_data = tuples->tuple[i] };
+		HeapTupleData tuple = { .t_tableOid = conditions->table, .t_data = tuples->tuple[i] };
 
 		CHECK_FOR_INTERRUPTS();
 		FetchAhead(tuples, i);
 		ItemPointerSetInvalid(&tuple.t_self);
 		ExecStoreHeapTuple(&tuple, conditions->slot, false);
 		tuples->tuple[count] = tuples->tuple[i];
-		tuples->length[count] = tuples->length[i];
 		count += ExecQualAndReset(condition->state, context);
 	}
 	tuples->count = count;
@@ -274,25 +266,24 @@ keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, R
 
 /* Keep the tuples that pass one condition. */
 static void
-keep(const ScanConditions *conditions, const ScanCondition *condition, Relation relation,
-	 PageTuples *tuples)
+keep(const ScanConditions *conditions, const ScanCondition *condition, PageTuples *tuples)
 {
 	switch (condition->test.kind)
 	{
 		case QB_TEST_RANGE:
-			keep_numbers(is_in_range, condition, relation, tuples);
+			keep_numbers(is_in_range, condition, tuples);
 			break;
 		case QB_TEST_LIST:
-			keep_numbers(is_in_list, condition, relation, tuples);
+			keep_numbers(is_in_list, condition, tuples);
 			break;
 		case TEST_STRING:
-			keep_if(is_string, condition, KEY_BYTES, relation, tuples);
+			keep_if(is_string, condition, KEY_BYTES, tuples);
 			break;
 		case QB_TEST_NULL:
-			keep_if(is_null, condition, KEY_HASHED, relation, tuples);
+			keep_if(is_null, condition, KEY_HASHED, tuples);
 			break;
 		case TEST_EXPRESSION:
-			keep_if_true(conditions, condition, relation, tuples);
+			keep_if_true(conditions, condition, tuples);
 			break;
 	}
 	tuples->stride = 0; /* the first loop has prefetched all of the next page */
@@ -300,7 +291,7 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, Relation 
 
 /* Keep only the tuples that pass all conditions. */
 static void
-select_tuples(ScanConditions *conditions, Relation relation, PageTuples *tuples)
+select_tuples(ScanConditions *conditions, PageTuples *tuples)
 {
 	int i;
 
@@ -313,7 +304,7 @@ select_tuples(ScanConditions *conditions, Relation relation, PageTuples *tuples)
 		if (condition->none)
 			tuples->count = 0;
 		else if (!condition->all)
-			keep(conditions, condition, relation, tuples);
+			keep(conditions, condition, tuples);
 	}
 }
 
@@ -334,11 +325,13 @@ WantedRowsAddParams(WantedRows *rows, List *exprs)
 	(void) collect_params((Node *) exprs, &rows->params);
 }
 
-static ScanConditions *
-init_conditions(WantedRows *rows, List *clauses)
+/* Add conditions; returns their number. */
+static int
+add_conditions(WantedRows *rows, List *clauses)
 {
-	(void) collect_params((Node *) clauses, &rows->params);
-	return ScanConditionsInit(clauses, rows->estate, rows->relation);
+	WantedRowsAddParams(rows, clauses);
+	ScanConditionsInit(&rows->of[rows->count], clauses, rows->estate, rows->relation);
+	return rows->count++;
 }
 
 /* Set the conditions on all rows. */
@@ -348,78 +341,71 @@ WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clause
 	memset(rows, 0, sizeof(*rows));
 	rows->estate = estate;
 	rows->relation = relation;
-	rows->filtered = palloc0(most_filters * sizeof(FilteredTuples));
-	if (clauses)
-		rows->conditions = init_conditions(rows, clauses);
+	rows->of = palloc0((1 + most_filters) * sizeof(ScanConditions));
+	(void) add_conditions(rows, clauses);
 }
 
-/* Add a filter, unless the same one is there.  Returns its number; -1: all rows pass. */
+/* Add a filter, unless the same one is there.  Returns its number; 0: all rows pass. */
 int
 WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 {
 	List *clauses = make_ands_implicit(filter);
-	FilteredTuples *filtered;
 	int i;
 
 	if (clauses == NIL)
-		return -1;
-	for (i = 0; i < rows->filters; i++)
-		if (equal(rows->filtered[i].filter, filter))
+		return 0;
+	for (i = 1; i < rows->count; i++)
+		if (equal(rows->of[i].filter, filter))
 			return i;
-	filtered = &rows->filtered[rows->filters];
-	filtered->filter = filter;
-	filtered->conditions = init_conditions(rows, clauses);
-	filtered->tuples = palloc(sizeof(PageTuples));
-	return rows->filters++;
+	rows->of[i].filter = filter;
+	rows->of[i].tuples = palloc(sizeof(PageTuples));
+	return add_conditions(rows, clauses);
 }
 
-/* How many conditions are tested on the page. */
+/* How many conditions are tested on the page; -1: there are none at all. */
 int
 WantedRowsOnPage(const WantedRows *rows)
 {
-	int count = rows->conditions ? ScanConditionsOnPage(rows->conditions) : 0;
+	int count = rows->of[0].count == 0 && rows->count == 1 ? -1 : 0;
 	int i;
+	int j;
 
-	for (i = 0; i < rows->filters; i++)
-		count += ScanConditionsOnPage(rows->filtered[i].conditions);
+	for (i = 0; i < rows->count; i++)
+		for (j = 0; j < rows->of[i].count; j++)
+			count += rows->of[i].condition[j].test.kind != TEST_EXPRESSION;
 	return count;
 }
 
-/* Prepare a run. */
+/* Prepare a run, since parameters may have changed. */
 void
 WantedRowsStart(WantedRows *rows)
 {
 	int i;
+	int j;
 
-	if (rows->conditions)
-		ScanConditionsReset(rows->conditions);
-	for (i = 0; i < rows->filters; i++)
-		ScanConditionsReset(rows->filtered[i].conditions);
-}
-
-/* Find the tuples that each filter keeps, among those that WHERE left. */
-void
-WantedRowsFilter(WantedRows *rows, PageTuples *tuples)
-{
-	int i;
-
-	for (i = 0; i < rows->filters; i++)
+	for (i = 0; i < rows->count; i++)
 	{
-		FilteredTuples *filtered = &rows->filtered[i];
+		ScanConditions *conditions = &rows->of[i];
 
-		PageTuplesCopy(filtered->tuples, tuples);
-		tuples->stride = 0;
-		select_tuples(filtered->conditions, rows->relation, filtered->tuples);
+		MemoryContextReset(conditions->operands);
+		for (j = 0; j < conditions->count; j++)
+			conditions->condition[j].ready = conditions->condition[j].operand == NULL;
 	}
 }
 
-/* Leave the tuples of a page that WHERE keeps, and find those that each filter keeps. */
+/* Leave the tuples of a page that WHERE keeps, and find those of them that each filter keeps. */
 void
 WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 {
-	if (rows->conditions)
-		select_tuples(rows->conditions, rows->relation, tuples);
-	WantedRowsFilter(rows, tuples);
+	int i;
+
+	select_tuples(&rows->of[0], tuples);
+	for (i = 1; i < rows->count; i++)
+	{
+		PageTuplesCopy(rows->of[i].tuples, tuples);
+		tuples->stride = 0;
+		select_tuples(&rows->of[i], rows->of[i].tuples);
+	}
 }
 
 /* End a run, before its last page is released. */
@@ -428,8 +414,9 @@ WantedRowsEnd(WantedRows *rows)
 {
 	int i;
 
-	if (rows->conditions)
-		ScanConditionsEnd(rows->conditions);
-	for (i = 0; i < rows->filters; i++)
-		ScanConditionsEnd(rows->filtered[i].conditions);
+	for (i = 0; i < rows->count; i++)
+	{
+		ExecClearTuple(rows->of[i].slot);
+		ResetExprContext(rows->of[i].context);
+	}
 }

@@ -36,7 +36,6 @@
  * src/scan/worker_partial.c
  */
 #include "scan/scan.h"
-#include "scan/version.h"
 
 #include <dlfcn.h>
 
@@ -53,6 +52,15 @@
 #include "utils/syscache.h"
 
 #define TRANSITION "worker_partial_agg_sfunc"
+
+/* What a planner hook is given, and hands on, besides the arguments of PostgreSQL 18. */
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_PARAMETERS , ExplainState *es
+#define PLANNER_ARGUMENTS  , es
+#else
+#define PLANNER_PARAMETERS
+#define PLANNER_ARGUMENTS
+#endif
 
 /* An aggregate of Citus: all have the same transition function. */
 typedef struct Wrapper
@@ -87,7 +95,6 @@ typedef struct PartialCall
 /* What the plan of a query with replaced calls depends on. */
 typedef struct Replaced
 {
-	int calls;
 	List *functions; /* OIDs */
 } Replaced;
 
@@ -300,7 +307,6 @@ replace(Node *node, void *context)
 		!is_permitted(aggref, &call, &replaced->functions))
 		return node;
 	InvokeFunctionExecuteHook(aggref->aggfnoid);
-	replaced->calls++;
 	return (Node *) makeFuncExpr(call.output, aggref->aggtype,
 								 list_make1(make_aggref(aggref, &call)), InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
