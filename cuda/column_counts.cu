@@ -323,8 +323,21 @@ materialize(qs_cuda_exact *e)
 	return QB_OK;
 }
 
+/* Copy keys of a device behind those that there are, or of the host (NULL). */
 static qb_status
-add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
+copy_in(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
+{
+	int64_t *to = e->key.Current() + e->used;
+
+	if (from)
+		return qs_carry(e->gpu, to, from, key, count * sizeof(uint64_t));
+	QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(to, key, count * sizeof(uint64_t), cudaMemcpyHostToDevice,
+										e->gpu->stream));
+	return QB_OK;
+}
+
+static qb_status
+add(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
 {
 	QS_TRY(qs_cuda_enter(e->gpu));
 	e->total += count;
@@ -332,8 +345,7 @@ add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 	{
 		uint64_t some = e->room - e->used < count ? e->room - e->used : count;
 
-		QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(e->key.Current() + e->used, key,
-											some * sizeof(uint64_t), kind, e->gpu->stream));
+		QS_TRY(copy_in(e, from, key, some));
 		e->used += some;
 		key += some;
 		count -= some;
@@ -349,16 +361,49 @@ add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 qb_status
 qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
 {
-	QS_TRY(add(exact, key, count, cudaMemcpyHostToDevice));
+	QS_TRY(add(exact, NULL, key, count));
 	QS_CUDA_TRY(exact->gpu, cudaStreamSynchronize(exact->gpu->stream));
 	exact->gpu->stats.bytes_in += count * sizeof(uint64_t);
 	return QB_OK;
 }
 
 qb_status
-qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
+qs_cuda_exact_add_device(qs_cuda_exact *exact, qs_cuda *from, const uint64_t *key, uint64_t count)
 {
-	return add(exact, key, count, cudaMemcpyDeviceToDevice);
+	return add(exact, from, key, count);
+}
+
+/* Copy a list of distinct keys behind another one. */
+static qb_status
+carry_list(qs_cuda_exact *to, qs_cuda_exact *from)
+{
+	uint64_t bytes = from->listed * sizeof(uint64_t);
+
+	QS_TRY(qs_carry(to->gpu, to->key.Current() + to->listed, from->gpu,
+					from->key.Current(), bytes));
+	return qs_carry(to->gpu, to->times.Current() + to->listed, from->gpu,
+					from->times.Current(), bytes);
+}
+
+qb_status
+qs_cuda_exact_merge(qs_cuda_exact *into, qs_cuda_exact *from)
+{
+	uint64_t runs;
+
+	QS_TRY(qs_cuda_enter(into->gpu));
+	QS_TRY(materialize(into));
+	QS_TRY(qs_cuda_enter(from->gpu));
+	QS_TRY(qs_pass_error(into->gpu, from->gpu, materialize(from)));
+	QS_TRY(qs_cuda_enter(into->gpu));
+	if (from->listed > into->room - into->listed)
+		return QB_NO_MEMORY;
+	QS_TRY(carry_list(into, from));
+	into->total += from->total;
+	into->bits.any |= from->bits.any;
+	into->bits.all &= from->bits.all;
+	QS_TRY(merge_lists(into, into->listed + from->listed, &runs));
+	into->listed = into->used = runs;
+	return QB_OK;
 }
 
 qb_status
@@ -400,6 +445,7 @@ const qs_exact_ops qs_cuda_exacts = {
 	.destroy = qs_cuda_exact_destroy,
 	.add = qs_cuda_exact_add,
 	.add_device = qs_cuda_exact_add_device,
+	.merge = qs_cuda_exact_merge,
 	.order = qs_cuda_exact_order,
 	.get = qs_cuda_exact_get,
 	.bytes = qs_cuda_exact_bytes,

@@ -35,12 +35,18 @@ extern "C"
 
 	/*
 	 * Add keys, before any order: from host memory, which may be reused on return, or from
-	 * device memory.  QB_NO_MEMORY: more distinct keys than there is room for, and the
+	 * the memory of this or another device.  QB_NO_MEMORY: more distinct keys than there is room for, and the
 	 * counts mean nothing any more.
 	 */
 	extern qb_status qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
-	extern qb_status
-	qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
+	extern qb_status qs_cuda_exact_add_device(qs_cuda_exact *exact, qs_cuda *from,
+											  const uint64_t *key, uint64_t count);
+
+	/*
+	 * Add what was counted elsewhere, on this or on another device, and leave it as it is.
+	 * QB_NO_MEMORY: more distinct keys than there is room for.
+	 */
+	extern qb_status qs_cuda_exact_merge(qs_cuda_exact *into, qs_cuda_exact *from);
 
 	/*
 	 * Order the distinct keys: the most frequent first, and of equally frequent ones the
@@ -59,6 +65,7 @@ extern "C"
 		__typeof__(qs_cuda_exact_destroy) *destroy;
 		__typeof__(qs_cuda_exact_add) *add;
 		__typeof__(qs_cuda_exact_add_device) *add_device;
+		__typeof__(qs_cuda_exact_merge) *merge;
 		__typeof__(qs_cuda_exact_order) *order;
 		__typeof__(qs_cuda_exact_get) *get;
 		__typeof__(qs_cuda_exact_bytes) *bytes;

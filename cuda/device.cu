@@ -183,6 +183,60 @@ qs_read_result(qs_cuda *gpu, int words)
 	return QB_OK;
 }
 
+/* What is queued on a device from now on begins after all that is queued on another one. */
+static qb_status
+follow(qs_cuda *gpu, qs_cuda *other)
+{
+	QS_CUDA_TRY(gpu, cudaSetDevice(other->device));
+	QS_CUDA_TRY(gpu, cudaEventRecord(other->reached, other->stream));
+	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, other->reached, 0));
+	return QB_OK;
+}
+
+qb_status
+qs_carry(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes)
+{
+	if (bytes == 0)
+		return QB_OK;
+	if (to == from)
+	{
+		QS_CUDA_TRY(
+			to, cudaMemcpyAsync(at, pointer, bytes, cudaMemcpyDeviceToDevice, to->stream));
+		return QB_OK;
+	}
+	QS_TRY(follow(to, from));
+	QS_CUDA_TRY(
+		to, cudaMemcpyPeerAsync(at, to->device, pointer, from->device, bytes, to->stream));
+	QS_TRY(follow(from, to));
+	return qs_cuda_enter(to);
+}
+
+/* Let a device read memory of the pool of another one. */
+static cudaError_t
+share_pool(const qs_cuda *gpu, const qs_cuda *other)
+{
+	cudaMemAccessDesc access = {};
+
+	access.location.type = cudaMemLocationTypeDevice;
+	access.location.id = gpu->device;
+	access.flags = cudaMemAccessFlagsProtReadWrite;
+	return other->pool ? cudaMemPoolSetAccess(other->pool, &access, 1) : cudaSuccess;
+}
+
+bool
+qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
+{
+	int possible = 0;
+	bool joined = cudaSetDevice(gpu->device) == cudaSuccess &&
+				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
+				  possible && cudaDeviceEnablePeerAccess(other->device, 0) == cudaSuccess &&
+				  share_pool(gpu, other) == cudaSuccess;
+
+	cudaGetLastError(); /* it is no error if they are no peers */
+	return joined;
+}
+
 /* Read the properties that launches depend on. */
 static qb_status
 read_properties(qs_cuda *gpu)
@@ -234,6 +288,7 @@ open_device(qs_cuda *gpu)
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->in, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->reached, cudaEventDisableTiming));
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
 	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
@@ -293,6 +348,8 @@ qs_cuda_close(qs_cuda *gpu)
 		cudaStreamSynchronize(gpu->stream);
 		cudaStreamDestroy(gpu->stream);
 	}
+	if (gpu->reached)
+		cudaEventDestroy(gpu->reached);
 	if (gpu->pool)
 		cudaMemPoolDestroy(gpu->pool);
 	if (gpu->in)
@@ -358,6 +415,7 @@ const qs_device_ops qs_cuda_devices = {
 	.count = qs_cuda_device_count,
 	.get = qs_cuda_device_get,
 	.open = qs_cuda_open,
+	.join = qs_cuda_join,
 	.pin = qs_cuda_host_register,
 	.limit = qs_cuda_limit,
 	.used = qs_cuda_used,

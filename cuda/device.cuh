@@ -50,6 +50,7 @@ struct qs_cuda
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
+	cudaEvent_t reached; /* a point of the stream that another device waits for */
 	cudaMemPool_t pool; /* of device memory; NULL: the device has none */
 	size_t freed;       /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
@@ -134,6 +135,23 @@ extern void qs_workspace_free(qs_cuda *gpu);
 
 /* Is there room for a value of so many bytes, by the limit? */
 extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
+
+/*
+ * Copy device memory of "from", which may be the same device, in order with the kernels of
+ * both.  It goes straight from device to device where they are peers (qs_cuda_join()), and
+ * through the driver's own memory of the host elsewhere.
+ */
+extern qb_status
+qs_carry(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
+
+/* Note an error of another device as one of this device, if it has none of its own. */
+static inline qb_status
+qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
+{
+	if (status != QB_OK && !gpu->error.name)
+		gpu->error = other->error;
+	return status;
+}
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);

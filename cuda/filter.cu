@@ -121,6 +121,34 @@ qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 }
 
 __global__ void
+__launch_bounds__(QS_BLOCK) unite_words(uint64_t *into, const uint64_t *from, uint64_t words)
+{
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
+		into[i] |= from[i];
+}
+
+/* Bits of another device are carried first. */
+qb_status
+qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes)
+{
+	qs_cuda *gpu = into->gpu;
+	uint64_t *at = (uint64_t *) ((uint8_t *) into->view.word + offset);
+	uint8_t *bits = (uint8_t *) from->view.word + offset;
+	uint8_t *carried;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	if (from->gpu != gpu)
+	{
+		QS_TRY(qs_workspace(gpu, bytes, &carried));
+		QS_TRY(qs_carry(gpu, carried, from->gpu, bits, bytes));
+		bits = carried;
+	}
+	return qs_launch(gpu, unite_words, bytes / 8, at, (const uint64_t *) bits, bytes / 8);
+}
+
+__global__ void
 __launch_bounds__(QS_BLOCK)
 	set_positions(uint32_t *word, uint64_t m, const uint32_t *position, uint32_t count)
 {
@@ -218,6 +246,7 @@ const qf_filter_ops qf_cuda_filters = {
 	.destroy = qf_cuda_destroy,
 	.write = qf_cuda_put,
 	.read = qf_cuda_get,
+	.unite = qf_cuda_unite,
 	.set = qf_cuda_set,
 	.insert = qf_cuda_insert,
 	.insert_device = qf_cuda_insert_device,

@@ -91,6 +91,12 @@ extern "C"
 	/* Close a device; what it held must have been destroyed before.  NULL is allowed. */
 	extern void qs_cuda_close(qs_cuda *gpu);
 
+	/*
+	 * Let a device read the memory of another one, both open; called once for each ordered
+	 * pair.  False: they are no peers, and what goes between them goes through the host.
+	 */
+	extern bool qs_cuda_join(qs_cuda *gpu, qs_cuda *other);
+
 	/* The last error of a function of this device or of what it holds. */
 	extern const qs_cuda_error *qs_cuda_last_error(const qs_cuda *gpu);
 
@@ -117,6 +123,7 @@ extern "C"
 		__typeof__(qs_cuda_device_count) *count;
 		__typeof__(qs_cuda_device_get) *get;
 		__typeof__(qs_cuda_open) *open;
+		__typeof__(qs_cuda_join) *join;
 		__typeof__(qs_cuda_host_register) *pin;
 		__typeof__(qs_cuda_limit) *limit;
 		__typeof__(qs_cuda_used) *used;

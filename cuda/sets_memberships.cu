@@ -170,18 +170,25 @@ have_room(qset_cuda_memberships *m, uint64_t rows)
 	return status == QB_NO_MEMORY ? resize(m, rows) : status;
 }
 
+/* Copy an array of a device, or of the host (NULL). */
 static qb_status
-add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count,
-	cudaMemcpyKind kind)
+copy_in(qset_cuda_memberships *m, int64_t *to, qs_cuda *from, const void *array, uint64_t count)
 {
-	uint64_t bytes = count * sizeof(uint64_t);
+	if (from)
+		return qs_carry(m->gpu, to, from, array, count * sizeof(int64_t));
+	return copy(m->gpu, to, array, count * sizeof(int64_t), cudaMemcpyHostToDevice);
+}
 
+static qb_status
+add(qset_cuda_memberships *m, qs_cuda *from, const int64_t *id, const uint64_t *element,
+	uint64_t count)
+{
 	QS_TRY(qs_cuda_enter(m->gpu));
 	if (m->sorted || count > QSET_CUDA_MEMBERS_MAX - m->rows)
 		return QB_NO_MEMORY;
 	QS_TRY(have_room(m, m->rows + count));
-	QS_TRY(copy(m->gpu, m->row_id + m->rows, id, bytes, kind));
-	QS_TRY(copy(m->gpu, m->row_element + m->rows, element, bytes, kind));
+	QS_TRY(copy_in(m, m->row_id + m->rows, from, id, count));
+	QS_TRY(copy_in(m, m->row_element + m->rows, from, element, count));
 	m->rows += count;
 	return QB_OK;
 }
@@ -190,17 +197,17 @@ qb_status
 qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element,
 						  uint64_t count)
 {
-	QS_TRY(add(m, id, element, count, cudaMemcpyHostToDevice));
+	QS_TRY(add(m, NULL, id, element, count));
 	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
 	m->gpu->stats.bytes_in += 2 * count * sizeof(uint64_t);
 	return QB_OK;
 }
 
 qb_status
-qset_cuda_memberships_add_device(qset_cuda_memberships *m, const int64_t *id,
+qset_cuda_memberships_add_device(qset_cuda_memberships *m, qs_cuda *from, const int64_t *id,
 								 const uint64_t *element, uint64_t count)
 {
-	return add(m, id, element, count, cudaMemcpyDeviceToDevice);
+	return add(m, from, id, element, count);
 }
 
 /* ---- sorting ---- */

@@ -33,14 +33,14 @@ extern "C"
 
 	/*
 	 * Add rows, before they are sorted: from host memory, which may be reused on return,
-	 * or from device memory.  QB_NO_MEMORY changes nothing.
+	 * or from the memory of this or another device.  QB_NO_MEMORY changes nothing.
 	 */
 	extern qb_status
 	qset_cuda_memberships_add(qset_cuda_memberships *memberships, const int64_t *id,
 							  const uint64_t *element, uint64_t count);
 	extern qb_status
-	qset_cuda_memberships_add_device(qset_cuda_memberships *memberships, const int64_t *id,
-									 const uint64_t *element, uint64_t count);
+	qset_cuda_memberships_add_device(qset_cuda_memberships *memberships, qs_cuda *from,
+									 const int64_t *id, const uint64_t *element, uint64_t count);
 
 	/* How many rows were added. */
 	extern uint64_t qset_cuda_memberships_rows(const qset_cuda_memberships *memberships);

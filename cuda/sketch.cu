@@ -373,7 +373,6 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.query = qs_cuda_query,
 	.merge_begin = qs_cuda_merge_begin,
 	.merge_slice = qs_cuda_merge_slice,
-	.take_slice = qs_cuda_take_slice,
 	.freeze = qs_cuda_freeze,
 	.read = qs_cuda_read,
 	.bytes = qs_cuda_bytes,
