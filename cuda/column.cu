@@ -47,7 +47,7 @@ qb_status
 qs_cuda_keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
 {
 	QS_TRY(copy_keys(gpu, to, from, count, cudaMemcpyHostToDevice));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_in += count * sizeof(uint64_t);
 	return QB_OK;
 }
@@ -56,7 +56,7 @@ qb_status
 qs_cuda_keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
 {
 	QS_TRY(copy_keys(gpu, to, from, count, cudaMemcpyDeviceToHost));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += count * sizeof(uint64_t);
 	return QB_OK;
 }
@@ -318,7 +318,7 @@ count_all(qs_cuda *gpu, const qs_cuda_rows *rows, const qb_tile *tiles, split_ta
 	QS_CUDA_LAUNCHED(gpu);
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(count, table->count, groups * sizeof(uint64_t),
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	return QB_OK;
 }
 
@@ -557,7 +557,7 @@ run(qs_cuda *gpu, many_keys *all, many_group *group)
 	QS_TRY(launch(gpu, all));
 	QS_CUDA_TRY(gpu,
 				cudaMemcpyAsync(group, all->group, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }

@@ -208,12 +208,6 @@ qs_cuda_copy_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_grou
 }
 
 qb_status
-qs_cuda_copy_fetch(qs_cuda_copy *c, const uint64_t *key, size_t count, uint64_t *to)
-{
-	return qs_cuda_keys_get(c->gpu, to, key, count);
-}
-
-qb_status
 qs_cuda_copy_counts(qs_cuda_copy *c, const uint64_t *key, size_t count, uint32_t most,
 					uint64_t *distinct, int64_t *times, uint32_t *found)
 {
@@ -250,7 +244,6 @@ const qs_column_ops qs_cuda_columns = {
 	.select = qs_cuda_copy_select,
 	.pairs = qs_cuda_copy_pairs,
 	.split = qs_cuda_copy_split,
-	.fetch = qs_cuda_copy_fetch,
 	.counts = qs_cuda_copy_counts,
 	.many = qs_cuda_copy_many,
 	.bytes = qs_cuda_copy_bytes,

@@ -143,7 +143,7 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, uint32_t m
 	QS_TRY(fetch(gpu, head, table, 3));
 	QS_TRY(fetch(gpu, distinct, table->result_key, most));
 	QS_TRY(fetch(gpu, times, table->result_times, most));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	*found = head[0] || head[2] > most ? most + 1 : (uint32_t) head[2];
 	return QB_OK;
 }
@@ -323,21 +323,8 @@ materialize(qs_cuda_exact *e)
 	return QB_OK;
 }
 
-/* Copy keys of a device behind those that there are, or of the host (NULL). */
 static qb_status
-copy_in(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
-{
-	int64_t *to = e->key.Current() + e->used;
-
-	if (from)
-		return qs_carry(e->gpu, to, from, key, count * sizeof(uint64_t));
-	QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(to, key, count * sizeof(uint64_t), cudaMemcpyHostToDevice,
-										e->gpu->stream));
-	return QB_OK;
-}
-
-static qb_status
-add(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
+add(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
 {
 	QS_TRY(qs_cuda_enter(e->gpu));
 	e->total += count;
@@ -345,7 +332,8 @@ add(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
 	{
 		uint64_t some = e->room - e->used < count ? e->room - e->used : count;
 
-		QS_TRY(copy_in(e, from, key, some));
+		QS_CUDA_TRY(e->gpu, cudaMemcpyAsync(e->key.Current() + e->used, key,
+											some * sizeof(uint64_t), kind, e->gpu->stream));
 		e->used += some;
 		key += some;
 		count -= some;
@@ -361,16 +349,16 @@ add(qs_cuda_exact *e, qs_cuda *from, const uint64_t *key, uint64_t count)
 qb_status
 qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
 {
-	QS_TRY(add(exact, NULL, key, count));
-	QS_CUDA_TRY(exact->gpu, cudaStreamSynchronize(exact->gpu->stream));
+	QS_TRY(add(exact, key, count, cudaMemcpyHostToDevice));
+	QS_TRY(qs_wait(exact->gpu, exact->gpu->stream));
 	exact->gpu->stats.bytes_in += count * sizeof(uint64_t);
 	return QB_OK;
 }
 
 qb_status
-qs_cuda_exact_add_device(qs_cuda_exact *exact, qs_cuda *from, const uint64_t *key, uint64_t count)
+qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count)
 {
-	return add(exact, from, key, count);
+	return add(exact, key, count, cudaMemcpyDeviceToDevice);
 }
 
 /* Copy a list of distinct keys behind another one. */
@@ -435,7 +423,7 @@ qs_cuda_exact_get(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t
 									 cudaMemcpyDeviceToHost, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(times, exact->times.Current() + first, bytes,
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += 2 * bytes;
 	return QB_OK;
 }

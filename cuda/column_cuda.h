@@ -169,10 +169,6 @@ extern "C"
 	qs_cuda_copy_split(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows, const qb_groups *groups,
 					   const uint64_t **key, uint64_t *count);
 
-	/* Copy gathered keys from device memory. */
-	extern qb_status
-	qs_cuda_copy_fetch(qs_cuda_copy *copy, const uint64_t *key, size_t count, uint64_t *to);
-
 	/*
 	 * Count distinct keys among gathered ones: "found" keys, and how often each came, in
 	 * any order.  "found" is "most" + 1 if there are more than "most".
@@ -201,7 +197,6 @@ extern "C"
 		__typeof__(qs_cuda_copy_select) *select;
 		__typeof__(qs_cuda_copy_pairs) *pairs;
 		__typeof__(qs_cuda_copy_split) *split;
-		__typeof__(qs_cuda_copy_fetch) *fetch;
 		__typeof__(qs_cuda_copy_counts) *counts;
 		__typeof__(qs_cuda_copy_many) *many;
 		__typeof__(qs_cuda_copy_bytes) *bytes;

@@ -35,12 +35,12 @@ extern "C"
 
 	/*
 	 * Add keys, before any order: from host memory, which may be reused on return, or from
-	 * the memory of this or another device.  QB_NO_MEMORY: more distinct keys than there is room for, and the
+	 * device memory.  QB_NO_MEMORY: more distinct keys than there is room for, and the
 	 * counts mean nothing any more.
 	 */
 	extern qb_status qs_cuda_exact_add(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
-	extern qb_status qs_cuda_exact_add_device(qs_cuda_exact *exact, qs_cuda *from,
-											  const uint64_t *key, uint64_t count);
+	extern qb_status
+	qs_cuda_exact_add_device(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 
 	/*
 	 * Add what was counted elsewhere, on this or on another device, and leave it as it is.

@@ -179,8 +179,40 @@ qs_read_result(qs_cuda *gpu, int words)
 {
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, gpu->result, words * sizeof(uint64_t),
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	return QB_OK;
+}
+
+qb_status
+qs_wait_event(qs_cuda *gpu, cudaEvent_t event)
+{
+	cudaError_t ready;
+
+	if (!gpu->pause)
+	{
+		QS_CUDA_TRY(gpu, cudaEventSynchronize(event));
+		return QB_OK;
+	}
+	while ((ready = cudaEventQuery(event)) == cudaErrorNotReady)
+	{
+		cudaGetLastError(); /* it is no error */
+		gpu->pause();
+	}
+	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
+	QS_CUDA_TRY(gpu, ready);
+	return QB_OK;
+}
+
+qb_status
+qs_wait(qs_cuda *gpu, cudaStream_t stream)
+{
+	if (!gpu->pause)
+	{
+		QS_CUDA_TRY(gpu, cudaStreamSynchronize(stream));
+		return QB_OK;
+	}
+	QS_CUDA_TRY(gpu, cudaEventRecord(gpu->awaited, stream));
+	return qs_wait_event(gpu, gpu->awaited);
 }
 
 /* What is queued on a device from now on begins after all that is queued on another one. */
@@ -289,11 +321,12 @@ open_device(qs_cuda *gpu)
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->in, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->reached, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->awaited, cudaEventDisableTiming));
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
 	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
 	QS_TRY(qs_staging_open(gpu));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	return QB_OK;
 }
 
@@ -325,6 +358,7 @@ qs_cuda_open(int device, const qs_cuda_options *options, qs_cuda **gpu, qs_cuda_
 	}
 	opened->base = qs_cuda_used(opened);
 	opened->limit = UINT64_MAX;
+	opened->pause = options ? options->pause : NULL;
 	*gpu = opened;
 	return QB_OK;
 }
@@ -350,6 +384,8 @@ qs_cuda_close(qs_cuda *gpu)
 	}
 	if (gpu->reached)
 		cudaEventDestroy(gpu->reached);
+	if (gpu->awaited)
+		cudaEventDestroy(gpu->awaited);
 	if (gpu->pool)
 		cudaMemPoolDestroy(gpu->pool);
 	if (gpu->in)
@@ -377,9 +413,9 @@ qb_status
 qs_cuda_sync(qs_cuda *gpu)
 {
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
+	QS_TRY(qs_wait(gpu, gpu->in));
+	QS_TRY(qs_wait(gpu, gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->out));
 	return QB_OK;
 }
 

@@ -51,6 +51,8 @@ struct qs_cuda
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
 	cudaEvent_t reached; /* a point of the stream that another device waits for */
+	cudaEvent_t awaited; /* a point of a stream that the host waits for */
+	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool; /* of device memory; NULL: the device has none */
 	size_t freed;       /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
@@ -143,6 +145,13 @@ extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
  */
 extern qb_status
 qs_carry(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
+
+/*
+ * Wait for all that is queued on a stream, or for an event.  While they wait others may use
+ * other devices from this thread (qs_cuda_options.pause).
+ */
+extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
+extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
 
 /* Note an error of another device as one of this device, if it has none of its own. */
 static inline qb_status

@@ -29,7 +29,7 @@ create_gaps(qf_cuda_filter *f)
 	f->view.gaps = (const qf_gaps *) memory;
 	QS_CUDA_TRY(gpu,
 				cudaMemcpyAsync(memory, &gaps, sizeof(gaps), cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	return QB_OK;
 }
 
@@ -102,7 +102,7 @@ qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t byte
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync((uint8_t *) f->view.word + offset, from, bytes,
 									 cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_in += bytes;
 	return QB_OK;
 }
@@ -115,7 +115,7 @@ qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, (const uint8_t *) f->view.word + offset, bytes,
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
@@ -176,7 +176,7 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 		QS_TRY(qs_launch(gpu, set_positions, piece, f->view.word, f->view.m,
 						 (const uint32_t *) scratch, (uint32_t) piece));
 	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_in += count * sizeof(*position);
 	return QB_OK;
 }

@@ -63,6 +63,11 @@ extern "C"
 	{
 		size_t staging_bytes; /* pinned buffers for host keys; 0: 64 MB */
 		qs_cuda_bulk bulk;
+		/*
+		 * Called again and again while a function waits for the device, with the thread's current
+		 * device as it likes; what it does must leave this device alone.  NULL: the thread waits.
+		 */
+		void (*pause)(void);
 	} qs_cuda_options;
 
 	/* Counts since qs_cuda_open(). */

@@ -147,7 +147,7 @@ put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_in += bytes;
 	return QB_OK;
 }
@@ -415,7 +415,7 @@ count_bins(qset_cuda_sets *s)
 													  (qs_u64 *) bin);
 	QS_CUDA_LAUNCHED(gpu);
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(s->bin, bin, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }

@@ -198,7 +198,7 @@ qset_cuda_memberships_add(qset_cuda_memberships *m, const int64_t *id, const uin
 						  uint64_t count)
 {
 	QS_TRY(add(m, NULL, id, element, count));
-	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
+	QS_TRY(qs_wait(m->gpu, m->gpu->stream));
 	m->gpu->stats.bytes_in += 2 * count * sizeof(uint64_t);
 	return QB_OK;
 }
@@ -442,7 +442,7 @@ qset_cuda_memberships_get(const qset_cuda_memberships *m, qset_cuda_array array,
 
 	QS_TRY(qs_cuda_enter(m->gpu));
 	QS_TRY(copy(m->gpu, to, from, count * bytes, cudaMemcpyDeviceToHost));
-	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
+	QS_TRY(qs_wait(m->gpu, m->gpu->stream));
 	m->gpu->stats.bytes_out += count * bytes;
 	return QB_OK;
 }

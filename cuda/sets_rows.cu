@@ -335,7 +335,7 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, p->at[PHASE_DONE], 0));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
+	QS_TRY(qs_wait(gpu, gpu->out));
 	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }
@@ -361,7 +361,7 @@ finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 	double product = 0, rows = 0;
 
 	p->running = false;
-	QS_CUDA_TRY(p->gpu, cudaEventSynchronize(p->at[PHASE_DONE]));
+	QS_TRY(qs_wait_event(p->gpu, p->at[PHASE_DONE]));
 	QS_TRY(bring(p, p->gpu->host_result, p->out.cursor, sizeof(uint64_t)));
 	*pairs = p->gpu->host_result[0];
 	QS_TRY(qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));

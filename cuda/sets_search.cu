@@ -237,7 +237,7 @@ make_index(qset_cuda_pairs *p)
 	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
 	QS_TRY(qset_index_make(columns));
 	QS_TRY(qset_search_mark(p, PHASE_DONE));
-	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	QS_TRY(qs_wait(p->gpu, p->gpu->stream));
 	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
 }
 
@@ -258,7 +258,7 @@ open_search(qset_cuda_pairs *p)
 	QS_TRY(qset_search_mark(p, PHASE_BEGIN));
 	QS_TRY(fill_bits(p));
 	QS_TRY(qset_search_mark(p, PHASE_COUNTED));
-	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	QS_TRY(qs_wait(p->gpu, p->gpu->stream));
 	return qset_search_elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 

@@ -183,7 +183,7 @@ widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 		QS_TRY(qs_high_widen(gpu, extra, sk->view.extra, sk->high_room));
 	else
 		QS_TRY(qs_counters_widen(gpu, table, sk->view.table, sk->table_bytes / 4));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	return QB_OK;
 }
 
@@ -230,7 +230,7 @@ qs_read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.high_used, sizeof(uint32_t),
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	*used = *(const uint32_t *) gpu->host_result;
 	return QB_OK;
 }
@@ -441,7 +441,7 @@ insert_together(qs_cuda_sketch *sk, const qs_host_batch *b, int batches)
 	QS_TRY(qs_fill_slot_all(gpu, slot, b, batches, &ready));
 	QS_TRY(insert(sk, &ready));
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	QS_TRY(qs_wait(gpu, gpu->in));
 	return QB_OK;
 }
 

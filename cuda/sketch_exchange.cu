@@ -40,7 +40,7 @@ load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 		sk->high_bound = high;
 		sk->ever = (uint64_t) from->total;
 	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	sk->total = from->total;
 	return QB_OK;
 }
@@ -122,7 +122,7 @@ fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to->extra, sk->view.extra,
 										 to->extra_used * qs_high_bytes(sk->view.wide),
 										 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += sk->table_bytes + to->extra_used * qs_high_bytes(sk->view.wide);
 	return QB_OK;
 }
@@ -207,7 +207,7 @@ qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
 	low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
 	QS_TRY(copy_out(gpu, to, sk->view.table + offset, low));
 	QS_TRY(copy_out(gpu, to + low, sk->view.extra + (offset + low - table), bytes - low));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	gpu->stats.bytes_out += bytes;
 	return QB_OK;
 }

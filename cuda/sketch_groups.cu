@@ -102,7 +102,7 @@ read_used(const group_list *list)
 					 list->used));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(used, list->used, list->groups * sizeof(*used),
 									 cudaMemcpyDeviceToHost, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	for (uint32_t i = 0; i < list->groups; i++)
 		list->sketch[i]->high_bound = used[i];
 	return QB_OK;

@@ -112,7 +112,7 @@ second_offset(const qs_cuda *gpu, const qs_host_batch *b)
 static qb_status
 begin_fill(qs_cuda *gpu, qs_slot *slot)
 {
-	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->arrived));
+	QS_TRY(qs_wait_event(gpu, slot->arrived));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->in, slot->done, 0));
 	return QB_OK;
 }
@@ -210,7 +210,7 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, qs_pending *p
 {
 	if (p->count == 0 || !b->answer)
 		return QB_OK;
-	QS_CUDA_TRY(gpu, cudaEventSynchronize(slot->left));
+	QS_TRY(qs_wait_event(gpu, slot->left));
 	if (!b->pinned_answer)
 		memcpy(answer_at(b, p->at), slot->host + second_offset(gpu, b), p->count * b->answer_bytes);
 	p->count = 0;

@@ -108,7 +108,7 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 	}
 	for (int s = 0; s < QS_SLOTS; s++)
 		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], b, &waiting[s]));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
+	QS_TRY(qs_wait(gpu, gpu->in));
 	return QB_OK;
 }
 

@@ -116,8 +116,8 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 /*
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
- * Counts are on the device of the first chunk whose keys they get.  Keys of chunks on other
- * devices come there through the worker's memory.  Counts have room for the keys that a
+ * Each device counts the keys of its own chunks.  When the counts are ordered, all of them are
+ * merged into those of one device, one device in a piece.  Counts have room for the keys that a
  * device sorts in a piece of work, or for all keys if they are fewer, or for as many as there
  * is memory for.  Chunks are not freed to make room: they are what is to be counted.
  */
@@ -127,9 +127,10 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 
 typedef struct Holding
 {
-	qs_cuda_exact *exact; /* NULL: no keys have come */
-	int device;
-	uint64 keys; /* that may come */
+	qs_cuda_exact *exact[GPU_DEVICES_MAX]; /* NULL: no keys have come from the device */
+	int devices;                           /* that have counts */
+	int first;                             /* device that had keys first, on which all come together */
+	uint64 keys;                           /* that may come */
 	uint64 found;
 } Holding;
 
@@ -142,35 +143,45 @@ device_ops(void)
 }
 
 static void
+drop_on(Holding *h, int device)
+{
+	device_ops()->destroy(h->exact[device]);
+	h->exact[device] = NULL;
+	h->devices--;
+	pg_atomic_fetch_sub_u64(&gpu_shared->device[device].values, 1);
+	GpuShowMemory(device);
+}
+
+static void
 drop_exact(int index)
 {
 	Holding *h = &holding[index];
+	int i;
 
-	if (h->exact)
-	{
-		device_ops()->destroy(h->exact);
-		pg_atomic_fetch_sub_u64(&gpu_shared->device[h->device].values, 1);
-	}
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+		if (h->exact[i])
+			drop_on(h, i);
 	memset(h, 0, sizeof(*h));
 }
 
-/* Make the counts on this device, unless they are on one already. */
+/* Make counts on this device, unless there are some. */
 static qb_status
-be_somewhere(Holding *h, int device)
+be_on(Holding *h, int device)
 {
 	uint64 room = Max(Min(h->keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
 	qb_status status;
 
-	if (h->exact)
+	if (h->exact[device])
 		return QB_OK;
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	do
-		status = device_ops()->create(gpu_device[device], room, &h->exact);
+		status = device_ops()->create(gpu_device[device], room, &h->exact[device]);
 	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
 	if (status != QB_OK)
 		return status;
-	h->device = device;
+	if (h->devices++ == 0)
+		h->first = device;
 	pg_atomic_fetch_add_u64(&gpu_shared->device[device].values, 1);
 	GpuCount(COUNT_CREATED, 1);
 	return QB_OK;
@@ -187,18 +198,11 @@ serve_create(Holding *h, GpuSlot *slot)
 static qb_status
 add_gathered(Holding *h, const GpuGathered *gathered)
 {
-	qb_status status = be_somewhere(h, gathered->device);
-	uint64 *key;
+	qb_status status = be_on(h, gathered->device);
 
 	if (status != QB_OK)
 		return status;
-	if (h->device == gathered->device)
-		return device_ops()->add_device(h->exact, gathered->key, gathered->count);
-	key = GpuColumnFetch(gathered, gathered->key, &status);
-	if (status == QB_OK)
-		status = device_ops()->add(h->exact, key, gathered->count);
-	free(key);
-	return status;
+	return device_ops()->add_device(h->exact[gathered->device], gathered->key, gathered->count);
 }
 
 /* Count keys of a chunk, of as many pages as fit in a piece of the work. */
@@ -229,18 +233,40 @@ serve_keys(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	status = be_somewhere(h, 0);
+	status = be_on(h, h->first);
 	if (status == QB_OK)
-		status = device_ops()->add(h->exact, (const uint64 *) GpuSlotData(slot), slot->count);
+		status = device_ops()->add(h->exact[h->first], (const uint64 *) GpuSlotData(slot),
+								   slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
+	return status;
+}
+
+/* Merge the counts of another device into those of the first one. */
+static qb_status
+merge_other(Holding *h)
+{
+	int other = 0;
+	qb_status status;
+
+	while (h->exact[other] == NULL || other == h->first)
+		other++;
+	GPU_WITH_ROOM(status, h->first,
+				  device_ops()->merge(h->exact[h->first], h->exact[other]));
+	if (status == QB_OK)
+		drop_on(h, other);
 	return status;
 }
 
 static qb_status
 serve_order(Holding *h, GpuSlot *slot)
 {
-	qb_status status = h->exact ? device_ops()->order(h->exact, &h->found) : QB_OK;
+	qb_status status = QB_OK;
 
+	slot->more = h->devices > 1;
+	if (slot->more)
+		return merge_other(h);
+	if (h->devices > 0)
+		status = device_ops()->order(h->exact[h->first], &h->found);
 	GpuExactShapeIn(slot)->keys = h->found;
 	return status;
 }
@@ -254,7 +280,7 @@ serve_read(Holding *h, GpuSlot *slot)
 		slot->count > h->found - slot->offset)
 		return QB_NO_MEMORY;
 	GpuCount(COUNT_BYTES_OUT, 2 * slot->count * sizeof(uint64));
-	return device_ops()->get(h->exact, slot->offset, slot->count, data,
+	return device_ops()->get(h->exact[h->first], slot->offset, slot->count, data,
 							 (int64 *) data + slot->count);
 }
 
@@ -275,10 +301,14 @@ static GpuLocation
 location_of_exact(int index)
 {
 	const Holding *h = &holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->exact != NULL };
+	GpuLocation location = { .device = h->first,
+							 .on_device = h->devices > 0,
+							 .replicas = h->devices > 1 };
+	int i;
 
-	if (location.on_device)
-		location.bytes = device_ops()->bytes(h->exact);
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+		if (h->exact[i])
+			location.bytes += device_ops()->bytes(h->exact[i]);
 	return location;
 }
 
@@ -286,6 +316,7 @@ const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
+	.adds = 1 << EXACT_COLUMN,
 	.drop = drop_exact,
 	.location = location_of_exact,
 };

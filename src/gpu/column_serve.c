@@ -71,6 +71,12 @@ new_holding(void)
 	return NULL;
 }
 
+static int
+device_of_chunk(uint64 location)
+{
+	return (int) (location % gpu_shared->device_count);
+}
+
 /* Chunks of the same pages go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
@@ -85,7 +91,7 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
-	h->device = (int) (shape->location % gpu_shared->device_count);
+	h->device = device_of_chunk(shape->location);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
@@ -336,7 +342,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 	int most = slot->count;
-	static int64 times[GPU_COUNTS_MAX];
+	int64 times[GPU_COUNTS_MAX];
 	GpuWanted wanted;
 	GpuGathered gathered;
 	qb_status status;
@@ -370,7 +376,7 @@ static qb_status
 serve_many(GpuSlot *slot)
 {
 	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
-	static GpuManyKeys asked;
+	GpuManyKeys asked;
 	uint64 count[QB_GROUPS_MAX];
 	GpuGathered gathered;
 	qb_status status;
@@ -436,8 +442,16 @@ location_of_column(int index)
 	return location;
 }
 
+static int
+choose_device(GpuSlot *slot)
+{
+	return device_of_chunk(GpuColumnShapeIn(slot)->location);
+}
+
 const GpuHandler gpu_column_handler = {
 	.serve = serve_column,
+	.creates = 1 << COLUMN_CREATE,
+	.choose = choose_device,
 	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
 	.drop = drop_column,
 	.location = location_of_column,

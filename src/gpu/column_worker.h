@@ -46,11 +46,4 @@ GpuColumnGatherGroups(int index, const GpuWanted *wanted, const qb_groups *group
 extern qb_status GpuColumnGatherPairs(int index, const GpuWanted *wanted, uint32 from, uint64 most,
 									  GpuGathered *gathered, const uint64 **pair);
 
-/*
- * Copy gathered->count words from device memory to the worker's own: "key" is the gathered keys, or
- * what was gathered beside them.  The caller frees the copy; NULL: there is no memory, or the
- * device has failed.
- */
-extern uint64 *GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status);
-
 #endif

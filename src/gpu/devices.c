@@ -9,6 +9,7 @@
  *
  * src/gpu/devices.c
  */
+#include "gpu/coroutine.h"
 #include "gpu/settings.h"
 #include "gpu/worker.h"
 
@@ -79,12 +80,12 @@ describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
 	info->memory_bytes = from->memory_bytes;
 }
 
-/* Open one device as device number "index" of this server. */
+/* Open one device, which may be alone, as device number "index" of this server. */
 static bool
-open_device(int number, int index, char *reason)
+open_device(int number, int index, bool alone, char *reason)
 {
 	GpuDeviceInfo *info = &gpu_shared->device[index];
-	qs_cuda_options options = { .staging_bytes = STAGING_BYTES };
+	qs_cuda_options options = { .staging_bytes = STAGING_BYTES, .pause = alone ? NULL : GpuPause };
 	qs_cuda_error error = { 0 };
 	qs_cuda_device properties;
 	qb_status status = gpu_device_ops->get(number, &properties, &error);
@@ -98,6 +99,7 @@ open_device(int number, int index, char *reason)
 		return false;
 	}
 	info->number = number;
+	info->peers = 0;
 	describe_device(&properties, info);
 	limit_memory(index);
 	pg_atomic_write_u64(&info->memory_used, 0);
@@ -118,6 +120,19 @@ pin_slots(void)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
+/* Let devices read one another's memory, where they can. */
+static void
+join_devices(int count)
+{
+	int i;
+	int j;
+
+	for (i = 0; i < count; i++)
+		for (j = 0; j < count; j++)
+			if (i != j && gpu_device_ops->join(gpu_device[i], gpu_device[j]))
+				gpu_shared->device[i].peers++;
+}
+
 /* Open the devices that the settings name; returns how many. */
 static int
 open_devices(char *reason)
@@ -127,21 +142,23 @@ open_devices(char *reason)
 	qs_cuda_error error = { 0 };
 	int there = gpu_device_ops->count(&error);
 	int opened = 0;
+	int wanted_count = named > 0 ? named : Min(there, GPU_DEVICES_MAX);
 	int i;
 
 	if (there == 0)
 		describe_error(&error, reason);
-	for (i = 0; i < (named > 0 ? named : Min(there, GPU_DEVICES_MAX)); i++)
+	for (i = 0; i < wanted_count; i++)
 	{
 		int wanted = named > 0 ? number[i] : i;
 
 		if (wanted >= there)
 			ereport(LOG, (errmsg("could not use GPU %d: there are %d", wanted, there)));
-		else if (open_device(wanted, opened, reason))
+		else if (open_device(wanted, opened, wanted_count == 1, reason))
 			opened++;
 	}
 	if (opened > 0)
 		pin_slots();
+	join_devices(opened);
 	return opened;
 }
 

@@ -248,9 +248,9 @@ GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 	GpuUnlockHandles();
 }
 
-/* For the worker: handles pending free that no request names. */
+/* For the worker: handles pending free that no request names, but for those on busy devices. */
 int
-GpuTakePending(int *index, int room)
+GpuTakePending(int *index, int room, uint32 busy)
 {
 	int count = 0;
 	int i;
@@ -258,6 +258,7 @@ GpuTakePending(int *index, int room)
 	GpuLockHandles(LW_SHARED);
 	for (i = 0; i < GPU_HANDLES && count < room; i++)
 		if (gpu_shared->handle[i].state == HANDLE_PENDING_FREE &&
+			!(gpu_shared->handle[i].device >= 0 && (busy >> gpu_shared->handle[i].device & 1)) &&
 			pg_atomic_read_u32(&gpu_shared->handle[i].pending) == 0)
 			index[count++] = i;
 	GpuUnlockHandles();

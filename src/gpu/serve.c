@@ -67,7 +67,6 @@ GpuServe(GpuSlot *const *slots, int *count)
 		*count = 1;
 		return NULL;
 	}
-	GpuMakeRoomFor(index);
 	slot->status = serve(handler, slots, count);
 	if (slot->status != QB_OK)
 		slot->more = false;
@@ -123,7 +122,10 @@ free_value(int index)
 	GpuHandleFreed(index);
 }
 
-/* Free the values of handles pending free that no request names, some at a time; were there any? */
+/*
+ * Free the values of handles pending free that no request names, some at a time; were there any?
+ * On a busy device a request may use what it does not name.
+ */
 bool
 GpuFreePending(void)
 {
@@ -133,19 +135,10 @@ GpuFreePending(void)
 
 	if (pg_atomic_read_u32(&gpu_shared->pending_frees) == 0)
 		return false;
-	count = GpuTakePending(index, PENDING_FREES_AT_ONCE);
+	count = GpuTakePending(index, PENDING_FREES_AT_ONCE, GpuBusyDevices());
 	for (i = 0; i < count; i++)
 		free_value(index[i]);
 	return count > 0;
-}
-
-/* Whose request is served: room is made for that handle. */
-static const GpuHandle *served;
-
-void
-GpuMakeRoomFor(int index)
-{
-	served = &gpu_shared->handle[index];
 }
 
 /*
@@ -156,6 +149,7 @@ GpuMakeRoomFor(int index)
 bool
 GpuMakeRoom(int device)
 {
+	const GpuHandle *served = &gpu_shared->handle[GpuServed()->handle.index];
 	bool column = served->family == GPU_FAMILY_COLUMN;
 
 	if (GpuFreePending())

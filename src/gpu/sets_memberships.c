@@ -152,8 +152,8 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 /*
  * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
  *
- * Rows are on the device of the first chunk that they come from.  Those of chunks on other devices
- * come there through the worker's memory.  Sorting is not done in pieces, so a device takes a
+ * Rows are on the device of the first chunk that they come from, and those of chunks on other
+ * devices come there.  Sorting is not done in pieces, so a device takes a
  * limited number of rows.
  */
 
@@ -220,23 +220,11 @@ static qb_status
 add_gathered(Holding *h, const GpuGathered *gathered, const uint64 *id)
 {
 	qb_status status = be_somewhere(h, gathered->device, gathered->count);
-	uint64 *element;
-	uint64 *its_id = NULL;
 
 	if (status != QB_OK || gathered->count == 0)
 		return status;
-	if (h->device == gathered->device)
-		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key,
-										gathered->count);
-	element = GpuColumnFetch(gathered, gathered->key, &status);
-	if (status == QB_OK)
-		its_id = GpuColumnFetch(gathered, id, &status);
-	if (status == QB_OK)
-		status =
-			device_ops()->add(h->memberships, (const int64 *) its_id, element, gathered->count);
-	free(element);
-	free(its_id);
-	return status;
+	return device_ops()->add_device(h->memberships, gpu_device[gathered->device],
+									(const int64 *) id, gathered->key, gathered->count);
 }
 
 /* Add rows of chunks, of as many pages as fit in a piece of the work. */

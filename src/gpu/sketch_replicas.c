@@ -125,10 +125,9 @@ GpuSketchPart(const GpuSketchHolding *h, int number)
 /*
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
- * Slices of two sketches of one device are added there.  Others come through the worker's
- * memory, which has one slice at a time.  Between two slices others are served.  A slice
- * needs memory of the device that it is taken from, and of the one that it goes to.  If there
- * is none the merge ends there, and the backend of the sketch does the rest.
+ * Between two slices others are served.  A slice of another device needs memory there, and on
+ * the one that it goes to.  If there is none the merge ends there, and the backend of the
+ * sketch does the rest.
  *
  * After any other error the sketch may have some slices and not others, and is of no use.
  */
@@ -164,47 +163,14 @@ next_slice(const qs_params *p, uint64 at)
 	return (qs_slice){ at, count };
 }
 
-/* Take a slice to the worker's memory. */
 static qb_status
-take(const GpuSketchSource *from, qs_slice units, qs_sketch *slice)
+merge_slice(GpuSketchHolding *h, const GpuSketchSource *from, qs_slice units)
 {
 	qb_status status;
 
 	do
-		status = GpuSketchOps()->take_slice(from->sketch, units, slice, GpuSketchMemory());
-	while (status == QB_NO_MEMORY && GpuMakeRoom(from->device));
-	return status;
-}
-
-/* Add a slice that was taken. */
-static qb_status
-add(const GpuSketchHolding *h, qs_slice to, const qs_sketch *slice)
-{
-	qs_slice all = { 0, qs_slice_units(&slice->params) };
-	qs_cuda_sketch *loaded;
-	qb_status status;
-
-	GPU_WITH_ROOM(status, h->device, GpuSketchOps()->load(gpu_device[h->device], slice, &loaded));
-	if (status != QB_OK)
-		return status;
-	status = GpuSketchOps()->merge_slice(h->on_device, to, loaded, all);
-	GpuSketchOps()->destroy(loaded);
-	return status;
-}
-
-static qb_status
-merge_slice(const GpuSketchHolding *h, const GpuSketchSource *from, qs_slice units)
-{
-	qs_sketch slice;
-	qb_status status;
-
-	if (from->device == h->device)
-		return GpuSketchOps()->merge_slice(h->on_device, units, from->sketch, units);
-	status = take(from, units, &slice);
-	if (status != QB_OK)
-		return status;
-	status = add(h, units, &slice);
-	qs_free(&slice);
+		status = GpuSketchOps()->merge_slice(h->on_device, units, from->sketch, units);
+	while (status == QB_NO_MEMORY && (GpuMakeRoom(h->device) || GpuMakeRoom(from->device)));
 	return status;
 }
 

@@ -63,7 +63,7 @@ to_device(GpuSketchHolding *h, int i, const qs_params *params, const qs_sketch *
 static qb_status
 serve_create(GpuSketchHolding *h, GpuSlot *slot)
 {
-	return to_device(h, GpuChooseDevice(slot->count), &GpuSketchShapeIn(slot)->params, NULL);
+	return to_device(h, slot->count, &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
@@ -96,7 +96,7 @@ serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
-		status = to_device(h, GpuChooseDevice(-1), NULL, h->on_host);
+		status = to_device(h, slot->count, NULL, h->on_host);
 	free_host_form(h);
 	return status;
 }
@@ -339,11 +339,20 @@ static GpuLocation
 location_of_sketch(int index)
 {
 	const GpuSketchHolding *h = &gpu_sketch_holding[index];
-	GpuLocation location = { .device = h->device, .on_device = h->on_device != NULL };
+	GpuLocation location = { .device = h->device,
+							 .on_device = h->on_device != NULL,
+							 .replicas = h->replicas > 0 };
 
 	if (location.on_device)
 		location.bytes = GpuSketchOps()->bytes(h->on_device);
 	return location;
+}
+
+static int
+choose_device(GpuSlot *slot)
+{
+	slot->count = GpuChooseDevice(slot->op == SKETCH_LOADED ? -1 : slot->count);
+	return slot->count;
 }
 
 const GpuHandler gpu_sketch_handler = {
@@ -352,6 +361,9 @@ const GpuHandler gpu_sketch_handler = {
 	.together = 1 << SKETCH_INSERT,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.creates = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
+	.choose = choose_device,
 	.drop = drop_sketch,
 	.location = location_of_sketch,
 };
@@ -423,24 +435,11 @@ find_group(const GpuRef *ref)
 	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
 }
 
-/*
- * Count gathered keys in the sketch of a group.  The request does not name it, so it is kept
- * in use here: room for a sketch may be made by freeing values that nobody needs any more.
- */
+/* Count gathered keys in the sketch of a group. */
 static qb_status
 insert_group(const GpuRef *ref, const GpuGathered *gathered)
 {
-	GpuSketchHolding *h = find_group(ref);
-	pg_atomic_uint32 *pending;
-	qb_status status;
-
-	if (h == NULL)
-		return QB_NO_MEMORY;
-	pending = &gpu_shared->handle[ref->index].pending;
-	pg_atomic_fetch_add_u32(pending, 1);
-	status = insert_gathered(ref->index, gathered);
-	pg_atomic_fetch_sub_u32(pending, 1);
-	return status;
+	return find_group(ref) ? insert_gathered(ref->index, gathered) : QB_NO_MEMORY;
 }
 
 /* Give each sketch its gathered keys, one after another. */
@@ -510,24 +509,30 @@ insert_groups(const GpuGathered *gathered, GpuGroupSketches *all, const uint64 *
 }
 
 /*
- * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
- * work.
+ * The request does not name the sketches of its groups.  They are kept in use here: values that
+ * nobody needs any more are freed where room is made, and while the request waits for its device.
  */
-qb_status
-GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
+static void
+use_groups(const GpuGroupSketches *all, int more)
 {
-	static GpuSketchGroups wanted;
-	GpuGroupSketches *all = &wanted.all;
+	uint32 i;
+
+	for (i = 0; i < Min(all->groups.count, QB_GROUPS_MAX); i++)
+		if (all->sketch[i].index >= 0 && all->sketch[i].index < GPU_HANDLES)
+			pg_atomic_fetch_add_u32(&gpu_shared->handle[all->sketch[i].index].pending, more);
+}
+
+static qb_status
+count_groups(GpuSketchHolding *h, GpuSlot *slot, GpuSketchGroups *wanted)
+{
+	GpuGroupSketches *all = &wanted->all;
 	uint64 count[QB_GROUPS_MAX];
 	GpuGathered gathered;
 	qb_status status;
 	uint32 i;
 
-	if (gpu_fault == FAULT_ERROR)
-		return QB_DEVICE_ERROR;
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
 	status = GpuColumnGatherGroups(
-		slot->other.index, &wanted.wanted, &all->groups, (uint32) slot->offset,
+		slot->other.index, &wanted->wanted, &all->groups, (uint32) slot->offset,
 		(uint64) (gpu_device_ops->piece_work / Max(h->depth, 1)), &gathered, count);
 	if (status == QB_OK && gathered.key)
 		status = insert_groups(&gathered, all, count);
@@ -539,4 +544,23 @@ GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
 	for (i = 0; i < all->groups.count; i++)
 		GpuCount(COUNT_COLUMN_KEYS, count[i]);
 	return QB_OK;
+}
+
+/*
+ * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
+ * work.
+ */
+qb_status
+GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
+{
+	GpuSketchGroups wanted;
+	qb_status status;
+
+	if (gpu_fault == FAULT_ERROR)
+		return QB_DEVICE_ERROR;
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	use_groups(&wanted.all, 1);
+	status = count_groups(h, slot, &wanted);
+	use_groups(&wanted.all, -1);
+	return status;
 }

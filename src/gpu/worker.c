@@ -3,8 +3,9 @@
  *		The background worker that owns the GPUs: start, loop, end.
  *
  * The worker starts as soon as the server accepts connections, so that no query pays
- * for creating a CUDA context.  It serves requests one after the other, long ones in
- * pieces, while kernels and copies that it has started go on.  It ends
+ * for creating a CUDA context.  It serves requests in pieces: one after the other of a device,
+ * while kernels and copies that it has started go on, and those of several devices at the same
+ * time (coroutine.h).  It ends
  *
  *	with code 0		when the server shuts down, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
@@ -14,9 +15,11 @@
  * src/gpu/worker.c
  */
 #include "gpu/worker.h"
+#include "gpu/coroutine.h"
 #include "gpu/settings.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -110,12 +113,21 @@ start_worker(void)
 	GpuStartScheduling();
 }
 
+/* What is being served in each coroutine. */
+typedef struct Piece
+{
+	GpuSlot *slot[GPU_TOGETHER];
+	uint32 devices; /* that it needs; 0: nothing is being served */
+} Piece;
+
+static Piece piece[GPU_DEVICES_MAX];
+
 /* Serve a request, or a piece of it, or several requests that may be served together. */
 static void
-serve_piece(GpuSlot *slot)
+serve_piece(int number)
 {
-	GpuSlot *slots[GPU_TOGETHER] = { slot };
-	int count = GpuTogether(slots, lengthof(slots));
+	Piece *p = &piece[number];
+	int count = GpuTogether(p->slot, lengthof(p->slot));
 	instr_time start;
 	instr_time passed;
 	const char *error;
@@ -124,7 +136,7 @@ serve_piece(GpuSlot *slot)
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
 		pg_usleep(FAULT_SLOW_US);
-	error = GpuServe(slots, &count);
+	error = GpuServe(p->slot, &count);
 	if (error)
 	{
 		GpuCount(COUNT_RESTARTS, 1);
@@ -134,20 +146,63 @@ serve_piece(GpuSlot *slot)
 	INSTR_TIME_SUBTRACT(passed, start);
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
 	for (i = 0; i < count; i++)
-		GpuEndScheduled(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
+		GpuEndScheduled(p->slot[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
+	p->devices = 0;
+}
+
+uint32
+GpuBusyDevices(void)
+{
+	uint32 busy = 0;
+	int i;
+
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+		if (i != GpuCoroutine())
+			busy |= piece[i].devices;
+	return busy;
+}
+
+const GpuSlot *
+GpuServed(void)
+{
+	return piece[GpuCoroutine()].slot[0];
+}
+
+/* Begin to serve a request, if there is one for devices that are not busy. */
+static bool
+start_piece(void)
+{
+	uint32 devices;
+	GpuSlot *slot;
+	int number;
+
+	if (gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending)
+		return false;
+	slot = GpuNextScheduled(GpuBusyDevices(), &devices);
+	if (slot == NULL)
+		return false;
+	number = pg_rightmost_one_pos32(devices);
+	piece[number].slot[0] = slot;
+	piece[number].devices = devices;
+	GpuStartCoroutine(number, serve_piece);
+	return true;
 }
 
 /* Serve requests until there are none, or something else is to be done. */
 static void
 serve_all(void)
 {
-	GpuSlot *slot;
+	int i;
 
-	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && !ConfigReloadPending &&
-		   (slot = GpuNextScheduled()) != NULL)
+	for (;;)
 	{
-		serve_piece(slot);
-		(void) GpuFreePending();
+		while (start_piece())
+			(void) GpuFreePending();
+		if (GpuBusyDevices() == 0)
+			return;
+		for (i = 0; i < gpu_shared->device_count; i++)
+			if (piece[i].devices != 0)
+				GpuResumeCoroutine(i);
 	}
 }
 

@@ -25,6 +25,7 @@ typedef struct GpuLocation
 {
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
+	bool replicas; /* other devices have some of it, too */
 	uint64 bytes; /* of device memory */
 	uint32 pages; /* chunk of a column: how many count as copied */
 } GpuLocation;
@@ -56,6 +57,16 @@ typedef struct GpuHandler
 	uint32 reads;
 	uint32 reads_other;
 
+	/*
+	 * Requests that add keys of the other handle, a chunk, on the device of the chunk: in any
+	 * order, and on several devices at the same time.
+	 */
+	uint32 adds;
+
+	/* Requests that make the value of their handle, on the device that this chooses and notes. */
+	uint32 creates;
+	int (*choose)(GpuSlot *slot);
+
 	/* Free the value, if there is one. */
 	void (*drop)(int index);
 
@@ -77,12 +88,17 @@ extern const GpuHandler gpu_memberships_handler;
 extern void GpuRegisterWorker(void);
 extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
+/* The devices that requests need which are being served, other than the one that asks. */
+extern uint32 GpuBusyDevices(void);
+
+/* The request that is being served in the coroutine that is at work. */
+extern const GpuSlot *GpuServed(void);
+
 /* serve.c */
 extern const char *GpuServe(GpuSlot *const *slot, int *count);
 extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 extern void GpuShowLocation(int index);
 extern bool GpuFreePending(void);
-extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
 /* Do it, again and again while the device has no memory and room can be made there. */
@@ -93,7 +109,7 @@ extern bool GpuMakeRoom(int device);
 
 /* schedule.c */
 extern void GpuStartScheduling(void);
-extern GpuSlot *GpuNextScheduled(void);
+extern GpuSlot *GpuNextScheduled(uint32 busy, uint32 *devices);
 extern int GpuTogether(GpuSlot **slot, int most);
 extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);

@@ -89,15 +89,10 @@ expect(uint64_t number, bool same, const char *what)
 	printf("case %llu: %s differ\n", (unsigned long long) number, what);
 }
 
-typedef struct devices
-{
-	qs_cuda *first, *second;
-} devices;
-
 /* Add the keys in batches, some from the host and some that are on a device. */
 static qb_status
-add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, qs_cuda *gpu,
-			const uint64_t *device, uint64_t keys)
+add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const uint64_t *device,
+			uint64_t keys)
 {
 	qb_status status = QB_OK;
 	uint64_t some;
@@ -109,7 +104,7 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, qs_cuda 
 		if (draw(state, 2) == 0)
 			status = qs_cuda_exact_add(exact, key + at, some);
 		else
-			status = qs_cuda_exact_add_device(exact, gpu, device + at, some);
+			status = qs_cuda_exact_add_device(exact, device + at, some);
 	}
 	return status;
 }
@@ -133,23 +128,22 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counted *list)
 	return same;
 }
 
-/* Count keys on the second device, which are on the first one, and merge. */
+/* Count keys of the host on the second device, and merge. */
 static qb_status
-merge_others(const devices *there, qs_cuda_exact *exact, uint64_t *state, const uint64_t *key,
-			 const uint64_t *device, uint64_t keys)
+merge_others(qs_cuda *second, qs_cuda_exact *exact, const uint64_t *key, uint64_t keys)
 {
 	qs_cuda_exact *other;
 	qb_status status;
 
-	CHECK(qs_cuda_exact_create(there->second, keys + 1, &other) == QB_OK);
-	CHECK(add_batches(other, state, key, there->first, device, keys) == QB_OK);
+	CHECK(qs_cuda_exact_create(second, keys + 1, &other) == QB_OK);
+	CHECK(qs_cuda_exact_add(other, key, keys) == QB_OK);
 	status = qs_cuda_exact_merge(exact, other);
 	qs_cuda_exact_destroy(other);
 	return status;
 }
 
 static void
-run_case(const devices *there, uint64_t number)
+run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 {
 	static uint64_t key[KEYS];
 	static counted list[KEYS];
@@ -157,7 +151,6 @@ run_case(const devices *there, uint64_t number)
 	uint64_t keys = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, KEYS);
 	uint64_t room = 1 + draw(&state, 2 * keys + 1);
 	uint64_t found = 0, distinct, first;
-	qs_cuda *gpu = there->first;
 	uint64_t *device;
 	qs_cuda_exact *exact;
 	qb_status status;
@@ -167,9 +160,9 @@ run_case(const devices *there, uint64_t number)
 	CHECK(keys == 0 || qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
 	CHECK(qs_cuda_exact_create(gpu, room, &exact) == QB_OK);
 	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
-	status = add_batches(exact, &state, key, gpu, device, first);
+	status = add_batches(exact, &state, key, device, first);
 	if (status == QB_OK && first < keys)
-		status = merge_others(there, exact, &state, key + first, device + first, keys - first);
+		status = merge_others(second, exact, key + first, keys - first);
 	distinct = count_here(key, keys, list);
 	if (status == QB_NO_MEMORY)
 		expect(number, room < keys && distinct > room / 2, "keys that fit");
@@ -204,7 +197,7 @@ time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 
 	CHECK(qs_cuda_exact_create(gpu, keys, &exact) == QB_OK);
 	made = now_ms();
-	CHECK(qs_cuda_exact_add_device(exact, gpu, device, keys) == QB_OK);
+	CHECK(qs_cuda_exact_add_device(exact, device, keys) == QB_OK);
 	CHECK(qs_cuda_exact_order(exact, &found) == QB_OK);
 	CHECK(qs_cuda_exact_get(exact, 0, found < 20 ? found : 20, key, times) == QB_OK);
 	printf("%llu keys, %llu distinct: memory %.2f ms, counts %.2f ms\n", (unsigned long long) keys,
@@ -241,8 +234,7 @@ main(int argc, char **argv)
 	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
 	qs_cuda_error error;
-	devices there;
-	qs_cuda *gpu;
+	qs_cuda *gpu, *second;
 
 	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
 	{
@@ -256,10 +248,10 @@ main(int argc, char **argv)
 		qs_cuda_close(gpu);
 		return 0;
 	}
-	there = (devices){ gpu, open_second(gpu) };
+	second = open_second(gpu);
 	for (uint64_t i = first; i < first + cases; i++)
-		run_case(&there, i);
-	qs_cuda_close(there.second);
+		run_case(gpu, second, i);
+	qs_cuda_close(second);
 	qs_cuda_close(gpu);
 	printf("column_exact: %llu cases, %llu differences\n", (unsigned long long) cases,
 		   (unsigned long long) wrong);
