@@ -141,6 +141,13 @@ extern "C"
 		/* Bytes of tables that are merged in a piece of a request. */
 		uint64_t merge_bytes;
 
+		/*
+		 * Chunks of a table that lie on one device before the next device has some: one device
+		 * answers for so many in a few milliseconds, and to bring answers of several together takes
+		 * as long.
+		 */
+		uint32_t chunks_together;
+
 		const struct qs_sketch_ops *sketch;         /* sketch_cuda.h */
 		const struct qset_sets_ops *sets;           /* sets_cuda.h */
 		const struct qf_filter_ops *filter;         /* filter_cuda.h */

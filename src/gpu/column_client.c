@@ -207,7 +207,8 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 	if (!GpuNewHandle(GPU_FAMILY_COLUMN, &load->ref))
 		return false;
 	slot = GpuTakeSlot(&load->ref, COLUMN_CREATE, false);
-	GpuColumnShapeIn(slot)->location = (uint64) relation + chunk;
+	GpuColumnShapeIn(slot)->relation = relation;
+	GpuColumnShapeIn(slot)->chunk = chunk;
 	if (GpuAskOne(slot) == QB_OK)
 		return true;
 	GpuDropHandle(&load->ref);
@@ -398,6 +399,49 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 }
 
 /* ---- keys of cached columns for values on a device ---- */
+
+/* A chunk, and how many chunks of its device are before it. */
+typedef struct Ranked
+{
+	uint32 rank;
+	uint32 device;
+	GpuColumnChunk chunk;
+} Ranked;
+
+static int
+compare_ranked(const void *a, const void *b)
+{
+	const Ranked *x = a;
+	const Ranked *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+void
+GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
+{
+	uint32 before[GPU_DEVICES_MAX] = { 0 };
+	Ranked *ranked;
+	int i;
+
+	if (gpu_shared->device_count == 1)
+		return;
+	ranked = palloc(Max(chunks, 1) * sizeof(Ranked));
+	for (i = 0; i < chunks; i++)
+	{
+		int device = gpu_shared->handle[chunk[i].ref.index].device;
+
+		ranked[i].device = device < 0 || device >= GPU_DEVICES_MAX ? 0 : (uint32) device;
+		ranked[i].rank = before[ranked[i].device]++;
+		ranked[i].chunk = chunk[i];
+	}
+	qsort(ranked, chunks, sizeof(Ranked), compare_ranked);
+	for (i = 0; i < chunks; i++)
+		chunk[i] = ranked[i].chunk;
+	pfree(ranked);
+}
 
 /* Chunks of a column on their way, and the keys that were added. */
 typedef struct Chunks

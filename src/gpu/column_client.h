@@ -102,6 +102,9 @@ GpuColumnDevice(const GpuColumnChunk *chunk)
 /* Write into a slot which keys of a chunk are wanted. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
 
+/* Bring chunks into an order in which those of all devices alternate, so that all are at work. */
+extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
+
 /*
  * Have a value on a device get the keys of chunks of a column, by a request of its family
  * such as SKETCH_COLUMN, and take the pages off their sets whose keys it got.  Returns

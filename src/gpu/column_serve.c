@@ -71,13 +71,18 @@ new_holding(void)
 	return NULL;
 }
 
+/*
+ * Chunks of the same pages go to one device, because their rows are matched there.  Small tables
+ * are on one device as a whole, each on another one.
+ */
 static int
-device_of_chunk(uint64 location)
+device_of_chunk(const GpuColumnShape *shape)
 {
-	return (int) (location % gpu_shared->device_count);
+	uint64 number = (uint64) shape->relation + shape->chunk / gpu_device_ops->chunks_together;
+
+	return (int) (number % gpu_shared->device_count);
 }
 
-/* Chunks of the same pages go to one device, because their rows are matched there. */
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -91,7 +96,7 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
-	h->device = device_of_chunk(shape->location);
+	h->device = device_of_chunk(shape);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
@@ -445,7 +450,7 @@ location_of_column(int index)
 static int
 choose_device(GpuSlot *slot)
 {
-	return device_of_chunk(GpuColumnShapeIn(slot)->location);
+	return device_of_chunk(GpuColumnShapeIn(slot));
 }
 
 const GpuHandler gpu_column_handler = {

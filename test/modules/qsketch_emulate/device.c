@@ -165,6 +165,7 @@ static const qs_device_ops emulated_devices = {
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,
+	.chunks_together = 1,
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,
