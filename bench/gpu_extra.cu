@@ -154,15 +154,6 @@ qf_cuda_fetch(qf_cuda_filter *f, qf_filter *to, const qb_memory *memory)
 	return status;
 }
 
-__global__ void
-__launch_bounds__(QS_BLOCK) unite(uint32_t *into, const uint32_t *from, uint64_t words)
-{
-	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
-
-	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < words; i += stride)
-		into[i] |= from[i];
-}
-
 static bool
 same_params(const qf_params *a, const qf_params *b)
 {
@@ -174,13 +165,12 @@ qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
 {
 	bool countable = from->state.rows != QF_ROWS_UNKNOWN;
 
-	if (into->gpu != from->gpu || !same_params(&into->state.params, &from->state.params))
+	if (!same_params(&into->state.params, &from->state.params))
 		return QB_MISMATCH;
 	QS_TRY(qs_cuda_enter(into->gpu));
 	QS_TRY(qf_count_rows(&into->state, countable ? from->state.rows : 1, countable));
 	qb_keys_take(&into->state.keys, &from->state.keys);
-	return qs_launch(into->gpu, unite, into->view.words, into->view.word,
-					 (const uint32_t *) from->view.word, (uint64_t) into->view.words);
+	return qf_cuda_unite(into, from, 0, qf_words(&into->state.params) * 8);
 }
 
 /* ---- collections of sets ---- */

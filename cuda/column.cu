@@ -121,12 +121,6 @@ put_nulls(qs_cuda_copy *c, const uint64_t *nulls, uint64_t words)
 	return qs_cuda_keys_put(c->gpu, c->null.word, nulls, words);
 }
 
-static qb_status
-fetch(qs_cuda_copy *c, const uint64_t *key, size_t count, uint64_t *to)
-{
-	return qs_cuda_keys_get(c->gpu, to, key, count);
-}
-
 static uint64_t
 bytes(const qs_cuda_copy *c)
 {
@@ -585,7 +579,6 @@ const qs_column_ops qs_cuda_columns = {
 	.select = select,
 	.pairs = select_pairs,
 	.split = split,
-	.fetch = fetch,
 	.counts = counts,
 	.many = many,
 	.bytes = bytes,

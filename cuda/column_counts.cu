@@ -540,14 +540,46 @@ static qb_status
 add(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 {
 	QS_TRY(add_keys(e, key, count, cudaMemcpyHostToDevice));
-	QS_CUDA_TRY(e->gpu, cudaStreamSynchronize(e->gpu->stream));
-	return QB_OK;
+	return qs_wait(e->gpu, e->gpu->stream);
 }
 
 static qb_status
 add_device(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 {
 	return add_keys(e, key, count, cudaMemcpyDeviceToDevice);
+}
+
+/* Copy a list of distinct keys behind another one. */
+static qb_status
+carry_list(qs_cuda_exact *to, qs_cuda_exact *from)
+{
+	uint64_t bytes = from->listed * sizeof(uint64_t);
+
+	QS_TRY(qs_transfer(to->gpu, to->key.Current() + to->listed, from->gpu, from->key.Current(),
+					bytes));
+	return qs_transfer(to->gpu, to->times.Current() + to->listed, from->gpu, from->times.Current(),
+					bytes);
+}
+
+static qb_status
+merge(qs_cuda_exact *into, qs_cuda_exact *from)
+{
+	uint64_t runs;
+
+	QS_TRY(qs_cuda_enter(into->gpu));
+	QS_TRY(materialize(into));
+	QS_TRY(qs_cuda_enter(from->gpu));
+	QS_TRY(qs_pass_error(into->gpu, from->gpu, materialize(from)));
+	QS_TRY(qs_cuda_enter(into->gpu));
+	if (from->listed > into->room - into->listed)
+		return QB_NO_MEMORY;
+	QS_TRY(carry_list(into, from));
+	into->total += from->total;
+	into->bits.any |= from->bits.any;
+	into->bits.all &= from->bits.all;
+	QS_TRY(merge_lists(into, into->listed + from->listed, &runs));
+	into->listed = into->used = runs;
+	return QB_OK;
 }
 
 static qb_status
@@ -582,6 +614,7 @@ const qs_exact_ops qs_cuda_exacts = {
 	.destroy = destroy,
 	.add = add,
 	.add_device = add_device,
+	.merge = merge,
 	.order = order,
 	.get = get,
 	.bytes = bytes,

@@ -117,9 +117,6 @@ extern "C"
 		qb_status (*split)(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows,
 						   const qb_groups *groups, const uint64_t **key, uint64_t *count);
 
-		/* Copy gathered keys from device memory. */
-		qb_status (*fetch)(qs_cuda_copy *copy, const uint64_t *key, size_t count, uint64_t *to);
-
 		/* As qs_cuda_keys_count(), qs_cuda_keys_many(): among gathered keys, and split ones. */
 		qb_status (*counts)(qs_cuda_copy *copy, const uint64_t *key, uint64_t count,
 							qs_cuda_counts *counts);
@@ -160,6 +157,12 @@ extern "C"
 		 */
 		qb_status (*add)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 		qb_status (*add_device)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
+
+		/*
+		 * Add what was counted elsewhere, on this or on another device, and leave it as it is.
+		 * QB_NO_MEMORY: more distinct keys than there is room for.
+		 */
+		qb_status (*merge)(qs_cuda_exact *into, qs_cuda_exact *from);
 
 		/*
 		 * Order the distinct keys: the most frequent first, and of equally frequent ones the

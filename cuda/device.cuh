@@ -55,6 +55,9 @@ struct qs_cuda
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
 	cudaStream_t stream, in, out;
+	cudaEvent_t reached; /* a point of the stream that another device waits for */
+	cudaEvent_t awaited; /* a point of a stream that the host waits for */
+	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool; /* of device memory; NULL: the device has none */
 	size_t freed;       /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
@@ -149,6 +152,30 @@ extern qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 extern qb_status
 qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
+
+/*
+ * Copy device memory of "from", which may be the same device, in order with the kernels of
+ * both.  It goes straight from device to device where they are peers (qs_cuda_join()), and
+ * through the driver's own memory of the host elsewhere.
+ */
+extern qb_status
+qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
+
+/*
+ * Wait for all that is queued on a stream, or for an event.  While they wait others may use
+ * other devices from this thread (qs_cuda_options.pause).
+ */
+extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
+extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
+
+/* Note an error of another device as one of this device, if it has none of its own. */
+static inline qb_status
+qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
+{
+	if (status != QB_OK && !gpu->error.name)
+		gpu->error = other->error;
+	return status;
+}
 
 /* Copy the first words of gpu->result to gpu->host_result and wait. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);
@@ -371,8 +398,7 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 	}
 	for (int s = 0; s < QS_SLOTS; s++)
 		QS_TRY(qs_drain_slot(gpu, &gpu->slot[s], &waiting[s]));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
+	return qs_wait(gpu, gpu->in);
 }
 
 /* ---- the bits in which keys differ: a radix sort needs to look at no others ---- */

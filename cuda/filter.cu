@@ -95,6 +95,31 @@ qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
 }
 
 __global__ void
+__launch_bounds__(QS_BLOCK) unite_words(uint64_t *into, const uint64_t *from, uint64_t words)
+{
+	qs_for_each(words, [&](uint64_t i) { into[i] |= from[i]; });
+}
+
+/* Bits of another device are carried first. */
+qb_status
+qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes)
+{
+	qs_cuda *gpu = into->gpu;
+	uint64_t *at = (uint64_t *) ((uint8_t *) into->view.word + offset);
+	uint8_t *bits = (uint8_t *) from->view.word + offset;
+	uint8_t *carried;
+
+	QS_TRY(qs_cuda_enter(gpu));
+	if (from->gpu != gpu)
+	{
+		QS_TRY(qs_workspace(gpu, bytes, &carried));
+		QS_TRY(qs_transfer(gpu, carried, from->gpu, bits, bytes));
+		bits = carried;
+	}
+	return qs_launch(gpu, unite_words, bytes / 8, at, (const uint64_t *) bits, bytes / 8);
+}
+
+__global__ void
 __launch_bounds__(QS_BLOCK)
 	set_positions(uint32_t *word, uint64_t m, const uint32_t *position, uint32_t count)
 {
@@ -122,8 +147,7 @@ qf_cuda_set(qf_cuda_filter *f, const uint32_t *position, size_t count)
 		QS_TRY(qs_launch(gpu, set_positions, piece, f->view.word, f->view.m,
 						 (const uint32_t *) scratch, (uint32_t) piece));
 	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	return qs_wait(gpu, gpu->stream);
 }
 
 /* Check whether the rows of a batch may be inserted; if so, count them. */
@@ -190,6 +214,7 @@ const qf_filter_ops qf_cuda_filters = {
 	.destroy = qf_cuda_destroy,
 	.write = qf_cuda_put,
 	.read = qf_cuda_get,
+	.unite = qf_cuda_unite,
 	.set = qf_cuda_set,
 	.insert = qf_cuda_insert,
 	.insert_device = qf_cuda_insert_device,

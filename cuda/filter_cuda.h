@@ -44,6 +44,13 @@ extern "C"
 	extern qb_status
 	qf_cuda_get(qf_cuda_filter *filter, uint64_t offset, uint8_t *to, size_t bytes);
 
+	/*
+	 * Set the bits that a filter of the same size has in these bytes, on this or on another
+	 * device.  Offset and bytes are multiples of 8.
+	 */
+	extern qb_status qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from,
+								   uint64_t offset, size_t bytes);
+
 	/* Set bits; positions that are not below m are ignored. */
 	extern qb_status qf_cuda_set(qf_cuda_filter *filter, const uint32_t *position, size_t count);
 
@@ -78,13 +85,14 @@ extern "C"
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
 
-	/* What a device does with filters.  Nothing but creating them is QB_NO_MEMORY. */
+	/* What a device does with filters.  Nothing but creating and uniting them is QB_NO_MEMORY. */
 	typedef struct qf_filter_ops
 	{
 		__typeof__(qf_cuda_create) *create;
 		__typeof__(qf_cuda_destroy) *destroy;
 		__typeof__(qf_cuda_put) *write;
 		__typeof__(qf_cuda_get) *read;
+		__typeof__(qf_cuda_unite) *unite;
 		__typeof__(qf_cuda_set) *set;
 		__typeof__(qf_cuda_insert) *insert;
 		__typeof__(qf_cuda_insert_device) *insert_device;

@@ -63,6 +63,11 @@ extern "C"
 	{
 		size_t staging_bytes; /* pinned buffers for host keys; 0: 64 MB */
 		qs_cuda_bulk bulk;
+		/*
+		 * Called again and again while a function waits for the device, with the thread's current
+		 * device as it likes; what it does must leave this device alone.  NULL: the thread waits.
+		 */
+		void (*pause)(void);
 	} qs_cuda_options;
 
 	/* Counts since qs_cuda_open(). */
@@ -85,6 +90,12 @@ extern "C"
 
 	/* Close a device; what it held must have been destroyed before.  NULL is allowed. */
 	extern void qs_cuda_close(qs_cuda *gpu);
+
+	/*
+	 * Let a device read the memory of another one, both open; called once for each ordered
+	 * pair.  False: they are no peers, and what goes between them goes through the host.
+	 */
+	extern bool qs_cuda_join(qs_cuda *gpu, qs_cuda *other);
 
 	/* The last error of a function of this device or of what it holds. */
 	extern const qs_cuda_error *qs_cuda_last_error(const qs_cuda *gpu);
@@ -112,6 +123,7 @@ extern "C"
 		__typeof__(qs_cuda_device_count) *count;
 		__typeof__(qs_cuda_device_get) *get;
 		__typeof__(qs_cuda_open) *open;
+		__typeof__(qs_cuda_join) *join;
 		__typeof__(qs_cuda_host_register) *pin;
 		__typeof__(qs_cuda_limit) *limit;
 		__typeof__(qs_cuda_used) *used;
@@ -123,6 +135,13 @@ extern "C"
 
 		/* Bytes of tables that are merged in a piece of a request. */
 		uint64_t merge_bytes;
+
+		/*
+		 * Chunks of a table that lie on one device before the next device has some: one device
+		 * answers for so many in a few milliseconds, and to bring answers of several together takes
+		 * as long.
+		 */
+		uint32_t chunks_together;
 
 		const struct qs_sketch_ops *sketch;         /* sketch_cuda.h */
 		const struct qset_sets_ops *sets;           /* sets_cuda.h */

@@ -163,43 +163,20 @@ qb_status
 qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from, const void *pointer,
 			   uint64_t bytes)
 {
-	if (bytes > 0)
-		QS_CUDA_TRY(to->gpu, cudaMemcpyPeerAsync(at, to->gpu->device, pointer, from->gpu->device,
-												 bytes, to->gpu->stream));
-	return QB_OK;
+	return qs_transfer(to->gpu, at, from->gpu, pointer, bytes);
 }
 
 /* Copy all arrays; "from" may be destroyed on return. */
 static qb_status
 copy_all(qset_cuda_sets *to, const qset_cuda_sets *from)
 {
-	QS_TRY(qs_cuda_sync(from->gpu));
-	QS_TRY(qs_cuda_enter(to->gpu));
 	to->largest = from->largest;
 	to->last = from->last;
 	QS_TRY(
 		qset_peer_copy(to, to->offset, from, from->offset, (from->sets + 1) * sizeof(*to->offset)));
 	QS_TRY(qset_peer_copy(to, to->element, from, from->element,
 						  from->elements * sizeof(*to->element)));
-	QS_TRY(qset_index_copy(to, from));
-	QS_CUDA_TRY(to->gpu, cudaStreamSynchronize(to->gpu->stream));
-	return QB_OK;
-}
-
-/*
- * Let copies go straight from device to device, if both allow it; otherwise
- * they go by way of the host.
- */
-static void
-enable_peer(const qs_cuda *to, const qs_cuda *from)
-{
-	int possible = 0;
-
-	cudaSetDevice(to->device);
-	if (to->device != from->device &&
-		cudaDeviceCanAccessPeer(&possible, to->device, from->device) == cudaSuccess && possible)
-		cudaDeviceEnablePeerAccess(from->device, 0);
-	cudaGetLastError(); /* the error of an access that was enabled already */
+	return qset_index_copy(to, from);
 }
 
 qb_status
@@ -209,7 +186,6 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 
 	if (status != QB_OK)
 		return status;
-	enable_peer(gpu, from->gpu);
 	return qs_keep(copy_all(*to, from), to, qset_cuda_sets_destroy);
 }
 

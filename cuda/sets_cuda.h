@@ -188,12 +188,12 @@ extern "C"
 
 		/*
 		 * Add rows, before they are sorted: from host memory, which may be reused on return,
-		 * or from device memory.  QB_NO_MEMORY changes nothing.
+		 * or from the memory of a device.  QB_NO_MEMORY changes nothing.
 		 */
 		qb_status (*add)(qset_cuda_memberships *memberships, const int64_t *id,
 						 const uint64_t *element, uint64_t count);
-		qb_status (*add_device)(qset_cuda_memberships *memberships, const int64_t *id,
-								const uint64_t *element, uint64_t count);
+		qb_status (*add_device)(qset_cuda_memberships *memberships, qs_cuda *from,
+								const int64_t *id, const uint64_t *element, uint64_t count);
 
 		/* How many rows were added. */
 		uint64_t (*rows)(const qset_cuda_memberships *memberships);

@@ -128,18 +128,24 @@ have_room(qset_cuda_memberships *m, uint64_t rows)
 	return status == QB_NO_MEMORY ? resize(m, rows) : status;
 }
 
+/* Add rows of a device, or of the host (NULL). */
 static qb_status
-add_rows(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count,
-		 cudaMemcpyKind kind)
+add_rows(qset_cuda_memberships *m, qs_cuda *from, const int64_t *id, const uint64_t *element,
+		 uint64_t count)
 {
-	uint64_t bytes = count * sizeof(uint64_t);
+	auto copy = [&](int64_t *to, const void *array) {
+		uint64_t bytes = count * sizeof(int64_t);
+
+		return from ? qs_transfer(m->gpu, to + m->rows, from, array, bytes)
+					: qs_copy(m->gpu, to + m->rows, array, bytes, cudaMemcpyHostToDevice);
+	};
 
 	QS_TRY(qs_cuda_enter(m->gpu));
 	if (m->sorted || count > QSET_CUDA_MEMBERS_MAX - m->rows)
 		return QB_NO_MEMORY;
 	QS_TRY(have_room(m, m->rows + count));
-	QS_TRY(qs_copy(m->gpu, m->row_id + m->rows, id, bytes, kind));
-	QS_TRY(qs_copy(m->gpu, m->row_element + m->rows, element, bytes, kind));
+	QS_TRY(copy(m->row_id, id));
+	QS_TRY(copy(m->row_element, element));
 	m->rows += count;
 	return QB_OK;
 }
@@ -147,15 +153,8 @@ add_rows(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, u
 static qb_status
 add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count)
 {
-	QS_TRY(add_rows(m, id, element, count, cudaMemcpyHostToDevice));
-	QS_CUDA_TRY(m->gpu, cudaStreamSynchronize(m->gpu->stream));
-	return QB_OK;
-}
-
-static qb_status
-add_device(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64_t count)
-{
-	return add_rows(m, id, element, count, cudaMemcpyDeviceToDevice);
+	QS_TRY(add_rows(m, NULL, id, element, count));
+	return qs_wait(m->gpu, m->gpu->stream);
 }
 
 /* ---- sorting ---- */
@@ -416,7 +415,7 @@ const qset_members_ops qset_cuda_rows = {
 	.create = create,
 	.destroy = destroy,
 	.add = add,
-	.add_device = add_device,
+	.add_device = add_rows,
 	.rows = rows_of,
 	.sort = sort,
 	.get = get,

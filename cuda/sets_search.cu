@@ -271,7 +271,7 @@ make_index(qset_cuda_pairs *p)
 	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(qset_index_make(columns));
 	QS_TRY(mark(p, PHASE_DONE));
-	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	QS_TRY(qs_wait(p->gpu, p->gpu->stream));
 	return elapsed(p, PHASE_BEGIN, PHASE_DONE, &p->report.index_ms);
 }
 
@@ -292,7 +292,7 @@ open_search(qset_cuda_pairs *p)
 	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(fill_bits(p));
 	QS_TRY(mark(p, PHASE_COUNTED));
-	QS_CUDA_TRY(p->gpu, cudaStreamSynchronize(p->gpu->stream));
+	QS_TRY(qs_wait(p->gpu, p->gpu->stream));
 	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
@@ -450,8 +450,7 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, p->at[PHASE_DONE], 0));
 	QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->out));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->out));
-	return QB_OK;
+	return qs_wait(gpu, gpu->out);
 }
 
 /* Take more rows if the last ones took less time than allowed, fewer if they took more. */
@@ -475,7 +474,7 @@ finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 	double product = 0, rows = 0;
 
 	p->running = false;
-	QS_CUDA_TRY(p->gpu, cudaEventSynchronize(p->at[PHASE_DONE]));
+	QS_TRY(qs_wait_event(p->gpu, p->at[PHASE_DONE]));
 	QS_TRY(bring(p, p->gpu->host_result, p->out.cursor, sizeof(uint64_t)));
 	*pairs = p->gpu->host_result[0];
 	QS_TRY(elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &product));

@@ -181,8 +181,7 @@ widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 	else if (high > 0)
 		QS_TRY(qs_launch(gpu, widen_counters, high, (uint64_t *) extra, (const uint32_t *) v->extra,
 						 high));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
-	return QB_OK;
+	return qs_wait(gpu, gpu->stream);
 }
 
 qb_status
@@ -518,25 +517,6 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	return QB_OK;
 }
 
-qb_status
-qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
-{
-	if (into->gpu != from->gpu)
-		return QB_MISMATCH;
-	QS_TRY(qs_cuda_enter(into->gpu));
-	return merge_slice(into, to, from, units);
-}
-
-qb_status
-qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
-{
-	if (into->gpu != from->gpu)
-		return QB_MISMATCH;
-	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
-	qb_keys_take(&into->keys, &from->keys);
-	return into->ops->merge(into->gpu, &into->view, &from->view);
-}
-
 /* Copy counters into an empty slice, which needs no more high buckets than the sketch has. */
 static qb_status
 fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
@@ -551,17 +531,61 @@ fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
 	return merge_slice(slice, { 0, units.count }, from, units);
 }
 
+/* Copy the tables of a sketch to an empty one of another device. */
+static qb_status
+carry_tables(qs_cuda_sketch *to, const qs_cuda_sketch *from)
+{
+	qs_cuda *gpu = to->gpu;
+
+	QS_TRY(qs_transfer(gpu, to->view.table, from->gpu, from->view.table, from->table_bytes));
+	if (!qs_is_multilevel(from))
+		return QB_OK;
+	QS_TRY(qs_grow_high(to, 0, from->high_room));
+	QS_TRY(qs_transfer(gpu, to->view.extra, from->gpu, from->view.extra, from->extra_bytes));
+	return qs_transfer(gpu, to->view.high_used, from->gpu, from->view.high_used, sizeof(uint32_t));
+}
+
+/* Add a slice of another device, which is a sketch of its own there. */
+static qb_status
+merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
+{
+	qs_cuda_sketch *carried;
+	qb_status status;
+
+	QS_TRY(qs_cuda_create_like(into->gpu, &slice->params, slice->view.wide, &carried));
+	status = carry_tables(carried, slice);
+	if (status == QB_OK)
+		status = merge_slice(into, to, carried, { 0, to.count });
+	qs_cuda_destroy(carried);
+	return status;
+}
+
 qb_status
-qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to, const qb_memory *memory)
+qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
 	qs_params params = qs_slice_params(&from->params, units.count);
 	qs_cuda_sketch *slice;
 	qb_status status;
 
-	QS_TRY(qs_cuda_create_like(from->gpu, &params, from->view.wide, &slice));
+	QS_TRY(qs_cuda_enter(into->gpu));
+	if (into->gpu == from->gpu)
+		return merge_slice(into, to, from, units);
+	status = qs_cuda_create_like(from->gpu, &params, from->view.wide, &slice);
+	if (status != QB_OK)
+		return qs_pass_error(into->gpu, from->gpu, status);
 	status = fill_slice(slice, from, units);
 	if (status == QB_OK)
-		status = qs_cuda_fetch(slice, to, memory);
+		status = merge_carried(into, to, slice);
 	qs_cuda_destroy(slice);
-	return status;
+	return qs_pass_error(into->gpu, from->gpu, status);
+}
+
+qb_status
+qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
+{
+	if (into->gpu != from->gpu)
+		return QB_MISMATCH;
+	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
+	qb_keys_take(&into->keys, &from->keys);
+	return into->ops->merge(into->gpu, &into->view, &from->view);
 }

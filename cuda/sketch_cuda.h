@@ -126,17 +126,14 @@ extern "C"
 
 	/*
 	 * The same in slices (sketch/merge.h).  First get ready for a sketch, given by its
-	 * parameters and its total.  Then add units of that sketch, or of slices of it, which are
-	 * on the same device.
+	 * parameters and its total.  Then add units of that sketch, or of slices of it.  Units of
+	 * another device are cut out there and carried: both devices need memory for them.
+	 * QB_NO_MEMORY changes nothing.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);
 	extern qb_status qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to,
 										 const qs_cuda_sketch *from, qs_slice units);
-
-	/* Copy a slice to host memory, as qs_take_slice() does; the sketch may be frozen. */
-	extern qb_status qs_cuda_take_slice(qs_cuda_sketch *from, qs_slice units, qs_sketch *to,
-										const qb_memory *memory);
 
 	/* What a device does with sketches. */
 	typedef struct qs_sketch_ops
@@ -151,7 +148,6 @@ extern "C"
 		__typeof__(qs_cuda_query) *query;
 		__typeof__(qs_cuda_merge_begin) *merge_begin;
 		__typeof__(qs_cuda_merge_slice) *merge_slice;
-		__typeof__(qs_cuda_take_slice) *take_slice;
 		__typeof__(qs_cuda_freeze) *freeze;
 		__typeof__(qs_cuda_read) *read;
 		__typeof__(qs_cuda_bytes) *bytes;

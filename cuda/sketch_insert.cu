@@ -123,8 +123,7 @@ qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 	QS_TRY(qs_fill_slot(gpu, slot, b, runs, &ready));
 	QS_TRY(insert(sk, &ready));
 	QS_CUDA_TRY(gpu, cudaEventRecord(slot->done, gpu->stream));
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->in));
-	return QB_OK;
+	return qs_wait(gpu, gpu->in);
 }
 
 qb_status
@@ -362,7 +361,7 @@ load_tables(qs_cuda_sketch *sk, const qs_sketch *from)
 		sk->high_bound = high;
 		sk->ever = (uint64_t) from->total;
 	}
-	QS_CUDA_TRY(gpu, cudaStreamSynchronize(gpu->stream));
+	QS_TRY(qs_wait(gpu, gpu->stream));
 	sk->total = from->total;
 	return QB_OK;
 }
@@ -411,7 +410,6 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.query = qs_cuda_query,
 	.merge_begin = qs_cuda_merge_begin,
 	.merge_slice = qs_cuda_merge_slice,
-	.take_slice = qs_cuda_take_slice,
 	.freeze = qs_cuda_freeze,
 	.read = qs_cuda_read,
 	.bytes = qs_cuda_bytes,

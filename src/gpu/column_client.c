@@ -168,7 +168,7 @@ start_slot(GpuColumnLoad *load)
 bool
 GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 {
-	GpuColumnShape shape = { .location = (uint64) relation + chunk };
+	GpuColumnShape shape = { .relation = relation, .chunk = chunk };
 
 	if (load->page == NULL)
 	{
@@ -347,6 +347,49 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 }
 
 /* ---- keys of cached columns for values on a device ---- */
+
+/* A chunk, and how many chunks of its device are before it. */
+typedef struct Ranked
+{
+	uint32 rank;
+	uint32 device;
+	GpuColumnChunk chunk;
+} Ranked;
+
+static int
+compare_ranked(const void *a, const void *b)
+{
+	const Ranked *x = a;
+	const Ranked *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+void
+GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
+{
+	uint32 before[GPU_DEVICES_MAX] = { 0 };
+	Ranked *ranked;
+	int i;
+
+	if (gpu_shared->device_count == 1)
+		return;
+	ranked = palloc(Max(chunks, 1) * sizeof(Ranked));
+	for (i = 0; i < chunks; i++)
+	{
+		int device = gpu_shared->handle[chunk[i].ref.index].device;
+
+		ranked[i].device = device < 0 || device >= GPU_DEVICES_MAX ? 0 : (uint32) device;
+		ranked[i].rank = before[ranked[i].device]++;
+		ranked[i].chunk = chunk[i];
+	}
+	qsort(ranked, chunks, sizeof(Ranked), compare_ranked);
+	for (i = 0; i < chunks; i++)
+		chunk[i] = ranked[i].chunk;
+	pfree(ranked);
+}
 
 /* Chunks of a column on their way. */
 typedef struct Chunks

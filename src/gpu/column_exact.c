@@ -54,8 +54,9 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 /*
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
- * Counts are on the device of the first chunk whose keys they get.  Keys of chunks on other
- * devices come there through the worker's memory.  Counts have room for the keys that a
+ * Each device counts the keys of its own chunks: the one of the first chunk, and replicas on
+ * others (column_worker.h).  They are merged, one in a piece, before the counts are ordered.
+ * Counts have room for the keys that a
  * device sorts in a piece of work, or for all keys if they are fewer, or for as many as there
  * is memory for.  Chunks are not freed to make room: they are what is to be counted.
  */
@@ -67,6 +68,7 @@ typedef struct Holding
 {
 	qs_cuda_exact *exact; /* NULL: no keys have come */
 	int device;
+	GpuReplicas replicas;
 	uint64 keys; /* that may come */
 	uint64 found;
 } Holding;
@@ -80,35 +82,61 @@ device_ops(void)
 }
 
 static void
+destroy(void *exact)
+{
+	device_ops()->destroy(exact);
+}
+
+static void
 drop_exact(int index)
 {
 	Holding *h = &holding[index];
 
+	GpuDropReplicas(&h->replicas, destroy);
 	if (h->exact)
 	{
-		device_ops()->destroy(h->exact);
+		destroy(h->exact);
 		GpuUnmade(h->device);
 	}
 	memset(h, 0, sizeof(*h));
 }
 
-/* Make the counts on this device, unless they are on one already. */
+/* Make counts on a device. */
 static qb_status
-be_somewhere(Holding *h, int device)
+make_on(const Holding *h, int device, qs_cuda_exact **exact)
 {
 	uint64 room = Max(Min(h->keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
 	qb_status status;
 
-	if (h->exact)
-		return QB_OK;
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	do
-		status = device_ops()->create(gpu_device[device], room, &h->exact);
+		status = device_ops()->create(gpu_device[device], room, exact);
 	while (status == QB_NO_MEMORY && (GpuFreePending() || (room /= 2) >= LEAST_ROOM));
-	h->device = device;
 	GpuCount(COUNT_CREATED, status == QB_OK);
 	return GpuMade(status, device);
+}
+
+/* The counts of keys of a device, or NULL; made if there are none. */
+static qs_cuda_exact *
+exact_on(Holding *h, int device, qb_status *status)
+{
+	qs_cuda_exact **replica = (qs_cuda_exact **) &h->replicas.on[device];
+
+	*status = QB_OK;
+	if (h->exact == NULL)
+	{
+		h->device = device;
+		*status = make_on(h, device, &h->exact);
+	}
+	if (h->device == device)
+		return h->exact;
+	if (*replica == NULL)
+	{
+		*status = make_on(h, device, replica);
+		h->replicas.count += *status == QB_OK;
+	}
+	return *replica;
 }
 
 /* The number in the shape of a slot. */
@@ -129,19 +157,10 @@ serve_create(Holding *h, GpuSlot *slot)
 static qb_status
 add_gathered(int index, const GpuGathered *gathered)
 {
-	Holding *h = &holding[index];
-	qb_status status = be_somewhere(h, gathered->device);
-	uint64 *key;
+	qb_status status;
+	qs_cuda_exact *exact = exact_on(&holding[index], gathered->device, &status);
 
-	if (status != QB_OK)
-		return status;
-	if (h->device == gathered->device)
-		return device_ops()->add_device(h->exact, gathered->key, gathered->count);
-	key = GpuColumnFetch(gathered, gathered->key, &status);
-	if (status == QB_OK)
-		status = device_ops()->add(h->exact, key, gathered->count);
-	free(key);
-	return status;
+	return exact ? device_ops()->add_device(exact, gathered->key, gathered->count) : status;
 }
 
 static qb_status
@@ -153,22 +172,40 @@ serve_column(Holding *h, GpuSlot *slot)
 static qb_status
 serve_keys(Holding *h, GpuSlot *slot)
 {
+	qs_cuda_exact *exact;
 	qb_status status;
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	status = be_somewhere(h, 0);
-	if (status == QB_OK)
-		status = device_ops()->add(h->exact, (const uint64 *) GpuSlotData(slot), slot->count);
+	exact = exact_on(h, h->device, &status);
+	if (exact)
+		status = device_ops()->add(exact, (const uint64 *) GpuSlotData(slot), slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
+	return status;
+}
+
+static qb_status
+merge_replica(Holding *h)
+{
+	qs_cuda_exact *joining = GpuJoiningReplica(&h->replicas);
+	qb_status status;
+
+	GPU_WITH_ROOM(status, h->device, device_ops()->merge(h->exact, joining));
+	if (status == QB_OK)
+		GpuDropJoining(&h->replicas, destroy);
 	return status;
 }
 
 static qb_status
 serve_order(Holding *h, GpuSlot *slot)
 {
-	qb_status status = h->exact ? device_ops()->order(h->exact, &h->found) : QB_OK;
+	qb_status status = QB_OK;
 
+	slot->more = h->replicas.count > 0;
+	if (slot->more)
+		return merge_replica(h);
+	if (h->exact)
+		status = device_ops()->order(h->exact, &h->found);
 	*keys_in(slot) = h->found;
 	return status;
 }
@@ -204,6 +241,7 @@ location_of_exact(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->exact != NULL,
+						  .replicas = h->replicas.count > 0,
 						  .bytes = h->exact ? device_ops()->bytes(h->exact) : 0 };
 }
 
@@ -211,6 +249,7 @@ const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
+	.adds = 1 << EXACT_COLUMN,
 	.faulty = ~0u,
 	.drop = drop_exact,
 	.location = location_of_exact,

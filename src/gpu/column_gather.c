@@ -24,10 +24,20 @@ typedef struct Columns
 	int count;
 } Columns;
 
+/* Lists of a device, which it may be reading while those of others are made. */
+typedef struct Lists
+{
+	qs_cuda_run run[GPU_CHUNK_PAGES];
+	qb_tile tile[GPU_CHUNK_PAGES];
+} Lists;
+
+static Lists lists[GPU_DEVICES_MAX];
+
 /* What has been gathered so far: runs, or tiles. */
 typedef struct Gathering
 {
 	const Columns *columns;
+	Lists *to;
 	bool tested;
 	int count;       /* of runs or tiles */
 	uint32 compared; /* pages_alike() has looked at all pages before this one */
@@ -36,8 +46,6 @@ typedef struct Gathering
 /* Pages that are looked at as one run. */
 #define ALIKE_LEAST 64
 
-static qs_cuda_run runs[GPU_CHUNK_PAGES];
-static qb_tile tiles[GPU_CHUNK_PAGES];
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
@@ -87,12 +95,12 @@ static void
 add_run(Gathering *gathering, uint32 page, uint32 rows)
 {
 	uint64 first = gathering->columns->column[0]->first[page];
-	qs_cuda_run *last = gathering->count > 0 ? &runs[gathering->count - 1] : NULL;
+	qs_cuda_run *last = gathering->count > 0 ? &gathering->to->run[gathering->count - 1] : NULL;
 
 	if (last && last->first + last->count == first)
 		last->count += rows;
 	else
-		runs[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
+		gathering->to->run[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
 }
 
 /* Do the rows follow those of the tile, in all columns? */
@@ -112,7 +120,7 @@ static void
 add_tile(Gathering *gathering, uint32 page, uint32 rows)
 {
 	const Columns *columns = gathering->columns;
-	qb_tile *last = gathering->count > 0 ? &tiles[gathering->count - 1] : NULL;
+	qb_tile *last = gathering->count > 0 ? &gathering->to->tile[gathering->count - 1] : NULL;
 	int i;
 
 	if (last && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
@@ -120,7 +128,7 @@ add_tile(Gathering *gathering, uint32 page, uint32 rows)
 		last->rows += rows;
 		return;
 	}
-	last = &tiles[gathering->count++];
+	last = &gathering->to->tile[gathering->count++];
 	last->rows = rows;
 	for (i = 0; i < columns->count; i++)
 		last->first[i] = columns->column[i]->first[page];
@@ -186,7 +194,7 @@ add_tiles(Gathering *gathering, uint32 page, uint32 run)
 
 	for (row = first[page]; row < end; row += QB_TILE_ROWS)
 	{
-		qb_tile *tile = &tiles[gathering->count++];
+		qb_tile *tile = &gathering->to->tile[gathering->count++];
 
 		tile->rows = Min(end - row, QB_TILE_ROWS);
 		for (i = 0; i < gathering->columns->count; i++)
@@ -206,6 +214,7 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 	uint32 page;
 	uint32 step;
 
+	gathering->to = &lists[gathering->columns->column[0]->device];
 	for (page = from; page < GPU_CHUNK_PAGES; page += step)
 	{
 		uint32 rows;
@@ -255,7 +264,7 @@ rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys
 {
 	const GpuHolding *const *column = gathering->columns->column;
 	qs_cuda_copy_rows rows = {
-		.tests = tests, .no_keys = no_keys, .tile = tiles, .tiles = gathering->count, .rows = count
+		.tests = tests, .no_keys = no_keys, .tile = gathering->to->tile, .tiles = gathering->count, .rows = count
 	};
 	int i;
 
@@ -274,7 +283,7 @@ gather_rows(const Gathering *gathering, const GpuGather *g, uint64 count, GpuGat
 
 	gathered->count = count;
 	if (!gathering->tested)
-		return GpuColumnOps()->gather(values, runs, gathering->count, &gathered->key);
+		return GpuColumnOps()->gather(values, gathering->to->run, gathering->count, &gathered->key);
 	rows = rows_to_test(gathering, &wanted->tests, wanted->projection == PROJECT_ROWS, count);
 	if (g->groups)
 		return GpuColumnOps()->split(values, &rows, g->groups, &gathered->key, gathered->of_group);
@@ -351,21 +360,6 @@ GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 	slot->more = gathered.end < GPU_CHUNK_PAGES;
 	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
-}
-
-uint64 *
-GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status)
-{
-	uint64 *copy = malloc(Max(gathered->count, 1) * sizeof(uint64));
-
-	*status = copy ? QB_OK : QB_NO_MEMORY;
-	if (copy && gathered->count > 0)
-		*status =
-			GpuColumnOps()->fetch(gpu_holding[gathered->index]->values, key, gathered->count, copy);
-	if (*status == QB_OK)
-		return copy;
-	free(copy);
-	return NULL;
 }
 
 /* ---- replicas of values that get keys of chunks on several devices ---- */

@@ -91,7 +91,8 @@ typedef struct GpuColumnShape
 	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the chunk was described with */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint64 location; /* COLUMN_CREATE: a number; chunks of equal numbers go to one device */
+	uint32 relation; /* COLUMN_CREATE: of which table, and which chunk of it */
+	uint32 chunk;
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
@@ -348,6 +349,9 @@ GpuColumnDevice(const GpuColumnChunk *chunk)
 
 /* Write into a slot which keys of a chunk are wanted. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
+
+/* Bring chunks into an order in which those of all devices alternate, so that all are at work. */
+extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 
 /*
  * Have a value on a device get the keys of chunks of a column, by a request of its family

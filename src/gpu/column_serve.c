@@ -68,7 +68,18 @@ new_holding(void)
 	return NULL;
 }
 
-/* Chunks of the same pages go to one device, because their rows are matched there. */
+/*
+ * Chunks of the same pages go to one device, because their rows are matched there.  Small tables
+ * are on one device as a whole, each on another one.
+ */
+static int
+device_of_chunk(const GpuColumnShape *shape)
+{
+	uint64 number = (uint64) shape->relation + shape->chunk / gpu_device_ops->chunks_together;
+
+	return (int) (number % gpu_shared->device_count);
+}
+
 static qb_status
 serve_create(GpuSlot *slot)
 {
@@ -82,7 +93,7 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
-	h->device = (int) (shape->location % gpu_shared->device_count);
+	h->device = device_of_chunk(shape);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
@@ -331,7 +342,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot);
 	int most = slot->count;
-	static int64 times[GPU_COUNTS_MAX];
+	int64 times[GPU_COUNTS_MAX];
 	GpuWanted wanted;
 	GpuGather gather = gather_first(slot, &wanted, NULL);
 	GpuGathered gathered;
@@ -366,7 +377,7 @@ static qb_status
 serve_many(GpuSlot *slot)
 {
 	GpuManyKeys *reply = (GpuManyKeys *) GpuSlotData(slot);
-	static GpuManyKeys asked;
+	GpuManyKeys asked;
 	GpuGather gather = gather_first(slot, &asked.wanted, &asked.groups);
 	GpuGathered gathered;
 	qb_status status;
@@ -430,9 +441,17 @@ location_of_column(int index)
 	return location;
 }
 
+static int
+choose_device(GpuSlot *slot)
+{
+	return device_of_chunk(GpuColumnShapeIn(slot));
+}
+
 const GpuHandler gpu_column_handler = {
 	.serve = serve_column,
 	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
+	.creates = 1 << COLUMN_CREATE,
+	.choose = choose_device,
 	.faulty = ~0u,
 	.drop = drop_column,
 	.location = location_of_column,

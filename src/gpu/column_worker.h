@@ -106,13 +106,6 @@ typedef qb_status (*GpuAddGathered)(int index, const GpuGathered *gathered);
 extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
 
 /*
- * Copy gathered->count words from device memory to the worker's own: "key" is the gathered keys, or
- * what was gathered beside them.  The caller frees the copy; NULL: there is no memory, or the
- * device has failed.
- */
-extern uint64 *GpuColumnFetch(const GpuGathered *gathered, const uint64 *key, qb_status *status);
-
-/*
  * Replicas of a value, on the devices of chunks that its own device does not have: values of
  * the same parameters, which get the keys of these chunks.  They are merged into the value piece
  * by piece before anybody reads it, and others are served in between.  Keys that come between

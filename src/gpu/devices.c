@@ -9,6 +9,7 @@
  *
  * src/gpu/devices.c
  */
+#include "gpu/coroutine.h"
 #include "gpu/gpu.h"
 #include "gpu/worker.h"
 
@@ -82,12 +83,12 @@ describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
 	info->memory_bytes = from->memory_bytes;
 }
 
-/* Open one device as device number "index" of this server. */
+/* Open one device, which may be alone, as device number "index" of this server. */
 static bool
-open_device(int number, int index, char *reason)
+open_device(int number, int index, bool alone, char *reason)
 {
 	GpuDeviceInfo *info = &gpu_shared->device[index];
-	qs_cuda_options options = { .staging_bytes = STAGING_BYTES };
+	qs_cuda_options options = { .staging_bytes = STAGING_BYTES, .pause = alone ? NULL : GpuPause };
 	qs_cuda_error error = { 0 };
 	qs_cuda_device properties;
 	qb_status status = gpu_device_ops->get(number, &properties, &error);
@@ -101,6 +102,7 @@ open_device(int number, int index, char *reason)
 		return false;
 	}
 	info->number = number;
+	info->peers = 0;
 	describe_device(&properties, info);
 	limit_memory(index);
 	pg_atomic_write_u64(&info->memory_used, 0);
@@ -121,6 +123,19 @@ pin_slots(void)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
+/* Let devices read one another's memory, where they can. */
+static void
+join_devices(int count)
+{
+	int i;
+	int j;
+
+	for (i = 0; i < count; i++)
+		for (j = 0; j < count; j++)
+			if (i != j && gpu_device_ops->join(gpu_device[i], gpu_device[j]))
+				gpu_shared->device[i].peers++;
+}
+
 /* Open the devices that the settings name; returns how many. */
 static int
 open_devices(char *reason)
@@ -129,22 +144,24 @@ open_devices(char *reason)
 	int named = GpuDeviceNumbers(number, GPU_DEVICES_MAX);
 	qs_cuda_error error = { 0 };
 	int there = gpu_device_ops->count(&error);
+	int wanted_count = named > 0 ? named : Min(there, GPU_DEVICES_MAX);
 	int opened = 0;
 	int i;
 
 	if (there == 0)
 		describe_error(&error, reason);
-	for (i = 0; i < (named > 0 ? named : Min(there, GPU_DEVICES_MAX)); i++)
+	for (i = 0; i < wanted_count; i++)
 	{
 		int wanted = named > 0 ? number[i] : i;
 
 		if (wanted >= there)
 			ereport(LOG, (errmsg("could not use GPU %d: there are %d", wanted, there)));
-		else if (open_device(wanted, opened, reason))
+		else if (open_device(wanted, opened, wanted_count == 1, reason))
 			opened++;
 	}
 	if (opened > 0)
 		pin_slots();
+	join_devices(opened);
 	return opened;
 }
 
@@ -298,7 +315,10 @@ free_value(int index)
 	GpuHandleFreed(index);
 }
 
-/* Free the values of handles pending free that no request names, some at a time; were there any? */
+/*
+ * Free the values of handles pending free that no request names, some at a time; were there any?
+ * On a busy device a request may use what it does not name.
+ */
 bool
 GpuFreePending(void)
 {
@@ -308,19 +328,19 @@ GpuFreePending(void)
 
 	if (pg_atomic_read_u32(&gpu_shared->pending_frees) == 0)
 		return false;
-	count = GpuTakePending(index, PENDING_FREES_AT_ONCE);
+	count = GpuTakePending(index, PENDING_FREES_AT_ONCE, GpuBusyDevices());
 	for (i = 0; i < count; i++)
 		free_value(index[i]);
 	return count > 0;
 }
 
-/* Whose request is served: room is made for that handle. */
-static const GpuHandle *served;
+/* Whose request is served in each coroutine: room is made for that handle. */
+static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void
 GpuMakeRoomFor(int index)
 {
-	served = &gpu_shared->handle[index];
+	served[GpuCoroutine()] = &gpu_shared->handle[index];
 }
 
 /*
@@ -331,12 +351,13 @@ GpuMakeRoomFor(int index)
 bool
 GpuMakeRoom(int device)
 {
-	bool column = served->family == GPU_FAMILY_COLUMN;
+	const GpuHandle *wanted = served[GpuCoroutine()];
+	bool column = wanted->family == GPU_FAMILY_COLUMN;
 
 	if (GpuFreePending())
 		return true;
-	if (!GpuEvict(device, false, served->role, false) &&
-		!GpuEvict(device, true, served->role, !column))
+	if (!GpuEvict(device, false, wanted->role, false) &&
+		!GpuEvict(device, true, wanted->role, !column))
 		return false;
 	while (GpuFreePending())
 		;

@@ -64,7 +64,7 @@ static qb_status
 serve_create(Holding *h, GpuSlot *slot)
 {
 	const qf_params *params = (const qf_params *) slot->shape.bytes;
-	int i = GpuChooseDevice(slot->count);
+	int i = slot->count;
 	qb_status status = create_on(i, params, &h->filter);
 
 	h->params = *params;
@@ -123,37 +123,6 @@ serve_insert(Holding *h, GpuSlot *slot)
 	return insert(device_ops()->insert, h->filter, &batch, h, h->device);
 }
 
-/* Bytes of a filter that go from device to device at a time. */
-#define MOVE_BYTES ((size_t) 1 << 20)
-
-/* Add bits of a filter to those of another one, where both have the piece at "at". */
-static qb_status
-add_piece(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, size_t bytes, uint64 *piece)
-{
-	uint64 *other = piece + MOVE_BYTES / sizeof(uint64);
-	qb_status status = device_ops()->read(from, at, (uint8 *) piece, bytes);
-	size_t i;
-
-	if (status == QB_OK)
-		status = device_ops()->read(to, at, (uint8 *) other, bytes);
-	for (i = 0; i < bytes / sizeof(uint64); i++)
-		piece[i] |= other[i];
-	return status == QB_OK ? device_ops()->write(to, at, (const uint8 *) piece, bytes) : status;
-}
-
-/* Add bits of a filter to those of one on another device, from one offset to another. */
-static qb_status
-add_bits(qf_cuda_filter *from, qf_cuda_filter *to, uint64 at, uint64 end)
-{
-	uint64 *piece = malloc(2 * MOVE_BYTES);
-	qb_status status = piece ? QB_OK : QB_NO_MEMORY;
-
-	for (; at < end && status == QB_OK; at += MOVE_BYTES)
-		status = add_piece(from, to, at, Min(end - at, MOVE_BYTES), piece);
-	free(piece);
-	return status;
-}
-
 /* The filter, or its replica, that gets keys of chunks on a device; NULL: no memory for one. */
 static qf_cuda_filter *
 filter_on(Holding *h, int device, qb_status *status)
@@ -180,7 +149,8 @@ add_replica(Holding *h)
 	qb_status status;
 
 	end = Min(h->joined + gpu_device_ops->merge_bytes, bytes);
-	status = add_bits(joining, h->filter, h->joined, end);
+	GPU_WITH_ROOM(status, h->device,
+				  device_ops()->unite(h->filter, joining, h->joined, end - h->joined));
 	if (status != QB_OK)
 		return status;
 	h->joined = end;
@@ -293,13 +263,24 @@ location_of_filter(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->filter != NULL,
+						  .replicas = h->replicas.count > 0,
 						  .bytes = h->filter ? device_ops()->bytes(h->filter) : 0 };
+}
+
+static int
+choose_device(GpuSlot *slot)
+{
+	slot->count = GpuChooseDevice(slot->count);
+	return slot->count;
 }
 
 const GpuHandler gpu_filter_handler = {
 	.serve = serve_filter,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.reads_other = 1 << FILTER_COLUMN,
+	.adds = 1 << FILTER_COLUMN,
+	.creates = 1 << FILTER_CREATE,
+	.choose = choose_device,
 	.faulty = 1 << FILTER_INSERT | 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_COLUMN,
 	.drop = drop_filter,
 	.location = location_of_filter,

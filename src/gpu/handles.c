@@ -297,9 +297,9 @@ GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 	unlock();
 }
 
-/* For the worker: handles pending free that no request names. */
+/* For the worker: handles pending free that no request names, but for those on busy devices. */
 int
-GpuTakePending(int *index, int room)
+GpuTakePending(int *index, int room, uint32 busy)
 {
 	int count = 0;
 	int i;
@@ -307,6 +307,7 @@ GpuTakePending(int *index, int room)
 	lock(LW_SHARED);
 	for (i = 0; i < GPU_HANDLES && count < room; i++)
 		if (gpu_shared->handle[i].state == HANDLE_PENDING_FREE &&
+			!(gpu_shared->handle[i].device >= 0 && (busy >> gpu_shared->handle[i].device & 1)) &&
 			pg_atomic_read_u32(&gpu_shared->handle[i].pending) == 0)
 			index[count++] = i;
 	unlock();

@@ -11,8 +11,13 @@
  *
  * Requests of several processes may name the same handle: cached values that all look up,
  * and values that parallel workers hand to their leader.  A request that reads waits for all
- * earlier ones that change the handle.  A request that changes the handle waits for all
- * earlier ones.  The oldest of all requests never waits, so somebody is always next.
+ * earlier ones that change the handle or add to it.  One that adds keys on a device of its own
+ * waits for all but those that add.  One that changes the handle waits for all earlier ones.
+ * The oldest of all requests never waits for another one, so somebody is always next.
+ *
+ * Each device does one request at a time.  Requests for different devices go on at the same
+ * time, also those of one process.  The process that has had the least keeps others from the
+ * devices that it waits for.
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
  * end.  So requests of one process that follow one another and change the same handle may be
@@ -28,6 +33,11 @@
 
 #define NONE (-1)
 
+#define ALL_DEVICES ((1U << gpu_shared->device_count) - 1)
+
+/* Requests of a line that are looked at, beyond the first one that needs busy devices. */
+#define LOOK_AHEAD (2 * GPU_DEVICES_MAX)
+
 /* The credit of a process that comes, or comes back: the time of some pieces. */
 #define CREDIT_US 50000
 
@@ -40,20 +50,34 @@ typedef struct Line
 	uint64 had; /* us, by the clock of all lines */
 } Line;
 
+/* What a request does to a handle, and which earlier ones it waits for.  Bits: 1 << Access. */
+typedef enum Access
+{
+	READS,
+	ADDS,
+	CHANGES,
+	ACCESSES
+} Access;
+
+static const uint32 waits_for[ACCESSES] = {
+	[READS] = 1 << ADDS | 1 << CHANGES,
+	[ADDS] = 1 << READS | 1 << CHANGES,
+	[CHANGES] = 1 << READS | 1 << ADDS | 1 << CHANGES,
+};
+
 /* How many requests for a handle there were so far, and how many are served. */
 typedef struct Order
 {
-	uint32 came;
-	uint32 served;
-	uint32 changes_came;
-	uint32 changes_served;
+	uint32 came[ACCESSES];
+	uint32 served[ACCESSES];
 } Order;
 
-/* A request that waits, by its slot. */
+/* A request that waits or is being served, by its slot. */
 typedef struct Waiting
 {
 	int next;        /* slot of the same line, or NONE */
-	uint32 after[2]; /* for its handle and the other: what has to be served before */
+	bool served;     /* a piece of it is being served */
+	Order before[2]; /* for its handle and the other: what came before */
 } Waiting;
 
 static Line *line; /* of each process */
@@ -85,58 +109,61 @@ order_of(const GpuSlot *slot, int which)
 	return ref->serial != 0 ? &order[ref->index] : NULL;
 }
 
+/* A value to which several requests add is not dropped for one that fails: somebody waits for it. */
 static bool
-is_reading(const GpuSlot *slot, int which)
+is_adding(const GpuSlot *slot)
+{
+	return slot->wait && (GpuHandlerOf(slot->handle.family)->adds >> slot->op & 1);
+}
+
+static Access
+access_of(const GpuSlot *slot, int which)
 {
 	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
 
-	return (which == 0 ? handler->reads : handler->reads_other) >> slot->op & 1;
+	if ((which == 0 ? handler->reads : handler->reads_other) >> slot->op & 1)
+		return READS;
+	return which == 0 && is_adding(slot) ? ADDS : CHANGES;
 }
 
 static void
 enter(GpuSlot *slot)
 {
 	Waiting *w = &waiting[GpuSlotIndex(slot)];
-	Order *o;
 	int which;
 
 	for (which = 0; which < 2; which++)
-		if ((o = order_of(slot, which)) != NULL)
-			w->after[which] = is_reading(slot, which) ? o->changes_came : o->came;
+		if (order_of(slot, which))
+			w->before[which] = *order_of(slot, which);
 	for (which = 0; which < 2; which++)
-		if ((o = order_of(slot, which)) != NULL)
-		{
-			o->came++;
-			o->changes_came += !is_reading(slot, which);
-		}
+		if (order_of(slot, which))
+			order_of(slot, which)->came[access_of(slot, which)]++;
 }
 
+/* Are all requests served that it waits for? */
 static bool
 may_be_served(const GpuSlot *slot)
 {
 	const Waiting *w = &waiting[GpuSlotIndex(slot)];
-	const Order *o;
 	int which;
+	int i;
 
 	for (which = 0; which < 2; which++)
-		if ((o = order_of(slot, which)) != NULL &&
-			w->after[which] != (is_reading(slot, which) ? o->changes_served : o->served))
-			return false;
+		for (i = 0; order_of(slot, which) && i < ACCESSES; i++)
+			if ((waits_for[access_of(slot, which)] >> i & 1) &&
+				order_of(slot, which)->served[i] != w->before[which].came[i])
+				return false;
 	return true;
 }
 
 static void
 leave(const GpuSlot *slot)
 {
-	Order *o;
 	int which;
 
 	for (which = 0; which < 2; which++)
-		if ((o = order_of(slot, which)) != NULL)
-		{
-			o->served++;
-			o->changes_served += !is_reading(slot, which);
-		}
+		if (order_of(slot, which))
+			order_of(slot, which)->served[access_of(slot, which)]++;
 }
 
 /* ---- lines ---- */
@@ -149,6 +176,7 @@ append(GpuSlot *slot)
 	int index = GpuSlotIndex(slot);
 
 	waiting[index].next = NONE;
+	waiting[index].served = false;
 	if (l->first == NONE)
 	{
 		l->first = index;
@@ -174,36 +202,160 @@ take_queue(void)
 	}
 }
 
-/* The first request of a line is served. */
+/* A request of a line is served. */
 static void
-advance(Line *l)
+remove_served(Line *l, int index)
 {
-	int *link = &first_line;
+	int *link = &l->first;
+	int before = NONE;
 
-	l->first = waiting[l->first].next;
+	while (*link != index)
+	{
+		before = *link;
+		link = &waiting[before].next;
+	}
+	*link = waiting[index].next;
+	if (l->last == index)
+		l->last = before;
 	requests--;
 	if (l->first != NONE)
 		return;
-	while (*link != l - line)
-		link = &line[*link].next;
+	for (link = &first_line; *link != l - line; link = &line[*link].next)
+		;
 	*link = l->next;
 }
 
-/* The request to be served next, or a piece of it; NULL if there is none. */
-GpuSlot *
-GpuNextScheduled(void)
+/* The device that a handle's value is on; all devices if it is on several, or on none yet. */
+static uint32
+devices_of_handle(const GpuRef *ref)
+{
+	GpuLocation location = GpuHandlerOf(ref->family)->location(ref->index);
+
+	return location.on_device && !location.replicas ? 1U << location.device : ALL_DEVICES;
+}
+
+/* The devices that a request needs. */
+static uint32
+devices_of(GpuSlot *slot)
+{
+	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
+	uint32 devices;
+
+	if (is_adding(slot))
+		return devices_of_handle(&slot->other);
+	if (handler->creates >> slot->op & 1)
+		devices = 1U << handler->choose(slot);
+	else
+		devices = devices_of_handle(&slot->handle);
+	return slot->other.serial != 0 ? devices | devices_of_handle(&slot->other) : devices;
+}
+
+/*
+ * The first request of a line that waits for no other one, and for none of the devices that are
+ * taken; NONE: there is none.  *devices: those that it needs, or if there is none, that the first one
+ * needs which waits for devices alone.
+ */
+static int
+first_of(const Line *l, uint32 taken, uint32 *devices)
+{
+	int looked = 0;
+	int i;
+
+	*devices = 0;
+	for (i = l->first; i != NONE && looked < LOOK_AHEAD; i = waiting[i].next)
+	{
+		uint32 needed;
+
+		if (waiting[i].served)
+			continue;
+		if (!may_be_served(GpuSlotAt(i)))
+			break;
+		needed = devices_of(GpuSlotAt(i));
+		if ((needed & taken) == 0)
+		{
+			*devices = needed;
+			return i;
+		}
+		if (looked++ == 0)
+			*devices = needed;
+		taken |= needed;
+	}
+	return NONE;
+}
+
+/* The line whose request is next; NULL: there is none.  Lines are compared by the time they had. */
+static Line *
+next_line(uint32 busy, int *index, uint32 *devices)
 {
 	Line *best = NULL;
 	int i;
 
-	take_queue();
 	for (i = first_line; i != NONE; i = line[i].next)
-		if ((best == NULL || line[i].had < best->had) && may_be_served(GpuSlotAt(line[i].first)))
-			best = &line[i];
+	{
+		uint32 needed;
+		int first;
+
+		if (best && line[i].had >= best->had)
+			continue;
+		first = first_of(&line[i], busy, &needed);
+		if (first == NONE)
+			continue;
+		best = &line[i];
+		*index = first;
+		*devices = needed;
+	}
+	return best;
+}
+
+/*
+ * The devices that the line waits for which has had least; 0: it waits for other requests, or for
+ * nothing.
+ */
+static uint32
+devices_of_least(uint32 busy)
+{
+	const Line *least = NULL;
+	uint32 devices = 0;
+	int i;
+
+	for (i = first_line; i != NONE; i = line[i].next)
+	{
+		uint32 needed;
+		bool ready = first_of(&line[i], busy, &needed) != NONE;
+
+		if (needed == 0 || (least && line[i].had >= least->had))
+			continue;
+		least = &line[i];
+		devices = ready ? 0 : needed;
+	}
+	return devices;
+}
+
+/*
+ * The request to be served next, or a piece of it, on devices that are not busy; NULL if there is
+ * none.  *devices says on which.
+ */
+GpuSlot *
+GpuNextScheduled(uint32 busy, uint32 *devices)
+{
+	Line *best;
+	int index;
+
+	take_queue();
+	if (busy != 0)
+		busy |= devices_of_least(busy);
+	best = next_line(busy, &index, devices);
 	if (best == NULL)
 		return NULL;
 	clock_now = Max(clock_now, best->had);
-	return GpuSlotAt(best->first);
+	return GpuSlotAt(index);
+}
+
+/* A piece of it begins to be served. */
+void
+GpuBeginScheduled(const GpuSlot *slot)
+{
+	waiting[GpuSlotIndex(slot)].served = true;
 }
 
 /* May these requests be served together, as far as they tell themselves? */
@@ -212,6 +364,14 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 {
 	return slot->op == first->op && slot->handle.serial == first->handle.serial &&
 		   slot->other.serial == 0 && !slot->wait && slot->done == 0;
+}
+
+/* Were all requests served that came before it, but for so many changes? */
+static bool
+is_next_change(const Order *before, const Order *o, uint32 changes)
+{
+	return before->came[READS] == o->served[READS] && before->came[ADDS] == o->served[ADDS] &&
+		   before->came[CHANGES] == o->served[CHANGES] + changes;
 }
 
 /*
@@ -223,14 +383,14 @@ int
 GpuTogether(GpuSlot **slot, int most)
 {
 	const GpuHandler *handler = GpuHandlerOf(slot[0]->handle.family);
-	uint32 served = order[slot[0]->handle.index].served;
+	const Order *o = &order[slot[0]->handle.index];
 	int next = waiting[GpuSlotIndex(slot[0])].next;
 	int count = 1;
 
 	if (!(handler->together >> slot[0]->op & 1) || !is_alike(slot[0], slot[0]))
 		return 1;
 	while (count < most && next != NONE && is_alike(GpuSlotAt(next), slot[0]) &&
-		   waiting[next].after[0] == served + count)
+		   is_next_change(&waiting[next].before[0], o, count))
 	{
 		slot[count++] = GpuSlotAt(next);
 		next = waiting[next].next;
@@ -246,11 +406,13 @@ void
 GpuEndScheduled(GpuSlot *slot, uint64 us)
 {
 	Line *l = &line[slot->proc];
+	int index = GpuSlotIndex(slot);
 
 	l->had += Max(us, 1);
+	waiting[index].served = false;
 	if (slot->more)
 		return;
-	advance(l);
+	remove_served(l, index);
 	leave(slot);
 	GpuReply(slot);
 }

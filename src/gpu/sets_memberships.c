@@ -88,9 +88,8 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 /*
  * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
  *
- * Rows are on the device of the first chunk that they come from.  Those of chunks on other devices
- * come there through the worker's memory.  Sorting is not done in pieces, so a device takes a
- * limited number of rows.
+ * Rows are on the device of the first chunk that they come from, and those of chunks on other
+ * devices come there.  Sorting is not done in pieces, so a device takes a limited number of rows.
  */
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
@@ -155,23 +154,11 @@ add_gathered(int index, const GpuGathered *gathered)
 	Holding *h = &holding[index];
 	const uint64 *id = gathered->pair;
 	qb_status status = id ? be_somewhere(h, gathered->device, gathered->count) : QB_NO_MEMORY;
-	uint64 *element;
-	uint64 *its_id = NULL;
 
 	if (status != QB_OK)
 		return status;
-	if (h->device == gathered->device)
-		return device_ops()->add_device(h->memberships, (const int64 *) id, gathered->key,
-										gathered->count);
-	element = GpuColumnFetch(gathered, gathered->key, &status);
-	if (status == QB_OK)
-		its_id = GpuColumnFetch(gathered, id, &status);
-	if (status == QB_OK)
-		status =
-			device_ops()->add(h->memberships, (const int64 *) its_id, element, gathered->count);
-	free(element);
-	free(its_id);
-	return status;
+	return device_ops()->add_device(h->memberships, gpu_device[gathered->device],
+									(const int64 *) id, gathered->key, gathered->count);
 }
 
 static qb_status

@@ -221,6 +221,7 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
+	int peers; /* devices whose memory it reads directly */
 	pg_atomic_uint64 memory_used; /* by our values */
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
@@ -348,7 +349,7 @@ extern bool GpuForgetCached(const GpuRef *ref);
 extern int GpuListPushedOut(GpuPushedOut *list);
 extern void GpuForgetPushedOut(const StoredName *column);
 extern void GpuHandleUsed(int index);
-extern int GpuTakePending(int *index, int room);
+extern int GpuTakePending(int *index, int room, uint32 busy);
 extern void GpuTrimCache(void);
 extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuHandleFreed(int index);

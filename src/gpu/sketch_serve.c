@@ -120,7 +120,7 @@ to_device(Holding *h, int device, const qs_params *params, const qs_sketch *from
 static qb_status
 serve_create(Holding *h, GpuSlot *slot)
 {
-	return to_device(h, GpuChooseDevice(slot->count), &GpuSketchShapeIn(slot)->params, NULL);
+	return to_device(h, slot->count, &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
@@ -152,7 +152,7 @@ serve_loaded(Holding *h, GpuSlot *slot)
 	qb_status status = QB_NO_MEMORY;
 
 	if (h->on_host)
-		status = to_device(h, GpuChooseDevice(-1), &h->on_host->params, h->on_host);
+		status = to_device(h, slot->count, &h->on_host->params, h->on_host);
 	free_host_form(h);
 	return status;
 }
@@ -240,10 +240,9 @@ serve_query(Holding *h, GpuSlot *slot)
 /*
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
- * Slices of two sketches of one device are added there.  Others come through the worker's
- * memory, which has one slice at a time.  Between two slices others are served.  A slice
- * needs memory of the device that it is taken from, and of the one that it goes to.  If there
- * is none the merge ends there, and the backend of the sketch does the rest.
+ * Between two slices others are served.  A slice of another device needs memory there, and on
+ * the one that it goes to.  If there is none the merge ends there, and the backend of the
+ * sketch does the rest.
  *
  * After any other error the sketch may have some slices and not others, and is of no use.
  */
@@ -267,36 +266,14 @@ next_slice(const qs_params *p, uint64 at)
 	return (qs_slice){ at, count };
 }
 
-/* Add a slice that was taken to the worker's memory. */
-static qb_status
-add(const Holding *h, qs_slice to, const qs_sketch *slice)
-{
-	qs_slice all = { 0, qs_slice_units(&slice->params) };
-	qs_cuda_sketch *loaded;
-	qb_status status;
-
-	GPU_WITH_ROOM(status, h->device, device_ops()->load(gpu_device[h->device], slice, &loaded));
-	if (status != QB_OK)
-		return status;
-	status = device_ops()->merge_slice(h->on_device, to, loaded, all);
-	device_ops()->destroy(loaded);
-	return status;
-}
-
 static qb_status
 merge_slice(const Holding *h, const Source *from, qs_slice units)
 {
-	qs_sketch slice;
 	qb_status status;
 
-	if (from->device == h->device)
-		return device_ops()->merge_slice(h->on_device, units, from->sketch, units);
-	GPU_WITH_ROOM(status, from->device,
-				  device_ops()->take_slice(from->sketch, units, &slice, own_memory()));
-	if (status != QB_OK)
-		return status;
-	status = add(h, units, &slice);
-	qs_free(&slice);
+	do
+		status = device_ops()->merge_slice(h->on_device, units, from->sketch, units);
+	while (status == QB_NO_MEMORY && (GpuMakeRoom(h->device) || GpuMakeRoom(from->device)));
 	return status;
 }
 
@@ -498,24 +475,11 @@ find_group(const GpuRef *ref)
 	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
 }
 
-/*
- * Count gathered keys in the sketch of a group.  The request does not name it, so it is kept
- * in use here: room for a sketch may be made by freeing values that nobody needs any more.
- */
+/* Count gathered keys in the sketch of a group. */
 static qb_status
 insert_group(const GpuRef *ref, const GpuGathered *gathered)
 {
-	Holding *h = find_group(ref);
-	pg_atomic_uint32 *pending;
-	qb_status status;
-
-	if (h == NULL)
-		return QB_NO_MEMORY;
-	pending = &gpu_shared->handle[ref->index].pending;
-	pg_atomic_fetch_add_u32(pending, 1);
-	status = insert_gathered(ref->index, gathered);
-	pg_atomic_fetch_sub_u32(pending, 1);
-	return status;
+	return find_group(ref) ? insert_gathered(ref->index, gathered) : QB_NO_MEMORY;
 }
 
 /* Give each sketch its gathered keys, one after another. */
@@ -577,25 +541,32 @@ insert_groups(const GpuGathered *gathered, GpuGroupSketches *all)
 }
 
 /*
- * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
- * work.
+ * The request does not name the sketches of its groups.  They are kept in use here: values that
+ * nobody needs any more are freed where room is made, and while the request waits for its device.
  */
-static qb_status
-serve_groups(Holding *h, GpuSlot *slot)
+static void
+use_groups(const GpuGroupSketches *all, int32 more)
 {
-	static GpuSketchGroups wanted;
-	GpuGroupSketches *all = &wanted.all;
+	uint32 i;
+
+	for (i = 0; i < Min(all->groups.count, QB_GROUPS_MAX); i++)
+		if (all->sketch[i].index >= 0 && all->sketch[i].index < GPU_HANDLES)
+			pg_atomic_fetch_add_u32(&gpu_shared->handle[all->sketch[i].index].pending, more);
+}
+
+static qb_status
+count_groups(const Holding *h, GpuSlot *slot, GpuSketchGroups *wanted)
+{
+	GpuGroupSketches *all = &wanted->all;
 	GpuGather gather = { .index = slot->other.index,
-						 .wanted = &wanted.wanted,
+						 .wanted = &wanted->wanted,
 						 .groups = &all->groups,
 						 .from = (uint32) slot->offset,
 						 .most = (uint64) (gpu_device_ops->piece_work / Max(h->params.depth, 1)) };
 	GpuGathered gathered;
-	qb_status status;
+	qb_status status = GpuColumnGather(&gather, &gathered);
 	uint32 i;
 
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGather(&gather, &gathered);
 	if (status == QB_OK && gathered.key)
 		status = insert_groups(&gathered, all);
 	if (status != QB_OK)
@@ -606,6 +577,23 @@ serve_groups(Holding *h, GpuSlot *slot)
 	for (i = 0; i < all->groups.count; i++)
 		GpuCount(COUNT_COLUMN_KEYS, gathered.of_group[i]);
 	return QB_OK;
+}
+
+/*
+ * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
+ * work.
+ */
+static qb_status
+serve_groups(Holding *h, GpuSlot *slot)
+{
+	GpuSketchGroups wanted;
+	qb_status status;
+
+	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
+	use_groups(&wanted.all, 1);
+	status = count_groups(h, slot, &wanted);
+	use_groups(&wanted.all, -1);
+	return status;
 }
 
 /* ---- the handler ---- */
@@ -684,7 +672,15 @@ location_of_sketch(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->on_device != NULL,
+						  .replicas = h->replicas.count > 0,
 						  .bytes = h->on_device ? device_ops()->bytes(h->on_device) : 0 };
+}
+
+static int
+choose_device(GpuSlot *slot)
+{
+	slot->count = GpuChooseDevice(slot->op == SKETCH_LOADED ? -1 : slot->count);
+	return slot->count;
 }
 
 const GpuHandler gpu_sketch_handler = {
@@ -693,6 +689,9 @@ const GpuHandler gpu_sketch_handler = {
 	.together = 1 << SKETCH_INSERT,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.creates = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
+	.choose = choose_device,
 	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |
 			  1 << SKETCH_GROUPS,
 	.drop = drop_sketch,

@@ -4,8 +4,9 @@
  *		ends of transactions do.
  *
  * The worker starts as soon as the server accepts connections, so that no query pays
- * for creating a CUDA context.  It serves requests one after the other, long ones in
- * pieces, while kernels and copies that it has started go on.  It ends
+ * for creating a CUDA context.  It serves requests in pieces: one after the other of a device,
+ * while kernels and copies that it has started go on, and those of several devices at the same
+ * time (coroutine.h).  It ends
  *
  *	with code 0		when the server shuts down, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
@@ -15,11 +16,13 @@
  * src/gpu/worker.c
  */
 #include "gpu/client.h"
+#include "gpu/coroutine.h"
 #include "gpu/gpu.h"
 #include "gpu/worker.h"
 #include "pgbase/process.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -196,11 +199,14 @@ serve(GpuSlot *const *slots, int *count)
 	return NULL;
 }
 
-/* Take one of these, measure its time, and end it. */
+/* The request that begins to be served in each coroutine. */
+static GpuSlot *starting[GPU_DEVICES_MAX];
+
+/* Take one of these, or several that may be served together, measure its time, and end it. */
 static void
-serve_piece(GpuSlot *slot)
+serve_piece(int number)
 {
-	GpuSlot *slots[GPU_TOGETHER] = { slot };
+	GpuSlot *slots[GPU_TOGETHER] = { starting[number] };
 	int count = GpuTogether(slots, lengthof(slots));
 	instr_time start;
 	instr_time passed;
@@ -223,17 +229,38 @@ serve_piece(GpuSlot *slot)
 		GpuEndScheduled(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
 }
 
+/* Begin to serve a request, if there is one for devices that are not busy. */
+static bool
+start_piece(void)
+{
+	uint32 devices;
+	GpuSlot *slot;
+
+	if (gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending)
+		return false;
+	slot = GpuNextScheduled(GpuBusyDevices(), &devices);
+	if (slot == NULL)
+		return false;
+	GpuBeginScheduled(slot);
+	starting[pg_rightmost_one_pos32(devices)] = slot;
+	GpuStartCoroutine(devices, serve_piece);
+	return true;
+}
+
 /* Serve requests until there are none, or something else is to be done. */
 static void
 serve_all(void)
 {
-	GpuSlot *slot;
+	int i;
 
-	while (gpu_fault != FAULT_HANG && !ShutdownRequestPending && !ConfigReloadPending &&
-		   (slot = GpuNextScheduled()) != NULL)
+	for (;;)
 	{
-		serve_piece(slot);
-		(void) GpuFreePending();
+		while (start_piece())
+			(void) GpuFreePending();
+		if (GpuBusyDevices() == 0)
+			return;
+		for (i = 0; i < gpu_shared->device_count; i++)
+			GpuResumeCoroutine(i);
 	}
 }
 

@@ -8,6 +8,7 @@
  *	schedule.c	which request is next
  *	devices.c	the devices, and how much they do at a time; values that nobody wants any
  *				more, and room for others
+ *	coroutine.c	requests that wait for their devices while others go on
  *
  * Each file calls only files below it in this list.
  *
@@ -25,6 +26,7 @@ typedef struct GpuLocation
 {
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
+	bool replicas; /* other devices have some of it, too */
 	uint64 bytes; /* of device memory */
 	uint32 pages; /* chunk of a column: how many count as copied */
 } GpuLocation;
@@ -56,6 +58,16 @@ typedef struct GpuHandler
 	uint32 reads;
 	uint32 reads_other;
 
+	/*
+	 * Requests that add keys of the other handle, a chunk, on the device of the chunk: in any
+	 * order, and on several devices at the same time.
+	 */
+	uint32 adds;
+
+	/* Requests that make the value of their handle, on the device that this chooses and notes. */
+	uint32 creates;
+	int (*choose)(GpuSlot *slot);
+
 	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */
 	uint32 faulty;
 
@@ -80,7 +92,8 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 
 /* schedule.c */
 extern void GpuStartScheduling(void);
-extern GpuSlot *GpuNextScheduled(void);
+extern GpuSlot *GpuNextScheduled(uint32 busy, uint32 *devices);
+extern void GpuBeginScheduled(const GpuSlot *slot);
 extern int GpuTogether(GpuSlot **slot, int most);
 extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);

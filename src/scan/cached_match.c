@@ -489,6 +489,7 @@ CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *
 	for (chunk = 0; chunk < run->chunks; chunk++)
 		if (!GpuPagesAreNone(&pages[chunk]))
 			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
+	GpuColumnInterleave(wanted, *wanted_count);
 	return wanted;
 }
 

@@ -371,7 +371,7 @@ same_selected(qs_cuda *gpu, uint64_t number)
 
 	make_rows(gpu, &rows, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
 	CHECK(ops->select(rows.column[0].there, &rows.there, &key, &there) == QB_OK);
-	CHECK(ops->fetch(rows.column[0].there, key, there, got) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, key, there) == QB_OK);
 	same = same_keys(got, there, wanted, select_here(&rows, NULL, 0, wanted));
 	free_rows(&rows);
 	return same;
@@ -397,7 +397,7 @@ same_split(qs_cuda *gpu, uint64_t number)
 	CHECK(ops->split(rows.column[0].there, &rows.there, &groups, &key, count) == QB_OK);
 	for (uint32_t g = 0; g < groups.count && same; g++)
 	{
-		CHECK(ops->fetch(rows.column[0].there, key + from, count[g], got) == QB_OK);
+		CHECK(qs_cuda_keys_get(gpu, got, key + from, count[g]) == QB_OK);
 		same = same_keys(got, count[g], wanted, select_here(&rows, &groups, g, wanted));
 		from += count[g];
 	}
@@ -426,13 +426,13 @@ run_case(qs_cuda *gpu, uint64_t number)
 	CHECK(ops->resize(copy, keys, half) == QB_OK);
 	CHECK(ops->put(copy, half, key + half, keys - half) == QB_OK);
 	CHECK(ops->gather(copy, &(qs_cuda_run){ .count = keys }, 1, &side) == QB_OK);
-	CHECK(ops->fetch(copy, side, keys, got) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, side, keys) == QB_OK);
 	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
 	for (uint32_t i = 0; i < runs; i++)
 		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
 	CHECK(ops->gather(copy, run, runs, &side) == QB_OK);
 	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
-	CHECK(ops->fetch(copy, side, gathered, got) == QB_OK);
+	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
 	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
 	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),

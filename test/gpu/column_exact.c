@@ -127,15 +127,29 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counted *list)
 	return same;
 }
 
+/* Count keys of the host on the second device, and merge. */
+static qb_status
+merge_others(qs_cuda *second, qs_cuda_exact *exact, const uint64_t *key, uint64_t keys)
+{
+	qs_cuda_exact *other;
+	qb_status status;
+
+	CHECK(qs_cuda_exacts.create(second, keys + 1, &other) == QB_OK);
+	CHECK(qs_cuda_exacts.add(other, key, keys) == QB_OK);
+	status = qs_cuda_exacts.merge(exact, other);
+	qs_cuda_exacts.destroy(other);
+	return status;
+}
+
 static void
-run_case(qs_cuda *gpu, uint64_t number)
+run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 {
 	static uint64_t key[KEYS];
 	static counted list[KEYS];
 	uint64_t state = number + 1000;
 	uint64_t keys = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, KEYS);
 	uint64_t room = 1 + draw(&state, 2 * keys + 1);
-	uint64_t found = 0, distinct;
+	uint64_t found = 0, distinct, first;
 	uint64_t *device;
 	qs_cuda_exact *exact;
 	qb_status status;
@@ -144,7 +158,10 @@ run_case(qs_cuda *gpu, uint64_t number)
 	CHECK(qs_cuda_keys_create(gpu, keys, &device) == QB_OK);
 	CHECK(keys == 0 || qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
 	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
-	status = add_batches(exact, &state, key, device, keys);
+	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
+	status = add_batches(exact, &state, key, device, first);
+	if (status == QB_OK && first < keys)
+		status = merge_others(second, exact, key + first, keys - first);
 	distinct = count_here(key, keys, list);
 	if (status == QB_NO_MEMORY)
 		expect(number, room < keys && distinct > room / 2, "keys that fit");
@@ -216,7 +233,7 @@ main(int argc, char **argv)
 	uint64_t first = argc > 1 && !timed ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
 	qs_cuda_error error;
-	qs_cuda *gpu;
+	qs_cuda *gpu, *second;
 
 	if (qs_cuda_open(0, NULL, &gpu, &error) != QB_OK)
 	{
@@ -230,8 +247,10 @@ main(int argc, char **argv)
 		qs_cuda_close(gpu);
 		return 0;
 	}
+	second = open_second(gpu);
 	for (uint64_t i = first; i < first + cases; i++)
-		run_case(gpu, i);
+		run_case(gpu, second, i);
+	qs_cuda_close(second);
 	qs_cuda_close(gpu);
 	printf("column_exact: %llu cases, %llu differences\n", (unsigned long long) cases,
 		   (unsigned long long) wrong);

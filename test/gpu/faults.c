@@ -29,9 +29,10 @@ qs_cuda_fault(void)
 /* The objects that an operation works on. */
 typedef struct fixture
 {
-	qs_cuda *gpu;
+	qs_cuda *gpu, *second;
 	qs_cuda_bulk bulk;
 	qs_cuda_sketch *sk, *other;
+	qs_cuda_sketch *away; /* on the second device */
 	qs_sketch full;
 	uint64_t *device_key;
 	uint64_t key[KEYS];
@@ -87,16 +88,13 @@ op_merge(void)
 	return qs_cuda_merge(f.sk, f.other);
 }
 
+/* A slice of the other device: "sk" is in its whole, but for the slice that failed. */
 static qb_status
-op_take_slice(void)
+op_merge_slice(void)
 {
 	qs_slice units = { 1, qs_slice_units(qs_cuda_params(f.sk)) / 2 };
-	qs_sketch slice;
-	qb_status status = qs_cuda_take_slice(f.sk, units, &slice, &test_memory);
 
-	if (status == QB_OK)
-		qs_free(&slice);
-	return status;
+	return qs_cuda_merge_slice(f.sk, units, f.away, units);
 }
 
 static qb_status
@@ -143,7 +141,7 @@ static const operation operations[] = {
 	{ "insert into groups", op_insert_groups, false },
 	{ "query", op_query, true },
 	{ "merge", op_merge, false },
-	{ "slice", op_take_slice, true },
+	{ "slice of another device", op_merge_slice, false },
 	{ "widen", op_widen, true },
 	{ "fetch", op_fetch, false },
 	{ "load", op_load, true },
@@ -177,6 +175,8 @@ open_fixture(int structure, qs_cuda_bulk bulk)
 	CHECK(qs_cuda_insert(f.other, f.key, f.weight, KEYS) == QB_OK);
 	dense_init(&f.full, &p);
 	CHECK(qs_engine_cpu.insert(&f.full, f.key, NULL, KEYS) == QB_OK);
+	f.second = open_second(f.gpu);
+	CHECK(qs_cuda_load(f.second, &f.full, &f.away) == QB_OK);
 }
 
 static void
@@ -185,6 +185,8 @@ close_fixture(void)
 	calls_left = -1;
 	qs_cuda_destroy(f.sk);
 	qs_cuda_destroy(f.other);
+	qs_cuda_destroy(f.away);
+	qs_cuda_close(f.second);
 	qs_cuda_close(f.gpu);
 	qs_free(&f.full);
 }

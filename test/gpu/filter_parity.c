@@ -285,7 +285,9 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 	cudaFree(row);
 }
 
-/* Merge on the device, and by copying pieces to another filter. */
+static qs_cuda *second;
+
+/* Merge on the device, or from the second one, and by copying pieces to another filter. */
 static void
 compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *more)
 {
@@ -296,7 +298,7 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 
 	CHECK(all);
 	qf_init(&from, &cpu->params, &test_memory);
-	CHECK(qf_cuda_create(gpu, &cpu->params, &other) == QB_OK);
+	CHECK(qf_cuda_create(draw(2) ? gpu : second, &cpu->params, &other) == QB_OK);
 	insert_both(other, &from, more);
 	CHECK(qf_cuda_merge(into, other) == QB_OK);
 	CHECK(qf_engine_cpu.merge(cpu, &from) == QB_OK);
@@ -450,6 +452,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	CHECK(qs_cuda_open(0, &options, &gpu, &error) == QB_OK);
+	second = open_second(gpu);
 	qs_cuda_get_stats(gpu, &stats);
 	before = stats.device_bytes;
 	for (number = first; number < first + cases; number++)
@@ -462,6 +465,7 @@ main(int argc, char **argv)
 	printf("filters: %lu cases, %lu comparisons, %lu differences, %ld bytes left\n",
 		   (unsigned long) cases, (unsigned long) comparisons, (unsigned long) differences,
 		   (long) (stats.device_bytes - before));
+	qs_cuda_close(second);
 	qs_cuda_close(gpu);
 	return differences == 0 && stats.device_bytes == before ? 0 : 1;
 }

@@ -31,7 +31,7 @@ typedef struct test_case
 	uint64_t number;
 	uint64_t state; /* state of the random numbers */
 	qs_params params;
-	qs_cuda *gpu;
+	qs_cuda *gpu, *second;
 	qs_sketch cpu;
 	qs_cuda_sketch *device;
 	qs_sketch full; /* sf: the host's side of "device" */
@@ -180,30 +180,26 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
-/* Add a slice, from its place or by way of the host. */
-static void
-merge_slice(test_case *t, qs_cuda_sketch *from, qs_slice units)
+/* A copy on the other device; NULL: the structure cannot be loaded. */
+static qs_cuda_sketch *
+copy_away(test_case *t, qs_cuda_sketch *from)
 {
-	qs_cuda_sketch *there;
+	qs_cuda_sketch *away = NULL;
 	qs_sketch here;
 
-	if (draw(t, 2))
-	{
-		CHECK(qs_cuda_merge_slice(t->device, units, from, units) == QB_OK);
-		return;
-	}
-	CHECK(qs_cuda_take_slice(from, units, &here, &test_memory) == QB_OK);
-	CHECK(qs_cuda_load(t->gpu, &here, &there) == QB_OK);
-	CHECK(qs_cuda_merge_slice(t->device, units, there, (qs_slice){ 0, units.count }) == QB_OK);
-	qs_cuda_destroy(there);
+	if (is_sf(t) || qs_cuda_fetch(from, &here, &test_memory) != QB_OK)
+		return NULL;
+	CHECK(qs_cuda_load(t->second, &here, &away) == QB_OK);
 	qs_free(&here);
+	return away;
 }
 
-/* Merge at once, or slice by slice. */
+/* Merge at once, or slice by slice, with a sketch of this or of the other device. */
 static qb_status
 merge_on_device(test_case *t, qs_cuda_sketch *from)
 {
 	const qs_params *p = qs_cuda_params(from);
+	qs_cuda_sketch *away;
 	uint64_t units, at, count;
 	qb_status status;
 
@@ -212,12 +208,15 @@ merge_on_device(test_case *t, qs_cuda_sketch *from)
 	status = qs_cuda_merge_begin(t->device, p, qs_cuda_total(from));
 	if (status != QB_OK)
 		return status;
+	away = draw(t, 2) ? copy_away(t, from) : NULL;
 	units = qs_slice_units(p);
 	for (at = 0; at < units; at += count)
 	{
-		count = 1 + draw(t, units - at);
-		merge_slice(t, from, (qs_slice){ at, count });
+		qs_slice slice = { at, count = 1 + draw(t, units - at) };
+
+		CHECK(qs_cuda_merge_slice(t->device, slice, away ? away : from, slice) == QB_OK);
 	}
+	qs_cuda_destroy(away);
 	return QB_OK;
 }
 
@@ -381,6 +380,7 @@ main(int argc, char **argv)
 		printf("no usable device: %s\n", error.name);
 		return 2;
 	}
+	t.second = open_second(t.gpu);
 	t.key = malloc(KEYS_MAX * sizeof(*t.key));
 	t.weight = malloc(KEYS_MAX * sizeof(*t.weight));
 	CHECK(t.key && t.weight);
@@ -395,6 +395,7 @@ main(int argc, char **argv)
 	cudaFree(t.device_key);
 	cudaFree(t.device_weight);
 	qs_cuda_host_free(t.gpu, t.pinned_key);
+	qs_cuda_close(t.second);
 	qs_cuda_close(t.gpu);
 	free(t.key);
 	free(t.weight);

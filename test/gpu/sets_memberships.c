@@ -173,7 +173,9 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 		expect(number, same_pairs(gpu, m, here), "numbers of pairs");
 }
 
-/* Add the rows in batches, some from the host and some that are on the device. */
+static qs_cuda *second;
+
+/* Add the rows in batches, some from the host and some that are on a device. */
 static void
 add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64_t *id,
 			const int64_t *element, uint64_t rows)
@@ -188,8 +190,8 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 		some = some < rows - at ? some : rows - at;
 		CHECK((draw(state, 2) == 0
 				   ? qset_cuda_rows.add(m, id + at, (const uint64_t *) element + at, some)
-				   : qset_cuda_rows.add_device(m, (const int64_t *) ids + at, elements + at,
-											   some)) == QB_OK);
+				   : qset_cuda_rows.add_device(m, gpu, (const int64_t *) ids + at,
+											   elements + at, some)) == QB_OK);
 	}
 	CHECK(qset_cuda_rows.rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
@@ -209,7 +211,7 @@ run_batches(qs_cuda *gpu, uint64_t number)
 	draw_rows(&state, id, element, rows);
 	build_here(id, element, rows, &here);
 	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
-	add_batches(gpu, &state, m, id, element, rows);
+	add_batches(draw(&state, 2) ? gpu : second, &state, m, id, element, rows);
 	expect(number, same_array(m, QSET_CUDA_ROW_IDS, id, rows, 8), "ids of rows");
 	expect(number, same_array(m, QSET_CUDA_ROW_ELEMENTS, element, rows, 8), "elements of rows");
 	compare(gpu, number, m, &here);
@@ -340,7 +342,7 @@ select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 	uint64_t count;
 
 	CHECK(qs_cuda_columns.pairs(c->there[0], &c->wanted, 0, &element, &id, &count) == QB_OK);
-	CHECK(qset_cuda_rows.add_device(m, (const int64_t *) id, element, count) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, gpu, (const int64_t *) id, element, count) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	return count;
 }
@@ -378,7 +380,7 @@ time_one(qs_cuda *gpu, const int64_t *id, const uint64_t *element, uint64_t rows
 	uint64_t pairs;
 
 	CHECK(qset_cuda_rows.create(gpu, &m) == QB_OK);
-	CHECK(qset_cuda_rows.add_device(m, id, element, rows) == QB_OK);
+	CHECK(qset_cuda_rows.add_device(m, gpu, id, element, rows) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	added = seconds();
 	CHECK(qset_cuda_rows.sort(m, &sizes) == QB_OK);
@@ -452,11 +454,13 @@ main(int argc, char **argv)
 		qs_cuda_close(gpu);
 		return 0;
 	}
+	second = open_second(gpu);
 	for (uint64_t i = first; i < first + cases; i++)
 	{
 		run_batches(gpu, i);
 		run_columns(gpu, i);
 	}
+	qs_cuda_close(second);
 	qs_cuda_close(gpu);
 	printf("sets_memberships: %llu cases, %llu differences\n", (unsigned long long) cases,
 		   (unsigned long long) wrong);

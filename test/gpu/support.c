@@ -151,6 +151,18 @@ cores(void)
 	return (int) sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+qs_cuda *
+open_second(qs_cuda *first)
+{
+	qs_cuda_error error;
+	qs_cuda *second;
+
+	CHECK(qs_cuda_open(qs_cuda_device_count(&error) > 1, NULL, &second, &error) == QB_OK);
+	(void) qs_cuda_join(first, second);
+	(void) qs_cuda_join(second, first);
+	return second;
+}
+
 void
 dense_init(qs_sketch *sk, const qs_params *p)
 {

@@ -67,6 +67,12 @@ extern double seconds(void);
 /* Cores of this machine. */
 extern int cores(void);
 
+/*
+ * A second device, and both joined: another one, or if there is none the same one with streams
+ * of its own.
+ */
+extern qs_cuda *open_second(qs_cuda *first);
+
 /* A dense empty sketch on the host. */
 extern void dense_init(qs_sketch *sk, const qs_params *p);
 

@@ -10,6 +10,7 @@
  *	1	changes its handle; several of them are served together
  *	2	changes its handle, reads another one
  *	3	changes both
+ *	4	adds to its handle, on the device of the other one, which it reads
  *
  * test/unit/test_schedule.c
  */
@@ -79,12 +80,21 @@ MemoryContextAllocZero(MemoryContext context, Size size)
 	return memset(memory, 0, size);
 }
 
+/* Handles are on all devices in turns. */
+static GpuLocation
+location_of(int index)
+{
+	return (GpuLocation){ .device = index % gpu_shared->device_count, .on_device = true };
+}
+
 const GpuHandler *
 GpuHandlerOf(GpuFamily family)
 {
 	static const GpuHandler handler = { .reads = 1 << 0,
-										.reads_other = 1 << 2,
-										.together = 1 << 1 };
+										.reads_other = 1 << 2 | 1 << 4,
+										.adds = 1 << 4,
+										.together = 1 << 1,
+										.location = location_of };
 
 	(void) family;
 	return &handler;
@@ -136,6 +146,7 @@ start(void)
 	REQUIRE(gpu_shared != NULL);
 	gpu_shared->proc_count = PROCESSES;
 	gpu_shared->slot_count = SLOTS;
+	gpu_shared->device_count = 1;
 	queued = served = 0;
 	arena_used = 0;
 	GpuStartScheduling();
@@ -214,11 +225,20 @@ check_scheduled(const GpuSlot *slot)
 		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
 }
 
+/* The next request, where no device is busy. */
+static GpuSlot *
+next_request(void)
+{
+	uint32 devices;
+
+	return GpuNextScheduled(0, &devices);
+}
+
 /* Serve a piece of the next request, which takes so long. */
 static GpuSlot *
 serve(uint64 us)
 {
-	GpuSlot *slot = GpuNextScheduled();
+	GpuSlot *slot = next_request();
 
 	if (slot)
 	{
@@ -236,7 +256,7 @@ serve(uint64 us)
 static int
 serve_together(int most)
 {
-	GpuSlot *slot[SLOTS] = { GpuNextScheduled() };
+	GpuSlot *slot[SLOTS] = { next_request() };
 	int count = slot[0] ? GpuTogether(slot, most) : 0;
 	int i;
 
@@ -292,13 +312,13 @@ requests_keep_their_order(void **state)
 					groups++;
 					continue;
 				}
-				slot = GpuNextScheduled();
+				slot = next_request();
 				REQUIRE(slot != NULL);
 				check_scheduled(slot);
 				REQUIRE(serve(test_below(&rng, 30000)) == slot);
 			}
 		}
-		REQUIRE(GpuNextScheduled() == NULL);
+		REQUIRE(next_request() == NULL);
 		finish();
 	}
 	REQUIRE(groups > RUNS);
@@ -315,7 +335,7 @@ changes_of_one_entry_go_together(void **state)
 	start();
 	for (i = 0; i < 8; i++)
 		slot[i] = ask(0, 1, 0, 0, 1);
-	REQUIRE(GpuNextScheduled() == slot[0]);
+	REQUIRE(next_request() == slot[0]);
 	REQUIRE(GpuTogether(slot, 5) == 5 && GpuTogether(slot, SLOTS) == 8);
 	slot[3]->wait = true;
 	REQUIRE(GpuTogether(slot, SLOTS) == 3);
@@ -323,7 +343,7 @@ changes_of_one_entry_go_together(void **state)
 	ask(1, 0, 0, 0, 1); /* reads it, after those */
 	slot[8] = ask(0, 1, 0, 0, 1);
 	ask(0, 1, 1, 0, 1);
-	REQUIRE(GpuNextScheduled() == slot[0]);
+	REQUIRE(next_request() == slot[0]);
 	REQUIRE(GpuTogether(slot, SLOTS) == 8);
 	slot[0]->done = 1; /* a piece of it was served */
 	REQUIRE(GpuTogether(slot, SLOTS) == 1);
@@ -353,7 +373,7 @@ short_requests_are_next(void **state)
 
 		(void) serve(20000);
 		slot = ask(PROCESSES - 1, 0, ENTRIES, 0, 1);
-		while (serve(slot == GpuNextScheduled() ? 100 : 20000) != slot)
+		while (serve(slot == next_request() ? 100 : 20000) != slot)
 			waited++;
 	}
 	REQUIRE(waited <= 4 * PROCESSES); /* in the beginning, when all are alike */
@@ -361,6 +381,89 @@ short_requests_are_next(void **state)
 		request[i].pieces = 1;
 	while (serve(1))
 		;
+	finish();
+}
+
+static GpuSlot *
+ask_to_add(int proc, int handle, int chunk)
+{
+	GpuSlot *slot = ask(proc, 4, handle, chunk, 1);
+
+	slot->wait = true;
+	return slot;
+}
+
+/* Begin to serve the next request, and see which devices it takes; they are busy from now on. */
+static GpuSlot *
+begin_next(uint32 *busy, uint32 expected)
+{
+	uint32 devices;
+	GpuSlot *slot = GpuNextScheduled(*busy, &devices);
+
+	REQUIRE(slot && devices == expected);
+	GpuBeginScheduled(slot);
+	*busy |= devices;
+	return slot;
+}
+
+/* Requests of one process that add to a value go on at the same time; who reads it waits. */
+static void
+devices_work_at_the_same_time(void **state)
+{
+	GpuSlot *slot[4];
+	uint32 busy = 0;
+	uint32 devices;
+
+	(void) state;
+	start();
+	gpu_shared->device_count = 2;
+	slot[0] = ask_to_add(0, 0, 2);
+	slot[1] = ask_to_add(0, 0, 4);
+	slot[2] = ask_to_add(0, 0, 3);
+	slot[3] = ask(0, 0, 0, 0, 1);
+	REQUIRE(begin_next(&busy, 1 << 0) == slot[0]);
+	REQUIRE(begin_next(&busy, 1 << 1) == slot[2]);
+	REQUIRE(GpuNextScheduled(busy, &devices) == NULL);
+	GpuEndScheduled(slot[2], 1);
+	REQUIRE(GpuNextScheduled(1 << 0, &devices) == NULL);
+	slot[0]->more = true;
+	GpuEndScheduled(slot[0], 1);
+	busy = 0;
+	REQUIRE(begin_next(&busy, 1 << 0) == slot[0]);
+	slot[0]->more = false;
+	GpuEndScheduled(slot[0], 1);
+	busy = 0;
+	REQUIRE(begin_next(&busy, 1 << 0) == slot[1]);
+	GpuEndScheduled(slot[1], 1);
+	busy = 0;
+	REQUIRE(begin_next(&busy, 1 << 0) == slot[3]);
+	GpuEndScheduled(slot[3], 1);
+	finish();
+}
+
+/* Who needs several devices is not kept from them by those who need one of them. */
+static void
+devices_are_kept_for_who_had_least(void **state)
+{
+	GpuSlot *first;
+	GpuSlot *both;
+	uint32 busy = 0;
+	uint32 devices;
+
+	(void) state;
+	start();
+	gpu_shared->device_count = 2;
+	first = ask_to_add(0, 0, 2);
+	ask_to_add(0, 0, 3);
+	REQUIRE(begin_next(&busy, 1 << 0) == first);
+	GpuEndScheduled(first, 60000);
+	first = ask_to_add(0, 0, 2);
+	busy = 0;
+	(void) begin_next(&busy, 1 << 1);
+	both = ask(1, 3, 4, 5, 1);
+	REQUIRE(GpuNextScheduled(busy, &devices) == NULL);
+	REQUIRE(GpuNextScheduled(0, &devices) == both && devices == 3);
+	REQUIRE(first->proc == 0);
 	finish();
 }
 
@@ -395,6 +498,8 @@ main(void)
 		cmocka_unit_test(changes_of_one_entry_go_together),
 		cmocka_unit_test(short_requests_are_next),
 		cmocka_unit_test(requests_for_nobody_are_moot),
+		cmocka_unit_test(devices_work_at_the_same_time),
+		cmocka_unit_test(devices_are_kept_for_who_had_least),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,10 +20,6 @@ struct qs_cuda_copy
 	uint64 null_words;
 };
 
-/* Gathered keys, of any column. */
-static uint64 *gathered;
-static uint64 gathered_room;
-
 static qb_status
 emulated_create(qs_cuda *device, qs_cuda_copy **copy)
 {
@@ -89,14 +85,16 @@ emulated_put_nulls(qs_cuda_copy *c, const uint64 *nulls, uint64 words)
 }
 
 static bool
-make_room(uint64 keys)
+make_room(qs_cuda_copy *c, uint64 keys)
 {
-	if (keys <= gathered_room)
+	qs_cuda *device = c->device;
+
+	if (keys <= device->gathered_room)
 		return true;
-	free(gathered);
-	gathered = malloc(keys * sizeof(uint64));
-	gathered_room = gathered ? keys : 0;
-	return gathered != NULL;
+	free(device->gathered);
+	device->gathered = malloc(keys * sizeof(uint64));
+	device->gathered_room = device->gathered ? keys : 0;
+	return device->gathered != NULL;
 }
 
 static qb_status
@@ -110,15 +108,16 @@ emulated_gather(qs_cuda_copy *c, qs_cuda_run *run, uint32 runs, const uint64 **k
 		return QB_OK;
 	for (i = 0; i < runs; i++)
 		count += run[i].count;
-	if (!make_room(count))
+	if (!make_room(c, count))
 		return QB_NO_MEMORY;
 	count = 0;
 	for (i = 0; i < runs; i++)
 	{
-		memcpy(gathered + count, c->key + run[i].first, run[i].count * sizeof(uint64));
+		memcpy(c->device->gathered + count, c->key + run[i].first, run[i].count * sizeof(uint64));
 		count += run[i].count;
 	}
-	*key = gathered;
+	*key = c->device->gathered;
+	gpu_emulated_wait();
 	return QB_OK;
 }
 
@@ -153,7 +152,7 @@ emulated_select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64 **k
 	int t;
 	uint32 i;
 
-	if (!make_room(rows->rows))
+	if (!make_room(c, rows->rows))
 		return QB_NO_MEMORY;
 	*count = 0;
 	for (t = 0; t < rows->tiles; t++)
@@ -162,9 +161,10 @@ emulated_select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64 **k
 			uint64 row = rows->tile[t].first[0] + i;
 
 			if ((rows->no_keys || !is_null(c, row)) && passes(rows, &rows->tile[t], i))
-				gathered[(*count)++] = rows->no_keys ? 0 : c->key[row];
+				c->device->gathered[(*count)++] = rows->no_keys ? 0 : c->key[row];
 		}
-	*key = gathered;
+	*key = c->device->gathered;
+	gpu_emulated_wait();
 	return QB_OK;
 }
 
@@ -177,9 +177,9 @@ emulated_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32 tested, co
 	int t;
 	uint32 i;
 
-	if (!make_room(2 * rows->rows))
+	if (!make_room(c, 2 * rows->rows))
 		return QB_NO_MEMORY;
-	beside = gathered + rows->rows;
+	beside = c->device->gathered + rows->rows;
 	*count = 0;
 	for (t = 0; t < rows->tiles; t++)
 		for (i = 0; i < rows->tile[t].rows; i++)
@@ -188,11 +188,12 @@ emulated_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32 tested, co
 
 			if (is_null(c, first[0] + i) || !passes(rows, &rows->tile[t], i))
 				continue;
-			gathered[*count] = c->key[first[0] + i];
+			c->device->gathered[*count] = c->key[first[0] + i];
 			beside[(*count)++] = other->key[first[1 + tested] + i];
 		}
-	*key = gathered;
+	*key = c->device->gathered;
 	*pair = beside;
+	gpu_emulated_wait();
 	return QB_OK;
 }
 
@@ -220,7 +221,7 @@ emulated_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *
 	uint32 i;
 	int t;
 
-	if (!make_room(rows->rows))
+	if (!make_room(c, rows->rows))
 		return QB_NO_MEMORY;
 	memset(count, 0, groups->count * sizeof(*count));
 	for (t = 0; t < rows->tiles; t++)
@@ -235,15 +236,9 @@ emulated_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *
 	for (t = 0; t < rows->tiles; t++)
 		for (i = 0; i < rows->tile[t].rows; i++)
 			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
-				gathered[next[g]++] = c->key[rows->tile[t].first[0] + i];
-	*key = gathered;
-	return QB_OK;
-}
-
-static qb_status
-emulated_fetch(qs_cuda_copy *c, const uint64 *key, size_t count, uint64 *to)
-{
-	memcpy(to, key, count * sizeof(uint64));
+				c->device->gathered[next[g]++] = c->key[rows->tile[t].first[0] + i];
+	*key = c->device->gathered;
+	gpu_emulated_wait();
 	return QB_OK;
 }
 
@@ -322,7 +317,6 @@ const qs_column_ops gpu_emulated_columns = {
 	.select = emulated_select,
 	.pairs = emulated_pairs,
 	.split = emulated_split,
-	.fetch = emulated_fetch,
 	.counts = emulated_counts,
 	.many = emulated_many,
 	.bytes = emulated_bytes,

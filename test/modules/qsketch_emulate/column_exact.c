@@ -126,6 +126,20 @@ emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 }
 
 static qb_status
+emulated_merge(qs_cuda_exact *into, qs_cuda_exact *from)
+{
+	materialize(into);
+	materialize(from);
+	gpu_emulated_wait();
+	if (from->listed > into->room - into->listed)
+		return QB_NO_MEMORY;
+	memcpy(into->list + into->listed, from->list, from->listed * sizeof(Counted));
+	into->used += from->listed;
+	materialize(into);
+	return QB_OK;
+}
+
+static qb_status
 emulated_order(qs_cuda_exact *e, uint64 *found)
 {
 	materialize(e);
@@ -159,6 +173,7 @@ const qs_exact_ops gpu_emulated_exact = {
 	.destroy = emulated_destroy,
 	.add = emulated_add,
 	.add_device = emulated_add,
+	.merge = emulated_merge,
 	.order = emulated_order,
 	.get = emulated_get,
 	.bytes = emulated_bytes,

@@ -71,6 +71,15 @@ device_release(void *context, void *pointer)
 	free(block->is.start);
 }
 
+static void (*pause_worker)(void);
+
+void
+gpu_emulated_wait(void)
+{
+	if (pause_worker)
+		pause_worker();
+}
+
 static int
 emulated_count(qs_cuda_error *error)
 {
@@ -99,12 +108,19 @@ emulated_open(int number, const qs_cuda_options *options, qs_cuda **device, qs_c
 	qs_cuda *opened = calloc(1, sizeof(*opened));
 
 	*device = opened;
+	pause_worker = options->pause;
 	if (opened == NULL)
 		return QB_NO_MEMORY;
 	opened->memory = (qb_memory){ device_alloc, device_release, opened };
 	opened->limit = PG_UINT64_MAX;
 	opened->error.name = "emulated failure";
 	return QB_OK;
+}
+
+static bool
+emulated_join(qs_cuda *device, qs_cuda *other)
+{
+	return true;
 }
 
 static qb_status
@@ -141,6 +157,7 @@ static const qs_device_ops emulated_devices = {
 	.count = emulated_count,
 	.get = emulated_get,
 	.open = emulated_open,
+	.join = emulated_join,
 	.pin = emulated_pin,
 	.limit = emulated_limit,
 	.used = emulated_used,
@@ -148,6 +165,7 @@ static const qs_device_ops emulated_devices = {
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,
+	.chunks_together = 1,
 	.sketch = &gpu_emulated_sketches,
 	.sets = &gpu_emulated_sets,
 	.filter = &gpu_emulated_filters,

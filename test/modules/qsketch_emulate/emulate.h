@@ -16,9 +16,14 @@ struct qs_cuda
 	qb_memory memory; /* counted and limited; context: this device */
 	uint64 used;
 	uint64 limit;
-	bool unlimited; /* for the moment */
+	bool unlimited;   /* for the moment */
+	uint64 *gathered; /* keys of columns */
+	uint64 gathered_room;
 	qs_cuda_error error;
 };
+
+/* Where a GPU would be waited for: others go on. */
+extern void gpu_emulated_wait(void);
 
 /* What they do for each family. */
 extern const struct qs_sketch_ops gpu_emulated_sketches;       /* sketch.c */

@@ -56,6 +56,17 @@ emulated_read(qf_cuda_filter *filter, uint64 offset, uint8 *to, size_t bytes)
 }
 
 static qb_status
+emulated_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64 offset, size_t bytes)
+{
+	size_t i;
+
+	for (i = offset; i < offset + bytes; i++)
+		into->filter.bits[i] |= from->filter.bits[i];
+	gpu_emulated_wait();
+	return QB_OK;
+}
+
+static qb_status
 emulated_set(qf_cuda_filter *filter, const uint32 *position, size_t count)
 {
 	return qf_set(&filter->filter, position, count);
@@ -64,6 +75,7 @@ emulated_set(qf_cuda_filter *filter, const uint32 *position, size_t count)
 static qb_status
 emulated_insert(qf_cuda_filter *filter, const qf_batch *batch)
 {
+	gpu_emulated_wait();
 	return qf_engine_cpu.insert(&filter->filter, batch);
 }
 
@@ -120,6 +132,7 @@ const qf_filter_ops gpu_emulated_filters = {
 	.destroy = emulated_destroy,
 	.write = emulated_write,
 	.read = emulated_read,
+	.unite = emulated_unite,
 	.set = emulated_set,
 	.insert = emulated_insert,
 	.insert_device = emulated_insert,

@@ -111,6 +111,14 @@ emulated_add(qset_cuda_memberships *m, const int64 *id, const uint64 *element, s
 	return QB_OK;
 }
 
+static qb_status
+emulated_add_device(qset_cuda_memberships *m, qs_cuda *from, const int64 *id,
+					const uint64 *element, size_t count)
+{
+	gpu_emulated_wait();
+	return emulated_add(m, id, element, count);
+}
+
 static uint64
 emulated_rows(const qset_cuda_memberships *m)
 {
@@ -252,7 +260,7 @@ const qset_members_ops gpu_emulated_memberships = {
 	.create = emulated_create,
 	.destroy = emulated_destroy,
 	.add = emulated_add,
-	.add_device = emulated_add,
+	.add_device = emulated_add_device,
 	.rows = emulated_rows,
 	.sort = emulated_sort,
 	.get = emulated_get,

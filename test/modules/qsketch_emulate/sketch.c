@@ -71,6 +71,7 @@ emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, 
 	qs_sketch *sk = &sketch->sketch;
 	qb_status status = sk->ops->reserve ? sk->ops->reserve(sk, count) : QB_OK;
 
+	gpu_emulated_wait();
 	return status == QB_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
 }
 
@@ -116,6 +117,7 @@ emulated_insert_groups(qs_cuda_sketch *const *sketch, const uint64 *count, uint3
 		else if (sk->ops->reserve)
 			status = sk->ops->reserve(sk, count[i]);
 	}
+	gpu_emulated_wait();
 	for (i = 0; i < sketches && status == QB_OK; i++)
 	{
 		status = qs_engine_cpu.insert(&sketch[i]->sketch, key, NULL, count[i]);
@@ -139,27 +141,31 @@ emulated_merge_begin(qs_cuda_sketch *sketch, const qs_params *from, int64 total)
 
 /* A slice that runs out of memory half way could not be undone. */
 static qb_status
-emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
-					 qs_slice units)
+merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice units)
 {
 	qb_status status;
 
 	sketch->device->unlimited = true;
-	status = qs_merge_slice(&sketch->sketch, to, &from->sketch, units);
+	status = qs_merge_slice(&sketch->sketch, to, from, units);
 	sketch->device->unlimited = false;
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
-/* As on a GPU the slice needs memory of the device before it is copied. */
+/* As on a GPU a slice of another device needs memory there. */
 static qb_status
-emulated_take_slice(qs_cuda_sketch *sketch, qs_slice units, qs_sketch *to, const qb_memory *memory)
+emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
+					 qs_slice units)
 {
 	qs_sketch slice;
-	qb_status status = qs_take_slice(&slice, &sketch->sketch, units, &sketch->device->memory);
+	qb_status status;
 
+	if (sketch->device == from->device)
+		return merge_slice(sketch, to, &from->sketch, units);
+	status = qs_take_slice(&slice, &from->sketch, units, &from->device->memory);
 	if (status != QB_OK)
 		return status;
-	status = qs_copy(to, &slice, memory);
+	gpu_emulated_wait();
+	status = merge_slice(sketch, to, &slice, (qs_slice){ 0, units.count });
 	qs_free(&slice);
 	return status;
 }
@@ -215,7 +221,6 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,
 	.merge_slice = emulated_merge_slice,
-	.take_slice = emulated_take_slice,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
 	.bytes = emulated_bytes,
