@@ -70,7 +70,7 @@ qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint6
  */
 QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,
-				uint32_t *restrict bucket, uint32_t *restrict mask)
+				uint32_t *__restrict bucket, uint32_t *__restrict mask)
 {
 	const uint32_t *masks = sk->masks;
 	uint64_t n = sk->params.n;
