@@ -142,6 +142,7 @@ static void
 start_scan(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
+	CachedColumns *copies = state->copies;
 	CachedUse use = { .rows = &state->rows,
 					  .snapshot = state->css.ss.ps.state->es_snapshot,
 					  .aggregate = state->aggregate,
@@ -153,8 +154,9 @@ start_scan(ColumnScanState *state)
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss, shared);
 	use.blocks = ((HeapScanDesc) state->scan)->rs_nblocks;
-	state->share = CachedColumnsBegin(state->copies, &use);
-	PageReaderBegin(&state->reader, state->scan, state->copies, state->share);
+	state->share = CachedColumnsBegin(copies, &use);
+	PageReaderBegin(&state->reader, state->scan, copies ? &copies->all : NULL,
+					copies ? copies->pages : 0, state->share);
 }
 
 /* What the sketches have counted so far. */
