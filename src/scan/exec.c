@@ -3,7 +3,7 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
+ * GROUP BY there is a tuple for each group (groups_use.c).  In a parallel scan each process
  * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
  *
  * HAVING is tested on complete tuples: its conditions refer to the plan's target list.

@@ -639,3 +639,20 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header)
 							: Int64GetDatum(aggregate->rows);
 }
+
+/* Add up what the columns have counted so far. */
+void
+ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (aggregate[i].state == NULL)
+			continue;
+		counts->keys += aggregate[i].state->count;
+		counts->batches += aggregate[i].state->batches;
+		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
+		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
+	}
+}

@@ -23,7 +23,7 @@
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
  *	costs.c		what it costs, and which GROUP BY can be done
- *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c, groups_spill.c
+ *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
@@ -414,6 +414,9 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_gpu |= more->on_gpu;
 }
 
+/* families.c */
+extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
+
 /* share.c: sketches that scans of several tables fill one after the other. */
 typedef struct ScanHandover
 {
@@ -459,7 +462,6 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
-extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, ExplainState *es);
