@@ -25,6 +25,8 @@
 #                        there and run build/gpu/run.sh
 #   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
 #   make bench-sql       the same in short, as a Markdown table
+#   make bench-size      what values take on disk; writes its tables into docs/engineering/storage.md and
+#                        draws docs/storage.svg; bench does this, too
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
 #   make bench-rollup    a log, its daily rollups and exact SQL; writes the table of README.md
 #   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its

@@ -84,20 +84,6 @@ extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 /* cached_use.c: what the processes of a parallel scan tell one another of the pages to read. */
 typedef struct SharedPages SharedPages;
 
-/* The pages that a process of a parallel scan reads, if cached columns are used. */
-typedef struct ParallelPages
-{
-	SharedPages *shared;
-	PageSet without; /* pages that are taken from cached columns */
-	const PageSet *
-		own; /* announced as cached, but not counted by the GPU: this process reads them; NULL: none */
-	BlockNumber own_next; /* all of "own" before it were read */
-	BlockNumber block;    /* "passed" is the number of pages before it that are left */
-	uint64 passed;
-	uint64 number; /* of the next page that this process takes */
-	uint64 end;    /* numbers before this one are its own */
-} ParallelPages;
-
 /* The cached columns of a scan. */
 struct CachedColumns
 {
@@ -159,7 +145,6 @@ extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
 extern ParallelPages *CachedColumnsBegin(CachedColumns *copies, const CachedUse *use);
-extern BlockNumber ParallelPagesNext(ParallelPages *share, BlockNumber blocks);
 
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)

@@ -163,7 +163,6 @@ read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTupl
 static void
 add_other_pages(const Exact *e, const GpuRef *ref)
 {
-	CachedColumns copies = { .all = e->pages, .pages = e->count };
 	PageTuples *tuples = palloc(sizeof(PageTuples));
 	int64 *key = palloc(GPU_SLOT_BYTES);
 	int count = 0;
@@ -173,7 +172,7 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 
 	ColumnLocationInit(&location, e->form->attnum, RelationGetDescr(e->relation));
 	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
-	PageReaderBegin(&reader, e->scan, &copies, NULL);
+	PageReaderBegin(&reader, e->scan, &e->pages, e->count, NULL);
 	while (PageReaderNext(&reader, tuples))
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)

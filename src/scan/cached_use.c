@@ -14,10 +14,6 @@
  * another one does not would be counted twice or never.  All processes have one snapshot, and
  * none reads a page before the look.  So what cached.h says of one process holds for all.
  *
- * The pages that are left are numbered in their order, and a process takes the next
- * numbers that nobody has taken.  It finds these pages in the set, of which it passes each
- * word once.
- *
  * The process that uses the cached columns may not get keys of all pages that it has told.
  * It reads these pages itself, before any other.
  *
@@ -387,7 +383,8 @@ begin_share(SharedPages *shared, dsa_area *area)
 	if (!DsaPointerIsValid(shared->pages))
 		return NULL;
 	share = palloc0(sizeof(ParallelPages));
-	share->shared = shared;
+	share->next = &shared->next;
+	share->piece = shared->piece;
 	share->without = (PageSet){ shared->chunks, dsa_get_address(area, shared->pages) };
 	return share;
 }
@@ -421,74 +418,6 @@ CachedColumnsBegin(CachedColumns *copies, const CachedUse *use)
 	if (share && copies && copies->any_lost)
 		share->own = &copies->lost;
 	return share;
-}
-
-/* The next page that only this process reads. */
-static BlockNumber
-next_own(ParallelPages *share, BlockNumber blocks)
-{
-	while (share->own_next < blocks)
-	{
-		BlockNumber block = share->own_next++;
-
-		if (PageSetHas(share->own, block))
-			return block;
-	}
-	return InvalidBlockNumber;
-}
-
-/* Pass 32 pages at once, if the page with this number is not one of them. */
-static bool
-pass_word(ParallelPages *share, uint64 number, BlockNumber blocks)
-{
-	uint32 page = share->block % GPU_CHUNK_PAGES;
-	uint32 word;
-	uint64 left;
-
-	StaticAssertStmt(GPU_CHUNK_PAGES % 32 == 0, "a chunk is no whole number of words");
-	if (page % 32 != 0 || blocks - share->block < 32)
-		return false;
-	memcpy(&word, share->without.chunk[share->block / GPU_CHUNK_PAGES].bits + page / 8,
-		   sizeof(word));
-	left = 32 - pg_popcount32(word);
-	if (share->passed + left > number)
-		return false;
-	share->passed += left;
-	share->block += 32;
-	return true;
-}
-
-/* Find the page with this number, behind those that were passed. */
-static BlockNumber
-find_page(ParallelPages *share, uint64 number, BlockNumber blocks)
-{
-	while (share->block < blocks)
-	{
-		BlockNumber block;
-
-		if (pass_word(share, number, blocks))
-			continue;
-		block = share->block++;
-		if (!PageSetHas(&share->without, block) && share->passed++ == number)
-			return block;
-	}
-	return InvalidBlockNumber;
-}
-
-/* The next page that this process reads, of a table of so many. */
-BlockNumber
-ParallelPagesNext(ParallelPages *share, BlockNumber blocks)
-{
-	BlockNumber own = share->own ? next_own(share, blocks) : InvalidBlockNumber;
-
-	if (own != InvalidBlockNumber)
-		return own;
-	if (share->number == share->end)
-	{
-		share->number = pg_atomic_fetch_add_u64(&share->shared->next, share->shared->piece);
-		share->end = share->number + share->shared->piece;
-	}
-	return find_page(share, share->number++, blocks);
 }
 
 /* Has the table cached columns, whether they are used or not? */

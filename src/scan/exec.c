@@ -3,7 +3,7 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups.c).  In a parallel scan each process
+ * GROUP BY there is a tuple for each group (groups_use.c).  In a parallel scan each process
  * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
  *
  * HAVING is tested on complete tuples: its conditions refer to the plan's target list.
@@ -142,6 +142,7 @@ static void
 start_scan(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
+	CachedColumns *copies = state->copies;
 	CachedUse use = { .rows = &state->rows,
 					  .snapshot = state->css.ss.ps.state->es_snapshot,
 					  .aggregate = state->aggregate,
@@ -153,8 +154,9 @@ start_scan(ColumnScanState *state)
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss, shared);
 	use.blocks = ((HeapScanDesc) state->scan)->rs_nblocks;
-	state->share = CachedColumnsBegin(state->copies, &use);
-	PageReaderBegin(&state->reader, state->scan, state->copies, state->share);
+	state->share = CachedColumnsBegin(copies, &use);
+	PageReaderBegin(&state->reader, state->scan, copies ? &copies->all : NULL,
+					copies ? copies->pages : 0, state->share);
 }
 
 /* What the sketches have counted so far. */

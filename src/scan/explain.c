@@ -65,23 +65,6 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 	ActivitySet(activity, ACTIVITY_ON_GPU, on_gpu);
 }
 
-/* Add up what the columns have counted so far. */
-void
-ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
-{
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		if (aggregate[i].state == NULL)
-			continue;
-		counts->keys += aggregate[i].state->count;
-		counts->batches += aggregate[i].state->batches;
-		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
-		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
-	}
-}
-
 /*
  * May EXPLAIN ANALYZE show the counts?  Below Append a parallel worker may run a serial
  * scan, which has no shared memory for its counts.

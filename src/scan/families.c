@@ -1,7 +1,8 @@
 /*
  * families.c
  *		How the column scan handles each family (sketches, filters, sets, top keys),
- *		and PostgreSQL's own sum, avg, min and max beside them.
+ *		and PostgreSQL's own sum, avg, min and max beside them; states and results of an
+ *		aggregate of any of these.
  *
  * Transition and final functions of PostgreSQL's own are called as Aggregate calls them: a strict
  * transition function does not see NULLs, the first value may become the state, and a
@@ -12,6 +13,11 @@
  * internal.  A state of a group can also be written to a file, and combined with others of
  * the group later, as a parallel plan combines them.
  *
+ * The value of a template that is a parameter is read when a run begins (match.c).  The ordinary
+ * plan raises the error of a template with which nothing can be counted when the first key comes,
+ * and without keys the result is NULL.  Here such a run counts into states without that template,
+ * and the error is raised in place of a result with keys.
+ *
  * src/scan/families.c
  */
 #include "scan/scan.h"
@@ -19,9 +25,11 @@
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_type_d.h"
+#include "executor/executor.h"
 #include "gpu/filter_gpu.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "pg/sketch_aggregate.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -29,6 +37,16 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+
+const char *scan_refusal = NULL;
+
+/* Note why a query cannot be scanned.  Always false. */
+bool
+ScanRefuse(const char *reason)
+{
+	scan_refusal = reason;
+	return false;
+}
 
 /* Parameters of a sketch's template, or the defaults without one. */
 static void
@@ -530,4 +548,111 @@ BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
 {
 	if (!builtin->by_value && !state->null)
 		pfree(DatumGetPointer(state->value));
+}
+
+/* ---- an aggregate in a run ---- */
+
+/* Free the value of the run before. */
+static void
+forget(GivenTemplate *given)
+{
+	if (given->value == NULL)
+		return;
+	if (!given->value->constisnull)
+		pfree(DatumGetPointer(given->value->constvalue));
+	pfree(given->value);
+	given->value = NULL;
+}
+
+/* Read the parameter's value, which is kept in the context of the query. */
+static void
+read_value(GivenTemplate *given, ExprContext *context)
+{
+	MemoryContext old;
+	Datum value;
+	bool null;
+
+	value = ExecEvalExprSwitchContext(given->state, context, &null);
+	old = MemoryContextSwitchTo(context->ecxt_per_query_memory);
+	if (!null)
+		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+	given->value = makeConst(given->param->paramtype, given->param->paramtypmod,
+							 given->param->paramcollid, -1, value, null, false);
+	MemoryContextSwitchTo(old);
+}
+
+/* Read the templates that are values of parameters. */
+void
+GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		GivenTemplate *given = aggregate[i].given;
+		ColumnScanCall *call = aggregate[i].call;
+
+		if (given == NULL)
+			continue;
+		forget(given);
+		read_value(given, context);
+		call->template = given->value->constisnull ? NULL : given->value;
+		if (call->template && !call->family->takes_keys(call))
+			call->template = NULL;
+	}
+}
+
+/* Raise the error of a template, if there are keys and it takes none. */
+static void
+check_given(const ScanAggregate *aggregate)
+{
+	const Const *value = aggregate->given->value;
+
+	if (aggregate->call->template == NULL && aggregate->state->count > 0)
+		aggregate->call->family->check_template(value->constvalue, value->constisnull);
+}
+
+/* Start an empty state, for each run. */
+void
+ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
+{
+	aggregate->rows = 0;
+	aggregate->state = NULL;
+	if (aggregate->call->family->start)
+		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
+	if (aggregate->builtin)
+	{
+		BuiltinUseContext(aggregate->builtin, context);
+		BuiltinStart(aggregate->builtin, &aggregate->computed);
+	}
+}
+
+/* The aggregate's value.  A sketch without keys is NULL. */
+Datum
+ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
+{
+	if (aggregate->builtin)
+		return BuiltinResult(aggregate->builtin, &aggregate->computed, null);
+	if (aggregate->given)
+		check_given(aggregate);
+	*null = aggregate->state && aggregate->state->count == 0;
+	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header)
+							: Int64GetDatum(aggregate->rows);
+}
+
+/* Add up what the columns have counted so far. */
+void
+ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		if (aggregate[i].state == NULL)
+			continue;
+		counts->keys += aggregate[i].state->count;
+		counts->batches += aggregate[i].state->batches;
+		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
+		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
+	}
 }

@@ -3,7 +3,7 @@
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
  *	costs.c			which GROUP BY can be done, and what it costs
- *	groups.c		the groups, each with states of its own, within their memory
+ *	groups_use.c	the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
  *	groups_expr.c	values that the executor evaluates, and a cache of them
  *	groups_spill.c	groups in files
@@ -189,7 +189,7 @@ typedef struct ScanGroups
 	RecentGroup recently[RECENT_GROUPS];
 } ScanGroups;
 
-/* groups.c */
+/* groups_use.c */
 extern ScanGroups *
 ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);

@@ -3,7 +3,7 @@
  *		Groups as values in temporary files, and the groups of these values.
  *
  * When groups take too much memory, some of them are written to files, each as one value
- * with its key, and are freed (groups.c).  A group whose rows go on is made anew,
+ * with its key, and are freed (groups_use.c).  A group whose rows go on is made anew,
  * so a key may have several values.  They are merged at the end.
  *
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes

@@ -1,7 +1,7 @@
 /*
  * match.c
  *		Which aggregates and tables QSketchScan can do, and in the executor reading them
- *		from its plan, checking permissions, and templates that are known when it runs.
+ *		from its plan and checking permissions.
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
@@ -21,10 +21,6 @@
  * same for all rows of a run.  Each run reads it before it starts the states.  A parallel
  * worker gets it from the leader, as any other parameter.
  *
- * The ordinary plan raises the error of a template with which nothing can be counted when
- * the first key comes, and without keys the result is NULL.  Here such a run counts into
- * states without that template, and the error is raised in place of a result with keys.
- *
  * Parameters of a template are not known to the planner.  It takes the default ones.  It
  * must know the memory of a group, so there is no GROUP BY with such a template.
  *
@@ -40,7 +36,6 @@
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -50,8 +45,6 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-
-const char *scan_refusal = NULL;
 
 /* The i-th argument of an aggregate. */
 static Expr *
@@ -413,13 +406,6 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 
 /* ---- in the executor ---- */
 
-struct GivenTemplate
-{
-	Param *param;
-	ExprState *state;
-	Const *value; /* NULL: not read yet */
-};
-
 /* The parameters that are templates of the aggregates, which come first among the targets. */
 List *
 ScanTemplateParams(List *targets)
@@ -437,66 +423,6 @@ ScanTemplateParams(List *targets)
 			params = lappend(params, call.parameter);
 	}
 	return params;
-}
-
-/* Free the value of the run before. */
-static void
-forget(GivenTemplate *given)
-{
-	if (given->value == NULL)
-		return;
-	if (!given->value->constisnull)
-		pfree(DatumGetPointer(given->value->constvalue));
-	pfree(given->value);
-	given->value = NULL;
-}
-
-/* Read the parameter's value, which is kept in the context of the query. */
-static void
-read_value(GivenTemplate *given, ExprContext *context)
-{
-	MemoryContext old;
-	Datum value;
-	bool null;
-
-	value = ExecEvalExprSwitchContext(given->state, context, &null);
-	old = MemoryContextSwitchTo(context->ecxt_per_query_memory);
-	if (!null)
-		value = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
-	given->value = makeConst(given->param->paramtype, given->param->paramtypmod,
-							 given->param->paramcollid, -1, value, null, false);
-	MemoryContextSwitchTo(old);
-}
-
-/* Read the templates that are values of parameters. */
-void
-GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
-{
-	int i;
-
-	for (i = 0; i < count; i++)
-	{
-		GivenTemplate *given = aggregate[i].given;
-		ColumnScanCall *call = aggregate[i].call;
-
-		if (given == NULL)
-			continue;
-		forget(given);
-		read_value(given, context);
-		call->template = given->value->constisnull ? NULL : given->value;
-		if (call->template && !call->family->takes_keys(call))
-			call->template = NULL;
-	}
-}
-
-/* Raise the error of a template, if there are keys and it takes none. */
-void
-GivenTemplateCheck(const ScanAggregate *aggregate)
-{
-	const Const *value = aggregate->given->value;
-
-	if (aggregate->call->template == NULL && aggregate->state->count > 0)
-		aggregate->call->family->check_template(value->constvalue, value->constisnull);
 }
 
 /* What the scan groups by, which follows the aggregates in the target list. */

@@ -21,9 +21,12 @@
  * the block up in the table of all buffers, whose memory is far away.  From PostgreSQL 19
  * on every block is looked up, since the state of buffers has changed.
  *
+ * If cached columns are used in a parallel scan, the pages that are left are numbered in their
+ * order, and a process takes the next numbers that nobody has taken.  It finds these pages in
+ * the set of those that are left out, of which it passes each word once.
+ *
  * src/scan/pages.c
  */
-#include "scan/cached.h"
 #include "scan/pages.h"
 
 #include "access/relscan.h"
@@ -31,6 +34,7 @@
 #include "access/tableam.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
@@ -235,6 +239,74 @@ next_serial(PageReader *reader)
 	return block;
 }
 
+/* The next page that only this process reads. */
+static BlockNumber
+next_own(ParallelPages *share, BlockNumber blocks)
+{
+	while (share->own_next < blocks)
+	{
+		BlockNumber block = share->own_next++;
+
+		if (PageSetHas(share->own, block))
+			return block;
+	}
+	return InvalidBlockNumber;
+}
+
+/* Pass 32 pages at once, if the page with this number is not one of them. */
+static bool
+pass_word(ParallelPages *share, uint64 number, BlockNumber blocks)
+{
+	uint32 page = share->block % GPU_CHUNK_PAGES;
+	uint32 word;
+	uint64 left;
+
+	StaticAssertStmt(GPU_CHUNK_PAGES % 32 == 0, "a chunk is no whole number of words");
+	if (page % 32 != 0 || blocks - share->block < 32)
+		return false;
+	memcpy(&word, share->without.chunk[share->block / GPU_CHUNK_PAGES].bits + page / 8,
+		   sizeof(word));
+	left = 32 - pg_popcount32(word);
+	if (share->passed + left > number)
+		return false;
+	share->passed += left;
+	share->block += 32;
+	return true;
+}
+
+/* Find the page with this number, behind those that were passed. */
+static BlockNumber
+find_page(ParallelPages *share, uint64 number, BlockNumber blocks)
+{
+	while (share->block < blocks)
+	{
+		BlockNumber block;
+
+		if (pass_word(share, number, blocks))
+			continue;
+		block = share->block++;
+		if (!PageSetHas(&share->without, block) && share->passed++ == number)
+			return block;
+	}
+	return InvalidBlockNumber;
+}
+
+/* The next page that this process of a parallel scan reads, of a table of so many. */
+static BlockNumber
+next_shared(ParallelPages *share, BlockNumber blocks)
+{
+	BlockNumber own = share->own ? next_own(share, blocks) : InvalidBlockNumber;
+
+	if (own != InvalidBlockNumber)
+		return own;
+	if (share->number == share->end)
+	{
+		share->number = pg_atomic_fetch_add_u64(share->next, share->piece);
+		share->end = share->number + share->piece;
+	}
+	return find_page(share, share->number++, blocks);
+}
+
 /* The next block of a scan that leaves pages out. */
 static BlockNumber
 next_left(PageReader *reader)
@@ -242,7 +314,7 @@ next_left(PageReader *reader)
 	if (reader->share == NULL)
 		return next_serial(reader);
 	CHECK_FOR_INTERRUPTS();
-	return ParallelPagesNext(reader->share, reader->scan->rs_nblocks);
+	return next_shared(reader->share, reader->scan->rs_nblocks);
 }
 
 #if PG_VERSION_NUM >= 170000
@@ -322,13 +394,13 @@ end_stream(PageReader *reader)
 #endif
 
 /*
- * Begin to read the pages of a scan from BeginTableScan().  "copies": pages that are
- * left out of a serial scan, since a GPU has their keys; NULL: all are read.  "share":
- * the pages of a parallel scan that uses cached columns; NULL: it uses none.  The
- * current memory context must last until PageReaderEnd().
+ * Begin to read the pages of a scan from BeginTableScan().  "copied" pages are left out, since
+ * a GPU has their keys: those of "without" in a serial scan.  "share": the pages of a parallel
+ * scan that uses cached columns; NULL: it uses none.  The current memory context must last
+ * until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *copies,
+PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without, uint64 copied,
 				ParallelPages *share)
 {
 	memset(reader, 0, sizeof(*reader));
@@ -337,11 +409,11 @@ PageReaderBegin(PageReader *reader, TableScanDesc scan, const CachedColumns *cop
 	BlockReaderInit(&reader->blocks, scan->rs_rd, reader->scan->rs_strategy);
 #endif
 	reader->share = share;
-	reader->pages_copied = copies ? copies->pages : 0;
+	reader->pages_copied = copied;
 	reader->buffer = reader->ahead = InvalidBuffer;
 	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-	if (reader->pages_copied > 0 && share == NULL)
-		reader->without = &copies->all;
+	if (copied > 0 && share == NULL)
+		reader->without = without;
 	if (reader->without || share)
 		begin_stream(reader);
 }

@@ -9,7 +9,8 @@
  * them.  It reads page after page, decides visibility as a sequential scan does, keeps
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max
+ *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max; states
+ *				and results of an aggregate of any of these
  *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
  *	exec.c		the executor node, and which of its results it returns
@@ -22,7 +23,7 @@
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
  *	costs.c		what it costs, and which GROUP BY can be done
- *	groups.h	GROUP BY: groups_find.c, groups_expr.c, groups.c, groups_spill.c
+ *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans
@@ -72,16 +73,9 @@ extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* match.c: why the last query that was looked at cannot be scanned; NULL: it can. */
+/* families.c: why the last query that was looked at cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
-
-/* Note why a query cannot be scanned.  Always false. */
-static inline bool
-ScanRefuse(const char *reason)
-{
-	scan_refusal = reason;
-	return false;
-}
+extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
@@ -157,8 +151,13 @@ extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
 extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
-/* match.c: a template that is the value of a parameter. */
-typedef struct GivenTemplate GivenTemplate;
+/* A template that is the value of a parameter. */
+typedef struct GivenTemplate
+{
+	Param *param;
+	ExprState *state;
+	Const *value; /* NULL: not read yet */
+} GivenTemplate;
 
 /* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
 typedef struct ScanAggregate
@@ -181,8 +180,6 @@ typedef struct ScanAggregate
 
 /* match.c */
 extern List *ScanTemplateParams(List *aggregates);
-extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
-extern void GivenTemplateCheck(const ScanAggregate *aggregate);
 
 /* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
 struct ColumnFamily
@@ -219,20 +216,9 @@ extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
 extern const ColumnFamily column_builtin; /* sum, avg, min and max */
 
-/* Start an empty state, for each run. */
-static inline void
-ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial)
-{
-	aggregate->rows = 0;
-	aggregate->state = NULL;
-	if (aggregate->call->family->start)
-		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
-	if (aggregate->builtin)
-	{
-		BuiltinUseContext(aggregate->builtin, context);
-		BuiltinStart(aggregate->builtin, &aggregate->computed);
-	}
-}
+extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
+extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
+extern Datum ScanAggregateResult(const ScanAggregate *aggregate, bool *null);
 
 /* The number of keys so far, or the rows of count. */
 static inline int64 *
@@ -247,19 +233,6 @@ ScanAggregateFlush(ScanAggregate *aggregate)
 {
 	if (aggregate->state)
 		StateTypeOf(aggregate->state)->flush(aggregate->state);
-}
-
-/* The aggregate's value.  A sketch without keys is NULL. */
-static inline Datum
-ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
-{
-	if (aggregate->builtin)
-		return BuiltinResult(aggregate->builtin, &aggregate->computed, null);
-	if (aggregate->given)
-		GivenTemplateCheck(aggregate);
-	*null = aggregate->state && aggregate->state->count == 0;
-	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header)
-							: Int64GetDatum(aggregate->rows);
 }
 
 /* The state if it is of this type, else NULL. */
@@ -441,6 +414,9 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 	counts->on_gpu |= more->on_gpu;
 }
 
+/* families.c */
+extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
+
 /* share.c: sketches that scans of several tables fill one after the other. */
 typedef struct ScanHandover
 {
@@ -486,7 +462,6 @@ extern void SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *
 extern ActivityHandle ScanReportBegin(const PageReader *reader, const SharedScan *shared);
 extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 					   const ScanAggregate *aggregate, int count);
-extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, ExplainState *es);

@@ -313,14 +313,17 @@ dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 	return QB_OK;
 }
 
-/* An explicit sketch of another part has the same entries, but a device part has no entries. */
+/*
+ * An explicit sketch of another part has the same entries, but a device part has no entries.  What
+ * else has no tables is made dense first.
+ */
 static qb_status
-part_of_explicit(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
+part_without_tables(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
 {
 	qs_sketch copy;
 	qb_status status = qs_copy(&copy, from, memory);
 
-	if (status == QB_OK && part != QS_PART_DEVICE)
+	if (status == QB_OK && from->encoding == QS_EXPLICIT && part != QS_PART_DEVICE)
 	{
 		copy.params.part = (uint8_t) part;
 		*to = copy;
@@ -342,8 +345,8 @@ qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 
 	if (!qs_has_fat(from->params.structure) || !reachable)
 		return QB_WRONG_PART;
-	return from->encoding == QS_EXPLICIT ? part_of_explicit(to, from, part, memory)
-										 : dense_part(to, from, part, memory);
+	return from->encoding == QS_DENSE ? dense_part(to, from, part, memory)
+									  : part_without_tables(to, from, part, memory);
 }
 
 qb_status

@@ -1,5 +1,5 @@
 /*
- * groups.c
+ * groups_use.c
  *		The groups of a column scan, each with states of its own, and which of them are
  *		written to files, so that memory has its limit.
  *
@@ -24,7 +24,7 @@
  * that memory holds many more groups.  A sketch that is only written needs no table at all
  * (sketch_flatten.c).
  *
- * src/scan/groups.c
+ * src/scan/groups_use.c
  */
 #include "scan/groups.h"
 
