@@ -120,7 +120,7 @@ SketchForUpdate(MemoryContext aggregate, Datum datum)
 void
 SketchSetKey(SketchState *expanded, const KeyType *key)
 {
-	KeyFamilyCheckProbe(&expanded->sketch.keys, key, &sketch_key_holder);
+	KeyCheckFits(&expanded->sketch.keys, key, &sketch_key_holder);
 	expanded->sketch.keys = key->keys;
 }
 
