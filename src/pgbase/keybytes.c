@@ -91,7 +91,8 @@ put_head(KeyBytes *bytes, int32 rest, int32 kind)
 	KeyBytesPut(bytes, &head, sizeof(head));
 }
 
-static void
+/* Inlined, so that a numeric takes one call: that of KeyDecimalOf(). */
+static pg_attribute_always_inline void
 put_numeric(KeyBytes *bytes, const char *data, Size length)
 {
 	const uint16 last = NO_DIGIT;
