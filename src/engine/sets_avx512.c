@@ -1,6 +1,6 @@
 /*
  * sets_avx512.c
- *		The sets family's inner loops with AVX-512.
+ *		The sets family's inner loops with AVX-512, and the choice of loops.
  *
  * Two sorted sets are merged in blocks of one vector.  All elements of a block of A
  * are compared with all elements of a block of B; then the block with the smaller
@@ -17,6 +17,8 @@
  * src/engine/sets_avx512.c
  */
 #include "engine/sets_kernels.h"
+
+#include "base/vector.h"
 
 #ifdef __x86_64__
 
@@ -361,3 +363,21 @@ const qset_kernels qset_kernels_avx512 = {
 };
 
 #endif
+
+/* ---- the choice ---- */
+
+static const qset_kernels *const sets[QB_ISAS] = {
+	[QB_ISA_SCALAR] = &qset_kernels_plain,
+#ifdef QB_VECTOR
+	[QB_ISA_VECTOR] = &qset_kernels_vector,
+#endif
+#ifdef __x86_64__
+	[QB_ISA_AVX512] = &qset_kernels_avx512,
+#endif
+};
+
+const qset_kernels *
+qset_kernels_now(void)
+{
+	return sets[qb_isa_now()];
+}

@@ -1,7 +1,6 @@
 /*
  * sets_vector.c
- *		The sets family's inner loops with AVX2 or NEON (base/vector.h), and the choice of
- *		loops.
+ *		The sets family's inner loops with AVX2 or NEON (base/vector.h).
  *
  * This file does what sets_avx512.c does, with vectors of half or a quarter of the width
  * and without masks.
@@ -517,21 +516,3 @@ const qset_kernels qset_kernels_vector = {
 };
 
 #endif
-
-/* ---- the choice ---- */
-
-static const qset_kernels *const sets[QB_ISAS] = {
-	[QB_ISA_SCALAR] = &qset_kernels_plain,
-#ifdef QB_VECTOR
-	[QB_ISA_VECTOR] = &qset_kernels_vector,
-#endif
-#ifdef __x86_64__
-	[QB_ISA_AVX512] = &qset_kernels_avx512,
-#endif
-};
-
-const qset_kernels *
-qset_kernels_now(void)
-{
-	return sets[qb_isa_now()];
-}

@@ -45,7 +45,7 @@ load(const uint8_t *p)
 
 /* Which blocks, each of a multiple of 32 bytes, have any bit of "wanted" set? */
 AVX2 QB_INLINE uint64_t
-present_in(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted)
+blocks_with(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted)
 {
 	uint64_t bits = 0;
 	uint64_t i;
@@ -73,14 +73,14 @@ index_bytes(void)
 AVX2 static uint64_t
 present_low_avx2(const uint8_t *low, uint64_t count)
 {
-	return present_in(low, QS_LOW_BYTES, count,
-					  _mm256_xor_si256(index_bytes(), _mm256_set1_epi32(-1)));
+	return blocks_with(low, QS_LOW_BYTES, count,
+					   _mm256_xor_si256(index_bytes(), _mm256_set1_epi32(-1)));
 }
 
 AVX2 static uint64_t
 have_index_avx2(const uint8_t *low, uint64_t count)
 {
-	return present_in(low, QS_LOW_BYTES, count, index_bytes());
+	return blocks_with(low, QS_LOW_BYTES, count, index_bytes());
 }
 
 /* Which of eight counters are at least 2^shift? */
@@ -113,8 +113,8 @@ present_cells_avx2(const uint8_t *table, uint32_t bytes, uint64_t count)
 	if (bytes == 4)
 		return present_counters(table, count);
 	if (bytes == 32)
-		return present_in(table, 32, count, all);
-	return present_in(table, bytes, count, all);
+		return blocks_with(table, 32, count, all);
+	return blocks_with(table, bytes, count, all);
 }
 
 /* ---- how many bytes they take ---- */

@@ -317,7 +317,7 @@ FilterFlush(FilterState *expanded)
 
 	if (expanded->keyed.buffer.count == 0)
 		return;
-	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
+	KeyCheckFits(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
 	batch = batch_of(expanded);
 	status = expanded->engine->insert(filter, &batch);
 	if (status != QB_OK)
@@ -342,7 +342,7 @@ FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 	int64 count;
 
 	FilterFlush(expanded);
-	KeyFamilyCheckProbe(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
+	KeyCheckFits(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
 	FilterCheck(GpuFilterAddColumn(filter, chunk, chunks, &count));
 	expanded->keyed.batches++;
 	StatCountBatch(filter->remote != NULL, count);
@@ -375,7 +375,7 @@ void
 FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 {
 	FilterFlush(expanded);
-	KeyFamilyCheckProbe(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
+	KeyCheckFits(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
 	expanded->keyed.key = *key;
 	if (expanded->input != input)
 		KeyBufferFree(&expanded->keyed.buffer);

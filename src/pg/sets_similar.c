@@ -284,7 +284,7 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 	KeyTypeChange(type, get_base_element_type(argument.type), argument.collation);
 	ElementsTakeApart(&array, type, PG_GETARG_DATUM(ASKED));
 	ElementsCode(type, &array, &dictionary, ContextMemory(CurrentMemoryContext, &memory));
-	KeyFamilyCheckProbe(&c->keys, type, &sets_key_holder);
+	KeyCheckFits(&c->keys, type, &sets_key_holder);
 	question->size = dictionary.used;
 	question->itself = -1;
 	find_ranks(c, &dictionary, question);

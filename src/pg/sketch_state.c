@@ -6,21 +6,25 @@
  * is materialized: the buffer is flushed, and the engine brings the counters here.
  * Materializing does not change the value.
  *
+ * A sketch that is only written needs no tables.  Keys that wait in the buffer are written in
+ * compact encoding, and go on waiting.
+ *
  * src/pg/sketch_state.c
  */
 #include "pg/sketch_state.h"
 
+#include "engine/sketch_engine.h"
 #include "gpu/sketch_gpu.h"
 #include "pgbase/activity.h"
-#include "pgbase/state.h"
+#include "sketch/compact_write.h"
 
 #include "utils/memutils.h"
 
 static uint64 last_version;
 
 /* Give the counts a new version, since they are new or about to change. */
-static void
-set_version(SketchState *expanded)
+void
+SketchNewVersion(SketchState *expanded)
 {
 	expanded->version = ++last_version;
 }
@@ -31,7 +35,7 @@ create_object(MemoryContext context)
 {
 	SketchState *expanded = StateCreate(&sketch_state_type, context);
 
-	set_version(expanded);
+	SketchNewVersion(expanded);
 	expanded->engine = &qs_engine_cpu;
 	return expanded;
 }
@@ -95,34 +99,161 @@ SketchStateIn(Datum datum)
 }
 
 /*
- * The sketch of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
+ * ---- presence bitmap ----
+ *
+ * It is made when the state is made a value for the second time.  From then on,
+ * each batch of few keys corrects it.  It is true of one version of the sketch.
+ * Whatever else changes the sketch gives it another version, and the bitmap is
+ * made anew when it is next needed.
  */
-SketchState *
-SketchForUpdate(MemoryContext aggregate, Datum datum)
-{
-	SketchState *expanded = StateToChange(datum, &sketch_state_type);
-	SketchReader reader;
 
-	if (expanded)
-	{
-		set_version(expanded);
-		return expanded;
-	}
-	SketchReadAsStored(&reader, datum);
-	expanded = SketchCopy(StateContext(&sketch_state_type, aggregate), reader.sketch);
-	SketchReadEnd(&reader);
-	return expanded;
+static bool
+are_true(const SketchState *expanded)
+{
+	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
-/* Check that the keys to come fit those already there, and record their kind. */
+/* The presence bitmap of a materialized sketch that becomes a value; NULL: it has none. */
+static const uint64 *
+marks_of(SketchState *expanded)
+{
+	qs_sketch *sketch = &expanded->sketch;
+	bool first = !expanded->written;
+
+	expanded->written = true;
+	if (first || sketch->encoding != QS_DENSE || sketch->remote)
+		return NULL;
+	if (are_true(expanded))
+		return expanded->presence;
+	if (!expanded->presence)
+		expanded->presence = sketch->memory->alloc(
+			sketch->memory->context, qs_presence_words(&sketch->params) * sizeof(uint64));
+	if (!expanded->presence)
+		return NULL;
+	expanded->presence_version = 0;
+	qs_presence_all(sketch, expanded->presence);
+	expanded->presence_version = expanded->version;
+	return expanded->presence;
+}
+
+/*
+ * Can the bitmap be corrected for so many keys that come or go now?  With more
+ * keys than words of it, making it anew takes less.
+ */
+static bool
+has_presence(const SketchState *expanded, int keys)
+{
+	return are_true(expanded) && expanded->engine == &qs_engine_cpu &&
+		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
+}
+
+/* Correct the bitmap, which was true before these keys came or went. */
+static void
+correct_presence(SketchState *expanded, const uint64 *fingerprint, int keys)
+{
+	qs_presence_keys(&expanded->sketch, expanded->presence, fingerprint, keys);
+	expanded->presence_version = expanded->version;
+}
+
+static void
+free_presence(SketchState *expanded)
+{
+	if (expanded->presence)
+		expanded->sketch.memory->release(expanded->sketch.memory->context, expanded->presence);
+	expanded->presence = NULL;
+}
+
+/*
+ * ---- compact sketches that wait until they are merged into a state ----
+ *
+ * A compact sketch of few keys is much smaller than the tables that it is merged into.
+ * Where the sketches of many groups come in turns, each merge would find other tables,
+ * which are no longer in the processor's cache.  So the compact sketches of a state wait,
+ * as keys wait in its buffer.  Then all are merged into the same tables, one after
+ * another.  Until then the state has no tables, so a hash aggregate has room for more
+ * groups, and writes fewer sketches to disk.  If so many sketches come that a group gets
+ * tables after all, the hash aggregate learns of the tables only when they are made, as it
+ * does when keys make a sketch dense.
+ *
+ * The sketches that wait take at most half of the tables' memory.  A state that has
+ * tables lets nothing wait.
+ *
+ * Each body is read by loops that can be interrupted, and bodies are at least as long as
+ * their table of groups, so the bytes that wait limit how many there are.
+ */
+
+/* The most bytes that wait for one state.  Tables much larger than a cache gain nothing. */
+#define DEFERRED_MOST (2 * 1024 * 1024)
+
+/* May so many more bytes wait?  Only for a state without tables. */
+static bool
+may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
+{
+	const qs_sketch *sketch = &expanded->sketch;
+	Size most = Min(qs_dense_size(&sketch->params, false) / 2, DEFERRED_MOST);
+
+	return from->encoding == QS_COMPACT && sketch->encoding == QS_EXPLICIT &&
+		   sketch->remote == NULL && expanded->deferred_bytes + bytes <= most;
+}
+
+/*
+ * Keep a copy of a compact sketch, to be merged into the state when that is read.  False:
+ * it has to be merged now.
+ */
+static bool
+let_wait(SketchState *expanded, const qs_sketch *from)
+{
+	Size bytes = offsetof(DeferredSketch, body) + from->compact_bytes;
+	DeferredSketch *deferred;
+
+	if (!may_wait(expanded, from, bytes))
+		return false;
+	deferred = MemoryContextAlloc(expanded->keyed.header.eoh_context, bytes);
+	memcpy(deferred->body, from->compact, from->compact_bytes);
+	deferred->view = *from;
+	deferred->view.compact = deferred->body;
+	deferred->next = expanded->deferred;
+	qb_keys_take(&expanded->sketch.keys, &from->keys);
+	expanded->deferred = deferred;
+	expanded->deferred_bytes += bytes;
+	return true;
+}
+
+/* Merge all sketches that wait for one state into another state, or into the same. */
 void
-SketchSetKey(SketchState *expanded, const KeyType *key)
+SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred)
 {
-	KeyFamilyCheckProbe(&expanded->sketch.keys, key, &sketch_key_holder);
-	expanded->sketch.keys = key->keys;
+	for (; deferred; deferred = deferred->next)
+		SketchCheck(into->engine->merge(&into->sketch, &deferred->view));
 }
+
+/* Forget all sketches that wait. */
+static void
+free_deferred(SketchState *expanded)
+{
+	while (expanded->deferred)
+	{
+		DeferredSketch *first = expanded->deferred;
+
+		expanded->deferred = first->next;
+		pfree(first);
+	}
+	expanded->deferred_bytes = 0;
+}
+
+/* Merge all sketches that wait into the state. */
+static void
+merge_deferred(SketchState *expanded)
+{
+	if (expanded->deferred == NULL)
+		return;
+	StateBeginCounting(&expanded->keyed);
+	SketchMergeWaiting(expanded, expanded->deferred);
+	free_deferred(expanded);
+	StateEndCounting(&expanded->keyed);
+}
+
+/* ---- keys ---- */
 
 /*
  * How many keys to collect.  A hash aggregate looks at its memory when a row comes, not
@@ -144,8 +275,8 @@ most_room(const SketchState *expanded)
  * How many keys a deferred sketch may collect before it becomes dense: their memory is a
  * quarter of the table's.
  */
-int
-SketchMostDeferred(const qs_params *params)
+static int
+most_deferred(const qs_params *params)
 {
 	return (int) Min(qs_dense_size(params, false) / (4 * sizeof(uint64)), INT_MAX / 2);
 }
@@ -163,7 +294,7 @@ keeps_keys(const SketchState *expanded)
 	uint32 limit = qs_explicit_limit(&sketch->params);
 
 	if (!expanded->keyed.deferred || sketch->encoding != QS_EXPLICIT || sketch->remote != NULL ||
-		buffer->allocated == 0 || buffer->allocated >= SketchMostDeferred(&sketch->params))
+		buffer->allocated == 0 || buffer->allocated >= most_deferred(&sketch->params))
 		return false;
 	if (sketch->total == 0)
 		return buffer->count < limit || KeyBufferIsVaried(buffer, limit);
@@ -176,17 +307,17 @@ flush_buffer(SketchState *expanded)
 {
 	KeyBuffer *buffer = &expanded->keyed.buffer;
 	int count = buffer->count;
-	bool marked = SketchHasPresence(expanded, count);
+	bool marked = has_presence(expanded, count);
 
 	if (count == 0)
 		return;
 	StateBeginCounting(&expanded->keyed);
 	expanded->keyed.batches++;
-	set_version(expanded);
+	SketchNewVersion(expanded);
 	SketchCheck(
 		expanded->engine->insert(&expanded->sketch, buffer->fingerprint, buffer->weight, count));
 	if (marked)
-		SketchPresenceKeys(expanded, buffer->fingerprint, count);
+		correct_presence(expanded, buffer->fingerprint, count);
 	buffer->count = 0;
 	StateEndCounting(&expanded->keyed);
 	if (expanded->counted < count)
@@ -209,7 +340,7 @@ SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks)
 	flush_buffer(expanded);
 	StateBeginCounting(&expanded->keyed);
 	expanded->keyed.batches++;
-	set_version(expanded);
+	SketchNewVersion(expanded);
 	SketchCheck(GpuSketchAddColumn(&expanded->sketch, chunk, chunks, &count));
 	expanded->keyed.count += count;
 	StateEndCounting(&expanded->keyed);
@@ -243,7 +374,7 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnC
 	for (i = 0; i < groups->count; i++)
 	{
 		StateBeginCounting(&expanded[i]->keyed);
-		set_version(expanded[i]);
+		SketchNewVersion(expanded[i]);
 	}
 	GpuSketchGetDense(sketch, groups, chunk, dense);
 	for (i = 0; i < groups->count; i++)
@@ -276,15 +407,24 @@ SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumn
 	return done;
 }
 
+static void
+free_made(SketchState *expanded)
+{
+	if (expanded->made.compact)
+		expanded->made.memory->release(expanded->made.memory->context,
+									   (void *) (uintptr_t) expanded->made.compact);
+	expanded->made.compact = NULL;
+}
+
 /* Free all that a state has. */
 static void
 release(KeyedState *state)
 {
 	SketchState *expanded = (SketchState *) state;
 
-	SketchFreeMade(expanded);
-	SketchFreeDeferred(expanded);
-	SketchFreePresence(expanded);
+	free_made(expanded);
+	free_deferred(expanded);
+	free_presence(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&state->buffer);
 	if (expanded->removed)
@@ -308,7 +448,7 @@ remove_now(SketchState *expanded)
 	qb_status status;
 
 	flush_buffer(removed);
-	set_version(expanded);
+	SketchNewVersion(expanded);
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 	StateBeginCounting(&expanded->keyed);
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
@@ -322,7 +462,7 @@ remove_now(SketchState *expanded)
 void
 SketchFlush(SketchState *expanded)
 {
-	SketchMergeDeferred(expanded);
+	merge_deferred(expanded);
 	flush_buffer(expanded);
 	if (expanded->removed)
 		remove_now(expanded);
@@ -334,8 +474,8 @@ SketchFlush(SketchState *expanded)
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {
-	set_version(expanded);
-	if (SketchLetWait(expanded, from))
+	SketchNewVersion(expanded);
+	if (let_wait(expanded, from))
 		return;
 	SketchFlush(expanded);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
@@ -367,60 +507,18 @@ SketchRemoveLater(SketchState **removed, const KeyedState *state, const qs_sketc
 	SketchAppend(*removed, fingerprint, weight);
 }
 
-/* Add a key at once.  Keys in the buffer stay there. */
+/* Add a key at once, or remove it if the weight is negative.  Keys in the buffer stay there. */
 void
 SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
-	bool marked = SketchHasPresence(expanded, 1);
+	bool marked = has_presence(expanded, 1);
+	int64 times = weight < 0 ? -weight : weight;
 
-	set_version(expanded);
-	SketchCheck(expanded->engine->insert(&expanded->sketch, &fingerprint, &weight, 1));
+	SketchNewVersion(expanded);
+	SketchCheck((weight < 0 ? expanded->engine->remove : expanded->engine->insert)(
+		&expanded->sketch, &fingerprint, &times, 1));
 	if (marked)
-		SketchPresenceKeys(expanded, &fingerprint, 1);
-}
-
-/*
- * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The
- * sketch, which may be a variable that survives this, then has its old total.
- */
-static void
-insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
-{
-	int64 total = expanded->sketch.total;
-
-	PG_TRY();
-	{
-		SketchInsert(expanded, fingerprint, weight);
-	}
-	PG_CATCH();
-	{
-		expanded->sketch.total = total;
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-}
-
-/*
- * Add a key at once, or remove it if the weight is negative.  Everything that waits is
- * done first.
- */
-void
-SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
-{
-	bool marked;
-
-	SketchFlush(expanded);
-	if (weight >= 0)
-	{
-		insert_or_undo(expanded, fingerprint, weight);
-		return;
-	}
-	marked = SketchHasPresence(expanded, 1);
-	weight = -weight;
-	set_version(expanded);
-	SketchCheck(expanded->engine->remove(&expanded->sketch, &fingerprint, &weight, 1));
-	if (marked)
-		SketchPresenceKeys(expanded, &fingerprint, 1);
+		correct_presence(expanded, &fingerprint, 1);
 }
 
 /*
@@ -433,13 +531,131 @@ SketchMakeRoom(SketchState *expanded)
 {
 	if (keeps_keys(expanded))
 	{
-		KeyBufferExtend(&expanded->keyed.buffer, SketchMostDeferred(&expanded->sketch.params));
+		KeyBufferExtend(&expanded->keyed.buffer, most_deferred(&expanded->sketch.params));
 		return true;
 	}
 	flush_buffer(expanded);
 	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
 	return expanded->keyed.buffer.room > 0;
 }
+
+/* ---- writing ---- */
+
+/* What the flat encoding of a state is. */
+typedef enum FlatEncoding
+{
+	FLAT_VALUE,
+	FLAT_TOKEN,       /* for the process itself */
+	FLAT_DEVICE_TOKEN /* for the process, or for the leader of this worker */
+} FlatEncoding;
+
+static FlatEncoding
+flat_form(const SketchState *expanded)
+{
+	if (!expanded->keyed.token)
+		return FLAT_VALUE;
+	if (expanded->sketch.remote)
+		return FLAT_DEVICE_TOKEN;
+	return StateTakesToken(&expanded->keyed) ? FLAT_TOKEN : FLAT_VALUE;
+}
+
+/*
+ * Write the keys that wait, and those of an explicit sketch, in compact encoding.  False: the keys
+ * have to be counted first.
+ */
+static bool
+make_of_keys(SketchState *expanded)
+{
+	const KeyBuffer *buffer = &expanded->keyed.buffer;
+	bool made;
+
+	if (buffer->count == 0 || expanded->deferred || expanded->removed || expanded->keyed.counting ||
+		expanded->engine != &qs_engine_cpu)
+		return false;
+	made = qs_compact_from_keys(
+		&expanded->made, ContextMemory(expanded->keyed.header.eoh_context, &expanded->made_memory),
+		&expanded->sketch, buffer->fingerprint, buffer->weight, buffer->count);
+	if (made && expanded->counted < buffer->count)
+	{
+		StatCountBatch(false, buffer->count - expanded->counted);
+		expanded->counted = buffer->count;
+	}
+	return made;
+}
+
+static Size
+flatten_size(ExpandedObjectHeader *header)
+{
+	SketchState *expanded = (SketchState *) header;
+
+	free_made(expanded);
+	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
+		return SketchFlatSize(&expanded->made, NULL, &expanded->flat);
+	SketchFlush(expanded);
+	switch (flat_form(expanded))
+	{
+		case FLAT_TOKEN:
+			return StateTokenSize();
+		case FLAT_DEVICE_TOKEN:
+			return GpuTokenSize();
+		default:
+			SketchMaterialize(expanded);
+			return SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat);
+	}
+}
+
+static void
+flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+{
+	SketchState *expanded = (SketchState *) header;
+
+	if (expanded->made.compact)
+	{
+		SketchWrite(&expanded->made, &expanded->flat, result);
+		free_made(expanded);
+		return;
+	}
+	switch (flat_form(expanded))
+	{
+		case FLAT_TOKEN:
+			StateTokenWrite(&expanded->keyed, result);
+			break;
+		case FLAT_DEVICE_TOKEN:
+			GpuWriteToken(&expanded->sketch, result);
+			break;
+		default:
+			SketchWrite(&expanded->sketch, &expanded->flat, result);
+	}
+}
+
+/* A sketch has few keys if its buckets are more than this many times its weight. */
+#define BUCKETS_OF_FEW 8
+
+/*
+ * Another process gets the tables as they are: choosing, writing and reading
+ * the compact encoding takes longer, unless most buckets are surely empty.
+ */
+static Size
+pass_bytes(KeyedState *state)
+{
+	SketchState *expanded = (SketchState *) state;
+	const qs_sketch *sketch = &expanded->sketch;
+
+	SketchMaterialize(expanded);
+	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
+		return SketchFlatSize(sketch, NULL, &expanded->flat);
+	return SketchTablesSize(sketch, &expanded->flat);
+}
+
+static void
+pass(KeyedState *state, void *place, Size bytes)
+{
+	SketchState *expanded = (SketchState *) state;
+
+	SketchWrite(&expanded->sketch, &expanded->flat, place);
+}
+
+/* ---- the type ---- */
 
 static void
 make_room(KeyedState *state)
@@ -463,7 +679,7 @@ merge(KeyedState *state, void *passed)
 }
 
 const KeyedStateType sketch_state_type = {
-	.methods = { SketchFlattenSize, SketchFlattenInto },
+	.methods = { flatten_size, flatten_into },
 	.size = sizeof(SketchState),
 	.value = "a sketch",
 	.own_context = "qsketch",
@@ -472,134 +688,6 @@ const KeyedStateType sketch_state_type = {
 	.flush = flush,
 	.merge = merge,
 	.release = release,
-	.pass_bytes = SketchPassBytes,
-	.pass = SketchPass,
+	.pass_bytes = pass_bytes,
+	.pass = pass,
 };
-
-/*
- * ---- compact sketches that wait until they are merged into a state ----
- *
- * A compact sketch of few keys is much smaller than the tables that it is merged into.
- * Where the sketches of many groups come in turns, each merge would find other tables,
- * which are no longer in the processor's cache.  So the compact sketches of a state wait,
- * as keys wait in its buffer.  Then all are merged into the same tables, one after
- * another.  Until then the state has no tables, so a hash aggregate has room for more
- * groups, and writes fewer sketches to disk.  If so many sketches come that a group gets
- * tables after all, the hash aggregate learns of the tables only when they are made, as it
- * does when keys make a sketch dense.
- *
- * The sketches that wait take at most half of the tables' memory.  A state that has
- * tables lets nothing wait.
- *
- * Each body is read by loops that can be interrupted, and bodies are at least as long as
- * their table of groups, so the bytes that wait limit how many there are.
- */
-
-/* The most bytes that wait for one state.  Tables much larger than a cache gain nothing. */
-#define DEFERRED_MOST (2 * 1024 * 1024)
-
-/* A sketch that waits, followed by its body. */
-typedef struct DeferredSketch
-{
-	struct DeferredSketch *next;
-	qs_sketch view;
-	uint8 body[FLEXIBLE_ARRAY_MEMBER];
-} DeferredSketch;
-
-/* May so many more bytes wait?  Only for a state without tables. */
-static bool
-may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
-{
-	const qs_sketch *sketch = &expanded->sketch;
-	Size most = Min(qs_dense_size(&sketch->params, false) / 2, DEFERRED_MOST);
-
-	return from->encoding == QS_COMPACT && sketch->encoding == QS_EXPLICIT &&
-		   sketch->remote == NULL && expanded->deferred_bytes + bytes <= most;
-}
-
-/*
- * Keep a copy of a compact sketch, to be merged into the state when that is read.  False:
- * it has to be merged now.
- */
-bool
-SketchLetWait(SketchState *expanded, const qs_sketch *from)
-{
-	Size bytes = offsetof(DeferredSketch, body) + from->compact_bytes;
-	DeferredSketch *deferred;
-
-	if (!may_wait(expanded, from, bytes))
-		return false;
-	deferred = MemoryContextAlloc(expanded->keyed.header.eoh_context, bytes);
-	memcpy(deferred->body, from->compact, from->compact_bytes);
-	deferred->view = *from;
-	deferred->view.compact = deferred->body;
-	deferred->next = expanded->deferred;
-	qb_keys_take(&expanded->sketch.keys, &from->keys);
-	expanded->deferred = deferred;
-	expanded->deferred_bytes += bytes;
-	return true;
-}
-
-/* Merge all sketches that wait for one state into another state, or into the same. */
-static void
-merge_all(SketchState *into, const DeferredSketch *deferred)
-{
-	for (; deferred; deferred = deferred->next)
-		SketchCheck(into->engine->merge(&into->sketch, &deferred->view));
-}
-
-/* Forget all sketches that wait. */
-void
-SketchFreeDeferred(SketchState *expanded)
-{
-	while (expanded->deferred)
-	{
-		DeferredSketch *first = expanded->deferred;
-
-		expanded->deferred = first->next;
-		pfree(first);
-	}
-	expanded->deferred_bytes = 0;
-}
-
-/* Merge all sketches that wait into the state. */
-void
-SketchMergeDeferred(SketchState *expanded)
-{
-	if (expanded->deferred == NULL)
-		return;
-	StateBeginCounting(&expanded->keyed);
-	merge_all(expanded, expanded->deferred);
-	SketchFreeDeferred(expanded);
-	StateEndCounting(&expanded->keyed);
-}
-
-/* Is there nothing in the state but sketches that wait? */
-static bool
-only_waits(const SketchState *expanded)
-{
-	return expanded->deferred != NULL && expanded->sketch.total == 0 &&
-		   expanded->keyed.buffer.count == 0 && expanded->removed == NULL &&
-		   !expanded->keyed.counting;
-}
-
-/*
- * The result of a state in which sketches wait and nothing else was counted: a new object in
- * the caller's memory.  The state stays as it is, so the tables of one group are freed with
- * its row, and those of the next group get the same memory.  A single sketch needs no
- * tables.  NULL: the state itself has to be read.
- */
-struct varlena *
-SketchOfDeferred(const SketchState *expanded)
-{
-	SketchState *merged;
-
-	if (!only_waits(expanded))
-		return NULL;
-	if (expanded->deferred->next == NULL)
-		return SketchFlatten(&expanded->deferred->view);
-	merged = SketchCreate(StateOwnContext(&sketch_state_type, CurrentMemoryContext),
-						  &expanded->sketch.params);
-	merge_all(merged, expanded->deferred);
-	return StatePointer(&merged->keyed);
-}

@@ -11,6 +11,14 @@
 #include "pg/sketch_value.h"
 #include "pgbase/state.h"
 
+/* A compact sketch that waits to be merged, followed by its body. */
+typedef struct DeferredSketch
+{
+	struct DeferredSketch *next;
+	qs_sketch view;
+	uint8 body[FLEXIBLE_ARRAY_MEMBER];
+} DeferredSketch;
+
 typedef struct SketchState
 {
 	KeyedState keyed;
@@ -31,8 +39,8 @@ typedef struct SketchState
 	 */
 	uint64 version;
 
-	struct DeferredSketch *deferred; /* compact sketches to be merged (sketch_state.c), or NULL */
-	Size deferred_bytes;             /* their memory */
+	DeferredSketch *deferred; /* compact sketches to be merged (sketch_state.c), or NULL */
+	Size deferred_bytes;      /* their memory */
 
 	bool written;     /* it was made a value before */
 	uint64 *presence; /* which blocks of the sketch are present (sketch/compact_write.h), or NULL */
@@ -62,36 +70,11 @@ extern SketchState *SketchOfToken(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
 extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded);
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
-extern void SketchRead(SketchReader *reader, Datum datum);
-extern void SketchReadAsStored(SketchReader *reader, Datum datum);
-extern void SketchReadEnd(SketchReader *reader);
-extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 
-/* sketch_flatten.c: members of sketch_state_type; and freeing what they have made. */
-extern Size SketchFlattenSize(ExpandedObjectHeader *header);
-extern void SketchFlattenInto(ExpandedObjectHeader *header, void *result, Size size);
-extern Size SketchPassBytes(KeyedState *state);
-extern void SketchPass(KeyedState *state, void *place, Size bytes);
-extern void SketchFreeMade(SketchState *expanded);
-
-/* Compact sketches wait before they are merged. */
-extern bool SketchLetWait(SketchState *expanded, const qs_sketch *from);
-extern void SketchMergeDeferred(SketchState *expanded);
-extern void SketchFreeDeferred(SketchState *expanded);
-extern struct varlena *SketchOfDeferred(const SketchState *expanded);
-
-/* Presence bitmap of a state that is written again and again (sketch_flatten.c). */
-extern bool SketchHasPresence(const SketchState *expanded, int keys);
-extern void SketchPresenceKeys(SketchState *expanded, const uint64 *fingerprint, int keys);
-extern void SketchFreePresence(SketchState *expanded);
-
-extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void SketchRemoveLater(SketchState **removed, const KeyedState *state,
 							  const qs_sketch *sketch, uint64 fingerprint, int64 weight);
-extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
-extern int SketchMostDeferred(const qs_params *params);
 extern void SketchFlush(SketchState *expanded);
 extern void SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
@@ -100,6 +83,17 @@ extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnChunk *chunk, int chunks);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
+extern void SketchNewVersion(SketchState *expanded);
+extern void SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred);
+
+/* sketch_read.c */
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadAsStored(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
+extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
+extern void SketchSetKey(SketchState *expanded, const KeyType *key);
+extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern struct varlena *SketchOfDeferred(const SketchState *expanded);
 
 /* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);

@@ -159,7 +159,7 @@ parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, K
 						errmsg("cannot read %s keys as type %s", KeyFamilyTypes(keys->family),
 							   format_type_be(argument.type)),
 						errhint("%s", hint_type(keys->family))));
-	KeyFamilyCheckProbe(keys, &parser->key, &top_key_holder);
+	KeyCheckFits(keys, &parser->key, &top_key_holder);
 }
 
 /*

@@ -179,7 +179,7 @@ void
 TopSetKey(TopState *top, const KeyType *key)
 {
 	top->keyed.key = *key;
-	KeyFamilyCheckProbe(&top->sketch.keys, &top->keyed.key, &top_key_holder);
+	KeyCheckFits(&top->sketch.keys, &top->keyed.key, &top_key_holder);
 	top->sketch.keys = top->keyed.key.keys;
 	top->top.texts = !KeyIsNumber(&top->keyed.key);
 	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;

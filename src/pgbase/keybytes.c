@@ -14,7 +14,6 @@
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "pgbase/keyfamily.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -70,6 +69,58 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 		data += part;
 		length -= part;
 	}
+}
+
+/* ---- numerics and intervals ---- */
+
+/* Kinds of numerics; SPECIAL stands for NaN and the infinities. */
+#define KIND_ZERO     0
+#define KIND_POSITIVE 1
+#define KIND_NEGATIVE 2
+#define KIND_SPECIAL  3
+#define KIND_BITS     2
+
+/* Follows the digits, which are less. */
+#define NO_DIGIT PG_UINT16_MAX
+
+static inline void
+put_head(KeyBytes *bytes, int32 rest, int32 kind)
+{
+	int32 head = rest * (1 << KIND_BITS) + kind;
+
+	KeyBytesPut(bytes, &head, sizeof(head));
+}
+
+/* Inlined, so that a numeric takes one call: that of KeyDecimalOf(). */
+static pg_attribute_always_inline void
+put_numeric(KeyBytes *bytes, const char *data, Size length)
+{
+	const uint16 last = NO_DIGIT;
+	KeyDecimal n = KeyDecimalOf(data, length);
+
+	if (n.special || n.digit >= n.end)
+	{
+		put_head(bytes, n.special ? n.weight : 0, n.special ? KIND_SPECIAL : KIND_ZERO);
+		return;
+	}
+	put_head(bytes, n.weight, n.negative ? KIND_NEGATIVE : KIND_POSITIVE);
+	for (; n.digit < n.end; n.digit += KEY_DIGIT_BYTES)
+		KeyBytesPut(bytes, n.digit, KEY_DIGIT_BYTES);
+	KeyBytesPut(bytes, &last, sizeof(last));
+}
+
+/* The microseconds of a day have so many bits; the days of an interval fit in 43. */
+#define TIME_BITS 37
+
+static void
+put_interval(KeyBytes *bytes, const Interval *span)
+{
+	int64 time;
+	int64 days = KeyDaysOf(span, &time);
+	int16 high = (int16) (days >> (64 - TIME_BITS));
+
+	KeyBytesPutNumber(bytes, time | (int64) ((uint64) days << TIME_BITS));
+	KeyBytesPut(bytes, &high, sizeof(high));
 }
 
 /* ---- strings, and keys of other extensions ---- */
@@ -238,8 +289,8 @@ put_json_scalar(KeyBytes *bytes, const JsonbValue *value)
 			break;
 		case jbvNumeric:
 			KeyBytesPutByte(bytes, JSON_NUMBER);
-			KeyPutNumeric(bytes, VARDATA_ANY(value->val.numeric),
-						  VARSIZE_ANY_EXHDR(value->val.numeric));
+			put_numeric(bytes, VARDATA_ANY(value->val.numeric),
+						VARSIZE_ANY_EXHDR(value->val.numeric));
 			break;
 		default:
 			elog(ERROR, "unrecognized jsonb scalar type: %d", (int) value->type);
@@ -472,7 +523,7 @@ put_varlena_numeric(KeyBytes *bytes, Datum value)
 {
 	KeyString string = varlena_string(value);
 
-	KeyPutNumeric(bytes, string.data, string.length);
+	put_numeric(bytes, string.data, string.length);
 	free_string(&string);
 }
 
@@ -503,7 +554,7 @@ put_parts(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 			put_varlena_numeric(bytes, value);
 			break;
 		case KEY_INTERVAL:
-			KeyPutInterval(bytes, DatumGetIntervalP(value));
+			put_interval(bytes, DatumGetIntervalP(value));
 			break;
 		case KEY_ACLITEM:
 			put_aclitem(bytes, DatumGetAclItemP(value));

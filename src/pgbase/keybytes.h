@@ -29,8 +29,6 @@
 
 #include "pgbase/keytype.h"
 
-#include "datatype/timestamp.h"
-
 #define KEY_BLOCK 1024
 
 typedef struct KeyBytes
@@ -105,14 +103,16 @@ KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 		KeyBytesPutKey(bytes, key, value);
 }
 
-/* ---- numerics and intervals as keys ---- */
+/* ---- hashes of a key that is no number ---- */
 
-/* "data" is what follows the length of a stored numeric. */
-extern void KeyPutNumeric(KeyBytes *bytes, const char *data, Size length);
-extern void KeyPutInterval(KeyBytes *bytes, const Interval *span);
+extern uint64 KeyHash(const KeyType *key, Datum value);
+extern void KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high);
 
-/* The number that a short key is; false: it is no short one. */
-extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
-extern bool KeyShortInterval(const Interval *span, int64 *number);
+/* Fingerprint of a key that is not null. */
+static inline uint64
+KeyFingerprint(const KeyType *key, Datum value)
+{
+	return KeyIsNumber(key) ? (uint64) KeyNumber(key->kind, value) : KeyHash(key, value);
+}
 
 #endif

@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "base/hash.h"
-#include "pgbase/keytype.h"
 
 #include "access/tupdesc.h"
 
@@ -22,7 +21,7 @@ extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
 extern bool KeyFamilyHasType(uint32 family, Oid type);
 
-/* ---- errors when keys are not of the kind that a value holds ---- */
+/* ---- errors when values hold different kinds of keys ---- */
 
 /* How messages about keys name the values that hold them. */
 typedef struct KeyHolder
@@ -33,7 +32,6 @@ typedef struct KeyHolder
 } KeyHolder;
 
 extern void KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder);
-extern void KeyFamilyCheckProbe(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder);
 
 /* ---- what a value records about its keys ---- */
@@ -55,19 +53,5 @@ KeyIsContent(uint32 id)
 extern qb_keys KeysOf(Oid type, Oid collation);
 extern uint32 KeyRowContent(Oid type, int32 typmod);
 extern uint32 KeyColumnsContent(TupleDesc descriptor);
-
-/* ---- what the expression of a call says about its key ---- */
-
-typedef struct KeyArgument
-{
-	Oid type;      /* its equality decides which keys are the same */
-	Oid collation; /* for hashing */
-	bool literal;  /* text of a constant or parameter: may stand for any type */
-} KeyArgument;
-
-extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
-/* Describe the key of a row, which is not null. */
-extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
-extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 
 #endif

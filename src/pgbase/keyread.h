@@ -16,8 +16,7 @@
 
 #include "postgres.h"
 
-#include "pgbase/keyfamily.h"
-#include "pgbase/keytype.h"
+#include "pgbase/keybytes.h"
 
 #include "utils/array.h"
 
@@ -60,6 +59,20 @@ KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
 		buffer->weight[buffer->count] = weight;
 	buffer->fingerprint[buffer->count++] = fingerprint;
 }
+
+/* ---- what the expression of a call says about its key ---- */
+
+typedef struct KeyArgument
+{
+	Oid type;      /* its equality decides which keys are the same */
+	Oid collation; /* for hashing */
+	bool literal;  /* text of a constant or parameter: may stand for any type */
+} KeyArgument;
+
+extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
+/* Describe the key of a row, which is not null. */
+extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
+extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 
 /* ---- keys as text, and text as keys ---- */
 

@@ -15,13 +15,10 @@
  */
 #include "pgbase/keytype.h"
 
-#include "pgbase/keyfamily.h"
-#include "pgbase/keybytes.h"
-
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
-#include "datatype/timestamp.h"
 #include "miscadmin.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
@@ -375,6 +372,82 @@ KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
 	return i < count || key->type != RECORDOID;
 }
 
+/* ---- errors when keys are not of the kind that a value holds ---- */
+
+static bool
+has_cast(Oid from, Oid to)
+{
+	Oid function;
+
+	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
+}
+
+/* A hint: how to give the key the type of the keys that the value holds. */
+static char *
+cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
+{
+	Oid wanted = KeyFamilyType(family);
+	char *type;
+
+	if (KeyFamilyHasType(family, RECORDOID))
+		return pstrdup("Give a row of as many columns, as in ROW(1, 'a').");
+	if (!OidIsValid(wanted))
+		return KeyFamilyHasType(family, ANYARRAYOID)
+				   ? psprintf("Use %s(%s, key), which takes an array as one key, and give an array "
+							  "that has a type, as in '{1,2}'::integer[].",
+							  holder->lookup, holder->one)
+				   : psprintf("Cast the key to the type that the %s was built from.", holder->one);
+	type = format_type_be(wanted);
+	if (!has_cast(key->type, wanted))
+		return psprintf("Give a key of type %s.", type);
+	if (wanted == FLOAT8OID)
+		return psprintf(
+			"Cast the key to real or double precision, whichever the %s was built from: "
+			"0.1 is not the same key in both.",
+			holder->one);
+	return psprintf("Cast the key to type %s.", type);
+}
+
+static void
+raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("cannot use a key of type %s with a %s of %s keys",
+						   format_type_be(key->type), holder->one, KeyFamilyTypes(family)),
+					errhint("%s", cast_hint(family, key, holder))));
+}
+
+/* An error for arrays, ranges or rows that contain other types. */
+static void
+raise_other_content(const KeyType *key, const KeyHolder *holder)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATATYPE_MISMATCH),
+		 errmsg("cannot use a key of type %s with a %s of %s keys that contain other types",
+				format_type_be(key->type), holder->one, KeyFamilyTypes(key->keys.family)),
+		 errhint("Cast the key, or the columns of a row, to the types that the %s was built from.",
+				 holder->one)));
+}
+
+void
+KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder)
+{
+	if (KeyFits(key, held))
+		return;
+	KeyFamilyCheckMaking(held->family, holder);
+	if (held->family != key->keys.family)
+		raise_mismatch(held->family, key, holder);
+	if (KeyIsContent(held->collation) || KeyIsContent(key->keys.collation))
+		raise_other_content(key, holder);
+	ereport(ERROR,
+			(errcode(ERRCODE_COLLATION_MISMATCH),
+			 errmsg("%s was built under another collation than the key has", holder->one),
+			 errhint("Nondeterministic collations decide which strings are equal; use COLLATE to "
+					 "give the key the collation of the %s.",
+					 holder->one)));
+}
+
 /* ---- from numbers to keys ---- */
 
 static Datum
@@ -470,14 +543,13 @@ KeyOfNumber(const KeyType *key, int64 number)
 }
 
 /*
- * ---- numerics and intervals as keys: their bytes, and the short ones as numbers ----
+ * ---- numerics and intervals as keys: their parts, and the short ones as numbers ----
  *
  * A numeric is read as it is stored.  PostgreSQL cannot change that, because tables of
  * earlier versions have it.
  */
 
 /* How PostgreSQL stores a numeric: a header of 2 bytes, or 4 with the weight, and digits. */
-#define DIGIT_BYTES       2
 #define HEADER_SPECIAL    0xC000
 #define HEADER_SHORT      0x8000
 #define HEADER_NEGATIVE   0x4000
@@ -490,16 +562,6 @@ KeyOfNumber(const KeyType *key, int64 number)
 #define SHORT_DIGITS 4
 #define DIGITS_BITS  54
 
-/* Kinds of numerics; SPECIAL stands for NaN and the infinities. */
-#define KIND_ZERO     0
-#define KIND_POSITIVE 1
-#define KIND_NEGATIVE 2
-#define KIND_SPECIAL  3
-#define KIND_BITS     2
-
-/* Follows the digits, which are less. */
-#define NO_DIGIT PG_UINT16_MAX
-
 static inline uint16
 digit_at(const char *data)
 {
@@ -509,32 +571,14 @@ digit_at(const char *data)
 	return digit;
 }
 
-static inline void
-put_head(KeyBytes *bytes, int32 rest, int32 kind)
-{
-	int32 head = rest * (1 << KIND_BITS) + kind;
-
-	KeyBytesPut(bytes, &head, sizeof(head));
-}
-
-/* A numeric without zeros at either end. */
-typedef struct Decimal
-{
-	bool special; /* NaN or an infinity, which "weight" is */
-	bool negative;
-	int32 weight;
-	const char *digit; /* digits to base 10,000, the first one has the weight */
-	const char *end;
-} Decimal;
-
-static inline Decimal
-decimal_of(const char *data, Size length)
+inline KeyDecimal
+KeyDecimalOf(const char *data, Size length)
 {
 	uint16 header = digit_at(data);
-	Decimal n = { .end = data + length, .digit = data + sizeof(header) };
+	KeyDecimal n = { .end = data + length, .digit = data + sizeof(header) };
 
 	if ((header & HEADER_SPECIAL) == HEADER_SPECIAL)
-		return (Decimal){ .special = true, .weight = header };
+		return (KeyDecimal){ .special = true, .weight = header };
 	if (header & HEADER_SHORT)
 	{
 		n.negative = header & SHORT_NEGATIVE;
@@ -546,28 +590,11 @@ decimal_of(const char *data, Size length)
 		n.weight = (int16) digit_at(n.digit);
 		n.digit += sizeof(header);
 	}
-	for (; n.digit < n.end && digit_at(n.digit) == 0; n.digit += DIGIT_BYTES)
+	for (; n.digit < n.end && digit_at(n.digit) == 0; n.digit += KEY_DIGIT_BYTES)
 		n.weight--;
-	while (n.digit < n.end && digit_at(n.end - DIGIT_BYTES) == 0)
-		n.end -= DIGIT_BYTES;
+	while (n.digit < n.end && digit_at(n.end - KEY_DIGIT_BYTES) == 0)
+		n.end -= KEY_DIGIT_BYTES;
 	return n;
-}
-
-void
-KeyPutNumeric(KeyBytes *bytes, const char *data, Size length)
-{
-	const uint16 last = NO_DIGIT;
-	Decimal n = decimal_of(data, length);
-
-	if (n.special || n.digit >= n.end)
-	{
-		put_head(bytes, n.special ? n.weight : 0, n.special ? KIND_SPECIAL : KIND_ZERO);
-		return;
-	}
-	put_head(bytes, n.weight, n.negative ? KIND_NEGATIVE : KIND_POSITIVE);
-	for (; n.digit < n.end; n.digit += DIGIT_BYTES)
-		KeyBytesPut(bytes, n.digit, DIGIT_BYTES);
-	KeyBytesPut(bytes, &last, sizeof(last));
 }
 
 /*
@@ -577,33 +604,29 @@ KeyPutNumeric(KeyBytes *bytes, const char *data, Size length)
 bool
 KeyShortNumeric(const char *data, Size length, int64 *number)
 {
-	Decimal n = decimal_of(data, length);
+	KeyDecimal n = KeyDecimalOf(data, length);
 	int64 digits = 0;
 	int i;
 
-	if (n.special || n.end - n.digit > SHORT_DIGITS * DIGIT_BYTES)
+	if (n.special || n.end - n.digit > SHORT_DIGITS * KEY_DIGIT_BYTES)
 		return false;
 	*number = 0;
 	if (n.digit >= n.end)
 		return true;
 	if (n.weight < SHORT_WEIGHT_MIN || n.weight > SHORT_WEIGHT)
 		return false;
-	for (i = 0; i < SHORT_DIGITS; i++, n.digit += DIGIT_BYTES)
+	for (i = 0; i < SHORT_DIGITS; i++, n.digit += KEY_DIGIT_BYTES)
 		digits = digits * 10000 + (n.digit < n.end ? digit_at(n.digit) : 0);
 	*number = digits | (int64) (n.weight - SHORT_WEIGHT_MIN) << DIGITS_BITS |
 			  (int64) n.negative << (DIGITS_BITS + 7);
 	return true;
 }
 
-/* The microseconds of a day have so many bits; the days of an interval fit in 43. */
-#define TIME_BITS 37
-
 /* An interval of fewer days than this is a number of microseconds. */
 #define SHORT_DAYS (PG_INT64_MAX / USECS_PER_DAY)
 
-/* An interval, with months of 30 days, as days and less than a day of microseconds. */
-static inline int64
-days_of(const Interval *span, int64 *time)
+inline int64
+KeyDaysOf(const Interval *span, int64 *time)
 {
 	int64 days = (int64) span->month * DAYS_PER_MONTH + span->day + span->time / USECS_PER_DAY;
 
@@ -616,22 +639,11 @@ days_of(const Interval *span, int64 *time)
 	return days;
 }
 
-void
-KeyPutInterval(KeyBytes *bytes, const Interval *span)
-{
-	int64 time;
-	int64 days = days_of(span, &time);
-	int16 high = (int16) (days >> (64 - TIME_BITS));
-
-	KeyBytesPutNumber(bytes, time | (int64) ((uint64) days << TIME_BITS));
-	KeyBytesPut(bytes, &high, sizeof(high));
-}
-
 bool
 KeyShortInterval(const Interval *span, int64 *number)
 {
 	int64 time;
-	int64 days = days_of(span, &time);
+	int64 days = KeyDaysOf(span, &time);
 
 	*number = days * USECS_PER_DAY + time;
 	return days > -SHORT_DAYS && days < SHORT_DAYS;

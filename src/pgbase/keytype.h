@@ -21,10 +21,11 @@
 
 #include "postgres.h"
 
+#include "pgbase/keyfamily.h"
+
+#include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "storage/itemptr.h"
-
-#include "base/hash.h"
 
 /* The kinds of numbers come first. */
 typedef enum KeyKind
@@ -89,16 +90,15 @@ extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
 extern Datum KeyOfNumber(const KeyType *key, int64 number);
 
-/* keybytes.c */
-extern uint64 KeyHash(const KeyType *key, Datum value);
-extern void KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high);
-
 /* May the value with keys "held" take these keys?  It may hold none. */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
 	return qb_keys_none(held) || qb_keys_same(held, &key->keys);
 }
+
+/* Raise an error unless it may. */
+extern void KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 
 /* ---- numbers ---- */
 
@@ -191,11 +191,28 @@ KeyNumber(KeyKind kind, Datum value)
 	}
 }
 
-/* Fingerprint of a key that is not null. */
-static inline uint64
-KeyFingerprint(const KeyType *key, Datum value)
+/* ---- numerics and intervals ---- */
+
+#define KEY_DIGIT_BYTES 2
+
+/* A numeric without zeros at either end. */
+typedef struct KeyDecimal
 {
-	return KeyIsNumber(key) ? (uint64) KeyNumber(key->kind, value) : KeyHash(key, value);
-}
+	bool special; /* NaN or an infinity, which "weight" is */
+	bool negative;
+	int32 weight;
+	const char *digit; /* digits to base 10,000, the first one has the weight */
+	const char *end;
+} KeyDecimal;
+
+/* "data" is what follows the length of a stored numeric. */
+extern KeyDecimal KeyDecimalOf(const char *data, Size length);
+
+/* An interval, with months of 30 days, as days and less than a day of microseconds. */
+extern int64 KeyDaysOf(const Interval *span, int64 *time);
+
+/* The number that a short key is; false: it is no short one. */
+extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
+extern bool KeyShortInterval(const Interval *span, int64 *number);
 
 #endif

@@ -22,7 +22,7 @@
  * If no group is read twice, keys of sketches are deferred until their group is read.  Then
  * one dense table is made at a time, and it is freed when the next group is asked for, so
  * that memory holds many more groups.  A sketch that is only written needs no table at all
- * (sketch_flatten.c).
+ * (pg/sketch_state.c).
  *
  * src/scan/groups_use.c
  */

@@ -1,6 +1,6 @@
 /*
  * block.c
- *		All pairs: the prepared input, and the counters of one row.
+ *		All pairs: the prepared input, and the counters of one row by index or hybrid.
  *
  * Index (paper, section 3: sf-gssjoin of Ribeiro-Junior and others): one list
  * for each element, of the sets that have it.  Building it takes O(elements)
@@ -297,7 +297,7 @@ make_index(const qset_preparation *p, const qset_block *b, uint8_t *block)
 }
 
 qb_status
-qset_fill(qset_preparation *p, void *block)
+qset_block_fill(const qset_preparation *p, void *block)
 {
 	qset_block *b = block;
 
@@ -305,13 +305,11 @@ qset_fill(qset_preparation *p, void *block)
 	fill_side(p, &p->column, b, &b->column, block);
 	if (!b->same)
 		fill_side(p, &p->row, b, &b->row, block);
-	if (b->prefix)
-		return qset_fill_windows(p, b, block);
-	return b->row_start != 0 ? make_index(p, b, block) : QB_OK;
+	return b->row_start != 0 && !b->prefix ? make_index(p, b, block) : QB_OK;
 }
 
 /*
- * ---- the counters of one row, by each method ----
+ * ---- the counters of one row, by index or hybrid ----
  *
  * Every method sets the job's counter of each column from "from" on to the
  * number of elements that the column has in common with the row, or to 0 where
@@ -445,18 +443,11 @@ add_columns(qset_job *job)
 }
 
 qb_status
-qset_count_row(qset_job *job)
+qset_index_row(qset_job *job)
 {
-	switch (job->head->method)
-	{
-		case QSET_INDEX:
-			if (job->head->prefix)
-				return qset_candidates_row(job);
-			clear_counts(job);
-			return add_lists(job) ? QB_OK : QB_CANCELLED;
-		case QSET_HYBRID:
-			return add_columns(job) && add_lists(job) ? QB_OK : QB_CANCELLED;
-		default:
-			return qset_technique_row(job);
-	}
+	if (job->head->method == QSET_INDEX)
+		clear_counts(job);
+	else if (!add_columns(job))
+		return QB_CANCELLED;
+	return add_lists(job) ? QB_OK : QB_CANCELLED;
 }

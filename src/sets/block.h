@@ -94,11 +94,11 @@ qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, ui
 /* Lay out the block for the plan's method: set all offsets in its head. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
+/* Write the block, but for the index of prefixes. */
+extern qb_status qset_block_fill(const qset_preparation *p, void *block);
+
 /* prefix.c: fill the index of prefixes; the sides are filled already. */
 extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
-
-/* Count one row by the method of the block.  QB_CANCELLED. */
-extern qb_status qset_count_row(qset_job *job);
 
 /* Account for steps of about a nanosecond each; false: the work must stop. */
 QB_INLINE bool
@@ -145,6 +145,9 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 	else
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
+
+/* Count one row by index or hybrid.  QB_CANCELLED, as the two below. */
+extern qb_status qset_index_row(qset_job *job);
 
 /* prefix.c: count one row by the index of prefixes. */
 extern qb_status qset_candidates_row(qset_job *job);

@@ -1,6 +1,7 @@
 /*
  * pairs.c
- *		All pairs: a shard of the rows, and its pairs that pass.
+ *		All pairs: the input and a row's counters by each method; a shard of the rows, and
+ *		its pairs that pass.
  *
  * src/sets/pairs.c
  */
@@ -21,6 +22,15 @@ static const uint32_t *
 sizes_of(const qset_job *job, const qset_block_side *side)
 {
 	return (const uint32_t *) (job->block + side->size);
+}
+
+qb_status
+qset_fill(qset_preparation *p, void *block)
+{
+	const qset_block *b = block;
+	qb_status status = qset_block_fill(p, block);
+
+	return status == QB_OK && b->prefix ? qset_fill_windows(p, b, block) : status;
 }
 
 /* ---- life cycle ---- */
@@ -134,6 +144,21 @@ qset_job_row_of(const qset_job *job, uint32_t set)
 
 /* ---- rows ---- */
 
+/* Count the job's row by the method of the block. */
+static qb_status
+count_row(qset_job *job)
+{
+	switch (job->head->method)
+	{
+		case QSET_INDEX:
+			return job->head->prefix ? qset_candidates_row(job) : qset_index_row(job);
+		case QSET_HYBRID:
+			return qset_index_row(job);
+		default:
+			return qset_technique_row(job);
+	}
+}
+
 /* Count the job's row.  A row whose counters cannot reach the least count has no found columns. */
 static qb_status
 start_row(qset_job *job)
@@ -156,7 +181,7 @@ start_row(qset_job *job)
 		return QB_OK;
 	job->least = (uint32_t) least;
 	job->next = job->from;
-	return qset_count_row(job);
+	return count_row(job);
 }
 
 /* Look at the next counters; false: the row has no more counters. */

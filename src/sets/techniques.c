@@ -1,7 +1,7 @@
 /*
  * techniques.c
- *		The paper's techniques for one pair of sets, but for the merge (sorted.c); and the
- *		counters of one row, pair after pair by one of them.
+ *		The paper's techniques for one pair of sets, but for the merge (sorted.c) and
+ *		bitmaps (kernels.c); and the counters of one row, pair after pair by one of them.
  *
  * Each of the paper's section 3, as a plain function on one processor.
  *
@@ -214,33 +214,6 @@ qset_hash_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 		return qset_hash_piece(b, m, a, n);
 	qset_hash_build(&h, a, n);
 	return qset_hash_count(&h, b, m);
-}
-
-/*
- * ---- BI, bitmap-based intersection: one bit for each element of the universe ----
- *
- * Naive: all sets have bitmaps, and a pair costs |E|/64 words of AND and popcount
- * (qset_kernels.and_count).  Dynamic (Bisson and Fatica): one set at a time has a bitmap,
- * and each set compared with it costs one probe for each of its elements
- * (qset_kernels.probe).  Clearing the bitmap walks the set again instead of the universe.
- */
-
-void
-qset_bitmap_set(uint64_t *bits, const uint32_t *a, uint64_t n)
-{
-	uint64_t i;
-
-	for (i = 0; i < n; i++)
-		bits[a[i] / 64] |= UINT64_C(1) << a[i] % 64;
-}
-
-void
-qset_bitmap_clear(uint64_t *bits, const uint32_t *a, uint64_t n)
-{
-	uint64_t i;
-
-	for (i = 0; i < n; i++)
-		bits[a[i] / 64] = 0;
 }
 
 /*
