@@ -556,9 +556,9 @@ carry_list(qs_cuda_exact *to, qs_cuda_exact *from)
 	uint64_t bytes = from->listed * sizeof(uint64_t);
 
 	QS_TRY(qs_transfer(to->gpu, to->key.Current() + to->listed, from->gpu, from->key.Current(),
-					bytes));
+					   bytes));
 	return qs_transfer(to->gpu, to->times.Current() + to->listed, from->gpu, from->times.Current(),
-					bytes);
+					   bytes);
 }
 
 static qb_status

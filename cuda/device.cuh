@@ -58,8 +58,8 @@ struct qs_cuda
 	cudaEvent_t reached; /* a point of the stream that another device waits for */
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
 	void (*pause)(void); /* called while the host waits; or NULL */
-	cudaMemPool_t pool; /* of device memory; NULL: the device has none */
-	size_t freed;       /* bytes since the pool was last trimmed */
+	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
+	size_t freed;        /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
 	unsigned turn; /* of the slots */
 	size_t slot_bytes;

@@ -48,8 +48,8 @@ extern "C"
 	 * Set the bits that a filter of the same size has in these bytes, on this or on another
 	 * device.  Offset and bytes are multiples of 8.
 	 */
-	extern qb_status qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from,
-								   uint64_t offset, size_t bytes);
+	extern qb_status
+	qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes);
 
 	/* Set bits; positions that are not below m are ignored. */
 	extern qb_status qf_cuda_set(qf_cuda_filter *filter, const uint32_t *position, size_t count);

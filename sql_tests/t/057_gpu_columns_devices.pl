@@ -37,7 +37,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE t});
 my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
 cmp_ok($pages, '>', 32672, 'the table has two parts');
-is($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')}), $pages, 'all pages are loaded');
+is(load_spread($node, 't', '{k,n,w,b,id}'), $pages, 'all pages are loaded');
 SKIP:
 {
 	skip 'one GPU', 1 if $devices < 2;
@@ -107,12 +107,12 @@ for my $limit (1, 3)
 	set_worker($node, 'qsketch.gpu_memory_limit', $limit);
 	all_the_same("a limit of $limit MB", '');
 	set_worker($node, 'qsketch.gpu_memory_limit', '0');
-	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
+	load_spread($node, 't', '{k,n,w,b,id}');
 }
 # what a GPU has made, which has no room beside the sketch on another one
 set_worker($node, 'qsketch.gpu_memory_limit', 10);
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
-cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')}), '>', 32672, 'one column is loaded');
+cmp_ok(load_spread($node, 't', '{k}'), '>', 32672, 'one column is loaded');
 same('no room to merge', '', q{SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '6MB'))::text) FROM t}, q{SELECT md5(qsketch_agg(k, qsketch_new('multilevel', '6MB'))::text) FROM t});
 
 # sketches of other sessions, which leave no room on two GPUs, but on that of the larger part
@@ -124,7 +124,7 @@ SKIP:
 	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted};
 
 	$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t')});
-	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+	load_spread($node, 't', '{k}');
 	$holder->query_safe('SELECT pg_advisory_lock(1)');
 	for my $count (1, 2)
 	{
@@ -135,14 +135,14 @@ SKIP:
 		ok($node->poll_query_until('postgres', "SELECT ($waiting) = $count"), "$count sketches of other sessions");
 	}
 	same('no room on some GPUs', '', q{SELECT md5(qsketch_agg(k, qsketch_new('sub_warp', '4MB'))::text) FROM t});
-	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}')});
+	load_spread($node, 't', '{k}');
 	same('no room for a filter on some GPUs', '', 'SELECT md5(qfilter_agg(k, qfilter_new_bloom(3000000))::text) FROM t');
 	$holder->query_safe('SELECT pg_advisory_unlock(1)');
 	is(join(',', map { $_->query_safe('SELECT 1') } @occupants), "100001\n1,100001\n1", 'the other sketches are right');
 	$_->quit foreach $holder, @occupants;
 }
 set_worker($node, 'qsketch.gpu_memory_limit', '0');
-$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
+load_spread($node, 't', '{k,n,w,b,id}');
 for my $fault ('memory', 'spill')
 {
 	set_fault($node, $fault);
@@ -167,7 +167,7 @@ like($err, qr/GPU operation failed/, 'a query that uses a cached column fails wi
 set_fault($node, 'none');
 wait_for_worker($node);
 $node->safe_psql('postgres', 'VACUUM t');
-$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k,n,w,b,id}')});
+load_spread($node, 't', '{k,n,w,b,id}');
 all_the_same('loaded anew', '');
 reads('loaded anew', 0);
 settled($node, 'the end');

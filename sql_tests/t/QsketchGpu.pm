@@ -10,7 +10,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-our @EXPORT = qw(gpu_node emulated_line fill is_right settled is_soon set_worker set_fault gpu_count wait_for_worker
+our @EXPORT = qw(gpu_node emulated_line fill is_right settled is_soon set_worker set_fault load_spread gpu_count wait_for_worker
 	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict
 	make_partitions);
 
@@ -108,6 +108,17 @@ sub set_fault
 {
 	my ($node, $fault) = @_;
 	set_worker($node, 'qsketch.gpu_fault', $fault);
+}
+
+# Loads columns so that the parts of the table are on several devices, although it is small.
+sub load_spread
+{
+	my ($node, $table, $columns) = @_;
+
+	set_fault($node, 'spread');
+	my $pages = $node->safe_psql('postgres', "SELECT qsketch_gpu_load('$table', '$columns')");
+	set_fault($node, 'none');
+	return $pages;
 }
 
 sub gpu_count

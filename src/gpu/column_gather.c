@@ -46,7 +46,6 @@ typedef struct Gathering
 /* Pages that are looked at as one run. */
 #define ALIKE_LEAST 64
 
-
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
 /* Find the chunks that a request names, which another process may have forgotten. */
@@ -263,9 +262,11 @@ static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
 	const GpuHolding *const *column = gathering->columns->column;
-	qs_cuda_copy_rows rows = {
-		.tests = tests, .no_keys = no_keys, .tile = gathering->to->tile, .tiles = gathering->count, .rows = count
-	};
+	qs_cuda_copy_rows rows = { .tests = tests,
+							   .no_keys = no_keys,
+							   .tile = gathering->to->tile,
+							   .tiles = gathering->count,
+							   .rows = count };
 	int i;
 
 	for (i = 1; i < gathering->columns->count; i++)

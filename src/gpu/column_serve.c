@@ -68,16 +68,32 @@ new_holding(void)
 	return NULL;
 }
 
+/* Which part of its table a chunk belongs to.  Small tables have one. */
+static uint32
+part_of(const GpuColumnShape *shape)
+{
+	return gpu_fault == FAULT_SPREAD ? shape->chunk
+									 : shape->chunk / gpu_device_ops->chunks_together;
+}
+
 /*
- * Chunks of the same pages go to one device, because their rows are matched there.  Small tables
- * are on one device as a whole, each on another one.
+ * A part of a table is on one device, with all columns, because rows are matched there.  A new one
+ * goes to the device with the least memory in use.
  */
 static int
-device_of_chunk(const GpuColumnShape *shape)
+choose_device(GpuSlot *slot)
 {
-	uint64 number = (uint64) shape->relation + shape->chunk / gpu_device_ops->chunks_together;
+	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
+	int i;
 
-	return (int) (number % gpu_shared->device_count);
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		const GpuHolding *h = gpu_holding[i];
+
+		if (h && h->relation == shape->relation && h->part == part_of(shape))
+			return h->device;
+	}
+	return GpuChooseDevice(-1);
 }
 
 static qb_status
@@ -93,7 +109,9 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
-	h->device = device_of_chunk(shape);
+	h->device = choose_device(slot);
+	h->relation = shape->relation;
+	h->part = part_of(shape);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
@@ -439,12 +457,6 @@ location_of_column(int index)
 	location.bytes = GpuColumnOps()->bytes(h->values);
 	location.pages = GpuPagesCount(&h->copied);
 	return location;
-}
-
-static int
-choose_device(GpuSlot *slot)
-{
-	return device_of_chunk(GpuColumnShapeIn(slot));
 }
 
 const GpuHandler gpu_column_handler = {

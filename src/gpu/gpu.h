@@ -62,7 +62,8 @@ typedef enum GpuFault
 	FAULT_MEMORY, /* there is no device memory for any new sketch */
 	FAULT_SPILL,  /* there is none for any insert either */
 	FAULT_SLOW,   /* every request takes 20 ms more */
-	FAULT_HANG    /* no request is served */
+	FAULT_HANG,   /* no request is served */
+	FAULT_SPREAD  /* each chunk of a table goes to another device */
 } GpuFault;
 
 extern int device_setting;

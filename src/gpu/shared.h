@@ -221,7 +221,7 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
-	int peers; /* devices whose memory it reads directly */
+	int peers;                    /* devices whose memory it reads directly */
 	pg_atomic_uint64 memory_used; /* by our values */
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;

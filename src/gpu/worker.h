@@ -27,8 +27,8 @@ typedef struct GpuLocation
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
 	bool replicas; /* other devices have some of it, too */
-	uint64 bytes; /* of device memory */
-	uint32 pages; /* chunk of a column: how many count as copied */
+	uint64 bytes;  /* of device memory */
+	uint32 pages;  /* chunk of a column: how many count as copied */
 } GpuLocation;
 
 /*

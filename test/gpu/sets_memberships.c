@@ -190,8 +190,8 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 		some = some < rows - at ? some : rows - at;
 		CHECK((draw(state, 2) == 0
 				   ? qset_cuda_rows.add(m, id + at, (const uint64_t *) element + at, some)
-				   : qset_cuda_rows.add_device(m, gpu, (const int64_t *) ids + at,
-											   elements + at, some)) == QB_OK);
+				   : qset_cuda_rows.add_device(m, gpu, (const int64_t *) ids + at, elements + at,
+											   some)) == QB_OK);
 	}
 	CHECK(qset_cuda_rows.rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);

@@ -112,8 +112,8 @@ emulated_add(qset_cuda_memberships *m, const int64 *id, const uint64 *element, s
 }
 
 static qb_status
-emulated_add_device(qset_cuda_memberships *m, qs_cuda *from, const int64 *id,
-					const uint64 *element, size_t count)
+emulated_add_device(qset_cuda_memberships *m, qs_cuda *from, const int64 *id, const uint64 *element,
+					size_t count)
 {
 	gpu_emulated_wait();
 	return emulated_add(m, id, element, count);
