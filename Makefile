@@ -45,6 +45,7 @@
 #   make bench-gpu-filters  the same for filters
 #   make bench-gpu-columns  cached columns on a GPU against reading the table
 #   make bench-gpu-columns-large  the same for a billion rows
+#   make bench-gpu-several  cached columns on all GPUs against one of them
 #   make bench-gpu-ring  keys a second from backends to the GPU
 #   make figures         bench, structures, weights, accuracy, analysis, filter-accuracy, filter-bench,
 #                        sets-bench, sets-joins and fdw-bench in turn: all tables and figures that take no

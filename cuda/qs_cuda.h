@@ -137,9 +137,8 @@ extern "C"
 		uint64_t merge_bytes;
 
 		/*
-		 * Chunks of a table that lie on one device before the next device has some: one device
-		 * answers for so many in a few milliseconds, and to bring answers of several together takes
-		 * as long.
+		 * The first chunks of a table, which lie on one device: it answers for so many in a few
+		 * milliseconds, and to bring answers of several together takes as long.
 		 */
 		uint32_t chunks_together;
 

@@ -259,7 +259,7 @@ COMMENT ON FUNCTION qsketch_estimate_key(qsketch, anycompatible)
 
 CREATE FUNCTION qsketch_gpu(
 	OUT state text, OUT device integer, OUT name text, OUT memory bigint, OUT memory_used bigint,
-	OUT values_now bigint, OUT driver text, OUT reason text)
+	OUT values_now bigint, OUT driver text, OUT reason text, OUT peers integer)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_gpu() IS 'GPUs in use, or why there is none';

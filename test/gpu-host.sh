@@ -3,7 +3,7 @@
 # Runs what "make bundle" has packed, on a host with a GPU: nothing has to be
 # installed there, and nothing stays behind.
 #
-#	gpu-host.sh [STEP...]      all of them but "large" and "beside" without a STEP
+#	gpu-host.sh [STEP...]      all of them but "large", "several" and "beside" without a STEP
 #	  suite    the SQL tests with qsketch.device = gpu
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
@@ -14,6 +14,7 @@
 #	  filters  the same for filters
 #	  columns  cached columns against reading the table
 #	  large    the same for a billion rows, which takes 44 GB of disk and of memory
+#	  several  cached columns on all GPUs against one of them
 #	  ring     keys a second from backends to the GPU; at least RING_LEAST billions (0)
 #
 # The last line says "ok", or which steps failed.
@@ -53,6 +54,7 @@ step() {
 	filters) bench/bench-gpu-filters.sh ;;
 	columns) bench/bench-gpu-columns.sh ;;
 	large) bench/bench-gpu-columns-large.sh ;;
+	several) bench/bench-gpu-several.sh ;;
 	ring) LEAST=${RING_LEAST:-0} bench/bench-gpu-ring.sh ;;
 	*) echo "unrecognized step: $1" && return 2 ;;
 	esac

@@ -68,12 +68,18 @@ new_holding(void)
 	return NULL;
 }
 
-/* Which part of its table a chunk belongs to.  Small tables have one. */
+/* Chunks of a part of a table that is large. */
+#define PART_CHUNKS 8
+
+/* Which part of its table a chunk belongs to.  Small tables have one part. */
 static uint32
 part_of(const GpuColumnShape *shape)
 {
-	return gpu_fault == FAULT_SPREAD ? shape->chunk
-									 : shape->chunk / gpu_device_ops->chunks_together;
+	uint32 first = gpu_device_ops->chunks_together;
+
+	if (gpu_fault == FAULT_SPREAD)
+		return shape->chunk;
+	return shape->chunk < first ? 0 : 1 + (shape->chunk - first) / PART_CHUNKS;
 }
 
 /*

@@ -239,6 +239,7 @@ enum
 	GPU_VALUES_NOW,
 	GPU_DRIVER,
 	GPU_REASON,
+	GPU_PEERS,
 	GPU_COLUMNS
 };
 
@@ -281,6 +282,7 @@ put_device(FunctionCallInfo fcinfo, GpuDeviceInfo *info)
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
 	nulls[GPU_REASON] = true;
+	values[GPU_PEERS] = Int32GetDatum(info->peers);
 	PutRow(fcinfo, values, nulls);
 }
 

@@ -1,0 +1,36 @@
+-- Queries on cached columns, run by bench-gpu-several.sh with the :name of the GPUs that are in
+-- use: the median of seven times, and the answer's bytes.
+
+SET client_min_messages = warning;
+
+CREATE OR REPLACE PROCEDURE measure(name text, what text, query text, answer text) LANGUAGE plpgsql AS $$
+DECLARE
+    found text;
+    ms float8[];
+BEGIN
+    EXECUTE answer INTO found;
+    FOR turn IN 1 .. 7 LOOP
+        ms := ms || run_ms(query);
+    END LOOP;
+    INSERT INTO timings VALUES (name, what, (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY t) FROM unnest(ms) AS t), found);
+    COMMIT;
+END $$;
+
+-- gpu_fetch() of sketches, with the bytes of the sketches as the answer
+CREATE OR REPLACE PROCEDURE measure_sketch(name text, what text, sketch text, rows text) LANGUAGE plpgsql AS $$
+BEGIN
+    CALL measure(name, what, format('SELECT sum(gpu_fetch(q)) FROM (SELECT %s AS q FROM %s) AS x', sketch, rows),
+        format('SELECT string_agg(md5(q::bytea), '','' ORDER BY md5(q::bytea)) FROM (SELECT %s AS q FROM %s) AS x', sketch, rows));
+END $$;
+
+INSERT INTO timings VALUES (:'name', 'load two columns', run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$), '');
+SELECT qsketch_gpu_load(t::regclass, '{user_id}') FROM unnest('{u0,u1,u2,u3}'::text[]) AS t \g /dev/null
+CALL measure_sketch(:'name', '1 MB', 'qsketch_agg(user_id)', 'events');
+CALL measure_sketch(:'name', 'sub_warp 1 MB', 'qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))', 'events');
+CALL measure_sketch(:'name', 'WHERE keeps two thirds', 'qsketch_agg(user_id)', 'events WHERE day BETWEEN 5 AND 24');
+CALL measure_sketch(:'name', 'FILTER keeps a tenth', 'qsketch_agg(user_id) FILTER (WHERE day BETWEEN 10 AND 12)', 'events');
+CALL measure_sketch(:'name', 'GROUP BY, 30 sketches of 1 MB', 'qsketch_agg(user_id)', 'events GROUP BY day');
+CALL measure_sketch(:'name', '256 MB, fetched', 'qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))', 'events');
+\set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'
+CALL measure(:'name', 'Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', 'SELECT md5(' || :'bloom' || '::bytea) FROM events');
+CALL measure(:'name', 'qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', 'SELECT md5(string_agg(x::text, '','')) FROM qtop_exact(''events'', ''user_id'', 20) AS x');
