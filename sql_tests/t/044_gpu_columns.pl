@@ -10,7 +10,7 @@ use QsketchGpu;
 use Test::More;
 
 my $node = gpu_node('columns', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0',
-	'max_prepared_transactions = 5', 'jit = off');
+	"qsketch.gpu_devices = '0'", 'max_prepared_transactions = 5', 'jit = off');
 
 # All plain aggregates of a table, as text; without and with cached columns, and without the scan.
 my $small = q{qsketch_new('sub_warp', '64kB')};
