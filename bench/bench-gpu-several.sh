@@ -3,8 +3,9 @@
 # Cached columns on all GPUs of a host against one of them: "make bench-gpu-several", on a host
 # with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
 #
-# ROWS (400000000) of a bigint and an int, 40 bytes each, which should fit into the host's
-# memory; four tables of a sixteenth of them, which 8 sessions ask for LASTS (8) seconds.
+# ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each,
+# which should fit into the host's memory.  8 sessions ask for sketches of four tables of a sixteenth
+# of the rows, for LASTS (8) seconds.
 # GPU_DEVICES (all there are): which GPUs are all.  QSKETCH_GPU (auto; emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
@@ -12,20 +13,32 @@ set -eu -o pipefail
 cores=$(nproc)
 rows=${ROWS:-400000000}
 
-# fill TABLE ROWS: several sessions make the rows at a time, because that takes longest.
+# fill TABLE PART ROWS: makes and fills a table, whose pages are all-visible at once, because it is new.
 fill() {
-	local part filling=()
-	psql -Xqc "CREATE TABLE $1 (user_id bigint, day int)"
-	for ((part = 0; part < cores; part++)); do
-		psql -Xqc "SELECT setseed(0.$((part + 101)))" \
-			-c "INSERT INTO $1 SELECT (random() ^ 3 * 20e6)::bigint, i % 30
-				FROM generate_series(1, $(($2 / cores))) AS i" >/dev/null &
+	local keys="srand($2); print int(rand() ** 3 * 20e6), qq(\\t), \$_ % 30, qq(\\t$2\\n) for 1 .. $3"
+	psql -Xq -v ON_ERROR_STOP=1 -c BEGIN \
+		-c "CREATE TABLE $1 (user_id bigint, day int, part int NOT NULL CHECK (part = $2))" \
+		-c "COPY $1 FROM PROGRAM 'perl -e ''$keys''' (FREEZE)" -c COMMIT
+}
+
+# Sessions fill partitions and tables at the same time.
+fill_all() {
+	local i filling=()
+	for ((i = 0; i < cores; i++)); do
+		fill "part_$i" "$i" "$((rows / cores))" &
 		filling+=($!)
 	done
-	for part in "${filling[@]}"; do
-		wait "$part"
+	for ((i = 0; i < 4; i++)); do
+		fill "u$i" "$i" "$((rows / 16))" &
+		filling+=($!)
 	done
-	psql -Xqc "VACUUM ANALYZE $1"
+	for i in "${filling[@]}"; do
+		wait "$i"
+	done
+	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, part int) PARTITION BY LIST (part)'
+	for ((i = 0; i < cores; i++)); do
+		psql -Xqc "ALTER TABLE events ATTACH PARTITION part_$i FOR VALUES IN ($i)"
+	done
 }
 
 # measure NAME DEVICES: the same queries with these GPUs, and how many sketches 8 sessions get.
@@ -45,12 +58,9 @@ server_stage
 cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
 chmod 755 "$SERVER_ROOT/gpu_fetch.so"
 server_start "$(gpu_line auto)" "shared_buffers = 4GB" "work_mem = 1GB" "autovacuum = off" \
-	"jit = off" "max_wal_size = 4GB" "full_page_writes = off" "qsketch.gpu_cache_size = 64GB" \
+	"jit = off" "wal_level = minimal" "max_wal_senders = 0" "qsketch.gpu_cache_size = 64GB" \
 	"max_parallel_workers_per_gather = 0" "max_worker_processes = 40"
-fill events "$rows"
-for table in u0 u1 u2 u3; do
-	fill $table $((rows / 16))
-done
+fill_all
 psql -Xq -c 'CREATE EXTENSION qsketch' \
 	-c 'CREATE TABLE timings (name text, what text, ms float8, answer text)' \
 	-c "CREATE FUNCTION gpu_fetch(qsketch) RETURNS bigint LANGUAGE c STRICT PARALLEL SAFE
@@ -60,9 +70,8 @@ cd "$SOURCE/bench"
 psql -Xq -f timing.sql
 measure one 0
 measure all "${GPU_DEVICES:-}"
-psql -XAtq <<'SQL'
-SELECT format('%s GPUs, each with %s peers; %s rows', count(*), max(peers), (SELECT reltuples::bigint FROM pg_class WHERE relname = 'events'))
-FROM qsketch_gpu();
+psql -XAtq -v rows="$rows" <<'SQL'
+SELECT format('%s GPUs, each with %s peers; %s rows', count(*), max(peers), :rows) FROM qsketch_gpu();
 \qecho
 \qecho '| what | one GPU, ms | all, ms | all / one | same bytes |'
 \qecho '|---|---:|---:|---:|---|'

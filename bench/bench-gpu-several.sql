@@ -23,7 +23,7 @@ BEGIN
         format('SELECT string_agg(md5(q::bytea), '','' ORDER BY md5(q::bytea)) FROM (SELECT %s AS q FROM %s) AS x', sketch, rows));
 END $$;
 
-INSERT INTO timings VALUES (:'name', 'load two columns', run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$), '');
+INSERT INTO timings VALUES (:'name', 'load two columns', run_ms($$SELECT sum(qsketch_gpu_load(inhrelid, '{user_id,day}')) FROM pg_inherits WHERE inhparent = 'events'::regclass$$), '');
 SELECT qsketch_gpu_load(t::regclass, '{user_id}') FROM unnest('{u0,u1,u2,u3}'::text[]) AS t \g /dev/null
 CALL measure_sketch(:'name', '1 MB', 'qsketch_agg(user_id)', 'events');
 CALL measure_sketch(:'name', 'sub_warp 1 MB', 'qsketch_agg(user_id, qsketch_new(''sub_warp'', ''1MB''))', 'events');
@@ -33,4 +33,4 @@ CALL measure_sketch(:'name', 'GROUP BY, 30 sketches of 1 MB', 'qsketch_agg(user_
 CALL measure_sketch(:'name', '256 MB, fetched', 'qsketch_agg(user_id, qsketch_new(''multilevel'', ''256MB''))', 'events');
 \set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'
 CALL measure(:'name', 'Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', 'SELECT md5(' || :'bloom' || '::bytea) FROM events');
-CALL measure(:'name', 'qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', 'SELECT md5(string_agg(x::text, '','')) FROM qtop_exact(''events'', ''user_id'', 20) AS x');
+CALL measure(:'name', 'qtop_exact 20 of a partition', 'SELECT count(*) FROM qtop_exact(''part_0'', ''user_id'', 20)', 'SELECT md5(string_agg(x::text, '','')) FROM qtop_exact(''part_0'', ''user_id'', 20) AS x');
