@@ -3,7 +3,8 @@
  *		Requests in the GPU worker that wait for their devices while others go on.
  *
  * Coroutines are those of the C library (ucontext.h), each with a stack of its own.  Nothing in
- * them looks at the depth of the stack, and an error that they raise ends the worker.
+ * them looks at the depth of the stack, and an error that they raise ends the worker.  To change
+ * from one to another takes a system call, so a single device is served without them.
  *
  * src/gpu/coroutine.c
  */
@@ -60,6 +61,11 @@ GpuStartCoroutine(uint32 devices, void (*run)(int number))
 	int number = pg_rightmost_one_pos32(devices);
 	Coroutine *c = &coroutine[number];
 
+	if (gpu_shared->device_count == 1)
+	{
+		run(number); /* nobody could go on meanwhile */
+		return;
+	}
 	Assert(c->devices == 0);
 	if (c->stack == NULL)
 		c->stack = make_stack();
