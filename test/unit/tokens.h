@@ -447,7 +447,7 @@ step_worker(token_machine *m)
 			}
 			break;
 		default:
-			count = GpuTakePending(index, 4);
+			count = GpuTakePending(index, 4, 0);
 			while (count > 0)
 				GpuHandleFreed(index[--count]);
 	}
