@@ -6,11 +6,10 @@
  * the table, which they do only if they have some: "owned" counts them.
  *
  * Cached values and chunks of cached columns belong to nobody, and are found by name.
- * Columns have at most 7/8 of the cache, in number and in bytes.  Values have
- * the rest, and what columns leave.  Beyond that goes what was not used for the
- * longest time: of the role that needs the room, if it has a fair quota or
- * more, or else of the role that has most.  Roles have equal quotas of what
- * there is.
+ * Columns have at most 7/8 of the cache, in number and in bytes.  Values have the rest, and what
+ * columns leave.  Beyond that goes what was not used for the longest time: of the role that needs
+ * the room, if it has a fair quota or more, or else of the role that has most.  Roles have equal
+ * quotas of what there is.
  *
  * src/gpu/handles.c
  */
