@@ -195,6 +195,9 @@ qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words)
 qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
 {
+	/* a copy to memory that is not page-locked would wait for the device, and others for both */
+	if (bytes > 0 && gpu->pause && kind == cudaMemcpyDeviceToHost)
+		QS_TRY(qs_wait(gpu, gpu->stream));
 	if (bytes > 0)
 		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, kind, gpu->stream));
 	return QB_OK;

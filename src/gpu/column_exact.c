@@ -184,13 +184,12 @@ serve_keys(Holding *h, GpuSlot *slot)
 	return status;
 }
 
+/* If the lists do not fit into one, nothing that would be freed could make room. */
 static qb_status
 merge_replica(Holding *h)
 {
-	qs_cuda_exact *joining = GpuJoiningReplica(&h->replicas);
-	qb_status status;
+	qb_status status = device_ops()->merge(h->exact, GpuJoiningReplica(&h->replicas));
 
-	GPU_WITH_ROOM(status, h->device, device_ops()->merge(h->exact, joining));
 	if (status == QB_OK)
 		GpuDropJoining(&h->replicas, destroy);
 	return status;
@@ -250,6 +249,7 @@ const GpuHandler gpu_exact_handler = {
 	.reads = 1 << EXACT_READ,
 	.reads_other = 1 << EXACT_COLUMN,
 	.adds = 1 << EXACT_COLUMN,
+	.on_host = 1 << EXACT_CREATE,
 	.faulty = ~0u,
 	.drop = drop_exact,
 	.location = location_of_exact,

@@ -18,7 +18,7 @@
 #include "port/pg_bitutils.h"
 
 /* A stack has some bytes below it that nobody may touch. */
-#define STACK_BYTES ((Size) 1 << 20)
+#define STACK_BYTES ((Size) 8 << 20)
 #define GUARD_BYTES ((Size) 1 << 16)
 
 #define NOBODY (-1)

@@ -334,6 +334,39 @@ GpuFreePending(void)
 	return count > 0;
 }
 
+/* Values that a request of each coroutine uses and does not name. */
+static const GpuRef *used[GPU_DEVICES_MAX];
+static uint32 used_count[GPU_DEVICES_MAX];
+
+static void
+count_use(int coroutine, int32 more)
+{
+	uint32 i;
+
+	for (i = 0; i < used_count[coroutine]; i++)
+	{
+		int index = used[coroutine][i].index;
+
+		if (index >= 0 && index < GPU_HANDLES)
+			pg_atomic_fetch_add_u32(&gpu_shared->handle[index].pending, more);
+	}
+}
+
+void
+GpuUse(const GpuRef *ref, uint32 count)
+{
+	used[GpuCoroutine()] = ref;
+	used_count[GpuCoroutine()] = count;
+	count_use(GpuCoroutine(), 1);
+}
+
+void
+GpuEndUse(int coroutine)
+{
+	count_use(coroutine, -1);
+	used_count[coroutine] = 0;
+}
+
 /* Whose request is served in each coroutine: room is made for that handle. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 

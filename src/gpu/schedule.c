@@ -234,13 +234,24 @@ devices_of_handle(const GpuRef *ref)
 	return location.on_device && !location.replicas ? 1U << location.device : ALL_DEVICES;
 }
 
+/* A request that needs no device is served in the coroutine of one that is not taken, if there is one. */
+static uint32
+any_device(uint32 taken)
+{
+	uint32 left = ALL_DEVICES & ~taken;
+
+	return left != 0 ? left & -left : 1;
+}
+
 /* The devices that a request needs. */
 static uint32
-devices_of(GpuSlot *slot)
+devices_of(GpuSlot *slot, uint32 taken)
 {
 	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
 	uint32 devices;
 
+	if (handler->on_host >> slot->op & 1)
+		return any_device(taken);
 	if (is_adding(slot))
 		return devices_of_handle(&slot->other);
 	if (handler->creates >> slot->op & 1)
@@ -270,7 +281,7 @@ first_of(const Line *l, uint32 taken, uint32 *devices)
 			continue;
 		if (!may_be_served(GpuSlotAt(i)))
 			break;
-		needed = devices_of(GpuSlotAt(i));
+		needed = devices_of(GpuSlotAt(i), taken);
 		if ((needed & taken) == 0)
 		{
 			*devices = needed;

@@ -10,6 +10,7 @@
  * src/gpu/sketch_serve.c
  */
 #include "engine/sketch_engine.h"
+#include "gpu/coroutine.h"
 #include "gpu/column_worker.h"
 #include "gpu/gpu.h"
 #include "gpu/sketch_gpu.h"
@@ -540,20 +541,6 @@ insert_groups(const GpuGathered *gathered, GpuGroupSketches *all)
 	return status;
 }
 
-/*
- * The request does not name the sketches of its groups.  They are kept in use here: values that
- * nobody needs any more are freed where room is made, and while the request waits for its device.
- */
-static void
-use_groups(const GpuGroupSketches *all, int32 more)
-{
-	uint32 i;
-
-	for (i = 0; i < Min(all->groups.count, QB_GROUPS_MAX); i++)
-		if (all->sketch[i].index >= 0 && all->sketch[i].index < GPU_HANDLES)
-			pg_atomic_fetch_add_u32(&gpu_shared->handle[all->sketch[i].index].pending, more);
-}
-
 static qb_status
 count_groups(const Holding *h, GpuSlot *slot, GpuSketchGroups *wanted)
 {
@@ -590,9 +577,9 @@ serve_groups(Holding *h, GpuSlot *slot)
 	qb_status status;
 
 	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	use_groups(&wanted.all, 1);
+	GpuUse(wanted.all.sketch, Min(wanted.all.groups.count, QB_GROUPS_MAX));
 	status = count_groups(h, slot, &wanted);
-	use_groups(&wanted.all, -1);
+	GpuEndUse(GpuCoroutine());
 	return status;
 }
 
@@ -690,6 +677,7 @@ const GpuHandler gpu_sketch_handler = {
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.on_host = 1 << SKETCH_LOAD | 1 << SKETCH_WRITE,
 	.creates = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
 	.choose = choose_device,
 	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |

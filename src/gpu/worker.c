@@ -70,11 +70,15 @@ set_state(GpuWorkerState state)
 static void
 worker_ends(int code, Datum argument)
 {
+	int i;
+
 	LWLockReleaseAll();
 	if (code != 0)
 		set_state(GPU_FAILED);
 	else if (GpuStateNow() != GPU_NONE)
 		set_state(GPU_OFF);
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+		GpuEndUse(i);
 	GpuFailRequests();
 	GpuResetHandles();
 	gpu_shared->worker_pid = 0;

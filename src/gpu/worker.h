@@ -64,6 +64,9 @@ typedef struct GpuHandler
 	 */
 	uint32 adds;
 
+	/* Requests that need no device. */
+	uint32 on_host;
+
 	/* Requests that make the value of their handle, on the device that this chooses and notes. */
 	uint32 creates;
 	int (*choose)(GpuSlot *slot);
@@ -133,6 +136,14 @@ extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 byt
 /* A value was made on a device, if that is the status, or is freed. */
 extern qb_status GpuMade(qb_status status, int device);
 extern void GpuUnmade(int device);
+
+/*
+ * Values that a request does not name are kept in use: those that nobody needs any more are freed where
+ * room is made, and while the request waits for its device.  Until that ends for a coroutine, "ref" stays
+ * where it is.
+ */
+extern void GpuUse(const GpuRef *ref, uint32 count);
+extern void GpuEndUse(int coroutine);
 
 /* Values on devices. */
 extern void GpuShowLocation(int index);
