@@ -456,10 +456,11 @@ make_room(KeyedState *state)
 	TopMakeRoom((TopState *) state);
 }
 
+/* A state that is passed on is asked as it is: its candidates are all that it will have. */
 static void
 flush(KeyedState *state)
 {
-	TopFlush((TopState *) state);
+	TopMaterialize((TopState *) state);
 }
 
 static void
