@@ -8,17 +8,15 @@
 # QSKETCH_GPU (auto; emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
+. "$(dirname "$0")/fill.sh"
 
 days=$(nproc)
 rows=${ROWS:-1000000000}
 
-# fill_day DAY: a session fills a table of its own.  Its pages are all-visible at once, because
-# the table is new.
+# fill_day DAY: a session fills a table of its own.
 fill_day() {
-	local keys="srand($1); print int(rand() ** 3 * 20e6), qq(\\t$1\\n) for 1 .. $((rows / days))"
-	psql -Xq -v ON_ERROR_STOP=1 -c BEGIN \
-		-c "CREATE TABLE day_$1 (user_id bigint, day int NOT NULL CHECK (day = $1))" \
-		-c "COPY day_$1 FROM PROGRAM 'perl -e ''$keys''' (FREEZE)" -c COMMIT
+	fill_new "day_$1" "user_id bigint, day int NOT NULL CHECK (day = $1)" \
+		"srand($1); print int(rand() ** 3 * 20e6), qq(\\t$1\\n) for 1 .. $((rows / days))"
 }
 
 # Sessions fill the partitions at the same time.
