@@ -37,11 +37,21 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE t});
 my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
 cmp_ok($pages, '>', 32672, 'the table has two parts');
+
+# a small table is on one device, with all columns, and the next one on another
+my $with_memory = 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0';
+$node->safe_psql('postgres', 'CREATE TABLE next AS SELECT i AS k FROM generate_series(1, 1000) AS i; VACUUM next');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{k}'); SELECT qsketch_gpu_load('t', '{n}')});
+is($node->safe_psql('postgres', $with_memory), 1, 'a table is on one device');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('next', '{k}')});
+is($node->safe_psql('postgres', $with_memory), $devices < 2 ? 1 : 2, 'another table goes to another device');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t'); SELECT qsketch_gpu_unload('next'); DROP TABLE next});
+$node->poll_query_until('postgres', "SELECT ($with_memory) = 0") or die 'memory was not freed';
 is(load_spread($node, 't', '{k,n,w,b,id}'), $pages, 'all pages are loaded');
 SKIP:
 {
 	skip 'one GPU', 1 if $devices < 2;
-	is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0'), 2, 'the parts are on two devices');
+	is($node->safe_psql('postgres', $with_memory), 2, 'the parts are on two devices');
 }
 
 my @sketches = ((map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM t" } qw(thread warp half_warp sub_warp multilevel)),

@@ -139,18 +139,26 @@ filter_on(Holding *h, int device, qb_status *status)
 	return *status == QB_OK ? h->replicas.on[device] : NULL;
 }
 
+/* Where there is no memory for a piece, smaller ones take little. */
+#define LEAST_PIECE 65536
+
 /* Add a piece of one of the replicas to the filter. */
 static qb_status
 add_replica(Holding *h)
 {
 	uint64 bytes = qf_words(&h->params) * 8;
 	qf_cuda_filter *joining = GpuJoiningReplica(&h->replicas);
+	uint64 piece = gpu_device_ops->merge_bytes;
 	uint64 end;
 	qb_status status;
 
-	end = Min(h->joined + gpu_device_ops->merge_bytes, bytes);
-	GPU_WITH_ROOM(status, h->device,
-				  device_ops()->unite(h->filter, joining, h->joined, end - h->joined));
+	do
+	{
+		end = Min(h->joined + piece, bytes);
+		GPU_WITH_ROOM(status, h->device,
+					  device_ops()->unite(h->filter, joining, h->joined, end - h->joined));
+	}
+	while (status == QB_NO_MEMORY && (piece /= 2) >= LEAST_PIECE);
 	if (status != QB_OK)
 		return status;
 	h->joined = end;

@@ -31,10 +31,14 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pidfile.h"
+#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #define RESTART_SECONDS 2
 #define FAULT_SLOW_US   20000
+
+/* A piece of a request takes milliseconds; after so long a device is taken to hang. */
+#define HANGS_MS 10000
 
 /* The handlers of requests, by family. */
 static const GpuHandler *const handlers[GPU_FAMILIES] = {
@@ -170,6 +174,15 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 	return handler->serve(slot[0]);
 }
 
+/* The device that a request was served on: that of its chunk, if it adds keys there. */
+static int
+device_of(const GpuHandler *handler, const GpuSlot *slot)
+{
+	const GpuRef *ref = handler->adds >> slot->op & 1 ? &slot->other : &slot->handle;
+
+	return GpuHandlerOf(ref->family)->location(ref->index).device;
+}
+
 /*
  * Serve a request, or a piece of it; or requests that may be served together, of which
  * *count says how many were served.  Returns NULL, or what is wrong with the device: no
@@ -196,15 +209,32 @@ serve(GpuSlot *const *slots, int *count)
 	if (slot->status != QB_OK)
 		slot->more = false;
 	if (slot->status == QB_DEVICE_ERROR)
-		return GpuDeviceError(handler->location(index).device);
+		return GpuDeviceError(device_of(handler, slot));
 	if (slot->status != QB_OK && !slot->wait)
 		lose_value(handler, slot);
 	GpuShowLocation(index);
 	return NULL;
 }
 
-/* The request that begins to be served in each coroutine. */
+/* The request that begins to be served in each coroutine, and since when one is being served; 0: none. */
 static GpuSlot *starting[GPU_DEVICES_MAX];
+static TimestampTz serving_since[GPU_DEVICES_MAX];
+
+/*
+ * Backends wait as long as there is progress.  Those that wait for a device that hangs shall notice, so
+ * there is none while any device does not answer.
+ */
+static void
+tell_progress(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int i;
+
+	for (i = 0; i < gpu_shared->device_count; i++)
+		if (serving_since[i] != 0 && TimestampDifferenceExceeds(serving_since[i], now, HANGS_MS))
+			return;
+	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
+}
 
 /* Take one of these, or several that may be served together, measure its time, and end it. */
 static void
@@ -217,6 +247,7 @@ serve_piece(int number)
 	const char *error;
 	int i;
 
+	serving_since[number] = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
 		pg_usleep(FAULT_SLOW_US);
@@ -228,7 +259,8 @@ serve_piece(int number)
 	}
 	INSTR_TIME_SET_CURRENT(passed);
 	INSTR_TIME_SUBTRACT(passed, start);
-	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
+	serving_since[number] = 0;
+	tell_progress();
 	for (i = 0; i < count; i++)
 		GpuEndScheduled(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
 }
