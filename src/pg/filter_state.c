@@ -36,8 +36,8 @@ open_bytes(qf_filter *view, const uint8 *bytes, Size length)
 }
 
 /* A view of a detoasted value. */
-void
-FilterOpen(qf_filter *view, struct varlena *value)
+static void
+open_view(qf_filter *view, struct varlena *value)
 {
 	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
 }
@@ -65,8 +65,8 @@ FilterOpenStored(qf_filter *view, Datum datum)
  * Choose how to write a filter; returns the bytes of the varlena.  The largest filter is
  * half a gigabyte, which PostgreSQL can store.
  */
-Size
-FilterFlatSize(const qf_filter *filter, qf_flat *flat)
+static Size
+flat_size(const qf_filter *filter, qf_flat *flat)
 {
 	StaticAssertStmt(VARHDRSZ + QF_HEADER_BYTES + QF_BITS_MAX / 8 <= MaxAllocSize,
 					 "the largest filter cannot be stored");
@@ -74,8 +74,8 @@ FilterFlatSize(const qf_filter *filter, qf_flat *flat)
 	return VARHDRSZ + flat->bytes;
 }
 
-void
-FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
+static void
+write_flat(const qf_filter *filter, const qf_flat *flat, struct varlena *out)
 {
 	SET_VARSIZE(out, VARHDRSZ + flat->bytes);
 	qf_write(filter, flat, (uint8 *) VARDATA(out));
@@ -86,9 +86,9 @@ struct varlena *
 FilterFlatten(const qf_filter *filter)
 {
 	qf_flat flat;
-	struct varlena *out = palloc(FilterFlatSize(filter, &flat));
+	struct varlena *out = palloc(flat_size(filter, &flat));
 
-	FilterWrite(filter, &flat, out);
+	write_flat(filter, &flat, out);
 	return out;
 }
 
@@ -154,8 +154,8 @@ hint_size(const qf_params *a, const qf_params *b)
 }
 
 /* Raise an error unless two filters can be merged. */
-void
-FilterCheckMergeable(const qf_filter *a, const qf_filter *b)
+static void
+check_mergeable(const qf_filter *a, const qf_filter *b)
 {
 	if (!qf_params_mergeable(&a->params, &b->params))
 		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
@@ -214,8 +214,8 @@ FilterChooseEngine(FilterState *expanded)
 }
 
 /* The expanded filter that a datum points to, or NULL. */
-FilterState *
-FilterStateIn(Datum datum)
+static FilterState *
+state_in(Datum datum)
 {
 	return StateExpandedIn(datum, &filter_state_type);
 }
@@ -227,7 +227,7 @@ FilterStateIn(Datum datum)
 void
 FilterRead(FilterReader *reader, Datum datum)
 {
-	FilterState *expanded = FilterStateIn(datum);
+	FilterState *expanded = state_in(datum);
 	struct varlena *value;
 
 	reader->own = NULL;
@@ -238,7 +238,7 @@ FilterRead(FilterReader *reader, Datum datum)
 		return;
 	}
 	value = ValueDetoast(datum, &reader->own);
-	FilterOpen(&reader->view, value);
+	open_view(&reader->view, value);
 	reader->filter = &reader->view;
 }
 
@@ -389,7 +389,7 @@ static void
 merge_filter(FilterState *expanded, const qf_filter *from)
 {
 	FilterFlush(expanded);
-	FilterCheckMergeable(&expanded->filter, from);
+	check_mergeable(&expanded->filter, from);
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
@@ -400,7 +400,7 @@ pass_bytes(KeyedState *state)
 	FilterState *expanded = (FilterState *) state;
 
 	FilterMaterialize(expanded);
-	return FilterFlatSize(&expanded->filter, &expanded->flat);
+	return flat_size(&expanded->filter, &expanded->flat);
 }
 
 static void
@@ -408,7 +408,7 @@ pass(KeyedState *state, void *place, Size bytes)
 {
 	FilterState *expanded = (FilterState *) state;
 
-	FilterWrite(&expanded->filter, &expanded->flat, place);
+	write_flat(&expanded->filter, &expanded->flat, place);
 }
 
 static void
@@ -428,7 +428,7 @@ merge(KeyedState *state, void *passed)
 {
 	qf_filter view;
 
-	FilterOpen(&view, passed);
+	open_view(&view, passed);
 	merge_filter((FilterState *) state, &view);
 }
 

@@ -23,17 +23,13 @@
 #include "pgbase/state.h"
 #include "pgbase/aggregate.h"
 
-extern void FilterOpen(qf_filter *view, struct varlena *value);
 extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
-extern Size FilterFlatSize(const qf_filter *filter, qf_flat *flat);
-extern void FilterWrite(const qf_filter *filter, const qf_flat *flat, struct varlena *out);
 
 extern const ValueFormat filter_format;
 extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
 extern void FilterCheck(qb_status status);
 extern void FilterCheckParams(const qf_params *a, const qf_params *b);
-extern void FilterCheckMergeable(const qf_filter *a, const qf_filter *b);
 
 /* How messages about keys name a filter. */
 static inline const KeyHolder *
@@ -83,7 +79,6 @@ extern const KeyedStateType filter_state_type;
 extern FilterState *FilterCreate(MemoryContext context, const qf_params *params);
 extern FilterState *FilterCopy(MemoryContext context, const qf_filter *filter);
 extern void FilterChooseEngine(FilterState *expanded);
-extern FilterState *FilterStateIn(Datum datum);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
 

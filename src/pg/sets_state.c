@@ -142,8 +142,8 @@ give_batch(SetsState *sets)
 }
 
 /* Empty the batch. */
-void
-SetsFlush(SetsState *sets)
+static void
+flush_rows(SetsState *sets)
 {
 	uint32 rows = sets->waiting;
 	bool remote = sets->remote != NULL;
@@ -179,7 +179,7 @@ SetsMakeRoom(SetsState *sets)
 
 	if (sets->room >= (sets->remote ? GPU_SLOT_WEIGHED : QSET_BATCH))
 	{
-		SetsFlush(sets);
+		flush_rows(sets);
 		return;
 	}
 	sets->id = grown(sets, sets->id, room);
@@ -258,7 +258,7 @@ SetsMaterialize(SetsState *sets)
 {
 	if (!sets->building)
 		return;
-	SetsFlush(sets);
+	flush_rows(sets);
 	if (sets->remote)
 		fetch(sets);
 	if (!sets->building)
@@ -349,7 +349,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 static void
 flush(KeyedState *state)
 {
-	SetsFlush((SetsState *) state);
+	flush_rows((SetsState *) state);
 }
 
 /*
@@ -362,7 +362,7 @@ pass_bytes(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	go_on(sets);
-	SetsFlush(sets);
+	flush_rows(sets);
 	return (Size) qset_builder_image_bytes(&sets->builder);
 }
 
@@ -435,7 +435,7 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 	int64 rows;
 
 	Assert(sets->exact);
-	SetsFlush(sets);
+	flush_rows(sets);
 	if (sets->remote == NULL && sets->keyed.count > 0)
 		return;
 	if (sets->remote == NULL)
@@ -541,7 +541,7 @@ SetsOnGpu(Datum datum, GpuKept *made)
 
 	if (sets == NULL || sets->remote == NULL)
 		return NULL;
-	SetsFlush(sets);
+	flush_rows(sets);
 	if (sets->remote == NULL || sets->remote->rows == 0 ||
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;

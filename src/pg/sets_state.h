@@ -72,7 +72,6 @@ extern void SetsBuild(SetsState *sets, bool wide, const qb_keys *keys);
 extern void SetsTakeKeys(SetsState *sets, Oid type, Oid collation);
 extern void SetsMakeRoom(SetsState *sets);
 extern void SetsAddKey(SetsState *sets, int64 id, Datum element);
-extern void SetsFlush(SetsState *sets);
 extern void SetsAddCollection(SetsState *sets, const qset_collection *from);
 extern void SetsStartAgain(SetsState *sets);
 extern void SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows);

@@ -276,8 +276,8 @@ SketchDefaultParams(qs_params *params)
 }
 
 /* Bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
-uint64
-SketchSizeFromText(text *size)
+static uint64
+size_from_text(text *size)
 {
 	int64 bytes = DatumGetInt64(DirectFunctionCall1(pg_size_bytes, PointerGetDatum(size)));
 
@@ -294,7 +294,7 @@ SketchFoldedN(const qs_params *params, text *size)
 {
 	qs_params folded = *params;
 
-	folded.n = qs_params_n(params->structure, params->depth, SketchSizeFromText(size));
+	folded.n = qs_params_n(params->structure, params->depth, size_from_text(size));
 	if (folded.n < 1 || !qs_params_fold(params, &folded))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("cannot fold sketch of size %s to \"%s\"", SketchSizeText(params),
@@ -349,7 +349,7 @@ Datum
 qsketch_new(PG_FUNCTION_ARGS)
 {
 	int structure = SketchStructureFromText(PG_GETARG_TEXT_PP(0));
-	uint64 size = SketchSizeFromText(PG_GETARG_TEXT_PP(1));
+	uint64 size = size_from_text(PG_GETARG_TEXT_PP(1));
 	int32 depth = PG_GETARG_INT32(2);
 	int32 z = PG_GETARG_INT32(3);
 	int32 masks = PG_GETARG_INT32(4);

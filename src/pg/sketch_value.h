@@ -45,7 +45,6 @@ extern const char *SketchSizeText(const qs_params *params);
 extern void SketchDefaultParams(qs_params *params);
 extern int SketchStructureFromText(text *name);
 extern void SketchParamsOf(qs_params *params, int structure, uint64 size);
-extern uint64 SketchSizeFromText(text *size);
 extern uint64 SketchFoldedN(const qs_params *params, text *size);
 
 /* The weight argument.  Its negative must be a bigint, too. */

@@ -58,8 +58,8 @@ folding_call(uint32 n, const qs_params *a, const qs_params *b)
 }
 
 /* Raise an error unless two lists can be merged. */
-void
-TopCheckMergeable(const TopState *top, const TopReader *other)
+static void
+check_mergeable(const TopState *top, const TopReader *other)
 {
 	const qs_params *a = &top->sketch.params, *b = &other->sketch->params;
 	uint32 n = top->top.n, m = other->top->n;
@@ -498,7 +498,7 @@ add(KeyedState *state, Datum datum, bool of_keys)
 		SketchCheckParams(&reader.sketch->params, &top->sketch.params);
 		TopCheckSameN(reader.top->n, top->top.n);
 	}
-	TopCheckMergeable(top, &reader);
+	check_mergeable(top, &reader);
 	merge_list(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
 }

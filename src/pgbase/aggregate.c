@@ -217,8 +217,8 @@ AggregateLasts(Oid owner)
  * with the same transition function can share a state, and may combine it in other
  * ways.
  */
-bool
-CombinesStates(const AggState *node, const AggregateFunctions *functions)
+static bool
+combines_states(const AggState *node, const AggregateFunctions *functions)
 {
 	const AggStatePerTransData *state = node->curpertrans;
 	FormData_pg_aggregate parts;
@@ -274,7 +274,7 @@ AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions)
 	const AggState *node = (const AggState *) fcinfo->context;
 
 	return IsA(node, AggState) && node->aggsplit == AGGSPLIT_INITIAL_SERIAL &&
-		   CombinesStates(node, functions);
+		   combines_states(node, functions);
 }
 
 bool

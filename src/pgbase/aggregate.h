@@ -57,7 +57,6 @@ extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *function
 extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
 extern bool AggregateLasts(Oid owner);
-extern bool CombinesStates(const AggState *node, const AggregateFunctions *functions);
 
 /* ---- what functions of aggregates share ---- */
 

@@ -45,8 +45,8 @@
 #define MADE         UINT32_C(0xF0000)
 
 /* The number that stands for the name of a family or collation. */
-uint32
-KeyNameId(const char *name)
+static uint32
+name_id(const char *name)
 {
 	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
 }
@@ -96,8 +96,8 @@ making_of(Oid base_type)
 }
 
 /* What a value records for the operator family of a type that is not a domain. */
-uint32
-KeyFamilyId(Oid opfamily, Oid base_type)
+static uint32
+family_id(Oid opfamily, Oid base_type)
 {
 	char *name;
 
@@ -106,7 +106,7 @@ KeyFamilyId(Oid opfamily, Oid base_type)
 	name = opfamily_name(opfamily);
 	if (name == NULL)
 		elog(ERROR, "cache lookup failed for operator family %u", opfamily);
-	return KeyNameId(name);
+	return name_id(name);
 }
 
 /* The name of a hash family with this hash, or NULL; for messages. */
@@ -122,7 +122,7 @@ find_named_family(uint32 family)
 	{
 		Form_pg_opfamily form = (Form_pg_opfamily) GETSTRUCT(tuple);
 
-		if (form->opfmethod == HASH_AM_OID && KeyNameId(NameStr(form->opfname)) == family)
+		if (form->opfmethod == HASH_AM_OID && name_id(NameStr(form->opfname)) == family)
 			name = pstrdup(NameStr(form->opfname));
 	}
 	systable_endscan(scan);
@@ -142,7 +142,7 @@ types_of(uint32 family)
 	{
 		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&classes->members[i]->tuple);
 
-		if (form->opcdefault && KeyFamilyId(form->opcfamily, form->opcintype) == family)
+		if (form->opcdefault && family_id(form->opcfamily, form->opcintype) == family)
 			types = lappend_oid(types, form->opcintype);
 	}
 	ReleaseSysCacheList(classes);
@@ -151,8 +151,8 @@ types_of(uint32 family)
 }
 
 /* Does a value record fingerprints of a built-in family that are made in a way which no type has? */
-bool
-KeyFamilyIsOther(uint32 family)
+static bool
+is_other_family(uint32 family)
 {
 	return family != 0 && !(family & NAMED_FAMILY) && types_of(family) == NIL;
 }
@@ -168,7 +168,7 @@ KeyFamilyName(uint32 family)
 	name = family & NAMED_FAMILY ? find_named_family(family) : opfamily_name(family & ~MADE);
 	if (name == NULL)
 		return psprintf("unrecognized family %u", family);
-	return KeyFamilyIsOther(family) ? psprintf("%s (other fingerprints)", name) : name;
+	return is_other_family(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
 bool
@@ -186,8 +186,8 @@ KeyFamilyType(uint32 family)
 	int i;
 
 	for (i = 0; i < lengthof(chosen); i++)
-		if (KeyFamilyId(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf,
-						chosen[i]) == family)
+		if (family_id(lookup_type_cache(chosen[i], TYPECACHE_HASH_OPFAMILY)->hash_opf, chosen[i]) ==
+			family)
 			return chosen[i];
 	types = types_of(family);
 	if (list_length(types) != 1 || get_typtype(linitial_oid(types)) == TYPTYPE_PSEUDO)
@@ -239,7 +239,7 @@ KeyFamilyTypes(uint32 family)
 void
 KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 {
-	if (KeyFamilyIsOther(family))
+	if (is_other_family(family))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s has keys of %s", holder->one, KeyFamilyName(family)),
 						errhint("Another version of the extension hashed these keys. Build the %s "
@@ -381,7 +381,7 @@ family_of(Oid base_type, const TypeCacheEntry *entry)
 {
 	if (base_type == BPCHAROID)
 		entry = lookup_type_cache(TEXTOID, TYPECACHE_HASH_OPFAMILY);
-	return KeyFamilyId(entry->hash_opf, base_type);
+	return family_id(entry->hash_opf, base_type);
 }
 
 static uint32
@@ -389,7 +389,7 @@ collation_id(Oid collation)
 {
 	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
 		return 0;
-	return KeyNameId(get_collation_name(collation));
+	return name_id(get_collation_name(collation));
 }
 
 /* What a value records about keys of a type.  The type need not have a hash function. */

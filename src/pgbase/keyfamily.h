@@ -13,9 +13,6 @@
 
 #include "access/tupdesc.h"
 
-extern uint32 KeyNameId(const char *name);
-extern uint32 KeyFamilyId(Oid opfamily, Oid base_type);
-extern bool KeyFamilyIsOther(uint32 family);
 extern char *KeyFamilyName(uint32 family);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);

@@ -53,8 +53,8 @@
 #define PASSED_KEY_SHARE 2
 
 /* How many processes share the rows, by the planner's own rule. */
-double
-ScanProcesses(int workers)
+static double
+process_count(int workers)
 {
 	double leader = parallel_leader_participation ? Max(0, 1 - 0.3 * workers) : 0;
 
@@ -86,7 +86,7 @@ processors(void)
 static double
 running(List *calls, int workers, bool alone)
 {
-	double share = ScanProcesses(workers);
+	double share = process_count(workers);
 	ListCell *cell;
 
 	if (!alone || workers == 0)
@@ -125,8 +125,8 @@ merge_cost(List *calls, double rows, double share, bool alone)
 }
 
 /* Bytes of all dense states of so many rows. */
-double
-ScanDenseBytes(List *calls, double rows)
+static double
+dense_bytes(List *calls, double rows)
 {
 	double bytes = 0;
 	ListCell *cell;
@@ -380,7 +380,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 			return false;
 	plan->exprs = exprs;
 	plan->find = find_cost(root, exprs);
-	plan->processes = ScanProcesses(workers);
+	plan->processes = process_count(workers);
 	rows = table->rows / plan->processes;
 	plan->groups = EstimateGroups(root, exprs, rows);
 	plan->sized = EstimateGroupsForSize(root, exprs, rows);
@@ -396,7 +396,7 @@ bool
 ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
 {
 	double groups = EstimateGroups(root, exprs, rows);
-	double states = Max(state_bytes(root), ScanDenseBytes(calls, rows / groups));
+	double states = Max(state_bytes(root), dense_bytes(calls, rows / groups));
 
 	return groups * (empty_bytes(root, exprs) + states) <= (double) get_hash_memory_limit();
 }

@@ -387,8 +387,8 @@ keep(const BuiltinAggregate *builtin, Datum value)
 }
 
 /* Begin with the initial state. */
-void
-BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state)
+static void
+builtin_start(const BuiltinAggregate *builtin, BuiltinState *state)
 {
 	state->null = state->none = builtin->starts_null;
 	state->value = state->null ? (Datum) 0 : keep(builtin, builtin->start);
@@ -497,8 +497,8 @@ call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null
 }
 
 /* The aggregate's value, in the current context or in that of the state. */
-Datum
-BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
+static Datum
+builtin_result(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
 {
 	*null = state->null;
 	if (!OidIsValid(builtin->finish.fn_oid) || (builtin->finish.fn_strict && state->null))
@@ -623,7 +623,7 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 	if (aggregate->builtin)
 	{
 		BuiltinUseContext(aggregate->builtin, context);
-		BuiltinStart(aggregate->builtin, &aggregate->computed);
+		builtin_start(aggregate->builtin, &aggregate->computed);
 	}
 }
 
@@ -632,7 +632,7 @@ Datum
 ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 {
 	if (aggregate->builtin)
-		return BuiltinResult(aggregate->builtin, &aggregate->computed, null);
+		return builtin_result(aggregate->builtin, &aggregate->computed, null);
 	if (aggregate->given)
 		check_given(aggregate);
 	*null = aggregate->state && aggregate->state->count == 0;

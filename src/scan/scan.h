@@ -112,10 +112,8 @@ typedef struct ScanExtent
 } ScanExtent;
 
 /* costs.c: the costs of a scan. */
-extern double ScanProcesses(int workers);
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const ScanExtent *extent);
-extern double ScanDenseBytes(List *calls, double rows);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
 extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
@@ -142,10 +140,8 @@ typedef struct BuiltinState
 
 extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
-extern void BuiltinStart(const BuiltinAggregate *builtin, BuiltinState *state);
 extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
 					   const ColumnLocation *location, const PageTuples *tuples);
-extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);

@@ -134,10 +134,6 @@ typedef struct qset_runs
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
-/* Where a shard begins among the sets of a run, and among its elements. */
-extern uint64_t qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard);
-extern uint64_t qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard);
-
 /*
  * A shard is a collection of which some arrays are made so far.  The caller
  * provides the arrays, with as much room as qset_shard_room() says.

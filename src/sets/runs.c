@@ -170,16 +170,17 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 	return QB_OK;
 }
 
-uint64_t
-qset_first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
+/* Where a shard begins among the sets of a run, and among its elements. */
+static uint64_t
+first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
 	if (shard == 0 || shard == runs->cuts.shards)
 		return shard == 0 ? 0 : c->sets;
 	return qset_lower(c->id, 0, c->sets, runs->cuts.id[shard - 1]);
 }
 
-uint64_t
-qset_first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
+static uint64_t
+first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
 	if (shard == 0 || shard == runs->cuts.shards)
 		return shard == 0 ? 0 : c->universe;
@@ -195,13 +196,12 @@ qset_shard_room(const qset_runs *runs, uint32_t shard)
 	for (i = 0; i < runs->count; i++)
 	{
 		const qset_collection *c = &runs->run[i].rows;
-		uint64_t set = qset_first_set(runs, c, shard);
-		uint64_t end = qset_first_set(runs, c, shard + 1);
+		uint64_t set = first_set(runs, c, shard);
+		uint64_t end = first_set(runs, c, shard + 1);
 
 		room.sets += end - set;
 		room.elements += c->offset[end] - c->offset[set];
-		room.universe +=
-			qset_first_element(runs, c, shard + 1) - qset_first_element(runs, c, shard);
+		room.universe += first_element(runs, c, shard + 1) - first_element(runs, c, shard);
 	}
 	return room;
 }
@@ -225,8 +225,8 @@ code_elements(const qset_runs *runs, uint32_t shard, qset_dictionary *dictionary
 	for (i = 0; i < runs->count && status == QB_OK; i++)
 	{
 		const qset_run *run = &runs->run[i];
-		uint64_t first = qset_first_element(runs, &run->rows, shard);
-		uint64_t count = qset_first_element(runs, &run->rows, shard + 1) - first;
+		uint64_t first = first_element(runs, &run->rows, shard);
+		uint64_t count = first_element(runs, &run->rows, shard + 1) - first;
 
 		status = qset_dictionary_of_all(dictionary, run->rows.low + first,
 										run->rows.wide ? run->rows.high + first : NULL, count,
@@ -244,8 +244,8 @@ renumber(const qset_runs *runs, uint32_t shard, const uint32_t *rank, uint64_t f
 	for (i = 0; i < runs->count; i++)
 	{
 		const qset_run *run = &runs->run[i];
-		uint64_t at = qset_first_element(runs, &run->rows, shard);
-		uint64_t end = qset_first_element(runs, &run->rows, shard + 1);
+		uint64_t at = first_element(runs, &run->rows, shard);
+		uint64_t end = first_element(runs, &run->rows, shard + 1);
 
 		for (; at < end; at++)
 		{
@@ -305,8 +305,8 @@ number_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing
 	for (i = 0; i < runs->count && status == QB_OK; i++)
 	{
 		const qset_collection *c = &runs->run[i].rows;
-		uint64_t first = qset_first_set(runs, c, shard);
-		uint64_t count = qset_first_set(runs, c, shard + 1) - first;
+		uint64_t first = first_set(runs, c, shard);
+		uint64_t count = first_set(runs, c, shard + 1) - first;
 
 		status = qset_dictionary_of_all(&p->ids, (const uint64_t *) c->id + first, NULL, count,
 										p->code + sets, runs->memory);
@@ -334,9 +334,9 @@ place_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing 
 	for (i = 0; i < runs->count; i++)
 	{
 		const qset_collection *c = &runs->run[i].rows;
-		uint64_t end = qset_first_set(runs, c, shard + 1);
+		uint64_t end = first_set(runs, c, shard + 1);
 
-		for (set = qset_first_set(runs, c, shard); set < end; set++)
+		for (set = first_set(runs, c, shard); set < end; set++)
 			out->offset[p->rank[*code++] + 1] += c->offset[set + 1] - c->offset[set];
 	}
 	for (set = 0; set < out->sets; set++)
@@ -361,9 +361,9 @@ fill_sets(const qset_runs *runs, uint32_t shard, qset_collection *out, placing *
 	{
 		const qset_collection *c = &runs->run[i].rows;
 		const uint32_t *number = runs->run[i].number;
-		uint64_t end = qset_first_set(runs, c, shard + 1);
+		uint64_t end = first_set(runs, c, shard + 1);
 
-		for (set = qset_first_set(runs, c, shard); set < end; set++)
+		for (set = first_set(runs, c, shard); set < end; set++)
 		{
 			uint64_t *place = &p->place[p->rank[*code++]];
 
