@@ -47,6 +47,17 @@ $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('next', '{k}')});
 is($node->safe_psql('postgres', $with_memory), $devices < 2 ? 1 : 2, 'another table goes to another device');
 $node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('t'); SELECT qsketch_gpu_unload('next'); DROP TABLE next});
 $node->poll_query_until('postgres', "SELECT ($with_memory) = 0") or die 'memory was not freed';
+$node->safe_psql('postgres', q{
+	CREATE TABLE days (k int, d int) PARTITION BY LIST (d);
+	CREATE TABLE day_1 PARTITION OF days FOR VALUES IN (1);
+	CREATE TABLE day_2 PARTITION OF days FOR VALUES IN (2) PARTITION BY LIST (k);
+	CREATE TABLE day_2_0 PARTITION OF day_2 DEFAULT;
+	INSERT INTO days SELECT i, 1 + i % 2 FROM generate_series(1, 1000) AS i;
+	VACUUM days});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_load('day_1', '{k}'); SELECT qsketch_gpu_load('day_2_0', '{k,d}')});
+is($node->safe_psql('postgres', $with_memory), 1, 'partitions of a small table are on one device');
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload('day_1'); SELECT qsketch_gpu_unload('day_2_0'); DROP TABLE days});
+$node->poll_query_until('postgres', "SELECT ($with_memory) = 0") or die 'memory was not freed';
 is(load_spread($node, 't', '{k,n,w,b,id}'), $pages, 'all pages are loaded');
 SKIP:
 {

@@ -166,10 +166,8 @@ start_slot(GpuColumnLoad *load)
 }
 
 bool
-GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
+GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape)
 {
-	GpuColumnShape shape = { .relation = relation, .chunk = chunk };
-
 	if (load->page == NULL)
 	{
 		load->page = palloc(GPU_SLOT_BYTES);
@@ -177,7 +175,7 @@ GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk)
 		load->null = palloc(GPU_SLOT_KEYS / 8);
 	}
 	start_slot(load);
-	return GpuMake(GPU_FAMILY_COLUMN, COLUMN_CREATE, 0, &shape, sizeof(shape), &load->ref);
+	return GpuMake(GPU_FAMILY_COLUMN, COLUMN_CREATE, 0, shape, sizeof(*shape), &load->ref);
 }
 
 /* Send what has come together. */

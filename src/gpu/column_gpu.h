@@ -91,8 +91,9 @@ typedef struct GpuColumnShape
 	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the chunk was described with */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint32 relation; /* COLUMN_CREATE: of which table, and which chunk of it */
-	uint32 chunk;
+	uint32 root;     /* COLUMN_CREATE: of which table, that with all its partitions, */
+	uint32 relation; /* of which of these, or of itself, */
+	uint32 chunk;    /* and which chunk of that */
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
@@ -296,11 +297,8 @@ typedef struct GpuColumnLoad
 	bool any_null;
 } GpuColumnLoad;
 
-/*
- * Begin a chunk; false if the worker has no memory for it.  The chunks of a
- * table go to the devices in rotation.
- */
-extern bool GpuColumnBegin(GpuColumnLoad *load, Oid relation, uint32 chunk);
+/* Begin the chunk of this shape; false if the worker has no memory for it. */
+extern bool GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape);
 
 /* Room for so many values of one more page.  They count with GpuColumnAdd(). */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);

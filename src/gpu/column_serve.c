@@ -68,38 +68,71 @@ new_holding(void)
 	return NULL;
 }
 
-/* Chunks of a part of a table that is large. */
+/* Chunks that go together to the next device, where a table is large. */
 #define PART_CHUNKS 8
 
-/* Which part of its table a chunk belongs to.  Small tables have one part. */
-static uint32
-part_of(const GpuColumnShape *shape)
+/* Does the next chunk of a table that has so many begin a new part, on any device? */
+static bool
+begins_part(uint32 chunks)
 {
 	uint32 first = gpu_device_ops->chunks_together;
 
 	if (gpu_fault == FAULT_SPREAD)
-		return shape->chunk;
-	return shape->chunk < first ? 0 : 1 + (shape->chunk - first) / PART_CHUNKS;
+		return true;
+	return chunks == 0 || (chunks >= first && (chunks - first) % PART_CHUNKS == 0);
 }
 
-/*
- * A part of a table is on one device, with all columns, because rows are matched there.  A new one
- * goes to the device with the least memory in use.
- */
-static int
-choose_device(GpuSlot *slot)
+/* The same chunk of another column of the table; NULL: there is none. */
+static const GpuHolding *
+find_same_chunk(const GpuColumnShape *shape)
 {
-	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
 	int i;
 
 	for (i = 0; i < GPU_HANDLES; i++)
 	{
 		const GpuHolding *h = gpu_holding[i];
 
-		if (h && h->relation == shape->relation && h->part == part_of(shape))
-			return h->device;
+		if (h && h->shape.root == shape->root && h->shape.relation == shape->relation &&
+			h->shape.chunk == shape->chunk)
+			return h;
 	}
-	return GpuChooseDevice(-1);
+	return NULL;
+}
+
+/* The device of a table's next chunk. */
+static int
+choose_next(uint32 root)
+{
+	const GpuHolding *last = NULL;
+	uint32 chunks = 0;
+	int i;
+
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		const GpuHolding *h = gpu_holding[i];
+
+		if (h == NULL || !h->leads || h->shape.root != root)
+			continue;
+		chunks++;
+		if (last == NULL || h->serial > last->serial)
+			last = h;
+	}
+	return begins_part(chunks) ? GpuChooseDevice(-1) : last->device;
+}
+
+/*
+ * A chunk is where the same chunk of another column is, because rows are matched there.  The first
+ * chunks of a table are on one device, and those of its partitions count as its own; then a few
+ * each go where the least memory is in use.
+ */
+static int
+choose_device(GpuSlot *slot)
+{
+	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
+	const GpuHolding *same = find_same_chunk(shape);
+
+	slot->count = same ? same->device : choose_next(shape->root);
+	return slot->count;
 }
 
 static qb_status
@@ -115,9 +148,9 @@ serve_create(GpuSlot *slot)
 		return QB_NO_MEMORY;
 	}
 	h->serial = slot->handle.serial;
-	h->device = choose_device(slot);
-	h->relation = shape->relation;
-	h->part = part_of(shape);
+	h->shape = *shape;
+	h->leads = find_same_chunk(shape) == NULL;
+	h->device = slot->count;
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{

@@ -40,8 +40,8 @@ typedef struct GpuHolding
 	uint64 serial;
 	qs_cuda_copy *values; /* on the device */
 	int device;
-	uint32 relation;
-	uint32 part; /* of the table: its chunks that are on one device */
+	GpuColumnShape shape; /* which chunk it is */
+	bool leads;           /* the first column of this chunk that came */
 	uint64 room;
 	uint64 rows;
 	uint64 nulls;

@@ -26,6 +26,7 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/objectaddress.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
@@ -68,6 +69,7 @@ typedef struct LoadColumn
 typedef struct Load
 {
 	Relation relation;
+	Oid root; /* the table that this is a partition of, or itself */
 	BlockNumber blocks;
 	uint32 chunks;
 	LoadColumn *column;
@@ -252,6 +254,9 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapL
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
+	GpuColumnShape shape = { .root = load->root,
+							 .relation = RelationGetRelid(load->relation),
+							 .chunk = chunk };
 	bool any = false;
 	int i;
 
@@ -264,7 +269,7 @@ begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 			continue;
 		if (column->ref[chunk].serial != 0)
 			(void) GpuForgetCached(&column->ref[chunk]);
-		column->wanted = GpuColumnBegin(&column->load, column->column.relation, chunk);
+		column->wanted = GpuColumnBegin(&column->load, &shape);
 		column->failed = !column->wanted;
 		any |= column->wanted;
 	}
@@ -413,11 +418,21 @@ count_pages(const Load *load)
 	return count;
 }
 
+/* The partitioned table at the top, or the table itself. */
+static Oid
+root_of(Relation relation)
+{
+	Oid relid = RelationGetRelid(relation);
+
+	return relation->rd_rel->relispartition ? llast_oid(get_partition_ancestors(relid)) : relid;
+}
+
 static void
 begin_load(Load *load)
 {
 	int i;
 
+	load->root = root_of(load->relation);
 	load->blocks = RelationGetNumberOfBlocks(load->relation);
 	load->chunks = CachedChunksOf(load->blocks);
 	for (i = 0; i < load->count; i++)
