@@ -5,7 +5,7 @@
 #
 # ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each,
 # which should fit into the host's memory.  8 sessions ask for sketches of four tables of a sixteenth
-# of the rows, for LASTS (8) seconds.
+# of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in cached columns.
 # GPU_DEVICES (all there are): which GPUs are all.  QSKETCH_GPU (auto; emulate to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
@@ -13,6 +13,7 @@ set -eu -o pipefail
 
 cores=$(nproc)
 rows=${ROWS:-400000000}
+small=$((rows / 16 < 25000000 ? rows / 16 : 25000000))
 
 # fill TABLE PART ROWS
 fill() {
@@ -28,7 +29,7 @@ fill_all() {
 		filling+=($!)
 	done
 	for ((i = 0; i < 4; i++)); do
-		fill "u$i" "$i" "$((rows / 16))" &
+		fill "u$i" "$i" "$small" &
 		filling+=($!)
 	done
 	for i in "${filling[@]}"; do
@@ -49,6 +50,8 @@ measure() {
 	each=$(pgbench -n -c 8 -j 8 -T "${LASTS:-8}" -f bench-gpu-several.pgbench 2>/dev/null |
 		sed -n 's/^tps = \([0-9.]*\).*/\1/p')
 	psql -Xqc "INSERT INTO timings VALUES ('$1', 'sketches a second, 8 sessions, 4 tables', $each, '')"
+	[ "$(psql -XAtqc "SELECT sum(pages_true) = (SELECT 2 * sum(pg_relation_size(inhrelid) / 8192)
+		FROM pg_inherits) FROM qsketch_gpu_columns WHERE \"table\"::text LIKE 'part%'")" = t ]
 }
 
 server_build bench >&2
@@ -57,7 +60,7 @@ server_stage
 cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
 chmod 755 "$SERVER_ROOT/gpu_fetch.so"
 server_start "$(gpu_line auto)" "shared_buffers = 4GB" "work_mem = 1GB" "autovacuum = off" \
-	"jit = off" "wal_level = minimal" "max_wal_senders = 0" "qsketch.gpu_cache_size = 64GB" \
+	"jit = off" "fsync = off" "max_wal_size = 4GB" "qsketch.gpu_cache_size = 64GB" \
 	"max_parallel_workers_per_gather = 0" "max_worker_processes = 40"
 fill_all
 psql -Xq -c 'CREATE EXTENSION qsketch' \
