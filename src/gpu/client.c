@@ -18,6 +18,7 @@
 
 #include "base/slot.h"
 #include "miscadmin.h"
+#include "pgbase/process.h"
 #include "pgbase/stored.h"
 #include "portability/instr_time.h"
 #include "utils/timestamp.h"
@@ -507,8 +508,7 @@ GpuAwait(GpuSlot *slot)
 	while (!GpuIsDone(slot))
 	{
 		check_watch(&watch);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, POLL_MS,
-						 wait_event(WAIT_FOR_REPLY));
+		PollLatch(POLL_MS, wait_event(WAIT_FOR_REPLY));
 		ResetLatch(MyLatch);
 	}
 	if (slot->status == QB_DEVICE_ERROR)

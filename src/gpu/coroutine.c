@@ -2,16 +2,22 @@
  * coroutine.c
  *		Requests in the GPU worker that wait for their devices while others go on.
  *
- * Coroutines are those of the C library (ucontext.h), each with a stack of its own.  Nothing in
- * them looks at the depth of the stack, and an error that they raise ends the worker.  To change
- * from one to another takes a system call, so a single device is served without them.
+ * Coroutines are made by the C library (ucontext.h), each with a stack of its own, and stay.
+ * swapcontext() makes a system call, for the signals that are blocked.  These are the same in all,
+ * so the worker changes from one to another by _setjmp() and _longjmp().  Nothing in them looks at
+ * the depth of the stack, and an error that they raise ends the worker.
  *
  * src/gpu/coroutine.c
  */
+
+/* A jump to another stack is meant here. */
+#undef _FORTIFY_SOURCE
+
 #include "postgres.h"
 
 #include "gpu/coroutine.h"
 
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -25,22 +31,36 @@
 
 typedef struct Coroutine
 {
-	ucontext_t context;
+	jmp_buf at;  /* where it goes on */
 	char *stack; /* NULL: it has never been started */
 	void (*run)(int number);
 	uint32 devices; /* 0: it has ended */
 } Coroutine;
 
 static Coroutine coroutine[GPU_DEVICES_MAX];
-static ucontext_t worker;
+static jmp_buf worker;
 static int current = NOBODY;
 
-/* The first function of a coroutine.  When it returns, the worker goes on. */
+/* Leave one place, to which somebody else will jump, for another. */
 static void
-begin(int number)
+jump(jmp_buf from, jmp_buf to)
 {
-	coroutine[number].run(number);
-	coroutine[number].devices = 0;
+	if (_setjmp(from) == 0)
+		_longjmp(to, 1);
+}
+
+/* The first function of a coroutine: it calls one function after the other. */
+static void
+call_all(int number)
+{
+	Coroutine *c = &coroutine[number];
+
+	for (;;)
+	{
+		c->run(number);
+		c->devices = 0;
+		jump(c->at, worker);
+	}
 }
 
 static char *
@@ -55,6 +75,22 @@ make_stack(void)
 	return memory + GUARD_BYTES;
 }
 
+/* Call the first function, on a stack of its own. */
+static void
+enter(int number)
+{
+	ucontext_t context;
+
+	coroutine[number].stack = make_stack();
+	getcontext(&context);
+	context.uc_stack.ss_sp = coroutine[number].stack;
+	context.uc_stack.ss_size = STACK_BYTES;
+	context.uc_link = NULL;
+	makecontext(&context, (void (*)(void)) call_all, 1, number);
+	if (_setjmp(worker) == 0)
+		setcontext(&context);
+}
+
 void
 GpuStartCoroutine(uint32 devices, void (*run)(int number))
 {
@@ -67,25 +103,23 @@ GpuStartCoroutine(uint32 devices, void (*run)(int number))
 		return;
 	}
 	Assert(c->devices == 0);
-	if (c->stack == NULL)
-		c->stack = make_stack();
 	c->run = run;
 	c->devices = devices;
-	getcontext(&c->context);
-	c->context.uc_stack.ss_sp = c->stack;
-	c->context.uc_stack.ss_size = STACK_BYTES;
-	c->context.uc_link = &worker;
-	makecontext(&c->context, (void (*)(void)) begin, 1, number);
 	GpuResumeCoroutine(number);
 }
 
 void
 GpuResumeCoroutine(int number)
 {
-	if (coroutine[number].devices == 0)
+	Coroutine *c = &coroutine[number];
+
+	if (c->devices == 0)
 		return;
 	current = number;
-	swapcontext(&worker, &coroutine[number].context);
+	if (c->stack)
+		jump(worker, c->at);
+	else
+		enter(number);
 	current = NOBODY;
 }
 
@@ -111,5 +145,5 @@ void
 GpuPause(void)
 {
 	if (current != NOBODY)
-		swapcontext(&coroutine[current].context, &worker);
+		jump(coroutine[current].at, worker);
 }

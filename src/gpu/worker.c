@@ -315,7 +315,7 @@ run_worker(void)
 		}
 		serve_all();
 		if (!GpuFreePending())
-			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1, PG_WAIT_EXTENSION);
+			PollLatch(-1, PG_WAIT_EXTENSION);
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
  * process.c
- *		The secret of this process (base/slot.h), and nonces; values that processes of a
+ *		The secret of this process (base/slot.h), and nonces; waits; values that processes of a
  *		parallel scan pass through shared memory.
  *
  * The secret is random, and drawn when the library is loaded.  Where the postmaster loads
@@ -20,9 +20,16 @@
 #include "base/slot.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "portability/instr_time.h"
 #include "storage/dsm_impl.h"
 #include "storage/fd.h"
+#include "storage/latch.h"
+#include "storage/spin.h"
 #include "utils/guc.h"
+
+/* So long a latch is polled before a wait, and so often between two looks at the clock. */
+#define POLL_US 100
+#define POLLS   64
 
 static bool
 draw(void)
@@ -221,4 +228,38 @@ SegmentPut(dsa_area *area, Size size, dsa_pointer *place)
 {
 	*place = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
 	return dsa_get_address(area, *place);
+}
+
+/* ---- waits ---- */
+
+static bool
+is_soon_set(const volatile Latch *latch)
+{
+	instr_time start;
+	instr_time now;
+	int i;
+
+	INSTR_TIME_SET_CURRENT(start);
+	do
+	{
+		for (i = 0; i < POLLS; i++)
+		{
+			if (latch->is_set)
+				return true;
+			SPIN_DELAY();
+		}
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+	}
+	while (INSTR_TIME_GET_MICROSEC(now) < POLL_US);
+	return false;
+}
+
+void
+PollLatch(long timeout, uint32 event)
+{
+	int events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout >= 0 ? WL_TIMEOUT : 0);
+
+	if (!is_soon_set(MyLatch))
+		(void) WaitLatch(MyLatch, events, timeout, event);
 }

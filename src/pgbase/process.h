@@ -1,7 +1,7 @@
 /*
  * process.h
- *		Processes: their numbers, ends of transactions, secrets and nonces; and values that
- *		processes of a parallel scan pass through shared memory.
+ *		Processes: their numbers, ends of transactions, waits, secrets and nonces; and values
+ *		that processes of a parallel scan pass through shared memory.
  *
  * src/pgbase/process.h
  */
@@ -39,6 +39,14 @@ TransactionHasEnded(XactEvent event)
 			return false;
 	}
 }
+
+/* ---- waits ---- */
+
+/*
+ * Wait for the latch for so many milliseconds (-1: without an end), but poll it for a tenth of one
+ * first.  Whoever sets a latch that is polled makes no system call, and nobody has to be woken.
+ */
+extern void PollLatch(long timeout, uint32 event);
 
 /* ---- the secret of this process (base/slot.h), and numbers that no two states share ---- */
 
