@@ -28,6 +28,7 @@
 #   make bench-size      what values take on disk; writes its tables into docs/engineering/storage.md and
 #                        draws docs/storage.svg; bench does this, too
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
+#   make bench-exact     questions where exact SQL or hll may be the better choice; writes the table of docs/choosing.md
 #   make bench-rollup    a log, its daily rollups and exact SQL; writes the table of README.md
 #   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its
 #                        table into docs/engineering/performance.md; bench-stock-newest does it with PostgreSQL of Debian sid

@@ -48,7 +48,7 @@ SELECT format('| size of the daily rollups of users | %s | %s |', readable_size(
 SELECT format('| largest error among the 20 top users of the rollups | %s | 0 |', max(estimate - n))
 FROM qtop_list((SELECT qtop_merge_agg(top) FROM top_users), 20, NULL::bigint) AS l,
     LATERAL (SELECT sum(n) AS n FROM exact_users WHERE user_id = l.key) AS e;
-SELECT format('| error of 99 of 100 users is at most | %s | 0 |', qsketch_error(qtop_sketch(qtop_merge_agg(top)), 0.99)) FROM top_users;
+SELECT format('| counts of 99 of 100 users are too large by at most | %s views | 0 |', qsketch_error(qtop_sketch(qtop_merge_agg(top)), 0.99)) FROM top_users;
 SELECT format('| %s | %s | %s |', what, readable_ms(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric),
     readable_ms(percentile_cont(0.5) WITHIN GROUP (ORDER BY rival_ms)::numeric))
 FROM timings JOIN benchmarks USING (id) GROUP BY id, what ORDER BY id;

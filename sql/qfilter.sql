@@ -31,6 +31,12 @@ CREATE FUNCTION qfilter_merge(filter qfilter, other qfilter) RETURNS qfilter
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both';
 
+CREATE OPERATOR || (
+	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = ||
+);
+COMMENT ON OPERATOR || (qfilter, qfilter) IS 'merge';
+
+-- a union of bits
 CREATE OPERATOR | (
 	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = |
 );

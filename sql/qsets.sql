@@ -127,6 +127,31 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
+-- Ids that are no numbers: an error that names qsets_id.
+--@ each ID
+--@ of text
+--@ of uuid
+CREATE FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) RETURNS qsets
+	AS 'MODULE_PATHNAME', 'qsets_other_id' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) IS 'aggregate support';
+
+CREATE AGGREGATE qsets_agg(set_id @ID@, element anycompatible) (
+	STYPE = qsets, SSPACE = 65536, SFUNC = _qsets_agg_trans,
+	COMBINEFUNC = _qsets_agg_combine, FINALFUNC = _qsets_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qsets_agg(@ID@, anycompatible) IS 'an error: ids of sets are bigint, as qsets_id makes them';
+
+CREATE FUNCTION qsets_similar(
+	collection qsets, set_id @ID@, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	top integer DEFAULT 10, order_by text DEFAULT 'jaccard',
+	OUT id bigint, OUT common bigint, OUT jaccard double precision,
+	OUT overlap double precision, OUT lift double precision)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qsets_other_id' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION qsets_similar(qsets, @ID@, bigint, double precision, integer, text)
+	IS 'an error: ids of sets are bigint, as qsets_id makes them';
+
+--@ end
 
 --
 -- Pairs of sets.  NULL stands for the default.

@@ -138,6 +138,17 @@ CREATE AGGREGATE qtop_agg(@NAMED@) (
 COMMENT ON AGGREGATE qtop_agg(@KEYS@) IS '@WHAT@';
 
 --@ end
+-- What is missing, in place of an error that says that there is no such function.
+CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_agg_without_n' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible) IS 'aggregate support';
+
+CREATE AGGREGATE qtop_agg(key anycompatible) (
+	STYPE = qtop, SSPACE = 4096, SFUNC = _qtop_agg_trans,
+	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qtop_agg(anycompatible) IS 'an error: the number of keys is missing';
+
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_has(qtop, anycompatible) IS 'is a key among the candidates?';

@@ -54,7 +54,7 @@ RESET qsketch.simd;
 -- Fold then merge is merge then fold.  Filters of different sizes are refused, also empty ones.
 CREATE TEMP TABLE half AS SELECT id % 2 AS n, qfilter_row_agg(k, id, qfilter_new(20000, 20)) AS f FROM event GROUP BY 1;
 SELECT qfilter_fold(a.f | b.f) = qfilter_fold(a.f) | qfilter_fold(b.f) AS folded, qfilter_fold(a.f | b.f, 2) = qfilter_fold(qfilter_fold(a.f), 1) | qfilter_fold(b.f, 2) AS in_steps,
-	a.f | b.f = b.f | a.f AS commutes, qfilter_fold(a.f, 0) = a.f AS unchanged
+	a.f | b.f = b.f | a.f AS commutes, a.f || b.f = a.f | b.f AS same, qfilter_fold(a.f, 0) = a.f AS unchanged
 FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
 SELECT qfilter_fold(a.f, 2) | b.f FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;
 SELECT qfilter_merge(a.f, qfilter_fold(b.f)) FROM half AS a, half AS b WHERE a.n = 0 AND b.n = 1;

@@ -88,6 +88,25 @@ GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT a.sk || b.sk FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
 SELECT qsketch_total(qsketch_fold(a.sk, '2kB') || b.sk) AS as_hinted
 FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
+-- and of all types in a parallel plan, whichever process finds it
+CREATE TABLE of_two_sizes WITH (parallel_workers = 3) AS SELECT i % 7 AS g, qsketch_agg(i, qsketch_new(size => size)) AS sk,
+	qtop_agg(i, n, qsketch_new(size => size)) AS top, qfilter_agg(i, qfilter_new_bloom(1000 * n)) AS f
+FROM generate_series(1, 400) AS i, (VALUES ('64kB', 3), ('2kB', 4)) AS v (size, n) WHERE n = 3 OR i > 390 GROUP BY i, size, n;
+ANALYZE of_two_sizes;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+EXPLAIN (COSTS OFF) SELECT qsketch_merge_agg(sk) FROM of_two_sizes;
+\set VERBOSITY sqlstate
+SELECT qsketch_merge_agg(sk) FROM of_two_sizes;
+SELECT qtop_merge_agg(top) FROM of_two_sizes;
+SELECT qfilter_merge_agg(f) FROM of_two_sizes;
+SELECT g, qsketch_merge_agg(sk), qtop_merge_agg(top), qfilter_merge_agg(f) FROM of_two_sizes GROUP BY g;
+\set VERBOSITY default
+DROP TABLE of_two_sizes;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
 -- a table keeps to one template by a check or a domain
 CREATE DOMAIN pg_temp.of_64kb AS qsketch CHECK ((qsketch_info(VALUE)).structure = 'multilevel' AND (qsketch_info(VALUE)).size = 64 * 1024);
 CREATE TEMP TABLE kept (d int PRIMARY KEY, sk qsketch CHECK ((qsketch_info(sk)).size = 64 * 1024), of_domain pg_temp.of_64kb);

@@ -65,6 +65,13 @@ SELECT count(*) AS pairs, bool_and(common = qsets_intersect_count(x.pages, y.pag
 	JOIN (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS x ON qsets_id(x.id) = p.a JOIN (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS y ON qsets_id(y.id) = p.b;
 SELECT count(*) = (SELECT count(*) FROM sets, qsets_pairs(s, 3)) AS all FROM (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS x
 	JOIN (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS y ON x.id < y.id AND qsets_intersect_count(x.pages, y.pages) >= 3;
+
+-- ids that are no numbers: an error that says what makes them some
+SELECT qsets_agg(id, page) FROM visit;
+SELECT qsets_agg(name, 1) FROM visitor;
+SELECT p.* FROM sets, qsets_similar(s, 'visitor 17'::text) AS p;
+SELECT p.* FROM sets, qsets_similar(s, 'visitor 17', top => 3) AS p;
+SELECT p.* FROM sets, qsets_similar(s, (SELECT id FROM visitor WHERE name = 'visitor 17'), 2) AS p;
 DROP TABLE pairs, visitor, visit, sets;
 DROP DOMAIN word;
 DROP TYPE mood;

@@ -86,6 +86,18 @@ SET qsketch.sets_cache = '150kB';
 SELECT call, kind, pg_temp.given(kind, 'set 17', 1, 0, 10, 'lift') = pg_temp.wanted('set 17', 1, 0, 10, 'lift') AS same
 FROM generate_series(1, 3) AS call, unnest('{text,uuid,day}'::text[]) AS kind ORDER BY kind, call;
 SELECT prepared BETWEEN 1 AND 2 AS some FROM prepared;
+-- it is said once that one is too large, and again at another limit; and that two do not fit
+SET qsketch.sets_cache = '30kB';
+SELECT call, count(*) FROM generate_series(1, 4) AS call, kept, qsets_similar(text, call + 16) GROUP BY call ORDER BY call;
+SELECT count(*) FROM kept, qsets_similar(text, 17);
+SET qsketch.sets_cache = '40kB';
+SELECT count(*) FROM kept, qsets_similar(text, 17);
+SELECT prepared FROM prepared;
+SET qsketch.sets_cache = '100kB';
+SELECT count(*) FROM generate_series(1, 3), kept, qsets_similar(text, 17) AS p, qsets_similar(uuid, 18) AS q;
+SELECT prepared FROM prepared;
+SET qsketch.sets_cache = 0;
+SELECT count(*) FROM kept, qsets_similar(text, 17);
 RESET qsketch.sets_cache;
 SELECT count(*) FROM kept, generate_series(1, 3), qsets_similar(number, 17);
 

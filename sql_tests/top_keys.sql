@@ -126,6 +126,7 @@ SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY['SELECT qtop_fol
 
 -- errors
 SELECT qtop_agg(5, k) FROM generate_series(1, 3) AS k;
+SELECT qtop_agg(k) FROM generate_series(1, 3) AS k;
 SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY[
 	'SELECT qtop_agg(k, 0) FROM generate_series(1, 3) AS k', 'SELECT qtop_agg(k, 100001) FROM generate_series(1, 3) AS k',
 	'SELECT qtop_agg(k, NULL) FROM generate_series(1, 3) AS k', 'SELECT qtop_agg(k, k) FROM generate_series(1, 3) AS k',

@@ -6,8 +6,9 @@
 #
 # A link leads somewhere if its file is in the tree and, where it names a heading, that
 # page has the heading, by the name that GitHub gives it.  Links to other sites are not
-# followed.  Every page in docs must be named by docs/README.md.  No page has lines that a
-# merge left behind.
+# followed.  README.md and docs are installed without the rest of the tree, so they link only to one
+# another.  Every page in docs must be named by docs/README.md.  No page has lines that a merge left
+# behind, or a @PLACEHOLDER@ that was to be filled.
 use strict;
 use warnings;
 use FindBin;
@@ -70,6 +71,11 @@ sub plain_path
 	return join '/', @parts;
 }
 
+sub is_installed
+{
+	return $_[0] =~ m{^(?:README\.md|docs(?:/.*)?)$};
+}
+
 my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md docs/*.md docs/engineering/*.md';
 my (%headings, %indexed);
 
@@ -80,6 +86,7 @@ foreach my $page (@pages)
 	{
 		my $line = $lines->{$number} =~ s/`[^`]*`//gr;
 		offends("$page:$number: a merge left this line") if $line =~ /^(?:<{7} |>{7} |={7}$)/;
+		offends("$page:$number: $1 was not filled") if $line =~ /(@[A-Z_]+@)/;
 		while ($line =~ /\]\(([^)\s]+)\)/g)
 		{
 			my ($path, $heading) = split /#/, $1, 2;
@@ -87,6 +94,7 @@ foreach my $page (@pages)
 			my $target = $path eq '' ? $page : plain_path(dirname($page) . "/$path");
 			$indexed{$target} = 1 if $page eq 'docs/README.md';
 			if (!-e $target) { offends("$page:$number: no file $target"); next }
+			offends("$page:$number: $target is not installed with the page") if is_installed($page) && !is_installed($target);
 			next if !defined $heading;
 			$headings{$target} //= headings_of($target);
 			offends("$page:$number: no heading $heading in $target") if !$headings{$target}{$heading};

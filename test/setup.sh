@@ -7,7 +7,8 @@
 # With -n it only prints which these are.
 #
 # Calls apt only when something is missing; as root, or through sudo.  Where it
-# may not, it prints what is missing and fails.  A PostgreSQL found through
+# may not, it prints what is missing and fails.  Packages for benchmarks are named and asked for
+# before; where nobody can be asked, QSKETCH_INSTALL=yes is the answer.  A PostgreSQL found through
 # PG_CONFIG (or pg_config) that can build extensions is used as it is.
 # No server is left behind: see install.
 set -eu
@@ -75,6 +76,14 @@ may_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && command -v sudo >/dev/null; }
 }
 
+# Benchmarks take packages that nothing else here takes.
+may_add() {
+	local answer=${QSKETCH_INSTALL:-}
+	[ "$group" = bench ] || return 0
+	[ -n "$answer" ] || ! [ -t 0 ] || read -r -p "The benchmarks need packages: $*. Install them? [y/N] " answer
+	[[ $answer == [yY]* ]]
+}
+
 as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
@@ -108,6 +117,10 @@ if ! may_install; then
 	echo "setup.sh: missing packages, and neither root nor sudo to install them:" $missing >&2
 	exit 1
 fi
+may_add $missing || {
+	echo "setup.sh: install these packages for the benchmarks, or set QSKETCH_INSTALL=yes:" $missing >&2
+	exit 1
+}
 
 apt update || echo "setup.sh: could not update the package lists, going on with the old ones" >&2
 major=$(server_major)

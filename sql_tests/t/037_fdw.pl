@@ -21,6 +21,7 @@ $far->safe_psql('postgres', q{
 	CREATE TABLE day1 AS SELECT * FROM rows WHERE day = '2026-01-01';
 	CREATE TABLE day2 AS SELECT * FROM rows WHERE day = '2026-01-02';
 	CREATE TABLE stored AS SELECT day, qsketch_agg(k) AS sk FROM rows GROUP BY day;
+	CREATE TABLE mixed AS SELECT sk FROM stored UNION ALL SELECT qsketch_new(size => '64kB');
 	CREATE VIEW built AS SELECT day, qsketch_agg(k) AS sk FROM rows GROUP BY day;
 	ANALYZE;
 });
@@ -42,6 +43,7 @@ $near->safe_psql('postgres', qq{
 	CREATE FOREIGN TABLE rows $columns SERVER far;
 	CREATE FOREIGN TABLE plain_rows $columns SERVER plain OPTIONS (table_name 'rows');
 	CREATE FOREIGN TABLE stored (day date, sk qsketch) SERVER far;
+	CREATE FOREIGN TABLE mixed (sk qsketch) SERVER far;
 	CREATE FOREIGN TABLE built (day date, sk qsketch) SERVER far;
 	CREATE TABLE days $columns PARTITION BY LIST (day);
 	CREATE FOREIGN TABLE day1 PARTITION OF days FOR VALUES IN ('2026-01-01') SERVER far;
@@ -101,6 +103,13 @@ ships('groups of partitions', $merged, qr/qsketch_agg\(k\).*day1.*GROUP BY.*\n.*
 like($plan, qr/Async Foreign Scan/, 'and all are asked at once');
 is($near->safe_psql('postgres', 'SELECT qsketch_agg(k)::text FROM days'), $near->safe_psql('postgres', "$by_day $merged"),
 	'pulled or not, the same');
+
+# Sizes that differ are an error that names both and the remedy, there and here.
+foreach my $query ('SELECT qsketch_merge_agg(sk) FROM mixed', "SELECT qsketch_merge_agg(sk) FROM (SELECT sk FROM stored UNION ALL SELECT $small) AS s")
+{
+	my ($code, $out, $error) = $near->psql('postgres', $query);
+	like($error, qr/sketches differ: size (?:1MB and 64kB|64kB and 1MB)\nHINT:  Fold the larger one: qsketch_fold\(sketch, '64kB'\)/, $query);
+}
 
 $near->stop;
 $far->stop;

@@ -164,14 +164,19 @@ check_mergeable(const qf_filter *a, const qf_filter *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, FilterKeyHolder(a));
 }
 
-/* Raise an error unless two rows or states have the same template. */
+/*
+ * Raise an error unless two rows or states have the same template.  Which of the two comes first in
+ * the message does not depend on the plan.
+ */
 void
 FilterCheckParams(const qf_params *a, const qf_params *b)
 {
 	if (!qf_params_mergeable(a, b))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("template differs between rows of one group: %s",
+						memcmp(a, b, sizeof(*a)) < 0 ? differences(a, b) : differences(b, a)),
+				 errhint("Group by the template, or use one for all rows.")));
 }
 
 /* ---- the state ---- */

@@ -15,6 +15,7 @@
 #include "parser/parse_coerce.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/memory.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -265,4 +266,19 @@ qsets_id(PG_FUNCTION_ARGS)
 	}
 	KeyTypeLearn(type, key);
 	PG_RETURN_INT64((int64) KeyFingerprint(type, key));
+}
+
+/*
+ * What takes the id of a set as bigint also exists for other types, with this function: an error that
+ * says how to make the id.
+ */
+PG_FUNCTION_INFO_V1(qsets_other_id);
+Datum
+qsets_other_id(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("ids of sets are bigint, not %s",
+					format_type_be(get_fn_expr_argtype(fcinfo->flinfo, 1))),
+			 errhint("Make an id of any key with qsets_id(key), or cast a number to bigint.")));
 }

@@ -19,6 +19,7 @@
 
 #include <limits.h>
 
+#include "access/parallel.h"
 #include "engine/sets_kernels.h"
 #include "miscadmin.h"
 #include "pg/sets_elements.h"
@@ -60,10 +61,16 @@ typedef struct KeptSets
 	PreparedSets *prepared; /* NULL: not kept */
 } KeptSets;
 
-static int limit_kb = 65536;
+/*
+ * A prepared collection takes four to five times its stored bytes.  So the default keeps about what
+ * PostgreSQL's own shared_buffers, 128 MB, hold of stored collections.  A question that finds nothing
+ * prepared takes more than half as much memory while it runs.
+ */
+static int limit_kb = 512 * 1024;
 
 /* Made at the first use. */
 static StoredCache cache;
+static bool told; /* that a collection does not fit into the present limit */
 
 void
 SetsKeptInit(void)
@@ -110,6 +117,22 @@ read_header(Datum collection, uint8 *header)
 	return StoredRead(collection, 0, &bytes, header);
 }
 
+/* Tell once that prepared collections would take so many bytes, unless none are wanted. */
+static void
+tell_limit(Size bytes)
+{
+	if (told || limit_kb == 0 || IsParallelWorker())
+		return;
+	told = true;
+	bytes = TYPEALIGN(bytes < 1024 * 1024 ? 1024 : 1024 * 1024, bytes);
+	ereport(NOTICE,
+			(errmsg("collection of sets does not stay prepared for the next query"),
+			 errdetail("With it, prepared collections take %s, and qsketch.sets_cache is %s.",
+					   TextOfSize(bytes), TextOfSize(cache.limit)),
+			 errhint("Every query reads it as a whole, unless qsketch.sets_cache is %s or more.",
+					 TextOfSize(bytes))));
+}
+
 /* Prepare a collection to be kept, if there is room. */
 static void
 keep(KeptSets *kept, Datum collection)
@@ -122,7 +145,10 @@ keep(KeptSets *kept, Datum collection)
 	qset_read_sizes(kept->header, &sizes);
 	bytes = (Size) qset_postings_memory(&sizes);
 	if (bytes > cache.limit || !StoredMayKeep(&cache, &kept->stored, bytes))
+	{
+		tell_limit(bytes > cache.limit ? bytes : cache.bytes + bytes);
 		return;
+	}
 	kept->prepared = prepare(collection);
 	MemoryContextSetParent(kept->prepared->context, kept->stored.context);
 	StoredKept(&cache, &kept->stored);
@@ -142,7 +168,10 @@ kept_of(Datum collection)
 	if (cache.context == NULL)
 		StoredInit(&cache, CacheMemoryContext, sizeof(KeptSets), 0);
 	if (cache.limit != limit)
+	{
 		StoredSetLimit(&cache, limit);
+		told = false;
+	}
 	kept = (KeptSets *) StoredFind(&cache, collection);
 	if (kept == NULL)
 		return NULL;

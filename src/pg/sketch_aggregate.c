@@ -63,16 +63,6 @@ SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *
 		SketchReadTemplate(PG_GETARG_DATUM(layout.template), PG_ARGISNULL(layout.template), params);
 }
 
-/* Raise an error unless two rows or states have the same template. */
-void
-SketchCheckParams(const qs_params *a, const qs_params *b)
-{
-	if (memcmp(a, b, sizeof(*a)) != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("template differs between rows of one group"),
-						errhint("Group by the template, or use one for all rows.")));
-}
-
 /*
  * Bytes that identify the template: its header, or its toast pointer if it is stored
  * out of line.  NULL for others.

@@ -20,7 +20,6 @@ extern const AggregateFunctions sketch_functions;
 
 extern void SketchReadTemplate(Datum template, bool null, qs_params *params);
 extern void SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params);
-extern void SketchCheckParams(const qs_params *a, const qs_params *b);
 extern void SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout,
 								const qs_params *expected, uint8 *key_before);
 extern double SketchStateSpace(const Const *template, double keys);

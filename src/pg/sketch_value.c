@@ -232,6 +232,22 @@ raise_differences(const qs_params *a, const qs_params *b)
 			 a->structure != b->structure ? hint_template(a, b) : hint_size(a, b)));
 }
 
+/*
+ * Raise an error unless two rows or states have the same template.  Which of the two comes first in
+ * the message does not depend on the plan.
+ */
+void
+SketchCheckParams(const qs_params *a, const qs_params *b)
+{
+	int order = memcmp(a, b, sizeof(*a));
+
+	if (order != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("template differs between rows of one group: %s",
+							   order < 0 ? differences(a, b) : differences(b, a)),
+						errhint("Group by the template, or use one for all rows.")));
+}
+
 /* Raise an error unless two sketches can be merged or subtracted. */
 void
 SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)

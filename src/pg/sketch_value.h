@@ -38,6 +38,7 @@ extern const KeyHolder sketch_key_holder;
 extern void SketchCheck(qb_status status);
 extern void SketchCheckRemoved(qb_status status);
 extern void SketchBadWeight(int64 weight) __attribute__((noreturn));
+extern void SketchCheckParams(const qs_params *a, const qs_params *b);
 extern void SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b);
 extern void SketchCheckProduct(const qs_sketch *a, const qs_sketch *b);
 extern const char *SketchSizeText(const qs_params *params);

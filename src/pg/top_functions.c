@@ -147,6 +147,16 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
+/* qtop_agg_trans(qtop, key): there is no default for n, since lists of different n do not merge. */
+PG_FUNCTION_INFO_V1(qtop_agg_without_n);
+Datum
+qtop_agg_without_n(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("qtop_agg needs the number of top keys"),
+			 errhint("qtop_agg(key, 100) makes a list of the 100 most frequent keys.")));
+}
+
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
 SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_functions, true));
 
