@@ -64,11 +64,45 @@ GpuLimitMemory(void)
 		limit_memory(i);
 }
 
+/* What errors of CUDA mean to an administrator, by their numbers in CUDA's driver_types.h. */
+static const struct
+{
+	int code;
+	const char *words;
+} meanings[] = {
+	{ 35, "no NVIDIA driver, or one too old for this build" },
+	{ 222, "the NVIDIA driver is too old for this build" },
+	{ 100, "no NVIDIA GPU" },
+	{ 3, "the NVIDIA driver could not start" },
+	{ 803, "parts of the NVIDIA driver have different versions" },
+	{ 802, "a service of the NVIDIA driver does not run" },
+	{ 209, "this build has no kernels for this kind of GPU" },
+	{ 46, "the GPU is not available, or another process owns it" },
+	{ 2, "out of device memory" },
+	{ 214, "memory of the GPU is broken (ECC)" },
+	{ 220, "NVLink between GPUs is broken" },
+	{ 226, "a GPU, or NVLink between GPUs, is broken" },
+	{ 714, "the GPU is broken, or qsketch has a defect" },
+	{ 719, "a kernel failed: a defect of qsketch, or of the GPU" },
+	{ 700, "illegal address in a kernel: a defect of qsketch, or of the GPU" },
+	{ 716, "misaligned address in a kernel: a defect of qsketch" },
+	{ 715, "illegal instruction in a kernel: a defect of qsketch" },
+	{ 702, "a kernel took longer than the driver allows" },
+};
+
+/* An error in words, with its name if CUDA has one. */
 static void
 describe_error(const qs_cuda_error *error, char *text)
 {
-	snprintf(text, GPU_TEXT_BYTES, "%s%s%s", error->name ? error->name : "out of memory",
-			 error->call ? " in " : "", error->call ? error->call : "");
+	const char *words = NULL;
+	int i;
+
+	for (i = 0; i < lengthof(meanings); i++)
+		if (error->code == meanings[i].code)
+			words = meanings[i].words;
+	snprintf(text, GPU_TEXT_BYTES, "%s%s%s%s%s%s", words ? words : "", words ? " (" : "",
+			 error->name ? error->name : "out of memory", error->call ? " in " : "",
+			 error->call ? error->call : "", words ? ")" : "");
 }
 
 static void
