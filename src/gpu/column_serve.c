@@ -97,7 +97,7 @@ choose_device(GpuSlot *slot)
 		const GpuHolding *h = gpu_holding[i];
 
 		if (h && h->relation == shape->relation && h->part == part_of(shape))
-			return h->device;
+			return GpuChooseDevice(h->device);
 	}
 	return GpuChooseDevice(-1);
 }
