@@ -182,26 +182,19 @@ pin_slots(void)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
-/* Let a device read the memory of another one, if it can. */
+/* Let devices that were opened, and the others, read one another's memory, where they can. */
 static void
-join(int index, int other)
+join_devices(uint32 opened)
 {
-	if (gpu_device_ops->join(gpu_device[index], gpu_device[other]))
-		gpu_shared->device[index].peers |= 1U << other;
-}
-
-/* Let a device and those before it, or with "all" all others, read one another's memory. */
-static void
-join_device(int index, bool all)
-{
+	uint32 lost = GpuLostDevices();
 	int i;
+	int j;
 
-	for (i = 0; i < (all ? gpu_shared->device_count : index); i++)
-		if (i != index && !gpu_shared->device[i].lost && !gpu_shared->device[index].lost)
-		{
-			join(index, i);
-			join(i, index);
-		}
+	for (i = 0; i < gpu_shared->device_count; i++)
+		for (j = 0; j < gpu_shared->device_count; j++)
+			if (i != j && ((opened >> i | opened >> j) & 1) && ((lost >> i | lost >> j) & 1) == 0 &&
+				gpu_device_ops->join(gpu_device[i], gpu_device[j]))
+				gpu_shared->device[i].peers |= 1U << j;
 }
 
 /* Open the devices that the settings name; returns how many could be opened. */
@@ -231,9 +224,9 @@ open_devices(char *reason)
 		gpu_shared->device[index].number = wanted;
 		opened += open_device(index, wanted_count == 1);
 		strlcpy(reason, gpu_shared->device[index].reason, GPU_TEXT_BYTES);
-		join_device(index, false);
 		gpu_shared->device_count++;
 	}
+	join_devices(~0U);
 	if (opened > 0)
 		pin_slots();
 	if (opened == 0)
@@ -269,7 +262,7 @@ reopen_devices(char *unused)
 		gpu_device_ops->close(gpu_device[i]);
 		gpu_device[i] = NULL;
 		if (open_device(i, false))
-			join_device(i, true);
+			join_devices(1U << i);
 	}
 	return gpu_shared->device_count;
 }
