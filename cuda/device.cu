@@ -8,7 +8,7 @@
  * workspace grows to what the largest batch needs and stays until qs_workspace_free().
  *
  * Errors of kernels show at a later call.  They are sticky: after such an
- * error nothing of this process works on the device.
+ * error nothing of this process works on any device.
  *
  * cuda/device.cu
  */
@@ -257,12 +257,15 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
 	return qs_cuda_enter(to);
 }
 
-/* Let a device read memory of the pool of another one. */
+/* Let the current device read memory of another one, as it may do already, and of its pool. */
 static cudaError_t
-share_pool(const qs_cuda *gpu, const qs_cuda *other)
+share_memory(const qs_cuda *gpu, const qs_cuda *other)
 {
+	cudaError_t enabled = cudaDeviceEnablePeerAccess(other->device, 0);
 	cudaMemAccessDesc access = {};
 
+	if (enabled != cudaSuccess && enabled != cudaErrorPeerAccessAlreadyEnabled)
+		return enabled;
 	access.location.type = cudaMemLocationTypeDevice;
 	access.location.id = gpu->device;
 	access.flags = cudaMemAccessFlagsProtReadWrite;
@@ -275,8 +278,7 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 	int possible = 0;
 	bool joined = cudaSetDevice(gpu->device) == cudaSuccess &&
 				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
-				  possible && cudaDeviceEnablePeerAccess(other->device, 0) == cudaSuccess &&
-				  share_pool(gpu, other) == cudaSuccess;
+				  possible && share_memory(gpu, other) == cudaSuccess;
 
 	cudaGetLastError(); /* it is no error if they are no peers */
 	return joined;
@@ -503,6 +505,7 @@ const qs_device_ops qs_cuda_devices = {
 	.count = qs_cuda_device_count,
 	.get = qs_cuda_device_get,
 	.open = qs_cuda_open,
+	.close = qs_cuda_close,
 	.join = qs_cuda_join,
 	.pin = qs_cuda_host_register,
 	.limit = qs_cuda_limit,

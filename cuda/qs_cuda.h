@@ -13,7 +13,7 @@
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
  * qs_cuda_last_error() then tells more.  After an error that CUDA calls sticky
- * (a failed kernel) the process's context is useless: close everything.  One
+ * (a failed kernel) the process cannot use any device any more.  One
  * thread at a time may use a qs_cuda and what it holds.
  *
  * cuda/qs_cuda.h
@@ -92,8 +92,9 @@ extern "C"
 	extern void qs_cuda_close(qs_cuda *gpu);
 
 	/*
-	 * Let a device read the memory of another one, both open; called once for each ordered
-	 * pair.  False: they are no peers, and what goes between them goes through the host.
+	 * Let a device read the memory of another one, both open; called for each ordered pair, and
+	 * again when one of them was opened again.  False: they are no peers, and what goes between
+	 * them goes through the host.
 	 */
 	extern bool qs_cuda_join(qs_cuda *gpu, qs_cuda *other);
 
@@ -123,6 +124,7 @@ extern "C"
 		__typeof__(qs_cuda_device_count) *count;
 		__typeof__(qs_cuda_device_get) *get;
 		__typeof__(qs_cuda_open) *open;
+		__typeof__(qs_cuda_close) *close;
 		__typeof__(qs_cuda_join) *join;
 		__typeof__(qs_cuda_host_register) *pin;
 		__typeof__(qs_cuda_limit) *limit;

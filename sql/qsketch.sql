@@ -301,7 +301,7 @@ COMMENT ON COLUMN qsketch_stat_gpu.cache_misses IS 'lookups and searches that ha
 COMMENT ON COLUMN qsketch_stat_gpu.fallbacks IS 'values and lookups that stayed with the CPU, or came back, for lack of device memory';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_waits IS 'times that a backend found no free slot';
 COMMENT ON COLUMN qsketch_stat_gpu.slot_wait_us IS 'how long backends waited for a slot, in microseconds';
-COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'ends of the worker after an error of a GPU';
+COMMENT ON COLUMN qsketch_stat_gpu.failures IS 'errors of a GPU, which was lost then, or the worker ended';
 COMMENT ON COLUMN qsketch_stat_gpu.set_searches IS 'searches for pairs of sets';
 COMMENT ON COLUMN qsketch_stat_gpu.set_pairs IS 'pairs of sets that were sent back';
 COMMENT ON COLUMN qsketch_stat_gpu.column_keys IS 'keys that came from cached columns';

@@ -1,6 +1,7 @@
-# Soak: many clients mix aggregates, merges, lookups, searches for pairs of sets
-# and cancels, of all families, and compare every answer with exact counts and
-# with what the CPU makes.
+# Soak: many clients mix aggregates, merges, lookups, searches for pairs of sets, cached
+# columns of a table that others write, and cancels, of all families, on three emulated
+# GPUs or all real ones, and compare every answer with exact counts and with what the CPU
+# makes.
 # QSKETCH_SOAK_SECONDS (15) and QSKETCH_SOAK_CLIENTS (32) say how long and how
 # many; "make soak" runs it for ten minutes.
 use strict;
@@ -14,7 +15,8 @@ use Test::More;
 
 my $seconds = $ENV{QSKETCH_SOAK_SECONDS} // 15;
 my $clients = $ENV{QSKETCH_SOAK_CLIENTS} // 32;
-my $node = gpu_node('soak', 'max_connections = 200', 'max_parallel_workers_per_gather = 2',
+my $emulated = ($ENV{QSKETCH_GPU} // 'emulate') eq 'emulate';
+my $node = gpu_node('soak', $emulated ? "qsketch.gpu_devices = '0,1,2'" : (), 'max_connections = 200', 'max_parallel_workers_per_gather = 2',
 	'max_parallel_workers = 8');
 
 $node->safe_psql('postgres', q{
@@ -107,6 +109,29 @@ $node->safe_psql('postgres', q{
 		END IF;
 	END $$;
 
+	CREATE TABLE written (id int, k bigint) PARTITION BY RANGE (id);
+	CREATE TABLE w1 PARTITION OF written FOR VALUES FROM (0) TO (20000);
+	CREATE TABLE w2 PARTITION OF written FOR VALUES FROM (20000) TO (40000);
+	CREATE TABLE w3 PARTITION OF written FOR VALUES FROM (40000) TO (60000);
+	INSERT INTO written SELECT i, i % 3000 FROM generate_series(0, 59999) AS i;
+	CREATE INDEX ON written (id);
+
+	CREATE FUNCTION soak_load() RETURNS void LANGUAGE sql AS
+		$$ SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{w1,w2,w3}'::regclass[]) AS p $$;
+
+	CREATE FUNCTION soak_columns() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		s text := pick();
+		cached qsketch;
+	BEGIN
+		PERFORM set_config('qsketch.enable_gpu_columns', 'on', true);
+		SELECT qsketch_agg(k, qsketch_new(s, '64kB')) INTO cached FROM written;
+		PERFORM set_config('qsketch.enable_gpu_columns', 'off', true);
+		IF (SELECT qsketch_agg(k, qsketch_new(s, '64kB')) <> cached FROM written) THEN
+			RAISE 'WRONG: cached columns, %', s;
+		END IF;
+	END $$;
+
 	CREATE FUNCTION soak_try() RETURNS void LANGUAGE plpgsql AS $$
 	BEGIN
 		PERFORM soak_aggregate();
@@ -139,13 +164,17 @@ my @scripts = (
 	script('lookup', "SELECT soak_lookup();\n"),
 	script('filter', "SELECT soak_filter();\n"),
 	script('sets', "SELECT soak_sets();\n"),
+	script('columns', "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT soak_columns();\nCOMMIT;\n") . '@4',
+	script('writes', "\\set id random(0, 59999)\nUPDATE written SET k = k + 7 WHERE id = :id;\n") . '@4',
+	script('load', "VACUUM written;\nSELECT soak_load();\n"),
 	script('cancel', "\\set ms random(1, 2000)\nSET LOCAL statement_timeout = :ms\\; SELECT soak_try();\n"));
 
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM alike'), '>', 1000, 'pairs of sets to be found');
 
 # once through everything, then the memory of the worker is what it needs
+$node->safe_psql('postgres', 'VACUUM written');
 $node->safe_psql('postgres', "SELECT soak_$_() FROM generate_series(1, 20)")
-	for qw(aggregate groups merge lookup filter sets);
+	for qw(load columns aggregate groups merge lookup filter sets);
 my $memory = worker_memory();
 my ($out, $err) = run_command([ 'pgbench', '-n', '-c', $clients, '-j', '4', '-T', $seconds,
 	(map { ('-f', $_) } @scripts), $node->connstr('postgres') ]);
@@ -162,6 +191,7 @@ my $grown = worker_memory() - $memory;
 cmp_ok($grown, '<', 64 * 1024, "the worker grew by $grown kB");
 is(gpu_count($node, 'failures'), 0, 'the worker did not fail');
 cmp_ok($node->safe_psql('postgres', 'SELECT pair_searches_gpu FROM qsketch_stat'), '>', 0, 'it searched for pairs');
+cmp_ok(gpu_count($node, 'column_keys'), '>', 60000 * 20, 'it used cached columns');
 diag($node->safe_psql('postgres', q{
 	SELECT format('%s values, %s keys in %s batches, %s lookups, %s merges, %s cancels, %s waits for a slot',
 				  values_made, keys, batches, lookups, merges, (SELECT count(*) FROM cancelled), slot_waits)

@@ -177,7 +177,7 @@ serve_keys(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	exact = exact_on(h, h->device, &status);
+	exact = exact_on(h, h->exact ? h->device : GpuChooseDevice(0), &status);
 	if (exact)
 		status = device_ops()->add(exact, (const uint64 *) GpuSlotData(slot), slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
@@ -240,7 +240,7 @@ location_of_exact(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->exact != NULL,
-						  .replicas = h->replicas.count > 0,
+						  .replicas = GpuReplicaDevices(&h->replicas),
 						  .bytes = h->exact ? device_ops()->bytes(h->exact) : 0 };
 }
 

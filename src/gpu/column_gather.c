@@ -365,6 +365,17 @@ GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 
 /* ---- replicas of values that get keys of chunks on several devices ---- */
 
+uint32
+GpuReplicaDevices(const GpuReplicas *replicas)
+{
+	uint32 devices = replicas->joining ? 1U << replicas->joining_device : 0;
+	int i;
+
+	for (i = 0; i < GPU_DEVICES_MAX && replicas->count > 0; i++)
+		devices |= (uint32) (replicas->on[i] != NULL) << i;
+	return devices;
+}
+
 void *
 GpuJoiningReplica(GpuReplicas *replicas)
 {

@@ -99,7 +99,7 @@ find_same_chunk(const GpuColumnShape *shape)
 	return NULL;
 }
 
-/* The device of a table's next chunk. */
+/* The device of a table's next chunk; -1: any. */
 static int
 choose_next(uint32 root)
 {
@@ -117,7 +117,7 @@ choose_next(uint32 root)
 		if (last == NULL || h->serial > last->serial)
 			last = h;
 	}
-	return begins_part(chunks) ? GpuChooseDevice(-1) : last->device;
+	return begins_part(chunks) ? -1 : last->device;
 }
 
 /*
@@ -131,7 +131,7 @@ choose_device(GpuSlot *slot)
 	const GpuColumnShape *shape = GpuColumnShapeIn(slot);
 	const GpuHolding *same = find_same_chunk(shape);
 
-	slot->count = same ? same->device : choose_next(shape->root);
+	slot->count = GpuChooseDevice(same ? same->device : choose_next(shape->root));
 	return slot->count;
 }
 

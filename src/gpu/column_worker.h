@@ -121,6 +121,9 @@ typedef struct GpuReplicas
 	int count;                 /* of those that are there, with that one */
 } GpuReplicas;
 
+/* The devices that they are on.  Bits: 1 << index. */
+extern uint32 GpuReplicaDevices(const GpuReplicas *replicas);
+
 /* The replica that is being merged: if there is none, one that is there is taken. */
 extern void *GpuJoiningReplica(GpuReplicas *replicas);
 

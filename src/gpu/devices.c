@@ -3,6 +3,11 @@
  *		The devices of the GPU worker: opening them, choosing one, how much work they do at a
  *		time, and their memory: values that nobody wants any more, and room for others.
  *
+ * A device that cannot be opened, or has failed while others still answer, is lost: nothing
+ * goes there, and it is opened again when the configuration is reloaded.  After a failed kernel
+ * no device of the process answers any more (docs/engineering/gpu-worker.md): then the worker
+ * ends.
+ *
  * CUDA's driver starts threads when it is first called.  They inherit the mask of signals,
  * and must not take signals that are meant for this process.  So all signals are blocked
  * while devices are opened.
@@ -16,6 +21,7 @@
 #include <signal.h>
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 /* Slots are page-locked: the staging buffer is only for data from elsewhere. */
 #define STAGING_BYTES ((size_t) 8 << 20)
@@ -61,14 +67,49 @@ GpuLimitMemory(void)
 	int i;
 
 	for (i = 0; i < gpu_shared->device_count; i++)
-		limit_memory(i);
+		if (gpu_device[i])
+			limit_memory(i);
 }
 
+/* What errors of CUDA mean to an administrator, by their numbers in CUDA's driver_types.h. */
+static const struct
+{
+	int code;
+	const char *words;
+} meanings[] = {
+	{ 35, "no NVIDIA driver, or one too old for this build" },
+	{ 222, "the NVIDIA driver is too old for this build" },
+	{ 100, "no NVIDIA GPU" },
+	{ 3, "the NVIDIA driver could not start" },
+	{ 803, "parts of the NVIDIA driver have different versions" },
+	{ 802, "a service of the NVIDIA driver does not run" },
+	{ 209, "this build has no kernels for this kind of GPU" },
+	{ 46, "the GPU is not available, or another process owns it" },
+	{ 2, "out of device memory" },
+	{ 214, "error of the GPU's memory that could not be corrected" },
+	{ 220, "NVLink between GPUs is broken" },
+	{ 226, "a GPU, or NVLink between GPUs, is broken" },
+	{ 714, "the GPU is broken, or qsketch has a defect" },
+	{ 719, "a kernel failed: a defect of qsketch, or of the GPU" },
+	{ 700, "illegal address in a kernel: a defect of qsketch, or of the GPU" },
+	{ 716, "misaligned address in a kernel: a defect of qsketch" },
+	{ 715, "illegal instruction in a kernel: a defect of qsketch" },
+	{ 702, "a kernel took longer than the driver allows" },
+};
+
+/* An error in words, with its name if CUDA has one. */
 static void
 describe_error(const qs_cuda_error *error, char *text)
 {
-	snprintf(text, GPU_TEXT_BYTES, "%s%s%s", error->name ? error->name : "out of memory",
-			 error->call ? " in " : "", error->call ? error->call : "");
+	const char *words = NULL;
+	int i;
+
+	for (i = 0; i < lengthof(meanings); i++)
+		if (error->code == meanings[i].code)
+			words = meanings[i].words;
+	snprintf(text, GPU_TEXT_BYTES, "%s%s%s%s%s%s", words ? words : "", words ? " (" : "",
+			 error->name ? error->name : "out of memory", error->call ? " in " : "",
+			 error->call ? error->call : "", words ? ")" : "");
 }
 
 static void
@@ -83,30 +124,48 @@ describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
 	info->memory_bytes = from->memory_bytes;
 }
 
-/* Open one device, which may be alone, as device number "index" of this server. */
+/* What a device says that FAULT_LOST makes fail. */
+static const qs_cuda_error simulated_loss = { .status = QB_DEVICE_ERROR,
+											  .code = 214,
+											  .name = "cudaErrorECCUncorrectable",
+											  .call = "simulation" };
+
+/* Is a device there?  If so "properties" are known, or else "error". */
 static bool
-open_device(int number, int index, bool alone, char *reason)
+answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
+{
+	if (gpu_fault == FAULT_LOST && index == GPU_FAULTY_DEVICE)
+	{
+		*error = simulated_loss;
+		return false;
+	}
+	return gpu_device_ops->get(gpu_shared->device[index].number, properties, error) == QB_OK;
+}
+
+/* Open a device of this server, which may be the only one. */
+static bool
+open_device(int index, bool alone)
 {
 	GpuDeviceInfo *info = &gpu_shared->device[index];
 	qs_cuda_options options = { .staging_bytes = STAGING_BYTES, .pause = alone ? NULL : GpuPause };
 	qs_cuda_error error = { 0 };
-	qs_cuda_device properties;
-	qb_status status = gpu_device_ops->get(number, &properties, &error);
+	qs_cuda_device properties = { 0 };
+	int number = info->number;
 
-	if (status == QB_OK)
-		status = gpu_device_ops->open(number, &options, &gpu_device[index], &error);
-	if (status != QB_OK)
-	{
-		describe_error(&error, reason);
-		ereport(LOG, (errmsg("could not use GPU %d: %s", number, reason)));
-		return false;
-	}
-	info->number = number;
 	info->peers = 0;
+	info->lost = !answers(index, &properties, &error) ||
+				 gpu_device_ops->open(number, &options, &gpu_device[index], &error) != QB_OK;
 	describe_device(&properties, info);
-	limit_memory(index);
 	pg_atomic_write_u64(&info->memory_used, 0);
 	pg_atomic_write_u64(&info->values, 0);
+	if (info->lost)
+	{
+		describe_error(&error, info->reason);
+		ereport(LOG, (errmsg("could not use GPU %d: %s", number, info->reason)));
+		return false;
+	}
+	info->reason[0] = '\0';
+	limit_memory(index);
 	ereport(LOG, (errmsg("qsketch uses GPU %d: %s, %llu MB, driver %s", number, info->name,
 						 (unsigned long long) (info->memory_bytes >> 20), info->driver)));
 	return true;
@@ -119,24 +178,26 @@ pin_slots(void)
 	Size bytes;
 	uint8 *slots = GpuAllData(&bytes);
 
-	if (gpu_device_ops->pin(gpu_device[0], slots, bytes) != QB_OK)
+	if (gpu_device_ops->pin(gpu_device[GpuChooseDevice(-1)], slots, bytes) != QB_OK)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
-/* Let devices read one another's memory, where they can. */
+/* Let devices that were opened, and the others, read one another's memory, where they can. */
 static void
-join_devices(int count)
+join_devices(uint32 opened)
 {
+	uint32 lost = GpuLostDevices();
 	int i;
 	int j;
 
-	for (i = 0; i < count; i++)
-		for (j = 0; j < count; j++)
-			if (i != j && gpu_device_ops->join(gpu_device[i], gpu_device[j]))
-				gpu_shared->device[i].peers++;
+	for (i = 0; i < gpu_shared->device_count; i++)
+		for (j = 0; j < gpu_shared->device_count; j++)
+			if (i != j && ((opened >> i | opened >> j) & 1) && ((lost >> i | lost >> j) & 1) == 0 &&
+				gpu_device_ops->join(gpu_device[i], gpu_device[j]))
+				gpu_shared->device[i].peers |= 1U << j;
 }
 
-/* Open the devices that the settings name; returns how many. */
+/* Open the devices that the settings name; returns how many could be opened. */
 static int
 open_devices(char *reason)
 {
@@ -150,51 +211,110 @@ open_devices(char *reason)
 
 	if (there == 0)
 		describe_error(&error, reason);
-	for (i = 0; i < wanted_count; i++)
+	for (i = gpu_shared->device_count = 0; i < wanted_count; i++)
 	{
 		int wanted = named > 0 ? number[i] : i;
+		int index = gpu_shared->device_count;
 
 		if (wanted >= there)
+		{
 			ereport(LOG, (errmsg("could not use GPU %d: there are %d", wanted, there)));
-		else if (open_device(wanted, opened, wanted_count == 1, reason))
-			opened++;
+			continue;
+		}
+		gpu_shared->device[index].number = wanted;
+		opened += open_device(index, wanted_count == 1);
+		strlcpy(reason, gpu_shared->device[index].reason, GPU_TEXT_BYTES);
+		gpu_shared->device_count++;
 	}
+	join_devices(~0U);
 	if (opened > 0)
 		pin_slots();
-	join_devices(opened);
+	if (opened == 0)
+		gpu_shared->device_count = 0;
 	return opened;
 }
 
-int
-GpuOpenDevices(char *reason)
+/* Let nobody find cached values of a device any more. */
+static void
+forget_cached(int device)
+{
+	while (GpuEvict(device, false, InvalidOid, false) || GpuEvict(device, true, InvalidOid, false))
+		;
+}
+
+/* Open lost devices again, on which no value is left. */
+static int
+reopen_devices(char *unused)
+{
+	int i;
+
+	for (i = 0; i < gpu_shared->device_count; i++)
+	{
+		GpuDeviceInfo *info = &gpu_shared->device[i];
+
+		if (!info->lost)
+			continue;
+		forget_cached(i);
+		while (GpuFreePending())
+			;
+		if (pg_atomic_read_u64(&info->values) > 0)
+			continue;
+		gpu_device_ops->close(gpu_device[i]);
+		gpu_device[i] = NULL;
+		if (open_device(i, false))
+			join_devices(1U << i);
+	}
+	return gpu_shared->device_count;
+}
+
+/* While signals are blocked. */
+static int
+without_signals(int (*open)(char *reason), char *reason)
 {
 	sigset_t all;
 	sigset_t before;
-	int opened;
+	int count;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	count = open(reason);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return count;
+}
+
+bool
+GpuOpenDevices(char *reason)
+{
 	if (gpu_device_ops == NULL)
 	{
 		strlcpy(reason, "built without CUDA", GPU_TEXT_BYTES);
-		return 0;
+		return false;
 	}
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	opened = open_devices(reason);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return opened;
+	return without_signals(open_devices, reason) > 0;
 }
 
-/* The device that is wanted, or if there is none such, the one with the least memory in use. */
+void
+GpuReopenDevices(void)
+{
+	if (GpuLostDevices() != 0)
+		(void) without_signals(reopen_devices, NULL);
+}
+
+/*
+ * The device that is wanted, or if it is not there, the one with the least memory in use; -1: all are
+ * lost.
+ */
 int
 GpuChooseDevice(int wanted)
 {
-	int best = 0;
+	int best = -1;
 	int i;
 
-	if (wanted >= 0 && wanted < gpu_shared->device_count)
+	if (wanted >= 0 && wanted < gpu_shared->device_count && !gpu_shared->device[wanted].lost)
 		return wanted;
-	for (i = 1; i < gpu_shared->device_count; i++)
-		if (gpu_device_ops->used(gpu_device[i]) < gpu_device_ops->used(gpu_device[best]))
+	for (i = 0; i < gpu_shared->device_count; i++)
+		if (!gpu_shared->device[i].lost && (best < 0 || gpu_device_ops->used(gpu_device[i]) <
+															gpu_device_ops->used(gpu_device[best])))
 			best = i;
 	return best;
 }
@@ -203,20 +323,79 @@ GpuChooseDevice(int wanted)
 void
 GpuShowMemory(int device)
 {
-	pg_atomic_write_u64(&gpu_shared->device[device].memory_used,
-						gpu_device_ops->used(gpu_device[device]));
+	if (gpu_device[device])
+		pg_atomic_write_u64(&gpu_shared->device[device].memory_used,
+							gpu_device_ops->used(gpu_device[device]));
 }
 
-/* The last error of a device. */
-const char *
-GpuDeviceError(int device)
+/*
+ * The devices that do not answer any more, and what they say if "error" has nothing yet.  Bits:
+ * 1 << index.
+ */
+static uint32
+silent_devices(qs_cuda_error *error)
 {
-	static char text[GPU_TEXT_BYTES];
+	qs_cuda_device properties;
+	qs_cuda_error found;
+	uint32 silent = 0;
+	int i;
 
-	if (gpu_fault == FAULT_ERROR)
-		return "simulated failure";
-	describe_error(gpu_device_ops->error(gpu_device[device]), text);
-	return text;
+	for (i = 0; i < gpu_shared->device_count; i++)
+	{
+		if (gpu_shared->device[i].lost || answers(i, &properties, &found))
+			continue;
+		silent |= 1U << i;
+		if (error->code == 0)
+			*error = found;
+	}
+	return silent;
+}
+
+/* Nothing goes to a device any more, and nobody finds what is there. */
+static void
+lose_device(int index, const char *reason)
+{
+	GpuDeviceInfo *info = &gpu_shared->device[index];
+
+	strlcpy(info->reason, reason, GPU_TEXT_BYTES);
+	pg_write_barrier();
+	info->lost = true;
+	forget_cached(index);
+	ereport(LOG, (errmsg("qsketch has lost GPU %d: %s", info->number, reason),
+				  errdetail("Queries with data there fail."),
+				  errhint("The GPU is opened again when the configuration is reloaded.")));
+}
+
+/*
+ * A device has failed.  It is lost, or if some devices do not answer any more, these are.  It may be
+ * known already to be lost.  Returns the reason, with the number of one of several GPUs.
+ */
+const char *
+GpuLoseDevice(int device)
+{
+	static char reason[GPU_TEXT_BYTES];
+	GpuDeviceInfo *info = gpu_shared->device;
+	qs_cuda_error error = { 0 };
+	char text[GPU_TEXT_BYTES] = "simulated failure";
+	uint32 lost;
+	int i;
+
+	if (!info[device].lost)
+		error = *gpu_device_ops->error(gpu_device[device]);
+	lost = silent_devices(&error);
+	if (lost == 0 && !info[device].lost)
+		lost = 1U << device;
+	if (gpu_fault != FAULT_ERROR)
+		describe_error(&error, text);
+	for (i = 0; i < gpu_shared->device_count; i++)
+		if (lost >> i & 1)
+			lose_device(i, text);
+	if (gpu_shared->device_count == 1)
+		return info->reason;
+	if (lost != 0)
+		device = pg_rightmost_one_pos32(lost);
+	snprintf(reason, sizeof(reason), "GPU %d: %s", info[device].number, info[device].reason);
+	return reason;
 }
 
 /*

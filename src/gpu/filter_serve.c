@@ -271,7 +271,7 @@ location_of_filter(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->filter != NULL,
-						  .replicas = h->replicas.count > 0,
+						  .replicas = GpuReplicaDevices(&h->replicas),
 						  .bytes = h->filter ? device_ops()->bytes(h->filter) : 0 };
 }
 

@@ -63,8 +63,12 @@ typedef enum GpuFault
 	FAULT_SPILL,  /* there is none for any insert either */
 	FAULT_SLOW,   /* every request takes 20 ms more */
 	FAULT_HANG,   /* no request is served */
-	FAULT_SPREAD  /* each chunk of a table goes to another device */
+	FAULT_SPREAD, /* each chunk of a table goes to another device */
+	FAULT_LOST    /* one device fails, and cannot be opened */
 } GpuFault;
+
+/* That device, of those in use. */
+#define GPU_FAULTY_DEVICE 2
 
 extern int device_setting;
 extern int gpu_worker_kind;

@@ -231,7 +231,7 @@ devices_of_handle(const GpuRef *ref)
 {
 	GpuLocation location = GpuHandlerOf(ref->family)->location(ref->index);
 
-	return location.on_device && !location.replicas ? 1U << location.device : ALL_DEVICES;
+	return location.on_device && location.replicas == 0 ? 1U << location.device : ALL_DEVICES;
 }
 
 /* A request that needs no device is served in the coroutine of one that is not taken, if there is one. */

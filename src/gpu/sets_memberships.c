@@ -169,7 +169,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED)
 		return QB_NO_MEMORY;
-	status = be_somewhere(h, 0, slot->count);
+	status = be_somewhere(h, GpuChooseDevice(0), slot->count);
 	if (status == QB_OK)
 		GPU_WITH_ROOM(status, h->device,
 					  device_ops()->add(h->memberships, (const int64 *) data, data + slot->count,

@@ -90,7 +90,8 @@ make_collection(Collection **made, int device, uint64 sets)
 	*made = NULL;
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
-	if (device < 0 || device >= gpu_shared->device_count || (c = calloc(1, sizeof(*c))) == NULL)
+	if (device < 0 || device >= gpu_shared->device_count || gpu_shared->device[device].lost ||
+		(c = calloc(1, sizeof(*c))) == NULL)
 		return QB_NO_MEMORY;
 	c->device = device;
 	c->users = 1;

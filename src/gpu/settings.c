@@ -42,10 +42,15 @@ static const struct config_enum_entry worker_kinds[] = {
 };
 
 static const struct config_enum_entry faults[] = {
-	{ "none", FAULT_NONE, false },     { "error", FAULT_ERROR, false },
-	{ "memory", FAULT_MEMORY, false }, { "spill", FAULT_SPILL, false },
-	{ "slow", FAULT_SLOW, false },     { "hang", FAULT_HANG, false },
-	{ "spread", FAULT_SPREAD, false }, { NULL, 0, false },
+	{ "none", FAULT_NONE, false },
+	{ "error", FAULT_ERROR, false },
+	{ "memory", FAULT_MEMORY, false },
+	{ "spill", FAULT_SPILL, false },
+	{ "slow", FAULT_SLOW, false },
+	{ "hang", FAULT_HANG, false },
+	{ "spread", FAULT_SPREAD, false },
+	{ "lost", FAULT_LOST, false },
+	{ NULL, 0, false },
 };
 
 /* Read a list such as "0,2"; -1 if it is none. */

@@ -36,13 +36,13 @@
  *	LIVE		belongs to a backend's transaction; keys may be on their way
  *	CACHED		belongs to nobody: a stored value or a chunk of a column, kept for queries
  *	PENDING_FREE		not wanted any more, to be freed after the requests that name it
- *	LOST		belongs to a backend, but its keys are lost: the worker failed
+ *	LOST		belongs to a backend, but its keys are lost: the worker or a device failed
  *
  *	backend		UNUSED -> LIVE -> PENDING_FREE or CACHED, LOST -> PENDING_FREE
  *				CACHED -> PENDING_FREE beyond the limits of the cache
  *	worker		PENDING_FREE -> UNUSED once no request names it ("pending" is 0),
  *				CACHED -> PENDING_FREE to make room, LIVE -> LOST if keys could not be
- *				added; when it fails or starts LIVE -> LOST, LOST stays LOST, and
+ *				added or its device is lost; when it fails or starts LIVE -> LOST, LOST stays LOST, and
  *				all others -> UNUSED
  *
  * A LIVE handle gets PENDING_FREE when its state's memory goes away, at the end of the
@@ -61,7 +61,7 @@
  *	"handles" (LWLock)	the table of handles, except "pending" and "used",
  *						which are atomic
  *	Everything else is atomic, or written by the worker alone (state, pid,
- *	devices, reason: set before "state" says so).  Nobody holds both locks.
+ *	devices, reason: set before "state" or "lost" says so).  Nobody holds both locks.
  *
  * The cache is limited by kind: GpuTrimCache().  Only columns, and what their own role
  * needs, push out columns.
@@ -221,7 +221,9 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
-	int peers;                    /* devices whose memory it reads directly */
+	uint32 peers;                 /* devices whose memory it reads directly; bits: 1 << index */
+	bool lost;                    /* it failed: nothing goes there until it is opened again */
+	char reason[GPU_TEXT_BYTES];  /* if it is lost, why */
 	pg_atomic_uint64 memory_used; /* by our values */
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
@@ -395,6 +397,18 @@ static inline GpuWorkerState
 GpuStateNow(void)
 {
 	return gpu_shared ? (GpuWorkerState) pg_atomic_read_u32(&gpu_shared->state) : GPU_OFF;
+}
+
+/* The devices that are lost.  Bits: 1 << index. */
+static inline uint32
+GpuLostDevices(void)
+{
+	uint32 lost = 0;
+	int i;
+
+	for (i = 0; i < gpu_shared->device_count; i++)
+		lost |= (uint32) gpu_shared->device[i].lost << i;
+	return lost;
 }
 
 static inline void

@@ -659,7 +659,7 @@ location_of_sketch(int index)
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->on_device != NULL,
-						  .replicas = h->replicas.count > 0,
+						  .replicas = GpuReplicaDevices(&h->replicas),
 						  .bytes = h->on_device ? device_ops()->bytes(h->on_device) : 0 };
 }
 

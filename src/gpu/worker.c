@@ -10,8 +10,8 @@
  *
  *	with code 0		when the server shuts down, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
- *	with code 1		after an error of the device, or if somebody else terminates it: the
- *					postmaster starts it again, without any of the values it had
+ *	with code 1		after an error that leaves no device, or if somebody else terminates it:
+ *					the postmaster starts it again, without any of the values it had
  *
  * src/gpu/worker.c
  */
@@ -159,6 +159,42 @@ lose_value(const GpuHandler *handler, GpuSlot *slot)
 		handler->drop(slot->handle.index);
 }
 
+/* Is some of a value on one of these devices? */
+static bool
+is_on(const GpuRef *ref, uint32 devices)
+{
+	GpuLocation location;
+
+	if (ref->serial == 0 || devices == 0 || !is_there(ref))
+		return false;
+	location = GpuHandlerOf(ref->family)->location(ref->index);
+	return location.on_device && (devices & (1U << location.device | location.replicas)) != 0;
+}
+
+/* Is some of it on a lost device?  Then whoever made it is to get an error, and a cached value is gone. */
+static bool
+is_lost(GpuSlot *slot, const GpuRef *ref)
+{
+	if (!is_on(ref, GpuLostDevices()))
+		return false;
+	if (!GpuForgetCached(ref) && GpuLoseHandle(ref))
+		slot->status = QB_DEVICE_ERROR;
+	slot->gone = true;
+	return true;
+}
+
+/* Does a request need a value that is on a lost device?  It is not served, and changes nothing. */
+static bool
+needs_lost(GpuSlot *slot)
+{
+	bool own = is_lost(slot, &slot->handle);
+	bool other = is_lost(slot, &slot->other);
+
+	if (other && !slot->wait)
+		(void) GpuLoseHandle(&slot->handle);
+	return own || other;
+}
+
 /* Serve a request, or a piece of it; or several together, as many as *count says then. */
 static qb_status
 call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
@@ -167,6 +203,9 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 
 	if (gpu_fault == FAULT_ERROR && handler->faulty >> slot[0]->op & 1)
 		return QB_DEVICE_ERROR;
+	if (gpu_fault == FAULT_LOST && (is_on(&slot[0]->handle, 1U << GPU_FAULTY_DEVICE) ||
+									is_on(&slot[0]->other, 1U << GPU_FAULTY_DEVICE)))
+		return QB_DEVICE_ERROR;
 	status = *count > 1 ? handler->serve_all(slot, count) : QB_NO_MEMORY;
 	if (*count > 1 && (status == QB_OK || status == QB_DEVICE_ERROR))
 		return status;
@@ -174,21 +213,46 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 	return handler->serve(slot[0]);
 }
 
-/* The device that a request was served on: that of its chunk, if it adds keys there. */
+/*
+ * The device that a request was served on: that of its chunk, if it adds keys there; if it makes a value,
+ * the one that was chosen.
+ */
 static int
 device_of(const GpuHandler *handler, const GpuSlot *slot)
 {
 	const GpuRef *ref = handler->adds >> slot->op & 1 ? &slot->other : &slot->handle;
 
+	if (handler->creates >> slot->op & 1)
+		return GpuCoroutine();
 	return GpuHandlerOf(ref->family)->location(ref->index).device;
 }
 
 /*
- * Serve a request, or a piece of it; or requests that may be served together, of which
- * *count says how many were served.  Returns NULL, or what is wrong with the device: no
- * answer of such a device can be trusted, and the worker has to end.
+ * The device of a request has failed: no answer of it can be trusted.  Values of the request may be
+ * changed in part.  Only a cached one is whole, and somewhere else, too.  Without any other device the
+ * worker ends.
  */
-static const char *
+static void
+lose_device(const GpuHandler *handler, GpuSlot *slot)
+{
+	const char *error = GpuLoseDevice(device_of(handler, slot));
+
+	GpuCount(COUNT_RESTARTS, 1);
+	if (GpuChooseDevice(-1) < 0)
+		fail(error);
+	strlcpy(gpu_shared->reason, error, GPU_TEXT_BYTES);
+	slot->gone = !GpuLoseHandle(&slot->handle);
+	if (slot->gone)
+		slot->status = QB_OK;
+	if (slot->other.serial != 0)
+		(void) GpuLoseHandle(&slot->other);
+}
+
+/*
+ * Serve a request, or a piece of it; or requests that may be served together, of which
+ * *count says how many were served.
+ */
+static void
 serve(GpuSlot *const *slots, int *count)
 {
 	GpuSlot *slot = slots[0];
@@ -199,21 +263,20 @@ serve(GpuSlot *const *slots, int *count)
 	slot->gone = !is_there(&slot->handle) || (slot->other.serial != 0 && !is_there(&slot->other));
 	if (slot->gone && !slot->wait)
 		lose_value(handler, slot);
-	if (slot->gone || slot->abandoned || GpuIsMoot(slot))
+	if (slot->gone || slot->abandoned || GpuIsMoot(slot) || needs_lost(slot))
 	{
 		*count = 1;
-		return NULL;
+		return;
 	}
 	GpuMakeRoomFor(index);
 	slot->status = call_handler(handler, slots, count);
 	if (slot->status != QB_OK)
 		slot->more = false;
 	if (slot->status == QB_DEVICE_ERROR)
-		return GpuDeviceError(device_of(handler, slot));
-	if (slot->status != QB_OK && !slot->wait)
+		lose_device(handler, slot);
+	else if (slot->status != QB_OK && !slot->wait)
 		lose_value(handler, slot);
 	GpuShowLocation(index);
-	return NULL;
 }
 
 /* The request that begins to be served in each coroutine, and since when one is being served; 0: none. */
@@ -244,19 +307,13 @@ serve_piece(int number)
 	int count = GpuTogether(slots, lengthof(slots));
 	instr_time start;
 	instr_time passed;
-	const char *error;
 	int i;
 
 	serving_since[number] = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
 		pg_usleep(FAULT_SLOW_US);
-	error = serve(slots, &count);
-	if (error)
-	{
-		GpuCount(COUNT_RESTARTS, 1);
-		fail(error);
-	}
+	serve(slots, &count);
 	INSTR_TIME_SET_CURRENT(passed);
 	INSTR_TIME_SUBTRACT(passed, start);
 	serving_since[number] = 0;
@@ -310,6 +367,7 @@ run_worker(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			GpuReopenDevices();
 			GpuLimitMemory();
 			GpuTrimCache();
 		}
@@ -325,8 +383,7 @@ GpuWorkerMain(Datum argument)
 	char reason[GPU_TEXT_BYTES] = "";
 
 	start_worker();
-	gpu_shared->device_count = GpuOpenDevices(reason);
-	if (gpu_shared->device_count == 0)
+	if (!GpuOpenDevices(reason))
 	{
 		strlcpy(gpu_shared->reason, reason, GPU_TEXT_BYTES);
 		set_state(GPU_NONE);

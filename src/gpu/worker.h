@@ -26,9 +26,9 @@ typedef struct GpuLocation
 {
 	int device; /* that the value is on, was on, or will be on */
 	bool on_device;
-	bool replicas; /* other devices have some of it, too */
-	uint64 bytes;  /* of device memory */
-	uint32 pages;  /* chunk of a column: how many count as copied */
+	uint32 replicas; /* devices that have some of it, too; bits: 1 << index */
+	uint64 bytes;    /* of device memory */
+	uint32 pages;    /* chunk of a column: how many count as copied */
 } GpuLocation;
 
 /*
@@ -40,8 +40,8 @@ typedef struct GpuHandler
 	/*
 	 * Answer a request whose handles are there, or a piece of it.  A handler that
 	 * sets "more" is called again for the next piece, after others were served.
-	 * QB_DEVICE_ERROR ends the worker.  Any other failure of a request that nobody
-	 * waits for makes the value LOST.
+	 * After QB_DEVICE_ERROR the device is lost, or the worker ends.  Any other failure of a request
+	 * that nobody waits for makes the value LOST.
 	 */
 	qb_status (*serve)(GpuSlot *slot);
 
@@ -114,11 +114,12 @@ extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
  * They were built with a table of so many bytes, for this version.
  */
 extern PGDLLEXPORT void GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version);
-extern int GpuOpenDevices(char *reason);
+extern bool GpuOpenDevices(char *reason);
+extern void GpuReopenDevices(void);
 extern void GpuLimitMemory(void);
 extern int GpuChooseDevice(int wanted);
 extern void GpuShowMemory(int device);
-extern const char *GpuDeviceError(int device);
+extern const char *GpuLoseDevice(int device);
 extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
 
 /* The handlers of requests, by family: set when the worker starts; that of a family. */

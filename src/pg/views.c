@@ -15,6 +15,7 @@
 #include "fmgr.h"
 #include "gpu/gpu.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -272,17 +273,18 @@ put_device(FunctionCallInfo fcinfo, GpuDeviceInfo *info)
 {
 	Datum values[GPU_COLUMNS];
 	bool nulls[GPU_COLUMNS] = { 0 };
+	bool lost = info->lost;
 
-	values[GPU_STATE] = CStringGetTextDatum(state_name());
+	values[GPU_STATE] = CStringGetTextDatum(lost ? "lost" : state_name());
 	values[GPU_DEVICE] = Int32GetDatum(info->number);
-	values[GPU_NAME] = CStringGetTextDatum(info->name);
+	SetText(values, nulls, GPU_NAME, info->name[0] ? info->name : NULL);
 	values[GPU_MEMORY] = Int64GetDatum((int64) info->memory_bytes);
 	values[GPU_MEMORY_USED] = Int64GetDatum((int64) pg_atomic_read_u64(&info->memory_used));
 	values[GPU_VALUES_NOW] = Int64GetDatum((int64) pg_atomic_read_u64(&info->values));
 	values[GPU_DRIVER] = CStringGetTextDatum(info->driver);
 	nulls[GPU_MEMORY] = info->memory_bytes == 0;
-	nulls[GPU_REASON] = true;
-	values[GPU_PEERS] = Int32GetDatum(info->peers);
+	SetText(values, nulls, GPU_REASON, lost ? info->reason : NULL);
+	values[GPU_PEERS] = Int32GetDatum(lost ? 0 : pg_popcount32(info->peers & ~GpuLostDevices()));
 	PutRow(fcinfo, values, nulls);
 }
 

@@ -117,10 +117,21 @@ emulated_open(int number, const qs_cuda_options *options, qs_cuda **device, qs_c
 	return QB_OK;
 }
 
+static void
+emulated_close(qs_cuda *device)
+{
+	if (device)
+		free(device->gathered);
+	free(device);
+}
+
+/* They are no peers with qsketch_emulate.peers = off. */
 static bool
 emulated_join(qs_cuda *device, qs_cuda *other)
 {
-	return true;
+	const char *peers = GetConfigOption("qsketch_emulate.peers", true, false);
+
+	return peers == NULL || strcmp(peers, "off") != 0;
 }
 
 static qb_status
@@ -157,6 +168,7 @@ static const qs_device_ops emulated_devices = {
 	.count = emulated_count,
 	.get = emulated_get,
 	.open = emulated_open,
+	.close = emulated_close,
 	.join = emulated_join,
 	.pin = emulated_pin,
 	.limit = emulated_limit,
