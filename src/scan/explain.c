@@ -53,12 +53,8 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 
 	for (i = 0; i < count; i++)
 	{
-		const FilterState *filter = ScanAggregateState(&aggregate[i], &filter_state_type);
-		const SetsState *sets = ScanAggregateState(&aggregate[i], &sets_state_type);
-
 		keys += aggregate[i].state ? aggregate[i].state->count : 0;
-		on_gpu |= ScanAggregateIsRemote(&aggregate[i]) || (filter && filter->filter.remote) ||
-				  (sets && sets->remote);
+		on_gpu |= ScanAggregateIsOnGpu(&aggregate[i]);
 	}
 	ActivitySet(activity, ACTIVITY_DONE, reader->pages + reader->pages_copied);
 	ActivitySet(activity, ACTIVITY_FOUND, keys);

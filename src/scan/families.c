@@ -652,7 +652,7 @@ ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 			continue;
 		counts->keys += aggregate[i].state->count;
 		counts->batches += aggregate[i].state->batches;
-		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
-		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
+		counts->on_cpu |= !ScanAggregateIsOnGpu(&aggregate[i]);
+		counts->on_gpu |= ScanAggregateIsOnGpu(&aggregate[i]);
 	}
 }

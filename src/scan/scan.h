@@ -272,17 +272,15 @@ ScanAggregateIsRemote(const ScanAggregate *aggregate)
 	return sketch && sketch->sketch.remote;
 }
 
+/* Is its value on a device: counters, bits or sets? */
 static inline bool
-ScanAggregateIsOnCpu(const ScanAggregate *aggregate)
+ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 {
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
 	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
 
-	if (sets)
-		return sets->remote == NULL;
-	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
-		   (filter == NULL || filter->engine == &qf_engine_cpu);
+	return ScanAggregateIsRemote(aggregate) || (filter && filter->filter.remote) ||
+		   (sets && sets->remote);
 }
 
 /*
