@@ -8,7 +8,7 @@
  * EXPLAIN wants the reason, it is logged at DEBUG1:
  *
  *	column scan not used: GROUPING SETS
- *	GPU not used: the sketch is smaller than qsketch.gpu_min_size
+ *	GPU not used: 16 processes fill a sketch of 1 MB faster than a GPU
  *
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
@@ -170,7 +170,7 @@ ScanReasonsWanted(const PlannerInfo *root)
 }
 
 static void
-tell_gpu(PlannerInfo *root)
+tell_gpu(PlannerInfo *root, const StateWork *work)
 {
 	List *aggregates = pull_var_clause((Node *) root->processed_tlist,
 									   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
@@ -187,7 +187,7 @@ tell_gpu(PlannerInfo *root)
 		(void) ColumnScanMatch(lfirst(cell), &call);
 		if (call.family && call.family->gpu_reason &&
 			(call.template || !call.aggregate.layout.template))
-			reason = call.family->gpu_reason(call.template);
+			reason = call.family->gpu_reason(call.template, work);
 		if (reason == NULL)
 			continue;
 		ereport(DEBUG1, (errmsg_internal("GPU not used: %s", reason)));
@@ -197,7 +197,7 @@ tell_gpu(PlannerInfo *root)
 
 /* Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN. */
 void
-ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
+ScanTellReasons(PlannerInfo *root, bool scan_not_taken, const StateWork *work)
 {
 	if (scan_not_taken)
 	{
@@ -206,7 +206,7 @@ ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
 		keep_reason(root, false, reason);
 	}
-	tell_gpu(root);
+	tell_gpu(root, work);
 }
 
 /* ---- EXPLAIN ---- */
