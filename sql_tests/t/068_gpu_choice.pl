@@ -103,6 +103,7 @@ is($node->safe_psql('postgres', 'SHOW qsketch.gpu_min_size'), '-1', 'by default 
 is(reason(processes(4), sketch('512kB')), 'a GPU does not pay for the expected 600000 rows in a sketch of 512 kB', 'too few for each process');
 chooses('few rows', processes(1), sketch('1MB', 'few'), 'a GPU does not pay for the expected 100000 rows in a sketch of 1 MB');
 chooses('few rows for a large sketch', processes(1), sketch('16MB'), 'a GPU does not pay for the expected 600000 rows in a sketch of 16 MB');
+is(reason(processes(4, 1), sketch('16MB')), '', 'enough for several processes, which the CPU would have to merge');
 chooses('rows that a condition leaves', processes(1), sketch('4MB') . ' WHERE g = 1', 'a GPU does not pay for the expected ' . expected('g = 1') . ' rows in a sketch of 4 MB');
 # the planner expects 1000 rows of this function: more move the sketch later
 $node->safe_psql('postgres', q{CREATE FUNCTION many() RETURNS SETOF bigint LANGUAGE sql STABLE ROWS 1000 AS $$ SELECT k FROM t $$});

@@ -32,15 +32,17 @@ GpuSketchOnlyOnCpu(const qs_params *p)
 }
 
 /*
- * Are enough keys expected?  Of small tables each process waits until it has so many.  Those of
- * large tables are fetched once, for all processes.
+ * Are enough keys expected?  Of small tables each process waits until it has so many.  Large tables
+ * are fetched once for all processes, while the CPU would merge those of each.
  */
 static bool
 has_keys(const qs_params *p, const StateWork *work)
 {
-	double share = touched_bytes(p) <= STAY_BYTES ? 1 : work->processes;
+	uint64 bytes = touched_bytes(p);
 
-	return work->rows * share >= GpuKeysLeast(touched_bytes(p));
+	if (bytes <= STAY_BYTES)
+		return work->rows >= GpuKeysLeast(bytes);
+	return work->rows * work->processes >= GpuKeysLeast(bytes / work->processes);
 }
 
 const char *

@@ -473,7 +473,8 @@ initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 	EState *estate = node->ss.ps.state;
 
 	state->shared = shared;
-	SharedScanInit(state->shared, state->count, pcxt->nworkers + parallel_leader_participation);
+	SharedScanInit(state->shared, state->count,
+				   Max(1, pcxt->nworkers + parallel_leader_participation));
 	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(state, shared),
 								  estate->es_snapshot);
 }
