@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
-# The GPU against the CPU inside PostgreSQL: "make bench-gpu", on a host with a
-# GPU.  Prints a Markdown table; what is measured is in bench-gpu.sql.
+# The GPU against the CPU inside PostgreSQL, and which of them auto chooses: "make
+# bench-gpu", on a host with a GPU.  Prints Markdown tables; what is measured is in
+# bench-gpu.sql.  Ends with FAIL if auto was slower than the other one by more than a tenth.
 #
-# ROWS (100000000) of one bigint in shared buffers, KEYS (10000000) looked up,
+# ROWS (50000000) of one bigint in shared buffers, KEYS (5000000) looked up,
 # WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
 # HUGE_PAGES=yes first reserves the huge pages that such a host should have for
 # shared buffers, and gives them back at the end; that needs root.
@@ -11,7 +12,7 @@ set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
 cores=$(nproc)
-rows=${ROWS:-100000000}
+rows=${ROWS:-50000000}
 workers=${WORKERS:-$((cores - 1))}
 
 # Several sessions make the keys at a time, because that takes longest.
@@ -49,4 +50,11 @@ lscpu | sed -n 's/^Model name: *//p' | head -n 1
 echo "$cores cores, $workers workers, $rows rows, huge pages $huge_pages; $(psql -XAtc 'SHOW server_version'); $(date +%F)"
 echo
 cd "$SOURCE/bench"
-psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v keys="${KEYS:-10000000}" -f bench-gpu.sql
+psql -XAtq -v ON_ERROR_STOP=1 -v workers="$workers" -v keys="${KEYS:-5000000}" -f bench-gpu.sql
+failed=$(psql -XAtc 'SELECT count(*) FROM choices WHERE slower')
+echo
+if [ "$failed" != 0 ]; then
+	echo "FAIL: auto chose the slower one in $failed rows"
+	exit 1
+fi
+echo "auto chose the faster one, or one as fast within a tenth, in all rows"

@@ -1,126 +1,128 @@
--- The GPU against the CPU inside PostgreSQL, run by bench-gpu.sh with :rows,
--- :keys and the number of :workers.
+-- The GPU against the CPU inside PostgreSQL, and which of them auto chooses, run by bench-gpu.sh
+-- with the number of :workers and of :keys.  Table "choices" has the result for bench-gpu.sh.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
 \i timing.sql
 
 CREATE UNLOGGED TABLE IF NOT EXISTS ints (k bigint);
-VACUUM ANALYZE ints;
-ALTER TABLE ints SET (parallel_workers = :workers);
-SET max_parallel_workers_per_gather = :workers;
+CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 4000000;
+CREATE UNLOGGED TABLE million AS SELECT k FROM part LIMIT 1000000;
+CREATE UNLOGGED TABLE tiny AS SELECT k FROM part LIMIT 50000;
+VACUUM ANALYZE ints, part, million, tiny;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT count(k) FROM ints \g /dev/null
 
-CREATE TABLE timings (what text, structure text, size text, backend text, ms float8, waited float8);
-CREATE TABLE sizes (structure text, size text);
--- the default structure in all sizes, and sub_warp in some
-INSERT INTO sizes VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1MB'), ('multilevel', '2MB'),
-    ('multilevel', '4MB'), ('multilevel', '16MB'), ('multilevel', '64MB'), ('multilevel', '256MB'),
-    ('sub_warp', '1MB'), ('sub_warp', '16MB'), ('sub_warp', '256MB');
+-- ---- what is measured ----
 
--- Runs all sizes on both devices in turn, several times; the first time warms up.
--- "waited" is the share of the processes' time in which they waited for a slot.
-CREATE PROCEDURE measure_aggregates(workers int) LANGUAGE plpgsql AS $$
+-- "relation" is the table, with so many workers.  A query has "%s" in place of the table.
+CREATE TABLE cases (number serial PRIMARY KEY, what text, structure text, size text, relation text, workers int, turns int, query text);
+
+INSERT INTO cases (what, structure, size, relation, workers, turns, query)
+SELECT 'sketch', structure, size, relation, w, turns,
+    format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L))) FROM %%s', structure, size)
+FROM (VALUES
+        (1, 'multilevel', '{256kB,512kB,1MB,2MB,4MB,16MB,64MB}'::text[], 'ints', ARRAY[:workers], 5),
+        (2, 'multilevel', '{256MB}', 'ints', ARRAY[:workers], 2),
+        (3, 'sub_warp', '{1MB,16MB}', 'ints', ARRAY[:workers], 5),
+        (4, 'sub_warp', '{256MB}', 'ints', ARRAY[:workers], 2),
+        (5, 'multilevel', '{256kB,1MB}', 'ints', ARRAY(SELECT w FROM unnest(ARRAY[7, 3, 1, 0]) AS w WHERE w < :workers), 3),
+        -- few rows
+        (6, 'multilevel', '{1MB,16MB}', 'tiny', ARRAY[0], 15),
+        (7, 'multilevel', '{1MB,4MB,16MB,64MB}', 'million', ARRAY[0], 9),
+        (8, 'multilevel', '{1MB,16MB}', 'million', ARRAY[:workers], 9)) AS v (n, structure, sizes, relation, workers, turns),
+    unnest(v.workers) WITH ORDINALITY AS a (w, o), unnest(sizes) WITH ORDINALITY AS b (size, m)
+ORDER BY n, o, m;
+-- rows from the executor; groups; filters
+INSERT INTO cases (what, structure, size, relation, workers, turns, query)
+SELECT 'rows of the executor', 'multilevel', size, 'ints', :workers, 3,
+    format('SELECT qsketch_total(qsketch_agg(k + 0, qsketch_new(''multilevel'', %L))) FROM %%s', size)
+FROM unnest('{1MB,16MB}'::text[]) AS size;
+INSERT INTO cases (what, structure, size, relation, workers, turns, query)
+SELECT format('%s groups', groups), 'multilevel', '1MB', 'part', 0, 2,
+    format('SELECT sum(qsketch_total(sk)) FROM (SELECT qsketch_agg(k) AS sk FROM %%s GROUP BY k %% %s) AS g', groups)
+FROM unnest(ARRAY[10, 100, 400]) AS groups;
+INSERT INTO cases (what, structure, size, relation, workers, turns, query)
+SELECT 'filter', 'blocked', pg_size_pretty(keys * 1.21), relation, w, 5, format('SELECT qfilter_fill(qfilter_agg(k, qfilter_new_bloom(%s))) FROM %%s', keys)
+FROM unnest(ARRAY[200000, 3200000, 12800000, 51200000]) AS keys,
+    (VALUES ('part', 0), ('part', :workers), ('ints', :workers)) AS t (relation, w);
+
+-- ---- measuring ----
+
+CREATE TABLE timings (number int, device text, ms float8, waited float8, keys bigint);
+
+-- A query on one device.  "waited" is the share of the processes' time in which they waited for a slot.
+CREATE PROCEDURE measure_once(c cases, device text, keep boolean) LANGUAGE plpgsql AS $$
 DECLARE
-    s sizes;
-    b text;
-    turn int;
-    before bigint;
+    before record;
     ms float8;
 BEGIN
-    FOR turn IN 0 .. 5 LOOP
-        FOR s IN SELECT * FROM sizes LOOP
-            FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
-                PERFORM set_config('qsketch.device', b, false);
-                before := coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0);
-                ms := run_ms(format($q$SELECT qsketch_total(qsketch_agg(k, qsketch_new(%L, %L)))
-                                    FROM ints$q$, s.structure, s.size));
-                IF turn > 0 THEN
-                    INSERT INTO timings SELECT 'aggregate', s.structure, s.size, b, ms,
-                        (coalesce((SELECT slot_wait_us FROM qsketch_stat_gpu), 0) - before)
-                        / 1000.0 / ms / (workers + 1);
-                END IF;
-                COMMIT;
-            END LOOP;
-        END LOOP;
-    END LOOP;
+    PERFORM set_config('qsketch.device', device, false);
+    SELECT * INTO before FROM qsketch_stat_gpu;
+    ms := run_ms(format(replace(c.query, 'k % ', 'k %% '), c.relation));
+    COMMIT;
+    IF keep THEN
+        INSERT INTO timings SELECT c.number, device, ms, (a.slot_wait_us - before.slot_wait_us) / 1000.0 / ms / (c.workers + 1), a.keys - before.keys
+            FROM qsketch_stat_gpu AS a;
+    END IF;
 END $$;
-CALL measure_aggregates(:workers);
 
--- The column scan with the default sketch against counting, by number of workers.
-CREATE TABLE scaling (workers int, what text, ms float8);
-CREATE PROCEDURE measure_scaling(most int) LANGUAGE plpgsql AS $$
+-- A case on all devices in turn; the first time warms up.
+CREATE PROCEDURE measure(c cases) LANGUAGE plpgsql AS $$
 DECLARE
-    w int;
     turn int;
+    device text;
 BEGIN
-    FOR turn IN 0 .. 5 LOOP
-        FOR w IN SELECT DISTINCT least(n, most) FROM unnest(ARRAY[0, 1, 3, 7, most]) AS n ORDER BY 1 LOOP
-            PERFORM set_config('max_parallel_workers_per_gather', w::text, false);
-            PERFORM set_config('qsketch.device', 'cpu', false);
-            INSERT INTO scaling VALUES (w, 'cpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
-            PERFORM set_config('qsketch.device', 'gpu', false);
-            INSERT INTO scaling VALUES (w, 'gpu', run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM ints'));
-            IF turn <= 2 THEN
-                INSERT INTO scaling VALUES (w, 'count', run_ms('SELECT count(*) FROM ints'));
-            END IF;
+    EXECUTE format('ALTER TABLE %s SET (parallel_workers = %s)', c.relation, c.workers);
+    PERFORM set_config('max_parallel_workers_per_gather', c.workers::text, false);
+    FOR turn IN 0 .. c.turns LOOP
+        FOREACH device IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
+            CALL measure_once(c, device, turn > 0);
         END LOOP;
-        IF turn = 0 THEN
-            DELETE FROM scaling;
-        END IF;
     END LOOP;
 END $$;
-CALL measure_scaling(:workers);
-\qecho '| workers | count(*) ms | CPU ms | GPU ms | CPU, 10^9 rows/s | GPU | CPU / count(*) |'
-\qecho '|---:|---:|---:|---:|---:|---:|---:|'
-SELECT format('| %s | %s | %s | %s | %s | %s | %s |', workers, round(count), round(cpu), round(gpu),
-              round(n / cpu / 1e6, 2), round(n / gpu / 1e6, 2), round(cpu / count, 2))
-FROM (SELECT workers,
-             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'count')::numeric AS count,
-             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'cpu')::numeric AS cpu,
-             percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE what = 'gpu')::numeric AS gpu
-      FROM scaling GROUP BY workers) AS s, (SELECT count(*) AS n FROM ints) AS t
-ORDER BY workers;
+
+-- What auto chose, and whether that is slower than the other one by more than a tenth and a
+-- millisecond.  auto runs the same code as the one that it chooses, so the lesser of both
+-- medians counts.  But auto itself may not be slower by a quarter, which changing its mind could cost.
+CREATE VIEW choices AS
+SELECT *, least(auto, CASE chosen WHEN 'gpu' THEN gpu ELSE cpu END) > 1.1 * least(cpu, gpu) + 1 OR auto > 1.25 * least(cpu, gpu) + 1 AS slower
+FROM (SELECT number,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE device = 'cpu') AS cpu,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE device = 'gpu') AS gpu,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE device = 'auto') AS auto,
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY waited) FILTER (WHERE device = 'gpu') AS waited,
+        CASE WHEN bool_or(keys > 0) FILTER (WHERE device = 'auto') THEN 'gpu' ELSE 'cpu' END AS chosen
+    FROM timings GROUP BY number) AS m;
+
+-- All cases; then once more those in which auto seems to be slower, so that noise decides nothing.
+CREATE PROCEDURE measure_all() LANGUAGE plpgsql AS $$
+DECLARE
+    c cases;
+BEGIN
+    FOR c IN SELECT * FROM cases ORDER BY number LOOP
+        CALL measure(c);
+    END LOOP;
+    FOR c IN SELECT cases.* FROM cases JOIN choices USING (number) WHERE slower ORDER BY number LOOP
+        CALL measure(c);
+    END LOOP;
+END $$;
+CALL measure_all();
+RESET qsketch.device;
+
+\qecho '| what | structure | size | rows | workers | CPU ms | GPU ms | auto ms | auto chose | CPU / GPU | waited for a slot | |'
+\qecho '|---|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---|'
+SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s %% | %s |', what, structure, size, reltuples::bigint, workers,
+    round(cpu::numeric, 1), round(gpu::numeric, 1), round(auto::numeric, 1), chosen, round((cpu / gpu)::numeric, 2), round(100 * waited::numeric, 1),
+    CASE WHEN slower THEN 'FAIL' ELSE '' END)
+FROM cases JOIN choices USING (number) JOIN pg_class ON oid = relation::regclass
+ORDER BY number;
 \qecho
 SET max_parallel_workers_per_gather = :workers;
-
--- Groups, each with a sketch of its own; and tables so small that starting takes longest.
-CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 10000000;
-CREATE UNLOGGED TABLE tiny AS SELECT k FROM ints LIMIT 50000;
-VACUUM ANALYZE part, tiny;
-CREATE TABLE grouped (number int, what text, backend text, ms float8);
-CREATE PROCEDURE measure_groups() LANGUAGE plpgsql AS $$
-DECLARE
-    groups int;
-    b text;
-    turn int;
-BEGIN
-    FOR turn IN 0 .. 3 LOOP
-        FOREACH b IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
-            PERFORM set_config('qsketch.device', b, false);
-            FOREACH groups IN ARRAY ARRAY[1, 10, 100, 1000] LOOP
-                INSERT INTO grouped VALUES (groups, 'groups', b, run_ms(format(
-                    'SELECT sum(qsketch_total(sk)) FROM (SELECT qsketch_agg(k) AS sk FROM part GROUP BY k %% %s) AS g', groups)));
-            END LOOP;
-            INSERT INTO grouped VALUES (50000, 'rows, one sketch', b, run_ms('SELECT qsketch_total(qsketch_agg(k)) FROM tiny'));
-        END LOOP;
-        IF turn = 0 THEN
-            DELETE FROM grouped;
-        END IF;
-    END LOOP;
-END $$;
-SET max_parallel_workers_per_gather = 0;
-CALL measure_groups();
-SET max_parallel_workers_per_gather = :workers;
-SELECT format('| one backend, %s rows, 1 MB each | CPU ms | GPU ms | auto ms |', count(*)) FROM part;
-\qecho '|---|---:|---:|---:|'
-SELECT format('| %s %s | %s | %s | %s |', number, what,
-    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'cpu')::numeric, 1),
-    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'gpu')::numeric, 1),
-    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'auto')::numeric, 1))
-FROM grouped GROUP BY what, number ORDER BY what, number;
+SELECT format('ALTER TABLE ints SET (parallel_workers = %s)', :workers) \gexec
+\qecho count(*), ms:
+SELECT round(run_ms('SELECT count(*) FROM ints')::numeric) FROM generate_series(1, 3) ORDER BY 1 LIMIT 1 OFFSET 1;
 \qecho
 
 -- Both give the same bytes.
@@ -135,7 +137,8 @@ FROM stored \gset
 \endif
 
 -- Lookups of an array in memory.  "array" is the same call on a sketch with one
--- key: the handling of the arrays alone.  "upload" is the first lookup.
+-- key: the handling of the arrays alone.
+CREATE TABLE lookups (what text, backend text, ms float8);
 CREATE PROCEDURE measure_lookups(keys int) LANGUAGE plpgsql AS $$
 DECLARE
     ks bigint[];
@@ -147,12 +150,12 @@ DECLARE
     start timestamptz;
 BEGIN
     SELECT array_agg(k) INTO ks FROM (SELECT k FROM ints LIMIT keys) AS i;
-    FOR turn IN 0 .. 5 LOOP
+    FOR turn IN 0 .. 3 LOOP
         FOREACH b IN ARRAY '{cpu,gpu}'::text[] LOOP
             PERFORM set_config('qsketch.device', b, false);
             start := clock_timestamp();
             SELECT qsketch_estimate(sk, ks) INTO found FROM stored;
-            INSERT INTO timings VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'upload' END, 'multilevel', '256MB', b,
+            INSERT INTO lookups VALUES (CASE WHEN turn > 0 THEN 'lookup' ELSE 'lookup, the first time' END, b,
                 1000 * extract(epoch FROM clock_timestamp() - start));
             IF b = 'cpu' THEN
                 right_ones := found;
@@ -164,26 +167,19 @@ BEGIN
         start := clock_timestamp();
         found := qsketch_estimate(tiny, ks);
         IF turn > 0 THEN
-            INSERT INTO timings VALUES ('array', 'multilevel', '256MB', 'cpu',
+            INSERT INTO lookups VALUES ('the array alone', 'cpu',
                 1000 * extract(epoch FROM clock_timestamp() - start));
         END IF;
     END LOOP;
 END $$;
 CALL measure_lookups(:keys);
 
-\qecho '| what | structure | size | CPU ms | GPU ms | auto ms | CPU / GPU | waited for a slot |'
-\qecho '|---|---|---:|---:|---:|---:|---:|---:|'
-WITH medians AS (
-    SELECT what, structure, size, backend, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
-           percentile_cont(0.5) WITHIN GROUP (ORDER BY waited)::numeric AS waited
-    FROM timings GROUP BY 1, 2, 3, 4
-)
-SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s %% |', what, structure, size, round(c.ms), round(g.ms), round(a.ms),
-              round(c.ms / g.ms, 2), round(100 * g.waited, 1))
-FROM (SELECT * FROM medians WHERE backend = 'cpu') AS c
-    LEFT JOIN (SELECT * FROM medians WHERE backend = 'gpu') AS g USING (what, structure, size)
-    LEFT JOIN (SELECT * FROM medians WHERE backend = 'auto') AS a USING (what, structure, size)
-ORDER BY what, structure, pg_size_bytes(size);
+\qecho '| keys in a sketch of 256 MB | CPU ms | GPU ms |'
+\qecho '|---|---:|---:|'
+SELECT format('| %s | %s | %s |', what,
+    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'cpu')::numeric),
+    round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE backend = 'gpu')::numeric))
+FROM lookups GROUP BY what ORDER BY what;
 \qecho
 SELECT * FROM qsketch_gpu() \gx
 SELECT * FROM qsketch_stat_gpu \gx

@@ -71,12 +71,12 @@ for my $turn (1 .. 3)
 }
 cmp_ok(gpu_count($node, 'batches'), '>', 0, 'indeed');
 
-# auto: to the GPU with enough keys, few of them for a large sketch, and never for a small one
+# auto: to the GPU with enough keys, and never for a small sketch (the rule: 068_gpu_choice.pl)
 $node->safe_psql('postgres', q{
 	CREATE TABLE many AS SELECT i, (i * 7919::bigint) % 50000 AS k FROM generate_series(1, 400000) AS i;
 	ANALYZE many});
-for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '4MB', 100_000, 0, 1 ],
-	[ '16MB', 100_000, 2, 1 ], [ '512kB', 400_000, 0, 0 ])
+for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '4MB', 100_000, 0, 0 ],
+	[ '4MB', 400_000, 2, 1 ], [ '128kB', 400_000, 0, 0 ])
 {
 	my ($size, $rows, $workers, $moves) = @$case;
 	my $set = "SET max_parallel_workers_per_gather = $workers; SET qsketch.device";

@@ -58,13 +58,13 @@ like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off) SELECT $filter{b
 
 my $before = gpu_count($node, 'batches');
 $filter{few} = 'qfilter_agg(k, qfilter_new(50000000, 10000, 0.2, \'fast\'))';
-foreach (qw(blocks few))
+foreach (qw(blocks few large))
 {
 	$node->safe_psql('postgres', "SET qsketch.device = auto; SELECT $filter{$_} FROM hit");
-	is(gpu_count($node, 'batches'), $before, "auto, $_, a small one or few bits a row: on the CPU");
+	is(gpu_count($node, 'batches'), $before, "auto, $_, a small one, few bits a row, or few rows for its size: on the CPU");
 }
-$node->safe_psql('postgres', "SET qsketch.device = auto; SELECT $filter{large} FROM hit");
-cmp_ok(gpu_count($node, 'batches'), '>', $before, 'auto, large: on the GPU');
+$node->safe_psql('postgres', 'SET qsketch.device = auto; SELECT qfilter_agg(k, qfilter_new_bloom(3000000)) FROM hit');
+cmp_ok(gpu_count($node, 'batches'), '>', $before, 'auto, large, with enough rows: on the GPU');
 
 # lookups, the second of which finds a copy and sends nothing but the keys
 $node->safe_psql('postgres', "SET qsketch.device = cpu; CREATE TABLE kept AS

@@ -56,22 +56,14 @@ GpuIsWanted(void)
 	return GpuStateNow() == GPU_READY;
 }
 
-bool
-GpuIsLarge(uint64 bytes)
-{
-	return device_setting == DEVICE_GPU || bytes >= (uint64) gpu_min_size * 1024;
-}
-
 const char *
-GpuReason(uint64 bytes, const char *small)
+GpuReason(void)
 {
 	if (device_setting == DEVICE_CPU)
 		return "qsketch.device is cpu";
-	if (device_setting == DEVICE_GPU)
+	if (device_setting == DEVICE_GPU || GpuStateNow() == GPU_READY)
 		return NULL;
-	if (GpuStateNow() != GPU_READY)
-		return GpuMissingReason();
-	return GpuIsLarge(bytes) ? NULL : small;
+	return GpuMissingReason();
 }
 
 /* Ask, and take the reply's shape; is the value still there? */
@@ -665,8 +657,8 @@ was_seen(const StoredName *name)
 static bool
 is_worth_keeping(const GpuRef *ref, const StoredName *name)
 {
-	return name->kind != 0 ||
-		   gpu_shared->handle[ref->index].bytes >= (uint64) gpu_min_size * 1024 || was_seen(name);
+	return name->kind != 0 || gpu_shared->handle[ref->index].bytes >= GpuLookupBytes() ||
+		   was_seen(name);
 }
 
 bool

@@ -22,8 +22,8 @@
 
 /*
  * Rows cost the CPU about twice as much as those of a sketch, and a device the
- * same.  So a filter is worth a device from this fraction of
- * qsketch.gpu_min_size on.
+ * same.  So a filter is worth a device from this fraction of the size on from which a
+ * device looks up keys in sketches: with any number of processes, as measured.
  */
 #define SIZE_FRACTION 8
 
@@ -33,6 +33,9 @@
 /* Up to this size filters stay where they are until so many bits are set. */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
+
+/* Rows that were not expected move a larger filter with one random access for so many bytes. */
+#define BYTES_OF_ACCESS 16
 
 /*
  * ---- a backend's calls ----
@@ -190,16 +193,41 @@ weighed_bytes(const qf_params *p)
 	return SIZE_FRACTION * qf_dense_size(p);
 }
 
-/* Why filters of these parameters stay on the CPU; NULL: they go to a device. */
-const char *
-GpuFilterReason(const qf_params *p)
+/* Do rows set too few bits? */
+static bool
+sets_few_bits(const qf_params *p)
 {
-	const char *reason =
-		GpuReason(weighed_bytes(p), "the filter is smaller than an eighth of qsketch.gpu_min_size");
+	return p->k * qf_probability(p) < BITS_MIN;
+}
 
-	if (reason || device_setting == DEVICE_GPU || p->k * qf_probability(p) >= BITS_MIN)
+/* Random accesses to memory with which the CPU adds a row: in a blocked filter there is one. */
+static double
+accesses_of_row(const qf_params *p)
+{
+	return p->layout == QF_BLOCKED ? 1 : p->k * qf_probability(p);
+}
+
+/* Are enough rows expected?  Each process fetches a filter of its own, and the CPU merges them. */
+static bool
+has_rows(const qf_params *p, const StateWork *work)
+{
+	return GpuPaysForFetching(work->rows * accesses_of_row(p), qf_dense_size(p), work);
+}
+
+const char *
+GpuFilterReason(const qf_params *p, const StateWork *work)
+{
+	const char *reason = GpuReason();
+
+	if (reason || device_setting == DEVICE_GPU)
 		return reason;
-	return "rows set less than a quarter of a bit of the filter on average";
+	if (!GpuIsLarge(weighed_bytes(p)))
+		return GpuSmallReason("filter", qf_dense_size(p), work);
+	if (sets_few_bits(p))
+		return "rows set less than a quarter of a bit of the filter on average";
+	if (qf_dense_size(p) <= STAY_BYTES || has_rows(p, work) || work->rows <= 0)
+		return NULL;
+	return GpuFewReason("filter", qf_dense_size(p), work);
 }
 
 /* A device takes bits, so they are made of a compact filter, unless it has so few that a list does. */
@@ -212,24 +240,25 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 	return GpuMayLookup(count) && GpuIsLarge(weighed_bytes(&f->params));
 }
 
-/* Should filters of these parameters go to a device? */
-static bool
-wants_device(const qf_params *p)
-{
-	return GpuFilterReason(p) == NULL;
-}
-
 /*
  * The number of set bits with which a filter goes to a device.  The way there and back
  * takes time, and the CPU is hardly slower as long as the bits are in its caches.
- * With qsketch.device = gpu a filter goes as soon as it gets dense.
+ * With qsketch.device = gpu a filter goes as soon as it gets dense; a large one also if enough
+ * rows are expected, and else "late", when they have come.
  */
 static double
-leaves_with(const qf_params *p)
+leaves_with(const qf_params *p, bool late)
 {
-	bool stays = device_setting != DEVICE_GPU && qf_dense_size(p) <= STAY_BYTES;
+	double limit = qf_explicit_limit(p);
 
-	return stays ? Max(STAY_ONES, qf_explicit_limit(p)) : qf_explicit_limit(p);
+	if (device_setting == DEVICE_GPU)
+		return limit;
+	if (qf_dense_size(p) <= STAY_BYTES)
+		return Max(STAY_ONES, limit);
+	if (!late)
+		return limit;
+	return Max(limit, (double) qf_dense_size(p) / BYTES_OF_ACCESS * p->k * qf_probability(p) /
+						  accesses_of_row(p));
 }
 
 /* Upper limit of the bits that rows set.  Rows draw: for many the limit holds almost surely. */
@@ -244,24 +273,22 @@ bits_of(const qf_params *p, const qf_batch *b)
 
 /* Is this the batch with which the filter goes to a device? */
 static bool
-leaves_now(const qf_filter *f, const qf_batch *b)
+leaves_now(const qf_filter *f, const qf_batch *b, bool late)
 {
-	double limit = leaves_with(&f->params);
+	double limit = leaves_with(&f->params, late);
 
-	return wants_device(&f->params) && (double) f->ones <= limit &&
+	return GpuReason() == NULL && (double) f->ones <= limit &&
 		   (double) f->ones + bits_of(&f->params, b) > limit;
 }
 
+/* Insert rows into a filter wherever it is. */
 static qb_status
-gpu_insert(qf_filter *f, const qf_batch *b)
+insert_stays(qf_filter *f, const qf_batch *b)
 {
-	Remote *remote;
+	Remote *remote = f->remote;
 	int64 rows;
 	qb_status status;
 
-	if (f->remote == NULL && leaves_now(f, b))
-		move(f, -1);
-	remote = f->remote;
 	if (remote == NULL)
 		return qf_engine_cpu.insert(f, b);
 	rows = qf_batch_rows(b);
@@ -269,6 +296,23 @@ gpu_insert(qf_filter *f, const qf_batch *b)
 	if (status == QB_OK)
 		remote->given += send_rows(&remote->owned.ref, b);
 	return status;
+}
+
+/* The same, and the filter may go to a device, as soon as that pays. */
+static qb_status
+insert_early(qf_filter *f, const qf_batch *b)
+{
+	if (f->remote == NULL && leaves_now(f, b, false))
+		move(f, -1);
+	return insert_stays(f, b);
+}
+
+static qb_status
+insert_late(qf_filter *f, const qf_batch *b)
+{
+	if (f->remote == NULL && leaves_now(f, b, true))
+		move(f, -1);
+	return insert_stays(f, b);
 }
 
 qb_status
@@ -335,17 +379,25 @@ gpu_batch(const qf_filter *f)
 	return f->remote ? GPU_SLOT_KEYS : QF_BATCH;
 }
 
-static const qf_engine gpu_engine = {
-	.insert = gpu_insert,
-	.query = gpu_query,
-	.contains = gpu_contains,
-	.merge = gpu_merge,
-	.materialize = gpu_materialize,
-	.batch = gpu_batch,
-};
+#define ENGINE(function)                                                                      \
+	{                                                                                         \
+		.insert = function, .query = gpu_query, .contains = gpu_contains, .merge = gpu_merge, \
+		.materialize = gpu_materialize, .batch = gpu_batch                                    \
+	}
+
+/* auto decides when a filter is begun.  Cached columns may take any filter to a device later. */
+static const qf_engine staying_engine = ENGINE(insert_stays);
+static const qf_engine early_engine = ENGINE(insert_early);
+static const qf_engine late_engine = ENGINE(insert_late);
 
 const qf_engine *
-GpuFilterEngine(void)
+GpuFilterEngine(const qf_params *p, const StateWork *work)
 {
-	return GpuIsWanted() ? &gpu_engine : &qf_engine_cpu;
+	if (!GpuIsWanted())
+		return &qf_engine_cpu;
+	if (device_setting == DEVICE_GPU)
+		return &early_engine;
+	if (!GpuIsLarge(weighed_bytes(p)) || sets_few_bits(p))
+		return &staying_engine;
+	return has_rows(p, work) ? &early_engine : &late_engine;
 }

@@ -66,11 +66,11 @@ StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 
 /* ---- the GPU as functions on filters see it: an engine, lookups ---- */
 
-/* Why does a filter of such parameters not go to a GPU, however many rows it gets?  NULL: it does. */
-extern const char *GpuFilterReason(const qf_params *p);
+/* Why does a filter of such parameters probably not go to a GPU?  NULL: it does. */
+extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 
 /* The engine for new filters that take rows, as qsketch.device wants it. */
-extern const qf_engine *GpuFilterEngine(void);
+extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *work);
 
 /*
  * Insert rows of the keys of cached columns, and take the pages off their sets that were done:

@@ -9,6 +9,7 @@
 #define QS_GPU_GPU_H
 
 #include "gpu/shared.h"
+#include "pgbase/state.h"
 
 /* Settings, shared memory and worker: from _PG_init. */
 extern void GpuInit(void);
@@ -22,20 +23,42 @@ extern bool GpuIsWanted(void);
 /* Why there is none, where there is none. */
 extern const char *GpuMissingReason(void);
 
+/* Why does nothing go to a GPU?  NULL: there is one, or there has to be one. */
+extern const char *GpuReason(void);
+
 /* Wait while the worker starts, for qsketch.gpu_timeout at most; is it there then? */
 extern bool GpuAwaitStart(void);
 
 /*
- * Is a value large enough for the GPU to pay, if a batch touches so many bytes of
- * it?  With qsketch.device = gpu any value is.
+ * ---- choice.c: where auto makes values, and looks up keys ----
+ *
+ * "bytes" are those of the tables or bits that keys touch.  With qsketch.device = gpu all
+ * values are large enough.
  */
+
+/* The size from which on lookups go to a GPU, and values stay there for the next one. */
+extern uint64 GpuLookupBytes(void);
+
+/* Is a value so large? */
 extern bool GpuIsLarge(uint64 bytes);
 
+/* Does a GPU fill a sketch faster than the processes of the plan? */
+extern bool GpuFillsFaster(uint64 bytes, const StateWork *work);
+
+/* The fewest keys that are worth the way of a sketch to a GPU and back. */
+extern double GpuKeysLeast(uint64 bytes);
+
 /*
- * Why does a value of so many bytes not go to a GPU, however much it gets?  NULL: it
- * does.  "small" is the reason of a value that is not large.
+ * Each process fetches a value of its own, and merges those of others.  Does that take less time
+ * than filling it on the CPU, with so many random accesses to memory?
  */
-extern const char *GpuReason(uint64 bytes, const char *small);
+extern bool GpuPaysForFetching(double accesses, uint64 bytes, const StateWork *work);
+
+/* The reason why a "sketch" or "filter" that is too small stays on the CPU. */
+extern const char *GpuSmallReason(const char *value, uint64 bytes, const StateWork *work);
+
+/* The reason why one stays there that gets too few rows. */
+extern const char *GpuFewReason(const char *value, uint64 bytes, const StateWork *work);
 
 /* ---- settings of the GPU worker and of the backends that use it ---- */
 
@@ -76,7 +99,7 @@ extern int gpu_buffer_size;  /* kB */
 extern int gpu_memory_limit; /* MB on each device, 0: all there is */
 extern int gpu_cache_size;   /* MB */
 extern char *gpu_devices;
-extern int gpu_min_size;     /* kB: smallest sketch that auto moves */
+extern int gpu_min_size;     /* kB: smallest sketch that auto moves; -1: choice.c decides */
 extern int gpu_min_keys;     /* fewest keys that auto looks up there */
 extern int gpu_min_elements; /* of collections whose pairs auto finds there */
 extern int gpu_split_time;   /* ms: expected time of a search that all devices share; for tests */

@@ -11,16 +11,13 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 
-/* kB; measured: docs/engineering/gpu-worker.md */
-#define GPU_MIN_SIZE 1024
-
 int device_setting = DEVICE_AUTO;
 int gpu_worker_kind = WORKER_AUTO;
 int gpu_buffer_size = 64 * 1024;
 int gpu_memory_limit = 0;
 int gpu_cache_size = 4096;
 char *gpu_devices = NULL;
-int gpu_min_size = GPU_MIN_SIZE;
+int gpu_min_size = -1;
 int gpu_min_keys = 100000;
 int gpu_min_elements = 20000;
 int gpu_split_time = 20;
@@ -131,8 +128,9 @@ GpuDefineSettings(void)
 							 device_options, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"qsketch.gpu_min_size", "Sets the size of a sketch from which auto takes it to a GPU.",
-		"Filters go there from an eighth of this size on.", &gpu_min_size, GPU_MIN_SIZE, 0,
-		INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+		"Filters go there from an eighth of this size on.  -1 lets the number of processes "
+		"decide.",
+		&gpu_min_size, -1, -1, INT_MAX / 2, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomIntVariable("qsketch.gpu_min_keys",
 							"Sets the number of keys from which auto looks them up on a GPU.", NULL,
 							&gpu_min_keys, 100000, 1, INT_MAX, PGC_USERSET, 0, NULL, NULL, NULL);

@@ -356,3 +356,59 @@ GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *s
 		status = add_partition(&from->ref, number, &shape, sk);
 	return status;
 }
+
+/* ---- keys of cached columns ---- */
+
+/* Chunks of a column on their way to the sketches of groups. */
+typedef struct Groups
+{
+	const GpuColumnChunk *chunk;
+	GpuGroupSketches *all; /* and how many keys each of them got so far */
+	bool complete;
+} Groups;
+
+static void
+ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	const Groups *groups = transfer->context;
+	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
+
+	slot->other = groups->chunk[at].ref;
+	slot->offset = 0;
+	GpuColumnWant(slot, &groups->chunk[at]);
+	wanted->all = *groups->all;
+	memset(wanted->all.added, 0, sizeof(wanted->all.added));
+}
+
+/* Of a chunk that failed or is gone, some keys may have been added, and nobody knows which. */
+static void
+take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	Groups *groups = transfer->context;
+	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
+	uint32 i;
+
+	groups->complete &= GpuIsAnswer(slot);
+	if (!GpuIsAnswer(slot))
+		return;
+	for (i = 0; i < groups->all->groups.count; i++)
+		groups->all->added[i] += reply->all.added[i];
+	memset(groups->chunk[at].pages, 0, sizeof(GpuPages));
+}
+
+bool
+GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks)
+{
+	Groups sent = { .chunk = chunk, .all = all, .complete = true };
+	GpuTransfer transfer = { .ref = &all->sketch[0],
+							 .op = SKETCH_GROUPS,
+							 .all = chunks,
+							 .most = 1,
+							 .ask = ask_groups,
+							 .take = take_groups,
+							 .all_replies = true,
+							 .context = &sent };
+
+	(void) GpuAskAll(&transfer);
+	return sent.complete;
+}

@@ -15,9 +15,8 @@
 
 #include "utils/memutils.h"
 
-/* Up to this size tables stay where they are until they have so many keys. */
+/* Up to this size tables are hardly slower on the CPU until they have GpuKeysLeast() keys. */
 #define STAY_BYTES (2 * 1024 * 1024)
-#define STAY_KEYS  262144
 
 /* Bytes of the tables that keys touch. */
 static uint64
@@ -32,12 +31,34 @@ GpuSketchOnlyOnCpu(const qs_params *p)
 	return qs_has_fat(p->structure);
 }
 
-const char *
-GpuSketchReason(const qs_params *p)
+/*
+ * Are enough keys expected?  Of small tables each process waits until it has so many.  Large tables
+ * are fetched once for all processes, while the CPU would merge those of each.
+ */
+static bool
+has_keys(const qs_params *p, const StateWork *work)
 {
+	uint64 bytes = touched_bytes(p);
+
+	if (bytes <= STAY_BYTES)
+		return work->rows >= GpuKeysLeast(bytes);
+	return work->rows * work->processes >= GpuKeysLeast(bytes / work->processes);
+}
+
+const char *
+GpuSketchReason(const qs_params *p, const StateWork *work)
+{
+	const char *reason = GpuReason();
+
 	if (device_setting != DEVICE_CPU && GpuSketchOnlyOnCpu(p))
 		return "sketches of structure sf are made on the CPU";
-	return GpuReason(touched_bytes(p), "the sketch is smaller than qsketch.gpu_min_size");
+	if (reason || device_setting == DEVICE_GPU)
+		return reason;
+	if (!GpuFillsFaster(touched_bytes(p), work))
+		return GpuSmallReason("sketch", touched_bytes(p), work);
+	if (has_keys(p, work) || work->rows <= 0)
+		return NULL;
+	return GpuFewReason("sketch", touched_bytes(p), work);
 }
 
 bool
@@ -181,22 +202,22 @@ materialize(qs_sketch *sk)
 
 /* ---- the engine ---- */
 
-/* Should sketches of these parameters go to a device? */
-static bool
-wants_device(const qs_params *p)
-{
-	return GpuSketchReason(p) == NULL;
-}
-
 /*
- * Does it pay to take a sketch of so much weight to a device and back?  The way takes
- * a millisecond or so, and the CPU is hardly slower as long as the tables are in its
- * caches.  With qsketch.device = gpu it is not asked.
+ * When does a sketch move to a device?  auto decides when the sketch is begun.  An engine for
+ * each answer carries it, since merging and cached columns may take any sketch there later.
  */
-static bool
-is_worth_moving(const qs_params *p, int64 total)
+typedef enum Moves
 {
-	return device_setting == DEVICE_GPU || touched_bytes(p) > STAY_BYTES || total >= STAY_KEYS;
+	MOVES_NEVER, /* the CPU fills it faster */
+	MOVES_LATE,  /* when it has enough keys: few may come, or the CPU's caches hold its tables */
+	MOVES_DENSE  /* when it gets dense, since enough keys are expected */
+} Moves;
+
+/* Is a sketch of so much weight worth the way to a device and back? */
+static bool
+is_worth_moving(const qs_params *p, int64 total, Moves moves)
+{
+	return moves == MOVES_DENSE || (double) total >= GpuKeysLeast(touched_bytes(p));
 }
 
 /*
@@ -330,17 +351,18 @@ cannot_grow(const qs_sketch *sk)
  * dense.  A dense one goes right now, with the batch from which on it pays.
  */
 static bool
-moves_with(qs_sketch *sk, int64 sum)
+moves_with(qs_sketch *sk, int64 sum, Moves moves)
 {
-	if (!wants_device(&sk->params) || !is_worth_moving(&sk->params, sk->total + sum))
+	if (moves == MOVES_NEVER || GpuReason() ||
+		!is_worth_moving(&sk->params, sk->total + sum, moves))
 		return false;
 	return sk->encoding == QS_EXPLICIT ||
-		   (!is_worth_moving(&sk->params, sk->total) && move_dense(sk));
+		   (!is_worth_moving(&sk->params, sk->total, moves) && move_dense(sk));
 }
 
 /* Add keys to a sketch wherever it is, which may move it to a device. */
 static qb_status
-gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count, Moves moves)
 {
 	int64_t sum = qs_weight_sum(weight, count);
 	qb_status status = QB_OK;
@@ -352,7 +374,7 @@ gpu_insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	status = check_total(sk, sum);
 	if (status != QB_OK)
 		return status;
-	if (!sk->remote && !moves_with(sk, sum))
+	if (!sk->remote && !moves_with(sk, sum, moves))
 		return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 	sk->total += sum;
 	if (!sk->remote)
@@ -468,7 +490,10 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 static void
 move_for_merge(qs_sketch *into, const qs_sketch *from)
 {
-	if (into->remote || !wants_device(&into->params))
+	const StateWork one = { .processes = 1 };
+
+	if (into->remote || GpuReason() || GpuSketchOnlyOnCpu(&into->params) ||
+		!GpuFillsFaster(touched_bytes(&into->params), &one))
 		return;
 	if (into->encoding == QS_EXPLICIT && from->remote)
 		(void) move_explicit(into, -1);
@@ -497,24 +522,62 @@ gpu_batch(const qs_sketch *sk)
 	return sk->remote ? GPU_SLOT_KEYS : QS_BATCH;
 }
 
-static const qs_engine gpu_engine = {
-	.insert = gpu_insert,
-	.remove = gpu_remove,
-	.merge = gpu_merge,
-	.materialize = materialize,
-	.batch = gpu_batch,
+static qb_status
+insert_here(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	return insert(sk, fingerprint, weight, count, MOVES_NEVER);
+}
+
+static qb_status
+insert_late(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	return insert(sk, fingerprint, weight, count, MOVES_LATE);
+}
+
+static qb_status
+insert_there(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+{
+	return insert(sk, fingerprint, weight, count, MOVES_DENSE);
+}
+
+#define ENGINE(function)                                                                          \
+	{                                                                                             \
+		.insert = function, .remove = gpu_remove, .merge = gpu_merge, .materialize = materialize, \
+		.batch = gpu_batch                                                                        \
+	}
+
+static const qs_engine engines[] = {
+	[MOVES_NEVER] = ENGINE(insert_here),
+	[MOVES_LATE] = ENGINE(insert_late),
+	[MOVES_DENSE] = ENGINE(insert_there),
 };
 
-const qs_engine *
-GpuSketchEngine(void)
+static Moves
+moves_of(const qs_params *p, const StateWork *work)
 {
-	return GpuIsWanted() ? &gpu_engine : &qs_engine_cpu;
+	if (GpuSketchOnlyOnCpu(p) || !GpuFillsFaster(touched_bytes(p), work))
+		return MOVES_NEVER;
+	if (device_setting == DEVICE_GPU || (touched_bytes(p) > STAY_BYTES && has_keys(p, work)))
+		return MOVES_DENSE;
+	return MOVES_LATE;
+}
+
+const qs_engine *
+GpuSketchEngine(const qs_params *p, const StateWork *work)
+{
+	return GpuIsWanted() ? &engines[moves_of(p, work)] : &qs_engine_cpu;
+}
+
+bool
+GpuSketchMovesEarly(const qs_engine *engine)
+{
+	return engine == &engines[MOVES_DENSE];
 }
 
 const qs_engine *
 GpuSketchEngineOf(const qs_sketch *sk)
 {
-	return sk->remote ? &gpu_engine : &qs_engine_cpu;
+	return sk->remote ? &engines[MOVES_DENSE] : &qs_engine_cpu;
 }
 
 /*
@@ -546,7 +609,7 @@ add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCount
 		*done = !move_explicit(sk, GpuColumnDevice(chunk));
 		return QB_OK;
 	}
-	status = gpu_insert(sk, counts->key, counts->times, counts->count);
+	status = insert_there(sk, counts->key, counts->times, counts->count);
 	*count += sk->total - before;
 	*done = status != QB_OK || GpuPagesAreNone(chunk->pages);
 	return status;
@@ -608,63 +671,18 @@ GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk 
 	move_all(sk, groups->count, GpuColumnDevice(chunk), dense);
 }
 
-/* Chunks of a column on their way to the sketches of groups. */
-typedef struct Groups
-{
-	const GpuColumnChunk *chunk;
-	GpuGroupSketches *all; /* and how many keys each of them got so far */
-	bool complete;
-} Groups;
-
-static void
-ask_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	const Groups *groups = transfer->context;
-	GpuSketchGroups *wanted = (GpuSketchGroups *) GpuSlotData(slot);
-
-	slot->other = groups->chunk[at].ref;
-	slot->offset = 0;
-	GpuColumnWant(slot, &groups->chunk[at]);
-	wanted->all = *groups->all;
-	memset(wanted->all.added, 0, sizeof(wanted->all.added));
-}
-
-/* Of a chunk that failed or is gone, some keys may have been added, and nobody knows which. */
-static void
-take_groups(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	Groups *groups = transfer->context;
-	const GpuSketchGroups *reply = (const GpuSketchGroups *) GpuSlotData(slot);
-	uint32 i;
-
-	groups->complete &= GpuIsAnswer(slot);
-	if (!GpuIsAnswer(slot))
-		return;
-	for (i = 0; i < groups->all->groups.count; i++)
-		groups->all->added[i] += reply->all.added[i];
-	memset(groups->chunk[at].pages, 0, sizeof(GpuPages));
-}
-
 bool
 GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, int chunks,
 				   uint64 *added)
 {
 	GpuGroupSketches *all = palloc0(sizeof(GpuGroupSketches));
-	Groups sent = { .chunk = chunk, .all = all, .complete = true };
-	GpuTransfer transfer = { .ref = &all->sketch[0],
-							 .op = SKETCH_GROUPS,
-							 .all = chunks,
-							 .most = 1,
-							 .ask = ask_groups,
-							 .take = take_groups,
-							 .all_replies = true,
-							 .context = &sent };
+	bool complete;
 	uint32 i;
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
 		all->sketch[i] = remote_of(sk[i])->owned.ref;
-	(void) GpuAskAll(&transfer);
+	complete = GpuSketchSendGroups(all, chunk, chunks);
 	for (i = 0; i < groups->count; i++)
 	{
 		sk[i]->total += (int64) all->added[i];
@@ -672,5 +690,5 @@ GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk
 	}
 	chain(sk, groups->count);
 	pfree(all);
-	return sent.complete;
+	return complete;
 }

@@ -100,14 +100,17 @@ GpuSketchShapeIn(GpuSlot *slot)
 
 /* ---- the GPU as functions on sketches see it ---- */
 
-/* Why does a sketch of such parameters not go to a GPU, however many keys it gets?  NULL: it does. */
-extern const char *GpuSketchReason(const qs_params *p);
+/* Why does a sketch of such parameters probably not go to a GPU?  NULL: it does. */
+extern const char *GpuSketchReason(const qs_params *p, const StateWork *work);
 
 /* Do sketches of such parameters stay on the CPU for any reason of their own? */
 extern bool GpuSketchOnlyOnCpu(const qs_params *p);
 
 /* The engine for new sketches, as qsketch.device wants it. */
-extern const qs_engine *GpuSketchEngine(void);
+extern const qs_engine *GpuSketchEngine(const qs_params *p, const StateWork *work);
+
+/* Do sketches of this engine go to a device before they have tables here? */
+extern bool GpuSketchMovesEarly(const qs_engine *engine);
 
 /* The engine of a sketch that is on a device, or not. */
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
@@ -221,5 +224,11 @@ typedef struct GpuSketchAhead
  * NULL, is likely to be fetched after it, so the worker gets it ready meanwhile.
  */
 extern qb_status GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk);
+
+/*
+ * Add the keys of these pages to sketches of groups, and take the pages off the sets; "added" is
+ * how many keys each sketch got.  False: not all of them could be added.
+ */
+extern bool GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks);
 
 #endif

@@ -86,12 +86,13 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 		state = StateForUpdate(&filter_state_type, context, PG_GETARG_DATUM(0));
 	else
 	{
+		const StateWork work = AggregateWork(fcinfo);
 		qf_params params;
 
 		template_params(fcinfo, template_argument(input), &params);
 		state = FilterCreate(AggregateStates(fcinfo, &filter_state_type), &params);
 		AggregateStart(fcinfo, &state->keyed, &filter_functions);
-		FilterChooseEngine(state);
+		FilterChooseEngine(state, &work);
 	}
 	KeyTypeOfArgument(&key, fcinfo, KEY_ARGUMENT);
 	FilterSetInput(state, &key, input);

@@ -213,9 +213,9 @@ FilterCopy(MemoryContext context, const qf_filter *filter)
 
 /* Choose the engine for a new state of an aggregate. */
 void
-FilterChooseEngine(FilterState *expanded)
+FilterChooseEngine(FilterState *expanded, const StateWork *work)
 {
-	expanded->engine = GpuFilterEngine();
+	expanded->engine = GpuFilterEngine(&expanded->filter.params, work);
 }
 
 /* The expanded filter that a datum points to, or NULL. */

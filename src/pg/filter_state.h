@@ -78,7 +78,7 @@ extern const KeyedStateType filter_state_type;
 
 extern FilterState *FilterCreate(MemoryContext context, const qf_params *params);
 extern FilterState *FilterCopy(MemoryContext context, const qf_filter *filter);
-extern void FilterChooseEngine(FilterState *expanded);
+extern void FilterChooseEngine(FilterState *expanded, const StateWork *work);
 extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
 

@@ -30,8 +30,10 @@
 static SketchState *
 start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
+	const StateWork work = AggregateWork(fcinfo);
+
 	(void) AggregateMoves(fcinfo);
-	SketchChooseEngine(state);
+	SketchChooseEngine(state, &work);
 	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
 		state->keyed.token = AggregatePasses(fcinfo, functions);
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
@@ -356,7 +358,8 @@ close_operand(Operand *operand)
 static void
 merge_operand(SketchState *state, const Operand *operand)
 {
-	if (operand->sketch->remote && state->engine != operand->expanded->engine)
+	if (operand->sketch->remote && !state->sketch.remote &&
+		state->engine != operand->expanded->engine)
 	{
 		SketchMaterialize(state);
 		state->engine = operand->expanded->engine;

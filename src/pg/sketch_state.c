@@ -85,10 +85,10 @@ SketchOfToken(MemoryContext context, Datum datum)
 
 /* Choose the engine for a new state of an aggregate. */
 void
-SketchChooseEngine(SketchState *expanded)
+SketchChooseEngine(SketchState *expanded, const StateWork *work)
 {
 	if (expanded->sketch.remote == NULL)
-		expanded->engine = GpuSketchEngine();
+		expanded->engine = GpuSketchEngine(&expanded->sketch.params, work);
 }
 
 /* The expanded sketch that a datum points to, or NULL. */

@@ -68,7 +68,7 @@ extern SketchState *SketchCreate(MemoryContext context, const qs_params *params)
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchOfToken(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
-extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded);
+extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded, const StateWork *work);
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 
 extern bool SketchMakeRoom(SketchState *expanded);

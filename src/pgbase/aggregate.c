@@ -18,11 +18,13 @@
 #include "pgbase/aggregate.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
@@ -258,6 +260,22 @@ AggregateIsAlone(FunctionCallInfo fcinfo)
 	const AggState *node = (const AggState *) fcinfo->context;
 
 	return IsA(node, AggState) && node->aggstrategy == AGG_PLAIN;
+}
+
+StateWork
+AggregateWork(FunctionCallInfo fcinfo)
+{
+	const AggState *node = (const AggState *) fcinfo->context;
+	StateWork work = { .processes = 1, .by_executor = true };
+	const Agg *plan;
+
+	if (!IsA(node, AggState))
+		return work;
+	plan = (const Agg *) node->ss.ps.plan;
+	work.rows = outerPlan(plan)->plan_rows / Max(1, (double) plan->numGroups);
+	if (DO_AGGSPLIT_SKIPFINAL(node->aggsplit) && IsInParallelMode())
+		work.processes += max_parallel_workers_per_gather;
+	return work;
 }
 
 MemoryContext

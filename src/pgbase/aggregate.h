@@ -69,6 +69,12 @@ extern bool AggregateIsHashed(const AggState *node);
 /* Is there one state of this aggregate, since rows are not grouped? */
 extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
 
+/*
+ * The work on a new state.  A parallel worker cannot see how many there are: all processes of
+ * the query take the most that a plan may have.
+ */
+extern StateWork AggregateWork(FunctionCallInfo fcinfo);
+
 /* The context for a new state.  A single state can be taken over with its own. */
 extern MemoryContext AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type);
 

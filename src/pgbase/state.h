@@ -43,6 +43,14 @@ typedef struct KeyedState
 	KeyBuffer buffer; /* keys that are not counted yet */
 } KeyedState;
 
+/* What a process knows of the work on a state before the first key comes. */
+typedef struct StateWork
+{
+	int processes;    /* that share it, as the plan has them; at least 1 */
+	bool by_executor; /* keys come row by row from the executor, not from the column scan */
+	double rows;      /* that this process expects for the state; 0: it does not know */
+} StateWork;
+
 /* What all states of a family have in common. */
 typedef struct KeyedStateType
 {

@@ -114,11 +114,13 @@ static const char *
 state_refusal(const ScanAggregate *aggregate)
 {
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
 
 	if (aggregate->call->family == &column_families[FAMILY_SETS] ||
 		aggregate->call->family == &column_count)
 		return NULL;
-	if (ScanAggregateIsOnCpu(aggregate))
+	if ((sketch == NULL || sketch->engine == &qs_engine_cpu) &&
+		(filter == NULL || filter->engine == &qf_engine_cpu))
 		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
 	return sketch && GpuSketchOnlyOnCpu(&sketch->sketch.params)
 			   ? "sketches of structure sf are made on the CPU"

@@ -23,6 +23,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -106,6 +107,22 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan keys", ALLOCSET_DEFAULT_SIZES);
 }
 
+/* All processes of a parallel scan know how many the plan has, and so they choose alike. */
+static void
+set_work(ColumnScanState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+	int i;
+
+	for (i = 0; i < state->count; i++)
+	{
+		state->aggregate[i].work =
+			(StateWork){ .processes = state->shared ? SharedScanProcesses(state->shared) : 1,
+						 .rows = list_nth_int(plan->custom_private, PLAN_ROWS) };
+		state->aggregate[i].cached = state->copies != NULL;
+	}
+}
+
 /* Start empty sketches for a run, or take those that the scan before this one has filled. */
 static void
 start_sketches(ColumnScanState *state)
@@ -114,6 +131,7 @@ start_sketches(ColumnScanState *state)
 	int i;
 
 	MemoryContextReset(state->sketches);
+	set_work(state);
 	GivenTemplatesRead(state->aggregate, state->count, state->css.ss.ps.ps_ExprContext);
 	if (state->groups)
 	{
@@ -455,7 +473,8 @@ initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *shared)
 	EState *estate = node->ss.ps.state;
 
 	state->shared = shared;
-	SharedScanInit(state->shared, state->count);
+	SharedScanInit(state->shared, state->count,
+				   Max(1, pcxt->nworkers + parallel_leader_participation));
 	table_parallelscan_initialize(node->ss.ss_currentRelation, shared_scan(state, shared),
 								  estate->es_snapshot);
 }

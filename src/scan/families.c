@@ -111,7 +111,7 @@ sketch_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 
 	sketch_params(aggregate->call->template, &params);
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
-	SketchChooseEngine(sketch);
+	SketchChooseEngine(sketch, &aggregate->work);
 	sketch->keyed.token = partial && aggregate->in_transfer;
 	sketch->keyed.key = *aggregate->keys;
 	sketch->sketch.keys = sketch->keyed.key.keys;
@@ -187,30 +187,30 @@ filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 
 	filter_params(aggregate->call->template, &params);
 	filter = FilterCreate(state_context(&filter_state_type, context, partial), &params);
-	FilterChooseEngine(filter);
+	FilterChooseEngine(filter, &aggregate->work);
 	filter->keyed.token = partial && aggregate->in_transfer;
 	FilterSetInput(filter, aggregate->keys, FILTER_ROWS);
 	return &filter->keyed;
 }
 
 static const char *
-sketch_gpu_reason(const Const *template)
+sketch_gpu_reason(const Const *template, const StateWork *work)
 {
 	qs_params params;
 
 	sketch_params(template, &params);
-	return GpuSketchReason(&params);
+	return GpuSketchReason(&params, work);
 }
 
 static const char *
-filter_gpu_reason(const Const *template)
+filter_gpu_reason(const Const *template, const StateWork *work)
 {
 	qf_params params;
 
 	if (template == NULL)
 		return NULL;
 	filter_params(template, &params);
-	return GpuFilterReason(&params);
+	return GpuFilterReason(&params, work);
 }
 
 /* Top keys are kept as values, and a tuple has no value for a key of several columns. */
@@ -652,7 +652,7 @@ ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 			continue;
 		counts->keys += aggregate[i].state->count;
 		counts->batches += aggregate[i].state->batches;
-		counts->on_cpu |= ScanAggregateIsOnCpu(&aggregate[i]);
-		counts->on_gpu |= !ScanAggregateIsOnCpu(&aggregate[i]);
+		counts->on_cpu |= !ScanAggregateIsOnGpu(&aggregate[i]);
+		counts->on_gpu |= ScanAggregateIsOnGpu(&aggregate[i]);
 	}
 }

@@ -72,6 +72,7 @@ typedef struct ScanPath
 	bool alone;       /* nothing else stands below its Gather */
 	int handover;     /* the parameter of a handover, or -1 */
 	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
+	StateWork work;   /* for each group */
 } ScanPath;
 
 bool columnscan_enabled = true;
@@ -92,7 +93,8 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = of->relation;
 	scan->custom_exprs = list_make2(of->having, ScanTemplateParams(of->targets));
-	scan->custom_private = list_make3_int(of->alone, of->handover, of->group_fields);
+	scan->custom_private = list_make4_int(of->alone, of->handover, of->group_fields,
+										  (int) Min(of->work.rows, INT_MAX));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -102,6 +104,12 @@ static const CustomPathMethods path_methods = {
 	.CustomName = "QSketchScan",
 	.PlanCustomPath = plan_path,
 };
+
+static int
+processes_of(int workers)
+{
+	return workers > 0 ? workers + parallel_leader_participation : 1;
+}
 
 /*
  * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
@@ -128,6 +136,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	scan->relation = table->relid;
 	scan->alone = extent.alone;
 	scan->handover = -1;
+	scan->work.processes = processes_of(workers);
 	if (by)
 	{
 		extent.groups = by->groups;
@@ -136,6 +145,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	}
 	else
 		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
+	scan->work.rows = table->rows / scan->work.processes / Max(1, extent.groups);
 	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
 	return &path->path;
 }
@@ -382,7 +392,10 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, List *paths)
 		return paths;
 	param = assign_special_exec_param(root);
 	foreach (cell, paths)
+	{
 		((ScanPath *) lfirst(cell))->handover = param;
+		((ScanPath *) lfirst(cell))->work.rows = parent->rows;
+	}
 	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
 										  ((Path *) linitial(paths))->parallel_safe, param));
 }
@@ -472,29 +485,31 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/* Is the path one of ours, or an aggregate over one? */
-static bool
-is_column_scan(const Path *path)
+/* The first of our scans in the path, which may stand below an aggregate; NULL: there is none. */
+static const ScanPath *
+scan_in(const Path *path)
 {
 	switch (nodeTag(path))
 	{
 		case T_CustomPath:
-			return ((const CustomPath *) path)->methods == &path_methods;
+			return ((const CustomPath *) path)->methods == &path_methods ? (const ScanPath *) path
+																		 : NULL;
 		case T_AggPath:
-			return is_column_scan(((const AggPath *) path)->subpath);
+			return scan_in(((const AggPath *) path)->subpath);
 		case T_GatherPath:
-			return is_column_scan(((const GatherPath *) path)->subpath);
+			return scan_in(((const GatherPath *) path)->subpath);
 		case T_AppendPath:
-			return ((const AppendPath *) path)->subpaths != NIL &&
-				   is_column_scan(linitial(((const AppendPath *) path)->subpaths));
+			return ((const AppendPath *) path)->subpaths != NIL
+					   ? scan_in(linitial(((const AppendPath *) path)->subpaths))
+					   : NULL;
 		default:
-			return false;
+			return NULL;
 	}
 }
 
-/* Will the planner take our path?  It mostly takes the cheapest one. */
-static bool
-is_taken(const RelOptInfo *output)
+/* The path that the planner will take: mostly the cheapest one. */
+static const Path *
+cheapest_of(const RelOptInfo *output)
 {
 	const Path *cheapest = NULL;
 	ListCell *cell;
@@ -506,7 +521,44 @@ is_taken(const RelOptInfo *output)
 		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
 			cheapest = path;
 	}
-	return cheapest && is_column_scan(cheapest);
+	return cheapest;
+}
+
+/* Does the path collect what other processes have made? */
+static bool
+is_gathered(const Path *path)
+{
+	if (IsA(path, SortPath))
+		path = ((const SortPath *) path)->subpath;
+	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
+}
+
+/* The work on each state of a path without our scan, as AggregateWork() sees it. */
+static StateWork
+work_of(const Path *path, const RelOptInfo *input)
+{
+	StateWork work = { .processes = 1, .by_executor = true };
+
+	if (IsA(path, AggPath) && DO_AGGSPLIT_COMBINE(((const AggPath *) path)->aggsplit) &&
+		is_gathered(((const AggPath *) path)->subpath))
+		work.processes += max_parallel_workers_per_gather;
+	work.rows = input->rows / work.processes / Max(1, path->rows);
+	return work;
+}
+
+/* Tell why neither the scan nor the GPU is taken by the path that will be taken. */
+static void
+tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output)
+{
+	const Path *path = cheapest_of(output);
+	const ScanPath *scan = path ? scan_in(path) : NULL;
+	StateWork work = { .processes = 1 };
+
+	if (scan)
+		work = scan->work;
+	else if (path)
+		work = work_of(path, input);
+	ScanTellReasons(root, scan == NULL, &work);
 }
 
 /*
@@ -525,7 +577,7 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 	scan_refusal = NULL;
 	offer_paths(root, input, output);
 	if (ScanReasonsWanted(root))
-		ScanTellReasons(root, !is_taken(output));
+		tell_reasons(root, input, output);
 }
 
 /* Define the settings, the hook and the node when the library is loaded. */

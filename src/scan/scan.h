@@ -34,6 +34,7 @@
 #define QS_SCAN_H
 
 #include "base/selection.h"
+#include "gpu/sketch_gpu.h"
 #include "pg/filter_state.h"
 #include "pgbase/aggregate.h"
 #include "pg/sets_state.h"
@@ -79,7 +80,7 @@ extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
-extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
+extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
@@ -166,6 +167,8 @@ typedef struct ScanAggregate
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	bool in_transfer;          /* its partial state goes to our combine function only */
 	int filter_number;         /* the FILTER whose tuples it gets; 0: it gets all */
+	StateWork work;            /* for each group, if there are groups */
+	bool cached;               /* keys may come from cached columns */
 	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
 
 	KeyedState *state;     /* of this run; NULL for others than ours */
@@ -193,7 +196,7 @@ struct ColumnFamily
 	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
 	/* Why keys will not be counted on a GPU; NULL: they may, or that is not known. */
-	const char *(*gpu_reason)(const Const *template);
+	const char *(*gpu_reason)(const Const *template, const StateWork *work);
 	/* Do processes together make one value, and wait for one another?  Then it matters how
 	 * many run at the same time. */
 	bool shares_work;
@@ -238,13 +241,17 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 	return aggregate->state && StateTypeOf(aggregate->state) == type ? aggregate->state : NULL;
 }
 
-/* Let keys wait until the new state is read, if it can: it must be on the CPU. */
+/*
+ * Let keys wait until the new state is read, if it can: it must be on the CPU, or stay there
+ * until it has many keys.
+ */
 static inline void
 ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (sketch && sketch->engine == &qs_engine_cpu)
+	if (sketch && (sketch->engine == &qs_engine_cpu ||
+				   !(aggregate->cached || GpuSketchMovesEarly(sketch->engine))))
 	{
 		aggregate->state->deferred = true;
 		KeptTableMemory(kept, &aggregate->state->memory);
@@ -272,17 +279,15 @@ ScanAggregateIsRemote(const ScanAggregate *aggregate)
 	return sketch && sketch->sketch.remote;
 }
 
+/* Is its value on a device: counters, bits or sets? */
 static inline bool
-ScanAggregateIsOnCpu(const ScanAggregate *aggregate)
+ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 {
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
 	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
 
-	if (sets)
-		return sets->remote == NULL;
-	return (sketch == NULL || sketch->engine == &qs_engine_cpu) &&
-		   (filter == NULL || filter->engine == &qf_engine_cpu);
+	return ScanAggregateIsRemote(aggregate) || (filter && filter->filter.remote) ||
+		   (sets && sets->remote);
 }
 
 /*
@@ -431,7 +436,8 @@ extern void ScanCollectInit(void);
 typedef struct SharedScan SharedScan;
 
 extern Size SharedScanSize(int count);
-extern void SharedScanInit(SharedScan *shared, int count);
+extern void SharedScanInit(SharedScan *shared, int count, int processes);
+extern int SharedScanProcesses(const SharedScan *shared);
 extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
@@ -466,9 +472,10 @@ extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
 /* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
 enum
 {
-	PLAN_ALONE,       /* nothing else stands below its Gather */
-	PLAN_HANDOVER,    /* the parameter of a handover, or -1 */
-	PLAN_GROUP_FIELDS /* of how many columns and expressions GROUP BY is; 0: there is none */
+	PLAN_ALONE,        /* nothing else stands below its Gather */
+	PLAN_HANDOVER,     /* the parameter of a handover, or -1 */
+	PLAN_GROUP_FIELDS, /* of how many columns and expressions GROUP BY is; 0: there is none */
+	PLAN_ROWS          /* that each process expects for each group, at most INT_MAX */
 };
 
 /* and lists in custom_exprs. */

@@ -66,6 +66,7 @@ typedef struct LeftColumn
 struct SharedScan
 {
 	uint64 id;        /* of the scan, in the progress view */
+	int processes;    /* of the plan */
 	slock_t mutex;    /* guards all fields below */
 	bool joined;      /* a process has joined this run */
 	int running;      /* processes that have not left yet */
@@ -95,10 +96,11 @@ SharedScanSize(int count)
 
 /* The leader calls this before the first run. */
 void
-SharedScanInit(SharedScan *shared, int count)
+SharedScanInit(SharedScan *shared, int count, int processes)
 {
 	memset(shared, 0, sizeof(*shared));
 	shared->id = ActivityNewId();
+	shared->processes = processes;
 	SpinLockInit(&shared->mutex);
 	ConditionVariableInit(&shared->changed);
 	SharedPagesInit(SharedScanPages(shared));
@@ -149,6 +151,12 @@ uint64
 SharedScanId(const SharedScan *shared)
 {
 	return shared->id;
+}
+
+int
+SharedScanProcesses(const SharedScan *shared)
+{
+	return shared->processes;
 }
 
 /* Add to the counts of all processes or, if the plan is serial, to those of this one. */

@@ -48,7 +48,7 @@ gpu_send(PG_FUNCTION_ARGS)
 
 	check_keys(keys);
 	state = for_update(NULL, PG_GETARG_DATUM(0));
-	place(state);
+	place(state, &(StateWork){ .processes = 1 });
 	for (i = 0; i < times; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -1,0 +1,101 @@
+/*
+ * choice.c
+ *		What qsketch.device = auto chooses: where the state of an aggregate is made, and where
+ *		keys are looked up.
+ *
+ * A process that sends its keys to a GPU saves the time of adding them to tables.  The larger
+ * the tables, the more of them lie outside of the CPU's caches, and the longer that time is.
+ * The time is shared by all processes of a plan, but one GPU serves all of them.  So the size
+ * from which on a GPU is faster grows with the number of processes.  Measured with the column
+ * scan, a GPU was faster at 256 kB with 2 processes and at 1 MB with 8, and as fast at 2 MB with
+ * 16, but slower at 1 MB (docs/engineering/gpu-worker.md).
+ *
+ * Keys that come row by row from the executor take at least three times as long before they are
+ * added.  So a process sends a third of the keys in the same time.
+ *
+ * Making tables on a device and fetching them takes as long as adding some keys on the CPU.
+ * Whoever has fewer keys stays there.  The sketches of a parallel plan are merged on the device
+ * and fetched once, but filters are fetched by each process and merged by the CPU.
+ *
+ * src/gpu/choice.c
+ */
+#include "gpu/gpu.h"
+
+/* The smallest sketch for a GPU, and what each process adds to that. */
+#define SKETCH_BYTES  (256 * 1024)
+#define PROCESS_BYTES (128 * 1024)
+
+/* So many processes that get keys from the executor send as many as one column scan. */
+#define EXECUTOR_SHARE 3
+
+/* The smallest sketch in which a GPU looks up keys, and that stays there. */
+#define LOOKUP_BYTES (1024 * 1024)
+
+/* The fewest keys that are worth the way there and back: for any sketch, and for each of its bytes. */
+#define KEYS_LEAST   262144
+#define BYTES_OF_KEY 16
+
+/* The same for what one process fetches and need not merge. */
+#define BYTES_ALONE 64
+
+uint64
+GpuLookupBytes(void)
+{
+	return gpu_min_size < 0 ? LOOKUP_BYTES : (uint64) gpu_min_size * 1024;
+}
+
+bool
+GpuIsLarge(uint64 bytes)
+{
+	return device_setting == DEVICE_GPU || bytes >= GpuLookupBytes();
+}
+
+bool
+GpuFillsFaster(uint64 bytes, const StateWork *work)
+{
+	uint64 share = (uint64) Max(work->processes, 1) * PROCESS_BYTES;
+
+	if (gpu_min_size >= 0 || device_setting == DEVICE_GPU)
+		return GpuIsLarge(bytes);
+	return bytes >= Max(SKETCH_BYTES, work->by_executor ? share / EXECUTOR_SHARE : share);
+}
+
+double
+GpuKeysLeast(uint64 bytes)
+{
+	return Max(KEYS_LEAST, (double) bytes / BYTES_OF_KEY);
+}
+
+bool
+GpuPaysForFetching(double accesses, uint64 bytes, const StateWork *work)
+{
+	return accesses >= (double) bytes / (work->processes > 1 ? BYTES_OF_KEY : BYTES_ALONE);
+}
+
+/* ---- reasons ---- */
+
+/* A size in words. */
+static const char *
+size_text(uint64 bytes)
+{
+	return bytes < 1024 * 1024 ? psprintf("%.4g kB", bytes / 1024.0)
+							   : psprintf("%.4g MB", bytes / 1048576.0);
+}
+
+const char *
+GpuSmallReason(const char *value, uint64 bytes, const StateWork *work)
+{
+	if (gpu_min_size >= 0)
+		return psprintf("the %s is smaller than qsketch.gpu_min_size allows", value);
+	if (work->processes <= 1)
+		return psprintf("one process fills a %s of %s faster than a GPU", value, size_text(bytes));
+	return psprintf("%d processes fill a %s of %s faster than a GPU", work->processes, value,
+					size_text(bytes));
+}
+
+const char *
+GpuFewReason(const char *value, uint64 bytes, const StateWork *work)
+{
+	return psprintf("a GPU does not pay for the expected %.0f rows in a %s of %s",
+					work->rows * Max(work->processes, 1), value, size_text(bytes));
+}
