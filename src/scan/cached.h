@@ -69,6 +69,17 @@ CachedChunksOf(BlockNumber blocks)
 	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
+/* A column, with the pages of its table of which it is to be found out whether their copies are true. */
+typedef struct CachedCheck
+{
+	Relation relation;
+	BlockNumber blocks; /* of the table */
+	uint32 first;       /* chunk */
+	uint32 count;       /* of chunks */
+	const GpuRef *ref;  /* of each chunk; serial 0: it is not cached */
+	GpuPages *pages;    /* of each chunk */
+} CachedCheck;
+
 /* cached_check.c */
 extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
@@ -77,8 +88,8 @@ extern bool CachedMayRead(Oid relid, AttrNumber attribute);
 extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
-extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
-							BlockNumber blocks, GpuPages *pages);
+extern GpuPages *CachedAllPages(uint32 chunks);
+extern void CachedTruePages(const CachedCheck *check, int checks);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
 /* cached_use.c: what the processes of a parallel scan tell one another of the pages to read. */
@@ -176,7 +187,6 @@ extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *gro
 /* cached_match.c */
 extern GpuColumnChunk
 CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
-extern GpuPages *CachedNoPages(uint32 chunks);
 extern GpuPages *CachedPages(const CachedRun *run);
 extern GpuColumnChunk *
 CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);

@@ -440,14 +440,6 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 
 /* ---- chunks of columns ---- */
 
-/* Sets of pages, one for each chunk; a table may have thousands. */
-GpuPages *
-CachedNoPages(uint32 chunks)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
 /* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
 GpuColumnChunk
 CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
@@ -471,7 +463,7 @@ CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chun
 GpuPages *
 CachedPages(const CachedRun *run)
 {
-	GpuPages *pages = CachedNoPages(run->chunks);
+	GpuPages *pages = CachedAllPages(run->chunks);
 
 	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
 	return pages;
@@ -497,7 +489,7 @@ CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *
 GpuPages *
 CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
 {
-	GpuPages *taken = CachedNoPages(run->chunks);
+	GpuPages *taken = CachedAllPages(run->chunks);
 	GpuPages *left = CachedPages(run);
 	int wanted_count;
 	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);

@@ -198,18 +198,14 @@ find_copies(CachedRun *run)
 static GpuPages *
 true_pages(const CachedRun *run, BlockNumber blocks)
 {
-	GpuPages *pages = CachedNoPages(run->chunks);
-	GpuPages *more = CachedNoPages(run->chunks);
-	uint32 chunk;
+	GpuPages *pages = CachedAllPages(run->chunks);
+	CachedCheck *check = palloc(run->copies->columns * sizeof(CachedCheck));
 	int i;
 
 	for (i = 0; i < run->copies->columns; i++)
-	{
-		CachedTruePages(run->relation, run->ref[i], 0, run->chunks, blocks, i == 0 ? pages : more);
-		for (chunk = 0; chunk < run->chunks && i > 0; chunk++)
-			GpuPagesKeep(&pages[chunk], &more[chunk]);
-	}
-	pfree(more);
+		check[i] = (CachedCheck){ run->relation, blocks, 0, run->chunks, run->ref[i], pages };
+	CachedTruePages(check, run->copies->columns);
+	pfree(check);
 	return pages;
 }
 
