@@ -208,6 +208,16 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 		pages->bits[i] &= other->bits[i];
 }
 
+/* Take off the pages of another set. */
+static inline void
+GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
+{
+	int i;
+
+	for (i = 0; i < GPU_CHUNK_BYTES; i++)
+		pages->bits[i] &= (uint8) ~other->bits[i];
+}
+
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
 {

@@ -130,16 +130,28 @@ typedef struct CachedRun
 	CachedColumns *copies;
 	Relation relation;
 	const WantedRows *rows;
+	BlockNumber blocks; /* of the table */
 	uint32 chunks;
-	GpuRef **ref;    /* of each column, by chunk */
-	GpuPages *pages; /* of each chunk: true in all columns */
+	GpuRef **ref;             /* of each column, by chunk */
+	const CachedTests *tests; /* of each aggregate */
+	GpuPages *pages;          /* of each chunk: true in all columns */
 } CachedRun;
+
+/* Keys of a table that an aggregate is to get. */
+typedef struct CachedKeys
+{
+	const CachedRun *run;
+	int column; /* the number of theirs */
+	const CachedTests *tests;
+	GpuPages *pages; /* of each chunk; those are taken off whose keys the aggregate has got */
+} CachedKeys;
 
 struct ScanGroups;
 
 /* What a run wants of cached columns. */
 typedef struct CachedUse
 {
+	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* of the table */
@@ -155,7 +167,7 @@ extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
-extern ParallelPages *CachedColumnsBegin(CachedColumns *copies, const CachedUse *use);
+extern ParallelPages *CachedColumnsBegin(const CachedUse *use, int uses);
 
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
@@ -185,13 +197,10 @@ extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count
 extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
 /* cached_match.c */
-extern GpuColumnChunk
-CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
+extern GpuColumnChunk CachedChunk(const CachedKeys *keys, uint32 chunk);
 extern GpuPages *CachedPages(const CachedRun *run);
-extern GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);
-extern GpuPages *
-CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
+extern GpuColumnChunk *CachedChunks(const CachedKeys *keys, int tables, int *wanted_count);
+extern void CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate);
 
 /* cached_use.c */
 extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,
