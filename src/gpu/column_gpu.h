@@ -372,15 +372,10 @@ extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
 
 /*
- * Count distinct keys of a chunk, if there are at most "most", and take the
- * pages off its set whose keys were counted, which may be some of them.  False:
- * a chunk is gone, or the device has no room.
- */
-extern bool GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts);
-
-/*
- * The same for many chunks, several at a time, until all pages are counted or "take" returns
- * false.  A chunk may come several times, with other pages.
+ * Count distinct keys of chunks, several at a time, and take the pages off their sets whose keys
+ * were counted, until that is all or "take" returns false.  It may not wait for the worker.  If a
+ * chunk has more than "most" distinct keys its pages stay.  A chunk may come several times, with
+ * other pages.  False: a chunk is gone, or the device has no room for it.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
 extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,
