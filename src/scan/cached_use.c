@@ -8,6 +8,10 @@
  * while it is used.  Then an aggregate has keys of some pages that another one
  * lacks: these pages are read, for the other one alone.
  *
+ * Scans of partitions fill the same aggregates.  The first one uses the cached columns of all
+ * their tables, as if these were one: it asks for chunks of all before it waits for the first.
+ * Each scan then reads the pages of its own table that are left.
+ *
  * In a parallel scan the first process that comes looks at the map, tells the others which
  * pages are true in the cached columns, and then has their keys counted.  The others wait only
  * for this look.  They cannot look for themselves: a page that one of them finds changed and
