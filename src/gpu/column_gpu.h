@@ -187,6 +187,21 @@ GpuPagesRun(const GpuPages *pages, uint32 page)
 	return end - page;
 }
 
+/* The first page of the set from "page" on, or GPU_CHUNK_PAGES. */
+static inline uint32
+GpuPagesNext(const GpuPages *pages, uint32 page)
+{
+	while (page < GPU_CHUNK_PAGES && !GpuPagesHave(pages, page))
+	{
+		uint64 word = 1;
+
+		if (page % 64 == 0 && page + 64 <= GPU_CHUNK_PAGES)
+			memcpy(&word, &pages->bits[page / 8], sizeof(word));
+		page += word == 0 ? 64 : 1;
+	}
+	return page;
+}
+
 static inline void
 GpuPagesAdd(GpuPages *pages, uint32 page)
 {
