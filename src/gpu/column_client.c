@@ -469,20 +469,6 @@ take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCo
 	return true;
 }
 
-bool
-GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
-{
-	GpuSlot *slot = GpuTakeSlot(&chunk->ref, COLUMN_COUNTS, false);
-	bool there;
-
-	ask_counts(slot, chunk, most);
-	GpuAsk(slot);
-	GpuAwait(slot);
-	there = take_counts(slot, chunk, most, counts);
-	GpuDone(slot);
-	return there;
-}
-
 /* Chunks whose keys are counted.  "index" says which of them have pages left. */
 typedef struct Counting
 {
@@ -510,13 +496,14 @@ static void
 take_counts_of(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	Counting *counting = transfer->context;
+	const GpuColumnChunk *chunk = &counting->chunk[counting->index[at]];
 
-	if (!counting->there || counting->ended)
+	if (counting->ended)
 		return;
-	counting->there =
-		take_counts(slot, &counting->chunk[counting->index[at]], counting->most, &counting->counts);
-	if (counting->there)
+	if (take_counts(slot, chunk, counting->most, &counting->counts))
 		counting->ended = !counting->take(counting->context, &counting->counts);
+	else
+		counting->there = false;
 }
 
 bool

@@ -214,7 +214,8 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 	uint32 step;
 
 	gathering->to = &lists[gathering->columns->column[0]->device];
-	for (page = from; page < GPU_CHUNK_PAGES; page += step)
+	for (page = GpuPagesNext(pages, from); page < GPU_CHUNK_PAGES;
+		 page = GpuPagesNext(pages, page + step))
 	{
 		uint32 rows;
 
@@ -225,8 +226,6 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 			continue;
 		}
 		step = pages_at_once(gathering, pages, page, most - Min(most, gathered));
-		if (!GpuPagesHave(pages, page))
-			continue;
 		rows = rows_of(gathering->columns, page, step);
 		if (rows == PG_UINT32_MAX)
 			return PG_UINT64_MAX;

@@ -188,6 +188,21 @@ GpuPagesRun(const GpuPages *pages, uint32 page)
 	return end - page;
 }
 
+/* The first page of the set from "page" on, or GPU_CHUNK_PAGES. */
+static inline uint32
+GpuPagesNext(const GpuPages *pages, uint32 page)
+{
+	while (page < GPU_CHUNK_PAGES && !GpuPagesHave(pages, page))
+	{
+		uint64 word = 1;
+
+		if (page % 64 == 0 && page + 64 <= GPU_CHUNK_PAGES)
+			memcpy(&word, &pages->bits[page / 8], sizeof(word));
+		page += word == 0 ? 64 : 1;
+	}
+	return page;
+}
+
 static inline void
 GpuPagesAdd(GpuPages *pages, uint32 page)
 {
@@ -207,6 +222,16 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 
 	for (i = 0; i < GPU_CHUNK_BYTES; i++)
 		pages->bits[i] &= other->bits[i];
+}
+
+/* Take off the pages of another set. */
+static inline void
+GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
+{
+	int i;
+
+	for (i = 0; i < GPU_CHUNK_BYTES; i++)
+		pages->bits[i] &= (uint8) ~other->bits[i];
 }
 
 static inline uint32
@@ -360,15 +385,10 @@ extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
 
 /*
- * Count distinct keys of a chunk, if there are at most "most", and take the
- * pages off its set whose keys were counted, which may be some of them.  False:
- * a chunk is gone, or the device has no room.
- */
-extern bool GpuColumnCounts(const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts);
-
-/*
- * The same for many chunks, several at a time, until all pages are counted or "take" returns
- * false.  A chunk may come several times, with other pages.
+ * Count distinct keys of chunks, several at a time, and take the pages off their sets whose keys
+ * were counted, until that is all or "take" returns false.  It may not wait for the worker.  If a
+ * chunk has more than "most" distinct keys its pages stay.  A chunk may come several times, with
+ * other pages.  False: a chunk is gone, or the device has no room for it.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
 extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,

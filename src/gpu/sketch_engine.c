@@ -307,9 +307,10 @@ move_dense(qs_sketch *sk)
 
 /* Insert the keys that the explicit encoding has no room for; the total has them already. */
 static qb_status
-insert_rest(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
+insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_t *weight,
+			size_t count)
 {
-	if (move_explicit(sk, -1))
+	if (move_explicit(sk, device))
 	{
 		GpuPostKeys(&remote_of(sk)->owned.ref, SKETCH_INSERT, fingerprint, weight, count);
 		return QB_OK;
@@ -328,7 +329,7 @@ insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weigh
 		return QB_NO_MEMORY;
 	if (done == count)
 		return QB_OK;
-	return insert_rest(sk, fingerprint + done, weight ? weight + done : NULL, count - done);
+	return insert_rest(sk, -1, fingerprint + done, weight ? weight + done : NULL, count - done);
 }
 
 static qb_status
@@ -588,58 +589,80 @@ GpuSketchEngineOf(const qs_sketch *sk)
  * goes to the device, and the worker adds keys without sending them anywhere.
  */
 
-/*
- * Add keys of a chunk while the sketch is explicit: the device says which distinct keys
- * there are.  If they are more than the sketch has room for, it goes to the device.
- * "done" is set if the pages are done, as far as they can be here.
- */
-static qb_status
-add_counts(qs_sketch *sk, const GpuColumnChunk *chunk, int64 *count, GpuKeyCounts *counts,
-		   bool *done)
+/* Distinct keys of chunks on their way to an explicit sketch. */
+typedef struct Explicit
 {
-	int most = (int) qs_explicit_limit(&sk->params);
-	int64 before = sk->total;
+	qs_sketch *sk;
+	int most; /* distinct keys that it has room for */
 	qb_status status;
+	GpuKeyCounts rest; /* keys that it has no room for, or more than "most" that are not known */
+} Explicit;
 
-	*done = !GpuColumnCounts(chunk, most, counts);
-	if (*done)
-		return QB_OK;
-	if (counts->count > most)
+/* Add keys, as many as there is room for.  This waits for nothing, since further replies are there. */
+static bool
+take_counts(void *context, const GpuKeyCounts *counts)
+{
+	Explicit *e = context;
+	int64 sum;
+	size_t done;
+
+	if (counts->count > e->most)
 	{
-		*done = !move_explicit(sk, GpuColumnDevice(chunk));
-		return QB_OK;
+		e->rest.count = counts->count;
+		return false;
 	}
-	status = insert_there(sk, counts->key, counts->times, counts->count);
-	*count += sk->total - before;
-	*done = status != QB_OK || GpuPagesAreNone(chunk->pages);
-	return status;
+	sum = qs_weight_sum(counts->times, counts->count);
+	e->status = check_total(e->sk, sum);
+	if (e->status == QB_OK)
+		e->status = qs_explicit_add(e->sk, counts->key, counts->times, counts->count, &done);
+	if (e->status != QB_OK)
+		return false;
+	e->sk->total += sum;
+	e->rest.count = counts->count - (int) done;
+	memcpy(e->rest.key, counts->key + done, e->rest.count * sizeof(uint64));
+	memcpy(e->rest.times, counts->times + done, e->rest.count * sizeof(int64));
+	return e->rest.count == 0;
 }
 
-/* Add keys of these chunks while the sketch is explicit; the number of those that are done. */
+/*
+ * Add keys of these chunks while the sketch is explicit; the number of those that are done, as far
+ * as they can be.  Each time as many chunks are asked at once as are done, GPU_HELD_MAX at most: so
+ * few waits are enough, and few chunks were asked in vain when the sketch goes to the device.
+ */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,
 			 qb_status *status)
 {
-	GpuKeyCounts *counts = palloc(sizeof(GpuKeyCounts));
-	int i = 0;
+	Explicit *e = palloc(sizeof(Explicit));
+	int64 before = sk->total;
+	int done = 0;
 
-	*status = QB_OK;
-	while (*status == QB_OK && sk->encoding == QS_EXPLICIT && i < chunks)
+	e->sk = sk;
+	e->most = (int) qs_explicit_limit(&sk->params);
+	e->status = QB_OK;
+	while (e->status == QB_OK && sk->encoding == QS_EXPLICIT && done < chunks)
 	{
-		bool done;
+		int next = Min(Min(Max(done, 1), GPU_HELD_MAX), chunks - done);
+		int device = GpuColumnDevice(chunk + done);
 
-		*status = add_counts(sk, &chunk[i], count, counts, &done);
-		i += done;
+		e->rest.count = 0;
+		(void) GpuColumnCountsAll(chunk + done, next, e->most, take_counts, e);
+		if (e->rest.count > e->most)
+			next = move_explicit(sk, device) ? 0 : chunks - done;
+		else if (e->rest.count > 0)
+			e->status = insert_rest(sk, device, e->rest.key, e->rest.times, e->rest.count);
+		if (sk->encoding == QS_EXPLICIT)
+			done += next;
 	}
-	pfree(counts);
-	return i;
+	*count += sk->total - before;
+	*status = e->status;
+	pfree(e);
+	return done;
 }
 
 /*
- * While the sketch is explicit, this process gets distinct keys with their counts,
- * because only this process knows when there are too many.  Then the sketch goes to the
- * device, however small it is: the keys are there already.  A sketch that cannot grow there
- * gets no keys: the pages are left to be read.
+ * A sketch that gets dense goes to the device, however small it is: the keys are there already.
+ * One that cannot grow there gets no keys: the pages are left to be read.
  */
 qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count)

@@ -69,6 +69,17 @@ CachedChunksOf(BlockNumber blocks)
 	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
+/* A column, with the pages of its table of which it is to be found out whether their copies are true. */
+typedef struct CachedCheck
+{
+	Relation relation;
+	BlockNumber blocks; /* of the table */
+	uint32 first;       /* chunk */
+	uint32 count;       /* of chunks */
+	const GpuRef *ref;  /* of each chunk; serial 0: it is not cached */
+	GpuPages *pages;    /* of each chunk */
+} CachedCheck;
+
 /* cached_check.c */
 extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
@@ -77,8 +88,8 @@ extern bool CachedMayRead(Oid relid, AttrNumber attribute);
 extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);
-extern void CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
-							BlockNumber blocks, GpuPages *pages);
+extern GpuPages *CachedAllPages(uint32 chunks);
+extern void CachedTruePages(const CachedCheck *check, int checks);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
 /* cached_use.c: what the processes of a parallel scan tell one another of the pages to read. */
@@ -119,16 +130,28 @@ typedef struct CachedRun
 	CachedColumns *copies;
 	Relation relation;
 	const WantedRows *rows;
+	BlockNumber blocks; /* of the table */
 	uint32 chunks;
-	GpuRef **ref;    /* of each column, by chunk */
-	GpuPages *pages; /* of each chunk: true in all columns */
+	GpuRef **ref;             /* of each column, by chunk */
+	const CachedTests *tests; /* of each aggregate */
+	GpuPages *pages;          /* of each chunk: true in all columns */
 } CachedRun;
+
+/* Keys of a table that an aggregate is to get. */
+typedef struct CachedKeys
+{
+	const CachedRun *run;
+	int column; /* the number of theirs */
+	const CachedTests *tests;
+	GpuPages *pages; /* of each chunk; those are taken off whose keys the aggregate has got */
+} CachedKeys;
 
 struct ScanGroups;
 
 /* What a run wants of cached columns. */
 typedef struct CachedUse
 {
+	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
 	const WantedRows *rows;
 	Snapshot snapshot;
 	BlockNumber blocks; /* of the table */
@@ -144,7 +167,7 @@ extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
-extern ParallelPages *CachedColumnsBegin(CachedColumns *copies, const CachedUse *use);
+extern ParallelPages *CachedColumnsBegin(const CachedUse *use, int uses);
 
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)
@@ -174,14 +197,10 @@ extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count
 extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
 
 /* cached_match.c */
-extern GpuColumnChunk
-CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages);
-extern GpuPages *CachedNoPages(uint32 chunks);
+extern GpuColumnChunk CachedChunk(const CachedKeys *keys, uint32 chunk);
 extern GpuPages *CachedPages(const CachedRun *run);
-extern GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages, int *parts);
-extern GpuPages *
-CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate);
+extern GpuColumnChunk *CachedChunks(const CachedKeys *keys, int tables, int *wanted_count);
+extern void CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate);
 
 /* cached_use.c */
 extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,

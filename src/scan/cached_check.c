@@ -238,14 +238,14 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
  * LSNs could tell, the chunk gets the new LSN of the map's page.
  */
 static void
-true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber blocks,
-		   const GpuColumnState *state, GpuPages *pages)
+true_pages(const CachedCheck *check, uint32 i, const GpuColumnState *state, GpuPages *pages)
 {
+	uint32 chunk = check->first + i;
 	MapLook look;
 	uint64 *lsn;
 
 	memset(pages, 0, sizeof(*pages));
-	if (!state->there || !CachedLook(relation, chunk, blocks, &look))
+	if (!state->there || !CachedLook(check->relation, chunk, check->blocks, &look))
 		return;
 	CachedTestPoint(0);
 	*pages = state->copied;
@@ -253,34 +253,74 @@ true_pages(Relation relation, const GpuRef *ref, uint32 chunk, BlockNumber block
 	if (look.lsn == state->map_lsn)
 		return;
 	lsn = palloc(GPU_CHUNK_PAGES * sizeof(uint64));
-	if (GpuColumnLsns(ref, lsn))
+	if (GpuColumnLsns(&check->ref[i], lsn))
 	{
-		keep_unchanged(relation, chunk, lsn, pages);
-		GpuColumnRenew(ref, state->map_lsn, look.lsn, pages);
+		keep_unchanged(check->relation, chunk, lsn, pages);
+		GpuColumnRenew(&check->ref[i], state->map_lsn, look.lsn, pages);
 	}
 	else
 		memset(pages, 0, sizeof(*pages));
 	pfree(lsn);
 }
 
+/* Sets of all pages, one for each chunk; a table may have thousands. */
+GpuPages *
+CachedAllPages(uint32 chunks)
+{
+	Size bytes = (Size) Max(chunks, 1) * sizeof(GpuPages);
+	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+
+	memset(pages, 0xff, bytes);
+	return pages;
+}
+
+/* The chunks of columns that are cached, one column after the other; returns how many. */
+static uint32
+cached_chunks(const CachedCheck *check, int checks, GpuRef *ref)
+{
+	uint32 cached = 0;
+	uint32 j;
+	int i;
+
+	for (i = 0; i < checks; i++)
+		for (j = 0; j < check[i].count; j++)
+			if (check[i].ref[j].serial != 0)
+			{
+				if (ref)
+					ref[cached] = check[i].ref[j];
+				cached++;
+			}
+	return cached;
+}
+
 /*
- * Find the pages of a column whose copies are true now.  "ref" and "pages" have an item for
- * each of "count" chunks from "first" on.  A chunk that is not cached has no such pages.
+ * Take pages off the sets of columns if their copies are not true now.  A chunk that is not
+ * cached has no true pages.  The chunks of all columns, of whatever tables, are asked at once.
  */
 void
-CachedTruePages(Relation relation, const GpuRef *ref, uint32 first, uint32 count,
-				BlockNumber blocks, GpuPages *pages)
+CachedTruePages(const CachedCheck *check, int checks)
 {
-	GpuColumnState *state = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(*state));
-	uint32 i;
+	uint32 cached = cached_chunks(check, checks, NULL);
+	GpuRef *ref = palloc(Max(cached, 1) * sizeof(GpuRef));
+	GpuColumnState *states = palloc(Max(cached, 1) * sizeof(GpuColumnState));
+	const GpuColumnState *state = states;
+	uint32 j;
+	int i;
 
-	GpuColumnDescribe(ref, count, state);
-	for (i = 0; i < count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		true_pages(relation, &ref[i], first + i, blocks, &state[i], &pages[i]);
-	}
-	pfree(state);
+	(void) cached_chunks(check, checks, ref);
+	GpuColumnDescribe(ref, cached, states);
+	for (i = 0; i < checks; i++)
+		for (j = 0; j < check[i].count; j++)
+		{
+			GpuPages pages = { { 0 } };
+
+			CHECK_FOR_INTERRUPTS();
+			if (check[i].ref[j].serial != 0)
+				true_pages(&check[i], j, state++, &pages);
+			GpuPagesKeep(&check[i].pages[j], &pages);
+		}
+	pfree(states);
+	pfree(ref);
 }
 
 /*

@@ -109,10 +109,11 @@ find_copies(Exact *e)
 static void
 find_pages(Exact *e)
 {
-	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, e->chunks * sizeof(GpuPages));
+	GpuPages *pages = CachedAllPages(e->chunks);
+	const CachedCheck check = { e->relation, e->blocks, 0, e->chunks, e->ref, pages };
 	uint32 chunk;
 
-	CachedTruePages(e->relation, e->ref, 0, e->chunks, e->blocks, pages);
+	CachedTruePages(&check, 1);
 	e->pages = (PageSet){ e->chunks, pages };
 	e->wanted = palloc(e->chunks * sizeof(GpuColumnChunk));
 	for (chunk = 0; chunk < e->chunks; chunk++)

@@ -86,9 +86,9 @@ static bool
 look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
 {
-	GpuPages *left = CachedPages(run);
+	const CachedKeys keys = { run, run->copies->group, tests, CachedPages(run) };
 	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(run, run->copies->group, tests, left, &wanted_count);
+	GpuColumnChunk *wanted = CachedChunks(&keys, 1, &wanted_count);
 	bool there;
 	int i;
 
@@ -97,7 +97,7 @@ look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection proje
 	there = GpuColumnCountsAll(wanted, wanted_count, most,
 							   projection == PROJECT_ROWS ? take_null : take_keys, finding);
 	pfree(wanted);
-	pfree(left);
+	pfree(keys.pages);
 	return there;
 }
 
@@ -178,12 +178,13 @@ static void
 find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all,
 		   bool *dense)
 {
+	const CachedKeys keys = { run, key, tests, run->pages };
 	uint32 chunk = 0; /* the first one that has pages */
 	GpuColumnChunk wanted;
 
 	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
 		chunk++;
-	wanted = CachedChunk(run, key, tests, chunk, &run->pages[chunk]);
+	wanted = CachedChunk(&keys, chunk);
 	SketchGetDense((SketchState **) all->state, &all->groups, &wanted, dense);
 }
 
@@ -191,10 +192,14 @@ find_dense(const CachedRun *run, int key, const CachedTests *tests, const Togeth
 static bool
 take_group(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
 {
-	GpuPages *taken = CachedTake(run, key, tests, aggregate);
-	bool all = memcmp(taken, run->pages, run->chunks * sizeof(GpuPages)) == 0;
+	const CachedKeys keys = { run, key, tests, CachedPages(run) };
+	bool all = true;
+	uint32 chunk;
 
-	pfree(taken);
+	CachedTake(&keys, 1, aggregate);
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		all &= GpuPagesAreNone(&keys.pages[chunk]);
+	pfree(keys.pages);
 	return all;
 }
 
@@ -202,12 +207,12 @@ take_group(const CachedRun *run, int key, const CachedTests *tests, ScanAggregat
 static bool
 take_together(const CachedRun *run, int key, const CachedTests *tests, Together *together)
 {
-	GpuPages *left = CachedPages(run);
+	const CachedKeys keys = { run, key, tests, CachedPages(run) };
 	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
+	GpuColumnChunk *wanted = CachedChunks(&keys, 1, &wanted_count);
 	bool all = SketchAddGroups(together->state, &together->groups, wanted, wanted_count);
 
-	pfree(left);
+	pfree(keys.pages);
 	pfree(wanted);
 	return all;
 }

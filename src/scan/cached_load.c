@@ -243,10 +243,12 @@ forget_copies(Oid relid)
 static bool
 is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapLook *look)
 {
-	GpuPages pages;
+	GpuPages pages = look->visible;
+	const CachedCheck check = {
+		load->relation, load->blocks, chunk, 1, &column->ref[chunk], &pages
+	};
 
-	CachedTruePages(load->relation, &column->ref[chunk], chunk, 1, load->blocks, &pages);
-	GpuPagesKeep(&pages, &look->visible);
+	CachedTruePages(&check, 1);
 	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
 }
 
@@ -394,26 +396,23 @@ load_chunk(Load *load, uint32 chunk)
 static int64
 count_pages(const Load *load)
 {
-	Size bytes = (Size) Max(load->chunks, 1) * sizeof(GpuPages);
-	GpuPages *all = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-	GpuPages *pages = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	GpuPages *all = CachedAllPages(load->chunks);
+	CachedCheck *check = palloc(load->count * sizeof(CachedCheck));
 	int64 count = 0;
 	uint32 chunk;
 	int i;
 
-	memset(all, 0xff, bytes);
 	for (i = 0; i < load->count; i++)
 	{
 		const LoadColumn *column = &load->column[i];
 
 		(void) GpuColumnFind(&column->column, column->ref, load->chunks);
-		CachedTruePages(load->relation, column->ref, 0, load->chunks, load->blocks, pages);
-		for (chunk = 0; chunk < load->chunks; chunk++)
-			GpuPagesKeep(&all[chunk], &pages[chunk]);
+		check[i] = (CachedCheck){ load->relation, load->blocks, 0, load->chunks, column->ref, all };
 	}
+	CachedTruePages(check, load->count);
 	for (chunk = 0; chunk < load->chunks; chunk++)
 		count += GpuPagesCount(&all[chunk]);
-	pfree(pages);
+	pfree(check);
 	pfree(all);
 	return count;
 }

@@ -442,19 +442,13 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 
 /* ---- chunks of columns ---- */
 
-/* Sets of pages, one for each chunk; a table may have thousands. */
-GpuPages *
-CachedNoPages(uint32 chunks)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuPages),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-/* Keys of a chunk's pages, of rows that pass the tests.  "key": the number of their column. */
+/* Keys of a chunk's pages, of rows that pass the tests. */
 GpuColumnChunk
-CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chunk, GpuPages *pages)
+CachedChunk(const CachedKeys *keys, uint32 chunk)
 {
-	GpuColumnChunk wanted = { .ref = run->ref[key][chunk], .pages = pages };
+	GpuRef **ref = keys->run->ref;
+	const CachedTests *tests = keys->tests;
+	GpuColumnChunk wanted = { .ref = ref[keys->column][chunk], .pages = &keys->pages[chunk] };
 	uint32 i;
 
 	if (tests->selection.columns > 0)
@@ -465,57 +459,57 @@ CachedChunk(const CachedRun *run, int key, const CachedTests *tests, uint32 chun
 		wanted.pair = tests->pair;
 	}
 	for (i = 0; i < tests->selection.columns; i++)
-		wanted.tested[i] = run->ref[tests->column[i]][chunk];
+		wanted.tested[i] = ref[tests->column[i]][chunk];
 	return wanted;
 }
 
-/* A copy of the sets of pages that a run uses, one for each chunk. */
+/* A copy of the sets of pages that a run uses, one for each chunk, in memory of the run. */
 GpuPages *
 CachedPages(const CachedRun *run)
 {
-	GpuPages *pages = CachedNoPages(run->chunks);
+	MemoryContext old = MemoryContextSwitchTo(run->copies->memory);
+	GpuPages *pages = CachedAllPages(run->chunks);
 
 	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
+	MemoryContextSwitchTo(old);
 	return pages;
 }
 
-/* Keys of all chunks that have pages, which are taken off "pages" when they are done. */
+/* The chunks of all tables that have pages. */
 GpuColumnChunk *
-CachedChunks(const CachedRun *run, int key, const CachedTests *tests, GpuPages *pages,
-			 int *wanted_count)
+CachedChunks(const CachedKeys *keys, int tables, int *wanted_count)
 {
-	GpuColumnChunk *wanted = palloc(Max(run->chunks, 1) * sizeof(GpuColumnChunk));
+	GpuColumnChunk *wanted;
+	Size chunks = 0;
 	uint32 chunk;
+	int i;
 
+	for (i = 0; i < tables; i++)
+		chunks += keys[i].run->chunks;
+	wanted = MemoryContextAllocHuge(CurrentMemoryContext, Max(chunks, 1) * sizeof(GpuColumnChunk));
 	*wanted_count = 0;
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		if (!GpuPagesAreNone(&pages[chunk]))
-			wanted[(*wanted_count)++] = CachedChunk(run, key, tests, chunk, &pages[chunk]);
+	for (i = 0; i < tables; i++)
+		for (chunk = 0; chunk < keys[i].run->chunks; chunk++)
+			if (!GpuPagesAreNone(&keys[i].pages[chunk]))
+				wanted[(*wanted_count)++] = CachedChunk(&keys[i], chunk);
 	GpuColumnInterleave(wanted, *wanted_count);
 	return wanted;
 }
 
-/* Count keys for one aggregate.  Returns the pages whose keys were counted. */
-GpuPages *
-CachedTake(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
+/* Have an aggregate get keys of all these tables: their chunks are asked for at once. */
+void
+CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate)
 {
-	GpuPages *taken = CachedNoPages(run->chunks);
-	GpuPages *left = CachedPages(run);
+	GpuColumnChunk *wanted;
 	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(run, key, tests, left, &wanted_count);
-	uint32 chunk;
 	int i;
 
-	if (tests->none)
-		memset(left, 0, run->chunks * sizeof(GpuPages));
-	else
-		add_keys(aggregate, wanted, wanted_count);
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		for (i = 0; i < GPU_CHUNK_BYTES; i++)
-			taken[chunk].bits[i] = run->pages[chunk].bits[i] & ~left[chunk].bits[i];
-	pfree(left);
+	for (i = 0; i < tables; i++)
+		if (keys[i].tests->none)
+			memset(keys[i].pages, 0, keys[i].run->chunks * sizeof(GpuPages));
+	wanted = CachedChunks(keys, tables, &wanted_count);
+	add_keys(aggregate, wanted, wanted_count);
 	pfree(wanted);
-	return taken;
 }
 
 /* ---- while planning ---- */

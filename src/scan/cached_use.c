@@ -8,6 +8,10 @@
  * while it is used.  Then an aggregate has keys of some pages that another one
  * lacks: these pages are read, for the other one alone.
  *
+ * Scans of partitions fill the same aggregates.  The first one uses the cached columns of all
+ * their tables, as if these were one: it asks for chunks of all before it waits for the first.
+ * Each scan then reads the pages of its own table that are left.
+ *
  * In a parallel scan the first process that comes looks at the map, tells the others which
  * pages are true in the cached columns, and then has their keys counted.  The others wait only
  * for this look.  They cannot look for themselves: a page that one of them finds changed and
@@ -194,23 +198,25 @@ find_copies(CachedRun *run)
 	return found > 0;
 }
 
-/* Pages of the table that are true in all columns. */
-static GpuPages *
-true_pages(const CachedRun *run, BlockNumber blocks)
+/* Find the pages of each table that are true in all columns.  Chunks of all tables are asked at once. */
+static void
+find_true_pages(const CachedRun *run, int runs)
 {
-	GpuPages *pages = CachedNoPages(run->chunks);
-	GpuPages *more = CachedNoPages(run->chunks);
-	uint32 chunk;
+	CachedCheck *check;
+	int checks = 0;
 	int i;
+	int j;
 
-	for (i = 0; i < run->copies->columns; i++)
-	{
-		CachedTruePages(run->relation, run->ref[i], 0, run->chunks, blocks, i == 0 ? pages : more);
-		for (chunk = 0; chunk < run->chunks && i > 0; chunk++)
-			GpuPagesKeep(&pages[chunk], &more[chunk]);
-	}
-	pfree(more);
-	return pages;
+	for (i = 0; i < runs; i++)
+		checks += run[i].copies->columns;
+	check = palloc(checks * sizeof(CachedCheck));
+	checks = 0;
+	for (i = 0; i < runs; i++)
+		for (j = 0; j < run[i].copies->columns; j++)
+			check[checks++] = (CachedCheck){ run[i].relation, run[i].blocks, 0,
+											 run[i].chunks,   run[i].ref[j], run[i].pages };
+	CachedTruePages(check, checks);
+	pfree(check);
 }
 
 /* Note which pages are not read. */
@@ -225,23 +231,41 @@ leave_out(const CachedRun *run)
 		copies->pages += GpuPagesCount(&run->pages[chunk]);
 }
 
-/* Count keys of these pages for all aggregates.  Notes the pages that were counted for all. */
+/* Note which pages the i-th aggregate has got: all but those that are left. */
 static void
-take_pages(const CachedRun *run, ScanAggregate *aggregate, int count, const CachedTests *tests)
+note_taken(const CachedRun *run, int i, GpuPages *left)
 {
-	CachedColumns *copies = run->copies;
 	uint32 chunk;
+
+	for (chunk = 0; chunk < run->chunks; chunk++)
+		GpuPagesTakeOff(&run->pages[chunk], &left[chunk]);
+	memcpy(left, run->pages, run->chunks * sizeof(GpuPages));
+	run->copies->taken[i] = (PageSet){ run->chunks, left };
+}
+
+/*
+ * Count keys of these pages of all tables for all aggregates.  Notes the pages that were counted
+ * for all.
+ */
+static void
+take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
+{
+	CachedKeys *keys = palloc(runs * sizeof(CachedKeys));
 	int i;
+	int j;
 
 	for (i = 0; i < count; i++)
 	{
-		GpuPages *taken = CachedTake(run, copies->key[i], &tests[i], &aggregate[i]);
-
-		copies->taken[i] = (PageSet){ run->chunks, taken };
-		for (chunk = 0; chunk < run->chunks; chunk++)
-			GpuPagesKeep(&run->pages[chunk], &taken[chunk]);
+		for (j = 0; j < runs; j++)
+			keys[j] = (CachedKeys){ &run[j], run[j].copies->key[i], &run[j].tests[i],
+									CachedPages(&run[j]) };
+		CachedTake(keys, runs, &aggregate[i]);
+		for (j = 0; j < runs; j++)
+			note_taken(&run[j], i, keys[j].pages);
 	}
-	leave_out(run);
+	for (j = 0; j < runs; j++)
+		leave_out(&run[j]);
+	pfree(keys);
 }
 
 /* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
@@ -268,12 +292,10 @@ note_lost(const CachedRun *run, GpuPages *told)
 {
 	CachedColumns *copies = run->copies;
 	uint32 chunk;
-	int i;
 
 	for (chunk = 0; chunk < run->chunks; chunk++)
 	{
-		for (i = 0; i < GPU_CHUNK_BYTES; i++)
-			told[chunk].bits[i] &= ~run->pages[chunk].bits[i];
+		GpuPagesTakeOff(&told[chunk], &run->pages[chunk]);
 		copies->any_lost |= !GpuPagesAreNone(&told[chunk]);
 	}
 	copies->lost = (PageSet){ run->chunks, told };
@@ -284,74 +306,114 @@ note_lost(const CachedRun *run, GpuPages *told)
  * Returns why not, or NULL.
  */
 static const char *
-take_shared(const CachedRun *run, const CachedUse *use, const CachedTests *tests)
+take_shared(const CachedRun *run, const CachedUse *use)
 {
 	GpuPages *told = CachedPages(run);
 
 	if (!tell(use, told, run->chunks))
 		return "no shared memory";
 	CachedTestPoint(2);
-	take_pages(run, use->aggregate, use->count, tests);
+	take_pages(run, 1, use->aggregate, use->count);
 	note_lost(run, told);
 	return NULL;
 }
 
-/* Have keys counted; why none were, or NULL. */
+/* Have keys of groups counted.  Returns why not, or NULL. */
 static const char *
-take_all(CachedRun *run, const CachedUse *use)
+take_groups(const CachedRun *run, const CachedUse *use)
 {
-	const CachedTests *tests = make_tests(run, use->aggregate, use->count);
-	const char *refusal;
+	const char *refusal = CachedGroupsTake(run, use->groups, use->count);
 
-	if (tests == NULL)
-		return "too many conditions";
-	run->pages = true_pages(run, use->blocks);
-	CachedTestPoint(1);
-	if (use->shared)
-		return take_shared(run, use, tests);
-	if (use->groups == NULL)
-	{
-		take_pages(run, use->aggregate, use->count, tests);
-		return NULL;
-	}
-	refusal = CachedGroupsTake(run, use->groups, use->count);
 	if (refusal == NULL)
 		leave_out(run);
 	return refusal;
 }
 
+/* Have keys of several tables counted; in a parallel scan and with groups it is one table. */
+static void
+take_all(const CachedRun *run, int runs, const CachedUse *use)
+{
+	MemoryContext old = MemoryContextSwitchTo(run->copies->memory);
+	const char *refusal = NULL;
+
+	find_true_pages(run, runs);
+	CachedTestPoint(1);
+	if (use->shared)
+		refusal = take_shared(run, use);
+	else if (use->groups)
+		refusal = take_groups(run, use);
+	else
+		take_pages(run, runs, use->aggregate, use->count);
+	MemoryContextSwitchTo(old);
+	if (refusal)
+	{
+		run->copies->refusal = refusal;
+		run->copies->used = false;
+	}
+}
+
 /* Use no cached columns until use_copies() is called. */
 static void
-forget(CachedColumns *copies, int count)
+forget(const CachedUse *use)
 {
+	CachedColumns *copies = use->copies;
+
 	copies->pages = 0;
 	copies->used = copies->any_lost = false;
 	if (copies->memory == NULL)
 		return;
 	MemoryContextReset(copies->memory);
 	memset(&copies->all, 0, sizeof(copies->all));
-	memset(copies->taken, 0, count * sizeof(PageSet));
+	memset(copies->taken, 0, use->count * sizeof(PageSet));
 	copies->refusal = NULL;
 }
 
-/* Use cached columns if there are any; why they cannot be used, or NULL. */
+/*
+ * Prepare the use of cached columns.  Returns why they cannot be used, or NULL; there are some if
+ * the run has "tests" then.
+ */
 static const char *
-use_copies(CachedColumns *copies, const CachedUse *use)
+prepare(CachedRun *run, const CachedUse *use)
 {
-	CachedRun run = { .copies = copies,
-					  .relation = use->rows->relation,
-					  .rows = use->rows,
-					  .chunks = CachedChunksOf(use->blocks) };
-	const char *refusal = NULL;
-
 	if (!IsMVCCSnapshot(use->snapshot) || use->snapshot->takenDuringRecovery)
 		return "a snapshot of another kind";
-	if (use->groups == NULL)
-		refusal = CachedStatesRefusal(use->aggregate, use->count);
-	if (refusal == NULL && find_copies(&run))
-		refusal = take_all(&run, use);
-	copies->used = refusal == NULL;
-	return refusal;
+	*run = (CachedRun){ .copies = use->copies,
+						.relation = use->rows->relation,
+						.rows = use->rows,
+						.blocks = use->blocks,
+						.chunks = CachedChunksOf(use->blocks) };
+	if (!find_copies(run))
+		return NULL;
+	run->tests = make_tests(run, use->aggregate, use->count);
+	run->pages = CachedAllPages(run->chunks);
+	return run->tests ? NULL : "too many conditions";
+}
+
+/* Use the cached columns of several tables, as far as there are any. */
+static void
+use_copies(const CachedUse *use, int uses)
+{
+	CachedRun *run = palloc0(uses * sizeof(CachedRun));
+	const char *refusal = use->groups ? NULL : CachedStatesRefusal(use->aggregate, use->count);
+	int runs = 0;
+	int i;
+
+	for (i = 0; i < uses; i++)
+	{
+		CachedColumns *copies = use[i].copies;
+		MemoryContext old;
+
+		if (copies == NULL || copies->memory == NULL)
+			continue;
+		old = MemoryContextSwitchTo(copies->memory);
+		copies->refusal = refusal ? refusal : prepare(&run[runs], &use[i]);
+		MemoryContextSwitchTo(old);
+		copies->used = copies->refusal == NULL;
+		runs += copies->used && run[runs].tests;
+	}
+	if (runs > 0)
+		take_all(run, runs, use);
+	pfree(run);
 }
 
 /* ---- the pages that are left in a parallel scan ---- */
@@ -390,26 +452,25 @@ begin_share(SharedPages *shared, dsa_area *area)
 }
 
 /*
- * Begin a run of a scan: have keys of the aggregates or of their groups counted from cached
- * columns, or leave that to another process of a parallel scan.  "all" then has the pages to leave
- * out.  Returns which pages this process reads; NULL: as if there were no other process, or no
- * cached columns.  "copies": NULL if there are none.
+ * Begin runs of scans that fill the same aggregates or groups, of which the first one has their
+ * states: have keys counted from cached columns, of all tables at once, or leave that to another
+ * process of a parallel scan, which is one alone.  "all" of each then has the pages to leave out.
+ * Returns which pages this process reads; NULL: as if there were no other process, or no cached
+ * columns.
  */
 ParallelPages *
-CachedColumnsBegin(CachedColumns *copies, const CachedUse *use)
+CachedColumnsBegin(const CachedUse *use, int uses)
 {
+	const CachedColumns *copies = use->copies;
 	bool looks = use->shared == NULL || has_to_look(use->shared);
 	ParallelPages *share;
+	int i;
 
-	if (copies)
-		forget(copies, use->count);
-	if (copies && copies->memory && looks)
-	{
-		MemoryContext old = MemoryContextSwitchTo(copies->memory);
-
-		copies->refusal = use_copies(copies, use);
-		MemoryContextSwitchTo(old);
-	}
+	for (i = 0; i < uses; i++)
+		if (use[i].copies)
+			forget(&use[i]);
+	if (looks)
+		use_copies(use, uses);
 	if (use->shared == NULL)
 		return NULL;
 	if (looks)

@@ -49,6 +49,7 @@ typedef struct ColumnScanState
 	ExprState *having;     /* conditions on its results; NULL: there are none */
 	uint64 refused;        /* results for which they were not true */
 	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
+	bool asked;            /* the scan of another table has used them for this run */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
@@ -98,7 +99,10 @@ begin(CustomScanState *node, EState *estate, int eflags)
 										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
 	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
+	{
 		state->handover = ScanHandoverOf(estate, handover);
+		state->handover->scans = lappend(state->handover->scans, state);
+	}
 	state->copies =
 		CachedColumnsCreate(node->ss.ss_currentRelation, cscan, state->aggregate, state->count);
 	state->sketches =
@@ -153,15 +157,15 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 }
 
 /*
- * The scan is begun before cached columns are looked at, because a serializable
- * transaction notes then that it reads the table.
+ * What a scan wants of cached columns.  The scan is begun before they are looked at, because a
+ * serializable transaction notes then that it reads the table.
  */
-static void
-start_scan(ColumnScanState *state)
+static CachedUse
+begin_use(ColumnScanState *state)
 {
 	ParallelTableScanDesc shared = state->shared ? shared_scan(state, state->shared) : NULL;
-	CachedColumns *copies = state->copies;
-	CachedUse use = { .rows = &state->rows,
+	CachedUse use = { .copies = state->copies,
+					  .rows = &state->rows,
 					  .snapshot = state->css.ss.ps.state->es_snapshot,
 					  .aggregate = state->aggregate,
 					  .count = state->count,
@@ -172,7 +176,67 @@ start_scan(ColumnScanState *state)
 	if (state->scan == NULL)
 		state->scan = BeginTableScan(&state->css.ss, shared);
 	use.blocks = ((HeapScanDesc) state->scan)->rs_nblocks;
-	state->share = CachedColumnsBegin(copies, &use);
+	return use;
+}
+
+/*
+ * The scans that come after the first of those which fill the same sketches, as far as it may use
+ * cached columns for them.  Append may leave out scans that depend on parameters.
+ */
+static List *
+scans_behind(const ColumnScanState *state)
+{
+	List *behind = NIL;
+	ListCell *cell;
+
+	if (state->handover == NULL || state->handover->aggregate)
+		return NIL;
+	foreach (cell, state->handover->scans)
+	{
+		ColumnScanState *other = lfirst(cell);
+
+		if (other != state && other->copies && bms_is_empty(other->rows.params) &&
+			other->css.ss.ps.chgParam == NULL)
+			behind = lappend(behind, other);
+	}
+	return behind;
+}
+
+/*
+ * Have keys counted from cached columns.  The first of several scans asks the GPU worker for the
+ * keys of all tables before it waits, and all find later which of their pages are left.
+ */
+static ParallelPages *
+use_copies(ColumnScanState *state)
+{
+	List *behind = scans_behind(state);
+	CachedUse *use = palloc((1 + list_length(behind)) * sizeof(CachedUse));
+	ParallelPages *share;
+	int uses = 0;
+	ListCell *cell;
+
+	use[uses++] = begin_use(state);
+	foreach (cell, behind)
+	{
+		ColumnScanState *other = lfirst(cell);
+
+		WantedRowsStart(&other->rows);
+		use[uses++] = begin_use(other);
+		other->asked = true;
+	}
+	share = CachedColumnsBegin(use, uses);
+	list_free(behind);
+	pfree(use);
+	return share;
+}
+
+static void
+start_scan(ColumnScanState *state)
+{
+	CachedColumns *copies = state->copies;
+
+	state->share = state->asked ? NULL : use_copies(state);
+	state->asked = false;
 	PageReaderBegin(&state->reader, state->scan, copies ? &copies->all : NULL,
 					copies ? copies->pages : 0, state->share);
 }
@@ -454,6 +518,7 @@ rescan(CustomScanState *node)
 	if (state->scan && (state->partial || !state->ready))
 		table_rescan(state->scan, NULL);
 	ActivityEnd(&state->activity);
+	state->asked = false;
 	state->returned = RETURNED_NOTHING;
 	ExecScanReScan(&node->ss);
 }

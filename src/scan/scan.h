@@ -423,6 +423,7 @@ typedef struct ScanHandover
 {
 	MemoryContext context;
 	ScanAggregate *aggregate; /* filled by a child; NULL: by none */
+	List *scans;              /* states of the children that have a table */
 } ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);

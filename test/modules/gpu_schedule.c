@@ -1,25 +1,74 @@
 /*
  * gpu_schedule.c
- *		How many pieces of requests the GPU worker has served, for tests that count pieces and not time.
+ *		What the GPU worker does, for tests that count and do not measure time.
  *
- *	gpu_schedule() bigint
+ *	gpu_schedule() bigint	pieces of requests that it has served
+ *	gpu_asked() bigint		tables whose cached columns are named by requests that it has not served
+ *	gpu_adding() bigint		the most such requests for one value that is being made
  *
  * test/modules/gpu_schedule.c
  */
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "gpu/shared.h"
+#include "gpu/column_gpu.h"
 
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(gpu_schedule);
+PG_FUNCTION_INFO_V1(gpu_asked);
+PG_FUNCTION_INFO_V1(gpu_adding);
+
+static GpuShared *
+shared_state(void)
+{
+	return *(GpuShared **) load_external_function("$libdir/qsketch", "gpu_shared", true, NULL);
+}
 
 Datum
 gpu_schedule(PG_FUNCTION_ARGS)
 {
-	GpuShared **shared =
-		(GpuShared **) load_external_function("$libdir/qsketch", "gpu_shared", true, NULL);
+	PG_RETURN_INT64((int64) pg_atomic_read_u64(&shared_state()->progress));
+}
 
-	PG_RETURN_INT64((int64) pg_atomic_read_u64(&(*shared)->progress));
+/* How many requests name a value of this state. */
+static uint32
+requests_for(GpuHandle *handle, GpuHandleState state)
+{
+	return handle->state == state ? pg_atomic_read_u32(&handle->pending) : 0;
+}
+
+Datum
+gpu_asked(PG_FUNCTION_ARGS)
+{
+	GpuShared *shared = shared_state();
+	List *tables = NIL;
+	int i;
+
+	LWLockAcquire(shared->handles, LW_SHARED);
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		GpuHandle *handle = &shared->handle[i];
+		GpuColumn column;
+
+		memcpy(&column, handle->key.header, sizeof(column));
+		if (handle->family == GPU_FAMILY_COLUMN && requests_for(handle, HANDLE_CACHED) > 0)
+			tables = list_append_unique_oid(tables, column.relation);
+	}
+	LWLockRelease(shared->handles);
+	PG_RETURN_INT64(list_length(tables));
+}
+
+Datum
+gpu_adding(PG_FUNCTION_ARGS)
+{
+	GpuShared *shared = shared_state();
+	uint32 most = 0;
+	int i;
+
+	LWLockAcquire(shared->handles, LW_SHARED);
+	for (i = 0; i < GPU_HANDLES; i++)
+		most = Max(most, requests_for(&shared->handle[i], HANDLE_LIVE));
+	LWLockRelease(shared->handles);
+	PG_RETURN_INT64(most);
 }

@@ -1,0 +1,209 @@
+# Cached columns of partitions: a query asks for all of them before it waits for the first.  The
+# result is that of pages, whatever part of them is cached, and whatever happens to the requests.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use QsketchGpu;
+use Test::More;
+
+# Requests that a backend has on their way at a time.
+my $held = 8;
+my $partitions = 12;
+
+my $node;
+
+# The same answers from cached columns as by the ordinary plan.
+sub same
+{
+	my ($name, $settings, @queries) = @_;
+	my $wanted = answers($node, ORDINARY, @queries);
+
+	is(scalar(@$wanted), scalar(@queries), "$name: there are answers");
+	is_deeply(answers($node, "$settings;", @queries), $wanted, "$name: the same");
+}
+
+sub load_all
+{
+	$node->safe_psql('postgres', q{SELECT count(qsketch_gpu_load(inhrelid::regclass, '{k,n,few}')) FROM pg_inherits WHERE inhparent = 'many'::regclass});
+}
+
+# A query that goes on while the test looks at it.
+sub start
+{
+	my ($query) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->query_until(qr/started/, "\\echo started\n$query;\n");
+	return $session;
+}
+
+sub becomes
+{
+	my ($expression, $wanted, $name) = @_;
+	ok($node->poll_query_until('postgres', "SELECT $expression", $wanted), $name);
+}
+
+# Twelve partitions: one of another order of columns, one of few keys, one that is empty.
+sub make_many
+{
+	$node->safe_psql('postgres', q{CREATE TABLE many (k bigint, n int, few int, pad text) PARTITION BY RANGE (n)});
+	for my $i (0 .. $partitions - 1)
+	{
+		my $range = 'FOR VALUES FROM (' . $i * 2000 . ') TO (' . ($i + 1) * 2000 . ')';
+
+		$node->safe_psql('postgres', $i == 4
+			? "CREATE TABLE m4 (pad text, few int, gone int, n int, k bigint); ALTER TABLE m4 DROP gone; ALTER TABLE many ATTACH PARTITION m4 $range"
+			: "CREATE TABLE m$i PARTITION OF many $range");
+	}
+	$node->safe_psql('postgres', q{
+		INSERT INTO many SELECT CASE WHEN i < 18000 THEN i * 7919 % 15000 ELSE i % 10 END, i, CASE WHEN i % 7 > 0 THEN i / 300 % 40 END, repeat('x', 50)
+			FROM generate_series(0, 21999) AS i;
+		VACUUM ANALYZE many;
+		CREATE FUNCTION gpu_asked() RETURNS bigint LANGUAGE c AS '} . "$ENV{TESTDIR}/gpu_schedule.so" . q{';
+		CREATE FUNCTION gpu_adding() RETURNS bigint LANGUAGE c AS '} . "$ENV{TESTDIR}/gpu_schedule.so'");
+}
+
+my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
+	'SELECT count(*), count(few), md5(qsketch_agg(k)::text), md5(qsketch_agg(few)::text) FROM many',
+	(map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM many WHERE few < 30" } qw(thread warp half_warp sub_warp multilevel)),
+	'SELECT md5(qsketch_agg(few)::text) FROM many', 'SELECT md5(qsketch_agg(k)::text) FROM many WHERE n >= 16000',
+	'SELECT md5(qsketch_agg(k) FILTER (WHERE n BETWEEN 3000 AND 9000)::text), count(*) FILTER (WHERE few IS NULL), md5(qsketch_agg(n)::text) FROM many WHERE few > 3 OR few <= 3',
+	'SELECT md5(qsketch_agg(k) FILTER (WHERE n BETWEEN 3000 AND 9000)::text), count(*) FILTER (WHERE few IS NULL), md5(qsketch_agg(n)::text) FROM many WHERE n % 1 = 0',
+	'SELECT md5(qsketch_agg(k) FILTER (WHERE n BETWEEN 3000 AND 9000)::text), count(*) FILTER (WHERE few IS NULL), md5(qsketch_agg(n)::text) FROM many WHERE n <> 77',
+	'SELECT md5(qfilter_agg(k, qfilter_new_bloom(20000))::text), md5(qfilter_agg(few, qfilter_new_bloom(300)) FILTER (WHERE n > 9999)::text) FROM many',
+	'SELECT md5(qsets_agg(few, n)::text), md5(qsketch_agg(k)::text) FROM many WHERE n <> 8',
+	"SELECT string_agg(few || md5(q::text), ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k) AS q FROM many WHERE few < 20 GROUP BY few) AS x",
+	# no row passes; the sketch gets dense with the last partitions; a parameter that leaves partitions out
+	'SELECT md5(qsketch_agg(k)::text), count(*) FROM many WHERE few = ANY (NULL::int[])',
+	'SELECT md5(qsketch_agg(n)::text), count(*) FROM many WHERE k < 10',
+	'SELECT md5(qsketch_agg(k)::text), count(*) FROM many WHERE n >= (SELECT 13000)',
+	# executed again and again, with and without a parameter
+	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE n < g * 4500) AS q FROM generate_series(1, 4) AS g) AS x",
+	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE g > 0 AND few < 25) AS q FROM generate_series(1, 4) AS g) AS x");
+
+sub all_the_same
+{
+	my ($name) = @_;
+
+	same($name, '', @queries);
+	same("$name, on the GPU", 'SET qsketch.device = gpu', @queries);
+	same("$name, parallel", 'SET max_parallel_workers_per_gather = 2; SET cpu_operator_cost = 1', @queries);
+}
+
+# Partitions that are read in part or as a whole, while others are not read at all.
+sub test_results
+{
+	my $plan;
+
+	all_the_same('nothing is cached');
+	load_all();
+	all_the_same('all is cached');
+	$plan = $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(*), qsketch_agg(k) FROM many');
+	is(scalar(() = $plan =~ /^ *Pages: 0$/mg), $partitions, 'no page of any partition is read');
+	is(scalar(() = $plan =~ /Pages from Cached Columns: [1-9]/g), $partitions - 1, 'all partitions with rows have cached columns');
+	$node->safe_psql('postgres', q{
+		UPDATE many SET k = k + 1 WHERE n IN (5, 2500, 2900, 4001) OR n BETWEEN 9000 AND 9100;
+		DELETE FROM many WHERE n BETWEEN 14500 AND 15500;
+		INSERT INTO many SELECT i, 22000 + i, i FROM generate_series(1, 50) AS i;
+		SELECT qsketch_gpu_unload('m3'); SELECT qsketch_gpu_unload('m0')});
+	all_the_same('changed');
+	$node->safe_psql('postgres', 'VACUUM many');
+	all_the_same('vacuumed');
+	load_all();
+	all_the_same('loaded again');
+	settled($node, 'all queries');
+}
+
+# Requests for all tables wait together, as many as a backend may have: nothing is served meanwhile.
+sub test_together
+{
+	my $right = $node->safe_psql('postgres', ORDINARY . $queries[0]);
+	my $session;
+
+	set_fault($node, 'hang');
+	$session = start($queries[0]);
+	becomes('gpu_asked()', $held, "chunks of $held partitions are asked together");
+	set_fault($node, 'none');
+	is($session->query_safe('SELECT 1'), "$right\n1", 'the query goes on');
+	$session->quit;
+
+	# cancelled, with all that on its way
+	set_fault($node, 'hang');
+	$session = start($queries[0]);
+	becomes('gpu_asked()', $held, 'asked');
+	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%FROM many%' AND pid <> pg_backend_pid()});
+	$session->query('SELECT 1');
+	like($session->{stderr}, qr/canceling statement/, 'it can be cancelled');
+	set_fault($node, 'none');
+	$session->quit;
+	settled($node, 'cancelled');
+}
+
+# Keys of several partitions are on their way to one sketch at a time.  The query is repeated until
+# somebody has seen it, and cancelled then.
+sub test_adding
+{
+	my $session;
+
+	set_fault($node, 'slow');
+	$session = start('DO $$BEGIN LOOP PERFORM qsketch_agg(k) FROM many; END LOOP; END$$');
+	$node->safe_psql('postgres', "SET statement_timeout = '300s'; DO \$\$BEGIN WHILE gpu_adding() < $held LOOP PERFORM pg_sleep(0.001); END LOOP; END\$\$");
+	pass("keys of $held partitions are on their way together");
+	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %FROM many%' AND pid <> pg_backend_pid()});
+	$session->query('SELECT 1');
+	like($session->{stderr}, qr/canceling statement/, 'cancelled with keys on their way');
+	$session->quit;
+	set_fault($node, 'none');
+	settled($node, 'cancelled with keys on their way');
+}
+
+# Chunks that go, and rows that change, between the look at all partitions and their use.
+sub test_changes
+{
+	my $right = $node->safe_psql('postgres', ORDINARY . $queries[1]);
+
+	during_scan($node, 'chunks of some partitions go', 1, $queries[1], $right,
+		q{SELECT qsketch_gpu_unload('m2'); SELECT qsketch_gpu_unload('m7'); SELECT qsketch_gpu_unload('m8')});
+	load_all();
+	during_scan($node, 'rows of all partitions change', 1, $queries[1], $right, 'UPDATE many SET k = k + 1 WHERE n % 100 = 3', 'VACUUM many');
+	load_all();
+	all_the_same('after these changes');
+}
+
+# The worker ends with requests of several partitions; then there are no cached columns.
+sub test_restart
+{
+	my $session;
+
+	set_fault($node, 'hang');
+	$session = start($queries[0]);
+	becomes('gpu_asked()', $held, 'asked before the worker ends');
+	kill 'TERM', gpu_count($node, 'worker_pid');
+	$session->query('SELECT 1');
+	like($session->{stderr}, qr/GPU operation failed: the GPU worker was terminated/, 'the query fails with the worker');
+	$session->quit;
+	set_fault($node, 'none');
+	wait_for_worker($node);
+	all_the_same('after the worker has ended');
+	load_all();
+	same('loaded anew', '', @queries);
+	settled($node, 'the end');
+}
+
+for my $devices ('0', '0,1,2')
+{
+	note "devices $devices";
+	$node = gpu_node("column_partitions_$devices" =~ tr/,/_/r, "qsketch.gpu_devices = '$devices'", 'qsketch.device = auto',
+		'max_parallel_workers_per_gather = 0', 'jit = off', 'fsync = off');
+	make_many();
+	test_results();
+	test_together();
+	test_adding();
+	can_pause($node) and test_changes();
+	test_restart();
+	$node->stop;
+}
+done_testing();
