@@ -227,6 +227,14 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 	return qs_merge_slice(into, rest, from, rest);
 }
 
+/* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
+typedef struct GpuSketchAhead
+{
+	GpuRef ref;
+	bool known;
+	GpuSketchShape shape;
+} GpuSketchAhead;
+
 /* Tables on their way to a backend. */
 typedef struct Returning
 {
@@ -342,8 +350,12 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-qb_status
-GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
+/*
+ * Fetch a sketch from the worker into "sk", an empty owned sketch.  "next", if it is not NULL, is
+ * likely to be fetched after it.
+ */
+static qb_status
+fetch(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
 {
 	GpuSketchShape shape = from->shape;
 	qb_status status = from->known ? QB_OK : ask_partition(&from->ref, 0, &shape);
@@ -354,6 +366,34 @@ GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *s
 		status = download(&from->ref, &returning);
 	for (number = 1; status == QB_OK && shape.more; number++)
 		status = add_partition(&from->ref, number, &shape, sk);
+	return status;
+}
+
+/* Is what the worker has told of the tables still true?  Each key changes the total. */
+static bool
+is_described(const GpuRemote *remote, const qs_sketch *sk)
+{
+	return remote->described && remote->shape.total == sk->total;
+}
+
+qb_status
+GpuSketchFetch(const qs_sketch *sk, qs_sketch *here)
+{
+	GpuRemote *remote = sk->remote;
+	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
+	GpuSketchAhead from = { .ref = remote->owned.ref, .known = is_described(remote, sk) };
+	GpuSketchAhead ahead;
+	qb_status status;
+
+	from.shape = remote->shape;
+	if (next)
+		ahead.ref = next->owned.ref;
+	status = fetch(&from, next ? &ahead : NULL, here);
+	if (status == QB_OK && next)
+	{
+		next->described = ahead.known;
+		next->shape = ahead.shape;
+	}
 	return status;
 }
 

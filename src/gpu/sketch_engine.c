@@ -149,35 +149,6 @@ check_fetched_total(const qs_sketch *sk, int64 total)
 			 (int64) sk->total);
 }
 
-/* Is what the worker has told of the tables still true?  Each key changes the total. */
-static bool
-is_described(const GpuRemote *remote, const qs_sketch *sk)
-{
-	return remote->described && remote->shape.total == sk->total;
-}
-
-/* Bring the tables of a remote sketch here; the worker gets the next one of the chain ready. */
-static qb_status
-download(const qs_sketch *sk, qs_sketch *here)
-{
-	GpuRemote *remote = remote_of(sk);
-	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
-	GpuSketchAhead from = { .ref = remote->owned.ref, .known = is_described(remote, sk) };
-	GpuSketchAhead ahead;
-	qb_status status;
-
-	from.shape = remote->shape;
-	if (next)
-		ahead.ref = next->owned.ref;
-	status = GpuSketchDownload(&from, next ? &ahead : NULL, here);
-	if (status == QB_OK && next)
-	{
-		next->described = ahead.known;
-		next->shape = ahead.shape;
-	}
-	return status;
-}
-
 /* Bring the tables of a sketch here, if they are on a device. */
 static qb_status
 materialize(qs_sketch *sk)
@@ -191,7 +162,7 @@ materialize(qs_sketch *sk)
 		elog(ERROR, "a merge of the sketch on the GPU was broken off");
 	qs_init(&here, &sk->params, sk->memory);
 	here.keys = sk->keys;
-	status = download(sk, &here);
+	status = GpuSketchFetch(sk, &here);
 	if (status != QB_OK)
 		return status;
 	check_fetched_total(sk, here.total);
@@ -411,7 +382,7 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 		return GpuSketchMergeRest(into, from, merged);
 	qs_init(&copy, &from->params, into->memory);
 	copy.keys = from->keys;
-	status = GpuSketchDownload(&(GpuSketchAhead){ .ref = remote_of(from)->owned.ref }, NULL, &copy);
+	status = GpuSketchFetch(from, &copy);
 	if (status == QB_OK)
 		status = GpuSketchMergeRest(into, &copy, merged);
 	qs_free(&copy);

@@ -210,20 +210,12 @@ GpuSketchMergeInto(const GpuRef *ref, const GpuRef *other, GpuSketchMerged *merg
 extern qb_status
 GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged);
 
-/* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
-typedef struct GpuSketchAhead
-{
-	GpuRef ref;
-	bool known;
-	GpuSketchShape shape;
-} GpuSketchAhead;
-
 /*
- * Fetch a sketch from the worker into "sk", an empty owned sketch, which gets dense.
- * The worker's sketch takes no more keys then, and has to be dropped.  "next", if it is not
- * NULL, is likely to be fetched after it, so the worker gets it ready meanwhile.
+ * Fetch the tables of a sketch that is on a device into "here", an empty owned sketch, which gets
+ * dense.  The device's sketch takes no more keys then, and has to be dropped.  The worker gets the
+ * next one of the chain ready meanwhile.
  */
-extern qb_status GpuSketchDownload(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk);
+extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);
 
 /*
  * Add the keys of these pages to sketches of groups, and take the pages off the sets; "added" is
