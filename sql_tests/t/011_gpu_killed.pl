@@ -83,7 +83,7 @@ set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose
 	SELECT qsketch_agg(k) FROM t});
-like($err, qr/38000: GPU operation failed: simulated failure/, 'an error of the device has an SQLSTATE');
+like($err, qr/38000: GPU operation failed: (GPU \d+: )?simulated failure/, 'an error of the device has an SQLSTATE');
 set_fault($node, 'none');
 wait_for_worker($node);
 is($other->query_safe('INSERT INTO mine VALUES (1) RETURNING i'), '1',

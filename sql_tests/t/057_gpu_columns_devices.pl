@@ -184,7 +184,7 @@ set_fault($node, 'none');
 settled($node, 'cancelled');
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', $sketches[5]);
-ok($rc == 0 && $devices > 2 ? $out eq $right : $err =~ /GPU operation failed/, 'a query that uses a cached column fails with the device, or reads pages') or diag("$rc: $out $err");
+like($err, qr/GPU operation failed/, 'a query that uses a cached column fails with the device');
 set_fault($node, 'none');
 wait_for_worker($node);
 $node->safe_psql('postgres', 'VACUUM t');

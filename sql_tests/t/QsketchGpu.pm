@@ -45,6 +45,11 @@ sub gpu_node
 		$node->poll_query_until('postgres', "SELECT count(*) = $wanted FROM qsketch_gpu() WHERE state = 'ready'")
 			or die "there are not $wanted emulated GPUs";
 	}
+	elsif (!$emulated && "@lines" !~ /gpu_worker = off/)
+	{
+		$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'ready'")
+			or die 'there is no GPU';
+	}
 	return $node;
 }
 

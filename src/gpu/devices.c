@@ -351,6 +351,13 @@ silent_devices(qs_cuda_error *error)
 	return silent;
 }
 
+/* The devices that are not lost.  Bits: 1 << index. */
+static uint32
+devices_left(void)
+{
+	return (uint32) ((UINT64CONST(1) << gpu_shared->device_count) - 1) & ~GpuLostDevices();
+}
+
 /* Nothing goes to a device any more, and nobody finds what is there. */
 static void
 lose_device(int index, const char *reason)
@@ -382,7 +389,7 @@ GpuLoseDevice(int device)
 
 	if (!info[device].lost)
 		error = *gpu_device_ops->error(gpu_device[device]);
-	lost = silent_devices(&error);
+	lost = gpu_fault == FAULT_ERROR ? devices_left() : silent_devices(&error);
 	if (lost == 0 && !info[device].lost)
 		lost = 1U << device;
 	if (gpu_fault != FAULT_ERROR)

@@ -81,7 +81,7 @@ typedef enum GpuWorkerKind
 typedef enum GpuFault
 {
 	FAULT_NONE,
-	FAULT_ERROR,  /* the next insert or query fails as on a broken GPU */
+	FAULT_ERROR,  /* the next insert or query fails, and no GPU answers any more */
 	FAULT_MEMORY, /* there is no device memory for any new sketch */
 	FAULT_SPILL,  /* there is none for any insert either */
 	FAULT_SLOW,   /* every request takes 20 ms more */
