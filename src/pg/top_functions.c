@@ -370,14 +370,6 @@ family_fits(const qs_top *top, const qs_sketch *sketch)
 	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
 }
 
-/* Is the text valid in this database's encoding, without a zero byte? */
-static bool
-is_text(const char *text, uint32 length)
-{
-	return memchr(text, '\0', length) == NULL &&
-		   pg_verify_mbstr(GetDatabaseEncoding(), text, (int) length, true);
-}
-
 static bool
 is_ascii(const char *text, uint32 length)
 {
@@ -393,11 +385,11 @@ is_ascii(const char *text, uint32 length)
 static void
 validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 {
-	uint64 i;
+	qs_top_place place = { 0 };
+	qs_top_key key;
 
-	for (i = 0; i < top->count; i++)
+	while (qs_top_next(top, &place, &key))
 	{
-		qs_top_key key = qs_top_get(top, i);
 		const char *text = (const char *) key.text;
 
 		if (top->encoding != GetDatabaseEncoding() && !is_ascii(text, key.length))
@@ -405,7 +397,7 @@ validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 					(errcode(sqlstate),
 					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
 							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
-		if (!is_text(text, key.length))
+		if (!pg_verify_mbstr(GetDatabaseEncoding(), text, (int) key.length, true))
 			FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 	}
 }

@@ -67,13 +67,11 @@ static Row *
 sorted_rows(const qs_top *top)
 {
 	Row *row = palloc_extended(Max(1, top->count) * sizeof(Row), MCXT_ALLOC_HUGE);
+	qs_top_place place = { 0 };
 	uint64 i;
 
-	for (i = 0; i < top->count; i++)
-	{
-		row[i].key = qs_top_get(top, i);
+	for (i = 0; qs_top_next(top, &place, &row[i].key); i++)
 		row[i].upper = row[i].key.lower + row[i].key.before;
-	}
 	qsort(row, top->count, sizeof(Row), compare_rows);
 	return row;
 }

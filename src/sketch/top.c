@@ -108,6 +108,20 @@ index_all(qs_top *top)
 		fill_slot(top, i);
 }
 
+/* Entry i of a view, without its text. */
+static qs_top_key
+entry_at(const qs_top *top, uint64_t i)
+{
+	const uint8_t *entry = top->entries + i * top->entry_bytes;
+	qs_top_key key = { .row = QS_TOP_NO_ROW };
+
+	key.fingerprint = qb_load64(entry);
+	key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
+	if (top->entry_bytes > QS_TOP_ENTRY_BEFORE)
+		key.before = (int64_t) qb_load64(entry + QS_TOP_ENTRY_BEFORE);
+	return key;
+}
+
 static bool
 find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 {
@@ -117,11 +131,11 @@ find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
-		uint64_t there = qb_load64(top->entries + middle * QS_TOP_ENTRY_BYTES);
+		uint64_t there = qb_load64(top->entries + middle * top->entry_bytes);
 
 		if (there == fingerprint)
 		{
-			*key = qs_top_get(top, middle);
+			*key = entry_at(top, middle);
 			return true;
 		}
 		if (there < fingerprint)
@@ -145,10 +159,34 @@ qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	return there != NULL;
 }
 
-qs_top_key
-qs_top_get(const qs_top *top, uint64_t i)
+/* The next text of a view.  Bytes that nobody validated may end without a zero byte. */
+static void
+next_text(const qs_top *top, uint64_t *at, qs_top_key *key)
 {
-	return top->view ? qs_top_entry(top, i) : top->key[i];
+	uint64_t rest = top->text_bytes - *at;
+	const uint8_t *start = top->text + *at;
+	const uint8_t *end = memchr(start, 0, rest);
+
+	key->text = (uint8_t *) (uintptr_t) start;
+	key->length = (uint32_t) (end ? (uint64_t) (end - start) : rest);
+	*at += end ? key->length + 1 : rest;
+}
+
+bool
+qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key)
+{
+	if (place->entry == top->count)
+		return false;
+	if (top->view)
+	{
+		*key = entry_at(top, place->entry);
+		if (top->texts)
+			next_text(top, &place->text, key);
+	}
+	else
+		*key = top->key[place->entry];
+	place->entry++;
+	return true;
 }
 
 /* ---- coming and going ---- */
@@ -375,21 +413,19 @@ qb_status
 qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 {
 	qb_status status = QB_OK;
-	uint64_t i;
+	qs_top_place place = { 0 };
+	qs_top_key key;
 
 	qs_top_init(to, from->n, memory);
 	to->bound = from->bound;
 	to->threshold = from->threshold;
 	to->texts = from->texts;
 	to->encoding = from->encoding;
-	for (i = 0; i < from->count && status == QB_OK; i++)
+	while (to->room < from->count && status == QB_OK)
+		status = grow(to);
+	while (status == QB_OK && qs_top_next(from, &place, &key))
 	{
-		qs_top_key key = qs_top_get(from, i);
-
-		while (to->room < from->count && status == QB_OK)
-			status = grow(to);
-		if (status == QB_OK)
-			status = qs_top_set_text(to, &key, key.text, key.length);
+		status = qs_top_set_text(to, &key, key.text, key.length);
 		if (status == QB_OK)
 			to->key[to->count++] = key;
 	}
@@ -457,16 +493,15 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 {
 	uint64_t known = into->count;
 	qb_status status = QB_OK;
+	qs_top_place place = { 0 };
 	uint64_t steps = 0;
-	uint64_t i;
+	qs_top_key key;
 
 	while (into->room < known + from->count)
 		if ((status = grow(into)) != QB_OK)
 			return status;
-	for (i = 0; i < from->count; i++)
+	while (qs_top_next(from, &place, &key))
 	{
-		qs_top_key key = qs_top_get(from, i);
-
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (qs_top_lookup(into, key.fingerprint))
 			continue;

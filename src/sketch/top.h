@@ -69,7 +69,7 @@
  * the sketch is explicit nothing depends on the order.
  *
  * Owned candidates lie in an array and are found through a hash table.  In a view
- * they are the sorted entries of the byte format.
+ * they are the sorted entries of the byte format, which an explicit sketch has already.
  *
  * src/sketch/top.h
  */
@@ -117,8 +117,17 @@ typedef struct qs_top
 
 	/* view */
 	const uint8_t *entries;
-	const uint8_t *text;
+	uint64_t entry_bytes; /* of one; those of an explicit sketch have no "before" */
+	const uint8_t *text;  /* all texts, each with a zero byte behind it */
+	uint64_t text_bytes;
 } qs_top;
+
+/* A place among the candidates; { 0 } is before the first one. */
+typedef struct qs_top_place
+{
+	uint64_t entry;
+	uint64_t text;
+} qs_top_place;
 
 /* How many candidates are kept for n keys. */
 QB_INLINE uint64_t
@@ -136,10 +145,13 @@ extern void qs_top_free(qs_top *top);
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
 extern qb_status qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory);
 
-/* Candidate i < count, in no order that means anything; its text, if any, stays where it is. */
-extern qs_top_key qs_top_get(const qs_top *top, uint64_t i);
+/*
+ * The next candidate, in no order that means anything; false at the end.  Its text, if any, stays
+ * where it is.
+ */
+extern bool qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key);
 
-/* The candidate with this fingerprint; false: there is none. */
+/* The candidate with this fingerprint, in a view without its text; false: there is none. */
 extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key);
 
 /* The candidate with this fingerprint in place, to be changed; NULL: there is none.  Owned only. */
@@ -214,66 +226,34 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	16		8		bound
  *	24		8		bytes of the sketch
  *	32		8		candidates
- *	40		8		bytes of all texts
+ *	40		8		bytes of all texts, less than 2^32
  *	48		16		reserved, 0
  *
- * An entry has 32 bytes; they ascend by fingerprint:
+ * With an explicit sketch all keys are candidates, and their counts are exact.  The sketch's
+ * entries are all that there is to say of them, so there are no others, and the bound is 0.
+ *
+ * With a dense sketch there are at most qs_top_capacity(n) candidates.  An entry has 24 bytes;
+ * they ascend by fingerprint:
  *
  *	0		8		fingerprint
  *	8		8		lower, at least 1
  *	16		8		before; lower + before is at most the sketch's estimate
- *	24		8		end of the text among all texts; it starts where the one before ends
  *
- * With an explicit sketch all keys are there, exact: lower is the count, before is
- * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
- * keys.
+ * Texts are in the order of the entries, each with a zero byte behind it, which no text contains.
  */
 
 #define QS_TOP_FORMAT_VERSION_1 1
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
 
-/* ---- an entry ---- */
-
+/* An entry, which begins as a qs_entry does. */
 #define QS_TOP_ENTRY_LOWER  8
 #define QS_TOP_ENTRY_BEFORE 16
-#define QS_TOP_ENTRY_END    24
-#define QS_TOP_ENTRY_BYTES  32
-
-QB_INLINE const uint8_t *
-qs_top_entry_at(const qs_top *top, uint64_t i)
-{
-	return top->entries + i * QS_TOP_ENTRY_BYTES;
-}
-
-/* Where the text of entry i starts. */
-QB_INLINE uint64_t
-qs_top_text_start(const qs_top *top, uint64_t i)
-{
-	return i == 0 ? 0 : qb_load64(qs_top_entry_at(top, i - 1) + QS_TOP_ENTRY_END);
-}
-
-/* Entry i of a view. */
-QB_INLINE qs_top_key
-qs_top_entry(const qs_top *top, uint64_t i)
-{
-	const uint8_t *entry = qs_top_entry_at(top, i);
-	uint64_t start = qs_top_text_start(top, i);
-	qs_top_key key = { .row = QS_TOP_NO_ROW };
-
-	key.fingerprint = qb_load64(entry);
-	key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
-	key.before = (int64_t) qb_load64(entry + QS_TOP_ENTRY_BEFORE);
-	key.text = (uint8_t *) (uintptr_t) top->text + start;
-	key.length = (uint32_t) (qb_load64(entry + QS_TOP_ENTRY_END) - start);
-	return key;
-}
-
-/* ---- the whole ---- */
+#define QS_TOP_ENTRY_BYTES  24
 
 /*
- * Bytes that qs_top_write() will write, for a sketch that takes so many.  Owned candidates must
- * have gone through qs_top_finish().
+ * Bytes that qs_top_write() will write, for a sketch that will be written so.  The candidates are
+ * owned, and have gone through qs_top_finish().
  */
 extern uint64_t qs_top_flat_size(const qs_top *top, const qs_flat *sketch);
 

@@ -172,7 +172,8 @@ contradictions_are_refused(void **state)
 	test_bytes b = top_sample(4);
 	uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(b.data + AT_SKETCH);
 	uint64_t texts = qb_load64(b.data + AT_TEXT_BYTES);
-	uint64_t last = list + (qb_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
+	uint64_t text = list + qb_load64(b.data + AT_COUNT) * QS_TOP_ENTRY_BYTES;
+	uint64_t last = b.length - 1;
 
 	(void) state;
 	require_refused(4, 0, 'X', 1, QB_FORMAT_MAGIC);
@@ -194,8 +195,10 @@ contradictions_are_refused(void **state)
 	require_refused(4, AT_COUNT, 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
-	require_refused(4, list + 24, UINT64_MAX, 8, QB_FORMAT_LENGTH);
-	require_refused(4, last + 24, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, text, 0, 1, QB_FORMAT_ENTRIES);   /* one text more than keys */
+	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one less */
+	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, 0, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);

@@ -190,15 +190,15 @@ top_use(const uint8_t *bytes, uint64_t length)
 	qs_sketch sketch;
 	qs_top view;
 	top_counted c;
-	uint64_t i;
+	qs_top_place place = { 0 };
+	qs_top_key k;
 	uint64_t sum = 0;
 	uint64_t key = test_key(1);
 
 	if (qs_top_open(&view, &sketch, bytes, length) != QB_OK)
 		return;
-	for (i = 0; i < view.count; i++)
+	while (qs_top_next(&view, &place, &k))
 	{
-		qs_top_key k = qs_top_get(&view, i);
 		uint32_t j;
 
 		for (j = 0; j < k.length; j++)
