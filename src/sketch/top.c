@@ -340,9 +340,8 @@ qs_top_finish(qs_top *top, const qs_sketch *sk)
 	index_all(top);
 }
 
-/* Drop the candidates whose upper or lower bound is below these, and raise the bound to theirs. */
-static void
-drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
+void
+qs_top_drop_below(qs_top *top, int64_t least)
 {
 	uint64_t kept = 0;
 	uint64_t i;
@@ -353,7 +352,7 @@ drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 	{
 		int64_t upper = top->key[i].lower + top->key[i].before;
 
-		if (upper >= least_upper && top->key[i].lower >= least_lower)
+		if (upper >= least)
 		{
 			top->key[kept++] = top->key[i];
 			continue;
@@ -366,42 +365,91 @@ drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 	index_all(top);
 }
 
-void
-qs_top_drop_below(qs_top *top, int64_t least)
+/* ---- what is certain about the weight of any key ---- */
+
+/* How often a key that is not a candidate has occurred at most. */
+static int64_t
+most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
-	drop_below(top, least, 0);
+	int64_t estimate = top->bound > 0 ? qs_estimate(sk, fingerprint) : 0;
+
+	return estimate < top->bound ? estimate : top->bound;
 }
 
-/* Subtract what was removed of a key: at most "gone", or just that. */
-static void
-take_away(qs_top_key *key, int64_t gone, bool exact)
+qs_top_limits
+qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
-	int64_t lower = key->lower > gone ? key->lower - gone : 0;
-	int64_t upper = key->lower + key->before - (exact ? gone : 0);
+	qs_top_limits limits = { 0, most_of_others(top, sk, fingerprint) };
+	qs_top_key key;
 
+	if (qs_top_find(top, fingerprint, &key))
+	{
+		tighten(&key, sk);
+		limits = (qs_top_limits){ key.lower, key.lower + key.before };
+	}
+	return limits;
+}
+
+/* The same of a sketch that may have no list. */
+static qs_top_limits
+limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
+{
+	int64_t estimate;
+
+	if (top)
+		return qs_top_limits_of(top, sk, fingerprint);
+	estimate = qs_estimate(sk, fingerprint);
+	return (qs_top_limits){ sk->encoding == QS_EXPLICIT ? estimate : 0, estimate };
+}
+
+/* ---- subtracting ---- */
+
+/*
+ * Subtract from a candidate what was removed of its key.  The sketch is without that already.
+ * False: so much was not there.
+ */
+static bool
+take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
+{
+	int64_t lower = key->lower > gone.upper ? key->lower - gone.upper : 0;
+	int64_t upper = key->lower + key->before - gone.lower;
+
+	key->estimate = qs_estimate(sk, key->fingerprint);
+	if (upper > key->estimate)
+		upper = key->estimate;
 	key->lower = lower;
-	key->before = upper > lower ? upper - lower : 0;
+	key->before = upper - lower;
+	return lower <= upper;
 }
 
 qb_status
-qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
+qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
 {
-	qb_status status = qs_subtract(sketch, removed);
+	qb_status status = QB_OK;
 	uint64_t steps = 0;
+	int64_t rest;
 	uint64_t i;
 
-	if (status != QB_OK)
-		return status;
-	for (i = 0; i < top->count; i++)
+	if (from && from->n != top->n)
+		return QB_MISMATCH;
+	status = qs_subtract(sketch, from_sketch);
+	rest = sketch->total;
+	for (i = 0; i < top->count && status == QB_OK; i++)
 	{
 		qs_top_key *key = &top->key[i];
 
+		if (from_sketch->encoding == QS_COMPACT)
+			qb_pause(top->memory); /* an estimate may have to pass many blocks */
 		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
-		take_away(key, qs_estimate(removed, key->fingerprint), removed->encoding == QS_EXPLICIT);
-		tighten(key, sketch);
+		if (!take_away(key, sketch, limits_in(from, from_sketch, key->fingerprint)) ||
+			key->lower > rest)
+			status = QB_UNDERFLOW;
+		rest -= key->lower;
 	}
+	if (status != QB_OK)
+		return status;
 	top->threshold = 0;
-	drop_below(top, 0, 1);
+	qs_top_drop_below(top, 1);
 	if (top->bound > sketch->total)
 		top->bound = sketch->total;
 	return QB_OK;
@@ -434,29 +482,6 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	else if (to->count > 0)
 		index_all(to);
 	return status;
-}
-
-/* How often a key that is not a candidate has occurred at most. */
-static int64_t
-most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
-{
-	int64_t estimate = top->bound > 0 ? qs_estimate(sk, fingerprint) : 0;
-
-	return estimate < top->bound ? estimate : top->bound;
-}
-
-qs_top_limits
-qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
-{
-	qs_top_limits limits = { 0, most_of_others(top, sk, fingerprint) };
-	qs_top_key key;
-
-	if (qs_top_find(top, fingerprint, &key))
-	{
-		tighten(&key, sk);
-		limits = (qs_top_limits){ key.lower, key.lower + key.before };
-	}
-	return limits;
 }
 
 /* Add to the candidates of "into" what "from" knows about them. */

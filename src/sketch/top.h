@@ -52,12 +52,17 @@
  * of all weights would exceed INT64_MAX, before the candidates see it.  An estimate is at
  * most the total, and "lower" + "before" is at most the estimate.
  *
- * Removing (qs_top_subtract) subtracts a sketch of removed weights.  If R is the weight
- * removed of a key, then R >= 0, so upper bounds still hold.  The removed sketch's
- * estimate r is at least R, so lower - r is a lower bound; and if that sketch
- * is explicit, then r = R, and upper - r is an upper bound.  A candidate whose lower
- * bound would be 0 is dropped, and the bound becomes its upper bound if that is larger.
- * Estimates are smaller now, so the threshold starts again at 0.
+ * Subtracting (qs_top_subtract) takes away the weights of another list, or of a sketch without a
+ * list.  If R is the weight that is taken away of a key, then R >= 0, so upper bounds still hold.
+ * What is certain about R is r <= R <= r': the bounds of the other list.  Of a sketch alone, r' is
+ * its estimate, and r is 0, or the count if it is explicit.  So lower - r' is a lower bound, or 0 if
+ * that is more, and lower + before - r is an upper bound, as is the estimate of the sketch that is
+ * left.  A candidate stays one unless its upper bound is 0, so the bound for all other keys holds as
+ * it is.  Estimates are smaller now, so the threshold starts again at 0.
+ *
+ * Weights that were not there can be subtracted without being noticed, as from a sketch, and then
+ * bounds promise nothing.  They are noticed if a counter would fall below zero, if an upper
+ * bound would be below a lower one, or if the lower bounds would sum to more than the total.
  *
  * Merging adds the bounds.  For a key that both lists have, it adds "lower" and
  * "before".  For a key that only one list has, it adds to "before" the estimate of
@@ -190,18 +195,19 @@ extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 extern void qs_top_drop_below(qs_top *top, int64_t least);
 
 /*
- * Subtract the weights that "removed" has counted from the sketch, and from the owned
- * candidates.  QB_UNDERFLOW if a counter would become negative; then "top" is undefined.
- */
-extern qb_status qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed);
-
-/*
  * into += from, with their sketches.  n and the parameters of both must be equal, else
  * QB_MISMATCH, and the keys of one family.  "into" is owned, and undefined after any
  * other error.
  */
 extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
+
+/*
+ * into -= from, under the rules of qs_top_merge().  Without "from" there is its sketch alone.
+ * QB_UNDERFLOW if weights are subtracted that were not there, and this is noticed.
+ */
+extern qb_status
+qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
 
 /*
  * Fold an owned list to n keys of interest, of at most as many as it has, and its sketch as
@@ -236,8 +242,8 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  * they ascend by fingerprint:
  *
  *	0		8		fingerprint
- *	8		8		lower, at least 1
- *	16		8		before; lower + before is at most the sketch's estimate
+ *	8		8		lower, at least 0
+ *	16		8		before; lower + before is at least 1 and at most the sketch's estimate
  *
  * Texts are in the order of the entries, each with a zero byte behind it, which no text contains.
  */

@@ -183,7 +183,7 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 					length - sketch_bytes);
 }
 
-/* Are keys ascending, counts positive, and bounds within the sketch's estimates? */
+/* Are keys ascending, upper bounds positive, and bounds within the sketch's estimates? */
 static bool
 entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
@@ -199,8 +199,9 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 		qb_pause(memory); /* an estimate may have to pass many blocks of a compact sketch */
 		estimate = qs_estimate(sketch, key.fingerprint);
 
-		if ((place.entry > 1 && key.fingerprint <= previous) || key.lower < 1 || key.lower > rest ||
-			key.lower > estimate || key.before < 0 || key.before > estimate - key.lower)
+		if ((place.entry > 1 && key.fingerprint <= previous) || key.lower < 0 || key.lower > rest ||
+			key.lower > estimate || key.before < (key.lower == 0) ||
+			key.before > estimate - key.lower)
 			return false;
 		rest -= key.lower;
 		previous = key.fingerprint;

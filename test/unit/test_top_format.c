@@ -200,7 +200,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one less */
 	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
-	require_refused(4, list + 8, 0, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 16, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 16, INT64_MAX, 8, QB_FORMAT_ENTRIES);
