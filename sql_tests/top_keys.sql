@@ -55,9 +55,10 @@ SELECT l.*, (qtop_info(m.t)).bound <= 30 AS bound FROM (SELECT qtop_merge_agg(t)
 -- and store nothing twice: a header, an entry of the sketch for each key, its text and a byte
 SELECT pg_column_size(qtop_agg(i, 10)) - 128 AS integers FROM generate_series(1, 2000) AS i;
 SELECT pg_column_size(qtop_agg(lpad(i::text, 16, 'x'), 10)) - 128 AS texts FROM generate_series(1, 1300) AS i;
+SELECT pg_column_size(qtop_agg(i, 5000000, 10)) - 128 AS large_weights FROM generate_series(1, 2000) AS i;
 SELECT (SELECT qtop_agg(i, 10) FROM generate_series(1, 2000) AS i)::text::qtop = qtop_agg(i, 10) AS same FROM generate_series(2000, 1, -1) AS i;
 SELECT bool_and(length(t::bytea) = 124 + keys.bytes) AS sizes
-FROM few_tops JOIN (SELECT part, sum(16 + length(k) + 1) AS bytes FROM few GROUP BY part) AS keys USING (part);
+FROM few_tops JOIN (SELECT part, sum(12 + length(k) + 1) AS bytes FROM few GROUP BY part) AS keys USING (part);
 
 SET max_parallel_workers_per_gather = 3;
 SET parallel_setup_cost = 0;

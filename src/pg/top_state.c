@@ -437,7 +437,7 @@ pass_bytes(KeyedState *state)
 	TopState *top = (TopState *) state;
 
 	TopMaterialize(top);
-	top->flat = qs_flat_of(&top->sketch);
+	top->flat = qs_flat_listed(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
 

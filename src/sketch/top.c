@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/slot.h"
+#include "sketch/explicit.h"
 #include "sketch/merge.h"
 #include "sketch/top.h"
 
@@ -116,7 +117,10 @@ entry_at(const qs_top *top, uint64_t i)
 	qs_top_key key = { .row = QS_TOP_NO_ROW };
 
 	key.fingerprint = qb_load64(entry);
-	key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
+	if (top->entry_bytes == qs_entry_bytes(true))
+		key.lower = qb_load32(entry + QS_TOP_ENTRY_LOWER);
+	else
+		key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
 	if (top->entry_bytes > QS_TOP_ENTRY_BEFORE)
 		key.before = (int64_t) qb_load64(entry + QS_TOP_ENTRY_BEFORE);
 	return key;

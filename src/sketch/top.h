@@ -122,7 +122,7 @@ typedef struct qs_top
 
 	/* view */
 	const uint8_t *entries;
-	uint64_t entry_bytes; /* of one; those of an explicit sketch have no "before" */
+	uint64_t entry_bytes; /* of one: 24, or those of an explicit sketch, without "before" */
 	const uint8_t *text;  /* all texts, each with a zero byte behind it */
 	uint64_t text_bytes;
 } qs_top;
@@ -236,7 +236,8 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	48		16		reserved, 0
  *
  * With an explicit sketch all keys are candidates, and their counts are exact.  The sketch's
- * entries are all that there is to say of them, so there are no others, and the bound is 0.
+ * entries are all that there is to say of them, so there are no others, and the bound is 0.  Mostly
+ * they have 12 bytes (format.h).
  *
  * With a dense sketch there are at most qs_top_capacity(n) candidates.  An entry has 24 bytes;
  * they ascend by fingerprint:
@@ -252,7 +253,7 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
 
-/* An entry, which begins as a qs_entry does. */
+/* An entry, which begins as that of an explicit sketch does. */
 #define QS_TOP_ENTRY_LOWER  8
 #define QS_TOP_ENTRY_BEFORE 16
 #define QS_TOP_ENTRY_BYTES  24

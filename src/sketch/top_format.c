@@ -5,6 +5,7 @@
  * src/sketch/top_format.c
  */
 #include "base/crc32c.h"
+#include "sketch/explicit.h"
 #include "sketch/top.h"
 
 enum
@@ -148,7 +149,7 @@ set_keys(qs_top *view, const qs_sketch *sketch, const uint8_t *bytes, uint64_t l
 		view->text_bytes > UINT32_MAX || (!view->texts && view->text_bytes > 0))
 		return QB_FORMAT_LENGTH;
 	view->entries = entries > 0 ? bytes : sketch->entries;
-	view->entry_bytes = entries > 0 ? QS_TOP_ENTRY_BYTES : sizeof(qs_entry);
+	view->entry_bytes = entries > 0 ? QS_TOP_ENTRY_BYTES : qs_entry_bytes(sketch->narrow);
 	view->text = bytes + entries;
 	return QB_OK;
 }
@@ -242,7 +243,7 @@ qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
-	status = qs_validate_pausing(bytes, sketch_bytes, memory);
+	status = qs_validate_listed(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
 	if (sketch.encoding != QS_EXPLICIT && !entries_are_sound(&view, &sketch, memory))

@@ -156,7 +156,7 @@ top_write(top_counted *c)
 	test_bytes b;
 
 	qs_top_finish(&c->top, &c->sketch);
-	flat = qs_flat_of(&c->sketch);
+	flat = qs_flat_listed(&c->sketch);
 	b.length = qs_top_flat_size(&c->top, &flat);
 	b.data = malloc(b.length);
 	memset(b.data, 0xA5, b.length);
