@@ -59,6 +59,7 @@ SELECT pg_column_size(qtop_agg(i, 5000000, 10)) - 128 AS large_weights FROM gene
 SELECT (SELECT qtop_agg(i, 10) FROM generate_series(1, 2000) AS i)::text::qtop = qtop_agg(i, 10) AS same FROM generate_series(2000, 1, -1) AS i;
 SELECT bool_and(length(t::bytea) = 124 + keys.bytes) AS sizes
 FROM few_tops JOIN (SELECT part, sum(12 + length(k) + 1) AS bytes FROM few GROUP BY part) AS keys USING (part);
+DROP TABLE few, few_tops;
 
 SET max_parallel_workers_per_gather = 3;
 SET parallel_setup_cost = 0;
