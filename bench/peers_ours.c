@@ -243,9 +243,9 @@ list_qtop(void *peer, peer_entry *entry)
 	qs_top_finish(&o->top, &o->sketch);
 	for (i = 0; i < o->top.count; i++)
 	{
-		qs_top_key key = qs_top_get(&o->top, i);
+		const qs_top_key *key = &o->top.key[i];
 
-		entry[i] = (peer_entry){ key.fingerprint, key.lower, key.lower + key.before };
+		entry[i] = (peer_entry){ key->fingerprint, key->lower, key->lower + key->before };
 	}
 	return (uint32_t) o->top.count;
 }

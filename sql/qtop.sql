@@ -19,6 +19,16 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 
+CREATE FUNCTION qtop_subtract(top qtop, other qtop) RETURNS qtop
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_subtract(qtop, qtop)
+	IS 'list of the keys of the first without those of the second';
+
+CREATE OPERATOR - (
+	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_subtract
+);
+COMMENT ON OPERATOR - (qtop, qtop) IS 'subtract';
+
 CREATE FUNCTION qtop_fold(top qtop, n integer, size text DEFAULT NULL) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_fold(qtop, integer, text)
@@ -53,6 +63,20 @@ CREATE FUNCTION qtop_text(top qtop, n integer, OUT key text, OUT estimate bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION qtop_text(qtop, integer)
 	IS 'the n most frequent keys as text, how often each occurred at most, and how often at least';
+
+CREATE FUNCTION qtop_growth(top qtop, earlier_top qtop, n integer, OUT key text, OUT later bigint, OUT earlier bigint,
+	OUT growth bigint, OUT lower bigint, OUT upper bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_growth(qtop, qtop, integer)
+	IS 'the n keys as text whose counts grew most from one list to another, and by how much at least and at most';
+
+CREATE FUNCTION qtop_growth(top qtop, earlier_top qtop, n integer, key_type anyelement,
+	OUT key anyelement, OUT later bigint, OUT earlier bigint, OUT growth bigint, OUT lower bigint, OUT upper bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION qtop_growth(qtop, qtop, integer, anyelement)
+	IS 'the n keys whose counts grew most from one list to another, and by how much at least and at most';
 
 CREATE FUNCTION qtop_total(top qtop) RETURNS bigint
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -171,4 +195,12 @@ CREATE FUNCTION qtop_add(top qtop, key anycompatible, weight bigint) RETURNS qto
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
 COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';
+
+CREATE FUNCTION qtop_remove(top qtop, key anycompatible) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_remove(qtop, anycompatible) IS 'list with a key removed';
+
+CREATE FUNCTION qtop_remove(top qtop, key anycompatible, weight bigint) RETURNS qtop
+	AS 'MODULE_PATHNAME', 'qtop_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_remove(qtop, anycompatible, bigint) IS 'list with a weight of a key removed';
 

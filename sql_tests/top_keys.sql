@@ -44,6 +44,23 @@ FROM top ORDER BY s, n;
 -- merged from 30 parts, and in parallel plans
 CREATE TABLE part WITH (parallel_workers = 3) AS SELECT s, n, part, qtop_agg(k, n) AS t FROM zipf, unnest(ARRAY[10, 100]) AS n GROUP BY s, n, part;
 SELECT s, n, q.* FROM (SELECT s, n, qtop_merge_agg(t) AS t FROM part GROUP BY s, n) AS m, pg_temp.quality(s, n, t) AS q ORDER BY s, n;
+
+-- lists of few keys keep all of them: merged ones find keys that are not among the first of any part
+CREATE TABLE few AS SELECT part, 'common key ' || k AS k, 10 AS count FROM generate_series(1, 60) AS part, generate_series(1, 5) AS k
+	UNION ALL SELECT part, 'key ' || k || ' of ' || part, 30 FROM generate_series(1, 60) AS part, generate_series(1, 20) AS k
+	UNION ALL SELECT part, 'rare key ' || k || ' of ' || part, 1 FROM generate_series(1, 60) AS part, generate_series(1, 500) AS k;
+CREATE TABLE few_tops AS SELECT part, qtop_agg(k, count, 5) AS t FROM few GROUP BY part;
+SELECT (qtop_info(t)).*, (qsketch_info(qtop_sketch(t))).form FROM few_tops WHERE part = 1;
+SELECT l.*, (qtop_info(m.t)).bound <= 30 AS bound FROM (SELECT qtop_merge_agg(t) AS t FROM few_tops) AS m, qtop_text(m.t) AS l ORDER BY key;
+-- and store nothing twice: a header, an entry of the sketch for each key, its text and a byte
+SELECT pg_column_size(qtop_agg(i, 10)) - 128 AS integers FROM generate_series(1, 2000) AS i;
+SELECT pg_column_size(qtop_agg(lpad(i::text, 16, 'x'), 10)) - 128 AS texts FROM generate_series(1, 1300) AS i;
+SELECT pg_column_size(qtop_agg(i, 5000000, 10)) - 128 AS large_weights FROM generate_series(1, 2000) AS i;
+SELECT (SELECT qtop_agg(i, 10) FROM generate_series(1, 2000) AS i)::text::qtop = qtop_agg(i, 10) AS same FROM generate_series(2000, 1, -1) AS i;
+SELECT bool_and(length(t::bytea) = 124 + keys.bytes) AS sizes
+FROM few_tops JOIN (SELECT part, sum(12 + length(k) + 1) AS bytes FROM few GROUP BY part) AS keys USING (part);
+DROP TABLE few, few_tops;
+
 SET max_parallel_workers_per_gather = 3;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -270,7 +270,7 @@ nth_lower(const qs_top *top, int32 n)
 		return 0;
 	lower = palloc(top->count * sizeof(int64));
 	for (i = 0; i < top->count; i++)
-		lower[i] = qs_top_get(top, i).lower;
+		lower[i] = top->key[i].lower;
 	qsort(lower, top->count, sizeof(int64), compare_descending);
 	return lower[n - 1];
 }
@@ -398,7 +398,7 @@ is_counted(const TopQuestion *q, const qs_top *top)
 	if (!q->number || (top->bound > 0 && top->bound >= nth_lower(top, q->n)))
 		return false;
 	for (i = 0; i < top->count; i++)
-		if (qs_top_get(top, i).before != 0)
+		if (top->key[i].before != 0)
 			return false;
 	return true;
 }
@@ -425,8 +425,8 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 	uint64 i;
 
 	elog(DEBUG1, "qtop_exact has the counts of candidates");
-	for (i = 0; i < top->count; i++)
-		key[i] = qs_top_get(top, i);
+	if (top->count > 0)
+		memcpy(key, top->key, top->count * sizeof(*key));
 	qsort(key, top->count, sizeof(*key), compare_counted);
 	KeyParserInit(&parser, q->type, q->collation, CurrentMemoryContext);
 	for (i = 0; i < top->count && output->wanted > 0; i++)

@@ -1,13 +1,14 @@
 /*
  * top_functions.c
  *		Functions of lists of top keys: qtop_agg and qtop_merge_agg; empty ones, facts about
- *		one; adding keys, merging two, and folding one; input and output.
+ *		one; adding and removing keys, merging and subtracting, folding; input and output.
  *
  * src/pg/top_functions.c
  */
 #include "pg/sketch_aggregate.h"
 #include "pg/top_state.h"
 
+#include "engine/sketch_engine.h"
 #include "mb/pg_wchar.h"
 #include "pg/flat.h"
 #include "pgbase/keyfamily.h"
@@ -268,12 +269,13 @@ SQL_FUNCTION(qtop_distinct, ask(fcinfo, distinct_of));
 SQL_FUNCTION(qtop_info, ask(fcinfo, info_of));
 
 /*
- * ---- adding keys, merging and folding ----
+ * ---- adding and removing keys, merging, subtracting and folding ----
  *
  * Adding a key is cheap, but a value that may not be changed in place is copied first: the
  * tables of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets
  * t := qtop_add(t, k) change the variable (qsketch_modify_support).  If that raises an
- * error, the variable must be unchanged, so all that can fail is checked before.
+ * error, the variable must be unchanged, so all that can fail is checked before.  What removing
+ * would take from a list that does not have it is noticed too late for that, so it has a copy.
  */
 
 #define KEY_ARGUMENT    1
@@ -306,23 +308,19 @@ weight_argument(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("weight must not be negative, but is " INT64_FORMAT, weight),
-				 errhint("Nothing can be removed from a list. Negative weights among the rows of "
-						 "qtop_agg take positive ones back.")));
+				 errhint("qtop_add adds a positive weight, and qtop_remove takes one away.")));
 	return weight;
 }
 
 /*
- * qtop_add(qtop, key [, weight]).  A NULL key or weight changes nothing; a NULL
- * list gives NULL.
+ * Change a list by the key in the arguments.  A NULL key or weight changes nothing; a NULL list
+ * gives NULL.
  */
-PG_FUNCTION_INFO_V1(qtop_add);
-Datum
-qtop_add(PG_FUNCTION_ARGS)
+static Datum
+change(FunctionCallInfo fcinfo, void (*by)(TopState *top, const NewKey *key, int64 weight))
 {
 	TopState *top;
 	NewKey key;
-	const char *text;
-	uint32 length;
 	int64 weight;
 
 	if (PG_ARGISNULL(0))
@@ -333,17 +331,60 @@ qtop_add(PG_FUNCTION_ARGS)
 	weight = weight_argument(fcinfo);
 	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
 	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &top->sketch.keys, &top_key_holder);
-	text = text_of(&key, &length);
-	if (weight > PG_INT64_MAX - top->sketch.total)
-		SketchCheck(QB_TOTAL_OVERFLOW);
-	TopSetKey(top, &key.type);
-	TopCountNow(top, key.fingerprint, text, length, weight);
-	top->keyed.key.type = InvalidOid;
+	by(top, &key, weight);
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
 
+static void
+add_key(TopState *top, const NewKey *key, int64 weight)
+{
+	uint32 length;
+	const char *text = text_of(key, &length);
+
+	if (weight > PG_INT64_MAX - top->sketch.total)
+		SketchCheck(QB_TOTAL_OVERFLOW);
+	TopSetKey(top, &key->type);
+	TopCountNow(top, key->fingerprint, text, length, weight);
+	top->keyed.key.type = InvalidOid;
+}
+
+static void
+remove_key(TopState *top, const NewKey *key, int64 weight)
+{
+	qs_sketch removed;
+
+	TopFlush(top);
+	qs_init(&removed, &top->sketch.params, &top->keyed.memory);
+	SketchCheck(qs_engine_cpu.insert(&removed, &key->fingerprint, &weight, 1));
+	SketchCheck(qs_top_subtract(&top->top, &top->sketch, NULL, &removed));
+	qs_free(&removed);
+}
+
+/* qtop_add(qtop, key [, weight]) */
+SQL_FUNCTION(qtop_add, change(fcinfo, add_key));
+
+/* qtop_remove(qtop, key [, weight]) */
+SQL_FUNCTION(qtop_remove, change(fcinfo, remove_key));
+
 /* qtop_merge(qtop, qtop) */
 SQL_FUNCTION(qtop_merge, StateMerged(fcinfo, &top_state_type));
+
+/* qtop_subtract(qtop, qtop): the first list without the keys of the second one. */
+PG_FUNCTION_INFO_V1(qtop_subtract);
+Datum
+qtop_subtract(PG_FUNCTION_ARGS)
+{
+	TopReader reader;
+	TopState *top;
+
+	TopRead(&reader, PG_GETARG_DATUM(1));
+	top = StateForUpdate(&top_state_type, NULL, PG_GETARG_DATUM(0));
+	TopCheckMergeable(top, &reader);
+	TopFlush(top);
+	SketchCheck(qs_top_subtract(&top->top, &top->sketch, reader.top, reader.sketch));
+	TopReadEnd(&reader);
+	PG_RETURN_DATUM(StateDatum(&top->keyed));
+}
 
 /* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
 PG_FUNCTION_INFO_V1(qtop_fold);
@@ -380,14 +421,6 @@ family_fits(const qs_top *top, const qs_sketch *sketch)
 	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
 }
 
-/* Is the text valid in this database's encoding, without a zero byte? */
-static bool
-is_text(const char *text, uint32 length)
-{
-	return memchr(text, '\0', length) == NULL &&
-		   pg_verify_mbstr(GetDatabaseEncoding(), text, (int) length, true);
-}
-
 static bool
 is_ascii(const char *text, uint32 length)
 {
@@ -403,11 +436,11 @@ is_ascii(const char *text, uint32 length)
 static void
 validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 {
-	uint64 i;
+	qs_top_place place = { 0 };
+	qs_top_key key;
 
-	for (i = 0; i < top->count; i++)
+	while (qs_top_next(top, &place, &key))
 	{
-		qs_top_key key = qs_top_get(top, i);
 		const char *text = (const char *) key.text;
 
 		if (top->encoding != GetDatabaseEncoding() && !is_ascii(text, key.length))
@@ -415,7 +448,7 @@ validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
 					(errcode(sqlstate),
 					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
 							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
-		if (!is_text(text, key.length))
+		if (!pg_verify_mbstr(GetDatabaseEncoding(), text, (int) key.length, true))
 			FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 	}
 }

@@ -1,7 +1,7 @@
 /*
  * top_list.c
- *		qtop_list and qtop_text, which read a list of top keys; qtop_has, qtop_estimate and
- *		qtop_bounds, which look up a key in it.
+ *		qtop_list and qtop_text, which read a list of top keys; qtop_growth, which compares two;
+ *		qtop_has, qtop_estimate and qtop_bounds, which look up a key in a list.
  *
  * The count that is shown for a key is the most that it may be.  That is never above
  * the sketch's own estimate (sketch/top.h states the promises).
@@ -45,15 +45,10 @@ compare_rows(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/*
- * How many keys the call asks for.  The list was made for at least so many.  Without an
- * argument for it, all of them are wanted.
- */
+/* How many keys of a list there are for a call that asks for n, for which the list must be made. */
 static uint64
-wanted(FunctionCallInfo fcinfo, const qs_top *top, bool all)
+wanted(const qs_top *top, uint32 n)
 {
-	uint32 n = all ? top->n : TopCheckN(PG_GETARG_INT32(N_ARGUMENT));
-
 	if (n > top->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -67,13 +62,11 @@ static Row *
 sorted_rows(const qs_top *top)
 {
 	Row *row = palloc_extended(Max(1, top->count) * sizeof(Row), MCXT_ALLOC_HUGE);
+	qs_top_place place = { 0 };
 	uint64 i;
 
-	for (i = 0; i < top->count; i++)
-	{
-		row[i].key = qs_top_get(top, i);
+	for (i = 0; qs_top_next(top, &place, &row[i].key); i++)
 		row[i].upper = row[i].key.lower + row[i].key.before;
-	}
 	qsort(row, top->count, sizeof(Row), compare_rows);
 	return row;
 }
@@ -83,46 +76,6 @@ static char *
 kept_text(const qs_top_key *key)
 {
 	return pnstrdup((const char *) key->text, key->length);
-}
-
-/* What writes the keys of a list as text. */
-typedef struct TextWriter
-{
-	const qs_top *top;
-	KeyType type; /* of keys without texts: the one that can hold all keys of the family */
-	KeyWriter writer;
-} TextWriter;
-
-static void
-text_writer(TextWriter *writer, const TopReader *reader)
-{
-	Oid type = KeyFamilyType(reader->sketch->keys.family);
-
-	writer->top = reader->top;
-	if (reader->top->texts || reader->top->count == 0)
-		return;
-	KeyTypeInit(&writer->type, type, InvalidOid);
-	KeyWriterInit(&writer->writer, type, CurrentMemoryContext);
-}
-
-static char *
-text_of(TextWriter *writer, const qs_top_key *key)
-{
-	uint32 length;
-	const char *text;
-
-	if (writer->top->texts)
-		return kept_text(key);
-	text = KeyWrite(&writer->writer, KeyOfNumber(&writer->type, (int64) key->fingerprint), &length);
-	return pnstrdup(text, length);
-}
-
-static void
-put_row(FunctionCallInfo fcinfo, Datum key, const Row *row)
-{
-	Datum values[] = { key, Int64GetDatum(row->upper), Int64GetDatum(row->key.lower) };
-
-	PutRow(fcinfo, values, NULL);
 }
 
 /* What a hint calls the type of the keys, as far as it is known. */
@@ -162,6 +115,64 @@ parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, K
 	KeyCheckFits(keys, &parser->key, &top_key_holder);
 }
 
+/* How the keys of a list are returned: as the type that an argument names, or as text. */
+typedef struct KeyOutput
+{
+	const qs_top *top;
+	bool as_text;
+	KeyParser parser;
+	KeyType type; /* of keys without texts, as text: the one that can hold all keys of the family */
+	KeyWriter writer;
+} KeyOutput;
+
+#define AS_TEXT (-1)
+
+/* "type_argument" names the type of the keys, or is AS_TEXT. */
+static void
+begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const TopReader *reader)
+{
+	Oid type = KeyFamilyType(reader->sketch->keys.family);
+
+	output->top = reader->top;
+	output->as_text = type_argument == AS_TEXT;
+	if (!output->as_text)
+		parser_of(fcinfo, type_argument, reader, &output->parser);
+	else if (!reader->top->texts && reader->top->count > 0)
+	{
+		KeyTypeInit(&output->type, type, InvalidOid);
+		KeyWriterInit(&output->writer, type, CurrentMemoryContext);
+	}
+}
+
+static char *
+text_of(KeyOutput *output, const qs_top_key *key)
+{
+	uint32 length;
+	const char *text;
+
+	if (output->top->texts)
+		return kept_text(key);
+	text = KeyWrite(&output->writer, KeyOfNumber(&output->type, (int64) key->fingerprint), &length);
+	return pnstrdup(text, length);
+}
+
+/* A key to be returned; between KeyTextBegin() and KeyTextEnd(). */
+static Datum
+key_of(KeyOutput *output, const qs_top_key *key)
+{
+	char *text;
+
+	CHECK_FOR_INTERRUPTS();
+	if (output->as_text)
+	{
+		text = text_of(output, key);
+		(void) pg_verifymbstr(text, (int) strlen(text), false);
+		return CStringGetTextDatum(text);
+	}
+	return output->top->texts ? KeyParse(&output->parser, kept_text(key), key->fingerprint)
+							  : KeyParseNumber(&output->parser, (int64) key->fingerprint);
+}
+
 /*
  * The argument that names the type of the keys, the last one.  Without n it must be null:
  * a number there was meant to be n.
@@ -179,40 +190,44 @@ type_argument(FunctionCallInfo fcinfo)
 	return last;
 }
 
+/* Return the n most frequent keys of a list, or all for which it was made if n is not given. */
+static void
+put_list(FunctionCallInfo fcinfo, int type_argument, bool all)
+{
+	TopReader reader;
+	KeyOutput output;
+	uint64 count;
+	Row *row;
+	uint64 i;
+	int level;
+
+	TopRead(&reader, PG_GETARG_DATUM(0));
+	count = wanted(reader.top, all ? reader.top->n : TopCheckN(PG_GETARG_INT32(N_ARGUMENT)));
+	begin_keys(&output, fcinfo, type_argument, &reader);
+	row = sorted_rows(reader.top);
+	level = KeyTextBegin();
+	for (i = 0; i < count; i++)
+	{
+		Datum values[] = { key_of(&output, &row[i].key), Int64GetDatum(row[i].upper),
+						   Int64GetDatum(row[i].key.lower) };
+
+		PutRow(fcinfo, values, NULL);
+	}
+	KeyTextEnd(level);
+	TopReadEnd(&reader);
+}
+
 /* qtop_list(qtop [, n], NULL::type): the n most frequent keys. */
 PG_FUNCTION_INFO_V1(qtop_list);
 Datum
 qtop_list(PG_FUNCTION_ARGS)
 {
-	TopReader reader;
-	KeyParser parser;
-	uint64 count;
 	int type = type_argument(fcinfo);
 	bool all = type == N_ARGUMENT;
-	Row *row;
-	uint64 i;
-	int level;
 
 	ReturnRows(fcinfo);
-	if (PG_ARGISNULL(0) || (!all && PG_ARGISNULL(N_ARGUMENT)))
-		PG_RETURN_NULL();
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	count = wanted(fcinfo, reader.top, all);
-	parser_of(fcinfo, type, &reader, &parser);
-	row = sorted_rows(reader.top);
-	level = KeyTextBegin();
-	for (i = 0; i < count; i++)
-	{
-		const qs_top_key *key = &row[i].key;
-
-		CHECK_FOR_INTERRUPTS();
-		put_row(fcinfo,
-				reader.top->texts ? KeyParse(&parser, kept_text(key), key->fingerprint)
-								  : KeyParseNumber(&parser, (int64) key->fingerprint),
-				&row[i]);
-	}
-	KeyTextEnd(level);
-	TopReadEnd(&reader);
+	if (!PG_ARGISNULL(0) && (all || !PG_ARGISNULL(N_ARGUMENT)))
+		put_list(fcinfo, type, all);
 	PG_RETURN_NULL();
 }
 
@@ -221,28 +236,115 @@ PG_FUNCTION_INFO_V1(qtop_text);
 Datum
 qtop_text(PG_FUNCTION_ARGS)
 {
-	TopReader reader;
-	uint64 count;
-	Row *row;
-	uint64 i;
-	TextWriter writer;
+	ReturnRows(fcinfo);
+	put_list(fcinfo, AS_TEXT, PG_NARGS() == N_ARGUMENT);
+	PG_RETURN_NULL();
+}
+
+/*
+ * ---- what grew most between two lists ----
+ *
+ * A key's growth is the difference of its counts, and what is shown for it is the difference of its
+ * estimates: upper bounds both.  It is certain to lie between two other differences: the least that
+ * the key may have now less the most that it may have had, and the most that it may have now less
+ * the least.  Only candidates of the later list are compared.  Any other key has grown by the bound
+ * of that list at most, because it has not occurred more often.
+ */
+
+#define GROWTH_N    2
+#define GROWTH_TYPE 3
+
+/* A key of the later list. */
+typedef struct Growth
+{
+	qs_top_key key;
+	qs_top_limits later;
+	qs_top_limits earlier;
+} Growth;
+
+static int64
+growth_of(const Growth *g)
+{
+	return g->later.upper - g->earlier.upper;
+}
+
+/* The largest growth first, and among equal ones that which is the most certain. */
+static int
+compare_growth(const void *a, const void *b)
+{
+	const Growth *x = a;
+	const Growth *y = b;
+	int64 p = x->later.lower - x->earlier.upper;
+	int64 q = y->later.lower - y->earlier.upper;
+
+	if (growth_of(x) != growth_of(y))
+		return growth_of(x) > growth_of(y) ? -1 : 1;
+	if (p != q)
+		return p > q ? -1 : 1;
+	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
+}
+
+/* The candidates of the later list that may have grown, in the order of the answer. */
+static Growth *
+grown(const qs_top *later, const TopReader *earlier, uint64 *count)
+{
+	Growth *row = palloc_extended(Max(1, later->count) * sizeof(Growth), MCXT_ALLOC_HUGE);
+	qs_top_place place = { 0 };
+	qs_top_key key;
+
+	*count = 0;
+	while (qs_top_next(later, &place, &key))
+	{
+		qs_top_limits now = { key.lower, key.lower + key.before };
+		qs_top_limits then = qs_top_limits_of(earlier->top, earlier->sketch, key.fingerprint);
+
+		CHECK_FOR_INTERRUPTS();
+		if (now.upper > then.lower)
+			row[(*count)++] = (Growth){ key, now, then };
+	}
+	qsort(row, *count, sizeof(Growth), compare_growth);
+	return row;
+}
+
+static void
+put_growth(FunctionCallInfo fcinfo, Datum key, const Growth *g)
+{
+	Datum values[] = { key,
+					   Int64GetDatum(g->later.upper),
+					   Int64GetDatum(g->earlier.upper),
+					   Int64GetDatum(growth_of(g)),
+					   Int64GetDatum(g->later.lower - g->earlier.upper),
+					   Int64GetDatum(g->later.upper - g->earlier.lower) };
+
+	PutRow(fcinfo, values, NULL);
+}
+
+/* qtop_growth(later, earlier, n [, NULL::type]): the n keys whose counts have grown most. */
+PG_FUNCTION_INFO_V1(qtop_growth);
+Datum
+qtop_growth(PG_FUNCTION_ARGS)
+{
+	TopReader later, earlier;
+	KeyOutput output;
+	uint64 n, count, i;
+	Growth *row;
 	int level;
 
 	ReturnRows(fcinfo);
-	TopRead(&reader, PG_GETARG_DATUM(0));
-	count = wanted(fcinfo, reader.top, PG_NARGS() == N_ARGUMENT);
-	text_writer(&writer, &reader);
-	row = sorted_rows(reader.top);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(GROWTH_N))
+		PG_RETURN_NULL();
+	TopRead(&later, PG_GETARG_DATUM(0));
+	TopRead(&earlier, PG_GETARG_DATUM(1));
+	KeyFamilyCheckSame(&later.sketch->keys, &earlier.sketch->keys, &top_key_holder);
+	n = wanted(later.top, TopCheckN(PG_GETARG_INT32(GROWTH_N)));
+	begin_keys(&output, fcinfo, PG_NARGS() > GROWTH_TYPE ? GROWTH_TYPE : AS_TEXT, &later);
+	row = grown(later.top, &earlier, &count);
 	level = KeyTextBegin();
-	for (i = 0; i < count; i++)
-	{
-		char *text = text_of(&writer, &row[i].key);
-
-		(void) pg_verifymbstr(text, (int) strlen(text), false);
-		put_row(fcinfo, CStringGetTextDatum(text), &row[i]);
-	}
+	for (i = 0; i < Min(n, count); i++)
+		put_growth(fcinfo, key_of(&output, &row[i].key), &row[i]);
 	KeyTextEnd(level);
-	TopReadEnd(&reader);
+	TopReadEnd(&earlier);
+	TopReadEnd(&later);
 	PG_RETURN_NULL();
 }
 

@@ -57,9 +57,9 @@ folding_call(uint32 n, const qs_params *a, const qs_params *b)
 	return psprintf("qtop_fold(top, %u, '%s')", n, SketchSizeText(a->n < b->n ? a : b));
 }
 
-/* Raise an error unless two lists can be merged. */
-static void
-check_mergeable(const TopState *top, const TopReader *other)
+/* Raise an error unless two lists can be merged or subtracted. */
+void
+TopCheckMergeable(const TopState *top, const TopReader *other)
 {
 	const qs_params *a = &top->sketch.params, *b = &other->sketch->params;
 	uint32 n = top->top.n, m = other->top->n;
@@ -292,7 +292,7 @@ remove_now(TopState *top)
 
 	SketchFlush(removed);
 	StateBeginCounting(&top->keyed);
-	status = qs_top_subtract(&top->top, &top->sketch, &removed->sketch);
+	status = qs_top_subtract(&top->top, &top->sketch, NULL, &removed->sketch);
 	StateEndCounting(&top->keyed);
 	SketchCheckRemoved(status);
 	top->removed = NULL;
@@ -437,7 +437,7 @@ pass_bytes(KeyedState *state)
 	TopState *top = (TopState *) state;
 
 	TopMaterialize(top);
-	top->flat = qs_flat_of(&top->sketch);
+	top->flat = qs_flat_listed(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
 
@@ -498,7 +498,7 @@ add(KeyedState *state, Datum datum, bool of_keys)
 		SketchCheckParams(&reader.sketch->params, &top->sketch.params);
 		TopCheckSameN(reader.top->n, top->top.n);
 	}
-	check_mergeable(top, &reader);
+	TopCheckMergeable(top, &reader);
 	merge_list(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
 }

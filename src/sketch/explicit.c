@@ -7,7 +7,8 @@
  * the secret of the process, at most three quarters full, doubling).  So a stream with few
  * distinct keys is counted at the speed of a hash table.  In serialized bytes the
  * entries are an array sorted by fingerprint.  The array depends on the multiset of
- * keys alone, and is searched in place.
+ * keys alone, and is searched in place.  In a list of top keys its counts have 4 bytes
+ * if that suffices for their sum.
  *
  * src/sketch/explicit.c
  */
@@ -17,12 +18,15 @@
 
 #define FIRST_SLOTS 16
 
-static qs_entry
-load_entry(const uint8_t *entries, uint64_t i)
+QB_INLINE qs_entry
+load_entry(const uint8_t *entries, uint64_t i, bool narrow)
 {
+	const uint8_t *at = entries + i * qs_entry_bytes(narrow);
 	qs_entry e;
 
-	memcpy(&e, entries + i * sizeof(qs_entry), sizeof(e));
+	if (narrow)
+		return (qs_entry){ qb_load64(at), qb_load32(at + sizeof(e.fingerprint)) };
+	memcpy(&e, at, sizeof(e));
 	return e;
 }
 
@@ -38,8 +42,8 @@ find_slot(const qs_sketch *sk, uint64_t fingerprint)
 	return &slot[i];
 }
 
-static int64_t
-get_sorted(const qs_sketch *sk, uint64_t fingerprint)
+QB_INLINE int64_t
+get_sorted(const qs_sketch *sk, bool narrow, uint64_t fingerprint)
 {
 	uint64_t low = 0;
 	uint64_t high = sk->used;
@@ -47,7 +51,7 @@ get_sorted(const qs_sketch *sk, uint64_t fingerprint)
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
-		qs_entry e = load_entry(sk->entries, middle);
+		qs_entry e = load_entry(sk->entries, middle, narrow);
 
 		if (e.fingerprint == fingerprint)
 			return e.count;
@@ -65,8 +69,22 @@ qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint)
 	if (sk->used == 0)
 		return 0;
 	if (sk->view)
-		return get_sorted(sk, fingerprint);
+		return sk->narrow ? get_sorted(sk, true, fingerprint) : get_sorted(sk, false, fingerprint);
 	return find_slot(sk, fingerprint)->count;
+}
+
+QB_INLINE bool
+next_entry(const qs_sketch *sk, bool narrow, uint64_t *position, qs_entry *entry)
+{
+	uint64_t end = sk->view ? sk->used : sk->slots;
+
+	while (*position < end)
+	{
+		*entry = load_entry(sk->entries, (*position)++, narrow);
+		if (entry->count != 0)
+			return true;
+	}
+	return false;
 }
 
 /* Double the table (or make the first one). */
@@ -81,7 +99,7 @@ grow(qs_sketch *sk)
 	bigger.entries = sk->memory->alloc(sk->memory->context, bigger.slots * sizeof(qs_entry));
 	if (!bigger.entries)
 		return QB_NO_MEMORY;
-	while (qs_explicit_next(sk, &position, &e))
+	while (next_entry(sk, false, &position, &e))
 		*find_slot(&bigger, e.fingerprint) = e;
 	if (sk->entries)
 		sk->memory->release(sk->memory->context, sk->entries);
@@ -190,34 +208,38 @@ qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *we
 bool
 qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry)
 {
-	uint64_t end = sk->view ? sk->used : sk->slots;
-
-	while (*position < end)
-	{
-		*entry = load_entry(sk->entries, (*position)++);
-		if (entry->count != 0)
-			return true;
-	}
-	return false;
+	return sk->narrow ? next_entry(sk, true, position, entry)
+					  : next_entry(sk, false, position, entry);
 }
 
 void
-qs_explicit_write(const qs_sketch *sk, uint8_t *out)
+qs_explicit_write(const qs_sketch *sk, bool narrow, uint8_t *out)
 {
 	qs_entry entry[QS_EXPLICIT_MAX];
 	qs_entry spare[QS_EXPLICIT_MAX];
 	uint64_t position = 0;
 	uint32_t n = 0;
+	uint32_t i;
 
-	if (sk->view)
+	if (sk->view && sk->narrow == narrow)
 	{
-		memcpy(out, sk->entries, sk->used * sizeof(qs_entry));
+		memcpy(out, sk->entries, sk->used * qs_entry_bytes(narrow));
 		return;
 	}
 	while (n < QS_EXPLICIT_MAX && qs_explicit_next(sk, &position, &entry[n]))
 		n++;
-	qs_sort_entries(entry, spare, n);
-	memcpy(out, entry, n * sizeof(qs_entry));
+	if (!sk->view)
+		qs_sort_entries(entry, spare, n);
+	if (!narrow)
+	{
+		memcpy(out, entry, n * sizeof(qs_entry));
+		return;
+	}
+	for (i = 0; i < n; i++, out += qs_entry_bytes(true))
+	{
+		qb_store64(out, entry[i].fingerprint);
+		qb_store32(out + sizeof(entry[i].fingerprint), (uint32_t) entry[i].count);
+	}
 }
 
 bool
@@ -229,7 +251,7 @@ qs_explicit_check(const qs_sketch *sk)
 
 	for (i = 0; i < sk->used; i++)
 	{
-		qs_entry e = load_entry(sk->entries, i);
+		qs_entry e = load_entry(sk->entries, i, sk->narrow);
 
 		if (e.count < 1 || e.count > rest || (i > 0 && e.fingerprint <= previous))
 			return false;

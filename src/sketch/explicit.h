@@ -9,6 +9,13 @@
 
 #include "sketch/structure.h"
 
+/* Bytes of an entry in serialized bytes: a fingerprint, and a count of 4 or 8 bytes. */
+QB_INLINE uint64_t
+qs_entry_bytes(bool narrow)
+{
+	return narrow ? 12 : sizeof(qs_entry);
+}
+
 /* Exact count of a key; 0 if it is not there. */
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);
 
@@ -29,8 +36,8 @@ qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *we
  */
 extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
 
-/* Write all "used" entries, 16 bytes each, sorted by fingerprint. */
-extern void qs_explicit_write(const qs_sketch *sk, uint8_t *out);
+/* Write all "used" entries, sorted by fingerprint. */
+extern void qs_explicit_write(const qs_sketch *sk, bool narrow, uint8_t *out);
 
 /*
  * Are the entries of a view strictly ascending, are their counts positive, and do

@@ -58,7 +58,7 @@ static uint64_t
 body_bytes(const qs_sketch *sk, bool wide, const qs_flat *f)
 {
 	if (f->encoding == QS_EXPLICIT)
-		return f->used * sizeof(qs_entry);
+		return f->used * qs_entry_bytes(f->narrow);
 	if (f->encoding == QS_COMPACT)
 		return f->used;
 	return qs_tables_bytes(&sk->params, wide, f->used);
@@ -101,10 +101,29 @@ qs_flat_tables(const qs_sketch *sk)
 	return flat;
 }
 
+qs_flat
+qs_flat_listed(const qs_sketch *sk)
+{
+	qs_flat flat = qs_flat_of(sk);
+
+	flat.narrow = flat.encoding == QS_EXPLICIT && !canonical_wide(sk);
+	flat.bytes = QS_HEADER_BYTES + body_bytes(sk, canonical_wide(sk), &flat);
+	return flat;
+}
+
 uint64_t
 qs_dense_size(const qs_params *p, bool wide)
 {
 	return QS_HEADER_BYTES + qs_tables_bytes(p, wide, 0);
+}
+
+/* What the header says of the width of counters. */
+static uint8_t
+counter_bytes(const qs_sketch *sk, const qs_flat *f)
+{
+	if (f->encoding == QS_EXPLICIT)
+		return f->narrow ? 4 : 0;
+	return canonical_wide(sk) ? 8 : 4;
 }
 
 static void
@@ -116,7 +135,7 @@ write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 	out[AT_STRUCTURE] = sk->params.structure;
 	out[AT_ENCODING] = f->encoding;
 	out[AT_PART] = sk->params.part;
-	out[AT_COUNTER_BYTES] = f->encoding == QS_EXPLICIT ? 0 : (canonical_wide(sk) ? 8 : 4);
+	out[AT_COUNTER_BYTES] = counter_bytes(sk, f);
 	out[AT_DEPTH] = sk->params.depth;
 	out[AT_Z] = sk->params.z;
 	out[AT_LOG2_MASKS] = sk->params.log2_masks;
@@ -135,7 +154,7 @@ write_body(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 	qs_compact_size size = { .present = f->present, .bytes = f->used, .presence = f->presence };
 
 	if (sk->encoding == QS_EXPLICIT)
-		qs_explicit_write(sk, out);
+		qs_explicit_write(sk, f->narrow, out);
 	else if (sk->encoding == QS_COMPACT)
 		memcpy(out, sk->compact, sk->compact_bytes);
 	else if (f->encoding == QS_COMPACT)
@@ -168,13 +187,12 @@ read_params(qs_params *p, const uint8_t *bytes)
 
 /* Do encoding, counter bytes and what there is of it fit the parameters and each other? */
 static bool
-form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
+form_fits(const qs_sketch *view, uint8_t width, const qs_flat *f)
 {
-	if (f->encoding == QS_EXPLICIT)
-		return counter_bytes == 0 && view->params.part != QS_PART_DEVICE &&
-			   f->used <= qs_explicit_limit(&view->params);
-	if (counter_bytes != (canonical_wide(view) ? 8 : 4))
+	if (width != counter_bytes(view, f) || (f->narrow && canonical_wide(view)))
 		return false;
+	if (f->encoding == QS_EXPLICIT)
+		return view->params.part != QS_PART_DEVICE && f->used <= qs_explicit_limit(&view->params);
 	if (f->encoding == QS_DENSE)
 		return f->used <= (view->ops->live_extra ? view->params.n : 0);
 	return f->encoding == QS_COMPACT;
@@ -184,10 +202,11 @@ form_fits(const qs_sketch *view, uint8_t counter_bytes, const qs_flat *f)
 static qb_status
 read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 {
-	uint8_t counter_bytes = bytes[AT_COUNTER_BYTES];
+	uint8_t width = bytes[AT_COUNTER_BYTES];
 
 	view->encoding = f->encoding = bytes[AT_ENCODING];
-	view->wide = counter_bytes == 8;
+	view->wide = width == 8;
+	view->narrow = f->narrow = f->encoding == QS_EXPLICIT && width == 4;
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
 	view->total = (int64_t) qb_load64(bytes + AT_TOTAL);
@@ -197,7 +216,7 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 	if (view->total < 0 ||
 		(view->keys.family == 0 && (view->total > 0 || view->keys.collation != 0)))
 		return QB_FORMAT_PARAMS;
-	if (!form_fits(view, counter_bytes, f))
+	if (!form_fits(view, width, f))
 		return QB_FORMAT_PARAMS;
 	if (bytes[AT_RESERVED_1] != 0 || (f->encoding != QS_COMPACT && f->present != 0))
 		return QB_FORMAT_RESERVED;
@@ -260,14 +279,8 @@ qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
 	return QB_OK;
 }
 
-qb_status
-qs_validate(const uint8_t *bytes, uint64_t length)
-{
-	return qs_validate_pausing(bytes, length, NULL);
-}
-
-qb_status
-qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+static qb_status
+validate(const uint8_t *bytes, uint64_t length, bool listed, const qb_memory *memory)
 {
 	qs_sketch view;
 	qb_status status = qs_open(&view, bytes, length);
@@ -277,6 +290,8 @@ qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 	view.memory = memory;
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
+	if (view.encoding == QS_EXPLICIT && view.narrow != (listed && !canonical_wide(&view)))
+		return QB_FORMAT_PARAMS;
 	if (view.encoding == QS_EXPLICIT)
 		return qs_explicit_check(&view) ? QB_OK : QB_FORMAT_ENTRIES;
 	if (view.encoding == QS_COMPACT)
@@ -284,4 +299,22 @@ qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memo
 	return view.ops->check(&view) && flat_of_dense(&view, NULL).encoding == QS_DENSE
 			   ? QB_OK
 			   : QB_FORMAT_COUNTERS;
+}
+
+qb_status
+qs_validate(const uint8_t *bytes, uint64_t length)
+{
+	return validate(bytes, length, false, NULL);
+}
+
+qb_status
+qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
+	return validate(bytes, length, false, memory);
+}
+
+qb_status
+qs_validate_listed(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
+{
+	return validate(bytes, length, true, memory);
 }

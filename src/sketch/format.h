@@ -27,7 +27,8 @@
  *	56		4		compact: blocks that are not all zero; else 0
  *
  * Body, explicit: entries of 8-byte fingerprint and 8-byte count, ascending by
- * fingerprint, counts positive.  Body, dense: the structure's table, then its
+ * fingerprint, counts positive.  In a list of top keys (top.h) counts have 4 bytes if
+ * N < 2^32, and the counter bytes are 4.  Body, dense: the structure's table, then its
  * extra table (sf: fat; multilevel: high buckets in the order of their low
  * buckets, none all zero).  Body, compact: see compact.h, which also says when
  * this encoding is chosen.
@@ -48,6 +49,7 @@
 typedef struct qs_flat
 {
 	uint8_t encoding; /* qs_encoding */
+	bool narrow;      /* explicit: counts of 4 bytes */
 	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
 	uint64_t present; /* compact: blocks that hold something */
 	uint64_t bytes;   /* in all */
@@ -69,6 +71,9 @@ extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
  * and not kept.  They can be opened, but are not valid where the compact encoding is due.
  */
 extern qs_flat qs_flat_tables(const qs_sketch *sk);
+
+/* The same for a sketch in a list. */
+extern qs_flat qs_flat_listed(const qs_sketch *sk);
 
 /* Serialize in flat->bytes bytes a sketch that has not changed since these functions. */
 extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
@@ -103,6 +108,9 @@ extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 /* The same, with the pauses of "memory", which may jump out. */
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
+
+/* The same of a sketch in a list. */
+extern qb_status qs_validate_listed(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Bytes of the smallest dense encoding, to which a sketch with these parameters grows. */
 extern uint64_t qs_dense_size(const qs_params *p, bool wide);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/slot.h"
+#include "sketch/explicit.h"
 #include "sketch/merge.h"
 #include "sketch/top.h"
 
@@ -108,6 +109,23 @@ index_all(qs_top *top)
 		fill_slot(top, i);
 }
 
+/* Entry i of a view, without its text. */
+static qs_top_key
+entry_at(const qs_top *top, uint64_t i)
+{
+	const uint8_t *entry = top->entries + i * top->entry_bytes;
+	qs_top_key key = { .row = QS_TOP_NO_ROW };
+
+	key.fingerprint = qb_load64(entry);
+	if (top->entry_bytes == qs_entry_bytes(true))
+		key.lower = qb_load32(entry + QS_TOP_ENTRY_LOWER);
+	else
+		key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
+	if (top->entry_bytes > QS_TOP_ENTRY_BEFORE)
+		key.before = (int64_t) qb_load64(entry + QS_TOP_ENTRY_BEFORE);
+	return key;
+}
+
 static bool
 find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 {
@@ -117,11 +135,11 @@ find_in_view(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
-		uint64_t there = qb_load64(top->entries + middle * QS_TOP_ENTRY_BYTES);
+		uint64_t there = qb_load64(top->entries + middle * top->entry_bytes);
 
 		if (there == fingerprint)
 		{
-			*key = qs_top_get(top, middle);
+			*key = entry_at(top, middle);
 			return true;
 		}
 		if (there < fingerprint)
@@ -145,10 +163,34 @@ qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	return there != NULL;
 }
 
-qs_top_key
-qs_top_get(const qs_top *top, uint64_t i)
+/* The next text of a view.  Bytes that nobody validated may end without a zero byte. */
+static void
+next_text(const qs_top *top, uint64_t *at, qs_top_key *key)
 {
-	return top->view ? qs_top_entry(top, i) : top->key[i];
+	uint64_t rest = top->text_bytes - *at;
+	const uint8_t *start = top->text + *at;
+	const uint8_t *end = memchr(start, 0, rest);
+
+	key->text = (uint8_t *) (uintptr_t) start;
+	key->length = (uint32_t) (end ? (uint64_t) (end - start) : rest);
+	*at += end ? key->length + 1 : rest;
+}
+
+bool
+qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key)
+{
+	if (place->entry == top->count)
+		return false;
+	if (top->view)
+	{
+		*key = entry_at(top, place->entry);
+		if (top->texts)
+			next_text(top, &place->text, key);
+	}
+	else
+		*key = top->key[place->entry];
+	place->entry++;
+	return true;
 }
 
 /* ---- coming and going ---- */
@@ -302,9 +344,8 @@ qs_top_finish(qs_top *top, const qs_sketch *sk)
 	index_all(top);
 }
 
-/* Drop the candidates whose upper or lower bound is below these, and raise the bound to theirs. */
-static void
-drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
+void
+qs_top_drop_below(qs_top *top, int64_t least)
 {
 	uint64_t kept = 0;
 	uint64_t i;
@@ -315,7 +356,7 @@ drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 	{
 		int64_t upper = top->key[i].lower + top->key[i].before;
 
-		if (upper >= least_upper && top->key[i].lower >= least_lower)
+		if (upper >= least)
 		{
 			top->key[kept++] = top->key[i];
 			continue;
@@ -328,77 +369,7 @@ drop_below(qs_top *top, int64_t least_upper, int64_t least_lower)
 	index_all(top);
 }
 
-void
-qs_top_drop_below(qs_top *top, int64_t least)
-{
-	drop_below(top, least, 0);
-}
-
-/* Subtract what was removed of a key: at most "gone", or just that. */
-static void
-take_away(qs_top_key *key, int64_t gone, bool exact)
-{
-	int64_t lower = key->lower > gone ? key->lower - gone : 0;
-	int64_t upper = key->lower + key->before - (exact ? gone : 0);
-
-	key->lower = lower;
-	key->before = upper > lower ? upper - lower : 0;
-}
-
-qb_status
-qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed)
-{
-	qb_status status = qs_subtract(sketch, removed);
-	uint64_t steps = 0;
-	uint64_t i;
-
-	if (status != QB_OK)
-		return status;
-	for (i = 0; i < top->count; i++)
-	{
-		qs_top_key *key = &top->key[i];
-
-		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
-		take_away(key, qs_estimate(removed, key->fingerprint), removed->encoding == QS_EXPLICIT);
-		tighten(key, sketch);
-	}
-	top->threshold = 0;
-	drop_below(top, 0, 1);
-	if (top->bound > sketch->total)
-		top->bound = sketch->total;
-	return QB_OK;
-}
-
-/* ---- copying and merging ---- */
-
-qb_status
-qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
-{
-	qb_status status = QB_OK;
-	uint64_t i;
-
-	qs_top_init(to, from->n, memory);
-	to->bound = from->bound;
-	to->threshold = from->threshold;
-	to->texts = from->texts;
-	to->encoding = from->encoding;
-	for (i = 0; i < from->count && status == QB_OK; i++)
-	{
-		qs_top_key key = qs_top_get(from, i);
-
-		while (to->room < from->count && status == QB_OK)
-			status = grow(to);
-		if (status == QB_OK)
-			status = qs_top_set_text(to, &key, key.text, key.length);
-		if (status == QB_OK)
-			to->key[to->count++] = key;
-	}
-	if (status != QB_OK)
-		qs_top_free(to);
-	else if (to->count > 0)
-		index_all(to);
-	return status;
-}
+/* ---- what is certain about the weight of any key ---- */
 
 /* How often a key that is not a candidate has occurred at most. */
 static int64_t
@@ -421,6 +392,100 @@ qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 		limits = (qs_top_limits){ key.lower, key.lower + key.before };
 	}
 	return limits;
+}
+
+/* The same of a sketch that may have no list. */
+static qs_top_limits
+limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
+{
+	int64_t estimate;
+
+	if (top)
+		return qs_top_limits_of(top, sk, fingerprint);
+	estimate = qs_estimate(sk, fingerprint);
+	return (qs_top_limits){ sk->encoding == QS_EXPLICIT ? estimate : 0, estimate };
+}
+
+/* ---- subtracting ---- */
+
+/*
+ * Subtract from a candidate what was removed of its key.  The sketch is without that already.
+ * False: so much was not there.
+ */
+static bool
+take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
+{
+	int64_t lower = key->lower > gone.upper ? key->lower - gone.upper : 0;
+	int64_t upper = key->lower + key->before - gone.lower;
+
+	key->estimate = qs_estimate(sk, key->fingerprint);
+	if (upper > key->estimate)
+		upper = key->estimate;
+	key->lower = lower;
+	key->before = upper - lower;
+	return lower <= upper;
+}
+
+qb_status
+qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
+{
+	qb_status status = QB_OK;
+	uint64_t steps = 0;
+	int64_t rest;
+	uint64_t i;
+
+	if (from && from->n != top->n)
+		return QB_MISMATCH;
+	status = qs_subtract(sketch, from_sketch);
+	rest = sketch->total;
+	for (i = 0; i < top->count && status == QB_OK; i++)
+	{
+		qs_top_key *key = &top->key[i];
+
+		if (from_sketch->encoding == QS_COMPACT)
+			qb_pause(top->memory); /* an estimate may have to pass many blocks */
+		qb_pause_after(top->memory, &steps, 2 * ESTIMATE_STEPS);
+		if (!take_away(key, sketch, limits_in(from, from_sketch, key->fingerprint)) ||
+			key->lower > rest)
+			status = QB_UNDERFLOW;
+		rest -= key->lower;
+	}
+	if (status != QB_OK)
+		return status;
+	top->threshold = 0;
+	qs_top_drop_below(top, 1);
+	if (top->bound > sketch->total)
+		top->bound = sketch->total;
+	return QB_OK;
+}
+
+/* ---- copying and merging ---- */
+
+qb_status
+qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
+{
+	qb_status status = QB_OK;
+	qs_top_place place = { 0 };
+	qs_top_key key;
+
+	qs_top_init(to, from->n, memory);
+	to->bound = from->bound;
+	to->threshold = from->threshold;
+	to->texts = from->texts;
+	to->encoding = from->encoding;
+	while (to->room < from->count && status == QB_OK)
+		status = grow(to);
+	while (status == QB_OK && qs_top_next(from, &place, &key))
+	{
+		status = qs_top_set_text(to, &key, key.text, key.length);
+		if (status == QB_OK)
+			to->key[to->count++] = key;
+	}
+	if (status != QB_OK)
+		qs_top_free(to);
+	else if (to->count > 0)
+		index_all(to);
+	return status;
 }
 
 /* Add to the candidates of "into" what "from" knows about them. */
@@ -457,16 +522,15 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 {
 	uint64_t known = into->count;
 	qb_status status = QB_OK;
+	qs_top_place place = { 0 };
 	uint64_t steps = 0;
-	uint64_t i;
+	qs_top_key key;
 
 	while (into->room < known + from->count)
 		if ((status = grow(into)) != QB_OK)
 			return status;
-	for (i = 0; i < from->count; i++)
+	while (qs_top_next(from, &place, &key))
 	{
-		qs_top_key key = qs_top_get(from, i);
-
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (qs_top_lookup(into, key.fingerprint))
 			continue;

@@ -52,12 +52,17 @@
  * of all weights would exceed INT64_MAX, before the candidates see it.  An estimate is at
  * most the total, and "lower" + "before" is at most the estimate.
  *
- * Removing (qs_top_subtract) subtracts a sketch of removed weights.  If R is the weight
- * removed of a key, then R >= 0, so upper bounds still hold.  The removed sketch's
- * estimate r is at least R, so lower - r is a lower bound; and if that sketch
- * is explicit, then r = R, and upper - r is an upper bound.  A candidate whose lower
- * bound would be 0 is dropped, and the bound becomes its upper bound if that is larger.
- * Estimates are smaller now, so the threshold starts again at 0.
+ * Subtracting (qs_top_subtract) takes away the weights of another list, or of a sketch without a
+ * list.  If R is the weight that is taken away of a key, then R >= 0, so upper bounds still hold.
+ * What is certain about R is r <= R <= r': the bounds of the other list.  Of a sketch alone, r' is
+ * its estimate, and r is 0, or the count if it is explicit.  So lower - r' is a lower bound, or 0 if
+ * that is more, and lower + before - r is an upper bound, as is the estimate of the sketch that is
+ * left.  A candidate stays one unless its upper bound is 0, so the bound for all other keys holds as
+ * it is.  Estimates are smaller now, so the threshold starts again at 0.
+ *
+ * Weights that were not there can be subtracted without being noticed, as from a sketch, and then
+ * bounds promise nothing.  They are noticed if a counter would fall below zero, if an upper
+ * bound would be below a lower one, or if the lower bounds would sum to more than the total.
  *
  * Merging adds the bounds.  For a key that both lists have, it adds "lower" and
  * "before".  For a key that only one list has, it adds to "before" the estimate of
@@ -69,7 +74,7 @@
  * the sketch is explicit nothing depends on the order.
  *
  * Owned candidates lie in an array and are found through a hash table.  In a view
- * they are the sorted entries of the byte format.
+ * they are the sorted entries of the byte format, which an explicit sketch has already.
  *
  * src/sketch/top.h
  */
@@ -117,8 +122,17 @@ typedef struct qs_top
 
 	/* view */
 	const uint8_t *entries;
-	const uint8_t *text;
+	uint64_t entry_bytes; /* of one: 24, or those of an explicit sketch, without "before" */
+	const uint8_t *text;  /* all texts, each with a zero byte behind it */
+	uint64_t text_bytes;
 } qs_top;
+
+/* A place among the candidates; { 0 } is before the first one. */
+typedef struct qs_top_place
+{
+	uint64_t entry;
+	uint64_t text;
+} qs_top_place;
 
 /* How many candidates are kept for n keys. */
 QB_INLINE uint64_t
@@ -136,10 +150,13 @@ extern void qs_top_free(qs_top *top);
 /* An owned copy of "from" (owned or view) in "to", which is uninitialized. */
 extern qb_status qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory);
 
-/* Candidate i < count, in no order that means anything; its text, if any, stays where it is. */
-extern qs_top_key qs_top_get(const qs_top *top, uint64_t i);
+/*
+ * The next candidate, in no order that means anything; false at the end.  Its text, if any, stays
+ * where it is.
+ */
+extern bool qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key);
 
-/* The candidate with this fingerprint; false: there is none. */
+/* The candidate with this fingerprint, in a view without its text; false: there is none. */
 extern bool qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key);
 
 /* The candidate with this fingerprint in place, to be changed; NULL: there is none.  Owned only. */
@@ -178,18 +195,19 @@ extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 extern void qs_top_drop_below(qs_top *top, int64_t least);
 
 /*
- * Subtract the weights that "removed" has counted from the sketch, and from the owned
- * candidates.  QB_UNDERFLOW if a counter would become negative; then "top" is undefined.
- */
-extern qb_status qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_sketch *removed);
-
-/*
  * into += from, with their sketches.  n and the parameters of both must be equal, else
  * QB_MISMATCH, and the keys of one family.  "into" is owned, and undefined after any
  * other error.
  */
 extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
+
+/*
+ * into -= from, under the rules of qs_top_merge().  Without "from" there is its sketch alone.
+ * QB_UNDERFLOW if weights are subtracted that were not there, and this is noticed.
+ */
+extern qb_status
+qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
 
 /*
  * Fold an owned list to n keys of interest, of at most as many as it has, and its sketch as
@@ -214,66 +232,35 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	16		8		bound
  *	24		8		bytes of the sketch
  *	32		8		candidates
- *	40		8		bytes of all texts
+ *	40		8		bytes of all texts, less than 2^32
  *	48		16		reserved, 0
  *
- * An entry has 32 bytes; they ascend by fingerprint:
+ * With an explicit sketch all keys are candidates, and their counts are exact.  The sketch's
+ * entries are all that there is to say of them, so there are no others, and the bound is 0.  Mostly
+ * they have 12 bytes (format.h).
+ *
+ * With a dense sketch there are at most qs_top_capacity(n) candidates.  An entry has 24 bytes;
+ * they ascend by fingerprint:
  *
  *	0		8		fingerprint
- *	8		8		lower, at least 1
- *	16		8		before; lower + before is at most the sketch's estimate
- *	24		8		end of the text among all texts; it starts where the one before ends
+ *	8		8		lower, at least 0
+ *	16		8		before; lower + before is at least 1 and at most the sketch's estimate
  *
- * With an explicit sketch all keys are there, exact: lower is the count, before is
- * 0, and so is the bound.  With a dense sketch there are at most qs_top_capacity(n)
- * keys.
+ * Texts are in the order of the entries, each with a zero byte behind it, which no text contains.
  */
 
 #define QS_TOP_FORMAT_VERSION_1 1
 #define QS_TOP_AT_VERSION       3
 #define QS_TOP_HEADER_BYTES     64
 
-/* ---- an entry ---- */
-
+/* An entry, which begins as that of an explicit sketch does. */
 #define QS_TOP_ENTRY_LOWER  8
 #define QS_TOP_ENTRY_BEFORE 16
-#define QS_TOP_ENTRY_END    24
-#define QS_TOP_ENTRY_BYTES  32
-
-QB_INLINE const uint8_t *
-qs_top_entry_at(const qs_top *top, uint64_t i)
-{
-	return top->entries + i * QS_TOP_ENTRY_BYTES;
-}
-
-/* Where the text of entry i starts. */
-QB_INLINE uint64_t
-qs_top_text_start(const qs_top *top, uint64_t i)
-{
-	return i == 0 ? 0 : qb_load64(qs_top_entry_at(top, i - 1) + QS_TOP_ENTRY_END);
-}
-
-/* Entry i of a view. */
-QB_INLINE qs_top_key
-qs_top_entry(const qs_top *top, uint64_t i)
-{
-	const uint8_t *entry = qs_top_entry_at(top, i);
-	uint64_t start = qs_top_text_start(top, i);
-	qs_top_key key = { .row = QS_TOP_NO_ROW };
-
-	key.fingerprint = qb_load64(entry);
-	key.lower = (int64_t) qb_load64(entry + QS_TOP_ENTRY_LOWER);
-	key.before = (int64_t) qb_load64(entry + QS_TOP_ENTRY_BEFORE);
-	key.text = (uint8_t *) (uintptr_t) top->text + start;
-	key.length = (uint32_t) (qb_load64(entry + QS_TOP_ENTRY_END) - start);
-	return key;
-}
-
-/* ---- the whole ---- */
+#define QS_TOP_ENTRY_BYTES  24
 
 /*
- * Bytes that qs_top_write() will write, for a sketch that takes so many.  Owned candidates must
- * have gone through qs_top_finish().
+ * Bytes that qs_top_write() will write, for a sketch that will be written so.  The candidates are
+ * owned, and have gone through qs_top_finish().
  */
 extern uint64_t qs_top_flat_size(const qs_top *top, const qs_flat *sketch);
 

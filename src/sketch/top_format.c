@@ -5,6 +5,7 @@
  * src/sketch/top_format.c
  */
 #include "base/crc32c.h"
+#include "sketch/explicit.h"
 #include "sketch/top.h"
 
 enum
@@ -26,18 +27,21 @@ static const char magic[3] = { 'Q', 'T', 'P' };
 static uint64_t
 text_bytes(const qs_top *top)
 {
-	uint64_t bytes = 0;
-	uint64_t i;
+	return top->texts ? top->length + top->count : 0;
+}
 
-	for (i = 0; i < top->count; i++)
-		bytes += qs_top_get(top, i).length;
-	return bytes;
+/* Bytes of the entries that there are beside the sketch. */
+static uint64_t
+entries_bytes(const qs_top *top, uint8_t encoding)
+{
+	return encoding == QS_EXPLICIT ? 0 : top->count * QS_TOP_ENTRY_BYTES;
 }
 
 uint64_t
 qs_top_flat_size(const qs_top *top, const qs_flat *sketch)
 {
-	return QS_TOP_HEADER_BYTES + sketch->bytes + top->count * QS_TOP_ENTRY_BYTES + text_bytes(top);
+	return QS_TOP_HEADER_BYTES + sketch->bytes + entries_bytes(top, sketch->encoding) +
+		   text_bytes(top);
 }
 
 static void
@@ -58,39 +62,49 @@ write_header(const qs_top *top, uint64_t sketch_bytes, uint64_t texts, uint8_t *
 }
 
 static void
-write_keys(const qs_top *top, uint8_t *entry, uint8_t *text)
+write_entries(const qs_top *top, uint8_t *entry)
 {
-	uint64_t end = 0;
 	uint64_t i;
 
 	for (i = 0; i < top->count; i++, entry += QS_TOP_ENTRY_BYTES)
 	{
-		qs_top_key key = qs_top_get(top, i);
+		const qs_top_key *key = &top->key[i];
 
-		if (key.length > 0)
-			memcpy(text + end, key.text, key.length);
-		end += key.length;
-		qb_store64(entry, key.fingerprint);
-		qb_store64(entry + QS_TOP_ENTRY_LOWER, (uint64_t) key.lower);
-		qb_store64(entry + QS_TOP_ENTRY_BEFORE, (uint64_t) key.before);
-		qb_store64(entry + QS_TOP_ENTRY_END, end);
+		qb_store64(entry, key->fingerprint);
+		qb_store64(entry + QS_TOP_ENTRY_LOWER, (uint64_t) key->lower);
+		qb_store64(entry + QS_TOP_ENTRY_BEFORE, (uint64_t) key->before);
+	}
+}
+
+static void
+write_texts(const qs_top *top, uint8_t *out)
+{
+	uint64_t i;
+
+	for (i = 0; i < top->count; i++)
+	{
+		const qs_top_key *key = &top->key[i];
+
+		if (key->length > 0)
+			memcpy(out, key->text, key->length);
+		out[key->length] = 0;
+		out += key->length + 1;
 	}
 }
 
 void
 qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_t *out)
 {
-	uint64_t sketch_bytes = flat->bytes;
-	uint64_t texts = text_bytes(top);
-	uint8_t *entries = out + QS_TOP_HEADER_BYTES + sketch_bytes;
+	uint64_t entries = entries_bytes(top, flat->encoding);
+	uint8_t *end = out + QS_TOP_HEADER_BYTES + flat->bytes;
 
-	write_header(top, sketch_bytes, texts, out);
+	write_header(top, flat->bytes, text_bytes(top), out);
 	qs_write_flat(sk, flat, out + QS_TOP_HEADER_BYTES);
-	write_keys(top, entries, entries + top->count * QS_TOP_ENTRY_BYTES);
-	qb_store32(out + AT_CRC, qb_checksum(out,
-										 QS_TOP_HEADER_BYTES + sketch_bytes +
-											 top->count * QS_TOP_ENTRY_BYTES + texts,
-										 AT_CRC));
+	if (entries > 0)
+		write_entries(top, end);
+	if (top->texts)
+		write_texts(top, end + entries);
+	qb_store32(out + AT_CRC, qb_checksum(out, qs_top_flat_size(top, flat), AT_CRC));
 }
 
 /* The header's own fields. */
@@ -102,6 +116,7 @@ read_header(qs_top *view, const uint8_t *bytes)
 	view->n = qb_load32(bytes + AT_N);
 	view->bound = (int64_t) qb_load64(bytes + AT_BOUND);
 	view->count = qb_load64(bytes + AT_COUNT);
+	view->text_bytes = qb_load64(bytes + AT_TEXT_BYTES);
 	view->texts = bytes[AT_TEXTS];
 	view->encoding = bytes[AT_ENCODING];
 	if (view->n < 1 || view->n > QS_TOP_MAX || bytes[AT_TEXTS] > 1 || view->bound < 0 ||
@@ -124,27 +139,19 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 	return view->count <= qs_top_capacity(view->n);
 }
 
-/* Read entries and texts, which are the rest of the bytes; texts follow one another to the end. */
+/* Point the view to the entries and texts.  The bytes after the sketch are given. */
 static qb_status
-read_keys(qs_top *view, const uint8_t *bytes, uint64_t length, uint64_t texts)
+set_keys(qs_top *view, const qs_sketch *sketch, const uint8_t *bytes, uint64_t length)
 {
-	uint64_t end = 0;
-	uint64_t i;
+	uint64_t entries = entries_bytes(view, sketch->encoding);
 
-	if (texts > length || length - texts != view->count * QS_TOP_ENTRY_BYTES ||
-		(!view->texts && texts > 0))
+	if (view->text_bytes > length || length - view->text_bytes != entries ||
+		view->text_bytes > UINT32_MAX || (!view->texts && view->text_bytes > 0))
 		return QB_FORMAT_LENGTH;
-	view->entries = bytes;
-	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
-	for (i = 0; i < view->count; i++)
-	{
-		uint64_t next = qb_load64(qs_top_entry_at(view, i) + QS_TOP_ENTRY_END);
-
-		if (next < end || next > texts || next - end > UINT32_MAX)
-			return QB_FORMAT_LENGTH;
-		end = next;
-	}
-	return end == texts ? QB_OK : QB_FORMAT_LENGTH;
+	view->entries = entries > 0 ? bytes : sketch->entries;
+	view->entry_bytes = entries > 0 ? QS_TOP_ENTRY_BYTES : qs_entry_bytes(sketch->narrow);
+	view->text = bytes + entries;
+	return QB_OK;
 }
 
 qb_status
@@ -173,38 +180,48 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 		return status;
 	if (!fits_sketch(view, sketch))
 		return QB_FORMAT_PARAMS;
-	return read_keys(view, bytes + QS_TOP_HEADER_BYTES + sketch_bytes, length - sketch_bytes,
-					 qb_load64(bytes + AT_TEXT_BYTES));
+	return set_keys(view, sketch, bytes + QS_TOP_HEADER_BYTES + sketch_bytes,
+					length - sketch_bytes);
 }
 
-/*
- * Are keys ascending, counts positive, and bounds within the sketch's estimates?
- * With an explicit sketch they must be exact.
- */
+/* Are keys ascending, upper bounds positive, and bounds within the sketch's estimates? */
 static bool
-keys_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
+entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
 	int64_t rest = sketch->total;
+	qs_top_place place = { 0 };
 	uint64_t previous = 0;
-	uint64_t i;
+	qs_top_key key;
 
-	for (i = 0; i < view->count; i++)
+	while (qs_top_next(view, &place, &key))
 	{
-		qs_top_key key = qs_top_get(view, i);
 		int64_t estimate;
 
 		qb_pause(memory); /* an estimate may have to pass many blocks of a compact sketch */
 		estimate = qs_estimate(sketch, key.fingerprint);
 
-		if ((i > 0 && key.fingerprint <= previous) || key.lower < 1 || key.lower > rest ||
-			key.lower > estimate || key.before < 0 || key.before > estimate - key.lower)
-			return false;
-		if (sketch->encoding == QS_EXPLICIT && key.lower != estimate)
+		if ((place.entry > 1 && key.fingerprint <= previous) || key.lower < 0 || key.lower > rest ||
+			key.lower > estimate || key.before < (key.lower == 0) ||
+			key.before > estimate - key.lower)
 			return false;
 		rest -= key.lower;
 		previous = key.fingerprint;
 	}
 	return true;
+}
+
+/* Is there one text for each key? */
+static bool
+texts_are_sound(const qs_top *view)
+{
+	uint64_t ends = 0;
+	uint64_t i;
+
+	if (!view->texts)
+		return true;
+	for (i = 0; i < view->text_bytes; i++)
+		ends += view->text[i] == 0;
+	return ends == view->count && view->text[view->text_bytes - 1] == 0;
 }
 
 qb_status
@@ -226,10 +243,12 @@ qs_top_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *
 	if (qb_load32(bytes + AT_CRC) != qb_checksum(bytes, length, AT_CRC))
 		return QB_FORMAT_CRC;
 	bytes = qs_top_sketch_bytes(bytes, &sketch_bytes);
-	status = qs_validate_pausing(bytes, sketch_bytes, memory);
+	status = qs_validate_listed(bytes, sketch_bytes, memory);
 	if (status != QB_OK)
 		return status;
-	return keys_are_sound(&view, &sketch, memory) ? QB_OK : QB_FORMAT_ENTRIES;
+	if (sketch.encoding != QS_EXPLICIT && !entries_are_sound(&view, &sketch, memory))
+		return QB_FORMAT_ENTRIES;
+	return texts_are_sound(&view) ? QB_OK : QB_FORMAT_ENTRIES;
 }
 
 const uint8_t *

@@ -172,7 +172,8 @@ contradictions_are_refused(void **state)
 	test_bytes b = top_sample(4);
 	uint64_t list = QS_TOP_HEADER_BYTES + qb_load64(b.data + AT_SKETCH);
 	uint64_t texts = qb_load64(b.data + AT_TEXT_BYTES);
-	uint64_t last = list + (qb_load64(b.data + AT_COUNT) - 1) * QS_TOP_ENTRY_BYTES;
+	uint64_t text = list + qb_load64(b.data + AT_COUNT) * QS_TOP_ENTRY_BYTES;
+	uint64_t last = b.length - 1;
 
 	(void) state;
 	require_refused(4, 0, 'X', 1, QB_FORMAT_MAGIC);
@@ -194,14 +195,56 @@ contradictions_are_refused(void **state)
 	require_refused(4, AT_COUNT, 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, texts + 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
-	require_refused(4, list + 24, UINT64_MAX, 8, QB_FORMAT_LENGTH);
-	require_refused(4, last + 24, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, AT_TEXT_BYTES, texts - 1, 8, QB_FORMAT_LENGTH);
+	require_refused(4, text, 0, 1, QB_FORMAT_ENTRIES);   /* one text more than keys */
+	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one less */
+	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 4, QB_FORMAT_ENTRIES);
+	require_refused(1, QS_TOP_HEADER_BYTES + 7, 0, 1, QB_FORMAT_LENGTH); /* counts of 8 bytes */
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
-	require_refused(4, list + 8, 0, 8, QB_FORMAT_ENTRIES);
+	require_refused(4, list + 8, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 8, INT64_MAX, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 16, (uint64_t) -1, 8, QB_FORMAT_ENTRIES);
 	require_refused(4, list + 16, INT64_MAX, 8, QB_FORMAT_ENTRIES);
 	free(b.data);
+}
+
+/* An explicit sketch has counts of 4 bytes in a list whose weights allow it, and nowhere else. */
+static void
+counts_are_as_narrow_as_they_can_be(void **state)
+{
+	int64_t weight[] = { 5, UINT32_MAX - 5, 1 };
+	uint64_t key[] = { test_key(1), test_key(2), test_key(3) };
+	qs_params p = test_usual_params(QS_MULTILEVEL, 64);
+	size_t n;
+
+	(void) state;
+	for (n = 1; n <= 3; n++)
+	{
+		uint64_t entry = n < 3 ? 12 : 16;
+		qs_sketch alone, listed;
+		test_bytes list, bytes;
+		top_counted c;
+		qs_top view;
+
+		top_begin(&c, &p, 4, false);
+		REQUIRE_OK(top_try_batch(&c, key, weight, n));
+		list = top_write(&c);
+		REQUIRE(list.length == QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + n * entry);
+		REQUIRE_OK(qs_top_validate(list.data, list.length));
+		REQUIRE_OK(qs_top_open(&view, &listed, list.data, list.length));
+		REQUIRE_STATUS(
+			qs_validate(list.data + QS_TOP_HEADER_BYTES, list.length - QS_TOP_HEADER_BYTES),
+			n < 3 ? QB_FORMAT_PARAMS : QB_OK);
+		bytes = test_write(&listed);
+		REQUIRE_OK(qs_validate(bytes.data, bytes.length));
+		REQUIRE_OK(qs_open(&alone, bytes.data, bytes.length));
+		REQUIRE(qs_estimate(&listed, key[n - 1]) == weight[n - 1]);
+		REQUIRE(qs_estimate(&alone, key[n - 1]) == weight[n - 1]);
+		free(bytes.data);
+		free(list.data);
+		top_end(&c);
+	}
+	test_no_leak();
 }
 
 int
@@ -213,6 +256,7 @@ main(void)
 		cmocka_unit_test(damage_is_found),
 		cmocka_unit_test(mutants_do_no_harm),
 		cmocka_unit_test(contradictions_are_refused),
+		cmocka_unit_test(counts_are_as_narrow_as_they_can_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ take_back(top_counted *c, test_rng *rng, uint64_t keys)
 		test_insert(&removed, test_key(number), weight);
 		c->truth[number] -= weight;
 	}
-	REQUIRE_OK(qs_top_subtract(&c->top, &c->sketch, &removed));
+	REQUIRE_OK(qs_top_subtract(&c->top, &c->sketch, NULL, &removed));
 	qs_free(&removed);
 }
 
@@ -234,20 +234,151 @@ removing_keeps_promises(void **state)
 	}
 }
 
+/* Subtract a list that is part of another one, as it is or as a view of its bytes. */
+static void
+subtract_list(top_counted *from, top_counted *part, bool as_bytes)
+{
+	test_bytes bytes = top_write(part);
+	qs_sketch sketch;
+	qs_top view;
+
+	REQUIRE_OK(qs_top_open(&view, &sketch, bytes.data, bytes.length));
+	if (as_bytes)
+		REQUIRE_OK(qs_top_subtract(&from->top, &from->sketch, &view, &sketch));
+	else
+		REQUIRE_OK(qs_top_subtract(&from->top, &from->sketch, &part->top, &part->sketch));
+	free(bytes.data);
+}
+
+/* The list of all rows less that of some of them keeps its candidates and all promises. */
+static void
+subtracting_keeps_promises(void **state)
+{
+	test_rng rng = test_seeded(35);
+	int round;
+
+	(void) state;
+	for (round = 0; round < 90; round++)
+	{
+		qs_params p = params_of(1 + round % (QS_STRUCTURES - 1));
+		uint64_t keys = round % 3 == 0 ? 30 : KEYS;
+		top_counted all, part, before;
+		test_bytes bytes;
+		uint64_t i;
+
+		WHERE("round %d", round);
+		top_begin(&all, &p, 5, round % 2 == 0);
+		top_begin(&part, &p, 5, round % 2 == 0);
+		fill(&part, &rng, round % WEIGHT_KINDS, keys, 1 + test_below(&rng, 5000));
+		fill(&all, &rng, round / 2 % WEIGHT_KINDS, keys, 1 + test_below(&rng, 10000));
+		REQUIRE_OK(qs_top_merge(&all.top, &all.sketch, &part.top, &part.sketch));
+		qs_top_finish(&all.top, &all.sketch);
+		REQUIRE_OK(qs_top_copy(&before.top, &all.top, &test_heap));
+		subtract_list(&all, &part, round % 4 < 2);
+		top_check(&all);
+		for (i = 0; i < TOP_KEYS; i++)
+			if (all.truth[i] > 0 && qs_top_lookup(&before.top, test_key(i)))
+				REQUIRE(qs_top_lookup(&all.top, test_key(i)));
+		REQUIRE(all.top.bound <= before.top.bound);
+		bytes = top_write(&all);
+		REQUIRE_OK(qs_top_validate(bytes.data, bytes.length));
+		free(bytes.data);
+		qs_top_free(&before.top);
+		fill(&all, &rng, SMALL, keys, 3000);
+		top_check(&all);
+		top_end(&all);
+		top_end(&part);
+		test_no_leak();
+	}
+}
+
+/* An explicit list from which a dense one is subtracted becomes dense, though it has few keys. */
+static void
+dense_from_explicit_keeps_promises(void **state)
+{
+	qs_params p = params_of(QS_MULTILEVEL);
+	test_rng rng = test_seeded(55);
+	top_counted all, part, most;
+
+	(void) state;
+	top_begin(&all, &p, 1, true);
+	top_begin(&part, &p, 1, true);
+	top_begin(&most, &p, 1, true);
+	fill(&part, &rng, SKEWED, 200, 2000);
+	REQUIRE_OK(qs_top_merge(&all.top, &all.sketch, &part.top, &part.sketch));
+	fill(&all, &rng, EVEN, 200, 2000);
+	fill(&most, &rng, SMALL, KEYS, 20000);
+	REQUIRE_OK(qs_top_merge(&part.top, &part.sketch, &most.top, &most.sketch));
+	subtract_list(&part, &most, false);
+	top_check(&part);
+	REQUIRE(all.sketch.encoding == QS_EXPLICIT && part.sketch.encoding == QS_DENSE);
+	subtract_list(&all, &part, true);
+	REQUIRE(all.sketch.encoding == QS_DENSE);
+	top_check(&all);
+	top_end(&all);
+	top_end(&part);
+	top_end(&most);
+	test_no_leak();
+}
+
+/*
+ * A list of other rows: mostly it is noticed that they were not there, and in any case what is left
+ * is a list that can be stored.
+ */
+static void
+other_rows_are_noticed(void **state)
+{
+	test_rng rng = test_seeded(45);
+	int noticed = 0;
+	int round;
+
+	(void) state;
+	for (round = 0; round < 600; round++)
+	{
+		qs_params p = test_usual_params(1 + round % (QS_STRUCTURES - 1), 4);
+		uint64_t few = 1 + test_below(&rng, 40);
+		top_counted a, b;
+		qb_status status;
+
+		WHERE("round %d", round);
+		top_begin(&a, &p, 5, round % 2 == 0);
+		top_begin(&b, &p, 5, round % 2 == 0);
+		fill(&a, &rng, SMALL, KEYS, 1 + test_below(&rng, 3000));
+		fill(&b, &rng, SMALL, few, 1 + test_below(&rng, 100));
+		status = qs_top_subtract(&a.top, &a.sketch, round % 3 == 0 ? NULL : &b.top, &b.sketch);
+		REQUIRE(status == QB_OK || status == QB_UNDERFLOW);
+		noticed += status == QB_UNDERFLOW;
+		if (status == QB_OK)
+		{
+			test_bytes bytes = top_write(&a);
+
+			REQUIRE_OK(qs_top_validate(bytes.data, bytes.length));
+			free(bytes.data);
+		}
+		top_end(&a);
+		top_end(&b);
+		test_no_leak();
+	}
+	REQUIRE(noticed > 100 && noticed < 600);
+}
+
 static void
 too_much_cannot_be_removed(void **state)
 {
 	qs_params p = params_of(QS_MULTILEVEL);
 	uint64_t key[] = { test_key(1) };
 	qs_sketch removed;
-	top_counted c;
+	top_counted c, other;
 
 	(void) state;
 	top_begin(&c, &p, 5, false);
 	REQUIRE_OK(top_try_batch(&c, key, NULL, 1));
 	test_init(&removed, &p);
 	test_insert(&removed, test_key(2), 1);
-	REQUIRE(qs_top_subtract(&c.top, &c.sketch, &removed) == QB_UNDERFLOW);
+	REQUIRE(qs_top_subtract(&c.top, &c.sketch, NULL, &removed) == QB_UNDERFLOW);
+	top_begin(&other, &p, 6, false);
+	REQUIRE(qs_top_subtract(&c.top, &c.sketch, &other.top, &other.sketch) == QB_MISMATCH);
+	top_end(&other);
 	qs_free(&removed);
 	top_end(&c);
 	test_no_leak();
@@ -257,9 +388,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(promises_are_kept),       cmocka_unit_test(the_heaviest_key_is_found),
-		cmocka_unit_test(totals_do_not_wrap),      cmocka_unit_test(merged_lists_keep_promises),
-		cmocka_unit_test(removing_keeps_promises), cmocka_unit_test(too_much_cannot_be_removed),
+		cmocka_unit_test(promises_are_kept),
+		cmocka_unit_test(the_heaviest_key_is_found),
+		cmocka_unit_test(totals_do_not_wrap),
+		cmocka_unit_test(merged_lists_keep_promises),
+		cmocka_unit_test(removing_keeps_promises),
+		cmocka_unit_test(subtracting_keeps_promises),
+		cmocka_unit_test(dense_from_explicit_keeps_promises),
+		cmocka_unit_test(other_rows_are_noticed),
+		cmocka_unit_test(too_much_cannot_be_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
