@@ -34,7 +34,7 @@ SELECT zone, by, s.* FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pa
 	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''week'', tz)', 'date_bin(''20 min'', tz, ''2000-01-01'')', 'tz::timestamp::date', 'ts::timestamptz::date']) AS by, LATERAL pg_temp.in_zone(zone, by) AS s;
 -- a zone that is named: by an abbreviation, also one whose meaning changed, and by rules; the session's zone is another one
 SELECT by, count(*), bool_and(same) AS same, sum(groups) AS groups
-FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Africa/Monrovia', 'America/St_Johns', 'Europe/Berlin', 'CET', 'MSK', 'EST5EDT,M3.2.0,M11.1.0', '<X>3<Y>,60/0,61/0', 'AAA-20:30']) AS zone,
+FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Africa/Monrovia', 'America/St_Johns', 'Europe/Berlin', 'CET', 'MSK', 'KGT', 'EST5EDT,M3.2.0,M11.1.0', '<X>3<Y>,60/0,61/0', 'AAA-20:30']) AS zone,
 	unnest(ARRAY['(tz AT TIME ZONE %1$L)::date', 'date_trunc(''day'', tz, %1$L)', 'date_trunc(''hour'', tz, %1$L)', 'date_trunc(''month'', tz, %1$L)', 'date_trunc(''hour'', tz AT TIME ZONE %1$L)', 'date_trunc(''day'', tz AT TIME ZONE %1$L) AT TIME ZONE %1$L',
 	'date_bin(''1 h'', tz AT TIME ZONE %1$L, ''2012-01-01 00:07'')', 'date_bin(''1 h'', ts AT TIME ZONE ''America/Sao_Paulo'' AT TIME ZONE %1$L, ''2012-01-01 00:07'')', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE %1$L)::date', 'date_trunc(''hour'', ts AT TIME ZONE %1$L, ''Europe/Berlin'')', 'date_bin(''45 min'', ts AT TIME ZONE %1$L, ''2012-01-01 00:07'')']) AS by, LATERAL pg_temp.in_zone('America/Sao_Paulo', format(by, zone)) AS s
 GROUP BY by ORDER BY by;

@@ -17,7 +17,7 @@
  * with two conversions, or of a local time, offsets must stay the same for some days around.
  *
  * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
- * parameter, or the session's.
+ * parameter, or the session's.  Abbreviations whose meaning changed are left out.
  *
  * src/scan/groups_steps.c
  */
@@ -239,31 +239,34 @@ TimeStepsStart(TimeSteps *steps)
 
 /* ---- where steps begin ---- */
 
-#if PG_VERSION_NUM < 160000
-/* The zone of a name or an abbreviation.  What an abbreviation means changes only where its zone does. */
-static pg_tz *
-DecodeTimezoneNameToTz(const char *name)
+/*
+ * The time zone of a name or an abbreviation; NULL: it is not known when it changes.  What MSK means
+ * has changed, and for times near such a change PostgreSQL asks the zone by local time.
+ */
+static const pg_tz *
+zone_named(char *name)
 {
-	char *lower = downcase_truncate_identifier(name, (int) strlen(name), false);
 	pg_tz *zone = NULL;
 	int offset;
-
-	switch (DecodeTimezoneAbbrev(0, lower, &offset, &zone))
-	{
-		case TZ:
-		case DTZ:
-			return pg_tzset_offset(-offset);
-		case DYNTZ:
-			return zone;
-		default:
-			return pg_tzset(name);
-	}
-}
+#if PG_VERSION_NUM >= 160000
+	int type = DecodeTimezoneName(name, &offset, &zone);
+	bool fixed = type == TZNAME_FIXED_OFFSET;
+	bool changes = type == TZNAME_DYNTZ;
+#else
+	char *lower = downcase_truncate_identifier(name, (int) strlen(name), false);
+	int type = DecodeTimezoneAbbrev(0, lower, &offset, &zone);
+	bool fixed = type == TZ || type == DTZ;
+	bool changes = type == DYNTZ;
 #endif
 
-/* The time zone of this name; NULL: it is not known. */
+	if (changes)
+		return NULL;
+	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
+}
+
+/* The time zone whose name the expression gives; NULL as above. */
 static const pg_tz *
-zone_of_name(const TimeSteps *steps, ExprState *name)
+zone_of(const TimeSteps *steps, ExprState *name)
 {
 	char buffer[TZ_STRLEN_MAX + 1];
 	bool null;
@@ -272,7 +275,7 @@ zone_of_name(const TimeSteps *steps, ExprState *name)
 	if (null)
 		return NULL;
 	text_to_cstring_buffer(DatumGetTextPP(value), buffer, sizeof(buffer));
-	return DecodeTimezoneNameToTz(buffer);
+	return zone_named(buffer);
 }
 
 /* Does a time zone keep its offset from UTC between two times? */
@@ -299,7 +302,7 @@ keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 	ResetExprContext(steps->context);
 	for (i = 0; i < steps->zones; i++)
 	{
-		const pg_tz *zone = steps->zone[i] ? zone_of_name(steps, steps->zone[i]) : session_timezone;
+		const pg_tz *zone = steps->zone[i] ? zone_of(steps, steps->zone[i]) : session_timezone;
 
 		if (zone == NULL || !keeps_offset(zone, low - steps->margin, high + steps->margin))
 			return false;
