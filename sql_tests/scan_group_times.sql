@@ -68,11 +68,22 @@ SELECT count(s) FROM (SELECT date_trunc('day', tz, 'Europe/Atlantis') AS g, qske
 SELECT count(s) FROM (SELECT date_trunc('day', tz, 'Europe/Atlantis') AS g, qsketch_agg(k) AS s FROM gt_zones WHERE ts < '4713-01-01 BC' GROUP BY 1) AS s;
 \set VERBOSITY default
 -- in any order, and in steps of all lengths
-CREATE TABLE gt_steps AS SELECT timestamp '2026-03-20' + (r * 7919::bigint % 20011) * interval '13 s' AS ts, timestamp '2026-03-20' + r * interval '13 ms' AS fast, r AS k
+CREATE TABLE gt_steps AS SELECT timestamp '2026-03-20' + (r * 7919::bigint % 20011) * interval '13 s' AS ts, timestamp '2026-03-20' + r * interval '13 ms' AS fast, timestamp '2026-03-20' + r * interval '13 s' AS slow, r AS k
 FROM generate_series(1, 20000) AS r;
 VACUUM ANALYZE gt_steps;
 SELECT unit, c, s.* FROM unnest(ARRAY['milliseconds', 'second', 'minute', 'hour', 'day', 'month', 'century']) AS unit, unnest(ARRAY['ts', 'fast']) AS c,
 	LATERAL pg_temp.same(format('SELECT date_trunc(%L, %I) AS g, count(*), qsketch_agg(k) FROM gt_steps GROUP BY 1', unit, c)) AS s;
+-- the planner: groups of many times are written often, unless rows come in their order; a zone does not make more groups
+RESET enable_sort;
+SET work_mem = '64kB';
+SELECT c, pg_temp.plan_has(format('SELECT date_trunc(''minute'', %I), qsketch_agg(k) FROM gt_steps GROUP BY 1', c), 'QSketchScan') AS scanned FROM unnest(ARRAY['ts', 'slow']) AS c;
+SET work_mem = '64MB';
+CREATE FUNCTION pg_temp.expected(query text) RETURNS int LANGUAGE plpgsql AS $$ DECLARE plan json; BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
+END $$;
+SELECT by, pg_temp.expected(format('SELECT %s, qsketch_agg(k) FROM gt_steps GROUP BY 1', by)) BETWEEN 4 AND 7 AS few
+FROM unnest(ARRAY['ts::date', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE ''Asia/Tokyo'')::date', 'ts::timestamptz::date', 'date_trunc(''day'', ts AT TIME ZONE ''UTC'', ''Asia/Tokyo'')']) AS by;
 DROP TABLE gt_zones, gt_steps;
 DROP FUNCTION gt_zone;
 DROP SEQUENCE gt_calls;

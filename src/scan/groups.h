@@ -108,6 +108,7 @@ typedef struct GroupingPlan
 	double groups;    /* of each process */
 	double sized;     /* groups of each process of so many bytes */
 	double bytes;     /* of such a group, as far as the planner knows */
+	double order;     /* fraction of the rows that come in the order of groups */
 	double copied;    /* fraction of the pages whose keys a GPU has */
 } GroupingPlan;
 
