@@ -29,7 +29,7 @@
 #                        draws docs/storage.svg; bench does this, too
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
 #   make bench-exact     questions where exact SQL or hll may be the better choice; writes the table of docs/choosing.md
-#   make bench-rollup    a log, its daily rollups and exact SQL; writes the table of README.md
+#   make bench-rollup    a log, its daily rollups and exact SQL, with little memory; writes the table of README.md
 #   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its
 #                        table into docs/engineering/performance.md; bench-stock-newest does it with PostgreSQL of Debian sid
 #   make structures      all structures on the same rows; writes its tables into docs/engineering/structures.md

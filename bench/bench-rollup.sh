@@ -2,7 +2,8 @@
 #
 # A log, its daily rollups and questions to both, with qsketch and in exact SQL, with
 # PostgreSQL's own settings: "make bench-rollup".  Checks all answers, and writes its
-# table into README.md.
+# table into README.md.  Then rollups whose groups do not fit into memory, whose table it
+# writes into docs/engineering/performance.md.
 #
 #	ROWS (4000000)  rows of the log
 #	TURNS (5)       runs of each query, in turn with its rival
@@ -20,3 +21,11 @@ cd "$SOURCE/bench"
 	echo
 } | tee "$SERVER_ROOT/tables"
 put_into README.md bench-rollup "$SERVER_ROOT/tables"
+{
+	echo
+	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-4000000}" -v turns="${TURNS:-5}" -f bench-rollup-memory.sql
+	echo
+	echo "\`make bench-rollup\` on $(hardware)."
+	echo
+} | tee "$SERVER_ROOT/tables"
+put_into docs/engineering/performance.md bench-rollup "$SERVER_ROOT/tables"

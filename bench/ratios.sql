@@ -14,7 +14,8 @@ CREATE TABLE benchmarks (
     bound    text,                      -- <= or >=
     target   numeric,
     holds    text DEFAULT 'SELECT true', -- a query that is true if the result is right
-    settings text[] DEFAULT '{}'        -- name, value, ... for both
+    settings text[] DEFAULT '{}',       -- name, value, ... for both
+    rival_settings text[] DEFAULT '{}'  -- further ones of the rival
 );
 CREATE TABLE timings (id int, ms float8, rival_ms float8);
 
@@ -29,7 +30,7 @@ BEGIN
         FOR b IN SELECT * FROM benchmarks ORDER BY id LOOP
             CONTINUE WHEN turn > 2 AND (SELECT sum(ms + rival_ms) > 12000 FROM timings WHERE id = b.id);
             INSERT INTO timings
-            VALUES (b.id, run_ms_with(b.query, b.settings), run_ms_with(b.rival, b.settings));
+            VALUES (b.id, run_ms_with(b.query, b.settings), run_ms_with(b.rival, b.settings || b.rival_settings));
         END LOOP;
         IF turn = 0 THEN
             DELETE FROM timings;

@@ -54,25 +54,6 @@ EXECUTE by_hours('6 h');
 EXECUTE by_hours('12 h');
 RESET plan_cache_mode;
 
--- changes of the time zone: at midnight, by half an hour, by a day, of old
-CREATE TABLE gk_zones AS SELECT timestamptz '1950-01-01 UTC' + r * interval '3 days 1 h 17 min' AS tz, r AS k FROM generate_series(1, 7000) AS r;
-INSERT INTO gk_zones SELECT timestamptz '2011-12-29 UTC' + r * interval '7 min', r FROM generate_series(1, 1500) AS r;
-INSERT INTO gk_zones SELECT timestamptz '2018-10-20 UTC' + r * interval '11 min', r FROM generate_series(1, 9000) AS r;
-VACUUM ANALYZE gk_zones;
-CREATE FUNCTION pg_temp.in_zone(zone text, by text, OUT same boolean, OUT groups int) LANGUAGE plpgsql AS
-$$ BEGIN
-	PERFORM set_config('timezone', zone, true);
-	SELECT s.* INTO same, groups FROM pg_temp.same(format('SELECT %s AS g, qsketch_agg(k) FROM gk_zones GROUP BY 1', by)) AS s;
-END $$;
-SELECT zone, by, s.* FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Europe/London', 'UTC']) AS zone,
-	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''week'', tz)', 'date_bin(''20 min'', tz, ''2000-01-01'')']) AS by, LATERAL pg_temp.in_zone(zone, by) AS s;
--- in any order, and in steps of all lengths
-CREATE TABLE gk_steps AS SELECT timestamp '2026-03-20' + (r * 7919::bigint % 20011) * interval '13 s' AS ts, timestamp '2026-03-20' + r * interval '13 ms' AS fast, r AS k
-FROM generate_series(1, 20000) AS r;
-VACUUM ANALYZE gk_steps;
-SELECT unit, c, s.* FROM unnest(ARRAY['milliseconds', 'second', 'minute', 'hour', 'day', 'month', 'century']) AS unit, unnest(ARRAY['ts', 'fast']) AS c,
-	LATERAL pg_temp.same(format('SELECT date_trunc(%L, %I) AS g, count(*), qsketch_agg(k) FROM gk_steps GROUP BY 1', unit, c)) AS s;
-
 -- more groups than memory
 SET enable_hashagg = off;
 SET enable_sort = off;
@@ -206,7 +187,7 @@ ALTER TABLE gk_log DISABLE ROW LEVEL SECURITY;
 SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM gk_log GROUP BY %s', by), 'QSketchScan') AS scanned
 FROM unnest(ARRAY['random()', 'w + random()', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
 	'w, x', 'country COLLATE "und-x-icu"', 'ROLLUP (w, country)', 'GROUPING SETS ((w % 2), ())']) AS by;
-DROP TABLE gk_log, gk_zones, gk_steps;
+DROP TABLE gk_log;
 DROP TYPE gk_kind;
 DROP FUNCTION gk_half, gk_shout;
 DROP ROLE gk_user;

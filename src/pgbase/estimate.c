@@ -1,6 +1,6 @@
 /*
  * estimate.c
- *		How many groups there will be.
+ *		How many groups there will be, and whether rows come in their order.
  *
  * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
  * values, which is often thousands of times too many.  So the number of values of such
@@ -8,6 +8,8 @@
  *
  * Where nothing is known of an expression, it may have any number of values up to that.  Who
  * sizes the groups must not take the largest number, which makes the smallest groups.
+ *
+ * Rows that are stored in the order of a column come in the order of its steps, too.
  *
  * src/pgbase/estimate.c
  */
@@ -142,6 +144,31 @@ step_length(Oid function, const List *args, int *argument)
 	}
 }
 
+/* The time that is converted to or from time zones, by which all times are shifted alike. */
+static Node *
+unconverted(Node *time)
+{
+	while (IsA(time, FuncExpr))
+	{
+		const FuncExpr *call = (const FuncExpr *) time;
+
+		switch (call->funcid)
+		{
+			case F_TIMEZONE_TEXT_TIMESTAMPTZ:
+			case F_TIMEZONE_TEXT_TIMESTAMP:
+				time = lsecond(call->args);
+				break;
+			case F_TIMESTAMP_TIMESTAMPTZ:
+			case F_TIMESTAMPTZ_TIMESTAMP:
+				time = linitial(call->args);
+				break;
+			default:
+				return time;
+		}
+	}
+	return time;
+}
+
 /* The width of the column's histogram; 0: there is none. */
 static double
 column_range(PlannerInfo *root, Node *column)
@@ -189,6 +216,24 @@ masked_values(Oid function, const List *args)
 	return mask > 0 ? exp2(pg_popcount64((uint64) mask)) + 1 : 0; /* and NULL */
 }
 
+/* The function that the expression calls, and its arguments. */
+static Oid
+function_of(const Node *expr, const List **args)
+{
+	*args = NIL;
+	if (IsA(expr, FuncExpr))
+	{
+		*args = ((const FuncExpr *) expr)->args;
+		return ((const FuncExpr *) expr)->funcid;
+	}
+	if (IsA(expr, OpExpr))
+	{
+		*args = ((const OpExpr *) expr)->args;
+		return get_opcode(((const OpExpr *) expr)->opno);
+	}
+	return InvalidOid;
+}
+
 /*
  * At most how many values the expression has; 0: not known.  "typical":
  * remainders of a division have one sign.
@@ -196,30 +241,20 @@ masked_values(Oid function, const List *args)
 static double
 most_values(PlannerInfo *root, const Node *expr, bool typical)
 {
-	Oid function = InvalidOid;
-	const List *args = NIL;
+	const List *args;
+	Oid function = function_of(expr, &args);
 	double length;
 	double range;
 	int argument;
 
 	if (exprType(expr) == BOOLOID)
 		return 3;
-	if (IsA(expr, FuncExpr))
-	{
-		function = ((const FuncExpr *) expr)->funcid;
-		args = ((const FuncExpr *) expr)->args;
-	}
-	else if (IsA(expr, OpExpr))
-	{
-		function = get_opcode(((const OpExpr *) expr)->opno);
-		args = ((const OpExpr *) expr)->args;
-	}
 	if (is_rest(function))
 		return (typical ? 1 : 2) * fabs(constant_integer(args, 1));
 	if (masked_values(function, args) > 0)
 		return masked_values(function, args);
 	length = step_length(function, args, &argument);
-	range = length > 0 ? column_range(root, list_nth(args, argument)) : 0;
+	range = length > 0 ? column_range(root, unconverted(list_nth(args, argument))) : 0;
 	return range > 0 ? range / length + 3 : 0; /* and both ends, and NULL */
 }
 
@@ -278,4 +313,47 @@ double
 EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 {
 	return count_groups(root, exprs, rows, true);
+}
+
+/* The square of a column's correlation with the order of the rows; 0: not known. */
+static double
+column_order(PlannerInfo *root, Node *column)
+{
+	VariableStatData data;
+	AttStatsSlot slot;
+	double correlation = 0;
+
+	if (!IsA(column, Var))
+		return 0;
+	examine_variable(root, column, 0, &data);
+	if (HeapTupleIsValid(data.statsTuple) &&
+		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(data);
+	return correlation * correlation;
+}
+
+/* Which fraction of the rows comes in the order of groups, as the planner has it for indexes. */
+double
+EstimateOrder(PlannerInfo *root, List *exprs)
+{
+	double order = 0;
+	ListCell *cell;
+
+	foreach (cell, exprs)
+	{
+		Node *column = lfirst(cell);
+		const List *args;
+		Oid function = function_of(column, &args);
+		int argument;
+
+		if (step_length(function, args, &argument) > 0)
+			column = unconverted(list_nth(args, argument));
+		order = Max(order, column_order(root, column));
+	}
+	return order;
 }

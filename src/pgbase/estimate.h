@@ -1,6 +1,6 @@
 /*
  * estimate.h
- *		How many groups there will be.
+ *		How many groups there will be, and whether rows come in their order.
  *
  * src/pgbase/estimate.h
  */
@@ -13,5 +13,6 @@
 
 extern double EstimateGroups(PlannerInfo *root, List *exprs, double rows);
 extern double EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows);
+extern double EstimateOrder(PlannerInfo *root, List *exprs);
 
 #endif

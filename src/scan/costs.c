@@ -216,7 +216,7 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define PUT_SHARE         0.5
 #define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
-#define VALUE_SHARE       12
+#define VALUE_SHARE       20
 #define VALUE_BYTES       128
 
 /*
@@ -385,6 +385,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	plan->groups = EstimateGroups(root, exprs, rows);
 	plan->sized = EstimateGroupsForSize(root, exprs, rows);
 	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
+	plan->order = EstimateOrder(root, exprs);
 	return true;
 }
 
@@ -425,13 +426,15 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 
 /*
  * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
- * in any order, each group is written as often as all groups together fill the memory.
+ * in any order, each group is written as often as all groups together fill the memory; if they come
+ * in the order of groups, each is written once.
  */
 static Cost
 spill_cost(const GroupingPlan *plan, int aggregates, double rows)
 {
 	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
-	double values = Min(rows, plan->sized * fillings);
+	double values =
+		plan->order * plan->sized + (1 - plan->order) * Min(rows, plan->sized * fillings);
 	double bytes = values * VALUE_BYTES + rows * aggregates * sizeof(uint64);
 
 	if (fillings <= 1)

@@ -6,6 +6,7 @@
  *	groups_use.c	the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
  *	groups_expr.c	values that the executor evaluates, and a cache of them
+ *	groups_steps.c	functions that cut times into steps, and where each step begins
  *	groups_spill.c	groups in files
  *
  * src/scan/groups.h
@@ -36,6 +37,21 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relatio
 extern void GroupExpressionStart(GroupExpression *expression);
 extern void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
+
+/* groups_steps.c: an expression that has one value in each step of times. */
+typedef struct TimeSteps TimeSteps;
+
+typedef enum StepCount
+{
+	STEPS_UNKNOWN,
+	STEPS_ONE,
+	STEPS_TWO,
+	STEPS_SEVERAL
+} StepCount;
+
+extern TimeSteps *TimeStepsCreate(Expr *expr, ExprContext *context);
+extern void TimeStepsStart(TimeSteps *steps);
+extern StepCount TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64 *change);
 
 /* One column or expression of GROUP BY. */
 typedef struct GroupField
@@ -92,6 +108,7 @@ typedef struct GroupingPlan
 	double groups;    /* of each process */
 	double sized;     /* groups of each process of so many bytes */
 	double bytes;     /* of such a group, as far as the planner knows */
+	double order;     /* fraction of the rows that come in the order of groups */
 	double copied;    /* fraction of the pages whose keys a GPU has */
 } GroupingPlan;
 

@@ -9,76 +9,64 @@
  *
  * For an expression of one integer column a cache has the values for the last inputs.
  *
- * Most times differ, but many of them have the same day or hour.  So for functions that
- * cut times into steps (ts::date, date_trunc, date_bin) the cache has values for spans
- * of times, each 2^shift microseconds long.  A whole span has one value if both of its
- * ends have the same value, because these functions never decrease.  A function that
- * depends on the session's time zone never decreases while the zone's offset from UTC
- * stays the same.  Where the offset changes within a span, nothing is concluded.  A span
- * is verified at its second distinct input, so most spans in which only one row lies
- * cost nothing.
+ * Most times differ, but many of them have the same day or hour.  So for functions that cut
+ * times into steps the cache has values for spans of times, each 2^shift microseconds long.
+ * A span has one value, or two if a step begins in it (groups_steps.c).  It is looked at
+ * only after some rows in it, so spans with few rows cost nothing.  Spans that have more than two
+ * values are too long, and are made shorter than a step.
  *
- * The cache makes spans shorter if many of them have several values, and gives up where
- * it does not pay.
+ * Only values that rows have are kept: the expression is not evaluated for other inputs, since it
+ * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache of inputs gives up where it
+ * does not pay.  That of spans does not: where spans do not help, rows are evaluated as without it.
  *
  * src/scan/groups_expr.c
  */
 #include "scan/groups.h"
 
-#include "datatype/timestamp.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
-#include "pgtime.h"
+#include "port/pg_bitutils.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 
 #define CACHE_BITS 11
 
-/* Spans of 36 minutes at first, of 4 milliseconds at least. */
-#define FIRST_SHIFT 31
-#define SHIFT_STEP  4
+/* Spans of 76 hours at first, of 4 milliseconds at least. */
+#define FIRST_SHIFT 38
 #define LEAST_SHIFT 12
+
+/* Rows in a span before it is looked at, which takes about as long as a few rows. */
+#define ROWS_BEFORE 8
 
 /* Misses between two looks at whether the cache pays. */
 #define MISSES_COUNTED 1024
 
-/*
- * Only these times are asked about beside those in rows: about 1950 to 2099.  At them no
- * function here raises an error that it would not raise elsewhere.
- */
-#define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
-#define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
-
-typedef enum SpanState
+typedef enum PartState
 {
-	SPAN_NONE,
-	SPAN_SEEN, /* the value is known for one input */
-	SPAN_SAME, /* for all */
-	SPAN_MIXED /* there are several values, or it is not known that there is one */
-} SpanState;
+	PART_UNKNOWN,
+	PART_VALUE,
+	PART_NULL
+} PartState;
 
+/* Inputs that have at most two values. */
 typedef struct Span
 {
-	int64 number; /* its inputs, shifted */
-	int64 input;  /* the one for which the value is known */
-	int64 bits;   /* of the value */
-	bool null;
-	SpanState state;
+	int64 number;  /* its inputs, shifted */
+	int64 change;  /* the first of its second part */
+	int64 bits[2]; /* the value of each part */
+	uint8 state[2];
+	uint8 rows; /* that came before it was looked at; 0: there is no span here */
+	bool known; /* each part has one value */
 } Span;
 
 typedef struct GroupCache
 {
-	GroupExpression *expression;
-	bool steps;  /* it cuts times into steps */
-	bool zoned;  /* and depends on the session's time zone */
-	bool on;     /* the cache pays */
-	int shift;   /* 0: a span is one input */
-	int64 reads; /* since the last look, without those that filled the cache */
-	int misses;  /* those of "reads" for which the expression was evaluated */
-	int asked;   /* spans whose ends were looked at */
-	int several; /* those of "asked" that were not found to have one value */
+	TimeSteps *steps; /* NULL: the expression does not cut times into steps */
+	bool on;          /* the cache pays */
+	int shift;        /* 0: a span is one input */
+	int64 reads;      /* since the last look, without those that filled the cache */
+	int misses;       /* those of "reads" for which the expression was evaluated */
 	Span span[1 << CACHE_BITS];
 } GroupCache;
 
@@ -123,88 +111,15 @@ evaluate(GroupExpression *expression, GroupValue *value)
 	value->bits = GroupStringBits(value->string);
 }
 
-/* Evaluate an expression of one long integer for any input, which no row has to have. */
-static void
-evaluate_at(GroupExpression *expression, int64 input, GroupValue *value)
-{
-	int at = expression->column[0].attribute - 1;
-
-	expression->slot->tts_values[at] = Int64GetDatum(input);
-	expression->slot->tts_isnull[at] = false;
-	evaluate(expression, value);
-}
-
 /* ---- the cache ---- */
 
-static bool
-is_time(int64 input)
-{
-	return input >= FIRST_TIME && input <= LAST_TIME;
-}
-
-/* The i-th argument if it is a constant that is not NULL, else NULL. */
-static const Const *
-constant(const FuncExpr *call, int i)
-{
-	const Const *argument = list_nth(call->args, i);
-
-	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
-}
-
-/* Are stride and origin of date_bin() such that no result is out of range? */
-static bool
-is_plain_bin(const FuncExpr *call)
-{
-	const Const *stride = constant(call, 0);
-	const Const *origin = constant(call, 2);
-	const Interval *interval;
-
-	if (stride == NULL || origin == NULL)
-		return false;
-	interval = DatumGetIntervalP(stride->constvalue);
-	return interval->month == 0 && interval->day >= 0 && interval->day <= 100 * DAYS_PER_YEAR &&
-		   interval->time >= 0 && interval->time <= 100 * DAYS_PER_YEAR * USECS_PER_DAY &&
-		   is_time(DatumGetTimestamp(origin->constvalue));
-}
-
-/* Does the expression cut times into steps?  Says whether that depends on the time zone. */
-static bool
-cuts_times(const Expr *expr, bool *zoned)
-{
-	const FuncExpr *call = (const FuncExpr *) expr;
-
-	*zoned = false;
-	if (!IsA(expr, FuncExpr))
-		return false;
-	*zoned = call->funcid == F_DATE_TIMESTAMPTZ || call->funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ;
-	switch (call->funcid)
-	{
-		case F_DATE_TIMESTAMP:
-		case F_DATE_TIMESTAMPTZ:
-			return IsA(linitial(call->args), Var);
-		case F_DATE_TRUNC_TEXT_TIMESTAMP:
-		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
-			return constant(call, 0) && IsA(lsecond(call->args), Var);
-		case F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP:
-		case F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ:
-			return is_plain_bin(call) && IsA(lsecond(call->args), Var);
-		default:
-			return false;
-	}
-}
-
 static void
-restart(GroupCache *cache, bool on, int shift)
+restart(GroupCache *cache, int shift)
 {
 	memset(cache->span, 0, sizeof(cache->span));
-	cache->on = on;
+	cache->on = true;
 	cache->shift = shift;
-}
-
-static void
-forget_counts(GroupCache *cache)
-{
-	cache->reads = cache->misses = cache->asked = cache->several = 0;
+	cache->reads = cache->misses = 0;
 }
 
 static inline Span *
@@ -221,96 +136,80 @@ find_cached(GroupCache *cache, int64 input, GroupValue *value)
 {
 	int64 number = input >> cache->shift;
 	const Span *span = span_of(cache, number);
+	int part = input >= span->change;
 
 	cache->reads++;
-	if (span->number != number ||
-		(span->state != SPAN_SAME && !(span->state == SPAN_SEEN && span->input == input)))
+	if (span->number != number || span->state[part] == PART_UNKNOWN)
 		return false;
-	value->bits = span->bits;
-	value->null = span->null;
+	value->bits = span->bits[part];
+	value->null = span->state[part] == PART_NULL;
 	return true;
 }
 
-/* Does the session's time zone keep its offset from UTC between two times? */
-static bool
-keeps_offset(int64 low, int64 high)
-{
-	pg_time_t from = timestamptz_to_time_t(low) - 1; /* it rounds towards 2000 */
-	pg_time_t boundary;
-	long before;
-	long after;
-	int is_dst;
-	int found =
-		pg_next_dst_boundary(&from, &before, &is_dst, &boundary, &after, &is_dst, session_timezone);
-
-	return found == 0 || (found == 1 && boundary > timestamptz_to_time_t(high) + 1);
-}
-
-/* Do all inputs of the span have its value? */
-static bool
-has_one_value(GroupCache *cache, const Span *span)
+/* Find the parts of a span.  May make all spans shorter, and then this one is gone. */
+static void
+divide(GroupCache *cache, Span *span)
 {
 	int64 low = (int64) ((uint64) span->number << cache->shift);
 	int64 high = low + ((INT64CONST(1) << cache->shift) - 1);
-	GroupValue first;
-	GroupValue last;
+	int64 change = 0;
+	StepCount count = TimeStepsBetween(cache->steps, low, high, &change);
+	int shift;
 
-	if (span->null || !is_time(low) || !is_time(high) || (cache->zoned && !keeps_offset(low, high)))
-		return false;
-	evaluate_at(cache->expression, low, &first);
-	evaluate_at(cache->expression, high, &last);
-	return !first.null && !last.null && first.bits == span->bits && last.bits == span->bits;
+	if (count == STEPS_SEVERAL)
+	{
+		shift = pg_leftmost_one_pos64((uint64) change);
+		restart(cache, shift >= LEAST_SHIFT ? shift : 0);
+		return;
+	}
+	span->change = change;
+	span->known = count != STEPS_UNKNOWN;
 }
 
-/* See whether the cache pays, and make spans shorter where many have several values. */
 static void
-look_back(GroupCache *cache)
+put(Span *span, int part, const GroupValue *value)
 {
-	bool mixed = cache->asked > 0 && cache->several > cache->asked / 4;
-	bool pays = cache->reads - cache->misses > cache->misses / 4;
-	int shorter = cache->shift - SHIFT_STEP >= LEAST_SHIFT ? cache->shift - SHIFT_STEP : 0;
-
-	if (cache->shift > 0 && mixed)
-		restart(cache, true, shorter);
-	else if (!pays)
-		restart(cache, cache->shift > 0, 0);
-	forget_counts(cache);
-}
-
-/* Ask whether a span seen with a second input has one value. */
-static void
-ask(GroupCache *cache, Span *span)
-{
-	bool one = has_one_value(cache, span);
-
-	span->state = one ? SPAN_SAME : SPAN_MIXED;
-	cache->asked++;
-	cache->several += !one;
+	span->bits[part] = value->bits;
+	span->state[part] = value->null ? PART_NULL : PART_VALUE;
 }
 
 /*
- * Keep the value that the expression has for an input.  Filling the cache takes some
- * evaluations, which are not counted against it.
+ * Keep the value of an input, where spans are inputs.  Filling the cache takes some evaluations,
+ * which are not counted against it.
  */
+static void
+keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
+{
+	bool fills = span->rows == 0;
+
+	*span = (Span){ .number = input, .change = input, .rows = 1 };
+	put(span, 1, value);
+	cache->reads -= fills;
+	cache->misses += !fills;
+	if (cache->misses < MISSES_COUNTED)
+		return;
+	cache->on = cache->reads - cache->misses > cache->misses / 4;
+	cache->reads = cache->misses = 0;
+}
+
+/* Keep the value of an input, or look at its span first if it is time for that. */
 static void
 keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 {
 	int64 number = input >> cache->shift;
 	Span *span = span_of(cache, number);
-	bool fills = span->state == SPAN_NONE || (span->number == number && span->state == SPAN_SEEN);
 
-	if (span->state == SPAN_NONE || span->number != number)
-		*span = (Span){ .number = number,
-						.input = input,
-						.bits = value->bits,
-						.null = value->null,
-						.state = cache->shift > 0 ? SPAN_SEEN : SPAN_SAME };
-	else if (span->state == SPAN_SEEN)
-		ask(cache, span);
-	cache->reads -= fills;
-	cache->misses += !fills;
-	if (cache->misses == MISSES_COUNTED)
-		look_back(cache);
+	if (cache->shift == 0)
+	{
+		keep_input(cache, span, input, value);
+		return;
+	}
+	if (span->rows == 0 || span->number != number)
+		*span = (Span){ .number = number };
+	if (span->rows < ROWS_BEFORE && ++span->rows == ROWS_BEFORE)
+		divide(cache, span);
+	if (span->known)
+		put(span, input >= span->change, value);
 }
 
 /* ---- the expression ---- */
@@ -379,8 +278,8 @@ init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
 	if (expression->divisor != 0)
 		return;
 	expression->cache = palloc0(sizeof(GroupCache));
-	expression->cache->expression = expression;
-	expression->cache->steps = cuts_times(expr, &expression->cache->zoned);
+	if (expression->input_kind == KEY_INT8)
+		expression->cache->steps = TimeStepsCreate((Expr *) (uintptr_t) expr, expression->context);
 }
 
 GroupExpression *
@@ -412,8 +311,9 @@ GroupExpressionStart(GroupExpression *expression)
 	ResetExprContext(expression->context);
 	if (cache == NULL)
 		return;
-	restart(cache, true, cache->steps ? FIRST_SHIFT : 0);
-	forget_counts(cache);
+	if (cache->steps)
+		TimeStepsStart(cache->steps);
+	restart(cache, cache->steps ? FIRST_SHIFT : 0);
 }
 
 /* Evaluate the expression for a tuple. */

@@ -23,7 +23,7 @@
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
  *	costs.c		what it costs, and which GROUP BY can be done
- *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_spill.c
+ *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_steps.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
  *	pairs.c		QSketchPairs, a node of its own
  *	worker_partial.c	partial states for Citus, from the same plans

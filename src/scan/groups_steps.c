@@ -1,0 +1,387 @@
+/*
+ * groups_steps.c
+ *		Functions that cut times into steps, such as ts::date, and where each step begins.
+ *
+ * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
+ * the cast to date cut a time into steps.  The time may be converted to and from a time zone
+ * before, as in (ts AT TIME ZONE 'Europe/Berlin')::date.  PostgreSQL's own functions say what
+ * the value of a step is.  They are asked at a few times that no row has to have.
+ *
+ * None of these functions decreases while each time zone keeps its offset from UTC.  So a span of
+ * times has one value if both of its ends have the same value.  If they have not, the time of
+ * the first change is searched by halving.  Days and hours are all of one length while the
+ * offset stays the same.  So the search begins where the next step is due.
+ *
+ * If an offset changes within a span, nothing is concluded: a local hour may come twice, or a
+ * whole day never.  A conversion before the one that cuts shifts the span to other times.  So
+ * with two conversions, or of a local time, offsets must stay the same for some days around.
+ *
+ * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
+ * parameter, or the session's.  Abbreviations whose meaning changed are left out.
+ *
+ * src/scan/groups_steps.c
+ */
+#include "scan/groups.h"
+
+#include "catalog/pg_type_d.h"
+#include "datatype/timestamp.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "parser/scansup.h"
+#include "pgtime.h"
+#include "utils/builtins.h"
+#include "utils/datetime.h"
+#include "utils/fmgroids.h"
+#include "utils/timestamp.h"
+
+/*
+ * Only these times are asked about: about 1950 to 2099.  At them no function here raises an
+ * error that it would not raise elsewhere.
+ */
+#define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
+#define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
+
+/* Two zones shift a time by at most twice this offset.  PostgreSQL looks for changes a day before. */
+#define MOST_ZONES  2
+#define MOST_OFFSET (16 * SECS_PER_HOUR)
+#define MARGIN      (3 * USECS_PER_DAY)
+
+/* Where a function's time zone is, if it is no argument. */
+#define NO_ZONE      (-1)
+#define SESSION_ZONE (-2)
+
+typedef struct TimeFunction
+{
+	Oid function;
+	bool cuts; /* else it converts */
+	int time;  /* these two are indexes of arguments */
+	int zone;
+} TimeFunction;
+
+static const TimeFunction time_functions[] = {
+	{ F_DATE_TIMESTAMP, true, 0, NO_ZONE },
+	{ F_DATE_TIMESTAMPTZ, true, 0, SESSION_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMP, true, 1, NO_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ, true, 1, SESSION_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, true, 1, 2 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, true, 1, NO_ZONE },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, true, 1, NO_ZONE },
+	{ F_TIMEZONE_TEXT_TIMESTAMPTZ, false, 1, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMP, false, 1, 0 },
+	{ F_TIMESTAMP_TIMESTAMPTZ, false, 0, SESSION_ZONE },
+	{ F_TIMESTAMPTZ_TIMESTAMP, false, 0, SESSION_ZONE },
+#if PG_VERSION_NUM >= 170000
+	{ F_TIMEZONE_TIMESTAMPTZ, false, 0, SESSION_ZONE }, /* AT LOCAL */
+	{ F_TIMEZONE_TIMESTAMP, false, 0, SESSION_ZONE },
+#endif
+};
+
+struct TimeSteps
+{
+	Expr *call;       /* of a function that cuts, of a column or of conversions of one */
+	ExprState *state; /* of that call */
+	ExprContext *context;
+	KeyKind kind; /* of its values */
+	const Var *column;
+	int zones;
+	ExprState *zone[MOST_ZONES]; /* names; NULL: the session's time zone */
+	int64 margin;                /* before and after a span, where offsets must not change */
+	int64 length;                /* of the last step of which both ends were found; 0: none */
+	int64 change;                /* where some step begins, if the length is known */
+};
+
+/* ---- which expressions ---- */
+
+static const Node *
+argument(const FuncExpr *call, int i)
+{
+	return list_nth(call->args, i);
+}
+
+/* The i-th argument if it is a constant that is not NULL, else NULL. */
+static const Const *
+constant(const FuncExpr *call, int i)
+{
+	const Const *value = (const Const *) argument(call, i);
+
+	return IsA(value, Const) && !value->constisnull ? value : NULL;
+}
+
+static bool
+is_time(int64 input)
+{
+	return input >= FIRST_TIME && input <= LAST_TIME;
+}
+
+/* Are stride and origin of date_bin() such that no result is out of range? */
+static bool
+is_plain_bin(const FuncExpr *call)
+{
+	const Const *stride = constant(call, 0);
+	const Const *origin = constant(call, 2);
+	const Interval *interval;
+
+	if (stride == NULL || origin == NULL)
+		return false;
+	interval = DatumGetIntervalP(stride->constvalue);
+	return interval->month == 0 && interval->day >= 0 && interval->day <= 100 * DAYS_PER_YEAR &&
+		   interval->time >= 0 && interval->time <= 100 * DAYS_PER_YEAR * USECS_PER_DAY &&
+		   is_time(DatumGetTimestamp(origin->constvalue));
+}
+
+/* Is the time all that differs from row to row?  And are bins plain? */
+static bool
+is_plain(const FuncExpr *call, const TimeFunction *function)
+{
+	int i;
+
+	for (i = 0; i < list_length(call->args); i++)
+		if (i != function->time && contain_var_clause((Node *) argument(call, i)))
+			return false;
+	return (call->funcid != F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP &&
+			call->funcid != F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ) ||
+		   is_plain_bin(call);
+}
+
+/* What the expression's function does with a time; NULL: something else. */
+static const TimeFunction *
+function_of(const Node *expr)
+{
+	const FuncExpr *call = (const FuncExpr *) expr;
+	Size i;
+
+	for (i = 0; IsA(expr, FuncExpr) && i < lengthof(time_functions); i++)
+		if (time_functions[i].function == call->funcid)
+			return is_plain(call, &time_functions[i]) ? &time_functions[i] : NULL;
+	return NULL;
+}
+
+/* Note the time zone of a call, if it has one; false: there are too many. */
+static bool
+note_zone(TimeSteps *steps, const FuncExpr *call, const TimeFunction *function)
+{
+	ExprState *name = NULL;
+
+	if (function->zone == NO_ZONE)
+		return true;
+	if (steps->zones == MOST_ZONES)
+		return false;
+	if (function->zone != SESSION_ZONE)
+		name = ExecInitExpr((Expr *) (uintptr_t) argument(call, function->zone), NULL);
+	steps->zone[steps->zones++] = name;
+	return true;
+}
+
+/* Note a call that cuts a column, or conversions of one; false: it does not. */
+static bool
+note_call(TimeSteps *steps, const Node *expr)
+{
+	bool cuts = true;
+
+	steps->zones = 0;
+	while (!IsA(expr, Var))
+	{
+		const TimeFunction *function = function_of(expr);
+
+		if (function == NULL || function->cuts != cuts ||
+			!note_zone(steps, (const FuncExpr *) expr, function))
+			return false;
+		expr = argument((const FuncExpr *) expr, function->time);
+		cuts = false;
+	}
+	steps->column = (const Var *) expr;
+	return !cuts;
+}
+
+/* Find the only call that cuts times.  True ends the search: the expression has more than that. */
+static bool
+search(Node *node, TimeSteps *steps)
+{
+	if (node == NULL)
+		return false;
+	if (steps->call && equal(node, steps->call))
+		return false;
+	if (IsA(node, FuncExpr) && steps->call == NULL && note_call(steps, node))
+	{
+		steps->call = (Expr *) node;
+		return false;
+	}
+	return IsA(node, Var) || expression_tree_walker(node, search, steps);
+}
+
+/*
+ * The steps in which an expression has one value each, since all that it has of the table is a
+ * call that cuts a time; NULL: that is not so.
+ */
+TimeSteps *
+TimeStepsCreate(Expr *expr, ExprContext *context)
+{
+	TimeSteps *steps = palloc0(sizeof(TimeSteps));
+
+	if (search((Node *) expr, steps) || steps->call == NULL ||
+		!ScanGroupingKind((Node *) steps->call, &steps->kind))
+		return NULL;
+	steps->state = ExecInitExpr(steps->call, NULL);
+	steps->context = context;
+	if (steps->zones == MOST_ZONES || (steps->zones > 0 && steps->column->vartype == TIMESTAMPOID))
+		steps->margin = MARGIN;
+	return steps;
+}
+
+/* Prepare a run, in which parameters may have other values. */
+void
+TimeStepsStart(TimeSteps *steps)
+{
+	steps->length = 0;
+}
+
+/* ---- where steps begin ---- */
+
+/*
+ * The time zone of a name or an abbreviation; NULL: it is not known when it changes.  What MSK means
+ * has changed, and for times near such a change PostgreSQL asks the zone by local time.
+ */
+static const pg_tz *
+zone_named(char *name)
+{
+	pg_tz *zone = NULL;
+	int offset;
+#if PG_VERSION_NUM >= 160000
+	int type = DecodeTimezoneName(name, &offset, &zone);
+	bool fixed = type == TZNAME_FIXED_OFFSET;
+	bool changes = type == TZNAME_DYNTZ;
+#else
+	char *lower = downcase_truncate_identifier(name, (int) strlen(name), false);
+	int type = DecodeTimezoneAbbrev(0, lower, &offset, &zone);
+	bool fixed = type == TZ || type == DTZ;
+	bool changes = type == DYNTZ;
+#endif
+
+	if (changes)
+		return NULL;
+	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
+}
+
+/* The time zone whose name the expression gives; NULL as above. */
+static const pg_tz *
+zone_of(const TimeSteps *steps, ExprState *name)
+{
+	char buffer[TZ_STRLEN_MAX + 1];
+	bool null;
+	Datum value = ExecEvalExprSwitchContext(name, steps->context, &null);
+
+	if (null)
+		return NULL;
+	text_to_cstring_buffer(DatumGetTextPP(value), buffer, sizeof(buffer));
+	return zone_named(buffer);
+}
+
+/* Does a time zone keep its offset from UTC between two times? */
+static bool
+keeps_offset(const pg_tz *zone, int64 low, int64 high)
+{
+	pg_time_t from = timestamptz_to_time_t(low) - 1; /* it rounds towards 2000 */
+	pg_time_t boundary;
+	long before = 0;
+	long after;
+	int is_dst;
+	int found = pg_next_dst_boundary(&from, &before, &is_dst, &boundary, &after, &is_dst, zone);
+
+	return labs(before) <= MOST_OFFSET &&
+		   (found == 0 || (found == 1 && boundary > timestamptz_to_time_t(high) + 1));
+}
+
+/* Do all time zones keep their offsets? */
+static bool
+keep_offsets(const TimeSteps *steps, int64 low, int64 high)
+{
+	int i;
+
+	ResetExprContext(steps->context);
+	for (i = 0; i < steps->zones; i++)
+	{
+		const pg_tz *zone = steps->zone[i] ? zone_of(steps, steps->zone[i]) : session_timezone;
+
+		if (zone == NULL || !keeps_offset(zone, low - steps->margin, high + steps->margin))
+			return false;
+	}
+	return true;
+}
+
+/* The step of a time, which no row has to have.  If it is NULL, all are. */
+static int64
+step_at(const TimeSteps *steps, int64 time)
+{
+	TupleTableSlot *slot = steps->context->ecxt_scantuple;
+	int at = steps->column->varattno - 1;
+	Datum value;
+	bool null;
+
+	CHECK_FOR_INTERRUPTS();
+	slot->tts_values[at] = TimestampTzGetDatum(time);
+	slot->tts_isnull[at] = false;
+	ResetExprContext(steps->context);
+	value = ExecEvalExprSwitchContext(steps->state, steps->context, &null);
+	return null ? 0 : KeyNumber(steps->kind, value);
+}
+
+/* Look whether the step at "*same" goes on until "time", which lies between it and "*other". */
+static void
+narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other)
+{
+	if (time <= *same || time >= *other)
+		return;
+	if (step_at(steps, time) == step)
+		*same = time;
+	else
+		*other = time;
+}
+
+/* The first time after "from" at which another step begins; "last" + 1: none begins until "last". */
+static int64
+next_change(const TimeSteps *steps, int64 from, int64 last)
+{
+	int64 step = step_at(steps, from);
+	int64 change = last;
+	int64 due;
+
+	if (step_at(steps, last) == step)
+		return last + 1;
+	if (steps->length > 0)
+	{
+		due = (steps->change - from) % steps->length;
+		due += from + (due > 0 ? 0 : steps->length);
+		narrow(steps, step, due - 1, &from, &change);
+		narrow(steps, step, due, &from, &change);
+	}
+	while (change - from > 1)
+		narrow(steps, step, from + (change - from) / 2, &from, &change);
+	return change;
+}
+
+/*
+ * How many values are there from "low" to "high"?  1; 2, and the second one begins at "*change";
+ * STEPS_SEVERAL, and a step is "*change" long; STEPS_UNKNOWN.
+ */
+StepCount
+TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64 *change)
+{
+	int64 next;
+
+	if (!is_time(low) || !is_time(high) || !keep_offsets(steps, low, high))
+		return STEPS_UNKNOWN;
+	*change = next_change(steps, low, high);
+	if (*change > high)
+		return STEPS_ONE;
+	next = next_change(steps, *change, high);
+	if (next > high)
+	{
+		steps->change = *change;
+		return STEPS_TWO;
+	}
+	steps->change = next;
+	steps->length = *change = next - *change;
+	return STEPS_SEVERAL;
+}
