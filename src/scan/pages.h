@@ -2,7 +2,8 @@
  * pages.h
  *		Pages of a table, their visible tuples, and the values of columns in these.
  *
- *	pages.c		which tuples of the next page are visible; where a column lies in them
+ *	pages.c		which tuples of the next page are visible
+ *	columns.c	where a column lies in them; expressions of columns
  *
  * src/scan/pages.h
  */
@@ -143,18 +144,32 @@ extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
 
 /* ---- columns ---- */
 
-/* Where a column lies in a tuple. */
+/* An expression of a table's columns, evaluated for a tuple. */
+typedef struct ColumnExpression ColumnExpression;
+
+/* The attribute of an expression, since no tuple has so many. */
+#define COLUMN_NOWHERE PG_INT16_MAX
+
+/* Where a column lies in a tuple, or the expression that has the value instead. */
 typedef struct ColumnLocation
 {
 	AttrNumber attribute;
 	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
 	uint8 align; /* in bytes */
 	TupleDesc descriptor;
+	ColumnExpression *expression; /* NULL: it is a column */
 } ColumnLocation;
 
 extern Var *ScanColumnOf(Expr *expr);
 extern void
 ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
+extern void
+ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation relation);
+extern ColumnExpression *ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation);
+extern const ColumnLocation *ColumnExpressionColumn(const ColumnExpression *expression);
+extern MemoryContext ColumnExpressionMemory(const ColumnExpression *expression);
+extern bool ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value);
+extern bool ColumnExpressionAt(ColumnExpression *expression, Datum input, Datum *value);
 extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */

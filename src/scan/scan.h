@@ -18,7 +18,7 @@
  *	share.c		merges the states of the processes of a parallel plan, or hands those of a
  *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	pages.h		the visible tuples of each page, and where columns lie in them
+ *	pages.h		the visible tuples of each page, and values of columns and expressions in them
  *	conditions.c	what the clauses of conditions compare
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
