@@ -129,13 +129,18 @@ needed_columns(Expr *expr)
 	return columns;
 }
 
-/* Does finding the columns one by one take several walks through a tuple? */
+/* Is a tuple needed, for a whole row, or since finding the columns one by one takes several walks? */
 static bool
-takes_walks(const ColumnExpression *expression)
+needs_tuple(const ColumnExpression *expression, Expr *expr)
 {
+	List *vars = pull_var_clause((Node *) expr, 0);
+	ListCell *cell;
 	int walks = 0;
 	int i;
 
+	foreach (cell, vars)
+		if (lfirst_node(Var, cell)->varattno == 0)
+			return true;
 	for (i = 0; i < expression->columns; i++)
 		walks += expression->column[i].offset < 0;
 	return walks > 1;
@@ -169,7 +174,7 @@ ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
 						   lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
 	expression->tuple.t_tableOid = RelationGetRelid(relation);
 	ItemPointerSetInvalid(&expression->tuple.t_self);
-	expression->whole = takes_walks(expression);
+	expression->whole = needs_tuple(expression, expr);
 	expression->slot = create_slot(expression->whole, estate, relation);
 	expression->state = ExecInitExpr(expr, NULL);
 	expression->context = CreateExprContext(estate);

@@ -40,15 +40,17 @@
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
  * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
  * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
- * COPIED_SHARE of what a row that is read takes.
+ * COPIED_SHARE of what a row that is read takes.  Handing a row to the executor to
+ * evaluate an expression takes EVALUATE_SHARE of cpu_tuple_cost.
  *
  * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
  * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
  */
-#define TUPLE_SHARE  0.2
-#define KEY_SHARE    0.5
-#define MERGE_SHARE  100
-#define COPIED_SHARE 0.02
+#define TUPLE_SHARE    0.2
+#define KEY_SHARE      0.5
+#define MERGE_SHARE    100
+#define COPIED_SHARE   0.02
+#define EVALUATE_SHARE 0.5
 
 #define PASSED_KEY_SHARE 2
 
@@ -158,6 +160,35 @@ queue_cost(List *calls, double groups, double rows, double share)
 	return groups * share * cost;
 }
 
+/* The cost of evaluating an expression for a row. */
+static Cost
+evaluation_cost(PlannerInfo *root, Expr *expr)
+{
+	QualCost cost;
+
+	cost_qual_eval_node(&cost, (Node *) expr, root);
+	return EVALUATE_SHARE * cpu_tuple_cost + cost.per_tuple;
+}
+
+/* The cost of the arguments of an aggregate that are not read off the page. */
+static Cost
+arguments_cost(PlannerInfo *root, const ColumnScanCall *call)
+{
+	Cost cost = 0;
+	ListCell *cell;
+
+	foreach (cell, call->aggref->args)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		if (expr == call->weight)
+			expr = call->integer;
+		if (!ScanColumnOf(expr) && !IsA(expr, Const) && !IsA(expr, Param))
+			cost += evaluation_cost(root, expr);
+	}
+	return cost;
+}
+
 /* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
 static Cost
 key_cost(PlannerInfo *root, List *calls, Cost *startup)
@@ -166,11 +197,12 @@ key_cost(PlannerInfo *root, List *calls, Cost *startup)
 	ListCell *cell;
 
 	foreach (cell, calls)
-		cost += KEY_SHARE * cpu_operator_cost +
-				ScanConditionsCost(
-					root,
-					make_ands_implicit(((const ColumnScanCall *) lfirst(cell))->aggref->aggfilter),
-					startup);
+	{
+		const ColumnScanCall *call = lfirst(cell);
+
+		cost += KEY_SHARE * cpu_operator_cost + arguments_cost(root, call) +
+				ScanConditionsCost(root, make_ands_implicit(call->aggref->aggfilter), startup);
+	}
 	return cost;
 }
 
@@ -207,14 +239,13 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
- * and adding the row to each aggregate there.  In cpu_tuple_cost: handing a row to the
- * executor to evaluate an expression, making a group and returning it, and writing a group
- * to a file and merging it, which takes VALUE_BYTES there besides its keys.
+ * and adding the row to each aggregate there.  In cpu_tuple_cost: making a group and
+ * returning it, and writing a group to a file and merging it, which takes VALUE_BYTES there
+ * besides its keys.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
-#define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
 #define VALUE_SHARE       12
 #define VALUE_BYTES       128
@@ -324,28 +355,14 @@ find_cost(PlannerInfo *root, List *exprs)
 	foreach (cell, exprs)
 	{
 		Node *expr = lfirst(cell);
-		QualCost evaluation;
 		KeyKind kind;
 
 		(void) ScanGroupingKind(expr, &kind);
 		cost += (kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
-		if (ScanGroupingColumn(expr))
-			continue;
-		cost_qual_eval_node(&evaluation, expr, root);
-		cost += EVALUATE_SHARE * cpu_tuple_cost + evaluation.per_tuple;
+		if (ScanGroupingColumn(expr) == NULL)
+			cost += evaluation_cost(root, (Expr *) expr);
 	}
 	return cost;
-}
-
-/* Does the expression need a whole row? */
-static bool
-needs_row(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno == 0;
-	return expression_tree_walker(node, needs_row, context);
 }
 
 /* Can rows be grouped by this column or expression? */
@@ -356,13 +373,10 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 
 	if (!ScanGroupingKind(expr, &kind))
 		return ScanRefuse("GROUP BY of values that are neither integers, times nor strings");
-	if (contain_volatile_functions(expr))
-		return ScanRefuse("GROUP BY with a volatile function");
-	if (contain_subplans(expr) || expression_returns_set(expr))
-		return ScanRefuse("GROUP BY with a subquery for each row, or with a set");
-	return (ColumnScanTakesExpression(root, input, expr) && contain_var_clause(expr) &&
-			!needs_row(expr, NULL)) ||
-		   ScanRefuse("GROUP BY of something other than the table's columns");
+	if (expression_returns_set(expr))
+		return ScanRefuse("GROUP BY with a set");
+	return ScanTakesExpression(root, input, expr, "GROUP BY") &&
+		   (contain_var_clause(expr) || ScanRefuse("GROUP BY of no column"));
 }
 
 /*

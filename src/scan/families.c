@@ -213,7 +213,6 @@ filter_gpu_reason(const Const *template)
 	return GpuFilterReason(&params);
 }
 
-/* Top keys are kept as values, and a tuple has no value for a key of several columns. */
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {
@@ -221,8 +220,6 @@ top_takes_keys(const ColumnScanCall *call)
 
 	if (n < 1 || n > QS_TOP_MAX)
 		return ScanRefuse("a number of top keys that is out of range");
-	if (call->row)
-		return ScanRefuse("top keys of several columns");
 	return sketch_takes_keys(call);
 }
 

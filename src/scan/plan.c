@@ -18,8 +18,8 @@
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
  * scan groups by, then each column that conditions need.  match.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
- * node's custom_exprs, with the parameters that are templates, so that the planner knows
- * that the node depends on them.
+ * node's custom_exprs, with the parameters in what the scan computes, so that the planner
+ * knows that the node depends on them.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -91,7 +91,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = of->relation;
-	scan->custom_exprs = list_make2(of->having, ScanTemplateParams(of->targets));
+	scan->custom_exprs = list_make2(of->having, ScanParams(of->targets));
 	scan->custom_private = list_make3_int(of->alone, of->handover, of->group_fields);
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;

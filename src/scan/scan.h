@@ -88,11 +88,11 @@ typedef struct ColumnScanCall
 	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key;     /* the first column of a key of several; NULL: count(*) */
-	RowExpr *row; /* the columns of a key of several; NULL: it has one */
-	Var *weight;  /* an integer: the weight, or the id of a set; NULL: none */
+	Expr *key;     /* NULL: count(*) */
+	RowExpr *row;  /* the key if it has several columns, else NULL */
+	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
+	Expr *integer; /* the same without a cast from a shorter integer */
 	KeyKind weight_kind;
-	Oid weight_cast;  /* the function that casts "weight" to bigint, if there is one */
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
 	Param *parameter; /* whose value a run takes for the template; NULL: there is none */
 	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
@@ -116,7 +116,7 @@ extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List 
 						 const ScanExtent *extent);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
-extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
+extern bool ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what);
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -159,7 +159,7 @@ typedef struct GivenTemplate
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;
-	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
+	ColumnLocation location;   /* of the key; attribute 0: there is none, rows are counted */
 	ColumnLocation weight;     /* attribute 0: there is none */
 	RowKey *row;               /* of a key of several columns; NULL: of one */
 	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
@@ -175,7 +175,7 @@ typedef struct ScanAggregate
 } ScanAggregate;
 
 /* match.c */
-extern List *ScanTemplateParams(List *aggregates);
+extern List *ScanParams(List *targets);
 
 /* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
 struct ColumnFamily
@@ -474,8 +474,8 @@ enum
 /* and lists in custom_exprs. */
 enum
 {
-	PLAN_HAVING,   /* conditions on its results */
-	PLAN_TEMPLATES /* parameters that are templates */
+	PLAN_HAVING, /* conditions on its results */
+	PLAN_PARAMS  /* parameters in what it computes */
 };
 
 /* match.c */
@@ -485,7 +485,7 @@ extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor);
+extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
