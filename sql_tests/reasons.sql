@@ -8,6 +8,7 @@ SET qsketch.device = cpu;
 CREATE TABLE why (k int, w int, t text, j numeric);
 INSERT INTO why SELECT i % 10, 1, 'a', 1 FROM generate_series(1, 1000) AS i;
 CREATE TABLE why_small (k int);
+CREATE AGGREGATE why_sum(int) (sfunc = int4pl, stype = int);
 CREATE TABLE why_more (k bigint, a int[], j json);
 CREATE VIEW why_view AS SELECT k FROM why UNION ALL SELECT k FROM why_small;
 VACUUM ANALYZE why;
@@ -23,7 +24,7 @@ $$ DECLARE query text; BEGIN
 END $$;
 SELECT pg_temp.reasons('SELECT w, qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t)', 'SELECT qsketch_agg(k) FROM why');
 SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
-	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(CASE WHEN k > 1 THEN ROW(k, w) END) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), array_agg(w) FROM why',
+	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(CASE WHEN k > 1 THEN ROW(k, w) END) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), percentile_disc(0.5) WITHIN GROUP (ORDER BY w) FROM why', 'SELECT qsketch_agg(k), why_sum(w) FROM why', 'SELECT qsketch_agg(k), json_agg(w) FROM why GROUP BY w',
 	'SELECT qsketch_agg(k, random()::bigint) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
@@ -60,4 +61,5 @@ SET qsketch.device = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;
 RESET client_min_messages;
+DROP AGGREGATE why_sum(int);
 DROP TABLE why, why_small, why_more CASCADE;

@@ -76,6 +76,8 @@ ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc des
 	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
 
 	location->attribute = attribute;
+	location->length = form->attlen;
+	location->by_value = form->attbyval;
 	location->offset = fixed_offset(descriptor, attribute);
 	location->align = (uint8) att_align_nominal(1, form->attalign);
 	location->descriptor = descriptor;
@@ -225,7 +227,7 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 	{
 		int at = expression->column[i].attribute - 1;
 
-		slot->tts_isnull[at] = !ColumnGetAny(&expression->column[i], tuple, &slot->tts_values[at]);
+		slot->tts_isnull[at] = !ColumnGet(&expression->column[i], tuple, &slot->tts_values[at]);
 	}
 	return evaluate(expression, value);
 }

@@ -50,7 +50,7 @@
 #define KEY_SHARE      0.5
 #define MERGE_SHARE    100
 #define COPIED_SHARE   0.02
-#define EVALUATE_SHARE 0.5
+#define EVALUATE_SHARE 0.3
 
 #define PASSED_KEY_SHARE 2
 

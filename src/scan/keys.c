@@ -494,7 +494,7 @@ void
 ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 {
 	if (aggregate->builtin)
-		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, tuples);
+		BuiltinAdd(aggregate->builtin, &aggregate->computed, tuples);
 	else if (aggregate->state == NULL)
 		count_rows(aggregate, tuples);
 	else if (ScanAggregateState(aggregate, &sets_state_type))
@@ -505,6 +505,6 @@ ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 		add_weighted(aggregate, tuples, NULL);
 	else
 		add_keys(aggregate, tuples);
-	if (aggregate->location.attribute)
+	if (aggregate->location.attribute || aggregate->builtin)
 		tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
 }

@@ -5,8 +5,8 @@
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
- * them a count, sum, average, minimum or maximum.  Its arguments must be a key, or ROW()
- * of several, perhaps a weight or an id, and perhaps constants.  A template can also be a
+ * them any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of
+ * several, perhaps a weight or an id, and perhaps constants.  A template can also be a
  * parameter.  The table's pages must be heapam's.  Whatever would be an error is left to
  * the ordinary plan, which raises it only when the first key comes.
  *
@@ -157,9 +157,7 @@ ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
 	{
 		call->family = &column_builtin;
-		call->key = argument(aggref, 0);
-		return ScanColumnOf(call->key) ||
-			   ScanRefuse("sum, avg, min or max of something that is no column");
+		return !aggref->aggvariadic || ScanRefuse("VARIADIC");
 	}
 	if (!match_aggregate(call) ||
 		!match_key(argument(aggref, call->family->functions->key - 1), call))
@@ -503,7 +501,7 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows 
 	if (call->family->functions)
 		ScanAggregateDescribeKeys(aggregate, rows->estate, rows->relation);
 	if (call->family == &column_builtin)
-		aggregate->builtin = BuiltinCreate(call->aggref, &finish);
+		aggregate->builtin = BuiltinCreate(call->aggref, rows, &finish);
 	if (OidIsValid(finish) && finish != call->aggregate.final)
 		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
 }

@@ -154,8 +154,10 @@ typedef struct ColumnExpression ColumnExpression;
 typedef struct ColumnLocation
 {
 	AttrNumber attribute;
-	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
-	uint8 align; /* in bytes */
+	int16 length; /* of the type; -1: it varies */
+	int offset;   /* in tuples that have no NULL up to it; -1 if it varies */
+	uint8 align;  /* in bytes */
+	bool by_value;
 	TupleDesc descriptor;
 	ColumnExpression *expression; /* NULL: it is a column */
 } ColumnLocation;
@@ -199,6 +201,29 @@ ColumnAt(const ColumnLocation *location, HeapTupleHeader tuple)
 	return (const char *) tuple + tuple->t_hoff + location->offset;
 }
 
+/* The string at a fixed offset, behind its padding. */
+static inline const struct varlena *
+ColumnStringAt(const ColumnLocation *location, HeapTupleHeader tuple)
+{
+	const char *value = ColumnAt(location, tuple);
+
+	if (!VARATT_NOT_PAD_BYTE(value))
+		value = (const char *) TYPEALIGN(location->align, value);
+	return (const struct varlena *) value;
+}
+
+/* Read a value, at its fixed offset or elsewhere; false: NULL. */
+static inline bool
+ColumnGet(const ColumnLocation *location, HeapTupleHeader tuple, Datum *value)
+{
+	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
+		return ColumnGetAny(location, tuple, value);
+	*value = location->length > 0
+				 ? fetch_att(ColumnAt(location, tuple), location->by_value, location->length)
+				 : PointerGetDatum(ColumnStringAt(location, tuple));
+	return true;
+}
+
 /*
  * Is the column NULL?  Only the bitmap of NULLs is read, unless the tuple is too short
  * for the column.
@@ -237,16 +262,12 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tu
 static inline const struct varlena *
 ColumnGetString(const ColumnLocation *location, HeapTupleHeader tuple)
 {
-	const char *value;
 	Datum any;
 
 	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
 		return ColumnGetAny(location, tuple, &any) ? (const struct varlena *) DatumGetPointer(any)
 												   : NULL;
-	value = ColumnAt(location, tuple);
-	if (!VARATT_NOT_PAD_BYTE(value))
-		value = (const char *) TYPEALIGN(location->align, value);
-	return (const struct varlena *) value;
+	return ColumnStringAt(location, tuple);
 }
 
 #endif

@@ -49,6 +49,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 /* The query's grouping step, as all paths need it. */
 typedef struct PlanStep
@@ -441,6 +442,24 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 	return grouping->by != NIL;
 }
 
+/*
+ * States that cannot be combined are one for all rows: groups must be written and merged, and
+ * partitions are merged.
+ */
+static bool
+can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
+{
+	bool merged = grouping->by || planner_rt_fetch(input->relid, grouping->root)->inh;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+		if (merged && !BuiltinCombines(lfirst_node(Aggref, cell)))
+			return ScanRefuse(psprintf("%s() with GROUP BY or partitions, whose states PostgreSQL "
+									   "cannot combine",
+									   get_func_name(lfirst_node(Aggref, cell)->aggfnoid)));
+	return true;
+}
+
 static void
 offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
@@ -454,7 +473,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		return;
 	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
 									  grouping.by);
-	if (aggregates == NIL)
+	if (aggregates == NIL || !can_combine(&grouping, input, aggregates))
 		return;
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	grouping.target = partial_target(&grouping, aggregates);

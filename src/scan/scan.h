@@ -9,8 +9,8 @@
  * them.  It reads page after page, decides visibility as a sequential scan does, keeps
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max; states
- *				and results of an aggregate of any of these
+ *	families.c	what the families do differently; states and results of an aggregate
+ *	builtin.c	PostgreSQL's own aggregates beside them
  *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
  *	exec.c		the executor node, and which of its results it returns
@@ -88,7 +88,7 @@ typedef struct ColumnScanCall
 	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Expr *key;     /* NULL: count(*) */
+	Expr *key;     /* NULL: count(*), or one of PostgreSQL's own */
 	RowExpr *row;  /* the key if it has several columns, else NULL */
 	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
 	Expr *integer; /* the same without a cast from a shorter integer */
@@ -128,8 +128,9 @@ typedef struct RowKey RowKey;
 
 extern bool RowKeyTakes(const RowExpr *row);
 
-/* families.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
+typedef struct WantedRows WantedRows;
 
 typedef struct BuiltinState
 {
@@ -138,10 +139,12 @@ typedef struct BuiltinState
 	bool none; /* NULL because no value has come yet */
 } BuiltinState;
 
-extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
+extern bool BuiltinCombines(const Aggref *aggref);
+extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
-extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
-					   const ColumnLocation *location, const PageTuples *tuples);
+extern void BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *state);
+extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples);
+extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
@@ -210,7 +213,7 @@ enum
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
-extern const ColumnFamily column_builtin; /* sum, avg, min and max */
+extern const ColumnFamily column_builtin; /* PostgreSQL's own */
 
 extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
@@ -353,14 +356,14 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 extern int ScanCompareNumbers(const void *a, const void *b);
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
 
-typedef struct WantedRows
+struct WantedRows
 {
 	EState *estate;
 	Relation relation;
 	int count;
 	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
 	Bitmapset *params;  /* parameters that a run depends on */
-} WantedRows;
+};
 
 extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
 						   int most_filters);
