@@ -202,9 +202,27 @@ SELECT g, qsketch_total(sk) > 1 AS some FROM (SELECT gk_shout(w) AS g, qsketch_a
 RESET ROLE;
 ALTER TABLE gk_log DISABLE ROW LEVEL SECURITY;
 
--- left to the ordinary plan
+-- values that are equal though their bytes are not, and other types that have functions: a group has the value of its first row
+CREATE TABLE gk_equal AS SELECT i AS k, CASE i % 4 WHEN 0 THEN 1.0 WHEN 1 THEN 1.00 WHEN 2 THEN 'NaN' ELSE i % 3 END::numeric AS n, CASE i % 5 WHEN 0 THEN -0.0 WHEN 1 THEN 0 WHEN 2 THEN 'NaN' WHEN 3 THEN '-Infinity' END::float8 AS f,
+	(CASE i % 5 WHEN 0 THEN -0.0 ELSE i % 3 END)::float4 AS g, (ARRAY['de', 'DE', 'fr', NULL])[1 + i % 4] AS t, (ARRAY['de', 'de ', 'fr'])[1 + i % 3]::char(4) AS c, repeat('long ' || i % 2, 3000) AS long, ('10.0.0.' || i % 6)::inet AS ip, timestamptz '2026-01-01' + i * interval '7 min' AS ts
+FROM generate_series(1, 3000) AS i;
+ANALYZE gk_equal;
+CREATE FUNCTION gk_rows(query text, scan boolean, memory text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; BEGIN
+	PERFORM set_config('qsketch.enable_columnscan', scan::text, true), set_config('work_mem', memory, true);
+	EXECUTE format('SELECT string_agg(s::text, '' '' ORDER BY s::text) FROM (%s) AS s', query) INTO r;
+	PERFORM set_config('qsketch.enable_columnscan', 'on', true);
+	RETURN r;
+END $$;
+SELECT by, pg_temp.plan_has(q, 'QSketchScan') AS scanned, gk_rows(q, true, '64MB') = gk_rows(q, false, '64MB') AS same, gk_rows(m, true, '64kB') = gk_rows(m, false, '64kB') AS in_files
+FROM unnest(ARRAY['n', 'n * 1.0', 'f', '-f', 'g', '-g', 'f, g, n', 'extract(hour FROM ts)', 'date_part(''hour'', ts)', 'floor(k / 300.0) * 300', 'round(g)', 'c', 'c, n', 'ip', 'set_masklen(ip, 31)', 't COLLATE "und-x-icu"', 'lower(t) COLLATE "und-x-icu", n', 'long::char(20000)', 'long COLLATE "und-x-icu"',
+	'ARRAY[k % 3, NULL]', 'to_jsonb(k % 3)', 'int4range(0, k % 3)', 'k % 2 * -0.0::float8']) AS by,
+	LATERAL format('SELECT %1$s, qsketch_agg(k, qsketch_new(size => ''4kB'')), count(1) FROM gk_equal GROUP BY %1$s', by) AS q, LATERAL format('SELECT k %% 200, %1$s, qsketch_agg(k), count(1) FROM gk_equal GROUP BY k %% 200, %1$s', by) AS m;
+DROP TABLE gk_equal;
+DROP FUNCTION gk_rows;
+
+-- left to the ordinary plan, and what is not
 SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM gk_log GROUP BY %s', by), 'QSketchScan') AS scanned
-FROM unnest(ARRAY['random()', 'w + random()', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
+FROM unnest(ARRAY['random()', 'w + random()', 'md5(country)::uuid', 'interval ''1 day'' * w', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
 	'w, x', 'country COLLATE "und-x-icu"', 'ROLLUP (w, country)', 'GROUPING SETS ((w % 2), ())']) AS by;
 DROP TABLE gk_log, gk_zones, gk_steps;
 DROP TYPE gk_kind;

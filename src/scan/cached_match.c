@@ -286,7 +286,7 @@ group_refusal(Relation relation, const Var *group)
 	KeyKind kind;
 
 	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
-		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
+		!ScanGroupingKind((const Node *) group, &kind) || kind > KEY_INT8)
 		return "GROUP BY of a column that is not cached as numbers";
 	return NULL;
 }

@@ -3,8 +3,8 @@
  *		QSketchScan: what it costs, and which GROUP BY it can do.
  *
  * Rows can be grouped by columns, and by expressions of them that are the same whenever
- * they are evaluated in a query.  Their values must be integers, times, strings or the
- * like, and two values must be equal if and only if their bits are.  Everything else
+ * they are evaluated in a query.  Their values must be numbers, times, strings or the
+ * like, or of another built-in type of variable length that has a hash.  Everything else
  * stays with the ordinary plan.  So do GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
@@ -33,8 +34,10 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "pgbase/state.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
+#include "utils/typcache.h"
 
 /*
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
@@ -250,9 +253,22 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define VALUE_SHARE       12
 #define VALUE_BYTES       128
 
+/* Is it a built-in type of variable length whose functions compare and hash its values? */
+static bool
+has_functions(Oid type)
+{
+	TypeCacheEntry *entry;
+
+	if (type >= FirstGenbkiObjectId || get_typlen(type) != -1 ||
+		get_typtype(type) == TYPTYPE_PSEUDO)
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
+	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
+}
+
 /*
- * Which kind of values the type has; false: neither integers nor bytes.  Values that are
- * shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
+ * Which kind of values the type has; false: none of those that rows are grouped by.  Values that
+ * are shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
  * have all bits.
  */
 static bool
@@ -260,24 +276,33 @@ kind_of_type(Oid type, KeyKind *kind, bool *is_short)
 {
 	*kind = KeyNumberKind(type);
 	*is_short = false;
-	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8)
+	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8 || *kind == KEY_FLOAT4 ||
+		*kind == KEY_FLOAT8)
 		return true;
 	*kind = KEY_BYTES;
 	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
 		return true;
 	*kind = KEY_INT8;
 	*is_short = true;
-	return type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type);
+	if (type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type))
+		return true;
+	*kind = KEY_HASHED;
+	*is_short = false;
+	return has_functions(type);
 }
 
-/* Which kind of values the expression has; false: not equal if and only if their bits are. */
+/* Which kind of values the expression has; false: rows cannot be grouped by it. */
 bool
 ScanGroupingKind(const Node *expr, KeyKind *kind)
 {
+	Oid collation = exprCollation(expr);
 	bool is_short;
 
-	return kind_of_type(getBaseType(exprType(expr)), kind, &is_short) &&
-		   (!OidIsValid(exprCollation(expr)) || get_collation_isdeterministic(exprCollation(expr)));
+	if (!kind_of_type(getBaseType(exprType(expr)), kind, &is_short))
+		return false;
+	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		*kind = KEY_HASHED;
+	return true;
 }
 
 /* The column that the expression is, if its values can be read off the page; else NULL. */
@@ -329,7 +354,7 @@ empty_bytes(PlannerInfo *root, List *exprs)
 		KeyKind kind;
 
 		width += sizeof(GroupValue);
-		if (ScanGroupingKind(lfirst(cell), &kind) && kind == KEY_BYTES)
+		if (ScanGroupingKind(lfirst(cell), &kind) && GroupIsString(kind))
 			width += (Size) string_width(root, lfirst(cell));
 	}
 	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
@@ -358,7 +383,7 @@ find_cost(PlannerInfo *root, List *exprs)
 		KeyKind kind;
 
 		(void) ScanGroupingKind(expr, &kind);
-		cost += (kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
+		cost += (GroupIsString(kind) ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
 		if (ScanGroupingColumn(expr) == NULL)
 			cost += evaluation_cost(root, (Expr *) expr);
 	}
@@ -372,7 +397,8 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 	KeyKind kind;
 
 	if (!ScanGroupingKind(expr, &kind))
-		return ScanRefuse("GROUP BY of values that are neither integers, times nor strings");
+		return ScanRefuse(
+			psprintf("GROUP BY of values of type %s", format_type_be(exprType(expr))));
 	if (expression_returns_set(expr))
 		return ScanRefuse("GROUP BY with a set");
 	return ScanTakesExpression(root, input, expr, "GROUP BY") &&

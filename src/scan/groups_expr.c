@@ -91,7 +91,7 @@ struct GroupExpression
 
 /* ---- evaluating ---- */
 
-/* The value that the executor has given. */
+/* The value that the executor has given.  The caller hashes strings. */
 static void
 set_value(const GroupExpression *expression, Datum result, bool null, GroupValue *value)
 {
@@ -101,16 +101,15 @@ set_value(const GroupExpression *expression, Datum result, bool null, GroupValue
 	value->bits = 0;
 	if (null)
 		return;
-	if (expression->kind != KEY_BYTES)
+	if (!GroupIsString(expression->kind))
 	{
-		value->bits = KeyNumber(expression->kind, result);
+		GroupSetNumber(value, expression->kind, result);
 		return;
 	}
 	/* a string lies in the tuple or in the expression's memory */
 	old = MemoryContextSwitchTo(ColumnExpressionMemory(expression->evaluated));
 	value->string = PG_DETOAST_DATUM_PACKED(result);
 	MemoryContextSwitchTo(old);
-	value->bits = GroupStringBits(value->string);
 }
 
 /* Evaluate the expression for a tuple. */
@@ -333,7 +332,7 @@ match_division(GroupExpression *expression, const Expr *expr)
 		return;
 	divisor = lsecond(operation->args);
 	if (!IsA(linitial(operation->args), Var) || !IsA(divisor, Const) || divisor->constisnull ||
-		!ScanGroupingKind((const Node *) divisor, &kind))
+		!ScanGroupingKind((const Node *) divisor, &kind) || kind > KEY_INT8)
 		return;
 	value = KeyNumber(kind, divisor->constvalue);
 	expression->divisor = value == -1 ? 0 : value;
@@ -343,9 +342,9 @@ match_division(GroupExpression *expression, const Expr *expr)
 static void
 init_cache(GroupExpression *expression, const Expr *expr, Node *column)
 {
-	if (expression->column == NULL || expression->kind == KEY_BYTES ||
+	if (expression->column == NULL || GroupIsString(expression->kind) ||
 		!ScanGroupingColumn(column) || !ScanGroupingKind(column, &expression->input_kind) ||
-		expression->input_kind == KEY_BYTES)
+		expression->input_kind > KEY_INT8)
 		return;
 	match_division(expression, expr);
 	if (expression->divisor != 0)
@@ -406,5 +405,6 @@ GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupVal
 	if (find(expression, input, value))
 		return;
 	evaluate_tuple(expression, tuple, value);
-	keep_cached(cache, input, value);
+	if (!value->minus)
+		keep_cached(cache, input, value);
 }
