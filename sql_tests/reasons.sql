@@ -30,6 +30,9 @@ SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(a.k) FROM why AS a JOI
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
 	'SELECT qtop_agg(t, 3) FROM why', 'SELECT qtop_agg(k, 0) FROM why', 'SELECT qsets_agg(k, a) FROM why_more', 'SELECT qsketch_agg(j) FROM why_more',
 	'SELECT qfilter_agg(k, NULL) FROM why', 'SELECT qsketch_agg(k, qsketch_sf_device(qsketch_new(''sf''))) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT reltype::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
+	'SELECT qsketch_agg(k) FROM (SELECT k FROM why ORDER BY w) AS s', 'SELECT qsketch_agg(k) FROM (SELECT k FROM why ORDER BY w LIMIT 9) AS s', 'SELECT qsketch_agg(k) FROM (SELECT DISTINCT k FROM why) AS s', 'SELECT qsketch_agg(k) FROM (SELECT k FROM why GROUP BY k) AS s',
+	'SELECT qsketch_agg(k) FROM (SELECT k FROM why UNION SELECT k FROM why_small) AS s', 'SELECT qsketch_agg(k) FROM (SELECT lag(k) OVER () AS k FROM why) AS s', 'SELECT qsketch_agg(k) FROM (SELECT random()::text AS k FROM why) AS s',
+	'WITH m AS MATERIALIZED (SELECT k FROM why) SELECT qsketch_agg(k) FROM m', 'WITH m AS (SELECT k FROM why) SELECT qsketch_agg(k) FROM m', 'WITH m AS (SELECT k FROM why) SELECT qsketch_agg(k), (SELECT qsketch_agg(k) FROM m) FROM m',
 	'SELECT qsketch_total(qsketch_agg(k)) FROM why WHERE k IN (SELECT k FROM why_small)', 'SELECT count(*) FROM why', 'SELECT qfilter_agg(t, qfilter_new_bloom(1000)) FROM why', 'SELECT qsketch_agg(k, qsketch_new(''sf'')) FROM why']);
 SET qsketch.enable_columnscan = off;
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
@@ -51,6 +54,8 @@ SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 1 GROU
 SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 3 GROUP BY d');
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why_parts');
 SELECT pg_temp.reasons('SELECT qsketch_agg(DISTINCT k) FROM why_parts');
+-- many groups, of which far fewer may come
+SELECT pg_temp.reasons('SELECT qsketch_agg(d) FROM why_parts GROUP BY k::text || d');
 RESET enable_partitionwise_aggregate;
 DROP TABLE why_parts;
 

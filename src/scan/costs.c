@@ -398,11 +398,12 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 
 	if (!ScanGroupingKind(expr, &kind))
 		return ScanRefuse(
-			psprintf("GROUP BY of values of type %s", format_type_be(exprType(expr))));
+			psprintf("GROUP BY of values of type %s: cast them to another one, such as text",
+					 format_type_be(exprType(expr))));
 	if (expression_returns_set(expr))
-		return ScanRefuse("GROUP BY with a set");
+		return ScanRefuse("GROUP BY with a function that returns a set");
 	return ScanTakesExpression(root, input, expr, "GROUP BY") &&
-		   (contain_var_clause(expr) || ScanRefuse("GROUP BY of no column"));
+		   (contain_var_clause(expr) || ScanRefuse("GROUP BY of a constant: leave it out"));
 }
 
 /*
@@ -452,7 +453,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 
 	if (root->parse->groupingSets != NIL)
 	{
-		(void) ScanRefuse("GROUPING SETS");
+		(void) ScanRefuse("GROUPING SETS, ROLLUP or CUBE: group by all of their columns in a "
+						  "subquery, and merge above it");
 		return NIL;
 	}
 	if (planner_rt_fetch(input->relid, root)->inh && !grouping_is_hashable(clauses))

@@ -3,11 +3,13 @@
  *		What a column scan tells: its progress to other sessions, its counts in EXPLAIN
  *		ANALYZE, and why it or the GPU was not taken, in the log and in EXPLAIN.
  *
- * Code that refuses a query (match.c, plan.c) leaves a reason, which costs a store.
+ * Code that refuses a query (match.c, plan.c) leaves a reason, which costs little.  It
+ * names the part of the query, and what to do.
  * When the planner has the paths of a query with aggregates of ours, and the log or
  * EXPLAIN wants the reason, it is logged at DEBUG1:
  *
- *	column scan not used: GROUPING SETS
+ *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
+ *	rows does not matter
  *	GPU not used: the sketch is smaller than qsketch.gpu_min_size
  *
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
@@ -199,13 +201,69 @@ tell_gpu(PlannerInfo *root)
 	}
 }
 
-/* Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN. */
-void
-ScanTellReasons(PlannerInfo *root, bool scan_not_taken)
+/* Why a subquery in FROM is not merged with the query, and what to do about it. */
+static const char *
+reason_of_subquery(const Query *query)
 {
-	if (scan_not_taken)
+	if (query->limitCount || query->limitOffset)
+		return "LIMIT or OFFSET in a subquery in FROM: choose the rows by a condition";
+	if (query->setOperations)
+		return "UNION, INTERSECT or EXCEPT in FROM: write UNION ALL of tables if that is meant";
+	if (query->groupClause || query->groupingSets || query->hasAggs)
+		return "GROUP BY or aggregates in a subquery in FROM: make sketches there, and merge them "
+			   "here";
+	if (query->distinctClause)
+		return "DISTINCT in a subquery in FROM: leave it out if rows may count as often as they "
+			   "are";
+	if (query->sortClause)
+		return "ORDER BY in a subquery in FROM: leave it out, since the order of rows does not "
+			   "matter";
+	if (query->hasWindowFuncs)
+		return "window functions in a subquery in FROM: aggregate the table itself";
+	return "a subquery in FROM that PostgreSQL plans on its own: aggregate inside of it";
+}
+
+/* Why an item of FROM is no table that can be scanned, and what to do about it. */
+const char *
+ScanReasonOfFrom(const RangeTblEntry *rte)
+{
+	switch (rte->rtekind)
 	{
-		const char *reason = scan_refusal ? scan_refusal : "another plan is cheaper";
+		case RTE_SUBQUERY:
+			return reason_of_subquery(rte->subquery);
+		case RTE_CTE:
+			return "a CTE that is MATERIALIZED or used several times: write NOT MATERIALIZED, or "
+				   "aggregate inside of it";
+		default:
+			return "no table in FROM: store the rows in one";
+	}
+}
+
+/* From so many groups on it matters how well the planner guesses them. */
+#define MANY_GROUPS 1000
+
+/* Why a scan that could be done is not: "taken" is cheaper. */
+static const char *
+reason_of_costs(const PlannerInfo *root, const Path *taken)
+{
+	if (root->parse->groupClause == NIL || taken->rows < MANY_GROUPS)
+		return "another plan is cheaper";
+	return psprintf(
+		"another plan is cheaper for %.0f groups: if there are far fewer, CREATE STATISTICS "
+		"on what GROUP BY has, then ANALYZE",
+		taken->rows);
+}
+
+/*
+ * Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN.  "taken" is the
+ * path that is taken; NULL: it is a column scan.
+ */
+void
+ScanTellReasons(PlannerInfo *root, const Path *taken)
+{
+	if (taken)
+	{
+		const char *reason = scan_refusal ? scan_refusal : reason_of_costs(root, taken);
 
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
 		keep_reason(root, false, reason);

@@ -43,6 +43,7 @@
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
 #include "pgbase/version.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -100,7 +101,9 @@ match_aggregate(ColumnScanCall *call)
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL)
-		return ScanRefuse("an aggregate of another kind");
+		return ScanRefuse(psprintf("%s(), which is neither of qsketch nor an ordinary aggregate of "
+								   "PostgreSQL: ask for it in a query of its own",
+								   get_func_name(aggref->aggfnoid)));
 	if ((layout->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (layout->weight != 0) + (layout->limit != 0) + (layout->template != 0))
@@ -141,8 +144,8 @@ match_key(Expr *expr, ColumnScanCall *call)
 	if (IsA(expr, RowExpr) && RowKeyTakes((RowExpr *) expr))
 		call->row = (RowExpr *) expr;
 	return call->row || getBaseType(call->key_type) != RECORDOID ||
-		   ScanRefuse("keys that are rows with a field of a type without a hash function, or rows "
-					  "of unknown columns");
+		   ScanRefuse("a key that is a row of unknown columns, or has one of a type without a hash "
+					  "function: write it as ROW() of columns with one");
 }
 
 /* Can this call be done, as far as its arguments' types and constants tell? */
@@ -157,7 +160,8 @@ ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
 	{
 		call->family = &column_builtin;
-		return !aggref->aggvariadic || ScanRefuse("VARIADIC");
+		return !aggref->aggvariadic ||
+			   ScanRefuse("VARIADIC in an aggregate: write out its arguments");
 	}
 	if (!match_aggregate(call) ||
 		!match_key(argument(aggref, call->family->functions->key - 1), call))
@@ -166,7 +170,9 @@ ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 		match_weight(argument(aggref, layout->weight - 1), call);
 	return ((call->limit || !layout->limit) &&
 			(call->template || call->parameter || !layout->template)) ||
-		   ScanRefuse("a template or number that is not a constant");
+		   ScanRefuse(
+			   "a template or number that is not a constant: write it as one, or the template "
+			   "as a subquery that runs once");
 }
 
 /* What aggregates ask for, which can be done, in their order. */
@@ -192,13 +198,18 @@ static bool
 is_plain(const Aggref *aggref, ColumnScanCall *call)
 {
 	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
-		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
+		return ScanRefuse(psprintf("%s in %s(): ask for it in a query of its own",
+								   aggref->aggdistinct != NIL ? "DISTINCT" : "ORDER BY",
+								   get_func_name(aggref->aggfnoid)));
 	if (!ColumnScanMatch(aggref, call))
 		return false;
 	return call->family->functions == NULL ||
 		   (call->family->takes_keys(call) &&
 			(KeyTypeHasHash(call->key_type) ||
-			 ScanRefuse("keys of a type without a hash function")));
+			 ScanRefuse(
+				 psprintf("keys of type %s, which has no hash function: cast them to one that "
+						  "has, such as text",
+						  format_type_be(call->key_type)))));
 }
 
 static List *
@@ -242,13 +253,13 @@ collect_aggregates(Node *node, void *context)
 	if (node == NULL || list_member(collected->groups, node))
 		return false;
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
-		return !ScanRefuse("columns outside of aggregates");
+		return !ScanRefuse("columns outside of aggregates that GROUP BY does not name: name them");
 	if (!IsA(node, Aggref))
 		return expression_tree_walker(node, collect_aggregates, context);
 	if (!is_plain((Aggref *) node, &call))
 		return true;
 	if (call.parameter && collected->groups != NIL) /* the memory of a group is not known */
-		return !ScanRefuse("GROUP BY with a template that is not a constant");
+		return !ScanRefuse("GROUP BY with a template that is not a constant: write it as one");
 	collected->ours |= call.family->functions != NULL;
 	collected->aggregates = list_append_unique(collected->aggregates, node);
 	return false;
@@ -289,11 +300,16 @@ bool
 ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
 {
 	if (contain_volatile_functions(expr))
-		return ScanRefuse(psprintf("%s with a volatile function", what));
+		return ScanRefuse(psprintf("%s with a volatile function: declare it STABLE or IMMUTABLE "
+								   "if it is",
+								   what));
 	if (contain_subplans(expr))
-		return ScanRefuse(psprintf("%s with a subquery for each row", what));
+		return ScanRefuse(psprintf("%s with a subquery for each row: put what it finds into a "
+								   "column",
+								   what));
 	return (bms_is_subset(pull_varnos(root, expr), rel->relids) && !asks_for_more(expr, NULL)) ||
-		   ScanRefuse(psprintf("%s on more than the table's columns", what));
+		   ScanRefuse(
+			   psprintf("%s on more than the table's columns, such as ctid: leave that out", what));
 }
 
 /* Are there one-time conditions?  For them the ordinary plan may not even open the table. */
@@ -363,15 +379,17 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	bool heap;
 
 	if (rel->rtekind != RTE_RELATION || rte->inh)
-		return ScanRefuse("no table in FROM");
+		return ScanRefuse(ScanReasonOfFrom(rte));
 	if (rte->tablesample != NULL)
-		return ScanRefuse("TABLESAMPLE");
+		return ScanRefuse("TABLESAMPLE: choose the rows by a condition");
 	relation = table_open(rte->relid, NoLock);
 	heap = (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
 		   relation->rd_rel->relam == HEAP_TABLE_AM_OID;
 	table_close(relation, NoLock);
 	if (!heap)
-		return ScanRefuse("a table that is no heap");
+		return ScanRefuse(
+			"a table that is no heap, such as a foreign one: aggregate where its rows are, "
+			"and merge here");
 	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)

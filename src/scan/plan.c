@@ -201,8 +201,11 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 	return grouping->by == NIL ||
 		   ScanGroupingFits(grouping->root, grouping->by, ColumnScanCalls(aggregates),
 							input->rows) ||
-		   ScanRefuse("another plan is cheaper, and a parallel scan needs more memory for all "
-					  "groups than work_mem allows");
+		   ScanRefuse(
+			   psprintf("another plan is cheaper, and a parallel scan needs more memory than "
+						"work_mem allows for %.0f groups: raise it, or if there are far "
+						"fewer, CREATE STATISTICS on what GROUP BY has, then ANALYZE",
+						EstimateGroups(grouping->root, grouping->by, input->rows)));
 }
 
 /*
@@ -433,7 +436,9 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 	Query *parse = root->parse;
 
 	if (IS_JOIN_REL(input))
-		return ScanRefuse("a join");
+		return ScanRefuse(
+			"a join: aggregate below it, in a subquery by the columns that are joined, "
+			"and merge above it");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
 		return ScanRefuse("nothing to be read");
 	if (parse->groupClause == NIL && parse->groupingSets == NIL)
@@ -455,7 +460,7 @@ can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 	foreach (cell, aggregates)
 		if (merged && !BuiltinCombines(lfirst_node(Aggref, cell)))
 			return ScanRefuse(psprintf("%s() with GROUP BY or partitions, whose states PostgreSQL "
-									   "cannot combine",
+									   "cannot combine: ask for it in a query of its own",
 									   get_func_name(lfirst_node(Aggref, cell)->aggfnoid)));
 	return true;
 }
@@ -511,9 +516,9 @@ is_column_scan(const Path *path)
 	}
 }
 
-/* Will the planner take our path?  It mostly takes the cheapest one. */
-static bool
-is_taken(const RelOptInfo *output)
+/* The path that the planner will mostly take: the cheapest one. */
+static const Path *
+cheapest_path(const RelOptInfo *output)
 {
 	const Path *cheapest = NULL;
 	ListCell *cell;
@@ -525,7 +530,7 @@ is_taken(const RelOptInfo *output)
 		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
 			cheapest = path;
 	}
-	return cheapest && is_column_scan(cheapest);
+	return cheapest;
 }
 
 /*
@@ -544,7 +549,11 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 	scan_refusal = NULL;
 	offer_paths(root, input, output);
 	if (ScanReasonsWanted(root))
-		ScanTellReasons(root, !is_taken(output));
+	{
+		const Path *path = cheapest_path(output);
+
+		ScanTellReasons(root, path && is_column_scan(path) ? NULL : path);
+	}
 }
 
 /* Define the settings, the hook and the node when the library is loaded. */

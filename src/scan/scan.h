@@ -79,7 +79,8 @@ extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
-extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken);
+extern const char *ScanReasonOfFrom(const RangeTblEntry *rte);
+extern void ScanTellReasons(PlannerInfo *root, const Path *taken);
 extern void ScanReasonsInit(void);
 
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
