@@ -131,6 +131,26 @@ needed_columns(Expr *expr)
 	return columns;
 }
 
+/* How many columns of a tuple are walked through to find those of an expression, or a column. */
+int
+ColumnWalk(Expr *expr, TupleDesc descriptor)
+{
+	List *vars = pull_var_clause((Node *) expr, 0);
+	ListCell *cell;
+	int walk = 0;
+
+	foreach (cell, vars)
+	{
+		AttrNumber attribute = lfirst_node(Var, cell)->varattno;
+
+		if (attribute == 0)
+			return descriptor->natts;
+		if (attribute > walk && fixed_offset(descriptor, attribute) < 0)
+			walk = attribute;
+	}
+	return walk;
+}
+
 /* Is a tuple needed, for a whole row, or since finding the columns one by one takes several walks? */
 static bool
 needs_tuple(const ColumnExpression *expression, Expr *expr)

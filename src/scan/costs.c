@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
@@ -36,6 +37,7 @@
 #include "pgbase/state.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/spccache.h"
 #include "utils/typcache.h"
 
@@ -44,7 +46,8 @@
  * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
  * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
  * COPIED_SHARE of what a row that is read takes.  Handing a row to the executor to
- * evaluate an expression takes EVALUATE_SHARE of cpu_tuple_cost.
+ * evaluate an expression takes EVALUATE_SHARE of cpu_tuple_cost.  Each column that is walked
+ * through takes WALK_SHARE of it, for each argument anew; the ordinary plan walks once.
  *
  * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
  * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
@@ -54,6 +57,7 @@
 #define MERGE_SHARE    100
 #define COPIED_SHARE   0.02
 #define EVALUATE_SHARE 0.3
+#define WALK_SHARE     0.02
 
 #define PASSED_KEY_SHARE 2
 
@@ -173,9 +177,9 @@ evaluation_cost(PlannerInfo *root, Expr *expr)
 	return EVALUATE_SHARE * cpu_tuple_cost + cost.per_tuple;
 }
 
-/* The cost of the arguments of an aggregate that are not read off the page. */
+/* The cost of the arguments of an aggregate that are not at a fixed offset on the page. */
 static Cost
-arguments_cost(PlannerInfo *root, const ColumnScanCall *call)
+arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descriptor)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -186,6 +190,7 @@ arguments_cost(PlannerInfo *root, const ColumnScanCall *call)
 
 		if (expr == call->weight)
 			expr = call->integer;
+		cost += ColumnWalk(expr, descriptor) * WALK_SHARE * cpu_tuple_cost;
 		if (!ScanColumnOf(expr) && !IsA(expr, Const) && !IsA(expr, Param))
 			cost += evaluation_cost(root, expr);
 	}
@@ -194,8 +199,9 @@ arguments_cost(PlannerInfo *root, const ColumnScanCall *call)
 
 /* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
 static Cost
-key_cost(PlannerInfo *root, List *calls, Cost *startup)
+key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 {
+	Relation relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
 	Cost cost = 0;
 	ListCell *cell;
 
@@ -203,9 +209,11 @@ key_cost(PlannerInfo *root, List *calls, Cost *startup)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
-		cost += KEY_SHARE * cpu_operator_cost + arguments_cost(root, call) +
+		cost += KEY_SHARE * cpu_operator_cost +
+				arguments_cost(root, call, RelationGetDescr(relation)) +
 				ScanConditionsCost(root, make_ands_implicit(call->aggref->aggfilter), startup);
 	}
+	table_close(relation, NoLock);
 	return cost;
 }
 
@@ -234,7 +242,7 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - extent->copied) * page_cost + merging +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
-						 rows * key_cost(root, calls, &startup) + startup;
+						 rows * key_cost(root, table, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 

@@ -167,6 +167,7 @@ extern void
 ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
 extern void
 ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation relation);
+extern int ColumnWalk(Expr *expr, TupleDesc descriptor);
 extern ColumnExpression *ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation);
 extern const ColumnLocation *ColumnExpressionColumn(const ColumnExpression *expression);
 extern MemoryContext ColumnExpressionMemory(const ColumnExpression *expression);
