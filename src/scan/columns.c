@@ -105,11 +105,12 @@ ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation 
 pg_noinline bool
 ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
 {
-	HeapTupleData tuple = { .t_data = header };
+	HeapTupleData tuple;
 	bool null;
 
 	if (location->expression)
 		return ColumnExpressionRead(location->expression, header, value);
+	tuple = (HeapTupleData){ .t_data = header };
 	*value = heap_getattr(&tuple, location->attribute, location->descriptor, &null);
 	CHECK_FOR_INTERRUPTS();
 	return !null;
