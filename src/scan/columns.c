@@ -14,7 +14,7 @@
  *
  * src/scan/columns.c
  */
-#include "scan/pages.h"
+#include "scan/columns.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"

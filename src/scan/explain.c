@@ -201,44 +201,6 @@ tell_gpu(PlannerInfo *root)
 	}
 }
 
-/* Why a subquery in FROM is not merged with the query, and what to do about it. */
-static const char *
-reason_of_subquery(const Query *query)
-{
-	if (query->limitCount || query->limitOffset)
-		return "LIMIT or OFFSET in a subquery in FROM: choose the rows by a condition";
-	if (query->setOperations)
-		return "UNION, INTERSECT or EXCEPT in FROM: write UNION ALL of tables if that is meant";
-	if (query->groupClause || query->groupingSets || query->hasAggs)
-		return "GROUP BY or aggregates in a subquery in FROM: make sketches there, and merge them "
-			   "here";
-	if (query->distinctClause)
-		return "DISTINCT in a subquery in FROM: leave it out if rows may count as often as they "
-			   "are";
-	if (query->sortClause)
-		return "ORDER BY in a subquery in FROM: leave it out, since the order of rows does not "
-			   "matter";
-	if (query->hasWindowFuncs)
-		return "window functions in a subquery in FROM: aggregate the table itself";
-	return "a subquery in FROM that PostgreSQL plans on its own: aggregate inside of it";
-}
-
-/* Why an item of FROM is no table that can be scanned, and what to do about it. */
-const char *
-ScanReasonOfFrom(const RangeTblEntry *rte)
-{
-	switch (rte->rtekind)
-	{
-		case RTE_SUBQUERY:
-			return reason_of_subquery(rte->subquery);
-		case RTE_CTE:
-			return "a CTE that is MATERIALIZED or used several times: write NOT MATERIALIZED, or "
-				   "aggregate inside of it";
-		default:
-			return "no table in FROM: store the rows in one";
-	}
-}
-
 /* From so many groups on it matters how well the planner guesses them. */
 #define MANY_GROUPS 1000
 

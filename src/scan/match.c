@@ -368,6 +368,44 @@ ScanIsOthers(RelOptInfo *rel, bool children)
 	return others && !ScanRefuse("a table that another extension reads");
 }
 
+/* Why a subquery in FROM is not merged with the query, and what to do about it. */
+static const char *
+reason_of_subquery(const Query *query)
+{
+	if (query->limitCount || query->limitOffset)
+		return "LIMIT or OFFSET in a subquery in FROM: choose the rows by a condition";
+	if (query->setOperations)
+		return "UNION, INTERSECT or EXCEPT in FROM: write UNION ALL of tables if that is meant";
+	if (query->groupClause || query->groupingSets || query->hasAggs)
+		return "GROUP BY or aggregates in a subquery in FROM: make sketches there, and merge them "
+			   "here";
+	if (query->distinctClause)
+		return "DISTINCT in a subquery in FROM: leave it out if rows may count as often as they "
+			   "are";
+	if (query->sortClause)
+		return "ORDER BY in a subquery in FROM: leave it out, since the order of rows does not "
+			   "matter";
+	if (query->hasWindowFuncs)
+		return "window functions in a subquery in FROM: aggregate the table itself";
+	return "a subquery in FROM that PostgreSQL plans on its own: aggregate inside of it";
+}
+
+/* Why an item of FROM is no table that can be scanned, and what to do about it. */
+static const char *
+reason_of_from(const RangeTblEntry *rte)
+{
+	switch (rte->rtekind)
+	{
+		case RTE_SUBQUERY:
+			return reason_of_subquery(rte->subquery);
+		case RTE_CTE:
+			return "a CTE that is MATERIALIZED or used several times: write NOT MATERIALIZED, or "
+				   "aggregate inside of it";
+		default:
+			return "no table in FROM: store the rows in one";
+	}
+}
+
 /* Is this one heap table whose conditions can be tested, and whose columns are aggregated? */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
@@ -379,7 +417,7 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	bool heap;
 
 	if (rel->rtekind != RTE_RELATION || rte->inh)
-		return ScanRefuse(ScanReasonOfFrom(rte));
+		return ScanRefuse(reason_of_from(rte));
 	if (rte->tablesample != NULL)
 		return ScanRefuse("TABLESAMPLE: choose the rows by a condition");
 	relation = table_open(rte->relid, NoLock);

@@ -18,7 +18,8 @@
  *	share.c		merges the states of the processes of a parallel plan, or hands those of a
  *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	pages.h		the visible tuples of each page, and values of columns and expressions in them
+ *	pages.h		the visible tuples of each page
+ *	columns.h	values of columns and expressions in them
  *	conditions.c	what the clauses of conditions compare
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
@@ -41,6 +42,7 @@
 #include "pg/top_state.h"
 #include "pgbase/activity.h"
 #include "pgbase/keybytes.h"
+#include "scan/columns.h"
 #include "scan/pages.h"
 
 #include "access/stratnum.h"
@@ -79,7 +81,6 @@ extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
-extern const char *ScanReasonOfFrom(const RangeTblEntry *rte);
 extern void ScanTellReasons(PlannerInfo *root, const Path *taken);
 extern void ScanReasonsInit(void);
 
