@@ -57,7 +57,7 @@
 #define MERGE_SHARE    100
 #define COPIED_SHARE   0.02
 #define EVALUATE_SHARE 0.3
-#define WALK_SHARE     0.02
+#define WALK_SHARE     0.03
 
 #define PASSED_KEY_SHARE 2
 
