@@ -100,7 +100,7 @@ CREATE AGGREGATE kept(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMB
 	FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
 CREATE AGGREGATE same(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch,
 	COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
-SELECT kept(k) = (SELECT qsketch_agg(k + 0) FROM t), same(k) = (SELECT qsketch_agg(k + 0) FROM t) FROM t;
+SELECT kept(k) = (SELECT qsketch_agg(k) FROM (SELECT k FROM t OFFSET 0) AS ordinary), same(k) = (SELECT qsketch_agg(k) FROM (SELECT k FROM t OFFSET 0) AS ordinary) FROM t;
 SELECT kept(k) = qsketch_agg(k) AS shared, qsketch_agg(k) = kept(k) AS shared_too FROM t;
 SELECT kept(k) = qsketch_agg(k) AS shared, qsketch_agg(k) = kept(k) AS shared_too FROM parts;
 

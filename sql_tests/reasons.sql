@@ -8,6 +8,7 @@ SET qsketch.device = cpu;
 CREATE TABLE why (k int, w int, t text, j numeric);
 INSERT INTO why SELECT i % 10, 1, 'a', 1 FROM generate_series(1, 1000) AS i;
 CREATE TABLE why_small (k int);
+CREATE AGGREGATE why_sum(int) (sfunc = int4pl, stype = int);
 CREATE TABLE why_more (k bigint, a int[], j json);
 CREATE VIEW why_view AS SELECT k FROM why UNION ALL SELECT k FROM why_small;
 VACUUM ANALYZE why;
@@ -23,12 +24,15 @@ $$ DECLARE query text; BEGIN
 END $$;
 SELECT pg_temp.reasons('SELECT w, qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t)', 'SELECT qsketch_agg(k) FROM why');
 SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(a.k) FROM why AS a JOIN why AS b ON a.k = b.w',
-	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(ROW(k, k + 1)) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), array_agg(w) FROM why',
-	'SELECT qsketch_agg(k, w + 1) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
+	'SELECT qsketch_agg(k + 1) FROM why', 'SELECT qsketch_agg(CASE WHEN k > 1 THEN ROW(k, w) END) FROM why', 'SELECT qsketch_agg(DISTINCT k) FROM why', 'SELECT qsketch_agg(k), sum(w + 1) FROM why', 'SELECT qsketch_agg(k), percentile_disc(0.5) WITHIN GROUP (ORDER BY w) FROM why', 'SELECT qsketch_agg(k), why_sum(w) FROM why', 'SELECT qsketch_agg(k), json_agg(w) FROM why GROUP BY w',
+	'SELECT qsketch_agg(k, random()::bigint) FROM why', 'SELECT qsketch_agg(k) FROM why TABLESAMPLE BERNOULLI (50)', 'SELECT qsketch_agg(i) FROM generate_series(1, 10) AS i',
 	'SELECT qsketch_agg(k) FROM why WHERE random() < 0.5', 'SELECT qsketch_agg(k) FROM why WHERE EXISTS (SELECT FROM why_small AS s WHERE s.k > why.k OR random() < 2)',
 	'SELECT qsketch_agg(k) FROM why WHERE ctid <> ''(0,1)''', 'SELECT qsketch_agg(k) FROM why WHERE false', 'SELECT qsketch_agg(k, sk) FROM why, (SELECT qsketch_new() AS sk OFFSET 0) AS s',
 	'SELECT qtop_agg(t, 3) FROM why', 'SELECT qtop_agg(k, 0) FROM why', 'SELECT qsets_agg(k, a) FROM why_more', 'SELECT qsketch_agg(j) FROM why_more',
 	'SELECT qfilter_agg(k, NULL) FROM why', 'SELECT qsketch_agg(k, qsketch_sf_device(qsketch_new(''sf''))) FROM why', 'SELECT qsketch_agg(k) FROM pg_class, LATERAL (SELECT reltype::int AS k) AS o', 'SELECT (SELECT qsketch_agg(k) FROM why_view)',
+	'SELECT qsketch_agg(k) FROM (SELECT k FROM why ORDER BY w) AS s', 'SELECT qsketch_agg(k) FROM (SELECT k FROM why ORDER BY w LIMIT 9) AS s', 'SELECT qsketch_agg(k) FROM (SELECT DISTINCT k FROM why) AS s', 'SELECT qsketch_agg(k) FROM (SELECT k FROM why GROUP BY k) AS s',
+	'SELECT qsketch_agg(k) FROM (SELECT k FROM why UNION SELECT k FROM why_small) AS s', 'SELECT qsketch_agg(k) FROM (SELECT lag(k) OVER () AS k FROM why) AS s', 'SELECT qsketch_agg(k) FROM (SELECT random()::text AS k FROM why) AS s',
+	'WITH m AS MATERIALIZED (SELECT k FROM why) SELECT qsketch_agg(k) FROM m', 'WITH m AS (SELECT k FROM why) SELECT qsketch_agg(k) FROM m', 'WITH m AS (SELECT k FROM why) SELECT qsketch_agg(k), (SELECT qsketch_agg(k) FROM m) FROM m',
 	'SELECT qsketch_total(qsketch_agg(k)) FROM why WHERE k IN (SELECT k FROM why_small)', 'SELECT count(*) FROM why', 'SELECT qfilter_agg(t, qfilter_new_bloom(1000)) FROM why', 'SELECT qsketch_agg(k, qsketch_new(''sf'')) FROM why']);
 SET qsketch.enable_columnscan = off;
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why');
@@ -37,7 +41,7 @@ RESET qsketch.enable_columnscan;
 SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why GROUP BY w, j', 'SELECT qsketch_agg(k) FROM why GROUP BY w % 2, random()', 'SELECT qsketch_agg(k) FROM why GROUP BY generate_series(1, w)',
 	'SELECT qsketch_agg(k) FROM why GROUP BY ctid', 'SELECT qsketch_agg(k) FROM why GROUP BY why::text', 'SELECT qsketch_agg(k) FROM why GROUP BY w, (t || w)']);
 -- several parts
-SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(k + 1) FROM why) || (SELECT qsketch_agg(k + 2) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t))');
+SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(DISTINCT k) FROM why) || (SELECT qsketch_agg(DISTINCT w) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t))');
 -- partitions, which are also planned one by one
 CREATE TABLE why_parts (d int, k int) PARTITION BY LIST (d);
 CREATE TABLE why_part1 PARTITION OF why_parts FOR VALUES IN (1);
@@ -49,7 +53,9 @@ SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts GROUP BY d');
 SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 1 GROUP BY d');
 SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 3 GROUP BY d');
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why_parts');
-SELECT pg_temp.reasons('SELECT qsketch_agg(k + 1) FROM why_parts');
+SELECT pg_temp.reasons('SELECT qsketch_agg(DISTINCT k) FROM why_parts');
+-- many groups, of which far fewer may come
+SELECT pg_temp.reasons('SELECT qsketch_agg(d) FROM why_parts GROUP BY k::text || d');
 RESET enable_partitionwise_aggregate;
 DROP TABLE why_parts;
 
@@ -60,4 +66,5 @@ SET qsketch.device = auto;
 SELECT qsketch_total(qsketch_agg(k, qsketch_new('sf', '64kB'))) FROM why;
 SELECT count(*) FROM why;
 RESET client_min_messages;
+DROP AGGREGATE why_sum(int);
 DROP TABLE why, why_small, why_more CASCADE;

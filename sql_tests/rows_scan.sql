@@ -68,7 +68,7 @@ ANALYZE row_parted;
 SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(ROW(a, b, c)) FROM row_parted');
 SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(ROW(c, b), a) FROM row_parted');
 
--- left to the ordinary plan: rows in rows, whole rows, named rows, expressions, lists of top keys, no columns
+-- rows in rows, whole rows, named rows, expressions, lists of top keys; left to the ordinary plan: no columns, what has no hash, system columns
 SELECT call, pg_temp.scans(format('SELECT %s FROM row_scan', call)) FROM unnest(ARRAY['qsketch_agg(ROW(i4, ROW(t, i2)))', 'qsketch_agg(row_scan)', 'qsketch_agg(ROW(i4, t)::row_pair)',
 	'qsketch_agg(ROW(i4, lower(t)))', 'qsketch_agg(ROW(i4, 1))', 'qtop_agg(ROW(i4, t), 3)', 'qsketch_agg(ROW())', 'qsketch_agg(ROW(i4, ctid))', 'qsketch_agg(ROW(i4, j))']) AS call;
 SELECT qsketch_agg(ROW(i4, j)) FROM row_scan;

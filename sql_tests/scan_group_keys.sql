@@ -91,8 +91,10 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 EXPLAIN (COSTS OFF) SELECT qsketch_agg(k, qsketch_new(size => '64kB')) FROM gk_log HAVING count(*) > 5;
 SELECT q, s.* FROM unnest(ARRAY['count(*) > 5', 'count(*) > 50000', 'qsketch_total(qsketch_agg(w)) > 5']) AS q, LATERAL pg_temp.same('SELECT qsketch_agg(k) FROM gk_log HAVING ' || q) AS s;
+SET cpu_operator_cost = 1; -- against that, it is cheap to look for columns behind others of variable width
 SELECT q, s.* FROM unnest(ARRAY['sum(w), avg(x), max(country), min(tz)', 'sum(x), sum(k), qsets_agg(w, k)', 'max(s), qtop_agg(w, 3), avg(k) FILTER (WHERE w > 3)', 'sum(w) FILTER (WHERE w > 100)']) AS q,
 	LATERAL pg_temp.same(format('SELECT qsketch_agg(k), %s FROM gk_log', q)) AS s;
+RESET cpu_operator_cost;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
@@ -102,6 +104,8 @@ SET max_parallel_workers_per_gather = 0;
 ALTER TABLE gk_log ADD f4 real, ADD f8 float8, ADD m money, ADD i interval, ADD z timetz, ADD long text;
 UPDATE gk_log SET x = k / 7.0, f4 = s, f8 = w * 0.25, m = w::money, i = s * interval '1 min', z = ts::time AT TIME ZONE 'UTC', long = repeat(country, 900) WHERE k % 5 > 0;
 VACUUM FULL ANALYZE gk_log;
+SET enable_hashagg = off;
+SET enable_sort = off;
 SELECT by, call, s.* FROM unnest(ARRAY['country', 'k % 50, bot']) AS by, unnest(ARRAY['sum(w), sum(s), sum(k), sum(x), sum(f4), sum(f8), sum(m), sum(i)', 'avg(w), avg(s), avg(k), avg(x), avg(f4), avg(f8), avg(i)',
 	'min(w), min(s), min(k), min(x), min(f4), min(f8), min(m), min(i), min(ts), min(tz), min(d), min(z), min(country), min(o), min(long), min(ts)',
 	'max(w), max(s), max(k), max(x), max(f4), max(f8), max(m), max(i), max(ts), max(tz), max(d), max(z), max(country), max(o), max(long)',
@@ -111,16 +115,14 @@ SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k), sum(w), max(country), av
 	'SELECT country, qsketch_agg(k) FROM gk_log GROUP BY country HAVING sum(w) > 10000 AND max(x) > 3', 'SELECT country, sum(w) * 2 + count(*), qsketch_agg(k) FROM gk_log GROUP BY country ORDER BY sum(x)',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT avg(x), max(long), qsketch_agg(k) FROM gk_log WHERE w > y) AS s']) AS q,
 	LATERAL pg_temp.same(q) AS s ORDER BY q;
-SET enable_hashagg = off;
-SET enable_sort = off;
 SET work_mem = '64kB';
 SELECT s.* FROM pg_temp.same('SELECT k, qsketch_agg(w), sum(x), min(long), avg(w) FROM gk_log GROUP BY k') AS s;
 RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
--- alone and of expressions they stay with the ordinary plan, and so do all others
+-- alone they stay with the ordinary plan, and so do those with DISTINCT, and by group those whose states cannot be combined
 SELECT q, pg_temp.plan_has(q, 'QSketchScan') AS scanned FROM unnest(ARRAY['SELECT sum(w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), sum(w + 1) FROM gk_log GROUP BY country',
-	'SELECT qsketch_agg(k), sum(DISTINCT w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), array_agg(w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), max(c::text) FROM gk_log']) AS q;
+	'SELECT qsketch_agg(k), sum(DISTINCT w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), json_agg(w) FROM gk_log GROUP BY country', 'SELECT qsketch_agg(k), max(c::text) FROM gk_log']) AS q;
 
 -- partitions, whose columns may lie elsewhere; other children; UNION ALL
 SET cpu_operator_cost = 1; -- keys are dear
@@ -183,9 +185,27 @@ SELECT g, qsketch_total(sk) > 1 AS some FROM (SELECT gk_shout(w) AS g, qsketch_a
 RESET ROLE;
 ALTER TABLE gk_log DISABLE ROW LEVEL SECURITY;
 
--- left to the ordinary plan
+-- values that are equal though their bytes are not, and other types that have functions: a group has the value of its first row
+CREATE TABLE gk_equal AS SELECT i AS k, CASE i % 4 WHEN 0 THEN 1.0 WHEN 1 THEN 1.00 WHEN 2 THEN 'NaN' ELSE i % 3 END::numeric AS n, CASE i % 5 WHEN 0 THEN -0.0 WHEN 1 THEN 0 WHEN 2 THEN 'NaN' WHEN 3 THEN '-Infinity' END::float8 AS f,
+	(CASE i % 5 WHEN 0 THEN -0.0 ELSE i % 3 END)::float4 AS g, (ARRAY['de', 'DE', 'fr', NULL])[1 + i % 4] AS t, (ARRAY['de', 'de ', 'fr'])[1 + i % 3]::char(4) AS c, repeat('long ' || i % 2, 3000) AS long, ('10.0.0.' || i % 6)::inet AS ip, timestamptz '2026-01-01' + i * interval '7 min' AS ts
+FROM generate_series(1, 3000) AS i;
+ANALYZE gk_equal;
+CREATE FUNCTION gk_rows(query text, scan boolean, memory text) RETURNS text LANGUAGE plpgsql AS $$ DECLARE r text; BEGIN
+	PERFORM set_config('qsketch.enable_columnscan', scan::text, true), set_config('work_mem', memory, true);
+	EXECUTE format('SELECT string_agg(s::text, '' '' ORDER BY s::text) FROM (%s) AS s', query) INTO r;
+	PERFORM set_config('qsketch.enable_columnscan', 'on', true);
+	RETURN r;
+END $$;
+SELECT by, pg_temp.plan_has(q, 'QSketchScan') AS scanned, gk_rows(q, true, '64MB') = gk_rows(q, false, '64MB') AS same, gk_rows(m, true, '64kB') = gk_rows(m, false, '64kB') AS in_files
+FROM unnest(ARRAY['n', 'n * 1.0', 'f', '-f', 'g', '-g', 'f, g, n', 'extract(hour FROM ts)', 'date_part(''hour'', ts)', 'floor(k / 300.0) * 300', 'round(g)', 'c', 'c, n', 'ip', 'set_masklen(ip, 31)', 't COLLATE "und-x-icu"', 'lower(t) COLLATE "und-x-icu", n', 'long::char(20000)', 'long COLLATE "und-x-icu"',
+	'ARRAY[k % 3, NULL]', 'to_jsonb(k % 3)', 'int4range(0, k % 3)', 'k % 2 * -0.0::float8']) AS by,
+	LATERAL format('SELECT %1$s, qsketch_agg(k, qsketch_new(size => ''4kB'')), count(1) FROM gk_equal GROUP BY %1$s', by) AS q, LATERAL format('SELECT k %% 200, %1$s, qsketch_agg(k), count(1) FROM gk_equal GROUP BY k %% 200, %1$s', by) AS m;
+DROP TABLE gk_equal;
+DROP FUNCTION gk_rows;
+
+-- left to the ordinary plan, and what is not
 SELECT by, pg_temp.plan_has(format('SELECT qsketch_agg(k) FROM gk_log GROUP BY %s', by), 'QSketchScan') AS scanned
-FROM unnest(ARRAY['random()', 'w + random()', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
+FROM unnest(ARRAY['random()', 'w + random()', 'md5(country)::uuid', 'interval ''1 day'' * w', 'x', 'x + 1', 'gk_log', 'gk_log::text', 'ctid', 'generate_series(1, w % 2)', '(SELECT max(s.w) FROM gk_log AS s WHERE s.k = gk_log.k)',
 	'w, x', 'country COLLATE "und-x-icu"', 'ROLLUP (w, country)', 'GROUPING SETS ((w % 2), ())']) AS by;
 DROP TABLE gk_log;
 DROP TYPE gk_kind;

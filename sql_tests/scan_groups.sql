@@ -182,7 +182,7 @@ FROM generate_series(1, 3000) AS r;
 ALTER TABLE g_text ADD late text DEFAULT 'late';
 INSERT INTO g_text (k, w, late) SELECT r, 1, nullif('late' || r % 3, 'late2') FROM generate_series(1, 50) AS r;
 VACUUM ANALYZE g_text;
-SELECT by, s.* FROM unnest(ARRAY['t', 'v', 'c', 'y', 'd', 'far', 'late']) AS by,
+SELECT by, s.* FROM unnest(ARRAY['t', 'v', 'c', 'y', 'd', 'far', 'late', 'blind', 'fixed']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3) FROM g_text WHERE w < 19 GROUP BY %1$s', by)) AS s;
 EXPLAIN (COSTS OFF) SELECT t, qsketch_agg(k) FROM g_text GROUP BY t ORDER BY t;
 SELECT t, qsketch_total(qsketch_agg(k)), count(*) FROM g_text WHERE w > 17 GROUP BY t ORDER BY count(*) DESC, t LIMIT 3;

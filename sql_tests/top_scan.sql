@@ -56,7 +56,7 @@ FROM unnest(ARRAY['s', 'x', 'd']) AS by, LATERAL pg_temp.groups(by, true) AS a J
 ALTER TABLE t_scan ADD COLUMN late text DEFAULT 'late';
 INSERT INTO t_scan (i, late) SELECT k, 'later ' || k % 3 FROM generate_series(1, 100) AS k;
 SELECT pg_temp.keys(pg_temp.made('qtop_agg(late, 10)', true, 0)), qtop_sketch(pg_temp.made('qtop_agg(late, 10)', true, 3)) = qtop_sketch(pg_temp.made('qtop_agg(late, 10)', false, 0)) AS sketch;
--- left to the ordinary plan: keys of several columns, what is not constant, and errors
+-- keys of several columns, expressions; left to the ordinary plan: what is not constant, and errors
 SELECT call, pg_temp.plan_has(format('SELECT %s FROM t_scan', call), 'QSketchScan') AS scanned
 FROM unnest(ARRAY['qtop_agg(ROW(t, i), 10)', 'qtop_agg(t || t, 10)', 'qtop_agg(i + 1, 10)', 'qtop_agg(i, i)', 'qtop_agg(i, 0)', 'qtop_agg(i, NULL)',
 	'qtop_agg(i, 10, NULL)', 'qtop_agg(i, 10) FILTER (WHERE i > 3)', 'qtop_agg(DISTINCT i, 10)', 'qtop_agg(i, 10), qsketch_agg(t)']) AS call ORDER BY call;

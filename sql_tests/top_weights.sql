@@ -70,7 +70,7 @@ EXPLAIN (COSTS OFF) SELECT qtop_agg(ip, kb, 10) FROM log WHERE part < 7;
 EXPLAIN (COSTS OFF) SELECT part, qtop_agg(ip, bytes, 10, qsketch_new('warp')) FILTER (WHERE kb > 3) FROM log GROUP BY part;
 EXPLAIN (COSTS OFF) SELECT qtop_agg(ip, 2, 10) FROM log;
 SELECT bool_and(a.t = b.t) AS groups FROM (SELECT part, qtop_agg(ip, bytes, 10) AS t FROM log GROUP BY part) AS a
-JOIN (SELECT part, qtop_agg(ip + 0, bytes, 10) AS t FROM log GROUP BY part) AS b USING (part);
+JOIN (SELECT part, qtop_agg(ip, bytes, 10) AS t FROM (SELECT * FROM log OFFSET 0) AS ordinary GROUP BY part) AS b USING (part);
 SELECT bool_and(qtop_sketch(t) = qtop_sketch(again)) AS frames FROM (SELECT part, ip,
 	qtop_agg(ip, kb, 3) OVER (PARTITION BY part ORDER BY ip ROWS 2 PRECEDING) AS t,
 	qtop_agg(ip, kb, 3) OVER (PARTITION BY part ORDER BY ip ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS again FROM log WHERE ip < 20) AS w;

@@ -64,7 +64,7 @@ my ($rc, $out, $err) = psql_as($node, 'owner', qq{
 	SET cpu_operator_cost = 0.0025;
 	EXPLAIN (COSTS OFF) SELECT s.replaced(k) FROM parts;
 	BEGIN;
-	DECLARE c CURSOR FOR SELECT s.replaced(k) = (SELECT qsketch_agg(k + 0) FROM parts) FROM parts;
+	DECLARE c CURSOR FOR SELECT s.replaced(k) = (SELECT qsketch_agg(k) FROM (SELECT k FROM parts OFFSET 0) AS ordinary) FROM parts;
 	$replaced = _qsketch_agg_combine);
 	FETCH c;
 	COMMIT});

@@ -18,6 +18,7 @@
 #include "pgbase/aggregate.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
@@ -171,14 +172,15 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
 }
 
-/* Read what a built-in aggregate is made of. */
-static bool
-recognize_built_in(Oid aggregate, RecognizedAggregate *recognized)
+/* Read what an ordinary built-in aggregate is made of.  Its OID never changes its meaning. */
+bool
+RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 {
 	FormData_pg_aggregate parts;
 	bool initial;
 
-	if (!read_parts(aggregate, &parts, &initial))
+	if (aggregate >= FirstGenbkiObjectId || !read_parts(aggregate, &parts, &initial) ||
+		parts.aggkind != AGGKIND_NORMAL)
 		return false;
 	memset(recognized, 0, sizeof(*recognized));
 	recognized->transition = parts.aggtransfn;
@@ -192,15 +194,7 @@ bool
 RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
 {
 	return (aggregate == F_COUNT_ || aggregate == F_COUNT_ANY) &&
-		   recognize_built_in(aggregate, recognized);
-}
-
-/* Is it avg, sum, max or min of numbers, times or text?  These have consecutive OIDs. */
-bool
-RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
-{
-	return aggregate >= F_AVG_INT8 && aggregate <= F_MIN_NUMERIC &&
-		   recognize_built_in(aggregate, recognized);
+		   RecognizeBuiltin(aggregate, recognized);
 }
 
 /*

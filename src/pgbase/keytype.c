@@ -482,8 +482,8 @@ bytes_of(int64 number, KeyKind kind)
 }
 
 /* The key that the number would be, if it is a key of this kind. */
-static Datum
-datum_of(int64 number, KeyKind kind)
+Datum
+KeyNumberDatum(int64 number, KeyKind kind)
 {
 	switch (kind)
 	{
@@ -529,7 +529,7 @@ is_valid(Oid base_type, int64 number)
 Datum
 KeyOfNumber(const KeyType *key, int64 number)
 {
-	Datum value = datum_of(number, key->kind);
+	Datum value = KeyNumberDatum(number, key->kind);
 	char *text;
 
 	if (KeyNumber(key->kind, value) == number && is_valid(getBaseType(key->type), number))

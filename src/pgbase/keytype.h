@@ -88,6 +88,7 @@ extern void KeyTypeChange(KeyType *key, Oid type, Oid collation);
 extern const KeyType *KeyTypeWithin(Oid type, Oid collation);
 extern void KeyTypeLearn(KeyType *key, Datum value);
 extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count);
+extern Datum KeyNumberDatum(int64 number, KeyKind kind);
 extern Datum KeyOfNumber(const KeyType *key, int64 number);
 
 /* May the value with keys "held" take these keys?  It may hold none. */

@@ -69,21 +69,25 @@ attribute_of(Relation relation, const Var *column)
 static const char *
 key_refusal(Relation relation, const ColumnScanCall *call)
 {
+	const Var *key = call->key ? ScanColumnOf(call->key) : NULL;
+	const Var *number = call->weight ? ScanColumnOf(call->integer) : NULL;
 	Form_pg_attribute form;
 	Form_pg_attribute id;
 
 	if (call->key == NULL)
 		return NULL;
-	form = attribute_of(relation, call->key);
-	if (call->family == &column_count)
-		return CachedTakesKeys(form) ? NULL : "a count of a column of a type that is not cached";
 	if (call->row)
 		return "a key of several columns";
+	if (key == NULL || (call->weight && number == NULL))
+		return "an expression";
+	form = attribute_of(relation, key);
+	if (call->family == &column_count)
+		return CachedTakesKeys(form) ? NULL : "a count of a column of a type that is not cached";
 	if (call->weight && call->family != &column_families[FAMILY_SETS])
 		return "weights";
 	if (call->weight && !KeyTypeIsNumber(call->key_type))
 		return "elements of more than 64 bits";
-	id = call->weight ? attribute_of(relation, call->weight) : NULL;
+	id = number ? attribute_of(relation, number) : NULL;
 	if (id && (!CachedTakesKeys(id) || !KeyTypeIsNumber(id->atttypid)))
 		return "ids of sets of a type that is not cached as integers";
 	if (!CachedTakesKeys(form) || form->atttypid != call->key_type)
@@ -259,15 +263,17 @@ static int
 need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScanCall *call)
 {
 	ListCell *cell = list_head(calls);
+	const Var *key;
 	GpuColumn column;
 	Oid collation;
 
 	for (; call->key == NULL; cell = lnext(calls, cell))
 		call = lfirst(cell);
+	key = ScanColumnOf(call->key);
 	collation = call->aggref->inputcollid;
 	if (call->family == &column_count)
-		collation = attribute_of(relation, call->key)->attcollation;
-	column = CachedColumn(relation, call->key->varattno, collation);
+		collation = attribute_of(relation, key)->attcollation;
+	column = CachedColumn(relation, key->varattno, collation);
 	return number_of(copies, &column);
 }
 
@@ -282,7 +288,7 @@ group_refusal(Relation relation, const Var *group)
 	KeyKind kind;
 
 	if (!CachedTakesKeys(form) || !KeyTypeIsNumber(form->atttypid) ||
-		!ScanGroupingKind((const Node *) group, &kind) || kind == KEY_BYTES)
+		!ScanGroupingKind((const Node *) group, &kind) || kind > KEY_INT8)
 		return "GROUP BY of a column that is not cached as numbers";
 	return NULL;
 }
@@ -320,12 +326,14 @@ CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *q
 	copies->key = palloc(count * sizeof(int));
 	copies->id = palloc(count * sizeof(int));
 	for (i = 0; i < count && refusal == NULL; i++)
+		refusal = call_refusal(relation, list_nth(query->calls, i), query);
+	for (i = 0; i < count && refusal == NULL; i++)
 	{
 		const ColumnScanCall *call = list_nth(query->calls, i);
+		const Var *id = call->weight ? ScanColumnOf(call->integer) : NULL;
 
-		refusal = call_refusal(relation, call, query);
 		copies->key[i] = need_key(copies, relation, query->calls, call);
-		copies->id[i] = call->weight ? need_integer(copies, relation, call->weight) : -1;
+		copies->id[i] = id ? need_integer(copies, relation, id) : -1;
 	}
 	copies->group =
 		query->group && refusal == NULL ? need_integer(copies, relation, query->group) : -1;

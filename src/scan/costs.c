@@ -3,8 +3,8 @@
  *		QSketchScan: what it costs, and which GROUP BY it can do.
  *
  * Rows can be grouped by columns, and by expressions of them that are the same whenever
- * they are evaluated in a query.  Their values must be integers, times, strings or the
- * like, and two values must be equal if and only if their bits are.  Everything else
+ * they are evaluated in a query.  Their values must be numbers, times, strings or the
+ * like, or of another built-in type of variable length that has a hash.  Everything else
  * stays with the ordinary plan.  So do GROUPING SETS.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
@@ -20,6 +20,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
@@ -33,22 +35,29 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "pgbase/state.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/spccache.h"
+#include "utils/typcache.h"
 
 /*
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
  * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
  * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
- * COPIED_SHARE of what a row that is read takes.
+ * COPIED_SHARE of what a row that is read takes.  Handing a row to the executor to
+ * evaluate an expression takes EVALUATE_SHARE of cpu_tuple_cost.  Each column that is walked
+ * through takes WALK_SHARE of it, for each argument anew; the ordinary plan walks once.
  *
  * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
  * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
  */
-#define TUPLE_SHARE  0.2
-#define KEY_SHARE    0.5
-#define MERGE_SHARE  100
-#define COPIED_SHARE 0.02
+#define TUPLE_SHARE    0.2
+#define KEY_SHARE      0.5
+#define MERGE_SHARE    100
+#define COPIED_SHARE   0.02
+#define EVALUATE_SHARE 0.3
+#define WALK_SHARE     0.03
 
 #define PASSED_KEY_SHARE 2
 
@@ -158,19 +167,53 @@ queue_cost(List *calls, double groups, double rows, double share)
 	return groups * share * cost;
 }
 
-/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
+/* The cost of evaluating an expression for a row. */
 static Cost
-key_cost(PlannerInfo *root, List *calls, Cost *startup)
+evaluation_cost(PlannerInfo *root, Expr *expr)
+{
+	QualCost cost;
+
+	cost_qual_eval_node(&cost, (Node *) expr, root);
+	return EVALUATE_SHARE * cpu_tuple_cost + cost.per_tuple;
+}
+
+/* The cost of the arguments of an aggregate that are not at a fixed offset on the page. */
+static Cost
+arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descriptor)
 {
 	Cost cost = 0;
 	ListCell *cell;
 
+	foreach (cell, call->aggref->args)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		if (expr == call->weight)
+			expr = call->integer;
+		cost += ColumnWalk(expr, descriptor) * WALK_SHARE * cpu_tuple_cost;
+		if (!ScanColumnOf(expr) && !IsA(expr, Const) && !IsA(expr, Param))
+			cost += evaluation_cost(root, expr);
+	}
+	return cost;
+}
+
+/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
+static Cost
+key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
+{
+	Relation relation = table_open(planner_rt_fetch(table->relid, root)->relid, NoLock);
+	Cost cost = 0;
+	ListCell *cell;
+
 	foreach (cell, calls)
+	{
+		const ColumnScanCall *call = lfirst(cell);
+
 		cost += KEY_SHARE * cpu_operator_cost +
-				ScanConditionsCost(
-					root,
-					make_ands_implicit(((const ColumnScanCall *) lfirst(cell))->aggref->aggfilter),
-					startup);
+				arguments_cost(root, call, RelationGetDescr(relation)) +
+				ScanConditionsCost(root, make_ands_implicit(call->aggref->aggfilter), startup);
+	}
+	table_close(relation, NoLock);
 	return cost;
 }
 
@@ -199,7 +242,7 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - extent->copied) * page_cost + merging +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
-						 rows * key_cost(root, calls, &startup) + startup;
+						 rows * key_cost(root, table, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
 }
 
@@ -207,21 +250,33 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 
 /*
  * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
- * and adding the row to each aggregate there.  In cpu_tuple_cost: handing a row to the
- * executor to evaluate an expression, making a group and returning it, and writing a group
- * to a file and merging it, which takes VALUE_BYTES there besides its keys.
+ * and adding the row to each aggregate there.  In cpu_tuple_cost: making a group and
+ * returning it, and writing a group to a file and merging it, which takes VALUE_BYTES there
+ * besides its keys.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
-#define EVALUATE_SHARE    0.5
 #define GROUP_SHARE       1
 #define VALUE_SHARE       20
 #define VALUE_BYTES       128
 
+/* Is it a built-in type of variable length whose functions compare and hash its values? */
+static bool
+has_functions(Oid type)
+{
+	TypeCacheEntry *entry;
+
+	if (type >= FirstGenbkiObjectId || get_typlen(type) != -1 ||
+		get_typtype(type) == TYPTYPE_PSEUDO)
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
+	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
+}
+
 /*
- * Which kind of values the type has; false: neither integers nor bytes.  Values that are
- * shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
+ * Which kind of values the type has; false: none of those that rows are grouped by.  Values that
+ * are shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
  * have all bits.
  */
 static bool
@@ -229,24 +284,33 @@ kind_of_type(Oid type, KeyKind *kind, bool *is_short)
 {
 	*kind = KeyNumberKind(type);
 	*is_short = false;
-	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8)
+	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8 || *kind == KEY_FLOAT4 ||
+		*kind == KEY_FLOAT8)
 		return true;
 	*kind = KEY_BYTES;
 	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
 		return true;
 	*kind = KEY_INT8;
 	*is_short = true;
-	return type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type);
+	if (type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type))
+		return true;
+	*kind = KEY_HASHED;
+	*is_short = false;
+	return has_functions(type);
 }
 
-/* Which kind of values the expression has; false: not equal if and only if their bits are. */
+/* Which kind of values the expression has; false: rows cannot be grouped by it. */
 bool
 ScanGroupingKind(const Node *expr, KeyKind *kind)
 {
+	Oid collation = exprCollation(expr);
 	bool is_short;
 
-	return kind_of_type(getBaseType(exprType(expr)), kind, &is_short) &&
-		   (!OidIsValid(exprCollation(expr)) || get_collation_isdeterministic(exprCollation(expr)));
+	if (!kind_of_type(getBaseType(exprType(expr)), kind, &is_short))
+		return false;
+	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		*kind = KEY_HASHED;
+	return true;
 }
 
 /* The column that the expression is, if its values can be read off the page; else NULL. */
@@ -298,7 +362,7 @@ empty_bytes(PlannerInfo *root, List *exprs)
 		KeyKind kind;
 
 		width += sizeof(GroupValue);
-		if (ScanGroupingKind(lfirst(cell), &kind) && kind == KEY_BYTES)
+		if (ScanGroupingKind(lfirst(cell), &kind) && GroupIsString(kind))
 			width += (Size) string_width(root, lfirst(cell));
 	}
 	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
@@ -324,28 +388,14 @@ find_cost(PlannerInfo *root, List *exprs)
 	foreach (cell, exprs)
 	{
 		Node *expr = lfirst(cell);
-		QualCost evaluation;
 		KeyKind kind;
 
 		(void) ScanGroupingKind(expr, &kind);
-		cost += (kind == KEY_BYTES ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
-		if (ScanGroupingColumn(expr))
-			continue;
-		cost_qual_eval_node(&evaluation, expr, root);
-		cost += EVALUATE_SHARE * cpu_tuple_cost + evaluation.per_tuple;
+		cost += (GroupIsString(kind) ? FIND_STRING_SHARE : FIND_SHARE) * cpu_operator_cost;
+		if (ScanGroupingColumn(expr) == NULL)
+			cost += evaluation_cost(root, (Expr *) expr);
 	}
 	return cost;
-}
-
-/* Does the expression need a whole row? */
-static bool
-needs_row(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno == 0;
-	return expression_tree_walker(node, needs_row, context);
 }
 
 /* Can rows be grouped by this column or expression? */
@@ -355,14 +405,13 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 	KeyKind kind;
 
 	if (!ScanGroupingKind(expr, &kind))
-		return ScanRefuse("GROUP BY of values that are neither integers, times nor strings");
-	if (contain_volatile_functions(expr))
-		return ScanRefuse("GROUP BY with a volatile function");
-	if (contain_subplans(expr) || expression_returns_set(expr))
-		return ScanRefuse("GROUP BY with a subquery for each row, or with a set");
-	return (ColumnScanTakesExpression(root, input, expr) && contain_var_clause(expr) &&
-			!needs_row(expr, NULL)) ||
-		   ScanRefuse("GROUP BY of something other than the table's columns");
+		return ScanRefuse(
+			psprintf("GROUP BY of values of type %s: cast them to another one, such as text",
+					 format_type_be(exprType(expr))));
+	if (expression_returns_set(expr))
+		return ScanRefuse("GROUP BY with a function that returns a set");
+	return ScanTakesExpression(root, input, expr, "GROUP BY") &&
+		   (contain_var_clause(expr) || ScanRefuse("GROUP BY of a constant: leave it out"));
 }
 
 /*
@@ -413,7 +462,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 
 	if (root->parse->groupingSets != NIL)
 	{
-		(void) ScanRefuse("GROUPING SETS");
+		(void) ScanRefuse("GROUPING SETS, ROLLUP or CUBE: group by all of their columns in a "
+						  "subquery, and merge above it");
 		return NIL;
 	}
 	if (planner_rt_fetch(input->relid, root)->inh && !grouping_is_hashable(clauses))

@@ -91,7 +91,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 				   list_length(cscan->custom_scan_tlist));
 	node->ss.ps.qual = NULL; /* or the executor would test the rows that the node returns */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
-	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_TEMPLATES));
+	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
 	if (ScanGroupExprs(cscan))

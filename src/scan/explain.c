@@ -3,11 +3,13 @@
  *		What a column scan tells: its progress to other sessions, its counts in EXPLAIN
  *		ANALYZE, and why it or the GPU was not taken, in the log and in EXPLAIN.
  *
- * Code that refuses a query (match.c, plan.c) leaves a reason, which costs a store.
+ * Code that refuses a query (match.c, plan.c) leaves a reason, which costs little.  It
+ * names the part of the query, and what to do.
  * When the planner has the paths of a query with aggregates of ours, and the log or
  * EXPLAIN wants the reason, it is logged at DEBUG1:
  *
- *	column scan not used: GROUPING SETS
+ *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
+ *	rows does not matter
  *	GPU not used: 16 processes fill a sketch of 1 MB faster than a GPU
  *
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
@@ -195,13 +197,31 @@ tell_gpu(PlannerInfo *root, const StateWork *work)
 	}
 }
 
-/* Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN. */
-void
-ScanTellReasons(PlannerInfo *root, bool scan_not_taken, const StateWork *work)
+/* From so many groups on it matters how well the planner guesses them. */
+#define MANY_GROUPS 1000
+
+/* Why a scan that could be done is not: "taken" is cheaper. */
+static const char *
+reason_of_costs(const PlannerInfo *root, const Path *taken)
 {
-	if (scan_not_taken)
+	if (root->parse->groupClause == NIL || taken->rows < MANY_GROUPS)
+		return "another plan is cheaper";
+	return psprintf(
+		"another plan is cheaper for %.0f groups: if there are far fewer, CREATE STATISTICS "
+		"on what GROUP BY has, then ANALYZE",
+		taken->rows);
+}
+
+/*
+ * Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN.  "taken" is the
+ * path that is taken; NULL: it is a column scan.
+ */
+void
+ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work)
+{
+	if (taken)
 	{
-		const char *reason = scan_refusal ? scan_refusal : "another plan is cheaper";
+		const char *reason = scan_refusal ? scan_refusal : reason_of_costs(root, taken);
 
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
 		keep_reason(root, false, reason);

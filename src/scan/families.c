@@ -1,17 +1,7 @@
 /*
  * families.c
- *		How the column scan handles each family (sketches, filters, sets, top keys),
- *		and PostgreSQL's own sum, avg, min and max beside them; states and results of an
- *		aggregate of any of these.
- *
- * Transition and final functions of PostgreSQL's own are called as Aggregate calls them: a strict
- * transition function does not see NULLs, the first value may become the state, and a
- * state that is not passed by value is copied into the context of its group.  The
- * functions find that context in an AggState, of which they read nothing else.
- *
- * Under Finalize Aggregate the result is the state itself, serialized if its type is
- * internal.  A state of a group can also be written to a file, and combined with others of
- * the group later, as a parallel plan combines them.
+ *		How the column scan handles each family (sketches, filters, sets, top keys);
+ *		states and results of an aggregate of any of them, or beside them.
  *
  * The value of a template that is a parameter is read when a run begins (match.c).  The ordinary
  * plan raises the error of a template with which nothing can be counted when the first key comes,
@@ -22,21 +12,14 @@
  */
 #include "scan/scan.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_aggregate.h"
-#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "gpu/filter_gpu.h"
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "pg/sketch_aggregate.h"
-#include "utils/builtins.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/syscache.h"
 
 const char *scan_refusal = NULL;
 
@@ -213,7 +196,6 @@ filter_gpu_reason(const Const *template, const StateWork *work)
 	return GpuFilterReason(&params, work);
 }
 
-/* Top keys are kept as values, and a tuple has no value for a key of several columns. */
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {
@@ -221,8 +203,6 @@ top_takes_keys(const ColumnScanCall *call)
 
 	if (n < 1 || n > QS_TOP_MAX)
 		return ScanRefuse("a number of top keys that is out of range");
-	if (call->row)
-		return ScanRefuse("top keys of several columns");
 	return sketch_takes_keys(call);
 }
 
@@ -301,255 +281,6 @@ const ColumnFamily column_families[COLUMN_FAMILIES] = {
 					 sketch_table_bytes, top_start },
 };
 
-/* ---- PostgreSQL's own aggregates ---- */
-
-struct BuiltinAggregate
-{
-	FmgrInfo transition;
-	FmgrInfo finish; /* the final or serializing function; no OID: the state is the result */
-	FmgrInfo combine;
-	FmgrInfo serialize; /* no OID: the state's type is not internal */
-	FmgrInfo deserialize;
-	Oid collation;
-	int16 length; /* of the state's type */
-	bool by_value;
-	bool starts_null;
-	Datum start;
-	AggState *caller;  /* what the functions take for their caller: only the context matters */
-	MemoryContext row; /* what they allocate beside the state, for a row or for a page */
-};
-
-/* The initial state, from its text in the catalog. */
-static void
-init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
-{
-	Datum start =
-		SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &builtin->starts_null);
-	Oid input;
-	Oid element;
-
-	if (builtin->starts_null)
-		return;
-	getTypeInputInfo(type, &input, &element);
-	builtin->start = OidInputFunctionCall(input, TextDatumGetCString(start), element, -1);
-}
-
-/* Prepare a call.  The caller checks permissions for the transition function and for "finish". */
-BuiltinAggregate *
-BuiltinCreate(const Aggref *aggref, Oid *finish)
-{
-	BuiltinAggregate *builtin = palloc0(sizeof(BuiltinAggregate));
-	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
-	Form_pg_aggregate form;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
-	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	*finish = aggref->aggsplit == AGGSPLIT_SIMPLE ? form->aggfinalfn : InvalidOid;
-	if (aggref->aggsplit != AGGSPLIT_SIMPLE && form->aggtranstype == INTERNALOID)
-		*finish = form->aggserialfn;
-	fmgr_info(form->aggtransfn, &builtin->transition);
-	if (OidIsValid(*finish))
-		fmgr_info(*finish, &builtin->finish);
-	fmgr_info(form->aggcombinefn, &builtin->combine); /* all aggregates here have these functions */
-	if (form->aggtranstype == INTERNALOID)
-	{
-		fmgr_info(form->aggserialfn, &builtin->serialize);
-		fmgr_info(form->aggdeserialfn, &builtin->deserialize);
-	}
-	builtin->collation = aggref->inputcollid;
-	get_typlenbyval(form->aggtranstype, &builtin->length, &builtin->by_value);
-	init_start(builtin, tuple, form->aggtranstype);
-	builtin->caller = makeNode(AggState);
-	builtin->caller->curaggcontext = makeNode(ExprContext);
-	builtin->row = AllocSetContextCreate(
-		CurrentMemoryContext, "QSketchScan row of built-in aggregate", ALLOCSET_SMALL_SIZES);
-	ReleaseSysCache(tuple);
-	return builtin;
-}
-
-/* States are kept in this context from now on. */
-void
-BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context)
-{
-	builtin->caller->curaggcontext->ecxt_per_tuple_memory = context;
-}
-
-static Datum
-keep(const BuiltinAggregate *builtin, Datum value)
-{
-	MemoryContext old =
-		MemoryContextSwitchTo(builtin->caller->curaggcontext->ecxt_per_tuple_memory);
-	Datum kept = datumCopy(value, builtin->by_value, builtin->length);
-
-	MemoryContextSwitchTo(old);
-	return kept;
-}
-
-/* Begin with the initial state. */
-static void
-builtin_start(const BuiltinAggregate *builtin, BuiltinState *state)
-{
-	state->null = state->none = builtin->starts_null;
-	state->value = state->null ? (Datum) 0 : keep(builtin, builtin->start);
-}
-
-/* Replace the state by what the transition function returned. */
-static void
-replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
-{
-	Datum old = state->value;
-	bool had_value = !state->null;
-
-	state->null = null;
-	if (builtin->by_value || (had_value && !null && value == old))
-	{
-		state->value = value;
-		return;
-	}
-	state->value = null ? (Datum) 0 : keep(builtin, value);
-	if (had_value)
-		pfree(DatumGetPointer(old));
-}
-
-/* Add one value to the state, by the transition function, or another state by the combine function. */
-static void
-add(BuiltinAggregate *builtin, FmgrInfo *function, BuiltinState *state, Datum value, bool null)
-{
-	LOCAL_FCINFO(call, 2);
-	Datum next;
-
-	if (function->fn_strict && null)
-		return;
-	if (function->fn_strict && state->none)
-	{
-		*state = (BuiltinState){ .value = keep(builtin, value) };
-		return;
-	}
-	if (function->fn_strict && state->null)
-		return;
-	InitFunctionCallInfoData(*call, function, 2, builtin->collation, (Node *) builtin->caller,
-							 NULL);
-	call->args[0] = (NullableDatum){ .value = state->value, .isnull = state->null };
-	call->args[1] = (NullableDatum){ .value = value, .isnull = null };
-	next = FunctionCallInvoke(call);
-	replace(builtin, state, next, call->isnull);
-	state->none = false;
-}
-
-/* Read a value of "attribute", at its fixed offset if it has a fixed width; false: NULL. */
-static inline bool
-get_value(const ColumnLocation *location, const FormData_pg_attribute *attribute,
-		  HeapTupleHeader tuple, Datum *value)
-{
-	if (attribute->attlen <= 0 ||
-		unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
-		return ColumnGetAny(location, tuple, value);
-	*value = fetch_att(ColumnAt(location, tuple), attribute->attbyval, attribute->attlen);
-	return true;
-}
-
-/*
- * Add the column of all tuples.  What the functions allocate for a value of fixed width is small.
- * A page may have hundreds of strings, or of numbers of any length, that are long when they are not
- * compressed, so it is freed after each of them.
- */
-void
-BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const ColumnLocation *location,
-		   const PageTuples *tuples)
-{
-	MemoryContext old = MemoryContextSwitchTo(builtin->row);
-	const FormData_pg_attribute *attribute =
-		TupleDescAttr(location->descriptor, location->attribute - 1);
-	int i;
-
-	for (i = 0; i < tuples->count; i++)
-	{
-		Datum value = (Datum) 0;
-		bool null;
-
-		FetchAhead(tuples, i);
-		null = !get_value(location, attribute, tuples->tuple[i], &value);
-		add(builtin, &builtin->transition, state, value, null);
-		if (attribute->attlen > 0)
-			continue;
-		CHECK_FOR_INTERRUPTS();
-		MemoryContextReset(builtin->row);
-	}
-	MemoryContextReset(builtin->row);
-	MemoryContextSwitchTo(old);
-}
-
-/* Call a function with the state, and with a second argument that is not used. */
-static Datum
-call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null)
-{
-	LOCAL_FCINFO(call, 2);
-	Datum result;
-
-	InitFunctionCallInfoData(*call, function, function->fn_nargs, builtin->collation,
-							 (Node *) builtin->caller, NULL);
-	call->args[0] = (NullableDatum){ .value = value, .isnull = *null };
-	call->args[1] = (NullableDatum){ .value = (Datum) 0, .isnull = false };
-	result = FunctionCallInvoke(call);
-	*null = call->isnull;
-	return result;
-}
-
-/* The aggregate's value, in the current context or in that of the state. */
-static Datum
-builtin_result(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
-{
-	*null = state->null;
-	if (!OidIsValid(builtin->finish.fn_oid) || (builtin->finish.fn_strict && state->null))
-		return state->value;
-	return call_with(builtin, &builtin->finish, state->value, null);
-}
-
-/* The bytes of a state that is passed by reference or internal, allocated here; else NULL. */
-const void *
-BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
-{
-	Datum bytes = state->value;
-	bool null = false;
-
-	*size = 0;
-	if (state->null)
-		return NULL;
-	if (OidIsValid(builtin->serialize.fn_oid))
-		bytes = call_with(builtin, &builtin->serialize, bytes, &null);
-	else if (builtin->by_value)
-		return NULL;
-	*size = OidIsValid(builtin->serialize.fn_oid) ? VARSIZE(DatumGetPointer(bytes))
-												  : datumGetSize(bytes, false, builtin->length);
-	return DatumGetPointer(bytes);
-}
-
-/* Combine the state with one that was written, and its bytes. */
-void
-BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState *written,
-			 const void *bytes)
-{
-	MemoryContext old = MemoryContextSwitchTo(builtin->row);
-	Datum value = bytes ? PointerGetDatum(bytes) : written->value;
-	bool null = written->null;
-
-	if (bytes && OidIsValid(builtin->deserialize.fn_oid))
-		value = call_with(builtin, &builtin->deserialize, value, &null);
-	if (!written->none)
-		add(builtin, &builtin->combine, state, value, null);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(builtin->row);
-}
-
-/* Free a state.  What an internal one points to goes with its context. */
-void
-BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
-{
-	if (!builtin->by_value && !state->null)
-		pfree(DatumGetPointer(state->value));
-}
-
 /* ---- an aggregate in a run ---- */
 
 /* Free the value of the run before. */
@@ -621,10 +352,7 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 	if (aggregate->call->family->start)
 		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
 	if (aggregate->builtin)
-	{
-		BuiltinUseContext(aggregate->builtin, context);
-		builtin_start(aggregate->builtin, &aggregate->computed);
-	}
+		BuiltinStart(aggregate->builtin, context, &aggregate->computed);
 }
 
 /* The aggregate's value.  A sketch without keys is NULL. */
@@ -632,7 +360,7 @@ Datum
 ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 {
 	if (aggregate->builtin)
-		return builtin_result(aggregate->builtin, &aggregate->computed, null);
+		return BuiltinResult(aggregate->builtin, &aggregate->computed, null);
 	if (aggregate->given)
 		check_given(aggregate);
 	*null = aggregate->state && aggregate->state->count == 0;

@@ -20,11 +20,14 @@
 
 #include "utils/memutils.h"
 
+#include <math.h>
+
 /* The value of a column or expression that rows are grouped by.  Equal values have equal bits. */
 typedef struct GroupValue
 {
-	int64 bits; /* the integer, or the hash of the string */
+	int64 bits; /* the number, or the hash of the string */
 	bool null;
+	bool minus;  /* the number is -0, which is equal to 0 */
 	bool copied; /* "string" is a copy that is freed when the tuple was handled */
 	const struct varlena *string;
 } GroupValue;
@@ -56,7 +59,10 @@ extern StepCount TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64
 /* One column or expression of GROUP BY. */
 typedef struct GroupField
 {
-	KeyKind kind;                /* KEY_BYTES: strings */
+	KeyKind kind;    /* KEY_BYTES and KEY_HASHED: strings */
+	FmgrInfo *equal; /* what compares and hashes strings of KEY_HASHED */
+	FmgrInfo *hash;
+	Oid collation;
 	ColumnLocation location;     /* of the column */
 	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
 } GroupField;
@@ -73,12 +79,21 @@ extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
 extern void GroupKeyStart(GroupKey *key);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
-/* The bits of a string. */
-static inline int64
-GroupStringBits(const struct varlena *string)
+/* Are values of this kind strings, by their bytes or by the functions of their type? */
+static inline bool
+GroupIsString(KeyKind kind)
 {
-	return (int64) qb_hash_bytes((const uint8 *) VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string),
-								 qb_own_secret.word);
+	return kind == KEY_BYTES || kind == KEY_HASHED;
+}
+
+/* Set the value to a number. */
+static inline void
+GroupSetNumber(GroupValue *value, KeyKind kind, Datum number)
+{
+	value->bits = KeyNumber(kind, number);
+	if (unlikely(value->bits == 0 && (kind == KEY_FLOAT4 || kind == KEY_FLOAT8)))
+		value->minus =
+			signbit(kind == KEY_FLOAT4 ? DatumGetFloat4(number) : DatumGetFloat8(number)) != 0;
 }
 
 /*

@@ -2,10 +2,9 @@
  * groups_expr.c
  *		Expressions that rows are grouped by: ts::date, k % 100, lower(name).
  *
- * The executor evaluates them, on a slot that has only the columns that the expression
- * needs.  Quotients and remainders of a column by a constant are computed here, since the
- * executor takes longer than all else that is done with a row.  Expressions are compiled
- * without a parent node, since the executor would read its tuples instead of the slot.
+ * The executor evaluates them (columns.c).  Quotients and remainders of a column by a
+ * constant are computed here, since the executor takes longer than all else that is done
+ * with a row.
  *
  * For an expression of one integer column a cache has the values for the last inputs.
  *
@@ -23,12 +22,9 @@
  */
 #include "scan/groups.h"
 
-#include "executor/executor.h"
-#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"
 #include "utils/fmgroids.h"
-#include "utils/rel.h"
 
 #define CACHE_BITS 11
 
@@ -73,42 +69,46 @@ typedef struct GroupCache
 struct GroupExpression
 {
 	KeyKind kind; /* of the expression's values */
-	ExprState *state;
-	ExprContext *context;
-	TupleTableSlot *slot;
-	GroupCache *cache;  /* NULL: it is no function of one integer with short values */
-	KeyKind input_kind; /* of that integer */
-	int64 divisor;      /* the expression is that integer divided by this one; 0: it is not */
-	bool rest;          /* it is the remainder of that division */
-	int columns;
-	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
+	ColumnExpression *evaluated;
+	const ColumnLocation *column; /* the only one that it needs; NULL: it needs others */
+	GroupCache *cache;            /* NULL: it is no function of one integer with short values */
+	KeyKind input_kind;           /* of that integer */
+	int64 divisor; /* the expression is that integer divided by this one; 0: it is not */
+	bool rest;     /* it is the remainder of that division */
 };
 
 /* ---- evaluating ---- */
 
-/* Evaluate the expression for what is in the slot. */
+/* The value that the executor has given.  The caller hashes strings. */
 static void
-evaluate(GroupExpression *expression, GroupValue *value)
+set_value(const GroupExpression *expression, Datum result, bool null, GroupValue *value)
 {
 	MemoryContext old;
-	Datum result;
 
-	CHECK_FOR_INTERRUPTS();
-	ResetExprContext(expression->context);
-	result = ExecEvalExprSwitchContext(expression->state, expression->context, &value->null);
+	value->null = null;
 	value->bits = 0;
-	if (value->null)
+	if (null)
 		return;
-	if (expression->kind != KEY_BYTES)
+	if (!GroupIsString(expression->kind))
 	{
-		value->bits = KeyNumber(expression->kind, result);
+		GroupSetNumber(value, expression->kind, result);
 		return;
 	}
-	/* a string lies in the tuple or in the expression's context */
-	old = MemoryContextSwitchTo(expression->context->ecxt_per_tuple_memory);
+	/* a string lies in the tuple or in the expression's memory */
+	old = MemoryContextSwitchTo(
+		ColumnExpressionContext(expression->evaluated)->ecxt_per_tuple_memory);
 	value->string = PG_DETOAST_DATUM_PACKED(result);
 	MemoryContextSwitchTo(old);
-	value->bits = GroupStringBits(value->string);
+}
+
+/* Evaluate the expression for a tuple. */
+static void
+evaluate_tuple(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
+{
+	Datum result;
+	bool null = !ColumnExpressionRead(expression->evaluated, tuple, &result);
+
+	set_value(expression, result, null, value);
 }
 
 /* ---- the cache ---- */
@@ -214,32 +214,6 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 
 /* ---- the expression ---- */
 
-/* A slot whose values are set one by one. */
-static TupleTableSlot *
-create_slot(EState *estate, Relation relation)
-{
-	TupleTableSlot *slot =
-		ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsVirtual);
-
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	slot->tts_tableOid = RelationGetRelid(relation);
-	return ExecStoreVirtualTuple(slot);
-}
-
-/* The columns that the expression needs, each once.  The slot itself knows tableoid. */
-static List *
-needed_columns(Expr *expr)
-{
-	List *vars = pull_var_clause((Node *) expr, 0);
-	List *columns = NIL;
-	ListCell *cell;
-
-	foreach (cell, vars)
-		if (lfirst_node(Var, cell)->varattno > 0)
-			columns = list_append_unique(columns, lfirst(cell));
-	return columns;
-}
-
 /*
  * Is the expression a quotient or a remainder of a column and a constant of the same width?
  * Neither can raise an error unless the divisor is 0 or -1.
@@ -259,7 +233,7 @@ match_division(GroupExpression *expression, const Expr *expr)
 		return;
 	divisor = lsecond(operation->args);
 	if (!IsA(linitial(operation->args), Var) || !IsA(divisor, Const) || divisor->constisnull ||
-		!ScanGroupingKind((const Node *) divisor, &kind))
+		!ScanGroupingKind((const Node *) divisor, &kind) || kind > KEY_INT8)
 		return;
 	value = KeyNumber(kind, divisor->constvalue);
 	expression->divisor = value == -1 ? 0 : value;
@@ -267,38 +241,30 @@ match_division(GroupExpression *expression, const Expr *expr)
 
 /* Set up the cache if the expression has one column, of integers, and no strings result. */
 static void
-init_cache(GroupExpression *expression, const Expr *expr, const List *columns)
+init_cache(GroupExpression *expression, const Expr *expr, Node *column)
 {
-	if (list_length(columns) != 1 || expression->kind == KEY_BYTES ||
-		!ScanGroupingColumn(linitial(columns)) ||
-		!ScanGroupingKind(linitial(columns), &expression->input_kind) ||
-		expression->input_kind == KEY_BYTES)
+	if (expression->column == NULL || GroupIsString(expression->kind) ||
+		!ScanGroupingColumn(column) || !ScanGroupingKind(column, &expression->input_kind) ||
+		expression->input_kind > KEY_INT8)
 		return;
 	match_division(expression, expr);
 	if (expression->divisor != 0)
 		return;
 	expression->cache = palloc0(sizeof(GroupCache));
 	if (expression->input_kind == KEY_INT8)
-		expression->cache->steps = TimeStepsCreate((Expr *) (uintptr_t) expr, expression->context);
+		expression->cache->steps = TimeStepsCreate((Expr *) (uintptr_t) expr,
+												   ColumnExpressionContext(expression->evaluated));
 }
 
 GroupExpression *
 GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation)
 {
-	List *columns = needed_columns(expr);
-	GroupExpression *expression = palloc0(offsetof(GroupExpression, column) +
-										  (Size) list_length(columns) * sizeof(ColumnLocation));
-	ListCell *cell;
+	GroupExpression *expression = palloc0(sizeof(GroupExpression));
 
 	expression->kind = kind;
-	expression->state = ExecInitExpr(expr, NULL);
-	expression->context = CreateExprContext(estate);
-	expression->slot = create_slot(estate, relation);
-	expression->context->ecxt_scantuple = expression->slot;
-	foreach (cell, columns)
-		ColumnLocationInit(&expression->column[expression->columns++],
-						   lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
-	init_cache(expression, expr, columns);
+	expression->evaluated = ColumnExpressionCreate(expr, estate, relation);
+	expression->column = ColumnExpressionColumn(expression->evaluated);
+	init_cache(expression, expr, linitial(pull_var_clause((Node *) expr, 0)));
 	return expression;
 }
 
@@ -308,28 +274,11 @@ GroupExpressionStart(GroupExpression *expression)
 {
 	GroupCache *cache = expression->cache;
 
-	ResetExprContext(expression->context);
 	if (cache == NULL)
 		return;
 	if (cache->steps)
 		TimeStepsStart(cache->steps);
 	restart(cache, cache->steps ? FIRST_SHIFT : 0);
-}
-
-/* Evaluate the expression for a tuple. */
-static void
-evaluate_tuple(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
-{
-	TupleTableSlot *slot = expression->slot;
-	int i;
-
-	for (i = 0; i < expression->columns; i++)
-	{
-		int at = expression->column[i].attribute - 1;
-
-		slot->tts_isnull[at] = !ColumnGetAny(&expression->column[i], tuple, &slot->tts_values[at]);
-	}
-	evaluate(expression, value);
 }
 
 /* The value of the expression, found in the cache or computed here; false: evaluate it. */
@@ -351,7 +300,7 @@ GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupVal
 	int64 input;
 
 	if ((expression->divisor == 0 && (cache == NULL || !cache->on)) ||
-		!ColumnGetNumber(&expression->column[0], expression->input_kind, tuple, &input))
+		!ColumnGetNumber(expression->column, expression->input_kind, tuple, &input))
 	{
 		evaluate_tuple(expression, tuple, value);
 		return;
@@ -359,5 +308,6 @@ GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupVal
 	if (find(expression, input, value))
 		return;
 	evaluate_tuple(expression, tuple, value);
-	keep_cached(cache, input, value);
+	if (!value->minus)
+		keep_cached(cache, input, value);
 }

@@ -2,9 +2,11 @@
  * groups_find.c
  *		The values that rows are grouped by, and the group of each tuple of a page.
  *
- * Each column or expression gives a value.  An integer is its own bits.  The bits of a
- * string are its hash, by the secret of the process; strings with equal bits are compared
- * byte by byte.  Only types and collations under which equality is that of the bits get here.
+ * Each column or expression gives a value.  A number is its own bits, as keytype.h has
+ * floats, of which -0 is kept as it came.  The bits of a string are its hash, by the secret
+ * of the process; strings with equal bits are compared byte by byte.  Values of other types
+ * of variable length, and strings of which other bytes may be equal, are hashed and compared
+ * by the functions of their type.  As in other plans a group has the value of its first row.
  *
  * A hash table finds the groups by the bits of their values.  Most rows are
  * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
@@ -15,8 +17,28 @@
 #include "scan/groups.h"
 
 #include "base/hash.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
+
+/* Which kind of values the expression has, and what compares them. */
+static void
+init_kind(GroupField *field, const Node *expr)
+{
+	TypeCacheEntry *entry;
+
+	if (!ScanGroupingKind(expr, &field->kind))
+		elog(ERROR, "unexpected group in QSketchScan");
+	if (field->kind != KEY_HASHED)
+		return;
+	entry = lookup_type_cache(getBaseType(exprType(expr)),
+							  TYPECACHE_EQ_OPR_FINFO | TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	field->equal = &entry->eq_opr_finfo;
+	field->hash = &entry->hash_extended_proc_finfo;
+	field->collation = exprCollation(expr);
+}
 
 GroupKey *
 GroupKeyCreate(List *exprs, EState *estate, Relation relation)
@@ -31,9 +53,8 @@ GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 		const Var *column = ScanGroupingColumn(expr);
 		GroupField *field = &key->field[key->fields++];
 
-		if (!ScanGroupingKind(expr, &field->kind))
-			elog(ERROR, "unexpected group in QSketchScan");
-		key->strings |= column && field->kind == KEY_BYTES;
+		init_kind(field, expr);
+		key->strings |= column && GroupIsString(field->kind);
 		if (column)
 			ColumnLocationInit(&field->location, column->varattno, RelationGetDescr(relation));
 		else
@@ -64,7 +85,6 @@ read_string(const ColumnLocation *location, HeapTupleHeader tuple, GroupValue *v
 		return;
 	value->string = PG_DETOAST_DATUM_PACKED(PointerGetDatum(there));
 	value->copied = value->string != there;
-	value->bits = GroupStringBits(value->string);
 }
 
 /* Free copies of strings. */
@@ -78,13 +98,41 @@ free_strings(const GroupKey *key, GroupValue *value)
 			pfree((void *) value[i].string);
 }
 
+/* The bits of a string, which nobody can choose. */
+static int64
+string_bits(const GroupField *field, const struct varlena *string)
+{
+	if (field->kind == KEY_HASHED)
+		return DatumGetInt64(FunctionCall2Coll(field->hash, field->collation,
+											   PointerGetDatum(string),
+											   UInt64GetDatum(qb_own_secret.word[0])));
+	return (int64) qb_hash_bytes((const uint8 *) VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string),
+								 qb_own_secret.word);
+}
+
+/* Are two strings equal whose bits are?  By functions of a type, other bytes may be, too: 1.0 = 1.00. */
 static bool
-same_string(const GroupValue *a, const GroupValue *b)
+same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
 {
 	Size length = VARSIZE_ANY_EXHDR(a->string);
 
-	return length == VARSIZE_ANY_EXHDR(b->string) &&
-		   memcmp(VARDATA_ANY(a->string), VARDATA_ANY(b->string), length) == 0;
+	if (length == VARSIZE_ANY_EXHDR(b->string) &&
+		memcmp(VARDATA_ANY(a->string), VARDATA_ANY(b->string), length) == 0)
+		return true;
+	return field->kind == KEY_HASHED &&
+		   DatumGetBool(FunctionCall2Coll(field->equal, field->collation,
+										  PointerGetDatum(a->string), PointerGetDatum(b->string)));
+}
+
+/* Read the float of a tuple. */
+static void
+read_float(const GroupField *field, HeapTupleHeader tuple, GroupValue *value)
+{
+	Datum number;
+
+	value->null = !ColumnGet(&field->location, tuple, &number);
+	if (!value->null)
+		GroupSetNumber(value, field->kind, number);
 }
 
 /* Read the values of a tuple.  They are valid until the next tuple is read. */
@@ -97,14 +145,18 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 	for (; field < end; field++, value++)
 	{
 		value->string = NULL;
-		value->copied = false;
+		value->copied = value->minus = false;
 		value->bits = 0;
 		if (field->expression)
 			GroupExpressionRead(field->expression, tuple, value);
-		else if (field->kind == KEY_BYTES)
+		else if (GroupIsString(field->kind))
 			read_string(&field->location, tuple, value);
-		else
+		else if (field->kind <= KEY_INT8)
 			value->null = !ColumnGetNumber(&field->location, field->kind, tuple, &value->bits);
+		else
+			read_float(field, tuple, value);
+		if (value->string)
+			value->bits = string_bits(field, value->string);
 	}
 }
 
@@ -116,7 +168,7 @@ same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 
 	for (i = 0; i < key->fields; i++)
 		if (a[i].bits != b[i].bits || a[i].null != b[i].null ||
-			(a[i].string && !same_string(&a[i], &b[i])))
+			(a[i].string && !same_string(&key->field[i], &a[i], &b[i])))
 			return false;
 	return true;
 }
@@ -141,17 +193,11 @@ keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 Datum
 GroupDatum(const GroupValue *value, KeyKind kind)
 {
-	switch (kind)
-	{
-		case KEY_BYTES:
-			return PointerGetDatum(value->string);
-		case KEY_INT2:
-			return Int16GetDatum((int16) value->bits);
-		case KEY_INT4:
-			return Int32GetDatum((int32) value->bits);
-		default:
-			return Int64GetDatum(value->bits);
-	}
+	if (GroupIsString(kind))
+		return PointerGetDatum(value->string);
+	if (value->minus)
+		return kind == KEY_FLOAT4 ? Float4GetDatum(-0.0f) : Float8GetDatum(-0.0);
+	return KeyNumberDatum(value->bits, kind);
 }
 
 #define FIRST_GROUPS 64
@@ -330,15 +376,15 @@ is_integer(const GroupKey *key)
 {
 	const GroupField *field = key->field;
 
-	return key->fields == 1 && field->expression == NULL && field->kind != KEY_BYTES &&
+	return key->fields == 1 && field->expression == NULL && field->kind <= KEY_INT8 &&
 		   field->location.offset >= 0;
 }
 
-/* Is the key a single expression whose values are integers? */
+/* Is the key a single expression whose values are numbers? */
 static bool
 is_number(const GroupKey *key)
 {
-	return key->fields == 1 && key->field->expression != NULL && key->field->kind != KEY_BYTES;
+	return key->fields == 1 && key->field->expression != NULL && !GroupIsString(key->field->kind);
 }
 
 /*

@@ -275,6 +275,7 @@ typedef struct WrittenField
 	int64 bits;
 	uint32 length; /* of the string */
 	bool null;
+	bool minus;
 } WrittenField;
 
 /* An aggregate, before its bytes. */
@@ -377,7 +378,8 @@ write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
 		const struct varlena *string = value[i].string;
 		WrittenField field = { .bits = value[i].bits,
 							   .length = string ? VARSIZE_ANY_EXHDR(string) : 0,
-							   .null = value[i].null };
+							   .null = value[i].null,
+							   .minus = value[i].minus };
 
 		spill_write(spill, &field, sizeof(field));
 		if (string)
@@ -408,13 +410,15 @@ read_key(ScanGroups *groups, GroupValue *value)
 		WrittenField field;
 
 		spill_read(groups->spill, &field, sizeof(field));
-		if (groups->key->field[i].kind == KEY_BYTES && !field.null)
+		if (GroupIsString(groups->key->field[i].kind) && !field.null)
 		{
 			string = MemoryContextAllocHuge(CurrentMemoryContext, VARHDRSZ + (Size) field.length);
 			SET_VARSIZE(string, VARHDRSZ + field.length);
 			spill_read(groups->spill, VARDATA(string), field.length);
 		}
-		value[i] = (GroupValue){ .bits = field.bits, .null = field.null, .string = string };
+		value[i] = (GroupValue){
+			.bits = field.bits, .null = field.null, .minus = field.minus, .string = string
+		};
 	}
 }
 

@@ -12,6 +12,9 @@
  *
  * For a key of several columns the ordinary plan makes a row, and keybytes.c puts its
  * columns one after the other.  Here each column is put from where it lies, without the row.
+ * Only lists of top keys need the row.
+ *
+ * Any of these may also be an expression, which the executor evaluates (columns.c).
  *
  * src/scan/keys.c
  */
@@ -37,10 +40,7 @@ struct RowKey
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/*
- * Is it a row of no named type, none of whose columns raises an error?  The caller
- * checks that its fields are columns.
- */
+/* Is it a row of no named type, none of whose columns raises an error? */
 bool
 RowKeyTakes(const RowExpr *row)
 {
@@ -56,7 +56,7 @@ RowKeyTakes(const RowExpr *row)
 
 /* Set up a key of several columns. */
 static RowKey *
-create_row(const RowExpr *row, TupleDesc descriptor)
+create_row(const RowExpr *row, EState *estate, Relation relation)
 {
 	RowKey *key = palloc0(offsetof(RowKey, field) + list_length(row->args) * sizeof(RowField));
 	ListCell *cell;
@@ -66,7 +66,7 @@ create_row(const RowExpr *row, TupleDesc descriptor)
 		RowField *field = &key->field[key->fields++];
 		Node *expr = lfirst(cell);
 
-		ColumnLocationInit(&field->location, ScanColumnOf((Expr *) expr)->varattno, descriptor);
+		ColumnLocationOf(&field->location, (Expr *) expr, estate, relation);
 		field->type = KeyTypeWithin(exprType(expr), exprCollation(expr));
 	}
 	return key;
@@ -77,7 +77,7 @@ create_row(const RowExpr *row, TupleDesc descriptor)
  * columns are.
  */
 void
-ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor)
+ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation)
 {
 	const ColumnScanCall *call = aggregate->call;
 	TupleDesc type;
@@ -86,7 +86,7 @@ ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor)
 	KeyTypeInit(aggregate->keys, call->key_type, call->aggref->inputcollid);
 	if (call->row == NULL)
 		return;
-	aggregate->row = create_row(call->row, descriptor);
+	aggregate->row = create_row(call->row, estate, relation);
 	type = ExecTypeFromExprList(call->row->args);
 	aggregate->keys->keys.collation = KeyColumnsContent(type);
 	FreeTupleDesc(type);
@@ -246,13 +246,28 @@ ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tup
 	return count;
 }
 
+/*
+ * Read the weight or id; false: NULL.  Then the row does not count, but an expression that is its
+ * key is evaluated all the same, since it may raise an error.
+ */
+static inline bool
+get_weight(const ScanAggregate *aggregate, HeapTupleHeader tuple, int64 *weight)
+{
+	Datum value;
+
+	if (likely(ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, weight)))
+		return true;
+	if (aggregate->location.expression)
+		(void) ColumnGetAny(&aggregate->location, tuple, &value);
+	return false;
+}
+
 /* Read one key with its weight; false: either is NULL. */
 static inline bool
 get_weighted(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint,
 			 int64 *weight)
 {
-	if (!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, weight) ||
-		!get_fingerprint(aggregate, tuple, fingerprint))
+	if (!get_weight(aggregate, tuple, weight) || !get_fingerprint(aggregate, tuple, fingerprint))
 		return false;
 	SketchCheckWeight(*weight);
 	return true;
@@ -276,7 +291,7 @@ add_members(ScanAggregate *aggregate, const PageTuples *tuples)
 		Datum value;
 
 		FetchAhead(tuples, i);
-		if (!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, &id))
+		if (!get_weight(aggregate, tuple, &id))
 			continue;
 		if (aggregate->row)
 		{
@@ -422,8 +437,7 @@ add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 		HeapTupleHeader tuple = tuples->tuple[i];
 
 		FetchAhead(tuples, i);
-		if (aggregate->weight.attribute &&
-			!ColumnGetNumber(&aggregate->weight, aggregate->call->weight_kind, tuple, &weight))
+		if (aggregate->weight.attribute && !get_weight(aggregate, tuple, &weight))
 			continue;
 		if (ColumnGetAny(&aggregate->location, tuple, &value))
 			TopCount(top, value, SketchCheckWeight(weight));
@@ -433,7 +447,8 @@ add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 /*
  * Read top keys that are kept as texts.  The keys of a page are one batch, so that those
  * that become candidates can be written while their values are at hand.  The few tuples that
- * a group may have of a page would make too small a batch.
+ * a group may have of a page would make too small a batch.  The value of an expression is not at
+ * hand any more.
  */
 static void
 add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
@@ -441,7 +456,7 @@ add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 	KeyedState *state = aggregate->state;
 	TopPage page = { .aggregate = aggregate, .tuples = tuples };
 
-	if (tuples->count < LEAST_BATCH)
+	if (tuples->count < LEAST_BATCH || aggregate->location.expression)
 	{
 		add_few_texts(aggregate, tuples);
 		return;
@@ -479,7 +494,7 @@ void
 ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 {
 	if (aggregate->builtin)
-		BuiltinAdd(aggregate->builtin, &aggregate->computed, &aggregate->location, tuples);
+		BuiltinAdd(aggregate->builtin, &aggregate->computed, tuples);
 	else if (aggregate->state == NULL)
 		count_rows(aggregate, tuples);
 	else if (ScanAggregateState(aggregate, &sets_state_type))
@@ -490,6 +505,6 @@ ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 		add_weighted(aggregate, tuples, NULL);
 	else
 		add_keys(aggregate, tuples);
-	if (aggregate->location.attribute)
+	if (aggregate->location.attribute || aggregate->builtin)
 		tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
 }

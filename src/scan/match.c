@@ -5,16 +5,17 @@
  *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
- * them a count, sum, average, minimum or maximum.  Its arguments must be a column of
- * keys, or ROW() of several columns, perhaps a column of weights or ids, and perhaps
- * constants.  A template can also be a parameter.  The table's pages must be heapam's.
- * Whatever would be an error is left to the ordinary plan, which raises it only when the
- * first key comes.
+ * them any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of
+ * several, perhaps a weight or an id, and perhaps constants.  A template can also be a
+ * parameter.  The table's pages must be heapam's.  Whatever would be an error is left to
+ * the ordinary plan, which raises it only when the first key comes.
  *
- * A condition, in WHERE or FILTER, must give the same answer page by page as row by
- * row, so it must not be volatile.  Subqueries that run for each row are left to the
- * ordinary plan.  So are system columns except tableoid, since a tuple on a page does
- * not have their values.
+ * Keys, weights and ids are columns, which are read off the page, or expressions of the
+ * row, which the executor evaluates (columns.c).  These and conditions, in WHERE or
+ * FILTER, must give the same answer page by page as row by row, so they must not be
+ * volatile.  Subqueries that run for each row are left to the ordinary plan.  So are whole
+ * rows, and system columns except tableoid, since a tuple on a page does not have their
+ * values.
  *
  * A template is mostly a constant.  It can also be the result of a subquery that does not
  * depend on the rows, or the parameter of a prepared statement: a Param, whose value is the
@@ -42,6 +43,7 @@
 #include "optimizer/pathnode.h"
 #include "parser/parsetree.h"
 #include "pgbase/version.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -53,24 +55,20 @@ argument(const Aggref *aggref, int i)
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
 }
 
-/* Is the argument a column of integers, perhaps cast to bigint as the aggregate wants it? */
-static bool
+/* Take the weight.  A column that is cast to bigint, as aggregates want it, is read as it is. */
+static void
 match_weight(Expr *expr, ColumnScanCall *call)
 {
-	Oid type;
-
+	call->weight = call->integer = expr;
 	if (IsA(expr, FuncExpr) &&
 		(((FuncExpr *) expr)->funcid == F_INT8_INT4 || ((FuncExpr *) expr)->funcid == F_INT8_INT2))
 	{
-		call->weight_cast = ((FuncExpr *) expr)->funcid;
-		expr = linitial(((FuncExpr *) expr)->args);
+		Expr *cast = linitial(((FuncExpr *) expr)->args);
+
+		if (ScanColumnOf(cast))
+			call->integer = cast;
 	}
-	call->weight = ScanColumnOf(expr);
-	type = call->weight ? getBaseType(call->weight->vartype) : InvalidOid;
-	if (type != INT2OID && type != INT4OID && type != INT8OID)
-		return ScanRefuse("weights or ids that are not a column of integers");
-	call->weight_kind = KeyNumberKind(type);
-	return true;
+	call->weight_kind = KeyNumberKind(getBaseType(exprType((Node *) call->integer)));
 }
 
 /* The family of the aggregate, or NULL if it is not one of ours. */
@@ -103,7 +101,9 @@ match_aggregate(ColumnScanCall *call)
 
 	call->family = recognize(aggref->aggfnoid, &call->aggregate);
 	if (call->family == NULL)
-		return ScanRefuse("an aggregate of another kind");
+		return ScanRefuse(psprintf("%s(), which is neither of qsketch nor an ordinary aggregate of "
+								   "PostgreSQL: ask for it in a query of its own",
+								   get_func_name(aggref->aggfnoid)));
 	if ((layout->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (layout->weight != 0) + (layout->limit != 0) + (layout->template != 0))
@@ -122,7 +122,7 @@ match_aggregate(ColumnScanCall *call)
 	return true;
 }
 
-/* Is the call a count of all rows, or of a column? */
+/* Is the call a count, of all rows as count(*) and count(1), or of values? */
 static bool
 match_count(ColumnScanCall *call)
 {
@@ -131,36 +131,24 @@ match_count(ColumnScanCall *call)
 	if (!RecognizeCount(aggref->aggfnoid, &call->aggregate))
 		return false;
 	call->family = &column_count;
-	if (!aggref->aggstar)
-		call->key = ScanColumnOf(argument(aggref, 0));
-	return aggref->aggstar || call->key;
+	if (!aggref->aggstar && match_constant(argument(aggref, 0)) == NULL)
+		call->key = argument(aggref, 0);
+	return true;
 }
 
-/* Is the key a column, or ROW() of several columns of one table? */
+/* Take the key.  What an anonymous row contains is only known of ROW() itself. */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
 {
-	ListCell *cell;
-
-	call->key = ScanColumnOf(expr);
-	if (call->key)
-		return true;
-	if (!IsA(expr, RowExpr) || !RowKeyTakes((RowExpr *) expr))
-		return ScanRefuse("a key that is no column");
-	call->row = (RowExpr *) expr;
-	foreach (cell, call->row->args)
-	{
-		Var *var = ScanColumnOf(lfirst(cell));
-
-		if (var == NULL || (call->key && var->varno != call->key->varno))
-			return ScanRefuse("ROW() with a field that is not a column of the same table");
-		if (call->key == NULL)
-			call->key = var;
-	}
-	return call->key != NULL || ScanRefuse("a key that is no column");
+	call->key = expr;
+	if (IsA(expr, RowExpr) && RowKeyTakes((RowExpr *) expr))
+		call->row = (RowExpr *) expr;
+	return call->row || getBaseType(call->key_type) != RECORDOID ||
+		   ScanRefuse("a key that is a row of unknown columns, or has one of a type without a hash "
+					  "function: write it as ROW() of columns with one");
 }
 
-/* Can this call be done: are its arguments only columns and perhaps constants? */
+/* Can this call be done, as far as its arguments' types and constants tell? */
 bool
 ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 {
@@ -172,16 +160,19 @@ ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
 	{
 		call->family = &column_builtin;
-		call->key = ScanColumnOf(argument(aggref, 0));
-		return call->key || ScanRefuse("sum, avg, min or max of something that is no column");
+		return !aggref->aggvariadic ||
+			   ScanRefuse("VARIADIC in an aggregate: write out its arguments");
 	}
 	if (!match_aggregate(call) ||
-		!match_key(argument(aggref, call->family->functions->key - 1), call) ||
-		(layout->weight && !match_weight(argument(aggref, layout->weight - 1), call)))
+		!match_key(argument(aggref, call->family->functions->key - 1), call))
 		return false;
+	if (layout->weight)
+		match_weight(argument(aggref, layout->weight - 1), call);
 	return ((call->limit || !layout->limit) &&
 			(call->template || call->parameter || !layout->template)) ||
-		   ScanRefuse("a template or number that is not a constant");
+		   ScanRefuse(
+			   "a template or number that is not a constant: write it as one, or the template "
+			   "as a subquery that runs once");
 }
 
 /* What aggregates ask for, which can be done, in their order. */
@@ -207,13 +198,18 @@ static bool
 is_plain(const Aggref *aggref, ColumnScanCall *call)
 {
 	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
-		return ScanRefuse("DISTINCT or ORDER BY in an aggregate");
+		return ScanRefuse(psprintf("%s in %s(): ask for it in a query of its own",
+								   aggref->aggdistinct != NIL ? "DISTINCT" : "ORDER BY",
+								   get_func_name(aggref->aggfnoid)));
 	if (!ColumnScanMatch(aggref, call))
 		return false;
 	return call->family->functions == NULL ||
 		   (call->family->takes_keys(call) &&
 			(KeyTypeHasHash(call->key_type) ||
-			 ScanRefuse("keys of a type without a hash function")));
+			 ScanRefuse(
+				 psprintf("keys of type %s, which has no hash function: cast them to one that "
+						  "has, such as text",
+						  format_type_be(call->key_type)))));
 }
 
 static List *
@@ -257,13 +253,13 @@ collect_aggregates(Node *node, void *context)
 	if (node == NULL || list_member(collected->groups, node))
 		return false;
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
-		return !ScanRefuse("columns outside of aggregates");
+		return !ScanRefuse("columns outside of aggregates that GROUP BY does not name: name them");
 	if (!IsA(node, Aggref))
 		return expression_tree_walker(node, collect_aggregates, context);
 	if (!is_plain((Aggref *) node, &call))
 		return true;
 	if (call.parameter && collected->groups != NIL) /* the memory of a group is not known */
-		return !ScanRefuse("GROUP BY with a template that is not a constant");
+		return !ScanRefuse("GROUP BY with a template that is not a constant: write it as one");
 	collected->ours |= call.family->functions != NULL;
 	collected->aggregates = list_append_unique(collected->aggregates, node);
 	return false;
@@ -299,23 +295,21 @@ asks_for_more(Node *node, void *context)
 	return expression_tree_walker(node, asks_for_more, context);
 }
 
-/* Does the expression need nothing but columns of tuples of this table? */
+/* Can "what" be evaluated page by page, on tuples of this table alone? */
 bool
-ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr)
+ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
 {
-	return bms_is_subset(pull_varnos(root, expr), rel->relids) && !asks_for_more(expr, NULL);
-}
-
-/* Can this condition be tested page by page, on tuples of this table alone? */
-static bool
-takes_condition(PlannerInfo *root, RelOptInfo *rel, Node *condition)
-{
-	if (contain_volatile_functions(condition))
-		return ScanRefuse("a condition with a volatile function");
-	if (contain_subplans(condition))
-		return ScanRefuse("a condition with a subquery for each row");
-	return ColumnScanTakesExpression(root, rel, condition) ||
-		   ScanRefuse("a condition on more than the table's columns");
+	if (contain_volatile_functions(expr))
+		return ScanRefuse(psprintf("%s with a volatile function: declare it STABLE or IMMUTABLE "
+								   "if it is",
+								   what));
+	if (contain_subplans(expr))
+		return ScanRefuse(psprintf("%s with a subquery for each row: put what it finds into a "
+								   "column",
+								   what));
+	return (bms_is_subset(pull_varnos(root, expr), rel->relids) && !asks_for_more(expr, NULL)) ||
+		   ScanRefuse(
+			   psprintf("%s on more than the table's columns, such as ctid: leave that out", what));
 }
 
 /* Are there one-time conditions?  For them the ordinary plan may not even open the table. */
@@ -330,20 +324,18 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 
 		if (info->pseudoconstant)
 			return ScanRefuse("a condition that is the same for all rows");
-		if (!takes_condition(root, rel, (Node *) info->clause))
+		if (!ScanTakesExpression(root, rel, (Node *) info->clause, "a condition"))
 			return false;
 	}
 	return true;
 }
 
-/* Are all aggregated columns of this table? */
+/* Are the arguments and FILTER of an aggregate of this table? */
 static bool
-takes_call(PlannerInfo *root, RelOptInfo *rel, const ColumnScanCall *call)
+takes_call(PlannerInfo *root, RelOptInfo *rel, const Aggref *aggref)
 {
-	if ((call->key && call->key->varno != rel->relid) ||
-		(call->weight && call->weight->varno != rel->relid))
-		return ScanRefuse("keys or weights that are not of this table");
-	return takes_condition(root, rel, (Node *) call->aggref->aggfilter);
+	return ScanTakesExpression(root, rel, (Node *) aggref->args, "an argument of an aggregate") &&
+		   ScanTakesExpression(root, rel, (Node *) aggref->aggfilter, "a condition");
 }
 
 /* Is this path of another extension, or, of a table without children, an Append? */
@@ -376,6 +368,44 @@ ScanIsOthers(RelOptInfo *rel, bool children)
 	return others && !ScanRefuse("a table that another extension reads");
 }
 
+/* Why a subquery in FROM is not merged with the query, and what to do about it. */
+static const char *
+reason_of_subquery(const Query *query)
+{
+	if (query->limitCount || query->limitOffset)
+		return "LIMIT or OFFSET in a subquery in FROM: choose the rows by a condition";
+	if (query->setOperations)
+		return "UNION, INTERSECT or EXCEPT in FROM: write UNION ALL of tables if that is meant";
+	if (query->groupClause || query->groupingSets || query->hasAggs)
+		return "GROUP BY or aggregates in a subquery in FROM: make sketches there, and merge them "
+			   "here";
+	if (query->distinctClause)
+		return "DISTINCT in a subquery in FROM: leave it out if rows may count as often as they "
+			   "are";
+	if (query->sortClause)
+		return "ORDER BY in a subquery in FROM: leave it out, since the order of rows does not "
+			   "matter";
+	if (query->hasWindowFuncs)
+		return "window functions in a subquery in FROM: aggregate the table itself";
+	return "a subquery in FROM that PostgreSQL plans on its own: aggregate inside of it";
+}
+
+/* Why an item of FROM is no table that can be scanned, and what to do about it. */
+static const char *
+reason_of_from(const RangeTblEntry *rte)
+{
+	switch (rte->rtekind)
+	{
+		case RTE_SUBQUERY:
+			return reason_of_subquery(rte->subquery);
+		case RTE_CTE:
+			return "a CTE that is MATERIALIZED or used several times: write NOT MATERIALIZED, or "
+				   "aggregate inside of it";
+		default:
+			return "no table in FROM: store the rows in one";
+	}
+}
+
 /* Is this one heap table whose conditions can be tested, and whose columns are aggregated? */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
@@ -387,41 +417,43 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	bool heap;
 
 	if (rel->rtekind != RTE_RELATION || rte->inh)
-		return ScanRefuse("no table in FROM");
+		return ScanRefuse(reason_of_from(rte));
 	if (rte->tablesample != NULL)
-		return ScanRefuse("TABLESAMPLE");
+		return ScanRefuse("TABLESAMPLE: choose the rows by a condition");
 	relation = table_open(rte->relid, NoLock);
 	heap = (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
 		   relation->rd_rel->relam == HEAP_TABLE_AM_OID;
 	table_close(relation, NoLock);
 	if (!heap)
-		return ScanRefuse("a table that is no heap");
+		return ScanRefuse(
+			"a table that is no heap, such as a foreign one: aggregate where its rows are, "
+			"and merge here");
 	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)
-		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) || !takes_call(root, rel, &call))
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) ||
+			!takes_call(root, rel, call.aggref))
 			return false;
 	return true;
 }
 
 /* ---- in the executor ---- */
 
-/* The parameters that are templates of the aggregates, which come first among the targets. */
+static bool
+collect_params(Node *node, void *params)
+{
+	if (node && IsA(node, Param))
+		*(List **) params = list_append_unique(*(List **) params, node);
+	return node && expression_tree_walker(node, collect_params, params);
+}
+
+/* The parameters in what the scan computes. */
 List *
-ScanTemplateParams(List *targets)
+ScanParams(List *targets)
 {
 	List *params = NIL;
-	ListCell *cell;
 
-	foreach (cell, targets)
-	{
-		ColumnScanCall call;
-
-		if (!IsA(lfirst(cell), Aggref))
-			break;
-		if (ColumnScanMatch(lfirst(cell), &call) && call.parameter)
-			params = lappend(params, call.parameter);
-	}
+	(void) collect_params((Node *) targets, &params);
 	return params;
 }
 
@@ -476,8 +508,8 @@ check_permission(Oid function, Oid role, ObjectType kind)
 
 /*
  * Check permissions as ExecInitAgg() does: the user must be allowed to call the
- * aggregate and the functions in its arguments, the aggregate's owner those that it is
- * made of.
+ * aggregate, the aggregate's owner those functions that it is made of.  ExecInitExpr()
+ * checks the functions in arguments.
  */
 static void
 check_permissions(const ColumnScanCall *call)
@@ -488,23 +520,32 @@ check_permissions(const ColumnScanCall *call)
 	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
 	if (OidIsValid(aggregate->final))
 		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
-	if (OidIsValid(call->weight_cast))
-		check_permission(call->weight_cast, GetUserId(), OBJECT_FUNCTION);
+}
+
+/* Find out where the arguments lie that are read for each row. */
+static void
+init_arguments(ScanAggregate *aggregate, const WantedRows *rows)
+{
+	const ColumnScanCall *call = aggregate->call;
+
+	if (call->key)
+		ColumnLocationOf(&aggregate->location, call->key, rows->estate, rows->relation);
+	if (call->weight)
+		ColumnLocationOf(&aggregate->weight, call->integer, rows->estate, rows->relation);
+	if (call->integer != call->weight)
+		(void) ExecInitExpr(call->weight, NULL); /* may the user call the cast? */
 }
 
 /* Set up an aggregate. */
 static void
-init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, TupleDesc descriptor,
+init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows *rows,
 			   PlanState *node)
 {
 	Oid finish = InvalidOid; /* a partial state may have to be serialized */
 
 	check_permissions(call);
 	aggregate->call = call;
-	if (call->key)
-		ColumnLocationInit(&aggregate->location, call->key->varattno, descriptor);
-	if (call->weight)
-		ColumnLocationInit(&aggregate->weight, call->weight->varattno, descriptor);
+	init_arguments(aggregate, rows);
 	if (call->parameter)
 	{
 		aggregate->given = palloc0(sizeof(GivenTemplate));
@@ -514,9 +555,9 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, TupleDesc descrip
 	aggregate->in_transfer =
 		call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call->aggregate.owner);
 	if (call->family->functions)
-		ScanAggregateDescribeKeys(aggregate, descriptor);
+		ScanAggregateDescribeKeys(aggregate, rows->estate, rows->relation);
 	if (call->family == &column_builtin)
-		aggregate->builtin = BuiltinCreate(call->aggref, &finish);
+		aggregate->builtin = BuiltinCreate(call->aggref, rows, &finish);
 	if (OidIsValid(finish) && finish != call->aggregate.final)
 		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
 }
@@ -539,7 +580,7 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 	{
 		ColumnScanCall *call = lfirst(cell);
 
-		init_aggregate(&aggregate[*count], call, RelationGetDescr(rows->relation), node);
+		init_aggregate(&aggregate[*count], call, rows, node);
 		aggregate[(*count)++].filter_number = WantedRowsAddFilter(rows, call->aggref->aggfilter);
 	}
 	return aggregate;

@@ -1,8 +1,6 @@
 /*
  * pages.h
- *		Pages of a table, their visible tuples, and the values of columns in these.
- *
- *	pages.c		which tuples of the next page are visible; where a column lies in them
+ *		Pages of a table, and their visible tuples.
  *
  * src/scan/pages.h
  */
@@ -140,98 +138,5 @@ extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
 extern void PageTuplesShareOut(PageTuples *tuples, Buffer next);
-
-/* ---- columns ---- */
-
-/* Where a column lies in a tuple. */
-typedef struct ColumnLocation
-{
-	AttrNumber attribute;
-	int offset;  /* in tuples that have no NULL up to it; -1 if it varies */
-	uint8 align; /* in bytes */
-	TupleDesc descriptor;
-} ColumnLocation;
-
-extern Var *ScanColumnOf(Expr *expr);
-extern void
-ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor);
-extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
-
-/* Does a bitmap of NULLs say that none of the first attributes is NULL? */
-static inline bool
-ColumnNoneNull(const uint8 *bitmap, int attributes)
-{
-	int i;
-
-	for (i = 0; i < attributes; i++)
-		if (att_isnull(i, bitmap))
-			return false;
-	return true;
-}
-
-/* Is the column at its fixed offset in this tuple? */
-static inline bool
-ColumnAtOffset(const ColumnLocation *location, HeapTupleHeader tuple)
-{
-	return HeapTupleHeaderGetNatts(tuple) >= location->attribute &&
-		   (!(tuple->t_infomask & HEAP_HASNULL) ||
-			ColumnNoneNull(tuple->t_bits, location->attribute));
-}
-
-static inline const char *
-ColumnAt(const ColumnLocation *location, HeapTupleHeader tuple)
-{
-	return (const char *) tuple + tuple->t_hoff + location->offset;
-}
-
-/*
- * Is the column NULL?  Only the bitmap of NULLs is read, unless the tuple is too short
- * for the column.
- */
-static inline bool
-ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)
-{
-	Datum value;
-
-	if (unlikely(HeapTupleHeaderGetNatts(tuple) < location->attribute))
-		return !ColumnGetAny(location, tuple, &value);
-	return (tuple->t_infomask & HEAP_HASNULL) && att_isnull(location->attribute - 1, tuple->t_bits);
-}
-
-/* Read a number, at its fixed offset or elsewhere; false: NULL. */
-static pg_attribute_always_inline bool
-ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tuple, int64 *number)
-{
-	Datum value;
-
-	if (likely(location->offset >= 0 && ColumnAtOffset(location, tuple)))
-	{
-		*number = KeyNumberAt(ColumnAt(location, tuple), kind);
-		return true;
-	}
-	if (!ColumnGetAny(location, tuple, &value))
-		return false;
-	*number = KeyNumber(kind, value);
-	return true;
-}
-
-/*
- * A string where it lies, or NULL if the column is NULL.  A compressed or out of line
- * value is returned as it is stored.
- */
-static inline const struct varlena *
-ColumnGetString(const ColumnLocation *location, HeapTupleHeader tuple)
-{
-	const char *value;
-	Datum any;
-
-	if (unlikely(location->offset < 0 || !ColumnAtOffset(location, tuple)))
-		return ColumnGetAny(location, tuple, &any) ? (const struct varlena *) DatumGetPointer(any)
-												   : NULL;
-	value = ColumnAt(location, tuple);
-	if (!VARATT_NOT_PAD_BYTE(value))
-		value = (const char *) TYPEALIGN(location->align, value);
-	return (const struct varlena *) value;
-}
 
 #endif

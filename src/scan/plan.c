@@ -18,8 +18,8 @@
  * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
  * scan groups by, then each column that conditions need.  match.c turns these references
  * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
- * node's custom_exprs, with the parameters that are templates, so that the planner knows
- * that the node depends on them.
+ * node's custom_exprs, with the parameters in what the scan computes, so that the planner
+ * knows that the node depends on them.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -49,6 +49,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 /* The query's grouping step, as all paths need it. */
 typedef struct PlanStep
@@ -92,7 +93,7 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = of->relation;
-	scan->custom_exprs = list_make2(of->having, ScanTemplateParams(of->targets));
+	scan->custom_exprs = list_make2(of->having, ScanParams(of->targets));
 	scan->custom_private = list_make4_int(of->alone, of->handover, of->group_fields,
 										  (int) Min(of->work.rows, INT_MAX));
 	scan->flags = path->flags;
@@ -210,8 +211,11 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 	return grouping->by == NIL ||
 		   ScanGroupingFits(grouping->root, grouping->by, ColumnScanCalls(aggregates),
 							input->rows) ||
-		   ScanRefuse("another plan is cheaper, and a parallel scan needs more memory for all "
-					  "groups than work_mem allows");
+		   ScanRefuse(
+			   psprintf("another plan is cheaper, and a parallel scan needs more memory than "
+						"work_mem allows for %.0f groups: raise it, or if there are far "
+						"fewer, CREATE STATISTICS on what GROUP BY has, then ANALYZE",
+						EstimateGroups(grouping->root, grouping->by, input->rows)));
 }
 
 /*
@@ -445,13 +449,33 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 	Query *parse = root->parse;
 
 	if (IS_JOIN_REL(input))
-		return ScanRefuse("a join");
+		return ScanRefuse(
+			"a join: aggregate below it, in a subquery by the columns that are joined, "
+			"and merge above it");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
 		return ScanRefuse("nothing to be read");
 	if (parse->groupClause == NIL && parse->groupingSets == NIL)
 		return true;
 	grouping->by = ScanGroupingExprs(root, input);
 	return grouping->by != NIL;
+}
+
+/*
+ * States that cannot be combined are one for all rows: groups must be written and merged, and
+ * partitions are merged.
+ */
+static bool
+can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
+{
+	bool merged = grouping->by || planner_rt_fetch(input->relid, grouping->root)->inh;
+	ListCell *cell;
+
+	foreach (cell, aggregates)
+		if (merged && !BuiltinCombines(lfirst_node(Aggref, cell)))
+			return ScanRefuse(psprintf("%s() with GROUP BY or partitions, whose states PostgreSQL "
+									   "cannot combine: ask for it in a query of its own",
+									   get_func_name(lfirst_node(Aggref, cell)->aggfnoid)));
+	return true;
 }
 
 static void
@@ -467,7 +491,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		return;
 	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
 									  grouping.by);
-	if (aggregates == NIL)
+	if (aggregates == NIL || !can_combine(&grouping, input, aggregates))
 		return;
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
 	grouping.target = partial_target(&grouping, aggregates);
@@ -558,7 +582,7 @@ tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *outpu
 		work = scan->work;
 	else if (path)
 		work = work_of(path, input);
-	ScanTellReasons(root, scan == NULL, &work);
+	ScanTellReasons(root, scan ? NULL : path, &work);
 }
 
 /*

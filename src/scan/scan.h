@@ -9,8 +9,8 @@
  * them.  It reads page after page, decides visibility as a sequential scan does, keeps
  * the tuples that meet the conditions, and reads their columns into batches of keys.
  *
- *	families.c	what the families do differently; PostgreSQL's own sum, avg, min and max; states
- *				and results of an aggregate of any of these
+ *	families.c	what the families do differently; states and results of an aggregate
+ *	builtin.c	PostgreSQL's own aggregates beside them
  *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
  *	plan.c		offers it to the planner
  *	exec.c		the executor node, and which of its results it returns
@@ -18,7 +18,8 @@
  *	share.c		merges the states of the processes of a parallel plan, or hands those of a
  *				partition on to the next one
  *	build.c		has those processes build collections of sets together
- *	pages.h		the visible tuples of each page, and where columns lie in them
+ *	pages.h		the visible tuples of each page
+ *	columns.h	values of columns and expressions in them
  *	conditions.c	what the clauses of conditions compare
  *	select.c	the visible tuples that conditions keep
  *	keys.c		reads keys of these tuples into the states
@@ -42,6 +43,7 @@
 #include "pg/top_state.h"
 #include "pgbase/activity.h"
 #include "pgbase/keybytes.h"
+#include "scan/columns.h"
 #include "scan/pages.h"
 
 #include "access/stratnum.h"
@@ -80,7 +82,7 @@ extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
-extern void ScanTellReasons(PlannerInfo *root, bool scan_not_taken, const StateWork *work);
+extern void ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
@@ -89,11 +91,11 @@ typedef struct ColumnScanCall
 	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
-	Var *key;     /* the first column of a key of several; NULL: count(*) */
-	RowExpr *row; /* the columns of a key of several; NULL: it has one */
-	Var *weight;  /* an integer: the weight, or the id of a set; NULL: none */
+	Expr *key;     /* NULL: count(*), or one of PostgreSQL's own */
+	RowExpr *row;  /* the key if it has several columns, else NULL */
+	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
+	Expr *integer; /* the same without a cast from a shorter integer */
 	KeyKind weight_kind;
-	Oid weight_cast;  /* the function that casts "weight" to bigint, if there is one */
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
 	Param *parameter; /* whose value a run takes for the template; NULL: there is none */
 	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
@@ -117,7 +119,7 @@ extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List 
 						 const ScanExtent *extent);
 extern bool ColumnScanHasAggregates(PlannerInfo *root);
 extern List *ColumnScanAggregates(List *expressions, List *groups);
-extern bool ColumnScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr);
+extern bool ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what);
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
 
@@ -129,8 +131,9 @@ typedef struct RowKey RowKey;
 
 extern bool RowKeyTakes(const RowExpr *row);
 
-/* families.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
 typedef struct BuiltinAggregate BuiltinAggregate;
+typedef struct WantedRows WantedRows;
 
 typedef struct BuiltinState
 {
@@ -139,10 +142,12 @@ typedef struct BuiltinState
 	bool none; /* NULL because no value has come yet */
 } BuiltinState;
 
-extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, Oid *finish);
+extern bool BuiltinCombines(const Aggref *aggref);
+extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
-extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state,
-					   const ColumnLocation *location, const PageTuples *tuples);
+extern void BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *state);
+extern void BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples);
+extern Datum BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null);
 extern const void *BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size);
 extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
@@ -160,7 +165,7 @@ typedef struct GivenTemplate
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;
-	ColumnLocation location;   /* attribute 0: there is none, rows are counted */
+	ColumnLocation location;   /* of the key; attribute 0: there is none, rows are counted */
 	ColumnLocation weight;     /* attribute 0: there is none */
 	RowKey *row;               /* of a key of several columns; NULL: of one */
 	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
@@ -178,7 +183,7 @@ typedef struct ScanAggregate
 } ScanAggregate;
 
 /* match.c */
-extern List *ScanTemplateParams(List *aggregates);
+extern List *ScanParams(List *targets);
 
 /* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
 struct ColumnFamily
@@ -213,7 +218,7 @@ enum
 
 extern const ColumnFamily column_families[COLUMN_FAMILIES];
 extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
-extern const ColumnFamily column_builtin; /* sum, avg, min and max */
+extern const ColumnFamily column_builtin; /* PostgreSQL's own */
 
 extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
@@ -358,14 +363,14 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 extern int ScanCompareNumbers(const void *a, const void *b);
 extern void ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition);
 
-typedef struct WantedRows
+struct WantedRows
 {
 	EState *estate;
 	Relation relation;
 	int count;
 	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
 	Bitmapset *params;  /* parameters that a run depends on */
-} WantedRows;
+};
 
 extern void WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clauses,
 						   int most_filters);
@@ -482,8 +487,8 @@ enum
 /* and lists in custom_exprs. */
 enum
 {
-	PLAN_HAVING,   /* conditions on its results */
-	PLAN_TEMPLATES /* parameters that are templates */
+	PLAN_HAVING, /* conditions on its results */
+	PLAN_PARAMS  /* parameters in what it computes */
 };
 
 /* match.c */
@@ -493,7 +498,7 @@ extern List *ScanGroupExprs(const CustomScan *scan);
 extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
-extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, TupleDesc descriptor);
+extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);

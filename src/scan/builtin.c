@@ -1,0 +1,380 @@
+/*
+ * builtin.c
+ *		PostgreSQL's own aggregates beside ours: sum, avg, stddev, bool_or, array_agg, ...
+ *
+ * Any of them is done that is neither DISTINCT nor ordered: its arguments are read or
+ * evaluated as keys are (columns.c), and its functions are called as Aggregate calls them.
+ * A strict transition function does not see NULLs, the first value may become the state,
+ * and a state that is not passed by value is copied into the context of its group.  The
+ * functions find that context in an AggState, of which they read nothing else.  Functions
+ * with arguments of any type find the types in an expression.
+ *
+ * Under Finalize Aggregate the result is the state itself, serialized if its type is
+ * internal.  A state of a group can also be written to a file, and combined with others of
+ * the group later, as a parallel plan combines them.  Some aggregates have no functions for
+ * that.  They have one state for all rows, of one process.
+ *
+ * src/scan/builtin.c
+ */
+#include "scan/scan.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_agg.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+struct BuiltinAggregate
+{
+	FmgrInfo transition;
+	FmgrInfo finish; /* the final or serializing function; no OID: the state is the result */
+	FmgrInfo combine;
+	FmgrInfo serialize; /* no OID: the state's type is not internal */
+	FmgrInfo deserialize;
+	FunctionCallInfo advancing; /* a call of the transition function */
+	FunctionCallInfo combining; /* a call of the combine function */
+	Oid collation;
+	int16 length; /* of the state's type */
+	bool by_value;
+	bool starts_null;
+	Datum start;
+	AggState *caller;  /* what the functions take for their caller: only the context matters */
+	MemoryContext row; /* what they allocate beside the state, for a row or for a page */
+	bool long_values;  /* some arguments have no fixed length */
+	int arguments;
+	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* ---- preparing ---- */
+
+/* The aggregate's row of the catalog, to be released. */
+static HeapTuple
+catalog_row(const Aggref *aggref)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	return tuple;
+}
+
+/* Can states of the aggregate be combined, also if they have been written? */
+bool
+BuiltinCombines(const Aggref *aggref)
+{
+	HeapTuple tuple = catalog_row(aggref);
+	Form_pg_aggregate form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	bool combines = OidIsValid(form->aggcombinefn) &&
+					(form->aggtranstype != INTERNALOID ||
+					 (OidIsValid(form->aggserialfn) && OidIsValid(form->aggdeserialfn)));
+
+	ReleaseSysCache(tuple);
+	return combines;
+}
+
+/* The initial state, from its text in the catalog. */
+static void
+init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
+{
+	Datum start =
+		SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &builtin->starts_null);
+	Oid input;
+	Oid element;
+
+	if (builtin->starts_null)
+		return;
+	getTypeInputInfo(type, &input, &element);
+	builtin->start = OidInputFunctionCall(input, TextDatumGetCString(start), element, -1);
+}
+
+/* Prepare a function that has the state and arguments of these types. */
+static void
+init_function(FmgrInfo *function, Oid oid, const Aggref *aggref, Oid *types, int count)
+{
+	Expr *expr;
+
+	if (!OidIsValid(oid))
+		return;
+	fmgr_info(oid, function);
+	build_aggregate_transfn_expr(types, count, 0, false, aggref->aggtranstype, aggref->inputcollid,
+								 oid, InvalidOid, &expr, NULL);
+	fmgr_info_set_expr((Node *) expr, function);
+}
+
+/* Prepare the function that makes the result. */
+static void
+init_finish(BuiltinAggregate *builtin, Oid oid, const Aggref *aggref, Oid *types, int count)
+{
+	Expr *expr;
+
+	if (!OidIsValid(oid))
+		return;
+	fmgr_info(oid, &builtin->finish);
+	if (aggref->aggsplit != AGGSPLIT_SIMPLE)
+		return;
+	build_aggregate_finalfn_expr(types, Min(count + 1, builtin->finish.fn_nargs),
+								 aggref->aggtranstype, aggref->aggtype, aggref->inputcollid, oid,
+								 &expr);
+	fmgr_info_set_expr((Node *) expr, &builtin->finish);
+}
+
+/* A call of a function that has the state and so many arguments. */
+static FunctionCallInfo
+create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
+{
+	FunctionCallInfo call = palloc0(SizeForFunctionCallInfo(1 + arguments));
+
+	InitFunctionCallInfoData(*call, function, 1 + arguments, builtin->collation,
+							 (Node *) builtin->caller, NULL);
+	return call;
+}
+
+/* Prepare the functions.  Returns the one that makes the result. */
+static Oid
+init_functions(BuiltinAggregate *builtin, const Aggref *aggref, Form_pg_aggregate form)
+{
+	bool partial = aggref->aggsplit != AGGSPLIT_SIMPLE;
+	bool internal = aggref->aggtranstype == INTERNALOID;
+	Oid finish = partial ? (internal ? form->aggserialfn : InvalidOid) : form->aggfinalfn;
+	Oid state_type = aggref->aggtranstype;
+	Oid types[FUNC_MAX_ARGS];
+	int count = get_aggregate_argtypes((Aggref *) (uintptr_t) aggref, types);
+
+	builtin->collation = aggref->inputcollid;
+	builtin->caller = makeNode(AggState);
+	builtin->caller->curaggcontext = makeNode(ExprContext);
+	init_function(&builtin->transition, form->aggtransfn, aggref, types, count);
+	init_function(&builtin->combine, form->aggcombinefn, aggref, &state_type, 1);
+	init_finish(builtin, finish, aggref, types, count);
+	if (internal && OidIsValid(form->aggserialfn))
+	{
+		fmgr_info(form->aggserialfn, &builtin->serialize);
+		fmgr_info(form->aggdeserialfn, &builtin->deserialize);
+	}
+	builtin->advancing = create_call(builtin, &builtin->transition, count);
+	builtin->combining = create_call(builtin, &builtin->combine, 1);
+	return finish;
+}
+
+/* Find out where the arguments lie. */
+static void
+init_arguments(BuiltinAggregate *builtin, const Aggref *aggref, const WantedRows *rows)
+{
+	ListCell *cell;
+
+	foreach (cell, aggref->args)
+	{
+		Expr *expr = lfirst_node(TargetEntry, cell)->expr;
+
+		ColumnLocationOf(&builtin->argument[builtin->arguments++], expr, rows->estate,
+						 rows->relation);
+		builtin->long_values |= get_typlen(exprType((Node *) expr)) <= 0;
+	}
+}
+
+/* Prepare an aggregate.  The caller checks permissions for the transition function and for "finish". */
+BuiltinAggregate *
+BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish)
+{
+	BuiltinAggregate *builtin = palloc0(offsetof(BuiltinAggregate, argument) +
+										(Size) list_length(aggref->args) * sizeof(ColumnLocation));
+	HeapTuple tuple = catalog_row(aggref);
+
+	*finish = init_functions(builtin, aggref, (Form_pg_aggregate) GETSTRUCT(tuple));
+	get_typlenbyval(aggref->aggtranstype, &builtin->length, &builtin->by_value);
+	init_start(builtin, tuple, aggref->aggtranstype);
+	init_arguments(builtin, aggref, rows);
+	builtin->row = AllocSetContextCreate(
+		CurrentMemoryContext, "QSketchScan row of built-in aggregate", ALLOCSET_SMALL_SIZES);
+	ReleaseSysCache(tuple);
+	return builtin;
+}
+
+/* ---- the state ---- */
+
+/* States are kept in this context from now on. */
+void
+BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context)
+{
+	builtin->caller->curaggcontext->ecxt_per_tuple_memory = context;
+}
+
+static Datum
+keep(const BuiltinAggregate *builtin, Datum value)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(builtin->caller->curaggcontext->ecxt_per_tuple_memory);
+	Datum kept = datumCopy(value, builtin->by_value, builtin->length);
+
+	MemoryContextSwitchTo(old);
+	return kept;
+}
+
+/* Begin with the initial state, in this context. */
+void
+BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *state)
+{
+	BuiltinUseContext(builtin, context);
+	state->null = state->none = builtin->starts_null;
+	state->value = state->null ? (Datum) 0 : keep(builtin, builtin->start);
+}
+
+/* Replace the state by what the transition function returned. */
+static void
+replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool null)
+{
+	Datum old = state->value;
+	bool had_value = !state->null;
+
+	state->null = null;
+	if (builtin->by_value || (had_value && !null && value == old))
+	{
+		state->value = value;
+		return;
+	}
+	state->value = null ? (Datum) 0 : keep(builtin, value);
+	if (had_value)
+		pfree(DatumGetPointer(old));
+}
+
+/* Is the call left out, since its function is strict?  The first value may become the state. */
+static bool
+is_left_out(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state)
+{
+	int i;
+
+	for (i = 1; i < call->nargs; i++)
+		if (call->args[i].isnull)
+			return true;
+	if (!state->none)
+		return state->null;
+	*state = (BuiltinState){ .value = keep(builtin, call->args[1].value) };
+	return true;
+}
+
+/* Add a row's values, which are in the call, or another state by a call of the combine function. */
+static inline void
+add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state)
+{
+	Datum next;
+
+	if (call->flinfo->fn_strict && is_left_out(builtin, call, state))
+		return;
+	call->args[0] = (NullableDatum){ .value = state->value, .isnull = state->null };
+	call->isnull = false;
+	next = FunctionCallInvoke(call);
+	replace(builtin, state, next, call->isnull);
+	state->none = false;
+}
+
+/*
+ * Add all tuples.  What the functions allocate for values of fixed length is small.  A page may
+ * have hundreds of strings, or of numbers of any length, that are long when they are not
+ * compressed, so it is freed after each of them.
+ */
+void
+BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples)
+{
+	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+	FunctionCallInfo call = builtin->advancing;
+	int i;
+	int j;
+
+	for (i = 0; i < tuples->count; i++)
+	{
+		FetchAhead(tuples, i);
+		for (j = 0; j < builtin->arguments; j++)
+			call->args[1 + j].isnull =
+				!ColumnGet(&builtin->argument[j], tuples->tuple[i], &call->args[1 + j].value);
+		add(builtin, call, state);
+		if (!builtin->long_values)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(builtin->row);
+	}
+	MemoryContextReset(builtin->row);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---- what becomes of it ---- */
+
+/* Call a function with the state, and with further arguments that are not used. */
+static Datum
+call_with(BuiltinAggregate *builtin, FmgrInfo *function, Datum value, bool *null)
+{
+	LOCAL_FCINFO(call, FUNC_MAX_ARGS);
+	bool serial = function == &builtin->deserialize;
+	Datum result;
+	int i;
+
+	InitFunctionCallInfoData(*call, function, function->fn_nargs, builtin->collation,
+							 (Node *) builtin->caller, NULL);
+	call->args[0] = (NullableDatum){ .value = value, .isnull = *null };
+	for (i = 1; i < function->fn_nargs; i++)
+		call->args[i] = (NullableDatum){ .value = (Datum) 0, .isnull = !serial };
+	result = FunctionCallInvoke(call);
+	*null = call->isnull;
+	return result;
+}
+
+/* The aggregate's value, in the current context or in that of the state. */
+Datum
+BuiltinResult(BuiltinAggregate *builtin, const BuiltinState *state, bool *null)
+{
+	*null = state->null;
+	if (!OidIsValid(builtin->finish.fn_oid) || (builtin->finish.fn_strict && state->null))
+		return state->value;
+	return call_with(builtin, &builtin->finish, state->value, null);
+}
+
+/* The bytes of a state that is passed by reference or internal, allocated here; else NULL. */
+const void *
+BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
+{
+	Datum bytes = state->value;
+	bool null = false;
+
+	*size = 0;
+	if (state->null)
+		return NULL;
+	if (OidIsValid(builtin->serialize.fn_oid))
+		bytes = call_with(builtin, &builtin->serialize, bytes, &null);
+	else if (builtin->by_value)
+		return NULL;
+	*size = OidIsValid(builtin->serialize.fn_oid) ? VARSIZE(DatumGetPointer(bytes))
+												  : datumGetSize(bytes, false, builtin->length);
+	return DatumGetPointer(bytes);
+}
+
+/* Combine the state with one that was written, and its bytes. */
+void
+BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState *written,
+			 const void *bytes)
+{
+	MemoryContext old = MemoryContextSwitchTo(builtin->row);
+	NullableDatum *value = &builtin->combining->args[1];
+
+	*value = (NullableDatum){ .value = bytes ? PointerGetDatum(bytes) : written->value,
+							  .isnull = written->null };
+	if (bytes && OidIsValid(builtin->deserialize.fn_oid))
+		value->value = call_with(builtin, &builtin->deserialize, value->value, &value->isnull);
+	if (!written->none)
+		add(builtin, builtin->combining, state);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(builtin->row);
+}
+
+/* Free a state.  What an internal one points to goes with its context. */
+void
+BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
+{
+	if (!builtin->by_value && !state->null)
+		pfree(DatumGetPointer(state->value));
+}

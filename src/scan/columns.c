@@ -1,0 +1,257 @@
+/*
+ * columns.c
+ *		Values of columns, and of expressions of columns, in the tuples of a page.
+ *
+ * PostgreSQL's executor evaluates the expressions: coalesce(user_id, 0), lower(url),
+ * CASE.  Its rules hold here, too: who may call the functions, which types a domain
+ * takes, which errors are raised.  Expressions are compiled without a parent node, since
+ * the executor would read the node's tuples instead of the slot that is filled here.
+ *
+ * That slot has only the columns that the expression needs.  Where several of them lie
+ * behind columns of variable width, finding each would take a walk through the tuple of
+ * its own.  There the slot has the tuple, and the executor takes its columns out in one
+ * walk.
+ *
+ * src/scan/columns.c
+ */
+#include "scan/columns.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/rel.h"
+
+struct ColumnExpression
+{
+	ExprState *state;
+	ExprContext *context;
+	TupleTableSlot *slot;
+	bool whole;          /* the slot has the tuple, not single columns */
+	HeapTupleData tuple; /* that the slot has */
+	int columns;
+	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* The column of the table that the expression is, or NULL. */
+Var *
+ScanColumnOf(Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0 || ((Var *) expr)->varlevelsup != 0)
+		return NULL;
+	return (Var *) expr;
+}
+
+/*
+ * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
+ * before it, which only the bytes there tell: its offset is given without padding.
+ */
+static int
+fixed_offset(TupleDesc descriptor, AttrNumber attribute)
+{
+	int offset = 0;
+	int i;
+
+	for (i = 0; i < attribute; i++)
+	{
+		Form_pg_attribute form = TupleDescAttr(descriptor, i);
+
+		if (i == attribute - 1 && form->attlen == -1)
+			return offset;
+		offset = att_align_nominal(offset, form->attalign);
+		if (i == attribute - 1)
+			return offset;
+		if (form->attlen < 0)
+			return -1;
+		offset += form->attlen;
+	}
+	return -1;
+}
+
+/* Find out where a column lies. */
+void
+ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc descriptor)
+{
+	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
+
+	location->attribute = attribute;
+	location->length = form->attlen;
+	location->by_value = form->attbyval;
+	location->offset = fixed_offset(descriptor, attribute);
+	location->align = (uint8) att_align_nominal(1, form->attalign);
+	location->descriptor = descriptor;
+}
+
+/* The location of a column, or of an expression. */
+void
+ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation relation)
+{
+	const Var *column = ScanColumnOf(expr);
+
+	if (column)
+	{
+		ColumnLocationInit(location, column->varattno, RelationGetDescr(relation));
+		return;
+	}
+	*location = (ColumnLocation){ .attribute = COLUMN_NOWHERE, .offset = -1 };
+	location->expression = ColumnExpressionCreate(expr, estate, relation);
+}
+
+/*
+ * Read a column by heap_getattr(), which looks at no more than a tuple's data, or evaluate an
+ * expression, whose value lasts until it is evaluated again; false: NULL.
+ */
+pg_noinline bool
+ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
+{
+	HeapTupleData tuple;
+	bool null;
+
+	if (location->expression)
+		return ColumnExpressionRead(location->expression, header, value);
+	tuple = (HeapTupleData){ .t_data = header };
+	*value = heap_getattr(&tuple, location->attribute, location->descriptor, &null);
+	CHECK_FOR_INTERRUPTS();
+	return !null;
+}
+
+/* ---- expressions ---- */
+
+/* The columns that the expression needs, each once.  The slot itself knows tableoid. */
+static List *
+needed_columns(Expr *expr)
+{
+	List *vars = pull_var_clause((Node *) expr, 0);
+	List *columns = NIL;
+	ListCell *cell;
+
+	foreach (cell, vars)
+		if (lfirst_node(Var, cell)->varattno > 0)
+			columns = list_append_unique(columns, lfirst(cell));
+	return columns;
+}
+
+/* How many columns of a tuple are walked through to find those of an expression, or a column. */
+int
+ColumnWalk(Expr *expr, TupleDesc descriptor)
+{
+	List *vars = pull_var_clause((Node *) expr, 0);
+	ListCell *cell;
+	int walk = 0;
+
+	foreach (cell, vars)
+	{
+		AttrNumber attribute = lfirst_node(Var, cell)->varattno;
+
+		if (attribute == 0)
+			return descriptor->natts;
+		if (attribute > walk && fixed_offset(descriptor, attribute) < 0)
+			walk = attribute;
+	}
+	return walk;
+}
+
+/* Is a tuple needed, for a whole row, or since finding the columns one by one takes several walks? */
+static bool
+needs_tuple(const ColumnExpression *expression, Expr *expr)
+{
+	List *vars = pull_var_clause((Node *) expr, 0);
+	ListCell *cell;
+	int walks = 0;
+	int i;
+
+	foreach (cell, vars)
+		if (lfirst_node(Var, cell)->varattno == 0)
+			return true;
+	for (i = 0; i < expression->columns; i++)
+		walks += expression->column[i].offset < 0;
+	return walks > 1;
+}
+
+/* A slot for tuples, or one whose values are set one by one. */
+static TupleTableSlot *
+create_slot(bool whole, EState *estate, Relation relation)
+{
+	TupleTableSlot *slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(relation),
+												  whole ? &TTSOpsHeapTuple : &TTSOpsVirtual);
+
+	if (whole)
+		return slot;
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	slot->tts_tableOid = RelationGetRelid(relation);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Prepare an expression.  Raises an error unless the user may call its functions. */
+ColumnExpression *
+ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
+{
+	List *columns = needed_columns(expr);
+	ColumnExpression *expression = palloc0(offsetof(ColumnExpression, column) +
+										   (Size) list_length(columns) * sizeof(ColumnLocation));
+	ListCell *cell;
+
+	foreach (cell, columns)
+		ColumnLocationInit(&expression->column[expression->columns++],
+						   lfirst_node(Var, cell)->varattno, RelationGetDescr(relation));
+	expression->tuple.t_tableOid = RelationGetRelid(relation);
+	ItemPointerSetInvalid(&expression->tuple.t_self);
+	expression->whole = needs_tuple(expression, expr);
+	expression->slot = create_slot(expression->whole, estate, relation);
+	expression->state = ExecInitExpr(expr, NULL);
+	expression->context = CreateExprContext(estate);
+	expression->context->ecxt_scantuple = expression->slot;
+	return expression;
+}
+
+/* The only column that the expression needs; NULL: it needs others, or none. */
+const ColumnLocation *
+ColumnExpressionColumn(const ColumnExpression *expression)
+{
+	return expression->columns == 1 && !expression->whole ? &expression->column[0] : NULL;
+}
+
+/*
+ * What the expression is evaluated in.  Its value lies in the memory of a tuple there, until it is
+ * evaluated again.
+ */
+ExprContext *
+ColumnExpressionContext(const ColumnExpression *expression)
+{
+	return expression->context;
+}
+
+/* Evaluate the expression for what is in the slot; false: NULL. */
+static bool
+evaluate(ColumnExpression *expression, Datum *value)
+{
+	bool null;
+
+	CHECK_FOR_INTERRUPTS();
+	ResetExprContext(expression->context);
+	*value = ExecEvalExprSwitchContext(expression->state, expression->context, &null);
+	return !null;
+}
+
+/* Evaluate the expression for a tuple; false: NULL. */
+bool
+ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value)
+{
+	TupleTableSlot *slot = expression->slot;
+	int i;
+
+	if (expression->whole)
+	{
+		expression->tuple.t_data = tuple;
+		ExecStoreHeapTuple(&expression->tuple, slot, false);
+		return evaluate(expression, value);
+	}
+	for (i = 0; i < expression->columns; i++)
+	{
+		int at = expression->column[i].attribute - 1;
+
+		slot->tts_isnull[at] = !ColumnGet(&expression->column[i], tuple, &slot->tts_values[at]);
+	}
+	return evaluate(expression, value);
+}
