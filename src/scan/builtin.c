@@ -244,29 +244,22 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 		pfree(DatumGetPointer(old));
 }
 
-/* Is the call left out, since its function is strict?  The first value may become the state. */
-static bool
-is_left_out(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state)
-{
-	int i;
-
-	for (i = 1; i < call->nargs; i++)
-		if (call->args[i].isnull)
-			return true;
-	if (!state->none)
-		return state->null;
-	*state = (BuiltinState){ .value = keep(builtin, call->args[1].value) };
-	return true;
-}
-
-/* Add a row's values, which are in the call, or another state by a call of the combine function. */
+/*
+ * Add a row's values, which are in the call, or another state by a call of the combine function.
+ * "null": some of them are NULL.  A strict function does not see these, and the first value may
+ * become its state.
+ */
 static inline void
-add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state)
+add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state, bool null)
 {
 	Datum next;
 
-	if (call->flinfo->fn_strict && is_left_out(builtin, call, state))
+	if (call->flinfo->fn_strict && (null || state->null))
+	{
+		if (!null && state->none)
+			*state = (BuiltinState){ .value = keep(builtin, call->args[1].value) };
 		return;
+	}
 	call->args[0] = (NullableDatum){ .value = state->value, .isnull = state->null };
 	call->isnull = false;
 	next = FunctionCallInvoke(call);
@@ -289,11 +282,17 @@ BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tup
 
 	for (i = 0; i < tuples->count; i++)
 	{
+		bool null = false;
+
 		FetchAhead(tuples, i);
-		for (j = 0; j < builtin->arguments; j++)
-			call->args[1 + j].isnull =
-				!ColumnGet(&builtin->argument[j], tuples->tuple[i], &call->args[1 + j].value);
-		add(builtin, call, state);
+		for (j = 1; j <= builtin->arguments; j++)
+		{
+			NullableDatum *value = &call->args[j];
+
+			value->isnull = !ColumnGet(&builtin->argument[j - 1], tuples->tuple[i], &value->value);
+			null |= value->isnull;
+		}
+		add(builtin, call, state, null);
 		if (!builtin->long_values)
 			continue;
 		CHECK_FOR_INTERRUPTS();
@@ -366,7 +365,7 @@ BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState 
 	if (bytes && OidIsValid(builtin->deserialize.fn_oid))
 		value->value = call_with(builtin, &builtin->deserialize, value->value, &value->isnull);
 	if (!written->none)
-		add(builtin, builtin->combining, state);
+		add(builtin, builtin->combining, state, value->isnull);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(builtin->row);
 }
