@@ -128,9 +128,10 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
 -- Ids that are no numbers: an error that names qsets_id.
---@ each ID
---@ of text
---@ of uuid
+-- A number in a text is taken as one by qsets_similar: a parameter without a type is text.
+--@ each ID|SIMILAR
+--@ of text|qsets_similar_text
+--@ of uuid|qsets_other_id
 CREATE FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_other_id' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) IS 'aggregate support';
@@ -147,9 +148,9 @@ CREATE FUNCTION qsets_similar(
 	OUT id bigint, OUT common bigint, OUT jaccard double precision,
 	OUT overlap double precision, OUT lift double precision)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'qsets_other_id' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
+	AS 'MODULE_PATHNAME', '@SIMILAR@' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, @ID@, bigint, double precision, integer, text)
-	IS 'an error: ids of sets are bigint, as qsets_id makes them';
+	IS 'an error unless it is a number: ids of sets are bigint, as qsets_id makes them';
 
 --@ end
 

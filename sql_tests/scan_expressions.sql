@@ -58,7 +58,7 @@ SELECT pg_temp.scans('SELECT qsketch_agg(1 / s) FROM x_hits WHERE s <> 0'), (SEL
 	(SELECT qsketch_total(qsketch_agg(1 / s) FILTER (WHERE s <> 0)) FROM x_hits) = n AS filter FROM (SELECT count(*) AS n FROM x_hits WHERE s <> 0) AS c;
 SELECT qsketch_agg(1 / s) FROM x_hits;
 SELECT qsketch_agg(1 / s, NULL) FROM x_hits;
-SELECT qsets_agg(NULL, 1 / s) FROM x_hits;
+SELECT qsets_agg(NULL::bigint, 1 / s) FROM x_hits;
 SELECT qtop_agg((1 / s)::text, NULL, 3) FROM x_hits;
 SELECT qsketch_agg(user_id::x_small) FROM x_hits;
 SELECT qsketch_agg(user_id, s - 30) FROM x_hits WHERE s = 0;

@@ -71,6 +71,8 @@ SELECT qsets_agg(id, page) FROM visit;
 SELECT qsets_agg(name, 1) FROM visitor;
 SELECT p.* FROM sets, qsets_similar(s, 'visitor 17'::text) AS p;
 SELECT p.* FROM sets, qsets_similar(s, 'visitor 17', top => 3) AS p;
+SELECT (SELECT count(*) FROM qsets_similar(s, '5', top => 3)) = (SELECT count(*) FROM qsets_similar(s, 5, top => 3)) AS number, (SELECT count(*) FROM qsets_similar(s, NULL)) AS none FROM sets;
+SELECT p.* FROM sets, qsets_similar(s, '99999999999999999999') AS p;
 SELECT p.* FROM sets, qsets_similar(s, (SELECT id FROM visitor WHERE name = 'visitor 17'), 2) AS p;
 DROP TABLE pairs, visitor, visit, sets;
 DROP DOMAIN word;

@@ -84,4 +84,7 @@ SetsContainAll(SetCounts n)
 	SQL_FUNCTION(name##_overlap, Float8GetDatum(SetsOverlap(counts_of(fcinfo))));           \
 	SQL_FUNCTION(name##_contains_all, BoolGetDatum(SetsContainAll(counts_of(fcinfo))))
 
+/* An error: ids are bigint. */
+extern Datum qsets_other_id(PG_FUNCTION_ARGS);
+
 #endif

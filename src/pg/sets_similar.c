@@ -29,6 +29,7 @@
 #include "pgbase/stored.h"
 #include "sets/collection.h"
 #include "sets/pairs.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -395,8 +396,28 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 	return (Datum) 0;
 }
 
+/* A parameter whose type a client leaves open is text.  So a number in a text is an id. */
+static Datum
+similar_to_text(FunctionCallInfo fcinfo)
+{
+	if (!PG_ARGISNULL(ASKED))
+	{
+		const char *given = text_to_cstring(PG_GETARG_TEXT_PP(ASKED));
+		char *end;
+		int64 id;
+
+		errno = 0;
+		id = strtoi64(given, &end, 10);
+		if (end == given || *end != '\0' || errno != 0)
+			return qsets_other_id(fcinfo);
+		fcinfo->args[ASKED].value = Int64GetDatum(id);
+	}
+	return similar(fcinfo, ask_for_set);
+}
+
 /* qsets_similar(qsets, set_id, min_count, min_jaccard, top, order_by): the best first */
 SQL_FUNCTION(qsets_similar, similar(fcinfo, ask_for_set));
+SQL_FUNCTION(qsets_similar_text, similar_to_text(fcinfo));
 
 /* qsets_similar(qsets, elements[], min_count, min_jaccard, top, order_by): the best first */
 SQL_FUNCTION(qsets_similar_elements, similar(fcinfo, ask_for_elements));
