@@ -75,12 +75,12 @@ ColumnLocationInit(ColumnLocation *location, AttrNumber attribute, TupleDesc des
 {
 	Form_pg_attribute form = TupleDescAttr(descriptor, attribute - 1);
 
-	location->attribute = attribute;
-	location->length = form->attlen;
-	location->by_value = form->attbyval;
-	location->offset = fixed_offset(descriptor, attribute);
-	location->align = (uint8) att_align_nominal(1, form->attalign);
-	location->descriptor = descriptor;
+	*location = (ColumnLocation){ .attribute = attribute,
+								  .length = form->attlen,
+								  .by_value = form->attbyval,
+								  .offset = fixed_offset(descriptor, attribute),
+								  .align = (uint8) att_align_nominal(1, form->attalign),
+								  .descriptor = descriptor };
 }
 
 /* The location of a column, or of an expression. */
