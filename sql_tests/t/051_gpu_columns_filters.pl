@@ -179,7 +179,7 @@ SKIP:
 {
 	skip 'one GPU', 3 if $node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu()') < 2;
 	$node->safe_psql('postgres', 'CREATE TABLE p4 PARTITION OF parts FOR VALUES FROM (30000) TO (40000); INSERT INTO parts SELECT i % 9000, i FROM generate_series(30000, 39999) AS i; VACUUM parts');
-	$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3,p4}'::regclass[]) AS p});
+	load_spread($node, $_, '{k}') foreach qw(p1 p2 p3 p4);
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM qsketch_gpu() WHERE memory_used > 0'), '2', 'both devices have chunks');
 	same('partitions on two devices', undef, map { 'SELECT ' . filter_of('k', $template{$_}) . ' FROM parts' } sort keys %template);
 	unlike($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT qfilter_agg(k, qfilter_new_bloom(1000)) FROM parts'), qr/ Pages: [1-9]/, 'no page is read');

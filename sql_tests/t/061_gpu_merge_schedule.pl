@@ -19,7 +19,7 @@ my $piece = ($emulated ? 4 : 32) << 20;
 
 $node->safe_psql('postgres', "CREATE FUNCTION gpu_schedule() RETURNS bigint LANGUAGE c AS '$ENV{TESTDIR}/gpu_schedule.so'");
 make_partitions($node);
-$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3}'::regclass[]) AS p});
+load_spread($node, $_, '{k}') foreach qw(p1 p2 p3);
 
 # How many pieces a query takes of a worker that has nothing else to do.
 sub turns_of
@@ -102,7 +102,7 @@ for my $limit (12, 14, 20, 9)
 	settled($node, "a limit of $limit MB");
 }
 set_worker($node, 'qsketch.gpu_memory_limit', '0');
-$node->safe_psql('postgres', q{SELECT qsketch_gpu_load(p, '{k}') FROM unnest('{p1,p2,p3}'::regclass[]) AS p});
+load_spread($node, $_, '{k}') foreach qw(p1 p2 p3);
 
 # Two sessions of a role have large sketches merged again and again: how long does a small one take beside them?
 {

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
 
-my $node = gpu_node('ends', 'enable_sort = off', 'max_connections = 60', 'max_prepared_transactions = 5', 'jit = off', 'fsync = off');
+my $node = gpu_node('ends', 'enable_sort = off', 'max_parallel_workers_per_gather = 0', 'max_connections = 60', 'max_prepared_transactions = 5', 'jit = off', 'fsync = off');
 fill($node, 80_000);
 $node->safe_psql('postgres', q{
 	CREATE ROLE greedy LOGIN; CREATE ROLE modest LOGIN; CREATE ROLE other LOGIN; GRANT other TO greedy;
