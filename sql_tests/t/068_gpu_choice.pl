@@ -118,6 +118,12 @@ chooses('groups of many rows', processes(1), $grouped->('h'), '');
 # their keys wait for the CPU
 is(device_of('many groups', processes(1), 'SELECT qsketch_agg(k) FROM t GROUP BY k % 500'), 'cpu', 'many groups: so they were made');
 
+# also if so many come that a single small sketch would move
+my $many_keys = 'SELECT string_agg(md5(sk::text), \',\' ORDER BY h) FROM (SELECT k % 2 AS h, qsketch_agg(k, qsketch_new(\'multilevel\', \'1MB\')) AS sk FROM t GROUP BY 1) AS g';
+is($node->safe_psql('postgres', processes(1) . $many_keys), $node->safe_psql('postgres', 'SET qsketch.device = cpu; ' . processes(1) . $many_keys),
+	'groups of many keys, in small sketches');
+is(device_of('groups of many keys', processes(1), 'SELECT qsketch_agg(k, qsketch_new(\'multilevel\', \'1MB\')) FROM t GROUP BY h'), 'cpu', 'groups of many keys, in small sketches: so they were made');
+
 # ---- filters ----
 
 my $filter = sub { 'SELECT qfilter_row_agg(k, k, qfilter_new_bloom(' . shift() . ')) FROM t' };

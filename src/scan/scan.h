@@ -247,17 +247,18 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 }
 
 /*
- * Let keys wait until the new state is read, if it can: it must be on the CPU, or stay there
- * until it has many keys.
+ * Let keys wait until the new state is read, if it can.  Then it stays on the CPU: one that goes to
+ * a GPU needs memory of its own from the beginning.
  */
 static inline void
 ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
 	if (sketch && (sketch->engine == &qs_engine_cpu ||
 				   !(aggregate->cached || GpuSketchMovesEarly(sketch->engine))))
 	{
+		sketch->engine = &qs_engine_cpu;
 		aggregate->state->deferred = true;
 		KeptTableMemory(kept, &aggregate->state->memory);
 	}
