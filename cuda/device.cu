@@ -22,8 +22,8 @@
 /* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
 #define MERGE_BYTES (UINT64_C(32) << 20)
 
-/* 8 GB of a table, 100 to 200 million rows: one GPU counts a column of them in 3 to 6 ms. */
-#define CHUNKS_TOGETHER 32
+/* One GPU counts a column of 268 million rows in 8 ms. */
+#define ROWS_TOGETHER (UINT64_C(1) << 28)
 
 /* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
@@ -514,7 +514,7 @@ const qs_device_ops qs_cuda_devices = {
 	.error = qs_cuda_last_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,
-	.chunks_together = CHUNKS_TOGETHER,
+	.rows_together = ROWS_TOGETHER,
 	.sketch = &qs_cuda_sketches,
 	.sets = &qset_cuda_collections,
 	.filter = &qf_cuda_filters,

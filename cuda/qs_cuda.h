@@ -139,10 +139,10 @@ extern "C"
 		uint64_t merge_bytes;
 
 		/*
-		 * The first chunks of a table, which lie on one device: it answers for so many in a few
+		 * The first rows of a table, which lie on one device: it answers for so many in some
 		 * milliseconds, and to bring answers of several together takes as long.
 		 */
-		uint32_t chunks_together;
+		uint64_t rows_together;
 
 		const struct qs_sketch_ops *sketch;         /* sketch_cuda.h */
 		const struct qset_sets_ops *sets;           /* sets_cuda.h */

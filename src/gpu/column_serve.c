@@ -68,18 +68,16 @@ new_holding(void)
 	return NULL;
 }
 
-/* Chunks that go together to the next device, where a table is large. */
-#define PART_CHUNKS 8
+/* Rows that go together to the next device, where a table is large. */
+#define PART_ROWS (UINT64CONST(1) << 25)
 
-/* Does the next chunk of a table that has so many begin a new part, on any device? */
-static bool
-begins_part(uint32 chunks)
+/* Which part of its table a row belongs to, by its number.  Small tables have one part. */
+static uint64
+part_of(uint64 row)
 {
-	uint32 first = gpu_device_ops->chunks_together;
+	uint64 first = gpu_device_ops->rows_together;
 
-	if (gpu_fault == FAULT_SPREAD)
-		return true;
-	return chunks == 0 || (chunks >= first && (chunks - first) % PART_CHUNKS == 0);
+	return row < first ? 0 : 1 + (row - first) / PART_ROWS;
 }
 
 /* The same chunk of another column of the table; NULL: there is none. */
@@ -99,12 +97,12 @@ find_same_chunk(const GpuColumnShape *shape)
 	return NULL;
 }
 
-/* The device of a table's next chunk; -1: any. */
+/* The device of a table's next chunk; -1: any, for the first chunk of a part. */
 static int
 choose_next(uint32 root)
 {
 	const GpuHolding *last = NULL;
-	uint32 chunks = 0;
+	uint64 rows = 0;
 	int i;
 
 	for (i = 0; i < GPU_HANDLES; i++)
@@ -113,17 +111,19 @@ choose_next(uint32 root)
 
 		if (h == NULL || !h->leads || h->shape.root != root)
 			continue;
-		chunks++;
+		rows += h->rows;
 		if (last == NULL || h->serial > last->serial)
 			last = h;
 	}
-	return begins_part(chunks) ? -1 : last->device;
+	if (last == NULL || gpu_fault == FAULT_SPREAD || part_of(rows) != part_of(rows - last->rows))
+		return -1;
+	return last->device;
 }
 
 /*
  * A chunk is where the same chunk of another column is, because rows are matched there.  The first
- * chunks of a table are on one device, and those of its partitions count as its own; then a few
- * each go where the least memory is in use.
+ * rows of a table are on one device, and those of its partitions count as its own; then each part
+ * goes where the least memory is in use.
  */
 static int
 choose_device(GpuSlot *slot)
