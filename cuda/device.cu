@@ -22,7 +22,7 @@
 /* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
 #define MERGE_BYTES (UINT64_C(32) << 20)
 
-/* One GPU counts a column of 268 million rows in 8 ms. */
+/* An H100 inserts 100 million keys of a column in 2.8 ms, so these take about 8. */
 #define ROWS_TOGETHER (UINT64_C(1) << 28)
 
 /* Bytes of all slots together; copying the default over the bus takes about a millisecond. */

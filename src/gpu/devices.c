@@ -370,7 +370,9 @@ lose_device(int index, const char *reason)
 	forget_cached(index);
 	ereport(LOG, (errmsg("qsketch has lost GPU %d: %s", info->number, reason),
 				  errdetail("Queries with data there fail."),
-				  errhint("The GPU is opened again when the configuration is reloaded.")));
+				  devices_left() != 0
+					  ? errhint("The GPU is opened again when the configuration is reloaded.")
+					  : 0));
 }
 
 /*
