@@ -20,6 +20,7 @@
  * src/gpu/choice.c
  */
 #include "gpu/gpu.h"
+#include "pgbase/value.h"
 
 /* The smallest sketch for a GPU, and what each process adds to that. */
 #define SKETCH_BYTES  (256 * 1024)
@@ -74,12 +75,11 @@ GpuPaysForFetching(double accesses, uint64 bytes, const StateWork *work)
 
 /* ---- reasons ---- */
 
-/* A size in words. */
+/* A size, in whole kilobytes at least. */
 static const char *
 size_text(uint64 bytes)
 {
-	return bytes < 1024 * 1024 ? psprintf("%.4g kB", bytes / 1024.0)
-							   : psprintf("%.4g MB", bytes / 1048576.0);
+	return TextOfSize(TYPEALIGN64(1024, bytes));
 }
 
 const char *

@@ -10,7 +10,7 @@
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter
- *	GPU not used: 16 processes fill a sketch of 1 MB faster than a GPU
+ *	GPU not used: 16 processes fill a sketch of 1MB faster than a GPU
  *
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
