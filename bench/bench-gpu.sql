@@ -37,7 +37,7 @@ ORDER BY n, o, m;
 -- rows from the executor; groups; filters
 INSERT INTO cases (what, structure, size, relation, workers, turns, query)
 SELECT 'rows of the executor', 'multilevel', size, 'ints', :workers, 3,
-    format('SELECT qsketch_total(qsketch_agg(k + 0, qsketch_new(''multilevel'', %L))) FROM %%s', size)
+    format('SELECT qsketch_total(qsketch_agg(k, qsketch_new(''multilevel'', %L))) FROM %%s', size)
 FROM unnest('{1MB,16MB}'::text[]) AS size;
 INSERT INTO cases (what, structure, size, relation, workers, turns, query)
 SELECT format('%s groups', groups), 'multilevel', '1MB', 'part', 0, 2,
@@ -76,6 +76,7 @@ DECLARE
 BEGIN
     EXECUTE format('ALTER TABLE %s SET (parallel_workers = %s)', c.relation, c.workers);
     PERFORM set_config('max_parallel_workers_per_gather', c.workers::text, false);
+    PERFORM set_config('qsketch.enable_columnscan', (c.what <> 'rows of the executor')::text, false);
     FOR turn IN 0 .. c.turns LOOP
         FOREACH device IN ARRAY '{cpu,gpu,auto}'::text[] LOOP
             CALL measure_once(c, device, turn > 0);
@@ -110,6 +111,7 @@ BEGIN
 END $$;
 CALL measure_all();
 RESET qsketch.device;
+RESET qsketch.enable_columnscan;
 
 \qecho '| what | structure | size | rows | workers | CPU ms | GPU ms | auto ms | auto chose | CPU / GPU | waited for a slot | |'
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---|---:|---:|---|'
