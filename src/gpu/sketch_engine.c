@@ -541,9 +541,11 @@ GpuSketchEngine(const qs_params *p, const StateWork *work)
 }
 
 bool
-GpuSketchMovesEarly(const qs_engine *engine)
+GpuSketchWillMove(const qs_params *p, const StateWork *work)
 {
-	return engine == &engines[MOVES_DENSE];
+	Moves moves = moves_of(p, work);
+
+	return moves == MOVES_DENSE || (moves == MOVES_LATE && has_keys(p, work));
 }
 
 const qs_engine *

@@ -109,8 +109,8 @@ extern bool GpuSketchOnlyOnCpu(const qs_params *p);
 /* The engine for new sketches, as qsketch.device wants it. */
 extern const qs_engine *GpuSketchEngine(const qs_params *p, const StateWork *work);
 
-/* Do sketches of this engine go to a device before they have tables here? */
-extern bool GpuSketchMovesEarly(const qs_engine *engine);
+/* Will a new sketch of such parameters move to a device, if as many keys come as are expected? */
+extern bool GpuSketchWillMove(const qs_params *p, const StateWork *work);
 
 /* The engine of a sketch that is on a device, or not. */
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);

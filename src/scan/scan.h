@@ -255,8 +255,9 @@ ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
 	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (sketch && (sketch->engine == &qs_engine_cpu ||
-				   !(aggregate->cached || GpuSketchMovesEarly(sketch->engine))))
+	if (sketch &&
+		(sketch->engine == &qs_engine_cpu ||
+		 !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work))))
 	{
 		sketch->engine = &qs_engine_cpu;
 		aggregate->state->deferred = true;
