@@ -159,7 +159,7 @@ SELECT pg_temp.error_of_bytes(pg_temp.repaired(set_byte(b, 65 + 31, 9))) AS othe
 FROM numbers;
 -- each bit behind right checksums: an error, or a list that can be used
 CREATE FUNCTION pg_temp.use(t qtop) RETURNS text LANGUAGE plpgsql AS
-$$ BEGIN PERFORM qtop_text(t, 1), qtop_info(t), qtop_sketch(t), t || t, qtop_add(t, 'x'::text); RETURN 'used';
+$$ BEGIN PERFORM qtop_text(t, 1), qtop_info(t), qtop_sketch(t), t || t, qtop_add(t, 'x'::text), t - t, qtop_growth(t, qtop_new(1), 1); RETURN 'used';
 EXCEPTION WHEN datatype_mismatch OR collation_mismatch OR numeric_value_out_of_range THEN RETURN sqlstate; END $$;
 CREATE TEMP TABLE mutant AS SELECT i, pg_temp.repaired(set_bit(b, i, 1 - get_bit(b, i))) AS bytes
 FROM sample, generate_series(0, length(b) * 8 - 1) AS i WHERE i NOT BETWEEN 24 * 8 AND 32 * 8 - 1 AND i % 3 = 0;
