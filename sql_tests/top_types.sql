@@ -165,6 +165,11 @@ CREATE TEMP TABLE mutant AS SELECT i, pg_temp.repaired(set_bit(b, i, 1 - get_bit
 FROM sample, generate_series(0, length(b) * 8 - 1) AS i WHERE i NOT BETWEEN 24 * 8 AND 32 * 8 - 1 AND i % 3 = 0;
 SELECT regexp_replace(error, '\d{9,}', 'N') AS error, count(*) > 0 AS some FROM (SELECT pg_temp.error_of_bytes(bytes) AS error FROM mutant) AS e GROUP BY 1 ORDER BY 1;
 SELECT pg_temp.use(bytes::qtop), count(*) > 0 AS some FROM mutant WHERE pg_temp.error_of_bytes(bytes) = 'accepted' GROUP BY 1 ORDER BY 1;
+-- a text with a zero byte, which no input function makes: it ends there, as where it is shown
+BEGIN;
+CREATE CAST (bytea AS text) WITHOUT FUNCTION;
+SELECT t::bytea::qtop = t AS same, l.* FROM (SELECT qtop_add(qtop_agg(k::text, 3), '\x7a0078'::bytea::text) AS t FROM unnest('{"\\x610062","\\x78"}'::bytea[]) AS k) AS s, qtop_text(t) AS l ORDER BY key;
+ROLLBACK;
 -- text
 SELECT t, pg_temp.error_of(format('SELECT %L::qtop', t)) FROM unnest(ARRAY['', '10', 'qtop:', 'qtop:!', 'qsketch:UVNL', 'qtop:UVRQAQ==', 'qtop:UVRQAg==']) AS t;
 SELECT '10'::qtop;
