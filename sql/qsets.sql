@@ -129,9 +129,9 @@ COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of 
 
 -- Ids that are no numbers: an error that names qsets_id.
 -- A number in a text is taken as one by qsets_similar: a parameter without a type is text.
---@ each ID|SIMILAR
---@ of text|qsets_similar_text
---@ of uuid|qsets_other_id
+--@ each ID|SIMILAR|UNLESS
+--@ of text|qsets_similar_text| unless it is a number
+--@ of uuid|qsets_other_id|
 CREATE FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_other_id' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsets_agg_trans(qsets, @ID@, anycompatible) IS 'aggregate support';
@@ -150,7 +150,7 @@ CREATE FUNCTION qsets_similar(
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', '@SIMILAR@' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 10;
 COMMENT ON FUNCTION qsets_similar(qsets, @ID@, bigint, double precision, integer, text)
-	IS 'an error unless it is a number: ids of sets are bigint, as qsets_id makes them';
+	IS 'an error@UNLESS@: ids of sets are bigint, as qsets_id makes them';
 
 --@ end
 

@@ -256,6 +256,7 @@ compare_descending(const void *a, const void *b)
 	int64 x = *(const int64 *) a;
 	int64 y = *(const int64 *) b;
 
+	CHECK_FOR_INTERRUPTS();
 	return (x < y) - (x > y);
 }
 
@@ -412,6 +413,7 @@ compare_counted(const void *a, const void *b)
 	int64 p = (int64) x->fingerprint;
 	int64 q = (int64) y->fingerprint;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->lower != y->lower)
 		return x->lower > y->lower ? -1 : 1;
 	return (p > q) - (p < q);

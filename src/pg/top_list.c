@@ -31,13 +31,17 @@ typedef struct Row
 	int64 upper; /* it occurred at most so often */
 } Row;
 
-/* Order by upper bound, the largest first; among equal ones by lower bound, the largest first. */
+/*
+ * Order by upper bound, the largest first; among equal ones by lower bound, the largest first.
+ * Whoever chooses the counts can make a sort quadratic, so it can be interrupted.
+ */
 static int
 compare_rows(const void *a, const void *b)
 {
 	const Row *x = a;
 	const Row *y = b;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->upper != y->upper)
 		return x->upper > y->upper ? -1 : 1;
 	if (x->key.lower != y->key.lower)
@@ -277,6 +281,7 @@ compare_growth(const void *a, const void *b)
 	int64 p = x->later.lower - x->earlier.upper;
 	int64 q = y->later.lower - y->earlier.upper;
 
+	CHECK_FOR_INTERRUPTS();
 	if (growth_of(x) != growth_of(y))
 		return growth_of(x) > growth_of(y) ? -1 : 1;
 	if (p != q)

@@ -350,8 +350,8 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 }
 
 /*
- * The text of a key.  Unless the writer is plain, call it between KeyTextBegin() and
- * KeyTextEnd().
+ * The text of a key, without a zero byte: it ends there as for an output function.  Unless the
+ * writer is plain, call it between KeyTextBegin() and KeyTextEnd().
  */
 const char *
 KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
@@ -362,7 +362,7 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 	{
 		struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 
-		*length = (uint32) VARSIZE_ANY_EXHDR(bytes);
+		*length = (uint32) strnlen(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 		if (writer->padded)
 			*length = (uint32) bpchartruelen(VARDATA_ANY(bytes), (int) *length);
 		return VARDATA_ANY(bytes);

@@ -100,6 +100,7 @@ compare_use(const void *a, const void *b)
 	const ScanGroup *x = *(ScanGroup *const *) a;
 	const ScanGroup *y = *(ScanGroup *const *) b;
 
+	CHECK_FOR_INTERRUPTS();
 	return (x->sorting > y->sorting) - (x->sorting < y->sorting);
 }
 

@@ -61,13 +61,14 @@ set_string(ScanString *string, Datum value)
 	string->length = VARSIZE_ANY_EXHDR(bytes);
 }
 
-/* For qsort(). */
+/* For qsort(), which takes quadratic time for some orders, so it can be interrupted. */
 int
 ScanCompareNumbers(const void *a, const void *b)
 {
 	int64 x = *(const int64 *) a;
 	int64 y = *(const int64 *) b;
 
+	CHECK_FOR_INTERRUPTS();
 	return x < y ? -1 : x > y;
 }
 

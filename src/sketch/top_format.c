@@ -214,14 +214,13 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 static bool
 texts_are_sound(const qs_top *view)
 {
-	uint64_t ends = 0;
-	uint64_t i;
+	const uint8_t *at = view->text;
+	const uint8_t *end = at + view->text_bytes;
+	uint64_t texts = view->texts ? view->count : 0;
 
-	if (!view->texts)
-		return true;
-	for (i = 0; i < view->text_bytes; i++)
-		ends += view->text[i] == 0;
-	return ends == view->count && view->text[view->text_bytes - 1] == 0;
+	for (; texts > 0 && (at = memchr(at, 0, (size_t) (end - at))) != NULL; texts--)
+		at++;
+	return at == end;
 }
 
 qb_status
