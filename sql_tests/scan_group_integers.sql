@@ -3,15 +3,9 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
-\set file :dir '/sql/include/plan.psql'
-\i :file
 \set file :dir '/sql/include/scan_groups.psql'
 \i :file
 \set ECHO all
-SET max_parallel_workers_per_gather = 0;
-SET work_mem = '64MB';
 CREATE TABLE n_scan (s smallint, i int, b bigint, d date, ts timestamp, few int, k bigint, w int, t text);
 INSERT INTO n_scan
 SELECT CASE WHEN r % 7 > 0 THEN r % 600 - 300 END, CASE WHEN r % 11 > 0 THEN (r * 7919::bigint) % 3000 - 1500 END, (r % 64 - 32) * 288230376151711743,

@@ -4,15 +4,9 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
-\set file :dir '/sql/include/plan.psql'
-\i :file
 \set file :dir '/sql/include/scan_groups.psql'
 \i :file
 \set ECHO all
-SET max_parallel_workers_per_gather = 0;
-SET work_mem = '64MB';
 SET timezone = 'Europe/Berlin';
 CREATE TYPE gk_kind AS ENUM ('page', 'image', 'api');
 CREATE TABLE gk_log (gone int, ts timestamp, tz timestamptz, d date, k bigint, w int, s smallint, country text, kind gk_kind, bot boolean, o oid, c "char", x numeric);

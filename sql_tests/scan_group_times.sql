@@ -4,15 +4,9 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
-\set file :dir '/sql/include/plan.psql'
-\i :file
 \set file :dir '/sql/include/scan_groups.psql'
 \i :file
 \set ECHO all
-SET max_parallel_workers_per_gather = 0;
-SET work_mem = '64MB';
 SET enable_sort = off;
 -- changes of time zones: at midnight, by half an hour, by a day, of old; the same times without a zone; times that nothing is asked about
 CREATE TABLE gt_zones AS SELECT tz, tz AT TIME ZONE 'UTC' AS ts, row_number() OVER () AS k FROM (

@@ -3,15 +3,9 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
-\set file :dir '/sql/include/plan.psql'
-\i :file
 \set file :dir '/sql/include/scan_groups.psql'
 \i :file
 \set ECHO all
-SET max_parallel_workers_per_gather = 0;
-SET work_mem = '64MB';
 CREATE DOMAIN small_day AS int;
 CREATE TABLE g_scan (note text, dropped int, s smallint, i int, b bigint, d date, z timestamptz, m small_day, one int, eight int, thousand int,
 	many int, k bigint, w int, t text);
