@@ -9,6 +9,10 @@ CREATE UNLOGGED TABLE IF NOT EXISTS ints (k bigint);
 CREATE UNLOGGED TABLE part AS SELECT k FROM ints LIMIT 4000000;
 CREATE UNLOGGED TABLE million AS SELECT k FROM part LIMIT 1000000;
 CREATE UNLOGGED TABLE tiny AS SELECT k FROM part LIMIT 50000;
+-- without them the planner does not know how many groups there are
+CREATE STATISTICS part_10 ON (k % 10) FROM part;
+CREATE STATISTICS part_100 ON (k % 100) FROM part;
+CREATE STATISTICS part_400 ON (k % 400) FROM part;
 VACUUM ANALYZE ints, part, million, tiny;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

@@ -55,7 +55,7 @@ SELECT pg_temp.reasons('SELECT d, qsketch_agg(k) FROM why_parts WHERE d = 3 GROU
 SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why_parts');
 SELECT pg_temp.reasons('SELECT qsketch_agg(DISTINCT k) FROM why_parts');
 -- many groups, of which far fewer may come
-SELECT pg_temp.reasons('SELECT qsketch_agg(d) FROM why_parts GROUP BY k::text || d');
+SELECT pg_temp.reasons('SELECT qsketch_agg(d) FROM (SELECT * FROM why_part1 UNION ALL SELECT * FROM why_part2) AS both_parts GROUP BY k::text || d');
 RESET enable_partitionwise_aggregate;
 DROP TABLE why_parts;
 

@@ -142,6 +142,14 @@ SELECT q, s.* FROM unnest(ARRAY['SELECT ts::date, qsketch_agg(k) FROM gk_parts G
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT country, qsketch_agg(k), min(country) FROM gk_parts WHERE w > y GROUP BY country) AS s',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT w % y, qsketch_agg(k) FROM gk_parts GROUP BY w % y) AS s',
 	'SELECT country, qsketch_agg(k) FROM gk_parts WHERE ts > (SELECT max(ts) FROM gk_part2) GROUP BY country']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+-- all partitions fill the same groups: a run ends before all are returned, or reads no partition; HAVING with a parameter; groups that are written
+SELECT q, s.* FROM unnest(ARRAY['SELECT y, (SELECT qsketch_agg(k) FROM gk_parts WHERE country = ''de'' AND w > y GROUP BY country LIMIT 1) FROM generate_series(1, 3) AS y',
+	'SELECT y, (SELECT count(*) FROM (SELECT FROM gk_parts WHERE ts >= timestamp ''2026-03-20'' + y * interval ''5 days'' GROUP BY w HAVING qsketch_total(qsketch_agg(k)) > y LIMIT 4) AS x) FROM generate_series(1, 12) AS y',
+	'SELECT w + 1, w % 2 = 0 AND qsketch_total(qsketch_agg(k)) > 3, count(*) FROM gk_parts GROUP BY w HAVING w <> 5 AND count(*) < 2000']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+SET work_mem = '64kB';
+SELECT by, s.* FROM unnest(ARRAY['ts::date', 'country, w', 'k % 1000', 'lower(country)']) AS by,
+	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3), sum(w), avg(x), max(ts), qsets_agg(w, k) FROM gk_parts GROUP BY %1$s', by)) AS s ORDER BY by;
+RESET work_mem;
 SET enable_partitionwise_aggregate = on;
 SELECT s.* FROM pg_temp.same('SELECT ts::date, qsketch_agg(k) FROM gk_parts GROUP BY ts::date') AS s;
 RESET enable_partitionwise_aggregate;

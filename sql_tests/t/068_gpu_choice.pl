@@ -65,29 +65,28 @@ sub sketch
 	return "SELECT qsketch_agg(k, qsketch_new('multilevel', '$size')) FROM " . ($table // 't');
 }
 
-# ---- by size and processes: 128 kB for each process, 256 kB at least ----
+# ---- by size and processes: 32 kB for each process, 256 kB at least ----
 
 chooses('one process, 128 kB', processes(1), sketch('128kB'), 'one process fills a sketch of 128kB faster than a GPU');
 chooses('one process, 256 kB', processes(1), sketch('256kB'), '');
-# of the table here, processes of parallel plans get too few rows to move a small sketch
 chooses('2 processes, 4 MB', processes(2), sketch('4MB'), '');
-is(reason(processes(2), sketch('256kB', 'much')), '', '2 processes, 256 kB');
-is(reason(processes(4), sketch('256kB', 'much')), '4 processes fill a sketch of 256kB faster than a GPU', '4 processes, 256 kB');
-is(reason(processes(4), sketch('512kB', 'much')), '', '4 processes, 512 kB');
-chooses('16 processes, 1 MB', processes(16), sketch('1MB'), '16 processes fill a sketch of 1MB faster than a GPU');
-is(reason(processes(16), sketch('2MB', 'much')), '', '16 processes, 2 MB');
+is(reason(processes(8), sketch('256kB', 'much')), '', '8 processes, 256 kB');
+is(reason(processes(9), sketch('256kB', 'much')), '9 processes fill a sketch of 256kB faster than a GPU', '9 processes, 256 kB');
+is(reason(processes(9), sketch('288kB', 'much')), '', '9 processes, 288 kB');
+chooses('16 processes, 256 kB', processes(16), sketch('256kB'), '16 processes fill a sketch of 256kB faster than a GPU');
+chooses('16 processes, 512 kB', processes(16), sketch('512kB'), '');
 chooses('16 processes, 4 MB', processes(16), sketch('4MB'), '');
 my $plan = $node->safe_psql('postgres', processes(2) . 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' . sketch('4MB'));
 like($plan, qr/QSketchScan.*Device: gpu/s, 'EXPLAIN says where it was made');
-$plan = $node->safe_psql('postgres', processes(16) . 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' . sketch('1MB'));
+$plan = $node->safe_psql('postgres', processes(16) . 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' . sketch('256kB'));
 like($plan, qr/QSketchScan.*Device: cpu\n/s, 'and so of one that stays on the CPU');
 
 # the leader may not take part
-is(reason(processes(4) . 'SET parallel_leader_participation = off;', sketch('384kB', 'much')), '', '3 workers alone, 384 kB');
+is(reason(processes(16) . 'SET parallel_leader_participation = off;', sketch('480kB', 'much')), '', '15 workers alone, 480 kB');
 
 # from the executor, processes send a third
-is(reason(processes(16, 1), sketch('512kB', 'much')), '16 processes fill a sketch of 512kB faster than a GPU', '16 processes, executor, 512 kB');
-is(reason(processes(16, 1), sketch('1MB', 'much')), '', '16 processes, executor, 1 MB');
+is(reason(processes(30, 1), sketch('256kB', 'much')), '30 processes fill a sketch of 256kB faster than a GPU', '30 processes, executor, 256 kB');
+is(reason(processes(24, 1), sketch('256kB', 'much')), '', '24 processes, executor, 256 kB');
 chooses('4 processes, executor, 128 kB', processes(4, 1), sketch('128kB'), '4 processes fill a sketch of 128kB faster than a GPU');
 chooses('4 processes, executor, 4 MB', processes(4, 1), sketch('4MB'), '');
 chooses('one process, executor, 256 kB', processes(1, 1), sketch('256kB'), '');
@@ -100,10 +99,10 @@ is($node->safe_psql('postgres', 'SHOW qsketch.gpu_min_size'), '-1', 'by default 
 
 # ---- by rows ----
 
-is(reason(processes(4), sketch('512kB')), 'a GPU does not pay for the expected 600000 rows in a sketch of 512kB', 'too few for each process');
+is(reason(processes(4), sketch('512kB', 'few')), 'a GPU does not pay for the expected 100000 rows in a sketch of 512kB', 'too few for all processes');
 chooses('few rows', processes(1), sketch('1MB', 'few'), 'a GPU does not pay for the expected 100000 rows in a sketch of 1MB');
-chooses('few rows for a large sketch', processes(1), sketch('16MB'), 'a GPU does not pay for the expected 600000 rows in a sketch of 16MB');
-is(reason(processes(4, 1), sketch('16MB')), '', 'enough for several processes, which the CPU would have to merge');
+chooses('few rows for a large sketch', processes(1), sketch('64MB'), 'a GPU does not pay for the expected 600000 rows in a sketch of 64MB');
+is(reason(processes(4, 1), sketch('64MB')), '', 'enough for several processes, which the CPU would have to merge');
 chooses('rows that a condition leaves', processes(1), sketch('4MB') . ' WHERE g = 1', 'a GPU does not pay for the expected ' . expected('g = 1') . ' rows in a sketch of 4MB');
 # the planner expects 1000 rows of this function: more move the sketch later
 $node->safe_psql('postgres', q{CREATE FUNCTION many() RETURNS SETOF bigint LANGUAGE sql STABLE ROWS 1000 AS $$ SELECT k FROM t $$});
@@ -111,9 +110,10 @@ is(device_of('more rows than expected', processes(1), 'SELECT qsketch_agg(k, qsk
 
 # ---- groups: the rows of one of them ----
 
-my $grouped = sub { 'SELECT qsketch_agg(k, qsketch_new(\'multilevel\', \'4MB\')) FROM t GROUP BY ' . shift };
-chooses('groups of few rows', processes(1), $grouped->('g'), 'a GPU does not pay for the expected 150000 rows in a sketch of 4MB');
-chooses('groups of many rows', processes(1), $grouped->('h'), '');
+my $grouped = sub { "SELECT qsketch_agg(k, qsketch_new('multilevel', '$_[1]')) FROM t GROUP BY $_[0]" };
+chooses('groups of few rows', processes(1), $grouped->('g', '16MB'), 'a GPU does not pay for the expected 150000 rows in a sketch of 16MB');
+chooses('groups of many rows', processes(1), $grouped->('h', '16MB'), '');
+chooses('groups that have enough rows together', processes(1), $grouped->('g', '4MB'), '');
 
 # their keys wait for the CPU
 is(device_of('many groups', processes(1), 'SELECT qsketch_agg(k) FROM t GROUP BY k % 500'), 'cpu', 'many groups: so they were made');
@@ -134,12 +134,12 @@ foreach my $table ('more', 't')
 # ---- filters ----
 
 my $filter = sub { 'SELECT qfilter_row_agg(k, k, qfilter_new_bloom(' . shift() . ')) FROM t' };
-my $bloom = sub { 'SELECT qfilter_agg(k, qfilter_new_bloom(' . shift() . ')) FROM t' };
+my $bloom = sub { "SELECT qfilter_agg(k, qfilter_new_bloom($_[0])) FROM " . ($_[1] // 't') };
 chooses('filter, one process, small', processes(1), $bloom->(20000), 'one process fills a filter of 25kB faster than a GPU');
 chooses('filter, one process, large', processes(1), $bloom->(4000000), '');
 chooses('filter, 4 processes', processes(4), $bloom->(1000000), '');
-chooses('filter, 4 processes, large', processes(4), $bloom->(4000000), 'a GPU does not pay for the expected 600000 rows in a filter of 4853kB');
-chooses('filter, one process, few rows', processes(1), $bloom->(40000000), 'a GPU does not pay for the expected 600000 rows in a filter of 48513kB');
+chooses('filter, 4 processes, few rows', processes(4), $bloom->(40000000, 'few'), 'a GPU does not pay for the expected 100000 rows in a filter of 48513kB');
+chooses('filter, one process, few rows', processes(1), $bloom->(80000000), 'a GPU does not pay for the expected 600000 rows in a filter of 97025kB');
 chooses('filter, gpu_min_size', processes(1) . "SET qsketch.gpu_min_size = '64MB';", $bloom->(4000000), 'the filter is smaller than qsketch.gpu_min_size allows');
 is(device_of('filter, more rows than expected', processes(1), 'SELECT qfilter_agg(k, qfilter_new_bloom(4000000)) FROM (SELECT * FROM many() AS k OFFSET 0) AS m'), 'gpu', 'filter, more rows than expected: it moves later');
 

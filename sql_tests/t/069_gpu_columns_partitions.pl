@@ -76,6 +76,13 @@ my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
 	'SELECT md5(qfilter_agg(k, qfilter_new_bloom(20000))::text), md5(qfilter_agg(few, qfilter_new_bloom(300)) FILTER (WHERE n > 9999)::text) FROM many',
 	'SELECT md5(qsets_agg(few, n)::text), md5(qsketch_agg(k)::text) FROM many WHERE n <> 8',
 	"SELECT string_agg(few || md5(q::text), ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k) AS q FROM many WHERE few < 20 GROUP BY few) AS x",
+	# groups of all partitions, of which some get dense and others do not; with rows to be read beside, which is not done on the GPU
+	"SELECT string_agg(concat(few, md5(q::text), md5(f::text)), ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q, qsketch_agg(n, qsketch_new('multilevel', '8kB')) FILTER (WHERE k > 5) AS f FROM many GROUP BY few) AS x",
+	"SELECT string_agg(few || md5(q::text) || c, ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k, qsketch_new('sub_warp', '8kB')) AS q, count(*) AS c FROM many GROUP BY few HAVING count(*) > 400) AS x",
+	# groups anew for each row, of other partitions each time; the first one or two of them only; of no partition
+	"SELECT string_agg(concat(g, q), ',' ORDER BY g) FROM (SELECT g, (SELECT string_agg(few || md5(s::text), '' ORDER BY few) FROM (SELECT few, qsketch_agg(k, qsketch_new('warp', '8kB')) AS s FROM many WHERE n < g * 4500 - 9000 GROUP BY few) AS x) AS q FROM generate_series(1, 6) AS g) AS y",
+	"SELECT string_agg(concat(g, q), ',' ORDER BY g) FROM (SELECT g, (SELECT md5(s::text) FROM (SELECT qsketch_agg(k, qsketch_new('warp', '8kB')) AS s FROM many WHERE n >= g * 4500 AND few = 7 GROUP BY few) AS x LIMIT 1) AS q FROM generate_series(1, 6) AS g) AS y",
+	"SELECT string_agg(concat(g, q), ',' ORDER BY g) FROM (SELECT g, (SELECT count(*) FROM (SELECT FROM many WHERE n >= g * 3000 GROUP BY few HAVING qsketch_total(qsketch_agg(k, qsketch_new('warp', '8kB'))) > g * 100 LIMIT 2 + g % 2) AS x) AS q FROM generate_series(1, 8) AS g) AS y",
 	# no row passes; the sketch gets dense with the last partitions; a parameter that leaves partitions out
 	'SELECT md5(qsketch_agg(k)::text), count(*) FROM many WHERE few = ANY (NULL::int[])',
 	'SELECT md5(qsketch_agg(n)::text), count(*) FROM many WHERE k < 10',
@@ -83,6 +90,8 @@ my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
 	# executed again and again, with and without a parameter
 	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE n < g * 4500) AS q FROM generate_series(1, 4) AS g) AS x",
 	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE g > 0 AND few < 25) AS q FROM generate_series(1, 4) AS g) AS x");
+
+my $groups = "SELECT string_agg(few || md5(q::text), ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM many GROUP BY few) AS x";
 
 sub all_the_same
 {
@@ -104,6 +113,9 @@ sub test_results
 	$plan = $node->safe_psql('postgres', 'EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT count(*), qsketch_agg(k) FROM many');
 	is(scalar(() = $plan =~ /^ *Pages: 0$/mg), $partitions, 'no page of any partition is read');
 	is(scalar(() = $plan =~ /Pages from Cached Columns: [1-9]/g), $partitions - 1, 'all partitions with rows have cached columns');
+	$plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off, TIMING off) $groups");
+	is(scalar(() = $plan =~ /^ *Pages: 0$/mg), $partitions, 'no page of any partition is read for groups');
+	like($plan, qr/Custom Scan \(QSketchCollect\).*\n *Groups: 41\n *Device: (cpu, )?gpu\n/, 'groups of all partitions are on the GPU');
 	$node->safe_psql('postgres', q{
 		UPDATE many SET k = k + 1 WHERE n IN (5, 2500, 2900, 4001) OR n BETWEEN 9000 AND 9100;
 		DELETE FROM many WHERE n BETWEEN 14500 AND 15500;
@@ -168,6 +180,11 @@ sub test_changes
 	during_scan($node, 'chunks of some partitions go', 1, $queries[1], $right,
 		q{SELECT qsketch_gpu_unload('m2'); SELECT qsketch_gpu_unload('m7'); SELECT qsketch_gpu_unload('m8')});
 	load_all();
+	$right = $node->safe_psql('postgres', ORDINARY . $groups);
+	load_all();
+	during_scan($node, 'chunks of some partitions go, of groups', 1, $groups, $right, q{SELECT qsketch_gpu_unload('m2'); SELECT qsketch_gpu_unload('m8')});
+	load_all();
+	$right = $node->safe_psql('postgres', ORDINARY . $queries[1]);
 	during_scan($node, 'rows of all partitions change', 1, $queries[1], $right, 'UPDATE many SET k = k + 1 WHERE n % 100 = 3', 'VACUUM many');
 	load_all();
 	all_the_same('after these changes');

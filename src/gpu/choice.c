@@ -7,15 +7,16 @@
  * the tables, the more of them lie outside of the CPU's caches, and the longer that time is.
  * The time is shared by all processes of a plan, but one GPU serves all of them.  So the size
  * from which on a GPU is faster grows with the number of processes.  Measured with the column
- * scan, a GPU was faster at 256 kB with 2 processes and at 1 MB with 8, and as fast at 2 MB with
- * 16, but slower at 1 MB (docs/engineering/gpu-worker.md).
+ * scan, a GPU was faster at 256 kB with 8 processes and at 512 kB with 16, and as fast at 256 kB
+ * with 16 (docs/engineering/gpu-worker.md).
  *
  * Keys that come row by row from the executor take at least three times as long before they are
  * added.  So a process sends a third of the keys in the same time.
  *
  * Making tables on a device and fetching them takes as long as adding some keys on the CPU.
  * Whoever has fewer keys stays there.  The sketches of a parallel plan are merged on the device
- * and fetched once, but filters are fetched by each process and merged by the CPU.
+ * and fetched once, but filters are fetched by each process and merged by the CPU.  A part of the
+ * time is the same for tables of any size.  The groups of a scan share that part.
  *
  * src/gpu/choice.c
  */
@@ -24,7 +25,7 @@
 
 /* The smallest sketch for a GPU, and what each process adds to that. */
 #define SKETCH_BYTES  (256 * 1024)
-#define PROCESS_BYTES (128 * 1024)
+#define PROCESS_BYTES (32 * 1024)
 
 /* So many processes that get keys from the executor send as many as one column scan. */
 #define EXECUTOR_SHARE 3
@@ -32,12 +33,9 @@
 /* The smallest sketch in which a GPU looks up keys, and that stays there. */
 #define LOOKUP_BYTES (1024 * 1024)
 
-/* The fewest keys that are worth the way there and back: for any sketch, and for each of its bytes. */
+/* The fewest keys that are worth the way there and back: at all, and for so many bytes of tables. */
 #define KEYS_LEAST   262144
-#define BYTES_OF_KEY 16
-
-/* The same for what one process fetches and need not merge. */
-#define BYTES_ALONE 64
+#define BYTES_OF_KEY 96
 
 uint64
 GpuLookupBytes(void)
@@ -68,9 +66,18 @@ GpuKeysLeast(uint64 bytes)
 }
 
 bool
-GpuPaysForFetching(double accesses, uint64 bytes, const StateWork *work)
+GpuHasKeys(uint64 bytes, const StateWork *work)
 {
-	return accesses >= (double) bytes / (work->processes > 1 ? BYTES_OF_KEY : BYTES_ALONE);
+	double keys = work->rows * work->processes;
+
+	return keys * Max(1, work->together) >= KEYS_LEAST &&
+		   keys >= (double) bytes / work->processes / BYTES_OF_KEY;
+}
+
+bool
+GpuPaysForFetching(double accesses, uint64 bytes)
+{
+	return accesses >= (double) bytes / BYTES_OF_KEY;
 }
 
 /* ---- reasons ---- */

@@ -211,7 +211,7 @@ accesses_of_row(const qf_params *p)
 static bool
 has_rows(const qf_params *p, const StateWork *work)
 {
-	return GpuPaysForFetching(work->rows * accesses_of_row(p), qf_dense_size(p), work);
+	return GpuPaysForFetching(work->rows * accesses_of_row(p), qf_dense_size(p));
 }
 
 const char *

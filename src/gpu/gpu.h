@@ -48,11 +48,14 @@ extern bool GpuFillsFaster(uint64 bytes, const StateWork *work);
 /* The fewest keys that are worth the way of a sketch to a GPU and back. */
 extern double GpuKeysLeast(uint64 bytes);
 
+/* Are so many keys expected?  A GPU merges the tables of all processes, which a CPU would do, too. */
+extern bool GpuHasKeys(uint64 bytes, const StateWork *work);
+
 /*
  * Each process fetches a value of its own, and merges those of others.  Does that take less time
  * than filling it on the CPU, with so many random accesses to memory?
  */
-extern bool GpuPaysForFetching(double accesses, uint64 bytes, const StateWork *work);
+extern bool GpuPaysForFetching(double accesses, uint64 bytes);
 
 /* The reason why a "sketch" or "filter" that is too small stays on the CPU. */
 extern const char *GpuSmallReason(const char *value, uint64 bytes, const StateWork *work);

@@ -15,9 +15,6 @@
 
 #include "utils/memutils.h"
 
-/* Up to this size tables are hardly slower on the CPU until they have GpuKeysLeast() keys. */
-#define STAY_BYTES (2 * 1024 * 1024)
-
 /* Bytes of the tables that keys touch. */
 static uint64
 touched_bytes(const qs_params *p)
@@ -31,20 +28,6 @@ GpuSketchOnlyOnCpu(const qs_params *p)
 	return qs_has_fat(p->structure);
 }
 
-/*
- * Are enough keys expected?  Of small tables each process waits until it has so many.  Large tables
- * are fetched once for all processes, while the CPU would merge those of each.
- */
-static bool
-has_keys(const qs_params *p, const StateWork *work)
-{
-	uint64 bytes = touched_bytes(p);
-
-	if (bytes <= STAY_BYTES)
-		return work->rows >= GpuKeysLeast(bytes);
-	return work->rows * work->processes >= GpuKeysLeast(bytes / work->processes);
-}
-
 const char *
 GpuSketchReason(const qs_params *p, const StateWork *work)
 {
@@ -56,7 +39,7 @@ GpuSketchReason(const qs_params *p, const StateWork *work)
 		return reason;
 	if (!GpuFillsFaster(touched_bytes(p), work))
 		return GpuSmallReason("sketch", touched_bytes(p), work);
-	if (has_keys(p, work) || work->rows <= 0)
+	if (GpuHasKeys(touched_bytes(p), work) || work->rows <= 0)
 		return NULL;
 	return GpuFewReason("sketch", touched_bytes(p), work);
 }
@@ -180,7 +163,7 @@ materialize(qs_sketch *sk)
 typedef enum Moves
 {
 	MOVES_NEVER, /* the CPU fills it faster */
-	MOVES_LATE,  /* when it has enough keys: few may come, or the CPU's caches hold its tables */
+	MOVES_LATE,  /* when it has enough keys: the plan expects fewer, or does not know */
 	MOVES_DENSE  /* when it gets dense, since enough keys are expected */
 } Moves;
 
@@ -529,7 +512,7 @@ moves_of(const qs_params *p, const StateWork *work)
 {
 	if (GpuSketchOnlyOnCpu(p) || !GpuFillsFaster(touched_bytes(p), work))
 		return MOVES_NEVER;
-	if (device_setting == DEVICE_GPU || (touched_bytes(p) > STAY_BYTES && has_keys(p, work)))
+	if (device_setting == DEVICE_GPU || GpuHasKeys(touched_bytes(p), work))
 		return MOVES_DENSE;
 	return MOVES_LATE;
 }
@@ -543,9 +526,7 @@ GpuSketchEngine(const qs_params *p, const StateWork *work)
 bool
 GpuSketchWillMove(const qs_params *p, const StateWork *work)
 {
-	Moves moves = moves_of(p, work);
-
-	return moves == MOVES_DENSE || (moves == MOVES_LATE && has_keys(p, work));
+	return moves_of(p, work) == MOVES_DENSE;
 }
 
 const qs_engine *

@@ -49,6 +49,7 @@ typedef struct StateWork
 	int processes;    /* that share it, as the plan has them; at least 1 */
 	bool by_executor; /* keys come row by row from the executor, not from the column scan */
 	double rows;      /* that this process expects for the state; 0: it does not know */
+	double together;  /* states of groups that get rows at the same time; 0: there is one */
 } StateWork;
 
 /* What all states of a family have in common. */

@@ -158,6 +158,7 @@ typedef struct CachedUse
 	ScanAggregate *aggregate;
 	int count;
 	struct ScanGroups *groups; /* NULL: no GROUP BY */
+	bool begun;                /* the groups have got rows of other tables */
 	SharedPages *shared;       /* whose processes are to be told; NULL: a serial scan */
 	dsa_area *area;            /* of "shared" */
 } CachedUse;
@@ -194,7 +195,8 @@ extern bool CachedCountsValues(const ScanAggregate *aggregate);
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
 
 /* cached_groups.c */
-extern const char *CachedGroupsTake(const CachedRun *run, struct ScanGroups *groups, int count);
+extern const char *
+CachedGroupsTake(const CachedRun *run, int runs, struct ScanGroups *groups, int count);
 
 /* cached_match.c */
 extern GpuColumnChunk CachedChunk(const CachedKeys *keys, uint32 chunk);

@@ -12,6 +12,8 @@
  * by the first chunk that has pages.  A sketch that gets dense by a later chunk is filled
  * alone, too.
  *
+ * Partitions have their groups in common, and their chunks are asked for together.
+ *
  * Either all groups get their keys from all pages that the cached columns have, or none does:
  * then the groups are made anew, and all pages are read.  That is so if there are too many
  * groups, if one has no memory, and if a chunk goes meanwhile.
@@ -81,14 +83,85 @@ take_null(void *context, const GpuKeyCounts *counts)
 	return !finding->values->null;
 }
 
-/* Have the worker look at the grouping column in all pages; false: a chunk is gone. */
+/* The tables of a scan, or of several scans that fill the same groups. */
+typedef struct Tables
+{
+	const CachedRun *run; /* of each */
+	int count;
+	ScanAggregate **column; /* of each group */
+	GroupValues *values;
+} Tables;
+
+/* The keys that a column of each table has.  "aggregate": whose keys; -1: the grouping columns. */
+static CachedKeys *
+list_keys(const Tables *tables, int aggregate, const CachedTests *tests)
+{
+	CachedKeys *keys = palloc(tables->count * sizeof(CachedKeys));
+	int i;
+
+	for (i = 0; i < tables->count; i++)
+	{
+		const CachedRun *run = &tables->run[i];
+
+		keys[i] =
+			(CachedKeys){ run, aggregate < 0 ? run->copies->group : run->copies->key[aggregate],
+						  &tests[i], CachedPages(run) };
+		if (tests[i].none)
+			memset(keys[i].pages, 0, run->chunks * sizeof(GpuPages));
+	}
+	return keys;
+}
+
+static void
+free_keys(CachedKeys *keys, int tables)
+{
+	int i;
+
+	for (i = 0; i < tables; i++)
+		pfree(keys[i].pages);
+	pfree(keys);
+}
+
+/*
+ * The tests of WHERE and of a filter (0: none) in each table.  The grouping column is their first
+ * one in all tables.  NULL: there are too many.
+ */
+static CachedTests *
+list_tests(const Tables *tables, int filter)
+{
+	CachedTests *tests = palloc0(tables->count * sizeof(CachedTests));
+	uint16 place;
+	int i;
+
+	for (i = 0; i < tables->count; i++)
+		if (!CachedTestsColumn(&tests[i], tables->run[i].copies->group, &place) ||
+			!CachedConditionsTests(&tables->run[i], filter, &tests[i]))
+			return NULL;
+	return tests;
+}
+
+/* Copy tests, and test the grouping column, too; NULL: there are too many. */
+static CachedTests *
+add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
+{
+	CachedTests *own = palloc(tables->count * sizeof(CachedTests));
+	int i;
+
+	memcpy(own, tests, tables->count * sizeof(CachedTests));
+	for (i = 0; i < tables->count; i++)
+		if (!CachedTestsAdd(&own[i], tables->run[i].copies->group, test))
+			return NULL;
+	return own;
+}
+
+/* Have the worker look at the grouping columns in all pages; false: a chunk is gone. */
 static bool
-look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection projection, int most,
+look_at_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
 {
-	const CachedKeys keys = { run, run->copies->group, tests, CachedPages(run) };
+	CachedKeys *keys = list_keys(tables, -1, tests);
 	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(&keys, 1, &wanted_count);
+	GpuColumnChunk *wanted = CachedChunks(keys, tables->count, &wanted_count);
 	bool there;
 	int i;
 
@@ -97,36 +170,37 @@ look_at_rows(const CachedRun *run, const CachedTests *tests, GpuProjection proje
 	there = GpuColumnCountsAll(wanted, wanted_count, most,
 							   projection == PROJECT_ROWS ? take_null : take_keys, finding);
 	pfree(wanted);
-	pfree(keys.pages);
+	free_keys(keys, tables->count);
 	return there;
 }
 
 /* Find the values in all rows that pass WHERE.  Columns without NULLs are looked at once. */
 static const char *
-find_values(const CachedRun *run, const CachedTests *where, int most, GroupValues *values)
+find_values(const Tables *tables, int most)
 {
 	const qb_test is_null = { .kind = QB_TEST_NULL };
+	GroupValues *values = tables->values;
 	Finding finding = { .values = values, .most = most };
-	CachedTests null = *where;
+	CachedTests *where = list_tests(tables, 0);
+	CachedTests *null = where ? add_test(tables, where, &is_null) : NULL;
 
 	values->count = 0;
 	values->null = false;
-	if (where->none)
-		return NULL;
-	if (!CachedTestsAdd(&null, run->copies->group, &is_null))
+	if (null == NULL)
 		return "too many conditions";
-	if (!look_at_rows(run, where, PROJECT_KEYS, most, &finding))
+	if (!look_at_rows(tables, where, PROJECT_KEYS, most, &finding))
 		return copy_gone;
 	if (finding.nulls && values->count <= most &&
-		!look_at_rows(run, &null, PROJECT_ROWS, 1, &finding))
+		!look_at_rows(tables, null, PROJECT_ROWS, 1, &finding))
 		return copy_gone;
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
 
 /* Make the groups; why that cannot be done, or NULL. */
 static const char *
-make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggregate **column)
+make_groups(const Tables *tables, ScanGroups *groups, int count)
 {
+	const GroupValues *values = tables->values;
 	const char *refusal = NULL;
 	int all = values->count + values->null;
 	int i;
@@ -134,10 +208,10 @@ make_groups(ScanGroups *groups, const GroupValues *values, int count, ScanAggreg
 	for (i = 0; i < all && refusal == NULL; i++)
 	{
 		bool null = i == values->count;
+		ScanAggregate *column = ScanGroupsFind(groups, null ? 0 : values->number[i], null);
 
-		column[i] = ScanGroupsFind(groups, null ? 0 : values->number[i], null);
-		refusal =
-			column[i] ? CachedStatesRefusal(column[i], count) : "too many groups for work_mem";
+		tables->column[i] = column;
+		refusal = column ? CachedStatesRefusal(column, count) : "too many groups for work_mem";
 	}
 	return refusal;
 }
@@ -175,123 +249,126 @@ add_group(Together *together, const GroupValues *values, int group, SketchState 
 
 /* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
 static void
-find_dense(const CachedRun *run, int key, const CachedTests *tests, const Together *all,
-		   bool *dense)
+find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, bool *dense)
 {
-	const CachedKeys keys = { run, key, tests, run->pages };
-	uint32 chunk = 0; /* the first one that has pages */
-	GpuColumnChunk wanted;
-
-	while (chunk < run->chunks - 1 && GpuPagesAreNone(&run->pages[chunk]))
-		chunk++;
-	wanted = CachedChunk(&keys, chunk);
-	SketchGetDense((SketchState **) all->state, &all->groups, &wanted, dense);
+	memset(dense, 0, all->groups.count * sizeof(bool));
+	if (wanted_count > 0)
+		SketchGetDense((SketchState **) all->state, &all->groups, wanted, dense);
 }
 
 /* Have an aggregate's keys of one group counted; false: not all were. */
 static bool
-take_group(const CachedRun *run, int key, const CachedTests *tests, ScanAggregate *aggregate)
+take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate *aggregate)
 {
-	const CachedKeys keys = { run, key, tests, CachedPages(run) };
+	CachedKeys *keys = list_keys(tables, i, tests);
 	bool all = true;
 	uint32 chunk;
+	int j;
 
-	CachedTake(&keys, 1, aggregate);
-	for (chunk = 0; chunk < run->chunks; chunk++)
-		all &= GpuPagesAreNone(&keys.pages[chunk]);
-	pfree(keys.pages);
-	return all;
-}
-
-/* Have keys counted for many groups at once; false: not all were. */
-static bool
-take_together(const CachedRun *run, int key, const CachedTests *tests, Together *together)
-{
-	const CachedKeys keys = { run, key, tests, CachedPages(run) };
-	int wanted_count;
-	GpuColumnChunk *wanted = CachedChunks(&keys, 1, &wanted_count);
-	bool all = SketchAddGroups(together->state, &together->groups, wanted, wanted_count);
-
-	pfree(keys.pages);
-	pfree(wanted);
+	CachedTake(keys, tables->count, aggregate);
+	for (j = 0; j < tables->count; j++)
+		for (chunk = 0; chunk < tables->run[j].chunks; chunk++)
+			all &= GpuPagesAreNone(&keys[j].pages[chunk]);
+	free_keys(keys, tables->count);
 	return all;
 }
 
 /*
- * Have the keys of groups counted: of dense ones at once, of others each for itself.  "of": all
- * groups, and the dense ones.
+ * Have the keys of groups counted: of those whose sketches are not dense, each for itself.  The others
+ * are listed in "together".
  */
 static const char *
-take_all(const CachedRun *run, const GroupValues *values, int i, const CachedTests *tests,
-		 ScanAggregate **column, Together *of)
+take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool *dense,
+			  Together *together)
 {
-	Together *all = &of[0];
-	Together *together = &of[1];
-	bool dense[CACHED_STATES_MAX];
-	int key = run->copies->key[i];
-	int groups = values->count + values->null;
+	int groups = tables->values->count + tables->values->null;
 	int group;
 
 	for (group = 0; group < groups; group++)
-		add_group(all, values, group, (SketchState *) column[group][i].state);
-	find_dense(run, key, tests, all, dense);
-	for (group = 0; group < groups; group++)
 	{
-		CachedTests own = *tests;
-		qb_test test = test_of(values, group);
+		ScanAggregate *aggregate = &tables->column[group][i];
+		qb_test test = test_of(tables->values, group);
+		CachedTests *own;
 
 		CHECK_FOR_INTERRUPTS();
 		if (dense[group])
-			add_group(together, values, group, all->state[group]);
-		else if (!CachedTestsAdd(&own, run->copies->group, &test))
+		{
+			add_group(together, tables->values, group, (SketchState *) aggregate->state);
+			continue;
+		}
+		own = add_test(tables, tests, &test);
+		if (own == NULL)
 			return "too many conditions";
-		else if (!take_group(run, key, &own, &column[group][i]))
+		if (!take_group(tables, i, own, aggregate))
 			return copy_gone;
+		pfree(own);
 	}
-	return together->groups.count == 0 || take_together(run, key, tests, together) ? NULL
-																				   : copy_gone;
+	return NULL;
+}
+
+/*
+ * Have the keys of the i-th aggregate of all groups counted: of dense sketches at once, of others each
+ * for itself.  "of": room for all groups, and for the dense ones.
+ */
+static const char *
+take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
+{
+	Together *all = &of[0];
+	Together *together = &of[1];
+	CachedKeys *keys = list_keys(tables, i, tests);
+	bool dense[CACHED_STATES_MAX];
+	int wanted_count;
+	GpuColumnChunk *wanted = CachedChunks(keys, tables->count, &wanted_count);
+	const char *refusal;
+	int group;
+
+	for (group = 0; group < tables->values->count + tables->values->null; group++)
+		add_group(all, tables->values, group, (SketchState *) tables->column[group][i].state);
+	find_dense(all, wanted, wanted_count, dense);
+	refusal = take_explicit(tables, i, tests, dense, together);
+	if (refusal == NULL && together->groups.count > 0 &&
+		!SketchAddGroups(together->state, &together->groups, wanted, wanted_count))
+		refusal = copy_gone;
+	pfree(wanted);
+	free_keys(keys, tables->count);
+	return refusal;
 }
 
 /* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
 static const char *
-take_aggregate(const CachedRun *run, const GroupValues *values, int i, ScanAggregate **column)
+take_aggregate(const Tables *tables, int i)
 {
 	Together *of = palloc0(2 * sizeof(Together));
-	const char *refusal = NULL;
-	CachedTests tests;
-	uint16 place;
+	CachedTests *tests = list_tests(tables, tables->column[0][i].filter_number);
+	const char *refusal = "too many conditions";
 
-	if (!CachedConditionsTests(run, column[0][i].filter_number, &tests) ||
-		!CachedTestsColumn(&tests, run->copies->group, &place))
-		return "too many conditions";
-	of[0].groups.column = of[1].groups.column = place;
-	if (!tests.none)
-		refusal = take_all(run, values, i, &tests, column, of);
+	if (tests)
+		refusal = take_all(tables, i, tests, of);
 	pfree(of);
 	return refusal;
 }
 
-/* Have the keys of all groups counted in these pages; why that cannot be done, or NULL. */
+/*
+ * Have the keys of all groups counted in these pages of one table, or of several; why that cannot be
+ * done, or NULL.
+ */
 const char *
-CachedGroupsTake(const CachedRun *run, ScanGroups *groups, int count)
+CachedGroupsTake(const CachedRun *run, int runs, ScanGroups *groups, int count)
 {
-	GroupValues *values = palloc(sizeof(GroupValues));
-	int most = CACHED_STATES_MAX / count;
-	ScanAggregate **column = palloc(CACHED_STATES_MAX * sizeof(ScanAggregate *));
-	CachedTests where;
-	const char *refusal;
+	Tables tables = { .run = run,
+					  .count = runs,
+					  .column = palloc(CACHED_STATES_MAX * sizeof(ScanAggregate *)),
+					  .values = palloc(sizeof(GroupValues)) };
+	const char *refusal = find_values(&tables, CACHED_STATES_MAX / count);
 	int i;
 
-	if (!CachedConditionsTests(run, 0, &where))
-		return "too many conditions";
-	refusal = find_values(run, &where, most, values);
 	if (refusal == NULL)
-		refusal = make_groups(groups, values, count, column);
-	if (values->count + values->null > 0 && run->chunks > 0)
+		refusal = make_groups(&tables, groups, count);
+	if (tables.values->count + tables.values->null > 0)
 		for (i = 0; i < count && refusal == NULL; i++)
-			refusal = take_aggregate(run, values, i, column);
+			refusal = take_aggregate(&tables, i);
 	if (refusal)
 		ScanGroupsStart(groups);
-	pfree(values);
+	pfree(tables.values);
 	return refusal;
 }

@@ -439,11 +439,10 @@ add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *te
 	return fits;
 }
 
-/* The tests of WHERE and of a filter (0: none), in this run.  False: they are too many. */
+/* Add the tests of WHERE and of a filter (0: none), in this run.  False: they are too many. */
 bool
 CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 {
-	memset(tests, 0, sizeof(*tests));
 	return add_conditions(run, &run->rows->of[0], tests) &&
 		   (filter == 0 || add_conditions(run, &run->rows->of[filter], tests));
 }

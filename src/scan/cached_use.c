@@ -274,7 +274,7 @@ make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
 	const qb_test not_null = { .kind = QB_TEST_NULL, .negated = 1 };
 	const CachedColumns *copies = run->copies;
-	CachedTests *tests = palloc(count * sizeof(CachedTests));
+	CachedTests *tests = palloc0(count * sizeof(CachedTests));
 	int i;
 
 	for (i = 0; i < count; i++)
@@ -320,35 +320,37 @@ take_shared(const CachedRun *run, const CachedUse *use)
 
 /* Have keys of groups counted.  Returns why not, or NULL. */
 static const char *
-take_groups(const CachedRun *run, const CachedUse *use)
+take_groups(const CachedRun *run, int runs, const CachedUse *use)
 {
-	const char *refusal = CachedGroupsTake(run, use->groups, use->count);
+	const char *refusal = CachedGroupsTake(run, runs, use->groups, use->count);
+	int i;
 
-	if (refusal == NULL)
-		leave_out(run);
+	for (i = 0; i < runs && refusal == NULL; i++)
+		leave_out(&run[i]);
 	return refusal;
 }
 
-/* Have keys of several tables counted; in a parallel scan and with groups it is one table. */
+/* Have keys of several tables counted; in a parallel scan it is one table. */
 static void
 take_all(const CachedRun *run, int runs, const CachedUse *use)
 {
 	MemoryContext old = MemoryContextSwitchTo(run->copies->memory);
 	const char *refusal = NULL;
+	int i;
 
 	find_true_pages(run, runs);
 	CachedTestPoint(1);
 	if (use->shared)
 		refusal = take_shared(run, use);
 	else if (use->groups)
-		refusal = take_groups(run, use);
+		refusal = take_groups(run, runs, use);
 	else
 		take_pages(run, runs, use->aggregate, use->count);
 	MemoryContextSwitchTo(old);
-	if (refusal)
+	for (i = 0; i < runs && refusal; i++)
 	{
-		run->copies->refusal = refusal;
-		run->copies->used = false;
+		run[i].copies->refusal = refusal;
+		run[i].copies->used = false;
 	}
 }
 
@@ -389,12 +391,21 @@ prepare(CachedRun *run, const CachedUse *use)
 	return run->tests ? NULL : "too many conditions";
 }
 
+/* Why the states of the aggregates get no keys of cached columns; NULL: they may, or groups are not made yet. */
+static const char *
+states_refusal(const CachedUse *use)
+{
+	if (use->begun)
+		return "the groups have rows of another table";
+	return use->groups ? NULL : CachedStatesRefusal(use->aggregate, use->count);
+}
+
 /* Use the cached columns of several tables, as far as there are any. */
 static void
 use_copies(const CachedUse *use, int uses)
 {
 	CachedRun *run = palloc0(uses * sizeof(CachedRun));
-	const char *refusal = use->groups ? NULL : CachedStatesRefusal(use->aggregate, use->count);
+	const char *refusal = states_refusal(use);
 	int runs = 0;
 	int i;
 

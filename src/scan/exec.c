@@ -22,7 +22,6 @@
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -46,6 +45,7 @@ typedef struct ColumnScanState
 	ScanAggregate *aggregate;
 	WantedRows rows;
 	ScanGroups *groups;    /* NULL: no GROUP BY */
+	GroupKey *key;         /* of these groups, in this table */
 	ExprState *having;     /* conditions on its results; NULL: there are none */
 	uint64 refused;        /* results for which they were not true */
 	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
@@ -80,6 +80,19 @@ ScanReturnsOneRow(const CustomScan *scan)
 		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
 }
 
+/* Prepare groups, which may be those of all scans that fill the same ones. */
+static void
+begin_groups(ColumnScanState *state, List *exprs, bool once)
+{
+	ScanGroups **shared = state->handover ? &state->handover->groups : &state->groups;
+
+	WantedRowsAddParams(&state->rows, exprs);
+	state->key = GroupKeyCreate(exprs, state->rows.estate, state->rows.relation);
+	if (*shared == NULL)
+		*shared = ScanGroupsCreate(list_length(exprs), state->count, once);
+	state->groups = *shared;
+}
+
 static void
 begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -94,17 +107,18 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	state->partial = ScanIsPartial(cscan);
 	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
-	if (ScanGroupExprs(cscan))
-		state->groups = ScanGroupsCreate(ScanGroupExprs(cscan), state->aggregate, state->count,
-										 &state->rows, !(eflags & EXEC_FLAG_REWIND));
-	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	if (handover >= 0)
 	{
 		state->handover = ScanHandoverOf(estate, handover);
 		state->handover->scans = lappend(state->handover->scans, state);
 	}
+	if (ScanGroupExprs(cscan))
+		begin_groups(state, ScanGroupExprs(cscan), handover >= 0 || !(eflags & EXEC_FLAG_REWIND));
+	state->having = ExecInitQual(list_nth(cscan->custom_exprs, PLAN_HAVING), &node->ss.ps);
 	state->copies =
 		CachedColumnsCreate(node->ss.ss_currentRelation, cscan, state->aggregate, state->count);
+	if (state->handover)
+		state->handover->cached |= state->copies != NULL;
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 	state->scratch =
@@ -122,9 +136,28 @@ set_work(ColumnScanState *state)
 	{
 		state->aggregate[i].work =
 			(StateWork){ .processes = state->shared ? SharedScanProcesses(state->shared) : 1,
-						 .rows = list_nth_int(plan->custom_private, PLAN_ROWS) };
-		state->aggregate[i].cached = state->copies != NULL;
+						 .rows = list_nth_int(plan->custom_private, PLAN_ROWS),
+						 .together = list_nth_int(plan->custom_private, PLAN_TOGETHER) };
+		state->aggregate[i].cached =
+			state->handover ? state->handover->cached : state->copies != NULL;
 	}
+}
+
+/* Start groups, or go on with those that the scans before this one have filled. */
+static void
+start_groups(ColumnScanState *state)
+{
+	ScanHandover *handover = state->handover;
+
+	if (handover == NULL || handover->first == NULL || handover->returning)
+	{
+		ScanGroupsStart(state->groups);
+		if (handover)
+			handover->first = state;
+	}
+	if (handover)
+		handover->returning = false;
+	ScanGroupsTurn(state->groups, state->aggregate, &state->rows, state->key);
 }
 
 /* Start empty sketches for a run, or take those that the scan before this one has filled. */
@@ -139,7 +172,7 @@ start_sketches(ColumnScanState *state)
 	GivenTemplatesRead(state->aggregate, state->count, state->css.ss.ps.ps_ExprContext);
 	if (state->groups)
 	{
-		ScanGroupsStart(state->groups);
+		start_groups(state);
 		return;
 	}
 	if (state->handover &&
@@ -156,6 +189,13 @@ shared_scan(const ColumnScanState *state, SharedScan *shared)
 	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
+/* Is it the first scan that fills its groups? */
+static bool
+begins_groups(const ColumnScanState *state)
+{
+	return state->handover == NULL || state->handover->first == state;
+}
+
 /*
  * What a scan wants of cached columns.  The scan is begun before they are looked at, because a
  * serializable transaction notes then that it reads the table.
@@ -170,6 +210,7 @@ begin_use(ColumnScanState *state)
 					  .aggregate = state->aggregate,
 					  .count = state->count,
 					  .groups = state->groups,
+					  .begun = state->groups && !begins_groups(state),
 					  .shared = state->shared ? SharedScanPages(state->shared) : NULL,
 					  .area = state->css.ss.ps.state->es_query_dsa };
 
@@ -189,7 +230,8 @@ scans_behind(const ColumnScanState *state)
 	List *behind = NIL;
 	ListCell *cell;
 
-	if (state->handover == NULL || state->handover->aggregate)
+	if (state->handover == NULL || state->handover->aggregate ||
+		(state->groups && !begins_groups(state)))
 		return NIL;
 	foreach (cell, state->handover->scans)
 	{
@@ -252,14 +294,17 @@ count_keys(const ColumnScanState *state)
 	return counts;
 }
 
-/* Count the keys that wait in buffers, of all columns or groups.  Returns the counts after that. */
+/*
+ * Count the keys that wait in buffers, of all columns or groups.  Returns the counts after that.  Groups
+ * of several scans go on; QSketchCollect counts them.
+ */
 static ScanCounts
 flush(ColumnScanState *state)
 {
 	int i;
 
 	if (state->groups)
-		return ScanGroupsFlush(state->groups);
+		return state->handover ? (ScanCounts){ 0 } : ScanGroupsFlush(state->groups);
 	for (i = 0; i < state->count; i++)
 		ScanAggregateFlush(&state->aggregate[i]);
 	return count_keys(state);
@@ -396,6 +441,11 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
 	if (!state->ready)
 		run(state);
+	if (state->handover)
+	{
+		ActivityEnd(&state->activity);
+		return slot;
+	}
 	do
 	{
 		while (return_group(state, slot))
@@ -510,7 +560,7 @@ rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 
-	if (state->groups && !ScanGroupsRewind(state->groups))
+	if (state->groups && (state->handover || !ScanGroupsRewind(state->groups)))
 		state->ready = false;
 	/* in a parallel scan other processes may get these pages the next time */
 	if (bms_overlap(node->ss.ps.chgParam, state->rows.params) || node->ss.ps.plan->parallel_aware)
@@ -587,23 +637,21 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	List *having = list_nth(cscan->custom_exprs, PLAN_HAVING);
 	int on_page = WantedRowsOnPage(&state->rows);
 	bool counted = ScanCountsTold(&state->counts, &node->ss.ps, es);
+	bool handed_over = state->groups && state->handover;
 
 	if (state->groups)
 		ScanExplainExprs("Group Key", ScanGroupExprs(cscan), cscan, ancestors, es);
-	if (state->groups && counted)
-		ExplainPropertyInteger("Groups", NULL, (int64) state->counts.groups, es);
-	if (counted && state->counts.spilled > 0)
-		ExplainPropertyInteger("Spilled Groups", NULL, (int64) state->counts.spilled, es);
-	if (having)
-		ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), cscan, ancestors, es);
-	if (having && counted)
-		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) state->refused, es);
+	if (state->groups && counted && !handed_over)
+		ScanExplainGroups(&state->counts, es);
+	ScanExplainHaving(having, state->refused, counted, cscan, ancestors, es);
 	if (es->verbose && on_page >= 0)
 		ExplainPropertyInteger("Conditions Tested on Pages", NULL, on_page, es);
 	if (state->copies)
 		CachedColumnsExplain(state->copies, node->ss.ss_currentRelation, es);
+	if (counted && !handed_over)
+		ScanExplainKeys(&state->counts, es);
 	if (counted)
-		ScanExplainCounts(&state->counts, es);
+		ScanExplainPages(&state->counts, es);
 }
 
 static const CustomExecMethods exec_methods = {

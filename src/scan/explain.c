@@ -27,6 +27,7 @@
 #include "scan/scan.h"
 
 #include "base/isa.h"
+#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -94,15 +95,42 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, shown, es);
 }
 
-/* Show the counts in EXPLAIN ANALYZE. */
+/* Show in EXPLAIN ANALYZE how many groups there were. */
 void
-ScanExplainCounts(const ScanCounts *counts, ExplainState *es)
+ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
+{
+	ExplainPropertyInteger("Groups", NULL, (int64) counts->groups, es);
+	if (counts->spilled > 0)
+		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
+}
+
+/* Show HAVING, and in EXPLAIN ANALYZE how many groups it refused. */
+void
+ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *scan,
+				  List *ancestors, ExplainState *es)
+{
+	if (having == NIL)
+		return;
+	ScanExplainExprs("Having", list_make1(make_ands_explicit(having)), scan, ancestors, es);
+	if (counted)
+		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) refused, es);
+}
+
+/* Show in EXPLAIN ANALYZE what was counted. */
+void
+ScanExplainKeys(const ScanCounts *counts, ExplainState *es)
 {
 	ExplainPropertyText("Device", counts->on_gpu ? (counts->on_cpu ? "cpu, gpu" : "gpu") : "cpu",
 						es);
 	ExplainPropertyText("Instructions", qb_isa_name(qb_isa_now()), es);
 	ExplainPropertyInteger("Keys", NULL, (int64) counts->keys, es);
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
+}
+
+/* Show in EXPLAIN ANALYZE which pages were read. */
+void
+ScanExplainPages(const ScanCounts *counts, ExplainState *es)
+{
 	ExplainPropertyInteger("Pages", NULL, (int64) counts->pages, es);
 	ExplainPropertyInteger("All-Visible Pages", NULL, (int64) counts->pages_visible, es);
 	if (counts->copies)

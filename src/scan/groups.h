@@ -194,7 +194,7 @@ typedef struct ScanGroups
 {
 	const ScanAggregate *model; /* the columns of a new group, without states */
 	int count;
-	WantedRows *rows;
+	WantedRows *rows; /* these three are of the table whose rows come now */
 	GroupKey *key;
 	GroupValue *value; /* of the last tuple, for each field of the key */
 	Size limit;        /* for all groups, in bytes */
@@ -222,9 +222,10 @@ typedef struct ScanGroups
 } ScanGroups;
 
 /* groups_use.c */
-extern ScanGroups *
-ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once);
+extern ScanGroups *ScanGroupsCreate(int fields, int count, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
+extern void
+ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key);
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);

@@ -40,19 +40,16 @@
 /* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
 
+/* Groups by so many columns or expressions, with so many aggregates. */
 ScanGroups *
-ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows *rows, bool once)
+ScanGroupsCreate(int fields, int count, bool once)
 {
 	ScanGroups *groups = palloc0(sizeof(ScanGroups));
 	Size block;
 
-	groups->model = model;
 	groups->count = count;
-	groups->rows = rows;
 	groups->once = once;
-	WantedRowsAddParams(rows, exprs);
-	groups->key = GroupKeyCreate(exprs, rows->estate, rows->relation);
-	groups->value = palloc0((Size) groups->key->fields * sizeof(GroupValue));
+	groups->value = palloc0((Size) fields * sizeof(GroupValue));
 	groups->merged = palloc0((Size) count * sizeof(ScanAggregate));
 	groups->limit = get_hash_memory_limit();
 	block = Min(ALLOCSET_DEFAULT_MAXSIZE, MAXALIGN(groups->limit / BLOCKS_OF_LIMIT));
@@ -70,14 +67,54 @@ ScanGroupsCreate(List *exprs, const ScanAggregate *model, int count, WantedRows 
 	return groups;
 }
 
+/* Begin a run, without groups. */
 void
 ScanGroupsStart(ScanGroups *groups)
 {
 	ScanSpillReset(groups->spill);
-	GroupKeyStart(groups->key);
 	groups->complete = true;
 	groups->written = (ScanCounts){ 0 };
 	ScanGroupsClear(groups);
+}
+
+/* Have the aggregates of a group take rows of the table whose rows come now. */
+static void
+turn_group(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregate *aggregate = &group->aggregate[i];
+		ScanAggregate before = *aggregate;
+
+		*aggregate = groups->model[i];
+		ScanAggregateTake(aggregate, &before);
+	}
+}
+
+/*
+ * Rows of a table come from now on: its columns and conditions.  Groups that rows of other
+ * tables have made stay.
+ */
+void
+ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key)
+{
+	ScanGroup *group;
+	int i;
+
+	groups->model = model;
+	groups->rows = rows;
+	groups->key = key;
+	GroupKeyStart(key);
+	for (group = groups->first; group; group = group->next)
+	{
+		CHECK_FOR_INTERRUPTS();
+		turn_group(groups, group);
+	}
+	for (i = 0; i < groups->count; i++)
+		if (model[i].builtin)
+			BuiltinUseContext(model[i].builtin, groups->context);
 }
 
 /* ---- which groups are written ---- */

@@ -94,8 +94,9 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = of->relation;
 	scan->custom_exprs = list_make2(of->having, ScanParams(of->targets));
-	scan->custom_private = list_make4_int(of->alone, of->handover, of->group_fields,
-										  (int) Min(of->work.rows, INT_MAX));
+	scan->custom_private =
+		list_make5_int(of->alone, of->handover, of->group_fields, (int) Min(of->work.rows, INT_MAX),
+					   (int) Min(of->work.together, INT_MAX));
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -146,14 +147,15 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	}
 	else
 		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
-	scan->work.rows = table->rows / scan->work.processes / Max(1, extent.groups);
+	scan->work.together = Max(1, extent.groups);
+	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
 	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
 	return &path->path;
 }
 
-/* The target of what the query groups by, and partial aggregates. */
+/* The target of what the query groups by, and aggregates, which are partial or complete. */
 static PathTarget *
-partial_target(const PlanStep *grouping, List *aggregates)
+make_target(const PlanStep *grouping, List *aggregates, bool partial)
 {
 	PathTarget *target = create_empty_pathtarget();
 	ListCell *expr;
@@ -167,7 +169,8 @@ partial_target(const PlanStep *grouping, List *aggregates)
 	{
 		Aggref *aggref = copyObject(lfirst_node(Aggref, cell));
 
-		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
+		if (partial)
+			mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
 		add_column_to_pathtarget(target, &aggref->xpr, 0);
 	}
 	return set_pathtarget_cost_width(grouping->root, target);
@@ -237,21 +240,28 @@ parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 	return model;
 }
 
-/* A path that returns the final result tests HAVING, too. */
-static Path *
-with_having(const PlanStep *grouping, Path *path)
+/* A path that returns the final result tests HAVING, too: what that costs, and leaves. */
+static void
+add_having_cost(const PlanStep *grouping, Path *path)
 {
 	double groups = path->rows;
 	QualCost cost;
 
 	if (grouping->having == NIL)
-		return path;
-	((ScanPath *) path)->having = grouping->having;
+		return;
 	cost_qual_eval(&cost, grouping->having, grouping->root);
 	path->startup_cost += cost.startup;
 	path->total_cost += cost.startup + groups * cost.per_tuple;
 	path->rows = clamp_row_est(
 		groups * clauselist_selectivity(grouping->root, grouping->having, 0, JOIN_INNER, NULL));
+}
+
+/* A scan that returns the final result. */
+static Path *
+with_having(const PlanStep *grouping, Path *path)
+{
+	((ScanPath *) path)->having = grouping->having;
+	add_having_cost(grouping, path);
 	return path;
 }
 
@@ -382,26 +392,33 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 }
 
 /*
- * Make several serial scans fill the same sketches.  Their keys have the same type,
- * since columns of partitions and of other child tables have the parent's types.
+ * Make several serial scans fill the same sketches, or "groups".  Their keys have the same type,
+ * since columns of partitions and of other child tables have the parent's types.  A last path
+ * returns the rows, which have the columns of the target.
  */
 static List *
-hand_over(PlanStep *grouping, RelOptInfo *parent, List *paths)
+hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *paths, double groups)
 {
-	PlannerInfo *root = grouping->root;
+	int param = assign_special_exec_param(grouping->root);
+	List *having = grouping->by ? grouping->having : NIL;
 	ListCell *cell;
-	int param;
+	Path *collect;
 
-	if (list_length(paths) < 2 || planner_rt_fetch(parent->relid, root)->rtekind != RTE_RELATION)
-		return paths;
-	param = assign_special_exec_param(root);
 	foreach (cell, paths)
 	{
-		((ScanPath *) lfirst(cell))->handover = param;
-		((ScanPath *) lfirst(cell))->work.rows = parent->rows;
+		ScanPath *scan = lfirst(cell);
+
+		scan->handover = param;
+		scan->work.together = Max(1, groups);
+		scan->work.rows = parent->rows / scan->work.together;
+		scan->custom.path.rows = 1;
 	}
-	return lappend(paths, ScanCollectPath(grouping->partial, grouping->target,
-										  ((Path *) linitial(paths))->parallel_safe, param));
+	collect = ScanCollectPath(grouping->output, target, list_length(grouping->by), having, param);
+	collect->parallel_safe = ((Path *) linitial(paths))->parallel_safe;
+	collect->rows = groups;
+	if (having)
+		add_having_cost(grouping, collect);
+	return lappend(paths, collect);
 }
 
 /* Append over a scan of each child, or NULL.  "model" is the planner's partial path, or NULL. */
@@ -414,12 +431,45 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 
 	if (!child_paths(grouping, parent->relid, grouping->target, workers, &paths) || paths == NIL)
 		return NULL;
-	if (model == NULL && grouping->by == NIL)
-		paths = hand_over(grouping, parent, paths);
+	if (model == NULL && grouping->by == NIL && list_length(paths) > 1 &&
+		planner_rt_fetch(parent->relid, grouping->root)->rtekind == RTE_RELATION)
+		paths = hand_over(grouping, parent, grouping->target, paths, 1);
 	path = append_of(grouping->root, parent, model ? NIL : paths, model ? paths : NIL, workers,
 					 model && model->parallel_aware);
 	path->pathtarget = grouping->target;
 	return path;
+}
+
+/* Add the path in which scans of all children fill the same groups; false: one cannot be scanned. */
+static bool
+add_collected_groups(PlanStep *grouping, RelOptInfo *parent, List *aggregates, double groups)
+{
+	PathTarget *target = make_target(grouping, aggregates, false);
+	List *paths = NIL;
+	Path *path;
+
+	if (!child_paths(grouping, parent->relid, target, 0, &paths) || paths == NIL)
+		return false;
+	paths = hand_over(grouping, parent, target, paths, groups);
+	path = append_of(grouping->root, parent, paths, NIL, 0, false);
+	path->pathtarget = target;
+	add_path(grouping->output, (Path *) create_projection_path(grouping->root, grouping->output,
+															   path, grouping->output->reltarget));
+	return true;
+}
+
+/* Add the serial path over partitions, or other child tables; false: one cannot be scanned. */
+static bool
+add_serial_child_path(PlanStep *grouping, RelOptInfo *parent, List *aggregates, double groups)
+{
+	Path *path;
+
+	if (grouping->by && planner_rt_fetch(parent->relid, grouping->root)->rtekind == RTE_RELATION)
+		return add_collected_groups(grouping, parent, aggregates, groups);
+	path = make_append_path(grouping, parent, NULL);
+	if (path)
+		add_finalize(grouping, path, groups);
+	return path != NULL;
 }
 
 /* Add the paths over partitions, or other child tables. */
@@ -427,15 +477,9 @@ static void
 add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 {
 	Path *model = parallel_model(grouping, parent, aggregates);
-	Path *path = make_append_path(grouping, parent, NULL);
-	double groups = 1;
+	double groups = grouping->by ? EstimateGroups(grouping->root, grouping->by, parent->rows) : 1;
 
-	if (path == NULL)
-		return;
-	if (grouping->by)
-		groups = EstimateGroups(grouping->root, grouping->by, parent->rows);
-	add_finalize(grouping, path, groups);
-	if (model)
+	if (add_serial_child_path(grouping, parent, aggregates, groups) && model)
 		add_gather(grouping, make_append_path(grouping, parent, model), groups);
 }
 
@@ -494,7 +538,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (aggregates == NIL || !can_combine(&grouping, input, aggregates))
 		return;
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
-	grouping.target = partial_target(&grouping, aggregates);
+	grouping.target = make_target(&grouping, aggregates, true);
 	grouping.alone = !planner_rt_fetch(input->relid, root)->inh && grouping.by == NIL;
 	if (planner_rt_fetch(input->relid, root)->inh)
 	{
@@ -522,6 +566,8 @@ scan_in(const Path *path)
 			return scan_in(((const AggPath *) path)->subpath);
 		case T_GatherPath:
 			return scan_in(((const GatherPath *) path)->subpath);
+		case T_ProjectionPath:
+			return scan_in(((const ProjectionPath *) path)->subpath);
 		case T_AppendPath:
 			return ((const AppendPath *) path)->subpaths != NIL
 					   ? scan_in(linitial(((const AppendPath *) path)->subpaths))

@@ -231,6 +231,15 @@ ScanAggregateCount(ScanAggregate *aggregate)
 	return aggregate->state ? &aggregate->state->count : &aggregate->rows;
 }
 
+/* Take what another scan has counted so far. */
+static inline void
+ScanAggregateTake(ScanAggregate *aggregate, const ScanAggregate *before)
+{
+	aggregate->state = before->state;
+	aggregate->rows = before->rows;
+	aggregate->computed = before->computed;
+}
+
 /* Count the keys that wait. */
 static inline void
 ScanAggregateFlush(ScanAggregate *aggregate)
@@ -425,19 +434,24 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 /* families.c */
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 
-/* share.c: sketches that scans of several tables fill one after the other. */
+/* collect.c: sketches, or groups, that scans of several tables fill one after the other. */
 typedef struct ScanHandover
 {
 	MemoryContext context;
-	ScanAggregate *aggregate; /* filled by a child; NULL: by none */
-	List *scans;              /* states of the children that have a table */
+	ScanAggregate *aggregate;  /* filled by a child; NULL: by none */
+	struct ScanGroups *groups; /* of all children; NULL: no GROUP BY */
+	void *first;               /* the child that has begun to fill the groups; NULL: none has */
+	bool returning;            /* all children have filled the groups, which are being returned */
+	bool cached;               /* columns of a child are cached on a GPU */
+	List *scans;               /* states of the children that have a table */
 } ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
 extern bool ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
 							 MemoryContext *context);
 extern List *ScanTargets(List *exprs);
-extern Path *ScanCollectPath(RelOptInfo *rel, PathTarget *target, bool parallel_safe, int param);
+extern Path *
+ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param);
 extern void ScanCollectInit(void);
 
 /* share.c: what the processes of a parallel scan share. */
@@ -475,7 +489,11 @@ extern void ScanReport(const ActivityHandle *activity, const PageReader *reader,
 extern bool ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es);
 extern void ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan,
 							 List *ancestors, ExplainState *es);
-extern void ScanExplainCounts(const ScanCounts *counts, ExplainState *es);
+extern void ScanExplainGroups(const ScanCounts *counts, ExplainState *es);
+extern void ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *scan,
+							  List *ancestors, ExplainState *es);
+extern void ScanExplainKeys(const ScanCounts *counts, ExplainState *es);
+extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 
 /* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
 enum
@@ -483,7 +501,8 @@ enum
 	PLAN_ALONE,        /* nothing else stands below its Gather */
 	PLAN_HANDOVER,     /* the parameter of a handover, or -1 */
 	PLAN_GROUP_FIELDS, /* of how many columns and expressions GROUP BY is; 0: there is none */
-	PLAN_ROWS          /* that each process expects for each group, at most INT_MAX */
+	PLAN_ROWS,         /* that each process expects for each group, at most INT_MAX */
+	PLAN_TOGETHER      /* groups that the planner expects, at most INT_MAX */
 };
 
 /* and lists in custom_exprs. */

@@ -1,0 +1,316 @@
+/*
+ * collect.c
+ *		Scans of several tables that fill the same sketches or groups: handing them on from one
+ *		table's scan to the next, and QSketchCollect, which returns them.
+ *
+ * Under a serial Append each child could return a sketch of its own, to be merged by
+ * Finalize Aggregate.  But making, filling and merging a sketch costs more than reading
+ * a small partition.  So each child hands its filled sketches to the child that is
+ * executed next, whichever that is when partitions are pruned, and returns no row.  The
+ * last child of Append is QSketchCollect, which has no table and returns the sketches.
+ *
+ * With GROUP BY all children fill the same groups.  So a group that has rows in many partitions has
+ * one sketch, and nothing is merged.  QSketchCollect tests HAVING and returns the groups; what is asked
+ * of them is computed above Append.
+ *
+ * The nodes find each other by a parameter that no other node knows, as a recursive
+ * union and its work table scan do.  The parameter's value points to the sketches.
+ *
+ * A run may begin anew before all groups were returned, for example below LIMIT.  Children return no
+ * rows, so all have filled the groups when the first one is returned: what is left then is forgotten.
+ *
+ * src/scan/collect.c
+ */
+#include "scan/groups.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/value.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "utils/memutils.h"
+
+typedef struct CollectState
+{
+	CustomScanState css;
+	ScanHandover *handover;
+	int count;         /* of columns that it returns */
+	ExprState *having; /* conditions on groups; NULL: there are none */
+	uint64 refused;    /* groups for which they were not true */
+	ScanCounts counts; /* of groups, over all runs */
+} CollectState;
+
+static Node *create_state(CustomScan *cscan);
+
+static const CustomScanMethods collect_methods = {
+	.CustomName = "QSketchCollect",
+	.CreateCustomScanState = create_state,
+};
+
+/* ---- what the scans hand over ---- */
+
+/* The handover that all nodes with this parameter share. */
+ScanHandover *
+ScanHandoverOf(EState *estate, int param)
+{
+	ParamExecData *data = &estate->es_param_exec_vals[param];
+	ScanHandover *handover;
+
+	if (data->value == 0)
+	{
+		handover = MemoryContextAllocZero(estate->es_query_cxt, sizeof(ScanHandover));
+		handover->context = AllocSetContextCreate(estate->es_query_cxt, "QSketchScan handed over",
+												  ALLOCSET_SMALL_SIZES);
+		data->value = PointerGetDatum(handover);
+	}
+	return (ScanHandover *) DatumGetPointer(data->value);
+}
+
+/* Take the sketches of the child before; false: this child must start them, in "context". */
+bool
+ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
+				 MemoryContext *context)
+{
+	int i;
+
+	*context = handover->context;
+	if (handover->aggregate == NULL)
+	{
+		MemoryContextReset(handover->context);
+		return false;
+	}
+	for (i = 0; i < count; i++)
+	{
+		ScanAggregateTake(&aggregate[i], &handover->aggregate[i]);
+		if (aggregate[i].builtin)
+			BuiltinUseContext(aggregate[i].builtin, handover->context);
+	}
+	return true;
+}
+
+/* ---- the node ---- */
+
+static void
+begin(CustomScanState *node, EState *estate, int eflags)
+{
+	CollectState *state = (CollectState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+
+	state->handover = ScanHandoverOf(estate, intVal(linitial(cscan->custom_private)));
+	state->count = list_length(cscan->custom_scan_tlist);
+	state->having = ExecInitQual(linitial(cscan->custom_exprs), &node->ss.ps);
+}
+
+/* Store the one row; false: no child was executed.  The sketches stay until the next run begins. */
+static bool
+store_row(CollectState *state, TupleTableSlot *slot)
+{
+	const ScanAggregate *aggregate = state->handover->aggregate;
+	int i;
+
+	if (aggregate == NULL)
+		return false;
+	for (i = 0; i < state->count; i++)
+		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
+	state->handover->aggregate = NULL;
+	ExecStoreVirtualTuple(slot);
+	return true;
+}
+
+/* Count keys that wait in all groups, or groups that come from files. */
+static void
+count(CollectState *state, ScanCounts counts)
+{
+	counts.any = true;
+	ScanCountsAdd(&state->counts, &counts);
+}
+
+/* Free the groups, so that the next child that is executed begins anew. */
+static void
+forget_groups(ScanHandover *handover)
+{
+	ScanGroupsForget(handover->groups);
+	handover->first = NULL;
+	handover->returning = false;
+}
+
+/* Store the next group; false: there is none. */
+static bool
+store_group(CollectState *state, TupleTableSlot *slot)
+{
+	ScanGroups *groups = state->handover->groups;
+
+	if (state->handover->first == NULL)
+		return false;
+	if (!state->handover->returning)
+		count(state, ScanGroupsFlush(groups));
+	state->handover->returning = true;
+	do
+	{
+		if (ScanGroupsNext(groups, slot))
+			return true;
+		if (!ScanGroupsGoOn(groups))
+			break;
+		count(state, (ScanCounts){ .groups = groups->groups });
+	}
+	while (true);
+	forget_groups(state->handover);
+	return false;
+}
+
+/*
+ * Store the next row for which HAVING is true; false: there is none.  Its values live as long as the
+ * tuple.
+ */
+static bool
+store_next(CollectState *state, TupleTableSlot *slot)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+	bool found;
+
+	for (;;)
+	{
+		MemoryContext old;
+
+		ResetExprContext(context);
+		old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+		found = state->handover->groups ? store_group(state, slot) : store_row(state, slot);
+		MemoryContextSwitchTo(old);
+		context->ecxt_scantuple = slot;
+		if (!found || ExecQual(state->having, context))
+			return found;
+		state->refused++;
+		ExecClearTuple(slot);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Return the next row.  ExecScan() cannot be used: it takes a scan without a table for a join when
+ * it rechecks rows.
+ */
+static TupleTableSlot *
+exec(CustomScanState *node)
+{
+	CollectState *state = (CollectState *) node;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	ExecClearTuple(slot);
+	if (!store_next(state, slot))
+		return projection ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+	return projection ? ExecProject(projection) : slot;
+}
+
+static void
+end(CustomScanState *node)
+{
+}
+
+/* Groups of the run before may be left.  If they are not being returned, children have begun anew. */
+static void
+rescan(CustomScanState *node)
+{
+	CollectState *state = (CollectState *) node;
+
+	if (state->handover->returning)
+		forget_groups(state->handover);
+}
+
+static void
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	CollectState *state = (CollectState *) node;
+	const CustomScan *cscan = (const CustomScan *) node->ss.ps.plan;
+	bool counted = state->handover->groups && ScanCountsTold(&state->counts, &node->ss.ps, es);
+
+	if (counted)
+		ScanExplainGroups(&state->counts, es);
+	ScanExplainHaving(linitial(cscan->custom_exprs), state->refused, counted, cscan, ancestors, es);
+	if (counted)
+		ScanExplainKeys(&state->counts, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "QSketchCollect",
+	.BeginCustomScan = begin,
+	.ExecCustomScan = exec,
+	.EndCustomScan = end,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = explain,
+};
+
+static Node *
+create_state(CustomScan *cscan)
+{
+	CollectState *state = (CollectState *) newNode(sizeof(CollectState), T_CustomScanState);
+
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+/* ---- its path ---- */
+
+/* Target entries of expressions, in their order. */
+List *
+ScanTargets(List *exprs)
+{
+	List *targets = NIL;
+	ListCell *cell;
+
+	foreach (cell, exprs)
+		targets = lappend(targets, makeTargetEntry(copyObject(lfirst(cell)),
+												   list_length(targets) + 1, NULL, false));
+	return targets;
+}
+
+/* The node has the aggregates first, then what they are grouped by. */
+static Plan *
+plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	List *exprs = path->path.pathtarget->exprs;
+	int fields = intVal(lsecond(path->custom_private));
+
+	scan->custom_scan_tlist = ScanTargets(
+		list_concat(list_copy_tail(exprs, fields), list_truncate(list_copy(exprs), fields)));
+	scan->scan.plan.targetlist = tlist;
+	scan->custom_private = list_make1(linitial(path->custom_private));
+	scan->custom_exprs = list_make1(lthird(path->custom_private));
+	scan->flags = path->flags;
+	scan->methods = &collect_methods;
+	return &scan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "QSketchCollect",
+	.PlanCustomPath = plan_path,
+};
+
+/*
+ * The last path under Append, which returns what the target has: so many columns or expressions
+ * that rows are grouped by, then aggregates.  "having": an AND of conditions.
+ */
+Path *
+ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = target;
+	path->path.rows = 1;
+	path->path.startup_cost = path->path.total_cost = cpu_tuple_cost;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->custom_private = list_make3(makeInteger(param), makeInteger(fields), having);
+	path->methods = &path_methods;
+	return &path->path;
+}
+
+void
+ScanCollectInit(void)
+{
+	RegisterCustomScanMethods(&collect_methods);
+}
