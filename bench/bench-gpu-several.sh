@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 #
-# Cached columns on all GPUs of a host against one of them: "make bench-gpu-several", on a host
+# Cached columns on one GPU of a host, on two of them, and so on: "make bench-gpu-several", on a host
 # with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
 #
 # ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each,
 # which should fit into the host's memory.  8 sessions ask for sketches of four tables of a sixteenth
 # of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in cached columns.
-# GPU_DEVICES (all there are): which GPUs are all.  QSKETCH_GPU (auto; emulate to try it).
+# COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
+# to try it).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/fill.sh"
@@ -41,10 +42,10 @@ fill_all() {
 	done
 }
 
-# measure NAME DEVICES: the same queries with these GPUs, and how many sketches 8 sessions get.
+# measure COUNT: the same queries with so many GPUs, and how many sketches 8 sessions get.
 measure() {
 	local each
-	server_restart "qsketch.gpu_devices = '$2'"
+	server_restart "qsketch.gpu_devices = '$(seq -s, 0 $(($1 - 1)))'"
 	until [ "$(psql -XAtqc 'SELECT min(state) FROM qsketch_gpu()')" = ready ]; do sleep 0.1; done
 	psql -XAtq -v ON_ERROR_STOP=1 -v name="$1" -f bench-gpu-several.sql
 	each=$(pgbench -n -c 8 -j 8 -T "${LASTS:-8}" -f bench-gpu-several.pgbench 2>/dev/null |
@@ -70,15 +71,22 @@ psql -Xq -c 'CREATE EXTENSION qsketch' \
 hardware
 cd "$SOURCE/bench"
 psql -Xq -f timing.sql
-measure one 0
-measure all "${GPU_DEVICES:-}"
+until [ "$(psql -XAtqc 'SELECT min(state) FROM qsketch_gpu()')" = ready ]; do sleep 0.1; done
+there=$(psql -XAtqc 'SELECT count(*) FROM qsketch_gpu()')
+measured=0
+for count in ${COUNTS:-1 2 4}; do
+	[ "$count" -le "$there" ] || continue
+	measure "$count"
+	measured=$((measured + 1))
+done
 psql -XAtq -v rows="$rows" <<'SQL'
 SELECT format('%s GPUs, each with %s peers; %s rows', count(*), max(peers), :rows) FROM qsketch_gpu();
 \qecho
-\qecho '| what | one GPU, ms | all, ms | all / one | same bytes |'
-\qecho '|---|---:|---:|---:|---|'
-SELECT format('| %s | %s | %s | %s | %s |', what, round(one.ms::numeric, 2), round(a.ms::numeric, 2), round((a.ms / one.ms)::numeric, 2), CASE WHEN one.answer <> '' THEN (one.answer = a.answer)::text END)
-FROM timings AS one JOIN timings AS a USING (what) WHERE one.name = 'one' AND a.name = 'all' ORDER BY what;
+SELECT format('| what | %s | the last / the first | same bytes |', string_agg(name || ' GPUs, ms', ' | ' ORDER BY name)) || E'\n|---|' || repeat('---:|', 1 + count(*)::int) || '---|'
+FROM (SELECT DISTINCT name::int FROM timings) AS x;
+SELECT format('| %s | %s | %s | %s |', what, string_agg(round(ms::numeric, 2)::text, ' | ' ORDER BY name::int),
+	round(((array_agg(ms ORDER BY name::int DESC))[1] / (array_agg(ms ORDER BY name::int))[1])::numeric, 2), CASE WHEN max(answer) <> '' THEN (count(DISTINCT answer) = 1)::text END)
+FROM timings GROUP BY what ORDER BY what;
 SQL
-[ "$(psql -XAtqc "SELECT bool_and(n = 1 AND runs = 2) FROM
+[ "$(psql -XAtqc "SELECT bool_and(n = 1 AND runs = $measured) FROM
 	(SELECT count(DISTINCT answer) AS n, count(answer) AS runs FROM timings GROUP BY what) AS x")" = t ]
