@@ -157,7 +157,7 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 			GroupExpressionRead(field->expression, tuple, value);
 		else if (GroupIsString(field->kind))
 			read_string(&field->location, tuple, value);
-		else if (field->kind <= KEY_INT8)
+		else if (field->kind < KEY_FLOAT4)
 			value->null = !ColumnGetNumber(&field->location, field->kind, tuple, &value->bits);
 		else
 			read_float(field, tuple, value);
