@@ -83,16 +83,18 @@ my @work = (
 	[ 'the content of rows of rows', "SELECT qsketch_agg('(,)'::row_40)" ],
 	[ 'groups by arrays with one hash', 'SELECT count(s) FROM (SELECT qsketch_agg(k) AS s FROM arrays GROUP BY a OFFSET 0) AS g',
 		"SET cpu_operator_cost = 1; SET work_mem = '1GB'" ],
+	[ 'keys of many groups that wait', 'SELECT count(f) FROM (SELECT qfilter_agg(k, qfilter_new(100, 2, k => 8000)) AS f FROM key WHERE k <= 20000 GROUP BY k OFFSET 0) AS g',
+		"SET cpu_operator_cost = 1; SET work_mem = '1GB'", 150 ],
 	[ 'scanning a column', "SELECT qsketch_agg(k, qsketch_new(size => '64MB')) FROM wide" ]);
 
 foreach my $work (@work)
 {
-	my ($name, $statement, $settings) = @$work;
+	my ($name, $statement, $settings, $later_ms) = @$work;
 	# the catalog's cache doubles its blocks whenever another row of it is wanted
 	my $memory = "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts
 		WHERE name <> 'CacheMemoryContext';\n";
 	my $run = cancel_often($node, name => $name, statement => $statement, settings => $settings,
-		timeout_ms => $timeout_ms, times => $times, processes => $name =~ /two workers/ ? 3 : 1,
+		timeout_ms => $later_ms // $timeout_ms, times => $times, processes => $name =~ /two workers/ ? 3 : 1,
 		after => sub { $_[0] == 5 || $_[0] == $times ? $memory : '' },
 		finally => "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;
 			SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';

@@ -268,7 +268,10 @@ ScanGroupsMapAnew(ScanGroups *groups)
 	groupmap_destroy(groups->map);
 	clear_map(groups);
 	for (group = groups->first; group; group = group->next)
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_to_map(groups, group);
+	}
 }
 
 static void
