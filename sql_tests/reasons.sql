@@ -42,6 +42,15 @@ SELECT pg_temp.reasons(VARIADIC ARRAY['SELECT qsketch_agg(k) FROM why GROUP BY w
 	'SELECT qsketch_agg(k) FROM why GROUP BY ctid', 'SELECT qsketch_agg(k) FROM why GROUP BY why::text', 'SELECT qsketch_agg(k) FROM why GROUP BY w, (t || w)']);
 -- several parts
 SELECT pg_temp.reasons('SELECT (SELECT qsketch_agg(DISTINCT k) FROM why) || (SELECT qsketch_agg(DISTINCT w) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t))');
+-- a function that plans a query of its own while this one is planned, and one whose query fails
+CREATE FUNCTION why_planned() RETURNS int STABLE LANGUAGE plpgsql SET client_min_messages = notice AS $$ BEGIN EXECUTE 'SELECT qsketch_agg(DISTINCT k) FROM why'; RETURN 1; END $$;
+CREATE FUNCTION why_failed() RETURNS int STABLE LANGUAGE plpgsql SET client_min_messages = notice AS $$ BEGIN
+	EXECUTE 'SELECT qsketch_agg(k) FROM why_long WHERE k = 1 HAVING max(k) > 1 / (why_planned() - 1)'; RETURN 1; EXCEPTION WHEN division_by_zero THEN RETURN 1; END $$;
+CREATE TABLE why_long AS SELECT k FROM generate_series(1, 10000) AS k;
+CREATE INDEX ON why_long (k);
+ANALYZE why_long;
+SELECT pg_temp.reasons('SELECT qsketch_agg(k) FROM why_long WHERE k = 1 HAVING max(k) > why_planned()', 'SELECT qsketch_agg(k) FROM why_long WHERE k = 1 HAVING max(k) > why_failed()');
+DROP TABLE why_long;
 -- partitions, which are also planned one by one
 CREATE TABLE why_parts (d int, k int) PARTITION BY LIST (d);
 CREATE TABLE why_part1 PARTITION OF why_parts FOR VALUES IN (1);

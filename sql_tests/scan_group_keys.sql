@@ -28,7 +28,7 @@ SELECT pg_temp.plan($$SELECT k % 100 + 1, qsketch_agg(k) FROM gk_log WHERE k % 1
 SELECT by, s.* FROM unnest(ARRAY['ts::date', 'tz::date', 'date_trunc(''hour'', ts)', 'date_trunc(''hour'', tz)', 'date_trunc(''day'', tz)', 'date_trunc(''month'', d)',
 	'date_trunc(''day'', tz, ''America/New_York'')', '(tz AT TIME ZONE ''UTC'')::date', 'date_bin(''15 min'', ts, ''2026-03-20 00:07'')', 'date_bin(''10 h'', tz, ''2026-04-01'')',
 	'extract(hour FROM ts)::int', 'to_char(ts, ''YYYY-MM'')', 'd - date ''2026-01-01''', 'k % 100', 'k / 100', 'k / -7', 'k % -7', 'k / -1', 'k % -1', 's % 10::smallint', 's / 10', 'w % 3::bigint', '100 % (w + 1)', 'abs(s)', 's + 1', 'k % 7 = 3', 'k IS NULL', 'bot', 'kind', 'o', 'c',
-	'lower(country)', 'country COLLATE "C"', 'coalesce(country, kind::text)', 'left(country, 1)', 'late / 5', 'tableoid', 'ts::time', 'CASE WHEN w > 5 THEN k % 3 END']) AS by,
+	'lower(country)', 'country COLLATE "C"', 'coalesce(country, kind::text)', 'left(country, 1)', 'late / 5', 'tableoid', 'ts::time', 'CASE WHEN w > 5 THEN k % 3 END', 'o', 'coalesce(o, 4294967292)', 'o::regclass', 'o::int', 'c', 'coalesce(c, ''x'')', 'kind', 'coalesce(kind, ''api'')']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s AS g, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3) FROM gk_log GROUP BY 1', by)) AS s;
 -- several columns and expressions
 SELECT by, s.* FROM unnest(ARRAY['ts::date, country', 'country, ts::date', 'bot, kind', 'k % 10, k % 7', 's, w', 'w, w + 1', 'k, s, country, kind, bot', 'country, lower(country)',

@@ -36,6 +36,12 @@ GROUP BY by ORDER BY by;
 SELECT by, s.* FROM unnest(ARRAY['date_trunc(''day'', tz)::date', 'extract(dow FROM date_trunc(''day'', tz))::int', 'NULLIF(ts::date, ''2018-11-03'')', 'to_char(tz::date, ''YYYY-MM'') = ''2018-11''', 'CASE WHEN ts::date > ''2018-11-03'' THEN ts::date END',
 	'date_trunc(''day'', ts) > date_trunc(''month'', ts)', 'ts::date + (extract(hour FROM ts)::int / 12)', 'date_trunc(''hour'', date_trunc(''day'', tz))', 'date_trunc(''day'', ts::date)', 'coalesce(date_trunc(''day'', tz, (SELECT min(NULL::text))), tz)']) AS by,
 	LATERAL pg_temp.in_zone('America/Sao_Paulo', by) AS s;
+-- a call that the expression does not evaluate, where it would raise an error
+SET gt.unit = 'all';
+SELECT by, s.* FROM unnest(ARRAY['CASE current_setting(''gt.unit'') WHEN ''all'' THEN NULL ELSE date_trunc(current_setting(''gt.unit''), ts) END', 'CASE WHEN current_setting(''gt.unit'') <> ''all'' THEN date_trunc(current_setting(''gt.unit''), tz) END',
+	'current_setting(''gt.unit'') = ''all'' OR date_trunc(current_setting(''gt.unit''), ts) > ''2018-11-03''', 'coalesce(length(current_setting(''gt.unit'')), extract(day FROM date_trunc(current_setting(''gt.unit''), ts)))',
+	'(length(current_setting(''gt.unit'')), date_trunc(current_setting(''gt.unit''), ts)) < (9, timestamp ''2018-11-03'')', '(string_to_array(nullif(current_setting(''gt.unit''), ''all''), '',''))[extract(day FROM date_trunc(current_setting(''gt.unit''), ts))::int]']) AS by,
+	LATERAL pg_temp.in_zone('UTC', by) AS s;
 -- a zone that is a parameter, and another one in each run
 SET timezone = 'Europe/Berlin';
 PREPARE by_zone(text, text) AS SELECT date_trunc($1, tz, $2) AS g, qsketch_total(qsketch_agg(k)) FROM gt_zones WHERE tz >= '2018-11-03' AND tz < '2018-11-06' GROUP BY 1 ORDER BY 1;

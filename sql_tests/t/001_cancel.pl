@@ -30,6 +30,9 @@ $node->safe_psql('postgres', q{
 	CREATE TABLE members AS SELECT g, k * n AS k FROM key, generate_series(1, 20) AS n;
 	CREATE TABLE filter AS SELECT qfilter_agg(k, qfilter_new_bloom(50000000)) AS f FROM key;
 	CREATE TABLE filters AS SELECT k % 500 AS id, qfilter_agg(k, qfilter_new_bloom(20000)) AS f FROM key GROUP BY k % 500;
+	-- arrays with one hash
+	CREATE TABLE arrays AS SELECT array_append(zeros, n << 32 | n) AS a, n AS k
+		FROM (SELECT array_agg(0::bigint) AS zeros FROM generate_series(1, 60000)) AS z, generate_series(1::bigint, 400) AS n;
 	-- columns are added from the outermost type inwards, since CREATE TYPE looks at all that a column contains
 	DO $$ BEGIN
 		FOR i IN 0 .. 40 LOOP EXECUTE format('CREATE TYPE row_%s AS ()', i); END LOOP;
@@ -78,16 +81,20 @@ my @work = (
 		(SELECT array_agg(k) AS a FROM key) AS a, generate_series(1, 100000)" ],
 	[ 'a product of sketches of 64 MB', 'SELECT qsketch_second_moment(sk) FROM stored' ],
 	[ 'the content of rows of rows', "SELECT qsketch_agg('(,)'::row_40)" ],
+	[ 'groups by arrays with one hash', 'SELECT count(s) FROM (SELECT qsketch_agg(k) AS s FROM arrays GROUP BY a OFFSET 0) AS g',
+		"SET cpu_operator_cost = 1; SET work_mem = '1GB'" ],
+	[ 'keys of many groups that wait', 'SELECT count(f) FROM (SELECT qfilter_agg(k, qfilter_new(100, 2, k => 8000)) AS f FROM key WHERE k <= 20000 GROUP BY k OFFSET 0) AS g',
+		"SET cpu_operator_cost = 1; SET work_mem = '1GB'", 150 ],
 	[ 'scanning a column', "SELECT qsketch_agg(k, qsketch_new(size => '64MB')) FROM wide" ]);
 
 foreach my $work (@work)
 {
-	my ($name, $statement, $settings) = @$work;
+	my ($name, $statement, $settings, $later_ms) = @$work;
 	# the catalog's cache doubles its blocks whenever another row of it is wanted
 	my $memory = "SELECT 'memory', sum(total_bytes) FROM pg_backend_memory_contexts
 		WHERE name <> 'CacheMemoryContext';\n";
 	my $run = cancel_often($node, name => $name, statement => $statement, settings => $settings,
-		timeout_ms => $timeout_ms, times => $times, processes => $name =~ /two workers/ ? 3 : 1,
+		timeout_ms => $later_ms // $timeout_ms, times => $times, processes => $name =~ /two workers/ ? 3 : 1,
 		after => sub { $_[0] == 5 || $_[0] == $times ? $memory : '' },
 		finally => "SELECT 'alive', qsketch_total(qsketch_agg(i)) FROM generate_series(1, 1000) AS i;
 			SELECT 'workers', count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker';

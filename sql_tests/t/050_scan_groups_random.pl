@@ -31,7 +31,16 @@ $node->safe_psql('postgres', q{
 	ALTER TABLE parts_other DROP gone;
 	ALTER TABLE parts ATTACH PARTITION parts_other DEFAULT;
 	INSERT INTO parts SELECT * FROM log;
-	VACUUM ANALYZE log, parts;
+	CREATE TABLE kin (LIKE log);
+	ALTER TABLE kin DROP d;
+	INSERT INTO kin SELECT note, ts, tz, k, w, s, country, kind, bot, x FROM log WHERE w < 7;
+	CREATE TABLE kin_other (more text, x numeric, gone int, bot boolean, kind kind, country text, s smallint, w int, k bigint, tz timestamptz, ts timestamp, note text);
+	ALTER TABLE kin_other DROP gone;
+	INSERT INTO kin_other SELECT repeat('m', w), x, bot, kind, country, s, w, k, tz, ts, note FROM log WHERE w > 5;
+	ALTER TABLE kin_other INHERIT kin;
+	ALTER TABLE kin ADD d date DEFAULT '2026-02-02';
+	INSERT INTO kin SELECT note, ts, tz, k, w, s, country, kind, bot, x, d FROM log WHERE w = 6;
+	VACUUM ANALYZE log, parts, kin, kin_other;
 
 	CREATE FUNCTION one_of(choices text[]) RETURNS text LANGUAGE sql VOLATILE AS $$ SELECT choices[1 + floor(random() * cardinality(choices))::int] $$;
 	-- up to so many different ones of the choices
@@ -40,26 +49,32 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION random_query() RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE
 		grouped boolean := random() < 0.8;
+		by_row boolean := random() < 0.15; -- once for each row of another table
+		p text := CASE WHEN by_row THEN 'p' ELSE '2' END;
 		keys text := some_of(ARRAY['ts::date', 'tz::date', 'date_trunc(''hour'', ts)', 'date_trunc(''day'', tz)', 'date_trunc(''hour'', tz)', 'date_trunc(''month'', d)',
 			'date_bin(''90 min'', ts, ''2026-03-20 00:07'')', 'k % 10', 'k / 100', 'abs(s) / 10', 'w', 'd', 'k', 's % 3 = 1', 'bot', 'kind', 'country', 'lower(country)', 'left(country, 1)',
 			'coalesce(k, w)', 'to_char(ts, ''YYYY-MM'')', 'extract(hour FROM tz)::int', 'CASE WHEN w > 5 THEN k % 3 END', 'extract(hour FROM tz)', 'x', 'round(x / 50, w % 3)', 'date_part(''hour'', ts)', 's / 4.0::float8', '(s / 100)::float4 * -1',
-			'CASE WHEN bot THEN x ELSE w / 10.0 END', 'floor(x / 100) * 100', 'ARRAY[w % 3, s % 2]', 'interval ''1 day'' * (w % 3)', 'to_jsonb(w % 4)', 'country::char(8)', '(''10.0.0.'' || w)::inet', 'log.w::text', 'width_bucket(x, 0, 600, 5)'], 3);
+			'CASE WHEN bot THEN x ELSE w / 10.0 END', 'floor(x / 100) * 100', 'ARRAY[w % 3, s % 2]', 'interval ''1 day'' * (w % 3)', 'to_jsonb(w % 4)', 'country::char(8)', '(''10.0.0.'' || w)::inet', 'log.w::text', 'width_bucket(x, 0, 600, 5)',
+			'(tz AT TIME ZONE ''America/Sao_Paulo'')::date', 'date_trunc(''week'', tz, ''Asia/Beirut'')', 'date_trunc(''hour'', ts AT TIME ZONE ''Europe/Berlin'')', 'coalesce(ts::date, d)', 'CASE WHEN bot THEN ts::date END', 'tableoid::regclass::text', 'int4range(w % 3, 9)', 'k::numeric', 'x::int', 'left(note, w)',
+			'(w + ' || p || ') % 7', 'country || ' || p, 'date_bin(interval ''1 h'' * ' || p || ', tz, ''2018-10-20'')', 'x * ' || p], 3);
 		key text := one_of(ARRAY['k', 'k', 'w', 'country', 'coalesce(k, 0)', 'k::text', 'w::bigint', 'lower(country)', 'ts::date', 'x', 'x * 2', 's / 4.0::float8', 'CASE WHEN bot THEN k ELSE w END', 'ROW(k, country)', 'ROW(w % 5, lower(note))', 'tz', 'left(note, 3) || country',
-			'k % 7', 'split_part(country, '' '', 2)', 'kind', 'extract(hour FROM tz)', 'nullif(s, 3)', 'log', 'tableoid', 'd + w', '7']);
-		weight text := one_of(ARRAY['w', 'w', '1', 'w * 2', 'CASE WHEN bot THEN w END', 'length(note)', 'abs(s)::bigint', 'nullif(w, 3)']);
-		filter text := CASE WHEN random() < 0.3 THEN ' FILTER (WHERE ' || one_of(ARRAY['w > 7', 'bot', 's IS NULL', 'length(country) = 2', 'false']) || ')' ELSE '' END;
+			'k % 7', 'split_part(country, '' '', 2)', 'kind', 'extract(hour FROM tz)', 'nullif(s, 3)', 'log', 'tableoid', 'd + w', '7', 'k * ' || p, 'ROW(w, x * ' || p || ')']);
+		weight text := one_of(ARRAY['w', 'w', '1', 'w * 2', 'CASE WHEN bot THEN w END', 'length(note)', 'abs(s)::bigint', 'nullif(w, 3)', 'w + ' || p]);
+		filter text := CASE WHEN random() < 0.3 THEN ' FILTER (WHERE ' || one_of(ARRAY['w > 7', 'bot', 's IS NULL', 'length(country) = 2', 'false', 'w % 3 < ' || p, 'k > 100 / nullif(w - ' || p || ', 0)']) || ')' ELSE '' END;
 		ours text := one_of(ARRAY['qsketch_agg({key})', 'qsketch_agg({key})', 'qsketch_agg({key}, {weight})', 'qtop_agg(w, 3)', 'qtop_agg(w % 3, 3)', 'qtop_agg(ROW(bot, w % 2), 9)', 'qtop_agg(left(country, 1), {weight}, 9)', 'qsets_agg({weight}, {key})',
 			'qsketch_agg({key}, qsketch_new(''warp'', ''4kB''))', 'qfilter_agg({key}, qfilter_new_bloom(100))']);
 		others text := some_of(ARRAY['count(*)', 'count(s)', 'sum(w)', 'sum(k)', 'sum(x)', 'avg(s)', 'avg(x)', 'min(country)', 'max(country)', 'max(ts)', 'min(x)', 'max(note)', 'qsketch_agg(s)', 'count(1)', 'count(s + k)', 'sum(w * 2)', 'sum(CASE WHEN bot THEN k END)', 'sum(1)', 'avg(x * 2)', 'avg(k + 0.5)', 'stddev(k)', 'variance(x)', 'bool_or(bot)', 'bool_and(w > 3)', 'every(bot)',
 			'bit_or(w)', 'regr_count(w, s)', 'min(lower(country))', 'max(note || country)', 'max(ts - ''2026-01-01'')', 'sum(tz - ts)', 'max(ARRAY[w, s])', 'min(round(x, 1))', 'sum(x) FILTER (WHERE lower(country) = ''de'')', 'count(nullif(kind, ''api''))',
-			'max(log::text)', 'min(''10.0.0.1''::inet + w)', 'string_agg(country, '','' ORDER BY k, w, country)', 'json_agg(w)', 'jsonb_object_agg(k % 9, note) FILTER (WHERE k > 0)'], 4);
+			'max(log::text)', 'min(''10.0.0.1''::inet + w)', 'string_agg(country, '','' ORDER BY k, w, country)', 'json_agg(w)', 'jsonb_object_agg(k % 9, note) FILTER (WHERE k > 0)',
+			'sum(w * ' || p || ')', 'max(x / ' || p || ')', 'max(country || ' || p || ')', 'bit_and(k)', 'max(kind)', 'avg(ts - ''2026-01-01'')', 'min(tz::date)', 'sum(k::numeric)', 'count(log)', 'max(array_append(ARRAY[w], s))'], 4);
 	BEGIN
 		IF key = 'log' AND ours LIKE 'qsets%' THEN key := 'k'; END IF;
 		ours := replace(replace(ours, '{key}', key), '{weight}', weight);
-		RETURN concat('SELECT ', CASE WHEN grouped THEN keys || ', ' END, ours, filter, CASE WHEN random() < 0.7 THEN ', ' || others END, ' FROM ', one_of(ARRAY['log', 'log', 'parts']), ' AS log',
-			CASE WHEN random() < 0.5 THEN ' WHERE ' || one_of(ARRAY['w > 3', 'lower(country) = ''de''', 'x * 2 > 300', 'k % 2 = 0', 'country <> ''de''', 'ts > ''2026-03-25''', 'w IN (1, 2)', 'k IS NULL', 'w > 30']) END,
+		RETURN concat(CASE WHEN by_row THEN 'SELECT p, r.* FROM generate_series(1, 3) AS p, LATERAL (' END, 'SELECT ', CASE WHEN grouped THEN keys || ', ' END, ours, filter, CASE WHEN random() < 0.7 THEN ', ' || others END, ' FROM ', one_of(ARRAY['log', 'log', 'parts', 'kin']), ' AS log',
+			CASE WHEN random() < 0.5 THEN ' WHERE ' || one_of(ARRAY['w > 3', 'lower(country) = ''de''', 'x * 2 > 300', 'k % 2 = 0', 'country <> ''de''', 'ts > ''2026-03-25''', 'w IN (1, 2)', 'k IS NULL', 'w > 30', 'w % 5 < ' || p, 'k > 50 * ' || p]) END,
 			CASE WHEN grouped THEN ' GROUP BY ' || keys END,
-			CASE WHEN random() < 0.3 THEN ' HAVING ' || one_of(ARRAY['count(*) > 3', 'sum(w) > 50', 'max(x) < 300', 'qsketch_total(qsketch_agg(k)) > 2', 'min(country) IS NULL']) END);
+			CASE WHEN random() < 0.3 THEN ' HAVING ' || one_of(ARRAY['count(*) > 3', 'sum(w) > 50', 'max(x) < 300', 'qsketch_total(qsketch_agg(k)) > 2', 'min(country) IS NULL', 'max(w) > ' || p]) END,
+			CASE WHEN by_row THEN ') AS r' END);
 	END $$;
 
 	-- zeros at the end of a number may be those of any row of its group
@@ -79,12 +94,14 @@ $node->safe_psql('postgres', q{
 
 	CREATE TABLE differing (query text);
 	CREATE FUNCTION compare_some(times int, OUT compared int, OUT scanned int, OUT parallel int, OUT differing int) LANGUAGE plpgsql AS $$
-	DECLARE query text; by_scan text; BEGIN
+	DECLARE query text; by_scan text; others text; BEGIN
 		compared := 0; scanned := 0; parallel := 0; differing := 0;
 		FOR i IN 1 .. times LOOP
 			query := random_query();
-			PERFORM set_config('work_mem', one_of(ARRAY['64kB', '1MB', '64MB']), true), set_config('timezone', one_of(ARRAY['Europe/Berlin', 'America/Sao_Paulo', 'Asia/Beirut', 'UTC']), true),
-				set_config('qsketch.enable_columnscan', 'on', true), set_config('max_parallel_workers_per_gather', one_of(ARRAY['0', '2', '2']), true),
+			others := one_of(ARRAY['on', 'off']); -- other plans are as cheap as they are, or cost more
+			PERFORM set_config('enable_hashagg', others, true), set_config('enable_sort', others, true);
+			PERFORM set_config('work_mem', one_of(ARRAY['64kB', '64kB', '1MB', '64MB']), true), set_config('hash_mem_multiplier', one_of(ARRAY['1', '2']), true), set_config('timezone', one_of(ARRAY['Europe/Berlin', 'America/Sao_Paulo', 'Asia/Beirut', 'UTC']), true),
+				set_config('qsketch.enable_columnscan', 'on', true), set_config('max_parallel_workers_per_gather', one_of(ARRAY['0', '2', '2', '2']), true),
 				set_config('parallel_leader_participation', one_of(ARRAY['on', 'on', 'off']), true);
 			scanned := scanned + plan_has(query, '(QSketchScan)')::int;
 			parallel := parallel + plan_has(query, 'Parallel Custom Scan (QSketchScan)')::int;

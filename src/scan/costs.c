@@ -274,28 +274,17 @@ has_functions(Oid type)
 	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
 }
 
-/*
- * Which kind of values the type has; false: none of those that rows are grouped by.  Values that
- * are shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
- * have all bits.
- */
+/* Which kind of values the type has; false: none of those that rows are grouped by. */
 static bool
-kind_of_type(Oid type, KeyKind *kind, bool *is_short)
+kind_of_type(Oid type, KeyKind *kind)
 {
-	*kind = KeyNumberKind(type);
-	*is_short = false;
-	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8 || *kind == KEY_FLOAT4 ||
-		*kind == KEY_FLOAT8)
+	*kind = type_is_enum(type) ? KEY_UINT4 : KeyNumberKind(type);
+	if (*kind <= KEY_FLOAT8)
 		return true;
 	*kind = KEY_BYTES;
 	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
 		return true;
-	*kind = KEY_INT8;
-	*is_short = true;
-	if (type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type))
-		return true;
 	*kind = KEY_HASHED;
-	*is_short = false;
 	return has_functions(type);
 }
 
@@ -304,9 +293,8 @@ bool
 ScanGroupingKind(const Node *expr, KeyKind *kind)
 {
 	Oid collation = exprCollation(expr);
-	bool is_short;
 
-	if (!kind_of_type(getBaseType(exprType(expr)), kind, &is_short))
+	if (!kind_of_type(getBaseType(exprType(expr)), kind))
 		return false;
 	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
 		*kind = KEY_HASHED;
@@ -320,12 +308,11 @@ ScanGroupingColumn(Node *expr)
 	const Var *column = ScanColumnOf((Expr *) expr);
 	KeyKind kind;
 	KeyKind kind_on_page;
-	bool is_short;
 
 	(void) ScanGroupingKind(expr, &kind);
-	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page, &is_short))
+	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page))
 		return NULL;
-	return !is_short && kind_on_page == kind ? column : NULL;
+	return kind_on_page == kind ? column : NULL;
 }
 
 /* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */

@@ -171,7 +171,7 @@ typedef struct ScanGroup
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
 } ScanGroup;
 
-/* A group that had rows lately, of an integer.  It saves looking the group up. */
+/* A group of a number that had rows lately.  It saves looking the group up. */
 typedef struct RecentGroup
 {
 	int64 bits;

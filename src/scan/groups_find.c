@@ -17,6 +17,7 @@
 #include "scan/groups.h"
 
 #include "base/hash.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -110,7 +111,10 @@ string_bits(const GroupField *field, const struct varlena *string)
 								 qb_own_secret.word);
 }
 
-/* Are two strings equal whose bits are?  By functions of a type, other bytes may be, too: 1.0 = 1.00. */
+/*
+ * Are two strings equal whose bits are?  By functions of a type, other bytes may be, too: 1.0 = 1.00.
+ * Their hash functions give many values the same bits: arrays of integers that are chosen for that.
+ */
 static bool
 same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
 {
@@ -119,8 +123,10 @@ same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
 	if (length == VARSIZE_ANY_EXHDR(b->string) &&
 		memcmp(VARDATA_ANY(a->string), VARDATA_ANY(b->string), length) == 0)
 		return true;
-	return field->kind == KEY_HASHED &&
-		   DatumGetBool(FunctionCall2Coll(field->equal, field->collation,
+	if (field->kind != KEY_HASHED)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	return DatumGetBool(FunctionCall2Coll(field->equal, field->collation,
 										  PointerGetDatum(a->string), PointerGetDatum(b->string)));
 }
 
@@ -151,7 +157,7 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 			GroupExpressionRead(field->expression, tuple, value);
 		else if (GroupIsString(field->kind))
 			read_string(&field->location, tuple, value);
-		else if (field->kind <= KEY_INT8)
+		else if (field->kind < KEY_FLOAT4)
 			value->null = !ColumnGetNumber(&field->location, field->kind, tuple, &value->bits);
 		else
 			read_float(field, tuple, value);
@@ -262,7 +268,10 @@ ScanGroupsMapAnew(ScanGroups *groups)
 	groupmap_destroy(groups->map);
 	clear_map(groups);
 	for (group = groups->first; group; group = group->next)
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_to_map(groups, group);
+	}
 }
 
 static void

@@ -38,7 +38,7 @@
 #define BUFFERS_SHARE 8
 #define LOADED_SHARE  4
 
-/* Bytes that are copied at a time. */
+/* Bytes that are read or copied at a time. */
 #define COPY_BYTES (8 * BLCKSZ)
 
 typedef struct SpillPartition
@@ -171,12 +171,27 @@ spill_seek(ScanSpill *spill, const SpillOffset *offset)
 }
 
 static void
+read_file(BufFile *file, char *bytes, Size length)
+{
+	while (length > 0)
+	{
+		Size some = Min(length, COPY_BYTES);
+
+		CHECK_FOR_INTERRUPTS();
+		if (BufFileRead(file, bytes, some) != some)
+			fail("read from");
+		bytes += some;
+		length -= some;
+	}
+}
+
+static void
 spill_read(ScanSpill *spill, void *bytes, Size length)
 {
 	if (spill->loaded)
 		memcpy(bytes, spill->loaded + spill->at, length);
-	else if (BufFileRead(spill->reading->file, bytes, length) != length)
-		fail("read from");
+	else
+		read_file(spill->reading->file, bytes, length);
 	spill->at += length;
 }
 

@@ -195,12 +195,47 @@ note_call(TimeSteps *steps, const Node *expr)
 	return !cuts;
 }
 
-/* Find the only call that cuts times.  True ends the search: the expression has more than that. */
+/* The part of an expression that is evaluated for every row; itself: all of its parts are. */
+static Node *
+certain_part(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_CaseExpr:
+			return (Node *) (((CaseExpr *) node)->arg
+								 ? ((CaseExpr *) node)->arg
+								 : linitial_node(CaseWhen, ((CaseExpr *) node)->args)->expr);
+		case T_CoalesceExpr:
+			return linitial(((CoalesceExpr *) node)->args);
+		case T_BoolExpr:
+			return linitial(((BoolExpr *) node)->args);
+		case T_RowCompareExpr:
+			return linitial(((RowCompareExpr *) node)->largs);
+		case T_SubscriptingRef:
+			return (Node *) ((SubscriptingRef *) node)->refexpr;
+#if PG_VERSION_NUM >= 170000
+		case T_JsonExpr:
+			return ((JsonExpr *) node)->formatted_expr;
+#endif
+		default:
+			return node;
+	}
+}
+
+/*
+ * Find the only call that cuts times.  True ends the search: the expression has more than that,
+ * or the call is not evaluated for every row, and where it is not it may raise an error.
+ */
 static bool
 search(Node *node, TimeSteps *steps)
 {
+	Node *certain;
+
 	if (node == NULL)
 		return false;
+	certain = certain_part(node);
+	if (certain != node && steps->call == NULL && (search(certain, steps) || steps->call == NULL))
+		return true;
 	if (steps->call && equal(node, steps->call))
 		return false;
 	if (IsA(node, FuncExpr) && steps->call == NULL && note_call(steps, node))

@@ -167,6 +167,7 @@ free_group(const ScanGroups *groups, ScanGroup *group)
 {
 	int i;
 
+	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < groups->key->fields; i++)
 		if (group->value[i].string)
 			pfree((void *) (uintptr_t) group->value[i].string);
@@ -199,8 +200,11 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 
 	*count = 0;
 	for (group = groups->first; group; group = group->next)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (group->sorting != groups->sorting.number || group->index < done)
 			list[(*count)++] = group;
+	}
 	return list;
 }
 
@@ -215,6 +219,7 @@ unlink_groups(ScanGroups *groups)
 	{
 		ScanGroup *group = *link;
 
+		CHECK_FOR_INTERRUPTS();
 		if (group->index < 0)
 		{
 			*link = group->next;
@@ -329,6 +334,7 @@ flush_groups(ScanGroups *groups)
 
 	for (group = groups->first; group; group = group->next)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < groups->count; i++)
 			if (!ScanAggregateWaits(&group->aggregate[i]))
 				ScanAggregateFlush(&group->aggregate[i]);
@@ -354,7 +360,10 @@ ScanGroupsFlush(ScanGroups *groups)
 		return groups->written;
 	}
 	for (group = groups->first; group; group = group->next)
+	{
+		CHECK_FOR_INTERRUPTS();
 		count_group(groups, group, &counts);
+	}
 	groups->waiting = groups->first;
 	return counts;
 }

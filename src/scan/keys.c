@@ -3,7 +3,7 @@
  *		Reading keys from the visible tuples of a page into states.
  *
  * A column that only follows columns of fixed width has the same offset in every tuple
- * without a NULL before or in it.  There the value is read in place (pages.h).
+ * without a NULL before or in it.  There the value is read in place (columns.h).
  * Otherwise heap_getattr() reads it: that function knows NULLs, variable width, and
  * columns that were added after the tuple was written.
  *

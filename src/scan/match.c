@@ -13,9 +13,8 @@
  * Keys, weights and ids are columns, which are read off the page, or expressions of the
  * row, which the executor evaluates (columns.c).  These and conditions, in WHERE or
  * FILTER, must give the same answer page by page as row by row, so they must not be
- * volatile.  Subqueries that run for each row are left to the ordinary plan.  So are whole
- * rows, and system columns except tableoid, since a tuple on a page does not have their
- * values.
+ * volatile.  Subqueries that run for each row are left to the ordinary plan.  So are system
+ * columns except tableoid, since a tuple on a page does not have their values.
  *
  * A template is mostly a constant.  It can also be the result of a subquery that does not
  * depend on the rows, or the parameter of a prepared statement: a Param, whose value is the

@@ -634,20 +634,33 @@ tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *outpu
 /*
  * The hook.  Under partitionwise aggregation the planner calls it for each partition
  * before it calls it for the whole table.  Only the whole table is looked at.
+ *
+ * A function that is called while a query is planned may have another one planned, whose reason is
+ * in memory that goes with it.
  */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,
 		  void *extra)
 {
+	const char *outer = scan_refusal;
+
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
 	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || IS_OTHER_REL(input) ||
 		!ColumnScanHasAggregates(root))
 		return;
 	scan_refusal = NULL;
-	offer_paths(root, input, output);
-	if (ScanReasonsWanted(root))
-		tell_reasons(root, input, output);
+	PG_TRY();
+	{
+		offer_paths(root, input, output);
+		if (ScanReasonsWanted(root))
+			tell_reasons(root, input, output);
+	}
+	PG_FINALLY();
+	{
+		scan_refusal = outer;
+	}
+	PG_END_TRY();
 }
 
 /* Define the settings, the hook and the node when the library is loaded. */

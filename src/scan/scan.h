@@ -4,10 +4,11 @@
  *
  * Aggregating a column through the executor costs some 30 ns a row before the sketch
  * sees a key.  QSketchScan replaces Aggregate over Seq Scan for SELECT
- * qsketch_agg(column [, column] [, template]) [FILTER (WHERE ...)], ... FROM table
- * [WHERE ...].  It also does the aggregates of the other families, and count beside
- * them.  It reads page after page, decides visibility as a sequential scan does, keeps
- * the tuples that meet the conditions, and reads their columns into batches of keys.
+ * qsketch_agg(key [, weight] [, template]) [FILTER (WHERE ...)], ... FROM table
+ * [WHERE ...] [GROUP BY ...].  It also does the aggregates of the other families, and
+ * PostgreSQL's own beside them.  It reads page after page, decides visibility as a
+ * sequential scan does, keeps the tuples that meet the conditions, and reads their columns
+ * into batches of keys.
  *
  *	families.c	what the families do differently; states and results of an aggregate
  *	builtin.c	PostgreSQL's own aggregates beside them
