@@ -12,17 +12,24 @@
  * its own.  There the slot has the tuple, and the executor takes its columns out in one
  * walk.
  *
+ * An integer that is cast to text is written here, with the digits that its output function
+ * gives.  The executor calls two functions for it and allocates two strings for each row.
+ *
  * src/scan/columns.c
  */
 #include "scan/columns.h"
 
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
 #include "utils/rel.h"
 
 struct ColumnExpression
 {
+	struct varlena *digits; /* the last text, if the expression is an integer as text; else NULL */
+	KeyKind integer;        /* the kind of that integer */
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;
@@ -183,6 +190,29 @@ create_slot(bool whole, EState *estate, Relation relation)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/*
+ * Prepare to write the column if the expression is a column of integers that is cast to text.  With
+ * another type in between, such as oid, the digits may be others.
+ */
+static void
+init_digits(ColumnExpression *expression, const Expr *expr)
+{
+	const CoerceViaIO *cast = (const CoerceViaIO *) expr;
+	const Var *column = IsA(expr, CoerceViaIO) ? (const Var *) cast->arg : NULL;
+
+	if (column == NULL || !IsA(column, Var) || column->varattno <= 0 ||
+		(cast->resulttype != TEXTOID && cast->resulttype != VARCHAROID))
+		return;
+	switch (column->vartype)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			expression->integer = KeyNumberKind(column->vartype);
+			expression->digits = palloc(VARHDRSZ + MAXINT8LEN + 1);
+	}
+}
+
 /* Prepare an expression.  Raises an error unless the user may call its functions. */
 ColumnExpression *
 ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
@@ -202,6 +232,7 @@ ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
 	expression->state = ExecInitExpr(expr, NULL);
 	expression->context = CreateExprContext(estate);
 	expression->context->ecxt_scantuple = expression->slot;
+	init_digits(expression, expr);
 	return expression;
 }
 
@@ -234,6 +265,21 @@ evaluate(ColumnExpression *expression, Datum *value)
 	return !null;
 }
 
+/* Write the integer of a tuple as text; false: NULL. */
+static bool
+write_digits(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value)
+{
+	int64 number;
+	int length;
+
+	if (!ColumnGetNumber(&expression->column[0], expression->integer, tuple, &number))
+		return false;
+	length = pg_lltoa(number, VARDATA(expression->digits));
+	SET_VARSIZE(expression->digits, VARHDRSZ + length);
+	*value = PointerGetDatum(expression->digits);
+	return true;
+}
+
 /* Evaluate the expression for a tuple; false: NULL. */
 bool
 ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value)
@@ -241,6 +287,8 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 	TupleTableSlot *slot = expression->slot;
 	int i;
 
+	if (expression->digits)
+		return write_digits(expression, tuple, value);
 	if (expression->whole)
 	{
 		expression->tuple.t_data = tuple;
