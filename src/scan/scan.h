@@ -247,22 +247,32 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 }
 
 /*
- * Let keys wait until the new state is read, if it can.  Then it stays on the CPU: one that goes to
- * a GPU needs memory of its own from the beginning.
+ * Can the new state let keys wait until it is read?  Lists of texts cannot.  A sketch stays on the
+ * CPU then: one that goes to a GPU needs memory of its own from the beginning.
  */
+static inline bool
+ScanAggregateMayWait(const ScanAggregate *aggregate)
+{
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+
+	if (sketch)
+		return sketch->engine == &qs_engine_cpu ||
+			   !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work));
+	return ScanAggregateState(aggregate, &top_state_type) && KeyIsNumber(&aggregate->state->key);
+}
+
+/* Let keys wait if that can be. */
 static inline void
 ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
 	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (sketch &&
-		(sketch->engine == &qs_engine_cpu ||
-		 !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work))))
-	{
+	if (!ScanAggregateMayWait(aggregate))
+		return;
+	if (sketch)
 		sketch->engine = &qs_engine_cpu;
-		aggregate->state->deferred = true;
-		KeptTableMemory(kept, &aggregate->state->memory);
-	}
+	aggregate->state->deferred = true;
+	KeptTableMemory(kept, &aggregate->state->memory);
 }
 
 static inline bool
