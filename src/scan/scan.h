@@ -129,6 +129,9 @@ typedef struct CachedColumns CachedColumns;
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
+/* groups_expr.c: an expression with a cache of its values. */
+typedef struct GroupExpression GroupExpression;
+
 extern bool RowKeyTakes(const RowExpr *row);
 
 /* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
@@ -168,6 +171,7 @@ typedef struct ScanAggregate
 	ColumnLocation location;   /* of the key; attribute 0: there is none, rows are counted */
 	ColumnLocation weight;     /* attribute 0: there is none */
 	RowKey *row;               /* of a key of several columns; NULL: of one */
+	GroupExpression *number;   /* of a key that is an expression with a cache; NULL: it is not */
 	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	bool in_transfer;          /* its partial state goes to our combine function only */
@@ -511,6 +515,7 @@ extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
 extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
+extern void ScanKeysStart(const ScanAggregate *aggregate, int count);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
