@@ -19,12 +19,16 @@
  */
 #include "scan/columns.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
 
 struct ColumnExpression
 {
@@ -302,4 +306,73 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 		slot->tts_isnull[at] = !ColumnGet(&expression->column[i], tuple, &slot->tts_values[at]);
 	}
 	return evaluate(expression, value);
+}
+
+/* ---- values that rows can be grouped by ---- */
+
+/* Is it a built-in type of variable length whose functions compare and hash its values? */
+static bool
+has_functions(Oid type)
+{
+	TypeCacheEntry *entry;
+
+	if (type >= FirstGenbkiObjectId || get_typlen(type) != -1 ||
+		get_typtype(type) == TYPTYPE_PSEUDO)
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
+	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
+}
+
+/*
+ * Which kind of values the type has; false: none of those that rows are grouped by.  Values that
+ * are shorter than their kind cannot be read off the page.  Evaluated they are Datums, which
+ * have all bits.
+ */
+static bool
+kind_of_type(Oid type, KeyKind *kind, bool *is_short)
+{
+	*kind = KeyNumberKind(type);
+	*is_short = false;
+	if (*kind == KEY_INT2 || *kind == KEY_INT4 || *kind == KEY_INT8 || *kind == KEY_FLOAT4 ||
+		*kind == KEY_FLOAT8)
+		return true;
+	*kind = KEY_BYTES;
+	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
+		return true;
+	*kind = KEY_INT8;
+	*is_short = true;
+	if (type == BOOLOID || type == CHAROID || type == OIDOID || type_is_enum(type))
+		return true;
+	*kind = KEY_HASHED;
+	*is_short = false;
+	return has_functions(type);
+}
+
+/* Which kind of values the expression has; false: rows cannot be grouped by it. */
+bool
+ScanGroupingKind(const Node *expr, KeyKind *kind)
+{
+	Oid collation = exprCollation(expr);
+	bool is_short;
+
+	if (!kind_of_type(getBaseType(exprType(expr)), kind, &is_short))
+		return false;
+	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		*kind = KEY_HASHED;
+	return true;
+}
+
+/* The column that the expression is, if its values can be read off the page; else NULL. */
+const Var *
+ScanGroupingColumn(Node *expr)
+{
+	const Var *column = ScanColumnOf((Expr *) expr);
+	KeyKind kind;
+	KeyKind kind_on_page;
+	bool is_short;
+
+	(void) ScanGroupingKind(expr, &kind);
+	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page, &is_short))
+		return NULL;
+	return !is_short && kind_on_page == kind ? column : NULL;
 }

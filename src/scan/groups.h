@@ -130,9 +130,7 @@ extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
 extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 							 GroupingPlan *plan);
 extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
-extern const Var *ScanGroupingColumn(Node *expr);
 extern const Var *ScanGroupedColumn(List *exprs);
-extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 
