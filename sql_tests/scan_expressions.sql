@@ -104,7 +104,17 @@ INSERT INTO x_parts SELECT 1 + i % 2, i % 100, 'T' || i % 40 FROM generate_serie
 ANALYZE x_parts;
 SELECT q, same, scanned FROM unnest(ARRAY['SELECT qsketch_agg(lower(t), k + d), count(1), count(x_parts) FROM x_parts', 'SELECT qsketch_agg(ROW(k % 10, lower(t))) FROM x_parts', 'SELECT qsketch_agg(x_parts) FROM x_parts',
 	'SELECT qsketch_agg(k), count(x) FROM (SELECT k, t AS x FROM x_part1 UNION ALL SELECT k + 1, lower(t) FROM x_part2 UNION ALL SELECT 5, ''x'' FROM x_part1) AS u']) AS q, pg_temp.same(q);
-DROP TABLE x_hits, x_parts;
+-- integers that are cast to text, of every length, sign and width
+CREATE TABLE x_digits AS SELECT n, n::int AS i, n::smallint AS s, s.n::text AS t FROM (SELECT NULL::bigint AS n UNION ALL VALUES (0), (7), (-1), (-32768), (32767)) AS s;
+INSERT INTO x_digits SELECT n, CASE WHEN n BETWEEN -2147483648 AND 2147483647 THEN n END, NULL, n::text FROM (SELECT (sign * 10::numeric ^ e + d)::bigint AS n FROM generate_series(1, 50) AS i, generate_series(0, 18) AS e, unnest('{1,-1}'::int[]) AS sign, unnest('{-1,0,1}'::int[]) AS d
+	UNION ALL VALUES (9223372036854775807), (-9223372036854775808), (2147483647), (-2147483648)) AS s;
+ALTER TABLE x_digits SET (parallel_workers = 7);
+ANALYZE x_digits;
+SELECT call, s.* FROM unnest(ARRAY['qsketch_agg(n::text)', 'qsketch_agg(i::text)', 'qsketch_agg(s::text)', 'qsketch_agg(n::varchar)', 'qsketch_agg(n::varchar(3))', 'qsketch_agg(i::char(4))', 'qsketch_agg(i::oid::text)', 'qsketch_agg(ROW(n::text, i::text))', 'qsets_agg(n, i::text)',
+	'count(s::text), min(n::text), max(i::text), array_agg(n::text), string_agg(s::text, i::text), qsketch_agg(1)']) AS call, pg_temp.same(format('SELECT %s FROM x_digits', call)) AS s;
+SELECT * FROM pg_temp.same('SELECT array_agg(q ORDER BY a) FROM (SELECT i::text AS a, qsketch_agg(t), count(s::text) FROM x_digits WHERE n > -9 GROUP BY i::text) AS q');
+SELECT qsketch_agg(n::text) = qsketch_agg(t) AS same, (SELECT array_agg(key ORDER BY key) FROM qtop_text(qtop_agg(n::text, 200), 200)) = array_agg(DISTINCT t ORDER BY t) FILTER (WHERE t IS NOT NULL) AS top FROM x_digits;
+DROP TABLE x_hits, x_digits, x_parts;
 DROP FUNCTION x_twice, x_any, x_tell;
 DROP ROLE x_user;
 DROP DOMAIN x_small;

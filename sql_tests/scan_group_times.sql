@@ -42,8 +42,21 @@ SELECT by, s.* FROM unnest(ARRAY['CASE current_setting(''gt.unit'') WHEN ''all''
 	'current_setting(''gt.unit'') = ''all'' OR date_trunc(current_setting(''gt.unit''), ts) > ''2018-11-03''', 'coalesce(length(current_setting(''gt.unit'')), extract(day FROM date_trunc(current_setting(''gt.unit''), ts)))',
 	'(length(current_setting(''gt.unit'')), date_trunc(current_setting(''gt.unit''), ts)) < (9, timestamp ''2018-11-03'')', '(string_to_array(nullif(current_setting(''gt.unit''), ''all''), '',''))[extract(day FROM date_trunc(current_setting(''gt.unit''), ts))::int]']) AS by,
 	LATERAL pg_temp.in_zone('UTC', by) AS s;
+-- keys that are steps or remainders have the same cache: of all families, with weights, in groups
+CREATE FUNCTION pg_temp.keys_in_zone(zone text, key text, OUT all_same boolean, OUT scanned boolean) LANGUAGE plpgsql AS
+$$ DECLARE q text := format('SELECT qsketch_agg(%1$s), qsketch_agg(%1$s, k), qsets_agg(k %% 9, %1$s), qfilter_agg(%1$s, qfilter_new_bloom(5000)), qsketch_agg(%1$s) FILTER (WHERE k %% 3 = 0), qtop_sketch(qtop_agg(%1$s, 9)) FROM gt_zones', key); BEGIN
+	PERFORM set_config('timezone', zone, true);
+	SELECT same INTO all_same FROM pg_temp.same(q);
+	SELECT same AND all_same INTO all_same FROM pg_temp.same(format('SELECT k %% 5, qsketch_agg(%s) FROM gt_zones GROUP BY 1', key));
+	scanned := pg_temp.plan_has(q, 'QSketchScan');
+END $$;
+SELECT key, bool_and(all_same) AS same, bool_and(scanned) AS scanned FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'UTC']) AS zone,
+	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''second'', tz)', 'date_trunc(''day'', tz, ''Europe/Berlin'')', '(tz AT TIME ZONE ''Asia/Kathmandu'')::date', 'date_bin(''20 min'', tz, ''2000-01-01'')', 'tz::timestamp::date', 'ts::timestamptz::date',
+	'extract(dow FROM date_trunc(''day'', tz))::int', 'extract(epoch FROM date_trunc(''day'', tz))::float8 * -0.0', 'NULLIF(ts::date, ''2018-11-03'')', 'k % 100', 'k / -7']) AS key, LATERAL pg_temp.keys_in_zone(zone, key) AS s GROUP BY key ORDER BY key;
 -- a zone that is a parameter, and another one in each run
 SET timezone = 'Europe/Berlin';
+SELECT z, qsketch_total(s) AS total, pg_temp.plan_has(format('SELECT qsketch_agg((tz AT TIME ZONE %L)::date) FROM gt_zones', z), 'QSketchScan') AS scanned, s = (SELECT qsketch_agg(d) FROM (SELECT (tz AT TIME ZONE z)::date AS d FROM gt_zones OFFSET 0) AS o) AS same
+FROM unnest(ARRAY['UTC', NULL, 'Asia/Kathmandu', 'Pacific/Apia', 'UTC']) AS z, LATERAL (SELECT qsketch_agg((tz AT TIME ZONE z)::date) AS s FROM gt_zones) AS k;
 PREPARE by_zone(text, text) AS SELECT date_trunc($1, tz, $2) AS g, qsketch_total(qsketch_agg(k)) FROM gt_zones WHERE tz >= '2018-11-03' AND tz < '2018-11-06' GROUP BY 1 ORDER BY 1;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE by_zone('day', 'UTC');

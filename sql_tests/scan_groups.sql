@@ -117,6 +117,18 @@ SELECT call, s.*, pg_temp.spills(query) FROM unnest(ARRAY['qsketch_agg(k)', 'qsk
 	'qsketch_agg(k) FILTER (WHERE w > 2), qsketch_agg(few)', 'qsketch_agg(k, qsketch_new(''multilevel'', ''64kB''))',
 	'qsketch_agg(k, qsketch_new(''sub_warp'', ''1MB''))', 'qsketch_agg(k), qsets_agg(w, few)']) AS call,
 	LATERAL format('SELECT g, %s FROM g_dense GROUP BY g', call) AS query, LATERAL pg_temp.same(query) AS s;
+-- keys of lists wait, too, and are written as they are: many keys or few, with weights, some negative
+SET work_mem = '512kB';
+CREATE FUNCTION pg_temp.lists(key text, weight text, template text, OUT spills boolean, OUT groups int, OUT sketches boolean, OUT bounds boolean, OUT first boolean) LANGUAGE plpgsql AS $$
+DECLARE q text := format('SELECT g, qtop_agg(%s, %s, 3%s) AS t FROM g_dense GROUP BY g', key, weight, ', ' || template); BEGIN
+	spills := pg_temp.spills(q);
+	EXECUTE format('SELECT count(*), bool_and(qtop_sketch(t) = s), bool_and(lower <= n AND n <= estimate AND qtop_total(t) = total), bool_and(l.key = m.key) FROM (%s) AS q
+		JOIN (SELECT g, qsketch_agg(%2$s, %3$s%4$s) AS s, sum(%3$s) AS total FROM g_dense GROUP BY g) AS s USING (g) CROSS JOIN LATERAL qtop_list(t, 1, NULL::bigint) AS l
+		JOIN (SELECT DISTINCT ON (g) g, %2$s AS key, sum(%3$s) AS n FROM g_dense GROUP BY 1, 2 ORDER BY g, n DESC) AS m USING (g)', q, key, weight, ', ' || template) INTO groups, sketches, bounds, first;
+END $$;
+SELECT key, weight, template, s.* FROM (VALUES ('CASE WHEN w = 5 THEN -g ELSE k END', '1', NULL), ('CASE WHEN w = 5 THEN -g ELSE k END', 'w', NULL), ('CASE WHEN w = 5 THEN -g ELSE k END', 'w', 'qsketch_new(size => ''16kB'')'),
+	('CASE WHEN w = 5 THEN -g ELSE few END', 'CASE WHEN k % 7 = 0 THEN -1 ELSE w END', NULL), ('CASE WHEN w > 2 THEN -g ELSE few / 50 END', 'CASE WHEN k % 7 = 0 THEN -1 ELSE w END', NULL)) AS v(key, weight, template), LATERAL pg_temp.lists(key, weight, template) AS s;
+SET work_mem = '2MB';
 SELECT s.* FROM pg_temp.same('SELECT x, s.* FROM generate_series(1, 2) AS x, LATERAL (SELECT g + x AS e, qsketch_agg(k) FROM g_dense GROUP BY g) AS s') AS s;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT g, qsketch_estimate(qsketch_agg(k), 7919) AS first FROM g_dense WHERE g < 2 GROUP BY g;

@@ -287,18 +287,27 @@ most_deferred(const qs_params *params)
  * were the same.
  */
 static bool
-keeps_keys(const SketchState *expanded)
+keeps_keys(const KeyedState *state, const qs_sketch *sketch)
 {
-	const qs_sketch *sketch = &expanded->sketch;
-	const KeyBuffer *buffer = &expanded->keyed.buffer;
+	const KeyBuffer *buffer = &state->buffer;
 	uint32 limit = qs_explicit_limit(&sketch->params);
 
-	if (!expanded->keyed.deferred || sketch->encoding != QS_EXPLICIT || sketch->remote != NULL ||
+	if (!state->deferred || sketch->encoding != QS_EXPLICIT || sketch->remote != NULL ||
 		buffer->allocated == 0 || buffer->allocated >= most_deferred(&sketch->params))
 		return false;
 	if (sketch->total == 0)
 		return buffer->count < limit || KeyBufferIsVaried(buffer, limit);
 	return sketch->used + buffer->count > limit && sketch->used >= (uint64) sketch->total / 2;
+}
+
+/* Make the full buffer of a state with this sketch larger, if its keys may wait; false: count them. */
+bool
+SketchKeepKeys(KeyedState *state, const qs_sketch *sketch)
+{
+	if (!keeps_keys(state, sketch))
+		return false;
+	KeyBufferExtend(&state->buffer, most_deferred(&sketch->params));
+	return true;
 }
 
 /* Give the whole buffer to the engine. */
@@ -529,11 +538,8 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 bool
 SketchMakeRoom(SketchState *expanded)
 {
-	if (keeps_keys(expanded))
-	{
-		KeyBufferExtend(&expanded->keyed.buffer, most_deferred(&expanded->sketch.params));
+	if (SketchKeepKeys(&expanded->keyed, &expanded->sketch))
 		return true;
-	}
 	flush_buffer(expanded);
 	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
 	return expanded->keyed.buffer.room > 0;

@@ -71,6 +71,7 @@ extern void SketchFree(SketchState *expanded);
 extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded, const StateWork *work);
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 
+extern bool SketchKeepKeys(KeyedState *state, const qs_sketch *sketch);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void SketchRemoveLater(SketchState **removed, const KeyedState *state,

@@ -5,6 +5,7 @@
  *
  * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
  * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
+ * They may wait for several batches, as keys of sketches do (sketch_state.c).
  * For other keys the buffer also keeps the values.  Values passed by reference are
  * copied into an arena, which is reused for each batch.  Only keys that become
  * candidates are written as text.  A caller that has the values of a whole batch at hand
@@ -254,26 +255,46 @@ check_texts(TopState *top)
 	check_size(top->top.length);
 }
 
-/* Count the keys in the buffer, whose values a function gives if they have texts. */
+/* Count so many keys of the buffer as one batch. */
+static void
+count_batch(TopState *top, int first, int count, TopValueOf value_of, void *rows)
+{
+	const KeyBuffer *buffer = &top->keyed.buffer;
+
+	top->keyed.batches++;
+	SketchCheck(qs_top_insert(&top->top, &top->sketch, buffer->fingerprint + first,
+							  buffer->weight ? buffer->weight + first : NULL, count));
+	write_fresh(top, value_of, rows);
+	qs_top_batch_done(&top->top);
+	StatCountBatch(false, count);
+}
+
+/*
+ * Count the keys in the buffer, whose values a function gives if they have texts.  Then they are one
+ * batch.  Keys without texts may have waited for more.
+ */
 void
 TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 {
 	KeyBuffer *buffer = &top->keyed.buffer;
-	int count = buffer->count;
+	int i;
 
-	Assert(count <= QS_BATCH);
-	if (count == 0)
+	Assert(buffer->count <= QS_BATCH || !top->top.texts);
+	if (buffer->count == 0)
 		return;
 	StateBeginCounting(&top->keyed);
-	top->keyed.batches++;
-	SketchCheck(qs_top_insert(&top->top, &top->sketch, buffer->fingerprint, buffer->weight, count));
-	write_fresh(top, value_of, rows);
-	qs_top_batch_done(&top->top);
+	for (i = 0; i < buffer->count; i += QS_BATCH)
+	{
+		if (i > 0)
+			CHECK_FOR_INTERRUPTS();
+		count_batch(top, i, Min(buffer->count - i, QS_BATCH), value_of, rows);
+	}
 	buffer->count = 0;
 	StateEndCounting(&top->keyed);
 	check_texts(top);
 	top->arena_used = 0;
-	StatCountBatch(false, count);
+	if (buffer->allocated > QS_BATCH)
+		KeyBufferFree(buffer);
 	KeyBufferLimit(buffer, most_room(top));
 }
 
@@ -308,12 +329,17 @@ TopFlush(TopState *top)
 		remove_now(top);
 }
 
-/* Make room in a full buffer: count its keys, and take a larger one while it is small. */
+/*
+ * Make room in a full buffer: count its keys, and take a larger one while it is small.  Keys without
+ * texts may go on waiting in a larger one.
+ */
 void
 TopMakeRoom(TopState *top)
 {
 	int before = top->keyed.buffer.allocated;
 
+	if (!top->top.texts && SketchKeepKeys(&top->keyed, &top->sketch))
+		return;
 	flush_buffer(top);
 	KeyBufferGrow(&top->keyed.buffer, top->keyed.header.eoh_context, most_room(top));
 	if (!top->top.texts || (top->keyed.buffer.allocated == before && top->value))

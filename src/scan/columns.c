@@ -12,17 +12,28 @@
  * its own.  There the slot has the tuple, and the executor takes its columns out in one
  * walk.
  *
+ * An integer that is cast to text is written here, with the digits that its output function
+ * gives.  The executor calls two functions for it and allocates two strings for each row.
+ *
  * src/scan/columns.c
  */
 #include "scan/columns.h"
 
+#include "access/transam.h"
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
 
 struct ColumnExpression
 {
+	struct varlena *digits; /* the last text, if the expression is an integer as text; else NULL */
+	KeyKind integer;        /* the kind of that integer */
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;
@@ -183,6 +194,29 @@ create_slot(bool whole, EState *estate, Relation relation)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/*
+ * Prepare to write the column if the expression is a column of integers that is cast to text.  With
+ * another type in between, such as oid, the digits may be others.
+ */
+static void
+init_digits(ColumnExpression *expression, const Expr *expr)
+{
+	const CoerceViaIO *cast = (const CoerceViaIO *) expr;
+	const Var *column = IsA(expr, CoerceViaIO) ? (const Var *) cast->arg : NULL;
+
+	if (column == NULL || !IsA(column, Var) || column->varattno <= 0 ||
+		(cast->resulttype != TEXTOID && cast->resulttype != VARCHAROID))
+		return;
+	switch (column->vartype)
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+			expression->integer = KeyNumberKind(column->vartype);
+			expression->digits = palloc(VARHDRSZ + MAXINT8LEN + 1);
+	}
+}
+
 /* Prepare an expression.  Raises an error unless the user may call its functions. */
 ColumnExpression *
 ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
@@ -202,6 +236,7 @@ ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
 	expression->state = ExecInitExpr(expr, NULL);
 	expression->context = CreateExprContext(estate);
 	expression->context->ecxt_scantuple = expression->slot;
+	init_digits(expression, expr);
 	return expression;
 }
 
@@ -234,6 +269,21 @@ evaluate(ColumnExpression *expression, Datum *value)
 	return !null;
 }
 
+/* Write the integer of a tuple as text; false: NULL. */
+static bool
+write_digits(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value)
+{
+	int64 number;
+	int length;
+
+	if (!ColumnGetNumber(&expression->column[0], expression->integer, tuple, &number))
+		return false;
+	length = pg_lltoa(number, VARDATA(expression->digits));
+	SET_VARSIZE(expression->digits, VARHDRSZ + length);
+	*value = PointerGetDatum(expression->digits);
+	return true;
+}
+
 /* Evaluate the expression for a tuple; false: NULL. */
 bool
 ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value)
@@ -241,6 +291,8 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 	TupleTableSlot *slot = expression->slot;
 	int i;
 
+	if (expression->digits)
+		return write_digits(expression, tuple, value);
 	if (expression->whole)
 	{
 		expression->tuple.t_data = tuple;
@@ -254,4 +306,60 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 		slot->tts_isnull[at] = !ColumnGet(&expression->column[i], tuple, &slot->tts_values[at]);
 	}
 	return evaluate(expression, value);
+}
+
+/* ---- values that rows can be grouped by ---- */
+
+/* Is it a built-in type of variable length whose functions compare and hash its values? */
+static bool
+has_functions(Oid type)
+{
+	TypeCacheEntry *entry;
+
+	if (type >= FirstGenbkiObjectId || get_typlen(type) != -1 ||
+		get_typtype(type) == TYPTYPE_PSEUDO)
+		return false;
+	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
+	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
+}
+
+/* Which kind of values the type has; false: none of those that rows are grouped by. */
+static bool
+kind_of_type(Oid type, KeyKind *kind)
+{
+	*kind = type_is_enum(type) ? KEY_UINT4 : KeyNumberKind(type);
+	if (*kind <= KEY_FLOAT8)
+		return true;
+	*kind = KEY_BYTES;
+	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
+		return true;
+	*kind = KEY_HASHED;
+	return has_functions(type);
+}
+
+/* Which kind of values the expression has; false: rows cannot be grouped by it. */
+bool
+ScanGroupingKind(const Node *expr, KeyKind *kind)
+{
+	Oid collation = exprCollation(expr);
+
+	if (!kind_of_type(getBaseType(exprType(expr)), kind))
+		return false;
+	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
+		*kind = KEY_HASHED;
+	return true;
+}
+
+/* The column that the expression is, if its values can be read off the page; else NULL. */
+const Var *
+ScanGroupingColumn(Node *expr)
+{
+	const Var *column = ScanColumnOf((Expr *) expr);
+	KeyKind kind;
+	KeyKind kind_on_page;
+
+	(void) ScanGroupingKind(expr, &kind);
+	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page))
+		return NULL;
+	return kind_on_page == kind ? column : NULL;
 }

@@ -41,6 +41,8 @@ extern ColumnExpression *ColumnExpressionCreate(Expr *expr, EState *estate, Rela
 extern const ColumnLocation *ColumnExpressionColumn(const ColumnExpression *expression);
 extern ExprContext *ColumnExpressionContext(const ColumnExpression *expression);
 extern bool ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum *value);
+extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
+extern const Var *ScanGroupingColumn(Node *expr);
 extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
 
 /* Does a bitmap of NULLs say that none of the first attributes is NULL? */

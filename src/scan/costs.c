@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "access/table.h"
-#include "access/transam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
@@ -39,7 +38,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/spccache.h"
-#include "utils/typcache.h"
 
 /*
  * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
@@ -260,60 +258,6 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define GROUP_SHARE       1
 #define VALUE_SHARE       20
 #define VALUE_BYTES       128
-
-/* Is it a built-in type of variable length whose functions compare and hash its values? */
-static bool
-has_functions(Oid type)
-{
-	TypeCacheEntry *entry;
-
-	if (type >= FirstGenbkiObjectId || get_typlen(type) != -1 ||
-		get_typtype(type) == TYPTYPE_PSEUDO)
-		return false;
-	entry = lookup_type_cache(type, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC);
-	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
-}
-
-/* Which kind of values the type has; false: none of those that rows are grouped by. */
-static bool
-kind_of_type(Oid type, KeyKind *kind)
-{
-	*kind = type_is_enum(type) ? KEY_UINT4 : KeyNumberKind(type);
-	if (*kind <= KEY_FLOAT8)
-		return true;
-	*kind = KEY_BYTES;
-	if (type == TEXTOID || type == VARCHAROID || type == BYTEAOID)
-		return true;
-	*kind = KEY_HASHED;
-	return has_functions(type);
-}
-
-/* Which kind of values the expression has; false: rows cannot be grouped by it. */
-bool
-ScanGroupingKind(const Node *expr, KeyKind *kind)
-{
-	Oid collation = exprCollation(expr);
-
-	if (!kind_of_type(getBaseType(exprType(expr)), kind))
-		return false;
-	if (*kind == KEY_BYTES && OidIsValid(collation) && !get_collation_isdeterministic(collation))
-		*kind = KEY_HASHED;
-	return true;
-}
-
-/* The column that the expression is, if its values can be read off the page; else NULL. */
-const Var *
-ScanGroupingColumn(Node *expr)
-{
-	const Var *column = ScanColumnOf((Expr *) expr);
-	KeyKind kind;
-	KeyKind kind_on_page;
-
-	(void) ScanGroupingKind(expr, &kind);
-	if (column == NULL || !kind_of_type(getBaseType(column->vartype), &kind_on_page))
-		return NULL;
-	return kind_on_page == kind ? column : NULL;
-}
 
 /* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */
 const Var *

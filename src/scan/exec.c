@@ -170,6 +170,7 @@ start_sketches(ColumnScanState *state)
 	MemoryContextReset(state->sketches);
 	set_work(state);
 	GivenTemplatesRead(state->aggregate, state->count, state->css.ss.ps.ps_ExprContext);
+	ScanKeysStart(state->aggregate, state->count);
 	if (state->groups)
 	{
 		start_groups(state);

@@ -5,7 +5,7 @@
  *	costs.c			which GROUP BY can be done, and what it costs
  *	groups_use.c	the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
- *	groups_expr.c	values that the executor evaluates, and a cache of them
+ *	groups_expr.c	values that the executor evaluates, and a cache of them, also for keys
  *	groups_steps.c	functions that cut times into steps, and where each step begins
  *	groups_spill.c	groups in files
  *
@@ -33,10 +33,9 @@ typedef struct GroupValue
 } GroupValue;
 
 /* groups_expr.c: an expression that the executor evaluates. */
-typedef struct GroupExpression GroupExpression;
-
 extern GroupExpression *
-GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation);
+GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated);
+extern bool GroupExpressionIsShort(const GroupExpression *expression);
 extern void GroupExpressionStart(GroupExpression *expression);
 extern void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
@@ -131,9 +130,7 @@ extern List *ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input);
 extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 							 GroupingPlan *plan);
 extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
-extern const Var *ScanGroupingColumn(Node *expr);
 extern const Var *ScanGroupedColumn(List *exprs);
-extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
 

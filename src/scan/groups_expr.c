@@ -1,6 +1,7 @@
 /*
  * groups_expr.c
- *		Expressions that rows are grouped by: ts::date, k % 100, lower(name).
+ *		Expressions that rows are grouped by: ts::date, k % 100, lower(name); keys that are
+ *		such steps and remainders.
  *
  * The executor evaluates them (columns.c).  Quotients and remainders of a column by a
  * constant are computed here, since the executor takes longer than all else that is done
@@ -15,8 +16,9 @@
  * values are too long, and are made shorter than a step.
  *
  * Only values that rows have are kept: the expression is not evaluated for other inputs, since it
- * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache of inputs gives up where it
- * does not pay.  That of spans does not: where spans do not help, rows are evaluated as without it.
+ * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache gives up where it does not
+ * pay.  Filling it with spans takes more rows, so it looks at that less often.  Rows around a change
+ * of an offset do not count.
  *
  * src/scan/groups_expr.c
  */
@@ -35,8 +37,9 @@
 /* Rows in a span before it is looked at, which takes about as long as a few rows. */
 #define ROWS_BEFORE 8
 
-/* Misses between two looks at whether the cache pays. */
-#define MISSES_COUNTED 1024
+/* Misses between two looks at whether the cache pays, of inputs and of spans. */
+#define INPUTS_MISSED 1024
+#define SPANS_MISSED  65536
 
 typedef enum PartState
 {
@@ -173,6 +176,16 @@ put(Span *span, int part, const GroupValue *value)
 	span->state[part] = value->null ? PART_NULL : PART_VALUE;
 }
 
+/* Give up after so many misses, unless the cache had some of the other values. */
+static void
+count_miss(GroupCache *cache, int most)
+{
+	if (++cache->misses < most)
+		return;
+	cache->on = cache->reads - cache->misses > cache->misses / 4;
+	cache->reads = cache->misses = 0;
+}
+
 /*
  * Keep the value of an input, where spans are inputs.  Filling the cache takes some evaluations,
  * which are not counted against it.
@@ -184,12 +197,10 @@ keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
 
 	*span = (Span){ .number = input, .change = input, .rows = 1 };
 	put(span, 1, value);
-	cache->reads -= fills;
-	cache->misses += !fills;
-	if (cache->misses < MISSES_COUNTED)
-		return;
-	cache->on = cache->reads - cache->misses > cache->misses / 4;
-	cache->reads = cache->misses = 0;
+	if (fills)
+		cache->reads--;
+	else
+		count_miss(cache, INPUTS_MISSED);
 }
 
 /* Keep the value of an input, or look at its span first if it is time for that. */
@@ -206,8 +217,12 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 	}
 	if (span->rows == 0 || span->number != number)
 		*span = (Span){ .number = number };
-	if (span->rows < ROWS_BEFORE && ++span->rows == ROWS_BEFORE)
-		divide(cache, span);
+	if (span->rows < ROWS_BEFORE)
+	{
+		count_miss(cache, SPANS_MISSED);
+		if (++span->rows == ROWS_BEFORE)
+			divide(cache, span);
+	}
 	if (span->known)
 		put(span, input >= span->change, value);
 }
@@ -241,11 +256,13 @@ match_division(GroupExpression *expression, const Expr *expr)
 
 /* Set up the cache if the expression has one column, of integers, and no strings result. */
 static void
-init_cache(GroupExpression *expression, const Expr *expr, Node *column)
+init_cache(GroupExpression *expression, const Expr *expr)
 {
-	if (expression->column == NULL || GroupIsString(expression->kind) ||
-		!ScanGroupingColumn(column) || !ScanGroupingKind(column, &expression->input_kind) ||
-		expression->input_kind > KEY_INT8)
+	List *columns = pull_var_clause((Node *) (uintptr_t) expr, 0);
+	Node *column = expression->column ? linitial(columns) : NULL;
+
+	if (column == NULL || GroupIsString(expression->kind) || !ScanGroupingColumn(column) ||
+		!ScanGroupingKind(column, &expression->input_kind) || expression->input_kind > KEY_INT8)
 		return;
 	match_division(expression, expr);
 	if (expression->divisor != 0)
@@ -257,15 +274,25 @@ init_cache(GroupExpression *expression, const Expr *expr, Node *column)
 }
 
 GroupExpression *
-GroupExpressionCreate(Expr *expr, KeyKind kind, EState *estate, Relation relation)
+GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated)
 {
 	GroupExpression *expression = palloc0(sizeof(GroupExpression));
 
 	expression->kind = kind;
-	expression->evaluated = ColumnExpressionCreate(expr, estate, relation);
-	expression->column = ColumnExpressionColumn(expression->evaluated);
-	init_cache(expression, expr, linitial(pull_var_clause((Node *) expr, 0)));
+	expression->evaluated = evaluated;
+	expression->column = ColumnExpressionColumn(evaluated);
+	init_cache(expression, expr);
 	return expression;
+}
+
+/*
+ * Is it a division, or the step of a time?  Then few rows are evaluated.  A cache of single inputs is
+ * no faster than short expressions, such as user_id + 1.
+ */
+bool
+GroupExpressionIsShort(const GroupExpression *expression)
+{
+	return expression->divisor != 0 || (expression->cache && expression->cache->steps);
 }
 
 /* Prepare a run, in which parameters may have other values. */

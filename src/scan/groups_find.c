@@ -59,7 +59,9 @@ GroupKeyCreate(List *exprs, EState *estate, Relation relation)
 		if (column)
 			ColumnLocationInit(&field->location, column->varattno, RelationGetDescr(relation));
 		else
-			field->expression = GroupExpressionCreate((Expr *) expr, field->kind, estate, relation);
+			field->expression =
+				GroupExpressionCreate((Expr *) expr, field->kind,
+									  ColumnExpressionCreate((Expr *) expr, estate, relation));
 	}
 	return key;
 }

@@ -8,7 +8,8 @@
  *
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
  * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
- * the end.  Keys of negative weight are written for themselves, because the rows that they
+ * the end.  Keys of lists that still wait are written as they are, 8 bytes each, and wait again: few
+ * of them are candidates when all have come.  Keys of negative weight are written for themselves, because the rows that they
  * take back may be in another value of the group.  A value is written as any number of pieces
  * of bytes, and read in the same way: in the order of the file, or from an offset that was noted.
  *
@@ -298,6 +299,7 @@ typedef struct WrittenAggregate
 {
 	int64 count; /* or the rows of count, or the state of one of PostgreSQL's own */
 	uint64 bytes;
+	uint64 waiting; /* the bytes are so many keys that wait, then their weights; 0: a state */
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
 	bool stored;    /* the bytes are a value as it is stored */
 	bool null;      /* these two of BuiltinState */
@@ -341,20 +343,52 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 	return bytes;
 }
 
-/* Write a state that has counted something. */
+/* The keys that wait in a list, if it has counted none yet; NULL: it has, or it is no list. */
+static const KeyBuffer *
+waiting_keys(const ScanAggregate *aggregate)
+{
+	const TopState *top = ScanAggregateState(aggregate, &top_state_type);
+
+	if (top == NULL || !ScanAggregateWaits(aggregate) || top->sketch.total > 0 ||
+		top->keyed.buffer.count == 0)
+		return NULL;
+	return &top->keyed.buffer;
+}
+
+static void
+write_keys(ScanSpill *spill, const KeyBuffer *keys)
+{
+	Size bytes = keys->count * sizeof(uint64);
+
+	spill_write(spill, keys->fingerprint, bytes);
+	spill_write(spill, keys->weight, keys->weight ? bytes : 0);
+}
+
+/* Write a state that has counted something, or has keys that wait for that. */
 static void
 write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
-	WrittenAggregate written = { .stored = !ScanAggregateState(aggregate, &sets_state_type) };
+	WrittenAggregate written = { .count = *ScanAggregateCount(aggregate) };
+	const KeyBuffer *keys = waiting_keys(aggregate);
 	SketchState *removed = exchange_removed(aggregate, NULL);
 	const char *taken_back =
 		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
-	const char *bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
+	const char *bytes = NULL;
 
+	written.stored = keys == NULL && !ScanAggregateState(aggregate, &sets_state_type);
+	if (keys)
+	{
+		written.waiting = keys->count;
+		written.bytes = keys->count * (keys->weight ? 2 : 1) * sizeof(uint64);
+	}
+	else
+		bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
 	(void) exchange_removed(aggregate, removed);
-	written.count = *ScanAggregateCount(aggregate);
 	spill_write(spill, &written, sizeof(written));
-	spill_write(spill, bytes, written.bytes);
+	if (keys)
+		write_keys(spill, keys);
+	else
+		spill_write(spill, bytes, written.bytes);
 	spill_write(spill, taken_back, written.removed);
 }
 
@@ -468,14 +502,34 @@ read_bytes(ScanSpill *spill, uint64 size)
 	return bytes;
 }
 
+/* Put keys that waited into a state. */
+static void
+put_keys(KeyedState *state, const WrittenAggregate *written, const uint64 *key)
+{
+	bool weighted = written->bytes > written->waiting * sizeof(uint64);
+	const int64 *weight = weighted ? (const int64 *) (key + written->waiting) : NULL;
+	uint64 i;
+
+	for (i = 0; i < written->waiting; i++)
+	{
+		if (KeyBufferIsFull(&state->buffer))
+			StateTypeOf(state)->make_room(state);
+		KeyBufferAppend(&state->buffer, key[i], weight ? weight[i] : 1);
+	}
+}
+
 /* Add a state that was written, and its keys of negative weight, to a state. */
 static void
-merge_state(ScanAggregate *aggregate, void *bytes, void *taken_back)
+merge_state(ScanAggregate *aggregate, const WrittenAggregate *written, void *bytes,
+			void *taken_back)
 {
 	SketchState *removed = exchange_removed(aggregate, NULL);
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	StateTypeOf(aggregate->state)->merge(aggregate->state, bytes);
+	if (written->waiting > 0)
+		put_keys(aggregate->state, written, bytes);
+	else
+		StateTypeOf(aggregate->state)->merge(aggregate->state, bytes);
 	if (taken_back && removed == NULL)
 		removed = SketchCreate(aggregate->state->header.eoh_context,
 							   sketch ? &sketch->sketch.params
@@ -503,7 +557,7 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 	else
 		*ScanAggregateCount(aggregate) += written->count;
 	if (bytes && aggregate->state)
-		merge_state(aggregate, bytes, taken_back);
+		merge_state(aggregate, written, bytes, taken_back);
 	if (bytes)
 		pfree(bytes);
 	if (taken_back)

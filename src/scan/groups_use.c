@@ -19,7 +19,7 @@
  * A group is written whatever its size, so a value that is larger than the limit is the most
  * that a group takes.
  *
- * If no group is read twice, keys of sketches are deferred until their group is read.  Then
+ * If no group is read twice, keys of sketches and lists are deferred until their group is read.  Then
  * one dense table is made at a time, and it is freed when the next group is asked for, so
  * that memory holds many more groups.  A sketch that is only written needs no table at all
  * (pg/sketch_state.c).

@@ -14,11 +14,13 @@
  * columns one after the other.  Here each column is put from where it lies, without the row.
  * Only lists of top keys need the row.
  *
- * Any of these may also be an expression, which the executor evaluates (columns.c).
+ * Any of these may also be an expression, which the executor evaluates (columns.c).  A key that is a
+ * number is looked up in the cache of expressions that rows are grouped by, if it can be there.
  *
  * src/scan/keys.c
  */
 #include "scan/cached.h"
+#include "scan/groups.h"
 
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
@@ -72,6 +74,22 @@ create_row(const RowExpr *row, EState *estate, Relation relation)
 	return key;
 }
 
+/* Give a key that is an expression a cache, if it is a number that the cache can have. */
+static void
+init_cache(ScanAggregate *aggregate)
+{
+	Expr *key = aggregate->call->key;
+	GroupExpression *number;
+	KeyKind kind;
+
+	if (aggregate->location.expression == NULL || !KeyIsNumber(aggregate->keys) ||
+		!ScanGroupingKind((Node *) key, &kind) || kind != aggregate->keys->kind)
+		return;
+	number = GroupExpressionCreate(key, kind, aggregate->location.expression);
+	if (GroupExpressionIsShort(number))
+		aggregate->number = number;
+}
+
 /*
  * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
  * columns are.
@@ -84,12 +102,24 @@ ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation rel
 
 	aggregate->keys = palloc0(sizeof(KeyType));
 	KeyTypeInit(aggregate->keys, call->key_type, call->aggref->inputcollid);
+	init_cache(aggregate);
 	if (call->row == NULL)
 		return;
 	aggregate->row = create_row(call->row, estate, relation);
 	type = ExecTypeFromExprList(call->row->args);
 	aggregate->keys->keys.collation = KeyColumnsContent(type);
 	FreeTupleDesc(type);
+}
+
+/* Prepare the caches of keys for a run, in which parameters may have other values. */
+void
+ScanKeysStart(const ScanAggregate *aggregate, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (aggregate[i].number)
+			GroupExpressionStart(aggregate[i].number);
 }
 
 static inline void
@@ -204,6 +234,17 @@ get_key(const ColumnLocation *location, const KeyType *key, HeapTupleHeader tupl
 	return true;
 }
 
+/* Read the number that an expression is, from its cache or evaluated; false: NULL. */
+static inline bool
+get_number(GroupExpression *expression, HeapTupleHeader tuple, uint64 *number)
+{
+	GroupValue value = { 0 };
+
+	GroupExpressionRead(expression, tuple, &value);
+	*number = (uint64) value.bits;
+	return !value.null;
+}
+
 /*
  * Read one key, of one column or several; false: NULL.  A key of several columns is a row and never
  * NULL, though its columns may be.
@@ -219,6 +260,8 @@ get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *f
 		*fingerprint = KeyBytesHash(&bytes, 0);
 		return true;
 	}
+	if (aggregate->number)
+		return get_number(aggregate->number, tuple, fingerprint);
 	return get_key(&aggregate->location, &aggregate->state->key, tuple, fingerprint);
 }
 
@@ -273,6 +316,14 @@ get_weighted(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fing
 	return true;
 }
 
+/* Read an element that is a number; false: NULL. */
+static inline bool
+get_element(const ScanAggregate *aggregate, KeyKind kind, HeapTupleHeader tuple, uint64 *number)
+{
+	return aggregate->number ? get_number(aggregate->number, tuple, number)
+							 : ColumnGetNumber(&aggregate->location, kind, tuple, (int64 *) number);
+}
+
 /* Read elements of sets.  A row whose id or element is NULL does not count. */
 static void
 add_members(ScanAggregate *aggregate, const PageTuples *tuples)
@@ -286,8 +337,8 @@ add_members(ScanAggregate *aggregate, const PageTuples *tuples)
 	for (i = 0; i < tuples->count; i++)
 	{
 		HeapTupleHeader tuple = tuples->tuple[i];
+		uint64 number;
 		int64 id;
-		int64 number;
 		Datum value;
 
 		FetchAhead(tuples, i);
@@ -300,8 +351,8 @@ add_members(ScanAggregate *aggregate, const PageTuples *tuples)
 		}
 		else if (is_number)
 		{
-			if (ColumnGetNumber(&aggregate->location, key->kind, tuple, &number))
-				SetsAddNumber(sets, id, (uint64) number);
+			if (get_element(aggregate, key->kind, tuple, &number))
+				SetsAddNumber(sets, id, number);
 		}
 		else if (ColumnGetAny(&aggregate->location, tuple, &value))
 			SetsAddKey(sets, id, value);

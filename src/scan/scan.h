@@ -130,6 +130,9 @@ typedef struct CachedColumns CachedColumns;
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
+/* groups_expr.c: an expression with a cache of its values. */
+typedef struct GroupExpression GroupExpression;
+
 extern bool RowKeyTakes(const RowExpr *row);
 
 /* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
@@ -169,6 +172,7 @@ typedef struct ScanAggregate
 	ColumnLocation location;   /* of the key; attribute 0: there is none, rows are counted */
 	ColumnLocation weight;     /* attribute 0: there is none */
 	RowKey *row;               /* of a key of several columns; NULL: of one */
+	GroupExpression *number;   /* of a key that is an expression with a cache; NULL: it is not */
 	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
 	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
 	bool in_transfer;          /* its partial state goes to our combine function only */
@@ -257,22 +261,32 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 }
 
 /*
- * Let keys wait until the new state is read, if it can.  Then it stays on the CPU: one that goes to
- * a GPU needs memory of its own from the beginning.
+ * Can the new state let keys wait until it is read?  Lists of texts cannot.  A sketch stays on the
+ * CPU then: one that goes to a GPU needs memory of its own from the beginning.
  */
+static inline bool
+ScanAggregateMayWait(const ScanAggregate *aggregate)
+{
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+
+	if (sketch)
+		return sketch->engine == &qs_engine_cpu ||
+			   !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work));
+	return ScanAggregateState(aggregate, &top_state_type) && KeyIsNumber(&aggregate->state->key);
+}
+
+/* Let keys wait if that can be. */
 static inline void
 ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
 {
 	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
-	if (sketch &&
-		(sketch->engine == &qs_engine_cpu ||
-		 !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work))))
-	{
+	if (!ScanAggregateMayWait(aggregate))
+		return;
+	if (sketch)
 		sketch->engine = &qs_engine_cpu;
-		aggregate->state->deferred = true;
-		KeptTableMemory(kept, &aggregate->state->memory);
-	}
+	aggregate->state->deferred = true;
+	KeptTableMemory(kept, &aggregate->state->memory);
 }
 
 static inline bool
@@ -521,6 +535,7 @@ extern bool ScanIsPartial(const CustomScan *scan);
 
 /* keys.c */
 extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
+extern void ScanKeysStart(const ScanAggregate *aggregate, int count);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
