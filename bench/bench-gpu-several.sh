@@ -4,7 +4,7 @@
 # with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
 #
 # ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each,
-# which should fit into the host's memory.  8 sessions ask for sketches of four tables of a sixteenth
+# which should fit into the host's memory, and with them as much WAL.  8 sessions ask for sketches of four tables of a sixteenth
 # of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in cached columns.
 # COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
 # to try it).
@@ -61,7 +61,8 @@ server_stage
 cp "$SOURCE/build/test/gpu_fetch.so" "$SERVER_ROOT/"
 chmod 755 "$SERVER_ROOT/gpu_fetch.so"
 server_start "$(gpu_line auto)" "shared_buffers = 4GB" "work_mem = 1GB" "autovacuum = off" \
-	"jit = off" "fsync = off" "max_wal_size = 4GB" "qsketch.gpu_cache_size = 64GB" \
+	"jit = off" "fsync = off" "max_wal_size = 200GB" "wal_buffers = 1GB" "wal_init_zero = off" \
+	"qsketch.gpu_cache_size = 64GB" \
 	"max_parallel_workers_per_gather = 0" "max_worker_processes = 40"
 fill_all
 psql -Xq -c 'CREATE EXTENSION qsketch' \

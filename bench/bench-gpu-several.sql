@@ -16,10 +16,11 @@ BEGIN
     COMMIT;
 END $$;
 
--- gpu_fetch() of sketches, with the bytes of the sketches as the answer
+-- gpu_fetch() of sketches, with the bytes of the sketches as the answer.  A node above would copy its
+-- first row, and so write that sketch in its stored form.
 CREATE OR REPLACE PROCEDURE measure_sketch(name text, what text, sketch text, rows text) LANGUAGE plpgsql AS $$
 BEGIN
-    CALL measure(name, what, format('SELECT sum(gpu_fetch(q)) FROM (SELECT %s AS q FROM %s) AS x', sketch, rows),
+    CALL measure(name, what, format('SELECT sum(fetched) FROM (SELECT gpu_fetch(%s) AS fetched FROM %s) AS x', sketch, rows),
         format('SELECT string_agg(md5(q::bytea), '','' ORDER BY md5(q::bytea)) FROM (SELECT %s AS q FROM %s) AS x', sketch, rows));
 END $$;
 
