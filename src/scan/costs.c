@@ -259,6 +259,13 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define VALUE_SHARE       20
 #define VALUE_BYTES       128
 
+/*
+ * The same of a value that is not made of keys that wait, but has all that was counted so far: for each
+ * value, and for each row, which is counted, written and merged.
+ */
+#define WHOLE_VALUE_SHARE 600
+#define WHOLE_ROW_SHARE   10
+
 /* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */
 const Var *
 ScanGroupedColumn(List *exprs)
@@ -406,30 +413,56 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
+ * Aggregates whose keys do not wait until a group is read: filters, and lists of keys that are no numbers,
+ * which take twice as long.
+ */
+static int
+whole_values(List *calls)
+{
+	int whole = 0;
+	ListCell *cell;
+
+	foreach (cell, calls)
+	{
+		const ColumnScanCall *call = lfirst(cell);
+
+		if (call->family == &column_families[FAMILY_FILTER])
+			whole++;
+		else if (call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0)
+			whole += 2;
+	}
+	return whole;
+}
+
+/*
  * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
  * in any order, each group is written as often as all groups together fill the memory; if they come
  * in the order of groups, each is written once.
  */
 static Cost
-spill_cost(const GroupingPlan *plan, int aggregates, double rows)
+spill_cost(const GroupingPlan *plan, List *calls, double rows)
 {
+	int whole = whole_values(calls);
 	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
 	double values =
 		plan->order * plan->sized + (1 - plan->order) * Min(rows, plan->sized * fillings);
-	double bytes = values * VALUE_BYTES + rows * aggregates * sizeof(uint64);
+	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
 
 	if (fillings <= 1)
 		return 0;
-	return values * VALUE_SHARE * cpu_tuple_cost + 2 * bytes / BLCKSZ * seq_page_cost;
+	return (values * (VALUE_SHARE + whole * WHOLE_VALUE_SHARE) +
+			(1 - plan->order) * rows * whole * WHOLE_ROW_SHARE) *
+			   cpu_tuple_cost +
+		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 
 /* Add what grouping costs to the cost of the scan. */
 void
-ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path)
+ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path)
 {
 	double rows = table->rows * (1 - plan->copied) / plan->processes;
-	Cost start = rows * (plan->find + PUT_SHARE * aggregates * cpu_operator_cost) +
-				 spill_cost(plan, aggregates, rows);
+	Cost start = rows * (plan->find + PUT_SHARE * list_length(calls) * cpu_operator_cost) +
+				 spill_cost(plan, calls, rows);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;

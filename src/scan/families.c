@@ -368,6 +368,28 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 							: Int64GetDatum(aggregate->rows);
 }
 
+/* Where a state has its keys of negative weight; NULL: its type has none. */
+static SketchState **
+removed_of(const ScanAggregate *aggregate)
+{
+	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+	TopState *top = ScanAggregateState(aggregate, &top_state_type);
+
+	return sketch ? &sketch->removed : top ? &top->removed : NULL;
+}
+
+/* Exchange these keys.  Without them the state can be read before all rows that they take back. */
+SketchState *
+ScanAggregateExchangeRemoved(const ScanAggregate *aggregate, SketchState *removed)
+{
+	SketchState **place = removed_of(aggregate);
+	SketchState *before = place ? *place : NULL;
+
+	if (place)
+		*place = removed;
+	return before;
+}
+
 /* Add up what the columns have counted so far. */
 void
 ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)

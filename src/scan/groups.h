@@ -131,8 +131,7 @@ extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, 
 							 GroupingPlan *plan);
 extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
 extern const Var *ScanGroupedColumn(List *exprs);
-extern void
-ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, int aggregates, Path *path);
+extern void ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path);
 
 /* ---- groups ---- */
 

@@ -306,28 +306,6 @@ typedef struct WrittenAggregate
 	bool none;
 } WrittenAggregate;
 
-/* Where a state has its keys of negative weight; NULL: its type has none. */
-static SketchState **
-removed_of(const ScanAggregate *aggregate)
-{
-	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-	TopState *top = ScanAggregateState(aggregate, &top_state_type);
-
-	return sketch ? &sketch->removed : top ? &top->removed : NULL;
-}
-
-/* Exchange these keys.  Without them the state can be read before all rows that they take back. */
-static SketchState *
-exchange_removed(const ScanAggregate *aggregate, SketchState *removed)
-{
-	SketchState **place = removed_of(aggregate);
-	SketchState *before = place ? *place : NULL;
-
-	if (place)
-		*place = removed;
-	return before;
-}
-
 /* The bytes of a state, allocated here.  Collections of sets are passed as rows. */
 static char *
 bytes_of_state(KeyedState *state, bool stored, uint64 *size)
@@ -370,7 +348,7 @@ write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
 	WrittenAggregate written = { .count = *ScanAggregateCount(aggregate) };
 	const KeyBuffer *keys = waiting_keys(aggregate);
-	SketchState *removed = exchange_removed(aggregate, NULL);
+	SketchState *removed = ScanAggregateExchangeRemoved(aggregate, NULL);
 	const char *taken_back =
 		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
 	const char *bytes = NULL;
@@ -383,7 +361,7 @@ write_state(ScanSpill *spill, ScanAggregate *aggregate)
 	}
 	else
 		bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
-	(void) exchange_removed(aggregate, removed);
+	(void) ScanAggregateExchangeRemoved(aggregate, removed);
 	spill_write(spill, &written, sizeof(written));
 	if (keys)
 		write_keys(spill, keys);
@@ -523,7 +501,7 @@ static void
 merge_state(ScanAggregate *aggregate, const WrittenAggregate *written, void *bytes,
 			void *taken_back)
 {
-	SketchState *removed = exchange_removed(aggregate, NULL);
+	SketchState *removed = ScanAggregateExchangeRemoved(aggregate, NULL);
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 
 	if (written->waiting > 0)
@@ -536,7 +514,7 @@ merge_state(ScanAggregate *aggregate, const WrittenAggregate *written, void *byt
 									  : &((TopState *) aggregate->state)->sketch.params);
 	if (taken_back)
 		sketch_state_type.merge(&removed->keyed, taken_back);
-	(void) exchange_removed(aggregate, removed);
+	(void) ScanAggregateExchangeRemoved(aggregate, removed);
 }
 
 /* Add an aggregate that was written to one that is in memory. */

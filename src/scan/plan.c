@@ -286,7 +286,7 @@ make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	path = make_table_path(grouping, table, target, aggregates, workers, &by);
 	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
 	((ScanPath *) path)->group_fields = list_length(exprs);
-	ScanGroupingCost(&by, table, list_length(aggregates), path);
+	ScanGroupingCost(&by, table, ColumnScanCalls(aggregates), path);
 	return path;
 }
 
