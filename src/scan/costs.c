@@ -260,8 +260,8 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define VALUE_BYTES       128
 
 /*
- * The same of a value that is not made of keys that wait, but has all that was counted so far: for each
- * value, and for each row, which is counted, written and merged.
+ * The same of values that have all that was counted so far, instead of keys that wait, where a group has
+ * several: merging a value, or its rows if they are few.
  */
 #define WHOLE_VALUE_SHARE 600
 #define WHOLE_ROW_SHARE   10
@@ -413,13 +413,13 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * Aggregates whose keys do not wait until a group is read: filters, and lists of keys that are no numbers,
- * which take twice as long.
+ * Shares of the aggregates whose keys do not wait until a group is read: filters, and lists of keys that
+ * are no numbers, of which each candidate is merged for itself.
  */
 static int
 whole_values(List *calls)
 {
-	int whole = 0;
+	int shares = 0;
 	ListCell *cell;
 
 	foreach (cell, calls)
@@ -427,11 +427,11 @@ whole_values(List *calls)
 		const ColumnScanCall *call = lfirst(cell);
 
 		if (call->family == &column_families[FAMILY_FILTER])
-			whole++;
+			shares += 2;
 		else if (call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0)
-			whole += 2;
+			shares += 3;
 	}
-	return whole;
+	return shares;
 }
 
 /*
@@ -442,17 +442,18 @@ whole_values(List *calls)
 static Cost
 spill_cost(const GroupingPlan *plan, List *calls, double rows)
 {
-	int whole = whole_values(calls);
 	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
 	double values =
 		plan->order * plan->sized + (1 - plan->order) * Min(rows, plan->sized * fillings);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
 
+	double merged =
+		Max(0, 1 - plan->sized / Max(1, values)); /* values that follow others of their group */
+	double again = Min(values * WHOLE_VALUE_SHARE, rows * WHOLE_ROW_SHARE);
+
 	if (fillings <= 1)
 		return 0;
-	return (values * (VALUE_SHARE + whole * WHOLE_VALUE_SHARE) +
-			(1 - plan->order) * rows * whole * WHOLE_ROW_SHARE) *
-			   cpu_tuple_cost +
+	return (values * VALUE_SHARE + whole_values(calls) * merged * again) * cpu_tuple_cost +
 		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 
