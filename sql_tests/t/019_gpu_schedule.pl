@@ -145,8 +145,8 @@ foreach my $name (sort keys %long)
 	is($greedy->query_safe('FETCH 1 FROM c') =~ /\|100$/ ? 1 : 0, 1, 'a cursor has a group');
 	my $held = gpu_count($node, 'values_now');
 	cmp_ok($held, '>', 500, 'entries: one role holds many');
-	cmp_ok($held, '<=', 768, 'but not those that are for others');
-	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>', 2000, 'the rest stayed on the CPU');
+	cmp_ok($held, '<=', 1536, 'but not those that are for others');
+	cmp_ok(gpu_count($node, 'fallbacks') - $fallbacks, '>', 1000, 'the rest stayed on the CPU');
 
 	# another session of the role has few more, another role has its own
 	my $created = gpu_count($node, 'values_made');
@@ -169,8 +169,8 @@ $node->safe_psql('postgres', q{
 is($node->safe_psql('postgres', q{
 	SELECT bool_and((SELECT min(e) FROM unnest(qsketch_estimate(sk, ARRAY[g + 1, g + 100])) AS e) >= 1)
 	FROM many, generate_series(1, 2 + 0 * g)}), 't', 'lookups in many stored sketches are right');
-cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 1000, 'their copies made room for one another');
-ok($node->poll_query_until('postgres', 'SELECT cached_now <= 256 FROM qsketch_stat_gpu'),
+cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 400, 'their copies made room for one another');
+ok($node->poll_query_until('postgres', 'SELECT cached_now <= 1024 FROM qsketch_stat_gpu'),
 	'cached sketches leave handles to others');
 slowest_small('beside copies');
 settled($node, 'copies');

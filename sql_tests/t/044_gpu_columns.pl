@@ -497,7 +497,7 @@ is($out, '100', 'lookups in 100 small sketches');
 is(gpu_count($node, 'cached_now'), $kept, 'a small one is not kept for one lookup');
 ($rc, $out, $err) = psql_as($node, 'noisy', "$lookups FROM crowd, LATERAL generate_series(1, 2 + 0 * g) AS again");
 is($out, '20000', 'two lookups in each of 10,000');
-cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 9000, 'they made room for one another');
+cmp_ok(gpu_count($node, 'values_pushed_out'), '>', 8000, 'they made room for one another');
 is(loaded('alice'), 'c1 c2 c3 c4 c5 c6 c7', 'but no column of another role did');
 
 # values that are being made
@@ -542,10 +542,10 @@ is(load(@$_), '', "$_->[0] loads") foreach [ 'alice', 'c1,c2,c3,c4,c5,c6,c7' ], 
 my $many = join ', ', map { "$_ AS w$_" } 1 .. 32;
 my $names = join ',', map { "w$_" } 1 .. 32;
 $pushed = gpu_count($node, 'columns_pushed_out');
-psql_as($node, 'bob', "CREATE TABLE wide$_ AS SELECT $many; VACUUM wide$_; SELECT qsketch_gpu_load('wide$_', '{$names}')") foreach 1 .. 10;
+psql_as($node, 'bob', "CREATE TABLE wide$_ AS SELECT $many; VACUUM wide$_; SELECT qsketch_gpu_load('wide$_', '{$names}')") foreach 1 .. 32;
 cmp_ok(gpu_count($node, 'columns_pushed_out') - $pushed, '>', 64, 'bob loads so many columns that his own make room');
 is(told('alice', 'of_alice'), 'c1 1 bob', 'alice is still told what she lost');
-psql_as($node, 'bob', "SELECT qsketch_gpu_unload('wide$_')") foreach 1 .. 10;
+psql_as($node, 'bob', "SELECT qsketch_gpu_unload('wide$_')") foreach 1 .. 32;
 psql_as($node, $_, "SELECT qsketch_gpu_unload('of_$_')") foreach qw(alice bob);
 set_worker($node, 'qsketch.gpu_cache_size', '4096');
 

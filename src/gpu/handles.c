@@ -77,13 +77,13 @@ free_later(GpuHandle *handle)
 	become_pending_free(handle);
 }
 
-/* An unused handle, if this process may take one more. */
+/* The first unused handle, if this process may take one more: so cached handles lie at the front. */
 static GpuHandle *
 find_unused(Oid role)
 {
 	GpuHandle *unused = NULL;
 	int free = 0;
-	int own;
+	int own = pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]);
 	int roles = 0;
 	int i;
 
@@ -95,9 +95,8 @@ find_unused(Oid role)
 		if (handle->state != HANDLE_UNUSED || pg_atomic_read_u32(&handle->pending) > 0)
 			continue;
 		free++;
-		unused = handle;
+		unused = unused ? unused : handle;
 	}
-	own = pg_atomic_read_u32(&gpu_shared->owned[ProcessNumber(MyProc)]);
 	return GpuMayTake(free, GPU_HANDLES, own, roles) ? unused : NULL;
 }
 
@@ -671,16 +670,17 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
 {
+	uint32 left;
 	int i;
 
 	lock(LW_SHARED);
-	for (i = 0; i < GPU_HANDLES; i++)
-	{
-		GpuHandle *handle = &gpu_shared->handle[i];
-
-		if (handle->state == HANDLE_CACHED && handle->family == family)
-			visit(handle, context);
-	}
+	left = pg_atomic_read_u32(&gpu_shared->copies[family == GPU_FAMILY_COLUMN].count);
+	for (i = 0; i < GPU_HANDLES && left > 0; i++)
+		if (gpu_shared->handle[i].state == HANDLE_CACHED && gpu_shared->handle[i].family == family)
+		{
+			visit(&gpu_shared->handle[i], context);
+			left--;
+		}
 	unlock();
 }
 

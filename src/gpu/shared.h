@@ -99,7 +99,7 @@
 /* The most requests that are served together: they fit into half of a GPU's staging memory. */
 #define GPU_TOGETHER 16
 
-#define GPU_HANDLES     1024
+#define GPU_HANDLES     2048
 #define GPU_DEVICES_MAX 16
 #define GPU_TEXT_BYTES  256
 
@@ -359,7 +359,7 @@ extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
 
 /* Cached handles, of which there are at most so many. */
-#define GPU_CACHED_MAX (GPU_HANDLES / 4)
+#define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
 /* What columns may have of a limit of the cache; values have what columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
