@@ -256,15 +256,18 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define FIND_STRING_SHARE 1
 #define PUT_SHARE         0.5
 #define GROUP_SHARE       1
-#define VALUE_SHARE       20
+#define VALUE_SHARE       50
 #define VALUE_BYTES       128
 
+/* A group of few rows takes so many bytes. */
+#define GROUP_BYTES 800
+
 /*
- * The same of values that have all that was counted so far, instead of keys that wait, where a group has
- * several: merging a value, or its rows if they are few.
+ * Values that have all that was counted so far, instead of keys that wait: merging the rows of those
+ * that follow others of their group, and what a row may take.
  */
-#define WHOLE_VALUE_SHARE 600
-#define WHOLE_ROW_SHARE   10
+#define WHOLE_ROW_SHARE 10
+#define CANDIDATE_BYTES 64
 
 /* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */
 const Var *
@@ -434,26 +437,55 @@ whole_values(List *calls)
 	return shares;
 }
 
+/* Bytes of a group of so many rows with such aggregates, of which PostgreSQL knows little. */
+static double
+whole_bytes(List *calls, double rows)
+{
+	double bytes = GROUP_BYTES;
+	ListCell *cell;
+
+	foreach (cell, calls)
+		if (whole_values(list_make1(lfirst(cell))) > 0)
+			bytes += Min(rows * CANDIDATE_BYTES,
+						 Max(CANDIDATE_BYTES, table_bytes(lfirst(cell), rows, 1, false)));
+	return bytes;
+}
+
+/*
+ * Values that are written if rows come in any order: each group as often as all groups together fill the
+ * memory.  If there is no room for all groups, however small, a row of one that is not there ends in a
+ * value of its own, more or less.
+ */
+static double
+values_strewn(const GroupingPlan *plan, double fillings, double rows)
+{
+	double resident = (double) get_hash_memory_limit() / GROUP_BYTES;
+	double values = Min(rows, plan->sized * fillings);
+
+	if (plan->sized <= resident)
+		return values;
+	return Max(values, rows * (1 - resident / plan->sized));
+}
+
 /*
  * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
- * in any order, each group is written as often as all groups together fill the memory; if they come
  * in the order of groups, each is written once.
  */
 static Cost
 spill_cost(const GroupingPlan *plan, List *calls, double rows)
 {
-	double fillings = plan->sized * plan->bytes / (double) get_hash_memory_limit();
+	int whole = whole_values(calls);
+	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
+	double fillings = plan->sized * group / (double) get_hash_memory_limit();
 	double values =
-		plan->order * plan->sized + (1 - plan->order) * Min(rows, plan->sized * fillings);
+		plan->order * plan->sized + (1 - plan->order) * values_strewn(plan, fillings, rows);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
-
 	double merged =
 		Max(0, 1 - plan->sized / Max(1, values)); /* values that follow others of their group */
-	double again = Min(values * WHOLE_VALUE_SHARE, rows * WHOLE_ROW_SHARE);
 
 	if (fillings <= 1)
 		return 0;
-	return (values * VALUE_SHARE + whole_values(calls) * merged * again) * cpu_tuple_cost +
+	return (values * VALUE_SHARE + whole * merged * rows * WHOLE_ROW_SHARE) * cpu_tuple_cost +
 		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 

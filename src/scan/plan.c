@@ -36,6 +36,7 @@
 #include "scan/cached.h"
 #include "scan/groups.h"
 
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/cost.h"
@@ -577,9 +578,27 @@ scan_in(const Path *path)
 	}
 }
 
+/* The cost of a path with the sort that the query has behind it. */
+static Cost
+sorted_cost(PlannerInfo *root, const Path *path)
+{
+	Path sort = { .total_cost = path->total_cost };
+
+	if (pathkeys_contained_in(root->sort_pathkeys, path->pathkeys))
+		return path->total_cost;
+#if PG_VERSION_NUM >= 180000
+	cost_sort(&sort, root, root->sort_pathkeys, path->disabled_nodes, path->total_cost, path->rows,
+			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
+#else
+	cost_sort(&sort, root, root->sort_pathkeys, path->total_cost, path->rows,
+			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
+#endif
+	return sort.total_cost;
+}
+
 /* The path that the planner will take: mostly the cheapest one. */
 static const Path *
-cheapest_of(const RelOptInfo *output)
+cheapest_of(PlannerInfo *root, const RelOptInfo *output)
 {
 	const Path *cheapest = NULL;
 	ListCell *cell;
@@ -588,7 +607,7 @@ cheapest_of(const RelOptInfo *output)
 	{
 		const Path *path = lfirst(cell);
 
-		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+		if (cheapest == NULL || sorted_cost(root, path) < sorted_cost(root, cheapest))
 			cheapest = path;
 	}
 	return cheapest;
@@ -620,7 +639,7 @@ work_of(const Path *path, const RelOptInfo *input)
 static void
 tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output)
 {
-	const Path *path = cheapest_of(output);
+	const Path *path = cheapest_of(root, output);
 	const ScanPath *scan = path ? scan_in(path) : NULL;
 	StateWork work = { .processes = 1 };
 
