@@ -3,9 +3,10 @@
 # Cached columns on one GPU of a host, on two of them, and so on: "make bench-gpu-several", on a host
 # with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
 #
-# ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each,
-# which should fit into the host's memory, and with them as much WAL.  8 sessions ask for sketches of four tables of a sixteenth
-# of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in cached columns.
+# ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each, and
+# the WAL as much again, which should fit into the host's memory.  8 sessions ask for sketches of four
+# tables of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in
+# cached columns.
 # COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
 # to try it).
 set -eu -o pipefail

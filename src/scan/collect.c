@@ -146,17 +146,16 @@ store_group(CollectState *state, TupleTableSlot *slot)
 	if (!state->handover->returning)
 		count(state, ScanGroupsFlush(groups));
 	state->handover->returning = true;
-	do
+	while (!ScanGroupsNext(groups, slot))
 	{
-		if (ScanGroupsNext(groups, slot))
-			return true;
 		if (!ScanGroupsGoOn(groups))
-			break;
+		{
+			forget_groups(state->handover);
+			return false;
+		}
 		count(state, (ScanCounts){ .groups = groups->groups });
 	}
-	while (true);
-	forget_groups(state->handover);
-	return false;
+	return true;
 }
 
 /*

@@ -416,24 +416,25 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * Shares of the aggregates whose keys do not wait until a group is read: filters, and lists of keys that
- * are no numbers, of which each candidate is merged for itself.
+ * The share of an aggregate whose keys do not wait until a group is read: of a filter, or of a list of
+ * keys that are no numbers, of which each candidate is merged for itself.  0: its keys wait.
  */
 static int
-whole_values(List *calls)
+whole_share(const ColumnScanCall *call)
+{
+	if (call->family == &column_families[FAMILY_FILTER])
+		return 2;
+	return call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0 ? 3 : 0;
+}
+
+static int
+whole_shares(List *calls)
 {
 	int shares = 0;
 	ListCell *cell;
 
 	foreach (cell, calls)
-	{
-		const ColumnScanCall *call = lfirst(cell);
-
-		if (call->family == &column_families[FAMILY_FILTER])
-			shares += 2;
-		else if (call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0)
-			shares += 3;
-	}
+		shares += whole_share(lfirst(cell));
 	return shares;
 }
 
@@ -445,7 +446,7 @@ whole_bytes(List *calls, double rows)
 	ListCell *cell;
 
 	foreach (cell, calls)
-		if (whole_values(list_make1(lfirst(cell))) > 0)
+		if (whole_share(lfirst(cell)) > 0)
 			bytes += Min(rows * CANDIDATE_BYTES,
 						 Max(CANDIDATE_BYTES, table_bytes(lfirst(cell), rows, 1, false)));
 	return bytes;
@@ -474,7 +475,7 @@ values_strewn(const GroupingPlan *plan, double fillings, double rows)
 static Cost
 spill_cost(const GroupingPlan *plan, List *calls, double rows)
 {
-	int whole = whole_values(calls);
+	int whole = whole_shares(calls);
 	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
 	double fillings = plan->sized * group / (double) get_hash_memory_limit();
 	double values =

@@ -9,9 +9,10 @@
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
  * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
  * the end.  Keys of lists that still wait are written as they are, 8 bytes each, and wait again: few
- * of them are candidates when all have come.  Keys of negative weight are written for themselves, because the rows that they
- * take back may be in another value of the group.  A value is written as any number of pieces
- * of bytes, and read in the same way: in the order of the file, or from an offset that was noted.
+ * of them are candidates when all have come.  Keys of negative weight are written for themselves,
+ * because the rows that they take back may be in another value of the group.  A value is written as
+ * any number of pieces of bytes, and read in the same way: in the order of the file, or from an offset
+ * that was noted.
  *
  * All values of a key go into the same file, one of some, chosen by a hash of the key's
  * bits.  Then one file after the other is read.  If it has too many keys for the memory that
