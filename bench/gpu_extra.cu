@@ -134,7 +134,9 @@ static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {
 	QS_TRY(qf_cuda_ones(f, &to->ones));
-	return qf_cuda_get(f, 0, to->bits, qf_bits_bytes(f));
+	const qs_cuda_piece all = { 0, qf_bits_bytes(f), to->bits };
+
+	return qf_cuda_get(f, &all, 1);
 }
 
 qb_status

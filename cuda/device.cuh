@@ -153,6 +153,15 @@ qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind
 extern qb_status
 qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 
+/* Queue a copy to page-locked memory of the host; elsewhere it waits. */
+static inline qb_status
+qs_copy_out(qs_cuda *gpu, void *to, const void *from, uint64_t bytes)
+{
+	if (bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->stream));
+	return QB_OK;
+}
+
 /*
  * Copy device memory of "from", which may be the same device, in order with the kernels of
  * both.  It goes straight from device to device where they are peers (qs_cuda_join()), and

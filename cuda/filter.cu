@@ -87,11 +87,14 @@ qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t byte
 }
 
 qb_status
-qf_cuda_get(qf_cuda_filter *f, uint64_t offset, uint8_t *to, size_t bytes)
+qf_cuda_get(qf_cuda_filter *f, const qs_cuda_piece *piece, int count)
 {
+	const uint8_t *bits = (const uint8_t *) f->view.word;
+
 	QS_TRY(qs_cuda_enter(f->gpu));
-	return qs_copy_now(f->gpu, to, (const uint8_t *) f->view.word + offset, bytes,
-					   cudaMemcpyDeviceToHost);
+	for (int i = 0; i < count; i++)
+		QS_TRY(qs_copy_out(f->gpu, piece[i].to, bits + piece[i].offset, piece[i].bytes));
+	return qs_wait(f->gpu, f->gpu->stream);
 }
 
 __global__ void

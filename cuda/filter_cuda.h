@@ -38,11 +38,10 @@ extern "C"
 	/* Its device memory. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
-	/* Copy bytes of the dense encoding to the device or back, from "offset" on. */
+	/* Copy bytes of the dense encoding to the device, from "offset" on; pieces of it back, and wait once. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
-	extern qb_status
-	qf_cuda_get(qf_cuda_filter *filter, uint64_t offset, uint8_t *to, size_t bytes);
+	extern qb_status qf_cuda_get(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count);
 
 	/*
 	 * Set the bits that a filter of the same size has in these bytes, on this or on another

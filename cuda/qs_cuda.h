@@ -79,6 +79,14 @@ extern "C"
 		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
 	} qs_cuda_stats;
 
+	/* Bytes of a value on a device, and where they go in host memory. */
+	typedef struct qs_cuda_piece
+	{
+		uint64_t offset;
+		uint64_t bytes;
+		uint8_t *to;
+	} qs_cuda_piece;
+
 	/* Number of usable devices; if it is 0, "error" has the reason. */
 	extern int qs_cuda_device_count(qs_cuda_error *error);
 

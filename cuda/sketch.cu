@@ -467,19 +467,24 @@ qs_cuda_total(const qs_cuda_sketch *sk)
 }
 
 qb_status
-qs_cuda_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, uint8_t *to)
+qs_cuda_read(qs_cuda_sketch *sk, const qs_cuda_piece *piece, int count)
 {
 	qs_cuda *gpu = sk->gpu;
 	uint64_t table = sk->table_bytes, all = table + sk->extra_bytes;
-	uint64_t low;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	if (offset > all || bytes > all - offset)
-		return QB_NO_MEMORY;
-	low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
-	QS_TRY(qs_copy(gpu, to, sk->view.table + offset, low, cudaMemcpyDeviceToHost));
-	return qs_copy_now(gpu, to + low, sk->view.extra + (offset + low - table), bytes - low,
-					   cudaMemcpyDeviceToHost);
+	for (int i = 0; i < count; i++)
+	{
+		uint64_t offset = piece[i].offset, bytes = piece[i].bytes, low;
+
+		if (offset > all || bytes > all - offset)
+			return QB_NO_MEMORY;
+		low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
+		QS_TRY(qs_copy_out(gpu, piece[i].to, sk->view.table + offset, low));
+		QS_TRY(qs_copy_out(gpu, piece[i].to + low, sk->view.extra + (offset + low - table),
+						   bytes - low));
+	}
+	return qs_wait(gpu, gpu->stream);
 }
 
 /* A view of a slice, to be merged only. */

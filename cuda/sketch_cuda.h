@@ -60,9 +60,11 @@ extern "C"
 	/* The weight of all keys that were added. */
 	extern int64_t qs_cuda_total(const qs_cuda_sketch *sketch);
 
-	/* Copy bytes of the table, and of the high buckets behind it, to host memory, and wait. */
-	extern qb_status
-	qs_cuda_read(qs_cuda_sketch *sketch, uint64_t offset, uint64_t bytes, uint8_t *to);
+	/*
+	 * Copy pieces of the table, and of the high buckets behind it, to host memory, and wait once.  Where
+	 * memory is not page-locked, each copy waits.
+	 */
+	extern qb_status qs_cuda_read(qs_cuda_sketch *sketch, const qs_cuda_piece *piece, int count);
 
 	/*
 	 * Add keys from host memory; with weight NULL each weight is 1.  The

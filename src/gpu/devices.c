@@ -437,6 +437,18 @@ GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes)
 		   slot->bytes <= bytes - slot->offset;
 }
 
+void
+GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		piece[i] = (qs_cuda_piece){ slot[i]->offset, slot[i]->bytes, GpuSlotData(slot[i]) };
+		GpuCount(COUNT_BYTES_OUT, slot[i]->bytes);
+	}
+}
+
 qb_status
 GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes)
 {

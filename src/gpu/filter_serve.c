@@ -216,10 +216,18 @@ serve_fetch(Holding *h, GpuSlot *slot)
 }
 
 static qb_status
+read_together(const Holding *h, GpuSlot *const *slot, int count)
+{
+	qs_cuda_piece piece[GPU_TOGETHER];
+
+	GpuPiecesOf(slot, count, piece);
+	return device_ops()->read(h->filter, piece, count);
+}
+
+static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
-	GpuCount(COUNT_BYTES_OUT, slot->bytes);
-	return device_ops()->read(h->filter, slot->offset, GpuSlotData(slot), slot->bytes);
+	return read_together(h, &slot, 1);
 }
 
 static bool
@@ -248,6 +256,15 @@ serve_filter(GpuSlot *slot)
 	status = add_replica(h);
 	slot->more = status == QB_OK;
 	return status;
+}
+
+/* Bits that are on one device. */
+static qb_status
+serve_reads(GpuSlot *const *slot, int *count)
+{
+	const Holding *h = &holding[slot[0]->handle.index];
+
+	return h->filter && h->replicas.count == 0 ? read_together(h, slot, *count) : QB_NO_MEMORY;
 }
 
 static void
@@ -284,6 +301,8 @@ choose_device(GpuSlot *slot)
 
 const GpuHandler gpu_filter_handler = {
 	.serve = serve_filter,
+	.serve_all = serve_reads,
+	.together = 1 << FILTER_READ,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.reads_other = 1 << FILTER_COLUMN,
 	.adds = 1 << FILTER_COLUMN,

@@ -20,8 +20,8 @@
  * devices that it waits for.
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
- * end.  So requests of one process that follow one another and change the same handle may be
- * served together, within the time of a piece (GpuTogether()).
+ * end.  So requests of one process that follow one another, and change the same handle or copy
+ * from it, may be served together, within the time of a piece (GpuTogether()).
  *
  * All of this is the worker's own memory.
  *
@@ -373,35 +373,43 @@ GpuBeginScheduled(const GpuSlot *slot)
 static bool
 is_alike(const GpuSlot *slot, const GpuSlot *first)
 {
+	bool reads = access_of(slot, 0) == READS;
+
 	return slot->op == first->op && slot->handle.serial == first->handle.serial &&
-		   slot->other.serial == 0 && !slot->wait && slot->done == 0;
+		   slot->other.serial == 0 && slot->done == 0 && slot->wait == reads &&
+		   (!reads || slot->count == first->count);
 }
 
-/* Were all requests served that came before it, but for so many changes? */
+/* May it be served with so many before it?  If it changes its handle, with no other one between them. */
 static bool
-is_next_change(const Order *before, const Order *o, uint32 changes)
+may_join(const GpuSlot *slot, uint32 joined)
 {
+	const Order *before = &waiting[GpuSlotIndex(slot)].before[0];
+	const Order *o = &order[slot->handle.index];
+
+	if (access_of(slot, 0) == READS)
+		return may_be_served(slot);
 	return before->came[READS] == o->served[READS] && before->came[ADDS] == o->served[ADDS] &&
-		   before->came[CHANGES] == o->served[CHANGES] + changes;
+		   before->came[CHANGES] == o->served[CHANGES] + joined;
 }
 
 /*
  * Add to slot[0], which is served now, requests behind it in its line that may be served
  * together with it: changes of the same handle, for which nobody waits, with no request
- * of another process for that handle between them.  Returns how many there are with it.
+ * of another process for that handle between them; or reads of one part of a value.  Returns
+ * how many there are with it.
  */
 int
 GpuTogether(GpuSlot **slot, int most)
 {
 	const GpuHandler *handler = GpuHandlerOf(slot[0]->handle.family);
-	const Order *o = &order[slot[0]->handle.index];
 	int next = waiting[GpuSlotIndex(slot[0])].next;
 	int count = 1;
 
 	if (!(handler->together >> slot[0]->op & 1) || !is_alike(slot[0], slot[0]))
 		return 1;
 	while (count < most && next != NONE && is_alike(GpuSlotAt(next), slot[0]) &&
-		   is_next_change(&waiting[next].before[0], o, count))
+		   may_join(GpuSlotAt(next), count))
 	{
 		slot[count++] = GpuSlotAt(next);
 		next = waiting[next].next;

@@ -50,15 +50,6 @@ destroy(void *sketch)
 	device_ops()->destroy(sketch);
 }
 
-/* The worker's own memory. */
-static const qb_memory *
-own_memory(void)
-{
-	static qb_memory memory;
-
-	return ContextMemory(TopMemoryContext, &memory);
-}
-
 static bool
 is_full(int index)
 {
@@ -76,8 +67,10 @@ note_full(int index)
 static void
 make_host_form(Holding *h, const qs_params *params)
 {
+	static qb_memory memory; /* the worker's own */
+
 	h->on_host = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
-	qs_init(h->on_host, params, own_memory());
+	qs_init(h->on_host, params, ContextMemory(TopMemoryContext, &memory));
 }
 
 static void
@@ -392,18 +385,26 @@ serve_fetch(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* Pieces of one partition. */
+static qb_status
+read_together(const Holding *h, GpuSlot *const *slot, int count)
+{
+	void *there = partition(h, slot[0]->count);
+	qs_cuda_piece piece[GPU_TOGETHER];
+
+	if (there == NULL && (h->on_host == NULL || count > 1))
+		return QB_NO_MEMORY;
+	GpuPiecesOf(slot, count, piece);
+	if (there)
+		return device_ops()->read(there, piece, count);
+	GpuReadPiece(h->on_host, &h->shape, piece->offset, piece->bytes, piece->to);
+	return QB_OK;
+}
+
 static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
-	void *there = partition(h, slot->count);
-
-	GpuCount(COUNT_BYTES_OUT, slot->bytes);
-	if (there)
-		return device_ops()->read(there, slot->offset, slot->bytes, GpuSlotData(slot));
-	if (h->on_host == NULL)
-		return QB_NO_MEMORY;
-	GpuReadPiece(h->on_host, &h->shape, slot->offset, slot->bytes, GpuSlotData(slot));
-	return QB_OK;
+	return read_together(h, &slot, 1);
 }
 
 /*
@@ -652,6 +653,17 @@ serve_sketch(GpuSlot *slot)
 	return status;
 }
 
+/* Keys for a sketch, or pieces of one whose replicas are merged. */
+static qb_status
+serve_together(GpuSlot *const *slot, int *count)
+{
+	if (slot[0]->op == SKETCH_INSERT)
+		return serve_inserts(slot, count);
+	if (find_replica(slot[0]) >= 0)
+		return QB_NO_MEMORY;
+	return read_together(&holding[slot[0]->handle.index], slot, *count);
+}
+
 static GpuLocation
 location_of_sketch(int index)
 {
@@ -672,8 +684,8 @@ choose_device(GpuSlot *slot)
 
 const GpuHandler gpu_sketch_handler = {
 	.serve = serve_sketch,
-	.serve_all = serve_inserts,
-	.together = 1 << SKETCH_INSERT,
+	.serve_all = serve_together,
+	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,

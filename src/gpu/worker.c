@@ -258,6 +258,7 @@ serve(GpuSlot *const *slots, int *count)
 	GpuSlot *slot = slots[0];
 	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
 	int index = slot->handle.index;
+	int i;
 
 	slot->more = false;
 	slot->gone = !is_there(&slot->handle) || (slot->other.serial != 0 && !is_there(&slot->other));
@@ -277,6 +278,12 @@ serve(GpuSlot *const *slots, int *count)
 	else if (slot->status != QB_OK && !slot->wait)
 		lose_value(handler, slot);
 	GpuShowLocation(index);
+	for (i = 1; i < *count; i++)
+	{
+		slots[i]->status = slot->status;
+		slots[i]->gone = slot->gone;
+		slots[i]->more = false;
+	}
 }
 
 /* The request that begins to be served in each coroutine, and since when one is being served; 0: none. */

@@ -128,9 +128,10 @@ extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 
 /*
  * A piece of an array that a request names by "offset" and "bytes": does it lie within so many
- * bytes?  Copy it to an array in the worker's memory, or from there; NULL: there is none.
+ * bytes?  The pieces that requests want copied from a device to their slots.  Copy it to an array in the worker's memory, or from there; NULL: there is none.
  */
 extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
+extern void GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece);
 extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
 extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
 

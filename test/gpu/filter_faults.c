@@ -84,7 +84,7 @@ use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 	if (status == QB_OK)
 		status = qf_cuda_contains(f, key, KEYS, found);
 	if (status == QB_OK)
-		status = qf_cuda_get(f, 8, piece, sizeof(piece));
+		status = qf_cuda_get(f, &(qs_cuda_piece){ 8, sizeof(piece), piece }, 1);
 	if (status == QB_OK)
 		status = qf_cuda_put(f, 8, piece, sizeof(piece));
 	if (status == QB_OK)

@@ -306,10 +306,16 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 
 	CHECK(qf_cuda_create(gpu, &cpu->params, &copy) == QB_OK);
 	for (uint64_t at = 0; at < bytes; at += 70000)
-		CHECK(qf_cuda_get(into, at, all + at, bytes - at < 70000 ? bytes - at : 70000) == QB_OK);
+	{
+		uint64_t both = bytes - at < 70000 ? bytes - at : 70000, first = both / 3;
+		qs_cuda_piece piece[] = { { at + first, both - first, all + at + first },
+								  { at, first, all + at } };
+
+		CHECK(qf_cuda_get(into, piece, 2) == QB_OK);
+	}
 	for (uint64_t at = 0; at < bytes; at += 50008)
 		CHECK(qf_cuda_put(copy, at, all + at, bytes - at < 50008 ? bytes - at : 50008) == QB_OK);
-	CHECK(qf_cuda_get(copy, 0, all, bytes) == QB_OK);
+	CHECK(qf_cuda_get(copy, &(qs_cuda_piece){ 0, bytes, all }, 1) == QB_OK);
 	if (cpu->encoding == QF_DENSE)
 		expect(memcmp(all, cpu->bits, bytes) == 0, "bits brought there and back", &cpu->params);
 	free(all);

@@ -49,9 +49,12 @@ emulated_write(qf_cuda_filter *filter, uint64 offset, const uint8 *from, size_t 
 }
 
 static qb_status
-emulated_read(qf_cuda_filter *filter, uint64 offset, uint8 *to, size_t bytes)
+emulated_read(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count)
 {
-	memcpy(to, filter->filter.bits + offset, bytes);
+	int i;
+
+	for (i = 0; i < count; i++)
+		memcpy(piece[i].to, filter->filter.bits + piece[i].offset, piece[i].bytes);
 	return QB_OK;
 }
 

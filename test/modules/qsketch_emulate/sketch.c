@@ -178,9 +178,8 @@ emulated_freeze(qs_cuda_sketch *sketch, qs_sketch *head)
 }
 
 static qb_status
-emulated_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, uint8 *to)
+read_piece(const qs_sketch *sk, uint64 offset, uint64 bytes, uint8 *to)
 {
-	const qs_sketch *sk = &sketch->sketch;
 	uint64 table = sk->table ? qs_table_bytes(&sk->params, sk->wide) : 0;
 	uint64 extra = sk->extra ? qs_extra_bytes(&sk->params, sk->wide) : 0;
 	uint64 first = offset < table ? Min(bytes, table - offset) : 0;
@@ -194,6 +193,17 @@ emulated_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, uint8 *to)
 	if (bytes > first)
 		memcpy(to + first, sk->extra + (offset + first - table), bytes - first);
 	return QB_OK;
+}
+
+static qb_status
+emulated_read(qs_cuda_sketch *sketch, const qs_cuda_piece *piece, int count)
+{
+	qb_status status = QB_OK;
+	int i;
+
+	for (i = 0; i < count && status == QB_OK; i++)
+		status = read_piece(&sketch->sketch, piece[i].offset, piece[i].bytes, piece[i].to);
+	return status;
 }
 
 static uint64
