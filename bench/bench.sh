@@ -31,8 +31,8 @@ document() {
 	cat <<-EOF
 		# Performance
 
-		Written by \`${settings}make bench\`, which measures all of this anew on your machine. The last section is
-		of \`make bench-stock\`: [a table of 8 columns](#a-table-of-8-columns-with-postgresqls-own-settings).
+		Written by \`${settings}make bench\`, which measures all of this anew on your machine. Sections from
+		[targets that were missed](#targets-that-were-missed) on are written by hand, but for the tables whose commands they name.
 
 		$(hardware).
 

@@ -269,7 +269,7 @@ bring_rows(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint64_t keys, uint64
 /*
  * ---- the keys of rows that pass tests of other columns; or pairs of numbers ----
  *
- * Each block tests the rows of a tile, and reads the keys of those that pass.  It adds
+ * Each block tests the rows of a tile, and reads the keys of the rows that pass.  It adds
  * their number to a counter in device memory, which is where its keys go.  So their order
  * differs from run to run.  The keys of a warp are written side by side.  For pairs, whose
  * second number is that of a tested column in the same row, each warp does so by itself.

@@ -21,7 +21,7 @@
 #include "device.cuh"
 #include "sets.cuh"
 
-/* The least room, and room for more rows than there are: a fraction of these. */
+/* The least room in rows, and room for more rows: one for each GROWTH rows that are there. */
 #define LEAST_ROOM 65536
 #define GROWTH     2
 

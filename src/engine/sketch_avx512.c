@@ -141,7 +141,7 @@ typedef struct batch
 typedef struct addend
 {
 	uint32_t mask;    /* of counters that get "more" */
-	uint32_t carried; /* of those of them that get 1 besides */
+	uint32_t carried; /* of counters in "mask" that get 1 besides */
 	uint64_t more;
 } addend;
 

@@ -342,7 +342,7 @@ count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight
 	return QB_OK;
 }
 
-/* Make candidates of those other keys whose estimates are above the threshold. */
+/* Make candidates of the keys in "others" whose estimates are above the threshold. */
 static qb_status
 admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *others)
 {

@@ -50,7 +50,7 @@ qf_layout_name(int layout)
 	return layout >= 0 && layout < QF_LAYOUTS ? layouts[layout] : NULL;
 }
 
-/* The number of a name, of those that "name_of" has, or -1. */
+/* The number of a name among the names that "name_of" has, or -1. */
 static int
 by_name(const char *(*name_of)(int number), const char *name, size_t length)
 {

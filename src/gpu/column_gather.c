@@ -3,7 +3,7 @@
  *		Wanted keys of cached columns, brought together in device memory.
  *
  * If all rows of pages are wanted, their values are gathered, or stay where they are.
- * Else the device tests rows, and writes the keys of those that pass.  It does so, too,
+ * Else the device tests rows, and writes the keys of the rows that pass.  It does so, too,
  * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
  * side by side by group.
  *

@@ -64,7 +64,7 @@ typedef enum GpuProjection
 	PROJECT_PAIRS /* keys that are not NULL, and beside them those of a tested column */
 } GpuProjection;
 
-/* Keys that are wanted: of these pages, of rows that pass the tests of other columns. */
+/* Keys that are wanted: those of the rows on "pages" that pass the tests of other columns. */
 typedef struct GpuWanted
 {
 	GpuPages pages;
@@ -75,8 +75,8 @@ typedef struct GpuWanted
 } GpuWanted;
 
 /*
- * COLUMN_PUT: "count" of these, then "bytes" bytes of values.  If any is NULL
- * ("weighted"), a bitmap of them follows, in words.
+ * COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If any value is NULL
+ * ("weighted"), a bitmap of the NULLs follows, in words.
  */
 typedef struct GpuColumnPage
 {
@@ -91,9 +91,9 @@ typedef struct GpuColumnShape
 	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
 	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the chunk was described with */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint32 root;     /* COLUMN_CREATE: of which table, that with all its partitions, */
-	uint32 relation; /* of which of these, or of itself, */
-	uint32 chunk;    /* and which chunk of that */
+	uint32 root;     /* COLUMN_CREATE: the table that "relation" is a partition of, or itself */
+	uint32 relation; /* the table that has the chunk */
+	uint32 chunk;    /* the number of the chunk in "relation" */
 } GpuColumnShape;
 
 /* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
@@ -412,7 +412,7 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 typedef enum GpuExactOp
 {
 	EXACT_CREATE, /* counts of no keys; the shape is how many may come */
-	EXACT_COLUMN, /* keys of these pages of the other handle, a chunk */
+	EXACT_COLUMN, /* keys of the wanted pages of a chunk, which is the other handle */
 	EXACT_KEYS,   /* keys that a backend has read */
 	EXACT_ORDER,  /* no more keys come; the reply's shape is how many distinct ones there were */
 	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */

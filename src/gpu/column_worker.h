@@ -109,16 +109,16 @@ extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
 
 /*
  * Replicas of a value, on the devices of chunks that its own device does not have: values of
- * the same parameters, which get the keys of these chunks.  They are merged into the value piece
- * by piece before anybody reads it, and others are served in between.  Keys that come between
- * two pieces go into a new replica.
+ * the same parameters, which get the keys of the chunks on their devices.  They are merged into
+ * the value piece by piece before anybody reads it, and others are served in between.  Keys that
+ * come between two pieces go into a new replica.
  */
 typedef struct GpuReplicas
 {
 	void *on[GPU_DEVICES_MAX]; /* or NULL */
 	void *joining;             /* the one that is being merged, or NULL */
 	int joining_device;        /* that it is on */
-	int count;                 /* of those that are there, with that one */
+	int count;                 /* replicas that are there, the joining one included */
 } GpuReplicas;
 
 /* The devices that they are on.  Bits: 1 << index. */

@@ -18,10 +18,10 @@
 
 typedef enum GpuFilterOp
 {
-	FILTER_CREATE,   /* a filter without bits, of these parameters, on device "count" or any */
+	FILTER_CREATE,   /* a filter without bits, of the slot's parameters, on device "count" or any */
 	FILTER_WRITE,    /* a piece of its bits */
 	FILTER_SET,      /* positions of bits, of 4 bytes */
-	FILTER_INSERT,   /* rows: fingerprints, or these and then ids or copies */
+	FILTER_INSERT,   /* rows: fingerprints, or fingerprints and then ids or copies */
 	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
 	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all its positions set? */
 	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */

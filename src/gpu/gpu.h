@@ -93,7 +93,7 @@ typedef enum GpuFault
 	FAULT_LOST    /* one device fails, and cannot be opened */
 } GpuFault;
 
-/* That device, of those in use. */
+/* The device that fails with FAULT_LOST: its number among the devices in use. */
 #define GPU_FAULTY_DEVICE 2
 
 extern int device_setting;

@@ -579,7 +579,7 @@ take_counts(void *context, const GpuKeyCounts *counts)
 }
 
 /*
- * Add keys of these chunks while the sketch is explicit; the number of those that are done, as far
+ * Add keys of the chunks while the sketch is explicit; the number of chunks that are done, as far
  * as they can be.  Each time as many chunks are asked at once as are done, GPU_HELD_MAX at most: so
  * few waits are enough, and few chunks were asked in vain when the sketch goes to the device.
  */

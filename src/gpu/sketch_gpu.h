@@ -116,8 +116,8 @@ extern bool GpuSketchWillMove(const qs_params *p, const StateWork *work);
 extern const qs_engine *GpuSketchEngineOf(const qs_sketch *sk);
 
 /*
- * Add the keys of these pages of a cached column.  The pages that were done are
- * taken off the sets: the others have to be read.  "count" grows by the keys added.
+ * Add the keys of a cached column on the pages that the chunks' sets have.  The pages that were
+ * done are taken off the sets: the others have to be read.  "count" grows by the keys added.
  */
 extern qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count);
@@ -130,8 +130,8 @@ extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const Gpu
 							  bool *dense);
 
 /*
- * Add the keys of these pages to sketches of groups that are on a device.  False: not all
- * of them could be added, and the sketches are of no use.
+ * Add the keys on the chunks' pages to sketches of groups that are on a device.  False: not all
+ * keys could be added, and the sketches are of no use.
  */
 extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							   int chunks, uint64 *added);
@@ -218,8 +218,8 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);
 
 /*
- * Add the keys of these pages to sketches of groups, and take the pages off the sets; "added" is
- * how many keys each sketch got.  False: not all of them could be added.
+ * Add the keys on the chunks' pages to sketches of groups, and take the pages off the sets; "added"
+ * is how many keys each sketch got.  False: not all keys could be added.
  */
 extern bool GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks);
 

@@ -159,7 +159,7 @@ lose_value(const GpuHandler *handler, GpuSlot *slot)
 		handler->drop(slot->handle.index);
 }
 
-/* Is some of a value on one of these devices? */
+/* Is some of a value on one of the devices?  Bits: 1 << index. */
 static bool
 is_on(const GpuRef *ref, uint32 devices)
 {
@@ -306,7 +306,7 @@ tell_progress(void)
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
 }
 
-/* Take one of these, or several that may be served together, measure its time, and end it. */
+/* Take one starting request, or several that may be served together, time them, and end them. */
 static void
 serve_piece(int number)
 {

@@ -70,7 +70,7 @@ typedef struct Probe
 	StoredCache noises;   /* of StoredNoise */
 	StoredNoise *noise;   /* of the current row, if its sketch is stored out of line */
 
-	/* The last flat value that is not stored out of line, of those that are worth keeping. */
+	/* The last flat value that was worth keeping and is not stored out of line. */
 	MemoryContext flat_context;
 	struct varlena *flat;     /* its bytes, or NULL */
 	SketchState *flat_tables; /* the tables of a compact one, or NULL */

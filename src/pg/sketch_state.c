@@ -338,7 +338,7 @@ flush_buffer(SketchState *expanded)
 }
 
 /*
- * Count the keys of these pages of a cached column.  Pages that were
+ * Count the keys of a cached column on the pages that the chunks' sets have.  Pages that were
  * not done stay in the sets.
  */
 void
@@ -392,7 +392,7 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnC
 }
 
 /*
- * Count the keys of these pages in the sketches of groups, which SketchGetDense() has put
+ * Count the keys on the chunks' pages in the sketches of groups, which SketchGetDense() has put
  * on a device.  False: not all were counted, and the states are of no use.
  */
 bool

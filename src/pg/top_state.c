@@ -212,7 +212,7 @@ value_in_buffer(void *rows, uint32 row)
 								   : PointerGetDatum(top->arena + top->value[row]);
 }
 
-/* Write the text of those keys of the last batch that have become candidates. */
+/* Write the text of the last batch's keys that have become candidates. */
 static void
 write_fresh(TopState *top, TopValueOf value_of, void *rows)
 {

@@ -94,7 +94,7 @@ init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)
 	builtin->start = OidInputFunctionCall(input, TextDatumGetCString(start), element, -1);
 }
 
-/* Prepare a function that has the state and arguments of these types. */
+/* Prepare a function whose state and arguments have the "types". */
 static void
 init_function(FmgrInfo *function, Oid oid, const Aggref *aggref, Oid *types, int count)
 {

@@ -46,7 +46,7 @@ typedef struct Exact
 	uint32 chunks;
 	GpuRef *ref; /* of each chunk */
 	PageSet pages;
-	uint64 count;           /* of these pages */
+	uint64 count;           /* how many pages the set has */
 	GpuColumnChunk *wanted; /* of each chunk that has any */
 	int wanted_count;
 } Exact;

@@ -274,8 +274,8 @@ take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate 
 }
 
 /*
- * Have the keys of groups counted: of those whose sketches are not dense, each for itself.  The others
- * are listed in "together".
+ * Have the keys of groups counted whose sketches are not dense, each group for itself.  The groups
+ * with dense sketches are listed in "together".
  */
 static const char *
 take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool *dense,

@@ -19,7 +19,7 @@
  *
  * The worker keeps how many pages of each chunk were still true when a query looked at the
  * chunk last.  The visibility map says how many pages are all-visible now; pages that were
- * changed are not.  The planner's estimate for a chunk is the smaller of these two numbers.
+ * changed are not.  The planner's estimate for a chunk is the smaller of the two numbers.
  * It is too large in two cases: if the pages that had changed at the last look are not those
  * that have changed since, and if pages were changed and vacuumed since.
  *

@@ -244,8 +244,8 @@ note_taken(const CachedRun *run, int i, GpuPages *left)
 }
 
 /*
- * Count keys of these pages of all tables for all aggregates.  Notes the pages that were counted
- * for all.
+ * Count the keys on the runs' pages of all tables for all aggregates.  Notes the pages that were
+ * counted for all aggregates.
  */
 static void
 take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)

@@ -323,7 +323,7 @@ has_functions(Oid type)
 	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
 }
 
-/* Which kind of values the type has; false: none of those that rows are grouped by. */
+/* Which kind of values the type has; false: no kind that rows are grouped by. */
 static bool
 kind_of_type(Oid type, KeyKind *kind)
 {

@@ -9,7 +9,7 @@
  *					of boolean, dates, times, timestamps with and without time zone
  *	= <>			of text, if equality under the collation is that of the bytes,
  *					and of bytea
- *	IN, NOT IN		with each of these types: = ANY (array), <> ALL (array)
+ *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
  * Operators are recognized by OID.  They are built in, and their strategy in the btree

@@ -263,8 +263,8 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 #define GROUP_BYTES 800
 
 /*
- * Values that have all that was counted so far, instead of keys that wait: merging the rows of those
- * that follow others of their group, and what a row may take.
+ * Written values that have all that was counted so far, instead of keys that wait: merging the rows
+ * of a value that follows others of its group, and what a row may take.
  */
 #define WHOLE_ROW_SHARE 10
 #define CANDIDATE_BYTES 64

@@ -45,7 +45,7 @@ typedef struct ColumnScanState
 	ScanAggregate *aggregate;
 	WantedRows rows;
 	ScanGroups *groups;    /* NULL: no GROUP BY */
-	GroupKey *key;         /* of these groups, in this table */
+	GroupKey *key;         /* of "groups", in this table */
 	ExprState *having;     /* conditions on its results; NULL: there are none */
 	uint64 refused;        /* results for which they were not true */
 	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
@@ -222,7 +222,7 @@ begin_use(ColumnScanState *state)
 }
 
 /*
- * The scans that come after the first of those which fill the same sketches, as far as it may use
+ * Of the scans that fill the same sketches, all but the first one, as far as that one may use
  * cached columns for them.  Append may leave out scans that depend on parameters.
  */
 static List *

@@ -1,6 +1,6 @@
 /*
  * groups_spill.c
- *		Groups as values in temporary files, and the groups of these values.
+ *		Groups as values in temporary files, and the groups that are made of the values in the end.
  *
  * When groups take too much memory, some of them are written to files, each as one value
  * with its key, and are freed (groups_use.c).  A group whose rows go on is made anew,

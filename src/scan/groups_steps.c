@@ -7,9 +7,9 @@
  * before, as in (ts AT TIME ZONE 'Europe/Berlin')::date.  PostgreSQL's own functions say what
  * the value of a step is.  They are asked at a few times that no row has to have.
  *
- * None of these functions decreases while each time zone keeps its offset from UTC.  So a span of
- * times has one value if both of its ends have the same value.  If they have not, the time of
- * the first change is searched by halving.  Days and hours are all of one length while the
+ * None of the functions named here decreases while each time zone keeps its offset from UTC.  So
+ * a span of times has one value if both of its ends have the same value.  If they have not, the
+ * time of the first change is searched by halving.  Days and hours are all of one length while the
  * offset stays the same.  So the search begins where the next step is due.
  *
  * If an offset changes within a span, nothing is concluded: a local hour may come twice, or a
@@ -299,7 +299,7 @@ zone_named(char *name)
 	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
 }
 
-/* The time zone whose name the expression gives; NULL as above. */
+/* The time zone whose name the expression gives; NULL: it is not known when it changes. */
 static const pg_tz *
 zone_of(const TimeSteps *steps, ExprState *name)
 {

@@ -14,8 +14,9 @@
  * columns one after the other.  Here each column is put from where it lies, without the row.
  * Only lists of top keys need the row.
  *
- * Any of these may also be an expression, which the executor evaluates (columns.c).  A key that is a
- * number is looked up in the cache of expressions that rows are grouped by, if it can be there.
+ * A key, or a column of one, may also be an expression, which the executor evaluates (columns.c).
+ * A key that is a number is looked up in the cache of expressions that rows are grouped by, if it
+ * can be there.
  *
  * src/scan/keys.c
  */

@@ -22,8 +22,8 @@
  * on every block is looked up, since the state of buffers has changed.
  *
  * If cached columns are used in a parallel scan, the pages that are left are numbered in their
- * order, and a process takes the next numbers that nobody has taken.  It finds these pages in
- * the set of those that are left out, of which it passes each word once.
+ * order, and a process takes the next numbers that nobody has taken.  It finds the pages in
+ * the set of pages that are left out, of which it passes each word once.
  *
  * src/scan/pages.c
  */

@@ -23,7 +23,7 @@
  *	columns.h	values of columns and expressions in them
  *	conditions.c	what the clauses of conditions compare
  *	select.c	the visible tuples that conditions keep
- *	keys.c		reads keys of these tuples into the states
+ *	keys.c		reads keys of the tuples that are kept into the states
  *	costs.c		what it costs, and which GROUP BY can be done
  *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_steps.c, groups_spill.c
  *	cached.h		columns whose keys a GPU has: cached_*.c
@@ -373,7 +373,7 @@ typedef struct ScanConditions
 	int count;
 	ScanCondition *condition;
 	const Expr *filter; /* NULL: WHERE */
-	PageTuples *tuples; /* that FILTER keeps, of those of the page that WHERE has left */
+	PageTuples *tuples; /* of the page, that WHERE has left and FILTER keeps */
 	Oid table;
 	ExprContext *context;
 	TupleTableSlot *slot;   /* a tuple of the page, for expressions */

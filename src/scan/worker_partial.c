@@ -170,7 +170,7 @@ unpacked(const Aggref *call, int count)
 	return ((RowExpr *) expr)->args;
 }
 
-/* Does our aggregate declare arguments of these types, so that no cast is needed? */
+/* Does our aggregate declare arguments of the types that "args" have, so that no cast is needed? */
 static bool
 has_types(Oid aggregate, List *args, const Oid *declared)
 {

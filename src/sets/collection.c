@@ -177,7 +177,7 @@ measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, ui
 		to->universe += used[i];
 }
 
-/* Copy the sets of these numbers; used[] becomes the ranks there. */
+/* Copy the sets that number[] names; used[] becomes the ranks in the copy. */
 static void
 copy_subset(qset_collection *to, const qset_collection *from, const int64_t *number, uint32_t *used)
 {

@@ -301,7 +301,7 @@ typedef struct qset_postings
 	uint32_t *list;
 } qset_postings;
 
-/* Bytes of the postings of a collection of these sizes. */
+/* Bytes of the postings of a collection that is as large as "sizes". */
 extern uint64_t qset_postings_memory(const qset_collection *sizes);
 
 /*

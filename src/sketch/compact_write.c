@@ -457,7 +457,7 @@ qs_blocks_fast(const qs_sketch *sk)
 																						 : NULL;
 }
 
-/* The buckets, of those given as bits from bucket "first" on, whose high buckets hold something. */
+/* Which of the buckets in "bits", from bucket "first" on, have high buckets that hold something. */
 static uint64_t
 present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 {

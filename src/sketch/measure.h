@@ -187,7 +187,7 @@ qs_noise_measure(qs_noise *noise, const qs_sketch *sk, uint64_t probes, const qb
  * a weight that each sketch chooses for itself (qs_noise): nearly the means alone
  * where many light keys make the noise, the minimum alone where few heavy keys do.
  *
- * Estimates are signed: rare keys come out below zero about as often as above, which
+ * Estimates are signed: rare keys come out above zero about as often as below, which
  * makes sums and averages of estimates right.  For a single key, clipping to 0 ..
  * minimum is the better guess.
  *
