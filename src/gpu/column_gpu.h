@@ -39,9 +39,10 @@
 /* A set of pages of a chunk. */
 #define GPU_CHUNK_BYTES (GPU_CHUNK_PAGES / 8)
 
-typedef struct GpuPages
+typedef union GpuPages
 {
 	uint8 bits[GPU_CHUNK_BYTES];
+	uint32 word[GPU_CHUNK_BYTES / 4];
 } GpuPages;
 
 typedef enum GpuColumnOp
@@ -220,8 +221,8 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 {
 	int i;
 
-	for (i = 0; i < GPU_CHUNK_BYTES; i++)
-		pages->bits[i] &= other->bits[i];
+	for (i = 0; i < (int) lengthof(pages->word); i++)
+		pages->word[i] &= other->word[i];
 }
 
 /* Take off the pages of another set. */
@@ -230,8 +231,8 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 {
 	int i;
 
-	for (i = 0; i < GPU_CHUNK_BYTES; i++)
-		pages->bits[i] &= (uint8) ~other->bits[i];
+	for (i = 0; i < (int) lengthof(pages->word); i++)
+		pages->word[i] &= ~other->word[i];
 }
 
 static inline uint32

@@ -120,12 +120,18 @@ CachedColumn(Relation relation, AttrNumber attribute, Oid collation)
 static uint32
 visible_bits(const uint8 *map)
 {
-	uint64 bits = 0;
+	const uint64 all = UINT64CONST(0x5555555555555555);
+	uint64 bits;
 	int i;
 
-	for (i = 0; i < 8; i++)
+	memcpy(&bits, map, sizeof(bits));
+	if ((bits & all) == 0)
+		return 0;
+	if ((bits & all) == all)
+		return PG_UINT32_MAX;
+	for (bits = 0, i = 0; i < 8; i++)
 		bits |= (uint64) map[i] << 8 * i;
-	bits &= UINT64CONST(0x5555555555555555);
+	bits &= all;
 	bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
 	bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
 	bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
