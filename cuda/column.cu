@@ -164,7 +164,8 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
 /*
  * ---- which rows of a tile pass tests of columns, and their keys ----
  *
- * A block takes a tile of rows, which lie side by side in all columns.  A thread tests
+ * A block takes a tile of rows, which lie side by side in all columns.  Tiles are listed, unless
+ * all rows lie alike in all columns.  A thread tests
  * ROWS_EACH rows of it, with a bit for each that passes so far.  It loads all values
  * of a test before it looks at the first, so that many loads are under way.  Neighbouring
  * threads have neighbouring rows, so loads are coalesced.
@@ -186,7 +187,9 @@ struct wanted_rows
 	qb_selection tests;
 	bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
 	uint32_t tiles;
-	const qb_tile *tile;
+	uint32_t first; /* without a list of tiles: the first row in all columns, and how many follow */
+	uint32_t all;
+	const qb_tile *tile; /* or NULL */
 	column_values key;
 	column_values tested[QB_SELECTION_COLUMNS];
 };
@@ -199,12 +202,26 @@ is_null(const column_values &column, uint32_t row)
 	return column.null && (__ldg(&column.null[row / 64]) >> row % 64 & 1);
 }
 
+/* The first row of a tile in a column: 0 is that of the keys. */
+__device__ __forceinline__ uint32_t
+first_row(const wanted_rows &rows, uint32_t tile, uint32_t column)
+{
+	return rows.tile ? rows.tile[tile].first[column] : rows.first + tile * QB_TILE_ROWS;
+}
+
+__device__ __forceinline__ uint32_t
+rows_in(const wanted_rows &rows, uint32_t tile)
+{
+	return rows.tile ? rows.tile[tile].rows
+					 : min((uint32_t) QB_TILE_ROWS, rows.all - tile * QB_TILE_ROWS);
+}
+
 /* Which of the thread's rows that have passed so far pass this test, too? */
 __device__ __forceinline__ uint32_t
-test_rows(const qb_test *test, const wanted_rows &rows, const qb_tile &tile, uint32_t passed)
+test_rows(const qb_test *test, const wanted_rows &rows, uint32_t tile, uint32_t passed)
 {
 	const column_values &column = rows.tested[test->column];
-	uint32_t first = tile.first[1 + test->column] + threadIdx.x;
+	uint32_t first = first_row(rows, tile, 1 + test->column) + threadIdx.x;
 	int64_t number[ROWS_EACH];
 
 #pragma unroll
@@ -220,8 +237,9 @@ test_rows(const qb_test *test, const wanted_rows &rows, const qb_tile &tile, uin
 
 /* Which of the thread's rows are there, not NULL, and pass all tests? */
 __device__ __forceinline__ uint32_t
-rows_that_pass(const wanted_rows &rows, const qb_tile &tile)
+rows_that_pass(const wanted_rows &rows, uint32_t tile)
 {
+	uint32_t first = first_row(rows, tile, 0), count = rows_in(rows, tile);
 	uint32_t passed = 0;
 
 #pragma unroll
@@ -229,7 +247,7 @@ rows_that_pass(const wanted_rows &rows, const qb_tile &tile)
 	{
 		uint32_t i = threadIdx.x + j * QS_BLOCK;
 
-		if (i < tile.rows && (rows.no_keys || !is_null(rows.key, tile.first[0] + i)))
+		if (i < count && (rows.no_keys || !is_null(rows.key, first + i)))
 			passed |= 1u << j;
 	}
 	for (uint32_t t = 0; t < rows.tests.tests; t++)
@@ -239,9 +257,9 @@ rows_that_pass(const wanted_rows &rows, const qb_tile &tile)
 
 /* The key of a row. */
 __device__ __forceinline__ uint64_t
-key_of(const wanted_rows &rows, const qb_tile &tile, uint32_t i)
+key_of(const wanted_rows &rows, uint32_t tile, uint32_t i)
 {
-	return rows.no_keys ? 0 : __ldcs(&rows.key.value[tile.first[0] + i]);
+	return rows.no_keys ? 0 : __ldcs(&rows.key.value[first_row(rows, tile, 0) + i]);
 }
 
 /* Have room for so many keys, and bring the rows to the device, behind so many words. */
@@ -250,7 +268,7 @@ bring_rows(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint64_t keys, uint64
 		   wanted_rows *to)
 {
 	qs_cuda *gpu = c->gpu;
-	size_t bytes = rows->tiles * sizeof(qb_tile);
+	size_t bytes = rows->tile ? rows->tiles * sizeof(qb_tile) : 0;
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->gathered, keys));
@@ -259,7 +277,9 @@ bring_rows(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint64_t keys, uint64
 	to->tests = *rows->tests;
 	to->no_keys = rows->no_keys;
 	to->tiles = rows->tiles;
-	to->tile = (const qb_tile *) (gpu->tiles.word + words);
+	to->first = rows->first;
+	to->all = (uint32_t) rows->rows;
+	to->tile = rows->tile ? (const qb_tile *) (gpu->tiles.word + words) : NULL;
 	to->key = { c->key.word, c->null.word };
 	for (uint32_t i = 0; i < rows->tests->columns; i++)
 		to->tested[i] = { rows->tested[i]->key.word, rows->tested[i]->null.word };
@@ -327,8 +347,7 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		const qb_tile &tile = rows.tile[t];
-		uint32_t passed = rows_that_pass(rows, tile);
+		uint32_t passed = rows_that_pass(rows, t);
 		uint32_t count = __reduce_add_sync(QS_ALL_LANES, __popc(passed));
 		uint64_t place = PAIRS ? place_of_warp(count, written) : place_in_block(count, written);
 
@@ -343,9 +362,10 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 			{
 				uint64_t at = place + __popc(all & below);
 
-				to[at] = key_of(rows, tile, i);
+				to[at] = key_of(rows, t, i);
 				if (PAIRS)
-					pair[at] = __ldcs(&rows.tested[tested].value[tile.first[1 + tested] + i]);
+					pair[at] =
+						__ldcs(&rows.tested[tested].value[first_row(rows, t, 1 + tested) + i]);
 			}
 			place += __popc(all);
 		}
@@ -436,11 +456,11 @@ load_groups(block_groups *own, const qb_groups *groups)
 
 /* The group of a row; the number of groups if it has none. */
 __device__ __forceinline__ uint32_t
-group_of(const block_groups *own, const split_table *table, const wanted_rows &rows,
-		 const qb_tile &tile, uint32_t i)
+group_of(const block_groups *own, const split_table *table, const wanted_rows &rows, uint32_t tile,
+		 uint32_t i)
 {
 	const column_values &column = rows.tested[table->groups.column];
-	uint32_t row = tile.first[1 + table->groups.column] + i;
+	uint32_t row = first_row(rows, tile, 1 + table->groups.column) + i;
 	bool null = is_null(column, row);
 
 	return qb_group_of(own->number, table->groups.count, table->groups.null, null,
@@ -457,13 +477,13 @@ __launch_bounds__(QS_BLOCK)
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = rows_that_pass(rows, rows.tile[t]);
+		uint32_t passed = rows_that_pass(rows, t);
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (passed >> j & 1)
 			{
-				uint32_t g = group_of(&own, table, rows, rows.tile[t], threadIdx.x + j * QS_BLOCK);
+				uint32_t g = group_of(&own, table, rows, t, threadIdx.x + j * QS_BLOCK);
 
 				if (g < groups)
 					atomicAdd(&own.rows[g], 1);
@@ -496,23 +516,21 @@ __launch_bounds__(QS_BLOCK)
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = rows_that_pass(rows, rows.tile[t]);
+		uint32_t passed = rows_that_pass(rows, t);
 		uint32_t group[ROWS_EACH], place[ROWS_EACH];
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 		{
-			group[j] = passed >> j & 1
-						   ? group_of(&own, table, rows, rows.tile[t], threadIdx.x + j * QS_BLOCK)
-						   : groups;
+			group[j] = passed >> j & 1 ? group_of(&own, table, rows, t, threadIdx.x + j * QS_BLOCK)
+									   : groups;
 			place[j] = group[j] < groups ? atomicAdd(&own.rows[group[j]], 1) : 0;
 		}
 		take_room(&own, table);
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (group[j] < groups)
-				to[own.base[group[j]] + place[j]] =
-					key_of(rows, rows.tile[t], threadIdx.x + j * QS_BLOCK);
+				to[own.base[group[j]] + place[j]] = key_of(rows, t, threadIdx.x + j * QS_BLOCK);
 		__syncthreads();
 		clear_rows(&own, groups);
 	}

@@ -47,11 +47,28 @@ extern "C"
 	{
 		const qb_selection *tests;
 		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* on the same device */
-		bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
-		const qb_tile *tile;
+		bool no_keys;        /* rows are counted: each key is 0, and that of NULL, too */
+		const qb_tile *tile; /* NULL: all rows from "first" on, which is the same in all columns */
 		uint32_t tiles;
+		uint32_t first;
 		uint64_t rows; /* of all tiles */
 	} qs_cuda_copy_rows;
+
+	/* A tile, listed or not. */
+	static inline qb_tile
+	qs_cuda_tile(const qs_cuda_copy_rows *rows, uint32_t number)
+	{
+		uint32_t before = number * QB_TILE_ROWS;
+		qb_tile tile = { .rows = QB_TILE_ROWS };
+
+		if (rows->tile)
+			return rows->tile[number];
+		if (rows->rows - before < QB_TILE_ROWS)
+			tile.rows = (uint32_t) rows->rows - before;
+		for (int i = 0; i <= QB_SELECTION_COLUMNS; i++)
+			tile.first[i] = rows->first + before;
+		return tile;
+	}
 
 	/* The most distinct keys that can be counted. */
 #define QS_CUDA_COUNTS_MAX 4096

@@ -39,7 +39,9 @@ typedef struct Gathering
 	const Columns *columns;
 	Lists *to;
 	bool tested;
-	int count;       /* of runs or tiles */
+	int count;    /* of runs or tiles */
+	uint32 first; /* rows that lie alike in all columns, and are not among the tiles yet */
+	uint32 alike;
 	uint32 compared; /* pages_alike() has looked at all pages before this one */
 } Gathering;
 
@@ -114,14 +116,35 @@ follows(const qb_tile *tile, const Columns *columns, uint32 page)
 	return true;
 }
 
+/* Add the rows that lie alike to the tiles. */
+static void
+list_alike(Gathering *gathering)
+{
+	uint32 end = gathering->first + gathering->alike;
+	uint32 row;
+	int i;
+
+	for (row = gathering->first; row < end; row += QB_TILE_ROWS)
+	{
+		qb_tile *tile = &gathering->to->tile[gathering->count++];
+
+		tile->rows = Min(end - row, QB_TILE_ROWS);
+		for (i = 0; i < gathering->columns->count; i++)
+			tile->first[i] = row;
+	}
+	gathering->alike = 0;
+}
+
 /* Add rows to the tiles. */
 static void
 add_tile(Gathering *gathering, uint32 page, uint32 rows)
 {
 	const Columns *columns = gathering->columns;
-	qb_tile *last = gathering->count > 0 ? &gathering->to->tile[gathering->count - 1] : NULL;
+	qb_tile *last;
 	int i;
 
+	list_alike(gathering);
+	last = gathering->count > 0 ? &gathering->to->tile[gathering->count - 1] : NULL;
 	if (last && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
 	{
 		last->rows += rows;
@@ -170,7 +193,7 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	uint32 run;
 	int i;
 
-	if (!gathering->tested || page < gathering->compared)
+	if (page < gathering->compared)
 		return 0;
 	run = GpuPagesRun(pages, page);
 	gathering->compared = page + Max(run, 1);
@@ -182,24 +205,24 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	return run;
 }
 
-/* Add the rows of pages that lie alike in all columns to the tiles; returns their number. */
+/* Add the rows of pages that lie alike in all columns; returns their number. */
 static uint32
-add_tiles(Gathering *gathering, uint32 page, uint32 run)
+add_alike(Gathering *gathering, uint32 page, uint32 run)
 {
 	const uint32 *first = gathering->columns->column[0]->first;
-	uint32 end = first[page + run];
-	uint32 row;
-	int i;
+	uint32 rows = first[page + run] - first[page];
 
-	for (row = first[page]; row < end; row += QB_TILE_ROWS)
+	if (rows > 0 && !gathering->tested)
+		add_run(gathering, page, rows);
+	else if (rows > 0)
 	{
-		qb_tile *tile = &gathering->to->tile[gathering->count++];
-
-		tile->rows = Min(end - row, QB_TILE_ROWS);
-		for (i = 0; i < gathering->columns->count; i++)
-			tile->first[i] = row;
+		list_alike(gathering);
+		gathering->first = first[page];
+		gathering->alike = rows;
+		if (gathering->count > 0)
+			list_alike(gathering);
 	}
-	return end - first[page];
+	return rows;
 }
 
 /*
@@ -222,7 +245,7 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 		step = pages_alike(gathering, pages, page, most - Min(most, gathered));
 		if (step > 0)
 		{
-			gathered += add_tiles(gathering, page, step);
+			gathered += add_alike(gathering, page, step);
 			continue;
 		}
 		step = pages_at_once(gathering, pages, page, most - Min(most, gathered));
@@ -261,13 +284,14 @@ static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
 	const GpuHolding *const *column = gathering->columns->column;
-	qs_cuda_copy_rows rows = { .tests = tests,
-							   .no_keys = no_keys,
-							   .tile = gathering->to->tile,
-							   .tiles = gathering->count,
-							   .rows = count };
+	qs_cuda_copy_rows rows = { .tests = tests, .no_keys = no_keys, .rows = count };
 	int i;
 
+	if (gathering->count > 0)
+		rows.tile = gathering->to->tile;
+	rows.tiles = gathering->count > 0 ? gathering->count
+									  : (gathering->alike + QB_TILE_ROWS - 1) / QB_TILE_ROWS;
+	rows.first = gathering->first;
 	for (i = 1; i < gathering->columns->count; i++)
 		rows.tested[i - 1] = column[i]->values;
 	return rows;
@@ -315,7 +339,7 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 	GpuHandleUsed(g->index);
 	if (count == PG_UINT64_MAX)
 		return QB_NO_MEMORY;
-	if (gathering.count == 0 || (g->groups == NULL && none_pass(&columns, &wanted->tests)))
+	if (count == 0 || (g->groups == NULL && none_pass(&columns, &wanted->tests)))
 		return QB_OK;
 	return gather_rows(&gathering, g, count, gathered);
 }

@@ -281,6 +281,22 @@ typedef struct Rows
 	qs_cuda_copy_rows there;
 } Rows;
 
+/* All rows from some row on, without a list of tiles; and their tiles for the CPU. */
+static void
+draw_alike(uint64_t *state, Rows *rows)
+{
+	qs_cuda_copy_rows *there = &rows->there;
+
+	there->tile = NULL;
+	there->first = (uint32_t) draw(state, rows->rows);
+	there->rows = 1 + draw(state, rows->rows - there->first);
+	if (there->rows > (uint64_t) RUNS_MAX * QB_TILE_ROWS)
+		there->rows = (uint64_t) RUNS_MAX * QB_TILE_ROWS;
+	there->tiles = (uint32_t) ((there->rows + QB_TILE_ROWS - 1) / QB_TILE_ROWS);
+	for (uint32_t t = 0; t < there->tiles; t++)
+		rows->tile[t] = qs_cuda_tile(there, t);
+}
+
 static void
 make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
 {
@@ -290,8 +306,11 @@ make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
 									   .tests = &rows->tests,
 									   .tile = rows->tile };
 	draw_tests(state, &rows->tests, columns);
-	rows->there.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
-	for (uint32_t t = 0; t < rows->there.tiles; t++)
+	if (draw(state, 2))
+		draw_alike(state, rows);
+	else
+		rows->there.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	for (uint32_t t = 0; rows->there.tile && t < rows->there.tiles; t++)
 		rows->there.rows += rows->tile[t].rows;
 	for (uint32_t c = 0; c <= columns; c++)
 		make_column(gpu, &rows->column[c], state, rows->rows);

@@ -156,13 +156,17 @@ emulated_select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64 **k
 		return QB_NO_MEMORY;
 	*count = 0;
 	for (t = 0; t < rows->tiles; t++)
-		for (i = 0; i < rows->tile[t].rows; i++)
-		{
-			uint64 row = rows->tile[t].first[0] + i;
+	{
+		qb_tile tile = qs_cuda_tile(rows, t);
 
-			if ((rows->no_keys || !is_null(c, row)) && passes(rows, &rows->tile[t], i))
+		for (i = 0; i < tile.rows; i++)
+		{
+			uint64 row = tile.first[0] + i;
+
+			if ((rows->no_keys || !is_null(c, row)) && passes(rows, &tile, i))
 				c->device->gathered[(*count)++] = rows->no_keys ? 0 : c->key[row];
 		}
+	}
 	*key = c->device->gathered;
 	gpu_emulated_wait();
 	return QB_OK;
@@ -182,15 +186,17 @@ emulated_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32 tested, co
 	beside = c->device->gathered + rows->rows;
 	*count = 0;
 	for (t = 0; t < rows->tiles; t++)
-		for (i = 0; i < rows->tile[t].rows; i++)
-		{
-			const uint32 *first = rows->tile[t].first;
+	{
+		qb_tile tile = qs_cuda_tile(rows, t);
 
-			if (is_null(c, first[0] + i) || !passes(rows, &rows->tile[t], i))
+		for (i = 0; i < tile.rows; i++)
+		{
+			if (is_null(c, tile.first[0] + i) || !passes(rows, &tile, i))
 				continue;
-			c->device->gathered[*count] = c->key[first[0] + i];
-			beside[(*count)++] = other->key[first[1 + tested] + i];
+			c->device->gathered[*count] = c->key[tile.first[0] + i];
+			beside[(*count)++] = other->key[tile.first[1 + tested] + i];
 		}
+	}
 	*key = c->device->gathered;
 	*pair = beside;
 	gpu_emulated_wait();
@@ -225,18 +231,26 @@ emulated_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *
 		return QB_NO_MEMORY;
 	memset(count, 0, groups->count * sizeof(*count));
 	for (t = 0; t < rows->tiles; t++)
-		for (i = 0; i < rows->tile[t].rows; i++)
-			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
+	{
+		qb_tile tile = qs_cuda_tile(rows, t);
+
+		for (i = 0; i < tile.rows; i++)
+			if ((g = group_of(c, rows, groups, &tile, i)) < groups->count)
 				count[g]++;
+	}
 	for (g = 0; g < groups->count; g++)
 	{
 		next[g] = all;
 		all += count[g];
 	}
 	for (t = 0; t < rows->tiles; t++)
-		for (i = 0; i < rows->tile[t].rows; i++)
-			if ((g = group_of(c, rows, groups, &rows->tile[t], i)) < groups->count)
-				c->device->gathered[next[g]++] = c->key[rows->tile[t].first[0] + i];
+	{
+		qb_tile tile = qs_cuda_tile(rows, t);
+
+		for (i = 0; i < tile.rows; i++)
+			if ((g = group_of(c, rows, groups, &tile, i)) < groups->count)
+				c->device->gathered[next[g]++] = c->key[tile.first[0] + i];
+	}
 	*key = c->device->gathered;
 	gpu_emulated_wait();
 	return QB_OK;
