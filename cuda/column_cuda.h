@@ -59,10 +59,11 @@ extern "C"
 	qs_cuda_tile(const qs_cuda_copy_rows *rows, uint32_t number)
 	{
 		uint32_t before = number * QB_TILE_ROWS;
-		qb_tile tile = { .rows = QB_TILE_ROWS };
+		qb_tile tile;
 
 		if (rows->tile)
 			return rows->tile[number];
+		tile.rows = QB_TILE_ROWS;
 		if (rows->rows - before < QB_TILE_ROWS)
 			tile.rows = (uint32_t) rows->rows - before;
 		for (int i = 0; i <= QB_SELECTION_COLUMNS; i++)
