@@ -33,6 +33,7 @@ static const peer_kind *const kinds[] = {
 	&peer_space_saving,
 	&peer_misra_gries,
 	&peer_heavy_keeper,
+	&peer_reliable,
 };
 
 /* The structures of the tables by frequency. */

@@ -99,6 +99,10 @@ extern const peer_kind peer_misra_gries;
 #define PEER_BUCKET_BYTES 6
 extern const peer_kind peer_heavy_keeper;
 
+/* ReliableSketch (Wu and others 2024), and how much too large its estimates are at most. */
+extern const peer_kind peer_reliable;
+extern int64_t peer_reliable_error(const void *peer);
+
 /* Counters of which the smaller half is dropped, as PostgreSQL's topn does. */
 extern const peer_kind peer_topn;
 

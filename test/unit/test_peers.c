@@ -21,6 +21,7 @@ static const peer_kind *const kinds[] = { &peer_conservative,
 										  &peer_space_saving,
 										  &peer_misra_gries,
 										  &peer_heavy_keeper,
+										  &peer_reliable,
 										  &peer_topn,
 										  &peer_thread,
 										  &peer_multilevel_3,
@@ -413,6 +414,39 @@ heavy_keeper_underestimates(void **state)
 	stream_free(&s);
 }
 
+/*
+ * No estimate is too small, and none too large by more than Lambda.  That is below the one for which the
+ * paper proves that hardly ever anything is lost: 16.7 times the weight of a bucket, with these ratios.
+ */
+static void
+reliable_keeps_its_error(void **state)
+{
+	stream s;
+	size_t w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		peer_order order = { .bytes = BYTES, .seed = 1, .input = &s };
+		int64_t error;
+		void *peer;
+		uint32_t i;
+
+		make_stream(&s, w == 1);
+		peer = peer_fill(&peer_reliable, &order);
+		error = peer_reliable_error(peer);
+		REQUIRE(error > 0 && error < s.total / (BYTES / 16) * 17);
+		for (i = 0; i < s.keys; i++)
+		{
+			int64_t above = peer_reliable.estimate(peer, s.key[i]) - s.count[i];
+
+			REQUIRE(above >= 0 && above <= error);
+		}
+		peer_reliable.free(peer);
+		stream_free(&s);
+	}
+}
+
 /* What is written of a structure takes no more than it in memory, but for ours, which have a header. */
 static void
 written_bytes_are_few(void **state)
@@ -478,6 +512,7 @@ main(void)
 		cmocka_unit_test(salsa_without_overflow_is_count_min),
 		cmocka_unit_test(count_sketch_is_linear),
 		cmocka_unit_test(heavy_keeper_underestimates),
+		cmocka_unit_test(reliable_keeps_its_error),
 		cmocka_unit_test(written_bytes_are_few),
 		cmocka_unit_test(topn_forgets),
 	};
