@@ -4,7 +4,7 @@
  *
  * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md
  * and the data of the figures to build/bench.  Fails if a claim does not hold.
- * Takes half an hour and 2 GB; a name (figure7, overload, calibration,
+ * Takes some twenty minutes and 2 GB; a name (figure7, overload, calibration,
  * probes, products, distinct, peers) picks a part.
  *
  * bench/accuracy.c

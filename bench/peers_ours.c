@@ -9,7 +9,7 @@
  * qtop has a sketch of depth 3, multilevel or thread, beside a list.  It is asked for as many keys as are
  * wanted, or fewer, so that their stored entries take at most a quarter of the bytes.  The
  * bytes are those of tables and stored entries, as a qtop is kept; while it is built, it has up
- * to twice as many entries, of 48 bytes instead of 32.
+ * to twice as many entries, of 48 bytes instead of 24.
  *
  * bench/peers_ours.c
  */
