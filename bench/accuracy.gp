@@ -1,7 +1,7 @@
 # docs/engineering/accuracy.png and .svg: error by load, measured and theory (make accuracy).
 # Columns of figure7.dat: load, then measured and theory of each structure.
 
-data = "build/bench/figure7.dat"
+data = "build/bench/accuracy.dat"
 array names = ["thread", "warp", "half\\_warp", "sub\\_warp", "multilevel", "sf, z = 3", "sf, z = 8"]
 column_of = "2 4 8 10 12 14 18"
 colour = "#000000 #E69F00 #56B4E9 #009E73 #D55E00 #CC79A7 #0072B2"

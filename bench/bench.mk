@@ -9,16 +9,20 @@ bench:
 bench-sql bench-top bench-exact bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets fdw-bench structures weights:
 	@bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
+# PART=peers, or another name of accuracy.c's, makes only this part.
 accuracy: build/bench/accuracy
 	@command -v gnuplot >/dev/null || test/setup.sh bench
-	@$<
-	@gnuplot bench/accuracy.gp && gnuplot bench/overload.gp && gnuplot bench/peers.gp
+	@$< $(PART)
+	@set -e; for figure in accuracy overload peers; do [ ! -f build/bench/$$figure.dat ] || gnuplot bench/$$figure.gp; done
 analysis: build/bench/analysis
 	@$<
 bench-merge: build/bench/merge
 	@bench/$@.sh
 build/bench/accuracy: $(addprefix bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c) \
 	$(wildcard bench/peers*.c)
+# With the compression of PostgreSQL's own library; some packages have that among the server's.
+build/bench/accuracy: private BENCH_FLAGS = -I$(shell $(PG_CONFIG) --includedir-server) \
+	-L$(shell $(PG_CONFIG) --libdir) -L$(shell $(PG_CONFIG) --pkglibdir) -lpgcommon
 build/bench/analysis: $(addprefix bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix bench/,merge.c workload.c)
 # filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md and draw
@@ -38,7 +42,7 @@ build/bench/filter_bench: $(addprefix bench/,filter_bench.c filter_workload.c wo
 build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_accuracy build/bench/filter_bench: \
 	$(CORE_SRC) $(wildcard $(CORE:%=src/%/*.h) bench/*.h)
 	@mkdir -p $(@D)
-	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -I. -o $@ $(filter %.c,$^) -lm
+	gcc -std=c11 -g -O3 -Wall -Wextra -Isrc -I. -o $@ $(filter %.c,$^) $(BENCH_FLAGS) -lm
 
 sets-bench-sql:
 	@bench/sets.sh

@@ -253,7 +253,7 @@ write_load_table(void)
 static void
 write_data(void)
 {
-	FILE *out = report_open("figure7.dat");
+	FILE *out = report_open("accuracy.dat");
 	size_t row, load;
 
 	for (load = 0; load < LOADS; load++)

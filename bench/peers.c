@@ -1,6 +1,7 @@
 /*
  * peers.c
- *		Structures of other papers and ours at equal bytes: errors of estimates.
+ *		Structures of other papers and ours at equal bytes: errors of estimates, by bytes of memory
+ *		and by bytes stored.
  *
  * Each structure gets the same rows and the same number of bytes (peers.h says what
  * counts), and estimates all keys that there are.  The keys are Zipf's or those of real data;
@@ -14,8 +15,6 @@
 #define KEYS 1000000
 #define ROWS 1e7
 #define TOP  500
-
-#define SEEDS 3
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -34,6 +33,7 @@ static const peer_kind *const kinds[] = {
 	&peer_space_saving,
 	&peer_misra_gries,
 	&peer_heavy_keeper,
+	&peer_reliable,
 };
 
 /* The structures of the tables by frequency. */
@@ -102,43 +102,13 @@ write_by_frequency(FILE *out, const stream *s, const char *name, uint64_t bytes)
 	write_class_sizes(out, s);
 	for (k = 0; k < COUNT_OF(by_frequency); k++)
 	{
-		peer_order order = { bytes, TOP, 1, s };
+		peer_order order = { .bytes = bytes, .keys = TOP, .seed = 1, .input = s };
 		void *peer = peer_fill(by_frequency[k], &order);
 
 		fprintf(out, "| | %s |", by_frequency[k]->name);
 		write_classes(out, by_frequency[k], peer, s);
 		by_frequency[k]->free(peer);
 	}
-}
-
-/* The errors of one structure of one size: means over the seeds, and the median worst one. */
-static peer_errors
-over_seeds(const peer_kind *kind, uint64_t bytes, const stream *s)
-{
-	peer_errors sum = { 0 };
-	int64_t worst[SEEDS];
-	uint64_t seed;
-
-	for (seed = 1; seed <= SEEDS; seed++)
-	{
-		peer_order order = { bytes, TOP, seed, s };
-		void *peer = peer_fill(kind, &order);
-		peer_errors e = peer_measure(kind, peer, s, 0, s->keys);
-		size_t at = seed - 1;
-
-		report_check(kind->bytes(peer) <= bytes, "%s: %llu of %llu bytes, mean error %.2f",
-					 kind->name, (unsigned long long) kind->bytes(peer), (unsigned long long) bytes,
-					 e.mean);
-		sum.mean += e.mean / SEEDS;
-		sum.most_of += e.most_of;
-		for (; at > 0 && worst[at - 1] > e.worst; at--)
-			worst[at] = worst[at - 1];
-		worst[at] = e.worst;
-		kind->free(peer);
-	}
-	sum.most_of /= SEEDS;
-	sum.worst = worst[SEEDS / 2];
-	return sum;
 }
 
 static void
@@ -151,19 +121,20 @@ add_columns(FILE *errors, const stream *s, size_t k)
 			kind->removes);
 	for (i = 0; i < PEER_SIZES; i++)
 	{
-		peer_errors e = over_seeds(kind, peer_sizes[i].bytes, s);
+		peer_order order = { .bytes = peer_sizes[i].bytes, .keys = TOP, .input = s };
+		peer_errors e = peer_over_seeds(kind, &order);
 
 		mean[k][i] = e.mean;
-		fprintf(errors, e.mean < 100 ? " %.2f / %lld / %lld |" : " %.0f / %lld / %lld |", e.mean,
-				(long long) e.most_of, (long long) e.worst);
+		peer_write_errors(errors, &e);
+		fprintf(errors, " |");
 	}
 	fputc('\n', errors);
 }
 
 static void
-write_figure(void)
+write_figure(const char *name)
 {
-	FILE *data = report_open("peers.dat");
+	FILE *data = report_open(name);
 	size_t i, k;
 
 	for (i = 0; i < PEER_SIZES; i++)
@@ -185,11 +156,13 @@ generated(const stream *s)
 	fprintf(errors, "| structure | merges | weights | removals |");
 	for (i = 0; i < PEER_SIZES; i++)
 		fprintf(errors, " %s |", peer_sizes[i].name);
-	fprintf(errors, "\n|---|---|---|---|---:|---:|---:|---:|\n");
+	fprintf(errors, "\n|---|---|---|---|---:|---:|---:|---:|---:|---:|\n");
 	for (k = 0; k < COUNT_OF(kinds); k++)
 		add_columns(errors, s, k);
 	fclose(errors);
-	write_figure();
+	write_figure("peers.dat");
+	peers_stored(s, kinds, COUNT_OF(kinds), mean);
+	write_figure("peers-stored.dat");
 }
 
 /* ---- real data ---- */

@@ -36,6 +36,8 @@ typedef struct peer_order
 	uint32_t keys; /* how many of the most frequent keys are asked for; 0: none */
 	uint64_t seed;
 	const stream *input; /* by which multilevel divides its bytes among low and high buckets */
+	bool
+		low; /* multilevel: the bytes are those of its low buckets, and the high ones come beside */
 } peer_order;
 
 typedef struct peer_kind
@@ -64,6 +66,13 @@ typedef struct peer_kind
 	int64_t (*bound)(const void *peer);
 
 	uint64_t (*bytes)(const void *peer);
+
+	/*
+	 * Write what has to be stored, which is all but what can be made anew, as hash tables are;
+	 * free() it.  NULL: its stored bytes are not compared.
+	 */
+	uint8_t *(*write)(void *peer, size_t *size);
+	bool compact; /* written compactly by itself, and not compressed by PostgreSQL */
 	void (*free)(void *peer);
 } peer_kind;
 
@@ -89,6 +98,10 @@ extern const peer_kind peer_misra_gries;
 /* HeavyKeeper (Gong and others 2018); its buckets have a fingerprint and a counter. */
 #define PEER_BUCKET_BYTES 6
 extern const peer_kind peer_heavy_keeper;
+
+/* ReliableSketch (Wu and others 2024), and how much too large its estimates are at most. */
+extern const peer_kind peer_reliable;
+extern int64_t peer_reliable_error(const void *peer);
 
 /* Counters of which the smaller half is dropped, as PostgreSQL's topn does. */
 extern const peer_kind peer_topn;
@@ -132,7 +145,7 @@ typedef struct peer_size
 	uint64_t bytes;
 } peer_size;
 
-#define PEER_SIZES 4
+#define PEER_SIZES 6
 
 extern const peer_size peer_sizes[PEER_SIZES];
 
@@ -156,6 +169,15 @@ typedef struct peer_errors
 extern peer_errors
 peer_measure(const peer_kind *kind, const void *peer, const stream *s, uint32_t from, uint32_t to);
 
+/*
+ * Those of all keys with some seeds, not the order's: means, and the median of the worst ones.
+ * Checks that no structure has more bytes than the order gives it.
+ */
+extern peer_errors peer_over_seeds(const peer_kind *kind, const peer_order *order);
+
+/* Write mean / 99 % / worst. */
+extern void peer_write_errors(FILE *out, const peer_errors *e);
+
 /* The number of keys with weight of at least "least"; they are the first. */
 extern uint32_t peer_keys_from(const stream *s, int64_t least);
 
@@ -178,6 +200,10 @@ extern int64_t peer_truth(const stream *s, uint64_t key);
 
 /* Most frequent keys, and what is promised of them: peers_top.c. */
 extern void peers_top(const stream *zipf);
+
+/* Equal bytes stored in PostgreSQL: peers_stored.c.  Also puts the mean errors into "mean". */
+extern void peers_stored(const stream *s, const peer_kind *const *kinds, size_t count,
+						 double (*mean)[PEER_SIZES]);
 
 /* Merged of parts: peers_merged.c. */
 extern void peers_merged(const stream *s);

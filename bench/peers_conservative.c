@@ -79,5 +79,6 @@ const peer_kind peer_conservative = {
 	.merge = peer_rows_merge, /* what each has missed is missed again: never below the truth */
 	.estimate = estimate,
 	.bytes = peer_rows_bytes,
+	.write = peer_rows_write,
 	.free = peer_rows_free,
 };

@@ -73,5 +73,6 @@ const peer_kind peer_count_sketch = {
 	.merge = peer_rows_merge,
 	.estimate = estimate,
 	.bytes = peer_rows_bytes,
+	.write = peer_rows_write,
 	.free = peer_rows_free,
 };

@@ -18,6 +18,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "peers.h"
 #include "peers_list.h"
@@ -157,6 +158,23 @@ bytes(const void *peer)
 	return h->width * DEPTH * PEER_BUCKET_BYTES + peer_list_bytes(&h->list);
 }
 
+static uint8_t *
+write_all(void *peer, size_t *size)
+{
+	heavy_keeper *h = peer;
+	size_t buckets = h->width * DEPTH;
+	size_t listed;
+	uint8_t *list = peer_bare_write(&h->list, &listed);
+	uint8_t *out = bench_alloc(buckets * PEER_BUCKET_BYTES + listed, 1);
+
+	memcpy(out, h->count, buckets * sizeof(*h->count));
+	memcpy(out + buckets * sizeof(*h->count), h->print, buckets * sizeof(*h->print));
+	memcpy(out + buckets * PEER_BUCKET_BYTES, list, listed);
+	free(list);
+	*size = buckets * PEER_BUCKET_BYTES + listed;
+	return out;
+}
+
 static void
 release(void *peer)
 {
@@ -178,5 +196,6 @@ const peer_kind peer_heavy_keeper = {
 	.estimate = estimate,
 	.list = list_keys,
 	.bytes = bytes,
+	.write = write_all,
 	.free = release,
 };

@@ -5,6 +5,7 @@
  * bench/peers_list.c
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "peers_list.h"
 #include "workload.h"
@@ -203,6 +204,50 @@ uint64_t
 peer_bare_bytes(const void *list)
 {
 	return peer_list_bytes(list);
+}
+
+typedef struct written
+{
+	uint64_t key;
+	uint32_t count;
+	uint32_t error;
+} written;
+
+static int
+smallest_first(const void *a, const void *b)
+{
+	const written *x = a;
+	const written *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+uint8_t *
+peer_bare_write(void *bare, size_t *size)
+{
+	const peer_list *list = bare;
+	uint32_t n = list->used;
+	size_t numbers = list->error ? 2 : 1;
+	written *sorted = bench_alloc(n, sizeof(*sorted));
+	uint8_t *out;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sorted[i] = (written){ list->key[i], list->count[i], list->error ? list->error[i] : 0 };
+	qsort(sorted, n, sizeof(*sorted), smallest_first);
+	*size = n * (numbers * sizeof(uint32_t) + sizeof(uint64_t));
+	out = bench_alloc(*size, 1);
+	for (i = 0; i < n; i++)
+	{
+		memcpy(out + 4 * (size_t) i, &sorted[i].count, 4);
+		if (list->error)
+			memcpy(out + 4 * ((size_t) n + i), &sorted[i].error, 4);
+		memcpy(out + 4 * numbers * n + 8 * (size_t) i, &sorted[i].key, 8);
+	}
+	free(sorted);
+	return out;
 }
 
 void

@@ -13,6 +13,7 @@
 #define QS_BENCH_PEERS_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PEER_LIST_BYTES  20 /* for each key */
@@ -59,6 +60,12 @@ peer_list_full(const peer_list *list)
 /* The count of a key; 0: it is not there. */
 extern int64_t peer_bare_estimate(const void *list, uint64_t key);
 extern uint64_t peer_bare_bytes(const void *list);
+
+/*
+ * Counts, errors and keys, one kind after the other and the smallest count first: counts compress well
+ * so, and PostgreSQL does not try on if the first kilobyte did not.  The hash table is made anew.  free() it.
+ */
+extern uint8_t *peer_bare_write(void *list, size_t *size);
 extern void peer_bare_free(void *list);
 
 #endif

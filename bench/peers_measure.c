@@ -8,8 +8,11 @@
 
 #include "peers.h"
 
+#define SEEDS 3
+
 const peer_size peer_sizes[PEER_SIZES] = {
-	{ "64 kB", 64 << 10 }, { "256 kB", 256 << 10 }, { "1 MB", 1 << 20 }, { "4 MB", 4 << 20 }
+	{ "16 kB", 16 << 10 }, { "64 kB", 64 << 10 }, { "256 kB", 256 << 10 },
+	{ "1 MB", 1 << 20 },   { "4 MB", 4 << 20 },   { "16 MB", 16 << 20 },
 };
 
 /* A structure with the rows from number "from" to before "to". */
@@ -83,6 +86,46 @@ peer_measure(const peer_kind *kind, const void *peer, const stream *s, uint32_t 
 	e.worst = off[e.keys - 1];
 	free(off);
 	return e;
+}
+
+peer_errors
+peer_over_seeds(const peer_kind *kind, const peer_order *order)
+{
+	const stream *s = order->input;
+	peer_errors sum = { 0 };
+	int64_t worst[SEEDS];
+	uint64_t seed;
+
+	for (seed = 1; seed <= SEEDS; seed++)
+	{
+		peer_order with = {
+			.bytes = order->bytes, .keys = order->keys, .seed = seed, .input = s, .low = order->low
+		};
+		void *peer = peer_fill(kind, &with);
+		peer_errors e = peer_measure(kind, peer, s, 0, s->keys);
+		size_t at = seed - 1;
+
+		report_check(order->low || kind->bytes(peer) <= order->bytes,
+					 "%s: %llu of %llu bytes, mean error %.2f", kind->name,
+					 (unsigned long long) kind->bytes(peer), (unsigned long long) order->bytes,
+					 e.mean);
+		sum.mean += e.mean / SEEDS;
+		sum.most_of += e.most_of;
+		for (; at > 0 && worst[at - 1] > e.worst; at--)
+			worst[at] = worst[at - 1];
+		worst[at] = e.worst;
+		kind->free(peer);
+	}
+	sum.most_of /= SEEDS;
+	sum.worst = worst[SEEDS / 2];
+	return sum;
+}
+
+void
+peer_write_errors(FILE *out, const peer_errors *e)
+{
+	fprintf(out, e->mean < 100 ? " %.2f / %lld / %lld" : " %.0f / %lld / %lld", e->mean,
+			(long long) e->most_of, (long long) e->worst);
 }
 
 uint32_t

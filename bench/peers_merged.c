@@ -48,7 +48,7 @@ void
 peers_merged(const stream *s)
 {
 	FILE *out = report_open("peers-merged");
-	peer_order order = { BYTES, TOP, 1, s };
+	peer_order order = { .bytes = BYTES, .keys = TOP, .seed = 1, .input = s };
 	size_t k;
 
 	fprintf(out,

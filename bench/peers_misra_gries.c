@@ -146,5 +146,6 @@ const peer_kind peer_misra_gries = {
 	.list = list_keys,
 	.bound = bound,
 	.bytes = peer_bare_bytes,
+	.write = peer_bare_write,
 	.free = peer_bare_free,
 };

@@ -9,7 +9,7 @@
  * qtop has a sketch of depth 3, multilevel or thread, beside a list.  It is asked for as many keys as are
  * wanted, or fewer, so that their stored entries take at most a quarter of the bytes.  The
  * bytes are those of tables and stored entries, as a qtop is kept; while it is built, it has up
- * to twice as many entries, of 48 bytes instead of 32.
+ * to twice as many entries, of 48 bytes instead of 24.
  *
  * bench/peers_ours.c
  */
@@ -18,6 +18,7 @@
 
 #include "engine/sketch_engine.h"
 #include "peers.h"
+#include "sketch/format.h"
 #include "sketch/top.h"
 
 #define TRIES 8
@@ -59,6 +60,7 @@ init_dense(qs_sketch *sk, int structure, uint32_t depth, uint64_t bytes, uint64_
 												 .masks = 1024,
 												 .seed = seed }));
 	qs_init(sk, &p, &bench_memory);
+	sk->keys.family = 1; /* any: only an empty sketch has none */
 	bench_check(qs_make_dense(sk));
 }
 
@@ -113,7 +115,8 @@ make_multilevel(const peer_kind *kind, const peer_order *order)
 {
 	ours *o = bench_alloc(1, sizeof(*o));
 
-	init_dense(&o->sketch, QS_MULTILEVEL, kind->depth, low_bytes(order, kind->depth, order->bytes),
+	init_dense(&o->sketch, QS_MULTILEVEL, kind->depth,
+			   order->low ? order->bytes : low_bytes(order, kind->depth, order->bytes),
 			   order->seed);
 	return o;
 }
@@ -128,6 +131,18 @@ static void
 merge(void *into, const void *from)
 {
 	bench_check(qs_engine_cpu.merge(&((ours *) into)->sketch, &((const ours *) from)->sketch));
+}
+
+static uint8_t *
+write_sketch(void *peer, size_t *size)
+{
+	const qs_sketch *sk = &((const ours *) peer)->sketch;
+	qs_flat flat = qs_flat_of(sk);
+	uint8_t *out = bench_alloc(flat.bytes, 1);
+
+	qs_write_flat(sk, &flat, out);
+	*size = flat.bytes;
+	return out;
 }
 
 static int64_t
@@ -147,7 +162,8 @@ release(void *peer)
 
 #define OURS(what, counters, maker)                                                       \
 	.name = what, .merges = "yes", .weights = "yes", .removes = "yes", .depth = counters, \
-	.make = maker, .add = add, .merge = merge, .bytes = bytes
+	.make = maker, .add = add, .merge = merge, .bytes = bytes, .write = write_sketch,     \
+	.compact = true
 
 #define SKETCH(what, counters, maker) \
 	OURS(what, counters, maker), .estimate = estimate, .free = release
@@ -262,6 +278,20 @@ bytes_of_qtop(const void *peer)
 	return bytes(peer) + qs_top_capacity(((const ours *) peer)->top.n) * QS_TOP_ENTRY_BYTES;
 }
 
+static uint8_t *
+write_qtop(void *peer, size_t *size)
+{
+	ours *o = peer;
+	qs_flat flat = qs_flat_of(&o->sketch);
+	uint8_t *out;
+
+	qs_top_finish(&o->top, &o->sketch);
+	*size = qs_top_flat_size(&o->top, &flat);
+	out = bench_alloc(*size, 1);
+	qs_top_write(&o->top, &o->sketch, &flat, out);
+	return out;
+}
+
 static void
 release_qtop(void *peer)
 {
@@ -272,7 +302,8 @@ release_qtop(void *peer)
 #define QTOP(what)                                                                             \
 	.name = what, .merges = "yes", .weights = "yes", .removes = "yes", .depth = 3,             \
 	.make = make_qtop, .add = add_to_qtop, .merge = merge_qtops, .estimate = estimate_of_qtop, \
-	.list = list_qtop, .bound = bound, .bytes = bytes_of_qtop, .free = release_qtop
+	.list = list_qtop, .bound = bound, .bytes = bytes_of_qtop, .write = write_qtop,            \
+	.compact = true, .free = release_qtop
 
 const peer_kind peer_qtop = { QTOP("qtop"), .within = &peer_multilevel_3 };
 const peer_kind peer_qtop_thread = { QTOP("qtop of thread"), .within = &peer_thread };

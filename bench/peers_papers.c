@@ -65,7 +65,9 @@ heavy_keeper_figure(void)
 		stream_zipf(&s, PAPER_KEYS, PAPER_ROWS, exponents[e], false, 3);
 		for (k = 0; k < COUNT_OF(in_figure); k++)
 		{
-			peer_order order = { in_figure[k].bytes, PAPER_TOP, 1, &s };
+			peer_order order = {
+				.bytes = in_figure[k].bytes, .keys = PAPER_TOP, .seed = 1, .input = &s
+			};
 			void *peer = peer_fill(in_figure[k].kind, &order);
 			uint32_t entries;
 			peer_entry *entry = peer_named(in_figure[k].kind, peer, &entries);

@@ -5,6 +5,7 @@
  * bench/peers_rows.c
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "peers_rows.h"
 
@@ -37,6 +38,17 @@ peer_rows_bytes(const void *rows)
 	const peer_rows *r = rows;
 
 	return r->width * r->depth * sizeof(*r->cell);
+}
+
+uint8_t *
+peer_rows_write(void *rows, size_t *size)
+{
+	uint8_t *out;
+
+	*size = peer_rows_bytes(rows);
+	out = bench_alloc(*size, 1);
+	memcpy(out, ((const peer_rows *) rows)->cell, *size);
+	return out;
 }
 
 void

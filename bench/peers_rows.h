@@ -23,6 +23,7 @@ extern void *peer_rows_make(const peer_order *order, uint32_t depth);
 /* Add the counters of "from"; both have the same sizes and the same seed. */
 extern void peer_rows_merge(void *into, const void *from);
 extern uint64_t peer_rows_bytes(const void *rows);
+extern uint8_t *peer_rows_write(void *rows, size_t *size);
 extern void peer_rows_free(void *rows);
 
 /* The counter that a key owns in a row. */

@@ -18,6 +18,7 @@
  * bench/peers_salsa.c
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "peers.h"
 
@@ -212,6 +213,19 @@ bytes(const void *peer)
 	return ((const salsa *) peer)->width * DEPTH * 9 / 8;
 }
 
+static uint8_t *
+write_cells(void *peer, size_t *size)
+{
+	const salsa *s = peer;
+	uint64_t cells = s->width * DEPTH;
+	uint8_t *out = bench_alloc(cells * 9 / 8, 1);
+
+	*size = cells * 9 / 8;
+	memcpy(out, s->cell, cells);
+	memcpy(out + cells, s->merged, cells / 8);
+	return out;
+}
+
 static void
 release(void *peer)
 {
@@ -224,7 +238,7 @@ release(void *peer)
 
 #define SALSA(what, merged)                                                                      \
 	.name = what, .merges = merged, .weights = "yes", .removes = "no", .make = make, .add = add, \
-	.merge = merge, .estimate = estimate, .bytes = bytes, .free = release
+	.merge = merge, .estimate = estimate, .bytes = bytes, .write = write_cells, .free = release
 
 const peer_kind peer_salsa = { SALSA("SALSA", "nearly exactly") };
 const peer_kind peer_salsa_conservative = { SALSA("SALSA, conservative", "with more error") };

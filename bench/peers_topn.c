@@ -92,5 +92,6 @@ const peer_kind peer_topn = {
 	.estimate = peer_bare_estimate,
 	.list = list_keys,
 	.bytes = peer_bare_bytes,
+	.write = peer_bare_write,
 	.free = peer_bare_free,
 };

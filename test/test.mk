@@ -63,7 +63,7 @@ build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
 # The references of other papers' structures, but not the programs that measure them.
-PEERS := $(filter-out peers peers_top peers_merged peers_papers,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
+PEERS := $(filter-out peers peers_top peers_merged peers_papers peers_stored peers_pglz,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
 build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
 build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)

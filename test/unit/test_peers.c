@@ -9,6 +9,8 @@
 
 #include "bench/peers.h"
 #include "bench/peers_list.h"
+#include "sketch/format.h"
+#include "sketch/top.h"
 
 #define BYTES 16384
 
@@ -19,6 +21,7 @@ static const peer_kind *const kinds[] = { &peer_conservative,
 										  &peer_space_saving,
 										  &peer_misra_gries,
 										  &peer_heavy_keeper,
+										  &peer_reliable,
 										  &peer_topn,
 										  &peer_thread,
 										  &peer_multilevel_3,
@@ -55,7 +58,7 @@ bytes_are_kept(void **state)
 		make_stream(&s, w == 1);
 		for (i = 0; i < ALL_OF(kinds); i++)
 		{
-			peer_order order = { BYTES, 50, 1, &s };
+			peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = &s };
 			void *peer;
 
 			if (w == 1 && kinds[i] == &peer_heavy_keeper)
@@ -80,7 +83,7 @@ few_keys_are_exact(void **state)
 	stream_zipf(&s, 20, 3000, 1.0, false, 1);
 	for (i = 0; i < ALL_OF(kinds); i++)
 	{
-		peer_order order = { 1 << 20, 50, 1, &s };
+		peer_order order = { .bytes = 1 << 20, .keys = 50, .seed = 1, .input = &s };
 		void *peer = peer_fill(kinds[i], &order);
 
 		WHERE("%s", kinds[i]->name);
@@ -128,7 +131,7 @@ space_saving_is_bounded(void **state)
 	(void) state;
 	for (w = 0; w < 2; w++)
 	{
-		peer_order order = { BYTES, 50, 1, &s };
+		peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = &s };
 		peer_list *list;
 		int64_t sum = 0;
 		uint32_t i;
@@ -154,7 +157,7 @@ misra_gries_is_bounded(void **state)
 	(void) state;
 	for (w = 0; w < 2; w++)
 	{
-		peer_order order = { BYTES, 50, 1, &s };
+		peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = &s };
 		void *peer;
 		int64_t taken, sum = 0;
 		uint32_t i;
@@ -178,8 +181,8 @@ misra_gries_is_bounded(void **state)
 static void
 misra_gries_is_space_saving(void **state)
 {
-	peer_order with = { 200 * PEER_LIST_BYTES, 0, 1, NULL };
-	peer_order more = { 201 * (PEER_LIST_BYTES + PEER_ERROR_BYTES), 0, 1, NULL };
+	peer_order with = { .bytes = 200 * PEER_LIST_BYTES, .seed = 1 };
+	peer_order more = { .bytes = 201 * (PEER_LIST_BYTES + PEER_ERROR_BYTES), .seed = 1 };
 	void *gries, *saving;
 	int64_t least;
 	stream s;
@@ -228,7 +231,7 @@ is_kept(const peer_kind *kind, int64_t told, int64_t truth, int64_t bound)
 static void
 check_merged(const stream *s, const peer_kind *kind)
 {
-	peer_order order = { BYTES, 50, 1, s };
+	peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = s };
 	void *whole = peer_fill(kind, &order);
 	void *merged = peer_fill_parts(kind, &order, 7);
 	int64_t bound = kind->bound ? kind->bound(merged) : 0;
@@ -296,7 +299,7 @@ check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uin
 {
 	uint32_t *cell = calloc(3 * width, sizeof(*cell));
 	stream s;
-	peer_order order = { bytes, 0, 9, &s };
+	peer_order order = { .bytes = bytes, .seed = 9, .input = &s };
 	bool better = false;
 	void *peer;
 	size_t r;
@@ -346,7 +349,7 @@ static void
 salsa_without_overflow_is_count_min(void **state)
 {
 	uint32_t cell[3 * 80] = { 0 };
-	peer_order order = { 270, 0, 3, NULL };
+	peer_order order = { .bytes = 270, .seed = 3 };
 	void *peer = peer_salsa.make(&peer_salsa, &order);
 	uint64_t key;
 	uint32_t i;
@@ -368,7 +371,7 @@ static void
 count_sketch_is_linear(void **state)
 {
 	stream s;
-	peer_order order = { BYTES, 0, 2, &s };
+	peer_order order = { .bytes = BYTES, .seed = 2, .input = &s };
 	void *peer;
 	size_t i;
 
@@ -392,7 +395,7 @@ static void
 heavy_keeper_underestimates(void **state)
 {
 	stream s;
-	peer_order order = { BYTES, 50, 1, &s };
+	peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = &s };
 	uint32_t above = 0;
 	void *peer;
 	uint32_t entries, i;
@@ -411,11 +414,71 @@ heavy_keeper_underestimates(void **state)
 	stream_free(&s);
 }
 
+/*
+ * No estimate is too small, and none too large by more than Lambda.  That is below the one for which the
+ * paper proves that hardly ever anything is lost: 16.7 times the weight of a bucket, with these ratios.
+ */
+static void
+reliable_keeps_its_error(void **state)
+{
+	stream s;
+	size_t w;
+
+	(void) state;
+	for (w = 0; w < 2; w++)
+	{
+		peer_order order = { .bytes = BYTES, .seed = 1, .input = &s };
+		int64_t error;
+		void *peer;
+		uint32_t i;
+
+		make_stream(&s, w == 1);
+		peer = peer_fill(&peer_reliable, &order);
+		error = peer_reliable_error(peer);
+		REQUIRE(error > 0 && error < s.total / (BYTES / 16) * 17);
+		for (i = 0; i < s.keys; i++)
+		{
+			int64_t above = peer_reliable.estimate(peer, s.key[i]) - s.count[i];
+
+			REQUIRE(above >= 0 && above <= error);
+		}
+		peer_reliable.free(peer);
+		stream_free(&s);
+	}
+}
+
+/* What is written of a structure takes no more than it in memory, but for ours, which have a header. */
+static void
+written_bytes_are_few(void **state)
+{
+	stream s;
+	size_t i;
+
+	(void) state;
+	make_stream(&s, false);
+	for (i = 0; i < ALL_OF(kinds); i++)
+	{
+		peer_order order = { .bytes = BYTES, .keys = 50, .seed = 1, .input = &s };
+		void *peer = peer_fill(kinds[i], &order);
+		size_t size = 0;
+		uint8_t *bytes = kinds[i]->write ? kinds[i]->write(peer, &size) : NULL;
+
+		WHERE("%s", kinds[i]->name);
+		REQUIRE(size <= kinds[i]->bytes(peer) + (kinds[i]->compact ? 256 : 0));
+		if (kinds[i]->compact)
+			REQUIRE((kinds[i]->list ? qs_top_validate(bytes, size) : qs_validate(bytes, size)) ==
+					QB_OK);
+		free(bytes);
+		kinds[i]->free(peer);
+	}
+	stream_free(&s);
+}
+
 /* A key that has been dropped starts again at 1. */
 static void
 topn_forgets(void **state)
 {
-	peer_order order = { 6 * PEER_LIST_BYTES, 0, 1, NULL };
+	peer_order order = { .bytes = 6 * PEER_LIST_BYTES, .seed = 1 };
 	void *peer = peer_topn.make(&peer_topn, &order);
 	uint64_t heavy[] = { 101, 102, 103, 101, 102, 103, 101, 102 };
 	uint64_t key;
@@ -449,6 +512,8 @@ main(void)
 		cmocka_unit_test(salsa_without_overflow_is_count_min),
 		cmocka_unit_test(count_sketch_is_linear),
 		cmocka_unit_test(heavy_keeper_underestimates),
+		cmocka_unit_test(reliable_keeps_its_error),
+		cmocka_unit_test(written_bytes_are_few),
 		cmocka_unit_test(topn_forgets),
 	};
 

@@ -1,0 +1,33 @@
+/*
+ * peers_pglz.c
+ *		How many bytes PostgreSQL stores of a value, by PostgreSQL's own compression.
+ *
+ * A value that is too large for a row is stored outside of it, compressed by pglz if that makes it
+ * smaller.  So many bytes pg_column_size() tells of it: those of the compressed data and four
+ * with their length.  Both the function that compresses and its strategy are PostgreSQL's.
+ *
+ * This is the only file here that includes PostgreSQL.
+ *
+ * bench/peers_pglz.c
+ */
+#include "postgres_fe.h"
+
+#include "common/pg_lzcompress.h"
+
+extern uint64_t peer_stored_bytes(const uint8_t *bytes, size_t size);
+
+#define LENGTH_BYTES 4
+
+uint64_t
+peer_stored_bytes(const uint8_t *bytes, size_t size)
+{
+	char *packed = malloc(PGLZ_MAX_OUTPUT((int32) size));
+	int32 length;
+
+	if (!packed)
+		abort();
+	length = pglz_compress((const char *) bytes, (int32) size, packed, PGLZ_strategy_default);
+	free(packed);
+	return length >= 0 && (size_t) length + LENGTH_BYTES < size ? (uint64_t) length + LENGTH_BYTES
+																: size;
+}

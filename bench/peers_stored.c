@@ -1,0 +1,114 @@
+/*
+ * peers_stored.c
+ *		Structures of other papers and ours at equal bytes stored in PostgreSQL.
+ *
+ * A value in a table takes other bytes than the structure in memory: ours are written compactly,
+ * lists leave out their hash tables, and PostgreSQL compresses what can be compressed.  So each
+ * structure is made of the size whose stored bytes come next to what it gets, but not above.  That
+ * size is found by trying; it is proportional to the stored bytes nearly enough.  It is at most MEMORY
+ * times what may be stored, as a sparse sketch could be of nearly any size.  multilevel's size is that of its
+ * low buckets, as a user gives it.
+ *
+ * The size is found with one seed, on which the stored bytes hardly depend, and the errors are
+ * those of some seeds.
+ *
+ * bench/peers_stored.c
+ */
+#include <stdlib.h>
+
+#include "peers.h"
+
+#define TRIES  6
+#define MEMORY 4
+#define TOP    500
+
+/* Of the bytes that may be stored: what is tried for, and what needs no further try. */
+#define AIM  0.99
+#define NEAR 0.98
+
+/* peers_pglz.c */
+extern uint64_t peer_stored_bytes(const uint8_t *bytes, size_t size);
+
+typedef struct stored
+{
+	uint64_t ordered; /* the bytes that it was given */
+	uint64_t memory;
+	uint64_t bytes;
+} stored;
+
+/* Make a structure of some size, and see what is stored of it. */
+static stored
+store(const peer_kind *kind, uint64_t ordered, const stream *s)
+{
+	peer_order order = { .bytes = ordered, .keys = TOP, .seed = 1, .input = s, .low = true };
+	void *peer = peer_fill(kind, &order);
+	stored result = { .ordered = ordered, .memory = kind->bytes(peer) };
+	size_t size;
+	uint8_t *bytes = kind->write(peer, &size);
+
+	result.bytes = kind->compact ? size : peer_stored_bytes(bytes, size);
+	free(bytes);
+	kind->free(peer);
+	return result;
+}
+
+/* The largest of those tried that stores at most "most" bytes. */
+static stored
+fit(const peer_kind *kind, uint64_t most, const stream *s)
+{
+	stored best = { 0 };
+	uint64_t ordered = most;
+	int i;
+
+	for (i = 0; i < TRIES && (double) best.bytes < NEAR * (double) most; i++)
+	{
+		stored now = store(kind, ordered, s);
+
+		if (now.bytes <= most && now.ordered > best.ordered)
+			best = now;
+		if (now.bytes <= most && ordered == MEMORY * most)
+			break;
+		ordered = (uint64_t) ((double) ordered * AIM * (double) most / (double) now.bytes);
+		ordered = ordered < MEMORY * most ? ordered : MEMORY * most;
+	}
+	report_check(best.bytes > 0, "%s: %llu of %llu bytes stored, %llu in memory", kind->name,
+				 (unsigned long long) best.bytes, (unsigned long long) most,
+				 (unsigned long long) best.memory);
+	return best;
+}
+
+/* One row of the table; its mean errors are put into "mean". */
+static void
+write_row(FILE *out, const peer_kind *kind, const stream *s, double *mean)
+{
+	size_t i;
+
+	fprintf(out, "| %s |", kind->name);
+	for (i = 0; i < PEER_SIZES; i++)
+	{
+		stored best = fit(kind, peer_sizes[i].bytes, s);
+		peer_order order = { .bytes = best.ordered, .keys = TOP, .input = s, .low = true };
+		peer_errors e = peer_over_seeds(kind, &order);
+
+		mean[i] = e.mean;
+		peer_write_errors(out, &e);
+		fprintf(out, "; %.1f |", (double) best.memory / (double) best.bytes);
+	}
+	fputc('\n', out);
+}
+
+void
+peers_stored(const stream *s, const peer_kind *const *kinds, size_t count,
+			 double (*mean)[PEER_SIZES])
+{
+	FILE *out = report_open("peers-stored");
+	size_t i, k;
+
+	fprintf(out, "| structure |");
+	for (i = 0; i < PEER_SIZES; i++)
+		fprintf(out, " %s |", peer_sizes[i].name);
+	fprintf(out, "\n|---|---:|---:|---:|---:|---:|---:|\n");
+	for (k = 0; k < count; k++)
+		write_row(out, kinds[k], s, mean[k]);
+	fclose(out);
+}
