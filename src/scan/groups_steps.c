@@ -86,10 +86,11 @@ struct TimeSteps
 	KeyKind kind; /* of its values */
 	const Var *column;
 	int zones;
-	ExprState *zone[MOST_ZONES]; /* names; NULL: the session's time zone */
-	int64 margin;                /* before and after a span, where offsets must not change */
-	int64 length;                /* of the last step of which both ends were found; 0: none */
-	int64 change;                /* where some step begins, if the length is known */
+	const Node *name[MOST_ZONES]; /* names of these; NULL: the session's time zone */
+	ExprState *zone[MOST_ZONES];  /* the same, compiled */
+	int64 margin;                 /* before and after a span, where offsets must not change */
+	int64 length;                 /* of the last step of which both ends were found; 0: none */
+	int64 change;                 /* where some step begins, if the length is known */
 };
 
 /* ---- which expressions ---- */
@@ -162,15 +163,12 @@ function_of(const Node *expr)
 static bool
 note_zone(TimeSteps *steps, const FuncExpr *call, const TimeFunction *function)
 {
-	ExprState *name = NULL;
-
 	if (function->zone == NO_ZONE)
 		return true;
 	if (steps->zones == MOST_ZONES)
 		return false;
-	if (function->zone != SESSION_ZONE)
-		name = ExecInitExpr((Expr *) (uintptr_t) argument(call, function->zone), NULL);
-	steps->zone[steps->zones++] = name;
+	steps->name[steps->zones++] =
+		function->zone == SESSION_ZONE ? NULL : argument(call, function->zone);
 	return true;
 }
 
@@ -246,18 +244,35 @@ search(Node *node, TimeSteps *steps)
 	return IsA(node, Var) || expression_tree_walker(node, search, steps);
 }
 
-/*
- * The steps in which an expression has one value each, since all that it has of the table is a
- * call that cuts a time; NULL: that is not so.
- */
+/* Is all that the expression has of the table a call that cuts a time?  If so, "steps" says which. */
+static bool
+match(Expr *expr, TimeSteps *steps)
+{
+	return !search((Node *) expr, steps) && steps->call &&
+		   ScanGroupingKind((Node *) steps->call, &steps->kind);
+}
+
+/* The call that cuts the time of which the expression has one value in each step; NULL: none. */
+Expr *
+TimeStepsCall(Expr *expr)
+{
+	TimeSteps steps = { 0 };
+
+	return match(expr, &steps) ? steps.call : NULL;
+}
+
+/* The steps in which an expression has one value each; NULL: it has no such steps. */
 TimeSteps *
 TimeStepsCreate(Expr *expr, ExprContext *context)
 {
 	TimeSteps *steps = palloc0(sizeof(TimeSteps));
+	int i;
 
-	if (search((Node *) expr, steps) || steps->call == NULL ||
-		!ScanGroupingKind((Node *) steps->call, &steps->kind))
+	if (!match(expr, steps))
 		return NULL;
+	for (i = 0; i < steps->zones; i++)
+		if (steps->name[i])
+			steps->zone[i] = ExecInitExpr((Expr *) (uintptr_t) steps->name[i], NULL);
 	steps->state = ExecInitExpr(steps->call, NULL);
 	steps->context = context;
 	if (steps->zones == MOST_ZONES || (steps->zones > 0 && steps->column->vartype == TIMESTAMPOID))
