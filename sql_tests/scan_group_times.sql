@@ -96,7 +96,9 @@ CREATE FUNCTION pg_temp.expected(query text) RETURNS int LANGUAGE plpgsql AS $$ 
 	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
 END $$;
 SELECT by, pg_temp.expected(format('SELECT %s, qsketch_agg(k) FROM gt_steps GROUP BY 1', by)) BETWEEN 4 AND 7 AS few
-FROM unnest(ARRAY['ts::date', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE ''Asia/Tokyo'')::date', 'ts::timestamptz::date', 'date_trunc(''day'', ts AT TIME ZONE ''UTC'', ''Asia/Tokyo'')']) AS by;
+FROM unnest(ARRAY['ts::date', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE ''Asia/Tokyo'')::date', 'ts::timestamptz::date', 'date_trunc(''day'', ts AT TIME ZONE ''UTC'', ''Asia/Tokyo'')',
+	'floor(extract(epoch FROM ts) / 86400) * 86400', 'floor(date_part(''epoch'', ts) / 86400)', 'date_trunc(''day'', ts + interval ''1 day'') - interval ''1 day''',
+	'floor(extract(epoch FROM ts) / 0)', 'floor(extract(hour FROM ts) / 86400)', 'floor(k::numeric / 86400)']) AS by;
 DROP TABLE gt_zones, gt_steps;
 DROP FUNCTION gt_zone;
 DROP SEQUENCE gt_calls;
