@@ -125,6 +125,28 @@ SELECT w, pg_temp.scans('SELECT qsketch_agg(k) FROM indexed WHERE ' || w) FROM u
 
 DROP TABLE v, ends, literals, compared, member, indexed;
 
+-- times that are cut into steps, for which a condition is evaluated a few times only; around changes of offsets, with NULLs
+SET cpu_operator_cost = 1;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE v (p timestamp, z timestamptz, k bigint, t text) WITH (autovacuum_enabled = off);
+INSERT INTO v SELECT CASE WHEN i % 1000 = 7 THEN NULL WHEN i % 1000 = 8 THEN 'infinity' ELSE z::timestamp END,
+	CASE WHEN i % 1000 = 9 THEN NULL WHEN i % 1000 = 10 THEN '-infinity' ELSE z END, i % 500, i % 20
+FROM generate_series(1, 20000) AS i, LATERAL (VALUES (timestamptz '2026-03-20' + i * interval '97 s')) AS v(z);
+ANALYZE v;
+SELECT zone, clause, same, scanned, on_page FROM unnest(ARRAY['UTC', 'Europe/Berlin']) AS zone,
+	unnest(ARRAY['z::date = ''2026-03-29''', 'p::date <> ''2026-03-29''', 'z::date IN (''2026-03-29'', ''2026-04-01'', NULL)', 'p::date = ''infinity''', 'z::date BETWEEN ''2026-03-28'' AND ''2026-03-30''',
+	'date_trunc(''hour'', z) = ''2026-03-29 03:00''', 'date_trunc(''week'', p) > ''2026-03-25''', 'date_trunc(''minute'', z) < ''2026-03-29 03:01''', 'date_bin(''2 hours'', p, ''2000-01-01'') = ''2026-03-29 02:00''',
+	'(z AT TIME ZONE ''Europe/Berlin'')::date = ''2026-03-29''', 'date_trunc(''day'', z, ''America/New_York'') >= ''2026-03-30''', 'extract(dow FROM z::date) IN (0, 6)', 'z::date IS NULL', 'NOT z::date = current_date',
+	'z::date = NULL', 'CASE WHEN z::date > ''2026-03-29'' THEN true END', 'z::date > ''2026-03-29'' OR z::date < ''2026-03-22''', 'z::date = ''2026-03-29'' AND t = ''3'' AND length(t) = 1', 'z::date = p::date',
+	'z::date = ''2026-03-29'' OR t = ''3''', 'z::date = (SELECT date ''2026-03-29'')']) AS clause, LATERAL pg_temp.compare_in(zone, clause);
+SELECT clause, pg_temp.error_of(format('SELECT qsketch_agg(k) FROM v WHERE %s', clause)) AS scan, pg_temp.error_of(format('SELECT bit_xor(k) FROM v WHERE %s', clause)) AS ordinary
+FROM unnest(ARRAY['isfinite(p) AND 1 / (p::date - ''2026-03-25'') >= 0', 'k < 0 AND 1 / (p::date - ''2026-03-29'') > 0']) AS clause;
+SELECT same, scanned FROM pg_temp.same($$SELECT qsketch_agg(k) FILTER (WHERE z::date = '2026-03-28'), qsketch_agg(t) FILTER (WHERE z::date = '2026-03-29' AND k > 7),
+	count(*) FILTER (WHERE z::date >= '2026-03-29' AND p::date < '2026-04-02') FROM v$$);
+SELECT same, scanned FROM pg_temp.same($$SELECT md5(string_agg(s::text, ',' ORDER BY d)) FROM generate_series(-2, 15) AS d, LATERAL (SELECT qsketch_agg(k) AS s FROM v WHERE z::date = date '2026-03-20' + d) AS l$$);
+SET timezone = 'UTC';
+DROP TABLE v;
+
 -- what is tested on the page before conditions of a lower security level can leak nothing
 SELECT o.oid::regoperator FROM pg_operator AS o JOIN pg_proc AS p ON p.oid = o.oprcode
 WHERE o.oid < 10000 AND NOT proleakproof AND (oprleft = oprright OR

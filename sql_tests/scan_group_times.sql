@@ -26,6 +26,11 @@ $$ BEGIN
 END $$;
 SELECT zone, by, s.* FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Europe/London', 'UTC']) AS zone,
 	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''week'', tz)', 'date_bin(''20 min'', tz, ''2000-01-01'')', 'tz::timestamp::date', 'ts::timestamptz::date']) AS by, LATERAL pg_temp.in_zone(zone, by) AS s;
+-- weeks that begin on Sunday, and other shifts by up to a day; longer ones are evaluated for each row
+SELECT by, bool_and(same) AS same, sum(groups) AS groups FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Europe/London', 'UTC']) AS zone,
+	unnest(ARRAY['date_trunc(''week'', tz + interval ''1 day'') - interval ''1 day''', 'date_trunc(''hour'', tz + interval ''1 day'')', '(tz - interval ''1 day'')::date', '(tz - interval ''24 h'')::date', 'date_bin(''20 min'', tz + interval ''1 day'', ''2000-01-01'')', 'date_trunc(''day'', (ts + interval ''30 min'')::timestamptz)',
+	'((tz + interval ''1 day'') AT TIME ZONE ''Asia/Kathmandu'')::date', '((tz AT TIME ZONE ''Pacific/Apia'') - interval ''1 day'')::date', 'date_trunc(''day'', tz + interval ''1 day'', ''Europe/London'')', '(tz + interval ''1 day'' - interval ''1 day'')::date', '(tz + interval ''9 days'')::date', 'timestamptz_pl_interval(tz, interval ''5 days'')::date', '(tz + interval ''1 month'')::date']) AS by,
+	LATERAL pg_temp.in_zone(zone, by) AS s GROUP BY by ORDER BY by;
 -- a zone that is named: by an abbreviation, also one whose meaning changed, and by rules; the session's zone is another one
 SELECT by, count(*), bool_and(same) AS same, sum(groups) AS groups
 FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Africa/Monrovia', 'America/St_Johns', 'Europe/Berlin', 'CET', 'MSK', 'KGT', 'EST5EDT,M3.2.0,M11.1.0', '<X>3<Y>,60/0,61/0', 'AAA-20:30']) AS zone,
@@ -73,7 +78,8 @@ CREATE FUNCTION pg_temp.calls(by text) RETURNS bigint LANGUAGE plpgsql AS $$ DEC
 	EXECUTE format('SELECT sum(qsketch_total(s)) FROM (SELECT qsketch_agg(k) AS s FROM gt_zones WHERE tz >= ''2018-10-20'' AND tz < ''2018-12-20'' GROUP BY %s) AS t', by);
 	RETURN nextval('gt_calls') - before;
 END $$;
-SELECT by, pg_temp.calls(by) < 1600 AS few FROM unnest(ARRAY['date_trunc(''day'', tz, gt_zone())', '(tz AT TIME ZONE gt_zone())::date', 'date_trunc(''month'', tz, gt_zone())', 'date_trunc(''week'', tz AT TIME ZONE gt_zone())::date']) AS by;
+SELECT by, pg_temp.calls(by) < 1600 AS few FROM unnest(ARRAY['date_trunc(''day'', tz, gt_zone())', '(tz AT TIME ZONE gt_zone())::date', 'date_trunc(''month'', tz, gt_zone())', 'date_trunc(''week'', tz AT TIME ZONE gt_zone())::date',
+	'date_trunc(''week'', tz AT TIME ZONE gt_zone() + interval ''1 day'') - interval ''1 day''', 'date_trunc(''week'', tz AT TIME ZONE gt_zone() + interval ''2 days'')']) AS by;
 SELECT count(*) FROM (SELECT 100 / (ts::date - date '2018-11-03') AS g, qsketch_agg(k) FROM gt_zones WHERE ts >= '2018-10-20' AND ts < '2018-12-20' AND ts::date <> '2018-11-03' GROUP BY 1) AS s;
 \set VERBOSITY sqlstate
 SELECT count(s) FROM (SELECT 100 / (ts::date - date '2018-11-03') AS g, qsketch_agg(k) AS s FROM gt_zones WHERE ts >= '2018-10-20' AND ts < '2018-12-20' GROUP BY 1) AS s;
@@ -96,7 +102,9 @@ CREATE FUNCTION pg_temp.expected(query text) RETURNS int LANGUAGE plpgsql AS $$ 
 	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
 END $$;
 SELECT by, pg_temp.expected(format('SELECT %s, qsketch_agg(k) FROM gt_steps GROUP BY 1', by)) BETWEEN 4 AND 7 AS few
-FROM unnest(ARRAY['ts::date', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE ''Asia/Tokyo'')::date', 'ts::timestamptz::date', 'date_trunc(''day'', ts AT TIME ZONE ''UTC'', ''Asia/Tokyo'')']) AS by;
+FROM unnest(ARRAY['ts::date', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE ''Asia/Tokyo'')::date', 'ts::timestamptz::date', 'date_trunc(''day'', ts AT TIME ZONE ''UTC'', ''Asia/Tokyo'')',
+	'floor(extract(epoch FROM ts) / 86400) * 86400', 'floor(date_part(''epoch'', ts) / 86400)', 'date_trunc(''day'', ts + interval ''1 day'') - interval ''1 day''',
+	'floor(extract(epoch FROM ts) / 0)', 'floor(extract(hour FROM ts) / 86400)', 'floor(k::numeric / 86400)']) AS by;
 DROP TABLE gt_zones, gt_steps;
 DROP FUNCTION gt_zone;
 DROP SEQUENCE gt_calls;

@@ -148,7 +148,8 @@ SketchCheckRemoved(qb_status status)
 				 "They must not do so within the rows of one worker of a parallel plan, or of one "
 				 "shard. Have each key's rows counted together: set "
 				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
-				 "aggregate, which is then not split.")));
+				 "aggregate, which is then not split. To take rows out of a stored value, subtract "
+				 "what was counted of them from it.")));
 	SketchCheck(status);
 }
 

@@ -66,10 +66,13 @@ column_number(const TopQuestion *question, const char *name)
 	AttrNumber number = get_attnum(question->relation, name);
 
 	if (number == InvalidAttrNumber)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-						errmsg("column \"%s\" of relation \"%s\" does not exist", name,
-							   get_rel_name(question->relation)),
-						errhint("Name one column, in upper and lower case as the table has it.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" does not exist", name,
+						get_rel_name(question->relation)),
+				 errhint("Name one column, in upper and lower case as the table has it. For an "
+						 "expression, name a column of a view that has it, or a generated "
+						 "column.")));
 	return number;
 }
 

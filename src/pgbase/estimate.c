@@ -4,7 +4,9 @@
  *
  * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
  * values, which is often thousands of times too many.  So the number of values of such
- * an expression is also estimated from its constant and the column's histogram.
+ * an expression is also estimated from its constant and the column's histogram.  Dashboards write
+ * steps as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
+ * date_trunc('week', ts + '1 day') - '1 day'.
  *
  * Where nothing is known of an expression, it may have any number of values up to that.  Who
  * sizes the groups must not take the largest number, which makes the smallest groups.
@@ -31,6 +33,24 @@
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
+
+/* The function that the expression calls, and its arguments. */
+static Oid
+function_of(const Node *expr, const List **args)
+{
+	*args = NIL;
+	if (IsA(expr, FuncExpr))
+	{
+		*args = ((const FuncExpr *) expr)->args;
+		return ((const FuncExpr *) expr)->funcid;
+	}
+	if (IsA(expr, OpExpr))
+	{
+		*args = ((const OpExpr *) expr)->args;
+		return get_opcode(((const OpExpr *) expr)->opno);
+	}
+	return InvalidOid;
+}
 
 /* The argument if it is a constant that is not NULL, else NULL. */
 static const Const *
@@ -108,6 +128,31 @@ stride_length(const Const *stride)
 	return interval ? (double) interval->time + (double) interval->day * USECS_PER_DAY : 0;
 }
 
+/* The number of seconds that a time since 1970 is divided by, in microseconds; 0: it is not known. */
+static double
+seconds_length(const Node *quotient)
+{
+	const List *args;
+	Oid function = function_of(quotient, &args);
+	const Const *divisor;
+
+	if (function != F_NUMERIC_DIV && function != F_FLOAT8DIV)
+		return 0;
+	divisor = constant(args, 1);
+	quotient = linitial(args);
+	function = function_of(quotient, &args);
+	if (divisor == NULL ||
+		(function != F_EXTRACT_TEXT_TIMESTAMP && function != F_EXTRACT_TEXT_TIMESTAMPTZ &&
+		 function != F_DATE_PART_TEXT_TIMESTAMP && function != F_DATE_PART_TEXT_TIMESTAMPTZ) ||
+		constant(args, 0) == NULL ||
+		pg_strcasecmp(TextDatumGetCString(constant(args, 0)->constvalue), "epoch") != 0)
+		return 0;
+	return USECS_PER_SEC * fabs(divisor->consttype == FLOAT8OID
+									? DatumGetFloat8(divisor->constvalue)
+									: DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
+																		 divisor->constvalue)));
+}
+
 /*
  * How long the steps are into which the expression cuts the values of a column, the
  * argument with the number that is returned; 0: it does nothing like that.
@@ -132,6 +177,9 @@ step_length(Oid function, const List *args, int *argument)
 		case F_DATE_TIMESTAMP:
 		case F_DATE_TIMESTAMPTZ:
 			return USECS_PER_DAY;
+		case F_FLOOR_NUMERIC:
+		case F_FLOOR_FLOAT8:
+			return seconds_length(linitial(args));
 		case F_INT2DIV:
 		case F_INT4DIV:
 		case F_INT8DIV:
@@ -144,29 +192,58 @@ step_length(Oid function, const List *args, int *argument)
 	}
 }
 
-/* The time that is converted to or from time zones, by which all times are shifted alike. */
+/* The values that a constant is added to, or that it multiplies: as many, in the same order. */
+static Node *
+unshifted(Node *expr)
+{
+	const List *args;
+
+	switch (function_of(expr, &args))
+	{
+		case F_TIMESTAMP_PL_INTERVAL:
+		case F_TIMESTAMP_MI_INTERVAL:
+		case F_TIMESTAMPTZ_PL_INTERVAL:
+		case F_TIMESTAMPTZ_MI_INTERVAL:
+		case F_NUMERIC_MUL:
+		case F_FLOAT8MUL:
+			return constant(args, 1) ? linitial(args) : expr;
+		default:
+			return expr;
+	}
+}
+
+/*
+ * The time that is converted to or from time zones, by which all times are shifted alike, or that is
+ * shifted or given in seconds.
+ */
 static Node *
 unconverted(Node *time)
 {
-	while (IsA(time, FuncExpr))
+	for (;;)
 	{
-		const FuncExpr *call = (const FuncExpr *) time;
+		const List *args;
 
-		switch (call->funcid)
+		time = unshifted(time);
+		switch (function_of(time, &args))
 		{
 			case F_TIMEZONE_TEXT_TIMESTAMPTZ:
 			case F_TIMEZONE_TEXT_TIMESTAMP:
-				time = lsecond(call->args);
+			case F_EXTRACT_TEXT_TIMESTAMP:
+			case F_EXTRACT_TEXT_TIMESTAMPTZ:
+			case F_DATE_PART_TEXT_TIMESTAMP:
+			case F_DATE_PART_TEXT_TIMESTAMPTZ:
+				time = lsecond(args);
 				break;
 			case F_TIMESTAMP_TIMESTAMPTZ:
 			case F_TIMESTAMPTZ_TIMESTAMP:
-				time = linitial(call->args);
+			case F_NUMERIC_DIV:
+			case F_FLOAT8DIV:
+				time = linitial(args);
 				break;
 			default:
 				return time;
 		}
 	}
-	return time;
 }
 
 /* The width of the column's histogram; 0: there is none. */
@@ -216,33 +293,15 @@ masked_values(Oid function, const List *args)
 	return mask > 0 ? exp2(pg_popcount64((uint64) mask)) + 1 : 0; /* and NULL */
 }
 
-/* The function that the expression calls, and its arguments. */
-static Oid
-function_of(const Node *expr, const List **args)
-{
-	*args = NIL;
-	if (IsA(expr, FuncExpr))
-	{
-		*args = ((const FuncExpr *) expr)->args;
-		return ((const FuncExpr *) expr)->funcid;
-	}
-	if (IsA(expr, OpExpr))
-	{
-		*args = ((const OpExpr *) expr)->args;
-		return get_opcode(((const OpExpr *) expr)->opno);
-	}
-	return InvalidOid;
-}
-
 /*
  * At most how many values the expression has; 0: not known.  "typical":
  * remainders of a division have one sign.
  */
 static double
-most_values(PlannerInfo *root, const Node *expr, bool typical)
+most_values(PlannerInfo *root, Node *expr, bool typical)
 {
 	const List *args;
-	Oid function = function_of(expr, &args);
+	Oid function = function_of(unshifted(expr), &args);
 	double length;
 	double range;
 	int argument;
@@ -346,7 +405,7 @@ EstimateOrder(PlannerInfo *root, List *exprs)
 
 	foreach (cell, exprs)
 	{
-		Node *column = lfirst(cell);
+		Node *column = unshifted(lfirst(cell));
 		const List *args;
 		Oid function = function_of(column, &args);
 		int argument;

@@ -12,15 +12,19 @@
  *	IN, NOT IN		with each type named here: = ANY (array), <> ALL (array)
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
+ * Any condition on a time that is cut into steps, such as ts::date = '2026-04-10', is true or false
+ * for whole steps.  Its values are cached for spans of times (groups_expr.c).
+ *
  * Operators are recognized by OID.  They are built in, and their strategy in the btree
  * family of their type says what they do.
  *
  * The order is the planner's (security level, then cost), except that tests on the page
  * against constants come first.  These raise no error and are leakproof, so only the
- * time they take can reveal the order.
+ * time they take can reveal the order.  What cuts times into steps may raise an error.
  *
  * src/scan/conditions.c
  */
+#include "scan/groups.h"
 #include "scan/scan.h"
 
 #include "access/transam.h"
@@ -36,10 +40,11 @@
 #include "utils/typcache.h"
 
 /*
- * The cost of a test on the page as a fraction of cpu_operator_cost; the cost
- * of handing a tuple to the executor as a fraction of cpu_tuple_cost.
+ * The cost of a test on the page, and of one of a step, as a fraction of cpu_operator_cost; the
+ * cost of handing a tuple to the executor as a fraction of cpu_tuple_cost.
  */
 #define PAGE_TEST_SHARE  0.3
+#define STEPS_SHARE      0.5
 #define EXPRESSION_SHARE 0.5
 
 /* The most strings to compare one by one.  For more the executor has hash tables. */
@@ -236,25 +241,31 @@ match(ScanCondition *condition, Expr *clause)
 static bool
 comes_first(const ScanCondition *condition)
 {
-	return condition->test.kind != TEST_EXPRESSION &&
+	return condition->test.kind < TEST_STEPS &&
 		   (condition->operand == NULL || IsA(condition->operand, Const));
 }
 
-/* Learn what a clause compares. */
+/* Learn what a clause compares.  It has no volatile functions, nor subqueries for each row. */
 void
 ScanConditionInit(ScanCondition *condition, Expr *clause)
 {
 	memset(condition, 0, sizeof(*condition));
 	if (match(condition, clause))
 		return;
-	*condition = (ScanCondition){ .test.kind = TEST_EXPRESSION, .clause = clause };
+	*condition = (ScanCondition){ .test.kind = TimeStepsCall(clause) ? TEST_STEPS : TEST_EXPRESSION,
+								  .clause = clause };
 }
 
 static void
-prepare(ScanCondition *condition, Relation relation)
+prepare(ScanCondition *condition, EState *estate, Relation relation)
 {
-	if (condition->test.kind == TEST_EXPRESSION)
-		condition->state = ExecInitQual(list_make1(condition->clause), NULL);
+	Expr *clause = condition->clause;
+
+	if (condition->test.kind == TEST_STEPS)
+		condition->steps = GroupExpressionCreate(clause, KEY_UINT1,
+												 ColumnExpressionCreate(clause, estate, relation));
+	else if (condition->test.kind == TEST_EXPRESSION)
+		condition->state = ExecInitQual(list_make1(clause), NULL);
 	else
 		ColumnLocationInit(&condition->location, condition->column->varattno,
 						   RelationGetDescr(relation));
@@ -287,7 +298,7 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 	conditions->operands =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan operands", ALLOCSET_SMALL_SIZES);
 	for (i = 0; i < conditions->count; i++)
-		prepare(&conditions->condition[i], relation);
+		prepare(&conditions->condition[i], estate, relation);
 }
 
 /*
@@ -309,7 +320,11 @@ ScanConditionsCost(PlannerInfo *root, List *clauses, Cost *startup)
 		ScanConditionInit(&condition, lfirst(cell));
 		cost_qual_eval_node(&cost, lfirst(cell), root);
 		*startup += cost.startup;
-		if (condition.test.kind != TEST_EXPRESSION)
+		if (condition.test.kind == TEST_STEPS)
+			on_page += STEPS_SHARE * cpu_operator_cost +
+					   GroupExpressionEvaluated(root, TimeStepsCall(condition.clause)) *
+						   (EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple);
+		else if (condition.test.kind != TEST_EXPRESSION)
 			on_page += PAGE_TEST_SHARE * Min(cost.per_tuple, cpu_operator_cost);
 		else if (by_executor == 0)
 			by_executor = EXPRESSION_SHARE * cpu_tuple_cost + cost.per_tuple;

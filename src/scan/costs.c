@@ -49,6 +49,9 @@
  *
  * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
  * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
+ *
+ * Processes that share partitions have a state for each partition.  If it is a list with
+ * texts, merging each of these takes MERGED_TEXT_SHARE of cpu_tuple_cost.
  */
 #define TUPLE_SHARE    0.2
 #define KEY_SHARE      0.5
@@ -57,7 +60,8 @@
 #define EVALUATE_SHARE 0.3
 #define WALK_SHARE     0.03
 
-#define PASSED_KEY_SHARE 2
+#define PASSED_KEY_SHARE  2
+#define MERGED_TEXT_SHARE 3
 
 /* How many processes share the rows, by the planner's own rule. */
 static double
@@ -113,9 +117,16 @@ table_bytes(const ColumnScanCall *call, double rows, double others, bool togethe
 			   : 0;
 }
 
+/* Is it a list of keys that are no numbers, of which each candidate is merged for itself? */
+static bool
+has_texts(const ColumnScanCall *call)
+{
+	return call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0;
+}
+
 /* The cost of merging partial results, of which each process has one of so many rows. */
 static Cost
-merge_cost(List *calls, double rows, double share, bool alone)
+merge_cost(PlannerInfo *root, List *calls, double rows, double share, bool alone)
 {
 	Cost cost = 0;
 	ListCell *cell;
@@ -124,9 +135,12 @@ merge_cost(List *calls, double rows, double share, bool alone)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
-		if (call->aggref->aggsplit != AGGSPLIT_SIMPLE)
-			cost +=
-				table_bytes(call, rows, share - 1, alone) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
+		if (call->aggref->aggsplit == AGGSPLIT_SIMPLE)
+			continue;
+		cost += table_bytes(call, rows, share - 1, alone) / BLCKSZ * MERGE_SHARE * cpu_tuple_cost;
+		if (share > 1 && !alone && has_texts(call))
+			cost += share * EstimateGroups(root, list_make1(call->key), rows) * MERGED_TEXT_SHARE *
+					cpu_tuple_cost;
 	}
 	return cost;
 }
@@ -233,9 +247,9 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 	Cost merging;
 	double page_cost;
 
-	merging = extent->queued
-				  ? queue_cost(calls, extent->groups, rows / extent->groups, share)
-				  : extent->groups * merge_cost(calls, rows / extent->groups, share, extent->alone);
+	merging = extent->queued ? queue_cost(calls, extent->groups, rows / extent->groups, share)
+							 : extent->groups * merge_cost(root, calls, rows / extent->groups,
+														   share, extent->alone);
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
 	path->startup_cost = table->pages * (1 - extent->copied) * page_cost + merging +
@@ -416,15 +430,15 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * The share of an aggregate whose keys do not wait until a group is read: of a filter, or of a list of
- * keys that are no numbers, of which each candidate is merged for itself.  0: its keys wait.
+ * The share of an aggregate whose keys do not wait until a group is read: of a filter, or of a list
+ * with texts.  0: its keys wait.
  */
 static int
 whole_share(const ColumnScanCall *call)
 {
 	if (call->family == &column_families[FAMILY_FILTER])
 		return 2;
-	return call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0 ? 3 : 0;
+	return has_texts(call) ? 3 : 0;
 }
 
 static int

@@ -5,7 +5,8 @@
  *	costs.c			which GROUP BY can be done, and what it costs
  *	groups_use.c	the groups, each with states of its own, within their memory
  *	groups_find.c	the values that tell groups apart, and the group of each tuple
- *	groups_expr.c	values that the executor evaluates, and a cache of them, also for keys
+ *	groups_expr.c	values that the executor evaluates, and a cache of them, also for keys and
+ *					conditions
  *	groups_steps.c	functions that cut times into steps, and where each step begins
  *	groups_spill.c	groups in files
  *
@@ -35,6 +36,7 @@ typedef struct GroupValue
 /* groups_expr.c: an expression that the executor evaluates. */
 extern GroupExpression *
 GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated);
+extern double GroupExpressionEvaluated(PlannerInfo *root, Expr *call);
 extern bool GroupExpressionIsShort(const GroupExpression *expression);
 extern void GroupExpressionStart(GroupExpression *expression);
 extern void
@@ -51,6 +53,7 @@ typedef enum StepCount
 	STEPS_SEVERAL
 } StepCount;
 
+extern Expr *TimeStepsCall(Expr *expr);
 extern TimeSteps *TimeStepsCreate(Expr *expr, ExprContext *context);
 extern void TimeStepsStart(TimeSteps *steps);
 extern StepCount TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64 *change);

@@ -1,7 +1,7 @@
 /*
  * groups_expr.c
  *		Expressions that rows are grouped by: ts::date, k % 100, lower(name); keys that are
- *		such steps and remainders.
+ *		such steps and remainders, and conditions on such steps.
  *
  * The executor evaluates them (columns.c).  Quotients and remainders of a column by a
  * constant are computed here, since the executor takes longer than all else that is done
@@ -293,6 +293,22 @@ bool
 GroupExpressionIsShort(const GroupExpression *expression)
 {
 	return expression->divisor != 0 || (expression->cache && expression->cache->steps);
+}
+
+/*
+ * For which fraction of the rows an expression of this call, which cuts times into steps, is
+ * evaluated.  Where rows do not come in order of time, the cache must have all steps at a time.
+ */
+double
+GroupExpressionEvaluated(PlannerInfo *root, Expr *call)
+{
+	int table = bms_singleton_member(pull_varnos(root, (Node *) call));
+	double rows = Max(1, root->simple_rel_array[table]->tuples);
+	List *exprs = list_make1(call);
+	double steps = EstimateGroups(root, exprs, rows);
+	double cached = Max(0, 1 - steps * ROWS_BEFORE / rows);
+
+	return 1 - (steps > 1 << CACHE_BITS ? cached * EstimateOrder(root, exprs) : cached);
 }
 
 /* Prepare a run, in which parameters may have other values. */

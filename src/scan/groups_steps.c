@@ -4,8 +4,9 @@
  *
  * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
  * the cast to date cut a time into steps.  The time may be converted to and from a time zone
- * before, as in (ts AT TIME ZONE 'Europe/Berlin')::date.  PostgreSQL's own functions say what
- * the value of a step is.  They are asked at a few times that no row has to have.
+ * before, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
+ * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions say what the value of a
+ * step is.  They are asked at a few times that no row has to have.
  *
  * None of the functions named here decreases while each time zone keeps its offset from UTC.  So
  * a span of times has one value if both of its ends have the same value.  If they have not, the
@@ -13,8 +14,8 @@
  * offset stays the same.  So the search begins where the next step is due.
  *
  * If an offset changes within a span, nothing is concluded: a local hour may come twice, or a
- * whole day never.  A conversion before the one that cuts shifts the span to other times.  So
- * with two conversions, or of a local time, offsets must stay the same for some days around.
+ * whole day never.  A conversion or an interval before the one that cuts shifts the span to other
+ * times.  So with two of them, or of a local time, offsets must stay the same for some days around.
  *
  * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
  * parameter, or the session's.  Abbreviations whose meaning changed are left out.
@@ -43,38 +44,52 @@
 #define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
 #define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
 
-/* Two zones shift a time by at most twice this offset.  PostgreSQL looks for changes a day before. */
+/*
+ * Two zones shift a time by at most twice this offset, and an interval by a day.  PostgreSQL looks
+ * for changes a day before.
+ */
 #define MOST_ZONES  2
 #define MOST_OFFSET (16 * SECS_PER_HOUR)
-#define MARGIN      (3 * USECS_PER_DAY)
+#define MARGIN      (4 * USECS_PER_DAY)
 
 /* Where a function's time zone is, if it is no argument. */
 #define NO_ZONE      (-1)
 #define SESSION_ZONE (-2)
 
+typedef enum TimeEffect
+{
+	CUTS,
+	CONVERTS,
+	SHIFTS
+} TimeEffect;
+
 typedef struct TimeFunction
 {
 	Oid function;
-	bool cuts; /* else it converts */
-	int time;  /* these two are indexes of arguments */
+	TimeEffect effect;
+	int time; /* these two are indexes of arguments */
 	int zone;
 } TimeFunction;
 
 static const TimeFunction time_functions[] = {
-	{ F_DATE_TIMESTAMP, true, 0, NO_ZONE },
-	{ F_DATE_TIMESTAMPTZ, true, 0, SESSION_ZONE },
-	{ F_DATE_TRUNC_TEXT_TIMESTAMP, true, 1, NO_ZONE },
-	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ, true, 1, SESSION_ZONE },
-	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, true, 1, 2 },
-	{ F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, true, 1, NO_ZONE },
-	{ F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, true, 1, NO_ZONE },
-	{ F_TIMEZONE_TEXT_TIMESTAMPTZ, false, 1, 0 },
-	{ F_TIMEZONE_TEXT_TIMESTAMP, false, 1, 0 },
-	{ F_TIMESTAMP_TIMESTAMPTZ, false, 0, SESSION_ZONE },
-	{ F_TIMESTAMPTZ_TIMESTAMP, false, 0, SESSION_ZONE },
+	{ F_DATE_TIMESTAMP, CUTS, 0, NO_ZONE },
+	{ F_DATE_TIMESTAMPTZ, CUTS, 0, SESSION_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMP, CUTS, 1, NO_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ, CUTS, 1, SESSION_ZONE },
+	{ F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT, CUTS, 1, 2 },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP, CUTS, 1, NO_ZONE },
+	{ F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ, CUTS, 1, NO_ZONE },
+	{ F_TIMEZONE_TEXT_TIMESTAMPTZ, CONVERTS, 1, 0 },
+	{ F_TIMEZONE_TEXT_TIMESTAMP, CONVERTS, 1, 0 },
+	{ F_TIMESTAMP_TIMESTAMPTZ, CONVERTS, 0, SESSION_ZONE },
+	{ F_TIMESTAMPTZ_TIMESTAMP, CONVERTS, 0, SESSION_ZONE },
+	{ F_TIMESTAMP_PL_INTERVAL, SHIFTS, 0, NO_ZONE },
+	{ F_TIMESTAMP_MI_INTERVAL, SHIFTS, 0, NO_ZONE },
+	{ F_TIMESTAMPTZ_PL_INTERVAL, SHIFTS, 0, SESSION_ZONE },
+	{ F_TIMESTAMPTZ_MI_INTERVAL, SHIFTS, 0, SESSION_ZONE },
 #if PG_VERSION_NUM >= 170000
-	{ F_TIMEZONE_TIMESTAMPTZ, false, 0, SESSION_ZONE }, /* AT LOCAL */
-	{ F_TIMEZONE_TIMESTAMP, false, 0, SESSION_ZONE },
+	{ F_TIMEZONE_TIMESTAMPTZ, CONVERTS, 0, SESSION_ZONE }, /* AT LOCAL */
+	{ F_TIMEZONE_TIMESTAMP, CONVERTS, 0, SESSION_ZONE },
 #endif
 };
 
@@ -85,24 +100,27 @@ struct TimeSteps
 	ExprContext *context;
 	KeyKind kind; /* of its values */
 	const Var *column;
+	bool shifted; /* by an interval */
 	int zones;
-	ExprState *zone[MOST_ZONES]; /* names; NULL: the session's time zone */
-	int64 margin;                /* before and after a span, where offsets must not change */
-	int64 length;                /* of the last step of which both ends were found; 0: none */
-	int64 change;                /* where some step begins, if the length is known */
+	const Node *name[MOST_ZONES]; /* names of these; NULL: the session's time zone */
+	ExprState *zone[MOST_ZONES];  /* the same, compiled */
+	int64 margin;                 /* before and after a span, where offsets must not change */
+	int64 length;                 /* of the last step of which both ends were found; 0: none */
+	int64 change;                 /* where some step begins, if the length is known */
 };
 
 /* ---- which expressions ---- */
 
 static const Node *
-argument(const FuncExpr *call, int i)
+argument(const Node *call, int i)
 {
-	return list_nth(call->args, i);
+	return list_nth(
+		IsA(call, OpExpr) ? ((const OpExpr *) call)->args : ((const FuncExpr *) call)->args, i);
 }
 
 /* The i-th argument if it is a constant that is not NULL, else NULL. */
 static const Const *
-constant(const FuncExpr *call, int i)
+constant(const Node *call, int i)
 {
 	const Const *value = (const Const *) argument(call, i);
 
@@ -117,7 +135,7 @@ is_time(int64 input)
 
 /* Are stride and origin of date_bin() such that no result is out of range? */
 static bool
-is_plain_bin(const FuncExpr *call)
+is_plain_bin(const Node *call)
 {
 	const Const *stride = constant(call, 0);
 	const Const *origin = constant(call, 2);
@@ -131,46 +149,62 @@ is_plain_bin(const FuncExpr *call)
 		   is_time(DatumGetTimestamp(origin->constvalue));
 }
 
-/* Is the time all that differs from row to row?  And are bins plain? */
+/* Is a time shifted by a constant of at most a day? */
 static bool
-is_plain(const FuncExpr *call, const TimeFunction *function)
+is_plain_shift(const Node *call)
 {
+	const Const *by = constant(call, 1);
+	const Interval *interval = by ? DatumGetIntervalP(by->constvalue) : NULL;
+
+	return interval && interval->month == 0 && abs(interval->day) <= 1 &&
+		   (interval->day == 0 || interval->time == 0) && interval->time >= -USECS_PER_DAY &&
+		   interval->time <= USECS_PER_DAY;
+}
+
+/* Is the time all that differs from row to row?  And are bins and shifts plain? */
+static bool
+is_plain(const Node *expr, const TimeFunction *function)
+{
+	const FuncExpr *call = (const FuncExpr *) expr;
 	int i;
 
+	if (function->effect == SHIFTS)
+		return is_plain_shift(expr);
 	for (i = 0; i < list_length(call->args); i++)
-		if (i != function->time && contain_var_clause((Node *) argument(call, i)))
+		if (i != function->time && contain_var_clause((Node *) argument(expr, i)))
 			return false;
 	return (call->funcid != F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP &&
 			call->funcid != F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ) ||
-		   is_plain_bin(call);
+		   is_plain_bin(expr);
 }
 
-/* What the expression's function does with a time; NULL: something else. */
+/* What the expression does with a time; NULL: something else. */
 static const TimeFunction *
 function_of(const Node *expr)
 {
-	const FuncExpr *call = (const FuncExpr *) expr;
+	Oid function = InvalidOid;
 	Size i;
 
-	for (i = 0; IsA(expr, FuncExpr) && i < lengthof(time_functions); i++)
-		if (time_functions[i].function == call->funcid)
-			return is_plain(call, &time_functions[i]) ? &time_functions[i] : NULL;
+	if (IsA(expr, FuncExpr))
+		function = ((const FuncExpr *) expr)->funcid;
+	else if (IsA(expr, OpExpr))
+		function = ((const OpExpr *) expr)->opfuncid;
+	for (i = 0; OidIsValid(function) && i < lengthof(time_functions); i++)
+		if (time_functions[i].function == function)
+			return is_plain(expr, &time_functions[i]) ? &time_functions[i] : NULL;
 	return NULL;
 }
 
 /* Note the time zone of a call, if it has one; false: there are too many. */
 static bool
-note_zone(TimeSteps *steps, const FuncExpr *call, const TimeFunction *function)
+note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 {
-	ExprState *name = NULL;
-
 	if (function->zone == NO_ZONE)
 		return true;
 	if (steps->zones == MOST_ZONES)
 		return false;
-	if (function->zone != SESSION_ZONE)
-		name = ExecInitExpr((Expr *) (uintptr_t) argument(call, function->zone), NULL);
-	steps->zone[steps->zones++] = name;
+	steps->name[steps->zones++] =
+		function->zone == SESSION_ZONE ? NULL : argument(call, function->zone);
 	return true;
 }
 
@@ -181,14 +215,16 @@ note_call(TimeSteps *steps, const Node *expr)
 	bool cuts = true;
 
 	steps->zones = 0;
+	steps->shifted = false;
 	while (!IsA(expr, Var))
 	{
 		const TimeFunction *function = function_of(expr);
 
-		if (function == NULL || function->cuts != cuts ||
-			!note_zone(steps, (const FuncExpr *) expr, function))
+		if (function == NULL || (function->effect == CUTS) != cuts ||
+			(function->effect == SHIFTS && steps->shifted) || !note_zone(steps, expr, function))
 			return false;
-		expr = argument((const FuncExpr *) expr, function->time);
+		steps->shifted |= function->effect == SHIFTS;
+		expr = argument(expr, function->time);
 		cuts = false;
 	}
 	steps->column = (const Var *) expr;
@@ -238,7 +274,7 @@ search(Node *node, TimeSteps *steps)
 		return true;
 	if (steps->call && equal(node, steps->call))
 		return false;
-	if (IsA(node, FuncExpr) && steps->call == NULL && note_call(steps, node))
+	if (steps->call == NULL && function_of(node) && note_call(steps, node))
 	{
 		steps->call = (Expr *) node;
 		return false;
@@ -246,21 +282,39 @@ search(Node *node, TimeSteps *steps)
 	return IsA(node, Var) || expression_tree_walker(node, search, steps);
 }
 
-/*
- * The steps in which an expression has one value each, since all that it has of the table is a
- * call that cuts a time; NULL: that is not so.
- */
+/* Is all that the expression has of the table a call that cuts a time?  If so, "steps" says which. */
+static bool
+match(Expr *expr, TimeSteps *steps)
+{
+	return !search((Node *) expr, steps) && steps->call &&
+		   ScanGroupingKind((Node *) steps->call, &steps->kind);
+}
+
+/* The call that cuts the time of which the expression has one value in each step; NULL: none. */
+Expr *
+TimeStepsCall(Expr *expr)
+{
+	TimeSteps steps = { 0 };
+
+	return match(expr, &steps) ? steps.call : NULL;
+}
+
+/* The steps in which an expression has one value each; NULL: it has no such steps. */
 TimeSteps *
 TimeStepsCreate(Expr *expr, ExprContext *context)
 {
 	TimeSteps *steps = palloc0(sizeof(TimeSteps));
+	int i;
 
-	if (search((Node *) expr, steps) || steps->call == NULL ||
-		!ScanGroupingKind((Node *) steps->call, &steps->kind))
+	if (!match(expr, steps))
 		return NULL;
+	for (i = 0; i < steps->zones; i++)
+		if (steps->name[i])
+			steps->zone[i] = ExecInitExpr((Expr *) (uintptr_t) steps->name[i], NULL);
 	steps->state = ExecInitExpr(steps->call, NULL);
 	steps->context = context;
-	if (steps->zones == MOST_ZONES || (steps->zones > 0 && steps->column->vartype == TIMESTAMPOID))
+	if (steps->zones == MOST_ZONES ||
+		(steps->zones > 0 && (steps->shifted || steps->column->vartype == TIMESTAMPOID)))
 		steps->margin = MARGIN;
 	return steps;
 }

@@ -325,7 +325,8 @@ ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
  * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page and
  * leave those for which they are true.  A condition that compares a column with something that is
  * the same for all rows is tested on the page: numbers have the order of the values
- * (pgbase/keytype.h), so that every comparison is a range of integers.  Any other condition is an
+ * (pgbase/keytype.h), so that every comparison is a range of integers.  A condition on steps of
+ * times, such as days, is evaluated once for each step, more or less.  Any other condition is an
  * expression that the executor evaluates.
  */
 
@@ -333,6 +334,7 @@ ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 enum
 {
 	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
+	TEST_STEPS,                     /* clause is true, which it is for whole steps of times */
 	TEST_EXPRESSION
 };
 
@@ -365,6 +367,7 @@ typedef struct ScanCondition
 	ScanString *string;
 
 	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
+	GroupExpression *steps; /* the clause, if it is true for whole steps of times */
 } ScanCondition;
 
 /* An AND of conditions, in the order in which they are tested: those of WHERE, or of a FILTER. */

@@ -16,6 +16,7 @@
  *
  * src/scan/select.c
  */
+#include "scan/groups.h"
 #include "scan/scan.h"
 
 #include "access/detoast.h"
@@ -192,6 +193,15 @@ is_null(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
 	return ColumnIsNull(&condition->location, tuple) != condition->test.negated;
 }
 
+static pg_attribute_always_inline bool
+is_true_step(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple)
+{
+	GroupValue value = { 0 };
+
+	GroupExpressionRead(condition->steps, tuple, &value);
+	return !value.null && value.bits;
+}
+
 /* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
 static pg_attribute_always_inline void
 keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples *tuples)
@@ -282,6 +292,9 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, PageTuple
 			break;
 		case QB_TEST_NULL:
 			keep_if(is_null, condition, KEY_HASHED, tuples);
+			break;
+		case TEST_STEPS:
+			keep_if(is_true_step, condition, KEY_UINT1, tuples);
 			break;
 		case TEST_EXPRESSION:
 			keep_if_true(conditions, condition, tuples);
@@ -390,7 +403,11 @@ WantedRowsStart(WantedRows *rows)
 
 		MemoryContextReset(conditions->operands);
 		for (j = 0; j < conditions->count; j++)
+		{
 			conditions->condition[j].ready = conditions->condition[j].operand == NULL;
+			if (conditions->condition[j].steps)
+				GroupExpressionStart(conditions->condition[j].steps);
+		}
 	}
 }
 
