@@ -144,6 +144,21 @@ FROM unnest(ARRAY['isfinite(p) AND 1 / (p::date - ''2026-03-25'') >= 0', 'k < 0 
 SELECT same, scanned FROM pg_temp.same($$SELECT qsketch_agg(k) FILTER (WHERE z::date = '2026-03-28'), qsketch_agg(t) FILTER (WHERE z::date = '2026-03-29' AND k > 7),
 	count(*) FILTER (WHERE z::date >= '2026-03-29' AND p::date < '2026-04-02') FROM v$$);
 SELECT same, scanned FROM pg_temp.same($$SELECT md5(string_agg(s::text, ',' ORDER BY d)) FROM generate_series(-2, 15) AS d, LATERAL (SELECT qsketch_agg(k) AS s FROM v WHERE z::date = date '2026-03-20' + d) AS l$$);
+-- partitions are scanned one after another, and only one of them has caches
+DO $$ BEGIN
+	CREATE TABLE parted (LIKE v) PARTITION BY HASH (k);
+	FOR i IN 0 .. 99 LOOP EXECUTE format('CREATE TABLE parted_%s PARTITION OF parted FOR VALUES WITH (MODULUS 100, REMAINDER %s)', i, i); END LOOP;
+	INSERT INTO parted SELECT * FROM v;
+	ANALYZE parted;
+END $$;
+SELECT q, pg_temp.scans(q) AS scanned, m < 8000000 AS little FROM unnest(ARRAY['SELECT qsketch_agg(k) AS s FROM parted WHERE z::date = ''2026-03-28''',
+	'SELECT qsketch_agg(z::date) AS s FROM parted', 'SELECT max(s::text) AS s FROM (SELECT z::date, qsketch_agg(k) AS s FROM parted GROUP BY 1) AS g']) AS q,
+	LATERAL (SELECT (xpath('//m/text()', query_to_xml(format('SELECT m FROM (%s OFFSET 0) AS s, LATERAL (SELECT sum(total_bytes) AS m FROM pg_backend_memory_contexts WHERE name = ''ExecutorState'' AND s IS NOT NULL OFFSET 0) AS l', q), true, false, '')))[1]::text::bigint AS m) AS l;
+-- expressions within many others are searched once for each table
+SET statement_timeout = '20s';
+SELECT pg_temp.scans('SELECT qsketch_agg(k) FROM parted WHERE ' || repeat('coalesce(', 2000) || 'p::date' || repeat(', date(p))', 2000) || ' = ''2026-03-28''') AS scanned;
+RESET statement_timeout;
+DROP TABLE parted;
 SET timezone = 'UTC';
 DROP TABLE v;
 

@@ -128,12 +128,13 @@ extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 
 /*
  * A piece of an array that a request names by "offset" and "bytes": does it lie within so many
- * bytes?  The pieces that requests want copied from a device to their slots.  Copy it to an array in the worker's memory, or from there; NULL: there is none.
+ * bytes?  Copy it to an array in the worker's memory, or from there; NULL: there is none.  List the
+ * pieces that requests want copied from a device to their slots.
  */
 extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
-extern void GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece);
 extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
 extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
+extern void GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece);
 
 /* A value was made on a device, if that is the status, or is freed. */
 extern qb_status GpuMade(qb_status status, int device);

@@ -263,7 +263,7 @@ column_range(PlannerInfo *root, Node *column)
 		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_HISTOGRAM, InvalidOid,
 						 ATTSTATSSLOT_VALUES))
 	{
-		if (number_of(exprType(column), slot.values[0], &first) &&
+		if (slot.nvalues > 1 && number_of(exprType(column), slot.values[0], &first) &&
 			number_of(exprType(column), slot.values[slot.nvalues - 1], &last))
 			range = last - first;
 		free_attstatsslot(&slot);
@@ -281,6 +281,9 @@ is_rest(Oid function)
 		   function == F_MOD_INT8_INT8;
 }
 
+/* From here on a double does not have all bits of an integer. */
+#define EXACT_MASKS 0x1p53
+
 /* At most how many values it has, bit by bit, if a constant among the arguments is not negative. */
 static double
 masked_values(Oid function, const List *args)
@@ -290,7 +293,8 @@ masked_values(Oid function, const List *args)
 	if (function != F_INT2AND && function != F_INT4AND && function != F_INT8AND)
 		return 0;
 	mask = Max(constant_integer(args, 0), constant_integer(args, 1));
-	return mask > 0 ? exp2(pg_popcount64((uint64) mask)) + 1 : 0; /* and NULL */
+	return mask > 0 && mask < EXACT_MASKS ? exp2(pg_popcount64((uint64) mask)) + 1
+										  : 0; /* and NULL */
 }
 
 /*

@@ -382,6 +382,9 @@ run(ColumnScanState *state)
 	}
 	MemoryContextSwitchTo(old);
 	WantedRowsEnd(&state->rows);
+	ScanKeysEnd(state->aggregate, state->count);
+	if (state->key)
+		GroupKeyEnd(state->key);
 	PageReaderEnd(&state->reader);
 	if (state->share)
 		pfree(state->share);

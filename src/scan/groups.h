@@ -39,6 +39,7 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated);
 extern double GroupExpressionEvaluated(PlannerInfo *root, Expr *call);
 extern bool GroupExpressionIsShort(const GroupExpression *expression);
 extern void GroupExpressionStart(GroupExpression *expression);
+extern void GroupExpressionEnd(GroupExpression *expression);
 extern void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
 
@@ -79,6 +80,7 @@ typedef struct GroupKey
 
 extern GroupKey *GroupKeyCreate(List *exprs, EState *estate, Relation relation);
 extern void GroupKeyStart(GroupKey *key);
+extern void GroupKeyEnd(GroupKey *key);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
 /* Are values of this kind strings, by their bytes or by the functions of their type? */

@@ -28,7 +28,8 @@
 #include "port/pg_bitutils.h"
 #include "utils/fmgroids.h"
 
-#define CACHE_BITS 11
+#define CACHE_BITS  11
+#define SPANS_BYTES (sizeof(Span) << CACHE_BITS)
 
 /* Spans of 76 hours at first, of 4 milliseconds at least. */
 #define FIRST_SHIFT 38
@@ -66,7 +67,7 @@ typedef struct GroupCache
 	int shift;        /* 0: a span is one input */
 	int64 reads;      /* since the last look, without those that filled the cache */
 	int misses;       /* those of "reads" for which the expression was evaluated */
-	Span span[1 << CACHE_BITS];
+	Span *span;       /* 1 << CACHE_BITS of them; NULL: no run is going on */
 } GroupCache;
 
 struct GroupExpression
@@ -119,7 +120,7 @@ evaluate_tuple(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *v
 static void
 restart(GroupCache *cache, int shift)
 {
-	memset(cache->span, 0, sizeof(cache->span));
+	memset(cache->span, 0, SPANS_BYTES);
 	cache->on = true;
 	cache->shift = shift;
 	cache->reads = cache->misses = 0;
@@ -321,7 +322,19 @@ GroupExpressionStart(GroupExpression *expression)
 		return;
 	if (cache->steps)
 		TimeStepsStart(cache->steps);
+	if (cache->span == NULL)
+		cache->span = MemoryContextAlloc(GetMemoryChunkContext(cache), SPANS_BYTES);
 	restart(cache, cache->steps ? FIRST_SHIFT : 0);
+}
+
+/* End a run.  Partitions are scanned one after another, so only one of them needs memory at a time. */
+void
+GroupExpressionEnd(GroupExpression *expression)
+{
+	if (expression->cache == NULL || expression->cache->span == NULL)
+		return;
+	pfree(expression->cache->span);
+	expression->cache->span = NULL;
 }
 
 /* The value of the expression, found in the cache or computed here; false: evaluate it. */

@@ -77,6 +77,17 @@ GroupKeyStart(GroupKey *key)
 			GroupExpressionStart(key->field[i].expression);
 }
 
+/* End a run. */
+void
+GroupKeyEnd(GroupKey *key)
+{
+	int i;
+
+	for (i = 0; i < key->fields; i++)
+		if (key->field[i].expression)
+			GroupExpressionEnd(key->field[i].expression);
+}
+
 /* Read the string of a tuple. */
 static void
 read_string(const ColumnLocation *location, HeapTupleHeader tuple, GroupValue *value)

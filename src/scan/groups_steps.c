@@ -98,7 +98,8 @@ struct TimeSteps
 	Expr *call;       /* of a function that cuts, of a column or of conversions of one */
 	ExprState *state; /* of that call */
 	ExprContext *context;
-	KeyKind kind; /* of its values */
+	KeyKind kind;         /* of its values */
+	const Node *searched; /* the last certain part that was searched, which is not searched again */
 	const Var *column;
 	bool shifted; /* by an interval */
 	int zones;
@@ -156,7 +157,7 @@ is_plain_shift(const Node *call)
 	const Const *by = constant(call, 1);
 	const Interval *interval = by ? DatumGetIntervalP(by->constvalue) : NULL;
 
-	return interval && interval->month == 0 && abs(interval->day) <= 1 &&
+	return interval && interval->month == 0 && interval->day >= -1 && interval->day <= 1 &&
 		   (interval->day == 0 || interval->time == 0) && interval->time >= -USECS_PER_DAY &&
 		   interval->time <= USECS_PER_DAY;
 }
@@ -267,11 +268,15 @@ search(Node *node, TimeSteps *steps)
 {
 	Node *certain;
 
-	if (node == NULL)
+	if (node == NULL || node == steps->searched)
 		return false;
 	certain = certain_part(node);
-	if (certain != node && steps->call == NULL && (search(certain, steps) || steps->call == NULL))
-		return true;
+	if (certain != node && steps->call == NULL)
+	{
+		if (search(certain, steps) || steps->call == NULL)
+			return true;
+		steps->searched = certain;
+	}
 	if (steps->call && equal(node, steps->call))
 		return false;
 	if (steps->call == NULL && function_of(node) && note_call(steps, node))

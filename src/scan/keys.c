@@ -123,6 +123,17 @@ ScanKeysStart(const ScanAggregate *aggregate, int count)
 			GroupExpressionStart(aggregate[i].number);
 }
 
+/* End the run. */
+void
+ScanKeysEnd(const ScanAggregate *aggregate, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (aggregate[i].number)
+			GroupExpressionEnd(aggregate[i].number);
+}
+
 static inline void
 put_field(const RowField *field, HeapTupleHeader tuple, KeyBytes *bytes)
 {

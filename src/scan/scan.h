@@ -541,6 +541,7 @@ extern bool ScanIsPartial(const CustomScan *scan);
 /* keys.c */
 extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
 extern void ScanKeysStart(const ScanAggregate *aggregate, int count);
+extern void ScanKeysEnd(const ScanAggregate *aggregate, int count);
 extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);

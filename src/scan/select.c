@@ -431,10 +431,14 @@ void
 WantedRowsEnd(WantedRows *rows)
 {
 	int i;
+	int j;
 
 	for (i = 0; i < rows->count; i++)
 	{
 		ExecClearTuple(rows->of[i].slot);
 		ResetExprContext(rows->of[i].context);
+		for (j = 0; j < rows->of[i].count; j++)
+			if (rows->of[i].condition[j].steps)
+				GroupExpressionEnd(rows->of[i].condition[j].steps);
 	}
 }
