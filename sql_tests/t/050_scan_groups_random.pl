@@ -60,7 +60,7 @@ $node->safe_psql('postgres', q{
 		key text := one_of(ARRAY['k', 'k', 'w', 'country', 'coalesce(k, 0)', 'k::text', 'w::bigint', 'lower(country)', 'ts::date', 'x', 'x * 2', 's / 4.0::float8', 'CASE WHEN bot THEN k ELSE w END', 'ROW(k, country)', 'ROW(w % 5, lower(note))', 'tz', 'left(note, 3) || country',
 			'k % 7', 'split_part(country, '' '', 2)', 'kind', 'extract(hour FROM tz)', 'nullif(s, 3)', 'log', 'tableoid', 'd + w', '7', 'k * ' || p, 'ROW(w, x * ' || p || ')']);
 		weight text := one_of(ARRAY['w', 'w', '1', 'w * 2', 'CASE WHEN bot THEN w END', 'length(note)', 'abs(s)::bigint', 'nullif(w, 3)', 'w + ' || p]);
-		filter text := CASE WHEN random() < 0.3 THEN ' FILTER (WHERE ' || one_of(ARRAY['w > 7', 'bot', 's IS NULL', 'length(country) = 2', 'false', 'w % 3 < ' || p, 'k > 100 / nullif(w - ' || p || ', 0)']) || ')' ELSE '' END;
+		filter text := CASE WHEN random() < 0.3 THEN ' FILTER (WHERE ' || one_of(ARRAY['w > 7', 'bot', 's IS NULL', 'length(country) = 2', 'false', 'w % 3 < ' || p, 'ts::date < ''2026-04-02''', 'date_trunc(''hour'', tz) <> ''2026-03-29 02:00''', 'k > 100 / nullif(w - ' || p || ', 0)']) || ')' ELSE '' END;
 		ours text := one_of(ARRAY['qsketch_agg({key})', 'qsketch_agg({key})', 'qsketch_agg({key}, {weight})', 'qtop_agg(w, 3)', 'qtop_agg(w % 3, 3)', 'qtop_agg(ROW(bot, w % 2), 9)', 'qtop_agg(left(country, 1), {weight}, 9)', 'qsets_agg({weight}, {key})',
 			'qsketch_agg({key}, qsketch_new(''warp'', ''4kB''))', 'qfilter_agg({key}, qfilter_new_bloom(100))']);
 		others text := some_of(ARRAY['count(*)', 'count(s)', 'sum(w)', 'sum(k)', 'sum(x)', 'avg(s)', 'avg(x)', 'min(country)', 'max(country)', 'max(ts)', 'min(x)', 'max(note)', 'qsketch_agg(s)', 'count(1)', 'count(s + k)', 'sum(w * 2)', 'sum(CASE WHEN bot THEN k END)', 'sum(1)', 'avg(x * 2)', 'avg(k + 0.5)', 'stddev(k)', 'variance(x)', 'bool_or(bot)', 'bool_and(w > 3)', 'every(bot)',
@@ -71,7 +71,7 @@ $node->safe_psql('postgres', q{
 		IF key = 'log' AND ours LIKE 'qsets%' THEN key := 'k'; END IF;
 		ours := replace(replace(ours, '{key}', key), '{weight}', weight);
 		RETURN concat(CASE WHEN by_row THEN 'SELECT p, r.* FROM generate_series(1, 3) AS p, LATERAL (' END, 'SELECT ', CASE WHEN grouped THEN keys || ', ' END, ours, filter, CASE WHEN random() < 0.7 THEN ', ' || others END, ' FROM ', one_of(ARRAY['log', 'log', 'parts', 'kin']), ' AS log',
-			CASE WHEN random() < 0.5 THEN ' WHERE ' || one_of(ARRAY['w > 3', 'lower(country) = ''de''', 'x * 2 > 300', 'k % 2 = 0', 'country <> ''de''', 'ts > ''2026-03-25''', 'w IN (1, 2)', 'k IS NULL', 'w > 30', 'w % 5 < ' || p, 'k > 50 * ' || p]) END,
+			CASE WHEN random() < 0.5 THEN ' WHERE ' || one_of(ARRAY['w > 3', 'lower(country) = ''de''', 'x * 2 > 300', 'k % 2 = 0', 'country <> ''de''', 'ts > ''2026-03-25''', 'tz::date - date ''2026-03-20'' BETWEEN ' || p || ' AND 12', 'extract(dow FROM ts::date) < ' || p, 'w IN (1, 2)', 'k IS NULL', 'w > 30', 'w % 5 < ' || p, 'k > 50 * ' || p]) END,
 			CASE WHEN grouped THEN ' GROUP BY ' || keys END,
 			CASE WHEN random() < 0.3 THEN ' HAVING ' || one_of(ARRAY['count(*) > 3', 'sum(w) > 50', 'max(x) < 300', 'qsketch_total(qsketch_agg(k)) > 2', 'min(country) IS NULL', 'max(w) > ' || p]) END,
 			CASE WHEN by_row THEN ') AS r' END);
