@@ -165,10 +165,10 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
  * ---- which rows of a tile pass tests of columns, and their keys ----
  *
  * A block takes a tile of rows, which lie side by side in all columns.  Tiles are listed, unless
- * all rows lie alike in all columns.  A thread tests
- * ROWS_EACH rows of it, with a bit for each that passes so far.  It loads all values
- * of a test before it looks at the first, so that many loads are under way.  Neighbouring
- * threads have neighbouring rows, so loads are coalesced.
+ * all rows lie alike in all columns.  A thread tests ROWS_EACH rows of a tile, with a bit for
+ * each row that passes so far.  It loads all values of a test before it looks at the first, so
+ * that many loads are under way.  Neighbouring threads have neighbouring rows, so loads are
+ * coalesced.
  */
 
 /* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */

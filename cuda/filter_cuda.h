@@ -38,9 +38,11 @@ extern "C"
 	/* Its device memory. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
-	/* Copy bytes of the dense encoding to the device, from "offset" on; pieces of it back, and wait once. */
+	/* Copy bytes of the dense encoding to the device, from "offset" on. */
 	extern qb_status
 	qf_cuda_put(qf_cuda_filter *filter, uint64_t offset, const uint8_t *from, size_t bytes);
+
+	/* Copy pieces of the dense encoding to the host, and wait once for all of them. */
 	extern qb_status qf_cuda_get(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count);
 
 	/*

@@ -293,8 +293,9 @@ masked_values(Oid function, const List *args)
 	if (function != F_INT2AND && function != F_INT4AND && function != F_INT8AND)
 		return 0;
 	mask = Max(constant_integer(args, 0), constant_integer(args, 1));
-	return mask > 0 && mask < EXACT_MASKS ? exp2(pg_popcount64((uint64) mask)) + 1
-										  : 0; /* and NULL */
+	if (mask <= 0 || mask >= EXACT_MASKS)
+		return 0;
+	return exp2(pg_popcount64((uint64) mask)) + 1; /* and NULL */
 }
 
 /*
