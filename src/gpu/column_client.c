@@ -43,9 +43,8 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 /* What is looked for among the cached chunks, and what was found. */
 typedef struct Finding
 {
-	StoredName name; /* of chunk 0 */
-	GpuRef *ref;     /* of each chunk; or NULL */
-	uint32 *pages;   /* of each chunk; or NULL */
+	GpuRef *ref;   /* of each chunk; or NULL */
+	uint32 *pages; /* of each chunk; or NULL */
 	uint32 chunks;
 	int found;
 } Finding;
@@ -56,8 +55,7 @@ find_chunk(GpuHandle *handle, void *context)
 	Finding *finding = context;
 	uint64 chunk = handle->key.id[0];
 
-	if (chunk >= finding->chunks || handle->key.kind != finding->name.kind ||
-		memcmp(handle->key.header, finding->name.header, sizeof(finding->name.header)) != 0)
+	if (chunk >= finding->chunks)
 		return;
 	if (finding->ref)
 		finding->ref[chunk] = GpuRefOf(handle);
@@ -70,10 +68,11 @@ int
 GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks)
 {
 	Finding finding = { .ref = ref, .chunks = chunks };
+	StoredName name;
 
-	name_copy(column, 0, &finding.name);
+	name_copy(column, 0, &name);
 	memset(ref, 0, chunks * sizeof(*ref));
-	GpuEachCached(GPU_FAMILY_COLUMN, find_chunk, &finding);
+	GpuEachChunk(&name, find_chunk, &finding);
 	return finding.found;
 }
 
@@ -81,10 +80,11 @@ void
 GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks)
 {
 	Finding finding = { .pages = palloc0(chunks * sizeof(uint32)), .chunks = chunks };
+	StoredName name;
 	uint32 chunk;
 
-	name_copy(column, 0, &finding.name);
-	GpuEachCached(GPU_FAMILY_COLUMN, find_chunk, &finding);
+	name_copy(column, 0, &name);
+	GpuEachChunk(&name, find_chunk, &finding);
 	for (chunk = 0; chunk < chunks; chunk++)
 		pages[chunk] = Min(pages[chunk], finding.pages[chunk]);
 	pfree(finding.pages);
@@ -230,7 +230,7 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool 
 /* Chunks that a newer one of the same name replaces. */
 typedef struct Older
 {
-	StoredName name;
+	uint64 chunk;
 	uint64 serial; /* of the newer one */
 	GpuRef ref;    /* of an older one; serial 0: none */
 } Older;
@@ -240,8 +240,7 @@ find_older(GpuHandle *handle, void *context)
 {
 	Older *older = context;
 
-	if (handle->serial < older->serial &&
-		memcmp(&handle->key, &older->name, sizeof(StoredName)) == 0)
+	if (handle->serial < older->serial && handle->key.id[0] == older->chunk)
 		older->ref = GpuRefOf(handle);
 }
 
@@ -249,12 +248,12 @@ find_older(GpuHandle *handle, void *context)
 static void
 forget_older(const GpuRef *ref, const StoredName *name)
 {
-	Older older = { .name = *name, .serial = ref->serial };
+	Older older = { .chunk = name->id[0], .serial = ref->serial };
 
 	do
 	{
 		older.ref.serial = 0;
-		GpuEachCached(GPU_FAMILY_COLUMN, find_older, &older);
+		GpuEachChunk(name, find_older, &older);
 	}
 	while (older.ref.serial != 0 && GpuForgetCached(&older.ref));
 }

@@ -5,7 +5,7 @@
  * See shared.h for the states.  Backends find their own handles by scanning
  * the table, which they do only if they have some: "owned" counts them.
  *
- * Cached values and chunks of cached columns belong to nobody, and are found by name.
+ * Cached values and chunks of cached columns belong to nobody, and are found by name (names.c).
  * Columns have at most 7/8 of the cache, in number and in bytes.  Values have the rest, and what
  * columns leave.  Beyond that goes what was not used for the longest time: of the role that needs
  * the room, if it has a fair quota or more, or else of the role that has most.  Roles have equal
@@ -357,6 +357,7 @@ GpuResetHandles(void)
 	}
 	pg_atomic_write_u32(&gpu_shared->pending_frees, 0);
 	memset(gpu_shared->pushed_out, 0, sizeof(gpu_shared->pushed_out));
+	memset(gpu_shared->named, 0, sizeof(gpu_shared->named));
 	for (i = 0; i < lengthof(gpu_shared->copies); i++)
 	{
 		pg_atomic_write_u32(&gpu_shared->copies[i].count, 0);
@@ -387,6 +388,7 @@ static void
 forget(GpuHandle *handle)
 {
 	count_cached(handle, -1);
+	GpuRemoveName(handle);
 	become_pending_free(handle);
 }
 
@@ -610,7 +612,7 @@ GpuForgetPushedOut(const StoredName *column)
 	unlock();
 }
 
-/* ---- finding, publishing, forgetting ---- */
+/* ---- publishing, forgetting ---- */
 
 /* A cached handle is used now. */
 void
@@ -620,30 +622,6 @@ GpuHandleUsed(int index)
 
 	pg_atomic_write_u64(&handle->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
 	pg_atomic_write_u64(&handle->used_at, (uint64) GetCurrentTimestamp());
-}
-
-/* The cached value or chunk of this name on a device, if there is one; "device" may be NULL. */
-bool
-GpuFindCached(const StoredName *key, GpuRef *ref, int *device)
-{
-	bool found = false;
-	int i;
-
-	lock(LW_SHARED);
-	for (i = 0; i < GPU_HANDLES && !found; i++)
-	{
-		GpuHandle *handle = &gpu_shared->handle[i];
-
-		if (handle->state != HANDLE_CACHED || memcmp(&handle->key, key, sizeof(*key)) != 0)
-			continue;
-		found = true;
-		*ref = GpuRefOf(handle);
-		if (device)
-			*device = handle->device;
-		pg_atomic_write_u64(&handle->used, pg_atomic_add_fetch_u64(&gpu_shared->clock, 1));
-	}
-	unlock();
-	return found;
 }
 
 /* Leave a loaded value to all backends that look up the same value. */
@@ -658,30 +636,13 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 		disown(handle);
 		handle->state = HANDLE_CACHED;
 		handle->key = *key;
+		GpuAddName(handle);
 		GpuHandleUsed(ref->index);
 		count_cached(handle, 1);
 		trim(handle->role);
 	}
 	unlock();
 	wake_for_pending();
-}
-
-/* Call a function with each cached handle of a family.  It must be short, and may not fail. */
-void
-GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
-{
-	uint32 left;
-	int i;
-
-	lock(LW_SHARED);
-	left = pg_atomic_read_u32(&gpu_shared->copies[family == GPU_FAMILY_COLUMN].count);
-	for (i = 0; i < GPU_HANDLES && left > 0; i++)
-		if (gpu_shared->handle[i].state == HANDLE_CACHED && gpu_shared->handle[i].family == family)
-		{
-			visit(&gpu_shared->handle[i], context);
-			left--;
-		}
-	unlock();
 }
 
 /* Let nobody find a cached handle any more; false if it is gone already. */

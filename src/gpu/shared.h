@@ -210,6 +210,7 @@ typedef struct GpuHandle
 	uint64 bytes;           /* of device memory, set by the worker */
 	uint32 pages;           /* chunk: how many count as copied, set by the worker */
 	StoredName key;         /* CACHED */
+	int next_named;         /* CACHED: the next one of its chain, as "named" has the first */
 	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
 	pg_atomic_uint64 used_at; /* CACHED chunk: the same as TimestampTz */
 	pg_atomic_uint32 pending;
@@ -303,6 +304,7 @@ typedef struct GpuShared
 	pg_atomic_uint64 clock;         /* for "used" */
 	GpuCopies copies[2];            /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
+	int named[GPU_HANDLES]; /* chains of CACHED handles (names.c) */
 	GpuHandle handle[GPU_HANDLES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
@@ -343,10 +345,7 @@ extern bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape);
 extern void GpuDropHandles(SubTransactionId subid, SubTransactionId parent);
 extern void GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to);
-extern bool GpuFindCached(const StoredName *key, GpuRef *ref, int *device);
 extern void GpuPublishHandle(const GpuRef *ref, const StoredName *key);
-extern void
-GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context);
 extern bool GpuForgetCached(const GpuRef *ref);
 extern int GpuListPushedOut(GpuPushedOut *list);
 extern void GpuForgetPushedOut(const StoredName *column);
@@ -357,6 +356,15 @@ extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuHandleFreed(int index);
 extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
+
+/* names.c */
+extern void GpuAddName(GpuHandle *handle);
+extern void GpuRemoveName(const GpuHandle *handle);
+extern bool GpuFindCached(const StoredName *name, GpuRef *ref, int *device);
+extern void GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *context),
+						 void *context);
+extern void
+GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context);
 
 /* Cached handles, of which there are at most so many. */
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
