@@ -190,7 +190,14 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 		return 0;
 	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	for (i = 0; i < GPU_CHUNK_PAGES / 32; i++)
-		count += pg_popcount64(word[i] & visible);
+	{
+		uint64 bits = word[i] & visible;
+
+		if (bits == visible)
+			count += 32;
+		else if (bits != 0)
+			count += pg_popcount64(bits);
+	}
 	ReleaseBuffer(buffer);
 	return count;
 }

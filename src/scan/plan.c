@@ -62,6 +62,7 @@ typedef struct PlanStep
 	List *having;        /* an AND of conditions on groups */
 	List *by;            /* what GROUP BY has; NIL: there is none */
 	bool alone;          /* nothing but the scan stands below a Gather */
+	double pages;        /* that serial scans read, as others are in cached columns */
 } PlanStep;
 
 /* A scan of a table. */
@@ -148,6 +149,8 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	}
 	else
 		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
+	if (workers == 0)
+		grouping->pages += table->pages * (1 - extent.copied);
 	scan->work.together = Max(1, extent.groups);
 	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
 	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
@@ -224,8 +227,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 
 /*
  * The planner's partial path of the input with the most workers; NULL: there can be no
- * parallel plan.  Our scan reads all pages, so the path for the most pages is the
- * model.
+ * parallel plan, or a serial one, which has been made, reads nothing.  Our scan reads all pages, so
+ * the path for the most pages is the model.
  */
 static Path *
 parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
@@ -233,7 +236,7 @@ parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 	Path *model = NULL;
 	ListCell *cell;
 
-	if (!can_be_parallel(grouping, input, aggregates))
+	if (grouping->pages < 1 || !can_be_parallel(grouping, input, aggregates))
 		return NULL;
 	foreach (cell, input->partial_pathlist)
 		if (model == NULL || ((Path *) lfirst(cell))->parallel_workers > model->parallel_workers)
@@ -295,13 +298,14 @@ make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 static void
 add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = parallel_model(grouping, table, aggregates);
 	Path *path =
 		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
+	Path *model;
 
 	if (path == NULL)
 		return;
 	add_path(grouping->output, with_having(grouping, path));
+	model = parallel_model(grouping, table, aggregates);
 	if (model == NULL)
 		return;
 	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
@@ -314,11 +318,12 @@ add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 static void
 add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
-	Path *model = parallel_model(grouping, table, aggregates);
+	Path *model;
 
 	add_path(grouping->output,
 			 with_having(grouping, make_table_path(grouping, table, grouping->output->reltarget,
 												   aggregates, 0, NULL)));
+	model = parallel_model(grouping, table, aggregates);
 	if (model)
 		add_gather(grouping,
 				   make_table_path(grouping, table, grouping->target, grouping->target->exprs,
@@ -477,10 +482,13 @@ add_serial_child_path(PlanStep *grouping, RelOptInfo *parent, List *aggregates, 
 static void
 add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 {
-	Path *model = parallel_model(grouping, parent, aggregates);
 	double groups = grouping->by ? EstimateGroups(grouping->root, grouping->by, parent->rows) : 1;
+	Path *model;
 
-	if (add_serial_child_path(grouping, parent, aggregates, groups) && model)
+	if (!add_serial_child_path(grouping, parent, aggregates, groups))
+		return;
+	model = parallel_model(grouping, parent, aggregates);
+	if (model)
 		add_gather(grouping, make_append_path(grouping, parent, model), groups);
 }
 
