@@ -28,6 +28,8 @@
 #   make bench-size      what values take on disk; writes its tables into docs/engineering/storage.md and
 #                        draws docs/storage.svg; bench does this, too
 #   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
+#   make bench-forms     queries as people write them, against the ordinary plan; writes docs/engineering/performance.md
+#   make bench-huge      scans of huge pages and of small ones, as root; writes there, too
 #   make bench-exact     questions where exact SQL or hll may be the better choice; writes the table of docs/choosing.md
 #   make bench-rollup    a log, its daily rollups and exact SQL, with little memory; writes the table of README.md
 #   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its

@@ -1,12 +1,12 @@
 # The demonstration, benchmarks, and what they write into docs.
 
-.PHONY: bench bench-sql bench-top bench-exact bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins sets-model figures demo
+.PHONY: bench bench-sql bench-top bench-exact bench-forms bench-huge bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins sets-model figures demo
 demo:
 	@bench/demo.sh
 bench:
 	@bench/bench.sh
 	@bench/bench-size.sh
-bench-sql bench-top bench-exact bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets fdw-bench structures weights:
+bench-sql bench-top bench-exact bench-forms bench-huge bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets fdw-bench structures weights:
 	@bench/$@.sh
 # accuracy and analysis write their tables into docs/; accuracy also draws its figures.
 # PART=peers, or another name of accuracy.c's, makes only this part.

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+#
+# Queries as people write them, the column scan against the ordinary plan; groups in parallel
+# plans; moving windows: "make bench-forms".  Writes docs/engineering/performance.md.
+#
+#	ROWS (600000)   rows of the log
+#	TURNS (5)       runs of each query, in turn with its rival
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+server_build bench >&2
+server_stage
+server_start
+cd "$SOURCE/bench"
+{
+	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-600000}" -v turns="${TURNS:-5}" -f bench-forms.sql
+	echo
+	echo "\`make bench-forms\` on $(hardware)."
+	echo
+} | tee "$SERVER_ROOT/tables"
+put_into docs/engineering/performance.md bench-forms "$SERVER_ROOT/tables"

@@ -1,0 +1,124 @@
+-- Queries as people and dashboards write them, the column scan against the ordinary plan: keys,
+-- weights, groups and aggregates that are expressions.  Then groups in parallel plans, and
+-- moving windows.  Fails if the two plans differ.
+CREATE EXTENSION qsketch;
+\i ratios.sql
+
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE hits AS
+SELECT i AS id, timestamp '2026-09-01' + i * (interval '30 days' / :rows) AS ts, nullif(floor(exp(random() * ln(5e4)))::int - 1, 0) AS user_id,
+    (ARRAY[200, 200, 200, 200, 304, 404, 500])[1 + floor(7 * random())::int] AS status, (300 * exp(5 * random()))::int AS bytes,
+    (1000 * random() ^ 3)::real AS ms, (i % 9 * 0.25)::numeric(8, 2) AS price, random() < 0.1 AS bot,
+    '/Shop/Product/' || floor(exp(random() * ln(2e4)))::int || '?from=' || i % 7 AS url,
+    (ARRAY['us', 'in', 'br', 'de', 'gb', 'jp', 'fr', 'mx'])[1 + floor(8 * random() ^ 2)::int] AS country,
+    inet '10.0.0.0' + floor(exp(random() * ln(1e5)))::bigint AS ip, 'session ' || i / 12 AS session
+FROM generate_series(1, :rows) AS i;
+VACUUM ANALYZE hits;
+
+-- All rows of a query, read as they are stored.
+CREATE FUNCTION answer_of(query text, columnscan text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    answer text;
+BEGIN
+    PERFORM set_config('qsketch.enable_columnscan', columnscan, true), set_config('max_parallel_workers_per_gather', '0', true);
+    EXECUTE format('SELECT md5(string_agg(x::text, '','' ORDER BY x::text)) FROM (%s) AS x', query) INTO answer;
+    PERFORM set_config('qsketch.enable_columnscan', 'on', true);
+    RETURN answer;
+END $$;
+CREATE TABLE forms (id int GENERATED ALWAYS AS IDENTITY, target numeric, form text);
+INSERT INTO forms (target, form) VALUES
+(0.5, 'SELECT qsketch_agg(user_id), count(1) FROM hits'),
+(0.5, 'SELECT qsketch_agg(user_id), count(url) FROM hits'),
+(0.6, 'SELECT qsketch_agg(coalesce(user_id, 0)) FROM hits'),
+(0.6, 'SELECT qsketch_agg(user_id::bigint) FROM hits'),
+(0.6, 'SELECT qsketch_agg(user_id::text) FROM hits'),
+(0.9, 'SELECT qsketch_agg(lower(url)) FROM hits'),
+(0.9, 'SELECT qtop_agg(split_part(url, ''?'', 1), 10) FROM hits'),
+(0.6, 'SELECT qsketch_agg(ts::date) FROM hits'),
+(1.1, 'SELECT qsketch_agg(host(ip)) FROM hits'),
+(1.1, 'SELECT qsketch_agg(CASE WHEN bot THEN 0 ELSE user_id END) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id, 1) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id, bytes * 2) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id, CASE WHEN status = 200 THEN 1 ELSE 0 END) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), sum(bytes * 2) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), sum(CASE WHEN status >= 400 THEN 1 ELSE 0 END) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), stddev(bytes), bool_or(bot) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), array_agg(status) FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), string_agg(country, '','') FROM hits'),
+(1.1, 'SELECT qsketch_agg(user_id), count(*) FILTER (WHERE ts::date = ''2026-09-15'') FROM hits'),
+(1.1, 'SELECT extract(hour FROM ts), qsketch_agg(user_id) FROM hits GROUP BY 1'),
+(1.1, 'SELECT price, qsketch_agg(user_id), count(*) FROM hits GROUP BY 1'),
+(1.1, 'SELECT qtop_agg(ROW(country, status), 10) FROM hits'),
+(1.1, 'SELECT qsketch_agg(ROW(user_id, lower(country))) FROM hits'),
+(1.1, 'SELECT date_trunc(''hour'', ts), country, qsketch_agg(user_id), count(1) FROM hits GROUP BY 1, 2'),
+(1.1, 'SELECT CASE WHEN status >= 500 THEN ''error'' WHEN status >= 400 THEN ''client'' ELSE ''ok'' END, qsketch_agg(user_id), sum(1) FROM hits GROUP BY 1'),
+(1.1, 'SELECT date_trunc(''month'', ts)::date, sum(bytes::float8), qsketch_agg(user_id) FROM hits GROUP BY 1'),
+(1.1, 'SELECT floor(extract(epoch FROM ts) / 3600) * 3600, qsketch_agg(user_id), avg(ms) FROM hits WHERE ts BETWEEN ''2026-09-02'' AND ''2026-10-02'' GROUP BY 1'),
+(1.1, 'SELECT date_bin(''5 min'', ts, ''2000-01-01''), qsketch_agg(coalesce(user_id, -1)), max(bytes / 1024.0) FROM hits GROUP BY 1'),
+(1.1, 'SELECT floor((bytes - 0.0) / 10000.0) * 10000.0, qsketch_agg(user_id), count(*) FROM hits GROUP BY 1'),
+(1.1, 'SELECT width_bucket(bytes, 0, 100000, 10), qtop_agg(lower(country), 3), avg(bytes::numeric) FROM hits GROUP BY 1'),
+(1.1, 'SELECT to_char(ts, ''YYYY-MM''), qsketch_agg(user_id), sum(bytes) FILTER (WHERE NOT bot), min(lower(country)) FROM hits GROUP BY 1'),
+(1.1, 'SELECT qsketch_agg(user_id), qfilter_agg(md5(session), qfilter_new_bloom(100000)), variance(ms), corr(ms, bytes) FROM hits WHERE lower(country) = ''us'''),
+(1.1, 'SELECT qsets_agg(status::bigint, lower(url)) FROM hits'),
+(1.1, 'SELECT round(ms / 100), qsketch_agg(user_id) FROM hits GROUP BY 1'),
+(1.1, 'SELECT date_part(''hour'', ts), qsketch_agg(user_id) FROM hits GROUP BY 1');
+INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
+SELECT form, count_all, count_all, '<=', target, format('SELECT answer_of(%L, ''on'') = answer_of(%1$L, ''off'')', form),
+    '{max_parallel_workers_per_gather, 0, work_mem, 256MB}', '{qsketch.enable_columnscan, off}'
+FROM forms, format('SELECT count(x) FROM (%s) AS x', form) AS count_all ORDER BY id;
+SELECT run_benchmarks(:turns) \g /dev/null
+
+SELECT format('Queries of %s rows with 12 columns, in one process, `work_mem = 256MB`.', to_char(:rows, 'FM999,999,999'));
+\qecho
+\qecho '| query | ordinary plan | column scan | ratio | target | |'
+\qecho '|---|---:|---:|---:|---:|---|'
+CREATE VIEW medians AS
+SELECT id, what, target, holds, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY rival_ms)::numeric AS rival_ms,
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY ms / rival_ms)::numeric AS ratio
+FROM timings JOIN benchmarks USING (id) GROUP BY id, what, target, holds;
+CREATE TABLE found AS SELECT *, is_true(holds) AS correct FROM medians;
+SELECT format('| `%s` | %s | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2), target,
+    CASE WHEN NOT correct THEN 'WRONG' WHEN ratio <= target THEN 'PASS' ELSE 'FAIL' END) FROM found ORDER BY id;
+
+-- Groups, with 2 workers against none.
+CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 5 * :rows) AS i;
+VACUUM ANALYZE big;
+TRUNCATE benchmarks, timings;
+INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
+SELECT form, count_all, count_all, '<=', 1, 'SELECT true', '{work_mem, 256MB, max_parallel_workers_per_gather, 2, parallel_setup_cost, 0, parallel_tuple_cost, 0}',
+    '{max_parallel_workers_per_gather, 0}'
+FROM (VALUES ('SELECT a, qsketch_agg(k) FROM big GROUP BY a'), ('SELECT a, qsketch_agg(k, qsketch_new(size => ''64kB'')) FROM big GROUP BY a'),
+        ('SELECT b, qsketch_agg(k, qsketch_new(size => ''16kB'')) FROM big GROUP BY b'), ('SELECT a, count(*) FROM big GROUP BY a'),
+        ('SELECT b, count(*) FROM big GROUP BY b')) AS queries (form), format('SELECT count(x) FROM (%s) AS x', form) AS count_all;
+SELECT run_benchmarks(:turns) \g /dev/null
+\qecho
+SELECT format('Groups of %s rows, with 2 workers and without.', to_char(5 * :rows, 'FM999,999,999'));
+\qecho
+\qecho '| query | no workers | 2 workers | ratio |'
+\qecho '|---|---:|---:|---:|'
+SELECT format('| `%s` | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2)) FROM medians ORDER BY id;
+
+-- Moving windows: a sketch is written for each row.
+CREATE TABLE uniform AS SELECT i AS id, floor(1e9 * random())::bigint AS k FROM generate_series(1, 200000) AS i;
+VACUUM ANALYZE uniform;
+TRUNCATE benchmarks, timings;
+INSERT INTO benchmarks (what, query, rival, bound, target, settings)
+SELECT format('| %s | `%s` | %s |', frame, structure, size), windows, first_frame, '<=', queries.count, '{work_mem, 256MB}'
+FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'sub_warp', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
+        (5000, 'sub_warp', '1MB', 2000), (5000, 'warp', '1MB', 2000), (5000, 'half_warp', '1MB', 2000), (5000, 'thread', '1MB', 2000),
+        (5000, 'sf', '1MB', 500), (100000, 'multilevel', '64kB', 2000), (100000, 'multilevel', '1MB', 500), (100000, 'sub_warp', '1MB', 500),
+        (100000, 'thread', '1MB', 500)) AS queries (frame, structure, size, count),
+    format('SELECT qsketch_agg(k, qsketch_new(%L, %L)) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND %s FOLLOWING) AS w FROM uniform', structure, size, frame) AS w,
+    format('SELECT sum(length(w::bytea)) FROM (%s LIMIT %s) AS x', w, queries.count) AS windows,
+    format('SELECT sum(length(w::bytea)) FROM (%s LIMIT 1) AS x', w) AS first_frame;
+SELECT run_benchmarks(:turns) \g /dev/null
+\qecho
+\qecho 'Moving windows over uniform keys, `ROWS BETWEEN CURRENT ROW AND n FOLLOWING`: time for each row behind the first.'
+\qecho
+\qecho '| n | structure | size | us a row |'
+\qecho '|---:|---|---:|---:|'
+SELECT format('%s %s |', what, round(1000 * (ms - rival_ms) / (target - 1), CASE WHEN ms - rival_ms < 20 THEN 1 ELSE 0 END)) FROM medians ORDER BY id;
+DO $$ BEGIN
+    ASSERT (SELECT bool_and(correct) FROM found), 'an answer is wrong';
+END $$;

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+#
+# Scans of shared buffers in huge pages and in small ones: "make bench-huge".  Writes
+# docs/engineering/performance.md.  The server is started with them and without in turn, and
+# each time the tables are read into shared buffers before anything is measured.
+#
+#	ROWS (10000000)  rows of each table
+#	TURNS (5)        starts of each server
+#
+# Run by root, because it asks the system for huge pages, and gives them back.
+set -eu -o pipefail
+. "$(dirname "$0")/server.sh"
+
+queries=('SELECT qsketch_agg(k) FROM dated' 'SELECT qsketch_agg(k) FROM strewn' 'SELECT qsketch_agg(k) FROM partitioned'
+	'SELECT qtop_agg(k, 20) FROM dated' 'SELECT count(*) FROM dated')
+server_build bench >&2
+server_stage
+rows=${ROWS:-10000000}
+megabytes=$((128 + rows * 3 / 20000))
+before=$(cat /proc/sys/vm/nr_hugepages)
+trap 'server_remove; echo "$before" >/proc/sys/vm/nr_hugepages' EXIT
+echo $((before + megabytes / 2 + 100)) >/proc/sys/vm/nr_hugepages
+server_start "shared_buffers = ${megabytes}MB" "jit = off" "max_parallel_workers_per_gather = 0" "max_wal_size = 8GB" "autovacuum = off"
+cd "$SOURCE/bench"
+psql -Xq -v ON_ERROR_STOP=1 -v rows="$rows" -f bench-huge.sql >&2
+for ((turn = 0; turn < ${TURNS:-5}; turn++)); do
+	for pages in on off; do
+		server_restart "huge_pages = $pages"
+		psql -Xq -v ON_ERROR_STOP=1 -c "SELECT prewarm()" >/dev/null
+		for query in "${queries[@]}"; do
+			psql -Xq -c "INSERT INTO times (pages, query, ms)
+				SELECT '$pages', '$query', min(run_ms('$query')) FROM generate_series(1, 3)"
+		done
+	done
+done
+{
+	printf '\n| query | small pages | huge pages | ratio |\n|---|---:|---:|---:|\n'
+	psql -XAtq -c "SELECT format('| \`%s\` | %s | %s | %s |', query, readable_ms(off), readable_ms(huge), round(huge / off, 2))
+		FROM (SELECT query, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'off')::numeric AS off,
+			percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'on')::numeric AS huge, min(id) AS id
+			FROM times GROUP BY query) AS t ORDER BY id"
+	printf '\n`make bench-huge` on %s.\n\n' "$(hardware)"
+} | tee "$SERVER_ROOT/tables"
+put_into docs/engineering/performance.md bench-huge "$SERVER_ROOT/tables"
