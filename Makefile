@@ -50,7 +50,7 @@
 #   make bench-gpu-columns-large  the same for a billion rows
 #   make bench-gpu-several  cached columns on all GPUs against one of them
 #   make bench-gpu-ring  keys a second from backends to the GPU
-#   make figures         all benchmarks in turn that take no GPU: their tables and figures anew, as root
+#   make figures         all tables and figures that take no GPU, but for bench-stock-newest, anew; as root
 #   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
 #   make check-release   is a version named the same everywhere?
 #   make bundle          server, extension, tests and a script that runs them on a GPU host

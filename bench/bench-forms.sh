@@ -8,10 +8,7 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-server_build bench >&2
-server_stage
-server_start
-cd "$SOURCE/bench"
+bench_server 2GB
 {
 	psql -XAtq -v ON_ERROR_STOP=1 -v rows="${ROWS:-600000}" -v turns="${TURNS:-5}" -f bench-forms.sql
 	echo

@@ -15,15 +15,34 @@ SELECT i AS id, timestamp '2026-09-01' + i * (interval '30 days' / :rows) AS ts,
 FROM generate_series(1, :rows) AS i;
 VACUUM ANALYZE hits;
 
--- All rows of a query, read as they are stored.
-CREATE FUNCTION answer_of(query text, columnscan text) RETURNS text LANGUAGE plpgsql AS $$
+-- All rows of a query, under settings (name, value, ...).
+CREATE FUNCTION answer_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     answer text;
 BEGIN
-    PERFORM set_config('qsketch.enable_columnscan', columnscan, true), set_config('max_parallel_workers_per_gather', '0', true);
+    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
+        PERFORM set_config(settings[i], settings[i + 1], true);
+    END LOOP;
     EXECUTE format('SELECT md5(string_agg(x::text, '','' ORDER BY x::text)) FROM (%s) AS x', query) INTO answer;
-    PERFORM set_config('qsketch.enable_columnscan', 'on', true);
+    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
+        EXECUTE format('RESET %s', settings[i]);
+    END LOOP;
     RETURN answer;
+END $$;
+
+-- A query's plan in one line, under settings.
+CREATE FUNCTION plan_of(query text, settings text[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    plan json;
+BEGIN
+    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
+        PERFORM set_config(settings[i], settings[i + 1], true);
+    END LOOP;
+    EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
+        EXECUTE format('RESET %s', settings[i]);
+    END LOOP;
+    RETURN plan::text;
 END $$;
 CREATE TABLE forms (id int GENERATED ALWAYS AS IDENTITY, target numeric, form text);
 INSERT INTO forms (target, form) VALUES
@@ -63,8 +82,9 @@ INSERT INTO forms (target, form) VALUES
 (1.1, 'SELECT round(ms / 100), qsketch_agg(user_id) FROM hits GROUP BY 1'),
 (1.1, 'SELECT date_part(''hour'', ts), qsketch_agg(user_id) FROM hits GROUP BY 1');
 INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
-SELECT form, count_all, count_all, '<=', target, format('SELECT answer_of(%L, ''on'') = answer_of(%1$L, ''off'')', form),
-    '{max_parallel_workers_per_gather, 0, work_mem, 256MB}', '{qsketch.enable_columnscan, off}'
+SELECT form, count_all, count_all, '<=', target,
+    format('SELECT answer_of(%L, ''{work_mem, 256MB}'') = answer_of(%1$L, ''{work_mem, 256MB, qsketch.enable_columnscan, off}'')', form),
+    '{work_mem, 256MB}', '{qsketch.enable_columnscan, off}'
 FROM forms, format('SELECT count(x) FROM (%s) AS x', form) AS count_all ORDER BY id;
 SELECT run_benchmarks(:turns) \g /dev/null
 
@@ -73,12 +93,13 @@ SELECT format('Queries of %s rows with 12 columns, in one process, `work_mem = 2
 \qecho '| query | ordinary plan | column scan | ratio | target | |'
 \qecho '|---|---:|---:|---:|---:|---|'
 CREATE VIEW medians AS
-SELECT id, what, target, holds, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
+SELECT id, what, target, holds, plan_of(query, settings) AS plan, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY rival_ms)::numeric AS rival_ms,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY ms / rival_ms)::numeric AS ratio
-FROM timings JOIN benchmarks USING (id) GROUP BY id, what, target, holds;
+FROM timings JOIN benchmarks USING (id) GROUP BY id, what, target, holds, query, settings;
 CREATE TABLE found AS SELECT *, is_true(holds) AS correct FROM medians;
-SELECT format('| `%s` | %s | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2), target,
+SELECT format('| `%s` | %s | %s | %s | %s | %s |', what, readable_ms(rival_ms),
+    CASE WHEN plan ~ 'QSketchScan' THEN readable_ms(ms) ELSE 'the same plan' END, round(ratio, 2), target,
     CASE WHEN NOT correct THEN 'WRONG' WHEN ratio <= target THEN 'PASS' ELSE 'FAIL' END) FROM found ORDER BY id;
 
 -- Groups, with 2 workers against none.
@@ -86,25 +107,30 @@ CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(
 VACUUM ANALYZE big;
 TRUNCATE benchmarks, timings;
 INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
-SELECT form, count_all, count_all, '<=', 1, 'SELECT true', '{work_mem, 256MB, max_parallel_workers_per_gather, 2, parallel_setup_cost, 0, parallel_tuple_cost, 0}',
-    '{max_parallel_workers_per_gather, 0}'
+SELECT form, count_all, count_all, '<=', 1,
+    format('SELECT answer_of(%L, ''{work_mem, 256MB}'') = answer_of(%1$L, ''{work_mem, 256MB, max_parallel_workers_per_gather, 2}'')', form),
+    '{work_mem, 256MB, max_parallel_workers_per_gather, 2}', '{max_parallel_workers_per_gather, 0}'
 FROM (VALUES ('SELECT a, qsketch_agg(k) FROM big GROUP BY a'), ('SELECT a, qsketch_agg(k, qsketch_new(size => ''64kB'')) FROM big GROUP BY a'),
         ('SELECT b, qsketch_agg(k, qsketch_new(size => ''16kB'')) FROM big GROUP BY b'), ('SELECT a, count(*) FROM big GROUP BY a'),
         ('SELECT b, count(*) FROM big GROUP BY b')) AS queries (form), format('SELECT count(x) FROM (%s) AS x', form) AS count_all;
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
-SELECT format('Groups of %s rows, with 2 workers and without.', to_char(5 * :rows, 'FM999,999,999'));
+INSERT INTO found SELECT *, is_true(holds) FROM medians;
+SELECT format('Groups of %s rows, where 2 workers are allowed and where none are.', to_char(5 * :rows, 'FM999,999,999'));
 \qecho
-\qecho '| query | no workers | 2 workers | ratio |'
-\qecho '|---|---:|---:|---:|'
-SELECT format('| `%s` | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2)) FROM medians ORDER BY id;
+\qecho '| query | none | 2 allowed | taken | ratio |'
+\qecho '|---|---:|---:|---:|---:|'
+SELECT format('| `%s` | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), coalesce(substring(plan FROM '"Workers Planned": (\d)'), '0'), round(ratio, 2))
+FROM medians ORDER BY id;
 
 -- Moving windows: a sketch is written for each row.
 CREATE TABLE uniform AS SELECT i AS id, floor(1e9 * random())::bigint AS k FROM generate_series(1, 200000) AS i;
 VACUUM ANALYZE uniform;
 TRUNCATE benchmarks, timings;
-INSERT INTO benchmarks (what, query, rival, bound, target, settings)
-SELECT format('| %s | `%s` | %s |', frame, structure, size), windows, first_frame, '<=', queries.count, '{work_mem, 256MB}'
+INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings)
+SELECT format('| %s | `%s` | %s |', frame, structure, size), windows, first_frame, '<=', queries.count,
+    format('SELECT w::text = (SELECT qsketch_agg(k, qsketch_new(%L, %L))::text FROM uniform WHERE id BETWEEN 101 AND 101 + %s) FROM (%s LIMIT 1 OFFSET 100) AS x',
+        structure, size, frame, w), '{work_mem, 256MB}'
 FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'sub_warp', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
         (5000, 'sub_warp', '1MB', 2000), (5000, 'warp', '1MB', 2000), (5000, 'half_warp', '1MB', 2000), (5000, 'thread', '1MB', 2000),
         (5000, 'sf', '1MB', 500), (100000, 'multilevel', '64kB', 2000), (100000, 'multilevel', '1MB', 500), (100000, 'sub_warp', '1MB', 500),
@@ -113,6 +139,7 @@ FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 400
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT %s) AS x', w, queries.count) AS windows,
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT 1) AS x', w) AS first_frame;
 SELECT run_benchmarks(:turns) \g /dev/null
+INSERT INTO found SELECT *, is_true(holds) FROM medians;
 \qecho
 \qecho 'Moving windows over uniform keys, `ROWS BETWEEN CURRENT ROW AND n FOLLOWING`: time for each row behind the first.'
 \qecho

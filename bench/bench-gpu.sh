@@ -31,7 +31,7 @@ fill_table() {
 reserve_huge_pages() {
 	local setting=/proc/sys/vm/nr_hugepages
 	before=$(cat $setting)
-	trap 'server_remove; echo "$before" >'$setting EXIT
+	trap 'server_remove || :; echo "$before" >'$setting EXIT
 	huge_pages=on
 	echo $((before + $(numfmt --from=iec "${SHARED_BUFFERS%B}") / 2097152 + 300)) >$setting
 }

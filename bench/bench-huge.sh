@@ -11,6 +11,7 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
+[ -w /proc/sys/vm/nr_hugepages ] || { echo "make bench-huge: run as root" >&2; exit 1; }
 queries=('SELECT qsketch_agg(k) FROM dated' 'SELECT qsketch_agg(k) FROM strewn' 'SELECT qsketch_agg(k) FROM partitioned'
 	'SELECT qtop_agg(k, 20) FROM dated' 'SELECT count(*) FROM dated')
 server_build bench >&2
@@ -18,8 +19,10 @@ server_stage
 rows=${ROWS:-10000000}
 megabytes=$((128 + rows * 3 / 20000))
 before=$(cat /proc/sys/vm/nr_hugepages)
-trap 'server_remove; echo "$before" >/proc/sys/vm/nr_hugepages' EXIT
-echo $((before + megabytes / 2 + 100)) >/proc/sys/vm/nr_hugepages
+trap 'server_remove || :; echo "$before" >/proc/sys/vm/nr_hugepages' EXIT
+wanted=$((before + megabytes / 2 + 100))
+echo $wanted >/proc/sys/vm/nr_hugepages
+[ "$(cat /proc/sys/vm/nr_hugepages)" -ge $wanted ] || { echo "the system has not so many huge pages" >&2; exit 1; }
 server_start "shared_buffers = ${megabytes}MB" "jit = off" "max_parallel_workers_per_gather = 0" "max_wal_size = 8GB" "autovacuum = off"
 cd "$SOURCE/bench"
 psql -Xq -v ON_ERROR_STOP=1 -v rows="$rows" -f bench-huge.sql >&2

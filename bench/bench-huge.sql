@@ -3,7 +3,8 @@
 CREATE EXTENSION qsketch;
 CREATE EXTENSION pg_prewarm;
 \i timing.sql
-CREATE TABLE dated AS SELECT i % 30 AS day, floor(:rows * random())::bigint AS k FROM generate_series(1, :rows) AS i;
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE dated AS SELECT floor(30 * random())::int AS day, floor(:rows * random())::bigint AS k FROM generate_series(1, :rows) AS i;
 CREATE TABLE partitioned (LIKE dated) PARTITION BY LIST (day);
 CREATE TABLE strewn (LIKE dated) PARTITION BY LIST (day);
 SELECT format('CREATE TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, i)
@@ -12,6 +13,10 @@ FROM generate_series(0, 29) AS i, unnest(ARRAY['partitioned', 'strewn']) AS t
 INSERT INTO partitioned SELECT * FROM dated ORDER BY day;
 INSERT INTO strewn SELECT * FROM dated;
 VACUUM ANALYZE dated, partitioned, strewn;
+DO $$ BEGIN
+    ASSERT (SELECT qsketch_agg(k) FROM dated) = (SELECT qsketch_agg(k) FROM partitioned) AND
+        (SELECT qsketch_agg(k) FROM dated) = (SELECT qsketch_agg(k) FROM strewn), 'an answer is wrong';
+END $$;
 CREATE TABLE times (id int GENERATED ALWAYS AS IDENTITY, pages text, query text, ms float8);
 
 -- Read the tables into shared buffers: those whose pages are strewn alternate.

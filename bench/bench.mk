@@ -72,6 +72,6 @@ build/bench/sets_std.o: bench/sets_std.cpp
 
 # One target after another, so each has the machine to itself.
 figures:
-	@set -e; for t in bench bench-exact bench-forms bench-huge bench-rollup bench-stock bench-top structures weights accuracy \
-		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench; do \
+	@set -e; for t in bench bench-exact bench-forms bench-rollup bench-stock bench-top structures weights accuracy \
+		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench bench-huge; do \
 		echo "== $$t"; $(MAKE) -s $$t; done

@@ -26,6 +26,6 @@ page=docs/engineering/sets-performance.md
 	echo
 	echo '## Inside PostgreSQL'
 	echo
-	sed -n '/^<!-- make sets-bench-sql writes/,/^<!-- end of what make sets-bench-sql/p' $page
+	sed -n '/^<!-- make sets-bench-sql writes/,$p' $page
 } >$out
 cp $out $page
