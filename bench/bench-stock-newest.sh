@@ -13,7 +13,7 @@ cd "$SOURCE"
 
 SERVER_ROOT=$(mktemp -d)
 trap 'rm -r "$SERVER_ROOT"' EXIT
-test/chroot.sh "${SUITE:-sid}" env WITH_CUDA=no ROWS="${ROWS:-4000000}" TURNS="${TURNS:-5}" bash -c '
+test/chroot.sh "${SUITE:-sid}" env WITH_CUDA=no QSKETCH_INSTALL=yes ROWS="${ROWS:-4000000}" TURNS="${TURNS:-5}" bash -c '
 	test/setup.sh build >/out/stock.log 2>&1
 	make -s bench-stock >/out/stock.md 2>>/out/stock.log' ||
 	{ tail -n 20 build/chroot/stock.log >&2; exit 1; }
