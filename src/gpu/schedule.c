@@ -350,7 +350,7 @@ GpuSlot *
 GpuNextScheduled(uint32 busy, uint32 *devices)
 {
 	Line *best;
-	int index;
+	int index = NONE;
 
 	take_queue();
 	if (busy != 0)
