@@ -60,7 +60,7 @@ typedef struct PairsNode
 
 static Node *create_state(CustomScan *cscan);
 
-const CustomScanMethods pairs_node_methods = {
+static const CustomScanMethods pairs_node_methods = {
 	.CustomName = "QSketchPairs",
 	.CreateCustomScanState = create_state,
 };
