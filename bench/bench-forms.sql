@@ -1,6 +1,6 @@
 -- Queries as people and dashboards write them, the column scan against the ordinary plan: keys,
 -- weights, groups and aggregates that are expressions.  Then groups in parallel plans, and
--- moving windows.  Fails if the two plans differ.
+-- moving windows.  Fails if answers differ.
 CREATE EXTENSION qsketch;
 \i ratios.sql
 
@@ -20,13 +20,9 @@ CREATE FUNCTION answer_of(query text, settings text[]) RETURNS text LANGUAGE plp
 DECLARE
     answer text;
 BEGIN
-    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
-        PERFORM set_config(settings[i], settings[i + 1], true);
-    END LOOP;
+    PERFORM use_settings(settings);
     EXECUTE format('SELECT md5(string_agg(x::text, '','' ORDER BY x::text)) FROM (%s) AS x', query) INTO answer;
-    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
-        EXECUTE format('RESET %s', settings[i]);
-    END LOOP;
+    PERFORM reset_settings(settings);
     RETURN answer;
 END $$;
 
@@ -35,13 +31,9 @@ CREATE FUNCTION plan_of(query text, settings text[]) RETURNS text LANGUAGE plpgs
 DECLARE
     plan json;
 BEGIN
-    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
-        PERFORM set_config(settings[i], settings[i + 1], true);
-    END LOOP;
+    PERFORM use_settings(settings);
     EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-    FOR i IN 1 .. cardinality(settings) BY 2 LOOP
-        EXECUTE format('RESET %s', settings[i]);
-    END LOOP;
+    PERFORM reset_settings(settings);
     RETURN plan::text;
 END $$;
 CREATE TABLE forms (id int GENERATED ALWAYS AS IDENTITY, target numeric, form text);

@@ -11,20 +11,29 @@ BEGIN
     RETURN 1000 * extract(epoch FROM clock_timestamp() - start);
 END $$;
 
--- Runs a query with these settings, and resets them.
-CREATE FUNCTION run_ms_with(query text, settings text[]) RETURNS float8
-LANGUAGE plpgsql AS $$
-DECLARE
-    i int;
-    ms float8;
+-- Sets settings (name, value, ...), and resets them.
+CREATE FUNCTION use_settings(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
         PERFORM set_config(settings[i], settings[i + 1], false);
     END LOOP;
-    ms := run_ms(query);
+END $$;
+CREATE FUNCTION reset_settings(settings text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     FOR i IN 1 .. coalesce(array_length(settings, 1), 0) BY 2 LOOP
         EXECUTE format('RESET %s', settings[i]);
     END LOOP;
+END $$;
+
+-- Runs a query with these settings.
+CREATE FUNCTION run_ms_with(query text, settings text[]) RETURNS float8
+LANGUAGE plpgsql AS $$
+DECLARE
+    ms float8;
+BEGIN
+    PERFORM use_settings(settings);
+    ms := run_ms(query);
+    PERFORM reset_settings(settings);
     RETURN ms;
 END $$;
 

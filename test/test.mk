@@ -49,15 +49,16 @@ FUZZ_SECONDS ?= 30
 UNIT_COMPILER   ?= gcc
 UNIT_SANITIZERS ?= address,undefined
 
-# Tokens, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
+# Names, tokens, turns and clearing are tested with code of the server, compiled against PostgreSQL's headers.
 TOKENS      := gpu/handles.o gpu/names.o gpu/sketch_token.o
 SERVER_FLAGS  = -std=gnu11 $(CPPFLAGS) $(addprefix -Wno-,unused-parameter sign-compare missing-field-initializers ignored-attributes)
 ifeq ($(PGXS),)
-UNIT := $(filter-out %_tokens %_schedule %_clearing,$(UNIT))
+UNIT := $(filter-out %_names %_tokens %_schedule %_clearing,$(UNIT))
 FUZZ := $(filter-out %_tokens,$(FUZZ))
 endif
 build/unit/test_tokens: $(TOKENS:%=build/unit/%)
 build/fuzz/fuzz_tokens: $(TOKENS:%=build/fuzz/%)
+build/unit/test_names: build/unit/gpu/names.o
 build/unit/test_schedule: build/unit/gpu/schedule.o
 build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
@@ -65,7 +66,7 @@ build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 # The references of other papers' structures, but not the programs that measure them.
 PEERS := $(filter-out peers peers_top peers_merged peers_papers peers_stored peers_pglz,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
 build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
-build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
+build/unit/test_names build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
 .SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/schedule.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TOKENS:%=build/unit/%) $(TOKENS:%=build/fuzz/%)

@@ -43,7 +43,10 @@ GpuRemoveName(const GpuHandle *handle)
 	int *link = chain_of(&handle->key);
 
 	while (&gpu_shared->handle[*link - 1] != handle)
+	{
 		link = &gpu_shared->handle[*link - 1].next_named;
+		Assert(*link != 0);
+	}
 	*link = handle->next_named;
 }
 

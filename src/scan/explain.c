@@ -27,8 +27,11 @@
 #include "scan/scan.h"
 
 #include "base/isa.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
@@ -238,6 +241,63 @@ reason_of_costs(const PlannerInfo *root, const Path *taken)
 		"another plan is cheaper for %.0f groups: if there are far fewer, CREATE STATISTICS "
 		"on what GROUP BY has, then ANALYZE",
 		taken->rows);
+}
+
+/* The cost of a path with the sort that the query has behind it. */
+static Cost
+sorted_cost(PlannerInfo *root, const Path *path)
+{
+	Path sort = { .total_cost = path->total_cost };
+
+	if (pathkeys_contained_in(root->sort_pathkeys, path->pathkeys))
+		return path->total_cost;
+#if PG_VERSION_NUM >= 180000
+	cost_sort(&sort, root, root->sort_pathkeys, path->disabled_nodes, path->total_cost, path->rows,
+			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
+#else
+	cost_sort(&sort, root, root->sort_pathkeys, path->total_cost, path->rows,
+			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
+#endif
+	return sort.total_cost;
+}
+
+/* The path that the planner will take: mostly the cheapest one. */
+const Path *
+ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output)
+{
+	const Path *cheapest = NULL;
+	ListCell *cell;
+
+	foreach (cell, output->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (cheapest == NULL || sorted_cost(root, path) < sorted_cost(root, cheapest))
+			cheapest = path;
+	}
+	return cheapest;
+}
+
+/* Does the path collect what other processes have made? */
+static bool
+is_gathered(const Path *path)
+{
+	if (IsA(path, SortPath))
+		path = ((const SortPath *) path)->subpath;
+	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
+}
+
+/* The work on each state of a path without our scan, as AggregateWork() sees it. */
+StateWork
+ScanWorkWithout(const Path *path, const RelOptInfo *input)
+{
+	StateWork work = { .processes = 1, .by_executor = true };
+
+	if (IsA(path, AggPath) && DO_AGGSPLIT_COMBINE(((const AggPath *) path)->aggsplit) &&
+		is_gathered(((const AggPath *) path)->subpath))
+		work.processes += max_parallel_workers_per_gather;
+	work.rows = input->rows / work.processes / Max(1, path->rows);
+	return work;
 }
 
 /*

@@ -62,7 +62,7 @@ typedef struct PlanStep
 	List *having;        /* an AND of conditions on groups */
 	List *by;            /* what GROUP BY has; NIL: there is none */
 	bool alone;          /* nothing but the scan stands below a Gather */
-	double pages;        /* that serial scans read, as others are in cached columns */
+	double pages;        /* that serial scans read: all but those in cached columns */
 } PlanStep;
 
 /* A scan of a table. */
@@ -227,8 +227,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 
 /*
  * The planner's partial path of the input with the most workers; NULL: there can be no
- * parallel plan, or a serial one, which has been made, reads nothing.  Our scan reads all pages, so
- * the path for the most pages is the model.
+ * parallel plan, or the serial scans read no page.  Their paths have been made.  Our scan reads all
+ * pages, so the path for the most pages is the model.
  */
 static Path *
 parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
@@ -586,75 +586,18 @@ scan_in(const Path *path)
 	}
 }
 
-/* The cost of a path with the sort that the query has behind it. */
-static Cost
-sorted_cost(PlannerInfo *root, const Path *path)
-{
-	Path sort = { .total_cost = path->total_cost };
-
-	if (pathkeys_contained_in(root->sort_pathkeys, path->pathkeys))
-		return path->total_cost;
-#if PG_VERSION_NUM >= 180000
-	cost_sort(&sort, root, root->sort_pathkeys, path->disabled_nodes, path->total_cost, path->rows,
-			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
-#else
-	cost_sort(&sort, root, root->sort_pathkeys, path->total_cost, path->rows,
-			  path->pathtarget->width, 0, work_mem, root->limit_tuples);
-#endif
-	return sort.total_cost;
-}
-
-/* The path that the planner will take: mostly the cheapest one. */
-static const Path *
-cheapest_of(PlannerInfo *root, const RelOptInfo *output)
-{
-	const Path *cheapest = NULL;
-	ListCell *cell;
-
-	foreach (cell, output->pathlist)
-	{
-		const Path *path = lfirst(cell);
-
-		if (cheapest == NULL || sorted_cost(root, path) < sorted_cost(root, cheapest))
-			cheapest = path;
-	}
-	return cheapest;
-}
-
-/* Does the path collect what other processes have made? */
-static bool
-is_gathered(const Path *path)
-{
-	if (IsA(path, SortPath))
-		path = ((const SortPath *) path)->subpath;
-	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
-}
-
-/* The work on each state of a path without our scan, as AggregateWork() sees it. */
-static StateWork
-work_of(const Path *path, const RelOptInfo *input)
-{
-	StateWork work = { .processes = 1, .by_executor = true };
-
-	if (IsA(path, AggPath) && DO_AGGSPLIT_COMBINE(((const AggPath *) path)->aggsplit) &&
-		is_gathered(((const AggPath *) path)->subpath))
-		work.processes += max_parallel_workers_per_gather;
-	work.rows = input->rows / work.processes / Max(1, path->rows);
-	return work;
-}
-
 /* Tell why neither the scan nor the GPU is taken by the path that will be taken. */
 static void
 tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output)
 {
-	const Path *path = cheapest_of(root, output);
+	const Path *path = ScanCheapestPath(root, output);
 	const ScanPath *scan = path ? scan_in(path) : NULL;
 	StateWork work = { .processes = 1 };
 
 	if (scan)
 		work = scan->work;
 	else if (path)
-		work = work_of(path, input);
+		work = ScanWorkWithout(path, input);
 	ScanTellReasons(root, scan ? NULL : path, &work);
 }
 

@@ -83,6 +83,8 @@ extern bool ScanRefuse(const char *reason);
 
 /* explain.c */
 extern bool ScanReasonsWanted(const PlannerInfo *root);
+extern const Path *ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output);
+extern StateWork ScanWorkWithout(const Path *path, const RelOptInfo *input);
 extern void ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
