@@ -235,9 +235,8 @@ qs_wait(qs_cuda *gpu, cudaStream_t stream)
 	return qs_wait_event(gpu, gpu->awaited);
 }
 
-/* What is queued on a device from now on begins after all that is queued on another one. */
-static qb_status
-follow(qs_cuda *gpu, qs_cuda *other)
+qb_status
+qs_follow(qs_cuda *gpu, qs_cuda *other)
 {
 	QS_CUDA_TRY(gpu, cudaSetDevice(other->device));
 	QS_CUDA_TRY(gpu, cudaEventRecord(other->reached, other->stream));
@@ -251,9 +250,9 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
 {
 	if (bytes == 0 || to == from)
 		return qs_copy(to, at, pointer, bytes, cudaMemcpyDeviceToDevice);
-	QS_TRY(follow(to, from));
+	QS_TRY(qs_follow(to, from));
 	QS_CUDA_TRY(to, cudaMemcpyPeerAsync(at, to->device, pointer, from->device, bytes, to->stream));
-	QS_TRY(follow(from, to));
+	QS_TRY(qs_follow(from, to));
 	return qs_cuda_enter(to);
 }
 
@@ -281,6 +280,8 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 				  possible && share_memory(gpu, other) == cudaSuccess;
 
 	cudaGetLastError(); /* it is no error if they are no peers */
+	gpu->peers &= ~(UINT64_C(1) << other->device);
+	gpu->peers |= (uint64_t) joined << other->device;
 	return joined;
 }
 
@@ -292,10 +293,16 @@ qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpy
 }
 
 qb_status
+qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
+{
+	QS_TRY(qs_copy_out(gpu, gpu->host_result, from, bytes));
+	return qs_wait(gpu, gpu->stream);
+}
+
+qb_status
 qs_read_result(qs_cuda *gpu, int words)
 {
-	return qs_copy_now(gpu, gpu->host_result, gpu->result, words * sizeof(uint64_t),
-					   cudaMemcpyDeviceToHost);
+	return qs_read_bytes(gpu, gpu->result, words * sizeof(uint64_t));
 }
 
 /* Read the properties that launches depend on. */

@@ -59,11 +59,12 @@ struct qs_cuda
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
 	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
+	uint64_t peers;      /* devices whose memory it reads; bits: 1 << device */
 	size_t freed;        /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
 	unsigned turn; /* of the slots */
 	size_t slot_bytes;
-	uint64_t *result;      /* a few words on the device ... */
+	uint64_t *result;      /* words on the device ... */
 	uint64_t *host_result; /* ... and where they are copied to, pinned */
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
@@ -79,8 +80,8 @@ struct qs_cuda
 	qs_cuda_stats stats;
 };
 
-/* Words of qs_cuda.result and .scratch. */
-#define QS_RESULT_WORDS  8
+/* Words of qs_cuda.result, the counts of groups among them, and of .scratch. */
+#define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
 /* ---- device.cu ---- */
@@ -170,6 +171,16 @@ qs_copy_out(qs_cuda *gpu, void *to, const void *from, uint64_t bytes)
 extern qb_status
 qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
 
+/* May kernels of a device read the memory of another one? */
+static inline bool
+qs_reads(const qs_cuda *gpu, const qs_cuda *other)
+{
+	return gpu->peers >> other->device & 1;
+}
+
+/* What is queued on a device from now on begins after all that is queued on another one. */
+extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
+
 /*
  * Wait for all that is queued on a stream, or for an event.  While they wait others may use
  * other devices from this thread (qs_cuda_options.pause).
@@ -186,7 +197,10 @@ qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
 	return status;
 }
 
-/* Copy the first words of gpu->result to gpu->host_result and wait. */
+/* Copy bytes of the device, QS_RESULT_WORDS words at most, to gpu->host_result and wait. */
+extern qb_status qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes);
+
+/* The same with the first words of gpu->result. */
 extern qb_status qs_read_result(qs_cuda *gpu, int words);
 
 static inline uint64_t
@@ -221,9 +235,13 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	int each = 0;
 	uint64_t most;
 
+	*grid = wanted > 0 ? (int) wanted : 1;
+	if (wanted <= (uint64_t) gpu->multiprocessors)
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, block, shared));
 	most = (uint64_t) (each > 0 ? each : 1) * gpu->multiprocessors;
-	*grid = (int) (wanted < most ? (wanted > 0 ? wanted : 1) : most);
+	if (wanted > most)
+		*grid = (int) most;
 	return QB_OK;
 }
 

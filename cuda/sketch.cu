@@ -61,20 +61,33 @@ __launch_bounds__(QS_BLOCK)
 		masks[i] = qs_mask(seed_key, m, d, i);
 }
 
+/* The number of high buckets that are taken, and behind it the masks. */
+#define USED_BYTES 16
+
+static size_t
+small_bytes(const qs_cuda_sketch *sk)
+{
+	bool masks = qs_bucket_width(sk->params.structure) > 0;
+
+	return USED_BYTES + (masks ? sk->view.mask_count * sizeof(uint32_t) : 0);
+}
+
 static qb_status
-create_masks(qs_cuda_sketch *sk)
+create_small(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
 	uint32_t m = qs_bucket_width(sk->params.structure);
 	uint32_t count = sk->view.mask_count;
-	void *masks;
+	uint8_t *small;
 
+	QS_TRY(qs_device_take(gpu, small_bytes(sk), (void **) &small));
+	sk->view.high_used = (uint32_t *) small;
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(small, 0, USED_BYTES, gpu->stream));
 	if (m == 0)
 		return QB_OK;
-	QS_TRY(qs_device_alloc(gpu, count * sizeof(uint32_t), &masks));
-	sk->view.masks = (uint32_t *) masks;
+	sk->view.masks = (uint32_t *) (small + USED_BYTES);
 	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
-		(uint32_t *) masks, count, sk->view.seed_key, m, sk->params.depth);
+		(uint32_t *) sk->view.masks, count, sk->view.seed_key, m, sk->params.depth);
 	return qs_launched(gpu);
 }
 
@@ -82,10 +95,9 @@ create_masks(qs_cuda_sketch *sk)
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
-	QS_TRY(qs_device_alloc(sk->gpu, sizeof(uint32_t), (void **) &sk->view.high_used));
+	QS_TRY(create_small(sk));
 	sk->table_bytes = table_bytes_of(sk, sk->view.wide);
-	QS_TRY(qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table));
-	return create_masks(sk);
+	return qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table);
 }
 
 /* Make a sketch without memory; an sf sketch is a device part. */
@@ -147,17 +159,14 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 		return;
 	cudaSetDevice(sk->gpu->device);
 	free_counts(sk);
-	qs_device_free(sk->gpu, (void *) sk->view.masks, sk->view.mask_count * sizeof(uint32_t));
-	qs_device_free(sk->gpu, sk->view.high_used, sizeof(uint32_t));
+	qs_device_free(sk->gpu, sk->view.high_used, small_bytes(sk));
 	delete sk;
 }
 
 uint64_t
 qs_cuda_bytes(const qs_cuda_sketch *sk)
 {
-	size_t masks = sk->view.masks ? sk->view.mask_count * sizeof(uint32_t) : 0;
-
-	return sk->table_bytes + sk->extra_bytes + masks + sizeof(uint32_t);
+	return sk->table_bytes + sk->extra_bytes + small_bytes(sk);
 }
 
 /* Copy 4-byte counters to 8-byte ones. */
@@ -226,8 +235,7 @@ read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 {
 	qs_cuda *gpu = sk->gpu;
 
-	QS_TRY(qs_copy_now(gpu, gpu->host_result, sk->view.high_used, sizeof(uint32_t),
-					   cudaMemcpyDeviceToHost));
+	QS_TRY(qs_read_bytes(gpu, sk->view.high_used, sizeof(uint32_t)));
 	*used = *(const uint32_t *) gpu->host_result;
 	return QB_OK;
 }
@@ -316,12 +324,10 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 {
-	uint64_t used;
-
 	if (qs_has_high_room(sk, loose))
 		return QB_OK;
-	QS_TRY(read_high_used(sk, &used));
-	sk->high_bound = used;
+	if (sk->high_room > 0)
+		QS_TRY(read_high_used(sk, &sk->high_bound));
 	return qs_make_high_room(sk, loose);
 }
 
@@ -565,6 +571,16 @@ merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 	return status;
 }
 
+/* Add a slice of a device whose memory this one reads.  Nothing of it is freed before that. */
+static qb_status
+merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
+{
+	QS_TRY(qs_follow(into->gpu, from->gpu));
+	QS_TRY(merge_slice(into, to, from, units));
+	QS_TRY(qs_follow(from->gpu, into->gpu));
+	return qs_cuda_enter(into->gpu);
+}
+
 qb_status
 qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
@@ -575,6 +591,8 @@ qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *fro
 	QS_TRY(qs_cuda_enter(into->gpu));
 	if (into->gpu == from->gpu)
 		return merge_slice(into, to, from, units);
+	if (qs_reads(into->gpu, from->gpu))
+		return merge_peer(into, to, from, units);
 	status = qs_cuda_create_like(from->gpu, &params, from->view.wide, &slice);
 	if (status != QB_OK)
 		return qs_pass_error(into->gpu, from->gpu, status);

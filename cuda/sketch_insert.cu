@@ -247,15 +247,13 @@ static qb_status
 read_used(const group_list *list)
 {
 	qs_cuda *gpu = list->sketch[0]->gpu;
-	uint32_t used[QS_CUDA_GROUPS_MAX];
 
 	QS_TRY(send_tables(list));
 	QS_TRY(qs_launch(gpu, collect_used, list->groups, (const qs_group *) list->there, list->groups,
 					 list->used));
-	QS_TRY(
-		qs_copy_now(gpu, used, list->used, list->groups * sizeof(*used), cudaMemcpyDeviceToHost));
+	QS_TRY(qs_read_bytes(gpu, list->used, list->groups * sizeof(uint32_t)));
 	for (uint32_t i = 0; i < list->groups; i++)
-		list->sketch[i]->high_bound = used[i];
+		list->sketch[i]->high_bound = ((const uint32_t *) gpu->host_result)[i];
 	return QB_OK;
 }
 
@@ -264,13 +262,18 @@ static qb_status
 reserve_high(const group_list *list)
 {
 	bool enough = true;
+	uint64_t room = 0;
 	uint32_t i;
 
-	for (i = 0; i < list->groups && enough; i++)
-		enough = qs_has_high_room(list->sketch[i], loose_of(list, i));
+	for (i = 0; i < list->groups; i++)
+	{
+		enough &= qs_has_high_room(list->sketch[i], loose_of(list, i));
+		room += list->sketch[i]->high_room;
+	}
 	if (enough)
 		return QB_OK;
-	QS_TRY(read_used(list));
+	if (room > 0)
+		QS_TRY(read_used(list));
 	for (i = 0; i < list->groups; i++)
 		QS_TRY(qs_make_high_room(list->sketch[i], loose_of(list, i)));
 	return QB_OK;
