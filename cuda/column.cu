@@ -164,11 +164,11 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
 /*
  * ---- which rows of a tile pass tests of columns, and their keys ----
  *
- * A block takes a tile of rows, which lie side by side in all columns.  Tiles are listed, unless
- * all rows lie alike in all columns.  A thread tests ROWS_EACH rows of a tile, with a bit for
- * each row that passes so far.  It loads all values of a test before it looks at the first, so
- * that many loads are under way.  Neighbouring threads have neighbouring rows, so loads are
- * coalesced.
+ * A launch takes rows of one chunk or of several.  A block takes a tile of rows, which lie side by
+ * side in all columns.  Tiles are listed, unless all rows lie alike in all columns.  A thread tests
+ * ROWS_EACH rows of a tile, with a bit for each row that passes so far.  It loads all values of a
+ * test before it looks at the first, so that many loads are under way.  Neighbouring threads have
+ * neighbouring rows, so loads are coalesced.
  */
 
 /* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */
@@ -181,12 +181,10 @@ struct column_values
 	const uint64_t *null; /* a bit for each row; NULL: there are no NULLs */
 };
 
-/* Rows whose keys are wanted, if they pass the tests and are not NULL; for kernels. */
-struct wanted_rows
+/* Rows of a chunk. */
+struct chunk_rows
 {
-	qb_selection tests;
-	bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
-	uint32_t tiles;
+	uint32_t end;   /* tiles of this chunk and of those before it */
 	uint32_t first; /* without a list of tiles: the first row in all columns, and how many follow */
 	uint32_t all;
 	const qb_tile *tile; /* or NULL */
@@ -194,7 +192,35 @@ struct wanted_rows
 	column_values tested[QB_SELECTION_COLUMNS];
 };
 
+/* Rows whose keys are wanted, if they pass the tests and are not NULL; for kernels. */
+struct wanted_rows
+{
+	qb_selection tests;
+	bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
+	uint32_t tiles;
+	chunk_rows chunk[QS_CUDA_CHUNKS_MAX];
+};
+
 static_assert(sizeof(wanted_rows) <= 4000, "parameters of a kernel");
+
+/* A tile of a chunk, by its number there. */
+struct tile_of_chunk
+{
+	const chunk_rows *chunk;
+	uint32_t number;
+};
+
+/* The tile with this number among those of all chunks. */
+__device__ __forceinline__ tile_of_chunk
+find_tile(const wanted_rows &rows, uint32_t number)
+{
+	const chunk_rows *chunk = rows.chunk;
+	uint32_t before = 0;
+
+	while (number >= chunk->end)
+		before = (chunk++)->end;
+	return { chunk, number - before };
+}
 
 __device__ __forceinline__ bool
 is_null(const column_values &column, uint32_t row)
@@ -204,24 +230,28 @@ is_null(const column_values &column, uint32_t row)
 
 /* The first row of a tile in a column: 0 is that of the keys. */
 __device__ __forceinline__ uint32_t
-first_row(const wanted_rows &rows, uint32_t tile, uint32_t column)
+first_row(const tile_of_chunk &tile, uint32_t column)
 {
-	return rows.tile ? rows.tile[tile].first[column] : rows.first + tile * QB_TILE_ROWS;
+	const chunk_rows &c = *tile.chunk;
+
+	return c.tile ? c.tile[tile.number].first[column] : c.first + tile.number * QB_TILE_ROWS;
 }
 
 __device__ __forceinline__ uint32_t
-rows_in(const wanted_rows &rows, uint32_t tile)
+rows_in(const tile_of_chunk &tile)
 {
-	return rows.tile ? rows.tile[tile].rows
-					 : min((uint32_t) QB_TILE_ROWS, rows.all - tile * QB_TILE_ROWS);
+	const chunk_rows &c = *tile.chunk;
+
+	return c.tile ? c.tile[tile.number].rows
+				  : min((uint32_t) QB_TILE_ROWS, c.all - tile.number * QB_TILE_ROWS);
 }
 
 /* Which of the thread's rows that have passed so far pass this test, too? */
 __device__ __forceinline__ uint32_t
-test_rows(const qb_test *test, const wanted_rows &rows, uint32_t tile, uint32_t passed)
+test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &tile, uint32_t passed)
 {
-	const column_values &column = rows.tested[test->column];
-	uint32_t first = first_row(rows, tile, 1 + test->column) + threadIdx.x;
+	const column_values &column = tile.chunk->tested[test->column];
+	uint32_t first = first_row(tile, 1 + test->column) + threadIdx.x;
 	int64_t number[ROWS_EACH];
 
 #pragma unroll
@@ -237,9 +267,9 @@ test_rows(const qb_test *test, const wanted_rows &rows, uint32_t tile, uint32_t 
 
 /* Which of the thread's rows are there, not NULL, and pass all tests? */
 __device__ __forceinline__ uint32_t
-rows_that_pass(const wanted_rows &rows, uint32_t tile)
+rows_that_pass(const wanted_rows &rows, const tile_of_chunk &tile)
 {
-	uint32_t first = first_row(rows, tile, 0), count = rows_in(rows, tile);
+	uint32_t first = first_row(tile, 0), count = rows_in(tile);
 	uint32_t passed = 0;
 
 #pragma unroll
@@ -247,7 +277,7 @@ rows_that_pass(const wanted_rows &rows, uint32_t tile)
 	{
 		uint32_t i = threadIdx.x + j * QS_BLOCK;
 
-		if (i < count && (rows.no_keys || !is_null(rows.key, first + i)))
+		if (i < count && (rows.no_keys || !is_null(tile.chunk->key, first + i)))
 			passed |= 1u << j;
 	}
 	for (uint32_t t = 0; t < rows.tests.tests; t++)
@@ -257,33 +287,62 @@ rows_that_pass(const wanted_rows &rows, uint32_t tile)
 
 /* The key of a row. */
 __device__ __forceinline__ uint64_t
-key_of(const wanted_rows &rows, uint32_t tile, uint32_t i)
+key_of(const wanted_rows &rows, const tile_of_chunk &tile, uint32_t i)
 {
-	return rows.no_keys ? 0 : __ldcs(&rows.key.value[first_row(rows, tile, 0) + i]);
+	return rows.no_keys ? 0 : __ldcs(&tile.chunk->key.value[first_row(tile, 0) + i]);
+}
+
+/* Describe the rows of a chunk, whose tiles go to the device if they are listed. */
+static qb_status
+bring_chunk(qs_cuda *gpu, const qs_cuda_copy_rows *rows, qb_tile *there, chunk_rows *to)
+{
+	*to = {};
+	to->first = rows->first;
+	to->all = (uint32_t) rows->rows;
+	to->key = { rows->keys->key.word, rows->keys->null.word };
+	for (uint32_t i = 0; i < rows->tests->columns; i++)
+		to->tested[i] = { rows->tested[i]->key.word, rows->tested[i]->null.word };
+	if (!rows->tile)
+		return QB_OK;
+	to->tile = there;
+	return qs_copy(gpu, there, rows->tile, rows->tiles * sizeof(qb_tile), cudaMemcpyHostToDevice);
+}
+
+/* Tiles that are listed. */
+static uint64_t
+listed_tiles(const qs_cuda_copy_rows *rows)
+{
+	return rows->tile ? rows->tiles : 0;
 }
 
 /* Have room for so many keys, and bring the rows to the device, behind so many words. */
 static qb_status
-bring_rows(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint64_t keys, uint64_t words,
+bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64_t words,
 		   wanted_rows *to)
 {
-	qs_cuda *gpu = c->gpu;
-	size_t bytes = rows->tile ? rows->tiles * sizeof(qb_tile) : 0;
+	qs_cuda *gpu = rows->keys->gpu;
+	uint64_t listed = 0;
+	qb_tile *there;
 
+	if (chunks < 1 || chunks > QS_CUDA_CHUNKS_MAX)
+		return QB_NO_MEMORY;
+	for (uint32_t i = 0; i < chunks; i++)
+		listed += listed_tiles(&rows[i]);
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->gathered, keys));
-	QS_TRY(qs_have_room(gpu, &gpu->tiles, words + qs_ceil_div(bytes, sizeof(uint64_t))));
-	*to = {};
+	QS_TRY(qs_have_room(gpu, &gpu->tiles,
+						words + qs_ceil_div(listed * sizeof(qb_tile), sizeof(uint64_t))));
+	there = (qb_tile *) (gpu->tiles.word + words);
 	to->tests = *rows->tests;
 	to->no_keys = rows->no_keys;
-	to->tiles = rows->tiles;
-	to->first = rows->first;
-	to->all = (uint32_t) rows->rows;
-	to->tile = rows->tile ? (const qb_tile *) (gpu->tiles.word + words) : NULL;
-	to->key = { c->key.word, c->null.word };
-	for (uint32_t i = 0; i < rows->tests->columns; i++)
-		to->tested[i] = { rows->tested[i]->key.word, rows->tested[i]->null.word };
-	return qs_copy(gpu, gpu->tiles.word + words, rows->tile, bytes, cudaMemcpyHostToDevice);
+	to->tiles = 0;
+	for (uint32_t i = 0; i < chunks; i++)
+	{
+		QS_TRY(bring_chunk(gpu, &rows[i], there, &to->chunk[i]));
+		there += listed_tiles(&rows[i]);
+		to->chunk[i].end = to->tiles += rows[i].tiles;
+	}
+	return QB_OK;
 }
 
 /*
@@ -347,7 +406,8 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = rows_that_pass(rows, t);
+		tile_of_chunk tile = find_tile(rows, t);
+		uint32_t passed = rows_that_pass(rows, tile);
 		uint32_t count = __reduce_add_sync(QS_ALL_LANES, __popc(passed));
 		uint64_t place = PAIRS ? place_of_warp(count, written) : place_in_block(count, written);
 
@@ -362,10 +422,10 @@ __launch_bounds__(QS_BLOCK) select_keys(const __grid_constant__ wanted_rows rows
 			{
 				uint64_t at = place + __popc(all & below);
 
-				to[at] = key_of(rows, t, i);
+				to[at] = key_of(rows, tile, i);
 				if (PAIRS)
 					pair[at] =
-						__ldcs(&rows.tested[tested].value[first_row(rows, t, 1 + tested) + i]);
+						__ldcs(&tile.chunk->tested[tested].value[first_row(tile, 1 + tested) + i]);
 			}
 			place += __popc(all);
 		}
@@ -385,26 +445,38 @@ launch_select(qs_cuda *gpu, const wanted_rows &rows, uint64_t *pair, uint32_t te
 	return QB_OK;
 }
 
-static qb_status
-select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64_t **key, uint64_t *count)
+static uint64_t
+rows_of_all(const qs_cuda_copy_rows *rows, uint32_t chunks)
 {
-	wanted_rows wanted;
+	uint64_t all = 0;
 
-	QS_TRY(bring_rows(c, rows, rows->rows, 0, &wanted));
-	*key = c->gpu->gathered.word;
-	return launch_select<false>(c->gpu, wanted, NULL, 0, count);
+	for (uint32_t i = 0; i < chunks; i++)
+		all += rows[i].rows;
+	return all;
 }
 
 static qb_status
-select_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **key,
-			 const uint64_t **pair, uint64_t *count)
+select(const qs_cuda_copy_rows *rows, uint32_t chunks, const uint64_t **key, uint64_t *count)
 {
+	qs_cuda *gpu = rows->keys->gpu;
 	wanted_rows wanted;
 
-	QS_TRY(bring_rows(c, rows, 2 * rows->rows, 0, &wanted));
-	*key = c->gpu->gathered.word;
+	QS_TRY(bring_rows(rows, chunks, rows_of_all(rows, chunks), 0, &wanted));
+	*key = gpu->gathered.word;
+	return launch_select<false>(gpu, wanted, NULL, 0, count);
+}
+
+static qb_status
+select_pairs(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **key,
+			 const uint64_t **pair, uint64_t *count)
+{
+	qs_cuda *gpu = rows->keys->gpu;
+	wanted_rows wanted;
+
+	QS_TRY(bring_rows(rows, 1, 2 * rows->rows, 0, &wanted));
+	*key = gpu->gathered.word;
 	*pair = *key + rows->rows;
-	return launch_select<true>(c->gpu, wanted, (uint64_t *) *pair, tested, count);
+	return launch_select<true>(gpu, wanted, (uint64_t *) *pair, tested, count);
 }
 
 /*
@@ -456,11 +528,10 @@ load_groups(block_groups *own, const qb_groups *groups)
 
 /* The group of a row; the number of groups if it has none. */
 __device__ __forceinline__ uint32_t
-group_of(const block_groups *own, const split_table *table, const wanted_rows &rows, uint32_t tile,
-		 uint32_t i)
+group_of(const block_groups *own, const split_table *table, const tile_of_chunk &tile, uint32_t i)
 {
-	const column_values &column = rows.tested[table->groups.column];
-	uint32_t row = first_row(rows, tile, 1 + table->groups.column) + i;
+	const column_values &column = tile.chunk->tested[table->groups.column];
+	uint32_t row = first_row(tile, 1 + table->groups.column) + i;
 	bool null = is_null(column, row);
 
 	return qb_group_of(own->number, table->groups.count, table->groups.null, null,
@@ -477,13 +548,14 @@ __launch_bounds__(QS_BLOCK)
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = rows_that_pass(rows, t);
+		tile_of_chunk tile = find_tile(rows, t);
+		uint32_t passed = rows_that_pass(rows, tile);
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (passed >> j & 1)
 			{
-				uint32_t g = group_of(&own, table, rows, t, threadIdx.x + j * QS_BLOCK);
+				uint32_t g = group_of(&own, table, tile, threadIdx.x + j * QS_BLOCK);
 
 				if (g < groups)
 					atomicAdd(&own.rows[g], 1);
@@ -516,25 +588,28 @@ __launch_bounds__(QS_BLOCK)
 	load_groups(&own, &table->groups);
 	for (uint32_t t = blockIdx.x; t < rows.tiles; t += gridDim.x)
 	{
-		uint32_t passed = rows_that_pass(rows, t);
+		tile_of_chunk tile = find_tile(rows, t);
+		uint32_t passed = rows_that_pass(rows, tile);
 		uint32_t group[ROWS_EACH], place[ROWS_EACH];
 
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 		{
-			group[j] = passed >> j & 1 ? group_of(&own, table, rows, t, threadIdx.x + j * QS_BLOCK)
-									   : groups;
+			group[j] =
+				passed >> j & 1 ? group_of(&own, table, tile, threadIdx.x + j * QS_BLOCK) : groups;
 			place[j] = group[j] < groups ? atomicAdd(&own.rows[group[j]], 1) : 0;
 		}
 		take_room(&own, table);
 #pragma unroll
 		for (int j = 0; j < ROWS_EACH; j++)
 			if (group[j] < groups)
-				to[own.base[group[j]] + place[j]] = key_of(rows, t, threadIdx.x + j * QS_BLOCK);
+				to[own.base[group[j]] + place[j]] = key_of(rows, tile, threadIdx.x + j * QS_BLOCK);
 		__syncthreads();
 		clear_rows(&own, groups);
 	}
 }
+
+static_assert(QB_GROUPS_MAX <= QS_RESULT_WORDS, "all counts are read at once");
 
 /* Count the keys of each group, and wait for the counts. */
 static qb_status
@@ -544,21 +619,22 @@ count_all(qs_cuda *gpu, const wanted_rows &rows, const qb_groups *groups, split_
 	QS_TRY(qs_copy(gpu, &table->groups, groups, sizeof(*groups), cudaMemcpyHostToDevice));
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(table->count, 0, sizeof(table->count), gpu->stream));
 	QS_TRY(qs_launch_blocks(gpu, count_groups, { rows.tiles, QS_BLOCK, 0 }, rows, table));
-	return qs_copy_now(gpu, count, table->count, groups->count * sizeof(uint64_t),
-					   cudaMemcpyDeviceToHost);
+	QS_TRY(qs_read_bytes(gpu, table->count, groups->count * sizeof(uint64_t)));
+	memcpy(count, gpu->host_result, groups->count * sizeof(uint64_t));
+	return QB_OK;
 }
 
 static qb_status
-split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups, const uint64_t **key,
+split(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups, const uint64_t **key,
 	  uint64_t *count)
 {
-	qs_cuda *gpu = c->gpu;
+	qs_cuda *gpu = rows->keys->gpu;
 	uint64_t next[QB_GROUPS_MAX];
 	uint64_t all = 0;
 	split_table *table;
 	wanted_rows wanted;
 
-	QS_TRY(bring_rows(c, rows, rows->rows, SPLIT_WORDS, &wanted));
+	QS_TRY(bring_rows(rows, chunks, rows_of_all(rows, chunks), SPLIT_WORDS, &wanted));
 	table = (split_table *) gpu->tiles.word;
 	*key = gpu->gathered.word;
 	QS_TRY(count_all(gpu, wanted, groups, table, count));

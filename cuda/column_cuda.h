@@ -42,9 +42,13 @@ extern "C"
 		uint64_t to; /* where they go among the gathered keys */
 	} qs_cuda_run;
 
+	/* The most chunks whose rows are looked at together. */
+#define QS_CUDA_CHUNKS_MAX 8
+
 	/* Rows of a chunk whose keys are wanted, if they pass tests and are not NULL. */
 	typedef struct qs_cuda_copy_rows
 	{
+		qs_cuda_copy *keys;
 		const qb_selection *tests;
 		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* on the same device */
 		bool no_keys;        /* rows are counted: each key is 0, and that of NULL, too */
@@ -117,23 +121,26 @@ extern "C"
 		qb_status (*gather)(qs_cuda_copy *copy, qs_cuda_run *run, uint32_t runs,
 							const uint64_t **key);
 
-		/* The keys of rows that pass, in any order, as long as gathered ones. */
-		qb_status (*select)(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows, const uint64_t **key,
+		/*
+		 * The keys of rows that pass, in any order, as long as gathered ones: of one chunk or of
+		 * several, which are on one device and have the same tests.
+		 */
+		qb_status (*select)(const qs_cuda_copy_rows *rows, uint32_t chunks, const uint64_t **key,
 							uint64_t *count);
 
 		/*
 		 * The numbers of rows that pass and are not NULL, in any order, and beside each the
 		 * number of a tested column in the same row, which the tests do not let be NULL.
 		 */
-		qb_status (*pairs)(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows, uint32_t tested,
-						   const uint64_t **key, const uint64_t **pair, uint64_t *count);
+		qb_status (*pairs)(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **key,
+						   const uint64_t **pair, uint64_t *count);
 
 		/*
 		 * The same keys as of "select", side by side by group: of each group so many.  The
 		 * groups are those of numbers in a tested column; rows of no group are left out.
 		 */
-		qb_status (*split)(qs_cuda_copy *copy, const qs_cuda_copy_rows *rows,
-						   const qb_groups *groups, const uint64_t **key, uint64_t *count);
+		qb_status (*split)(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups,
+						   const uint64_t **key, uint64_t *count);
 
 		/* As qs_cuda_keys_count(), qs_cuda_keys_many(): among gathered keys, and split ones. */
 		qb_status (*counts)(qs_cuda_copy *copy, const uint64_t *key, uint64_t count,

@@ -10,8 +10,8 @@ use QsketchGpu;
 use Test::More;
 
 # Requests that a backend has on their way at a time.
-my $held = 8;
-my $partitions = 12;
+my $held = 32;
+my $partitions = 45;
 
 my $node;
 
@@ -46,13 +46,13 @@ sub becomes
 	ok($node->poll_query_until('postgres', "SELECT $expression", $wanted), $name);
 }
 
-# Twelve partitions: one of another order of columns, one of few keys, one that is empty.
+# Partitions: one of another order of columns, one of few keys, one that is empty.
 sub make_many
 {
 	$node->safe_psql('postgres', q{CREATE TABLE many (k bigint, n int, few int, pad text) PARTITION BY RANGE (n)});
 	for my $i (0 .. $partitions - 1)
 	{
-		my $range = 'FOR VALUES FROM (' . $i * 2000 . ') TO (' . ($i + 1) * 2000 . ')';
+		my $range = 'FOR VALUES FROM (' . $i * 500 . ') TO (' . ($i + 1) * 500 . ')';
 
 		$node->safe_psql('postgres', $i == 4
 			? "CREATE TABLE m4 (pad text, few int, gone int, n int, k bigint); ALTER TABLE m4 DROP gone; ALTER TABLE many ATTACH PARTITION m4 $range"
@@ -62,8 +62,8 @@ sub make_many
 		INSERT INTO many SELECT CASE WHEN i < 18000 THEN i * 7919 % 15000 ELSE i % 10 END, i, CASE WHEN i % 7 > 0 THEN i / 300 % 40 END, repeat('x', 50)
 			FROM generate_series(0, 21999) AS i;
 		VACUUM ANALYZE many;
-		CREATE FUNCTION gpu_asked() RETURNS bigint LANGUAGE c AS '} . "$ENV{TESTDIR}/gpu_schedule.so" . q{';
-		CREATE FUNCTION gpu_adding() RETURNS bigint LANGUAGE c AS '} . "$ENV{TESTDIR}/gpu_schedule.so'");
+});
+	$node->safe_psql('postgres', "CREATE FUNCTION $_() RETURNS bigint LANGUAGE c AS '$ENV{TESTDIR}/gpu_schedule.so'") for qw(gpu_asked gpu_adding gpu_schedule);
 }
 
 my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
@@ -91,6 +91,8 @@ my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
 	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE n < g * 4500) AS q FROM generate_series(1, 4) AS g) AS x",
 	"SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, (SELECT qsketch_agg(k) FROM many WHERE g > 0 AND few < 25) AS q FROM generate_series(1, 4) AS g) AS x");
 
+# Chunks of all partitions are asked for at once.
+my $asks = 'SELECT count(*), md5(qsketch_agg(k)::text) FROM many WHERE few < 30';
 my $groups = "SELECT string_agg(few || md5(q::text), ',' ORDER BY few) FROM (SELECT few, qsketch_agg(k, qsketch_new('warp', '8kB')) AS q FROM many GROUP BY few) AS x";
 
 sub all_the_same
@@ -132,11 +134,11 @@ sub test_results
 # Requests for all tables wait together, as many as a backend may have: nothing is served meanwhile.
 sub test_together
 {
-	my $right = $node->safe_psql('postgres', ORDINARY . $queries[0]);
+	my $right = $node->safe_psql('postgres', ORDINARY . $asks);
 	my $session;
 
 	set_fault($node, 'hang');
-	$session = start($queries[0]);
+	$session = start($asks);
 	becomes('gpu_asked()', $held, "chunks of $held partitions are asked together");
 	set_fault($node, 'none');
 	is($session->query_safe('SELECT 1'), "$right\n1", 'the query goes on');
@@ -144,7 +146,7 @@ sub test_together
 
 	# cancelled, with all that on its way
 	set_fault($node, 'hang');
-	$session = start($queries[0]);
+	$session = start($asks);
 	becomes('gpu_asked()', $held, 'asked');
 	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%FROM many%' AND pid <> pg_backend_pid()});
 	$session->query('SELECT 1');
@@ -162,7 +164,7 @@ sub test_adding
 
 	set_fault($node, 'slow');
 	$session = start('DO $$BEGIN LOOP PERFORM qsketch_agg(k) FROM many; END LOOP; END$$');
-	$node->safe_psql('postgres', "SET statement_timeout = '300s'; DO \$\$BEGIN WHILE gpu_adding() < $held LOOP PERFORM pg_sleep(0.001); END LOOP; END\$\$");
+	$node->safe_psql('postgres', "SET statement_timeout = '100s'; DO \$\$BEGIN WHILE gpu_adding() < $held LOOP PERFORM pg_sleep(0.001); END LOOP; END\$\$");
 	pass("keys of $held partitions are on their way together");
 	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %FROM many%' AND pid <> pg_backend_pid()});
 	$session->query('SELECT 1');
@@ -170,6 +172,38 @@ sub test_adding
 	$session->quit;
 	set_fault($node, 'none');
 	settled($node, 'cancelled with keys on their way');
+}
+
+# Requests of several partitions are served at once: after one piece of the worker's three or more are
+# done.  Two could be so after two pieces, whose ends are seen late.
+sub test_pieces
+{
+	my ($name, $query) = @_;
+	my $session;
+
+	set_fault($node, 'slow');
+	$session = start("DO \$\$BEGIN LOOP PERFORM count(q) FROM ($query) AS x; END LOOP; END\$\$");
+	$node->safe_psql('postgres', q{SET statement_timeout = '100s';
+		DO $$DECLARE pieces bigint := 0; p bigint; before bigint := 0; last bigint := 0; a bigint; BEGIN
+			LOOP
+				p := gpu_schedule();
+				a := gpu_adding();
+				CONTINUE WHEN gpu_schedule() <> p;
+				IF p <> pieces THEN
+					before := CASE WHEN p = pieces + 1 THEN last ELSE 0 END;
+					pieces := p;
+				END IF;
+				last := a;
+				EXIT WHEN before - a >= 3;
+			END LOOP;
+		END$$});
+	pass("$name: chunks are served together");
+	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %FROM many%' AND pid <> pg_backend_pid()});
+	$session->query('SELECT 1');
+	like($session->{stderr}, qr/canceling statement/, "$name: cancelled");
+	$session->quit;
+	set_fault($node, 'none');
+	settled($node, $name);
 }
 
 # Chunks that go, and rows that change, between the look at all partitions and their use.
@@ -196,7 +230,7 @@ sub test_restart
 	my $session;
 
 	set_fault($node, 'hang');
-	$session = start($queries[0]);
+	$session = start($asks);
 	becomes('gpu_asked()', $held, 'asked before the worker ends');
 	kill 'TERM', gpu_count($node, 'worker_pid');
 	$session->query('SELECT 1');
@@ -214,11 +248,14 @@ for my $devices ('0', '0,1,2')
 {
 	note "devices $devices";
 	$node = gpu_node("column_partitions_$devices" =~ tr/,/_/r, "qsketch.gpu_devices = '$devices'", 'qsketch.device = auto',
-		'max_parallel_workers_per_gather = 0', 'jit = off', 'fsync = off');
+		'max_parallel_workers_per_gather = 0', 'jit = off', 'fsync = off', 'qsketch.gpu_buffer_size = 16MB');
 	make_many();
 	test_results();
 	test_together();
 	test_adding();
+	test_pieces('a sketch', 'SELECT qsketch_agg(k) AS q FROM many WHERE few < 30');
+	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '8kB')) AS q FROM many WHERE k > 9 GROUP BY few");
+	test_pieces('a filter', 'SELECT qfilter_agg(k, qfilter_new_bloom(20000)) AS q FROM many WHERE few < 30');
 	can_pause($node) and test_changes();
 	test_restart();
 	$node->stop;

@@ -116,8 +116,8 @@ extern void GpuDone(GpuSlot *slot);
 /* Leave the slots whose replies a failed call still waits for. */
 extern void GpuLeaveSlots(void);
 
-/* Most slots that a backend holds at a time. */
-#define GPU_HELD_MAX 8
+/* Most slots that a backend holds at a time: some for each of several devices. */
+#define GPU_HELD_MAX 32
 
 extern void GpuRaiseLost(void) __attribute__((noreturn));
 

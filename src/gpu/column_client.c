@@ -292,10 +292,33 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	memcpy(&state->copied, GpuSlotData(slot), sizeof(state->copied));
 }
 
+/* Take what is shown of chunks.  Those that are to be asked are left in "ask". */
+static void
+take_shown(GpuRef *ask, uint32 count, GpuColumnState *state)
+{
+	GpuChunkShown *shown = palloc(Max(count, 1) * sizeof(GpuChunkShown));
+	uint32 i;
+
+	GpuReadShown(ask, count, shown);
+	for (i = 0; i < count; i++)
+	{
+		state[i].there = shown[i].first > 0;
+		if (!state[i].there)
+			continue;
+		state[i].map_lsn = shown[i].map_lsn;
+		state[i].keys = shown[i].keys;
+		memset(&state[i].copied, 0xff, sizeof(state[i].copied));
+		GpuPagesRemoveFrom(&state[i].copied, shown[i].first);
+		ask[i].serial = 0;
+	}
+	pfree(shown);
+}
+
 void
 GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 {
-	GpuTransfer transfer = { .ref = ref,
+	GpuRef *ask = palloc(Max(count, 1) * sizeof(GpuRef));
+	GpuTransfer transfer = { .ref = ask,
 							 .each = true,
 							 .op = COLUMN_DESCRIBE,
 							 .all = count,
@@ -303,11 +326,11 @@ GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 							 .take = take_state,
 							 .all_replies = true,
 							 .context = state };
-	uint32 i;
 
-	for (i = 0; i < count; i++)
-		state[i].there = false;
+	memcpy(ask, ref, count * sizeof(GpuRef));
+	take_shown(ask, count, state);
 	(void) GpuAskAll(&transfer);
+	pfree(ask);
 }
 
 bool
@@ -339,7 +362,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 	if (chunk->tests)
 		wanted->tests = *chunk->tests;
 	else
-		wanted->tests.columns = wanted->tests.tests = 0;
+		memset(&wanted->tests, 0, sizeof(wanted->tests));
 	memcpy(wanted->tested, chunk->tested, sizeof(wanted->tested));
 }
 

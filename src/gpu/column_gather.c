@@ -5,7 +5,8 @@
  * If all rows of pages are wanted, their values are gathered, or stay where they are.
  * Else the device tests rows, and writes the keys of the rows that pass.  It does so, too,
  * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
- * side by side by group.
+ * side by side by group.  Rows of several chunks may be tested at once: devices and worker wait less
+ * than with one chunk after the other.
  *
  * Rows of several columns are matched page by page: chunks that are true for a page
  * have the same rows of it, in the same order.  A request whose columns differ in the
@@ -24,20 +25,24 @@ typedef struct Columns
 	int count;
 } Columns;
 
-/* Lists of a device, which it may be reading while those of others are made. */
+/*
+ * Lists of a device, which it may be reading while those of others are made.  A chunk has no more tiles
+ * than pages, and mostly far fewer: several chunks have them one behind the other.
+ */
 typedef struct Lists
 {
 	qs_cuda_run run[GPU_CHUNK_PAGES];
-	qb_tile tile[GPU_CHUNK_PAGES];
+	qb_tile tile[2 * GPU_CHUNK_PAGES];
 } Lists;
 
 static Lists lists[GPU_DEVICES_MAX];
 
-/* What has been gathered so far: runs, or tiles. */
+/* What has been gathered of a chunk so far: runs, or tiles. */
 typedef struct Gathering
 {
-	const Columns *columns;
-	Lists *to;
+	Columns columns;
+	qs_cuda_run *run;
+	qb_tile *tile;
 	bool tested;
 	int count;    /* of runs or tiles */
 	uint32 first; /* rows that lie alike in all columns, and are not among the tiles yet */
@@ -50,26 +55,36 @@ typedef struct Gathering
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
-/* Find the chunks that a request names, which another process may have forgotten. */
+/* The chunk that a request names, which another process may have forgotten: then NULL. */
+static const GpuHolding *
+find_chunk(const GpuRef *ref)
+{
+	const GpuHolding *h =
+		ref->index >= 0 && ref->index < GPU_HANDLES ? gpu_holding[ref->index] : NULL;
+
+	if (h == NULL || h->serial != ref->serial)
+		return NULL;
+	GpuHandleUsed(ref->index);
+	return h;
+}
+
+/* Find the chunks that a request names, which are all on one device. */
 static qb_status
-find_columns(int index, const GpuWanted *wanted, Columns *columns)
+find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 {
 	uint32 i;
 
-	if (gpu_holding[index] == NULL || !qb_selection_is_valid(&wanted->tests))
-		return QB_NO_MEMORY;
-	columns->column[0] = gpu_holding[index];
+	columns->column[0] = find_chunk(chunk);
 	columns->count = 1;
+	if (columns->column[0] == NULL || !qb_selection_is_valid(&wanted->tests))
+		return QB_NO_MEMORY;
 	for (i = 0; i < wanted->tests.columns; i++)
 	{
-		const GpuRef *ref = &wanted->tested[i];
-		const GpuHolding *h =
-			ref->index >= 0 && ref->index < GPU_HANDLES ? gpu_holding[ref->index] : NULL;
+		const GpuHolding *h = find_chunk(&wanted->tested[i]);
 
-		if (h == NULL || h->serial != ref->serial || h->device != columns->column[0]->device)
+		if (h == NULL || h->device != columns->column[0]->device)
 			return QB_NO_MEMORY;
 		columns->column[columns->count++] = h;
-		GpuHandleUsed(ref->index);
 	}
 	return QB_OK;
 }
@@ -95,13 +110,13 @@ rows_of(const Columns *columns, uint32 page, uint32 pages)
 static void
 add_run(Gathering *gathering, uint32 page, uint32 rows)
 {
-	uint64 first = gathering->columns->column[0]->first[page];
-	qs_cuda_run *last = gathering->count > 0 ? &gathering->to->run[gathering->count - 1] : NULL;
+	uint64 first = gathering->columns.column[0]->first[page];
+	qs_cuda_run *last = gathering->count > 0 ? &gathering->run[gathering->count - 1] : NULL;
 
 	if (last && last->first + last->count == first)
 		last->count += rows;
 	else
-		gathering->to->run[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
+		gathering->run[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
 }
 
 /* Do the rows follow those of the tile, in all columns? */
@@ -126,10 +141,10 @@ list_alike(Gathering *gathering)
 
 	for (row = gathering->first; row < end; row += QB_TILE_ROWS)
 	{
-		qb_tile *tile = &gathering->to->tile[gathering->count++];
+		qb_tile *tile = &gathering->tile[gathering->count++];
 
 		tile->rows = Min(end - row, QB_TILE_ROWS);
-		for (i = 0; i < gathering->columns->count; i++)
+		for (i = 0; i < gathering->columns.count; i++)
 			tile->first[i] = row;
 	}
 	gathering->alike = 0;
@@ -139,18 +154,18 @@ list_alike(Gathering *gathering)
 static void
 add_tile(Gathering *gathering, uint32 page, uint32 rows)
 {
-	const Columns *columns = gathering->columns;
+	const Columns *columns = &gathering->columns;
 	qb_tile *last;
 	int i;
 
 	list_alike(gathering);
-	last = gathering->count > 0 ? &gathering->to->tile[gathering->count - 1] : NULL;
+	last = gathering->count > 0 ? &gathering->tile[gathering->count - 1] : NULL;
 	if (last && last->rows + rows <= QB_TILE_ROWS && follows(last, columns, page))
 	{
 		last->rows += rows;
 		return;
 	}
-	last = &gathering->to->tile[gathering->count++];
+	last = &gathering->tile[gathering->count++];
 	last->rows = rows;
 	for (i = 0; i < columns->count; i++)
 		last->first[i] = columns->column[i]->first[page];
@@ -161,7 +176,7 @@ static bool
 are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count,
 			 uint64 most)
 {
-	const uint32 *first = gathering->columns->column[0]->first + page;
+	const uint32 *first = gathering->columns.column[0]->first + page;
 	uint32 i;
 
 	if (page % count != 0 || page + count > GPU_CHUNK_PAGES)
@@ -188,7 +203,7 @@ pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, ui
 static uint32
 pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
 {
-	const Columns *columns = gathering->columns;
+	const Columns *columns = &gathering->columns;
 	const uint32 *first = columns->column[0]->first;
 	uint32 run;
 	int i;
@@ -200,7 +215,8 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	if (run < ALIKE_LEAST || first[page + run] - first[page] > most)
 		return 0;
 	for (i = 1; i < columns->count; i++)
-		if (memcmp(&columns->column[i]->first[page], &first[page], (run + 1) * sizeof(*first)) != 0)
+		if (columns->column[i]->alike != columns->column[0]->alike &&
+			memcmp(&columns->column[i]->first[page], &first[page], (run + 1) * sizeof(*first)) != 0)
 			return 0;
 	return run;
 }
@@ -209,7 +225,7 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 static uint32
 add_alike(Gathering *gathering, uint32 page, uint32 run)
 {
-	const uint32 *first = gathering->columns->column[0]->first;
+	const uint32 *first = gathering->columns.column[0]->first;
 	uint32 rows = first[page + run] - first[page];
 
 	if (rows > 0 && !gathering->tested)
@@ -236,7 +252,6 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 	uint32 page;
 	uint32 step;
 
-	gathering->to = &lists[gathering->columns->column[0]->device];
 	for (page = GpuPagesNext(pages, from); page < GPU_CHUNK_PAGES;
 		 page = GpuPagesNext(pages, page + step))
 	{
@@ -249,7 +264,7 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 			continue;
 		}
 		step = pages_at_once(gathering, pages, page, most - Min(most, gathered));
-		rows = rows_of(gathering->columns, page, step);
+		rows = rows_of(&gathering->columns, page, step);
 		if (rows == PG_UINT32_MAX)
 			return PG_UINT64_MAX;
 		if (gathered > 0 && gathered + rows > most)
@@ -283,105 +298,236 @@ none_pass(const Columns *columns, const qb_selection *tests)
 static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
-	const GpuHolding *const *column = gathering->columns->column;
-	qs_cuda_copy_rows rows = { .tests = tests, .no_keys = no_keys, .rows = count };
+	const GpuHolding *const *column = gathering->columns.column;
+	qs_cuda_copy_rows rows = {
+		.keys = column[0]->values, .tests = tests, .no_keys = no_keys, .rows = count
+	};
 	int i;
 
 	if (gathering->count > 0)
-		rows.tile = gathering->to->tile;
+		rows.tile = gathering->tile;
 	rows.tiles = gathering->count > 0 ? gathering->count
 									  : (gathering->alike + QB_TILE_ROWS - 1) / QB_TILE_ROWS;
 	rows.first = gathering->first;
-	for (i = 1; i < gathering->columns->count; i++)
+	for (i = 1; i < gathering->columns.count; i++)
 		rows.tested[i - 1] = column[i]->values;
 	return rows;
 }
 
-/* What the device does with the rows that were found; "count" of them. */
+/* What the device does with the rows that were found. */
 static qb_status
-gather_rows(const Gathering *gathering, const GpuGather *g, uint64 count, GpuGathered *gathered)
+gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
 {
 	const GpuWanted *wanted = g->wanted;
-	qs_cuda_copy *values = gathering->columns->column[0]->values;
-	qs_cuda_copy_rows rows;
 
-	gathered->count = count;
-	if (!gathering->tested)
-		return GpuColumnOps()->gather(values, gathering->to->run, gathering->count, &gathered->key);
-	rows = rows_to_test(gathering, &wanted->tests, wanted->projection == PROJECT_ROWS, count);
 	if (g->groups)
-		return GpuColumnOps()->split(values, &rows, g->groups, &gathered->key, gathered->of_group);
+		return GpuColumnOps()->split(rows, chunks, g->groups, &gathered->key, gathered->of_group);
 	if (wanted->projection == PROJECT_PAIRS)
-		return GpuColumnOps()->pairs(values, &rows, wanted->pair, &gathered->key, &gathered->pair,
+		return GpuColumnOps()->pairs(rows, wanted->pair, &gathered->key, &gathered->pair,
 									 &gathered->count);
-	return GpuColumnOps()->select(values, &rows, &gathered->key, &gathered->count);
+	return GpuColumnOps()->select(rows, chunks, &gathered->key, &gathered->count);
+}
+
+/* Begin to gather keys of a chunk, with so many tiles of others before its own. */
+static qb_status
+begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
+{
+	const GpuWanted *wanted = g->wanted;
+	bool pairs = wanted->projection == PROJECT_PAIRS;
+	Lists *to;
+	qb_status status;
+
+	memset(gathering, 0, sizeof(*gathering));
+	status = find_columns(&g->chunk, wanted, &gathering->columns);
+	if (status != QB_OK || (g->groups && !qb_groups_are_valid(g->groups, &wanted->tests)) ||
+		(pairs && wanted->pair >= wanted->tests.columns))
+		return QB_NO_MEMORY;
+	to = &lists[gathering->columns.column[0]->device];
+	gathering->run = to->run;
+	gathering->tile = to->tile + tiles;
+	gathering->tested = g->groups || pairs || wanted->projection == PROJECT_ROWS ||
+						wanted->tests.tests > 0 || gathering->columns.column[0]->nulls > 0;
+	return QB_OK;
+}
+
+/* Nothing is gathered of this chunk yet. */
+static void
+start_gathered(const GpuGather *g, const Gathering *gathering, GpuGathered *gathered)
+{
+	memset(gathered, 0, sizeof(*gathered));
+	gathered->index = g->chunk.index;
+	gathered->device = gathering->columns.column[0]->device;
 }
 
 qb_status
 GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 {
 	const GpuWanted *wanted = g->wanted;
-	Columns columns;
-	Gathering gathering = { .columns = &columns };
-	qb_status status = find_columns(g->index, wanted, &columns);
-	bool pairs = wanted->projection == PROJECT_PAIRS;
+	Gathering gathering;
+	qb_status status = begin_gathering(g, 0, &gathering);
+	qs_cuda_copy_rows rows;
 	uint64 count;
 
-	if (status != QB_OK || (g->groups && !qb_groups_are_valid(g->groups, &wanted->tests)) ||
-		(pairs && wanted->pair >= wanted->tests.columns))
-		return QB_NO_MEMORY;
-	gathering.tested = g->groups || pairs || wanted->projection == PROJECT_ROWS ||
-					   wanted->tests.tests > 0 || columns.column[0]->nulls > 0;
-	memset(gathered, 0, sizeof(*gathered));
-	gathered->index = g->index;
-	gathered->device = columns.column[0]->device;
+	if (status != QB_OK)
+		return status;
+	start_gathered(g, &gathering, gathered);
 	count = gather_pages(&gathering, &wanted->pages, g->from, g->most, &gathered->end);
-	GpuHandleUsed(g->index);
 	if (count == PG_UINT64_MAX)
 		return QB_NO_MEMORY;
-	if (count == 0 || (g->groups == NULL && none_pass(&columns, &wanted->tests)))
+	if (count == 0 || (g->groups == NULL && none_pass(&gathering.columns, &wanted->tests)))
 		return QB_OK;
-	return gather_rows(&gathering, g, count, gathered);
+	gathered->count = count;
+	if (!gathering.tested)
+		return GpuColumnOps()->gather(gathering.columns.column[0]->values, gathering.run,
+									  gathering.count, &gathered->key);
+	rows = rows_to_test(&gathering, &wanted->tests, wanted->projection == PROJECT_ROWS, count);
+	return gather_rows(g, &rows, 1, gathered);
+}
+
+/* The most rows that are gathered of several chunks at once: there is room for the keys of all. */
+#define TOGETHER_ROWS (UINT64CONST(1) << 25)
+
+/* Chunks that are gathered at once. */
+typedef struct Chunks
+{
+	qs_cuda_copy_rows rows[QS_CUDA_CHUNKS_MAX];
+	int count;
+	uint32 tiles; /* that are listed */
+	uint64 most;  /* rows that may come yet */
+} Chunks;
+
+/* Add a whole chunk to those of which the first one is "first"; false: it does not go with them. */
+static bool
+add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
+{
+	const GpuWanted *wanted = g->wanted;
+	qs_cuda_copy_rows *rows = &chunks->rows[chunks->count];
+	Gathering gathering;
+	uint32 end;
+	uint64 count;
+
+	if (wanted->projection != PROJECT_KEYS ||
+		memcmp(&wanted->tests, &first->wanted->tests, sizeof(wanted->tests)) != 0 ||
+		chunks->tiles + GpuPagesCount(&wanted->pages) > lengthof(lists[0].tile) ||
+		begin_gathering(g, chunks->tiles, &gathering) != QB_OK || !gathering.tested)
+		return false;
+	count = gather_pages(&gathering, &wanted->pages, 0, chunks->most, &end);
+	if (count == 0 || count > chunks->most || end < GPU_CHUNK_PAGES)
+		return false;
+	*rows = rows_to_test(&gathering, &first->wanted->tests, false, count);
+	chunks->tiles += gathering.count;
+	chunks->most -= count;
+	chunks->count++;
+	return true;
+}
+
+qb_status
+GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered)
+{
+	uint64 most = Min(gather->most, TOGETHER_ROWS);
+	Chunks chunks = { .most = most };
+	Gathering first;
+	int all = Min(*count, QS_CUDA_CHUNKS_MAX);
+
+	while (chunks.count < all && add_chunk(&gather[chunks.count], gather, &chunks))
+		;
+	if (chunks.count < 2 || begin_gathering(gather, 0, &first) != QB_OK)
+		return QB_NO_MEMORY;
+	*count = chunks.count;
+	start_gathered(gather, &first, gathered);
+	gathered->count = most - chunks.most;
+	gathered->end = GPU_CHUNK_PAGES;
+	return gather_rows(gather, chunks.rows, chunks.count, gathered);
 }
 
 qb_status
 GpuColumnCountRows(const GpuGather *g, GpuGathered *gathered)
 {
-	Columns columns;
-	Gathering gathering = { .columns = &columns };
+	Gathering gathering;
 	qb_status status;
 
 	if (g->wanted->tests.tests > 0)
 		return GpuColumnGather(g, gathered);
-	status = find_columns(g->index, g->wanted, &columns);
+	status = begin_gathering(g, 0, &gathering);
 	if (status != QB_OK)
 		return status;
-	memset(gathered, 0, sizeof(*gathered));
+	gathering.tested = false;
+	start_gathered(g, &gathering, gathered);
 	gathered->count = gather_pages(&gathering, &g->wanted->pages, 0, PG_UINT64_MAX, &gathered->end);
-	GpuHandleUsed(g->index);
 	return QB_OK;
+}
+
+/* ---- requests for keys of chunks ---- */
+
+/* The slot is the worker's until the reply, so what it wants stays as it is. */
+GpuGather
+GpuGatherFor(const GpuSlot *slot, double work)
+{
+	return (GpuGather){ .chunk = slot->other,
+						.wanted = (const GpuWanted *) GpuSlotData(slot),
+						.from = (uint32) slot->offset,
+						.most = (uint64) (gpu_device_ops->piece_work / Max(work, 1)) };
+}
+
+qb_status
+GpuColumnAdded(const GpuGathered *gathered, double work)
+{
+	static double queued[GPU_DEVICES_MAX];
+	double *here = &queued[gathered->device];
+
+	*here += gathered->count * work;
+	if (*here < gpu_device_ops->piece_work)
+		return QB_OK;
+	*here = 0;
+	return gpu_device_ops->sync(gpu_device[gathered->device]);
+}
+
+/* Add gathered keys to a value. */
+static qb_status
+add_gathered(int index, const GpuGathered *gathered, double work, GpuAddGathered add)
+{
+	qb_status status = gathered->count > 0 ? add(index, gathered) : QB_OK;
+
+	return status == QB_OK ? GpuColumnAdded(gathered, work) : status;
 }
 
 qb_status
 GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 {
-	GpuWanted wanted;
+	GpuGather gather = GpuGatherFor(slot, work);
 	GpuGathered gathered;
-	GpuGather gather = { .index = slot->other.index,
-						 .wanted = &wanted,
-						 .from = (uint32) slot->offset,
-						 .most = (uint64) (gpu_device_ops->piece_work / Max(work, 1)) };
-	qb_status status;
+	qb_status status = GpuColumnGather(&gather, &gathered);
 
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	status = GpuColumnGather(&gather, &gathered);
-	if (status == QB_OK && gathered.count > 0)
-		status = add(slot->handle.index, &gathered);
+	if (status == QB_OK)
+		status = add_gathered(slot->handle.index, &gathered, work, add);
 	if (status != QB_OK)
 		return status;
 	slot->done += (int) gathered.count;
 	slot->offset = gathered.end;
 	slot->more = gathered.end < GPU_CHUNK_PAGES;
+	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
+	return QB_OK;
+}
+
+/* The first request counts the keys of all. */
+qb_status
+GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add)
+{
+	GpuGather gather[GPU_TOGETHER];
+	GpuGathered gathered;
+	qb_status status;
+	int i;
+
+	for (i = 0; i < *count; i++)
+		gather[i] = GpuGatherFor(slot[i], work);
+	status = GpuColumnGatherAll(gather, count, &gathered);
+	if (status == QB_OK)
+		status = add_gathered(slot[0]->handle.index, &gathered, work, add);
+	if (status != QB_OK)
+		return status;
+	for (i = 0; i < *count; i++)
+		slot[i]->offset = gathered.end;
+	slot[0]->done = (int) gathered.count;
 	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
 }

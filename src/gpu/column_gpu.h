@@ -347,7 +347,10 @@ typedef struct GpuColumnState
 	GpuPages copied;
 } GpuColumnState;
 
-/* Ask "count" chunks for their states, several at a time; serial 0: there is no chunk. */
+/*
+ * The states of "count" chunks; serial 0: there is no chunk.  The worker is asked for those alone that
+ * it does not show (GpuChunkShown), several at a time.
+ */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 
 /* The LSNs of a chunk's pages; false if it is gone. */

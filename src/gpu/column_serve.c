@@ -80,21 +80,27 @@ part_of(uint64 row)
 	return row < first ? 0 : 1 + (row - first) / PART_ROWS;
 }
 
-/* The same chunk of another column of the table; NULL: there is none. */
+/* The same chunk of another column of the table, after this number; NULL: there is none. */
 static const GpuHolding *
-find_same_chunk(const GpuColumnShape *shape)
+next_same_chunk(const GpuColumnShape *shape, int *i)
 {
-	int i;
-
-	for (i = 0; i < GPU_HANDLES; i++)
+	while (*i < GPU_HANDLES)
 	{
-		const GpuHolding *h = gpu_holding[i];
+		const GpuHolding *h = gpu_holding[(*i)++];
 
 		if (h && h->shape.root == shape->root && h->shape.relation == shape->relation &&
 			h->shape.chunk == shape->chunk)
 			return h;
 	}
 	return NULL;
+}
+
+static const GpuHolding *
+find_same_chunk(const GpuColumnShape *shape)
+{
+	int i = 0;
+
+	return next_same_chunk(shape, &i);
 }
 
 /* The device of a table's next chunk; -1: any, for the first chunk of a part. */
@@ -266,6 +272,29 @@ finish_nulls(GpuHolding *h)
 	return status;
 }
 
+static void
+note_copied(GpuHolding *h)
+{
+	uint32 first = GpuPagesRun(&h->copied, 0);
+
+	h->copied_count = GpuPagesCount(&h->copied);
+	h->copied_first = first == h->copied_count ? first : 0;
+}
+
+/* The number of the chunks of other columns that have the same rows of each page, or its own. */
+static uint64
+find_alike(const GpuHolding *h)
+{
+	const GpuHolding *other;
+	int i = 0;
+
+	while ((other = next_same_chunk(&h->shape, &i)) != NULL)
+		if (other->alike != 0 &&
+			memcmp(other->first, h->first, (GPU_CHUNK_PAGES + 1) * sizeof(uint32)) == 0)
+			return other->alike;
+	return h->serial;
+}
+
 /* Room that is left over is given back, if there is room to do so. */
 static qb_status
 serve_finish(GpuSlot *slot, GpuHolding *h)
@@ -273,6 +302,8 @@ serve_finish(GpuSlot *slot, GpuHolding *h)
 	qb_status status = QB_OK;
 
 	begin_pages(h, GPU_CHUNK_PAGES);
+	h->alike = find_alike(h);
+	note_copied(h);
 	h->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
 	if (h->room > h->rows)
 		status = GpuColumnOps()->resize(h->values, h->rows, h->rows);
@@ -301,6 +332,7 @@ serve_renew(GpuSlot *slot, GpuHolding *h)
 	if (h->map_lsn != shape->old_lsn)
 		return QB_OK;
 	GpuPagesKeep(&h->copied, (const GpuPages *) GpuSlotData(slot));
+	note_copied(h);
 	h->map_lsn = shape->map_lsn;
 	return QB_OK;
 }
@@ -355,7 +387,7 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 static GpuGather
 gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {
-	return (GpuGather){ .index = slot->handle.index,
+	return (GpuGather){ .chunk = slot->handle,
 						.wanted = wanted,
 						.groups = groups,
 						.most = (uint64) gpu_device_ops->piece_work };
@@ -494,7 +526,8 @@ location_of_column(int index)
 	location.device = h->device;
 	location.on_device = true;
 	location.bytes = GpuColumnOps()->bytes(h->values);
-	location.pages = GpuPagesCount(&h->copied);
+	location.pages = h->copied_count;
+	location.shown = (GpuChunkShown){ h->copied_first, h->map_lsn, h->rows - h->nulls };
 	return location;
 }
 

@@ -49,7 +49,10 @@ typedef struct GpuHolding
 	uint32 pages; /* pages before this one have come */
 	uint64 map_lsn;
 	GpuPages copied;
+	uint32 copied_count; /* of a finished chunk, as the next */
+	uint32 copied_first; /* the copied pages are those before this one; 0: they are others */
 	uint32 *first;       /* row of each page, GPU_CHUNK_PAGES + 1 */
+	uint64 alike;        /* chunks in which each page has the same row have the same number */
 	uint64 *lsn;         /* GPU_CHUNK_PAGES */
 	GpuCounted *counted; /* NULL: nothing was counted */
 } GpuHolding;
@@ -68,17 +71,17 @@ GpuColumnOps(void)
 /* Which keys to gather. */
 typedef struct GpuGather
 {
-	int index; /* handle of the chunk */
+	GpuRef chunk;
 	const GpuWanted *wanted;
 	const qb_groups *groups; /* NULL: all keys, else side by side by group */
 	uint32 from;             /* page to begin with */
 	uint64 most;             /* rows, or else a single page */
 } GpuGather;
 
-/* Keys from whole pages of a chunk, in device memory until the next call. */
+/* Keys from whole pages of chunks, in device memory until the next call. */
 typedef struct GpuGathered
 {
-	int index; /* handle of the chunk */
+	int index; /* handle of the first chunk */
 	int device;
 	const uint64 *key;
 	const uint64 *pair; /* PROJECT_PAIRS: beside each key the number of the pair's column */
@@ -94,6 +97,13 @@ typedef struct GpuGathered
 extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
 /*
+ * Gather tested keys of several chunks of one device at once, each as a whole: of the first *count of
+ * them, which is at least 2 after QB_OK.  They have the groups and "most" of the first one.  This is for
+ * speed alone: QB_NO_MEMORY if the first two cannot be gathered so.
+ */
+extern qb_status GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered);
+
+/*
  * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
  * counted at once.
  */
@@ -106,6 +116,19 @@ extern qb_status GpuColumnCountRows(const GpuGather *gather, GpuGathered *gather
  */
 typedef qb_status (*GpuAddGathered)(int index, const GpuGathered *gathered);
 extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
+
+/* The same for several requests at once, as GpuHandler.serve_all does it. */
+extern qb_status
+GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add);
+
+/*
+ * Gathered keys were added, at so much work for each.  Devices do that while the worker goes on, but no
+ * more than some pieces of it are on their way: so whoever comes does not wait long.
+ */
+extern qb_status GpuColumnAdded(const GpuGathered *gathered, double work);
+
+/* What a request gathers, of as many pages as fit in a piece of the work. */
+extern GpuGather GpuGatherFor(const GpuSlot *slot, double work);
 
 /*
  * Replicas of a value, on the devices of chunks that its own device does not have: values of

@@ -501,6 +501,7 @@ GpuShowLocation(int index)
 	gpu_shared->handle[index].device = location.on_device ? location.device : -1;
 	gpu_shared->handle[index].bytes = location.bytes;
 	gpu_shared->handle[index].pages = location.pages;
+	GpuShowChunk(index, &location.shown);
 	GpuShowMemory(location.device);
 }
 

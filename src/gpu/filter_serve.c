@@ -93,14 +93,13 @@ serve_set(Holding *h, GpuSlot *slot)
 
 /* Insert rows.  A long insert is waited for, so that its time is known. */
 static qb_status
-insert(__typeof__(qf_cuda_insert) *operation, qf_cuda_filter *filter, const qf_batch *batch,
-	   const Holding *h, int device)
+insert(const Holding *h, const qf_batch *batch)
 {
 	double work = h->params.k * qf_probability(&h->params) * batch->count;
-	qb_status status = operation(filter, batch);
+	qb_status status = device_ops()->insert(h->filter, batch);
 
 	if (status == QB_OK && (batch->copies || work > LONG_INSERT))
-		status = gpu_device_ops->sync(gpu_device[device]);
+		status = gpu_device_ops->sync(gpu_device[h->device]);
 	return status;
 }
 
@@ -120,7 +119,7 @@ serve_insert(Holding *h, GpuSlot *slot)
 
 	batch.count = GpuNextPiece(slot, work, COUNT_BATCHES, COUNT_KEYS);
 	h->given += batch.count;
-	return insert(device_ops()->insert, h->filter, &batch, h, h->device);
+	return insert(h, &batch);
 }
 
 /* The filter, or its replica, that gets keys of chunks on a device; NULL: no memory for one. */
@@ -179,7 +178,7 @@ insert_gathered(int index, const GpuGathered *gathered)
 	qf_cuda_filter *filter = filter_on(h, gathered->device, &status);
 
 	if (status == QB_OK)
-		status = insert(device_ops()->insert_device, filter, &batch, h, gathered->device);
+		status = device_ops()->insert_device(filter, &batch);
 	if (status == QB_OK)
 		h->given += gathered->count;
 	return status;
@@ -258,13 +257,19 @@ serve_filter(GpuSlot *slot)
 	return status;
 }
 
-/* Bits that are on one device. */
+/* Keys of chunks, or bits that are on one device. */
 static qb_status
-serve_reads(GpuSlot *const *slot, int *count)
+serve_together(GpuSlot *const *slot, int *count)
 {
 	const Holding *h = &holding[slot[0]->handle.index];
 
-	return h->filter && h->replicas.count == 0 ? read_together(h, slot, *count) : QB_NO_MEMORY;
+	if (h->filter == NULL)
+		return QB_NO_MEMORY;
+	if (slot[0]->op == FILTER_COLUMN)
+		return qf_is_bloom(&h->params)
+				   ? GpuColumnServeAll(slot, count, h->params.k, insert_gathered)
+				   : QB_NO_MEMORY;
+	return h->replicas.count == 0 ? read_together(h, slot, *count) : QB_NO_MEMORY;
 }
 
 static void
@@ -301,8 +306,8 @@ choose_device(GpuSlot *slot)
 
 const GpuHandler gpu_filter_handler = {
 	.serve = serve_filter,
-	.serve_all = serve_reads,
-	.together = 1 << FILTER_READ,
+	.serve_all = serve_together,
+	.together = 1 << FILTER_READ | 1 << FILTER_COLUMN,
 	.reads = 1 << FILTER_QUERY | 1 << FILTER_CONTAINS | 1 << FILTER_FETCH | 1 << FILTER_READ,
 	.reads_other = 1 << FILTER_COLUMN,
 	.adds = 1 << FILTER_COLUMN,

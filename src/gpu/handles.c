@@ -113,6 +113,7 @@ own(GpuHandle *handle, GpuFamily family, Oid role)
 	handle->attached = handle->in_transfer = handle->full = false;
 	handle->bytes = 0;
 	handle->pages = 0;
+	memset(&handle->shown, 0, sizeof(handle->shown));
 	handle->device = -1;
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[handle->proc], 1);
 }
@@ -367,6 +368,36 @@ GpuResetHandles(void)
 }
 
 /* ---- cached values and chunks of cached columns ---- */
+
+void
+GpuShowChunk(int index, const GpuChunkShown *shown)
+{
+	GpuChunkShown *there = &gpu_shared->handle[index].shown;
+
+	if (there->first == shown->first && there->map_lsn == shown->map_lsn &&
+		there->keys == shown->keys)
+		return;
+	lock(LW_EXCLUSIVE);
+	*there = *shown;
+	unlock();
+}
+
+void
+GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown)
+{
+	uint32 i;
+
+	lock(LW_SHARED);
+	for (i = 0; i < count; i++)
+	{
+		const GpuHandle *handle = HANDLE(&ref[i]);
+		bool there =
+			ref[i].serial != 0 && is_named(handle, &ref[i]) && handle->state == HANDLE_CACHED;
+
+		shown[i] = there ? handle->shown : (GpuChunkShown){ .first = 0 };
+	}
+	unlock();
+}
 
 static bool
 is_column(const GpuHandle *handle)

@@ -21,7 +21,8 @@
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
  * end.  So requests of one process that follow one another, and change the same handle or copy
- * from it, may be served together, within the time of a piece (GpuTogether()).
+ * from it, may be served together, within the time of a piece (GpuTogether()).  So may those that
+ * add keys of chunks of one device to the same handle, with those of other devices between them.
  *
  * All of this is the worker's own memory.
  *
@@ -369,14 +370,25 @@ GpuBeginScheduled(const GpuSlot *slot)
 	waiting[GpuSlotIndex(slot)].served = true;
 }
 
+/* It was not served, and waits on. */
+void
+GpuLeaveScheduled(const GpuSlot *slot)
+{
+	waiting[GpuSlotIndex(slot)].served = false;
+}
+
 /* May these requests be served together, as far as they tell themselves? */
 static bool
 is_alike(const GpuSlot *slot, const GpuSlot *first)
 {
 	bool reads = access_of(slot, 0) == READS;
 
-	return slot->op == first->op && slot->handle.serial == first->handle.serial &&
-		   slot->other.serial == 0 && slot->done == 0 && slot->wait == reads &&
+	if (slot->op != first->op || slot->handle.serial != first->handle.serial || slot->done != 0)
+		return false;
+	if (is_adding(slot))
+		return slot->wait == first->wait && slot->offset == 0 &&
+			   devices_of_handle(&slot->other) == devices_of_handle(&first->other);
+	return slot->other.serial == 0 && slot->wait == reads &&
 		   (!reads || slot->count == first->count);
 }
 
@@ -387,7 +399,7 @@ may_join(const GpuSlot *slot, uint32 joined)
 	const Order *before = &waiting[GpuSlotIndex(slot)].before[0];
 	const Order *o = &order[slot->handle.index];
 
-	if (access_of(slot, 0) == READS)
+	if (access_of(slot, 0) != CHANGES)
 		return may_be_served(slot);
 	return before->came[READS] == o->served[READS] && before->came[ADDS] == o->served[ADDS] &&
 		   before->came[CHANGES] == o->served[CHANGES] + joined;
@@ -396,23 +408,27 @@ may_join(const GpuSlot *slot, uint32 joined)
 /*
  * Add to slot[0], which is served now, requests behind it in its line that may be served
  * together with it: changes of the same handle, for which nobody waits, with no request
- * of another process for that handle between them; or reads of one part of a value.  Returns
- * how many there are with it.
+ * of another process for that handle between them; reads of one part of a value; or additions
+ * from chunks of one device, of which others are left out.  Returns how many there are with it.
  */
 int
 GpuTogether(GpuSlot **slot, int most)
 {
 	const GpuHandler *handler = GpuHandlerOf(slot[0]->handle.family);
 	int next = waiting[GpuSlotIndex(slot[0])].next;
+	bool adding = is_adding(slot[0]);
 	int count = 1;
 
 	if (!(handler->together >> slot[0]->op & 1) || !is_alike(slot[0], slot[0]))
 		return 1;
-	while (count < most && next != NONE && is_alike(GpuSlotAt(next), slot[0]) &&
-		   may_join(GpuSlotAt(next), count))
+	for (; count < most && next != NONE; next = waiting[next].next)
 	{
-		slot[count++] = GpuSlotAt(next);
-		next = waiting[next].next;
+		GpuSlot *candidate = GpuSlotAt(next);
+
+		if (!waiting[next].served && is_alike(candidate, slot[0]) && may_join(candidate, count))
+			slot[count++] = candidate;
+		else if (!adding || !is_adding(candidate))
+			break;
 	}
 	return count;
 }

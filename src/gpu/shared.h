@@ -192,6 +192,17 @@ typedef struct StoredName
 	uint8 header[64];
 } StoredName;
 
+/*
+ * What the worker shows of a chunk of a cached column, so that backends need not ask: of one whose
+ * copied pages are those before "first" and no other.
+ */
+typedef struct GpuChunkShown
+{
+	uint32 first; /* 0: it has other pages, or none */
+	uint64 map_lsn;
+	uint64 keys; /* values that are not NULL */
+} GpuChunkShown;
+
 typedef struct GpuHandle
 {
 	GpuHandleState state;
@@ -209,6 +220,7 @@ typedef struct GpuHandle
 	int device;             /* set by the worker */
 	uint64 bytes;           /* of device memory, set by the worker */
 	uint32 pages;           /* chunk: how many count as copied, set by the worker */
+	GpuChunkShown shown;    /* chunk: set by the worker, under "handles" */
 	StoredName key;         /* CACHED */
 	int next_named;         /* CACHED: the next one of its chain, as "named" has the first */
 	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
@@ -356,6 +368,12 @@ extern bool GpuEvict(int device, bool column, Oid role, bool own);
 extern void GpuHandleFreed(int index);
 extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
+
+/* For the worker: show what a chunk is like now.  Whoever reads it gets all of it or nothing. */
+extern void GpuShowChunk(int index, const GpuChunkShown *shown);
+
+/* What is shown of cached chunks; "first" is 0 for those that are gone, or that one has to ask. */
+extern void GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown);
 
 /* names.c */
 extern void GpuAddName(GpuHandle *handle);

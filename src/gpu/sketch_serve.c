@@ -11,43 +11,18 @@
  */
 #include "engine/sketch_engine.h"
 #include "gpu/coroutine.h"
-#include "gpu/column_worker.h"
 #include "gpu/gpu.h"
-#include "gpu/sketch_gpu.h"
+#include "gpu/sketch_worker.h"
 
 #include "pgbase/memory.h"
-#include "sketch_cuda.h"
 #include "utils/memutils.h"
 
-/*
- * The sketch of a handle.  If its device has no memory for it to grow it is "full" (shared.h),
- * and its keys are in partitions that its backend merges: the sketch on its device, those on
- * other devices, and one in the worker's memory.
- */
-typedef struct Holding
-{
-	qs_cuda_sketch *on_device;
-	qs_sketch *on_host; /* tables on their way to the device, or keys that it had no memory for */
-	int device;
-	qs_params params; /* set while it is on a device */
-	GpuReplicas replicas;
-	GpuSketchMerged merged; /* of the sketch or replica that is being merged */
-	GpuSketchShape shape;   /* of on_host, while it is written or read */
-} Holding;
-
-static Holding holding[GPU_HANDLES];
-
-/* What sketches ask of the devices. */
-static const qs_sketch_ops *
-device_ops(void)
-{
-	return gpu_device_ops->sketch;
-}
+GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];
 
 static void
 destroy(void *sketch)
 {
-	device_ops()->destroy(sketch);
+	GpuSketchOps()->destroy(sketch);
 }
 
 static bool
@@ -56,16 +31,15 @@ is_full(int index)
 	return gpu_shared->handle[index].full;
 }
 
-/* A sketch has no memory of its device to grow: its backend will fetch it. */
-static void
-note_full(int index)
+void
+GpuSketchNoteFull(int index)
 {
 	GpuCount(COUNT_FALLBACKS, !is_full(index));
 	gpu_shared->handle[index].full = true;
 }
 
 static void
-make_host_form(Holding *h, const qs_params *params)
+make_host_form(GpuSketchHolding *h, const qs_params *params)
 {
 	static qb_memory memory; /* the worker's own */
 
@@ -74,7 +48,7 @@ make_host_form(Holding *h, const qs_params *params)
 }
 
 static void
-free_host_form(Holding *h)
+free_host_form(GpuSketchHolding *h)
 {
 	if (h->on_host == NULL)
 		return;
@@ -83,25 +57,24 @@ free_host_form(Holding *h)
 	h->on_host = NULL;
 }
 
-/* Make a sketch on a device: an empty one, or a copy of "from" if not NULL. */
-static qb_status
-make_on(int device, const qs_params *params, const qs_sketch *from, qs_cuda_sketch **made)
+qb_status
+GpuSketchMakeOn(int device, const qs_params *params, const qs_sketch *from, qs_cuda_sketch **made)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	GPU_WITH_ROOM(status, device,
-				  from ? device_ops()->load(gpu_device[device], from, made)
-					   : device_ops()->create(gpu_device[device], params, made));
+				  from ? GpuSketchOps()->load(gpu_device[device], from, made)
+					   : GpuSketchOps()->create(gpu_device[device], params, made));
 	return GpuMade(status, device);
 }
 
 /* Put the sketch of a handle on a device. */
 static qb_status
-to_device(Holding *h, int device, const qs_params *params, const qs_sketch *from)
+to_device(GpuSketchHolding *h, int device, const qs_params *params, const qs_sketch *from)
 {
-	qb_status status = make_on(device, params, from, &h->on_device);
+	qb_status status = GpuSketchMakeOn(device, params, from, &h->on_device);
 
 	if (status != QB_OK)
 		return status;
@@ -112,13 +85,13 @@ to_device(Holding *h, int device, const qs_params *params, const qs_sketch *from
 }
 
 static qb_status
-serve_create(Holding *h, GpuSlot *slot)
+serve_create(GpuSketchHolding *h, GpuSlot *slot)
 {
 	return to_device(h, slot->count, &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
-serve_load(Holding *h, GpuSlot *slot)
+serve_load(GpuSketchHolding *h, GpuSlot *slot)
 {
 	qb_status status;
 
@@ -131,7 +104,7 @@ serve_load(Holding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_write(Holding *h, GpuSlot *slot)
+serve_write(GpuSketchHolding *h, GpuSlot *slot)
 {
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
@@ -141,7 +114,7 @@ serve_write(Holding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_loaded(Holding *h, GpuSlot *slot)
+serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 {
 	qb_status status = QB_NO_MEMORY;
 
@@ -153,7 +126,7 @@ serve_loaded(Holding *h, GpuSlot *slot)
 
 /* Count keys that the device had no memory for. */
 static qb_status
-insert_on_host(Holding *h, const uint64 *key, const int64 *weight, int count)
+insert_on_host(GpuSketchHolding *h, const uint64 *key, const int64 *weight, int count)
 {
 	if (h->on_host == NULL)
 		make_host_form(h, &h->params);
@@ -161,7 +134,7 @@ insert_on_host(Holding *h, const uint64 *key, const int64 *weight, int count)
 }
 
 static qb_status
-serve_insert(Holding *h, GpuSlot *slot)
+serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 {
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
@@ -172,10 +145,10 @@ serve_insert(Holding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	piece = GpuNextPiece(slot, h->params.depth, COUNT_BATCHES, COUNT_KEYS);
 	if (gpu_fault != FAULT_SPILL)
-		status = device_ops()->insert(h->on_device, key, weight, piece);
+		status = GpuSketchOps()->insert(h->on_device, key, weight, piece);
 	if (status != QB_NO_MEMORY)
 		return status;
-	note_full(slot->handle.index);
+	GpuSketchNoteFull(slot->handle.index);
 	return insert_on_host(h, key, weight, piece);
 }
 
@@ -186,7 +159,7 @@ serve_insert(Holding *h, GpuSlot *slot)
 static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
-	Holding *h = &holding[slot[0]->handle.index];
+	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
 	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
@@ -209,7 +182,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 							.weight = next->weighted ? (const int64 *) key + next->count : NULL,
 							.count = next->count };
 	}
-	status = batches > 1 ? device_ops()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
+	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < batches; i++)
@@ -219,7 +192,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 }
 
 static qb_status
-serve_query(Holding *h, GpuSlot *slot)
+serve_query(GpuSketchHolding *h, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	int piece;
@@ -228,7 +201,7 @@ serve_query(Holding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	piece = GpuNextPiece(slot, h->params.depth, COUNT_QUERIES, COUNT_LOOKUPS);
 	GpuCount(COUNT_BYTES_OUT, piece * 8);
-	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
+	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
 }
 
 /*
@@ -261,12 +234,12 @@ next_slice(const qs_params *p, uint64 at)
 }
 
 static qb_status
-merge_slice(const Holding *h, const Source *from, qs_slice units)
+merge_slice(const GpuSketchHolding *h, const Source *from, qs_slice units)
 {
 	qb_status status;
 
 	do
-		status = device_ops()->merge_slice(h->on_device, units, from->sketch, units);
+		status = GpuSketchOps()->merge_slice(h->on_device, units, from->sketch, units);
 	while (status == QB_NO_MEMORY && (GpuMakeRoom(h->device) || GpuMakeRoom(from->device)));
 	return status;
 }
@@ -276,15 +249,15 @@ merge_slice(const Holding *h, const Source *from, qs_slice units)
  * QB_NO_MEMORY "merged" says how far that got.
  */
 static qb_status
-merge_next(Holding *h, const Source *from, bool *more)
+merge_next(GpuSketchHolding *h, const Source *from, bool *more)
 {
 	qb_status status = QB_OK;
 	qs_slice units;
 
 	if (!h->merged.begun)
 		GPU_WITH_ROOM(status, h->device,
-					  device_ops()->merge_begin(h->on_device, from->params,
-												device_ops()->total(from->sketch)));
+					  GpuSketchOps()->merge_begin(h->on_device, from->params,
+												  GpuSketchOps()->total(from->sketch)));
 	if (status != QB_OK)
 		return status;
 	h->merged.begun = true;
@@ -301,7 +274,7 @@ merge_next(Holding *h, const Source *from, bool *more)
 
 /* Merge the next slice of a replica. */
 static qb_status
-merge_replica(Holding *h)
+merge_replica(GpuSketchHolding *h)
 {
 	Source replica = { .sketch = GpuJoiningReplica(&h->replicas),
 					   .device = h->replicas.joining_device,
@@ -316,9 +289,9 @@ merge_replica(Holding *h)
 
 /* What there is no memory for is left to the backend. */
 static qb_status
-serve_merge(Holding *into, GpuSlot *slot)
+serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 {
-	Holding *other = &holding[slot->other.index];
+	GpuSketchHolding *other = &gpu_sketch_holding[slot->other.index];
 	Source from = { .sketch = other->on_device, .device = other->device, .params = &other->params };
 	qb_status status = QB_NO_MEMORY;
 
@@ -329,7 +302,7 @@ serve_merge(Holding *into, GpuSlot *slot)
 		status = merge_next(into, &from, &slot->more);
 	GpuSketchShapeIn(slot)->merged = into->merged;
 	if (status == QB_NO_MEMORY)
-		note_full(slot->handle.index);
+		GpuSketchNoteFull(slot->handle.index);
 	if (status != QB_OK)
 		into->merged = (GpuSketchMerged){ 0 };
 	return status;
@@ -337,7 +310,7 @@ serve_merge(Holding *into, GpuSlot *slot)
 
 /* A partition on a device, by its number; NULL: there is none of that number. */
 static void *
-partition(const Holding *h, int number)
+partition(const GpuSketchHolding *h, int number)
 {
 	int device;
 
@@ -353,7 +326,7 @@ partition(const Holding *h, int number)
 
 /* The tables of the partition in the worker's memory. */
 static qb_status
-host_tables(Holding *h, qs_sketch *head)
+host_tables(GpuSketchHolding *h, qs_sketch *head)
 {
 	qb_status status = QB_NO_MEMORY;
 
@@ -366,7 +339,7 @@ host_tables(Holding *h, qs_sketch *head)
 
 /* Describe the tables of a partition to a backend that is going to read them. */
 static qb_status
-serve_fetch(Holding *h, GpuSlot *slot)
+serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 {
 	GpuSketchShape *shape = GpuSketchShapeIn(slot);
 	void *there = partition(h, slot->count);
@@ -374,7 +347,7 @@ serve_fetch(Holding *h, GpuSlot *slot)
 	qb_status status;
 
 	GpuCount(COUNT_FETCHES, slot->count == 0);
-	status = there ? device_ops()->freeze(there, &head) : host_tables(h, &head);
+	status = there ? GpuSketchOps()->freeze(there, &head) : host_tables(h, &head);
 	if (status != QB_OK)
 		return status;
 	GpuShapeOf(shape, &head);
@@ -387,7 +360,7 @@ serve_fetch(Holding *h, GpuSlot *slot)
 
 /* Pieces of one partition. */
 static qb_status
-read_together(const Holding *h, GpuSlot *const *slot, int count)
+read_together(const GpuSketchHolding *h, GpuSlot *const *slot, int count)
 {
 	void *there = partition(h, slot[0]->count);
 	qs_cuda_piece piece[GPU_TOGETHER];
@@ -396,192 +369,15 @@ read_together(const Holding *h, GpuSlot *const *slot, int count)
 		return QB_NO_MEMORY;
 	GpuPiecesOf(slot, count, piece);
 	if (there)
-		return device_ops()->read(there, piece, count);
+		return GpuSketchOps()->read(there, piece, count);
 	GpuReadPiece(h->on_host, &h->shape, piece->offset, piece->bytes, piece->to);
 	return QB_OK;
 }
 
 static qb_status
-serve_read(Holding *h, GpuSlot *slot)
+serve_read(GpuSketchHolding *h, GpuSlot *slot)
 {
 	return read_together(h, &slot, 1);
-}
-
-/*
- * ---- what the GPU worker does with sketches that get keys of cached columns ----
- *
- * A sketch is made on the device of the first chunk.  Chunks on other devices have replicas
- * there (column_worker.h), sketches with the same parameters.  So keys stay where they are, and
- * each device counts its own.  Without memory for a replica the backend reads the pages; without
- * memory to merge the replicas it fetches them.
- *
- * The sketches of groups get their keys together if they are all on the device of the chunks,
- * else one after another.
- */
-
-/* The sketch, or its replica, that counts keys of chunks on a device; NULL: there is none yet. */
-static qs_cuda_sketch *
-sketch_on(Holding *h, int device)
-{
-	return h->device == device ? h->on_device : h->replicas.on[device];
-}
-
-/* Make sure that there is one. */
-static qb_status
-be_on(Holding *h, int device)
-{
-	qb_status status;
-
-	if (sketch_on(h, device))
-		return QB_OK;
-	status = make_on(device, &h->params, NULL, (qs_cuda_sketch **) &h->replicas.on[device]);
-	h->replicas.count += status == QB_OK;
-	return status;
-}
-
-/* Count gathered keys on their device; after QB_NO_MEMORY none were counted. */
-static qb_status
-insert_gathered(int index, const GpuGathered *gathered)
-{
-	Holding *h = &holding[index];
-	qb_status status = QB_NO_MEMORY;
-
-	if (gathered->count == 0)
-		return QB_OK;
-	if (gpu_fault != FAULT_SPILL)
-		status = be_on(h, gathered->device);
-	if (status == QB_OK)
-		status = device_ops()->insert_device(sketch_on(h, gathered->device), gathered->key, NULL,
-											 gathered->count);
-	GpuShowMemory(gathered->device);
-	if (status == QB_NO_MEMORY)
-		note_full(index);
-	return status;
-}
-
-static qb_status
-serve_column(Holding *h, GpuSlot *slot)
-{
-	return h->on_device ? GpuColumnServe(slot, h->params.depth, insert_gathered) : QB_NO_MEMORY;
-}
-
-/* The sketch of a group; NULL: there is none any more. */
-static Holding *
-find_group(const GpuRef *ref)
-{
-	Holding *h;
-
-	if (ref->index < 0 || ref->index >= GPU_HANDLES)
-		return NULL;
-	h = &holding[ref->index];
-	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
-}
-
-/* Count gathered keys in the sketch of a group. */
-static qb_status
-insert_group(const GpuRef *ref, const GpuGathered *gathered)
-{
-	return find_group(ref) ? insert_gathered(ref->index, gathered) : QB_NO_MEMORY;
-}
-
-/* Give each sketch its gathered keys, one after another. */
-static qb_status
-insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
-{
-	GpuGathered replica = *gathered;
-	qb_status status = QB_OK;
-	uint32 i;
-
-	for (i = 0; i < all->groups.count && status == QB_OK; i++)
-	{
-		replica.count = gathered->of_group[i];
-		status = insert_group(&all->sketch[i], &replica);
-		replica.key += gathered->of_group[i];
-	}
-	return status;
-}
-
-/*
- * Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if one
- * of them has nothing on the device of the chunk yet, or if the device cannot do it.
- */
-static qb_status
-insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
-{
-	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
-	qb_status status;
-	uint32 i;
-
-	if (gpu_fault != FAULT_NONE)
-		return QB_NO_MEMORY;
-	for (i = 0; i < all->groups.count; i++)
-	{
-		Holding *h = find_group(&all->sketch[i]);
-
-		sketch[i] = h ? sketch_on(h, gathered->device) : NULL;
-		if (sketch[i] == NULL)
-			return QB_NO_MEMORY;
-	}
-	status =
-		device_ops()->insert_groups(sketch, gathered->of_group, all->groups.count, gathered->key);
-	GpuShowMemory(gathered->device);
-	return status;
-}
-
-/* Give the sketches their gathered keys, which lie side by side by group. */
-static qb_status
-insert_groups(const GpuGathered *gathered, GpuGroupSketches *all)
-{
-	qb_status status = insert_together(gathered, all);
-	uint32 i;
-
-	if (status == QB_NO_MEMORY)
-		status = insert_one_by_one(gathered, all);
-	for (i = 0; i < all->groups.count && status == QB_OK; i++)
-		all->added[i] += gathered->of_group[i];
-	return status;
-}
-
-static qb_status
-count_groups(const Holding *h, GpuSlot *slot, GpuSketchGroups *wanted)
-{
-	GpuGroupSketches *all = &wanted->all;
-	GpuGather gather = { .index = slot->other.index,
-						 .wanted = &wanted->wanted,
-						 .groups = &all->groups,
-						 .from = (uint32) slot->offset,
-						 .most = (uint64) (gpu_device_ops->piece_work / Max(h->params.depth, 1)) };
-	GpuGathered gathered;
-	qb_status status = GpuColumnGather(&gather, &gathered);
-	uint32 i;
-
-	if (status == QB_OK && gathered.key)
-		status = insert_groups(&gathered, all);
-	if (status != QB_OK)
-		return status;
-	memcpy(((GpuSketchGroups *) GpuSlotData(slot))->all.added, all->added, sizeof(all->added));
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	for (i = 0; i < all->groups.count; i++)
-		GpuCount(COUNT_COLUMN_KEYS, gathered.of_group[i]);
-	return QB_OK;
-}
-
-/*
- * Count keys of a chunk for the sketches of groups, of as many pages as fit in a piece of the
- * work.
- */
-static qb_status
-serve_groups(Holding *h, GpuSlot *slot)
-{
-	GpuSketchGroups wanted;
-	qb_status status;
-
-	memcpy(&wanted, GpuSlotData(slot), sizeof(wanted));
-	GpuUse(wanted.all.sketch, Min(wanted.all.groups.count, QB_GROUPS_MAX));
-	status = count_groups(h, slot, &wanted);
-	GpuEndUse(GpuCoroutine());
-	return status;
 }
 
 /* ---- the handler ---- */
@@ -589,7 +385,7 @@ serve_groups(Holding *h, GpuSlot *slot)
 static bool
 has_replica(int index)
 {
-	return holding[index].replicas.count > 0 && !is_full(index);
+	return gpu_sketch_holding[index].replicas.count > 0 && !is_full(index);
 }
 
 /* A sketch that a request reads or merges, and that has replicas to be merged; -1: there is none. */
@@ -608,7 +404,7 @@ find_replica(const GpuSlot *slot)
 static void
 drop_sketch(int index)
 {
-	Holding *h = &holding[index];
+	GpuSketchHolding *h = &gpu_sketch_holding[index];
 
 	GpuDropReplicas(&h->replicas, destroy);
 	if (h->on_device)
@@ -628,23 +424,28 @@ drop_sketch(int index)
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
-	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
-		[SKETCH_CREATE] = serve_create, [SKETCH_LOAD] = serve_load,
-		[SKETCH_WRITE] = serve_write,   [SKETCH_LOADED] = serve_loaded,
-		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
-		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
-		[SKETCH_READ] = serve_read,     [SKETCH_COLUMN] = serve_column,
-		[SKETCH_GROUPS] = serve_groups,
+	static qb_status (*const serve[])(GpuSketchHolding * h, GpuSlot * slot) = {
+		[SKETCH_CREATE] = serve_create,
+		[SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,
+		[SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert,
+		[SKETCH_QUERY] = serve_query,
+		[SKETCH_MERGE] = serve_merge,
+		[SKETCH_FETCH] = serve_fetch,
+		[SKETCH_READ] = serve_read,
+		[SKETCH_COLUMN] = GpuSketchServeColumn,
+		[SKETCH_GROUPS] = GpuSketchServeGroups,
 	};
 	int index = find_replica(slot);
 	qb_status status;
 
 	if (index < 0)
-		return serve[slot->op](&holding[slot->handle.index], slot);
-	status = merge_replica(&holding[index]);
+		return serve[slot->op](&gpu_sketch_holding[slot->handle.index], slot);
+	status = merge_replica(&gpu_sketch_holding[index]);
 	if (status == QB_NO_MEMORY)
 	{
-		note_full(index);
+		GpuSketchNoteFull(index);
 		status = QB_OK;
 	}
 	slot->more = status == QB_OK;
@@ -653,26 +454,30 @@ serve_sketch(GpuSlot *slot)
 	return status;
 }
 
-/* Keys for a sketch, or pieces of one whose replicas are merged. */
+/* Keys for a sketch or for the sketches of groups, or pieces of one whose replicas are merged. */
 static qb_status
 serve_together(GpuSlot *const *slot, int *count)
 {
 	if (slot[0]->op == SKETCH_INSERT)
 		return serve_inserts(slot, count);
+	if (slot[0]->op == SKETCH_COLUMN)
+		return GpuSketchServeColumns(slot, count);
+	if (slot[0]->op == SKETCH_GROUPS)
+		return GpuSketchServeGroupsOf(slot, count);
 	if (find_replica(slot[0]) >= 0)
 		return QB_NO_MEMORY;
-	return read_together(&holding[slot[0]->handle.index], slot, *count);
+	return read_together(&gpu_sketch_holding[slot[0]->handle.index], slot, *count);
 }
 
 static GpuLocation
 location_of_sketch(int index)
 {
-	const Holding *h = &holding[index];
+	const GpuSketchHolding *h = &gpu_sketch_holding[index];
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->on_device != NULL,
 						  .replicas = GpuReplicaDevices(&h->replicas),
-						  .bytes = h->on_device ? device_ops()->bytes(h->on_device) : 0 };
+						  .bytes = h->on_device ? GpuSketchOps()->bytes(h->on_device) : 0 };
 }
 
 static int
@@ -685,7 +490,7 @@ choose_device(GpuSlot *slot)
 const GpuHandler gpu_sketch_handler = {
 	.serve = serve_sketch,
 	.serve_all = serve_together,
-	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ,
+	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ | 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,

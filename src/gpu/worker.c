@@ -311,11 +311,14 @@ static void
 serve_piece(int number)
 {
 	GpuSlot *slots[GPU_TOGETHER] = { starting[number] };
-	int count = GpuTogether(slots, lengthof(slots));
+	int all = GpuTogether(slots, lengthof(slots));
+	int count = all;
 	instr_time start;
 	instr_time passed;
 	int i;
 
+	for (i = 0; i < all; i++)
+		GpuBeginScheduled(slots[i]);
 	serving_since[number] = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(start);
 	if (gpu_fault == FAULT_SLOW)
@@ -327,6 +330,8 @@ serve_piece(int number)
 	tell_progress();
 	for (i = 0; i < count; i++)
 		GpuEndScheduled(slots[i], i == 0 ? INSTR_TIME_GET_MICROSEC(passed) : 0);
+	for (; i < all; i++)
+		GpuLeaveScheduled(slots[i]);
 }
 
 /* Begin to serve a request, if there is one for devices that are not busy. */
@@ -341,7 +346,6 @@ start_piece(void)
 	slot = GpuNextScheduled(GpuBusyDevices(), &devices);
 	if (slot == NULL)
 		return false;
-	GpuBeginScheduled(slot);
 	starting[pg_rightmost_one_pos32(devices)] = slot;
 	GpuStartCoroutine(devices, serve_piece);
 	return true;

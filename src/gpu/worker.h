@@ -29,6 +29,7 @@ typedef struct GpuLocation
 	uint32 replicas; /* devices that have some of it, too; bits: 1 << index */
 	uint64 bytes;    /* of device memory */
 	uint32 pages;    /* chunk of a column: how many count as copied */
+	GpuChunkShown shown;
 } GpuLocation;
 
 /*
@@ -97,6 +98,7 @@ extern PGDLLEXPORT void GpuWorkerMain(Datum argument);
 extern void GpuStartScheduling(void);
 extern GpuSlot *GpuNextScheduled(uint32 busy, uint32 *devices);
 extern void GpuBeginScheduled(const GpuSlot *slot);
+extern void GpuLeaveScheduled(const GpuSlot *slot);
 extern int GpuTogether(GpuSlot **slot, int most);
 extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);

@@ -297,32 +297,61 @@ draw_alike(uint64_t *state, Rows *rows)
 		rows->tile[t] = qs_cuda_tile(there, t);
 }
 
+/* Rows of a chunk of at most so many, whose tests are drawn already. */
 static void
-make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns)
+make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t most)
 {
-	rows->rows = QB_TILE_ROWS + draw(state, KEYS - QB_TILE_ROWS);
+	rows->rows = QB_TILE_ROWS + draw(state, most - QB_TILE_ROWS);
 	rows->columns = columns;
-	rows->there = (qs_cuda_copy_rows){ .no_keys = draw(state, 2) == 1,
-									   .tests = &rows->tests,
-									   .tile = rows->tile };
-	draw_tests(state, &rows->tests, columns);
 	if (draw(state, 2))
 		draw_alike(state, rows);
 	else
+	{
+		rows->there.tile = rows->tile;
 		rows->there.tiles = draw_tiles(state, rows->tile, columns, rows->rows);
+	}
 	for (uint32_t t = 0; rows->there.tile && t < rows->there.tiles; t++)
 		rows->there.rows += rows->tile[t].rows;
 	for (uint32_t c = 0; c <= columns; c++)
 		make_column(gpu, &rows->column[c], state, rows->rows);
+	rows->there.keys = rows->column[0].there;
 	for (uint32_t c = 0; c < columns; c++)
 		rows->there.tested[c] = rows->column[1 + c].there;
 }
 
-static void
-free_rows(Rows *rows)
+/* Rows of one chunk or of several, with the same tests. */
+typedef struct Chunks
 {
-	for (uint32_t c = 0; c <= rows->columns; c++)
-		free_column(&rows->column[c]);
+	Rows chunk[QS_CUDA_CHUNKS_MAX];
+	qs_cuda_copy_rows there[QS_CUDA_CHUNKS_MAX];
+	uint32_t count;
+} Chunks;
+
+static void
+make_chunks(qs_cuda *gpu, Chunks *chunks, uint64_t *state, uint32_t columns)
+{
+	bool no_keys = draw(state, 2) == 1;
+	qb_selection tests;
+
+	chunks->count = 1 + (uint32_t) (draw(state, 2) * draw(state, QS_CUDA_CHUNKS_MAX));
+	draw_tests(state, &tests, columns);
+	for (uint32_t i = 0; i < chunks->count; i++)
+	{
+		Rows *rows = &chunks->chunk[i];
+
+		rows->tests = tests;
+		rows->there = (qs_cuda_copy_rows){ .no_keys = no_keys, .tests = &rows->tests };
+		make_rows(gpu, rows, state, columns, KEYS / chunks->count);
+		chunks->there[i] = rows->there;
+	}
+}
+
+static void
+free_chunks(Chunks *chunks)
+{
+	for (uint32_t i = 0; i < chunks->count; i++)
+		for (uint32_t c = 0; c <= chunks->chunk[i].columns; c++)
+			free_column(&chunks->chunk[i].column[c]);
 }
 
 /* Does the i-th row of a tile pass, on the CPU? */
@@ -343,30 +372,42 @@ passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 	return pass;
 }
 
+/* Is the i-th row of a tile one of a group?  Without groups it is. */
+static bool
+is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_tile *tile,
+			uint32_t i)
+{
+	const Column *c;
+	uint64_t row;
+
+	if (groups == NULL)
+		return true;
+	c = &rows->column[1 + groups->column];
+	row = tile->first[1 + groups->column] + i;
+	return qb_group_of(groups->number, groups->count, groups->null, is_null(c, row),
+					   (int64_t) c->value[row]) == group;
+}
+
 /* The keys of rows that pass, on the CPU: of one group, or with NULL of all rows. */
 static uint64_t
-select_here(const Rows *rows, const qb_groups *groups, uint32_t group, uint64_t *key)
+select_here(const Chunks *chunks, const qb_groups *groups, uint32_t group, uint64_t *key)
 {
 	uint64_t count = 0;
 
-	for (uint32_t t = 0; t < rows->there.tiles; t++)
-		for (uint32_t i = 0; i < rows->tile[t].rows; i++)
-		{
-			const qb_tile *tile = &rows->tile[t];
-			uint64_t number = rows->column[0].value[tile->first[0] + i];
+	for (uint32_t c = 0; c < chunks->count; c++)
+	{
+		const Rows *rows = &chunks->chunk[c];
 
-			if (groups)
+		for (uint32_t t = 0; t < rows->there.tiles; t++)
+			for (uint32_t i = 0; i < rows->tile[t].rows; i++)
 			{
-				const Column *c = &rows->column[1 + groups->column];
-				uint64_t row = tile->first[1 + groups->column] + i;
+				const qb_tile *tile = &rows->tile[t];
 
-				if (qb_group_of(groups->number, groups->count, groups->null, is_null(c, row),
-								(int64_t) c->value[row]) != group)
-					continue;
+				if (is_of_group(rows, groups, group, tile, i) && passes(rows, tile, i))
+					key[count++] =
+						rows->there.no_keys ? 0 : rows->column[0].value[tile->first[0] + i];
 			}
-			if (passes(rows, tile, i))
-				key[count++] = rows->there.no_keys ? 0 : number;
-		}
+	}
 	return count;
 }
 
@@ -383,16 +424,16 @@ static bool
 same_selected(qs_cuda *gpu, uint64_t number)
 {
 	static uint64_t got[KEYS], wanted[KEYS];
-	static Rows rows;
+	static Chunks chunks;
 	uint64_t state = ~number, there;
 	const uint64_t *key;
 	bool same;
 
-	make_rows(gpu, &rows, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
-	CHECK(ops->select(rows.column[0].there, &rows.there, &key, &there) == QB_OK);
+	make_chunks(gpu, &chunks, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
+	CHECK(ops->select(chunks.there, chunks.count, &key, &there) == QB_OK);
 	CHECK(qs_cuda_keys_get(gpu, got, key, there) == QB_OK);
-	same = same_keys(got, there, wanted, select_here(&rows, NULL, 0, wanted));
-	free_rows(&rows);
+	same = same_keys(got, there, wanted, select_here(&chunks, NULL, 0, wanted));
+	free_chunks(&chunks);
 	return same;
 }
 
@@ -401,26 +442,26 @@ static bool
 same_split(qs_cuda *gpu, uint64_t number)
 {
 	static uint64_t got[KEYS], wanted[KEYS], count[QB_GROUPS_MAX];
-	static Rows rows;
+	static Chunks chunks;
 	uint64_t state = ~number * 3, from = 0;
 	const uint64_t *key;
 	qb_groups groups;
 	bool same = true;
 
-	make_rows(gpu, &rows, &state, 1 + (uint32_t) draw(&state, QB_SELECTION_COLUMNS));
-	groups = (qb_groups){ .column = (uint32_t) draw(&state, rows.columns),
+	make_chunks(gpu, &chunks, &state, 1 + (uint32_t) draw(&state, QB_SELECTION_COLUMNS));
+	groups = (qb_groups){ .column = (uint32_t) draw(&state, chunks.chunk[0].columns),
 						  .null = (uint32_t) draw(&state, 2) };
 	groups.count = groups.null + (uint32_t) draw(&state, number % 10 ? 45 : QB_GROUPS_MAX);
 	for (uint32_t g = 0; g < groups.count; g++)
 		groups.number[g] = (int64_t) g - 22;
-	CHECK(ops->split(rows.column[0].there, &rows.there, &groups, &key, count) == QB_OK);
+	CHECK(ops->split(chunks.there, chunks.count, &groups, &key, count) == QB_OK);
 	for (uint32_t g = 0; g < groups.count && same; g++)
 	{
 		CHECK(qs_cuda_keys_get(gpu, got, key + from, count[g]) == QB_OK);
-		same = same_keys(got, count[g], wanted, select_here(&rows, &groups, g, wanted));
+		same = same_keys(got, count[g], wanted, select_here(&chunks, &groups, g, wanted));
 		from += count[g];
 	}
-	free_rows(&rows);
+	free_chunks(&chunks);
 	return same;
 }
 

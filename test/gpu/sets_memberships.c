@@ -314,6 +314,7 @@ make_columns(qs_cuda *gpu, uint64_t *state, columns *c)
 	c->wanted = (qs_cuda_copy_rows){ .tests = &c->tests, .tile = c->tile };
 	for (int i = 0; i < 3; i++)
 		c->there[i] = draw_column(gpu, state, i, value[i], c->rows);
+	c->wanted.keys = c->there[0];
 	c->wanted.tested[0] = c->there[1];
 	c->wanted.tested[1] = c->there[2];
 	c->wanted.tiles = draw_tiles(state, c->tile, c->rows);
@@ -341,7 +342,7 @@ select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 	const uint64_t *element, *id;
 	uint64_t count;
 
-	CHECK(qs_cuda_columns.pairs(c->there[0], &c->wanted, 0, &element, &id, &count) == QB_OK);
+	CHECK(qs_cuda_columns.pairs(&c->wanted, 0, &element, &id, &count) == QB_OK);
 	CHECK(qset_cuda_rows.add_device(m, gpu, (const int64_t *) id, element, count) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	return count;

@@ -85,10 +85,8 @@ emulated_put_nulls(qs_cuda_copy *c, const uint64 *nulls, uint64 words)
 }
 
 static bool
-make_room(qs_cuda_copy *c, uint64 keys)
+make_room(qs_cuda *device, uint64 keys)
 {
-	qs_cuda *device = c->device;
-
 	if (keys <= device->gathered_room)
 		return true;
 	free(device->gathered);
@@ -108,7 +106,7 @@ emulated_gather(qs_cuda_copy *c, qs_cuda_run *run, uint32 runs, const uint64 **k
 		return QB_OK;
 	for (i = 0; i < runs; i++)
 		count += run[i].count;
-	if (!make_room(c, count))
+	if (!make_room(c->device, count))
 		return QB_NO_MEMORY;
 	count = 0;
 	for (i = 0; i < runs; i++)
@@ -146,112 +144,143 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-static qb_status
-emulated_select(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const uint64 **key, uint64 *count)
+static uint64
+rows_of_all(const qs_cuda_copy_rows *rows, uint32 chunks)
 {
-	int t;
+	uint64 all = 0;
 	uint32 i;
 
-	if (!make_room(c, rows->rows))
-		return QB_NO_MEMORY;
-	*count = 0;
-	for (t = 0; t < rows->tiles; t++)
-	{
-		qb_tile tile = qs_cuda_tile(rows, t);
+	for (i = 0; i < chunks; i++)
+		all += rows[i].rows;
+	return all;
+}
 
-		for (i = 0; i < tile.rows; i++)
+/* Call each() for all rows of chunks that pass and whose keys are wanted. */
+typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
+						uint32 i);
+
+static void
+each_row(const qs_cuda_copy_rows *rows, uint32 chunks, EachRow each, void *context)
+{
+	uint32 c;
+	uint32 i;
+	int t;
+
+	for (c = 0; c < chunks; c++)
+		for (t = 0; t < rows[c].tiles; t++)
 		{
-			uint64 row = tile.first[0] + i;
+			qb_tile tile = qs_cuda_tile(&rows[c], t);
 
-			if ((rows->no_keys || !is_null(c, row)) && passes(rows, &tile, i))
-				c->device->gathered[(*count)++] = rows->no_keys ? 0 : c->key[row];
+			for (i = 0; i < tile.rows; i++)
+				if ((rows[c].no_keys || !is_null(rows[c].keys, tile.first[0] + i)) &&
+					passes(&rows[c], &tile, i))
+					each(context, &rows[c], &tile, i);
 		}
-	}
-	*key = c->device->gathered;
+}
+
+/* Keys that are written one after another, with the numbers of a tested column beside them. */
+typedef struct Written
+{
+	uint64 *key;
+	uint64 *pair; /* or NULL */
+	uint32 tested;
+	uint64 count;
+} Written;
+
+static void
+write_key(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
+{
+	Written *written = context;
+	uint32 tested = written->tested;
+
+	if (written->pair)
+		written->pair[written->count] = rows->tested[tested]->key[tile->first[1 + tested] + i];
+	written->key[written->count++] = rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
+}
+
+static qb_status
+emulated_select(const qs_cuda_copy_rows *rows, uint32 chunks, const uint64 **key, uint64 *count)
+{
+	qs_cuda *device = rows->keys->device;
+	Written written = { .count = 0 };
+
+	if (!make_room(device, rows_of_all(rows, chunks)))
+		return QB_NO_MEMORY;
+	written.key = device->gathered;
+	each_row(rows, chunks, write_key, &written);
+	*key = device->gathered;
+	*count = written.count;
 	gpu_emulated_wait();
 	return QB_OK;
 }
 
 static qb_status
-emulated_pairs(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, uint32 tested, const uint64 **key,
+emulated_pairs(const qs_cuda_copy_rows *rows, uint32 tested, const uint64 **key,
 			   const uint64 **pair, uint64 *count)
 {
-	const qs_cuda_copy *other = rows->tested[tested];
-	uint64 *beside;
-	int t;
-	uint32 i;
+	qs_cuda *device = rows->keys->device;
+	Written written = { .tested = tested };
 
-	if (!make_room(c, 2 * rows->rows))
+	if (!make_room(device, 2 * rows->rows))
 		return QB_NO_MEMORY;
-	beside = c->device->gathered + rows->rows;
-	*count = 0;
-	for (t = 0; t < rows->tiles; t++)
-	{
-		qb_tile tile = qs_cuda_tile(rows, t);
-
-		for (i = 0; i < tile.rows; i++)
-		{
-			if (is_null(c, tile.first[0] + i) || !passes(rows, &tile, i))
-				continue;
-			c->device->gathered[*count] = c->key[tile.first[0] + i];
-			beside[(*count)++] = other->key[tile.first[1 + tested] + i];
-		}
-	}
-	*key = c->device->gathered;
-	*pair = beside;
+	written.key = device->gathered;
+	written.pair = device->gathered + rows->rows;
+	each_row(rows, 1, write_key, &written);
+	*key = written.key;
+	*pair = written.pair;
+	*count = written.count;
 	gpu_emulated_wait();
 	return QB_OK;
 }
 
-/* The group of the i-th row of a tile; the number of groups if its key is not wanted. */
-static uint32
-group_of(const qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups,
-		 const qb_tile *tile, uint32 i)
+/* Keys that are written side by side by group, or at first are only counted. */
+typedef struct Split
 {
+	const qb_groups *groups;
+	uint64 *count;
+	uint64 *key; /* NULL: they are counted */
+	uint64 next[QB_GROUPS_MAX];
+} Split;
+
+static void
+split_row(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
+{
+	Split *split = context;
+	const qb_groups *groups = split->groups;
 	const qs_cuda_copy *grouping = rows->tested[groups->column];
 	uint64 row = tile->first[1 + groups->column] + i;
+	uint32 g = qb_group_of(groups->number, groups->count, groups->null, is_null(grouping, row),
+						   (int64) grouping->key[row]);
 
-	if (is_null(c, tile->first[0] + i) || !passes(rows, tile, i))
-		return groups->count;
-	return qb_group_of(groups->number, groups->count, groups->null, is_null(grouping, row),
-					   (int64) grouping->key[row]);
+	if (g == groups->count)
+		return;
+	if (split->key)
+		split->key[split->next[g]++] = rows->keys->key[tile->first[0] + i];
+	else
+		split->count[g]++;
 }
 
 static qb_status
-emulated_split(qs_cuda_copy *c, const qs_cuda_copy_rows *rows, const qb_groups *groups,
+emulated_split(const qs_cuda_copy_rows *rows, uint32 chunks, const qb_groups *groups,
 			   const uint64 **key, uint64 *count)
 {
-	uint64 next[QB_GROUPS_MAX];
+	qs_cuda *device = rows->keys->device;
+	Split split = { .groups = groups, .count = count };
 	uint64 all = 0;
 	uint32 g;
-	uint32 i;
-	int t;
 
-	if (!make_room(c, rows->rows))
+	if (!make_room(device, rows_of_all(rows, chunks)))
 		return QB_NO_MEMORY;
 	memset(count, 0, groups->count * sizeof(*count));
-	for (t = 0; t < rows->tiles; t++)
-	{
-		qb_tile tile = qs_cuda_tile(rows, t);
-
-		for (i = 0; i < tile.rows; i++)
-			if ((g = group_of(c, rows, groups, &tile, i)) < groups->count)
-				count[g]++;
-	}
+	each_row(rows, chunks, split_row, &split);
 	for (g = 0; g < groups->count; g++)
 	{
-		next[g] = all;
+		split.next[g] = all;
 		all += count[g];
 	}
-	for (t = 0; t < rows->tiles; t++)
-	{
-		qb_tile tile = qs_cuda_tile(rows, t);
-
-		for (i = 0; i < tile.rows; i++)
-			if ((g = group_of(c, rows, groups, &tile, i)) < groups->count)
-				c->device->gathered[next[g]++] = c->key[tile.first[0] + i];
-	}
-	*key = c->device->gathered;
+	split.key = device->gathered;
+	each_row(rows, chunks, split_row, &split);
+	*key = device->gathered;
 	gpu_emulated_wait();
 	return QB_OK;
 }
