@@ -289,7 +289,8 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	state->there = GpuIsAnswer(slot);
 	state->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
 	state->keys = GpuColumnShapeIn(slot)->keys;
-	memcpy(&state->copied, GpuSlotData(slot), sizeof(state->copied));
+	state->copied = palloc(sizeof(GpuPages));
+	memcpy(state->copied, GpuSlotData(slot), sizeof(GpuPages));
 }
 
 /* Take what is shown of chunks.  Those that are to be asked are left in "ask". */
@@ -302,14 +303,12 @@ take_shown(GpuRef *ask, uint32 count, GpuColumnState *state)
 	GpuReadShown(ask, count, shown);
 	for (i = 0; i < count; i++)
 	{
-		state[i].there = shown[i].first > 0;
-		if (!state[i].there)
-			continue;
-		state[i].map_lsn = shown[i].map_lsn;
-		state[i].keys = shown[i].keys;
-		memset(&state[i].copied, 0xff, sizeof(state[i].copied));
-		GpuPagesRemoveFrom(&state[i].copied, shown[i].first);
-		ask[i].serial = 0;
+		state[i] = (GpuColumnState){ .there = shown[i].first > 0,
+									 .map_lsn = shown[i].map_lsn,
+									 .keys = shown[i].keys,
+									 .first = shown[i].first };
+		if (state[i].there)
+			ask[i].serial = 0;
 	}
 	pfree(shown);
 }

@@ -344,8 +344,19 @@ typedef struct GpuColumnState
 	bool there; /* false: it is gone, and nothing else is set */
 	uint64 map_lsn;
 	uint64 keys;
-	GpuPages copied;
+	uint32 first;     /* the copied pages are those before this one, or */
+	GpuPages *copied; /* these, if it is not NULL */
 } GpuColumnState;
+
+/* Keep the pages that the chunk says were copied. */
+static inline void
+GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
+{
+	if (state->copied)
+		GpuPagesKeep(pages, state->copied);
+	else
+		GpuPagesRemoveFrom(pages, state->first);
+}
 
 /*
  * The states of "count" chunks; serial 0: there is no chunk.  The worker is asked for those alone that

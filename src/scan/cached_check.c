@@ -247,33 +247,64 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * Find the pages of a chunk whose copies are true now.  If only the pages' own
- * LSNs could tell, the chunk gets the new LSN of the map's page.
+ * The pages of a chunk whose copies are true, by their own LSNs, since the map's page has another one
+ * than the chunk knows.  The chunk gets that one.
  */
 static void
-true_pages(const CachedCheck *check, uint32 i, const GpuColumnState *state, GpuPages *pages)
+pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look,
+			 GpuPages *pages)
 {
-	uint32 chunk = check->first + i;
-	MapLook look;
-	uint64 *lsn;
+	uint64 *lsn = palloc(GPU_CHUNK_PAGES * sizeof(uint64));
 
-	memset(pages, 0, sizeof(*pages));
-	if (!state->there || !CachedLook(check->relation, chunk, check->blocks, &look))
-		return;
-	CachedTestPoint(0);
-	*pages = state->copied;
-	GpuPagesKeep(pages, &look.visible);
-	if (look.lsn == state->map_lsn)
-		return;
-	lsn = palloc(GPU_CHUNK_PAGES * sizeof(uint64));
+	*pages = look->visible;
+	GpuPagesKeepCopied(pages, state);
 	if (GpuColumnLsns(&check->ref[i], lsn))
 	{
-		keep_unchanged(check->relation, chunk, lsn, pages);
-		GpuColumnRenew(&check->ref[i], state->map_lsn, look.lsn, pages);
+		keep_unchanged(check->relation, check->first + i, lsn, pages);
+		GpuColumnRenew(&check->ref[i], state->map_lsn, look->lsn, pages);
 	}
 	else
 		memset(pages, 0, sizeof(*pages));
 	pfree(lsn);
+}
+
+/* Keep the pages of a chunk whose copies are true now. */
+static void
+keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look)
+{
+	GpuPages *pages = &check->pages[i];
+	GpuPages own;
+
+	CachedTestPoint(0);
+	if (look->lsn == state->map_lsn)
+	{
+		GpuPagesKeepCopied(pages, state);
+		GpuPagesKeep(pages, &look->visible);
+		return;
+	}
+	pages_by_lsn(check, i, state, look, &own);
+	GpuPagesKeep(pages, &own);
+}
+
+/* The same for a chunk of several columns of a table, with one look at the map.  "state": of its first column. */
+static void
+check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnState *state)
+{
+	MapLook look;
+	bool looked = false;
+	bool good = false;
+	int c;
+
+	for (c = 0; c < columns; c++, state += check->count)
+	{
+		if (state->there && !looked)
+			good = CachedLook(check->relation, check->first + i, check->blocks, &look);
+		looked |= state->there;
+		if (state->there && good)
+			keep_true(&check[c], i, state, &look);
+		else
+			memset(&check[c].pages[i], 0, sizeof(GpuPages));
+	}
 }
 
 /* Sets of all pages, one for each chunk; a table may have thousands. */
@@ -287,23 +318,40 @@ CachedAllPages(uint32 chunks)
 	return pages;
 }
 
-/* The chunks of columns that are cached, one column after the other; returns how many. */
-static uint32
-cached_chunks(const CachedCheck *check, int checks, GpuRef *ref)
+/* How many checks, from this one on, are of the same chunks of a table? */
+static int
+columns_of(const CachedCheck *check, int checks)
 {
-	uint32 cached = 0;
-	uint32 j;
+	int columns = 1;
+
+	while (columns < checks && check[columns].relation == check->relation &&
+		   check[columns].first == check->first && check[columns].count == check->count)
+		columns++;
+	return columns;
+}
+
+/* The states of the chunks of all checks, one check after the other. */
+static GpuColumnState *
+find_states(const CachedCheck *check, int checks)
+{
+	uint32 all = 0;
+	uint32 before = 0;
+	GpuColumnState *state;
+	GpuRef *ref;
 	int i;
 
 	for (i = 0; i < checks; i++)
-		for (j = 0; j < check[i].count; j++)
-			if (check[i].ref[j].serial != 0)
-			{
-				if (ref)
-					ref[cached] = check[i].ref[j];
-				cached++;
-			}
-	return cached;
+		all += check[i].count;
+	ref = palloc(Max(all, 1) * sizeof(GpuRef));
+	state = palloc(Max(all, 1) * sizeof(GpuColumnState));
+	for (i = 0; i < checks; i++)
+	{
+		memcpy(ref + before, check[i].ref, check[i].count * sizeof(GpuRef));
+		before += check[i].count;
+	}
+	GpuColumnDescribe(ref, all, state);
+	pfree(ref);
+	return state;
 }
 
 /*
@@ -313,27 +361,25 @@ cached_chunks(const CachedCheck *check, int checks, GpuRef *ref)
 void
 CachedTruePages(const CachedCheck *check, int checks)
 {
-	uint32 cached = cached_chunks(check, checks, NULL);
-	GpuRef *ref = palloc(Max(cached, 1) * sizeof(GpuRef));
-	GpuColumnState *states = palloc(Max(cached, 1) * sizeof(GpuColumnState));
+	GpuColumnState *states = find_states(check, checks);
 	const GpuColumnState *state = states;
-	uint32 j;
-	int i;
+	int left = checks;
 
-	(void) cached_chunks(check, checks, ref);
-	GpuColumnDescribe(ref, cached, states);
-	for (i = 0; i < checks; i++)
-		for (j = 0; j < check[i].count; j++)
+	while (left > 0)
+	{
+		int columns = columns_of(check, left);
+		uint32 i;
+
+		for (i = 0; i < check->count; i++)
 		{
-			GpuPages pages = { { 0 } };
-
 			CHECK_FOR_INTERRUPTS();
-			if (check[i].ref[j].serial != 0)
-				true_pages(&check[i], j, state++, &pages);
-			GpuPagesKeep(&check[i].pages[j], &pages);
+			check_chunk(check, columns, i, &state[i]);
 		}
+		state += columns * check->count;
+		check += columns;
+		left -= columns;
+	}
 	pfree(states);
-	pfree(ref);
 }
 
 /*

@@ -567,21 +567,24 @@ is_of_table(Relation relation, const GpuColumn *column)
 
 /* Add what a chunk has; nothing if it has just been freed. */
 static void
-add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, GpuColumnState *state)
+add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, const GpuColumnState *state)
 {
+	GpuPages pages;
 	MapLook look;
 
 	if (!state->there)
 		return;
 	sum->keys += state->keys;
 	sum->bytes += copy->bytes;
-	sum->pages += GpuPagesCount(&state->copied);
+	memset(&pages, 0xff, sizeof(pages));
+	GpuPagesKeepCopied(&pages, state);
+	sum->pages += GpuPagesCount(&pages);
 	sum->used = Max(sum->used, copy->used);
 	if (!CachedLook(relation, copy->chunk, RelationGetNumberOfBlocks(relation), &look) ||
 		look.lsn != state->map_lsn)
 		return;
-	GpuPagesKeep(&state->copied, &look.visible);
-	sum->pages_true += GpuPagesCount(&state->copied);
+	GpuPagesKeep(&pages, &look.visible);
+	sum->pages_true += GpuPagesCount(&pages);
 }
 
 static bool
