@@ -184,7 +184,7 @@ struct column_values
 /* Rows of a chunk. */
 struct chunk_rows
 {
-	uint32_t end;   /* tiles of this chunk and of those before it */
+	uint32_t end;   /* number of tiles of this chunk and of all before it */
 	uint32_t first; /* without a list of tiles: the first row in all columns, and how many follow */
 	uint32_t all;
 	const qb_tile *tile; /* or NULL */
@@ -445,23 +445,13 @@ launch_select(qs_cuda *gpu, const wanted_rows &rows, uint64_t *pair, uint32_t te
 	return QB_OK;
 }
 
-static uint64_t
-rows_of_all(const qs_cuda_copy_rows *rows, uint32_t chunks)
-{
-	uint64_t all = 0;
-
-	for (uint32_t i = 0; i < chunks; i++)
-		all += rows[i].rows;
-	return all;
-}
-
 static qb_status
 select(const qs_cuda_copy_rows *rows, uint32_t chunks, const uint64_t **key, uint64_t *count)
 {
 	qs_cuda *gpu = rows->keys->gpu;
 	wanted_rows wanted;
 
-	QS_TRY(bring_rows(rows, chunks, rows_of_all(rows, chunks), 0, &wanted));
+	QS_TRY(bring_rows(rows, chunks, qs_cuda_rows_of(rows, chunks), 0, &wanted));
 	*key = gpu->gathered.word;
 	return launch_select<false>(gpu, wanted, NULL, 0, count);
 }
@@ -634,7 +624,7 @@ split(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups, c
 	split_table *table;
 	wanted_rows wanted;
 
-	QS_TRY(bring_rows(rows, chunks, rows_of_all(rows, chunks), SPLIT_WORDS, &wanted));
+	QS_TRY(bring_rows(rows, chunks, qs_cuda_rows_of(rows, chunks), SPLIT_WORDS, &wanted));
 	table = (split_table *) gpu->tiles.word;
 	*key = gpu->gathered.word;
 	QS_TRY(count_all(gpu, wanted, groups, table, count));

@@ -42,13 +42,13 @@ extern "C"
 		uint64_t to; /* where they go among the gathered keys */
 	} qs_cuda_run;
 
-	/* The most chunks whose rows are looked at together. */
+	/* The most chunks whose rows one launch tests. */
 #define QS_CUDA_CHUNKS_MAX 8
 
 	/* Rows of a chunk whose keys are wanted, if they pass tests and are not NULL. */
 	typedef struct qs_cuda_copy_rows
 	{
-		qs_cuda_copy *keys;
+		qs_cuda_copy *keys; /* the chunk whose keys are wanted */
 		const qb_selection *tests;
 		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* on the same device */
 		bool no_keys;        /* rows are counted: each key is 0, and that of NULL, too */
@@ -73,6 +73,17 @@ extern "C"
 		for (int i = 0; i <= QB_SELECTION_COLUMNS; i++)
 			tile.first[i] = rows->first + before;
 		return tile;
+	}
+
+	/* The rows of several chunks. */
+	static inline uint64_t
+	qs_cuda_rows_of(const qs_cuda_copy_rows *rows, uint32_t chunks)
+	{
+		uint64_t all = 0;
+
+		for (uint32_t i = 0; i < chunks; i++)
+			all += rows[i].rows;
+		return all;
 	}
 
 	/* The most distinct keys that can be counted. */
@@ -122,8 +133,8 @@ extern "C"
 							const uint64_t **key);
 
 		/*
-		 * The keys of rows that pass, in any order, as long as gathered ones: of one chunk or of
-		 * several, which are on one device and have the same tests.
+		 * The keys of rows that pass, in any order; they stay as long as gathered ones.  The rows
+		 * are of one chunk, or of several on one device with the same tests and "no_keys".
 		 */
 		qb_status (*select)(const qs_cuda_copy_rows *rows, uint32_t chunks, const uint64_t **key,
 							uint64_t *count);

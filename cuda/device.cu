@@ -299,12 +299,6 @@ qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
 	return qs_wait(gpu, gpu->stream);
 }
 
-qb_status
-qs_read_result(qs_cuda *gpu, int words)
-{
-	return qs_read_bytes(gpu, gpu->result, words * sizeof(uint64_t));
-}
-
 /* Read the properties that launches depend on. */
 static qb_status
 read_properties(qs_cuda *gpu)

@@ -80,7 +80,7 @@ struct qs_cuda
 	qs_cuda_stats stats;
 };
 
-/* Words of qs_cuda.result, the counts of groups among them, and of .scratch. */
+/* Words of .result and of .host_result, which has room for a count of each group; of .scratch. */
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
@@ -201,7 +201,11 @@ qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
 extern qb_status qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes);
 
 /* The same with the first words of gpu->result. */
-extern qb_status qs_read_result(qs_cuda *gpu, int words);
+static inline qb_status
+qs_read_result(qs_cuda *gpu, int words)
+{
+	return qs_read_bytes(gpu, gpu->result, words * sizeof(uint64_t));
+}
 
 static inline uint64_t
 qs_ceil_div(uint64_t a, uint64_t b)

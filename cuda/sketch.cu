@@ -61,11 +61,14 @@ __launch_bounds__(QS_BLOCK)
 		masks[i] = qs_mask(seed_key, m, d, i);
 }
 
-/* The number of high buckets that are taken, and behind it the masks. */
+/*
+ * The header of a sketch: the number of high buckets that are taken, in so many bytes, then the
+ * masks.
+ */
 #define USED_BYTES 16
 
 static size_t
-small_bytes(const qs_cuda_sketch *sk)
+header_bytes(const qs_cuda_sketch *sk)
 {
 	bool masks = qs_bucket_width(sk->params.structure) > 0;
 
@@ -73,19 +76,19 @@ small_bytes(const qs_cuda_sketch *sk)
 }
 
 static qb_status
-create_small(qs_cuda_sketch *sk)
+create_header(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
 	uint32_t m = qs_bucket_width(sk->params.structure);
 	uint32_t count = sk->view.mask_count;
-	uint8_t *small;
+	uint8_t *header;
 
-	QS_TRY(qs_device_take(gpu, small_bytes(sk), (void **) &small));
-	sk->view.high_used = (uint32_t *) small;
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(small, 0, USED_BYTES, gpu->stream));
+	QS_TRY(qs_device_take(gpu, header_bytes(sk), (void **) &header));
+	sk->view.high_used = (uint32_t *) header;
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(header, 0, USED_BYTES, gpu->stream));
 	if (m == 0)
 		return QB_OK;
-	sk->view.masks = (uint32_t *) (small + USED_BYTES);
+	sk->view.masks = (uint32_t *) (header + USED_BYTES);
 	fill_masks<<<(unsigned) qs_ceil_div(count, QS_BLOCK), QS_BLOCK, 0, gpu->stream>>>(
 		(uint32_t *) sk->view.masks, count, sk->view.seed_key, m, sk->params.depth);
 	return qs_launched(gpu);
@@ -95,7 +98,7 @@ create_small(qs_cuda_sketch *sk)
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
-	QS_TRY(create_small(sk));
+	QS_TRY(create_header(sk));
 	sk->table_bytes = table_bytes_of(sk, sk->view.wide);
 	return qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table);
 }
@@ -159,14 +162,14 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 		return;
 	cudaSetDevice(sk->gpu->device);
 	free_counts(sk);
-	qs_device_free(sk->gpu, sk->view.high_used, small_bytes(sk));
+	qs_device_free(sk->gpu, sk->view.high_used, header_bytes(sk));
 	delete sk;
 }
 
 uint64_t
 qs_cuda_bytes(const qs_cuda_sketch *sk)
 {
-	return sk->table_bytes + sk->extra_bytes + small_bytes(sk);
+	return sk->table_bytes + sk->extra_bytes + header_bytes(sk);
 }
 
 /* Copy 4-byte counters to 8-byte ones. */
@@ -286,7 +289,9 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 	return bulk ? threads : (wanted < threads ? wanted : threads) / 32;
 }
 
-/* The most buckets that ask for a high one in the life of a sketch: each when a counter gets 256. */
+/*
+ * The most buckets that ask for a high one in the life of a sketch: each when a counter gets 256.
+ */
 static uint64_t
 owners_of(const qs_cuda_sketch *sk)
 {
@@ -571,7 +576,10 @@ merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 	return status;
 }
 
-/* Add a slice of a device whose memory this one reads.  Nothing of it is freed before that. */
+/*
+ * Add a slice of a peer, which is read where it is.  The peer's stream waits for that: nothing is
+ * freed meanwhile.
+ */
 static qb_status
 merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {

@@ -128,9 +128,9 @@ extern "C"
 
 	/*
 	 * The same in slices (sketch/merge.h).  First get ready for a sketch, given by its
-	 * parameters and its total.  Then add units of that sketch, or of slices of it.  Units of
-	 * another device are cut out there and carried: both devices need memory for them.
-	 * QB_NO_MEMORY changes nothing.
+	 * parameters and its total.  Then add units of that sketch, or of slices of it.  Units on
+	 * a peer (qs_cuda_join()) are read where they are.  Units on another device are cut out
+	 * there and copied: then both devices need memory for them.  QB_NO_MEMORY changes nothing.
 	 */
 	extern qb_status
 	qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total);

@@ -116,7 +116,7 @@ extern void GpuDone(GpuSlot *slot);
 /* Leave the slots whose replies a failed call still waits for. */
 extern void GpuLeaveSlots(void);
 
-/* Most slots that a backend holds at a time: some for each of several devices. */
+/* The most slots that a backend holds at a time: enough to keep several devices busy. */
 #define GPU_HELD_MAX 32
 
 extern void GpuRaiseLost(void) __attribute__((noreturn));

@@ -289,6 +289,8 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	state->there = GpuIsAnswer(slot);
 	state->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
 	state->keys = GpuColumnShapeIn(slot)->keys;
+	if (!state->there)
+		return;
 	state->copied = palloc(sizeof(GpuPages));
 	memcpy(state->copied, GpuSlotData(slot), sizeof(GpuPages));
 }
@@ -330,6 +332,17 @@ GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state)
 	take_shown(ask, count, state);
 	(void) GpuAskAll(&transfer);
 	pfree(ask);
+}
+
+void
+GpuColumnFreeStates(GpuColumnState *state, uint32 count)
+{
+	uint32 i;
+
+	for (i = 0; i < count; i++)
+		if (state[i].there && state[i].copied)
+			pfree(state[i].copied);
+	pfree(state);
 }
 
 bool

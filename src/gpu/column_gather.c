@@ -26,8 +26,9 @@ typedef struct Columns
 } Columns;
 
 /*
- * Lists of a device, which it may be reading while those of others are made.  A chunk has no more tiles
- * than pages, and mostly far fewer: several chunks have them one behind the other.
+ * Lists of a device, which may still read them while those of another are made.  A chunk has at most as
+ * many tiles as pages, and mostly far fewer.  The tiles of chunks that are gathered at once follow one
+ * another.
  */
 typedef struct Lists
 {
@@ -215,7 +216,7 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	if (run < ALIKE_LEAST || first[page + run] - first[page] > most)
 		return 0;
 	for (i = 1; i < columns->count; i++)
-		if (columns->column[i]->alike != columns->column[0]->alike &&
+		if (columns->column[i]->layout != columns->column[0]->layout &&
 			memcmp(&columns->column[i]->first[page], &first[page], (run + 1) * sizeof(*first)) != 0)
 			return 0;
 	return run;
@@ -328,7 +329,7 @@ gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, Gp
 	return GpuColumnOps()->select(rows, chunks, &gathered->key, &gathered->count);
 }
 
-/* Begin to gather keys of a chunk, with so many tiles of others before its own. */
+/* Begin to gather keys of a chunk.  "tiles": tiles of earlier chunks in the device's list. */
 static qb_status
 begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
 {
@@ -384,7 +385,9 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 	return gather_rows(g, &rows, 1, gathered);
 }
 
-/* The most rows that are gathered of several chunks at once: there is room for the keys of all. */
+/*
+ * The most rows of all chunks that are gathered at once: it bounds the buffer of keys, to 256 MB.
+ */
 #define TOGETHER_ROWS (UINT64CONST(1) << 25)
 
 /* Chunks that are gathered at once. */
@@ -396,7 +399,10 @@ typedef struct Chunks
 	uint64 most;  /* rows that may come yet */
 } Chunks;
 
-/* Add a whole chunk to those of which the first one is "first"; false: it does not go with them. */
+/*
+ * Add a chunk to those that are gathered with "first".  False: it cannot go with them, and nothing
+ * was added.
+ */
 static bool
 add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
 {
@@ -470,7 +476,7 @@ GpuGatherFor(const GpuSlot *slot, double work)
 }
 
 qb_status
-GpuColumnAdded(const GpuGathered *gathered, double work)
+GpuColumnLimitQueued(const GpuGathered *gathered, double work)
 {
 	static double queued[GPU_DEVICES_MAX];
 	double *here = &queued[gathered->device];
@@ -488,7 +494,7 @@ add_gathered(int index, const GpuGathered *gathered, double work, GpuAddGathered
 {
 	qb_status status = gathered->count > 0 ? add(index, gathered) : QB_OK;
 
-	return status == QB_OK ? GpuColumnAdded(gathered, work) : status;
+	return status == QB_OK ? GpuColumnLimitQueued(gathered, work) : status;
 }
 
 qb_status
@@ -509,7 +515,7 @@ GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 	return QB_OK;
 }
 
-/* The first request counts the keys of all. */
+/* The first slot gets the number of keys of all chunks; "done" of the others stays 0. */
 qb_status
 GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add)
 {

@@ -344,8 +344,8 @@ typedef struct GpuColumnState
 	bool there; /* false: it is gone, and nothing else is set */
 	uint64 map_lsn;
 	uint64 keys;
-	uint32 first;     /* the copied pages are those before this one, or */
-	GpuPages *copied; /* these, if it is not NULL */
+	GpuPages *copied; /* the copied pages; NULL: they are those before "first" */
+	uint32 first;
 } GpuColumnState;
 
 /* Keep the pages that the chunk says were copied. */
@@ -359,10 +359,13 @@ GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 }
 
 /*
- * The states of "count" chunks; serial 0: there is no chunk.  The worker is asked for those alone that
- * it does not show (GpuChunkShown), several at a time.
+ * The states of "count" chunks; serial 0: there is no chunk.  What the worker shows in shared memory
+ * (GpuChunkShown) is read there.  The worker is asked about the others, several at a time.
  */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
+
+/* Free states, and what was made for them. */
+extern void GpuColumnFreeStates(GpuColumnState *state, uint32 count);
 
 /* The LSNs of a chunk's pages; false if it is gone. */
 extern bool GpuColumnLsns(const GpuRef *ref, uint64 *lsn);

@@ -80,7 +80,10 @@ part_of(uint64 row)
 	return row < first ? 0 : 1 + (row - first) / PART_ROWS;
 }
 
-/* The same chunk of another column of the table, after this number; NULL: there is none. */
+/*
+ * A chunk of the same pages of the table, of whatever column; NULL: there is none.  The search begins at
+ * handle *i, and *i is set behind the one that is found.
+ */
 static const GpuHolding *
 next_same_chunk(const GpuColumnShape *shape, int *i)
 {
@@ -281,17 +284,20 @@ note_copied(GpuHolding *h)
 	h->copied_first = first == h->copied_count ? first : 0;
 }
 
-/* The number of the chunks of other columns that have the same rows of each page, or its own. */
+/*
+ * The layout of a finished chunk: that of another column's chunk with the same "first", or else its own
+ * serial number.
+ */
 static uint64
-find_alike(const GpuHolding *h)
+find_layout(const GpuHolding *h)
 {
 	const GpuHolding *other;
 	int i = 0;
 
 	while ((other = next_same_chunk(&h->shape, &i)) != NULL)
-		if (other->alike != 0 &&
+		if (other->layout != 0 &&
 			memcmp(other->first, h->first, (GPU_CHUNK_PAGES + 1) * sizeof(uint32)) == 0)
-			return other->alike;
+			return other->layout;
 	return h->serial;
 }
 
@@ -302,7 +308,7 @@ serve_finish(GpuSlot *slot, GpuHolding *h)
 	qb_status status = QB_OK;
 
 	begin_pages(h, GPU_CHUNK_PAGES);
-	h->alike = find_alike(h);
+	h->layout = find_layout(h);
 	note_copied(h);
 	h->map_lsn = GpuColumnShapeIn(slot)->map_lsn;
 	if (h->room > h->rows)
@@ -383,7 +389,10 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 	memcpy(c->times, times, slot->count * sizeof(int64));
 }
 
-/* What a request about a chunk itself gathers: its first pages, as many as fit in a piece of the work. */
+/*
+ * What a request about a chunk itself gathers: its first pages, as many as fit in a piece of the
+ * work.
+ */
 static GpuGather
 gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {

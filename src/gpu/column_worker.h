@@ -49,10 +49,10 @@ typedef struct GpuHolding
 	uint32 pages; /* pages before this one have come */
 	uint64 map_lsn;
 	GpuPages copied;
-	uint32 copied_count; /* of a finished chunk, as the next */
-	uint32 copied_first; /* the copied pages are those before this one; 0: they are others */
+	uint32 copied_count; /* pages in "copied"; set when the chunk is finished */
+	uint32 copied_first; /* "copied" has exactly the pages before this one; 0: others, or none */
 	uint32 *first;       /* row of each page, GPU_CHUNK_PAGES + 1 */
-	uint64 alike;        /* chunks in which each page has the same row have the same number */
+	uint64 layout;       /* chunks with the same "first" have the same number; 0: not finished */
 	uint64 *lsn;         /* GPU_CHUNK_PAGES */
 	GpuCounted *counted; /* NULL: nothing was counted */
 } GpuHolding;
@@ -97,9 +97,10 @@ typedef struct GpuGathered
 extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
 /*
- * Gather tested keys of several chunks of one device at once, each as a whole: of the first *count of
- * them, which is at least 2 after QB_OK.  They have the groups and "most" of the first one.  This is for
- * speed alone: QB_NO_MEMORY if the first two cannot be gathered so.
+ * Gather keys of several chunks of one device at once, for speed.  Whole chunks are taken, the first
+ * *count of "gather"; *count is set, to 2 or more.  Groups and "most" are those of gather[0].
+ * QB_NO_MEMORY: fewer than two chunks can go together, or the device has no memory.  Then gather them
+ * one by one.
  */
 extern qb_status GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered);
 
@@ -122,10 +123,11 @@ extern qb_status
 GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add);
 
 /*
- * Gathered keys were added, at so much work for each.  Devices do that while the worker goes on, but no
- * more than some pieces of it are on their way: so whoever comes does not wait long.
+ * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When a
+ * piece of work has been added since the last wait, this waits for the device: so less than two pieces
+ * are queued there, and the next request does not wait long.
  */
-extern qb_status GpuColumnAdded(const GpuGathered *gathered, double work);
+extern qb_status GpuColumnLimitQueued(const GpuGathered *gathered, double work);
 
 /* What a request gathers, of as many pages as fit in a piece of the work. */
 extern GpuGather GpuGatherFor(const GpuSlot *slot, double work);

@@ -30,7 +30,8 @@ typedef enum GpuFilterOp
 	/*
 	 * Rows of the keys of a chunk, which is the other handle, of wanted pages (GpuWanted).
 	 * The reply says how many rows were inserted, "done", of all wanted pages before page
-	 * "offset".
+	 * "offset".  Of requests that are served together the first reply has the number of all
+	 * rows, and the others have 0.
 	 */
 	FILTER_COLUMN
 } GpuFilterOp;

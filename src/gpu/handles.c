@@ -77,7 +77,9 @@ free_later(GpuHandle *handle)
 	become_pending_free(handle);
 }
 
-/* The first unused handle, if this process may take one more: so cached handles lie at the front. */
+/*
+ * The first unused handle, if this process may take one more: so cached handles lie at the front.
+ */
 static GpuHandle *
 find_unused(Oid role)
 {

@@ -21,8 +21,9 @@
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
  * end.  So requests of one process that follow one another, and change the same handle or copy
- * from it, may be served together, within the time of a piece (GpuTogether()).  So may those that
- * add keys of chunks of one device to the same handle, with those of other devices between them.
+ * from it, may be served together, within the time of a piece (GpuTogether()).  Requests that add keys
+ * of chunks of one device to the same handle may be served together, too.  Requests for chunks of other
+ * devices may stand between them.
  *
  * All of this is the worker's own memory.
  *
@@ -110,7 +111,9 @@ order_of(const GpuSlot *slot, int which)
 	return ref->serial != 0 ? &order[ref->index] : NULL;
 }
 
-/* A value to which several requests add is not dropped for one that fails: somebody waits for it. */
+/*
+ * A value to which several requests add is not dropped for one that fails: somebody waits for it.
+ */
 static bool
 is_adding(const GpuSlot *slot)
 {
@@ -235,7 +238,10 @@ devices_of_handle(const GpuRef *ref)
 	return location.on_device && location.replicas == 0 ? 1U << location.device : ALL_DEVICES;
 }
 
-/* A request that needs no device is served in the coroutine of one that is not taken, if there is one. */
+/*
+ * A request that needs no device is served in the coroutine of one that is not taken, if there is
+ * one.
+ */
 static uint32
 any_device(uint32 taken)
 {
@@ -370,7 +376,7 @@ GpuBeginScheduled(const GpuSlot *slot)
 	waiting[GpuSlotIndex(slot)].served = true;
 }
 
-/* It was not served, and waits on. */
+/* A request that was to be served together with others was not: it waits again. */
 void
 GpuLeaveScheduled(const GpuSlot *slot)
 {
@@ -392,7 +398,10 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 		   (!reads || slot->count == first->count);
 }
 
-/* May it be served with so many before it?  If it changes its handle, with no other one between them. */
+/*
+ * May the request be served together with the "joined" ones before it?  One that changes its handle may
+ * if no other request for the handle is between them.
+ */
 static bool
 may_join(const GpuSlot *slot, uint32 joined)
 {
@@ -409,7 +418,7 @@ may_join(const GpuSlot *slot, uint32 joined)
  * Add to slot[0], which is served now, requests behind it in its line that may be served
  * together with it: changes of the same handle, for which nobody waits, with no request
  * of another process for that handle between them; reads of one part of a value; or additions
- * from chunks of one device, of which others are left out.  Returns how many there are with it.
+ * of keys of chunks on one device, of which those on other devices are skipped.  Returns how many there are with it.
  */
 int
 GpuTogether(GpuSlot **slot, int most)

@@ -193,12 +193,12 @@ typedef struct StoredName
 } StoredName;
 
 /*
- * What the worker shows of a chunk of a cached column, so that backends need not ask: of one whose
- * copied pages are those before "first" and no other.
+ * What the worker shows of a chunk of a cached column, so that backends need not ask.  "first" is set if
+ * exactly the pages before it count as copied.
  */
 typedef struct GpuChunkShown
 {
-	uint32 first; /* 0: it has other pages, or none */
+	uint32 first; /* 0: the copied pages are others, or there are none */
 	uint64 map_lsn;
 	uint64 keys; /* values that are not NULL */
 } GpuChunkShown;
@@ -369,10 +369,13 @@ extern void GpuHandleFreed(int index);
 extern bool GpuLoseHandle(const GpuRef *ref);
 extern void GpuResetHandles(void);
 
-/* For the worker: show what a chunk is like now.  Whoever reads it gets all of it or nothing. */
+/*
+ * For the worker: show the state of a chunk.  Readers see the old state or the new one, never a
+ * mix.
+ */
 extern void GpuShowChunk(int index, const GpuChunkShown *shown);
 
-/* What is shown of cached chunks; "first" is 0 for those that are gone, or that one has to ask. */
+/* What is shown of chunks; "first" is 0 if the chunk is gone, or if the worker must be asked. */
 extern void GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown);
 
 /* names.c */

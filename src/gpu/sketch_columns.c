@@ -7,7 +7,8 @@
  * each device counts its own.  Without memory for a replica the backend reads the pages; without
  * memory to merge the replicas it fetches them.
  *
- * The sketches of groups get their keys together, or one after another where that cannot be.
+ * The sketches of groups get their keys together; if memory or the device does not allow it, one
+ * after another.
  *
  * Requests for chunks of one device are served together (GpuColumnGatherAll()).
  *
@@ -55,6 +56,7 @@ try_gathered(int index, const GpuGathered *gathered)
 	return status;
 }
 
+/* The same; a sketch without memory for them is noted as full. */
 static qb_status
 insert_gathered(int index, const GpuGathered *gathered)
 {
@@ -73,7 +75,7 @@ GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot)
 
 /* Without memory for all, chunks are counted one by one. */
 qb_status
-GpuSketchServeColumns(GpuSlot *const *slot, int *count)
+GpuSketchServeColumnsTogether(GpuSlot *const *slot, int *count)
 {
 	const GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
 
@@ -117,7 +119,10 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
 	return status;
 }
 
-/* Give all sketches their gathered keys at once.  This is for speed alone: QB_NO_MEMORY if it cannot be. */
+/*
+ * Give all sketches their gathered keys by one call.  QB_NO_MEMORY: that is not possible, and none
+ * got any.
+ */
 static qb_status
 insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
 {
@@ -150,7 +155,10 @@ insert_groups(const GpuGathered *gathered, const GpuGroupSketches *all)
 	return status == QB_NO_MEMORY ? insert_one_by_one(gathered, all) : status;
 }
 
-/* The gathered keys are in the sketches: the first request says how many of each group. */
+/*
+ * Note in the slot how many gathered keys each group got.  Of several requests the first one's slot
+ * gets all.
+ */
 static void
 note_groups(GpuSlot *slot, const GpuGathered *gathered, const GpuGroupSketches *all)
 {
@@ -169,7 +177,7 @@ note_groups(GpuSlot *slot, const GpuGathered *gathered, const GpuGroupSketches *
  * work.
  */
 static qb_status
-count_groups(const GpuSketchHolding *h, GpuSlot *slot, GpuGroupSketches *all)
+count_groups(const GpuSketchHolding *h, GpuSlot *slot, const GpuGroupSketches *all)
 {
 	GpuGather gather = GpuGatherFor(slot, h->params.depth);
 	GpuGathered gathered;
@@ -180,7 +188,7 @@ count_groups(const GpuSketchHolding *h, GpuSlot *slot, GpuGroupSketches *all)
 	if (status == QB_OK && gathered.key)
 		status = insert_groups(&gathered, all);
 	if (status == QB_OK)
-		status = GpuColumnAdded(&gathered, h->params.depth);
+		status = GpuColumnLimitQueued(&gathered, h->params.depth);
 	if (status != QB_OK)
 		return status;
 	note_groups(slot, &gathered, all);
@@ -198,10 +206,13 @@ are_same_groups(const GpuSlot *slot, const GpuGroupSketches *all)
 		   memcmp(own->sketch, all->sketch, sizeof(all->sketch)) == 0;
 }
 
-/* The same with all wanted pages of several chunks, for speed alone. */
+/*
+ * Count all wanted keys of several chunks at once, for requests with the same groups and sketches;
+ * *count says how many.
+ */
 static qb_status
 count_groups_together(const GpuSketchHolding *h, GpuSlot *const *slot, int *count,
-					  GpuGroupSketches *all)
+					  const GpuGroupSketches *all)
 {
 	GpuGather gather[GPU_TOGETHER];
 	GpuGathered gathered;
@@ -219,7 +230,7 @@ count_groups_together(const GpuSketchHolding *h, GpuSlot *const *slot, int *coun
 	if (status == QB_OK)
 		status = insert_together(&gathered, all);
 	if (status == QB_OK)
-		status = GpuColumnAdded(&gathered, h->params.depth);
+		status = GpuColumnLimitQueued(&gathered, h->params.depth);
 	if (status != QB_OK)
 		return status;
 	note_groups(slot[0], &gathered, all);
@@ -228,17 +239,19 @@ count_groups_together(const GpuSketchHolding *h, GpuSlot *const *slot, int *coun
 	return QB_OK;
 }
 
-/* Count keys of chunks for the sketches of groups: of one chunk, or of all wanted pages of several. */
+/*
+ * Count keys of chunks for the sketches of groups: of one chunk, or of all wanted pages of several.
+ */
 qb_status
-GpuSketchServeGroupsOf(GpuSlot *const *slot, int *count)
+GpuSketchServeGroupsTogether(GpuSlot *const *slot, int *count)
 {
 	const GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
-	GpuGroupSketches all = ((const GpuSketchGroups *) GpuSlotData(slot[0]))->all;
+	const GpuGroupSketches *all = &((const GpuSketchGroups *) GpuSlotData(slot[0]))->all;
 	qb_status status;
 
-	GpuUse(all.sketch, Min(all.groups.count, QB_GROUPS_MAX));
+	GpuUse(all->sketch, Min(all->groups.count, QB_GROUPS_MAX));
 	status =
-		*count > 1 ? count_groups_together(h, slot, count, &all) : count_groups(h, slot[0], &all);
+		*count > 1 ? count_groups_together(h, slot, count, all) : count_groups(h, slot[0], all);
 	GpuEndUse(GpuCoroutine());
 	return status;
 }
@@ -248,5 +261,5 @@ GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot)
 {
 	int one = 1;
 
-	return GpuSketchServeGroupsOf(&slot, &one);
+	return GpuSketchServeGroupsTogether(&slot, &one);
 }

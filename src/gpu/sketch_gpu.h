@@ -36,7 +36,8 @@ typedef enum GpuSketchOp
 	SKETCH_READ,   /* a piece of them */
 	/*
 	 * Keys of the pages in the slot, of the chunk "other".  The reply says how
-	 * many keys were counted, "done", of all wanted pages before page "offset".
+	 * many keys were counted, "done", of all wanted pages before page "offset".  Of requests
+	 * that are served together the first reply has the number of all keys, and the others have 0.
 	 */
 	SKETCH_COLUMN,
 	SKETCH_GROUPS /* the same for the sketches of groups: GpuSketchGroups */
@@ -189,7 +190,9 @@ extern void GpuWritePiece(qs_sketch *sk, const GpuSketchShape *shape, uint64 off
 
 /* ---- a backend's calls, which may wait: see client.h ---- */
 
-/* So many empty sketches on this device, or on any (-1), several at a time; which ones are "made"? */
+/*
+ * So many empty sketches on this device, or on any (-1), several at a time; which ones are "made"?
+ */
 extern void
 GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
 

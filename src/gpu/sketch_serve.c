@@ -388,7 +388,9 @@ has_replica(int index)
 	return gpu_sketch_holding[index].replicas.count > 0 && !is_full(index);
 }
 
-/* A sketch that a request reads or merges, and that has replicas to be merged; -1: there is none. */
+/*
+ * A sketch that a request reads or merges, and that has replicas to be merged; -1: there is none.
+ */
 static int
 find_replica(const GpuSlot *slot)
 {
@@ -454,16 +456,19 @@ serve_sketch(GpuSlot *slot)
 	return status;
 }
 
-/* Keys for a sketch or for the sketches of groups, or pieces of one whose replicas are merged. */
+/*
+ * Keys, keys of chunks (also for the sketches of groups), or pieces of a sketch that has no
+ * replicas to merge.
+ */
 static qb_status
 serve_together(GpuSlot *const *slot, int *count)
 {
 	if (slot[0]->op == SKETCH_INSERT)
 		return serve_inserts(slot, count);
 	if (slot[0]->op == SKETCH_COLUMN)
-		return GpuSketchServeColumns(slot, count);
+		return GpuSketchServeColumnsTogether(slot, count);
 	if (slot[0]->op == SKETCH_GROUPS)
-		return GpuSketchServeGroupsOf(slot, count);
+		return GpuSketchServeGroupsTogether(slot, count);
 	if (find_replica(slot[0]) >= 0)
 		return QB_NO_MEMORY;
 	return read_together(&gpu_sketch_holding[slot[0]->handle.index], slot, *count);

@@ -47,10 +47,13 @@ GpuSketchMakeOn(int device, const qs_params *params, const qs_sketch *from, qs_c
 /* A sketch has no memory of its device to grow: its backend will fetch it. */
 extern void GpuSketchNoteFull(int index);
 
-/* Keys of a chunk, and of several; the same for the sketches of groups. */
+/*
+ * Serve a SKETCH_COLUMN; a SKETCH_GROUPS.  "Together": several of them, as GpuHandler.serve_all
+ * does.
+ */
 extern qb_status GpuSketchServeColumn(GpuSketchHolding *h, GpuSlot *slot);
-extern qb_status GpuSketchServeColumns(GpuSlot *const *slot, int *count);
+extern qb_status GpuSketchServeColumnsTogether(GpuSlot *const *slot, int *count);
 extern qb_status GpuSketchServeGroups(GpuSketchHolding *h, GpuSlot *slot);
-extern qb_status GpuSketchServeGroupsOf(GpuSlot *const *slot, int *count);
+extern qb_status GpuSketchServeGroupsTogether(GpuSlot *const *slot, int *count);
 
 #endif

@@ -171,7 +171,10 @@ is_on(const GpuRef *ref, uint32 devices)
 	return location.on_device && (devices & (1U << location.device | location.replicas)) != 0;
 }
 
-/* Is some of it on a lost device?  Then whoever made it is to get an error, and a cached value is gone. */
+/*
+ * Is some of it on a lost device?  Then whoever made it is to get an error, and a cached value is
+ * gone.
+ */
 static bool
 is_lost(GpuSlot *slot, const GpuRef *ref)
 {
@@ -286,7 +289,10 @@ serve(GpuSlot *const *slots, int *count)
 	}
 }
 
-/* The request that begins to be served in each coroutine, and since when one is being served; 0: none. */
+/*
+ * The request that begins to be served in each coroutine, and since when one is being served; 0:
+ * none.
+ */
 static GpuSlot *starting[GPU_DEVICES_MAX];
 static TimestampTz serving_since[GPU_DEVICES_MAX];
 

@@ -247,8 +247,8 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * The pages of a chunk whose copies are true, by their own LSNs, since the map's page has another one
- * than the chunk knows.  The chunk gets that one.
+ * The pages of a chunk whose copies are true by the pages' own LSNs: the LSN of the map's page has moved
+ * since the chunk was checked.  The chunk is told the new LSN and these pages.
  */
 static void
 pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look,
@@ -286,7 +286,10 @@ keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const
 	GpuPagesKeep(pages, &own);
 }
 
-/* The same for a chunk of several columns of a table, with one look at the map.  "state": of its first column. */
+/*
+ * Keep the true pages of a chunk in the sets of all these columns of a table, with one look at the map.
+ * "state" is the chunk's state in the first column; that of the next one is check->count behind it.
+ */
 static void
 check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnState *state)
 {
@@ -330,38 +333,39 @@ columns_of(const CachedCheck *check, int checks)
 	return columns;
 }
 
-/* The states of the chunks of all checks, one check after the other. */
+/* The states of the chunks of all checks, one check after the other; *all is their number. */
 static GpuColumnState *
-find_states(const CachedCheck *check, int checks)
+find_states(const CachedCheck *check, int checks, uint32 *all)
 {
-	uint32 all = 0;
 	uint32 before = 0;
 	GpuColumnState *state;
 	GpuRef *ref;
 	int i;
 
 	for (i = 0; i < checks; i++)
-		all += check[i].count;
-	ref = palloc(Max(all, 1) * sizeof(GpuRef));
-	state = palloc(Max(all, 1) * sizeof(GpuColumnState));
+		*all += check[i].count;
+	ref = palloc(Max(*all, 1) * sizeof(GpuRef));
+	state = palloc(Max(*all, 1) * sizeof(GpuColumnState));
 	for (i = 0; i < checks; i++)
 	{
 		memcpy(ref + before, check[i].ref, check[i].count * sizeof(GpuRef));
 		before += check[i].count;
 	}
-	GpuColumnDescribe(ref, all, state);
+	GpuColumnDescribe(ref, *all, state);
 	pfree(ref);
 	return state;
 }
 
 /*
  * Take pages off the sets of columns if their copies are not true now.  A chunk that is not
- * cached has no true pages.  The chunks of all columns, of whatever tables, are asked at once.
+ * cached has no true pages.  The states of all chunks, of whatever
+ * tables, are found together, so that the worker is asked without waiting in between.
  */
 void
 CachedTruePages(const CachedCheck *check, int checks)
 {
-	GpuColumnState *states = find_states(check, checks);
+	uint32 all = 0;
+	GpuColumnState *states = find_states(check, checks, &all);
 	const GpuColumnState *state = states;
 	int left = checks;
 
@@ -379,7 +383,7 @@ CachedTruePages(const CachedCheck *check, int checks)
 		check += columns;
 		left -= columns;
 	}
-	pfree(states);
+	GpuColumnFreeStates(states, all);
 }
 
 /*

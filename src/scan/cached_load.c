@@ -299,7 +299,9 @@ add_page(Load *load, uint32 page, uint64 lsn)
 	MemoryContextReset(load->scratch);
 }
 
-/* Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer. */
+/*
+ * Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer.
+ */
 static Buffer
 pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
 {
@@ -313,7 +315,9 @@ pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
 							  load->strategy);
 }
 
-/* Read the pages of a chunk.  Each is pinned while the one before it is copied, to be prefetched. */
+/*
+ * Read the pages of a chunk.  Each is pinned while the one before it is copied, to be prefetched.
+ */
 static void
 read_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
@@ -613,7 +617,7 @@ add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int cou
 	for (i = 0; i < count; i++)
 		add_cached(sum, relation, &copy[i], &state[i]);
 	pfree(ref);
-	pfree(state);
+	GpuColumnFreeStates(state, count);
 }
 
 static void

@@ -198,7 +198,9 @@ find_copies(CachedRun *run)
 	return found > 0;
 }
 
-/* Find the pages of each table that are true in all columns.  Chunks of all tables are asked at once. */
+/*
+ * Find the pages of each table that are true in all columns, for the chunks of all tables together.
+ */
 static void
 find_true_pages(const CachedRun *run, int runs)
 {
@@ -391,7 +393,10 @@ prepare(CachedRun *run, const CachedUse *use)
 	return run->tests ? NULL : "too many conditions";
 }
 
-/* Why the states of the aggregates get no keys of cached columns; NULL: they may, or groups are not made yet. */
+/*
+ * Why the states of the aggregates get no keys of cached columns; NULL: they may, or groups are not
+ * made yet.
+ */
 static const char *
 states_refusal(const CachedUse *use)
 {

@@ -144,17 +144,6 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-static uint64
-rows_of_all(const qs_cuda_copy_rows *rows, uint32 chunks)
-{
-	uint64 all = 0;
-	uint32 i;
-
-	for (i = 0; i < chunks; i++)
-		all += rows[i].rows;
-	return all;
-}
-
 /* Call each() for all rows of chunks that pass and whose keys are wanted. */
 typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
 						uint32 i);
@@ -178,6 +167,12 @@ each_row(const qs_cuda_copy_rows *rows, uint32 chunks, EachRow each, void *conte
 		}
 }
 
+static uint64
+key_of(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
+{
+	return rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
+}
+
 /* Keys that are written one after another, with the numbers of a tested column beside them. */
 typedef struct Written
 {
@@ -195,7 +190,7 @@ write_key(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile, uin
 
 	if (written->pair)
 		written->pair[written->count] = rows->tested[tested]->key[tile->first[1 + tested] + i];
-	written->key[written->count++] = rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
+	written->key[written->count++] = key_of(rows, tile, i);
 }
 
 static qb_status
@@ -204,7 +199,7 @@ emulated_select(const qs_cuda_copy_rows *rows, uint32 chunks, const uint64 **key
 	qs_cuda *device = rows->keys->device;
 	Written written = { .count = 0 };
 
-	if (!make_room(device, rows_of_all(rows, chunks)))
+	if (!make_room(device, qs_cuda_rows_of(rows, chunks)))
 		return QB_NO_MEMORY;
 	written.key = device->gathered;
 	each_row(rows, chunks, write_key, &written);
@@ -255,7 +250,7 @@ split_row(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile, uin
 	if (g == groups->count)
 		return;
 	if (split->key)
-		split->key[split->next[g]++] = rows->keys->key[tile->first[0] + i];
+		split->key[split->next[g]++] = key_of(rows, tile, i);
 	else
 		split->count[g]++;
 }
@@ -269,7 +264,7 @@ emulated_split(const qs_cuda_copy_rows *rows, uint32 chunks, const qb_groups *gr
 	uint64 all = 0;
 	uint32 g;
 
-	if (!make_room(device, rows_of_all(rows, chunks)))
+	if (!make_room(device, qs_cuda_rows_of(rows, chunks)))
 		return QB_NO_MEMORY;
 	memset(count, 0, groups->count * sizeof(*count));
 	each_row(rows, chunks, split_row, &split);
