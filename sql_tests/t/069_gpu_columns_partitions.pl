@@ -164,7 +164,7 @@ sub test_adding
 
 	set_fault($node, 'slow');
 	$session = start('DO $$BEGIN LOOP PERFORM qsketch_agg(k) FROM many; END LOOP; END$$');
-	$node->safe_psql('postgres', "SET statement_timeout = '100s'; DO \$\$BEGIN WHILE gpu_adding() < $held LOOP PERFORM pg_sleep(0.001); END LOOP; END\$\$");
+	$node->safe_psql('postgres', "SET statement_timeout = '300s'; DO \$\$BEGIN WHILE gpu_adding() < $held LOOP PERFORM pg_sleep(0.001); END LOOP; END\$\$");
 	pass("keys of $held partitions are on their way together");
 	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'DO %FROM many%' AND pid <> pg_backend_pid()});
 	$session->query('SELECT 1');
@@ -183,7 +183,7 @@ sub test_pieces
 
 	set_fault($node, 'slow');
 	$session = start("DO \$\$BEGIN LOOP PERFORM count(q) FROM ($query) AS x; END LOOP; END\$\$");
-	$node->safe_psql('postgres', q{SET statement_timeout = '100s';
+	$node->safe_psql('postgres', q{SET statement_timeout = '300s';
 		DO $$DECLARE pieces bigint; adding bigint; last_pieces bigint := 0; last_adding bigint := 0; before bigint := 0; BEGIN
 			LOOP
 				pieces := gpu_schedule();
