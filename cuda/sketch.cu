@@ -585,7 +585,8 @@ merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_sli
 {
 	QS_TRY(qs_follow(into->gpu, from->gpu));
 	QS_TRY(merge_slice(into, to, from, units));
-	QS_TRY(qs_follow(from->gpu, into->gpu));
+	if (qs_follow(from->gpu, into->gpu) != QB_OK)
+		return QB_DEVICE_ERROR; /* the slice is added */
 	return qs_cuda_enter(into->gpu);
 }
 

@@ -206,6 +206,29 @@ sub test_pieces
 	settled($node, $name);
 }
 
+# Of groups that have no keys on a device there are no sketches: one group of forty is on all three.
+# Each sketch on another device would be merged by a piece of the worker's.
+sub test_empty_groups
+{
+	my $query = "SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, qsketch_agg(k, qsketch_new('sub_warp', '8kB')) AS q FROM uneven GROUP BY g) AS x";
+	my ($right, $before);
+
+	$node->safe_psql('postgres', q{
+		CREATE TABLE uneven (k bigint, g int, p int) PARTITION BY LIST (p);
+		SELECT format('CREATE TABLE uneven_%1$s PARTITION OF uneven FOR VALUES IN (%1$s)', i) FROM generate_series(0, 6) AS i \gexec
+		INSERT INTO uneven SELECT i, i % 40, 0 FROM generate_series(1, 40000) AS i;
+		INSERT INTO uneven SELECT i, 1, 1 + i % 6 FROM generate_series(1, 6000) AS i;
+		VACUUM ANALYZE uneven});
+	$right = $node->safe_psql('postgres', ORDINARY . $query);
+	set_fault($node, 'spread');
+	$node->safe_psql('postgres', q{SELECT count(qsketch_gpu_load(inhrelid::regclass, '{k,g}')) FROM pg_inherits WHERE inhparent = 'uneven'::regclass});
+	set_fault($node, 'none');
+	$before = $node->safe_psql('postgres', 'SELECT gpu_schedule()');
+	is($node->safe_psql('postgres', $query), $right, 'groups of which most are on one device');
+	cmp_ok($node->safe_psql('postgres', 'SELECT gpu_schedule()') - $before, '<', 150, 'few of them have sketches on others');
+	settled($node, 'uneven groups');
+}
+
 # Chunks that go, and rows that change, between the look at all partitions and their use.
 sub test_changes
 {
@@ -257,6 +280,7 @@ for my $devices ('0', '0,1,2')
 	test_pieces('a sketch', 'SELECT qsketch_agg(k) AS q FROM many WHERE few < 30');
 	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '8kB')) AS q FROM many WHERE k > 9 GROUP BY few");
 	test_pieces('a filter', 'SELECT qfilter_agg(k, qfilter_new_bloom(20000)) AS q FROM many WHERE few < 30');
+	test_empty_groups() if $devices ne '0';
 	can_pause($node) and test_changes();
 	test_restart();
 	$node->stop;

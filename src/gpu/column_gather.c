@@ -485,7 +485,7 @@ GpuColumnLimitQueued(const GpuGathered *gathered, double work)
 	if (*here < gpu_device_ops->piece_work)
 		return QB_OK;
 	*here = 0;
-	return gpu_device_ops->sync(gpu_device[gathered->device]);
+	return gpu_device_ops->sync(gpu_device[gathered->device]) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
 }
 
 /* Add gathered keys to a value. */

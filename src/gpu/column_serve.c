@@ -536,7 +536,8 @@ location_of_column(int index)
 	location.on_device = true;
 	location.bytes = GpuColumnOps()->bytes(h->values);
 	location.pages = h->copied_count;
-	location.shown = (GpuChunkShown){ h->copied_first, h->map_lsn, h->rows - h->nulls };
+	if (h->copied_first > 0)
+		location.shown = (GpuChunkShown){ h->copied_first, h->map_lsn, h->rows - h->nulls };
 	return location;
 }
 

@@ -125,7 +125,8 @@ GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered 
 /*
  * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When a
  * piece of work has been added since the last wait, this waits for the device: so less than two pieces
- * are queued there, and the next request does not wait long.
+ * are queued there, and the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys
+ * are added.
  */
 extern qb_status GpuColumnLimitQueued(const GpuGathered *gathered, double work);
 

@@ -120,13 +120,15 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
 }
 
 /*
- * Give all sketches their gathered keys by one call.  QB_NO_MEMORY: that is not possible, and none
- * got any.
+ * Give all sketches their gathered keys by one call.  QB_NO_MEMORY: that is not possible, and none got
+ * any.  Groups without keys on the device need no sketch there.
  */
 static qb_status
 insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
 {
 	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
+	uint64 keys[QB_GROUPS_MAX];
+	uint32 count = 0;
 	qb_status status;
 	uint32 i;
 
@@ -136,12 +138,16 @@ insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
 	{
 		GpuSketchHolding *h = find_group(&all->sketch[i]);
 
-		if (h == NULL || be_on(h, gathered->device) != QB_OK)
+		if (h == NULL || (gathered->of_group[i] > 0 && be_on(h, gathered->device) != QB_OK))
 			return QB_NO_MEMORY;
-		sketch[i] = sketch_on(h, gathered->device);
+		if (gathered->of_group[i] == 0)
+			continue;
+		sketch[count] = sketch_on(h, gathered->device);
+		keys[count++] = gathered->of_group[i];
 	}
-	status =
-		GpuSketchOps()->insert_groups(sketch, gathered->of_group, all->groups.count, gathered->key);
+	if (count == 0)
+		return QB_OK;
+	status = GpuSketchOps()->insert_groups(sketch, keys, count, gathered->key);
 	GpuShowMemory(gathered->device);
 	return status;
 }
