@@ -583,11 +583,15 @@ merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 static qb_status
 merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
+	qb_status status;
+
 	QS_TRY(qs_follow(into->gpu, from->gpu));
 	QS_TRY(merge_slice(into, to, from, units));
-	if (qs_follow(from->gpu, into->gpu) != QB_OK)
-		return QB_DEVICE_ERROR; /* the slice is added */
-	return qs_cuda_enter(into->gpu);
+	status = qs_follow(from->gpu, into->gpu);
+	if (status == QB_OK)
+		return qs_cuda_enter(into->gpu);
+	(void) qs_pass_error(into->gpu, from->gpu, status);
+	return QB_DEVICE_ERROR; /* the slice is added */
 }
 
 qb_status
