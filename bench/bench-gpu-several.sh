@@ -4,9 +4,9 @@
 # with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
 #
 # ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each, and
-# the WAL as much again, which should fit into the host's memory.  8 sessions, two for each, ask for sketches of four
-# tables of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All pages must be in
-# cached columns.
+# the WAL as much again, which should fit into the host's memory.  8 sessions ask for sketches of four
+# tables, two for each, of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All
+# pages must be in cached columns.
 # COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
 # to try it).
 set -eu -o pipefail

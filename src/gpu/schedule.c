@@ -418,7 +418,8 @@ may_join(const GpuSlot *slot, uint32 joined)
  * Add to slot[0], which is served now, requests behind it in its line that may be served
  * together with it: changes of the same handle, for which nobody waits, with no request
  * of another process for that handle between them; reads of one part of a value; or additions
- * of keys of chunks on one device, of which those on other devices are skipped.  Returns how many there are with it.
+ * of keys of chunks on one device, of which those on other devices are skipped.  Returns how many
+ * there are with it.
  */
 int
 GpuTogether(GpuSlot **slot, int most)
