@@ -27,7 +27,7 @@ sub same
 
 sub load_all
 {
-	$node->safe_psql('postgres', q{SELECT count(qsketch_gpu_load(inhrelid::regclass, '{k,n,few}')) FROM pg_inherits WHERE inhparent = 'many'::regclass});
+	$node->safe_psql('postgres', q{SELECT count(qsketch_gpu_load(inhrelid::regclass, '{k,n,few,two}')) FROM pg_inherits WHERE inhparent = 'many'::regclass});
 }
 
 # A query that goes on while the test looks at it.
@@ -49,17 +49,17 @@ sub becomes
 # Partitions: one of another order of columns, eight of few keys (from row 18000 on), one that is empty.
 sub make_many
 {
-	$node->safe_psql('postgres', q{CREATE TABLE many (k bigint, n int, few int, pad text) PARTITION BY RANGE (n)});
+	$node->safe_psql('postgres', q{CREATE TABLE many (k bigint, n int, few int, two int, pad text) PARTITION BY RANGE (n)});
 	for my $i (0 .. $partitions - 1)
 	{
 		my $range = 'FOR VALUES FROM (' . $i * 500 . ') TO (' . ($i + 1) * 500 . ')';
 
 		$node->safe_psql('postgres', $i == 4
-			? "CREATE TABLE m4 (pad text, few int, gone int, n int, k bigint); ALTER TABLE m4 DROP gone; ALTER TABLE many ATTACH PARTITION m4 $range"
+			? "CREATE TABLE m4 (pad text, two int, few int, gone int, n int, k bigint); ALTER TABLE m4 DROP gone; ALTER TABLE many ATTACH PARTITION m4 $range"
 			: "CREATE TABLE m$i PARTITION OF many $range");
 	}
 	$node->safe_psql('postgres', q{
-		INSERT INTO many SELECT CASE WHEN i < 18000 THEN i * 7919 % 15000 ELSE i % 10 END, i, CASE WHEN i % 7 > 0 THEN i / 300 % 40 END, repeat('x', 50)
+		INSERT INTO many SELECT CASE WHEN i < 18000 THEN i * 7919 % 15000 ELSE i % 10 END, i, CASE WHEN i % 7 > 0 THEN i / 300 % 40 END, i % 2, repeat('x', 50)
 			FROM generate_series(0, 21999) AS i;
 		VACUUM ANALYZE many});
 	$node->safe_psql('postgres', "CREATE FUNCTION $_() RETURNS bigint LANGUAGE c AS '$ENV{TESTDIR}/gpu_schedule.so'") for qw(gpu_asked gpu_adding gpu_schedule);
@@ -281,7 +281,8 @@ for my $devices ('0', '0,1,2')
 	test_together();
 	test_adding();
 	test_pieces('a sketch', 'SELECT qsketch_agg(k) AS q FROM many WHERE few < 30');
-	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '8kB')) AS q FROM many WHERE k > 9 GROUP BY few");
+	# both groups have sketches on a GPU from the first chunk on
+	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '1kB')) AS q FROM many GROUP BY two");
 	test_pieces('a filter', 'SELECT qfilter_agg(k, qfilter_new_bloom(20000)) AS q FROM many WHERE few < 30');
 	test_empty_groups() if $devices ne '0';
 	can_pause($node) and test_changes();
