@@ -13,6 +13,7 @@
 #undef snprintf
 #undef vsnprintf
 
+#include "locks.h"
 #include "support.h"
 
 #include "gpu/gpu.h"
@@ -29,20 +30,6 @@ enum
 };
 
 GpuShared *gpu_shared;
-
-bool
-LWLockAcquire(LWLock *lock, LWLockMode mode)
-{
-	(void) lock;
-	(void) mode;
-	return true;
-}
-
-void
-LWLockRelease(LWLock *lock)
-{
-	(void) lock;
-}
 
 /* The i-th name: a chunk of a column, or a value.  Values differ in their ids alone. */
 static StoredName

@@ -21,6 +21,7 @@
 #undef snprintf
 #undef vsnprintf
 
+#include "locks.h"
 #include "support.h"
 
 #include "gpu/worker.h"
@@ -54,20 +55,6 @@ static uint64 arena[SLOTS * 16];
 static size_t arena_used;
 
 /* ---- stand-ins ---- */
-
-bool
-LWLockAcquire(LWLock *lock, LWLockMode mode)
-{
-	(void) lock;
-	(void) mode;
-	return true;
-}
-
-void
-LWLockRelease(LWLock *lock)
-{
-	(void) lock;
-}
 
 void *
 MemoryContextAllocZero(MemoryContext context, Size size)
