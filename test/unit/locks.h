@@ -4,8 +4,8 @@
  *
  * test/unit/locks.h
  */
-#ifndef TEST_UNIT_LOCKS_H
-#define TEST_UNIT_LOCKS_H
+#ifndef QS_TEST_LOCKS_H
+#define QS_TEST_LOCKS_H
 
 #include "storage/lwlock.h"
 
