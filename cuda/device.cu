@@ -193,17 +193,6 @@ qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words)
 }
 
 qb_status
-qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
-{
-	/* a copy to memory that is not page-locked would wait for the device, and others for both */
-	if (bytes > 0 && gpu->pause && kind == cudaMemcpyDeviceToHost)
-		QS_TRY(qs_wait(gpu, gpu->stream));
-	if (bytes > 0)
-		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, kind, gpu->stream));
-	return QB_OK;
-}
-
-qb_status
 qs_wait_event(qs_cuda *gpu, cudaEvent_t event)
 {
 	cudaError_t ready;
@@ -235,75 +224,11 @@ qs_wait(qs_cuda *gpu, cudaStream_t stream)
 	return qs_wait_event(gpu, gpu->awaited);
 }
 
-qb_status
-qs_follow(qs_cuda *gpu, qs_cuda *other)
-{
-	QS_CUDA_TRY(gpu, cudaSetDevice(other->device));
-	QS_CUDA_TRY(gpu, cudaEventRecord(other->reached, other->stream));
-	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
-	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, other->reached, 0));
-	return QB_OK;
-}
-
-qb_status
-qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes)
-{
-	if (bytes == 0 || to == from)
-		return qs_copy(to, at, pointer, bytes, cudaMemcpyDeviceToDevice);
-	QS_TRY(qs_follow(to, from));
-	QS_CUDA_TRY(to, cudaMemcpyPeerAsync(at, to->device, pointer, from->device, bytes, to->stream));
-	QS_TRY(qs_follow(from, to));
-	return qs_cuda_enter(to);
-}
-
-/* Let the current device read memory of another one, as it may do already, and of its pool. */
-static cudaError_t
-share_memory(const qs_cuda *gpu, const qs_cuda *other)
-{
-	cudaError_t enabled = cudaDeviceEnablePeerAccess(other->device, 0);
-	cudaMemAccessDesc access = {};
-
-	if (enabled != cudaSuccess && enabled != cudaErrorPeerAccessAlreadyEnabled)
-		return enabled;
-	access.location.type = cudaMemLocationTypeDevice;
-	access.location.id = gpu->device;
-	access.flags = cudaMemAccessFlagsProtReadWrite;
-	return other->pool ? cudaMemPoolSetAccess(other->pool, &access, 1) : cudaSuccess;
-}
-
-bool
-qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
-{
-	int possible = 0;
-	bool joined = cudaSetDevice(gpu->device) == cudaSuccess &&
-				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
-				  possible && share_memory(gpu, other) == cudaSuccess;
-
-	cudaGetLastError(); /* it is no error if they are no peers */
-	gpu->peers &= ~(UINT64_C(1) << other->device);
-	gpu->peers |= (uint64_t) joined << other->device;
-	return joined;
-}
-
-qb_status
-qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
-{
-	QS_TRY(qs_copy(gpu, to, from, bytes, kind));
-	return qs_wait(gpu, gpu->stream);
-}
-
-qb_status
-qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
-{
-	QS_TRY(qs_copy_out(gpu, gpu->host_result, from, bytes));
-	return qs_wait(gpu, gpu->stream);
-}
-
 /* Read the properties that launches depend on. */
 static qb_status
 read_properties(qs_cuda *gpu)
 {
-	int d = gpu->device, l2, shared;
+	int d = gpu->device, l2, shared, same;
 
 	QS_CUDA_TRY(gpu, cudaSetDevice(d));
 	QS_CUDA_TRY(gpu,
@@ -312,8 +237,11 @@ read_properties(qs_cuda *gpu)
 				cudaDeviceGetAttribute(&gpu->threads, cudaDevAttrMaxThreadsPerMultiProcessor, d));
 	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, d));
 	QS_CUDA_TRY(gpu, cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, d));
+	QS_CUDA_TRY(gpu,
+				cudaDeviceGetAttribute(&same, cudaDevAttrCanUseHostPointerForRegisteredMem, d));
 	gpu->l2_bytes = l2;
 	gpu->shared_max = shared;
+	gpu->writes_host = same != 0;
 	return QB_OK;
 }
 
@@ -478,7 +406,8 @@ qb_status
 qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
 {
 	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable));
+	QS_CUDA_TRY(
+		gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
 	return QB_OK;
 }
 
@@ -526,22 +455,6 @@ const qs_device_ops qs_cuda_devices = {
 
 /* ---- batches of keys on their way from the host, and answers back ---- */
 
-/* Is this pinned memory, which the device can copy from directly? */
-static bool
-is_pinned(const void *pointer)
-{
-	cudaPointerAttributes attributes;
-
-	if (!pointer)
-		return false;
-	if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess)
-	{
-		cudaGetLastError();
-		return false;
-	}
-	return attributes.type == cudaMemoryTypeHost;
-}
-
 qs_host_batch
 qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t answer_bytes,
 			uint64_t count)
@@ -551,9 +464,9 @@ qs_describe(const uint64_t *key, const int64_t *weight, void *answer, size_t ans
 			 answer,
 			 answer_bytes,
 			 count,
-			 is_pinned(key),
-			 is_pinned(weight),
-			 is_pinned(answer) };
+			 qs_is_pinned(key),
+			 qs_is_pinned(weight),
+			 qs_is_pinned(answer) };
 }
 
 /* Bytes that a key takes in a slot. */

@@ -54,6 +54,7 @@ struct qs_cuda
 	int threads; /* the most threads that one multiprocessor holds */
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
+	bool writes_host;  /* kernels write page-locked memory at its addresses in the host */
 	cudaStream_t stream, in, out;
 	cudaEvent_t reached; /* a point of the stream that another device waits for */
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
@@ -84,7 +85,7 @@ struct qs_cuda
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
-/* ---- device.cu ---- */
+/* ---- device.cu, copy.cu ---- */
 
 /* Note an error; QB_OK for cudaSuccess. */
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
@@ -154,14 +155,24 @@ qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind
 extern qb_status
 qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 
-/* Queue a copy to page-locked memory of the host; elsewhere it waits. */
-static inline qb_status
-qs_copy_out(qs_cuda *gpu, void *to, const void *from, uint64_t bytes)
+/* Is this page-locked memory of the host, which devices can copy from and to directly? */
+extern bool qs_is_pinned(const void *pointer);
+
+/* Where a value is on a device: its table, and more behind that. */
+struct qs_extent
 {
-	if (bytes > 0)
-		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, gpu->stream));
-	return QB_OK;
-}
+	const uint8_t *table;
+	uint64_t table_bytes;
+	const uint8_t *extra;
+	uint64_t extra_bytes;
+};
+
+/*
+ * Copy pieces of a value to the host, and wait once; to memory that is not page-locked, one after
+ * another.  A piece outside is QB_NO_MEMORY.
+ */
+extern qb_status
+qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count);
 
 /*
  * Copy device memory of "from", which may be the same device, in order with the kernels of
@@ -180,6 +191,12 @@ qs_reads(const qs_cuda *gpu, const qs_cuda *other)
 
 /* What is queued on a device from now on begins after all that is queued on another one. */
 extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
+
+/*
+ * Let another device wait for what is queued on this one, which reads its memory: nothing of it is
+ * freed or changed before.
+ */
+extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
 
 /*
  * Wait for all that is queued on a stream, or for an event.  While they wait others may use

@@ -89,12 +89,9 @@ qf_cuda_put(qf_cuda_filter *f, uint64_t offset, const uint8_t *from, size_t byte
 qb_status
 qf_cuda_get(qf_cuda_filter *f, const qs_cuda_piece *piece, int count)
 {
-	const uint8_t *bits = (const uint8_t *) f->view.word;
-
 	QS_TRY(qs_cuda_enter(f->gpu));
-	for (int i = 0; i < count; i++)
-		QS_TRY(qs_copy_out(f->gpu, piece[i].to, bits + piece[i].offset, piece[i].bytes));
-	return qs_wait(f->gpu, f->gpu->stream);
+	return qs_copy_pieces(f->gpu, { (const uint8_t *) f->view.word, qf_bits_bytes(f), NULL, 0 },
+						  piece, count);
 }
 
 __global__ void
@@ -103,23 +100,27 @@ __launch_bounds__(QS_BLOCK) unite_words(uint64_t *into, const uint64_t *from, ui
 	qs_for_each(words, [&](uint64_t i) { into[i] |= from[i]; });
 }
 
-/* Bits of another device are carried first. */
+/* Bits of a peer are read where they are; those of another device are carried first. */
 qb_status
 qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes)
 {
 	qs_cuda *gpu = into->gpu;
 	uint64_t *at = (uint64_t *) ((uint8_t *) into->view.word + offset);
 	uint8_t *bits = (uint8_t *) from->view.word + offset;
+	bool peers = qs_reads(gpu, from->gpu);
 	uint8_t *carried;
 
 	QS_TRY(qs_cuda_enter(gpu));
-	if (from->gpu != gpu)
+	if (peers)
+		QS_TRY(qs_follow(gpu, from->gpu));
+	else if (from->gpu != gpu)
 	{
 		QS_TRY(qs_workspace(gpu, bytes, &carried));
 		QS_TRY(qs_transfer(gpu, carried, from->gpu, bits, bytes));
 		bits = carried;
 	}
-	return qs_launch(gpu, unite_words, bytes / 8, at, (const uint64_t *) bits, bytes / 8);
+	QS_TRY(qs_launch(gpu, unite_words, bytes / 8, at, (const uint64_t *) bits, bytes / 8));
+	return peers ? qs_hold(gpu, from->gpu) : QB_OK;
 }
 
 __global__ void

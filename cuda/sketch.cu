@@ -480,22 +480,10 @@ qs_cuda_total(const qs_cuda_sketch *sk)
 qb_status
 qs_cuda_read(qs_cuda_sketch *sk, const qs_cuda_piece *piece, int count)
 {
-	qs_cuda *gpu = sk->gpu;
-	uint64_t table = sk->table_bytes, all = table + sk->extra_bytes;
-
-	QS_TRY(qs_cuda_enter(gpu));
-	for (int i = 0; i < count; i++)
-	{
-		uint64_t offset = piece[i].offset, bytes = piece[i].bytes, low;
-
-		if (offset > all || bytes > all - offset)
-			return QB_NO_MEMORY;
-		low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
-		QS_TRY(qs_copy_out(gpu, piece[i].to, sk->view.table + offset, low));
-		QS_TRY(qs_copy_out(gpu, piece[i].to + low, sk->view.extra + (offset + low - table),
-						   bytes - low));
-	}
-	return qs_wait(gpu, gpu->stream);
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return qs_copy_pieces(sk->gpu,
+						  { sk->view.table, sk->table_bytes, sk->view.extra, sk->extra_bytes },
+						  piece, count);
 }
 
 /* A view of a slice, to be merged only. */
@@ -576,22 +564,14 @@ merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 	return status;
 }
 
-/*
- * Add a slice of a peer, which is read where it is.  The peer's stream waits for that: nothing is
- * freed meanwhile.
- */
+/* Add a slice of a peer, which is read where it is. */
 static qb_status
 merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
-	qb_status status;
-
 	QS_TRY(qs_follow(into->gpu, from->gpu));
 	QS_TRY(merge_slice(into, to, from, units));
-	status = qs_follow(from->gpu, into->gpu);
-	if (status == QB_OK)
-		return qs_cuda_enter(into->gpu);
-	(void) qs_pass_error(into->gpu, from->gpu, status);
-	return QB_DEVICE_ERROR; /* the slice is added */
+	/* the slice is added: no other error may follow */
+	return qs_hold(into->gpu, from->gpu) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
 }
 
 qb_status

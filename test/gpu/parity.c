@@ -20,6 +20,7 @@
 #define KEYS_MAX   (1 << 16)
 #define QUERIES    512
 #define OPS_MAX    6
+#define PIECES     40
 #define BIG_WEIGHT (INT64_C(1) << 31)
 
 static uint64_t comparisons;
@@ -282,6 +283,57 @@ compare_estimates(test_case *t)
 	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
 }
 
+/* Pieces of any size, to page-locked memory or not, of the tables with "bytes" that were fetched. */
+static void
+read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
+{
+	qs_cuda_piece piece[PIECES];
+	uint64_t at = 0;
+	int count = 0;
+
+	for (; count < PIECES && at < bytes; count++)
+	{
+		uint64_t most = bytes - at, size = 1 + draw(t, most < 9000 ? most : 9000);
+
+		if (count == PIECES - 1)
+			size = most;
+		else if (draw(t, 2) && size > 16)
+			size -= size % 16;
+		piece[count] = (qs_cuda_piece){ at, size, to + at };
+		at += size;
+	}
+	CHECK(qs_cuda_read(t->device, piece, count) == QB_OK);
+}
+
+/* The tables in pieces, as backends read them, are those that are fetched as a whole. */
+static void
+compare_pieces(test_case *t)
+{
+	bool pinned = draw(t, 4) != 0;
+	uint64_t table, bytes;
+	qs_sketch head, whole;
+	uint8_t *to;
+
+	CHECK(qs_cuda_freeze(t->device, &head) == QB_OK);
+	CHECK(qs_cuda_fetch(t->device, &whole, &test_memory) == QB_OK);
+	table = qs_table_bytes(&head.params, head.wide);
+	bytes = table + head.extra_used * qs_extra_bytes(&head.params, head.wide);
+	if (pinned)
+		CHECK(qs_cuda_host_alloc(t->gpu, bytes, (void **) &to) == QB_OK);
+	else
+		CHECK((to = malloc(bytes)) != NULL);
+	read_pieces(t, to, bytes);
+	expect(t,
+		   memcmp(to, whole.table, table) == 0 &&
+			   (bytes == table || memcmp(to + table, whole.extra, bytes - table) == 0),
+		   "pieces of the tables");
+	qs_free(&whole);
+	if (pinned)
+		qs_cuda_host_free(t->gpu, to);
+	else
+		free(to);
+}
+
 static void
 compare(test_case *t)
 {
@@ -300,7 +352,10 @@ compare(test_case *t)
 		qs_free(&part);
 	}
 	else
+	{
 		expect(t, same_bytes(&t->cpu, &fetched), "bytes");
+		compare_pieces(t);
+	}
 	qs_free(&fetched);
 	compare_estimates(t);
 }

@@ -1,0 +1,218 @@
+/*
+ * copy.cu
+ *		Copies between host memory and a device, and between devices.
+ *
+ * The values that backends read come in pieces: a slot of 256 kB each.  To queue a copy costs
+ * the worker some microseconds, and so does an event, so one kernel writes the pieces of
+ * several slots, straight to the page-locked memory.  Floor: the bytes over the bus.
+ *
+ * cuda/copy.cu
+ */
+#include "device.cuh"
+
+bool
+qs_is_pinned(const void *pointer)
+{
+	cudaPointerAttributes attributes;
+
+	if (!pointer)
+		return false;
+	if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return false;
+	}
+	return attributes.type == cudaMemoryTypeHost;
+}
+
+qb_status
+qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
+{
+	/* a copy to memory that is not page-locked would wait for the device, and others for both */
+	if (bytes > 0 && gpu->pause && kind == cudaMemcpyDeviceToHost)
+		QS_TRY(qs_wait(gpu, gpu->stream));
+	if (bytes > 0)
+		QS_CUDA_TRY(gpu, cudaMemcpyAsync(to, from, bytes, kind, gpu->stream));
+	return QB_OK;
+}
+
+qb_status
+qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
+{
+	QS_TRY(qs_copy(gpu, to, from, bytes, kind));
+	return qs_wait(gpu, gpu->stream);
+}
+
+qb_status
+qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
+{
+	QS_CUDA_TRY(
+		gpu, cudaMemcpyAsync(gpu->host_result, from, bytes, cudaMemcpyDeviceToHost, gpu->stream));
+	return qs_wait(gpu, gpu->stream);
+}
+
+/* ---- pieces of a value, to the host ---- */
+
+/* Blocks of threads for each part of a launch: those of a few parts keep the bus busy. */
+#define PART_BLOCKS 8
+
+#define PARTS_MAX 32
+
+/* Bytes that lie together on the device, and in the host. */
+struct qs_part
+{
+	const uint8_t *from;
+	uint8_t *to;
+	uint64_t bytes;
+};
+
+struct qs_parts
+{
+	qs_part part[PARTS_MAX];
+	int count;
+};
+
+/* Copy in words of this type, and what is left of them in bytes. */
+template <typename Word>
+static __device__ void
+copy_words(const qs_part &part)
+{
+	uint64_t words = part.bytes / sizeof(Word), rest = words * sizeof(Word);
+	uint64_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (uint64_t i = thread; i < words; i += gridDim.x * blockDim.x)
+		((Word *) part.to)[i] = ((const Word *) part.from)[i];
+	if (thread < part.bytes - rest)
+		part.to[rest + thread] = part.from[rest + thread];
+}
+
+/* The blocks of row y copy part y. */
+__global__ void
+__launch_bounds__(QS_BLOCK) copy_parts(const __grid_constant__ qs_parts all)
+{
+	const qs_part &part = all.part[blockIdx.y];
+
+	if (((uintptr_t) part.to | (uintptr_t) part.from) % sizeof(uint4) == 0)
+		copy_words<uint4>(part);
+	else
+		copy_words<uint8_t>(part);
+}
+
+/* Can the device write to all of them at their addresses in the host? */
+static bool
+are_pinned(const qs_cuda *gpu, const qs_parts *all)
+{
+	if (!gpu->writes_host)
+		return false;
+	for (int i = 0; i < all->count; i++)
+		if (!qs_is_pinned(all->part[i].to))
+			return false;
+	return true;
+}
+
+/* Queue the copies of these parts; there are none then. */
+static qb_status
+copy_out(qs_cuda *gpu, qs_parts *all)
+{
+	int count = all->count;
+	bool pinned = are_pinned(gpu, all);
+
+	all->count = 0;
+	if (pinned && count > 0)
+	{
+		copy_parts<<<dim3(PART_BLOCKS, count), QS_BLOCK, 0, gpu->stream>>>(*all);
+		return qs_launched(gpu);
+	}
+	for (int i = 0; i < count; i++)
+		QS_TRY(qs_copy(gpu, all->part[i].to, all->part[i].from, all->part[i].bytes,
+					   cudaMemcpyDeviceToHost));
+	return QB_OK;
+}
+
+static void
+add_part(qs_parts *all, const uint8_t *from, uint8_t *to, uint64_t bytes)
+{
+	if (bytes > 0)
+		all->part[all->count++] = { from, to, bytes };
+}
+
+qb_status
+qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
+{
+	uint64_t table = value.table_bytes, all = table + value.extra_bytes;
+	qs_parts parts = {};
+
+	for (int i = 0; i < count; i++)
+	{
+		uint64_t offset = piece[i].offset, bytes = piece[i].bytes, low;
+
+		if (offset > all || bytes > all - offset)
+			return QB_NO_MEMORY;
+		low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
+		if (parts.count + 2 > PARTS_MAX)
+			QS_TRY(copy_out(gpu, &parts));
+		add_part(&parts, value.table + offset, piece[i].to, low);
+		add_part(&parts, value.extra + (offset + low - table), piece[i].to + low, bytes - low);
+	}
+	QS_TRY(copy_out(gpu, &parts));
+	return qs_wait(gpu, gpu->stream);
+}
+
+/* ---- between devices ---- */
+
+qb_status
+qs_follow(qs_cuda *gpu, qs_cuda *other)
+{
+	QS_CUDA_TRY(gpu, cudaSetDevice(other->device));
+	QS_CUDA_TRY(gpu, cudaEventRecord(other->reached, other->stream));
+	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->stream, other->reached, 0));
+	return QB_OK;
+}
+
+qb_status
+qs_hold(qs_cuda *gpu, qs_cuda *other)
+{
+	qb_status status = qs_follow(other, gpu);
+
+	return status == QB_OK ? qs_cuda_enter(gpu) : qs_pass_error(gpu, other, status);
+}
+
+qb_status
+qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes)
+{
+	if (bytes == 0 || to == from)
+		return qs_copy(to, at, pointer, bytes, cudaMemcpyDeviceToDevice);
+	QS_TRY(qs_follow(to, from));
+	QS_CUDA_TRY(to, cudaMemcpyPeerAsync(at, to->device, pointer, from->device, bytes, to->stream));
+	return qs_hold(to, from);
+}
+
+/* Let the current device read memory of another one, as it may do already, and of its pool. */
+static cudaError_t
+share_memory(const qs_cuda *gpu, const qs_cuda *other)
+{
+	cudaError_t enabled = cudaDeviceEnablePeerAccess(other->device, 0);
+	cudaMemAccessDesc access = {};
+
+	if (enabled != cudaSuccess && enabled != cudaErrorPeerAccessAlreadyEnabled)
+		return enabled;
+	access.location.type = cudaMemLocationTypeDevice;
+	access.location.id = gpu->device;
+	access.flags = cudaMemAccessFlagsProtReadWrite;
+	return other->pool ? cudaMemPoolSetAccess(other->pool, &access, 1) : cudaSuccess;
+}
+
+bool
+qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
+{
+	int possible = 0;
+	bool joined = cudaSetDevice(gpu->device) == cudaSuccess &&
+				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
+				  possible && share_memory(gpu, other) == cudaSuccess;
+
+	cudaGetLastError(); /* it is no error if they are no peers */
+	gpu->peers &= ~(UINT64_C(1) << other->device);
+	gpu->peers |= (uint64_t) joined << other->device;
+	return joined;
+}
