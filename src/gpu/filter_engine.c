@@ -131,6 +131,20 @@ const GpuStored gpu_stored_filters = {
 	.load = load_stored,
 };
 
+/* Make an empty filter dense; its bits have any contents, and are to be read. */
+static qb_status
+bits_to_fill(qf_filter *f)
+{
+	const qb_memory *memory = f->memory;
+	qb_memory to_fill;
+	qb_status status;
+
+	f->memory = MemoryToFill(memory, &to_fill);
+	status = qf_make_dense(f);
+	f->memory = memory;
+	return status;
+}
+
 /*
  * Fetch a filter, which was given so much, from the worker into "f", an empty owned
  * filter, which gets dense.
@@ -145,7 +159,7 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 		elog(ERROR, "filter on the GPU was given " UINT64_FORMAT ", not " UINT64_FORMAT,
 			 state.given, given);
 	if (status == QB_OK)
-		status = qf_make_dense(f);
+		status = bits_to_fill(f);
 	if (status == QB_OK &&
 		!GpuFetchArray(ref, FILTER_READ, 0, 0, f->bits, qf_words(&f->params) * 8))
 		GpuRaiseLost();
