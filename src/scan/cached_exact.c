@@ -10,12 +10,15 @@
  * is run here.  So cached columns are used only by those whose queries would pass all checks and
  * see all rows; anybody else is left to the queries, which say what is wrong.
  *
+ * The leaves of a partitioned table are counted together, whatever their order of columns.
+ *
  * src/scan/cached_exact.c
  */
 #include "scan/cached.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_namespace.h"
 #include "executor/executor.h"
 #include "gpu/column_gpu.h"
@@ -30,13 +33,13 @@
 #include "utils/snapmgr.h"
 
 /*
- * A cached column is used if it has at least this fraction of the pages: one process reads the
+ * Cached columns are used if they have at least this fraction of the pages: one process reads the
  * others.
  */
 #define LEAST_SHARE 0.5
 
-/* A column, its chunks, and the pages that are true in them. */
-typedef struct Exact
+/* A column of a table, its chunks, and the pages that are true in them. */
+typedef struct ExactColumn
 {
 	Relation relation;
 	Form_pg_attribute form;
@@ -46,17 +49,26 @@ typedef struct Exact
 	uint32 chunks;
 	GpuRef *ref; /* of each chunk */
 	PageSet pages;
-	uint64 count;           /* how many pages the set has */
+	uint64 count; /* how many pages the set has */
+} ExactColumn;
+
+/* The columns of the tables that the question is about: one, or the leaves of a partitioned table. */
+typedef struct Exact
+{
+	ExactColumn *column;
+	int columns;
+	uint64 blocks;          /* of all tables */
+	uint64 count;           /* those that are true */
 	GpuColumnChunk *wanted; /* of each chunk that has any */
 	int wanted_count;
 } Exact;
 
-/* ---- may the cached column be used? ---- */
+/* ---- may the cached columns be used? ---- */
 
 static bool
-may_read(const Exact *e)
+may_read(Relation relation, AttrNumber attribute)
 {
-	Oid schema = RelationGetNamespace(e->relation);
+	Oid schema = RelationGetNamespace(relation);
 	AclResult usage;
 
 #if PG_VERSION_NUM >= 160000
@@ -64,66 +76,143 @@ may_read(const Exact *e)
 #else
 	usage = pg_namespace_aclcheck(schema, GetUserId(), ACL_USAGE);
 #endif
-	return usage == ACLCHECK_OK && CachedMayRead(RelationGetRelid(e->relation), e->form->attnum);
+	return usage == ACLCHECK_OK && CachedMayRead(RelationGetRelid(relation), attribute);
 }
 
-/* Why the cached column is not used; NULL: it is. */
+/*
+ * Why cached columns are not used for this column of the table that was named; NULL: they are.
+ * Nobody asks for permission to read the partitions of a table.
+ */
 static const char *
-find_refusal(const Exact *e, const TopQuestion *question)
+find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)
 {
+	Form_pg_attribute form = TupleDescAttr(RelationGetDescr(relation), attribute - 1);
 	Snapshot snapshot = GetActiveSnapshot();
-	const char *refusal = CachedTableRefusal(e->relation);
 
-	if (refusal)
-		return refusal;
-	if (!KeyTypeIsNumber(question->type) || !CachedTakesKeys(e->form))
+	if (!KeyTypeIsNumber(question->type) || !CachedTakesKeys(form))
 		return "keys of more than 64 bits";
 	if (!question->number)
 		return "keys that SQL orders in another way than their bits";
 	if (question->weight)
 		return "weights";
-	if (e->relation->rd_rel->relhassubclass)
+	if (relation->rd_rel->relhassubclass && relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return "tables that inherit from it";
 	if (!IsMVCCSnapshot(snapshot) || snapshot->takenDuringRecovery)
 		return "a snapshot of another kind";
-	if (!may_read(e) || ExecutorCheckPerms_hook)
+	if (!may_read(relation, attribute) || ExecutorCheckPerms_hook)
 		return "permissions";
-	if (check_enable_rls(RelationGetRelid(e->relation), InvalidOid, true) == RLS_ENABLED)
+	if (check_enable_rls(RelationGetRelid(relation), InvalidOid, true) == RLS_ENABLED)
 		return "row security";
 	return NULL;
 }
 
+/* ---- which tables ---- */
+
+/* The column of a table, with the name that it has in all partitions. */
+static void
+add_table(Exact *e, Oid relid, const char *name)
+{
+	ExactColumn *c = &e->column[e->columns++];
+	AttrNumber attribute;
+
+	c->relation = relation_open(relid, NoLock);
+	attribute = get_attnum(relid, name);
+	if (attribute <= 0)
+		elog(ERROR, "table \"%s\" has no column \"%s\"", RelationGetRelationName(c->relation),
+			 name);
+	c->form = TupleDescAttr(RelationGetDescr(c->relation), attribute - 1);
+}
+
+/*
+ * Open the tables that have the rows.  A partition may have come since the question was planned, so
+ * they are locked.
+ */
+static void
+open_tables(Exact *e, Relation relation, const char *name)
+{
+	Oid relid = RelationGetRelid(relation);
+	List *tables = relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE
+					   ? find_all_inheritors(relid, AccessShareLock, NULL)
+					   : list_make1_oid(relid);
+	ListCell *cell;
+
+	e->column = palloc0(list_length(tables) * sizeof(ExactColumn));
+	foreach (cell, tables)
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+			add_table(e, lfirst_oid(cell), name);
+}
+
+static void
+close_tables(const Exact *e)
+{
+	int i;
+
+	for (i = 0; i < e->columns; i++)
+		relation_close(e->column[i].relation, NoLock);
+}
+
 /* ---- which pages ---- */
+
+/* Find the chunks of a column; returns how many are cached. */
+static uint32
+find_chunks(ExactColumn *c)
+{
+	if (!RELKIND_HAS_STORAGE(c->relation->rd_rel->relkind))
+		return 0;
+	c->blocks = RelationGetNumberOfBlocks(c->relation);
+	c->chunks = CachedChunksOf(c->blocks);
+	c->ref = palloc(Max(c->chunks, 1) * sizeof(GpuRef));
+	c->column = CachedColumn(c->relation, c->form->attnum, c->form->attcollation);
+	return GpuColumnFind(&c->column, c->ref, c->chunks);
+}
 
 static bool
 find_copies(Exact *e)
 {
-	e->blocks = RelationGetNumberOfBlocks(e->relation);
-	e->chunks = CachedChunksOf(e->blocks);
-	e->ref = palloc(Max(e->chunks, 1) * sizeof(GpuRef));
-	e->column = CachedColumn(e->relation, e->form->attnum, e->form->attcollation);
-	return GpuColumnFind(&e->column, e->ref, e->chunks) > 0;
+	uint64 found = 0;
+	uint64 chunks = 0;
+	int i;
+
+	for (i = 0; i < e->columns; i++)
+	{
+		found += find_chunks(&e->column[i]);
+		chunks += e->column[i].chunks;
+		e->blocks += e->column[i].blocks;
+	}
+	e->wanted = palloc_extended(Max(chunks, 1) * sizeof(GpuColumnChunk), MCXT_ALLOC_HUGE);
+	return found > 0;
 }
 
-/* Find the pages that are true in their chunks. */
+/* Find the pages of a table that are true in their chunks. */
 static void
-find_pages(Exact *e)
+find_pages(Exact *e, ExactColumn *c)
 {
-	GpuPages *pages = CachedAllPages(e->chunks);
-	const CachedCheck check = { e->relation, e->blocks, 0, e->chunks, e->ref, pages };
+	GpuPages *pages = CachedAllPages(c->chunks);
+	const CachedCheck check = { c->relation, c->blocks, 0, c->chunks, c->ref, pages };
 	uint32 chunk;
 
 	CachedTruePages(&check, 1);
-	e->pages = (PageSet){ e->chunks, pages };
-	e->wanted = palloc(e->chunks * sizeof(GpuColumnChunk));
-	for (chunk = 0; chunk < e->chunks; chunk++)
+	c->pages = (PageSet){ c->chunks, pages };
+	for (chunk = 0; chunk < c->chunks; chunk++)
 	{
 		if (GpuPagesAreNone(&pages[chunk]))
 			continue;
 		e->wanted[e->wanted_count++] =
-			(GpuColumnChunk){ .ref = e->ref[chunk], .pages = &pages[chunk] };
-		e->count += GpuPagesCount(&pages[chunk]);
+			(GpuColumnChunk){ .ref = c->ref[chunk], .pages = &pages[chunk] };
+		c->count += GpuPagesCount(&pages[chunk]);
 	}
+	e->count += c->count;
+}
+
+static bool
+is_copy(const Exact *e, const GpuColumn *column)
+{
+	int i;
+
+	for (i = 0; i < e->columns; i++)
+		if (memcmp(column, &e->column[i].column, sizeof(GpuColumn)) == 0)
+			return true;
+	return false;
 }
 
 /* No fewer keys than there are: all that the chunks have, and as many as other pages can hold. */
@@ -136,7 +225,7 @@ most_keys(const Exact *e)
 	int i;
 
 	for (i = 0; i < count; i++)
-		if (memcmp(&copy[i].column, &e->column, sizeof(GpuColumn)) == 0)
+		if (is_copy(e, &copy[i].column))
 			keys += copy[i].bytes / sizeof(uint64);
 	pfree(copy);
 	return keys;
@@ -146,8 +235,7 @@ most_keys(const Exact *e)
 
 /* The keys of a page's tuples, without NULLs; returns how many. */
 static int
-read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTuples *tuples,
-		  int64 *key)
+read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int64 *key)
 {
 	int count = 0;
 	int i;
@@ -160,9 +248,9 @@ read_keys(const Exact *e, const ColumnLocation *location, KeyKind kind, PageTupl
 	return count;
 }
 
-/* Read the other pages, and have their keys counted. */
+/* Read the other pages of a table, and have their keys counted. */
 static void
-add_other_pages(const Exact *e, const GpuRef *ref)
+add_other_pages(const ExactColumn *c, const GpuRef *ref)
 {
 	PageTuples *tuples = palloc(sizeof(PageTuples));
 	int64 *key = palloc(GPU_SLOT_BYTES);
@@ -171,9 +259,9 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 	ColumnLocation location;
 	KeyType type;
 
-	ColumnLocationInit(&location, e->form->attnum, RelationGetDescr(e->relation));
-	KeyTypeInit(&type, e->form->atttypid, e->form->attcollation);
-	PageReaderBegin(&reader, e->scan, &e->pages, e->count, NULL);
+	ColumnLocationInit(&location, c->form->attnum, RelationGetDescr(c->relation));
+	KeyTypeInit(&type, c->form->atttypid, c->form->attcollation);
+	PageReaderBegin(&reader, c->scan, &c->pages, c->count, NULL);
 	while (PageReaderNext(&reader, tuples))
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)
@@ -181,7 +269,7 @@ add_other_pages(const Exact *e, const GpuRef *ref)
 			GpuPostKeys(ref, EXACT_KEYS, (uint64 *) key, NULL, count);
 			count = 0;
 		}
-		count += read_keys(e, &location, type.kind, tuples, key + count);
+		count += read_keys(&location, type.kind, tuples, key + count);
 	}
 	GpuPostKeys(ref, EXACT_KEYS, (uint64 *) key, NULL, count);
 	PageReaderEnd(&reader);
@@ -195,12 +283,14 @@ count_keys(const Exact *e, int n, int *count)
 {
 	GpuExactKey *best = NULL;
 	GpuRef ref;
+	int i;
 
 	if (!GpuExactBegin(&ref, most_keys(e)))
 		return NULL;
 	if (GpuColumnSend(&ref, EXACT_COLUMN, e->wanted, e->wanted_count, NULL))
 	{
-		add_other_pages(e, &ref);
+		for (i = 0; i < e->columns; i++)
+			add_other_pages(&e->column[i], &ref);
 		best = GpuExactBest(&ref, n, count);
 	}
 	GpuDropHandle(&ref);
@@ -208,42 +298,59 @@ count_keys(const Exact *e, int n, int *count)
 }
 
 /*
- * Count with the chunks that were found; NULL: too little of them is true, or the worker
- * could not.  The scan comes first: in a serializable transaction it notes that the table
- * is read, which must not be later than the look at the map.
+ * Find out which pages are true.  The scans come first: in a serializable transaction they note
+ * that the tables are read, which must not be later than the look at the map.
  */
+static void
+find_all_pages(Exact *e)
+{
+	int i;
+
+	for (i = 0; i < e->columns; i++)
+		e->column[i].scan = BeginOwnScan(e->column[i].relation, GetActiveSnapshot());
+	for (i = 0; i < e->columns; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		find_pages(e, &e->column[i]);
+	}
+}
+
+/* Count with the chunks that were found; NULL: too little of them is true, or the worker could not. */
 static GpuExactKey *
 count_copied(Exact *e, int n, int *count)
 {
 	GpuExactKey *best = NULL;
 	bool enough;
+	int i;
 
-	e->scan = BeginOwnScan(e->relation, GetActiveSnapshot());
-	find_pages(e);
+	find_all_pages(e);
 	CachedTestPoint(1);
 	enough = e->count >= LEAST_SHARE * e->blocks;
 	if (enough)
 		best = count_keys(e, n, count);
-	table_endscan(e->scan);
+	for (i = 0; i < e->columns; i++)
+		table_endscan(e->column[i].scan);
 	if (best)
 		elog(DEBUG1,
-			 "qtop_exact has counts of " UINT64_FORMAT " pages from cached columns, and read %u",
-			 e->count, (BlockNumber) (e->blocks - e->count));
+			 "qtop_exact has counts of " UINT64_FORMAT
+			 " pages from cached columns, and read " UINT64_FORMAT,
+			 e->count, e->blocks - e->count);
 	else
 		elog(DEBUG1, "qtop_exact does not use cached columns: %s",
 			 enough ? "the GPU has no room" : "most pages have changed");
 	return best;
 }
 
-/* Use the cached column, if there is one and it may be used. */
+/* Use the cached columns of these tables, if there are any and nothing speaks against it. */
 static GpuExactKey *
-try_copies(Exact *e, const TopQuestion *question, int *count)
+try_copies(Exact *e, const TopQuestion *question, const char *refusal, int *count)
 {
-	const char *refusal;
+	int i;
 
 	if (!find_copies(e))
 		return NULL;
-	refusal = find_refusal(e, question);
+	for (i = 0; i < e->columns && refusal == NULL; i++)
+		refusal = CachedTableRefusal(e->column[i].relation);
 	if (refusal == NULL)
 		return count_copied(e, question->n, count);
 	elog(DEBUG1, "qtop_exact does not use cached columns: %s", refusal);
@@ -257,20 +364,23 @@ try_copies(Exact *e, const TopQuestion *question, int *count)
 static GpuExactKey *
 from_copies(const TopQuestion *question, int *count)
 {
-	GpuExactKey *best = NULL;
-	Exact e = { .relation = NULL };
 	AttrNumber attribute;
+	Relation relation;
+	const char *refusal;
+	GpuExactKey *best;
+	Exact e = { .columns = 0 };
 
 	if (!GpuColumnsExist())
 		return NULL;
 	attribute = get_attnum(question->relation, question->name);
 	if (attribute <= 0)
 		return NULL;
-	e.relation = relation_open(question->relation, NoLock);
-	e.form = TupleDescAttr(RelationGetDescr(e.relation), attribute - 1);
-	if (RELKIND_HAS_STORAGE(e.relation->rd_rel->relkind))
-		best = try_copies(&e, question, count);
-	relation_close(e.relation, NoLock);
+	relation = relation_open(question->relation, NoLock);
+	refusal = find_refusal(relation, attribute, question);
+	open_tables(&e, relation, question->name);
+	best = try_copies(&e, question, refusal, count);
+	close_tables(&e);
+	relation_close(relation, NoLock);
 	return best;
 }
 
