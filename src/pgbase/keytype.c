@@ -172,6 +172,13 @@ columns_have_hash(Oid row_type)
 	return have;
 }
 
+/* The type under a domain.  Types of numbers, about which a planner asks most often, are none. */
+static Oid
+base_of(Oid type)
+{
+	return KeyNumberKind(type) != KEY_HASHED ? type : getBaseType(type);
+}
+
 /*
  * Can values of the type be keys?  Containers can, if what they contain can.  The type
  * cache does not know that of anonymous rows, and not of domains over ranges.
@@ -179,7 +186,7 @@ columns_have_hash(Oid row_type)
 bool
 KeyTypeHasHash(Oid type)
 {
-	Oid base_type = getBaseType(type);
+	Oid base_type = base_of(type);
 
 	switch (kind_of_container(base_type))
 	{
@@ -200,14 +207,14 @@ KeyTypeHasHash(Oid type)
 bool
 KeyTypeIsNumber(Oid type)
 {
-	return KeyNumberKind(getBaseType(type)) != KEY_HASHED;
+	return KeyNumberKind(base_of(type)) != KEY_HASHED;
 }
 
 /* Are they, in SQL's order of the keys? */
 bool
 KeyTypeHasNumberOrder(Oid type)
 {
-	switch (getBaseType(type))
+	switch (base_of(type))
 	{
 		case PG_LSNOID:
 		case XID8OID:
