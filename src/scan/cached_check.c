@@ -174,11 +174,33 @@ CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 	return look->lsn != InvalidXLogRecPtr;
 }
 
+#define VISIBLE UINT64CONST(0x5555555555555555)
+
+/* How many of 256 pages are all-visible: mostly all of them, or none behind the table's end. */
+static uint32
+visible_of(const uint64 word[8])
+{
+	uint64 all = VISIBLE;
+	uint64 any = 0;
+	uint32 count = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+	{
+		all &= word[i];
+		any |= word[i];
+	}
+	if (all == VISIBLE || any == 0)
+		return all == VISIBLE ? 256 : 0;
+	for (i = 0; i < 8; i++)
+		count += pg_popcount64(word[i] & VISIBLE);
+	return count;
+}
+
 /* How many pages of a chunk are all-visible?  The answer may be out of date at once. */
 uint32
 CachedVisiblePages(Relation relation, uint32 chunk)
 {
-	const uint64 visible = UINT64CONST(0x5555555555555555);
 	Buffer buffer = InvalidBuffer;
 	const uint64 *word;
 	uint32 count = 0;
@@ -189,15 +211,10 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 	if (!BufferIsValid(buffer))
 		return 0;
 	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
-	for (i = 0; i < GPU_CHUNK_PAGES / 32; i++)
-	{
-		uint64 bits = word[i] & visible;
-
-		if (bits == visible)
-			count += 32;
-		else if (bits != 0)
-			count += pg_popcount64(bits);
-	}
+	for (i = 0; i + 8 <= GPU_CHUNK_PAGES / 32; i += 8)
+		count += visible_of(&word[i]);
+	for (; i < GPU_CHUNK_PAGES / 32; i++)
+		count += pg_popcount64(word[i] & VISIBLE);
 	ReleaseBuffer(buffer);
 	return count;
 }
