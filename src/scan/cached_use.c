@@ -177,7 +177,7 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 		return copies;
 	copies->taken = palloc0(count * sizeof(PageSet));
 	copies->memory = AllocSetContextCreate(CurrentMemoryContext, "QSketchScan cached columns",
-										   ALLOCSET_DEFAULT_SIZES);
+										   ALLOCSET_START_SMALL_SIZES);
 	return copies;
 }
 

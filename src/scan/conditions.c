@@ -269,8 +269,19 @@ prepare(ScanCondition *condition, EState *estate, Relation relation)
 	else
 		ColumnLocationInit(&condition->location, condition->column->varattno,
 						   RelationGetDescr(relation));
-	if (condition->operand)
+	if (condition->operand && !IsA(condition->operand, Const))
 		condition->state = ExecInitExpr(condition->operand, NULL);
+}
+
+/*
+ * What the executor needs to evaluate operands and expressions.  Most conditions have constants
+ * alone, and a query of many partitions would make it for each of them.
+ */
+static void
+prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
+{
+	conditions->context = CreateExprContext(estate);
+	conditions->slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsHeapTuple);
 }
 
 /*
@@ -293,12 +304,15 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 			if (comes_first(&given[i]) == (first == 1))
 				conditions->condition[conditions->count++] = given[i];
 	conditions->table = RelationGetRelid(relation);
-	conditions->context = CreateExprContext(estate);
-	conditions->slot = ExecInitExtraTupleSlot(estate, RelationGetDescr(relation), &TTSOpsHeapTuple);
-	conditions->operands =
-		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan operands", ALLOCSET_SMALL_SIZES);
+	if (conditions->count > 0)
+		conditions->operands = AllocSetContextCreate(estate->es_query_cxt, "QSketchScan operands",
+													 ALLOCSET_SMALL_SIZES);
 	for (i = 0; i < conditions->count; i++)
+	{
 		prepare(&conditions->condition[i], estate, relation);
+		if (conditions->condition[i].state && conditions->context == NULL)
+			prepare_executor(conditions, estate, relation);
+	}
 }
 
 /*

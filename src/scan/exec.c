@@ -54,7 +54,6 @@ typedef struct ColumnScanState
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	bool alone;             /* this scan is the only one below its Gather */
 	MemoryContext sketches; /* of the current result */
-	MemoryContext scratch;  /* for hashing the keys of one page */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared;   /* NULL in a serial plan */
@@ -121,8 +120,6 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		state->handover->cached |= state->copies != NULL;
 	state->sketches =
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
-	state->scratch =
-		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan keys", ALLOCSET_DEFAULT_SIZES);
 }
 
 /* All processes of a parallel scan know how many the plan has, and so they choose alike. */
@@ -360,6 +357,7 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 static void
 run(ColumnScanState *state)
 {
+	MemoryContext scratch = state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
 	PageTuples *tuples = palloc(sizeof(PageTuples));
 	bool first = true;
 	ScanCounts before;
@@ -372,11 +370,11 @@ run(ColumnScanState *state)
 		first = SharedScanJoin(state->shared, state->aggregate, state->count);
 	start_scan(state);
 	state->activity = ScanReportBegin(&state->reader, state->shared);
-	old = MemoryContextSwitchTo(state->scratch);
+	old = MemoryContextSwitchTo(scratch); /* for hashing the keys of one page */
 	while (PageReaderNext(&state->reader, tuples))
 	{
 		add_tuples(state, tuples);
-		MemoryContextReset(state->scratch);
+		MemoryContextReset(scratch);
 		if (state->reader.pages % REPORT_PAGES == 0)
 			ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
 	}

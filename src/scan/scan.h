@@ -380,7 +380,7 @@ typedef struct ScanConditions
 	const Expr *filter; /* NULL: WHERE */
 	PageTuples *tuples; /* of the page, that WHERE has left and FILTER keeps */
 	Oid table;
-	ExprContext *context;
+	ExprContext *context;   /* these are NULL if the executor evaluates nothing */
 	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
 	MemoryContext operands; /* values of operands in this run */
 } ScanConditions;

@@ -119,13 +119,24 @@ set_value(ScanCondition *condition, Datum value)
 	set_string(condition->string, PointerGetDatum(PG_DETOAST_DATUM_COPY(value)));
 }
 
+static Datum
+operand_value(const ScanConditions *conditions, const ScanCondition *condition, bool *null)
+{
+	const Const *constant = (const Const *) condition->operand;
+
+	if (condition->state)
+		return ExecEvalExpr(condition->state, conditions->context, null);
+	*null = constant->constisnull;
+	return constant->constvalue;
+}
+
 /* Evaluate the operand of a condition. */
 void
 ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
 {
 	MemoryContext old = MemoryContextSwitchTo(conditions->operands);
 	bool null;
-	Datum value = ExecEvalExpr(condition->state, conditions->context, &null);
+	Datum value = operand_value(conditions, condition, &null);
 
 	condition->all = false;
 	condition->none = null;
@@ -401,7 +412,8 @@ WantedRowsStart(WantedRows *rows)
 	{
 		ScanConditions *conditions = &rows->of[i];
 
-		MemoryContextReset(conditions->operands);
+		if (conditions->operands)
+			MemoryContextReset(conditions->operands);
 		for (j = 0; j < conditions->count; j++)
 		{
 			conditions->condition[j].ready = conditions->condition[j].operand == NULL;
@@ -435,8 +447,11 @@ WantedRowsEnd(WantedRows *rows)
 
 	for (i = 0; i < rows->count; i++)
 	{
-		ExecClearTuple(rows->of[i].slot);
-		ResetExprContext(rows->of[i].context);
+		if (rows->of[i].context)
+		{
+			ExecClearTuple(rows->of[i].slot);
+			ResetExprContext(rows->of[i].context);
+		}
 		for (j = 0; j < rows->of[i].count; j++)
 			if (rows->of[i].condition[j].steps)
 				GroupExpressionEnd(rows->of[i].condition[j].steps);
