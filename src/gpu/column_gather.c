@@ -386,9 +386,9 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 }
 
 /*
- * The most rows of all chunks that are gathered at once: it bounds the buffer of keys, to 256 MB.
+ * The most rows of all chunks that are gathered at once: it bounds the buffer of keys, to 384 MB.
  */
-#define TOGETHER_ROWS (UINT64CONST(1) << 25)
+#define TOGETHER_ROWS (UINT64CONST(3) << 24)
 
 /* Chunks that are gathered at once. */
 typedef struct Chunks
