@@ -20,6 +20,7 @@
 #include "base/slot.h"
 
 #include <new>
+#include <cub/device/device_merge.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 #include <cub/device/device_run_length_encode.cuh>
@@ -367,7 +368,7 @@ qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count, uint
  *
  * Keys are collected until the room is full, or until all have come.  Then they are
  * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If
- * there is a list of keys with counts from before, both are sorted together by key, and
+ * there is a list of keys with counts from before, both are merged by key, and
  * the counts of equal keys are added.  So a list of distinct keys takes the place of
  * everything that has come, and the rest of the room takes more keys.
  *
@@ -474,17 +475,22 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* Make one list of two that lie side by side. */
+/* Make one list of two that lie side by side, the second one of so many keys. */
 static qb_status
-merge_lists(qs_cuda_exact *e, uint64_t both, uint64_t *runs)
+merge_lists(qs_cuda_exact *e, uint64_t more, uint64_t *runs)
 {
 	qs_cuda *gpu = e->gpu;
-	qs_bit_range bits = qs_differing(e->bits);
+	const int64_t *key = e->key.Current();
+	const uint64_t *times = e->times.Current();
+	uint64_t listed = e->listed, both = listed + more;
 
 	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
-		return cub::DeviceRadixSort::SortPairs(memory, bytes, e->key, e->times, (int) both,
-											   bits.begin, bits.end, gpu->stream);
+		return cub::DeviceMerge::MergePairs(
+			memory, bytes, key, times, (int64_t) listed, key + listed, times + listed,
+			(int64_t) more, e->key.Alternate(), e->times.Alternate(), {}, gpu->stream);
 	}));
+	e->key.selector ^= 1;
+	e->times.selector ^= 1;
 	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
 		return cub::DeviceReduce::ReduceByKey(memory, bytes, e->key.Current(), e->key.Alternate(),
 											  e->times.Current(), e->times.Alternate(), gpu->result,
@@ -509,7 +515,7 @@ materialize(qs_cuda_exact *e)
 	QS_TRY(qs_learn_bits(e->gpu, e->key.Current() + e->listed, e->used - e->listed, &e->bits));
 	QS_TRY(list_new(e, &runs));
 	if (e->listed > 0)
-		QS_TRY(merge_lists(e, e->listed + runs, &runs));
+		QS_TRY(merge_lists(e, runs, &runs));
 	e->listed = e->used = runs;
 	return QB_OK;
 }
@@ -549,6 +555,13 @@ add_device(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 	return add_keys(e, key, count, cudaMemcpyDeviceToDevice);
 }
 
+static qb_status
+list(qs_cuda_exact *e)
+{
+	QS_TRY(qs_cuda_enter(e->gpu));
+	return materialize(e);
+}
+
 /* Copy a list of distinct keys behind another one. */
 static qb_status
 carry_list(qs_cuda_exact *to, qs_cuda_exact *from)
@@ -573,11 +586,13 @@ merge(qs_cuda_exact *into, qs_cuda_exact *from)
 	QS_TRY(qs_cuda_enter(into->gpu));
 	if (from->listed > into->room - into->listed)
 		return QB_NO_MEMORY;
+	if (from->listed == 0)
+		return QB_OK;
 	QS_TRY(carry_list(into, from));
 	into->total += from->total;
 	into->bits.any |= from->bits.any;
 	into->bits.all &= from->bits.all;
-	QS_TRY(merge_lists(into, into->listed + from->listed, &runs));
+	QS_TRY(merge_lists(into, from->listed, &runs));
 	into->listed = into->used = runs;
 	return QB_OK;
 }
@@ -614,6 +629,7 @@ const qs_exact_ops qs_cuda_exacts = {
 	.destroy = destroy,
 	.add = add,
 	.add_device = add_device,
+	.list = list,
 	.merge = merge,
 	.order = order,
 	.get = get,

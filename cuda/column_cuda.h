@@ -194,6 +194,9 @@ extern "C"
 		qb_status (*add)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 		qb_status (*add_device)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 
+		/* Count now what has come so far, which merge and order would do. */
+		qb_status (*list)(qs_cuda_exact *exact);
+
 		/*
 		 * Add what was counted elsewhere, on this or on another device, and leave it as it is.
 		 * QB_NO_MEMORY: more distinct keys than there is room for.

@@ -33,8 +33,29 @@ take_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 		best[i] = (GpuExactKey){ .key = key[i], .times = key[size + i] };
 }
 
+/* Have each device of the chunks count what has come there. */
+static bool
+list_devices(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
+{
+	GpuColumnChunk first[GPU_DEVICES_MAX];
+	uint32 devices = 0;
+	int count = 0;
+	int i;
+
+	for (i = 0; i < chunks; i++)
+	{
+		int device = gpu_shared->handle[chunk[i].ref.index].device;
+
+		if (device < 0 || device >= GPU_DEVICES_MAX || (devices >> device & 1))
+			continue;
+		devices |= 1U << device;
+		first[count++] = chunk[i];
+	}
+	return GpuColumnSend(ref, EXACT_LIST, first, count, NULL);
+}
+
 GpuExactKey *
-GpuExactBest(const GpuRef *ref, int most, int *count)
+GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int most, int *count)
 {
 	GpuTransfer transfer = {
 		.ref = ref, .op = EXACT_READ, .most = GPU_SLOT_WEIGHED, .ask = ask_best, .take = take_best
@@ -42,7 +63,8 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
 	uint64 found;
 	GpuExactKey *best;
 
-	if (GpuAskOne(GpuTakeSlot(ref, EXACT_ORDER, false), &found, sizeof(found)) != QB_OK)
+	if (!list_devices(ref, chunk, chunks) ||
+		GpuAskOne(GpuTakeSlot(ref, EXACT_ORDER, false), &found, sizeof(found)) != QB_OK)
 		return NULL;
 	transfer.all = Min(found, most);
 	*count = (int) transfer.all;
@@ -55,7 +77,8 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
  * Each device counts the keys of its own chunks: the one of the first chunk, and replicas on
- * others (column_worker.h).  They are merged, one in a piece, before the counts are ordered.
+ * others (column_worker.h).  All of them make their lists at the same time (EXACT_LIST).  The lists are
+ * merged, one in a piece, before the counts are ordered.
  * Counts have room for the keys that a
  * device sorts in a piece of work, or for all keys if they are fewer, or for as many as there
  * is memory for.  Chunks are not freed to make room: they are what is to be counted.
@@ -170,6 +193,15 @@ serve_column(Holding *h, GpuSlot *slot)
 }
 
 static qb_status
+serve_list(Holding *h, GpuSlot *slot)
+{
+	int device = gpu_column_handler.location(slot->other.index).device;
+	qs_cuda_exact *exact = h->device == device ? h->exact : h->replicas.on[device];
+
+	return exact ? device_ops()->list(exact) : QB_OK;
+}
+
+static qb_status
 serve_keys(Holding *h, GpuSlot *slot)
 {
 	qs_cuda_exact *exact;
@@ -227,7 +259,7 @@ serve_exact(GpuSlot *slot)
 {
 	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
 		[EXACT_CREATE] = serve_create, [EXACT_COLUMN] = serve_column, [EXACT_KEYS] = serve_keys,
-		[EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
+		[EXACT_LIST] = serve_list,     [EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
 	};
 
 	return serve[slot->op](&holding[slot->handle.index], slot);
@@ -247,8 +279,8 @@ location_of_exact(int index)
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads = 1 << EXACT_READ,
-	.reads_other = 1 << EXACT_COLUMN,
-	.adds = 1 << EXACT_COLUMN,
+	.reads_other = 1 << EXACT_COLUMN | 1 << EXACT_LIST,
+	.adds = 1 << EXACT_COLUMN | 1 << EXACT_LIST,
 	.on_host = 1 << EXACT_CREATE,
 	.faulty = ~0u,
 	.drop = drop_exact,

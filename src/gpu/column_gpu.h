@@ -432,8 +432,9 @@ typedef enum GpuExactOp
 	EXACT_CREATE, /* counts of no keys; the shape is how many may come */
 	EXACT_COLUMN, /* keys of the wanted pages of a chunk, which is the other handle */
 	EXACT_KEYS,   /* keys that a backend has read */
-	EXACT_ORDER,  /* no more keys come; the reply's shape is how many distinct ones there were */
-	EXACT_READ    /* a piece of the most frequent keys: keys, then counts */
+	EXACT_LIST, /* count what has come so far on the device of the chunk that is the other handle */
+	EXACT_ORDER, /* no more keys come; the reply's shape is how many distinct ones there were */
+	EXACT_READ   /* a piece of the most frequent keys: keys, then counts */
 } GpuExactOp;
 
 /*
@@ -452,8 +453,10 @@ typedef struct GpuExactKey
 /*
  * The most frequent keys, at most "most": the first one first, and of equally frequent
  * ones the smallest.  In memory of the caller's context; NULL: there was no memory on
- * the device.  The counts take no more keys.
+ * the device.  The counts take no more keys.  The chunks are those that were sent: their devices
+ * sort and count at the same time.
  */
-extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
+extern GpuExactKey *
+GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int most, int *count);
 
 #endif

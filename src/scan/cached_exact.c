@@ -291,7 +291,7 @@ count_keys(const Exact *e, int n, int *count)
 	{
 		for (i = 0; i < e->columns; i++)
 			add_other_pages(&e->column[i], &ref);
-		best = GpuExactBest(&ref, n, count);
+		best = GpuExactBest(&ref, e->wanted, e->wanted_count, n, count);
 	}
 	GpuDropHandle(&ref);
 	return best;

@@ -136,6 +136,7 @@ merge_others(qs_cuda *second, qs_cuda_exact *exact, const uint64_t *key, uint64_
 
 	CHECK(qs_cuda_exacts.create(second, keys + 1, &other) == QB_OK);
 	CHECK(qs_cuda_exacts.add(other, key, keys) == QB_OK);
+	CHECK(keys % 2 == 0 || qs_cuda_exacts.list(other) == QB_OK);
 	status = qs_cuda_exacts.merge(exact, other);
 	qs_cuda_exacts.destroy(other);
 	return status;
@@ -160,6 +161,8 @@ run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
 	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
 	status = add_batches(exact, &state, key, device, first);
+	if (status == QB_OK && draw(&state, 2))
+		CHECK(qs_cuda_exacts.list(exact) == QB_OK);
 	if (status == QB_OK && first < keys)
 		status = merge_others(second, exact, key + first, keys - first);
 	distinct = count_here(key, keys, list);

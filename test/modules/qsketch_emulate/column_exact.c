@@ -126,6 +126,14 @@ emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 }
 
 static qb_status
+emulated_list(qs_cuda_exact *e)
+{
+	materialize(e);
+	gpu_emulated_wait();
+	return QB_OK;
+}
+
+static qb_status
 emulated_merge(qs_cuda_exact *into, qs_cuda_exact *from)
 {
 	materialize(into);
@@ -173,6 +181,7 @@ const qs_exact_ops gpu_emulated_exact = {
 	.destroy = emulated_destroy,
 	.add = emulated_add,
 	.add_device = emulated_add,
+	.list = emulated_list,
 	.merge = emulated_merge,
 	.order = emulated_order,
 	.get = emulated_get,
