@@ -136,26 +136,49 @@ add_part(qs_parts *all, const uint8_t *from, uint8_t *to, uint64_t bytes)
 		all->part[all->count++] = { from, to, bytes };
 }
 
-qb_status
-qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
+/* Are all pieces within the value? */
+static bool
+are_inside(const qs_extent &value, const qs_cuda_piece *piece, int count)
 {
-	uint64_t table = value.table_bytes, all = table + value.extra_bytes;
+	uint64_t all = value.table_bytes + value.extra_bytes;
+
+	for (int i = 0; i < count; i++)
+		if (piece[i].offset > all || piece[i].bytes > all - piece[i].offset)
+			return false;
+	return true;
+}
+
+/* Queue the copies of all pieces. */
+static qb_status
+copy_all(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
+{
+	uint64_t table = value.table_bytes;
 	qs_parts parts = {};
 
 	for (int i = 0; i < count; i++)
 	{
 		uint64_t offset = piece[i].offset, bytes = piece[i].bytes, low;
 
-		if (offset > all || bytes > all - offset)
-			return QB_NO_MEMORY;
 		low = offset >= table ? 0 : bytes < table - offset ? bytes : table - offset;
 		if (parts.count + 2 > PARTS_MAX)
 			QS_TRY(copy_out(gpu, &parts));
 		add_part(&parts, value.table + offset, piece[i].to, low);
 		add_part(&parts, value.extra + (offset + low - table), piece[i].to + low, bytes - low);
 	}
-	QS_TRY(copy_out(gpu, &parts));
-	return qs_wait(gpu, gpu->stream);
+	return copy_out(gpu, &parts);
+}
+
+/* After a failure, too, nothing is written to the host any more. */
+qb_status
+qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
+{
+	qb_status status, waited;
+
+	if (!are_inside(value, piece, count))
+		return QB_NO_MEMORY;
+	status = copy_all(gpu, value, piece, count);
+	waited = qs_wait(gpu, gpu->stream);
+	return status == QB_OK ? waited : status;
 }
 
 /* ---- between devices ---- */
@@ -175,7 +198,9 @@ qs_hold(qs_cuda *gpu, qs_cuda *other)
 {
 	qb_status status = qs_follow(other, gpu);
 
-	return status == QB_OK ? qs_cuda_enter(gpu) : qs_pass_error(gpu, other, status);
+	if (status == QB_OK)
+		status = qs_cuda_enter(gpu);
+	return qs_pass_error(gpu, other, status) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
 }
 
 qb_status

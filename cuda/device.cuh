@@ -86,7 +86,7 @@ struct qs_cuda
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
-/* ---- device.cu, copy.cu ---- */
+/* ---- device.cu; copy.cu: from qs_copy() to qs_hold(), qs_read_bytes() ---- */
 
 /* Note an error; QB_OK for cudaSuccess. */
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
@@ -195,7 +195,7 @@ extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
 
 /*
  * Let another device wait for what is queued on this one, which reads its memory: nothing of it is
- * freed or changed before.
+ * freed or changed before.  QB_DEVICE_ERROR if that fails.
  */
 extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
 

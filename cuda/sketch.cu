@@ -570,8 +570,7 @@ merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_sli
 {
 	QS_TRY(qs_follow(into->gpu, from->gpu));
 	QS_TRY(merge_slice(into, to, from, units));
-	/* the slice is added: no other error may follow */
-	return qs_hold(into->gpu, from->gpu) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
+	return qs_hold(into->gpu, from->gpu);
 }
 
 qb_status

@@ -283,11 +283,13 @@ compare_estimates(test_case *t)
 	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
 }
 
-/* Pieces of any size, to page-locked memory or not, of the tables with "bytes" that were fetched. */
+/* The tables, of so many bytes, in pieces of any size, or of whole quads. */
 static void
 read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 {
+	const qs_cuda_piece outside[] = { { 0, 8, to }, { UINT64_MAX - 7, 8, to } };
 	qs_cuda_piece piece[PIECES];
+	bool quads = draw(t, 2);
 	uint64_t at = 0;
 	int count = 0;
 
@@ -297,12 +299,13 @@ read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 
 		if (count == PIECES - 1)
 			size = most;
-		else if (draw(t, 2) && size > 16)
-			size -= size % 16;
+		else if (quads)
+			size += -size % 16 < most - size ? -size % 16 : most - size;
 		piece[count] = (qs_cuda_piece){ at, size, to + at };
 		at += size;
 	}
 	CHECK(qs_cuda_read(t->device, piece, count) == QB_OK);
+	expect(t, qs_cuda_read(t->device, outside, 2) == QB_NO_MEMORY, "status of a piece outside");
 }
 
 /* The tables in pieces, as backends read them, are those that are fetched as a whole. */
