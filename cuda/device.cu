@@ -91,15 +91,17 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Give memory back that the pool need not keep, now and then. */
+/* Give memory back that the pool need not keep, now and then: never more than all values may have. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
 {
+	size_t spare = gpu->pool_spare < gpu->limit ? gpu->pool_spare : gpu->limit;
+
 	gpu->freed += freed;
-	if (gpu->freed < gpu->pool_spare)
+	if (gpu->freed < spare)
 		return;
 	gpu->freed = 0;
-	cudaMemPoolTrimTo(gpu->pool, gpu->stats.device_bytes + gpu->pool_spare);
+	cudaMemPoolTrimTo(gpu->pool, gpu->stats.device_bytes + spare);
 }
 
 void
