@@ -33,13 +33,39 @@ take_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 		best[i] = (GpuExactKey){ .key = key[i], .times = key[size + i] };
 }
 
-/* Have each device of the chunks count what has come there. */
+/* Chunks, one of each device, and whether a device has failed. */
+typedef struct Listed
+{
+	GpuRef chunk[GPU_DEVICES_MAX];
+	bool failed;
+} Listed;
+
+static void
+ask_list(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	slot->other = ((const Listed *) transfer->context)->chunk[at];
+}
+
+/* If the chunk has gone, its device counts when the lists are merged. */
+static void
+take_list(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	((Listed *) transfer->context)->failed |= !slot->gone && slot->status != QB_OK;
+}
+
+/* Have each device of the chunks count what has come there; false: one has no memory. */
 static bool
 list_devices(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 {
-	GpuColumnChunk first[GPU_DEVICES_MAX];
+	Listed listed = { .failed = false };
+	GpuTransfer transfer = { .ref = ref,
+							 .op = EXACT_LIST,
+							 .most = 1,
+							 .ask = ask_list,
+							 .take = take_list,
+							 .all_replies = true,
+							 .context = &listed };
 	uint32 devices = 0;
-	int count = 0;
 	int i;
 
 	for (i = 0; i < chunks; i++)
@@ -49,9 +75,10 @@ list_devices(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
 		if (device < 0 || device >= GPU_DEVICES_MAX || (devices >> device & 1))
 			continue;
 		devices |= 1U << device;
-		first[count++] = chunk[i];
+		listed.chunk[transfer.all++] = chunk[i].ref;
 	}
-	return GpuColumnSend(ref, EXACT_LIST, first, count, NULL);
+	(void) GpuAskAll(&transfer);
+	return !listed.failed;
 }
 
 GpuExactKey *
@@ -77,11 +104,12 @@ GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int mos
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
  * Each device counts the keys of its own chunks: the one of the first chunk, and replicas on
- * others (column_worker.h).  All of them make their lists at the same time (EXACT_LIST).  The lists are
- * merged, one in a piece, before the counts are ordered.
- * Counts have room for the keys that a
- * device sorts in a piece of work, or for all keys if they are fewer, or for as many as there
- * is memory for.  Chunks are not freed to make room: they are what is to be counted.
+ * others (column_worker.h).  All devices make their lists at the same time (EXACT_LIST).  Then the
+ * lists are merged, one in a piece, and the counts are ordered.
+ *
+ * Counts have room for the keys that a device sorts in a piece of work, or for all keys if they
+ * are fewer, or for as many as there is memory for.  Chunks are not freed to make room: they are
+ * what is to be counted.
  */
 
 /* The least room, in keys: with less, a list of distinct keys soon fills it. */

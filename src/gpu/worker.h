@@ -60,8 +60,8 @@ typedef struct GpuHandler
 	uint32 reads_other;
 
 	/*
-	 * Requests that add keys of the other handle, a chunk, on the device of the chunk: in any
-	 * order, and on several devices at the same time.
+	 * Requests that add keys of the other handle, a chunk, on the device of the chunk, or count
+	 * those that were added there: in any order, and on several devices at the same time.
 	 */
 	uint32 adds;
 
