@@ -6,8 +6,8 @@
 # ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each, and
 # the WAL as much again, which should fit into the host's memory.  8 sessions ask for sketches of four
 # tables, two for each, of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All
-# pages must be in cached columns.  The pairs are those of SETS (10000) made after the paper's
-# description of ENRON's.
+# pages of the partitions must be in cached columns.  The pairs are those of SETS (10000) made after
+# the paper's description of ENRON's.
 # COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
 # to try it).
 set -eu -o pipefail

@@ -175,6 +175,7 @@ find_copies(Exact *e)
 
 	for (i = 0; i < e->columns; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		found += find_chunks(&e->column[i]);
 		chunks += e->column[i].chunks;
 		e->blocks += e->column[i].blocks;
@@ -225,8 +226,11 @@ most_keys(const Exact *e)
 	int i;
 
 	for (i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (is_copy(e, &copy[i].column))
 			keys += copy[i].bytes / sizeof(uint64);
+	}
 	pfree(copy);
 	return keys;
 }
@@ -248,12 +252,10 @@ read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int6
 	return count;
 }
 
-/* Read the other pages of a table, and have their keys counted. */
+/* Read the other pages of a table, and have their keys counted.  "key" has room for those of a slot. */
 static void
-add_other_pages(const ExactColumn *c, const GpuRef *ref)
+add_other_pages(const ExactColumn *c, const GpuRef *ref, PageTuples *tuples, int64 *key)
 {
-	PageTuples *tuples = palloc(sizeof(PageTuples));
-	int64 *key = palloc(GPU_SLOT_BYTES);
 	int count = 0;
 	PageReader reader;
 	ColumnLocation location;
@@ -273,6 +275,17 @@ add_other_pages(const ExactColumn *c, const GpuRef *ref)
 	}
 	GpuPostKeys(ref, EXACT_KEYS, (uint64 *) key, NULL, count);
 	PageReaderEnd(&reader);
+}
+
+static void
+add_all_other_pages(const Exact *e, const GpuRef *ref)
+{
+	PageTuples *tuples = palloc(sizeof(PageTuples));
+	int64 *key = palloc(GPU_SLOT_BYTES);
+	int i;
+
+	for (i = 0; i < e->columns; i++)
+		add_other_pages(&e->column[i], ref, tuples, key);
 	pfree(tuples);
 	pfree(key);
 }
@@ -283,14 +296,12 @@ count_keys(const Exact *e, int n, int *count)
 {
 	GpuExactKey *best = NULL;
 	GpuRef ref;
-	int i;
 
 	if (!GpuExactBegin(&ref, most_keys(e)))
 		return NULL;
 	if (GpuColumnSend(&ref, EXACT_COLUMN, e->wanted, e->wanted_count, NULL))
 	{
-		for (i = 0; i < e->columns; i++)
-			add_other_pages(&e->column[i], &ref);
+		add_all_other_pages(e, &ref);
 		best = GpuExactBest(&ref, e->wanted, e->wanted_count, n, count);
 	}
 	GpuDropHandle(&ref);

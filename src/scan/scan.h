@@ -380,9 +380,9 @@ typedef struct ScanConditions
 	const Expr *filter; /* NULL: WHERE */
 	PageTuples *tuples; /* of the page, that WHERE has left and FILTER keeps */
 	Oid table;
-	ExprContext *context;   /* these are NULL if the executor evaluates nothing */
-	TupleTableSlot *slot;   /* a tuple of the page, for expressions */
-	MemoryContext operands; /* values of operands in this run */
+	ExprContext *context;   /* NULL: the executor evaluates nothing */
+	TupleTableSlot *slot;   /* a tuple of the page, for expressions; NULL as "context" */
+	MemoryContext operands; /* values of operands in this run; NULL: there are no conditions */
 } ScanConditions;
 
 extern void ScanConditionInit(ScanCondition *condition, Expr *clause);
