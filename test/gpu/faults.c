@@ -13,7 +13,7 @@
  */
 #include "support.h"
 
-#include <time.h>
+#include <threads.h>
 
 #include "gpu_extra.h"
 
@@ -213,7 +213,7 @@ is_free_again(size_t before)
 	const struct timespec pause = { .tv_nsec = 10000000 };
 
 	for (int i = 0; i < 300 && free_memory() != before; i++)
-		nanosleep(&pause, NULL);
+		thrd_sleep(&pause, NULL);
 	return free_memory() == before;
 }
 
