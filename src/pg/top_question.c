@@ -344,7 +344,7 @@ TopSampleShare(const TopQuestion *question, const TopSample *sample, const char 
  * the transaction, and an error tells that it is too old.
  *
  * A table got a new file if its row in pg_class names another one than the row that the
- * snapshot sees.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they
+ * snapshot sees.  A table that it does not see is new, such as a partition: its rows are, too.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they
  * keep all rows for old snapshots.  They cannot be told apart, and are treated in the same way.
  */
 
@@ -394,9 +394,11 @@ find_rewritten(const List *tables)
 	foreach (cell, tables)
 	{
 		Oid relid = lfirst_oid(cell);
+		Oid seen;
 
 		CHECK_FOR_INTERRUPTS();
-		if (file_now(relid) != file_seen(catalog, relid, GetActiveSnapshot()))
+		seen = file_seen(catalog, relid, GetActiveSnapshot());
+		if (OidIsValid(seen) && seen != file_now(relid))
 		{
 			rewritten = relid;
 			break;
