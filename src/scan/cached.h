@@ -85,6 +85,7 @@ extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
 extern bool CachedTakesKeys(Form_pg_attribute attribute);
 extern bool CachedMayRead(Oid relid, AttrNumber attribute);
+extern bool CachedMayVanish(Oid relid, AttrNumber attribute);
 extern GpuColumn CachedColumn(Relation relation, AttrNumber attribute, Oid collation);
 extern bool CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look);
 extern uint32 CachedVisiblePages(Relation relation, uint32 chunk);

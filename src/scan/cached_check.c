@@ -23,6 +23,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 /*
  * Test modules may be called between a look at the map and what follows from it: 0
@@ -76,6 +77,34 @@ CachedTakesKeys(Form_pg_attribute attribute)
 	return !attribute->attisdropped && type < FirstGenbkiObjectId &&
 		   get_typtype(type) == TYPTYPE_BASE && !OidIsValid(get_element_type(type)) &&
 		   KeyTypeHasHash(type);
+}
+
+/* The transaction that wrote the row of a column in the catalog. */
+static TransactionId
+writer_of(Oid relid, AttrNumber attribute)
+{
+	HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(attribute));
+	TransactionId writer = InvalidTransactionId;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		writer = HeapTupleHeaderGetXmin(tuple->t_data);
+		ReleaseSysCache(tuple);
+	}
+	return writer;
+}
+
+/*
+ * Could the column go, and its table stay?  If the transaction that has added it does not commit,
+ * the next column of the table gets its number, and may have another value in the same rows.
+ */
+bool
+CachedMayVanish(Oid relid, AttrNumber attribute)
+{
+	TransactionId writer = writer_of(relid, attribute);
+
+	return TransactionIdIsCurrentTransactionId(writer) &&
+		   writer != writer_of(relid, SelfItemPointerAttributeNumber);
 }
 
 /* May this user read the column?  False if the table is gone. */

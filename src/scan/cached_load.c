@@ -156,6 +156,12 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 						format_type_be(form->atttypid)),
 				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
 						 "copied, but no arrays, ranges, enums or domains.")));
+	if (CachedMayVanish(RelationGetRelid(relation), attribute))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("cannot copy column \"%s\", which this transaction has added or changed", name),
+			 errhint("Commit the transaction first.")));
 	ColumnLocationInit(&column->location, attribute, RelationGetDescr(relation));
 	KeyTypeInit(&column->key, form->atttypid, form->attcollation);
 	column->column = CachedColumn(relation, attribute, form->attcollation);
