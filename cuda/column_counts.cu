@@ -475,19 +475,26 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* Make one list of two that lie side by side, the second one of so many keys. */
+/* A list of distinct keys with their counts, sorted by key. */
+struct key_list
+{
+	const int64_t *key;
+	const uint64_t *times;
+	uint64_t count;
+};
+
+/* Make one list of the one that there is and another one, perhaps of a peer. */
 static qb_status
-merge_lists(qs_cuda_exact *e, uint64_t more, uint64_t *runs)
+merge_lists(qs_cuda_exact *e, const key_list &more, uint64_t *runs)
 {
 	qs_cuda *gpu = e->gpu;
-	const int64_t *key = e->key.Current();
-	const uint64_t *times = e->times.Current();
-	uint64_t listed = e->listed, both = listed + more;
+	uint64_t both = e->listed + more.count;
 
 	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
-		return cub::DeviceMerge::MergePairs(
-			memory, bytes, key, times, (int64_t) listed, key + listed, times + listed,
-			(int64_t) more, e->key.Alternate(), e->times.Alternate(), {}, gpu->stream);
+		return cub::DeviceMerge::MergePairs(memory, bytes, e->key.Current(), e->times.Current(),
+											(int64_t) e->listed, more.key, more.times,
+											(int64_t) more.count, e->key.Alternate(),
+											e->times.Alternate(), {}, gpu->stream);
 	}));
 	e->key.selector ^= 1;
 	e->times.selector ^= 1;
@@ -504,6 +511,13 @@ merge_lists(qs_cuda_exact *e, uint64_t more, uint64_t *runs)
 	return QB_OK;
 }
 
+/* The list of so many keys that lies behind the first one. */
+static key_list
+behind_list(qs_cuda_exact *e, uint64_t count)
+{
+	return { e->key.Current() + e->listed, e->times.Current() + e->listed, count };
+}
+
 /* Leave nothing but the list of distinct keys. */
 static qb_status
 materialize(qs_cuda_exact *e)
@@ -515,7 +529,7 @@ materialize(qs_cuda_exact *e)
 	QS_TRY(qs_learn_bits(e->gpu, e->key.Current() + e->listed, e->used - e->listed, &e->bits));
 	QS_TRY(list_new(e, &runs));
 	if (e->listed > 0)
-		QS_TRY(merge_lists(e, runs, &runs));
+		QS_TRY(merge_lists(e, behind_list(e, runs), &runs));
 	e->listed = e->used = runs;
 	return QB_OK;
 }
@@ -574,6 +588,24 @@ carry_list(qs_cuda_exact *to, qs_cuda_exact *from)
 					   bytes);
 }
 
+/* Merge the list of another device: a peer's is read where it is. */
+static qb_status
+merge_other(qs_cuda_exact *into, qs_cuda_exact *from, uint64_t *runs)
+{
+	const key_list there = { from->key.Current(), from->times.Current(), from->listed };
+	qb_status status, held;
+
+	if (!qs_reads(into->gpu, from->gpu))
+	{
+		QS_TRY(carry_list(into, from));
+		return merge_lists(into, behind_list(into, from->listed), runs);
+	}
+	QS_TRY(qs_follow(into->gpu, from->gpu));
+	status = merge_lists(into, there, runs);
+	held = qs_hold(into->gpu, from->gpu); /* after a failure, too: the peer's memory may be read */
+	return status == QB_OK ? held : status;
+}
+
 static qb_status
 merge(qs_cuda_exact *into, qs_cuda_exact *from)
 {
@@ -588,11 +620,10 @@ merge(qs_cuda_exact *into, qs_cuda_exact *from)
 		return QB_NO_MEMORY;
 	if (from->listed == 0)
 		return QB_OK;
-	QS_TRY(carry_list(into, from));
+	QS_TRY(merge_other(into, from, &runs));
 	into->total += from->total;
 	into->bits.any |= from->bits.any;
 	into->bits.all &= from->bits.all;
-	QS_TRY(merge_lists(into, from->listed, &runs));
 	into->listed = into->used = runs;
 	return QB_OK;
 }

@@ -348,7 +348,7 @@ count_copied(Exact *e, int n, int *count)
 			 e->count, e->blocks - e->count);
 	else
 		elog(DEBUG1, "qtop_exact does not use cached columns: %s",
-			 enough ? "the GPU has no room" : "most pages have changed");
+			 enough ? "the GPU has no room" : "most pages have changed or are not cached");
 	return best;
 }
 
