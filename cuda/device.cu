@@ -30,8 +30,9 @@
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
 /*
- * This fraction of the memory, and 1 GB at least, the pool keeps although nobody uses it; it may be
- * twice as much for a while.  To get 4 GB for exact counts, and give them back, takes 9 ms (H100).
+ * The pool keeps this fraction of the memory although nobody uses it: no more than all values may
+ * have, but 1 GB at least.  For a while it may be twice as much.  To get 4 GB for exact counts, and
+ * give them back, takes 9 ms (H100).
  */
 #define POOL_SPARE_FRACTION 16
 #define POOL_SPARE_LEAST    (UINT64_C(1) << 30)
@@ -91,11 +92,20 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Give memory back that the pool need not keep, now and then: never more than all values may have. */
+/* Bytes that the pool keeps: of those that all values may have, if they are not very few. */
+static size_t
+spare_bytes(const qs_cuda *gpu)
+{
+	size_t spare = gpu->pool_spare < gpu->limit ? gpu->pool_spare : gpu->limit;
+
+	return spare < POOL_SPARE_LEAST ? POOL_SPARE_LEAST : spare;
+}
+
+/* Give memory back that the pool need not keep, now and then. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
 {
-	size_t spare = gpu->pool_spare < gpu->limit ? gpu->pool_spare : gpu->limit;
+	size_t spare = spare_bytes(gpu);
 
 	gpu->freed += freed;
 	if (gpu->freed < spare)
@@ -266,8 +276,6 @@ open_pool(qs_cuda *gpu)
 		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaMemGetInfo(&free_bytes, &total_bytes));
 	gpu->pool_spare = total_bytes / POOL_SPARE_FRACTION;
-	if (gpu->pool_spare < POOL_SPARE_LEAST)
-		gpu->pool_spare = POOL_SPARE_LEAST;
 	properties.allocType = cudaMemAllocationTypePinned;
 	properties.location.type = cudaMemLocationTypeDevice;
 	properties.location.id = gpu->device;

@@ -61,7 +61,7 @@ struct qs_cuda
 	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
 	uint64_t peers;      /* devices whose memory it reads; bits: 1 << device */
-	size_t pool_spare;   /* bytes that it keeps although nobody uses them */
+	size_t pool_spare;   /* bytes that it keeps although nobody uses them, at most */
 	size_t freed;        /* bytes since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
 	unsigned turn; /* of the slots */
