@@ -88,6 +88,16 @@ is($node->safe_psql('postgres', q{SELECT sum(key * count) FROM qtop_exact('t', '
 	$node->safe_psql('postgres', 'SELECT sum(signed) FROM t'), 'keys of their own type');
 settled($node, 'kinds of keys');
 
+# numbers that are no integers, in their order
+$node->safe_psql('postgres', q{
+	CREATE TABLE typed AS SELECT CASE i % 6 WHEN 0 THEN 'NaN' WHEN 1 THEN '-0' WHEN 2 THEN '-Infinity' ELSE (i % 40 - 20) / 4.0 END::float8 AS f,
+			date '1999-12-25' + i % 20 AS d, CASE WHEN i % 9 > 0 THEN time '23:00' - i % 30 * interval '1 minute' END AS tm
+		FROM generate_series(1, 20000) AS i;
+	VACUUM typed});
+my $typed = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('typed', '{f,d,tm}')});
+from_copies($_, $typed, 0, 'typed', $_, 15) for qw(f d tm);
+$node->safe_psql('postgres', 'DROP TABLE typed');
+
 # ---- what is left to queries, and why ----
 
 refused('text', 'keys of more than 64 bits', 't', 'w', 5);
