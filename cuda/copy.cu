@@ -2,9 +2,9 @@
  * copy.cu
  *		Copies between host memory and a device, and between devices.
  *
- * The values that backends read come in pieces: a slot of 256 kB each.  To queue a copy costs
- * the worker some microseconds, and so does an event, so one kernel writes the pieces of
- * several slots, straight to the page-locked memory.  Floor: the bytes over the bus.
+ * The values that backends read come in pieces: a slot of 256 kB each.  One kernel writes the
+ * pieces of several slots straight to their page-locked memory, so that the worker does not queue
+ * a copy for each.  Floor: the bytes over the bus.
  *
  * cuda/copy.cu
  */

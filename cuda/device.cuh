@@ -86,7 +86,7 @@ struct qs_cuda
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
-/* ---- device.cu; copy.cu: from qs_copy() to qs_hold(), qs_read_bytes() ---- */
+/* ---- device.cu, and copies: copy.cu ---- */
 
 /* Note an error; QB_OK for cudaSuccess. */
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);

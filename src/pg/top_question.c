@@ -344,8 +344,9 @@ TopSampleShare(const TopQuestion *question, const TopSample *sample, const char 
  * the transaction, and an error tells that it is too old.
  *
  * A table got a new file if its row in pg_class names another one than the row that the
- * snapshot sees.  A table that it does not see is new, such as a partition: its rows are, too.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they
- * keep all rows for old snapshots.  They cannot be told apart, and are treated in the same way.
+ * snapshot sees.  It may not see a new table, such as a partition: then it sees none of its rows.
+ * VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all rows for old
+ * snapshots.  They cannot be told apart, and are treated in the same way.
  */
 
 /* The file of a table that there is now. */

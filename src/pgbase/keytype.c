@@ -172,7 +172,7 @@ columns_have_hash(Oid row_type)
 	return have;
 }
 
-/* The type under a domain.  Types of numbers, about which a planner asks most often, are none. */
+/* The type under a domain.  Planning asks most often for types of numbers, which are no domains. */
 static Oid
 base_of(Oid type)
 {

@@ -81,7 +81,7 @@ may_read(Relation relation, AttrNumber attribute)
 
 /*
  * Why cached columns are not used for this column of the table that was named; NULL: they are.
- * Nobody asks for permission to read the partitions of a table.
+ * Whoever may read a table may read its partitions through it.
  */
 static const char *
 find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)
