@@ -137,19 +137,22 @@ same('another file', 't', 'skewed', 20);
 $pages = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{skewed,uniq,few}')});
 from_copies('loaded again', $pages, 0, 't', 'skewed', 50);
 
-# a column that its transaction has added: the next one may get its number, and another value in the same rows
+# A column that its transaction has added: the next one may get its number, and another value in the same rows.
+# A change of type writes other columns of the table, too.
 $node->safe_psql('postgres', 'CREATE TABLE grown AS SELECT i % 7 AS k FROM generate_series(1, 5000) AS i; VACUUM grown');
 for my $added ('ALTER TABLE grown ADD m int DEFAULT 9', 'SAVEPOINT a; ALTER TABLE grown ADD m int', 'SAVEPOINT a; ALTER TABLE grown ADD m int; RELEASE a')
 {
 	my (undef, undef, $message) = $node->psql('postgres', qq{BEGIN; $added; SELECT qsketch_gpu_load('grown', '{m}')});
 
-	like($message, qr/cannot copy column "m", which this transaction has added or changed/, "$added: refused");
+	like($message, qr/cannot copy column "m" of a table whose columns this transaction has changed/, "$added: refused");
 }
 $node->safe_psql('postgres', q{ALTER TABLE grown ADD m int DEFAULT 8; SELECT qsketch_gpu_load('grown', '{m}')});
 from_copies('a column with a value for the rows that are there', $node->safe_psql('postgres', q{SELECT pg_relation_size('grown') / 8192}), 0, 'grown', 'm', 3);
 ($rc, $out, $err) = $node->psql('postgres', q{
 	BEGIN; CREATE TABLE young (k int); SELECT qsketch_gpu_load('young', '{k}'); ALTER TABLE young ADD m int; SELECT qsketch_gpu_load('young', '{m}'); ROLLBACK});
 is($rc, 0, 'a table of the same transaction');
+($rc, $out, $err) = $node->psql('postgres', q{BEGIN; ALTER TABLE grown ALTER k TYPE bigint; SELECT qsketch_gpu_load('grown', '{m}')});
+like($err, qr/cannot copy column "m" of a table whose columns this transaction has changed/, 'another column has changed: refused');
 $node->safe_psql('postgres', 'DROP TABLE grown');
 
 # two parts of a table, each with a page of the map of its own

@@ -97,6 +97,7 @@ writer_of(Oid relid, AttrNumber attribute)
 /*
  * Could the column go, and its table stay?  If the transaction that has added it does not commit,
  * the next column of the table gets its number, and may have another value in the same rows.
+ * A change of another column can look the same: it may write this one's row in the catalog, too.
  */
 bool
 CachedMayVanish(Oid relid, AttrNumber attribute)

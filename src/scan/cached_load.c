@@ -160,7 +160,9 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("cannot copy column \"%s\", which this transaction has added or changed", name),
+			 errmsg(
+				 "cannot copy column \"%s\" of a table whose columns this transaction has changed",
+				 name),
 			 errhint("Commit the transaction first.")));
 	ColumnLocationInit(&column->location, attribute, RelationGetDescr(relation));
 	KeyTypeInit(&column->key, form->atttypid, form->attcollation);
