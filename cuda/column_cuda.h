@@ -166,8 +166,9 @@ extern "C"
 	/*
 	 * ---- exact counts of all keys of columns ----
 	 *
-	 * Keys come in batches.  In the end the distinct keys are ordered by how often they came,
-	 * and any of them can be fetched.
+	 * Keys come in batches, on several devices at the same time.  Then each device makes a list of
+	 * its own distinct keys, and takes a range of the keys of all devices: it adds up what the lists have
+	 * in that range, and orders these keys by how often they came.  Any of them can be fetched.
 	 */
 
 	typedef struct qs_cuda_exact qs_cuda_exact;
@@ -175,6 +176,25 @@ extern "C"
 	/* Device memory for each key of the room, and the most room, in keys. */
 #define QS_CUDA_EXACT_BYTES 32
 #define QS_CUDA_EXACT_MAX   (UINT64_C(1) << 30)
+
+	/* The most keys that are shown of a list, and the most ranges. */
+#define QS_CUDA_SAMPLES    64
+#define QS_CUDA_RANGES_MAX 16
+
+	/* So many keys of a list of so many keys are shown. */
+	static inline uint32_t
+	qs_cuda_samples(uint64_t listed)
+	{
+		return listed < QS_CUDA_SAMPLES ? (uint32_t) listed : QS_CUDA_SAMPLES;
+	}
+
+	/* A part of a list, by places in it. */
+	typedef struct qs_cuda_exact_part
+	{
+		qs_cuda_exact *exact;
+		uint64_t first;
+		uint64_t count;
+	} qs_cuda_exact_part;
 
 	/* What a device does for exact counts. */
 	typedef struct qs_exact_ops
@@ -187,27 +207,31 @@ extern "C"
 		void (*destroy)(qs_cuda_exact *exact);
 
 		/*
-		 * Add keys, before any order: from host memory, which may be reused on return, or from
+		 * Add keys, before there is a list: from host memory, which may be reused on return, or from
 		 * device memory.  QB_NO_MEMORY: more distinct keys than there is room for, and the
 		 * counts mean nothing any more.
 		 */
 		qb_status (*add)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 		qb_status (*add_device)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 
-		/* Count now what has come so far, which merge and order would do. */
-		qb_status (*list)(qs_cuda_exact *exact);
+		/*
+		 * Make the list of the keys that have come: distinct, sorted as signed numbers.  *listed is its
+		 * length; qs_cuda_samples() of them at equal distances, from the first one on, are copied to
+		 * "sample".
+		 */
+		qb_status (*list)(qs_cuda_exact *exact, uint64_t *listed, int64_t *sample);
+
+		/* How many keys of the list are less than each of so many bounds, QS_CUDA_RANGES_MAX at most? */
+		qb_status (*find)(qs_cuda_exact *exact, const int64_t *bound, uint32_t bounds,
+						  uint64_t *place);
 
 		/*
-		 * Add what was counted elsewhere, on this or on another device, and leave it as it is.
-		 * QB_NO_MEMORY: more distinct keys than there is room for.
+		 * Add up parts of lists with the same range of keys, and order these keys on the device of
+		 * part[0]: the most frequent first, and of equally frequent ones the smallest first.
+		 * *found is how many there are.  Lists of other devices are only read, those of one device by
+		 * others at the same time.  QB_NO_MEMORY: all parts together do not fit beside the own list.
 		 */
-		qb_status (*merge)(qs_cuda_exact *into, qs_cuda_exact *from);
-
-		/*
-		 * Order the distinct keys: the most frequent first, and of equally frequent ones the
-		 * smallest first, as signed numbers.  *found is how many there are.
-		 */
-		qb_status (*order)(qs_cuda_exact *exact, uint64_t *found);
+		qb_status (*order)(const qs_cuda_exact_part *part, uint32_t parts, uint64_t *found);
 
 		/* Fetch keys of that order, and how often each came. */
 		qb_status (*get)(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t *key,

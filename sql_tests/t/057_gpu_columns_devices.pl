@@ -4,6 +4,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib $FindBin::Bin;
+use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use QsketchGpu;
@@ -120,6 +121,60 @@ same('merged', '', 'SELECT md5((a.q || b.q)::text) FROM (SELECT qsketch_agg(k) A
 	q{SELECT md5(qsketch_merge_agg(qsketch_fold(q, '256kB'))::text) FROM (SELECT qsketch_agg(k) AS q FROM t UNION ALL SELECT qsketch_agg(k, qsketch_new('multilevel', '256kB')) FROM t) AS x});
 same('looked up', '', 'SELECT md5(string_agg(e::text, \',\')) FROM (SELECT unnest(qsketch_estimate(q, ARRAY(SELECT generate_series(1, 2000)))) AS e FROM (SELECT qsketch_agg(k) AS q FROM t) AS x) AS y');
 settled($node, 'merged');
+
+# ---- exact counts: each device has a range of the keys of all ----
+
+# a and b have the same keys on three devices; c has all keys of a device in one range, ties, the ends of
+# the type, and a device with one key; d has one device with no key, and one with few
+$node->safe_psql('postgres', q{
+	CREATE TABLE shares (a bigint, b int, c bigint, d bigint, p int) PARTITION BY LIST (p);
+	CREATE TABLE share_1 PARTITION OF shares FOR VALUES IN (1);
+	CREATE TABLE share_2 PARTITION OF shares FOR VALUES IN (2);
+	CREATE TABLE share_3 PARTITION OF shares FOR VALUES IN (3);
+	INSERT INTO shares SELECT (i - 30000) * 1000003::bigint, i % 7, CASE p WHEN 1 THEN -i WHEN 2 THEN i / 2 ELSE 5 END,
+			CASE p WHEN 1 THEN i % 11 WHEN 3 THEN i * i::bigint END, p
+		FROM generate_series(1, 60000) AS i, generate_series(1, 3) AS p;
+	INSERT INTO shares (c, p) VALUES (-9223372036854775808, 2), (9223372036854775807, 2), (9223372036854775807, 1), (9223372036854775807, 3);
+	VACUUM shares});
+$node->safe_psql('postgres', q{SELECT qsketch_gpu_unload(p) FROM unnest('{t,p1,p2,p3}'::regclass[]) AS p});
+$node->poll_query_until('postgres', "SELECT ($with_memory) = 0") or die 'memory was not freed';
+load_spread($node, "share_$_", '{a,b,c,d}') foreach 1 .. 3;
+is($node->safe_psql('postgres', $with_memory), min($devices, 3), 'each partition is on a device of its own');
+
+sub shares_the_same
+{
+	my ($name) = @_;
+
+	for my $column (qw(a b c d))
+	{
+		for my $most (1, 3, 20000, 100000)
+		{
+			my $order = "SELECT count(*) || coalesce(md5(string_agg(key || ':' || count, ',')), '')";
+
+			is($node->safe_psql('postgres', "$order FROM qtop_exact('shares', '$column', $most)"),
+				$node->safe_psql('postgres', "$order FROM (SELECT $column AS key, count(*) FROM shares WHERE $column IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $most) AS x"),
+				"$name: $most of column $column");
+		}
+	}
+}
+
+shares_the_same('shares');
+$node->safe_psql('postgres', 'UPDATE shares SET c = 7, d = -d WHERE a % 1000 = 0');
+shares_the_same('shares, some pages read');
+$node->safe_psql('postgres', 'VACUUM shares');
+load_spread($node, "share_$_", '{a}') foreach 1 .. 3;
+SKIP:
+{
+	skip 'fewer than three GPUs', 1 if $devices < 3;
+	# a third of the keys is 20000: no device has more than are asked for, so all keys are read
+	my $before = gpu_count($node, 'bytes_out');
+
+	$node->safe_psql('postgres', q{SELECT count(*) FROM qtop_exact('shares', 'a', 24000)});
+	is(gpu_count($node, 'bytes_out') - $before, 16 * 60000, 'ranges have about as many keys');
+}
+$node->safe_psql('postgres', 'DROP TABLE shares');
+load_spread($node, 't', '{k,n,w,b,id}');
+settled($node, 'shares');
 
 # ---- memory, cancel, and a worker that fails ----
 

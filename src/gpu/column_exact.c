@@ -8,104 +8,192 @@
 #include "gpu/gpu.h"
 
 #include "column_cuda.h"
+#include "port/pg_bitutils.h"
+
+StaticAssertDecl(GPU_DEVICES_MAX <= QS_CUDA_RANGES_MAX, "each device has a range");
+
+/* What a request says of itself. */
+typedef struct ExactShape
+{
+	uint64 number; /* EXACT_CREATE: keys that may come; in replies: bits of devices, or keys */
+	int device;    /* that a request is for */
+} ExactShape;
+
+static ExactShape *
+shape_in(GpuSlot *slot)
+{
+	return (ExactShape *) slot->shape.bytes;
+}
+
+/* ---- the backend's calls ---- */
 
 bool
 GpuExactBegin(GpuRef *ref, uint64 keys)
 {
-	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &keys, sizeof(keys), ref);
+	const ExactShape shape = { .number = keys };
+
+	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &shape, sizeof(shape), ref);
+}
+
+/* A range of the keys, on a device: its most frequent ones, in their order. */
+typedef struct Range
+{
+	int device;
+	uint64 found; /* distinct keys */
+	int wanted;   /* of them */
+	int next;
+	GpuExactKey *best;
+} Range;
+
+typedef struct Ranges
+{
+	const GpuRef *ref;
+	int count;
+	int pieces; /* in which keys of a range are read, at most */
+	Range range[GPU_DEVICES_MAX];
+} Ranges;
+
+static void
+ask_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	shape_in(slot)->device = ((const Ranges *) transfer->context)->range[at].device;
+}
+
+static void
+take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
+{
+	((Ranges *) transfer->context)->range[at].found = shape_in(slot)->number;
+}
+
+/* Have all devices do something at the same time; false: one could not. */
+static bool
+ask_devices(Ranges *all, GpuExactOp op)
+{
+	const GpuTransfer transfer = { .ref = all->ref,
+								   .op = op,
+								   .all = all->count,
+								   .most = 1,
+								   .ask = ask_range,
+								   .take = take_range,
+								   .context = all };
+
+	return GpuAskAll(&transfer);
+}
+
+/* Find the devices that have keys, and have each order a range; false: no memory. */
+static bool
+order_ranges(Ranges *all)
+{
+	ExactShape shape;
+	uint32 devices;
+
+	if (GpuAskOne(GpuTakeSlot(all->ref, EXACT_DEVICES, false), &shape, sizeof(shape)) != QB_OK)
+		return false;
+	for (devices = (uint32) shape.number; devices != 0; devices &= devices - 1)
+		all->range[all->count++].device = pg_rightmost_one_pos32(devices);
+	return ask_devices(all, EXACT_LIST) && (all->count < 2 || ask_devices(all, EXACT_FIND)) &&
+		   ask_devices(all, EXACT_ORDER);
+}
+
+/* The range of a piece, its first key and their number, which may be 0. */
+static Range *
+find_piece(const GpuTransfer *transfer, uint64 at, int *first, int *count)
+{
+	Ranges *all = transfer->context;
+	Range *range = &all->range[at / all->pieces];
+
+	*first = (int) (at % all->pieces) * GPU_SLOT_WEIGHED;
+	*count = Max(Min(range->wanted - *first, GPU_SLOT_WEIGHED), 0);
+	return range;
 }
 
 static void
 ask_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	slot->offset = at;
-	slot->count = (int) size;
+	int first;
+
+	shape_in(slot)->device = find_piece(transfer, at, &first, &slot->count)->device;
+	slot->offset = slot->count > 0 ? first : 0;
 }
 
 static void
 take_best(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	GpuExactKey *best = (GpuExactKey *) transfer->context + at;
 	const int64 *key = (const int64 *) GpuSlotData(slot);
-	uint64 i;
-
-	for (i = 0; i < size; i++)
-		best[i] = (GpuExactKey){ .key = key[i], .times = key[size + i] };
-}
-
-/* Chunks, one of each device, and whether a device has failed. */
-typedef struct Listed
-{
-	GpuRef chunk[GPU_DEVICES_MAX];
-	bool failed;
-} Listed;
-
-static void
-ask_list(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	slot->other = ((const Listed *) transfer->context)->chunk[at];
-}
-
-/* If the chunk has gone, its device counts when the lists are merged. */
-static void
-take_list(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
-{
-	((Listed *) transfer->context)->failed |= !slot->gone && slot->status != QB_OK;
-}
-
-/* Have each device of the chunks count what has come there; false: one has no memory. */
-static bool
-list_devices(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks)
-{
-	Listed listed = { .failed = false };
-	GpuTransfer transfer = { .ref = ref,
-							 .op = EXACT_LIST,
-							 .most = 1,
-							 .ask = ask_list,
-							 .take = take_list,
-							 .all_replies = true,
-							 .context = &listed };
-	uint32 devices = 0;
+	int first;
+	int count;
+	Range *range = find_piece(transfer, at, &first, &count);
 	int i;
 
-	for (i = 0; i < chunks; i++)
-	{
-		int device = gpu_shared->handle[chunk[i].ref.index].device;
+	for (i = 0; i < count; i++)
+		range->best[first + i] = (GpuExactKey){ .key = key[i], .times = key[count + i] };
+}
 
-		if (device < 0 || device >= GPU_DEVICES_MAX || (devices >> device & 1))
-			continue;
-		devices |= 1U << device;
-		listed.chunk[transfer.all++] = chunk[i].ref;
+/* Read the most frequent keys of each range, at most "most"; false: they are gone. */
+static bool
+read_ranges(Ranges *all, int most)
+{
+	GpuTransfer transfer = { .ref = all->ref,
+							 .op = EXACT_READ,
+							 .most = 1,
+							 .ask = ask_best,
+							 .take = take_best,
+							 .context = all };
+	int i;
+
+	for (i = 0; i < all->count; i++)
+	{
+		Range *range = &all->range[i];
+
+		range->wanted = (int) Min(range->found, most);
+		range->best = palloc_array(GpuExactKey, range->wanted + 1);
+		all->pieces = Max(all->pieces, (range->wanted + GPU_SLOT_WEIGHED - 1) / GPU_SLOT_WEIGHED);
 	}
-	(void) GpuAskAll(&transfer);
-	return !listed.failed;
+	transfer.all = all->count * all->pieces;
+	return GpuAskAll(&transfer);
+}
+
+/* The range with the next key in the order of all, or NULL. */
+static Range *
+next_range(Ranges *all)
+{
+	Range *best = NULL;
+	int i;
+
+	for (i = 0; i < all->count; i++)
+	{
+		Range *range = &all->range[i];
+		const GpuExactKey *key = &range->best[range->next];
+		const GpuExactKey *than = best ? &best->best[best->next] : NULL;
+
+		if (range->next < range->wanted && (best == NULL || key->times > than->times ||
+											(key->times == than->times && key->key < than->key)))
+			best = range;
+	}
+	return best;
 }
 
 GpuExactKey *
-GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int most, int *count)
+GpuExactBest(const GpuRef *ref, int most, int *count)
 {
-	GpuTransfer transfer = {
-		.ref = ref, .op = EXACT_READ, .most = GPU_SLOT_WEIGHED, .ask = ask_best, .take = take_best
-	};
-	uint64 found;
+	Ranges all = { .ref = ref };
 	GpuExactKey *best;
+	Range *range;
 
-	if (!list_devices(ref, chunk, chunks) ||
-		GpuAskOne(GpuTakeSlot(ref, EXACT_ORDER, false), &found, sizeof(found)) != QB_OK)
+	if (!order_ranges(&all) || !read_ranges(&all, most))
 		return NULL;
-	transfer.all = Min(found, most);
-	*count = (int) transfer.all;
-	best = palloc_array(GpuExactKey, transfer.all + 1);
-	transfer.context = best;
-	return GpuAskAll(&transfer) ? best : NULL;
+	best = palloc_array(GpuExactKey, most);
+	for (*count = 0; *count < most && (range = next_range(&all)) != NULL; (*count)++)
+		best[*count] = range->best[range->next++];
+	return best;
 }
 
 /*
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
- * Each device counts the keys of its own chunks: the one of the first chunk, and replicas on
- * others (column_worker.h).  All devices make their lists at the same time (EXACT_LIST).  Then the
- * lists are merged, one in a piece, and the counts are ordered.
+ * Each device counts the keys of its own chunks, and orders a range of the keys of all.  The
+ * ranges have about as many keys each: their bounds are found among samples of all lists, by the
+ * number of keys that each sample stands for.
  *
  * Counts have room for the keys that a device sorts in a piece of work, or for all keys if they
  * are fewer, or for as many as there is memory for.  Chunks are not freed to make room: they are
@@ -115,16 +203,27 @@ GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int mos
 /* The least room, in keys: with less, a list of distinct keys soon fills it. */
 #define LEAST_ROOM 8192
 
-typedef struct Holding
+/* The keys of a device. */
+typedef struct Counts
 {
 	qs_cuda_exact *exact; /* NULL: no keys have come */
-	int device;
-	GpuReplicas replicas;
+	uint64 listed;        /* distinct ones */
+	int64 sample[QS_CUDA_SAMPLES];
+	uint64 place[QS_CUDA_RANGES_MAX + 1]; /* of each range in the list, and its end */
+	uint64 found;                         /* in the device's range */
+} Counts;
+
+/* Bits of devices: 1 << index. */
+typedef struct Holding
+{
 	uint64 keys; /* that may come */
-	uint64 found;
+	uint32 devices;
+	uint32 listed; /* those with a list */
+	uint32 placed; /* those with places */
+	Counts on[GPU_DEVICES_MAX];
 } Holding;
 
-static Holding holding[GPU_HANDLES];
+static Holding *holding[GPU_HANDLES];
 
 static const qs_exact_ops *
 device_ops(void)
@@ -133,23 +232,19 @@ device_ops(void)
 }
 
 static void
-destroy(void *exact)
-{
-	device_ops()->destroy(exact);
-}
-
-static void
 drop_exact(int index)
 {
-	Holding *h = &holding[index];
+	Holding *h = holding[index];
+	int i;
 
-	GpuDropReplicas(&h->replicas, destroy);
-	if (h->exact)
-	{
-		destroy(h->exact);
-		GpuUnmade(h->device);
-	}
-	memset(h, 0, sizeof(*h));
+	for (i = 0; h && i < GPU_DEVICES_MAX; i++)
+		if (h->on[i].exact)
+		{
+			device_ops()->destroy(h->on[i].exact);
+			GpuUnmade(i);
+		}
+	free(h);
+	holding[index] = NULL;
 }
 
 /* Make counts on a device. */
@@ -168,39 +263,29 @@ make_on(const Holding *h, int device, qs_cuda_exact **exact)
 	return GpuMade(status, device);
 }
 
-/* The counts of keys of a device, or NULL; made if there are none. */
+/* The counts of keys of a device that are about to get more, or NULL; made if there are none. */
 static qs_cuda_exact *
 exact_on(Holding *h, int device, qb_status *status)
 {
-	qs_cuda_exact **replica = (qs_cuda_exact **) &h->replicas.on[device];
+	Counts *counts = &h->on[device];
 
 	*status = QB_OK;
-	if (h->exact == NULL)
-	{
-		h->device = device;
-		*status = make_on(h, device, &h->exact);
-	}
-	if (h->device == device)
-		return h->exact;
-	if (*replica == NULL)
-	{
-		*status = make_on(h, device, replica);
-		h->replicas.count += *status == QB_OK;
-	}
-	return *replica;
-}
-
-/* The number in the shape of a slot. */
-static uint64 *
-keys_in(GpuSlot *slot)
-{
-	return (uint64 *) slot->shape.bytes;
+	h->listed = h->placed = 0;
+	if (counts->exact == NULL)
+		*status = make_on(h, device, &counts->exact);
+	h->devices |= (uint32) (counts->exact != NULL) << device;
+	return counts->exact;
 }
 
 static qb_status
-serve_create(Holding *h, GpuSlot *slot)
+serve_create(GpuSlot *slot)
 {
-	h->keys = *keys_in(slot);
+	Holding *h = calloc(1, sizeof(Holding));
+
+	if (h == NULL)
+		return QB_NO_MEMORY;
+	h->keys = shape_in(slot)->number;
+	holding[slot->handle.index] = h;
 	return QB_OK;
 }
 
@@ -209,7 +294,7 @@ static qb_status
 add_gathered(int index, const GpuGathered *gathered)
 {
 	qb_status status;
-	qs_cuda_exact *exact = exact_on(&holding[index], gathered->device, &status);
+	qs_cuda_exact *exact = exact_on(holding[index], gathered->device, &status);
 
 	return exact ? device_ops()->add_device(exact, gathered->key, gathered->count) : status;
 }
@@ -220,15 +305,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	return GpuColumnServe(slot, 1, add_gathered);
 }
 
-static qb_status
-serve_list(Holding *h, GpuSlot *slot)
-{
-	int device = gpu_column_handler.location(slot->other.index).device;
-	qs_cuda_exact *exact = h->device == device ? h->exact : h->replicas.on[device];
-
-	return exact ? device_ops()->list(exact) : QB_OK;
-}
-
+/* Keys from the host go to the first device that has some. */
 static qb_status
 serve_keys(Holding *h, GpuSlot *slot)
 {
@@ -237,35 +314,165 @@ serve_keys(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	exact = exact_on(h, h->exact ? h->device : GpuChooseDevice(0), &status);
+	exact =
+		exact_on(h, h->devices ? pg_rightmost_one_pos32(h->devices) : GpuChooseDevice(0), &status);
 	if (exact)
 		status = device_ops()->add(exact, (const uint64 *) GpuSlotData(slot), slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
 	return status;
 }
 
-/* If the lists do not fit into one, nothing that would be freed could make room. */
 static qb_status
-merge_replica(Holding *h)
+serve_devices(Holding *h, GpuSlot *slot)
 {
-	qb_status status = device_ops()->merge(h->exact, GpuJoiningReplica(&h->replicas));
+	shape_in(slot)->number = h->devices;
+	return QB_OK;
+}
 
+static int
+choose_device(GpuSlot *slot)
+{
+	int device = shape_in(slot)->device;
+
+	return device >= 0 && device < gpu_shared->device_count ? device : 0;
+}
+
+/* The counts of the device that a request is for; NULL: it has no keys. */
+static Counts *
+counts_of(Holding *h, GpuSlot *slot)
+{
+	Counts *counts = &h->on[choose_device(slot)];
+
+	return counts->exact ? counts : NULL;
+}
+
+static qb_status
+serve_list(Holding *h, GpuSlot *slot)
+{
+	Counts *counts = counts_of(h, slot);
+	qb_status status;
+
+	if (counts == NULL)
+		return QB_NO_MEMORY;
+	status = device_ops()->list(counts->exact, &counts->listed, counts->sample);
+	if (status != QB_OK)
+		return status;
+	counts->place[0] = 0;
+	counts->place[1] = counts->listed;
+	h->listed |= 1U << choose_device(slot);
+	if (h->listed == h->devices && (h->devices & (h->devices - 1)) == 0)
+		h->placed = h->listed;
+	return QB_OK;
+}
+
+/* A key of a list, and how many keys it stands for. */
+typedef struct Sample
+{
+	int64 key;
+	uint64 keys;
+} Sample;
+
+static int
+compare_samples(const void *a, const void *b)
+{
+	int64 x = ((const Sample *) a)->key;
+	int64 y = ((const Sample *) b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* The samples of all lists, sorted; *keys is the sum of the keys that they stand for. */
+static int
+sort_samples(const Holding *h, Sample *sample, uint64 *keys)
+{
+	int count = 0;
+	int i;
+	uint32 j;
+
+	*keys = 0;
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+	{
+		uint32 samples = h->on[i].exact ? qs_cuda_samples(h->on[i].listed) : 0;
+
+		for (j = 0; j < samples; j++)
+		{
+			sample[count++] = (Sample){ h->on[i].sample[j], h->on[i].listed / samples };
+			*keys += h->on[i].listed / samples;
+		}
+	}
+	qsort(sample, count, sizeof(Sample), compare_samples);
+	return count;
+}
+
+/* The least key of each range but the first. */
+static void
+find_bounds(const Holding *h, int ranges, int64 *bound)
+{
+	Sample sample[GPU_DEVICES_MAX * QS_CUDA_SAMPLES];
+	uint64 keys;
+	int samples = sort_samples(h, sample, &keys);
+	uint64 before = 0;
+	int range = 1;
+	int i;
+
+	for (i = 0; i < samples; i++)
+	{
+		while (range < ranges && before >= keys * range / ranges)
+			bound[range++ - 1] = sample[i].key;
+		before += sample[i].keys;
+	}
+	while (range < ranges)
+		bound[range++ - 1] = PG_INT64_MAX;
+}
+
+static qb_status
+serve_find(Holding *h, GpuSlot *slot)
+{
+	Counts *counts = counts_of(h, slot);
+	int ranges = pg_popcount32(h->devices);
+	int64 bound[GPU_DEVICES_MAX];
+	qb_status status;
+
+	if (counts == NULL || ranges < 2 || h->listed != h->devices)
+		return QB_NO_MEMORY;
+	find_bounds(h, ranges, bound);
+	status = device_ops()->find(counts->exact, bound, ranges - 1, &counts->place[1]);
+	counts->place[ranges] = counts->listed;
 	if (status == QB_OK)
-		GpuDropJoining(&h->replicas, destroy);
+		h->placed |= 1U << choose_device(slot);
 	return status;
+}
+
+/* The parts of all lists in a device's range, its own first: other devices begin elsewhere. */
+static uint32
+list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
+{
+	int range = pg_popcount32(h->devices & ((1U << device) - 1));
+	uint32 parts = 0;
+	int i;
+
+	for (i = 0; i < GPU_DEVICES_MAX; i++)
+	{
+		const Counts *c = &h->on[(device + i) % GPU_DEVICES_MAX];
+
+		if (c->exact)
+			part[parts++] = (qs_cuda_exact_part){ c->exact, c->place[range],
+												  c->place[range + 1] - c->place[range] };
+	}
+	return parts;
 }
 
 static qb_status
 serve_order(Holding *h, GpuSlot *slot)
 {
-	qb_status status = QB_OK;
+	qs_cuda_exact_part part[GPU_DEVICES_MAX];
+	Counts *counts = counts_of(h, slot);
+	qb_status status;
 
-	slot->more = h->replicas.count > 0;
-	if (slot->more)
-		return merge_replica(h);
-	if (h->exact)
-		status = device_ops()->order(h->exact, &h->found);
-	*keys_in(slot) = h->found;
+	if (counts == NULL || h->placed != h->devices)
+		return QB_NO_MEMORY;
+	status = device_ops()->order(part, list_parts(h, choose_device(slot), part), &counts->found);
+	shape_in(slot)->number = counts->found;
 	return status;
 }
 
@@ -273,12 +480,13 @@ static qb_status
 serve_read(Holding *h, GpuSlot *slot)
 {
 	uint64 *data = (uint64 *) GpuSlotData(slot);
+	const Counts *counts = counts_of(h, slot);
 
-	if (slot->count < 0 || slot->count > GPU_SLOT_WEIGHED || slot->offset > h->found ||
-		slot->count > h->found - slot->offset)
+	if (counts == NULL || slot->count < 0 || slot->count > GPU_SLOT_WEIGHED ||
+		slot->offset > counts->found || slot->count > counts->found - slot->offset)
 		return QB_NO_MEMORY;
 	GpuCount(COUNT_BYTES_OUT, 2 * slot->count * sizeof(uint64));
-	return device_ops()->get(h->exact, slot->offset, slot->count, data,
+	return device_ops()->get(counts->exact, slot->offset, slot->count, data,
 							 (int64 *) data + slot->count);
 }
 
@@ -286,30 +494,41 @@ static qb_status
 serve_exact(GpuSlot *slot)
 {
 	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
-		[EXACT_CREATE] = serve_create, [EXACT_COLUMN] = serve_column, [EXACT_KEYS] = serve_keys,
-		[EXACT_LIST] = serve_list,     [EXACT_ORDER] = serve_order,   [EXACT_READ] = serve_read,
+		[EXACT_COLUMN] = serve_column, [EXACT_KEYS] = serve_keys, [EXACT_DEVICES] = serve_devices,
+		[EXACT_LIST] = serve_list,     [EXACT_FIND] = serve_find, [EXACT_ORDER] = serve_order,
+		[EXACT_READ] = serve_read,
 	};
+	Holding *h = holding[slot->handle.index];
 
-	return serve[slot->op](&holding[slot->handle.index], slot);
+	if (slot->op == EXACT_CREATE)
+		return serve_create(slot);
+	return h ? serve[slot->op](h, slot) : QB_NO_MEMORY;
 }
 
 static GpuLocation
 location_of_exact(int index)
 {
-	const Holding *h = &holding[index];
+	const Holding *h = holding[index];
+	int first;
 
-	return (GpuLocation){ .device = h->device,
-						  .on_device = h->exact != NULL,
-						  .replicas = GpuReplicaDevices(&h->replicas),
-						  .bytes = h->exact ? device_ops()->bytes(h->exact) : 0 };
+	if (h == NULL || h->devices == 0)
+		return (GpuLocation){ .on_device = false };
+	first = pg_rightmost_one_pos32(h->devices);
+	return (GpuLocation){ .device = first,
+						  .on_device = true,
+						  .replicas = h->devices & (h->devices - 1),
+						  .bytes = device_ops()->bytes(h->on[first].exact) };
 }
 
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
-	.reads = 1 << EXACT_READ,
-	.reads_other = 1 << EXACT_COLUMN | 1 << EXACT_LIST,
-	.adds = 1 << EXACT_COLUMN | 1 << EXACT_LIST,
-	.on_host = 1 << EXACT_CREATE,
+	.reads =
+		1 << EXACT_DEVICES | 1 << EXACT_LIST | 1 << EXACT_FIND | 1 << EXACT_ORDER | 1 << EXACT_READ,
+	.reads_other = 1 << EXACT_COLUMN,
+	.adds = 1 << EXACT_COLUMN,
+	.on_host = 1 << EXACT_CREATE | 1 << EXACT_DEVICES,
+	.chooses = 1 << EXACT_LIST | 1 << EXACT_FIND | 1 << EXACT_ORDER | 1 << EXACT_READ,
+	.choose = choose_device,
 	.faulty = ~0u,
 	.drop = drop_exact,
 	.location = location_of_exact,

@@ -422,19 +422,22 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 /*
  * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read ----
  *
- * The worker collects keys and counts them all at once.  A backend gets those that are
- * the most frequent.  Counts that do not fit into device memory are given up: then the
- * backend counts without the worker.
+ * The worker collects keys on the devices of their chunks.  Each device makes a list of its distinct
+ * keys.  Then the devices share the keys out by ranges: each adds up its range, and orders it by how
+ * often the keys came.  A backend gets those that are the most frequent.  Counts that do not fit into
+ * device memory are given up: then the backend counts without the worker.
  */
 
 typedef enum GpuExactOp
 {
-	EXACT_CREATE, /* counts of no keys; the shape is how many may come */
-	EXACT_COLUMN, /* keys of the wanted pages of a chunk, which is the other handle */
-	EXACT_KEYS,   /* keys that a backend has read */
-	EXACT_LIST, /* count what has come so far on the device of the chunk that is the other handle */
-	EXACT_ORDER, /* no more keys come; the reply's shape is how many distinct ones there were */
-	EXACT_READ   /* a piece of the most frequent keys: keys, then counts */
+	EXACT_CREATE,  /* counts of no keys */
+	EXACT_COLUMN,  /* keys of the wanted pages of a chunk, which is the other handle */
+	EXACT_KEYS,    /* keys that a backend has read */
+	EXACT_DEVICES, /* which devices have keys?  After this no more come */
+	EXACT_LIST,    /* of one device, as the next three: make its list */
+	EXACT_FIND,    /* if there are several, after all lists: find where the ranges begin */
+	EXACT_ORDER,   /* after that: add up its range, and order it */
+	EXACT_READ     /* a piece of the most frequent keys of its range: keys, then counts */
 } GpuExactOp;
 
 /*
@@ -453,10 +456,8 @@ typedef struct GpuExactKey
 /*
  * The most frequent keys, at most "most": the first one first, and of equally frequent
  * ones the smallest.  In memory of the caller's context; NULL: there was no memory on
- * the device.  The counts take no more keys.  The chunks are those that were sent: their devices
- * sort and count at the same time.
+ * the device.  The counts take no more keys.
  */
-extern GpuExactKey *
-GpuExactBest(const GpuRef *ref, const GpuColumnChunk *chunk, int chunks, int most, int *count);
+extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
 
 #endif

@@ -544,7 +544,7 @@ location_of_column(int index)
 const GpuHandler gpu_column_handler = {
 	.serve = serve_column,
 	.reads = 1 << COLUMN_DESCRIBE | 1 << COLUMN_LSNS | 1 << COLUMN_COUNTS | 1 << COLUMN_MANY,
-	.creates = 1 << COLUMN_CREATE,
+	.chooses = 1 << COLUMN_CREATE,
 	.choose = choose_device,
 	.faulty = ~0u,
 	.drop = drop_column,

@@ -261,7 +261,7 @@ devices_of(GpuSlot *slot, uint32 taken)
 		return any_device(taken);
 	if (is_adding(slot))
 		return devices_of_handle(&slot->other);
-	if (handler->creates >> slot->op & 1)
+	if (handler->chooses >> slot->op & 1)
 		devices = 1U << handler->choose(slot);
 	else
 		devices = devices_of_handle(&slot->handle);

@@ -500,7 +500,7 @@ const GpuHandler gpu_sketch_handler = {
 	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
 	.on_host = 1 << SKETCH_LOAD | 1 << SKETCH_WRITE,
-	.creates = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
+	.chooses = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
 	.choose = choose_device,
 	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |
 			  1 << SKETCH_GROUPS,

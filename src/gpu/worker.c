@@ -217,15 +217,15 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 }
 
 /*
- * The device that a request was served on: that of its chunk, if it adds keys there; if it makes a value,
- * the one that was chosen.
+ * The device that a request was served on: that of its chunk, if it adds keys there; or the one that was
+ * chosen for it.
  */
 static int
 device_of(const GpuHandler *handler, const GpuSlot *slot)
 {
 	const GpuRef *ref = handler->adds >> slot->op & 1 ? &slot->other : &slot->handle;
 
-	if (handler->creates >> slot->op & 1)
+	if (handler->chooses >> slot->op & 1)
 		return GpuCoroutine();
 	return GpuHandlerOf(ref->family)->location(ref->index).device;
 }

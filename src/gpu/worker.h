@@ -55,21 +55,27 @@ typedef struct GpuHandler
 	qb_status (*serve_all)(GpuSlot *const *slot, int *count);
 	uint32 together;
 
-	/* Requests that do not change their own handle; the other handle.  Bits: 1 << op. */
+	/*
+	 * Requests that do not change their own handle, or only what one device has of it; the other
+	 * handle.  Bits: 1 << op.
+	 */
 	uint32 reads;
 	uint32 reads_other;
 
 	/*
-	 * Requests that add keys of the other handle, a chunk, on the device of the chunk, or count
-	 * those that were added there: in any order, and on several devices at the same time.
+	 * Requests that add keys of the other handle, a chunk, on the device of the chunk: in any
+	 * order, and on several devices at the same time.
 	 */
 	uint32 adds;
 
 	/* Requests that need no device. */
 	uint32 on_host;
 
-	/* Requests that make the value of their handle, on the device that this chooses and notes. */
-	uint32 creates;
+	/*
+	 * Requests for one device, which this chooses and notes: those that make the value of their
+	 * handle, and those about what a device has of it.
+	 */
+	uint32 chooses;
 	int (*choose)(GpuSlot *slot);
 
 	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */

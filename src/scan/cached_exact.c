@@ -302,7 +302,7 @@ count_keys(const Exact *e, int n, int *count)
 	if (GpuColumnSend(&ref, EXACT_COLUMN, e->wanted, e->wanted_count, NULL))
 	{
 		add_all_other_pages(e, &ref);
-		best = GpuExactBest(&ref, e->wanted, e->wanted_count, n, count);
+		best = GpuExactBest(&ref, n, count);
 	}
 	GpuDropHandle(&ref);
 	return best;

@@ -23,6 +23,13 @@ typedef struct counted
 	int64_t times;
 } counted;
 
+/* What the CPU has counted, ordered by count. */
+typedef struct counts
+{
+	const counted *list;
+	uint64_t distinct;
+} counts;
+
 static uint64_t wrong;
 
 static uint64_t
@@ -108,12 +115,22 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 	return status;
 }
 
-/* Fetch the order in pieces, and compare it with that of the CPU. */
+/* The next key of the CPU's order that is between two keys, from *at on; NULL: there is none. */
+static const counted *
+next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
+{
+	while (*at < here->distinct && (here->list[*at].key < least || here->list[*at].key > most))
+		(*at)++;
+	return *at < here->distinct ? &here->list[(*at)++] : NULL;
+}
+
+/* Fetch the order of a range in pieces, and compare it with that of the CPU. */
 static bool
-same_order(qs_cuda_exact *exact, uint64_t found, const counted *list)
+same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t least, int64_t most)
 {
 	static uint64_t key[10000];
 	static int64_t times[10000];
+	uint64_t next = 0;
 	bool same = true;
 
 	for (uint64_t at = 0; at < found && same; at += 10000)
@@ -122,58 +139,117 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counted *list)
 
 		CHECK(qs_cuda_exacts.get(exact, at, some, key, times) == QB_OK);
 		for (uint64_t i = 0; i < some && same; i++)
-			same = (int64_t) key[i] == list[at + i].key && times[i] == list[at + i].times;
+		{
+			const counted *wanted = next_between(here, &next, least, most);
+
+			same = wanted && (int64_t) key[i] == wanted->key && times[i] == wanted->times;
+		}
 	}
-	return same;
+	return same && next_between(here, &next, least, most) == NULL;
 }
 
-/* Count keys of the host on the second device, and merge. */
-static qb_status
-merge_others(qs_cuda *second, qs_cuda_exact *exact, const uint64_t *key, uint64_t keys)
+/* Make the list of a device: samples ascend.  Returns how many of its keys are less than the bound. */
+static uint64_t
+make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed)
 {
-	qs_cuda_exact *other;
+	int64_t sample[QS_CUDA_SAMPLES];
+	uint64_t place = 0;
+
+	CHECK(qs_cuda_exacts.list(exact, listed, sample) == QB_OK);
+	for (uint32_t i = 1; i < qs_cuda_samples(*listed); i++)
+		expect(number, sample[i - 1] < sample[i], "samples");
+	CHECK(qs_cuda_exacts.find(exact, &bound, 1, &place) == QB_OK);
+	CHECK(place <= *listed);
+	return place;
+}
+
+static void
+order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
+{
+	qs_cuda_exact_part all = { .exact = exact };
+	uint64_t found = 0;
+
+	(void) make_list(number, exact, 0, &all.count);
+	CHECK(qs_cuda_exacts.order(&all, 1, &found) == QB_OK);
+	expect(number, found == here->distinct && same_order(exact, found, here, INT64_MIN, INT64_MAX),
+		   "orders");
+}
+
+/* The first device has the keys that are less than the bound, and the second one the others. */
+static void
+order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t bound,
+		   const counts *here)
+{
+	uint64_t listed[2], place[2], found[2] = { 0, 0 };
 	qb_status status;
 
-	CHECK(qs_cuda_exacts.create(second, keys + 1, &other) == QB_OK);
-	CHECK(qs_cuda_exacts.add(other, key, keys) == QB_OK);
-	CHECK(keys % 2 == 0 || qs_cuda_exacts.list(other) == QB_OK);
-	status = qs_cuda_exacts.merge(exact, other);
-	qs_cuda_exacts.destroy(other);
-	return status;
+	for (int i = 0; i < 2; i++)
+		place[i] = make_list(number, exact[i], bound, &listed[i]);
+	status = qs_cuda_exacts.order(
+		(qs_cuda_exact_part[]){ { exact[0], 0, place[0] }, { exact[1], 0, place[1] } }, 2,
+		&found[0]);
+	CHECK(
+		qs_cuda_exacts.order((qs_cuda_exact_part[]){ { exact[1], place[1], listed[1] - place[1] },
+													 { exact[0], place[0], listed[0] - place[0] } },
+							 2, &found[1]) == QB_OK);
+	expect(number, same_order(exact[1], found[1], here, bound, INT64_MAX), "orders of the second");
+	if (status == QB_NO_MEMORY)
+	{
+		expect(number, listed[0] + place[0] + place[1] > room, "lists that fit");
+		return;
+	}
+	CHECK(status == QB_OK);
+	expect(number, found[0] + found[1] == here->distinct, "numbers of distinct keys");
+	expect(number, same_order(exact[0], found[0], here, INT64_MIN, bound - 1),
+		   "orders of the first");
+}
+
+/* Count keys of the host on the second device, and share all keys out at one of them. */
+static void
+order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64_t room,
+				  const uint64_t *key, uint64_t keys, const counts *here)
+{
+	qs_cuda_exact *both[2] = { exact, NULL };
+	uint64_t state = number;
+	int64_t bound = here->list[draw(&state, here->distinct)].key;
+
+	CHECK(qs_cuda_exacts.create(second, 3 * (here->distinct + keys), &both[1]) == QB_OK);
+	CHECK(qs_cuda_exacts.add(both[1], key, keys) == QB_OK);
+	order_both(number, both, room, bound > INT64_MIN ? bound : 0, here);
+	qs_cuda_exacts.destroy(both[1]);
 }
 
 static void
 run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 {
-	static uint64_t key[KEYS];
+	static uint64_t key[KEYS], sorted[KEYS];
 	static counted list[KEYS];
 	uint64_t state = number + 1000;
 	uint64_t keys = number % 10 == 0 ? draw(&state, 3) : 1 + draw(&state, KEYS);
 	uint64_t room = 1 + draw(&state, 2 * keys + 1);
-	uint64_t found = 0, distinct, first;
+	counts here = { .list = list };
+	uint64_t first;
 	uint64_t *device;
 	qs_cuda_exact *exact;
 	qb_status status;
 
 	draw_keys(number, key, keys);
+	memcpy(sorted, key, keys * sizeof(*key));
+	here.distinct = count_here(sorted, keys, list);
 	CHECK(qs_cuda_keys_create(gpu, keys, &device) == QB_OK);
 	CHECK(keys == 0 || qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
 	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
 	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
 	status = add_batches(exact, &state, key, device, first);
-	if (status == QB_OK && draw(&state, 2))
-		CHECK(qs_cuda_exacts.list(exact) == QB_OK);
-	if (status == QB_OK && first < keys)
-		status = merge_others(second, exact, key + first, keys - first);
-	distinct = count_here(key, keys, list);
 	if (status == QB_NO_MEMORY)
-		expect(number, room < keys && distinct > room / 2, "keys that fit");
+		expect(number, room < first && here.distinct > room / 2, "keys that fit");
 	else
 	{
 		CHECK(status == QB_OK);
-		CHECK(qs_cuda_exacts.order(exact, &found) == QB_OK);
-		expect(number, found == distinct, "numbers of distinct keys");
-		expect(number, found != distinct || same_order(exact, found, list), "orders");
+		if (first == keys)
+			order_alone(number, exact, &here);
+		else
+			order_with_second(number, second, exact, room, key + first, keys - first, &here);
 	}
 	qs_cuda_exacts.destroy(exact);
 	qs_cuda_keys_destroy(gpu, device, keys);
@@ -193,17 +269,22 @@ static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 {
 	uint64_t key[20], found;
-	int64_t times[20];
+	int64_t times[20], sample[QS_CUDA_SAMPLES];
 	qs_cuda_exact *exact;
-	double begin = now_ms(), made;
+	qs_cuda_exact_part all = { .first = 0 };
+	double begin = now_ms(), made, listed;
 
 	CHECK(qs_cuda_exacts.create(gpu, keys, &exact) == QB_OK);
 	made = now_ms();
 	CHECK(qs_cuda_exacts.add_device(exact, device, keys) == QB_OK);
-	CHECK(qs_cuda_exacts.order(exact, &found) == QB_OK);
+	CHECK(qs_cuda_exacts.list(exact, &all.count, sample) == QB_OK);
+	listed = now_ms();
+	all.exact = exact;
+	CHECK(qs_cuda_exacts.order(&all, 1, &found) == QB_OK);
 	CHECK(qs_cuda_exacts.get(exact, 0, found < 20 ? found : 20, key, times) == QB_OK);
-	printf("%llu keys, %llu distinct: memory %.2f ms, counts %.2f ms\n", (unsigned long long) keys,
-		   (unsigned long long) found, made - begin, now_ms() - made);
+	printf("%llu keys, %llu distinct: memory %.2f ms, list %.2f ms, order %.2f ms\n",
+		   (unsigned long long) keys, (unsigned long long) found, made - begin, listed - made,
+		   now_ms() - listed);
 	qs_cuda_exacts.destroy(exact);
 }
 

@@ -26,6 +26,7 @@ struct qs_cuda_exact
 	uint64 listed; /* distinct keys, sorted by key */
 	Counted *list; /* the list, and behind it single keys */
 	Counted *side; /* room for another list */
+	Counted *ordered;
 };
 
 static void
@@ -81,6 +82,21 @@ compare_times(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : compare_keys(a, b);
 }
 
+/* Add up equal keys, which lie side by side; returns how many distinct ones there are. */
+static uint64
+add_up(Counted *counted, uint64 count)
+{
+	uint64 distinct = 0;
+	uint64 i;
+
+	for (i = 0; i < count; i++)
+		if (distinct > 0 && counted[distinct - 1].key == counted[i].key)
+			counted[distinct - 1].times += counted[i].times;
+		else
+			counted[distinct++] = counted[i];
+	return distinct;
+}
+
 /* Merge the list with the sorted keys behind it, and add up equal keys. */
 static void
 materialize(qs_cuda_exact *e)
@@ -94,17 +110,10 @@ materialize(qs_cuda_exact *e)
 
 	qsort(e->list + e->listed, e->used - e->listed, sizeof(Counted), compare_keys);
 	while (a < a_end || b < b_end)
-	{
-		const Counted *next = b == b_end || (a < a_end && a->key <= b->key) ? a++ : b++;
-
-		if (count > 0 && to[count - 1].key == next->key)
-			to[count - 1].times += next->times;
-		else
-			to[count++] = *next;
-	}
+		to[count++] = *(b == b_end || (a < a_end && a->key <= b->key) ? a++ : b++);
 	e->side = e->list;
 	e->list = to;
-	e->listed = e->used = count;
+	e->listed = e->used = add_up(to, count);
 }
 
 static qb_status
@@ -126,40 +135,76 @@ emulated_add(qs_cuda_exact *e, const uint64 *key, size_t count)
 }
 
 static qb_status
-emulated_list(qs_cuda_exact *e)
+emulated_list(qs_cuda_exact *e, uint64 *listed, int64 *sample)
 {
+	uint32 samples;
+	uint32 i;
+
 	materialize(e);
 	gpu_emulated_wait();
+	samples = qs_cuda_samples(e->listed);
+	for (i = 0; i < samples; i++)
+		sample[i] = e->list[i * (e->listed / samples)].key;
+	*listed = e->listed;
 	return QB_OK;
 }
 
 static qb_status
-emulated_merge(qs_cuda_exact *into, qs_cuda_exact *from)
+emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *place)
 {
-	materialize(into);
-	materialize(from);
-	gpu_emulated_wait();
-	if (from->listed > into->room - into->listed)
+	uint32 i;
+
+	for (i = 0; i < bounds; i++)
+		for (place[i] = 0; place[i] < e->listed && e->list[place[i]].key < bound[i]; place[i]++)
+			;
+	return QB_OK;
+}
+
+/* Copy the parts behind the own list, and add up their keys there; *count is how many there are. */
+static qb_status
+join_parts(const qs_cuda_exact_part *part, uint32 parts, uint64 *count)
+{
+	qs_cuda_exact *e = part[0].exact;
+	uint64 used = e->listed;
+	uint32 i;
+
+	for (i = 0; i < parts; i++)
+	{
+		if (part[i].count > e->room - used)
+			return QB_NO_MEMORY;
+		memcpy(e->list + used, part[i].exact->list + part[i].first,
+			   part[i].count * sizeof(Counted));
+		used += part[i].count;
+	}
+	e->ordered = e->list + e->listed;
+	qsort(e->ordered, used - e->listed, sizeof(Counted), compare_keys);
+	*count = add_up(e->ordered, used - e->listed);
+	return QB_OK;
+}
+
+/* A part without others is ordered where it is, as other devices read no other one. */
+static qb_status
+emulated_order(const qs_cuda_exact_part *part, uint32 parts, uint64 *found)
+{
+	qs_cuda_exact *e = part[0].exact;
+	uint64 others = 0;
+	uint32 i;
+
+	for (i = 1; i < parts; i++)
+		others += part[i].count;
+	e->ordered = e->list + part[0].first;
+	*found = part[0].count;
+	if (others > 0 && join_parts(part, parts, found) != QB_OK)
 		return QB_NO_MEMORY;
-	memcpy(into->list + into->listed, from->list, from->listed * sizeof(Counted));
-	into->used += from->listed;
-	materialize(into);
-	return QB_OK;
-}
-
-static qb_status
-emulated_order(qs_cuda_exact *e, uint64 *found)
-{
-	materialize(e);
-	qsort(e->list, e->listed, sizeof(Counted), compare_times);
-	*found = e->listed;
+	gpu_emulated_wait();
+	qsort(e->ordered, *found, sizeof(Counted), compare_times);
 	return QB_OK;
 }
 
 static qb_status
 emulated_get(qs_cuda_exact *e, uint64 first, size_t count, uint64 *key, int64 *times)
 {
-	const Counted *from = e->list + first;
+	const Counted *from = e->ordered + first;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -182,7 +227,7 @@ const qs_exact_ops gpu_emulated_exact = {
 	.add = emulated_add,
 	.add_device = emulated_add,
 	.list = emulated_list,
-	.merge = emulated_merge,
+	.find = emulated_find,
 	.order = emulated_order,
 	.get = emulated_get,
 	.bytes = emulated_bytes,

@@ -1,0 +1,391 @@
+/*
+ * column_exact.cu
+ *		How often did each key come?  Exact counts by sorting, on one device or on several.
+ *
+ * Keys are collected until the room is full, or until all have come.  Then they are
+ * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If
+ * there is a list of keys with counts from before, both are merged by key, and
+ * the counts of equal keys are added.  So a list of distinct keys takes the place of
+ * everything that has come, and the rest of the room takes more keys.
+ *
+ * Only those bits are sorted by in which any two keys differ.
+ *
+ * Several devices share the keys out by ranges.  Each device has a list of its own keys, and
+ * merges the parts of all lists that are in its range.  Lists of peers are read where they
+ * are, by all devices at the same time, so they stay as they are: what is merged goes behind
+ * the device's own list.
+ *
+ * In the end each device sorts its range by count.  That sort is stable and keys were sorted
+ * before, so equally frequent keys stay in their order.
+ *
+ * Floor: each pass over 8 bits reads and writes 8 bytes a key, and 16 a distinct key; merging
+ * a list reads and writes its 16 bytes a key twice.
+ *
+ * cuda/column_exact.cu
+ */
+#include "column_cuda.h"
+#include "device.cuh"
+
+#include <new>
+#include <cub/device/device_merge.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cuda/std/functional>
+
+/* Distinct keys with their counts: sorted by key, or in the end by count. */
+struct key_list
+{
+	const int64_t *key;
+	const uint64_t *times;
+	uint64_t count;
+};
+
+/* Two arrays of keys and two of counts, of "room" each, which sorts go back and forth between. */
+struct qs_cuda_exact
+{
+	qs_cuda *gpu;
+	uint64_t room;
+	void *memory;
+	cub::DoubleBuffer<int64_t> key;
+	cub::DoubleBuffer<uint64_t> times;
+	uint64_t listed; /* distinct keys with counts, sorted by key */
+	uint64_t used;   /* these, and behind them keys that were not sorted yet */
+	uint64_t total;  /* keys that have come */
+	qs_key_bits bits;
+	key_list ordered; /* what was ordered by count */
+};
+
+static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
+
+static qb_status
+create(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact)
+{
+	qs_cuda_exact *made = NULL;
+	void *memory;
+	uint64_t *word;
+
+	*exact = NULL;
+	QS_TRY(qs_cuda_enter(gpu));
+	if (room == 0 || room > QS_CUDA_EXACT_MAX)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_ask_room(gpu, room * QS_CUDA_EXACT_BYTES));
+	QS_TRY(qs_device_take(gpu, room * QS_CUDA_EXACT_BYTES, &memory));
+	made = new (std::nothrow) qs_cuda_exact();
+	if (!made)
+	{
+		qs_device_free(gpu, memory, room * QS_CUDA_EXACT_BYTES);
+		return QB_NO_MEMORY;
+	}
+	word = (uint64_t *) memory;
+	made->gpu = gpu;
+	made->room = room;
+	made->memory = word;
+	made->key = cub::DoubleBuffer<int64_t>((int64_t *) word, (int64_t *) (word + room));
+	made->times = cub::DoubleBuffer<uint64_t>(word + 2 * room, word + 3 * room);
+	*exact = made;
+	return QB_OK;
+}
+
+static void
+destroy(qs_cuda_exact *exact)
+{
+	if (!exact)
+		return;
+	cudaSetDevice(exact->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
+	delete exact;
+}
+
+static uint64_t
+bytes(const qs_cuda_exact *exact)
+{
+	return exact->room * QS_CUDA_EXACT_BYTES;
+}
+
+/*
+ * Make a list of the keys that are not sorted yet, behind the list that there is.  *runs:
+ * its length.
+ */
+static qb_status
+list_new(qs_cuda_exact *e, uint64_t *runs)
+{
+	qs_cuda *gpu = e->gpu;
+	int count = (int) (e->used - e->listed);
+	qs_bit_range bits = qs_differing(e->bits);
+	cub::DoubleBuffer<int64_t> fresh(e->key.Current() + e->listed, e->key.Alternate() + e->listed);
+
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortKeys(memory, bytes, fresh, count, bits.begin, bits.end,
+											  gpu->stream);
+	}));
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRunLengthEncode::Encode(memory, bytes, fresh.Current(), fresh.Alternate(),
+												  e->times.Current() + e->listed, gpu->result,
+												  count, gpu->stream);
+	}));
+	QS_TRY(qs_read_result(gpu, 1));
+	*runs = gpu->host_result[0];
+	if (fresh.selector == 1)
+		return QB_OK;
+	if (e->listed == 0)
+	{
+		e->key.selector ^= 1;
+		return QB_OK;
+	}
+	return qs_copy(gpu, fresh.Current(), fresh.Alternate(), *runs * sizeof(int64_t),
+				   cudaMemcpyDeviceToDevice);
+}
+
+/* So many keys of the room, from "first" on. */
+static key_list
+part_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
+{
+	return { e->key.Current() + first, e->times.Current() + first, count };
+}
+
+/*
+ * Make one list of two, from place "at" of the room on; *runs is its length.  Parts of the room may
+ * be one of the two or both, in the current arrays.
+ */
+static qb_status
+merge_lists(qs_cuda_exact *e, const key_list &a, const key_list &b, uint64_t at, uint64_t *runs)
+{
+	qs_cuda *gpu = e->gpu;
+	int64_t *key = e->key.Alternate() + at;
+	uint64_t *times = e->times.Alternate() + at;
+
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceMerge::MergePairs(memory, bytes, a.key, a.times, (int64_t) a.count, b.key,
+											b.times, (int64_t) b.count, key, times, {},
+											gpu->stream);
+	}));
+	QS_TRY(qs_run_cub(gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceReduce::ReduceByKey(
+			memory, bytes, key, e->key.Current() + at, times, e->times.Current() + at, gpu->result,
+			::cuda::std::plus<uint64_t>(), (int) (a.count + b.count), gpu->stream);
+	}));
+	QS_TRY(qs_read_result(gpu, 1));
+	*runs = gpu->host_result[0];
+	return QB_OK;
+}
+
+/* Leave nothing but the list of distinct keys. */
+static qb_status
+materialize(qs_cuda_exact *e)
+{
+	uint64_t runs;
+
+	if (e->used == e->listed)
+		return QB_OK;
+	QS_TRY(qs_learn_bits(e->gpu, e->key.Current() + e->listed, e->used - e->listed, &e->bits));
+	QS_TRY(list_new(e, &runs));
+	if (e->listed > 0)
+		QS_TRY(merge_lists(e, part_of(e, 0, e->listed), part_of(e, e->listed, runs), 0, &runs));
+	e->listed = e->used = runs;
+	return QB_OK;
+}
+
+static qb_status
+add_keys(qs_cuda_exact *e, const uint64_t *key, uint64_t count, cudaMemcpyKind kind)
+{
+	QS_TRY(qs_cuda_enter(e->gpu));
+	e->total += count;
+	while (count > 0)
+	{
+		uint64_t some = e->room - e->used < count ? e->room - e->used : count;
+
+		QS_TRY(qs_copy(e->gpu, e->key.Current() + e->used, key, some * sizeof(uint64_t), kind));
+		e->used += some;
+		key += some;
+		count -= some;
+		if (count == 0)
+			break;
+		QS_TRY(materialize(e));
+		if (e->listed > e->room / 2)
+			return QB_NO_MEMORY;
+	}
+	return QB_OK;
+}
+
+static qb_status
+add(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
+{
+	QS_TRY(add_keys(e, key, count, cudaMemcpyHostToDevice));
+	return qs_wait(e->gpu, e->gpu->stream);
+}
+
+static qb_status
+add_device(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
+{
+	return add_keys(e, key, count, cudaMemcpyDeviceToDevice);
+}
+
+/* ---- the list of a device ---- */
+
+/* Keys of a sorted list at equal distances. */
+__global__ void
+pick_samples(const int64_t *key, uint64_t distance, uint32_t samples, uint64_t *sample)
+{
+	qs_for_each(samples, [=](uint64_t i) { sample[i] = (uint64_t) key[i * distance]; });
+}
+
+/* It is complete on return, since other devices may read it. */
+static qb_status
+list(qs_cuda_exact *e, uint64_t *listed, int64_t *sample)
+{
+	uint32_t samples;
+
+	QS_TRY(qs_cuda_enter(e->gpu));
+	QS_TRY(materialize(e));
+	*listed = e->listed;
+	samples = qs_cuda_samples(e->listed);
+	if (samples == 0)
+		return QB_OK;
+	QS_TRY(qs_launch(e->gpu, pick_samples, samples, e->key.Current(), e->listed / samples, samples,
+					 e->gpu->result));
+	QS_TRY(qs_read_result(e->gpu, (int) samples));
+	memcpy(sample, e->gpu->host_result, samples * sizeof(*sample));
+	return QB_OK;
+}
+
+/* Where ranges of keys begin. */
+struct range_bounds
+{
+	int64_t bound[QS_CUDA_RANGES_MAX];
+	uint32_t count;
+};
+
+/* How many keys of a sorted list are less than each bound? */
+__global__ void
+find_places(const int64_t *key, uint64_t count, const __grid_constant__ range_bounds bounds,
+			uint64_t *place)
+{
+	qs_for_each(bounds.count, [&](uint64_t i) {
+		uint64_t low = 0, high = count;
+
+		while (low < high)
+		{
+			uint64_t middle = (low + high) / 2;
+
+			if (key[middle] < bounds.bound[i])
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		place[i] = low;
+	});
+}
+
+static qb_status
+find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *place)
+{
+	range_bounds all = { {}, bounds };
+
+	if (bounds > QS_CUDA_RANGES_MAX)
+		return QB_NO_MEMORY;
+	memcpy(all.bound, bound, bounds * sizeof(*bound));
+	QS_TRY(qs_cuda_enter(e->gpu));
+	QS_TRY(
+		qs_launch(e->gpu, find_places, bounds, e->key.Current(), e->listed, all, e->gpu->result));
+	QS_TRY(qs_read_result(e->gpu, (int) bounds));
+	memcpy(place, e->gpu->host_result, bounds * sizeof(*place));
+	return QB_OK;
+}
+
+/* ---- a range of the keys of all devices ---- */
+
+/* Add a part of another device's list, which is copied if the device cannot read it there. */
+static qb_status
+add_part(qs_cuda_exact *e, const qs_cuda_exact_part &part, key_list *sum)
+{
+	key_list more = part_of(part.exact, part.first, part.count);
+
+	if (part.count == 0)
+		return QB_OK;
+	if (!qs_reads(e->gpu, part.exact->gpu))
+	{
+		uint64_t at = e->listed + sum->count, bytes = part.count * sizeof(uint64_t);
+		qs_cuda *there = part.exact->gpu;
+
+		QS_TRY(qs_transfer(e->gpu, e->key.Current() + at, there, more.key, bytes));
+		QS_TRY(qs_transfer(e->gpu, e->times.Current() + at, there, more.times, bytes));
+		more = part_of(e, at, part.count);
+	}
+	QS_TRY(merge_lists(e, *sum, more, e->listed, &sum->count));
+	*sum = part_of(e, e->listed, sum->count);
+	return QB_OK;
+}
+
+/* Sort them by count: no key came more often than so many keys. */
+static qb_status
+sort_by_times(qs_cuda_exact *e, const key_list &sum, uint64_t total)
+{
+	uint64_t at = sum.key - e->key.Current();
+	cub::DoubleBuffer<int64_t> key(e->key.Current() + at, e->key.Alternate() + at);
+	cub::DoubleBuffer<uint64_t> times(e->times.Current() + at, e->times.Alternate() + at);
+
+	e->ordered.count = 0;
+	if (sum.count == 0)
+		return QB_OK;
+	QS_TRY(qs_run_cub(e->gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, times, key, (int) sum.count,
+														 0, 64 - __builtin_clzll(total),
+														 e->gpu->stream);
+	}));
+	e->ordered = { key.Current(), times.Current(), sum.count };
+	return QB_OK;
+}
+
+static qb_status
+merge_parts(const qs_cuda_exact_part *part, uint32_t parts)
+{
+	qs_cuda_exact *e = part[0].exact;
+	key_list sum = part_of(e, part[0].first, part[0].count);
+	uint64_t total = e->total, others = 0;
+
+	for (uint32_t i = 1; i < parts; i++)
+	{
+		total += part[i].exact->total;
+		others += part[i].count;
+	}
+	if (others > 0 && sum.count + others > e->room - e->listed)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(e->gpu));
+	for (uint32_t i = 1; i < parts; i++)
+		QS_TRY(add_part(e, part[i], &sum));
+	return sort_by_times(e, sum, total);
+}
+
+/* After a failure, too, no list of another device is read any more. */
+static qb_status
+order(const qs_cuda_exact_part *part, uint32_t parts, uint64_t *found)
+{
+	qb_status status = merge_parts(part, parts);
+	qb_status waited = qs_wait(part[0].exact->gpu, part[0].exact->gpu->stream);
+
+	*found = part[0].exact->ordered.count;
+	return status == QB_OK ? waited : status;
+}
+
+static qb_status
+get(qs_cuda_exact *e, uint64_t first, uint64_t count, uint64_t *key, int64_t *times)
+{
+	size_t bytes = count * sizeof(uint64_t);
+
+	QS_TRY(qs_cuda_enter(e->gpu));
+	QS_TRY(qs_copy(e->gpu, key, e->ordered.key + first, bytes, cudaMemcpyDeviceToHost));
+	return qs_copy_now(e->gpu, times, e->ordered.times + first, bytes, cudaMemcpyDeviceToHost);
+}
+
+const qs_exact_ops qs_cuda_exacts = {
+	.create = create,
+	.destroy = destroy,
+	.add = add,
+	.add_device = add_device,
+	.list = list,
+	.find = find,
+	.order = order,
+	.get = get,
+	.bytes = bytes,
+};
