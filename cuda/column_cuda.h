@@ -226,12 +226,18 @@ extern "C"
 						  uint64_t *place);
 
 		/*
-		 * Add up parts of lists with the same range of keys, and order these keys on the device of
-		 * part[0]: the most frequent first, and of equally frequent ones the smallest first.
-		 * *found is how many there are.  Lists of other devices are only read, those of one device by
-		 * others at the same time.  QB_NO_MEMORY: all parts together do not fit beside the own list.
+		 * Add up the parts of all lists that have the same range of keys, one in a call, and that of the
+		 * own list first.  Lists of other devices are only read, and one list may be read by several
+		 * devices at the same time.  QB_NO_MEMORY: the parts do not fit beside the own list.
 		 */
-		qb_status (*order)(const qs_cuda_exact_part *part, uint32_t parts, uint64_t *found);
+		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_part *part);
+
+		/*
+		 * Order what was added up, once: the most frequent key first, and of equally frequent ones the
+		 * smallest first.  *found is how many there are.  After this the own list may be lost in the
+		 * range.
+		 */
+		qb_status (*order)(qs_cuda_exact *exact, uint64_t *found);
 
 		/* Fetch keys of that order, and how often each came. */
 		qb_status (*get)(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t *key,

@@ -12,8 +12,8 @@
  *
  * Several devices share the keys out by ranges.  Each device has a list of its own keys, and
  * merges the parts of all lists that are in its range.  Lists of peers are read where they
- * are, by all devices at the same time, so they stay as they are: what is merged goes behind
- * the device's own list.
+ * are, by all devices at the same time.  So a device writes behind its own list, or in the part
+ * of its own range, which no other device reads.
  *
  * In the end each device sorts its range by count.  That sort is stable and keys were sorted
  * before, so equally frequent keys stay in their order.
@@ -53,7 +53,8 @@ struct qs_cuda_exact
 	uint64_t used;   /* these, and behind them keys that were not sorted yet */
 	uint64_t total;  /* keys that have come */
 	qs_key_bits bits;
-	key_list ordered; /* what was ordered by count */
+	key_list sum;     /* of the parts in its range; in the end ordered by count */
+	uint64_t counted; /* keys that had come to the lists of these parts */
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
@@ -295,77 +296,77 @@ find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *place)
 
 /* ---- a range of the keys of all devices ---- */
 
-/* Add a part of another device's list, which is copied if the device cannot read it there. */
+/* Copy a part of the list of a device that is no peer behind what is there. */
 static qb_status
-add_part(qs_cuda_exact *e, const qs_cuda_exact_part &part, key_list *sum)
+bring_part(qs_cuda_exact *e, key_list *part, const qs_cuda *there)
 {
-	key_list more = part_of(part.exact, part.first, part.count);
+	uint64_t at = e->listed + e->sum.count, bytes = part->count * sizeof(uint64_t);
+	const qs_cuda *here = e->gpu;
 
-	if (part.count == 0)
-		return QB_OK;
-	if (!qs_reads(e->gpu, part.exact->gpu))
-	{
-		uint64_t at = e->listed + sum->count, bytes = part.count * sizeof(uint64_t);
-		qs_cuda *there = part.exact->gpu;
-
-		QS_TRY(qs_transfer(e->gpu, e->key.Current() + at, there, more.key, bytes));
-		QS_TRY(qs_transfer(e->gpu, e->times.Current() + at, there, more.times, bytes));
-		more = part_of(e, at, part.count);
-	}
-	QS_TRY(merge_lists(e, *sum, more, e->listed, &sum->count));
-	*sum = part_of(e, e->listed, sum->count);
+	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->key.Current() + at, here->device, part->key,
+											there->device, bytes, here->stream));
+	QS_CUDA_TRY(e->gpu, cudaMemcpyPeerAsync(e->times.Current() + at, here->device, part->times,
+											there->device, bytes, here->stream));
+	*part = part_of(e, at, part->count);
 	return QB_OK;
 }
 
-/* Sort them by count: no key came more often than so many keys. */
+/* Merge a part of another device's list. */
 static qb_status
-sort_by_times(qs_cuda_exact *e, const key_list &sum, uint64_t total)
+merge_part(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 {
-	uint64_t at = sum.key - e->key.Current();
-	cub::DoubleBuffer<int64_t> key(e->key.Current() + at, e->key.Alternate() + at);
-	cub::DoubleBuffer<uint64_t> times(e->times.Current() + at, e->times.Alternate() + at);
+	key_list more = part_of(part->exact, part->first, part->count);
+	uint64_t runs;
 
-	e->ordered.count = 0;
-	if (sum.count == 0)
-		return QB_OK;
-	QS_TRY(qs_run_cub(e->gpu, [&](void *memory, size_t &bytes) {
-		return cub::DeviceRadixSort::SortPairsDescending(memory, bytes, times, key, (int) sum.count,
-														 0, 64 - __builtin_clzll(total),
-														 e->gpu->stream);
-	}));
-	e->ordered = { key.Current(), times.Current(), sum.count };
-	return QB_OK;
-}
-
-static qb_status
-merge_parts(const qs_cuda_exact_part *part, uint32_t parts)
-{
-	qs_cuda_exact *e = part[0].exact;
-	key_list sum = part_of(e, part[0].first, part[0].count);
-	uint64_t total = e->total, others = 0;
-
-	for (uint32_t i = 1; i < parts; i++)
-	{
-		total += part[i].exact->total;
-		others += part[i].count;
-	}
-	if (others > 0 && sum.count + others > e->room - e->listed)
+	if (e->sum.count + more.count > e->room - e->listed)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(e->gpu));
-	for (uint32_t i = 1; i < parts; i++)
-		QS_TRY(add_part(e, part[i], &sum));
-	return sort_by_times(e, sum, total);
+	if (!qs_reads(e->gpu, part->exact->gpu))
+		QS_TRY(bring_part(e, &more, part->exact->gpu));
+	QS_TRY(merge_lists(e, e->sum, more, e->listed, &runs));
+	e->sum = part_of(e, e->listed, runs);
+	return QB_OK;
 }
 
-/* After a failure, too, no list of another device is read any more. */
+/* After a failure, too, the list of the other device is not read any more. */
 static qb_status
-order(const qs_cuda_exact_part *part, uint32_t parts, uint64_t *found)
+join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 {
-	qb_status status = merge_parts(part, parts);
-	qb_status waited = qs_wait(part[0].exact->gpu, part[0].exact->gpu->stream);
+	qb_status status, waited;
 
-	*found = part[0].exact->ordered.count;
+	e->counted += part->exact->total;
+	if (part->exact == e)
+		e->sum = part_of(e, part->first, part->count);
+	if (part->exact == e || part->count == 0)
+		return QB_OK;
+	status = merge_part(e, part);
+	waited = qs_wait(e->gpu, e->gpu->stream);
 	return status == QB_OK ? waited : status;
+}
+
+/* Sort by count.  No key came more often than all keys together. */
+static qb_status
+sort_sum(qs_cuda_exact *e)
+{
+	uint64_t at = e->sum.key - e->key.Current();
+	cub::DoubleBuffer<int64_t> key(e->key.Current() + at, e->key.Alternate() + at);
+	cub::DoubleBuffer<uint64_t> times(e->times.Current() + at, e->times.Alternate() + at);
+	int bits = 64 - __builtin_clzll(e->counted);
+
+	QS_TRY(qs_cuda_enter(e->gpu));
+	QS_TRY(qs_run_cub(e->gpu, [&](void *memory, size_t &bytes) {
+		return cub::DeviceRadixSort::SortPairsDescending(
+			memory, bytes, times, key, (int) e->sum.count, 0, bits, e->gpu->stream);
+	}));
+	e->sum = { key.Current(), times.Current(), e->sum.count };
+	return QB_OK;
+}
+
+static qb_status
+order(qs_cuda_exact *e, uint64_t *found)
+{
+	*found = e->sum.count;
+	return e->sum.count > 0 ? sort_sum(e) : QB_OK;
 }
 
 static qb_status
@@ -374,8 +375,8 @@ get(qs_cuda_exact *e, uint64_t first, uint64_t count, uint64_t *key, int64_t *ti
 	size_t bytes = count * sizeof(uint64_t);
 
 	QS_TRY(qs_cuda_enter(e->gpu));
-	QS_TRY(qs_copy(e->gpu, key, e->ordered.key + first, bytes, cudaMemcpyDeviceToHost));
-	return qs_copy_now(e->gpu, times, e->ordered.times + first, bytes, cudaMemcpyDeviceToHost);
+	QS_TRY(qs_copy(e->gpu, key, e->sum.key + first, bytes, cudaMemcpyDeviceToHost));
+	return qs_copy_now(e->gpu, times, e->sum.times + first, bytes, cudaMemcpyDeviceToHost);
 }
 
 const qs_exact_ops qs_cuda_exacts = {
@@ -385,6 +386,7 @@ const qs_exact_ops qs_cuda_exacts = {
 	.add_device = add_device,
 	.list = list,
 	.find = find,
+	.join = join,
 	.order = order,
 	.get = get,
 	.bytes = bytes,

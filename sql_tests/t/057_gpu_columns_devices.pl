@@ -141,26 +141,28 @@ $node->poll_query_until('postgres', "SELECT ($with_memory) = 0") or die 'memory 
 load_spread($node, "share_$_", '{a,b,c,d}') foreach 1 .. 3;
 is($node->safe_psql('postgres', $with_memory), min($devices, 3), 'each partition is on a device of its own');
 
-sub shares_the_same
+sub order_the_same
 {
-	my ($name) = @_;
+	my ($name, $table, @columns) = @_;
 
-	for my $column (qw(a b c d))
+	for my $column (@columns)
 	{
 		for my $most (1, 3, 20000, 100000)
 		{
 			my $order = "SELECT count(*) || coalesce(md5(string_agg(key || ':' || count, ',')), '')";
 
-			is($node->safe_psql('postgres', "$order FROM qtop_exact('shares', '$column', $most)"),
-				$node->safe_psql('postgres', "$order FROM (SELECT $column AS key, count(*) FROM shares WHERE $column IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $most) AS x"),
+			is($node->safe_psql('postgres', "$order FROM qtop_exact('$table', '$column', $most)"),
+				$node->safe_psql('postgres', "$order FROM (SELECT $column AS key, count(*) FROM $table WHERE $column IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $most) AS x"),
 				"$name: $most of column $column");
 		}
+		like(($node->psql('postgres', "SET client_min_messages = debug1; SELECT count(*) FROM qtop_exact('$table', '$column', 100)"))[2],
+			qr/pages from cached columns/, "$name: column $column is counted by GPUs");
 	}
 }
 
-shares_the_same('shares');
+order_the_same('shares', 'shares', qw(a b c d));
 $node->safe_psql('postgres', 'UPDATE shares SET c = 7, d = -d WHERE a % 1000 = 0');
-shares_the_same('shares, some pages read');
+order_the_same('shares, some pages read', 'shares', qw(a b c d));
 $node->safe_psql('postgres', 'VACUUM shares');
 load_spread($node, "share_$_", '{a}') foreach 1 .. 3;
 SKIP:
@@ -173,6 +175,16 @@ SKIP:
 	is(gpu_count($node, 'bytes_out') - $before, 16 * 60000, 'ranges have about as many keys');
 }
 $node->safe_psql('postgres', 'DROP TABLE shares');
+# nearly all keys on one device, and none of them twice: a list and a range of half as many fit beside each other
+$node->safe_psql('postgres', q{
+	CREATE TABLE lopsided (k int, p int) PARTITION BY LIST (p);
+	CREATE TABLE lopsided_1 PARTITION OF lopsided FOR VALUES IN (1);
+	CREATE TABLE lopsided_2 PARTITION OF lopsided FOR VALUES IN (2);
+	INSERT INTO lopsided SELECT i, CASE WHEN i % 100 = 0 THEN 2 ELSE 1 END FROM generate_series(1, 60000) AS i;
+	VACUUM lopsided});
+load_spread($node, "lopsided_$_", '{k}') foreach 1, 2;
+order_the_same('lopsided', 'lopsided', 'k');
+$node->safe_psql('postgres', 'DROP TABLE lopsided');
 load_spread($node, 't', '{k,n,w,b,id}');
 settled($node, 'shares');
 

@@ -59,6 +59,7 @@ ask_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	shape_in(slot)->device = ((const Ranges *) transfer->context)->range[at].device;
 }
 
+/* EXACT_ORDER, which is the last, says how many keys there are. */
 static void
 take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -196,8 +197,9 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * number of keys that each sample stands for.
  *
  * Counts have room for the keys that a device sorts in a piece of work, or for all keys if they
- * are fewer, or for as many as there is memory for.  Chunks are not freed to make room: they are
- * what is to be counted.
+ * are fewer, or for as many as there is memory for.  If there are several devices, there is room for
+ * all keys twice, since a range lies beside the device's list.  Chunks are not freed to make room:
+ * they are what is to be counted.
  */
 
 /* The least room, in keys: with less, a list of distinct keys soon fills it. */
@@ -251,7 +253,8 @@ drop_exact(int index)
 static qb_status
 make_on(const Holding *h, int device, qs_cuda_exact **exact)
 {
-	uint64 room = Max(Min(h->keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
+	uint64 keys = gpu_shared->device_count > 1 ? 2 * h->keys : h->keys;
+	uint64 room = Max(Min(keys, (uint64) gpu_device_ops->piece_work), LEAST_ROOM);
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
@@ -305,7 +308,6 @@ serve_column(Holding *h, GpuSlot *slot)
 	return GpuColumnServe(slot, 1, add_gathered);
 }
 
-/* Keys from the host go to the first device that has some. */
 static qb_status
 serve_keys(Holding *h, GpuSlot *slot)
 {
@@ -314,8 +316,7 @@ serve_keys(Holding *h, GpuSlot *slot)
 
 	if (slot->count < 0 || slot->count > GPU_SLOT_KEYS)
 		return QB_NO_MEMORY;
-	exact =
-		exact_on(h, h->devices ? pg_rightmost_one_pos32(h->devices) : GpuChooseDevice(0), &status);
+	exact = exact_on(h, shape_in(slot)->device, &status);
 	if (exact)
 		status = device_ops()->add(exact, (const uint64 *) GpuSlotData(slot), slot->count);
 	GpuCount(COUNT_BYTES_IN, slot->count * sizeof(uint64));
@@ -329,19 +330,26 @@ serve_devices(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
+/* Keys from the host go to the first device that has some; other requests name a device. */
 static int
 choose_device(GpuSlot *slot)
 {
+	const Holding *h = holding[slot->handle.index];
 	int device = shape_in(slot)->device;
 
-	return device >= 0 && device < gpu_shared->device_count ? device : 0;
+	if (slot->op == EXACT_KEYS)
+		device = h && h->devices ? pg_rightmost_one_pos32(h->devices) : GpuChooseDevice(0);
+	else if (device < 0 || device >= gpu_shared->device_count)
+		device = 0;
+	shape_in(slot)->device = device;
+	return device;
 }
 
 /* The counts of the device that a request is for; NULL: it has no keys. */
 static Counts *
 counts_of(Holding *h, GpuSlot *slot)
 {
-	Counts *counts = &h->on[choose_device(slot)];
+	Counts *counts = &h->on[shape_in(slot)->device];
 
 	return counts->exact ? counts : NULL;
 }
@@ -359,7 +367,7 @@ serve_list(Holding *h, GpuSlot *slot)
 		return status;
 	counts->place[0] = 0;
 	counts->place[1] = counts->listed;
-	h->listed |= 1U << choose_device(slot);
+	h->listed |= 1U << shape_in(slot)->device;
 	if (h->listed == h->devices && (h->devices & (h->devices - 1)) == 0)
 		h->placed = h->listed;
 	return QB_OK;
@@ -439,16 +447,16 @@ serve_find(Holding *h, GpuSlot *slot)
 	status = device_ops()->find(counts->exact, bound, ranges - 1, &counts->place[1]);
 	counts->place[ranges] = counts->listed;
 	if (status == QB_OK)
-		h->placed |= 1U << choose_device(slot);
+		h->placed |= 1U << shape_in(slot)->device;
 	return status;
 }
 
 /* The parts of all lists in a device's range, its own first: other devices begin elsewhere. */
-static uint32
+static int
 list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
 {
 	int range = pg_popcount32(h->devices & ((1U << device) - 1));
-	uint32 parts = 0;
+	int parts = 0;
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
@@ -462,16 +470,22 @@ list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
 	return parts;
 }
 
+/* One part in a piece, and then the order. */
 static qb_status
 serve_order(Holding *h, GpuSlot *slot)
 {
 	qs_cuda_exact_part part[GPU_DEVICES_MAX];
 	Counts *counts = counts_of(h, slot);
+	int parts;
 	qb_status status;
 
 	if (counts == NULL || h->placed != h->devices)
 		return QB_NO_MEMORY;
-	status = device_ops()->order(part, list_parts(h, choose_device(slot), part), &counts->found);
+	parts = list_parts(h, shape_in(slot)->device, part);
+	slot->more = slot->done < parts;
+	if (slot->more)
+		return device_ops()->join(counts->exact, &part[slot->done++]);
+	status = device_ops()->order(counts->exact, &counts->found);
 	shape_in(slot)->number = counts->found;
 	return status;
 }
@@ -520,6 +534,10 @@ location_of_exact(int index)
 						  .bytes = device_ops()->bytes(h->on[first].exact) };
 }
 
+/*
+ * EXACT_FIND and EXACT_ORDER read what other devices have.  The backend has waited for the requests
+ * before them, and this is checked.
+ */
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,
 	.reads =
@@ -527,7 +545,8 @@ const GpuHandler gpu_exact_handler = {
 	.reads_other = 1 << EXACT_COLUMN,
 	.adds = 1 << EXACT_COLUMN,
 	.on_host = 1 << EXACT_CREATE | 1 << EXACT_DEVICES,
-	.chooses = 1 << EXACT_LIST | 1 << EXACT_FIND | 1 << EXACT_ORDER | 1 << EXACT_READ,
+	.chooses =
+		1 << EXACT_KEYS | 1 << EXACT_LIST | 1 << EXACT_FIND | 1 << EXACT_ORDER | 1 << EXACT_READ,
 	.choose = choose_device,
 	.faulty = ~0u,
 	.drop = drop_exact,

@@ -430,7 +430,7 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 
 typedef enum GpuExactOp
 {
-	EXACT_CREATE,  /* counts of no keys */
+	EXACT_CREATE,  /* counts of no keys, for so many keys */
 	EXACT_COLUMN,  /* keys of the wanted pages of a chunk, which is the other handle */
 	EXACT_KEYS,    /* keys that a backend has read */
 	EXACT_DEVICES, /* which devices have keys?  After this no more come */

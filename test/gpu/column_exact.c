@@ -163,6 +163,17 @@ make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed
 	return place;
 }
 
+/* Parts of a range, on the device of the first one. */
+static qb_status
+join_and_order(const qs_cuda_exact_part *part, int parts, uint64_t *found)
+{
+	qb_status status = QB_OK;
+
+	for (int i = 0; i < parts && status == QB_OK; i++)
+		status = qs_cuda_exacts.join(part[0].exact, &part[i]);
+	return status == QB_OK ? qs_cuda_exacts.order(part[0].exact, found) : status;
+}
+
 static void
 order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 {
@@ -170,7 +181,7 @@ order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 	uint64_t found = 0;
 
 	(void) make_list(number, exact, 0, &all.count);
-	CHECK(qs_cuda_exacts.order(&all, 1, &found) == QB_OK);
+	CHECK(join_and_order(&all, 1, &found) == QB_OK);
 	expect(number, found == here->distinct && same_order(exact, found, here, INT64_MIN, INT64_MAX),
 		   "orders");
 }
@@ -181,17 +192,18 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 		   const counts *here)
 {
 	uint64_t listed[2], place[2], found[2] = { 0, 0 };
+	qs_cuda_exact_part first[2], second[2]; /* that of the range's own device is the first */
 	qb_status status;
 
 	for (int i = 0; i < 2; i++)
 		place[i] = make_list(number, exact[i], bound, &listed[i]);
-	status = qs_cuda_exacts.order(
-		(qs_cuda_exact_part[]){ { exact[0], 0, place[0] }, { exact[1], 0, place[1] } }, 2,
-		&found[0]);
-	CHECK(
-		qs_cuda_exacts.order((qs_cuda_exact_part[]){ { exact[1], place[1], listed[1] - place[1] },
-													 { exact[0], place[0], listed[0] - place[0] } },
-							 2, &found[1]) == QB_OK);
+	for (int i = 0; i < 2; i++)
+	{
+		first[i] = (qs_cuda_exact_part){ exact[i], 0, place[i] };
+		second[1 - i] = (qs_cuda_exact_part){ exact[i], place[i], listed[i] - place[i] };
+	}
+	status = join_and_order(first, 2, &found[0]);
+	CHECK(join_and_order(second, 2, &found[1]) == QB_OK);
 	expect(number, same_order(exact[1], found[1], here, bound, INT64_MAX), "orders of the second");
 	if (status == QB_NO_MEMORY)
 	{
@@ -280,7 +292,7 @@ time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 	CHECK(qs_cuda_exacts.list(exact, &all.count, sample) == QB_OK);
 	listed = now_ms();
 	all.exact = exact;
-	CHECK(qs_cuda_exacts.order(&all, 1, &found) == QB_OK);
+	CHECK(join_and_order(&all, 1, &found) == QB_OK);
 	CHECK(qs_cuda_exacts.get(exact, 0, found < 20 ? found : 20, key, times) == QB_OK);
 	printf("%llu keys, %llu distinct: memory %.2f ms, list %.2f ms, order %.2f ms\n",
 		   (unsigned long long) keys, (unsigned long long) found, made - begin, listed - made,

@@ -26,7 +26,8 @@ struct qs_cuda_exact
 	uint64 listed; /* distinct keys, sorted by key */
 	Counted *list; /* the list, and behind it single keys */
 	Counted *side; /* room for another list */
-	Counted *ordered;
+	Counted *sum;  /* of the parts in its range; in the end ordered by count */
+	uint64 found;  /* keys of the sum */
 };
 
 static void
@@ -160,51 +161,43 @@ emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *place
 	return QB_OK;
 }
 
-/* Copy the parts behind the own list, and add up their keys there; *count is how many there are. */
+/* The own part stays where it is, since other devices read no part of this range. */
 static qb_status
-join_parts(const qs_cuda_exact_part *part, uint32 parts, uint64 *count)
+emulated_join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 {
-	qs_cuda_exact *e = part[0].exact;
-	uint64 used = e->listed;
-	uint32 i;
+	Counted *behind = e->list + e->listed;
 
-	for (i = 0; i < parts; i++)
+	if (part->exact == e)
 	{
-		if (part[i].count > e->room - used)
-			return QB_NO_MEMORY;
-		memcpy(e->list + used, part[i].exact->list + part[i].first,
-			   part[i].count * sizeof(Counted));
-		used += part[i].count;
+		e->sum = e->list + part->first;
+		e->found = part->count;
+		return QB_OK;
 	}
-	e->ordered = e->list + e->listed;
-	qsort(e->ordered, used - e->listed, sizeof(Counted), compare_keys);
-	*count = add_up(e->ordered, used - e->listed);
+	if (part->count == 0)
+		return QB_OK;
+	if (e->found + part->count > e->room - e->listed)
+		return QB_NO_MEMORY;
+	memmove(behind, e->sum, e->found * sizeof(Counted));
+	memcpy(behind + e->found, part->exact->list + part->first, part->count * sizeof(Counted));
+	gpu_emulated_wait();
+	qsort(behind, e->found + part->count, sizeof(Counted), compare_keys);
+	e->sum = behind;
+	e->found = add_up(behind, e->found + part->count);
 	return QB_OK;
 }
 
-/* A part without others is ordered where it is, as other devices read no other one. */
 static qb_status
-emulated_order(const qs_cuda_exact_part *part, uint32 parts, uint64 *found)
+emulated_order(qs_cuda_exact *e, uint64 *found)
 {
-	qs_cuda_exact *e = part[0].exact;
-	uint64 others = 0;
-	uint32 i;
-
-	for (i = 1; i < parts; i++)
-		others += part[i].count;
-	e->ordered = e->list + part[0].first;
-	*found = part[0].count;
-	if (others > 0 && join_parts(part, parts, found) != QB_OK)
-		return QB_NO_MEMORY;
-	gpu_emulated_wait();
-	qsort(e->ordered, *found, sizeof(Counted), compare_times);
+	qsort(e->sum, e->found, sizeof(Counted), compare_times);
+	*found = e->found;
 	return QB_OK;
 }
 
 static qb_status
 emulated_get(qs_cuda_exact *e, uint64 first, size_t count, uint64 *key, int64 *times)
 {
-	const Counted *from = e->ordered + first;
+	const Counted *from = e->sum + first;
 	size_t i;
 
 	for (i = 0; i < count; i++)
@@ -228,6 +221,7 @@ const qs_exact_ops gpu_emulated_exact = {
 	.add_device = emulated_add,
 	.list = emulated_list,
 	.find = emulated_find,
+	.join = emulated_join,
 	.order = emulated_order,
 	.get = emulated_get,
 	.bytes = emulated_bytes,
