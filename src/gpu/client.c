@@ -167,6 +167,16 @@ typedef struct Way
 	uint64 next;             /* offset of the piece to be asked for next */
 } Way;
 
+/*
+ * How many requests may be on their way.  Requests for chunks of a device are served together: for that
+ * each device needs some that wait while others are served.
+ */
+static uint64
+most_on_way(const GpuTransfer *transfer)
+{
+	return transfer->chunks ? GPU_HELD * gpu_shared->device_count : GPU_HELD;
+}
+
 /* Ask for the next piece, if there is one and a slot for it. */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
@@ -175,7 +185,7 @@ ask_next(const GpuTransfer *transfer, Way *way)
 
 	while (transfer->each && way->next < transfer->all && transfer->ref[way->next].serial == 0)
 		way->next++;
-	if (way->next < transfer->all && way->last - way->first < GPU_HELD_MAX)
+	if (way->next < transfer->all && way->last - way->first < most_on_way(transfer))
 		slot = GpuTakeSlot(transfer->ref + (transfer->each ? way->next : 0), transfer->op,
 						   way->last > way->first);
 	if (slot == NULL)

@@ -38,6 +38,7 @@ typedef struct GpuTransfer
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	bool all_replies;
+	bool chunks;   /* pieces are for chunks, which may be on several devices: each is kept busy */
 	void *context; /* for both functions */
 } GpuTransfer;
 
@@ -116,8 +117,9 @@ extern void GpuDone(GpuSlot *slot);
 /* Leave the slots whose replies a failed call still waits for. */
 extern void GpuLeaveSlots(void);
 
-/* The most slots that a backend holds at a time: enough to keep several devices busy. */
-#define GPU_HELD_MAX 32
+/* Slots that a backend holds at a time: enough to keep a device busy, and for all devices. */
+#define GPU_HELD     32
+#define GPU_HELD_MAX (GPU_HELD * GPU_DEVICES_MAX)
 
 extern void GpuRaiseLost(void) __attribute__((noreturn));
 

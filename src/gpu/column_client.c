@@ -466,6 +466,7 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 							 .ask = ask_chunk,
 							 .take = take_chunk,
 							 .all_replies = true,
+							 .chunks = true,
 							 .context = &all };
 
 	if (added)

@@ -447,6 +447,7 @@ GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chun
 							 .ask = ask_groups,
 							 .take = take_groups,
 							 .all_replies = true,
+							 .chunks = true,
 							 .context = &sent };
 
 	(void) GpuAskAll(&transfer);

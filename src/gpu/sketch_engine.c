@@ -580,7 +580,7 @@ take_counts(void *context, const GpuKeyCounts *counts)
 
 /*
  * Add keys of the chunks while the sketch is explicit; the number of chunks that are done, as far
- * as they can be.  Each time as many chunks are asked at once as are done, GPU_HELD_MAX at most: so
+ * as they can be.  Each time as many chunks are asked at once as are done, GPU_HELD at most: so
  * few waits are enough, and few chunks were asked in vain when the sketch goes to the device.
  */
 static int
@@ -596,7 +596,7 @@ add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *coun
 	e->status = QB_OK;
 	while (e->status == QB_OK && sk->encoding == QS_EXPLICIT && done < chunks)
 	{
-		int next = Min(Min(Max(done, 1), GPU_HELD_MAX), chunks - done);
+		int next = Min(Min(Max(done, 1), GPU_HELD), chunks - done);
 		int device = GpuColumnDevice(chunk + done);
 
 		e->rest.count = 0;
