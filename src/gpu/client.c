@@ -174,7 +174,7 @@ typedef struct Way
 static uint64
 most_on_way(const GpuTransfer *transfer)
 {
-	return transfer->chunks ? GPU_HELD * gpu_shared->device_count : GPU_HELD;
+	return transfer->chunks ? Max(GPU_HELD, GPU_TOGETHER * gpu_shared->device_count) : GPU_HELD;
 }
 
 /* Ask for the next piece, if there is one and a slot for it. */

@@ -119,7 +119,7 @@ extern void GpuLeaveSlots(void);
 
 /* Slots that a backend holds at a time: enough to keep a device busy, and for all devices. */
 #define GPU_HELD     32
-#define GPU_HELD_MAX (GPU_HELD * GPU_DEVICES_MAX)
+#define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 
 extern void GpuRaiseLost(void) __attribute__((noreturn));
 
