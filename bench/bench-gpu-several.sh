@@ -8,7 +8,8 @@
 # tables, two for each, of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All
 # pages of the partitions must be in cached columns.  The pairs are those of SETS (10000) made after
 # the paper's description of ENRON's.
-# Beside it is PostgreSQL's own count(*) with a process for each core, 32 at most: the second of two times.
+# Beside it is PostgreSQL's own count(*) with a process for each core, 32 at most: the second of two
+# times, and how many workers were planned.
 # COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
 # to try it).
 set -eu -o pipefail
@@ -19,6 +20,7 @@ set -eu -o pipefail
 cores=$(nproc)
 rows=${ROWS:-400000000}
 small=$((rows / 16 < 25000000 ? rows / 16 : 25000000))
+workers=$((cores < 32 ? cores - 1 : 31))
 
 # fill TABLE PART ROWS
 fill() {
@@ -42,7 +44,8 @@ fill_all() {
 	done
 	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, part int) PARTITION BY LIST (part)'
 	for ((i = 0; i < cores; i++)); do
-		psql -Xqc "ALTER TABLE events ATTACH PARTITION part_$i FOR VALUES IN ($i)"
+		psql -Xqc "ALTER TABLE events ATTACH PARTITION part_$i FOR VALUES IN ($i)" \
+			-c "ALTER TABLE part_$i SET (parallel_workers = $workers)"
 	done
 }
 
@@ -81,18 +84,21 @@ cd "$SOURCE/bench"
 psql -Xq -f timing.sql
 until [ "$(psql -XAtqc 'SELECT min(state) FROM qsketch_gpu()')" = ready ]; do sleep 0.1; done
 there=$(psql -XAtqc 'SELECT count(*) FROM qsketch_gpu()')
-workers=$((cores < 32 ? cores - 1 : 31))
-counted=$(psql -XAtq -c "SET max_parallel_workers = $workers; SET max_parallel_workers_per_gather = $workers" \
-	-c "SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0" \
-	-c "SELECT round(run_ms('SELECT count(*) FROM events')) FROM generate_series(1, 2)" | tail -1)
+counted=$(psql -XAtq -v ON_ERROR_STOP=1 <<SQL | sed -n 's/.*Workers Planned: \(.*\)/\1 workers/p; $p'
+SET max_parallel_workers = $workers;
+SET max_parallel_workers_per_gather = $workers;
+EXPLAIN SELECT count(*) FROM events;
+SELECT round(run_ms('SELECT count(*) FROM events')) || ' ms' FROM generate_series(1, 2);
+SQL
+)
 measured=0
 for count in ${COUNTS:-1 2 4}; do
 	[ "$count" -le "$there" ] || continue
 	measure "$count"
 	measured=$((measured + 1))
 done
-psql -XAtq -v rows="$rows" -v workers="$workers" -v counted="$counted" <<'SQL'
-SELECT format('%s GPUs, each with %s peers; %s rows; count(*) on the CPU with %s workers: %s ms', count(*), max(peers), :rows, :workers, :counted) FROM qsketch_gpu();
+psql -XAtq -v rows="$rows" -v counted="${counted//$'\n'/: }" <<'SQL'
+SELECT format('%s GPUs, each with %s peers; %s rows; count(*) on the CPU, %s', count(*), max(peers), :rows, :'counted') FROM qsketch_gpu();
 \qecho
 SELECT format('| what | %s | the last / the first | same bytes |', string_agg(name || ' GPUs, ms', ' | ' ORDER BY name)) || E'\n|---|' || repeat('---:|', 1 + count(*)::int) || '---|'
 FROM (SELECT DISTINCT name::int FROM timings) AS x;

@@ -234,8 +234,8 @@ extern "C"
 
 		/*
 		 * Order what was added up, once: the most frequent key first, and of equally frequent ones the
-		 * smallest first.  *found is how many there are.  After this the own list may be lost in the
-		 * range.
+		 * smallest first.  *found is how many there are.  After this the own list may
+		 * be sorted in another way in that range, which no other device reads.
 		 */
 		qb_status (*order)(qs_cuda_exact *exact, uint64_t *found);
 

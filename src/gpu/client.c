@@ -168,8 +168,8 @@ typedef struct Way
 } Way;
 
 /*
- * How many requests may be on their way.  Requests for chunks of a device are served together: for that
- * each device needs some that wait while others are served.
+ * How many requests may be on their way.  Up to 8 requests for chunks of one device are served together.
+ * So that there are some to serve next, twice as many are on their way for each device.
  */
 static uint64
 most_on_way(const GpuTransfer *transfer)

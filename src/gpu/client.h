@@ -38,7 +38,7 @@ typedef struct GpuTransfer
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	bool all_replies;
-	bool chunks;   /* pieces are for chunks, which may be on several devices: each is kept busy */
+	bool chunks;   /* pieces are for chunks, perhaps of several devices: more are on their way */
 	void *context; /* for both functions */
 } GpuTransfer;
 
@@ -117,7 +117,7 @@ extern void GpuDone(GpuSlot *slot);
 /* Leave the slots whose replies a failed call still waits for. */
 extern void GpuLeaveSlots(void);
 
-/* Slots that a backend holds at a time: enough to keep a device busy, and for all devices. */
+/* The most slots that a backend holds at a time: for one device, and for chunks of all devices. */
 #define GPU_HELD     32
 #define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 

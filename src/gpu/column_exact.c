@@ -368,7 +368,7 @@ serve_list(Holding *h, GpuSlot *slot)
 	counts->place[0] = 0;
 	counts->place[1] = counts->listed;
 	h->listed |= 1U << shape_in(slot)->device;
-	if (h->listed == h->devices && (h->devices & (h->devices - 1)) == 0)
+	if (h->listed == h->devices && pg_popcount32(h->devices) == 1)
 		h->placed = h->listed;
 	return QB_OK;
 }
