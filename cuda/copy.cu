@@ -2,9 +2,10 @@
  * copy.cu
  *		Copies between host memory and a device, and between devices.
  *
- * The values that backends read come in pieces: a slot of 256 kB each.  One kernel writes the
- * pieces of several slots straight to their page-locked memory, so that the worker does not queue
- * a copy for each.  Floor: the bytes over the bus.
+ * The values that backends read come in pieces: a slot of 256 kB each.  Where the device has nothing
+ * else to do, one kernel writes the pieces of several slots straight to their page-locked memory, so
+ * that the worker does not queue a copy for each.  Beside other kernels, which leave it no
+ * multiprocessor, the pieces are copied one by one.  Floor: the bytes over the bus.
  *
  * cuda/copy.cu
  */
@@ -98,16 +99,34 @@ __launch_bounds__(QS_BLOCK) copy_parts(const __grid_constant__ qs_parts all)
 		copy_words<uint8_t>(part);
 }
 
-/* Can the device write to all of them at their addresses in the host? */
 static bool
-are_pinned(const qs_cuda *gpu, const qs_parts *all)
+are_pinned(const qs_parts *all)
 {
-	if (!gpu->writes_host)
-		return false;
 	for (int i = 0; i < all->count; i++)
 		if (!qs_is_pinned(all->part[i].to))
 			return false;
 	return true;
+}
+
+/* Can a kernel write to page-locked memory at its addresses in the host, and begin now? */
+static bool
+may_launch(const qs_cuda *gpu)
+{
+	bool idle = gpu->writes_host && cudaStreamQuery(gpu->stream) == cudaSuccess;
+
+	cudaGetLastError(); /* not to be idle is no error */
+	return idle;
+}
+
+/* A copy to memory that is not page-locked would wait for the device, and others for both. */
+static qb_status
+copy_part(qs_cuda *gpu, const qs_part *part, bool pinned)
+{
+	if (!pinned)
+		QS_TRY(qs_wait(gpu, gpu->out));
+	QS_CUDA_TRY(
+		gpu, cudaMemcpyAsync(part->to, part->from, part->bytes, cudaMemcpyDeviceToHost, gpu->out));
+	return QB_OK;
 }
 
 /* Queue the copies of these parts; there are none then. */
@@ -115,17 +134,16 @@ static qb_status
 copy_out(qs_cuda *gpu, qs_parts *all)
 {
 	int count = all->count;
-	bool pinned = are_pinned(gpu, all);
+	bool pinned = are_pinned(all);
 
 	all->count = 0;
-	if (pinned && count > 0)
+	if (count > 0 && pinned && may_launch(gpu))
 	{
-		copy_parts<<<dim3(PART_BLOCKS, count), QS_BLOCK, 0, gpu->stream>>>(*all);
+		copy_parts<<<dim3(PART_BLOCKS, count), QS_BLOCK, 0, gpu->out>>>(*all);
 		return qs_launched(gpu);
 	}
 	for (int i = 0; i < count; i++)
-		QS_TRY(qs_copy(gpu, all->part[i].to, all->part[i].from, all->part[i].bytes,
-					   cudaMemcpyDeviceToHost));
+		QS_TRY(copy_part(gpu, &all->part[i], pinned));
 	return QB_OK;
 }
 
@@ -177,8 +195,16 @@ qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece,
 	if (!are_inside(value, piece, count))
 		return QB_NO_MEMORY;
 	status = copy_all(gpu, value, piece, count);
-	waited = qs_wait(gpu, gpu->stream);
+	waited = qs_wait(gpu, gpu->out);
 	return status == QB_OK ? waited : status;
+}
+
+qb_status
+qs_follow_stream(qs_cuda *gpu)
+{
+	QS_CUDA_TRY(gpu, cudaEventRecord(gpu->reached, gpu->stream));
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, gpu->reached, 0));
+	return QB_OK;
 }
 
 /* ---- between devices ---- */

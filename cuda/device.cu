@@ -208,6 +208,16 @@ qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words)
 	return QB_OK;
 }
 
+cudaError_t
+qs_look_at(cudaEvent_t event)
+{
+	cudaError_t state = cudaEventQuery(event);
+
+	if (state == cudaErrorNotReady)
+		cudaGetLastError(); /* it is no error */
+	return state;
+}
+
 qb_status
 qs_wait_event(qs_cuda *gpu, cudaEvent_t event)
 {
@@ -218,11 +228,8 @@ qs_wait_event(qs_cuda *gpu, cudaEvent_t event)
 		QS_CUDA_TRY(gpu, cudaEventSynchronize(event));
 		return QB_OK;
 	}
-	while ((ready = cudaEventQuery(event)) == cudaErrorNotReady)
-	{
-		cudaGetLastError(); /* it is no error */
+	while ((ready = qs_look_at(event)) == cudaErrorNotReady)
 		gpu->pause();
-	}
 	QS_CUDA_TRY(gpu, cudaSetDevice(gpu->device));
 	QS_CUDA_TRY(gpu, ready);
 	return QB_OK;

@@ -170,10 +170,14 @@ struct qs_extent
 
 /*
  * Copy pieces of a value to the host, and wait once; to memory that is not page-locked, one after
- * another.  A piece outside is QB_NO_MEMORY.
+ * another.  They are copied by gpu->out, beside what is queued on gpu->stream.  For a value that what
+ * is queued there may still change, call qs_follow_stream() first.  A piece outside is QB_NO_MEMORY.
  */
 extern qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count);
+
+/* What is queued on gpu->out from now on begins after all that is queued on gpu->stream. */
+extern qb_status qs_follow_stream(qs_cuda *gpu);
 
 /*
  * Copy device memory of "from", which may be the same device, in order with the kernels of
@@ -205,6 +209,9 @@ extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
  */
 extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
 extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
+
+/* Has an event come?  cudaErrorNotReady: not yet, which the next call does not take for its error. */
+extern cudaError_t qs_look_at(cudaEvent_t event);
 
 /* Note an error of another device as one of this device, if it has none of its own. */
 static inline qb_status

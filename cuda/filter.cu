@@ -90,6 +90,7 @@ qb_status
 qf_cuda_get(qf_cuda_filter *f, const qs_cuda_piece *piece, int count)
 {
 	QS_TRY(qs_cuda_enter(f->gpu));
+	QS_TRY(qs_follow_stream(f->gpu));
 	return qs_copy_pieces(f->gpu, { (const uint8_t *) f->view.word, qf_bits_bytes(f), NULL, 0 },
 						  piece, count);
 }

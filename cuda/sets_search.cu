@@ -557,13 +557,11 @@ qset_cuda_pairs_start(qset_cuda_pairs *p)
 qb_status
 qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
 {
-	cudaError_t error = p->running ? cudaEventQuery(p->at[PHASE_DONE]) : cudaSuccess;
+	cudaError_t state = p->running ? qs_look_at(p->at[PHASE_DONE]) : cudaSuccess;
 
-	*ready = error == cudaSuccess;
-	if (error == cudaErrorNotReady)
-		cudaGetLastError(); /* "not ready" is no error */
-	else
-		QS_CUDA_TRY(p->gpu, error);
+	*ready = state == cudaSuccess;
+	if (state != cudaErrorNotReady)
+		QS_CUDA_TRY(p->gpu, state);
 	return QB_OK;
 }
 

@@ -19,6 +19,9 @@
 /* Launches that room is made for, unless it would be for more than two buckets of each thread. */
 #define LAUNCHES_AHEAD 32
 
+/* Live high buckets are not counted before so much memory is taken for them. */
+#define UNCOUNTED_BYTES ((size_t) 16 << 20)
+
 /* Indexed by qs_structure; the slim table of sf is a sub_warp sketch. */
 static const qs_cuda_ops *const ops[] = { NULL,
 										  &qs_thread_cuda,
@@ -163,6 +166,8 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	cudaSetDevice(sk->gpu->device);
 	free_counts(sk);
 	qs_device_free(sk->gpu, sk->view.high_used, header_bytes(sk));
+	if (sk->settled)
+		cudaEventDestroy(sk->settled);
 	delete sk;
 }
 
@@ -362,6 +367,7 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 	uint64_t ever = sk->ever;
 	qb_status status = QB_OK;
 
+	sk->at_rest = false;
 	if (weight > INT64_MAX - sk->total)
 		return QB_TOTAL_OVERFLOW;
 	if (!sk->view.wide && sk->total + weight >= QS_WIDE_TOTAL)
@@ -383,17 +389,22 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
  * into the order of their low buckets.
  */
 
-/* Leave out high buckets that are not live; *live says how many there are. */
+/*
+ * Leave out high buckets that are not live.  A bucket has one at most; where there could be many, they
+ * are counted first, and that is waited for.
+ */
 static qb_status
-compact_high(qs_cuda_sketch *sk, uint64_t *live)
+compact_high(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
+	uint64_t live = sk->params.n;
 	size_t bytes;
 	uint8_t *extra;
 	qb_status status;
 
-	QS_TRY(qs_high_collect(gpu, &sk->view, NULL, live));
-	bytes = *live * qs_high_bytes(sk->view.wide);
+	if (live * qs_high_bytes(sk->view.wide) > UNCOUNTED_BYTES)
+		QS_TRY(qs_high_collect(gpu, &sk->view, NULL, &live));
+	bytes = live * qs_high_bytes(sk->view.wide);
 	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &extra));
 	status = qs_high_collect(gpu, &sk->view, extra, NULL);
 	if (status != QB_OK)
@@ -401,11 +412,54 @@ compact_high(qs_cuda_sketch *sk, uint64_t *live)
 		qs_device_free(gpu, extra, bytes);
 		return status;
 	}
-	replace_high(sk, extra, *live);
-	sk->high_bound = *live;
+	replace_high(sk, extra, live);
+	sk->high_bound = live;
 	/* the copying kernel has counted them anew: the low half of a word is the number */
 	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
 				   cudaMemcpyDeviceToDevice);
+}
+
+/* Queue what settles a sketch, also that of a device part. */
+static qb_status
+settle(qs_cuda_sketch *sk)
+{
+	if (qs_is_multilevel(sk))
+		QS_TRY(compact_high(sk));
+	if (!sk->settled)
+		QS_CUDA_TRY(sk->gpu, cudaEventCreateWithFlags(&sk->settled, cudaEventDisableTiming));
+	QS_CUDA_TRY(sk->gpu, cudaEventRecord(sk->settled, sk->gpu->stream));
+	return QB_OK;
+}
+
+qb_status
+qs_cuda_settle(qs_cuda_sketch *sk)
+{
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return qs_has_fat(sk->params.structure) ? QB_READ_ONLY : settle(sk);
+}
+
+bool
+qs_cuda_is_settled(qs_cuda_sketch *sk)
+{
+	return qs_look_at(sk->settled) != cudaErrorNotReady;
+}
+
+/* Read from a settled sketch how many high buckets it has.  Others may count keys meanwhile. */
+static qb_status
+read_live(qs_cuda_sketch *sk, uint64_t *live)
+{
+	qs_cuda *gpu = sk->gpu;
+
+	*live = 0;
+	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, sk->settled, 0));
+	sk->at_rest = true;
+	if (!qs_is_multilevel(sk))
+		return QB_OK;
+	QS_CUDA_TRY(gpu, cudaMemcpyAsync(gpu->host_result, sk->view.high_used, sizeof(uint32_t),
+									 cudaMemcpyDeviceToHost, gpu->out));
+	QS_TRY(qs_wait(gpu, gpu->out));
+	sk->high_bound = *live = *(const uint32_t *) gpu->host_result;
+	return QB_OK;
 }
 
 /* Copy the tables from the device into a dense sketch with room for them. */
@@ -436,12 +490,12 @@ empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qb_memo
 qb_status
 qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
 {
-	uint64_t live = 0;
+	uint64_t live;
 	qb_status status;
 
 	QS_TRY(qs_cuda_sync(sk->gpu));
-	if (qs_is_multilevel(sk))
-		QS_TRY(compact_high(sk, &live));
+	QS_TRY(settle(sk));
+	QS_TRY(read_live(sk, &live));
 	status = empty_host(sk, live, to, memory);
 	if (status == QB_OK)
 		status = fetch_tables(sk, to);
@@ -453,13 +507,10 @@ qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
 qb_status
 qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
 {
-	uint64_t live = 0;
+	uint64_t live;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (qs_has_fat(sk->params.structure))
-		return QB_READ_ONLY;
-	if (qs_is_multilevel(sk))
-		QS_TRY(compact_high(sk, &live));
+	QS_TRY(read_live(sk, &live));
 	qs_init(head, &sk->params, NULL);
 	head->encoding = QS_DENSE;
 	head->wide = sk->view.wide;
@@ -481,6 +532,8 @@ qb_status
 qs_cuda_read(qs_cuda_sketch *sk, const qs_cuda_piece *piece, int count)
 {
 	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (!sk->at_rest)
+		QS_TRY(qs_follow_stream(sk->gpu));
 	return qs_copy_pieces(sk->gpu,
 						  { sk->view.table, sk->table_bytes, sk->view.extra, sk->extra_bytes },
 						  piece, count);

@@ -73,6 +73,8 @@ struct qs_cuda_sketch
 	uint64_t high_bound; /* multilevel: the most high buckets that can be taken */
 	uint64_t high_room;  /* multilevel: high buckets allocated */
 	uint64_t ever;       /* multilevel: weight that could have raised counters */
+	cudaEvent_t settled; /* qs_cuda_settle() is done; NULL: it was never called */
+	bool at_rest;        /* gpu->out begins after what changed it last */
 };
 
 extern const qs_cuda_ops qs_sub_warp_cuda, qs_half_warp_cuda, qs_warp_cuda;

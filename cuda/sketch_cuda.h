@@ -52,9 +52,15 @@ extern "C"
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
 	/*
-	 * Describe the tables for qs_cuda_read(), until the sketch changes: "head" is a dense
-	 * sketch whose tables are in device memory.  An sf sketch is refused (QB_READ_ONLY).
+	 * Get the tables ready for qs_cuda_read(), until the sketch changes.  The device does so after all
+	 * that it was asked for before; large tables are waited for.  An sf sketch is refused (QB_READ_ONLY).
 	 */
+	extern qb_status qs_cuda_settle(qs_cuda_sketch *sketch);
+
+	/* Has the device done so?  Then qs_cuda_freeze() does not wait for what others ask of it. */
+	extern bool qs_cuda_is_settled(qs_cuda_sketch *sketch);
+
+	/* Describe the settled tables: "head" is a dense sketch whose tables are in device memory. */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 
 	/* The weight of all keys that were added. */
@@ -150,6 +156,8 @@ extern "C"
 		__typeof__(qs_cuda_query) *query;
 		__typeof__(qs_cuda_merge_begin) *merge_begin;
 		__typeof__(qs_cuda_merge_slice) *merge_slice;
+		__typeof__(qs_cuda_settle) *settle;
+		__typeof__(qs_cuda_is_settled) *is_settled;
 		__typeof__(qs_cuda_freeze) *freeze;
 		__typeof__(qs_cuda_read) *read;
 		__typeof__(qs_cuda_bytes) *bytes;

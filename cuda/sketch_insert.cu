@@ -333,7 +333,10 @@ qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count, uint
 	if (!go_together(&list))
 		return QB_NO_MEMORY;
 	for (uint32_t i = 0; i < sketches; i++)
+	{
+		sketch[i]->at_rest = false;
 		list.all += count[i];
+	}
 	if (list.all == 0)
 		return QB_OK;
 	QS_TRY(prepare(&list));
@@ -413,6 +416,8 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.query = qs_cuda_query,
 	.merge_begin = qs_cuda_merge_begin,
 	.merge_slice = qs_cuda_merge_slice,
+	.settle = qs_cuda_settle,
+	.is_settled = qs_cuda_is_settled,
 	.freeze = qs_cuda_freeze,
 	.read = qs_cuda_read,
 	.bytes = qs_cuda_bytes,

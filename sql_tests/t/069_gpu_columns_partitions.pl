@@ -210,7 +210,7 @@ sub test_pieces
 }
 
 # Of groups that have no keys on a device there are no sketches: one group of forty is on all three.
-# Each sketch on another device would be merged by a piece of the worker's.
+# A sketch is made, fetched and read in four pieces.  Each on another device would be merged by one more.
 sub test_empty_groups
 {
 	my $query = "SELECT string_agg(g || md5(q::text), ',' ORDER BY g) FROM (SELECT g, qsketch_agg(k, qsketch_new('sub_warp', '8kB')) AS q FROM uneven GROUP BY g) AS x";
@@ -228,7 +228,7 @@ sub test_empty_groups
 	set_fault($node, 'none');
 	$before = $node->safe_psql('postgres', 'SELECT gpu_schedule()');
 	is($node->safe_psql('postgres', $query), $right, 'groups of which most are on one device');
-	cmp_ok($node->safe_psql('postgres', 'SELECT gpu_schedule()') - $before, '<', 150, 'few of them have sketches on others');
+	cmp_ok($node->safe_psql('postgres', 'SELECT gpu_schedule()') - $before, '<', 200, 'few of them have sketches on others');
 	settled($node, 'uneven groups');
 }
 

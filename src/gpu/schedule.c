@@ -13,7 +13,8 @@
  * and values that parallel workers hand to their leader.  A request that reads waits for all
  * earlier ones that change the handle or add to it.  One that adds keys on a device of its own
  * waits for all but those that add.  One that changes the handle waits for all earlier ones.
- * The oldest of all requests never waits for another one, so somebody is always next.
+ * The oldest of all requests never waits for another one.  So somebody is always next, but for requests
+ * whose device is still at work for them.
  *
  * Each device does one request at a time.  Requests for different devices go on at the same
  * time, also those of one process.  The process that has had the least keeps others from the
@@ -32,10 +33,15 @@
 #include "gpu/worker.h"
 
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #define NONE (-1)
 
 #define ALL_DEVICES ((1U << gpu_shared->device_count) - 1)
+
+/* So long a request lets others go first while its device is at work for it; how often one looks. */
+#define PATIENCE_US 1000000
+#define LOOK_US     40
 
 /* Requests of a line that are looked at, beyond the first one that needs busy devices. */
 #define LOOK_AHEAD (2 * GPU_DEVICES_MAX)
@@ -77,9 +83,11 @@ typedef struct Order
 /* A request that waits or is being served, by its slot. */
 typedef struct Waiting
 {
-	int next;        /* slot of the same line, or NONE */
-	bool served;     /* a piece of it is being served */
-	Order before[2]; /* for its handle and the other: what came before */
+	int next;           /* slot of the same line, or NONE */
+	bool served;        /* a piece of it is being served */
+	TimestampTz ended;  /* when the last piece of it was served */
+	TimestampTz looked; /* when its device was found at work for it, since then */
+	Order before[2];    /* for its handle and the other: what came before */
 } Waiting;
 
 static Line *line; /* of each process */
@@ -158,6 +166,28 @@ may_be_served(const GpuSlot *slot)
 				order_of(slot, which)->served[i] != w->before[which].came[i])
 				return false;
 	return true;
+}
+
+/*
+ * Has its device done what a piece of it asked for?  After some time it is served all the same: then it
+ * waits for the device, and a device that hangs is noticed.
+ */
+static bool
+is_ready(const GpuSlot *slot)
+{
+	const GpuHandler *handler = GpuHandlerOf(slot->handle.family);
+	Waiting *w = &waiting[GpuSlotIndex(slot)];
+	TimestampTz now;
+
+	if (handler->is_ready == NULL || slot->done == 0)
+		return true;
+	now = GetCurrentTimestamp();
+	if ((uint64) (now - w->looked) < LOOK_US)
+		return false;
+	if (handler->is_ready(slot) || (uint64) (now - w->ended) > PATIENCE_US)
+		return true;
+	w->looked = now;
+	return false;
 }
 
 static void
@@ -269,8 +299,8 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * The first request of a line that waits for no other one, and for none of the devices that are
- * taken; NONE: there is none.  *devices: those that it needs, or if there is none, that the first one
+ * The first request of a line that waits for no other one, nor for its device, and for none of the
+ * devices that are taken; NONE: there is none.  *devices: those that it needs, or if there is none, that the first one
  * needs which waits for devices alone.
  */
 static int
@@ -286,7 +316,7 @@ first_of(const Line *l, uint32 taken, uint32 *devices)
 
 		if (waiting[i].served)
 			continue;
-		if (!may_be_served(GpuSlotAt(i)))
+		if (!may_be_served(GpuSlotAt(i)) || !is_ready(GpuSlotAt(i)))
 			break;
 		needed = devices_of(GpuSlotAt(i), taken);
 		if ((needed & taken) == 0)
@@ -456,7 +486,11 @@ GpuEndScheduled(GpuSlot *slot, uint64 us)
 	l->had += Max(us, 1);
 	waiting[index].served = false;
 	if (slot->more)
+	{
+		waiting[index].ended = GetCurrentTimestamp();
+		waiting[index].looked = 0;
 		return;
+	}
 	remove_served(l, index);
 	leave(slot);
 	GpuReply(slot);
@@ -467,6 +501,13 @@ bool
 GpuIsAlone(void)
 {
 	return requests == 1 && GpuIsIdle();
+}
+
+/* Is there any that is not served as a whole? */
+bool
+GpuHasRequests(void)
+{
+	return requests > 0;
 }
 
 /* ---- requests that nobody wants any more ---- */

@@ -337,7 +337,10 @@ host_tables(GpuSketchHolding *h, qs_sketch *head)
 	return status;
 }
 
-/* Describe the tables of a partition to a backend that is going to read them. */
+/*
+ * Describe the tables of a partition to a backend that is going to read them.  A device gets them
+ * ready first, while others are served.
+ */
 static qb_status
 serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 {
@@ -346,6 +349,12 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	qs_sketch head;
 	qb_status status;
 
+	if (there && slot->done == 0)
+	{
+		slot->done = 1;
+		slot->more = true;
+		return GpuSketchOps()->settle(there);
+	}
 	GpuCount(COUNT_FETCHES, slot->count == 0);
 	status = there ? GpuSketchOps()->freeze(there, &head) : host_tables(h, &head);
 	if (status != QB_OK)
@@ -474,6 +483,19 @@ serve_together(GpuSlot *const *slot, int *count)
 	return read_together(&gpu_sketch_holding[slot[0]->handle.index], slot, *count);
 }
 
+/* Are the tables of a sketch that is fetched ready?  Its device was told to get them ready. */
+static bool
+is_ready(const GpuSlot *slot)
+{
+	const GpuSketchHolding *h = &gpu_sketch_holding[slot->handle.index];
+	void *there;
+
+	if (slot->op != SKETCH_FETCH)
+		return true;
+	there = partition(h, slot->count);
+	return there == NULL || GpuSketchOps()->is_settled(there);
+}
+
 static GpuLocation
 location_of_sketch(int index)
 {
@@ -502,6 +524,7 @@ const GpuHandler gpu_sketch_handler = {
 	.on_host = 1 << SKETCH_LOAD | 1 << SKETCH_WRITE,
 	.chooses = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
 	.choose = choose_device,
+	.is_ready = is_ready,
 	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |
 			  1 << SKETCH_GROUPS,
 	.drop = drop_sketch,

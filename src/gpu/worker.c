@@ -340,6 +340,13 @@ serve_piece(int number)
 		GpuLeaveScheduled(slots[i]);
 }
 
+/* Is something else to be done than to serve requests? */
+static bool
+is_stopped(void)
+{
+	return gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending;
+}
+
 /* Begin to serve a request, if there is one for devices that are not busy. */
 static bool
 start_piece(void)
@@ -347,7 +354,7 @@ start_piece(void)
 	uint32 devices;
 	GpuSlot *slot;
 
-	if (gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending)
+	if (is_stopped())
 		return false;
 	slot = GpuNextScheduled(GpuBusyDevices(), &devices);
 	if (slot == NULL)
@@ -367,7 +374,7 @@ serve_all(void)
 	{
 		while (start_piece())
 			(void) GpuFreePending();
-		if (GpuBusyDevices() == 0)
+		if (GpuBusyDevices() == 0 && (is_stopped() || !GpuHasRequests()))
 			return;
 		for (i = 0; i < gpu_shared->device_count; i++)
 			GpuResumeCoroutine(i);

@@ -78,6 +78,12 @@ typedef struct GpuHandler
 	uint32 chooses;
 	int (*choose)(GpuSlot *slot);
 
+	/*
+	 * Has the device done what a piece of this request asked of it?  If not, others are served first.
+	 * NULL: no request asks for anything that takes long.
+	 */
+	bool (*is_ready)(const GpuSlot *slot);
+
 	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */
 	uint32 faulty;
 
@@ -108,6 +114,7 @@ extern void GpuLeaveScheduled(const GpuSlot *slot);
 extern int GpuTogether(GpuSlot **slot, int most);
 extern void GpuEndScheduled(GpuSlot *slot, uint64 us);
 extern bool GpuIsAlone(void);
+extern bool GpuHasRequests(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /*

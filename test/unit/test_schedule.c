@@ -11,6 +11,7 @@
  *	2	changes its handle, reads another one
  *	3	changes both
  *	4	adds to its handle, on the device of the other one, which it reads
+ *	5	changes its handle; after its first piece its device may be at work
  *
  * test/unit/test_schedule.c
  */
@@ -26,6 +27,7 @@
 
 #include "gpu/worker.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 enum
 {
@@ -51,6 +53,8 @@ static int queue[SLOTS];
 static int queued;
 static uint64 births;
 static int served;
+static bool at_work;         /* the devices */
+static TimestampTz clock_us; /* us */
 static uint64 arena[SLOTS * 16];
 static size_t arena_used;
 
@@ -74,6 +78,18 @@ location_of(int index)
 	return (GpuLocation){ .device = index % gpu_shared->device_count, .on_device = true };
 }
 
+static bool
+is_ready(const GpuSlot *slot)
+{
+	return slot->op != 5 || !at_work;
+}
+
+TimestampTz
+GetCurrentTimestamp(void)
+{
+	return clock_us += 100;
+}
+
 const GpuHandler *
 GpuHandlerOf(GpuFamily family)
 {
@@ -81,6 +97,7 @@ GpuHandlerOf(GpuFamily family)
 										.reads_other = 1 << 2 | 1 << 4,
 										.adds = 1 << 4,
 										.together = 1 << 1,
+										.is_ready = is_ready,
 										.location = location_of };
 
 	(void) family;
@@ -167,7 +184,7 @@ ask(int proc, int op, int handle, int other, int pieces)
 	slot->proc = proc;
 	slot->op = op;
 	slot->handle = (GpuRef){ .serial = 1 + handle, .index = handle };
-	slot->other = (GpuRef){ .serial = op >= 2 ? 1 + other : 0, .index = other };
+	slot->other = (GpuRef){ .serial = op >= 2 && op <= 4 ? 1 + other : 0, .index = other };
 	request[i] = (Request){ .there = true, .born = births++, .pieces = pieces };
 	queue[queued++] = i;
 	return slot;
@@ -454,6 +471,38 @@ devices_are_kept_for_who_had_least(void **state)
 	finish();
 }
 
+/* A request whose device is at work lets others go first, but none that has to wait for it. */
+static void
+others_go_first_while_a_device_is_at_work(void **state)
+{
+	GpuSlot *slow;
+	GpuSlot *reader;
+	GpuSlot *other;
+
+	(void) state;
+	start();
+	at_work = true;
+	slow = ask(0, 5, 0, 0, 3);
+	REQUIRE(serve(1) == slow && slow->more);
+	REQUIRE(next_request() == NULL && GpuHasRequests());
+	reader = ask(1, 0, 0, 0, 1);
+	REQUIRE(next_request() == NULL);
+	other = ask(2, 1, 1, 0, 1);
+	ask(2, 1, 1, 0, 1);
+	REQUIRE(serve(60000) == other);
+	REQUIRE(next_request()->proc == 2); /* although the slow one had less */
+	at_work = false;
+	REQUIRE(serve(1) == slow && slow->more);
+	at_work = true;
+	(void) serve(1);
+	REQUIRE(next_request() == NULL);
+	clock_us += 2000000; /* it waits for the device now */
+	REQUIRE(serve(1) == slow && !slow->more);
+	REQUIRE(serve(1) == reader && !GpuHasRequests());
+	at_work = false;
+	finish();
+}
+
 static GpuSlot *
 post(int handle)
 {
@@ -486,7 +535,8 @@ main(void)
 		cmocka_unit_test(short_requests_are_next),
 		cmocka_unit_test(requests_for_nobody_are_moot),
 		cmocka_unit_test(devices_work_at_the_same_time),
-		cmocka_unit_test(devices_are_kept_for_who_had_least),
+		cmocka_unit_test(others_go_first_while_a_device_is_at_work),
+		cmocka_unit_test(devices_are_kept_for_who_had_least), /* leaves requests behind */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,11 @@ struct qs_cuda_sketch
 {
 	qs_cuda *device;
 	qs_sketch sketch;
+	int looks; /* until it is settled */
 };
+
+/* How often a sketch is looked at until it is settled. */
+#define LOOKS 3
 
 /* The result of making a sketch: "made" if status is QB_OK. */
 static qb_status
@@ -171,10 +175,25 @@ emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *
 }
 
 static qb_status
+emulated_settle(qs_cuda_sketch *sketch)
+{
+	sketch->looks = LOOKS;
+	return qs_has_fat(sketch->sketch.params.structure) ? QB_READ_ONLY : QB_OK;
+}
+
+static bool
+emulated_is_settled(qs_cuda_sketch *sketch)
+{
+	if (sketch->looks > 0)
+		sketch->looks--;
+	return sketch->looks == 0;
+}
+
+static qb_status
 emulated_freeze(qs_cuda_sketch *sketch, qs_sketch *head)
 {
 	*head = sketch->sketch;
-	return qs_has_fat(head->params.structure) ? QB_READ_ONLY : QB_OK;
+	return QB_OK;
 }
 
 static qb_status
@@ -231,6 +250,8 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,
 	.merge_slice = emulated_merge_slice,
+	.settle = emulated_settle,
+	.is_settled = emulated_is_settled,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
 	.bytes = emulated_bytes,
