@@ -11,6 +11,21 @@
  */
 #include "device.cuh"
 
+/* Memory that was page-locked last, which is most likely to be asked for: CUDA needs longer to tell. */
+static const uint8_t *registered;
+static size_t registered_bytes;
+
+qb_status
+qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
+{
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_CUDA_TRY(
+		gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
+	registered = (const uint8_t *) pointer;
+	registered_bytes = bytes;
+	return QB_OK;
+}
+
 bool
 qs_is_pinned(const void *pointer)
 {
@@ -18,6 +33,8 @@ qs_is_pinned(const void *pointer)
 
 	if (!pointer)
 		return false;
+	if ((uintptr_t) pointer - (uintptr_t) registered < registered_bytes)
+		return true;
 	if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess)
 	{
 		cudaGetLastError();

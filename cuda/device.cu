@@ -428,15 +428,6 @@ qs_cuda_sync(qs_cuda *gpu)
 	return qs_wait(gpu, gpu->out);
 }
 
-qb_status
-qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes)
-{
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_CUDA_TRY(
-		gpu, cudaHostRegister(pointer, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
-	return QB_OK;
-}
-
 uint64_t
 qs_cuda_used(const qs_cuda *gpu)
 {
