@@ -146,22 +146,24 @@ CachedColumn(Relation relation, AttrNumber attribute, Oid collation)
 
 /* ---- the visibility map ---- */
 
-/* The all-visible bits of 32 pages, which are every other bit of 8 bytes, the lowest first. */
+/* The all-visible bits of the pages of 8 bytes: every other bit. */
+#define VISIBLE UINT64CONST(0x5555555555555555)
+
+/* The all-visible bits of 32 pages, the lowest first. */
 static uint32
 visible_bits(const uint8 *map)
 {
-	const uint64 all = UINT64CONST(0x5555555555555555);
 	uint64 bits;
 	int i;
 
 	memcpy(&bits, map, sizeof(bits));
-	if ((bits & all) == 0)
+	if ((bits & VISIBLE) == 0)
 		return 0;
-	if ((bits & all) == all)
+	if ((bits & VISIBLE) == VISIBLE)
 		return PG_UINT32_MAX;
 	for (bits = 0, i = 0; i < 8; i++)
 		bits |= (uint64) map[i] << 8 * i;
-	bits &= all;
+	bits &= VISIBLE;
 	bits = (bits | bits >> 1) & UINT64CONST(0x3333333333333333);
 	bits = (bits | bits >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
 	bits = (bits | bits >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
@@ -169,19 +171,60 @@ visible_bits(const uint8 *map)
 	return (uint32) (bits | bits >> 16);
 }
 
+/* 256 pages together: 64 bytes of the map, and bytes of a set of pages. */
+#define ALIKE_WORDS 8
+#define ALIKE_BYTES 32
+
+/* Are 256 pages alike?  Mostly all of them are all-visible, or none behind the table's end. */
+static bool
+are_alike(const uint64 word[ALIKE_WORDS], bool *visible)
+{
+	uint64 all = VISIBLE;
+	uint64 any = 0;
+	int i;
+
+	for (i = 0; i < ALIKE_WORDS; i++)
+	{
+		all &= word[i];
+		any |= word[i];
+	}
+	*visible = all == VISIBLE;
+	return *visible || (any & VISIBLE) == 0;
+}
+
+/* Take so many bytes of a set of pages, a multiple of 4, from the map. */
 static void
-take_bits(const uint8 *map, GpuPages *visible)
+take_words(const uint8 *map, uint8 *bits, int bytes)
 {
 	int i;
 	int j;
 
 	StaticAssertStmt(GPU_CHUNK_BYTES % 4 == 0, "a page of the map is no whole number of words");
-	for (i = 0; i < GPU_CHUNK_BYTES; i += 4)
+	for (i = 0; i < bytes; i += 4)
 	{
-		uint32 bits = visible_bits(map + 2 * i);
+		uint32 word = visible_bits(map + 2 * i);
 
 		for (j = 0; j < 4; j++)
-			visible->bits[i + j] = (uint8) (bits >> 8 * j);
+			bits[i + j] = (uint8) (word >> 8 * j);
+	}
+}
+
+static void
+take_bits(const uint8 *map, GpuPages *visible)
+{
+	bool all;
+	int bytes;
+	int i;
+
+	for (i = 0; i < GPU_CHUNK_BYTES; i += bytes)
+	{
+		bytes = Min(ALIKE_BYTES, GPU_CHUNK_BYTES - i);
+		if (bytes == ALIKE_BYTES && are_alike((const uint64 *) (map + 2 * i), &all))
+		{
+			memset(&visible->bits[i], all ? 0xff : 0, ALIKE_BYTES);
+			continue;
+		}
+		take_words(map + 2 * i, &visible->bits[i], bytes);
 	}
 }
 
@@ -204,25 +247,17 @@ CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 	return look->lsn != InvalidXLogRecPtr;
 }
 
-#define VISIBLE UINT64CONST(0x5555555555555555)
-
-/* How many of 256 pages are all-visible: mostly all of them, or none behind the table's end. */
+/* How many of 256 pages are all-visible? */
 static uint32
-visible_of(const uint64 word[8])
+visible_of(const uint64 word[ALIKE_WORDS])
 {
-	uint64 all = VISIBLE;
-	uint64 any = 0;
 	uint32 count = 0;
+	bool all;
 	int i;
 
-	for (i = 0; i < 8; i++)
-	{
-		all &= word[i];
-		any |= word[i];
-	}
-	if (all == VISIBLE || any == 0)
-		return all == VISIBLE ? 256 : 0;
-	for (i = 0; i < 8; i++)
+	if (are_alike(word, &all))
+		return all ? 8 * ALIKE_BYTES : 0;
+	for (i = 0; i < ALIKE_WORDS; i++)
 		count += pg_popcount64(word[i] & VISIBLE);
 	return count;
 }
@@ -241,7 +276,7 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 	if (!BufferIsValid(buffer))
 		return 0;
 	word = (const uint64 *) PageGetContents(BufferGetPage(buffer));
-	for (i = 0; i + 8 <= GPU_CHUNK_PAGES / 32; i += 8)
+	for (i = 0; i + ALIKE_WORDS <= GPU_CHUNK_PAGES / 32; i += ALIKE_WORDS)
 		count += visible_of(&word[i]);
 	for (; i < GPU_CHUNK_PAGES / 32; i++)
 		count += pg_popcount64(word[i] & VISIBLE);
