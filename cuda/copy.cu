@@ -125,14 +125,21 @@ are_pinned(const qs_parts *all)
 	return true;
 }
 
+/* Is all done that was queued on gpu->stream? */
+static bool
+is_idle(const qs_cuda *gpu)
+{
+	bool idle = cudaStreamQuery(gpu->stream) == cudaSuccess;
+
+	cudaGetLastError(); /* not to be idle is no error */
+	return idle;
+}
+
 /* Can a kernel write to page-locked memory at its addresses in the host, and begin now? */
 static bool
 may_launch(const qs_cuda *gpu)
 {
-	bool idle = gpu->writes_host && cudaStreamQuery(gpu->stream) == cudaSuccess;
-
-	cudaGetLastError(); /* not to be idle is no error */
-	return idle;
+	return gpu->writes_host && is_idle(gpu);
 }
 
 /* A copy to memory that is not page-locked would wait for the device, and others for both. */
@@ -219,6 +226,8 @@ qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece,
 qb_status
 qs_follow_stream(qs_cuda *gpu)
 {
+	if (is_idle(gpu))
+		return QB_OK;
 	QS_CUDA_TRY(gpu, cudaEventRecord(gpu->reached, gpu->stream));
 	QS_CUDA_TRY(gpu, cudaStreamWaitEvent(gpu->out, gpu->reached, 0));
 	return QB_OK;

@@ -213,8 +213,8 @@ qs_look_at(cudaEvent_t event)
 {
 	cudaError_t state = cudaEventQuery(event);
 
-	if (state == cudaErrorNotReady)
-		cudaGetLastError(); /* it is no error */
+	if (state != cudaSuccess)
+		cudaGetLastError();
 	return state;
 }
 

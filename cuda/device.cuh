@@ -56,7 +56,7 @@ struct qs_cuda
 	size_t shared_max; /* shared memory that one block may ask for */
 	bool writes_host;  /* kernels write page-locked memory at its addresses in the host */
 	cudaStream_t stream, in, out;
-	cudaEvent_t reached; /* a point of the stream that another device waits for */
+	cudaEvent_t reached; /* a point of the stream that another device waits for, or "out" */
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
 	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
@@ -128,7 +128,7 @@ extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
 /*
  * Device memory of at least 1 byte, aligned to 256: zeroed, or as it is.  It may be used,
- * and freed, in the order of gpu->stream; on another stream only after it was synchronized.
+ * and freed, in the order of gpu->stream; on another stream when that has come so far.
  */
 extern qb_status qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer);
 extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
@@ -210,7 +210,10 @@ extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
 extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
 extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
 
-/* Has an event come?  cudaErrorNotReady: not yet, which the next call does not take for its error. */
+/*
+ * Has an event come?  cudaErrorNotReady: not yet.  This, or an error of its device, is told here alone,
+ * so that the next call does not take it for its own.
+ */
 extern cudaError_t qs_look_at(cudaEvent_t event);
 
 /* Note an error of another device as one of this device, if it has none of its own. */

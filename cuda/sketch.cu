@@ -390,26 +390,38 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
  */
 
 /*
- * Leave out high buckets that are not live.  A bucket has one at most; where there could be many, they
- * are counted first, and that is waited for.
+ * Zeroed memory for the live high buckets, and for how many.  A bucket has one at most.  Where there
+ * could be many, or is little memory, they are counted first, and that is waited for.
  */
+static qb_status
+room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
+{
+	uint64_t each = qs_high_bytes(sk->view.wide);
+	qb_status status = QB_NO_MEMORY;
+
+	*live = sk->params.n;
+	if (*live * each <= UNCOUNTED_BYTES)
+		status = qs_device_alloc(sk->gpu, *live * each, (void **) extra);
+	if (status != QB_NO_MEMORY)
+		return status;
+	QS_TRY(qs_high_collect(sk->gpu, &sk->view, NULL, live));
+	return qs_device_alloc(sk->gpu, *live * each, (void **) extra);
+}
+
+/* Leave out high buckets that are not live. */
 static qb_status
 compact_high(qs_cuda_sketch *sk)
 {
 	qs_cuda *gpu = sk->gpu;
-	uint64_t live = sk->params.n;
-	size_t bytes;
+	uint64_t live;
 	uint8_t *extra;
 	qb_status status;
 
-	if (live * qs_high_bytes(sk->view.wide) > UNCOUNTED_BYTES)
-		QS_TRY(qs_high_collect(gpu, &sk->view, NULL, &live));
-	bytes = live * qs_high_bytes(sk->view.wide);
-	QS_TRY(qs_device_alloc(gpu, bytes, (void **) &extra));
+	QS_TRY(room_for_live(sk, &live, &extra));
 	status = qs_high_collect(gpu, &sk->view, extra, NULL);
 	if (status != QB_OK)
 	{
-		qs_device_free(gpu, extra, bytes);
+		qs_device_free(gpu, extra, live * qs_high_bytes(sk->view.wide));
 		return status;
 	}
 	replace_high(sk, extra, live);
@@ -423,6 +435,7 @@ compact_high(qs_cuda_sketch *sk)
 static qb_status
 settle(qs_cuda_sketch *sk)
 {
+	sk->at_rest = false;
 	if (qs_is_multilevel(sk))
 		QS_TRY(compact_high(sk));
 	if (!sk->settled)
@@ -510,6 +523,8 @@ qs_cuda_freeze(qs_cuda_sketch *sk, qs_sketch *head)
 	uint64_t live;
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (!sk->settled)
+		return QB_MISMATCH;
 	QS_TRY(read_live(sk, &live));
 	qs_init(head, &sk->params, NULL);
 	head->encoding = QS_DENSE;
@@ -634,6 +649,7 @@ qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *fro
 	qb_status status;
 
 	QS_TRY(qs_cuda_enter(into->gpu));
+	into->at_rest = false;
 	if (into->gpu == from->gpu)
 		return merge_slice(into, to, from, units);
 	if (qs_reads(into->gpu, from->gpu))

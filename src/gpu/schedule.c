@@ -299,9 +299,9 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * The first request of a line that waits for no other one, nor for its device, and for none of the
- * devices that are taken; NONE: there is none.  *devices: those that it needs, or if there is none, that the first one
- * needs which waits for devices alone.
+ * The first request of a line that waits for no other one, nor for what its device does for it, and for
+ * none of the devices that are taken; NONE: there is none.  *devices: those that it needs, or if there is
+ * none, that the first one needs which waits for devices alone.
  */
 static int
 first_of(const Line *l, uint32 taken, uint32 *devices)

@@ -79,8 +79,8 @@ typedef struct GpuHandler
 	int (*choose)(GpuSlot *slot);
 
 	/*
-	 * Has the device done what a piece of this request asked of it?  If not, others are served first.
-	 * NULL: no request asks for anything that takes long.
+	 * Has the device done what the last piece of this request asked of it?  If not, others are served
+	 * first.  NULL: no request asks for anything that takes long.
 	 */
 	bool (*is_ready)(const GpuSlot *slot);
 
