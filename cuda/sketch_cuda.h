@@ -60,7 +60,10 @@ extern "C"
 	/* Has the device done so?  Then qs_cuda_freeze() does not wait for what others ask of it. */
 	extern bool qs_cuda_is_settled(qs_cuda_sketch *sketch);
 
-	/* Describe the settled tables: "head" is a dense sketch whose tables are in device memory. */
+	/*
+	 * Describe the settled tables: "head" is a dense sketch whose tables are in device memory.
+	 * QB_MISMATCH: they never were.
+	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 
 	/* The weight of all keys that were added. */

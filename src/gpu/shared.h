@@ -174,7 +174,7 @@ typedef struct GpuSlot
 	uint64 offset;    /* of a piece */
 	uint64 bytes;     /* of a piece */
 	GpuShape shape;   /* request or reply */
-	int done;         /* for the worker: keys that were served */
+	int done;         /* for the worker: keys, or steps, that were served */
 	bool more;        /* for the worker: this was a piece, and not the last */
 	qb_status status; /* reply */
 	bool gone;        /* reply: there is no such value any more */
