@@ -330,6 +330,7 @@ open_device(qs_cuda *gpu)
 	QS_CUDA_TRY(gpu, cudaStreamCreateWithFlags(&gpu->out, cudaStreamNonBlocking));
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->reached, cudaEventDisableTiming));
 	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->awaited, cudaEventDisableTiming));
+	QS_CUDA_TRY(gpu, cudaEventCreateWithFlags(&gpu->paced, cudaEventDisableTiming));
 	QS_TRY(qs_device_alloc(gpu, QS_RESULT_WORDS * sizeof(uint64_t), (void **) &gpu->result));
 	QS_TRY(qs_device_alloc(gpu, QS_SCRATCH_WORDS * sizeof(uint64_t), (void **) &gpu->scratch));
 	QS_CUDA_TRY(gpu, cudaMallocHost(&gpu->host_result, QS_RESULT_WORDS * sizeof(uint64_t)));
@@ -396,6 +397,8 @@ qs_cuda_close(qs_cuda *gpu)
 		cudaEventDestroy(gpu->reached);
 	if (gpu->awaited)
 		cudaEventDestroy(gpu->awaited);
+	if (gpu->paced)
+		cudaEventDestroy(gpu->paced);
 	if (gpu->pool)
 		cudaMemPoolDestroy(gpu->pool);
 	if (gpu->in)
@@ -428,6 +431,15 @@ qs_cuda_sync(qs_cuda *gpu)
 	return qs_wait(gpu, gpu->out);
 }
 
+qb_status
+qs_cuda_pace(qs_cuda *gpu)
+{
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_wait_event(gpu, gpu->paced));
+	QS_CUDA_TRY(gpu, cudaEventRecord(gpu->paced, gpu->stream));
+	return QB_OK;
+}
+
 uint64_t
 qs_cuda_used(const qs_cuda *gpu)
 {
@@ -458,6 +470,7 @@ const qs_device_ops qs_cuda_devices = {
 	.limit = qs_cuda_limit,
 	.used = qs_cuda_used,
 	.sync = qs_cuda_sync,
+	.pace = qs_cuda_pace,
 	.error = qs_cuda_last_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,

@@ -58,6 +58,7 @@ struct qs_cuda
 	cudaStream_t stream, in, out;
 	cudaEvent_t reached; /* a point of the stream that another device waits for, or "out" */
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
+	cudaEvent_t paced;   /* what was queued before the last qs_cuda_pace() */
 	void (*pause)(void); /* called while the host waits; or NULL */
 	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
 	uint64_t peers;      /* devices whose memory it reads; bits: 1 << device */

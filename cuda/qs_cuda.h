@@ -115,6 +115,12 @@ extern "C"
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/*
+	 * Wait for what was queued before the last call.  Who calls this now and then has as much queued
+	 * as between three calls, at most, and the device always has something to do.
+	 */
+	extern qb_status qs_cuda_pace(qs_cuda *gpu);
+
+	/*
 	 * Page-lock memory, for all devices, until the process ends; keys in it are
 	 * copied without staging.
 	 */
@@ -138,6 +144,7 @@ extern "C"
 		__typeof__(qs_cuda_limit) *limit;
 		__typeof__(qs_cuda_used) *used;
 		__typeof__(qs_cuda_sync) *sync;
+		__typeof__(qs_cuda_pace) *pace;
 		__typeof__(qs_cuda_last_error) *error;
 
 		/* Work of a piece of a request, in random reads or writes of memory: some 20 ms. */

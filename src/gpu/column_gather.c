@@ -482,10 +482,10 @@ GpuColumnLimitQueued(const GpuGathered *gathered, double work)
 	double *here = &queued[gathered->device];
 
 	*here += gathered->count * work;
-	if (*here < gpu_device_ops->piece_work)
+	if (*here < gpu_device_ops->piece_work / 2)
 		return QB_OK;
 	*here = 0;
-	return gpu_device_ops->sync(gpu_device[gathered->device]) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
+	return gpu_device_ops->pace(gpu_device[gathered->device]) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
 }
 
 /* Add gathered keys to a value. */

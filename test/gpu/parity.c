@@ -178,6 +178,7 @@ insert(test_case *t)
 			qs_cuda_sf_insert(t->device, &t->full, t->key, weight, count, (int) (1 + draw(t, 4)));
 	else
 		device = insert_device(t, weight, count);
+	CHECK(qs_cuda_pace(t->gpu) == QB_OK);
 	expect(t, cpu == device, "status of insert");
 }
 

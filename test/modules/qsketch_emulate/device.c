@@ -174,6 +174,7 @@ static const qs_device_ops emulated_devices = {
 	.limit = emulated_limit,
 	.used = emulated_used,
 	.sync = emulated_sync,
+	.pace = emulated_sync,
 	.error = emulated_error,
 	.piece_work = PIECE_WORK,
 	.merge_bytes = MERGE_BYTES,
