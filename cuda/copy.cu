@@ -142,7 +142,7 @@ may_launch(const qs_cuda *gpu)
 	return gpu->writes_host && is_idle(gpu);
 }
 
-/* A copy to memory that is not page-locked would wait for the device, and others for both. */
+/* Wait before a copy to memory that is not page-locked: it would wait itself, and others for both. */
 static qb_status
 copy_part(qs_cuda *gpu, const qs_part *part, bool pinned)
 {

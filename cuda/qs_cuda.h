@@ -115,8 +115,9 @@ extern "C"
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/*
-	 * Wait for what was queued before the last call.  Who calls this now and then has as much queued
-	 * as between three calls, at most, and the device always has something to do.
+	 * Wait for what was queued before the last call, and not for what was queued since.  So who queues
+	 * work and calls this now and then never has more queued than between three calls, and need not
+	 * wait until the device has nothing left.
 	 */
 	extern qb_status qs_cuda_pace(qs_cuda *gpu);
 

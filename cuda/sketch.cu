@@ -19,7 +19,7 @@
 /* Launches that room is made for, unless it would be for more than two buckets of each thread. */
 #define LAUNCHES_AHEAD 32
 
-/* Live high buckets are not counted before so much memory is taken for them. */
+/* Up to so many bytes, memory is taken for as many high buckets as can be live, without counting them. */
 #define UNCOUNTED_BYTES ((size_t) 16 << 20)
 
 /* Indexed by qs_structure; the slim table of sf is a sub_warp sketch. */
@@ -390,8 +390,9 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
  */
 
 /*
- * Zeroed memory for the live high buckets, and for how many.  A bucket has one at most.  Where there
- * could be many, or is little memory, they are counted first, and that is waited for.
+ * Zeroed memory for the live high buckets; *live: for how many.  A bucket has one at most, so there is room
+ * for all.  Where that would be much, or too much for the device, they are counted first, and the count
+ * is waited for.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
@@ -400,7 +401,7 @@ room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
 	qb_status status = QB_NO_MEMORY;
 
 	*live = sk->params.n;
-	if (*live * each <= UNCOUNTED_BYTES)
+	if (*live * each <= UNCOUNTED_BYTES && qs_ask_room(sk->gpu, *live * each) == QB_OK)
 		status = qs_device_alloc(sk->gpu, *live * each, (void **) extra);
 	if (status != QB_NO_MEMORY)
 		return status;
@@ -431,7 +432,7 @@ compact_high(qs_cuda_sketch *sk)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* Queue what settles a sketch, also that of a device part. */
+/* Queue what settles a sketch; of an sf sketch, its slim table. */
 static qb_status
 settle(qs_cuda_sketch *sk)
 {
@@ -454,7 +455,7 @@ qs_cuda_settle(qs_cuda_sketch *sk)
 bool
 qs_cuda_is_settled(qs_cuda_sketch *sk)
 {
-	return qs_look_at(sk->settled) != cudaErrorNotReady;
+	return !sk->settled || qs_look_at(sk->settled) != cudaErrorNotReady;
 }
 
 /* Read from a settled sketch how many high buckets it has.  Others may count keys meanwhile. */

@@ -73,7 +73,7 @@ struct qs_cuda_sketch
 	uint64_t high_bound; /* multilevel: the most high buckets that can be taken */
 	uint64_t high_room;  /* multilevel: high buckets allocated */
 	uint64_t ever;       /* multilevel: weight that could have raised counters */
-	cudaEvent_t settled; /* qs_cuda_settle() is done; NULL: it was never called */
+	cudaEvent_t settled; /* the tables are settled; NULL: they never were */
 	bool at_rest;        /* gpu->out begins after what changed it last */
 };
 

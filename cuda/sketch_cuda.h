@@ -53,7 +53,8 @@ extern "C"
 
 	/*
 	 * Get the tables ready for qs_cuda_read(), until the sketch changes.  The device does so after all
-	 * that it was asked for before; large tables are waited for.  An sf sketch is refused (QB_READ_ONLY).
+	 * that it was asked for before; of a large multilevel sketch, or where there is little memory, that
+	 * is waited for.  An sf sketch is refused (QB_READ_ONLY).
 	 */
 	extern qb_status qs_cuda_settle(qs_cuda_sketch *sketch);
 
@@ -61,8 +62,8 @@ extern "C"
 	extern bool qs_cuda_is_settled(qs_cuda_sketch *sketch);
 
 	/*
-	 * Describe the settled tables: "head" is a dense sketch whose tables are in device memory.
-	 * QB_MISMATCH: they never were.
+	 * Describe the tables, which have not changed since they were settled: "head" is a dense sketch
+	 * whose tables are in device memory.  QB_MISMATCH: they never were settled.
 	 */
 	extern qb_status qs_cuda_freeze(qs_cuda_sketch *sketch, qs_sketch *head);
 

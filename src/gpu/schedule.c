@@ -16,7 +16,7 @@
  * The oldest of all requests never waits for another one.  So somebody is always next, but for requests
  * whose device is still at work for them.
  *
- * Each device does one request at a time.  Requests for different devices go on at the same
+ * Each device is given one piece of a request at a time.  Requests for different devices go on at the same
  * time, also those of one process.  The process that has had the least keeps others from the
  * devices that it waits for.
  *
@@ -169,8 +169,8 @@ may_be_served(const GpuSlot *slot)
 }
 
 /*
- * Has its device done what a piece of it asked for?  After some time it is served all the same: then it
- * waits for the device, and a device that hangs is noticed.
+ * Has its device done what a piece of it asked for?  After some time it is served all the same: then it,
+ * or the request that reads the tables next, waits for the device, and a device that hangs is noticed.
  */
 static bool
 is_ready(const GpuSlot *slot)
