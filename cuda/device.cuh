@@ -172,7 +172,8 @@ struct qs_extent
 /*
  * Copy pieces of a value to the host, and wait once; to memory that is not page-locked, one after
  * another.  They are copied by gpu->out, beside what is queued on gpu->stream.  If something
- * queued there may still change the value, call qs_follow_stream() first.  A piece outside is QB_NO_MEMORY.
+ * queued there may still change the value, call qs_follow_stream() first.  A piece outside is
+ * QB_NO_MEMORY.
  */
 extern qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count);

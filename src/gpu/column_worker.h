@@ -126,7 +126,8 @@ GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered 
  * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When half
  * a piece of work has been added since the last wait, this waits for what was added before that wait.  So
  * the device does not run out of work because of this wait.  About one piece is queued there, and always
- * less than three, so the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys are added.
+ * less than three, so the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys
+ * are added.
  */
 extern qb_status GpuColumnLimitQueued(const GpuGathered *gathered, double work);
 

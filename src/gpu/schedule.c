@@ -16,8 +16,8 @@
  * The oldest of all requests never waits for another one.  So somebody is always next, but for requests
  * whose device is still at work for them.
  *
- * Each device is given one piece of a request at a time.  Requests for different devices go on at the same
- * time, also those of one process.  The process that has had the least keeps others from the
+ * Each device is given one piece of a request at a time.  Requests for different devices go on at
+ * the same time, also those of one process.  The process that has had the least keeps others from the
  * devices that it waits for.
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
@@ -39,7 +39,10 @@
 
 #define ALL_DEVICES ((1U << gpu_shared->device_count) - 1)
 
-/* So long a request lets others go first while its device is at work for it; how often one looks. */
+/*
+ * So long a request lets others go first while its device is at work for it.  The device is asked at
+ * most so often.
+ */
 #define PATIENCE_US 1000000
 #define LOOK_US     40
 
