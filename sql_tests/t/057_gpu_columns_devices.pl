@@ -66,6 +66,15 @@ SKIP:
 	is($node->safe_psql('postgres', $with_memory), 2, 'the parts are on two devices');
 }
 
+# small tables are on different devices, whatever the parts of a large one take there
+my $memory = q{SELECT string_agg(memory_used::text, ' ' ORDER BY device) FROM qsketch_gpu()};
+my @before = split ' ', $node->safe_psql('postgres', $memory);
+$node->safe_psql('postgres', "CREATE TABLE small_$_ AS SELECT i AS k FROM generate_series(1, 1000) AS i; VACUUM small_$_; SELECT qsketch_gpu_load('small_$_', '{k}')") foreach 1 .. $devices;
+my @after = split ' ', $node->safe_psql('postgres', $memory);
+is(scalar(grep { $after[$_] == $before[$_] } 0 .. $#after), 0, 'each device has got a small table');
+$node->safe_psql('postgres', "SELECT qsketch_gpu_unload('small_$_'); DROP TABLE small_$_") foreach 1 .. $devices;
+$node->poll_query_until('postgres', "SELECT ($memory) = '@before'") or die 'memory was not freed';
+
 my @sketches = ((map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM t" } qw(thread warp half_warp sub_warp multilevel)),
 	'SELECT md5(qsketch_agg(k)::text), md5(qsketch_agg(w)::text), md5(qsketch_agg(n)::text) FROM t',
 	'SELECT md5(qsketch_agg(k) FILTER (WHERE b < 3)::text), md5(qsketch_agg(w)::text) FROM t WHERE n < 20',

@@ -106,6 +106,52 @@ find_same_chunk(const GpuColumnShape *shape)
 	return next_same_chunk(shape, &i);
 }
 
+/* Is a chunk the first one of its table, and is none of the table on another device? */
+static void
+note_beginning(GpuHolding *new)
+{
+	int i;
+
+	new->begins = true;
+	for (i = 0; i < GPU_HANDLES; i++)
+	{
+		GpuHolding *h = gpu_holding[i];
+
+		if (h == NULL || h->shape.root != new->shape.root)
+			continue;
+		new->begins = false;
+		h->begins &= h->device == new->device;
+	}
+}
+
+/* Memory of devices is nearly the same if it differs by less than a column of a table's first part. */
+#define NEARLY_BYTES (gpu_device_ops->rows_together * sizeof(uint64))
+
+/*
+ * The device of a table's first chunk: where the fewest other tables are as a whole, of those that have
+ * nearly the least memory in use.  So tables of any size use all devices.
+ */
+static int
+choose_beginning(void)
+{
+	int best = GpuChooseDevice(-1);
+	int tables[GPU_DEVICES_MAX] = { 0 };
+	uint64 most;
+	int i;
+
+	if (best < 0)
+		return best;
+	most = gpu_device_ops->used(gpu_device[best]) + NEARLY_BYTES;
+	for (i = 0; i < GPU_HANDLES; i++)
+		if (gpu_holding[i] && gpu_holding[i]->begins)
+			tables[gpu_holding[i]->device]++;
+	for (i = 0; i < gpu_shared->device_count; i++)
+		if (!gpu_shared->device[i].lost && gpu_device_ops->used(gpu_device[i]) < most &&
+			tables[i] < tables[best])
+			best = i;
+	return best;
+}
+
 /* The device of a table's next chunk; -1: any, for the first chunk of a part. */
 static int
 choose_next(uint32 root)
@@ -124,7 +170,9 @@ choose_next(uint32 root)
 		if (last == NULL || h->serial > last->serial)
 			last = h;
 	}
-	if (last == NULL || gpu_fault == FAULT_SPREAD || part_of(rows) != part_of(rows - last->rows))
+	if (last == NULL)
+		return choose_beginning();
+	if (gpu_fault == FAULT_SPREAD || part_of(rows) != part_of(rows - last->rows))
 		return -1;
 	return last->device;
 }
@@ -160,6 +208,7 @@ serve_create(GpuSlot *slot)
 	h->shape = *shape;
 	h->leads = find_same_chunk(shape) == NULL;
 	h->device = slot->count;
+	note_beginning(h);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{

@@ -42,6 +42,7 @@ typedef struct GpuHolding
 	int device;
 	GpuColumnShape shape; /* which chunk it is */
 	bool leads;           /* the first column of this chunk that came */
+	bool begins;          /* the first chunk of its table, which is on no other device */
 	uint64 room;
 	uint64 rows;
 	uint64 nulls;
