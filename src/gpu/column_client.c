@@ -380,6 +380,15 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 
 /* ---- keys of cached columns for values on a device ---- */
 
+/* The device that a chunk was on at last; 0 if that is not known. */
+static int
+device_of(const GpuColumnChunk *chunk)
+{
+	int device = GpuColumnDevice(chunk);
+
+	return device < 0 || device >= GPU_DEVICES_MAX ? 0 : device;
+}
+
 /* A chunk, and how many chunks of its device are before it. */
 typedef struct Ranked
 {
@@ -411,9 +420,7 @@ GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
 	ranked = palloc(Max(chunks, 1) * sizeof(Ranked));
 	for (i = 0; i < chunks; i++)
 	{
-		int device = gpu_shared->handle[chunk[i].ref.index].device;
-
-		ranked[i].device = device < 0 || device >= GPU_DEVICES_MAX ? 0 : (uint32) device;
+		ranked[i].device = (uint32) device_of(&chunk[i]);
 		ranked[i].rank = before[ranked[i].device]++;
 		ranked[i].chunk = chunk[i];
 	}
@@ -427,6 +434,7 @@ GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
 typedef struct Chunks
 {
 	const GpuColumnChunk *chunk;
+	uint64 last[GPU_DEVICES_MAX]; /* the last one of each device */
 	int64 *added;
 	bool complete;
 } Chunks;
@@ -434,11 +442,12 @@ typedef struct Chunks
 static void
 ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
-	const GpuColumnChunk *chunk = &((const Chunks *) transfer->context)->chunk[at];
+	const Chunks *chunks = transfer->context;
+	const GpuColumnChunk *chunk = &chunks->chunk[at];
 
 	slot->other = chunk->ref;
 	slot->offset = 0;
-	slot->count = 0;
+	slot->count = chunks->last[device_of(chunk)] == at;
 	GpuColumnWant(slot, chunk);
 }
 
@@ -468,7 +477,10 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 							 .all_replies = true,
 							 .chunks = true,
 							 .context = &all };
+	int i;
 
+	for (i = 0; i < chunks; i++)
+		all.last[device_of(&chunk[i])] = i;
 	if (added)
 		*added = 0;
 	(void) GpuAskAll(&transfer);

@@ -303,12 +303,6 @@ add_gathered(int index, const GpuGathered *gathered)
 }
 
 static qb_status
-serve_column(Holding *h, GpuSlot *slot)
-{
-	return GpuColumnServe(slot, 1, add_gathered);
-}
-
-static qb_status
 serve_keys(Holding *h, GpuSlot *slot)
 {
 	qs_cuda_exact *exact;
@@ -354,23 +348,43 @@ counts_of(Holding *h, GpuSlot *slot)
 	return counts->exact ? counts : NULL;
 }
 
+/* Make a device's list. */
 static qb_status
-serve_list(Holding *h, GpuSlot *slot)
+make_list(Holding *h, int device)
 {
-	Counts *counts = counts_of(h, slot);
-	qb_status status;
+	Counts *counts = &h->on[device];
+	qb_status status = device_ops()->list(counts->exact, &counts->listed, counts->sample);
 
-	if (counts == NULL)
-		return QB_NO_MEMORY;
-	status = device_ops()->list(counts->exact, &counts->listed, counts->sample);
 	if (status != QB_OK)
 		return status;
 	counts->place[0] = 0;
 	counts->place[1] = counts->listed;
-	h->listed |= 1U << shape_in(slot)->device;
+	h->listed |= 1U << device;
 	if (h->listed == h->devices && pg_popcount32(h->devices) == 1)
 		h->placed = h->listed;
 	return QB_OK;
+}
+
+static qb_status
+serve_list(Holding *h, GpuSlot *slot)
+{
+	return counts_of(h, slot) ? make_list(h, shape_in(slot)->device) : QB_NO_MEMORY;
+}
+
+/*
+ * A device that has all keys of its chunks sorts them, whatever others do.  Its list, which is asked for
+ * when all have their keys, is made then unless more keys have come.
+ */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	qb_status status = GpuColumnServe(slot, 1, add_gathered);
+	int device;
+
+	if (status != QB_OK || slot->more || slot->count == 0)
+		return status;
+	device = gpu_holding[slot->other.index]->device;
+	return h->on[device].exact ? make_list(h, device) : QB_OK;
 }
 
 /* A key of a list, and how many keys it stands for. */

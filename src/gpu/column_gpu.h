@@ -397,7 +397,8 @@ extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 /*
  * Have a value on a device get the keys of chunks of a column, by a request of its family
  * such as SKETCH_COLUMN; false: not those of all pages.  The pages whose keys it got are taken
- * off their sets, and "added" is how many keys these were; NULL: the sets stay.
+ * off their sets, and "added" is how many keys these were; NULL: the sets stay.  "count" is 1 in the
+ * request for the last chunk of a device, else 0.
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);

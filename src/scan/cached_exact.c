@@ -299,6 +299,7 @@ count_keys(const Exact *e, int n, int *count)
 
 	if (!GpuExactBegin(&ref, most_keys(e)))
 		return NULL;
+	GpuColumnInterleave(e->wanted, e->wanted_count);
 	if (GpuColumnSend(&ref, EXACT_COLUMN, e->wanted, e->wanted_count, NULL))
 	{
 		add_all_other_pages(e, &ref);
