@@ -235,10 +235,19 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 		pages->word[i] &= ~other->word[i];
 }
 
+/* Mostly a set has all pages or none; pg_popcount() takes ten times as long where it is not aligned. */
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
 {
-	return (uint32) pg_popcount((const char *) pages->bits, GPU_CHUNK_BYTES);
+	uint32 count = 0;
+	int i;
+
+	for (i = 0; i < (int) lengthof(pages->word); i++)
+		if (pages->word[i] == PG_UINT32_MAX)
+			count += 32;
+		else if (pages->word[i] != 0)
+			count += pg_popcount32(pages->word[i]);
+	return count;
 }
 
 static inline bool

@@ -474,11 +474,10 @@ CachedChunk(const CachedKeys *keys, uint32 chunk)
 GpuPages *
 CachedPages(const CachedRun *run)
 {
-	MemoryContext old = MemoryContextSwitchTo(run->copies->memory);
-	GpuPages *pages = CachedAllPages(run->chunks);
+	Size bytes = run->chunks * sizeof(GpuPages);
+	GpuPages *pages = MemoryContextAllocHuge(run->copies->memory, Max(bytes, 1));
 
-	memcpy(pages, run->pages, run->chunks * sizeof(GpuPages));
-	MemoryContextSwitchTo(old);
+	memcpy(pages, run->pages, bytes);
 	return pages;
 }
 

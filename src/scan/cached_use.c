@@ -240,7 +240,8 @@ note_taken(const CachedRun *run, int i, GpuPages *left)
 	uint32 chunk;
 
 	for (chunk = 0; chunk < run->chunks; chunk++)
-		GpuPagesTakeOff(&run->pages[chunk], &left[chunk]);
+		if (!GpuPagesAreNone(&left[chunk]))
+			GpuPagesTakeOff(&run->pages[chunk], &left[chunk]);
 	memcpy(left, run->pages, run->chunks * sizeof(GpuPages));
 	run->copies->taken[i] = (PageSet){ run->chunks, left };
 }
