@@ -22,8 +22,8 @@
 /* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
 #define MERGE_BYTES (UINT64_C(32) << 20)
 
-/* An H100 inserts 100 million keys of a column in 2.8 ms, so these take about 8. */
-#define ROWS_TOGETHER (UINT64_C(1) << 28)
+/* An H100 inserts 100 million keys of a column in 2.8 ms, so these take about 4. */
+#define ROWS_TOGETHER (UINT64_C(1) << 27)
 
 /* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
