@@ -66,11 +66,16 @@ SKIP:
 	is($node->safe_psql('postgres', $with_memory), 2, 'the parts are on two devices');
 }
 
-# small tables are on different devices, whatever the parts of a large one take there
+# small tables are on different devices, whatever the parts of a large one take there, also when they were loaded again
 my $memory = q{SELECT string_agg(memory_used::text, ' ' ORDER BY device) FROM qsketch_gpu()};
 my @before = split ' ', $node->safe_psql('postgres', $memory);
-$node->safe_psql('postgres', "CREATE TABLE small_$_ AS SELECT i AS k FROM generate_series(1, 1000) AS i; VACUUM small_$_; SELECT qsketch_gpu_load('small_$_', '{k}')") foreach 1 .. $devices;
+for my $small (map { "small_$_" } 1 .. $devices)
+{
+	$node->safe_psql('postgres', "CREATE TABLE $small AS SELECT i AS k, i AS n FROM generate_series(1, 1000) AS i");
+	$node->safe_psql('postgres', "VACUUM $small; SELECT qsketch_gpu_load('$small', '{k,n}'); UPDATE $small SET k = k + 1") foreach 1 .. 2;
+}
 my @after = split ' ', $node->safe_psql('postgres', $memory);
+is(scalar(@after), $devices, 'memory of each device');
 is(scalar(grep { $after[$_] == $before[$_] } 0 .. $#after), 0, 'each device has got a small table');
 $node->safe_psql('postgres', "SELECT qsketch_gpu_unload('small_$_'); DROP TABLE small_$_") foreach 1 .. $devices;
 $node->poll_query_until('postgres', "SELECT ($memory) = '@before'") or die 'memory was not freed';

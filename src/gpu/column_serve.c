@@ -33,11 +33,45 @@ free_holding(GpuHolding *h)
 	free(h);
 }
 
+/* Are these chunks of the same pages, of whatever columns? */
+static bool
+is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
+{
+	return a->root == b->root && a->relation == b->relation && a->chunk == b->chunk;
+}
+
+/* What a chunk stood for, its pages or its table, another one of them stands for when it is gone. */
+static void
+hand_over(const GpuHolding *gone)
+{
+	bool leads = gone->leads;
+	bool begins = gone->begins;
+	int i;
+
+	for (i = 0; i < GPU_HANDLES && (leads || begins); i++)
+	{
+		GpuHolding *h = gpu_holding[i];
+
+		if (h == NULL || h->shape.root != gone->shape.root)
+			continue;
+		h->begins |= begins;
+		begins = false;
+		if (!leads || !is_same_chunk(&h->shape, &gone->shape))
+			continue;
+		h->leads = true;
+		leads = false;
+	}
+}
+
 static void
 drop_column(int index)
 {
-	free_holding(gpu_holding[index]);
+	GpuHolding *h = gpu_holding[index];
+
 	gpu_holding[index] = NULL;
+	if (h)
+		hand_over(h);
+	free_holding(h);
 }
 
 /* ---- making a chunk ---- */
@@ -91,8 +125,7 @@ next_same_chunk(const GpuColumnShape *shape, int *i)
 	{
 		const GpuHolding *h = gpu_holding[(*i)++];
 
-		if (h && h->shape.root == shape->root && h->shape.relation == shape->relation &&
-			h->shape.chunk == shape->chunk)
+		if (h && is_same_chunk(&h->shape, shape))
 			return h;
 	}
 	return NULL;
@@ -106,7 +139,7 @@ find_same_chunk(const GpuColumnShape *shape)
 	return next_same_chunk(shape, &i);
 }
 
-/* Is a chunk the first one of its table, and is none of the table on another device? */
+/* Note whether a new chunk is the only one of its table, and whether the table is on several devices now. */
 static void
 note_beginning(GpuHolding *new)
 {
@@ -124,12 +157,24 @@ note_beginning(GpuHolding *new)
 	}
 }
 
-/* Memory of devices is nearly the same if it differs by less than a column of a table's first part. */
-#define NEARLY_BYTES (gpu_device_ops->rows_together * sizeof(uint64))
+/*
+ * Memory of devices is nearly the same if it differs by less than a column of a table's first part, and
+ * by less than an eighth of a device's memory.
+ */
+static uint64
+nearly_bytes(int device)
+{
+	uint64 part = gpu_device_ops->rows_together * sizeof(uint64);
+	uint64 limit = gpu_memory_limit > 0 ? (uint64) gpu_memory_limit << 20
+										: gpu_shared->device[device].memory_bytes;
+
+	return limit > 0 ? Min(part, limit / 8) : part;
+}
 
 /*
- * The device of a table's first chunk: where the fewest other tables are as a whole, of those that have
- * nearly the least memory in use.  So tables of any size use all devices.
+ * The device of a table's first chunk: that with the fewest tables of which it has all chunks, among
+ * those that have nearly the least memory in use.  Small tables are on different devices so, where the
+ * parts of a large one take a little more memory on some of them.
  */
 static int
 choose_beginning(void)
@@ -141,7 +186,7 @@ choose_beginning(void)
 
 	if (best < 0)
 		return best;
-	most = gpu_device_ops->used(gpu_device[best]) + NEARLY_BYTES;
+	most = gpu_device_ops->used(gpu_device[best]) + nearly_bytes(best);
 	for (i = 0; i < GPU_HANDLES; i++)
 		if (gpu_holding[i] && gpu_holding[i]->begins)
 			tables[gpu_holding[i]->device]++;
@@ -152,7 +197,7 @@ choose_beginning(void)
 	return best;
 }
 
-/* The device of a table's next chunk; -1: any, for the first chunk of a part. */
+/* The device of a table's next chunk; -1: any, for the first chunk of a further part. */
 static int
 choose_next(uint32 root)
 {
@@ -208,13 +253,13 @@ serve_create(GpuSlot *slot)
 	h->shape = *shape;
 	h->leads = find_same_chunk(shape) == NULL;
 	h->device = slot->count;
-	note_beginning(h);
 	status = GpuColumnOps()->create(gpu_device[h->device], &h->values);
 	if (status != QB_OK)
 	{
 		free_holding(h);
 		return status;
 	}
+	note_beginning(h);
 	gpu_holding[slot->handle.index] = h;
 	GpuCount(COUNT_CREATED, 1);
 	return GpuMade(QB_OK, h->device);

@@ -41,8 +41,8 @@ typedef struct GpuHolding
 	qs_cuda_copy *values; /* on the device */
 	int device;
 	GpuColumnShape shape; /* which chunk it is */
-	bool leads;           /* the first column of this chunk that came */
-	bool begins;          /* the first chunk of its table, which is on no other device */
+	bool leads;           /* stands for all columns of these pages */
+	bool begins;          /* stands for its table, of which all chunks are on this device */
 	uint64 room;
 	uint64 rows;
 	uint64 nulls;
