@@ -273,10 +273,10 @@ exact_on(Holding *h, int device, qb_status *status)
 	Counts *counts = &h->on[device];
 
 	*status = QB_OK;
-	h->listed = h->placed = 0;
 	if (counts->exact == NULL)
 		*status = make_on(h, device, &counts->exact);
 	h->devices |= (uint32) (counts->exact != NULL) << device;
+	h->listed = h->placed = 0;
 	return counts->exact;
 }
 
@@ -372,8 +372,8 @@ serve_list(Holding *h, GpuSlot *slot)
 }
 
 /*
- * A device that has all keys of its chunks sorts them, whatever others do.  Its list, which is asked for
- * when all have their keys, is made then unless more keys have come.
+ * A device that has all keys of its chunks makes its list now, whatever others do.  EXACT_LIST finds
+ * nothing left to do then, unless more keys have come by EXACT_KEYS.
  */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)

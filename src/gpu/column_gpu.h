@@ -235,7 +235,10 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 		pages->word[i] &= ~other->word[i];
 }
 
-/* Mostly a set has all pages or none; pg_popcount() takes ten times as long where it is not aligned. */
+/*
+ * Mostly a set has all pages or none.  pg_popcount() of PostgreSQL 15 would go byte by byte through sets
+ * at an address that is no multiple of 8.
+ */
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
 {
@@ -406,8 +409,8 @@ extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 /*
  * Have a value on a device get the keys of chunks of a column, by a request of its family
  * such as SKETCH_COLUMN; false: not those of all pages.  The pages whose keys it got are taken
- * off their sets, and "added" is how many keys these were; NULL: the sets stay.  "count" is 1 in the
- * request for the last chunk of a device, else 0.
+ * off their sets, and "added" is how many keys these were; NULL: the sets stay.  The slot's
+ * count is 1 in the request for the last chunk of a device, else 0.
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
@@ -441,7 +444,7 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 typedef enum GpuExactOp
 {
 	EXACT_CREATE,  /* counts of no keys, for so many keys */
-	EXACT_COLUMN,  /* keys of the wanted pages of a chunk, which is the other handle */
+	EXACT_COLUMN,  /* keys of a chunk, the other handle; the last one of a device makes its list */
 	EXACT_KEYS,    /* keys that a backend has read */
 	EXACT_DEVICES, /* which devices have keys?  After this no more come */
 	EXACT_LIST,    /* of one device, as the next three: make its list */
