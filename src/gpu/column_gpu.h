@@ -236,8 +236,8 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 }
 
 /*
- * Mostly a set has all pages or none.  pg_popcount() of PostgreSQL 15 would go byte by byte through sets
- * at an address that is no multiple of 8.
+ * Mostly a set has all pages or none, and few words need a call.  pg_popcount() of PostgreSQL 15 calls a
+ * function for each 8 bytes, or goes byte by byte through sets that are not aligned to 8.
  */
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
