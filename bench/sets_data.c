@@ -35,7 +35,7 @@ data_release(void *context, void *pointer)
 }
 
 const qb_memory data_memory = { .alloc = data_alloc, .release = data_release };
-const qb_keys data_keys = { 1, 0 };
+const qb_keys data_keys = { .family = 1 };
 
 static uint64_t
 next_random(uint64_t *state)

@@ -147,7 +147,7 @@ SELECT length(b), encode(substr(b, 149), 'escape') IN ('hello\000world\000', 'wo
 SELECT what, pg_temp.error_of_bytes(pg_temp.repaired(damaged)) FROM sample, LATERAL (VALUES
 	(1, 'another text', set_byte(b, 148, 106)), (2, 'no UTF-8', set_byte(b, 148, 255)), (3, 'a zero', set_byte(b, 148, 0)),
 	(4, 'a cut character', set_byte(b, 158, 195)), (5, 'another encoding', set_byte(b, 13, 8)),
-	(6, 'a high byte of another encoding', set_byte(set_byte(b, 13, 8), 148, 228)),
+	(6, 'a high byte of no encoding', set_byte(set_byte(set_byte(b, 13, 0), 75, 2), 148, 228)),
 	(7, 'keys of uuid', overlay(b PLACING '\x990b0000' FROM 65 + 32)), (8, 'without texts', set_byte(b, 12, 0)),
 	(9, 'a giant text', overlay(b PLACING '\xffffff7f' FROM 1 + 40)), (10, 'a text less', set_byte(b, 159, 65)),
 	(11, 'n', overlay(b PLACING '\xffffff7f' FROM 5))) AS v(i, what, damaged) ORDER BY i;
@@ -155,7 +155,7 @@ SELECT what, pg_temp.error_of_bytes(pg_temp.repaired(damaged)) FROM sample, LATE
 SELECT pg_temp.error_of(format('SELECT qtop_list(%L::bytea::qtop, 3, NULL::%s)', pg_temp.repaired(bytes), type))
 FROM sample, LATERAL (VALUES (set_byte(b, 148, 106), 'text'), (set_byte(b, 148, 106), 'varchar'), (overlay(b PLACING '\x990b0000' FROM 65 + 32), 'uuid'),
 	(overlay(b PLACING '\x990b0000' FROM 65 + 32), 'text')) AS v(bytes, type);
-SELECT pg_temp.error_of_bytes(pg_temp.repaired(set_byte(b, 65 + 31, 9))) AS other_family, pg_temp.error_of_bytes(pg_temp.repaired(set_byte(b, 12, 1))) AS texts
+SELECT pg_temp.error_of_bytes(pg_temp.repaired(set_byte(b, 65 + 31, 9))) AS other_family, pg_temp.error_of_bytes(pg_temp.repaired(set_byte(set_byte(b, 12, 1), 13, 6))) AS texts
 FROM numbers;
 -- each bit behind right checksums: an error, or a list that can be used
 CREATE FUNCTION pg_temp.use(t qtop) RETURNS text LANGUAGE plpgsql AS

@@ -63,10 +63,22 @@ qb_reduce(uint64_t hv, uint64_t n)
  * else.
  */
 
+/*
+ * The encoding of the text in a value's keys.  A server that does not know the encoding of
+ * its text takes the bytes as they are, so text that is not ASCII may be another one elsewhere.
+ */
+typedef enum qb_text
+{
+	QB_TEXT_UTF8 = 0,  /* text is in UTF-8, or there is none */
+	QB_TEXT_ASCII = 1, /* of a server that does not know its encoding, but all text is ASCII */
+	QB_TEXT_BYTES = 2  /* of such a server, and some text is not ASCII */
+} qb_text;
+
 typedef struct qb_keys
 {
 	uint32_t family;    /* whose fingerprints; 0 = no keys yet */
 	uint32_t collation; /* decides which keys are equal; 0 = no collation */
+	uint32_t text;      /* qb_text; 0 without keys */
 } qb_keys;
 
 /* Are there no keys yet? */
@@ -76,19 +88,38 @@ qb_keys_none(const qb_keys *keys)
 	return keys->family == 0;
 }
 
-/* Are the fingerprints of a and b comparable? */
+/* Are keys of a and b of one kind?  Their text may be in different encodings. */
 QB_INLINE bool
 qb_keys_same(const qb_keys *a, const qb_keys *b)
 {
 	return a->family == b->family && a->collation == b->collation;
 }
 
-/* Take over family and collation of "from" if "into" has no keys yet. */
+/* Is the text of one in UTF-8, while that of the other is in an unknown encoding? */
+QB_INLINE bool
+qb_keys_clash(const qb_keys *a, const qb_keys *b)
+{
+	return (a->text ^ b->text) == (QB_TEXT_UTF8 ^ QB_TEXT_BYTES) && !qb_keys_none(a) &&
+		   !qb_keys_none(b);
+}
+
+/* Record in "into" that it has the keys of "from", too.  They are of one kind and do not clash. */
 QB_INLINE void
 qb_keys_take(qb_keys *into, const qb_keys *from)
 {
 	if (qb_keys_none(into))
 		*into = *from;
+	else if (!qb_keys_none(from) && into->text != from->text)
+		into->text =
+			into->text == QB_TEXT_UTF8 || from->text == QB_TEXT_UTF8 ? QB_TEXT_UTF8 : QB_TEXT_BYTES;
+}
+
+/* Are these fields of a stored value consistent?  Without keys all are 0. */
+QB_INLINE bool
+qb_keys_valid(const qb_keys *keys)
+{
+	return keys->text <= QB_TEXT_BYTES &&
+		   (!qb_keys_none(keys) || (keys->collation == 0 && keys->text == 0));
 }
 
 #endif

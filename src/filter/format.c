@@ -15,7 +15,8 @@ enum
 	AT_VERSION = 3,
 	AT_ENCODING = 4,
 	AT_LAYOUT = 5,
-	AT_RESERVED = 6,
+	AT_TEXT = 6,
+	AT_RESERVED = 7,
 	AT_K = 8,
 	AT_CRC = 12,
 	AT_M = 16,
@@ -457,6 +458,7 @@ write_header(const qf_filter *f, uint8_t form, uint8_t *out)
 	qb_store64(out + AT_SEED, f->params.seed);
 	qb_store32(out + AT_FAMILY, f->keys.family);
 	qb_store32(out + AT_COLLATION, f->keys.collation);
+	out[AT_TEXT] = (uint8_t) f->keys.text;
 	qb_store64(out + AT_ROWS, (uint64_t) f->rows);
 	qb_store64(out + AT_Q, f->params.q);
 	qb_store32(out + AT_ONES, (uint32_t) f->ones);
@@ -496,11 +498,11 @@ qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 static bool
 state_fits(const qf_filter *f)
 {
-	if (f->rows < QF_ROWS_UNKNOWN || f->ones > f->params.m)
+	if (f->rows < QF_ROWS_UNKNOWN || f->ones > f->params.m || !qb_keys_valid(&f->keys))
 		return false;
 	if (f->rows == 0)
-		return f->ones == 0 && f->keys.family == 0 && f->keys.collation == 0;
-	if (f->keys.family == 0)
+		return f->ones == 0 && qb_keys_none(&f->keys);
+	if (qb_keys_none(&f->keys))
 		return false;
 	if (qf_is_bloom(&f->params))
 		return f->rows == QF_ROWS_UNKNOWN && f->ones > 0;
@@ -549,6 +551,7 @@ qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length)
 	view->encoding = bytes[AT_ENCODING];
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
+	view->keys.text = bytes[AT_TEXT];
 	view->rows = (int64_t) qb_load64(bytes + AT_ROWS);
 	view->ones = qb_load32(bytes + AT_ONES);
 	if (!state_fits(view))

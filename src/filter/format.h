@@ -11,7 +11,8 @@
  *	3		1		version, 1
  *	4		1		encoding (qf_encoding)
  *	5		1		layout (qf_layout)
- *	6		2		reserved, 0
+ *	6		1		encoding of the keys' text (qb_text), 0 without keys
+ *	7		1		reserved, 0
  *	8		4		k
  *	12		4		CRC-32C of all bytes with this field 0
  *	16		8		m

@@ -103,7 +103,7 @@ first_state(FunctionCallInfo fcinfo, FilterInput input)
 
 /* The number beside the key: the id of the row, or how often the row counts. */
 static pg_attribute_always_inline int64
-number_argument(FunctionCallInfo fcinfo, FilterInput input, const FilterState *state)
+number_argument(FunctionCallInfo fcinfo, FilterInput input, FilterState *state)
 {
 	if (input == FILTER_ROWS)
 		return 1;

@@ -328,7 +328,7 @@ FilterFlush(FilterState *expanded)
 	if (status != QB_OK)
 		filter->rows = rows;
 	FilterCheck(status);
-	filter->keys = expanded->keyed.key.keys;
+	qb_keys_take(&filter->keys, &expanded->keyed.key.keys);
 	expanded->row += batch.count;
 	expanded->keyed.buffer.count = 0;
 	expanded->keyed.batches++;
@@ -353,7 +353,7 @@ FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 	StatCountBatch(filter->remote != NULL, count);
 	if (count == 0)
 		return;
-	filter->keys = expanded->keyed.key.keys;
+	qb_keys_take(&filter->keys, &expanded->keyed.key.keys);
 	expanded->row += count;
 	expanded->keyed.count += count;
 	KeyBufferLimit(&expanded->keyed.buffer, most_room(expanded));

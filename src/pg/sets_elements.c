@@ -55,7 +55,7 @@ ElementsTakeApart(ElementArray *keys, const KeyType *key, Datum argument)
 
 /* The elements of some keys; returns how many of them are not null. */
 static uint32
-make_elements(const KeyType *key, const ElementArray *array, int from, uint64 *low, uint64 *high)
+make_elements(KeyType *key, const ElementArray *array, int from, uint64 *low, uint64 *high)
 {
 	int end = Min(array->count, from + KEYS_AT_ONCE);
 	uint32 count = 0;
@@ -94,6 +94,7 @@ ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionar
 	int i;
 
 	KeyTypeLearnArray(key, array->value, array->null, array->count);
+	KeyTypeForgetText(key);
 	dictionary->wide = !KeyIsNumber(key);
 	for (i = 0; i < array->count; i += KEYS_AT_ONCE)
 	{

@@ -111,8 +111,12 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 
 	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
 	if (sets->building)
+	{
+		qb_keys_take(&builder->keys, keys);
 		return;
+	}
 	qset_builder_init(builder, wide, keys, &sets->keyed.memory);
+	qb_keys_take(&builder->keys, &old->keys);
 	if (old->sets > 0)
 		SetsCheck(qset_builder_add_collection(builder, old));
 	qset_collection_free(old);
@@ -137,6 +141,7 @@ give_batch(SetsState *sets)
 	if (sets->remote && send_rows(sets))
 		return;
 	go_on(sets);
+	StateTakeText(&sets->keyed, &sets->builder.keys, &sets_key_holder);
 	SetsCheck(qset_builder_add(&sets->builder, sets->id, sets->low, sets->exact ? NULL : sets->high,
 							   sets->waiting));
 }
@@ -193,7 +198,7 @@ SetsMakeRoom(SetsState *sets)
 void
 SetsAddKey(SetsState *sets, int64 id, Datum element)
 {
-	const KeyType *key = &sets->keyed.key;
+	KeyType *key = &sets->keyed.key;
 	uint64 low;
 	uint64 high;
 

@@ -52,7 +52,7 @@ add_key(FunctionCallInfo fcinfo, int sign)
 	expanded = SketchForUpdate(NULL, PG_GETARG_DATUM(0));
 	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->sketch.keys, &sketch_key_holder);
 	SketchAddNow(expanded, key.fingerprint, sign * weight);
-	expanded->sketch.keys = key.type.keys;
+	qb_keys_take(&expanded->sketch.keys, &key.type.keys);
 	return StateDatum(&expanded->keyed);
 }
 

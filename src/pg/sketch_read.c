@@ -86,7 +86,7 @@ void
 SketchSetKey(SketchState *expanded, const KeyType *key)
 {
 	KeyCheckFits(&expanded->sketch.keys, key, &sketch_key_holder);
-	expanded->sketch.keys = key->keys;
+	qb_keys_take(&expanded->sketch.keys, &key->keys);
 }
 
 /*

@@ -471,6 +471,7 @@ remove_now(SketchState *expanded)
 void
 SketchFlush(SketchState *expanded)
 {
+	StateTakeText(&expanded->keyed, &expanded->sketch.keys, &sketch_key_holder);
 	merge_deferred(expanded);
 	flush_buffer(expanded);
 	if (expanded->removed)

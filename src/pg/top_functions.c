@@ -294,7 +294,7 @@ text_of(const NewKey *key, uint32 *length)
 		return NULL;
 	KeyWriterInit(&writer, key->type.type, CurrentMemoryContext);
 	level = KeyTextBegin();
-	text = KeyWrite(&writer, key->value, length);
+	text = KeyWriteKept(&writer, key->value, length);
 	KeyTextEnd(level);
 	return text;
 }
@@ -421,36 +421,18 @@ family_fits(const qs_top *top, const qs_sketch *sketch)
 	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
 }
 
+/* Are the texts of all keys in UTF-8, if the list says so? */
 static bool
-is_ascii(const char *text, uint32 length)
+texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 {
-	uint32 i;
-
-	for (i = 0; i < length; i++)
-		if (IS_HIGHBIT_SET(text[i]))
-			return false;
-	return true;
-}
-
-/* Raise an error unless the texts of all keys can be shown in this database. */
-static void
-validate_texts(const qs_top *top, int sqlstate, const uint8 *bytes, Size length)
-{
+	int encoding = sketch->keys.text == QB_TEXT_BYTES ? PG_SQL_ASCII : PG_UTF8;
 	qs_top_place place = { 0 };
 	qs_top_key key;
 
 	while (qs_top_next(top, &place, &key))
-	{
-		const char *text = (const char *) key.text;
-
-		if (top->encoding != GetDatabaseEncoding() && !is_ascii(text, key.length))
-			ereport(ERROR,
-					(errcode(sqlstate),
-					 errmsg("list of top keys has keys in encoding %s, but the database has %s",
-							pg_encoding_to_char(top->encoding), GetDatabaseEncodingName())));
-		if (!pg_verify_mbstr(GetDatabaseEncoding(), text, (int) key.length, true))
-			FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
-	}
+		if (!pg_verify_mbstr(encoding, (const char *) key.text, (int) key.length, true))
+			return false;
+	return true;
 }
 
 /* Raise an error unless the keys and the sketch of a valid list from outside can be used here. */
@@ -466,8 +448,8 @@ check(struct varlena *value, int sqlstate)
 	SketchCheckStorable(&sketch.params);
 	if (!family_fits(&top, &sketch))
 		FormatRaise(&top_format, QB_FORMAT_PARAMS, sqlstate, bytes, length);
-	if (top.texts)
-		validate_texts(&top, sqlstate, bytes, length);
+	if (top.texts && !texts_are_valid(&top, &sketch))
+		FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 }
 
 /* A hint: whoever writes a number probably means the number of keys. */

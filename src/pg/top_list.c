@@ -75,13 +75,6 @@ sorted_rows(const qs_top *top)
 	return row;
 }
 
-/* The text of a key that was kept with it. */
-static char *
-kept_text(const qs_top_key *key)
-{
-	return pnstrdup((const char *) key->text, key->length);
-}
-
 /* What a hint calls the type of the keys, as far as it is known. */
 static char *
 hint_type(uint32 family)
@@ -123,6 +116,7 @@ parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, K
 typedef struct KeyOutput
 {
 	const qs_top *top;
+	const qb_keys *keys;
 	bool as_text;
 	KeyParser parser;
 	KeyType type; /* of keys without texts, as text: the one that can hold all keys of the family */
@@ -138,6 +132,7 @@ begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const 
 	Oid type = KeyFamilyType(reader->sketch->keys.family);
 
 	output->top = reader->top;
+	output->keys = &reader->sketch->keys;
 	output->as_text = type_argument == AS_TEXT;
 	if (!output->as_text)
 		parser_of(fcinfo, type_argument, reader, &output->parser);
@@ -149,13 +144,19 @@ begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const 
 }
 
 static char *
+kept_text(const KeyOutput *output, const qs_top_key *key)
+{
+	return KeyKeptText((const char *) key->text, key->length, output->keys, &top_key_holder);
+}
+
+static char *
 text_of(KeyOutput *output, const qs_top_key *key)
 {
 	uint32 length;
 	const char *text;
 
 	if (output->top->texts)
-		return kept_text(key);
+		return kept_text(output, key);
 	text = KeyWrite(&output->writer, KeyOfNumber(&output->type, (int64) key->fingerprint), &length);
 	return pnstrdup(text, length);
 }
@@ -164,16 +165,10 @@ text_of(KeyOutput *output, const qs_top_key *key)
 static Datum
 key_of(KeyOutput *output, const qs_top_key *key)
 {
-	char *text;
-
 	CHECK_FOR_INTERRUPTS();
 	if (output->as_text)
-	{
-		text = text_of(output, key);
-		(void) pg_verifymbstr(text, (int) strlen(text), false);
-		return CStringGetTextDatum(text);
-	}
-	return output->top->texts ? KeyParse(&output->parser, kept_text(key), key->fingerprint)
+		return CStringGetTextDatum(text_of(output, key));
+	return output->top->texts ? KeyParse(&output->parser, kept_text(output, key), key->fingerprint)
 							  : KeyParseNumber(&output->parser, (int64) key->fingerprint);
 }
 

@@ -181,9 +181,8 @@ TopSetKey(TopState *top, const KeyType *key)
 {
 	top->keyed.key = *key;
 	KeyCheckFits(&top->sketch.keys, &top->keyed.key, &top_key_holder);
-	top->sketch.keys = top->keyed.key.keys;
+	qb_keys_take(&top->sketch.keys, &top->keyed.key.keys);
 	top->top.texts = !KeyIsNumber(&top->keyed.key);
-	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 	if (top->top.texts)
 		KeyWriterInit(&top->writer, key->type, top->keyed.header.eoh_context);
 }
@@ -231,7 +230,7 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 		if (!begun && !top->writer.plain)
 			level = KeyTextBegin();
 		begun = true;
-		text = KeyWrite(&top->writer, value_of(rows, key->row), &length);
+		text = KeyWriteKept(&top->writer, value_of(rows, key->row), &length);
 		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
 	}
 	if (begun && !top->writer.plain)
@@ -324,6 +323,7 @@ remove_now(TopState *top)
 void
 TopFlush(TopState *top)
 {
+	StateTakeText(&top->keyed, &top->sketch.keys, &top_key_holder);
 	flush_buffer(top);
 	if (top->removed)
 		remove_now(top);
@@ -383,7 +383,7 @@ keep_value(TopState *top, Datum value)
 static void
 append(TopState *top, Datum plain, int64 weight)
 {
-	const KeyType *key = &top->keyed.key;
+	KeyType *key = &top->keyed.key;
 	int row;
 
 	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
@@ -398,7 +398,7 @@ append(TopState *top, Datum plain, int64 weight)
 void
 TopCount(TopState *top, Datum value, int64 weight)
 {
-	const KeyType *key = &top->keyed.key;
+	KeyType *key = &top->keyed.key;
 	Datum plain = value;
 
 	if (key->length == -1)
@@ -453,7 +453,6 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 						errmsg("lists of top keys differ in how they keep their keys")));
 	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
 	check_texts(top);
-	top->top.encoding = top->top.texts ? GetDatabaseEncoding() : 0;
 }
 
 /* The list as a value, also where its flat encoding is a token. */

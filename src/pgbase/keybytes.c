@@ -8,6 +8,8 @@
  */
 #include "pgbase/keybytes.h"
 
+#include "pgbase/utf8.h"
+
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 #include "catalog/pg_enum.h"
@@ -19,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/multirangetypes.h"
 #include "utils/rangetypes.h"
 #include "utils/syscache.h"
@@ -130,8 +133,39 @@ typedef struct KeyString
 {
 	const char *data;
 	Size length;
-	void *own; /* what has to be freed, or NULL */
+	void *own;    /* what has to be freed, or NULL */
+	bool unknown; /* it is text in an unknown encoding, and not ASCII */
 } KeyString;
+
+static inline void
+free_string(KeyString *string)
+{
+	if (string->own)
+		pfree(string->own);
+	string->own = NULL;
+}
+
+/* Text of the database in UTF-8; as it is if its encoding is unknown. */
+static KeyString
+in_utf8(KeyString string)
+{
+	const char *made;
+
+	if (Utf8IsNative())
+		return string;
+	if (!Utf8IsKnown())
+	{
+		string.unknown = !Utf8IsAscii(string.data, string.length);
+		return string;
+	}
+	made = Utf8Of(string.data, &string.length);
+	if (made != string.data)
+	{
+		free_string(&string);
+		string.data = string.own = (char *) made;
+	}
+	return string;
+}
 
 static inline KeyString
 varlena_string(Datum value)
@@ -162,7 +196,7 @@ label_string(Oid value)
 						errmsg("invalid internal value for enum: %u", value)));
 	label = pstrdup(NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel));
 	ReleaseSysCache(tuple);
-	return (KeyString){ label, strlen(label), label };
+	return (KeyString){ label, strlen(label), .own = label };
 }
 
 static KeyString
@@ -170,13 +204,15 @@ any_string(const KeyType *key, Datum value)
 {
 	switch (key->kind)
 	{
+		case KEY_TEXT:
+			return in_utf8(varlena_string(value));
 		case KEY_PADDED:
-			return padded_string(value);
+			return in_utf8(padded_string(value));
 		case KEY_ENUM:
-			return label_string(DatumGetObjectId(value));
+			return in_utf8(label_string(DatumGetObjectId(value)));
 		case KEY_NAME:
-			return (KeyString){ NameStr(*DatumGetName(value)),
-								strlen(NameStr(*DatumGetName(value))), NULL };
+			return in_utf8((KeyString){ NameStr(*DatumGetName(value)),
+										strlen(NameStr(*DatumGetName(value))) });
 		default:
 			return (KeyString){ DatumGetPointer(value), (Size) key->length, NULL };
 	}
@@ -187,13 +223,6 @@ static inline KeyString
 string_of(const KeyType *key, Datum value)
 {
 	return likely(key->kind == KEY_BYTES) ? varlena_string(value) : any_string(key, value);
-}
-
-static inline void
-free_string(KeyString *string)
-{
-	if (string->own)
-		pfree(string->own);
 }
 
 /* A length of 1 byte is less than this byte, which a length of 4 bytes follows. */
@@ -208,6 +237,14 @@ put_string(KeyBytes *bytes, const char *data, Size length)
 	if (size >= LONG_STRING)
 		KeyBytesPut(bytes, &size, sizeof(size));
 	KeyBytesPut(bytes, data, length);
+}
+
+static void
+put_and_free(KeyBytes *bytes, KeyString string)
+{
+	put_string(bytes, string.data, string.length);
+	bytes->unknown |= string.unknown;
+	free_string(&string);
 }
 
 /*
@@ -317,10 +354,76 @@ put_json_part(KeyBytes *bytes, JsonbIteratorToken token, const JsonbValue *value
 	}
 }
 
-static void
-put_jsonb(KeyBytes *bytes, Datum value)
+static bool
+has_string(JsonbIteratorToken token, const JsonbValue *part)
 {
-	Jsonb *json = DatumGetJsonbP(value);
+	return (token == WJB_KEY || token == WJB_VALUE || token == WJB_ELEM) && part->type == jbvString;
+}
+
+static bool
+json_is_ascii(Jsonb *json)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
+	JsonbIteratorToken token;
+	JsonbValue part;
+	bool ascii = true;
+
+	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (has_string(token, &part))
+			ascii &= Utf8IsAscii(part.val.string.val, (Size) part.val.string.len);
+	}
+	return ascii;
+}
+
+#if PG_VERSION_NUM < 190000
+/* The form that building a jsonb has in PostgreSQL 19. */
+typedef struct JsonbInState
+{
+	JsonbParseState *parse;
+	JsonbValue *result;
+} JsonbInState;
+
+static void
+push_part(JsonbInState *state, JsonbIteratorToken token, JsonbValue *part)
+{
+	state->result = pushJsonbValue(&state->parse, token, part);
+}
+#else
+#define push_part pushJsonbValue
+#endif
+
+/* A copy in UTF-8, where the keys of an object may have another order. */
+static Jsonb *
+json_in_utf8(Jsonb *json)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
+	JsonbInState made = { 0 };
+	JsonbIteratorToken token;
+	JsonbValue part;
+
+	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	{
+		bool is_value =
+			token < WJB_BEGIN_ARRAY || (token == WJB_BEGIN_ARRAY && part.val.array.rawScalar);
+
+		CHECK_FOR_INTERRUPTS();
+		if (has_string(token, &part))
+		{
+			Size length = (Size) part.val.string.len;
+
+			part.val.string.val = (char *) Utf8Of(part.val.string.val, &length);
+			part.val.string.len = (int) length;
+		}
+		push_part(&made, token, is_value ? &part : NULL);
+	}
+	return JsonbValueToJsonb(made.result);
+}
+
+static void
+put_json(KeyBytes *bytes, Jsonb *json)
+{
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
 	JsonbIteratorToken token;
 	JsonbValue part;
@@ -330,6 +433,31 @@ put_jsonb(KeyBytes *bytes, Datum value)
 		CHECK_FOR_INTERRUPTS();
 		put_json_part(bytes, token, &part);
 	}
+}
+
+static void
+put_json_converted(KeyBytes *bytes, Jsonb *json)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "jsonb in UTF-8", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	put_json(bytes, json_in_utf8(json));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+static void
+put_jsonb(KeyBytes *bytes, Datum value)
+{
+	Jsonb *json = DatumGetJsonbP(value);
+	bool foreign = !Utf8IsNative() && !json_is_ascii(json);
+
+	if (foreign && Utf8IsKnown())
+		put_json_converted(bytes, json);
+	else
+		put_json(bytes, json);
+	bytes->unknown |= foreign && !Utf8IsKnown();
 	if ((Pointer) json != DatumGetPointer(value))
 		pfree(json);
 }
@@ -449,7 +577,8 @@ put_unknown(KeyBytes *bytes, Datum value, bool null)
 {
 	KeyBytesPutByte(bytes, !null);
 	if (!null)
-		put_string(bytes, DatumGetCString(value), strlen(DatumGetCString(value)));
+		put_and_free(
+			bytes, in_utf8((KeyString){ DatumGetCString(value), strlen(DatumGetCString(value)) }));
 }
 
 static void
@@ -595,22 +724,19 @@ is_hashed(KeyKind kind)
 void
 KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 {
-	KeyString string;
-
 	if (is_string(key->kind))
-	{
-		string = string_of(key, value);
-		put_string(bytes, string.data, string.length);
-		free_string(&string);
-	}
+		put_and_free(bytes, string_of(key, value));
 	else if (is_hashed(key->kind))
 		put_hashes(bytes, key, value);
 	else
 		put_parts(bytes, key, value, true);
 }
 
-/* Hashes of a key that is no number, with the seeds from 0 on. */
-static void
+/*
+ * Hashes of a key that is no number, with the seeds from 0 on.  Returns whether it has text of
+ * an unknown encoding that is not ASCII.
+ */
+static bool
 hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 {
 	KeyBytes bytes;
@@ -620,7 +746,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 	if (is_hashed(key->kind))
 	{
 		call_hash(key, value, hashes, hash);
-		return;
+		return false;
 	}
 	if (is_string(key->kind))
 	{
@@ -629,37 +755,39 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 			hash[seed] = hash_bytes_extended((const unsigned char *) string.data,
 											 (int) string.length, (uint64) seed);
 		free_string(&string);
-		return;
+		return string.unknown;
 	}
 	KeyBytesBegin(&bytes);
 	put_parts(&bytes, key, value, false);
 	for (seed = 0; seed < hashes; seed++)
 		hash[seed] = KeyBytesHash(&bytes, (uint64) seed);
+	return bytes.unknown;
 }
 
 uint64
-KeyHash(const KeyType *key, Datum value)
+KeyHash(KeyType *key, Datum value)
 {
 	uint64 hash;
 	int64 number;
 
 	if (is_short(key, value, &number))
 		return (uint64) number;
-	hash_key(key, value, 1, &hash);
+	if (unlikely(hash_key(key, value, 1, &hash)))
+		key->keys.text = QB_TEXT_BYTES;
 	return hash;
 }
 
 /* The hash of 128 bits. */
 void
-KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high)
+KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high)
 {
 	uint64 hash[2] = { 0 };
 	int64 number;
 
 	if (is_short(key, value, &number))
 		hash[0] = (uint64) number;
-	else
-		hash_key(key, value, lengthof(hash), hash);
+	else if (unlikely(hash_key(key, value, lengthof(hash), hash)))
+		key->keys.text = QB_TEXT_BYTES;
 	*low = hash[0];
 	*high = hash[1];
 }

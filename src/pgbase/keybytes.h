@@ -6,11 +6,12 @@
  * another, so the bytes of several keys can follow one another.
  *
  *	numbers		8 bytes: KeyNumber()
- *	strings		the length in a byte, or in 4 after a byte 0xFF; then the string
+ *	strings		the length in a byte, or in 4 after a byte 0xFF; then the string, text in UTF-8
  *	numeric		4 bytes with the kind and the weight; unless it is zero, the digits to base
  *				10,000 without leading and trailing zeros, and 2 bytes that are no digit
  *	interval	10 bytes: days, with months of 30 days, and less than a day of microseconds
- *	jsonb		as it is read from left to right, a byte for each bracket and kind of value
+ *	jsonb		as it is read from left to right in UTF-8, a byte for each bracket and kind of
+ *				value
  *	array		dimensions, and for each its length and lower bound; then the elements
  *	range		a byte of flags, then the bounds that there are
  *	multirange	the number of ranges, then these
@@ -34,7 +35,8 @@
 typedef struct KeyBytes
 {
 	int used;
-	uint32 full; /* blocks that became hashes */
+	uint32 full;  /* blocks that became hashes */
+	bool unknown; /* some text is not ASCII, and its encoding is unknown */
 	char block[KEY_BLOCK];
 } KeyBytes;
 
@@ -43,6 +45,7 @@ KeyBytesBegin(KeyBytes *bytes)
 {
 	bytes->used = 0;
 	bytes->full = 0;
+	bytes->unknown = false;
 }
 
 extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);
@@ -103,14 +106,14 @@ KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 		KeyBytesPutKey(bytes, key, value);
 }
 
-/* ---- hashes of a key that is no number ---- */
+/* ---- hashes of a key that is no number; they set key->keys.text (keytype.h) ---- */
 
-extern uint64 KeyHash(const KeyType *key, Datum value);
-extern void KeyHashWide(const KeyType *key, Datum value, uint64 *low, uint64 *high);
+extern uint64 KeyHash(KeyType *key, Datum value);
+extern void KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high);
 
 /* Fingerprint of a key that is not null. */
 static inline uint64
-KeyFingerprint(const KeyType *key, Datum value)
+KeyFingerprint(KeyType *key, Datum value)
 {
 	return KeyIsNumber(key) ? (uint64) KeyNumber(key->kind, value) : KeyHash(key, value);
 }

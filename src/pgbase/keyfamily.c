@@ -14,6 +14,8 @@
  */
 #include "pgbase/keyfamily.h"
 
+#include "pgbase/utf8.h"
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
@@ -247,6 +249,18 @@ KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 								holder->one)));
 }
 
+/* Raise an error if only one of two values has text of an unknown encoding. */
+static void
+check_text(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
+{
+	if (qb_keys_clash(a, b))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s differ: keys in UTF-8 and keys in an unknown encoding", holder->many),
+				 errhint("One was built in a database of encoding SQL_ASCII from text that is not "
+						 "ASCII. Build it in a database that knows the encoding.")));
+}
+
 /* Raise an error unless two values hold the same kind of keys, or one of them holds none. */
 void
 KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
@@ -263,7 +277,10 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 						errhint("Cast the keys to one type where these are built.")));
 	}
 	if (a->collation == b->collation)
+	{
+		check_text(a, b, holder);
 		return;
+	}
 	if (KeyIsContent(a->collation) || KeyIsContent(b->collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -291,6 +308,9 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *				only these change which strings are equal.  For arrays, ranges
  *				and rows it is a hash of what they contain.
  *
+ * A value also records whether its text is in UTF-8 (utf8.h).  Where the database's encoding
+ * is known, all text is.  Elsewhere it depends on the keys, so hashing them finds out.
+ *
  * All arrays share one hash operator family, all ranges another, all rows a third.  So
  * the family does not say which of their keys can be compared; their content does.  The
  * content is the families and collations of the elements or columns, in their order.  A
@@ -302,11 +322,26 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 /* The bits of a content hash below its mark. */
 #define CONTENT_BITS (KEY_CONTENT - 1)
 
+/* What a container holds, as its hash takes it. */
+typedef struct Content
+{
+	uint32 family;
+	uint32 collation;
+} Content;
+
+static Content
+content_within(Oid type, Oid collation)
+{
+	qb_keys keys = KeysOf(type, collation);
+
+	return (Content){ keys.family, keys.collation };
+}
+
 /* The content of a container that holds these kinds of keys. */
 static uint32
-content_id(const qb_keys *keys, int count)
+content_id(const Content *content, int count)
 {
-	uint32 hash = hash_bytes((const unsigned char *) keys, count * (int) sizeof(qb_keys));
+	uint32 hash = hash_bytes((const unsigned char *) content, count * (int) sizeof(Content));
 
 	return (hash & CONTENT_BITS) | KEY_CONTENT;
 }
@@ -314,16 +349,16 @@ content_id(const qb_keys *keys, int count)
 static uint32
 content_of(Oid type, Oid collation)
 {
-	qb_keys keys = KeysOf(type, collation);
+	Content content = content_within(type, collation);
 
-	return content_id(&keys, 1);
+	return content_id(&content, 1);
 }
 
 /* The content of rows with such columns.  A literal without a type counts as text. */
 uint32
 KeyColumnsContent(TupleDesc descriptor)
 {
-	qb_keys *keys = palloc0(Max(descriptor->natts, 1) * sizeof(qb_keys));
+	Content *columns = palloc0(Max(descriptor->natts, 1) * sizeof(Content));
 	uint32 content;
 	int count = 0;
 	int i;
@@ -337,12 +372,12 @@ KeyColumnsContent(TupleDesc descriptor)
 
 		if (column->attisdropped)
 			continue;
-		keys[count++] = column->atttypid == UNKNOWNOID
-							? KeysOf(TEXTOID, DEFAULT_COLLATION_OID)
-							: KeysOf(column->atttypid, column->attcollation);
+		columns[count++] = column->atttypid == UNKNOWNOID
+							   ? content_within(TEXTOID, DEFAULT_COLLATION_OID)
+							   : content_within(column->atttypid, column->attcollation);
 	}
-	content = content_id(keys, count);
-	pfree(keys);
+	content = content_id(columns, count);
+	pfree(columns);
 	return content;
 }
 
@@ -392,7 +427,36 @@ collation_id(Oid collation)
 	return name_id(get_collation_name(collation));
 }
 
-/* What a value records about keys of a type.  The type need not have a hash function. */
+/* May keys of a type that is not a domain contain text?  Types of extensions do not tell. */
+static bool
+may_have_text(Oid base_type)
+{
+	switch (base_type)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+		case JSONBOID:
+			return true;
+		default:
+			return type_is_enum(base_type) || type_is_range(base_type) ||
+				   type_is_multirange(base_type) || type_is_rowtype(base_type) ||
+				   OidIsValid(get_element_type(base_type));
+	}
+}
+
+/* May keys of the type have text whose encoding the database does not know? */
+bool
+KeyTextIsUnknown(Oid type)
+{
+	return !Utf8IsKnown() && may_have_text(getBaseType(type));
+}
+
+/*
+ * What a value records about keys of a type, of which none was hashed yet.  The type need not
+ * have a hash function.
+ */
 qb_keys
 KeysOf(Oid type, Oid collation)
 {
@@ -403,5 +467,6 @@ KeysOf(Oid type, Oid collation)
 	keys.collation = content_of_type(base_type, collation);
 	if (keys.collation == 0)
 		keys.collation = collation_id(collation);
+	keys.text = KeyTextIsUnknown(base_type) ? QB_TEXT_ASCII : QB_TEXT_UTF8;
 	return keys;
 }

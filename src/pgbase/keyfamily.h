@@ -47,6 +47,7 @@ KeyIsContent(uint32 id)
 	return (id & KEY_CONTENT_MARKS) == KEY_CONTENT;
 }
 
+extern bool KeyTextIsUnknown(Oid type);
 extern qb_keys KeysOf(Oid type, Oid collation);
 extern uint32 KeyRowContent(Oid type, int32 typmod);
 extern uint32 KeyColumnsContent(TupleDesc descriptor);

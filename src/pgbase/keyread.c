@@ -21,12 +21,14 @@
 #include "pgbase/keyread.h"
 
 #include "base/slot.h"
+#include "pgbase/utf8.h"
 #include "pgbase/value.h"
 #include "pgbase/version.h"
 
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
@@ -153,6 +155,18 @@ learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 	KeyParserInit(&probe->parser, type, probe->key.input_collation, probe->context);
 }
 
+/* Fingerprint of a key that has text in an unknown encoding, or for a value that has such keys. */
+uint64
+KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum value)
+{
+	uint64 fingerprint;
+
+	KeyTypeForgetText(key);
+	fingerprint = KeyFingerprint(key, value);
+	KeyCheckFits(held, key, holder);
+	return fingerprint;
+}
+
 /*
  * Fingerprint of a key for a value that holds other keys.  A literal is read as one of
  * them; an error if it cannot be, and for any other key.
@@ -172,7 +186,7 @@ KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Da
 	probe->value = InputFunctionCall(&parser->input, string, parser->parameter, -1);
 	check_immutable(parser, string);
 	check_unambiguous(parser, holder, string, probe->value);
-	return KeyFingerprint(&parser->key, probe->value);
+	return KeyProbeText(&parser->key, held, holder, probe->value);
 }
 
 /* Learn from a call what its keys are. */
@@ -370,6 +384,46 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 	text = OutputFunctionCall(&writer->output, value);
 	*length = (uint32) strlen(text);
 	return text;
+}
+
+/* The same in UTF-8, as values keep texts.  Text of an unknown encoding stays as it is. */
+const char *
+KeyWriteKept(KeyWriter *writer, Datum value, uint32 *length)
+{
+	const char *text = KeyWrite(writer, value, length);
+	Size bytes = *length;
+
+	if (!Utf8IsKnown())
+		return text;
+	text = Utf8Of(text, &bytes);
+	*length = (uint32) bytes;
+	return text;
+}
+
+/*
+ * A text that a value with these keys has kept, for the database.  An error if it has characters
+ * that the database lacks, or if only one of the two encodings is known.
+ */
+char *
+KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
+{
+	char *own;
+
+	if (!Utf8IsAscii(text, length))
+	{
+		if ((held->text == QB_TEXT_BYTES) == Utf8IsKnown())
+			ereport(ERROR,
+					(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
+					 errmsg("%s has keys in %s, and the database has encoding %s", holder->one,
+							held->text == QB_TEXT_BYTES ? "an unknown encoding" : "UTF-8",
+							GetDatabaseEncodingName()),
+					 errhint("Keys that are not ASCII cannot be converted from or to SQL_ASCII.")));
+		if (Utf8IsKnown())
+			text = Utf8ToDatabase(text, &length);
+	}
+	own = pnstrdup(text, length);
+	(void) pg_verifymbstr(own, (int) strlen(own), false);
+	return own;
 }
 
 void

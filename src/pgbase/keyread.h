@@ -100,6 +100,9 @@ extern void KeyTextEnd(int level);
 
 extern void KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context);
 extern const char *KeyWrite(KeyWriter *writer, Datum value, uint32 *length);
+extern const char *KeyWriteKept(KeyWriter *writer, Datum value, uint32 *length);
+extern char *
+KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder);
 
 extern void KeyParserInit(KeyParser *parser, Oid type, Oid collation, MemoryContext context);
 extern Datum KeyParse(KeyParser *parser, const char *text, uint64 fingerprint);
@@ -144,6 +147,7 @@ typedef struct KeyBatch
 extern void KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument);
 extern uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value);
+extern uint64 KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum value);
 extern void KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
 						   const KeyHolder *holder);
 
@@ -156,8 +160,11 @@ extern Datum KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type);
 static inline uint64
 KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
-	return likely(KeyFits(&probe->key, held)) ? KeyFingerprint(&probe->key, value)
-											  : KeyProbeMisfit(probe, held, holder, value);
+	if (unlikely(!KeyFits(&probe->key, held)))
+		return KeyProbeMisfit(probe, held, holder, value);
+	if (unlikely((probe->key.keys.text | held->text) != QB_TEXT_UTF8))
+		return KeyProbeText(&probe->key, held, holder, value);
+	return KeyFingerprint(&probe->key, value);
 }
 
 /* The fingerprint of the key argument, whose type the probe learns from the first one. */

@@ -15,8 +15,11 @@
  */
 #include "pgbase/keytype.h"
 
+#include "pgbase/utf8.h"
+
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
@@ -115,7 +118,9 @@ kind_of(Oid base_type, Oid collation)
 	{
 		case TEXTOID:
 		case VARCHAROID:
-			return is_deterministic(collation) ? KEY_BYTES : KEY_HASHED;
+			if (!is_deterministic(collation))
+				return KEY_HASHED;
+			return Utf8IsNative() ? KEY_BYTES : KEY_TEXT;
 		case BPCHAROID:
 			return is_deterministic(collation) ? KEY_PADDED : KEY_PADDED_HASHED;
 		case OIDVECTOROID:
@@ -437,11 +442,32 @@ raise_other_content(const KeyType *key, const KeyHolder *holder)
 				 holder->one)));
 }
 
+/* An error for text whose encoding is unknown, in the key or in the value. */
+static void
+raise_other_text(const qb_keys *held, const KeyHolder *holder)
+{
+	if (held->text == QB_TEXT_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s has keys in an unknown encoding, and the key is in UTF-8", holder->one),
+				 errhint("It was built in a database of encoding SQL_ASCII from text that "
+						 "is not ASCII, and can be used there.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s has keys in UTF-8, and the encoding of the key is unknown", holder->one),
+			 errhint("The key is not ASCII, and the database has encoding %s.",
+					 GetDatabaseEncodingName())));
+}
+
 void
 KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder)
 {
 	if (KeyFits(key, held))
+	{
+		if (unlikely(qb_keys_clash(held, &key->keys)))
+			raise_other_text(held, holder);
 		return;
+	}
 	KeyFamilyCheckMaking(held->family, holder);
 	if (held->family != key->keys.family)
 		raise_mismatch(held->family, key, holder);

@@ -8,7 +8,7 @@
  *	numbers		Keys of at most 8 bytes whose equality is that of their bits, or of a
  *				normal form of them, are their own fingerprint.
  *	strings		Text under deterministic collations, bytea, uuid and network addresses: a
- *				hash of their bytes.
+ *				hash of their bytes, which for text are those of UTF-8 (utf8.h).
  *	numeric		with at most four digits to base 10,000, as a number of 62 bits; intervals of
  *				at most 2^63 microseconds as these
  *	all others	a hash of the bytes that say all that = looks at (keybytes.h); for types of
@@ -40,7 +40,8 @@ typedef enum KeyKind
 	KEY_TID,           /* 6 bytes */
 	KEY_MACADDR,       /* 6 bytes */
 	KEY_MACADDR8,      /* 8 bytes */
-	KEY_BYTES,         /* varlena, equal if the bytes are */
+	KEY_BYTES,         /* varlena, equal if the bytes are: text, too, if the database has UTF-8 */
+	KEY_TEXT,          /* text in a database of another encoding */
 	KEY_FIXED,         /* of fixed length, by reference, equal if the bytes are */
 	KEY_NAME,          /* a string that ends with a zero byte */
 	KEY_PADDED,        /* char(n): equal if the bytes without trailing blanks are */
@@ -64,7 +65,10 @@ typedef struct KeyRow
 	int32 typmod;
 } KeyRow;
 
-/* A zeroed KeyType describes nothing yet. */
+/*
+ * A zeroed KeyType describes nothing yet.  Hashing a key that has text of an unknown
+ * encoding, and not all ASCII, sets keys.text to QB_TEXT_BYTES.
+ */
 typedef struct KeyType
 {
 	Oid type;
@@ -91,14 +95,22 @@ extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null
 extern Datum KeyNumberDatum(int64 number, KeyKind kind);
 extern Datum KeyOfNumber(const KeyType *key, int64 number);
 
-/* May the value with keys "held" take these keys?  It may hold none. */
+/* Forget the text of the keys that were hashed before. */
+static inline void
+KeyTypeForgetText(KeyType *key)
+{
+	if (unlikely(key->keys.text == QB_TEXT_BYTES))
+		key->keys.text = QB_TEXT_ASCII;
+}
+
+/* Are these keys of the kind that the value with keys "held" has?  It may hold none. */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
 	return qb_keys_none(held) || qb_keys_same(held, &key->keys);
 }
 
-/* Raise an error unless it may. */
+/* Raise an error unless they are, and unless their text is of an encoding that the value has. */
 extern void KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 
 /* ---- numbers ---- */

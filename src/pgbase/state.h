@@ -116,6 +116,19 @@ StateEndCounting(KeyedState *state)
 	state->counting = false;
 }
 
+/*
+ * Record in "held", the keys of the state's value, the encoding of text in the keys that were
+ * hashed.  Called before the value is read.
+ */
+static inline void
+StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
+{
+	if (likely(state->key.keys.text == held->text) || qb_keys_none(&state->key.keys))
+		return;
+	KeyCheckFits(held, &state->key, holder);
+	qb_keys_take(held, &state->key.keys);
+}
+
 /* Pass a state to another process: the number of bytes, and the bytes. */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);

@@ -76,7 +76,7 @@ CachedTakesKeys(Form_pg_attribute attribute)
 #endif
 	return !attribute->attisdropped && type < FirstGenbkiObjectId &&
 		   get_typtype(type) == TYPTYPE_BASE && !OidIsValid(get_element_type(type)) &&
-		   KeyTypeHasHash(type);
+		   KeyTypeHasHash(type) && !KeyTextIsUnknown(type);
 }
 
 /* The transaction that wrote the row of a column in the catalog. */

@@ -155,7 +155,8 @@ init_column(LoadColumn *column, Relation relation, const char *name)
 				 errmsg("cannot copy column \"%s\" of type %s to a GPU", name,
 						format_type_be(form->atttypid)),
 				 errhint("Columns of PostgreSQL's own types that have a hash function can be "
-						 "copied, but no arrays, ranges, enums or domains.")));
+						 "copied, but no arrays, ranges, enums or domains, and no text in a "
+						 "database of encoding SQL_ASCII.")));
 	if (CachedMayVanish(RelationGetRelid(relation), attribute))
 		ereport(
 			ERROR,

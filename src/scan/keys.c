@@ -29,6 +29,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "pgbase/keyfamily.h"
+#include "pgbase/utf8.h"
 #include "utils/rel.h"
 
 typedef struct RowField
@@ -203,9 +204,12 @@ add_numbers(ScanAggregate *aggregate, const PageTuples *tuples, KeyKind kind)
 	}
 }
 
-/* Read strings at a fixed offset that are neither compressed nor out of line. */
-static void
-add_strings(ScanAggregate *aggregate, const PageTuples *tuples)
+/*
+ * Read strings at a fixed offset that are neither compressed nor out of line.  "converted": they
+ * are text of another encoding than UTF-8, so only ASCII is read here.
+ */
+static pg_attribute_always_inline void
+add_strings(ScanAggregate *aggregate, const PageTuples *tuples, bool converted)
 {
 	int i;
 
@@ -222,7 +226,8 @@ add_strings(ScanAggregate *aggregate, const PageTuples *tuples)
 		}
 		if (!VARATT_NOT_PAD_BYTE(value))
 			value = (const char *) TYPEALIGN(aggregate->location.align, value);
-		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+		if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)) ||
+			(converted && !Utf8IsAscii(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value))))
 			add_any(aggregate, tuple);
 		else
 			KeyBufferPut(&aggregate->state->buffer,
@@ -233,8 +238,7 @@ add_strings(ScanAggregate *aggregate, const PageTuples *tuples)
 
 /* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
-get_key(const ColumnLocation *location, const KeyType *key, HeapTupleHeader tuple,
-		uint64 *fingerprint)
+get_key(const ColumnLocation *location, KeyType *key, HeapTupleHeader tuple, uint64 *fingerprint)
 {
 	Datum value;
 
@@ -282,7 +286,7 @@ get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *f
  * returns how many are not.
  */
 int
-ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples, uint64 *to,
+ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, uint64 *to,
 			 bool *null)
 {
 	int count = 0;
@@ -409,7 +413,10 @@ add_keys(ScanAggregate *aggregate, const PageTuples *tuples)
 			add_numbers(aggregate, tuples, KEY_FLOAT8);
 			break;
 		case KEY_BYTES:
-			add_strings(aggregate, tuples);
+			add_strings(aggregate, tuples, false);
+			break;
+		case KEY_TEXT:
+			add_strings(aggregate, tuples, true);
 			break;
 		default:
 			if (fixed && KeyIsNumber(&state->key))

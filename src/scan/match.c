@@ -192,7 +192,21 @@ ColumnScanCalls(List *aggregates)
 	return calls;
 }
 
-/* Can the aggregate be done, and is it certain that no key raises an error?  Some types have no hash. */
+/* Can keys of the call's type be read from pages?  Some types have no hash. */
+static bool
+takes_keys(const ColumnScanCall *call)
+{
+	if (KeyTextIsUnknown(call->key_type))
+		return ScanRefuse("keys that may have text, in a database that does not know its encoding");
+	return call->family->takes_keys(call) &&
+		   (KeyTypeHasHash(call->key_type) ||
+			ScanRefuse(
+				psprintf("keys of type %s, which has no hash function: cast them to one that "
+						 "has, such as text",
+						 format_type_be(call->key_type))));
+}
+
+/* Can the aggregate be done, and is it certain that no key raises an error? */
 static bool
 is_plain(const Aggref *aggref, ColumnScanCall *call)
 {
@@ -202,13 +216,7 @@ is_plain(const Aggref *aggref, ColumnScanCall *call)
 								   get_func_name(aggref->aggfnoid)));
 	if (!ColumnScanMatch(aggref, call))
 		return false;
-	return call->family->functions == NULL ||
-		   (call->family->takes_keys(call) &&
-			(KeyTypeHasHash(call->key_type) ||
-			 ScanRefuse(
-				 psprintf("keys of type %s, which has no hash function: cast them to one that "
-						  "has, such as text",
-						  format_type_be(call->key_type)))));
+	return call->family->functions == NULL || takes_keys(call);
 }
 
 static List *

@@ -544,7 +544,7 @@ extern bool ScanIsPartial(const CustomScan *scan);
 extern void ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation);
 extern void ScanKeysStart(const ScanAggregate *aggregate, int count);
 extern void ScanKeysEnd(const ScanAggregate *aggregate, int count);
-extern int ColumnValues(const ColumnLocation *location, const KeyType *key, PageTuples *tuples,
+extern int ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples,
 						uint64 *to, bool *null);
 extern void ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples);
 

@@ -125,7 +125,8 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *	0	3	"QSS"
  *	3	1	version, 1
  *	4	1	kind: 1 integers, 2 fingerprints of 128 bits
- *	5	7	zero
+ *	5	1	encoding of the elements' text (qb_text); 0 without elements
+ *	6	6	zero
  *	12	4	CRC-32C of all bytes, with these four as zero
  *	16	4	key family; 0 only in a collection without sets
  *	20	4	collation

@@ -12,7 +12,8 @@ enum
 {
 	AT_VERSION = 3,
 	AT_KIND = 4,
-	AT_RESERVED_1 = 5,
+	AT_TEXT = 5,
+	AT_RESERVED_1 = 6,
 	AT_CRC = 12,
 	AT_FAMILY = 16,
 	AT_COLLATION = 20,
@@ -115,6 +116,7 @@ qset_write(const qset_collection *c, uint8_t *out)
 	out[AT_KIND] = c->wide ? KIND_FINGERPRINTS : KIND_INTEGERS;
 	qb_store32(out + AT_FAMILY, c->keys.family);
 	qb_store32(out + AT_COLLATION, c->keys.collation);
+	out[AT_TEXT] = (uint8_t) c->keys.text;
 	qb_store64(out + AT_SETS, c->sets);
 	qb_store64(out + AT_ELEMENTS, c->elements);
 	qb_store64(out + AT_UNIVERSE, c->universe);
@@ -309,11 +311,12 @@ read_header(qset_collection *c, const uint8_t *bytes, uint64_t length)
 	c->wide = kind == KIND_FINGERPRINTS;
 	c->keys.family = qb_load32(bytes + AT_FAMILY);
 	c->keys.collation = qb_load32(bytes + AT_COLLATION);
+	c->keys.text = bytes[AT_TEXT];
 	c->sets = qb_load64(bytes + AT_SETS);
 	c->elements = qb_load64(bytes + AT_ELEMENTS);
 	c->universe = qb_load64(bytes + AT_UNIVERSE);
-	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) ||
-		(qb_keys_none(&c->keys) && (c->sets > 0 || c->keys.collation != 0)))
+	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) || !qb_keys_valid(&c->keys) ||
+		(qb_keys_none(&c->keys) && c->sets > 0))
 		return QB_FORMAT_PARAMS;
 	if (!reserved_bits_zero(bytes))
 		return QB_FORMAT_RESERVED;

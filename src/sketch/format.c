@@ -19,7 +19,7 @@ enum
 	AT_DEPTH = 8,
 	AT_Z = 9,
 	AT_LOG2_MASKS = 10,
-	AT_RESERVED_1 = 11,
+	AT_TEXT = 11,
 	AT_CRC = 12,
 	AT_N = 16,
 	AT_SEED = 24,
@@ -143,6 +143,7 @@ write_header(const qs_sketch *sk, const qs_flat *f, uint8_t *out)
 	qb_store64(out + AT_SEED, sk->params.seed);
 	qb_store32(out + AT_FAMILY, sk->keys.family);
 	qb_store32(out + AT_COLLATION, sk->keys.collation);
+	out[AT_TEXT] = (uint8_t) sk->keys.text;
 	qb_store64(out + AT_TOTAL, (uint64_t) sk->total);
 	qb_store64(out + AT_USED, f->used);
 	qb_store32(out + AT_PRESENT, (uint32_t) f->present);
@@ -209,16 +210,17 @@ read_state(qs_sketch *view, const uint8_t *bytes, qs_flat *f)
 	view->narrow = f->narrow = f->encoding == QS_EXPLICIT && width == 4;
 	view->keys.family = qb_load32(bytes + AT_FAMILY);
 	view->keys.collation = qb_load32(bytes + AT_COLLATION);
+	view->keys.text = bytes[AT_TEXT];
 	view->total = (int64_t) qb_load64(bytes + AT_TOTAL);
 	f->used = qb_load64(bytes + AT_USED);
 	f->present = qb_load32(bytes + AT_PRESENT);
 
-	if (view->total < 0 ||
-		(view->keys.family == 0 && (view->total > 0 || view->keys.collation != 0)))
+	if (view->total < 0 || !qb_keys_valid(&view->keys) ||
+		(qb_keys_none(&view->keys) && view->total > 0))
 		return QB_FORMAT_PARAMS;
 	if (!form_fits(view, width, f))
 		return QB_FORMAT_PARAMS;
-	if (bytes[AT_RESERVED_1] != 0 || (f->encoding != QS_COMPACT && f->present != 0))
+	if (f->encoding != QS_COMPACT && f->present != 0)
 		return QB_FORMAT_RESERVED;
 	return QB_OK;
 }

@@ -15,7 +15,7 @@
  *	8		1		depth d
  *	9		1		z of an sf sketch, else 0
  *	10		1		log2 of the number of masks; thread 0
- *	11		1		reserved, 0
+ *	11		1		encoding of the keys' text (qb_text), 0 without keys
  *	12		4		CRC-32C of all bytes with this field 0
  *	16		8		n
  *	24		8		seed

@@ -472,7 +472,6 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	to->bound = from->bound;
 	to->threshold = from->threshold;
 	to->texts = from->texts;
-	to->encoding = from->encoding;
 	while (to->room < from->count && status == QB_OK)
 		status = grow(to);
 	while (status == QB_OK && qs_top_next(from, &place, &key))

@@ -105,7 +105,6 @@ typedef struct qs_top
 	uint32_t n;        /* keys of interest */
 	int64_t bound;     /* no other key has a larger weight */
 	bool texts;        /* keys have texts; else they are their fingerprints */
-	uint8_t encoding;  /* of the texts; the caller's number */
 	bool view;         /* inside serialized bytes */
 	uint64_t count;    /* candidates */
 	uint64_t length;   /* of all their texts, if they are owned */
@@ -227,7 +226,8 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	4		4		n, 1 .. QS_TOP_MAX
  *	8		4		CRC-32C of all bytes with this field 0
  *	12		1		1: keys have texts; 0: keys are their fingerprints, or there are none
- *	13		1		encoding of the texts, the caller's number; 0 without texts
+ *	13		1		encoding of the texts: 6 UTF-8; 0 unknown, as the sketch says (qb_text),
+ *					or no texts
  *	14		2		reserved, 0
  *	16		8		bound
  *	24		8		bytes of the sketch

@@ -19,7 +19,10 @@ enum
 	AT_SKETCH = 24,
 	AT_COUNT = 32,
 	AT_TEXT_BYTES = 40,
-	AT_RESERVED_2 = 48
+	AT_RESERVED_2 = 48,
+
+	ENCODING_UNKNOWN = 0,
+	ENCODING_UTF8 = 6
 };
 
 static const char magic[3] = { 'Q', 'T', 'P' };
@@ -44,8 +47,15 @@ qs_top_flat_size(const qs_top *top, const qs_flat *sketch)
 		   text_bytes(top);
 }
 
+static uint8_t
+encoding_of(const qs_top *top, const qs_sketch *sk)
+{
+	return top->texts && sk->keys.text != QB_TEXT_BYTES ? ENCODING_UTF8 : ENCODING_UNKNOWN;
+}
+
 static void
-write_header(const qs_top *top, uint64_t sketch_bytes, uint64_t texts, uint8_t *out)
+write_header(const qs_top *top, const qs_sketch *sk, uint64_t sketch_bytes, uint64_t texts,
+			 uint8_t *out)
 {
 	bool has_texts = top->texts && top->count > 0;
 
@@ -54,7 +64,7 @@ write_header(const qs_top *top, uint64_t sketch_bytes, uint64_t texts, uint8_t *
 	out[QS_TOP_AT_VERSION] = QS_TOP_FORMAT_VERSION_1;
 	qb_store32(out + AT_N, top->n);
 	out[AT_TEXTS] = has_texts;
-	out[AT_ENCODING] = has_texts ? top->encoding : 0;
+	out[AT_ENCODING] = has_texts ? encoding_of(top, sk) : 0;
 	qb_store64(out + AT_BOUND, (uint64_t) top->bound);
 	qb_store64(out + AT_SKETCH, sketch_bytes);
 	qb_store64(out + AT_COUNT, top->count);
@@ -98,7 +108,7 @@ qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_
 	uint64_t entries = entries_bytes(top, flat->encoding);
 	uint8_t *end = out + QS_TOP_HEADER_BYTES + flat->bytes;
 
-	write_header(top, flat->bytes, text_bytes(top), out);
+	write_header(top, sk, flat->bytes, text_bytes(top), out);
 	qs_write_flat(sk, flat, out + QS_TOP_HEADER_BYTES);
 	if (entries > 0)
 		write_entries(top, end);
@@ -118,9 +128,8 @@ read_header(qs_top *view, const uint8_t *bytes)
 	view->count = qb_load64(bytes + AT_COUNT);
 	view->text_bytes = qb_load64(bytes + AT_TEXT_BYTES);
 	view->texts = bytes[AT_TEXTS];
-	view->encoding = bytes[AT_ENCODING];
 	if (view->n < 1 || view->n > QS_TOP_MAX || bytes[AT_TEXTS] > 1 || view->bound < 0 ||
-		(view->texts ? view->count == 0 : view->encoding != 0))
+		(view->texts && view->count == 0))
 		return QB_FORMAT_PARAMS;
 	if (memcmp(bytes + AT_RESERVED_1, zeros, AT_BOUND - AT_RESERVED_1) != 0 ||
 		memcmp(bytes + AT_RESERVED_2, zeros, sizeof(zeros)) != 0)
@@ -178,7 +187,7 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 	status = qs_open(sketch, bytes + QS_TOP_HEADER_BYTES, sketch_bytes);
 	if (status != QB_OK)
 		return status;
-	if (!fits_sketch(view, sketch))
+	if (!fits_sketch(view, sketch) || bytes[AT_ENCODING] != encoding_of(view, sketch))
 		return QB_FORMAT_PARAMS;
 	return set_keys(view, sketch, bytes + QS_TOP_HEADER_BYTES + sketch_bytes,
 					length - sketch_bytes);

@@ -41,7 +41,7 @@ make_collection(qset_collection *c)
 {
 	qset_builder b;
 
-	qset_builder_init(&b, false, &(qb_keys){ 1, 0 }, &test_memory);
+	qset_builder_init(&b, false, &(qb_keys){ .family = 1 }, &test_memory);
 	for (uint64_t i = 0; i < ROWS; i++)
 	{
 		uint64_t random = qb_mix64(i);

@@ -74,7 +74,7 @@ make_collection(qset_collection *c, const shape *s)
 {
 	qset_builder b;
 
-	qset_builder_init(&b, false, &(qb_keys){ 1, 0 }, &test_memory);
+	qset_builder_init(&b, false, &(qb_keys){ .family = 1 }, &test_memory);
 	for (uint64_t i = 0; i < s->sets; i++)
 	{
 		uint64_t size = 1 + draw(2 * s->size) * (s->huge && i == s->sets / 2 ? 100 : 1);

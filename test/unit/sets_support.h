@@ -169,7 +169,7 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 #define TEST_QI_FAMILY 1976
 
-static const qb_keys test_qi_keys = { TEST_QI_FAMILY, 0 };
+static const qb_keys test_qi_keys = { .family = TEST_QI_FAMILY };
 
 /* The upper half of any element, for fingerprints. */
 static inline uint64_t

@@ -163,7 +163,7 @@ empty_sets(void **state)
 	uint64_t offset[] = { 0, 0, 2, 2, 5, 6 };
 	uint32_t rank[] = { 0, 2, 0, 1, 2, 1 };
 	uint64_t low[] = { 7, 8, 9 };
-	qset_collection c = { .keys = { 1, 0 }, .sets = 5, .elements = 6, .universe = 3 };
+	qset_collection c = { .keys = { .family = 1 }, .sets = 5, .elements = 6, .universe = 3 };
 	const qset_kernels *table[3];
 	size_t tables = test_tables(table);
 	const double jaccard[] = { 0, 1.0 / 3, 0.5, 2.0 / 3, 1 };

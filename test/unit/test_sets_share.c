@@ -136,7 +136,7 @@ skewed_collection(qset_collection *c)
 	c->universe = universe;
 	for (s = 0; s < c->sets; s++)
 		c->elements += s < 300 ? 200 : 20;
-	c->keys = (qb_keys){ 1, 0 };
+	c->keys = (qb_keys){ .family = 1 };
 	REQUIRE_OK(qset_collection_alloc(c, &test_heap));
 	for (e = 0; e < universe; e++)
 		c->low[e] = e;

@@ -45,7 +45,6 @@ top_begin(top_counted *c, const qs_params *p, uint32_t n, bool texts)
 	test_init(&c->sketch, p);
 	qs_top_init(&c->top, n, &test_heap);
 	c->top.texts = texts;
-	c->top.encoding = texts ? 6 : 0;
 	c->truth = calloc(TOP_KEYS, sizeof(*c->truth));
 }
 

@@ -1,0 +1,37 @@
+/*
+ * utf8.h
+ *		Text of keys in UTF-8, whatever the encoding of the database is.
+ *
+ * Values are moved between databases by dump and restore, replication, COPY and foreign
+ * tables.  PostgreSQL converts text on the way, but not what a value has made of it.  So
+ * fingerprints are made of UTF-8 bytes, and texts are kept in UTF-8.  Text in ASCII is the
+ * same in all encodings of databases.
+ *
+ * A database of SQL_ASCII does not know the encoding of its text, and MULE_INTERNAL has no
+ * conversion.  There bytes are taken as they are, and a value records that (qb_text).
+ *
+ * src/pgbase/utf8.h
+ */
+#ifndef QS_PGBASE_UTF8_H
+#define QS_PGBASE_UTF8_H
+
+#include "postgres.h"
+
+/* Is the database's text in UTF-8? */
+extern bool Utf8IsNative(void);
+
+/* Can the database's text be converted to UTF-8?  It can if it is UTF-8. */
+extern bool Utf8IsKnown(void);
+
+extern bool Utf8IsAscii(const char *text, Size length);
+
+/*
+ * Text of the database in UTF-8, and the reverse.  The result is the argument itself where
+ * nothing has to be converted, else it is allocated and ends with a zero byte.  *length is
+ * set to its length.  An error if a character is missing in the other encoding.  The
+ * database's encoding must be known.
+ */
+extern const char *Utf8Of(const char *text, Size *length);
+extern const char *Utf8ToDatabase(const char *text, Size *length);
+
+#endif
