@@ -59,8 +59,9 @@ qb_reduce(uint64_t hv, uint64_t n)
  *
  * Fingerprints of keys are comparable only if they come from one family of hash
  * functions and one collation.  A value records both when it takes its first keys;
- * here they are opaque numbers.  The caller refuses to merge or look up anything
- * else.
+ * here they are opaque numbers.  A function of two values begins with the check that
+ * they match, and returns QB_MISMATCH if not.  The caller compares a value with the keys
+ * that it looks up.
  */
 
 /*
@@ -101,6 +102,13 @@ qb_keys_clash(const qb_keys *a, const qb_keys *b)
 {
 	return (a->text ^ b->text) == (QB_TEXT_UTF8 ^ QB_TEXT_BYTES) && !qb_keys_none(a) &&
 		   !qb_keys_none(b);
+}
+
+/* May two values be used together?  One of them may have no keys yet. */
+QB_INLINE bool
+qb_keys_match(const qb_keys *a, const qb_keys *b)
+{
+	return qb_keys_none(a) || qb_keys_none(b) || (qb_keys_same(a, b) && !qb_keys_clash(a, b));
 }
 
 /* Record in "into" that it has the keys of "from", too.  They are of one kind and do not clash. */

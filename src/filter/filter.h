@@ -109,9 +109,11 @@ extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 /* Are all of the key's positions set?  Stops at the first zero. */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
+/* Have both the same parameters, and keys of one kind?  One of them may have no keys yet. */
+extern bool qf_mergeable(const qf_filter *a, const qf_filter *b);
+
 /*
- * into |= from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
- * family, which the caller has checked.  "into" is owned.  An error leaves it unchanged,
+ * into |= from, else QB_MISMATCH if they are not mergeable.  "into" is owned.  An error leaves it unchanged,
  * except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, const struct qf_kernels *kernels);

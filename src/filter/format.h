@@ -30,6 +30,17 @@
  * The encoding follows from the bits (below), so the bytes are a function
  * of the parameters, the bits and the rows, whatever the encoding in memory is.
  *
+ * Fields that depend on each other.  qf_open() compares them:
+ *
+ *	layout, m, k, q				qf_params_check(): blocked is for Bloom filters of whole blocks
+ *	rows, family, collation		without rows there are no keys, and with rows there are
+ *	rows, set bits, k, q		a row sets at most k bits; a Bloom filter does not count rows
+ *	encoding, m, set bits, length	the length of the body follows, or has limits
+ *
+ * qf_validate() compares the set bits with the body.  The caller compares family and
+ * collation, since only the caller knows families.  Functions of two filters begin with
+ * qf_mergeable().
+ *
  * src/filter/format.h
  */
 #ifndef QF_FORMAT_H

@@ -124,6 +124,12 @@ unite_any(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
 	return status;
 }
 
+bool
+qf_mergeable(const qf_filter *a, const qf_filter *b)
+{
+	return qf_params_mergeable(&a->params, &b->params) && qb_keys_match(&a->keys, &b->keys);
+}
+
 qb_status
 qf_merge(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
 {
@@ -131,7 +137,7 @@ qf_merge(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
 	bool countable = from->rows != QF_ROWS_UNKNOWN;
 	qb_status status;
 
-	if (!qf_params_mergeable(&into->params, &from->params))
+	if (!qf_mergeable(into, from))
 		return QB_MISMATCH;
 	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
 	if (status == QB_OK)

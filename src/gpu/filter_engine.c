@@ -370,7 +370,7 @@ gpu_materialize(qf_filter *f)
 static qb_status
 gpu_merge(qf_filter *into, const qf_filter *from)
 {
-	qb_status status = gpu_materialize(into);
+	qb_status status = qf_mergeable(into, from) ? gpu_materialize(into) : QB_MISMATCH;
 
 	return status == QB_OK ? qf_engine_cpu.merge(into, from) : status;
 }

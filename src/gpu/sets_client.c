@@ -210,6 +210,14 @@ device_of(const GpuRef *ref)
 	return gpu_shared->handle[ref->index].device;
 }
 
+/* Elements of two kinds have no common numbers. */
+static void
+raise_mismatch(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("collections of sets have elements of different kinds")));
+}
+
 /* Both of two collections, with common numbers. */
 static bool
 make_both(Replica *replica, const qset_request *r, double *index_ms)
@@ -222,7 +230,9 @@ make_both(Replica *replica, const qset_request *r, double *index_ms)
 
 	if (number_a && number_b)
 	{
-		a.universe = b.universe = qset_collection_join(r->rows, r->columns, number_a, number_b);
+		if (qset_collection_join(r->rows, r->columns, number_a, number_b, &a.universe) != QB_OK)
+			raise_mismatch();
+		b.universe = a.universe;
 		a.number = number_a;
 		b.number = number_b;
 		done = make_collection(&a, -1, &replica->rows, index_ms) &&

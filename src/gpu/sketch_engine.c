@@ -462,6 +462,8 @@ gpu_merge(qs_sketch *into, const qs_sketch *from)
 	const GpuSketchMerged nothing = { 0 };
 	qb_status status;
 
+	if (!qs_mergeable(into, from))
+		return QB_MISMATCH;
 	if (from->total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
 	move_for_merge(into, from);

@@ -105,7 +105,7 @@ qb_status
 qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const uint64_t *high,
 				 uint64_t rows)
 {
-	qb_status status = QB_OK;
+	qb_status status = (high != NULL) == b->elements.wide ? QB_OK : QB_MISMATCH;
 	uint64_t i;
 
 	for (i = 0; status == QB_OK && i < rows; i += QSET_BATCH)
@@ -124,12 +124,22 @@ typedef struct translation
 	uint32_t *element;
 } translation;
 
+/* Are the collection's elements of the builder's kind?  It may have none. */
+static bool
+matches(const qset_builder *b, const qset_collection *c)
+{
+	return c->sets == 0 || (c->wide == b->elements.wide && qb_keys_match(&b->keys, &c->keys));
+}
+
 /* Make the translation of a collection's keys, and make room for so many rows. */
 static qb_status
 translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation *t)
 {
 	qb_status status;
 
+	*t = (translation){ NULL, NULL };
+	if (!matches(b, c))
+		return QB_MISMATCH;
 	t->set = qset_alloc(b->memory, c->sets, sizeof(*t->set));
 	t->element = qset_alloc(b->memory, c->universe, sizeof(*t->element));
 	status = t->set && t->element ? reserve_rows(b, rows) : QB_NO_MEMORY;
@@ -182,8 +192,11 @@ typedef struct image_head
 	uint64_t sets;
 	uint64_t elements;
 	uint64_t rows;
-	uint64_t wide;
+	qb_keys keys;
+	bool wide;
 } image_head;
+
+_Static_assert(sizeof(image_head) % 8 == 0, "arrays behind the head are not aligned");
 
 uint64_t
 qset_builder_image_bytes(const qset_builder *b)
@@ -200,7 +213,9 @@ open_image(const void *image, qset_collection *keys)
 	const image_head *head = image;
 	uint64_t *at = (uint64_t *) (uintptr_t) (head + 1);
 
-	*keys = (qset_collection){ .sets = head->sets, .universe = head->elements };
+	*keys = (qset_collection){
+		.keys = head->keys, .wide = head->wide, .sets = head->sets, .universe = head->elements
+	};
 	keys->id = (int64_t *) at;
 	keys->low = at + head->sets;
 	at = keys->low + head->elements;
@@ -219,7 +234,7 @@ qset_builder_write(const qset_builder *b, void *image)
 	const uint64_t *row;
 
 	*(image_head *) image =
-		(image_head){ b->sets.used, b->elements.used, b->rows, b->elements.wide };
+		(image_head){ b->sets.used, b->elements.used, b->rows, b->keys, b->elements.wide };
 	row = open_image(image, &to);
 	qset_put(to.id, b->sets.low, to.sets, sizeof(*to.id));
 	qset_put(to.low, b->elements.low, to.universe, sizeof(*to.low));
@@ -232,6 +247,13 @@ uint64_t
 qset_builder_image_rows(const void *image)
 {
 	return ((const image_head *) image)->rows;
+}
+
+const qb_keys *
+qset_builder_image_keys(const void *image, bool *wide)
+{
+	*wide = ((const image_head *) image)->wide;
+	return &((const image_head *) image)->keys;
 }
 
 qb_status

@@ -42,13 +42,13 @@ qset_builder_init(qset_builder *b, bool wide, const qb_keys *keys, const qb_memo
 extern void qset_builder_free(qset_builder *b);
 
 /*
- * Add rows; high is NULL unless the builder is wide.  After QB_NO_MEMORY or
- * QB_TOO_MANY the builder can only be freed.
+ * Add rows; high is NULL unless the builder is wide, else QB_MISMATCH.  After
+ * QB_NO_MEMORY or QB_TOO_MANY the builder can only be freed.
  */
 extern qb_status qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low,
 								  const uint64_t *high, uint64_t rows);
 
-/* Add the rows of a collection of the same width and kind of keys. */
+/* Add the rows of a collection of the same width and kind of keys, else QB_MISMATCH. */
 extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collection *c);
 
 /*
@@ -56,11 +56,14 @@ extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collect
  * on this machine continues.  It holds the keys of the codes, then the rows.
  * Nothing in it is sorted, so making it costs no more than copying.  "image"
  * is aligned to 8 bytes and comes from qset_builder_write(): nothing in it is
- * checked.
+ * checked but its width and kind of keys.
  */
 extern uint64_t qset_builder_image_bytes(const qset_builder *b);
 extern void qset_builder_write(const qset_builder *b, void *image);
 extern uint64_t qset_builder_image_rows(const void *image);
+extern const qb_keys *qset_builder_image_keys(const void *image, bool *wide);
+
+/* Add the rows of an image of the same width and kind of keys, else QB_MISMATCH. */
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
@@ -130,7 +133,7 @@ typedef struct qset_runs
 
 /*
  * Cut all runs into so many shards, by samples: every process finds the same
- * cuts.  QB_NO_MEMORY.
+ * cuts.  QB_MISMATCH if the runs' elements are not of one kind, or QB_NO_MEMORY.
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 

@@ -130,12 +130,14 @@ qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high)
 																					  : -1;
 }
 
-void
+qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map)
 {
 	uint64_t i;
 	uint64_t j = 0;
 
+	if (!qset_collections_match(from, to))
+		return QB_MISMATCH;
 	for (i = 0; i < from->universe; i++)
 	{
 		while (j < to->universe && qset_element_compare(to, j, from, i) < 0)
@@ -143,6 +145,7 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 		map[i] = j < to->universe && qset_element_compare(to, j, from, i) == 0 ? (uint32_t) j
 																			   : UINT32_MAX;
 	}
+	return QB_OK;
 }
 
 /* Steps that finding a set by its id counts as. */
@@ -232,23 +235,23 @@ qset_collection_subset(qset_collection *to, const qset_collection *from, const i
 	return status;
 }
 
-uint64_t
+qb_status
 qset_collection_join(const qset_collection *a, const qset_collection *b, uint32_t *number_a,
-					 uint32_t *number_b)
+					 uint32_t *number_b, uint64_t *numbers)
 {
 	uint64_t i = 0;
 	uint64_t j = 0;
-	uint64_t numbers = 0;
 
-	while (i < a->universe || j < b->universe)
+	if (!qset_collections_match(a, b))
+		return QB_MISMATCH;
+	for (*numbers = 0; i < a->universe || j < b->universe; ++*numbers)
 	{
 		int order = i == a->universe ? 1 : j == b->universe ? -1 : qset_element_compare(a, i, b, j);
 
 		if (order <= 0)
-			number_a[i++] = (uint32_t) numbers;
+			number_a[i++] = (uint32_t) *numbers;
 		if (order >= 0)
-			number_b[j++] = (uint32_t) numbers;
-		numbers++;
+			number_b[j++] = (uint32_t) *numbers;
 	}
-	return numbers;
+	return QB_OK;
 }

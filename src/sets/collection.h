@@ -76,20 +76,27 @@ extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint
 extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
 										const int64_t *id, uint64_t ids, const qb_memory *memory);
 
+/* Have both collections elements of one kind?  One of them may have no sets. */
+QB_INLINE bool
+qset_collections_match(const qset_collection *a, const qset_collection *b)
+{
+	return a->sets == 0 || b->sets == 0 || (a->wide == b->wide && qb_keys_same(&a->keys, &b->keys));
+}
+
 /*
  * Set map[rank in "from"] to the rank of the same element in "to", or to
- * UINT32_MAX if "to" lacks the element.  O(universes).
+ * UINT32_MAX if "to" lacks the element.  O(universes).  QB_MISMATCH.
  */
-extern void
+extern qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
 
 /*
  * Number the elements of two collections in their order; an element of both
  * has the same number in both: number_a[rank in a], number_b[rank in b].
- * Returns how many distinct elements there are.
+ * "numbers" is how many distinct elements there are.  QB_MISMATCH.
  */
-extern uint64_t qset_collection_join(const qset_collection *a, const qset_collection *b,
-									 uint32_t *number_a, uint32_t *number_b);
+extern qb_status qset_collection_join(const qset_collection *a, const qset_collection *b,
+									  uint32_t *number_a, uint32_t *number_b, uint64_t *numbers);
 
 QB_INLINE uint32_t
 qset_set_size(const qset_collection *c, uint64_t set)
@@ -147,6 +154,20 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *				size minus 1; its first rank; of each next the distance minus 1
  */
 
+/*
+ * Fields that depend on each other, and who compares them:
+ *
+ *	kind, family			qset_read(): without a family there are neither sets nor a
+ *							collation, and the kind is 1.  The caller: kind 1 if keys of the
+ *							family are numbers, else 2; only the caller knows families.
+ *	family, collation		the caller
+ *	sets, elements, universe	qset_read(): each set has an element, each element is in a set
+ *	sizes, length of body	qset_read(): the body ends with the last set
+ *
+ * Of two collections, width and keys are compared by qset_collections_match(), with which
+ * all functions of two collections begin.
+ */
+
 #define QSET_FORMAT_VERSION 1
 #define QSET_HEADER_BYTES   64
 
@@ -155,8 +176,8 @@ extern uint64_t qset_flat_size(const qset_collection *c);
 extern void qset_write(const qset_collection *c, uint8_t *out);
 
 /*
- * Read the sizes of a collection, and whether it is wide, from a header of
- * QSET_HEADER_BYTES; nothing is checked.
+ * Read the sizes of a collection, its kind of keys, and whether it is wide, from a
+ * header of QSET_HEADER_BYTES; nothing is checked.
  */
 extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
 

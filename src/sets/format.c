@@ -316,7 +316,7 @@ read_header(qset_collection *c, const uint8_t *bytes, uint64_t length)
 	c->elements = qb_load64(bytes + AT_ELEMENTS);
 	c->universe = qb_load64(bytes + AT_UNIVERSE);
 	if ((kind != KIND_INTEGERS && kind != KIND_FINGERPRINTS) || !qb_keys_valid(&c->keys) ||
-		(qb_keys_none(&c->keys) && c->sets > 0))
+		(qb_keys_none(&c->keys) && (c->sets > 0 || c->wide)))
 		return QB_FORMAT_PARAMS;
 	if (!reserved_bits_zero(bytes))
 		return QB_FORMAT_RESERVED;
@@ -330,6 +330,8 @@ void
 qset_read_sizes(const uint8_t *header, qset_collection *sizes)
 {
 	*sizes = (qset_collection){ .wide = header[AT_KIND] == KIND_FINGERPRINTS };
+	sizes->keys.family = qb_load32(header + AT_FAMILY);
+	sizes->keys.collation = qb_load32(header + AT_COLLATION);
 	sizes->sets = qb_load64(header + AT_SETS);
 	sizes->elements = qb_load64(header + AT_ELEMENTS);
 	sizes->universe = qb_load64(header + AT_UNIVERSE);

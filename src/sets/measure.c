@@ -101,7 +101,9 @@ measure_rows(qset_preparation *p)
 	p->row_degree = qset_alloc(r->memory, columns->universe, sizeof(*p->row_degree));
 	if (!p->map || !p->row_degree)
 		return QB_NO_MEMORY;
-	qset_collection_map(r->rows, columns, p->map);
+	status = qset_collection_map(r->rows, columns, p->map);
+	if (status != QB_OK)
+		return status;
 	p->row.map = p->map;
 	count_degrees(&p->row, r, p->row_degree);
 	return QB_OK;

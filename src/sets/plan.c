@@ -366,15 +366,6 @@ choose_method(qset_preparation *p)
 	return QB_OK;
 }
 
-/* Do both collections have keys of the same kind? */
-static bool
-same_keys(const qset_collection *a, const qset_collection *b)
-{
-	if (a->sets == 0 || b->sets == 0)
-		return true;
-	return a->wide == b->wide && qb_keys_same(&a->keys, &b->keys);
-}
-
 uint64_t
 qset_memory_enough(const qset_request *r)
 {
@@ -401,7 +392,7 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 		return QB_BAD_METHOD;
 	if (p->column.collection->sets > QSET_MAX_SETS || request->rows->sets > QSET_MAX_SETS)
 		return QB_TOO_MANY;
-	if (!same_keys(p->column.collection, request->rows))
+	if (!qset_collections_match(p->column.collection, request->rows))
 		return QB_MISMATCH;
 	status = qset_measure(p);
 	if (status != QB_OK)

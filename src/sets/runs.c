@@ -19,8 +19,11 @@ typedef struct block_head
 	uint64_t sets;
 	uint64_t elements;
 	uint64_t universe;
-	uint64_t wide;
+	qb_keys keys;
+	bool wide;
 } block_head;
+
+_Static_assert(sizeof(block_head) % 8 == 0, "arrays behind the head are not aligned");
 
 /* ---- blocks ---- */
 
@@ -41,7 +44,7 @@ qset_run_open(qset_run *run, void *block)
 	const block_head *head = block;
 	qset_collection *rows = &run->rows;
 
-	*rows = (qset_collection){ .wide = head->wide != 0 };
+	*rows = (qset_collection){ .keys = head->keys, .wide = head->wide };
 	rows->sets = head->sets;
 	rows->elements = head->elements;
 	rows->universe = head->universe;
@@ -58,8 +61,8 @@ qset_run_write(const qset_collection *placed, void *block)
 {
 	qset_run run;
 
-	*(block_head *) block =
-		(block_head){ placed->sets, placed->elements, placed->universe, placed->wide };
+	*(block_head *) block = (block_head){ placed->sets, placed->elements, placed->universe,
+										  placed->keys, placed->wide };
 	qset_run_open(&run, block);
 	qset_put(run.rows.id, placed->id, placed->sets, sizeof(int64_t));
 	qset_put(run.rows.offset, placed->offset, placed->sets + 1, sizeof(uint64_t));
@@ -136,6 +139,28 @@ cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
 	return count > 0 ? s[count * (shard + 1) / shards] : (sample){ 0, 0 };
 }
 
+/* Have all runs elements of one width, and of one kind if they have any? */
+static bool
+runs_match(const qset_runs *runs)
+{
+	const qset_collection *first = NULL;
+	uint32_t i;
+
+	for (i = 0; i < runs->count; i++)
+	{
+		const qset_collection *rows = &runs->run[i].rows;
+
+		if (rows->wide != runs->run[0].rows.wide)
+			return false;
+		if (rows->sets == 0)
+			continue;
+		if (first && !qset_collections_match(first, rows))
+			return false;
+		first = rows;
+	}
+	return true;
+}
+
 qb_status
 qset_runs_cut(qset_runs *runs, uint32_t shards)
 {
@@ -143,10 +168,13 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 	bool wide = runs->count > 0 && runs->run[0].rows.wide;
 	uint64_t rows = 0;
 	uint64_t universe = 0;
-	sample *s = qset_alloc(runs->memory, (uint64_t) shards * SAMPLES + runs->count, sizeof(*s));
+	sample *s;
 	uint64_t count;
 	uint32_t i;
 
+	if (!runs_match(runs))
+		return QB_MISMATCH;
+	s = qset_alloc(runs->memory, (uint64_t) shards * SAMPLES + runs->count, sizeof(*s));
 	if (!s)
 		return QB_NO_MEMORY;
 	for (i = 0; i < runs->count; i++)

@@ -33,6 +33,19 @@
  * buckets, none all zero).  Body, compact: see compact.h, which also says when
  * this encoding is chosen.
  *
+ * Fields that depend on each other.  qs_open() compares them:
+ *
+ *	structure, part, depth, z, masks, n		qs_params_check()
+ *	encoding, counter bytes, N				counters have the width that N needs
+ *	encoding, part, entries, n				a device part is not explicit; qs_explicit_limit()
+ *	encoding, blocks						only compact bytes count blocks
+ *	family, collation, N					without keys there is neither collation nor weight
+ *	all of these, length					the length of the body follows
+ *
+ * qs_validate() compares N and the counts of the body.  The caller compares family and
+ * collation, since only the caller knows families.  Functions of two sketches begin with
+ * qs_mergeable(), or with the same but for n.
+ *
  * The bytes are a function of the parameters and the multiset of keys, which
  * determine every choice in this format (encoding, counter width, order).
  *

@@ -146,12 +146,18 @@ qs_fold(qs_sketch *sk, uint64_t n)
 	return QB_OK;
 }
 
+bool
+qs_mergeable(const qs_sketch *a, const qs_sketch *b)
+{
+	return qs_params_mergeable(&a->params, &b->params) && qb_keys_match(&a->keys, &b->keys);
+}
+
 qb_status
 qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 {
 	qb_status status;
 
-	if (!qs_params_mergeable(&into->params, &from->params))
+	if (!qs_mergeable(into, from))
 		return QB_MISMATCH;
 	if (from->total > INT64_MAX - into->total)
 		return QB_TOTAL_OVERFLOW;
@@ -253,7 +259,7 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 	qs_sketch tables;
 	qb_status status;
 
-	if (!qs_params_mergeable(&into->params, &from->params))
+	if (!qs_mergeable(into, from))
 		return QB_MISMATCH;
 	if (into->params.part == QS_PART_DEVICE)
 		return QB_READ_ONLY;

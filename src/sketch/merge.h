@@ -26,9 +26,11 @@
 
 #include "sketch/sketch.h"
 
+/* Have both the same parameters, and keys of one kind?  One of them may have no keys yet. */
+extern bool qs_mergeable(const qs_sketch *a, const qs_sketch *b);
+
 /*
- * into += from.  Both must have the same parameters (else QB_MISMATCH) and keys of one
- * family, which the caller has checked.  "into" is owned, and unchanged on every error but
+ * into += from, else QB_MISMATCH if they are not mergeable.  "into" is owned, and unchanged on every error but
  * QB_NO_MEMORY.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
  * may be called for "into".
  */

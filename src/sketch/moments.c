@@ -476,6 +476,14 @@ readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 	return status == QB_OK ? qs_make_dense(copy) : status;
 }
 
+/* Do the sketches differ in size alone? */
+static bool
+have_product(const qs_sketch *a, const qs_sketch *b)
+{
+	return (qs_params_fold(&a->params, &b->params) || qs_params_fold(&b->params, &a->params)) &&
+		   qb_keys_match(&a->keys, &b->keys);
+}
+
 qb_status
 qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory, qs_product *out)
 {
@@ -484,6 +492,8 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 	const qs_sketch *read_a, *read_b;
 	qb_status status;
 
+	if (!have_product(a, b))
+		return QB_MISMATCH;
 	if (a->encoding == QS_EXPLICIT && b->encoding == QS_EXPLICIT)
 	{
 		*out = exact_product(a, b);

@@ -426,6 +426,14 @@ take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
 	return lower <= upper;
 }
 
+/* Do two lists match?  Without keys a list has no texts, whatever its keys will have. */
+static bool
+lists_match(const qs_top *a, const qs_sketch *a_sketch, const qs_top *b, const qs_sketch *b_sketch)
+{
+	return a->n == b->n && qs_mergeable(a_sketch, b_sketch) &&
+		   (a->count == 0 || b->count == 0 || a->texts == b->texts);
+}
+
 qb_status
 qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -434,7 +442,7 @@ qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_ske
 	int64_t rest;
 	uint64_t i;
 
-	if (from && from->n != top->n)
+	if (from ? !lists_match(top, sketch, from, from_sketch) : !qs_mergeable(sketch, from_sketch))
 		return QB_MISMATCH;
 	status = qs_subtract(sketch, from_sketch);
 	rest = sketch->total;
@@ -548,7 +556,7 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 {
 	qb_status status;
 
-	if (from->n != into->n || !qs_params_mergeable(&sketch->params, &from_sketch->params))
+	if (!lists_match(into, sketch, from, from_sketch))
 		return QB_MISMATCH;
 	if (from_sketch->total > INT64_MAX - sketch->total)
 		return QB_TOTAL_OVERFLOW;

@@ -194,8 +194,8 @@ extern void qs_top_finish(qs_top *top, const qs_sketch *sk);
 extern void qs_top_drop_below(qs_top *top, int64_t least);
 
 /*
- * into += from, with their sketches.  n and the parameters of both must be equal, else
- * QB_MISMATCH, and the keys of one family.  "into" is owned, and undefined after any
+ * into += from, with their sketches.  n, the parameters, the kinds of keys and whether keys
+ * have texts must be equal, else QB_MISMATCH.  "into" is owned, and undefined after any
  * other error.
  */
 extern qb_status
@@ -247,6 +247,20 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	16		8		before; lower + before is at least 1 and at most the sketch's estimate
  *
  * Texts are in the order of the entries, each with a zero byte behind it, which no text contains.
+ *
+ * Fields that depend on each other, and who compares them:
+ *
+ *	texts, candidates		qs_top_open(): without candidates there are no texts
+ *	texts, encoding, bytes	qs_top_open(): without texts these are 0
+ *	texts, family			the caller: numbers have no texts, all other keys have; only the
+ *							caller knows families
+ *	candidates, bound, sketch	qs_top_open(): of an explicit sketch as above, of another one at
+ *							most qs_top_capacity(n); the bound is at most N
+ *	sizes, length			qs_top_open()
+ *	entries, sketch			qs_top_validate(): bounds are within the sketch's estimates
+ *
+ * Of two lists, n, the sketches and the texts are compared by qs_top_merge() and
+ * qs_top_subtract() before anything else.
  */
 
 #define QS_TOP_FORMAT_VERSION_1 1

@@ -333,7 +333,7 @@ load_both(qs_cuda *gpu, const qset_collection *rows, const qset_collection *colu
 	uint64_t universe;
 
 	CHECK(of_rows && of_columns);
-	universe = qset_collection_join(rows, columns, of_rows, of_columns);
+	CHECK(qset_collection_join(rows, columns, of_rows, of_columns, &universe) == QB_OK);
 	request->rows = load_numbered(gpu, rows, of_rows, universe);
 	request->columns = load_numbered(gpu, columns, of_columns, universe);
 	qset_release(&test_memory, of_rows);

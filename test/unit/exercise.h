@@ -58,6 +58,7 @@ exercise_merge_into(const qs_sketch *from)
 	qs_sketch into;
 
 	test_init(&into, &from->params);
+	into.keys = from->keys;
 	REQUIRE_OK(qs_merge(&into, from));
 	if (exercise_is_small(&from->params))
 	{

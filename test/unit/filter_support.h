@@ -117,11 +117,14 @@ filter_merge(qf_filter *into, const qf_filter *from)
 	REQUIRE_OK(qf_engine_cpu.merge(into, from));
 }
 
-/* Merging works, unless there are more rows than can be counted. */
+/* Merging keys of one kind works, unless there are more rows than can be counted. */
 static inline void
 filter_merge_any(qf_filter *into, const qf_filter *from)
 {
-	qb_status status = qf_engine_cpu.merge(into, from);
+	qb_status status;
+
+	into->keys = from->keys;
+	status = qf_engine_cpu.merge(into, from);
 
 	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }

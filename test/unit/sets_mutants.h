@@ -196,7 +196,7 @@ exercise_parts_of_collection(const qset_collection *c)
 	REQUIRE_OK(qset_collection_subset(&some, c, id, 2, &test_heap));
 	test_require_collection(&some);
 	map = test_array(some.universe, sizeof(*map));
-	qset_collection_map(&some, c, map);
+	REQUIRE_OK(qset_collection_map(&some, c, map));
 	free(map);
 	qset_builder_init(&b, c->wide, &c->keys, &test_heap);
 	REQUIRE_OK(qset_builder_add_collection(&b, c));

@@ -219,7 +219,7 @@ maps_of_ranks(void **state)
 		test_collection(&a, seed, seed % 2);
 		test_collection(&b, seed / 2, seed % 2);
 		map = test_array(a.universe, sizeof(*map));
-		qset_collection_map(&a, &b, map);
+		REQUIRE_OK(qset_collection_map(&a, &b, map));
 		for (i = 0; i < a.universe; i++)
 		{
 			uint32_t wanted = UINT32_MAX;
