@@ -9,6 +9,7 @@
 
 #include "filter/estimate.h"
 #include "pg/flat.h"
+#include "pgbase/keycheck.h"
 #include "pgbase/keyread.h"
 #include "utils/builtins.h"
 
@@ -345,6 +346,16 @@ qfilter_fold(PG_FUNCTION_ARGS)
 
 /* ---- input, output and comparison ---- */
 
+/* Raise an error unless what a valid value says of its keys agrees. */
+static void
+check(struct varlena *value, int sqlstate)
+{
+	qf_filter view;
+
+	if (qf_open(&view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ) == QB_OK)
+		KeysCheck(&view.keys, &filter_format, sqlstate);
+}
+
 /* A hint: whoever writes a number probably means the rows, or the keys, of a template. */
 static char *
 hint(const char *text)
@@ -361,6 +372,7 @@ static const FlatType qfilter = {
 	.name = "qfilter",
 	.format = &filter_format,
 	.validate = qf_validate,
+	.check = check,
 	.hint = hint,
 };
 

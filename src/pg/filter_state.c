@@ -20,6 +20,7 @@
 #include "pg/filter_state.h"
 
 #include "gpu/filter_gpu.h"
+#include "pgbase/keycheck.h"
 #include "pgbase/process.h"
 #include "pgbase/activity.h"
 #include "pgbase/stored.h"
@@ -33,6 +34,7 @@ open_bytes(qf_filter *view, const uint8 *bytes, Size length)
 
 	if (status != QB_OK)
 		FormatRaise(&filter_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	KeysCheck(&view->keys, &filter_format, ERRCODE_DATA_CORRUPTED);
 }
 
 /* A view of a detoasted value. */

@@ -95,6 +95,8 @@ ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionar
 
 	KeyTypeLearnArray(key, array->value, array->null, array->count);
 	KeyTypeForgetText(key);
+	if (dictionary->used > 0 && dictionary->wide == KeyIsNumber(key))
+		SetsCheck(QB_MISMATCH);
 	dictionary->wide = !KeyIsNumber(key);
 	for (i = 0; i < array->count; i += KEYS_AT_ONCE)
 	{

@@ -102,16 +102,18 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 {
 	SetsState *state;
 	Elements elements;
+	bool begins;
 	int i;
 
 	if (PG_ARGISNULL(ID_ARGUMENT) || PG_ARGISNULL(ELEMENT_ARGUMENT))
 		return AggregateUnchanged(fcinfo);
 	state = state_for_update(fcinfo);
+	begins = state->keyed.key.type == InvalidOid || !state->building;
 	if (unlikely(state->keyed.key.type == InvalidOid))
 		learn_type(fcinfo, state);
 	elements_of(&elements, state, PG_GETARG_DATUM(ELEMENT_ARGUMENT));
-	if (unlikely(!state->building) && KeyTypeLearnArray(&state->keyed.key, elements.all.value,
-														elements.all.null, elements.all.count))
+	if (unlikely(begins) && KeyTypeLearnArray(&state->keyed.key, elements.all.value,
+											  elements.all.null, elements.all.count))
 		SetsBuild(state, !state->exact, &state->keyed.key.keys);
 	for (i = 0; i < elements.all.count; i++)
 		if (!elements.all.null[i])
@@ -426,6 +428,16 @@ validate(const uint8 *bytes, size_t length, const qb_memory *memory)
 	return status;
 }
 
+/* Raise an error unless the header of a valid value agrees with itself. */
+static void
+check(struct varlena *value, int sqlstate)
+{
+	qset_collection header;
+
+	qset_read_sizes((const uint8 *) VARDATA(value), &header);
+	SetsCheckKeys(&header, sqlstate);
+}
+
 static char *
 hint(const char *text)
 {
@@ -437,6 +449,7 @@ static const FlatType qsets = {
 	.name = "qsets",
 	.format = &sets_format,
 	.validate = validate,
+	.check = check,
 	.hint = hint,
 };
 

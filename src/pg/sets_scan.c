@@ -18,23 +18,22 @@
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
-/* Raise an error unless both collections have keys of one kind. */
+/* Raise an error unless both collections have elements of one kind. */
 static void
 check_keys(const qset_request *request)
 {
-	if (request->columns)
-		KeyFamilyCheckSame(&request->rows->keys, &request->columns->keys, &sets_key_holder);
+	const qset_collection *a = request->rows, *b = request->columns;
+
+	if (b && a->sets > 0 && b->sets > 0)
+		SetsCheckSame(&a->keys, a->wide, &b->keys, b->wide);
 }
 
 /* Measure the input and choose a method. */
 void
 PairsPrepare(qset_preparation *preparation, const qset_request *request)
 {
-	qb_status status = qset_prepare(preparation, request);
-
-	if (status == QB_MISMATCH)
-		check_keys(request);
-	SetsCheck(status);
+	check_keys(request);
+	SetsCheck(qset_prepare(preparation, request));
 }
 
 static int64 *
@@ -222,8 +221,7 @@ PairScanOpenGpu(PairScan *scan, const qset_request *request)
 
 	if (!GpuWantsPairs(elements, scan->why))
 		return false;
-	if (request->rows->sets > 0 && request->columns && request->columns->sets > 0)
-		check_keys(request);
+	check_keys(request);
 	if (!use_gpu(scan, GpuPairsOpen(request, scan->named ? &scan->name : NULL, &watch, scan->why)))
 	{
 		ereport(DEBUG1,

@@ -291,7 +291,7 @@ find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_que
 	for (i = 0; i < dictionary->used; i++)
 	{
 		int64 found =
-			qset_collection_rank(c, dictionary->low[i], c->wide ? dictionary->high[i] : 0);
+			qset_collection_rank(c, dictionary->low[i], dictionary->wide ? dictionary->high[i] : 0);
 
 		if (i % QSET_DICTIONARY_AT_ONCE == 0)
 			CHECK_FOR_INTERRUPTS();
@@ -315,6 +315,8 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 	ElementsTakeApart(&array, type, PG_GETARG_DATUM(ASKED));
 	ElementsCode(type, &array, &dictionary, ContextMemory(CurrentMemoryContext, &memory));
 	KeyCheckFits(&c->keys, type, &sets_key_holder);
+	if (c->sets > 0)
+		SetsCheckSame(&c->keys, c->wide, &type->keys, dictionary.wide);
 	question->size = dictionary.used;
 	question->itself = -1;
 	find_ranks(c, &dictionary, question);

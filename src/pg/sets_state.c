@@ -16,6 +16,7 @@
 
 #include "miscadmin.h"
 #include "pgbase/activity.h"
+#include "pgbase/keycheck.h"
 #include "sets/collection.h"
 #include "utils/memutils.h"
 
@@ -55,6 +56,27 @@ SetsTooManyPairs(uint64 kept)
 						   (unsigned long long) kept),
 					errhint("Set top lower, or min_count or min_jaccard higher.")));
 	pg_unreachable();
+}
+
+/* Raise an error of this SQLSTATE unless the width of the elements is that of their keys. */
+void
+SetsCheckKeys(const qset_collection *c, int sqlstate)
+{
+	KeysCheck(&c->keys, &sets_format, sqlstate);
+	KeysCheckNumbers(&c->keys, !c->wide,
+					 c->wide ? "fingerprints of 128 bits" : "elements of 64 bits", &sets_format,
+					 sqlstate);
+}
+
+/* Raise an error unless elements of one kind and width can be used with those of another. */
+void
+SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide)
+{
+	KeyFamilyCheckSame(a, b, &sets_key_holder);
+	if (a_wide != b_wide)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("collections of sets differ: elements of 64 bits and fingerprints "
+							   "of 128 bits")));
 }
 
 /* Zeroed memory, or the error that there is none. */
@@ -109,7 +131,12 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 	qset_collection *old = &sets->collection;
 	qset_builder *builder = &sets->builder;
 
-	KeyFamilyCheckSame(sets->building ? &builder->keys : &old->keys, keys, &sets_key_holder);
+	if (sets->building)
+		SetsCheckSame(&builder->keys, builder->elements.wide, keys, wide);
+	else if (old->sets > 0)
+		SetsCheckSame(&old->keys, old->wide, keys, wide);
+	else
+		KeyFamilyCheckSame(&old->keys, keys, &sets_key_holder);
 	if (sets->building)
 	{
 		qb_keys_take(&builder->keys, keys);
@@ -310,6 +337,7 @@ SetsRead(SetsReader *reader, Datum datum)
 					   ContextMemory(CurrentMemoryContext, &reader->memory));
 	if (status != QB_OK)
 		FormatRaise(&sets_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+	SetsCheckKeys(&reader->own, ERRCODE_DATA_CORRUPTED);
 	if (own)
 		pfree(own);
 	reader->collection = &reader->own;
@@ -381,10 +409,15 @@ static void
 merge(KeyedState *state, void *passed)
 {
 	SetsState *sets = (SetsState *) state;
+	const qb_keys *keys;
+	bool wide;
 
 	if (qset_builder_image_rows(passed) == 0)
 		return;
-	go_on(sets);
+	if (sets->remote)
+		fetch(sets);
+	keys = qset_builder_image_keys(passed, &wide);
+	SetsBuild(sets, wide, keys);
 	SetsCheck(qset_builder_add_image(&sets->builder, passed));
 }
 

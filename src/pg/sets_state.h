@@ -24,6 +24,8 @@ extern void SetsKeptInit(void);
 
 extern void SetsCheck(qb_status status);
 extern void SetsTooManyPairs(uint64 kept) __attribute__((noreturn));
+extern void SetsCheckKeys(const qset_collection *c, int sqlstate);
+extern void SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide);
 extern void *SetsAlloc(const qb_memory *memory, uint64 count, Size size);
 
 typedef struct SetsState

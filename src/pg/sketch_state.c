@@ -484,6 +484,7 @@ SketchFlush(SketchState *expanded)
 void
 SketchMerge(SketchState *expanded, const qs_sketch *from)
 {
+	SketchCheckMergeable(&expanded->sketch, from);
 	SketchNewVersion(expanded);
 	if (let_wait(expanded, from))
 		return;

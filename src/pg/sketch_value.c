@@ -14,6 +14,7 @@
 
 #include "lib/stringinfo.h"
 #include "pg/flat.h"
+#include "pgbase/keycheck.h"
 #include "pgbase/value.h"
 #include "pgbase/stored.h"
 #include "utils/builtins.h"
@@ -24,12 +25,13 @@
  * must have that size.
  */
 static void
-open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
+open_bytes(qs_sketch *view, const uint8 *bytes, Size length, int sqlstate)
 {
 	qb_status status = qs_open(view, bytes, length);
 
 	if (status != QB_OK)
-		FormatRaise(&sketch_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&sketch_format, status, sqlstate, bytes, length);
+	KeysCheck(&view->keys, &sketch_format, sqlstate);
 	if (view->encoding != QS_DENSE)
 		SketchCheckStorable(&view->params);
 }
@@ -38,7 +40,8 @@ open_bytes(qs_sketch *view, const uint8 *bytes, Size length)
 void
 SketchOpen(qs_sketch *view, struct varlena *value)
 {
-	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ);
+	open_bytes(view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ,
+			   ERRCODE_DATA_CORRUPTED);
 }
 
 /*
@@ -53,7 +56,7 @@ SketchOpenStored(qs_sketch *view, Datum datum)
 
 	if (!StoredReadHeader(&sketch_format, datum, header, &length))
 		return false;
-	open_bytes(view, header, length);
+	open_bytes(view, header, length, ERRCODE_DATA_CORRUPTED);
 	return true;
 }
 
@@ -393,14 +396,14 @@ qsketch_new(PG_FUNCTION_ARGS)
 /*
  * A value made outside is a valid sketch.  Raise an error unless qsketch_new() could
  * have made it: an empty sketch of 64 bytes must not claim tens of gigabytes when its
- * first keys come.
+ * first keys come, and what it says of its keys must agree.
  */
 static void
 check(struct varlena *value, int sqlstate)
 {
 	qs_sketch view;
 
-	SketchOpen(&view, value);
+	open_bytes(&view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ, sqlstate);
 }
 
 /* Is it a size, such as 1MB? */

@@ -412,15 +412,6 @@ qtop_fold(PG_FUNCTION_ARGS)
 
 /* ---- input and output ---- */
 
-/* Are the keys without texts numbers, which are their own fingerprints? */
-static bool
-family_fits(const qs_top *top, const qs_sketch *sketch)
-{
-	Oid type = KeyFamilyType(sketch->keys.family);
-
-	return top->count == 0 || top->texts || (OidIsValid(type) && KeyTypeIsNumber(type));
-}
-
 /* Are the texts of all keys in UTF-8, if the list says so? */
 static bool
 texts_are_valid(const qs_top *top, const qs_sketch *sketch)
@@ -444,10 +435,8 @@ check(struct varlena *value, int sqlstate)
 	qs_top top;
 	qs_sketch sketch;
 
-	TopOpen(&top, &sketch, value);
+	TopOpenAs(&top, &sketch, value, sqlstate);
 	SketchCheckStorable(&sketch.params);
-	if (!family_fits(&top, &sketch))
-		FormatRaise(&top_format, QB_FORMAT_PARAMS, sqlstate, bytes, length);
 	if (top.texts && !texts_are_valid(&top, &sketch))
 		FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 }

@@ -138,6 +138,7 @@ begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const 
 		parser_of(fcinfo, type_argument, reader, &output->parser);
 	else if (!reader->top->texts && reader->top->count > 0)
 	{
+		KeyFamilyCheckMaking(reader->sketch->keys.family, &top_key_holder);
 		KeyTypeInit(&output->type, type, InvalidOid);
 		KeyWriterInit(&output->writer, type, CurrentMemoryContext);
 	}
@@ -336,6 +337,7 @@ qtop_growth(PG_FUNCTION_ARGS)
 	TopRead(&later, PG_GETARG_DATUM(0));
 	TopRead(&earlier, PG_GETARG_DATUM(1));
 	KeyFamilyCheckSame(&later.sketch->keys, &earlier.sketch->keys, &top_key_holder);
+	TopCheckSameTexts(later.top, earlier.top);
 	n = wanted(later.top, TopCheckN(PG_GETARG_INT32(GROWTH_N)));
 	begin_keys(&output, fcinfo, PG_NARGS() > GROWTH_TYPE ? GROWTH_TYPE : AS_TEXT, &later);
 	row = grown(later.top, &earlier, &count);

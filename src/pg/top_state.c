@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "pg/sketch_aggregate.h"
 #include "pgbase/activity.h"
+#include "pgbase/keycheck.h"
 #include "sketch/top.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -78,16 +79,27 @@ TopCheckMergeable(const TopState *top, const TopReader *other)
 	SketchCheckMergeable(&top->sketch, other->sketch);
 }
 
-/* Views of a detoasted value. */
+/* Views of a detoasted value, or an error of this SQLSTATE. */
 void
-TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
+TopOpenAs(qs_top *top, qs_sketch *sketch, struct varlena *value, int sqlstate)
 {
 	const uint8 *bytes = (const uint8 *) VARDATA(value);
 	Size length = VARSIZE(value) - VARHDRSZ;
 	qb_status status = qs_top_open(top, sketch, bytes, length);
 
 	if (status != QB_OK)
-		FormatRaise(&top_format, status, ERRCODE_DATA_CORRUPTED, bytes, length);
+		FormatRaise(&top_format, status, sqlstate, bytes, length);
+	KeysCheck(&sketch->keys, &top_format, sqlstate);
+	if (top->count > 0)
+		KeysCheckNumbers(&sketch->keys, !top->texts, top->texts ? "texts" : "no texts", &top_format,
+						 sqlstate);
+}
+
+/* Views of a detoasted value. */
+void
+TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value)
+{
+	TopOpenAs(top, sketch, value, ERRCODE_DATA_CORRUPTED);
 }
 
 /* ---- the state ---- */
@@ -442,15 +454,22 @@ TopMaterialize(TopState *top)
 	qs_top_finish(&top->top, &top->sketch);
 }
 
+/* Raise an error unless both lists have texts of their keys, or none has. */
+void
+TopCheckSameTexts(const qs_top *a, const qs_top *b)
+{
+	if (a->count > 0 && b->count > 0 && a->texts != b->texts)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("lists of top keys differ in how they keep their keys")));
+}
+
 /* Add another list, whose sketch can be merged. */
 static void
 merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
 	TopFlush(top);
-	if (!qb_keys_none(&top->sketch.keys) && !qb_keys_none(&from_sketch->keys) &&
-		top->top.count > 0 && from->count > 0 && top->top.texts != from->texts)
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("lists of top keys differ in how they keep their keys")));
+	KeyFamilyCheckSame(&top->sketch.keys, &from_sketch->keys, &top_key_holder);
+	TopCheckSameTexts(&top->top, from);
 	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
 	check_texts(top);
 }

@@ -70,7 +70,9 @@ extern const ValueFormat top_format;
 extern const KeyHolder top_key_holder;
 extern uint32 TopCheckN(int32 n);
 extern void TopCheckSameN(uint32 a, uint32 b);
+extern void TopCheckSameTexts(const qs_top *a, const qs_top *b);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
+extern void TopOpenAs(qs_top *top, qs_sketch *sketch, struct varlena *value, int sqlstate);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 /* top_functions.c */
 extern const AggregateFunctions top_functions;

@@ -179,6 +179,20 @@ KeyFamilyHasType(uint32 family, Oid type)
 	return list_member_oid(types_of(family), type);
 }
 
+/* Is it a family of PostgreSQL, whose types are known here? */
+bool
+KeyFamilyIsBuiltIn(uint32 family)
+{
+	return !(family & NAMED_FAMILY) && types_of(family) != NIL;
+}
+
+/* Is it known how the family's keys become fingerprints?  Those of named ones are hashed. */
+bool
+KeyFamilyIsKnown(uint32 family)
+{
+	return (family & NAMED_FAMILY) || types_of(family) != NIL;
+}
+
 /* The type that can hold the values of all types in the family, or InvalidOid. */
 Oid
 KeyFamilyType(uint32 family)

@@ -17,6 +17,8 @@ extern char *KeyFamilyName(uint32 family);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
 extern bool KeyFamilyHasType(uint32 family, Oid type);
+extern bool KeyFamilyIsBuiltIn(uint32 family);
+extern bool KeyFamilyIsKnown(uint32 family);
 
 /* ---- errors when values hold different kinds of keys ---- */
 

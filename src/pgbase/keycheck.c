@@ -1,0 +1,126 @@
+/*
+ * keycheck.c
+ *		Whether what a value says of its keys contradicts itself.
+ *
+ * The family of a value's keys also says how the value keeps them: numbers as they are, all
+ * others as hashes.  Code that looks at one takes the other for granted, so both are compared
+ * where a value comes in and where it is read: a stored value may have come from anywhere.
+ *
+ * Only built-in types are numbers.  So a family that is recorded by its name has hashes, also
+ * where its extension is not installed yet, as while a dump is restored.  Of a built-in family
+ * that this version does not know nothing can be said.  Such a value can be stored and passed
+ * on, and its keys match no others.
+ *
+ * src/pgbase/keycheck.c
+ */
+#include "pgbase/keycheck.h"
+
+#include "catalog/pg_type_d.h"
+
+/* One type of each family whose keys are numbers (KeyNumberKind). */
+static const Oid number_type[] = {
+	BOOLOID, CHAROID, INT8OID, DATEOID, TIMEOID,   TIMESTAMPOID, TIMESTAMPTZOID, PG_LSNOID,
+	XID8OID, OIDOID,  XIDOID,  CIDOID,  FLOAT8OID, TIDOID,       MACADDROID,     MACADDR8OID,
+};
+
+/* One type of each built-in family whose keys contain others. */
+static const Oid container_type[] = {
+	INT4ARRAYOID, INT4RANGEOID, INT4MULTIRANGEOID, RECORDOID, OIDVECTOROID,
+};
+
+/* The families of these types, which never change; made at the first use. */
+static uint32 number_family[lengthof(number_type)];
+static uint32 container_family[lengthof(container_type)];
+
+static void
+find_families(const Oid *type, uint32 *family, int count)
+{
+	int i;
+
+	/* the first one last: it says that all are found */
+	for (i = count - 1; i >= 0; i--)
+		family[i] = KeysOf(type[i], InvalidOid).family;
+}
+
+static bool
+has_family(const uint32 *families, int count, uint32 family)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (families[i] == family)
+			return true;
+	return false;
+}
+
+static bool
+is_number_family(uint32 family)
+{
+	if (number_family[0] == 0)
+		find_families(number_type, number_family, lengthof(number_type));
+	return has_family(number_family, lengthof(number_family), family);
+}
+
+static bool
+is_container_family(uint32 family)
+{
+	if (container_family[0] == 0)
+		find_families(container_type, container_family, lengthof(container_type));
+	return has_family(container_family, lengthof(container_family), family);
+}
+
+/* Raise the error for keys of a family with something that such keys do not have. */
+static void
+raise_contradiction(uint32 family, const char *has, const ValueFormat *format, int sqlstate)
+{
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("invalid %s: %s keys with %s", format->noun, KeyFamilyTypes(family), has),
+			 errdetail("What the value says of its keys contradicts itself.")));
+}
+
+/* What a collation says that the family cannot have, or NULL. */
+static const char *
+contradiction(const qb_keys *keys)
+{
+	bool content = KeyIsContent(keys->collation);
+
+	if (is_number_family(keys->family))
+		return content ? "types within them" : "a collation";
+	if (is_container_family(keys->family))
+		return content ? NULL : "a collation";
+	return content && KeyFamilyIsBuiltIn(keys->family) ? "types within them" : NULL;
+}
+
+/*
+ * Raise an error of this SQLSTATE unless family and collation fit each other.  Numbers have no
+ * collation, and only containers contain other types.
+ */
+void
+KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)
+{
+	const char *has = keys->collation != 0 ? contradiction(keys) : NULL;
+
+	if (has)
+		raise_contradiction(keys->family, has, format, sqlstate);
+}
+
+/*
+ * Raise an error of this SQLSTATE if the value keeps its keys otherwise than keys of the family
+ * are kept.  "numbers": it keeps them as numbers.  "has" names what it has of them, for the error.
+ */
+void
+KeysCheckNumbers(const qb_keys *keys, bool numbers, const char *has, const ValueFormat *format,
+				 int sqlstate)
+{
+	bool contradicts;
+
+	if (qb_keys_none(keys))
+		return;
+	if (is_number_family(keys->family))
+		contradicts = !numbers;
+	else
+		contradicts = numbers && KeyFamilyIsKnown(keys->family);
+	if (contradicts)
+		raise_contradiction(keys->family, has, format, sqlstate);
+}

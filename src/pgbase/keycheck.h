@@ -1,0 +1,17 @@
+/*
+ * keycheck.h
+ *		Whether what a value says of its keys contradicts itself.
+ *
+ * src/pgbase/keycheck.h
+ */
+#ifndef QS_PGBASE_KEYCHECK_H
+#define QS_PGBASE_KEYCHECK_H
+
+#include "pgbase/keyfamily.h"
+#include "pgbase/value.h"
+
+extern void KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate);
+extern void KeysCheckNumbers(const qb_keys *keys, bool numbers, const char *has,
+							 const ValueFormat *format, int sqlstate);
+
+#endif
