@@ -183,7 +183,7 @@ measure_valid(test_bytes b)
 }
 
 /* Try one mutant; returns whether it was valid. */
-static bool
+static inline bool
 try_mutant(mutator *m)
 {
 	test_bytes b = sound_bytes(choose(m, ALL_OF(samples)));

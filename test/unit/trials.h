@@ -1,0 +1,77 @@
+/*
+ * trials.h
+ *		Many mutants, in as many processes as there are processors.
+ *
+ * The environment variable QSKETCH_MUTANTS says how many mutants of each type are
+ * tried.  They are the same each time, and are shared among the processors.
+ *
+ * test/unit/trials.h
+ */
+#ifndef QS_TEST_TRIALS_H
+#define QS_TEST_TRIALS_H
+
+#include "mutator.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Tries one mutant, and tells if it was valid. */
+typedef bool (*trial)(mutator *m);
+
+/* One share of the mutants; how many of them were valid? */
+static uint64_t
+try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
+{
+	uint64_t valid = 0;
+	uint64_t i;
+
+	for (i = share; i < count; i += shares)
+	{
+		mutator m = { .rng = test_seeded(i) };
+
+		WHERE("mutant %llu", (unsigned long long) i);
+		valid += try(&m);
+	}
+	return valid;
+}
+
+/*
+ * Run a share in a process of its own, which succeeds if all went well and enough
+ * mutants were valid.
+ */
+static pid_t
+start_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
+{
+	pid_t child = fork();
+
+	REQUIRE(child >= 0);
+	if (child == 0)
+	{
+		uint64_t valid = try_share(try, share, shares, count);
+
+		fprintf(stderr, "share %d of %d: %llu mutants, %llu of them valid\n", (int) share + 1,
+				(int) shares, (unsigned long long) (count / shares), (unsigned long long) valid);
+		_exit(valid < count / shares / 20);
+	}
+	return child;
+}
+
+static void
+try_all(trial try, uint64_t usual)
+{
+	const char *asked = getenv("QSKETCH_MUTANTS");
+	uint64_t count = asked ? strtoull(asked, NULL, 10) : usual;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t shares = processors < 1 ? 1 : processors > 64 ? 64 : (uint64_t) processors;
+	bool sound = true;
+	int status;
+	uint64_t i;
+
+	for (i = 0; i < shares; i++)
+		start_share(try, i, shares, count);
+	for (i = 0; i < shares; i++)
+		sound &= wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	REQUIRE(sound);
+}
+
+#endif
