@@ -117,7 +117,7 @@ WHERE form IN ('empty', 'explicit') AND structure IN ('thread', 'multilevel', 's
 SELECT state, count(*) > 0 AS some, min(at) AS first, max(at) AS last FROM changed GROUP BY state ORDER BY state;
 
 -- which bytes of the header may change: structure (some have equal ranges),
--- part, depth, z, masks, n, seed, family, collation
+-- part, depth, z, masks, n, seed, family; these keys have no collation
 SELECT form, string_agg(DISTINCT to_char(at, 'FM00'), ' ') AS accepted FROM changed WHERE state = 'accepted'
 GROUP BY form ORDER BY form;
 
