@@ -347,7 +347,7 @@ COMMENT ON COLUMN qsketch_gpu_columns.rows IS 'keys that are cached: rows in whi
 COMMENT ON COLUMN qsketch_gpu_columns.bytes IS 'device memory that the column takes';
 COMMENT ON COLUMN qsketch_gpu_columns.pages IS 'pages that are cached';
 COMMENT ON COLUMN qsketch_gpu_columns.pages_true
-	IS 'cached pages that are known to be true by the visibility map alone; a query compares the other ones with the table';
+	IS 'cached pages that are known to be true by the visibility map alone; a query compares the other ones with the table; NULL while another session locks the table';
 COMMENT ON COLUMN qsketch_gpu_columns.last_used IS 'when the column last served a query, or was loaded';
 COMMENT ON COLUMN qsketch_gpu_columns.pushed_out IS 'chunks that were freed to make room, since the column was loaded';
 COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_by

@@ -16,7 +16,8 @@
  * The view has the columns of this database that are cached, or had chunks that were pushed
  * out.  A row says how many keys a column has, and when it was last used.  So it is shown to
  * those who could count the keys themselves: they may read the column, and no row security
- * hides rows from them.
+ * hides rows from them.  Monitoring must not wait for a lock, so the map of a table that another
+ * session has locked is not read, and pages_true is NULL.
  *
  * src/scan/cached_load.c
  */
@@ -35,6 +36,7 @@
 #include "miscadmin.h"
 #include "pgbase/value.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -562,23 +564,28 @@ may_see(Oid relid, AttrNumber attribute)
 		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* Does the chunk belong to the table as it is now? */
+/* Does the chunk belong to the table as it is now?  Only the catalog is read, which takes no lock. */
 static bool
-is_of_table(Relation relation, const GpuColumn *column)
+is_of_table(const GpuColumn *column)
 {
-	Form_pg_attribute form;
-	GpuColumn now;
+	HeapTuple tuple =
+		is_current(column) ? SearchSysCacheAttNum(column->relation, column->attribute) : NULL;
+	bool same = false;
 
-	if (column->attribute > RelationGetNumberOfAttributes(relation))
-		return false;
-	form = TupleDescAttr(RelationGetDescr(relation), column->attribute - 1);
-	if (form->attisdropped)
-		return false;
-	now = CachedColumn(relation, column->attribute, column->collation);
-	return memcmp(&now, column, sizeof(now)) == 0;
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_attribute form = (Form_pg_attribute) GETSTRUCT(tuple);
+
+		same = form->atttypid == column->type && form->atttypmod == column->typmod;
+		ReleaseSysCache(tuple);
+	}
+	return same;
 }
 
-/* Add what a chunk has; nothing if it has just been freed. */
+/*
+ * Add what a chunk has; nothing if it has just been freed.  The map is read only if the table
+ * is open.
+ */
 static void
 add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, const GpuColumnState *state)
 {
@@ -593,7 +600,8 @@ add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, const GpuCo
 	GpuPagesKeepCopied(&pages, state);
 	sum->pages += GpuPagesCount(&pages);
 	sum->used = Max(sum->used, copy->used);
-	if (!CachedLook(relation, copy->chunk, RelationGetNumberOfBlocks(relation), &look) ||
+	if (relation == NULL ||
+		!CachedLook(relation, copy->chunk, RelationGetNumberOfBlocks(relation), &look) ||
 		look.lsn != state->map_lsn)
 		return;
 	GpuPagesKeep(&pages, &look.visible);
@@ -630,7 +638,7 @@ add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int cou
 }
 
 static void
-put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
+put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum, bool map)
 {
 	Datum values[COPY_COLUMNS];
 	bool nulls[COPY_COLUMNS] = { 0 };
@@ -642,6 +650,7 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 	values[COPY_PAGES] = Int64GetDatum(sum->pages);
 	values[COPY_PAGES_TRUE] = Int64GetDatum(sum->pages_true);
 	values[COPY_LAST_USED] = TimestampTzGetDatum((TimestampTz) sum->used);
+	nulls[COPY_PAGES_TRUE] = !map;
 	nulls[COPY_LAST_USED] = sum->used == 0;
 	values[COPY_PUSHED_OUT] = Int32GetDatum((int32) sum->out.pushed_out);
 	values[COPY_PUSHED_OUT_BY] = ObjectIdGetDatum(sum->out.pushed_out_by);
@@ -651,24 +660,41 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
+/*
+ * Open a table to read its visibility map, if no session holds a lock against that or waits for
+ * such a lock; else NULL.
+ */
+static Relation
+open_unless_locked(Oid relid)
+{
+	Relation relation;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	relation = try_relation_open(relid, NoLock);
+	if (relation == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return relation;
+}
+
 /* The row of a column, from its first chunk in the list on.  Who may not see it locks no table. */
 static void
 put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
 {
 	const GpuColumn *column = &copy->column;
-	Relation relation = NULL;
+	Relation relation;
 	Sum sum = { 0 };
 
-	if (may_see(column->relation, column->attribute))
-		relation = try_relation_open(column->relation, AccessShareLock);
-	if (relation == NULL)
+	if (!may_see(column->relation, column->attribute))
 		return;
-	if (is_of_table(relation, column))
+	relation = open_unless_locked(column->relation);
+	if (is_of_table(column))
 	{
 		add_all_cached(&sum, relation, copy, count);
-		put_row(result, column, &sum);
+		put_row(result, column, &sum, relation != NULL);
 	}
-	relation_close(relation, AccessShareLock);
+	if (relation)
+		relation_close(relation, AccessShareLock);
 }
 
 /* qsketch_gpu_copies(): a row for each column that this user may see. */
