@@ -46,8 +46,8 @@
  * (src/scan/cached_exact.c), and there are no passes.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
- * snapshot of the calling query, or with one for all passes if that is older than a table's
- * file (top_question.c).  The passes are plain queries.  So they run with the
+ * snapshot of the calling query, or with one for all passes if that is too old for the
+ * tables (top_question.c).  The passes are plain queries.  So they run with the
  * privileges of the caller, and row security applies.  They do not depend on the search
  * path, nor on other objects in the extension's schema (calls.c).
  *
@@ -452,6 +452,24 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
 	return true;
 }
 
+/*
+ * The passes are planned one after another, and a table may be attached as a partition between
+ * them.  Then a single query counts all keys.
+ */
+static Answer
+count_by_passes(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top)
+{
+	Answer answer = count_keys(q, own, sample, top);
+
+	if (TopPushSnapshot(q))
+	{
+		SPI_freetuptable(SPI_tuptable);
+		answer = count_all(q);
+		PopActiveSnapshot();
+	}
+	return answer;
+}
+
 static void
 answer_with_list(TopOutput *output, const TopQuestion *q, Oid schema, const TopSample *sample)
 {
@@ -466,7 +484,7 @@ answer_with_list(TopOutput *output, const TopQuestion *q, Oid schema, const TopS
 	else if (top && is_counted(q, &top->top))
 		put_counted(output, q, &top->top);
 	else if (top)
-		put_answer(output, count_keys(q, &own, sample, top));
+		put_answer(output, count_by_passes(q, &own, sample, top));
 }
 
 static Datum

@@ -334,19 +334,26 @@ TopSampleShare(const TopQuestion *question, const TopSample *sample, const char 
  * ---- a snapshot that sees the rows of the tables ----
  *
  * qtop_exact locks its tables when the calling query has its snapshot already.  Before that,
- * another session may have rewritten one of them (ALTER TABLE ... TYPE, TRUNCATE), while the
- * query waited for the lock or for something else.  All rows of the new file are of that
- * session, and too new for the snapshot: the table would look empty.  An ordinary query takes
- * its snapshot after the locks.
+ * while the query waited for the lock or for something else, another session may have
  *
- * So under READ COMMITTED a new snapshot is taken then, which sees no more of this
- * transaction's own changes than the old one did.  The other levels have one snapshot for
- * the transaction, and an error tells that it is too old.
+ * 	- rewritten a table (ALTER TABLE ... TYPE, TRUNCATE).  All rows of the new file are of that
+ * 	  session, and too new for the snapshot: the table would look empty.
+ * 	- changed which tables are partitions of a table, or inherit from it.  It may have moved rows
+ * 	  to a new partition, and dropped the old one.  The query then reads the new partition, whose
+ * 	  rows are too new for the snapshot, and not the old one, whose rows the snapshot sees.
+ * 	- given the name of a table to a new one.
+ *
+ * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED a new snapshot is
+ * taken then, which sees no more of this transaction's own changes than the old one did.  The
+ * other levels have one snapshot for the transaction, and an error tells that it is too old.
  *
  * A table got a new file if its row in pg_class names another one than the row that the
- * snapshot sees.  It may not see a new table, such as a partition: then it sees none of its rows.
- * VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all rows for old
- * snapshots.  They cannot be told apart, and are treated in the same way.
+ * snapshot sees.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all
+ * rows for old snapshots.  They cannot be told apart, and are treated in the same way.
+ *
+ * The children of a table changed if the snapshot sees other rows of it in pg_inherits than there
+ * are now.  A new table that was only added is no reason for an error: its rows are too new for the
+ * snapshot, and so is the table.  An ordinary query gives the same answer.
  */
 
 /* The file of a table that there is now. */
@@ -364,50 +371,159 @@ file_now(Oid relid)
 	return file;
 }
 
-/* The file that a snapshot sees; InvalidOid: it sees no such table. */
-static Oid
-file_seen(Relation catalog, Oid relid, Snapshot snapshot)
+/* Does a snapshot see the table?  If so, with which file? */
+static bool
+sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 {
-	Oid file = InvalidOid;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple tuple;
+	bool seen;
 
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
 	scan = systable_beginscan(catalog, ClassOidIndexId, true, snapshot, 1, &key);
 	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-		file = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode;
+	seen = HeapTupleIsValid(tuple);
+	if (seen)
+		*file = ((Form_pg_class) GETSTRUCT(tuple))->relfilenode;
 	systable_endscan(scan);
-	return file;
+	return seen;
 }
 
-/* The first table of the list to which others gave a new file after the active snapshot, or InvalidOid. */
-static Oid
-find_rewritten(const List *tables)
+/* How the active snapshot is too old for some tables. */
+typedef enum TablesAge
 {
-	Relation catalog = table_open(RelationRelationId, AccessShareLock);
-	Oid rewritten = InvalidOid;
+	TABLES_SEEN,     /* it is not */
+	TABLES_ADDED,    /* one of them got a new table as a child, and nothing else changed */
+	TABLES_CHILDREN, /* others are children of one of them */
+	TABLES_REWRITTEN /* one has another file, or is new */
+} TablesAge;
+
+typedef struct TablesLook
+{
+	Relation classes;  /* pg_class */
+	Relation inherits; /* pg_inherits */
+	Snapshot snapshot;
+	List *added; /* new tables that are children of others */
+	TablesAge age;
+	Oid table; /* of that age */
+} TablesLook;
+
+static void
+note_age(TablesLook *look, TablesAge age, Oid table)
+{
+	if (age <= look->age)
+		return;
+	look->age = age;
+	look->table = table;
+}
+
+/*
+ * The children of a table, in order, and the one that is being detached concurrently.  A NULL snapshot:
+ * those that there are now.
+ */
+static List *
+children_of(const TablesLook *look, Oid relid, Snapshot snapshot, Oid *detaching)
+{
+	List *children = NIL;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	*detaching = InvalidOid;
+	ScanKeyInit(&key, Anum_pg_inherits_inhparent, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(look->inherits, InheritsParentIndexId, true, snapshot, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_inherits form = (Form_pg_inherits) GETSTRUCT(tuple);
+
+		CHECK_FOR_INTERRUPTS();
+		children = lappend_oid(children, form->inhrelid);
+		if (form->inhdetachpending)
+			*detaching = form->inhrelid;
+	}
+	systable_endscan(scan);
+	list_sort(children, list_oid_cmp);
+	return children;
+}
+
+/* A child that the snapshot does not see: a new table, or one that had other parents. */
+static void
+note_new_child(TablesLook *look, Oid relid, Oid child)
+{
+	Oid file;
+
+	if (sees_table(look->classes, child, look->snapshot, &file))
+		note_age(look, TABLES_CHILDREN, relid);
+	else
+	{
+		look->added = lappend_oid(look->added, child);
+		note_age(look, TABLES_ADDED, relid);
+	}
+}
+
+/* Compare the children that the snapshot sees with those that there are now. */
+static void
+look_at_children(TablesLook *look, Oid relid)
+{
+	Oid detaching;
+	List *now = children_of(look, relid, NULL, &detaching);
+	List *seen = children_of(look, relid, look->snapshot, &detaching);
+	int i = 0;
+	int j = 0;
+
+	while (i < list_length(seen) || j < list_length(now))
+	{
+		Oid a = i < list_length(seen) ? list_nth_oid(seen, i) : OID_MAX;
+		Oid b = j < list_length(now) ? list_nth_oid(now, j) : OID_MAX;
+
+		CHECK_FOR_INTERRUPTS();
+		if (b < a)
+			note_new_child(look, relid, b);
+		else if (a < b && a != detaching)
+			note_age(look, TABLES_CHILDREN, relid);
+		i += a <= b;
+		j += b <= a;
+	}
+	list_free(now);
+	list_free(seen);
+}
+
+static void
+look_at_file(TablesLook *look, Oid relid)
+{
+	Oid file;
+
+	if (sees_table(look->classes, relid, look->snapshot, &file)
+			? file != file_now(relid)
+			: !list_member_oid(look->added, relid))
+		note_age(look, TABLES_REWRITTEN, relid);
+}
+
+/* How is the active snapshot too old for the tables of the list, and for which?  Own changes do not count. */
+static TablesAge
+age_of_tables(const List *tables, Oid *table)
+{
+	TablesLook look = { .classes = table_open(RelationRelationId, AccessShareLock),
+						.inherits = table_open(InheritsRelationId, AccessShareLock) };
 	ListCell *cell;
 
 	PushCopiedSnapshot(GetActiveSnapshot());
-	GetActiveSnapshot()->curcid = GetCurrentCommandId(false); /* own changes are no others' */
+	look.snapshot = GetActiveSnapshot();
+	look.snapshot->curcid = GetCurrentCommandId(false); /* own changes are no others' */
+	foreach (cell, tables)
+		look_at_children(&look, lfirst_oid(cell));
 	foreach (cell, tables)
 	{
-		Oid relid = lfirst_oid(cell);
-		Oid seen;
-
 		CHECK_FOR_INTERRUPTS();
-		seen = file_seen(catalog, relid, GetActiveSnapshot());
-		if (OidIsValid(seen) && seen != file_now(relid))
-		{
-			rewritten = relid;
-			break;
-		}
+		look_at_file(&look, lfirst_oid(cell));
 	}
 	PopActiveSnapshot();
-	table_close(catalog, AccessShareLock);
-	return rewritten;
+	table_close(look.inherits, AccessShareLock);
+	table_close(look.classes, AccessShareLock);
+	*table = look.table;
+	return look.age;
 }
 
 /* Lock all tables that the question's queries read, by planning one, and say which they are. */
@@ -427,6 +543,20 @@ lock_tables(const TopQuestion *question)
 	return tables;
 }
 
+static void
+raise_too_old(TablesAge age, Oid table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 age == TABLES_REWRITTEN
+				 ? errmsg("could not serialize access due to concurrent rewriting of table \"%s\"",
+						  get_rel_name(table))
+				 : errmsg("could not serialize access due to concurrent change of the partitions "
+						  "or children of table \"%s\"",
+						  get_rel_name(table)),
+			 errhint("The transaction might succeed if retried.")));
+}
+
 /*
  * Lock the tables, and push a snapshot if the active one is too old for them.  True: it was
  * pushed, and the caller has to pop it.
@@ -434,17 +564,18 @@ lock_tables(const TopQuestion *question)
 bool
 TopPushSnapshot(const TopQuestion *question)
 {
-	Oid rewritten = find_rewritten(lock_tables(question));
+	Oid table;
+	TablesAge age = age_of_tables(lock_tables(question), &table);
 	CommandId seen = GetActiveSnapshot()->curcid;
 
-	if (!OidIsValid(rewritten))
+	if (age == TABLES_SEEN)
 		return false;
 	if (IsolationUsesXactSnapshot())
-		ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-						errmsg("could not serialize access due to concurrent rewriting of "
-							   "table \"%s\"",
-							   get_rel_name(rewritten)),
-						errhint("The transaction might succeed if retried.")));
+	{
+		if (age > TABLES_ADDED)
+			raise_too_old(age, table);
+		return false;
+	}
 	PushCopiedSnapshot(GetTransactionSnapshot());
 	GetActiveSnapshot()->curcid = seen;
 	return true;
