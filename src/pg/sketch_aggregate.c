@@ -37,6 +37,7 @@ start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunction
 	if (state->engine != &qs_engine_cpu || AggregateIsAlone(fcinfo))
 		state->keyed.token = AggregatePasses(fcinfo, functions);
 	state->keyed.accounted = AggregateIsHashed((AggState *) fcinfo->context);
+	state->keyed.passed_on = false;
 	return state;
 }
 
@@ -194,6 +195,8 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	weight = SketchRowWeight(fcinfo, layout);
 	state = state_for_update(fcinfo, layout);
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
+	if (unlikely(weight < 0))
+		AggregateRemoves(fcinfo, &state->keyed, &sketch_functions);
 	SketchCount(state, fingerprint, weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
@@ -320,17 +323,26 @@ typedef struct Operand
 	bool owned;            /* it came by a token: "expanded" may become the state */
 	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
+	StateApart apart; /* the removals of a partial state */
 } Operand;
 
 static void
 open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, Datum datum)
 {
-	operand->expanded = AggregateCombines(fcinfo) ? SketchOfToken(context, datum) : NULL;
+	bool combines = AggregateCombines(fcinfo);
+
+	operand->apart = (StateApart){ .state = datum };
+	if (combines)
+		StateTakeApart(&operand->apart, datum);
+	datum = operand->apart.state;
+	operand->expanded = combines ? SketchOfToken(context, datum) : NULL;
 	operand->owned = operand->expanded != NULL;
 	if (!operand->owned)
 		operand->expanded = SketchStateIn(datum);
 	if (operand->expanded)
 	{
+		if (combines)
+			StateTakeObjectApart(&operand->apart, &operand->expanded->keyed);
 		if (operand->expanded->sketch.remote)
 			SketchFlush(operand->expanded);
 		else
@@ -342,9 +354,11 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 	operand->sketch = operand->reader.sketch;
 }
 
+/* Add the removals to those of the state that the operand was merged into, or has become. */
 static void
-close_operand(Operand *operand)
+close_operand(Operand *operand, SketchState *state)
 {
+	StateTakeBack(&operand->apart, &state->keyed);
 	if (operand->owned)
 		MemoryContextDelete(operand->expanded->keyed.header.eoh_context);
 	else if (!operand->expanded)
@@ -361,7 +375,7 @@ merge_operand(SketchState *state, const Operand *operand)
 	if (operand->sketch->remote && !state->sketch.remote &&
 		state->engine != operand->expanded->engine)
 	{
-		SketchMaterialize(state);
+		SketchMaterializeAdded(state);
 		state->engine = operand->expanded->engine;
 	}
 	SketchMerge(state, operand->sketch);
@@ -411,7 +425,7 @@ merge_into_state(FunctionCallInfo fcinfo, bool of_keys)
 		SketchCheckMergeable(&state->sketch, operand.sketch);
 		merge_operand(state, &operand);
 	}
-	close_operand(&operand);
+	close_operand(&operand, state);
 	state->keyed.count++;
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }

@@ -131,7 +131,7 @@ static bool
 only_waits(const SketchState *expanded)
 {
 	return expanded->deferred != NULL && expanded->sketch.total == 0 &&
-		   expanded->keyed.buffer.count == 0 && expanded->removed == NULL &&
+		   expanded->keyed.buffer.count == 0 && expanded->keyed.removed == NULL &&
 		   !expanded->keyed.counting;
 }
 

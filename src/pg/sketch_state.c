@@ -425,6 +425,15 @@ free_made(SketchState *expanded)
 	expanded->made.compact = NULL;
 }
 
+/* Free the removals of a state. */
+void
+SketchForgetRemoved(KeyedState *state)
+{
+	if (state->removed)
+		SketchFree((SketchState *) state->removed);
+	state->removed = NULL;
+}
+
 /* Free all that a state has. */
 static void
 release(KeyedState *state)
@@ -436,9 +445,7 @@ release(KeyedState *state)
 	free_presence(expanded);
 	qs_free(&expanded->sketch);
 	KeyBufferFree(&state->buffer);
-	if (expanded->removed)
-		SketchFree(expanded->removed);
-	expanded->removed = NULL;
+	SketchForgetRemoved(state);
 }
 
 /* Free a state and all its memory, but not its context. */
@@ -453,28 +460,34 @@ SketchFree(SketchState *expanded)
 static void
 remove_now(SketchState *expanded)
 {
-	SketchState *removed = expanded->removed;
+	SketchState *removed = (SketchState *) expanded->keyed.removed;
 	qb_status status;
 
-	flush_buffer(removed);
+	SketchFlushAdded(removed);
 	SketchNewVersion(expanded);
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 	StateBeginCounting(&expanded->keyed);
 	status = qs_subtract(&expanded->sketch, &removed->sketch);
 	StateEndCounting(&expanded->keyed);
 	SketchCheckRemoved(status);
-	expanded->removed = NULL;
-	SketchFree(removed);
+	SketchForgetRemoved(&expanded->keyed);
 }
 
-/* Bring the sketch up to date: merge the sketches that wait, count the keys that wait, remove keys. */
+/* Merge the sketches that wait, and count the keys that wait.  Removals go on waiting. */
 void
-SketchFlush(SketchState *expanded)
+SketchFlushAdded(SketchState *expanded)
 {
 	StateTakeText(&expanded->keyed, &expanded->sketch.keys, &sketch_key_holder);
 	merge_deferred(expanded);
 	flush_buffer(expanded);
-	if (expanded->removed)
+}
+
+/* Bring the sketch up to date, removals included. */
+void
+SketchFlush(SketchState *expanded)
+{
+	SketchFlushAdded(expanded);
+	if (expanded->keyed.removed)
 		remove_now(expanded);
 }
 
@@ -488,8 +501,16 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 	SketchNewVersion(expanded);
 	if (let_wait(expanded, from))
 		return;
-	SketchFlush(expanded);
+	SketchFlushAdded(expanded);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
+}
+
+/* Bring the counters here, without removals, to be passed on. */
+void
+SketchMaterializeAdded(SketchState *expanded)
+{
+	SketchFlushAdded(expanded);
+	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
 /* Flush the buffer and bring the counters here, to be read or changed. */
@@ -500,22 +521,42 @@ SketchMaterialize(SketchState *expanded)
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
+/* The removals of a state with this sketch, which are made if it has none yet. */
+static SketchState *
+removals_of(KeyedState *state, const qs_sketch *sketch)
+{
+	SketchState *removed = (SketchState *) state->removed;
+
+	if (removed)
+		return removed;
+	removed = SketchCreate(state->header.eoh_context, &sketch->params);
+	removed->sketch.keys = sketch->keys;
+	removed->keyed.accounted = state->accounted;
+	state->removed = &removed->keyed;
+	return removed;
+}
+
 /*
  * Remove a key from the sketch of a state, but only when that is next read.  Rows come in any
- * order, and a negative weight may come before the positive one that it takes back.  Till then
- * *removed, which is made for the first one, counts such keys.
+ * order, and a negative weight may come before the positive one that it takes back.
  */
 void
-SketchRemoveLater(SketchState **removed, const KeyedState *state, const qs_sketch *sketch,
-				  uint64 fingerprint, int64 weight)
+SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight)
 {
-	if (*removed == NULL)
-	{
-		*removed = SketchCreate(state->header.eoh_context, &sketch->params);
-		(*removed)->sketch.keys = sketch->keys;
-		(*removed)->keyed.accounted = state->accounted;
-	}
-	SketchAppend(*removed, fingerprint, weight);
+	SketchAppend(removals_of(state, sketch), fingerprint, weight);
+}
+
+/* Add to the removals of a state with this sketch those of another partial state. */
+void
+SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals)
+{
+	SketchReader reader;
+
+	SketchReadAsStored(&reader, removals);
+	SketchCheckParams(&reader.sketch->params, &sketch->params);
+	KeyFamilyCheckSame(&sketch->keys, &reader.sketch->keys, &sketch_key_holder);
+	SketchMerge(removals_of(state, sketch), reader.sketch);
+	SketchReadEnd(&reader);
 }
 
 /* Add a key at once, or remove it if the weight is negative.  Keys in the buffer stay there. */
@@ -577,7 +618,7 @@ make_of_keys(SketchState *expanded)
 	const KeyBuffer *buffer = &expanded->keyed.buffer;
 	bool made;
 
-	if (buffer->count == 0 || expanded->deferred || expanded->removed || expanded->keyed.counting ||
+	if (buffer->count == 0 || expanded->deferred || expanded->keyed.counting ||
 		expanded->engine != &qs_engine_cpu)
 		return false;
 	made = qs_compact_from_keys(
@@ -591,24 +632,32 @@ make_of_keys(SketchState *expanded)
 	return made;
 }
 
+/*
+ * A state that is passed on has its removals beside it.  A token for the process itself stands
+ * for both.
+ */
 static Size
 flatten_size(ExpandedObjectHeader *header)
 {
 	SketchState *expanded = (SketchState *) header;
+	KeyedState *state = &expanded->keyed;
 
 	free_made(expanded);
+	if (state->removed && !state->passed_on && !state->token)
+		SketchFlush(expanded);
 	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
-		return SketchFlatSize(&expanded->made, NULL, &expanded->flat);
-	SketchFlush(expanded);
+		return StateSizeWithRemovals(state, SketchFlatSize(&expanded->made, NULL, &expanded->flat));
+	SketchFlushAdded(expanded);
 	switch (flat_form(expanded))
 	{
 		case FLAT_TOKEN:
 			return StateTokenSize();
 		case FLAT_DEVICE_TOKEN:
-			return GpuTokenSize();
+			return StateSizeWithRemovals(state, GpuTokenSize());
 		default:
-			SketchMaterialize(expanded);
-			return SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat);
+			SketchMaterializeAdded(expanded);
+			return StateSizeWithRemovals(
+				state, SketchFlatSize(&expanded->sketch, marks_of(expanded), &expanded->flat));
 	}
 }
 
@@ -617,6 +666,8 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 {
 	SketchState *expanded = (SketchState *) header;
 
+	if (flat_form(expanded) != FLAT_TOKEN)
+		result = StateWriteRemovals(&expanded->keyed, result, &size);
 	if (expanded->made.compact)
 	{
 		SketchWrite(&expanded->made, &expanded->flat, result);
@@ -649,7 +700,7 @@ pass_bytes(KeyedState *state)
 	SketchState *expanded = (SketchState *) state;
 	const qs_sketch *sketch = &expanded->sketch;
 
-	SketchMaterialize(expanded);
+	SketchMaterializeAdded(expanded);
 	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
 		return SketchFlatSize(sketch, NULL, &expanded->flat);
 	return SketchTablesSize(sketch, &expanded->flat);
@@ -674,7 +725,13 @@ make_room(KeyedState *state)
 static void
 flush(KeyedState *state)
 {
-	SketchFlush((SketchState *) state);
+	SketchFlushAdded((SketchState *) state);
+}
+
+static void
+take_back(KeyedState *state, Datum removals)
+{
+	SketchTakeBack(state, &((SketchState *) state)->sketch, removals);
 }
 
 static void
@@ -695,6 +752,7 @@ const KeyedStateType sketch_state_type = {
 	.make_room = make_room,
 	.flush = flush,
 	.merge = merge,
+	.take_back = take_back,
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,

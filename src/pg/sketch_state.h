@@ -45,9 +45,6 @@ typedef struct SketchState
 	bool written;     /* it was made a value before */
 	uint64 *presence; /* which blocks of the sketch are present (sketch/compact_write.h), or NULL */
 	uint64 presence_version; /* the version that the bitmap tells about */
-
-	/* Keys of negative weight, to be removed once all others are added; or NULL. */
-	struct SketchState *removed;
 } SketchState;
 
 /* Read access to a sketch, which the datum may hold in any form. */
@@ -68,14 +65,17 @@ extern SketchState *SketchCreate(MemoryContext context, const qs_params *params)
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
 extern SketchState *SketchOfToken(MemoryContext context, Datum datum);
 extern void SketchFree(SketchState *expanded);
+extern void SketchForgetRemoved(KeyedState *state);
 extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded, const StateWork *work);
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 
 extern bool SketchKeepKeys(KeyedState *state, const qs_sketch *sketch);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
-extern void SketchRemoveLater(SketchState **removed, const KeyedState *state,
-							  const qs_sketch *sketch, uint64 fingerprint, int64 weight);
+extern void
+SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight);
+extern void SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals);
+extern void SketchFlushAdded(SketchState *expanded);
 extern void SketchFlush(SketchState *expanded);
 extern void SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
@@ -83,6 +83,7 @@ extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
 extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnChunk *chunk, int chunks);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
+extern void SketchMaterializeAdded(SketchState *expanded);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 extern void SketchNewVersion(SketchState *expanded);
 extern void SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred);
@@ -122,8 +123,7 @@ static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		SketchRemoveLater(&expanded->removed, &expanded->keyed, &expanded->sketch, fingerprint,
-						  -weight);
+		SketchRemoveLater(&expanded->keyed, &expanded->sketch, fingerprint, -weight);
 	else
 		SketchAppend(expanded, fingerprint, weight);
 	expanded->keyed.count++;

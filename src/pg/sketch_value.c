@@ -148,11 +148,9 @@ SketchCheckRemoved(qb_status status)
 			ERROR,
 			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
 			 errhint(
-				 "They must not do so within the rows of one worker of a parallel plan, or of one "
-				 "shard. Have each key's rows counted together: set "
-				 "max_parallel_workers_per_gather to 0, or write ORDER BY inside of the "
-				 "aggregate, which is then not split. To take rows out of a stored value, subtract "
-				 "what was counted of them from it.")));
+				 "A negative weight takes back what other rows of the group add; on several "
+				 "machines, what other rows of the same shard add. To take rows out of a stored "
+				 "value, subtract what was counted of them from it.")));
 	SketchCheck(status);
 }
 

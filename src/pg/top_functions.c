@@ -75,6 +75,7 @@ static pg_attribute_always_inline TopState *
 append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	TopState *state;
+	int64 weight;
 
 	if (PG_ARGISNULL(0) || SketchSkipsRow(fcinfo, layout) || PG_ARGISNULL(layout.limit) ||
 		fcinfo->context == NULL)
@@ -83,8 +84,11 @@ append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
 		PG_GETARG_INT32(layout.limit) != (int32) state->top.n)
 		return NULL;
+	weight = SketchRowWeight(fcinfo, layout);
+	if (unlikely(weight < 0))
+		return NULL;
 	TopPut(state, (uint64) KeyNumber(state->keyed.key.kind, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT)),
-		   SketchRowWeight(fcinfo, layout));
+		   weight);
 	return state;
 }
 
@@ -102,6 +106,8 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	TopCheckSameN(state->top.n, n_argument(fcinfo, layout));
 	if (layout.template)
 		SketchCheckTemplate(fcinfo, layout, &state->sketch.params, state->template_key);
+	if (unlikely(weight < 0))
+		AggregateRemoves(fcinfo, &state->keyed, &top_functions);
 	TopCount(state, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT), weight);
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }

@@ -319,7 +319,7 @@ flush_buffer(TopState *top)
 static void
 remove_now(TopState *top)
 {
-	SketchState *removed = top->removed;
+	SketchState *removed = (SketchState *) top->keyed.removed;
 	qb_status status;
 
 	SketchFlush(removed);
@@ -327,8 +327,7 @@ remove_now(TopState *top)
 	status = qs_top_subtract(&top->top, &top->sketch, NULL, &removed->sketch);
 	StateEndCounting(&top->keyed);
 	SketchCheckRemoved(status);
-	top->removed = NULL;
-	SketchFree(removed);
+	SketchForgetRemoved(&top->keyed);
 }
 
 /* Bring the list up to date: count the keys in the buffer, then remove keys. */
@@ -337,7 +336,7 @@ TopFlush(TopState *top)
 {
 	StateTakeText(&top->keyed, &top->sketch.keys, &top_key_holder);
 	flush_buffer(top);
-	if (top->removed)
+	if (top->keyed.removed)
 		remove_now(top);
 }
 
@@ -416,8 +415,7 @@ TopCount(TopState *top, Datum value, int64 weight)
 	if (key->length == -1)
 		plain = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
 	if (unlikely(weight < 0))
-		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, KeyFingerprint(key, plain),
-						  -weight);
+		SketchRemoveLater(&top->keyed, &top->sketch, KeyFingerprint(key, plain), -weight);
 	else
 		append(top, plain, weight);
 	top->keyed.count++;
@@ -467,11 +465,21 @@ TopCheckSameTexts(const qs_top *a, const qs_top *b)
 static void
 merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
-	TopFlush(top);
+	flush_buffer(top);
 	KeyFamilyCheckSame(&top->sketch.keys, &from_sketch->keys, &top_key_holder);
 	TopCheckSameTexts(&top->top, from);
 	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
 	check_texts(top);
+}
+
+/* Count all keys that wait, and sort the candidates.  Removals go on waiting. */
+static void
+flush(KeyedState *state)
+{
+	TopState *top = (TopState *) state;
+
+	flush_buffer(top);
+	qs_top_finish(&top->top, &top->sketch);
 }
 
 /* The list as a value, also where its flat encoding is a token. */
@@ -480,7 +488,7 @@ pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
 
-	TopMaterialize(top);
+	flush(state);
 	top->flat = qs_flat_listed(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
@@ -500,11 +508,21 @@ make_room(KeyedState *state)
 	TopMakeRoom((TopState *) state);
 }
 
-/* A state that is passed on is asked as it is: its candidates are all that it will have. */
-static void
-flush(KeyedState *state)
+/* The flat encoding has removals beside it only if the state is passed on. */
+static Size
+flatten_size(ExpandedObjectHeader *header)
 {
-	TopMaterialize((TopState *) state);
+	TopState *top = (TopState *) header;
+
+	if (!top->keyed.passed_on && !top->keyed.token)
+		TopFlush(top);
+	return StateFlatSize(header);
+}
+
+static void
+take_back(KeyedState *state, Datum removals)
+{
+	SketchTakeBack(state, &((TopState *) state)->sketch, removals);
 }
 
 static void
@@ -555,16 +573,14 @@ release(KeyedState *state)
 	qs_free(&top->sketch);
 	qs_top_free(&top->top);
 	KeyBufferFree(&state->buffer);
-	if (top->removed)
-		SketchFree(top->removed);
-	top->removed = NULL;
+	SketchForgetRemoved(state);
 	FreeArray((void **) &top->value);
 	FreeArray((void **) &top->arena);
 	top->arena_used = top->arena_size = 0;
 }
 
 const KeyedStateType top_state_type = {
-	.methods = { StateFlatSize, StateFlatten },
+	.methods = { flatten_size, StateFlatten },
 	.size = sizeof(TopState),
 	.value = "a list of top keys",
 	.own_context = "qtop",
@@ -574,6 +590,7 @@ const KeyedStateType top_state_type = {
 	.copy = copy,
 	.add = add,
 	.merge = merge,
+	.take_back = take_back,
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,

@@ -25,9 +25,6 @@ typedef struct TopState
 
 	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
 
-	/* Keys of negative weight, to be removed once all others are added; or NULL. */
-	SketchState *removed;
-
 	/* For keys that have texts. */
 	KeyWriter writer;
 	Datum *value; /* value of each key in the buffer; if by reference, its offset in the arena */
@@ -85,7 +82,7 @@ static inline void
 TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {
 	if (unlikely(weight < 0))
-		SketchRemoveLater(&top->removed, &top->keyed, &top->sketch, fingerprint, -weight);
+		SketchRemoveLater(&top->keyed, &top->sketch, fingerprint, -weight);
 	else
 		KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 	top->keyed.count++;

@@ -302,18 +302,33 @@ AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFuncti
 {
 	state->accounted = AggregateIsHashed((AggState *) fcinfo->context);
 	state->token = AggregateIsAlone(fcinfo) && AggregatePasses(fcinfo, functions);
+	state->passed_on = false;
 }
 
 /* The state for the first value: the object that came by a token itself, anything else as a copy. */
 static KeyedState *
-state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned,
+state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned, Datum value,
 		   const AggregateFunctions *functions)
 {
-	KeyedState *state =
-		owned ? owned : type->copy(AggregateStates(fcinfo, type), PG_GETARG_DATUM(1));
+	KeyedState *state = owned ? owned : type->copy(AggregateStates(fcinfo, type), value);
 
 	AggregateStart(fcinfo, state, functions);
 	return state;
+}
+
+/* Take a partial state apart, and the object that came by a token, which is returned; NULL: none did. */
+static KeyedState *
+take_apart(StateApart *apart, const KeyedStateType *type, MemoryContext context)
+{
+	KeyedState *owned;
+	KeyedState *object;
+
+	StateTakeApart(apart, apart->state);
+	owned = StateOfToken(apart->state, type, context);
+	object = owned ? owned : StateExpandedIn(apart->state, type);
+	if (object)
+		StateTakeObjectApart(apart, object);
+	return owned;
 }
 
 Datum
@@ -321,6 +336,7 @@ AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 			   const AggregateFunctions *functions, bool of_keys)
 {
 	MemoryContext context = AggregateContext(fcinfo);
+	StateApart apart = { 0 };
 	KeyedState *owned = NULL;
 	KeyedState *state;
 
@@ -328,17 +344,19 @@ AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 		return AggregateUnchanged(fcinfo);
 	if (PG_ARGISNULL(0) || StateOfRow(PG_GETARG_DATUM(0), type) == NULL)
 		(void) AggregateMoves(fcinfo);
+	apart.state = PG_GETARG_DATUM(1);
 	if (AggregateCombines(fcinfo))
-		owned = StateOfToken(PG_GETARG_DATUM(1), type, context);
+		owned = take_apart(&apart, type, context);
 	if (PG_ARGISNULL(0))
-		state = state_from(fcinfo, type, owned, functions);
+		state = state_from(fcinfo, type, owned, apart.state, functions);
 	else
 	{
 		state = StateForUpdate(type, context, PG_GETARG_DATUM(0));
-		type->add(state, owned ? StateDatum(owned) : PG_GETARG_DATUM(1), of_keys);
-		if (owned)
-			MemoryContextDelete(owned->header.eoh_context);
+		type->add(state, owned ? StateDatum(owned) : apart.state, of_keys);
 	}
+	StateTakeBack(&apart, state);
+	if (owned && owned != state)
+		MemoryContextDelete(owned->header.eoh_context);
 	state->count++;
 	return StateDatum(state);
 }

@@ -81,6 +81,14 @@ extern MemoryContext AggregateStates(FunctionCallInfo fcinfo, const KeyedStateTy
 /* Does the partial state that this call makes go only to our combine function? */
 extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 
+/* The same is said of a state that gets its first key of negative weight. */
+static inline void
+AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions)
+{
+	if (state->removed == NULL)
+		state->passed_on = AggregatePasses(fcinfo, functions);
+}
+
 /* Does this call combine partial states? */
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 

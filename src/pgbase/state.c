@@ -118,13 +118,133 @@ StateBeginCounting(KeyedState *state)
 Size
 StatePassBytes(KeyedState *state)
 {
-	return StateTypeOf(state)->pass_bytes(state);
+	return StateSizeWithRemovals(state, StateTypeOf(state)->pass_bytes(state));
 }
 
 void
 StatePass(KeyedState *state, void *place, Size bytes)
 {
-	StateTypeOf(state)->pass(state, place, bytes);
+	void *own = StateWriteRemovals(state, place, &bytes);
+
+	StateTypeOf(state)->pass(state, own, bytes);
+}
+
+void
+StateMergePassed(KeyedState *state, void *passed)
+{
+	StateApart apart;
+
+	StateTakeApart(&apart, PointerGetDatum(passed));
+	StateTypeOf(state)->merge(state, DatumGetPointer(apart.state));
+	StateTakeBack(&apart, state);
+}
+
+/* ---- partial states with removals ---- */
+
+static const TokenMagic with_removals = { { 'Q', 'S', 'R', '1' } };
+
+/* The header, before a sketch, and a state at the next offset that is aligned. */
+typedef struct RemovalsHeader
+{
+	char length[VARHDRSZ];
+	TokenMagic magic;
+} RemovalsHeader;
+
+static Size
+offset_of_state(Size removals)
+{
+	return sizeof(RemovalsHeader) + MAXALIGN(removals);
+}
+
+Size
+StateSizeWithRemovals(KeyedState *state, Size bytes)
+{
+	if (state->removed == NULL)
+		return bytes;
+	return CheckSize(StateTypeOf(state)->value,
+					 offset_of_state(EOH_get_flat_size(&state->removed->header)) + bytes, NULL);
+}
+
+void *
+StateWriteRemovals(KeyedState *state, void *place, Size *bytes)
+{
+	RemovalsHeader header = { .magic = with_removals };
+	Size removals;
+	Size offset;
+
+	if (state->removed == NULL)
+		return place;
+	removals = EOH_get_flat_size(&state->removed->header);
+	offset = offset_of_state(removals);
+	memset(place, 0, offset);
+	memcpy(place, &header, sizeof(header));
+	SET_VARSIZE(place, *bytes);
+	EOH_flatten_into(&state->removed->header, (char *) place + sizeof(header), removals);
+	*bytes -= offset;
+	return (char *) place + offset;
+}
+
+/* Has a flat datum, which need not be a state, that header? */
+static bool
+has_removals(Datum datum)
+{
+	const char *value = DatumGetPointer(datum);
+
+	return !VARATT_IS_EXTERNAL(value) && !VARATT_IS_COMPRESSED(value) &&
+		   VARSIZE_ANY_EXHDR(value) > sizeof(TokenMagic) &&
+		   memcmp(VARDATA_ANY(value), &with_removals, sizeof(TokenMagic)) == 0;
+}
+
+/* The value at an offset of a varlena. */
+static struct varlena *
+value_at(struct varlena *all, Size offset)
+{
+	struct varlena *value = (struct varlena *) ((char *) all + offset);
+	Size size = VARSIZE(all);
+
+	if (offset + VARHDRSZ > size || !VARATT_IS_4B_U(value) || VARSIZE(value) < VARHDRSZ ||
+		VARSIZE(value) > size - offset)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("partial state of an aggregate is not valid")));
+	return value;
+}
+
+/* Take the removals of an object.  It has them again afterwards. */
+void
+StateTakeObjectApart(StateApart *apart, KeyedState *from)
+{
+	if (from->removed == NULL)
+		return;
+	apart->from = from;
+	apart->removals = EOHPGetRODatum(&from->removed->header);
+	from->removed = NULL;
+}
+
+void
+StateTakeApart(StateApart *apart, Datum datum)
+{
+	struct varlena *all;
+	struct varlena *removals;
+
+	memset(apart, 0, sizeof(*apart));
+	apart->state = datum;
+	if (VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)) || !has_removals(datum))
+		return;
+	all = ValueDetoast(datum, &apart->own);
+	removals = value_at(all, sizeof(RemovalsHeader));
+	apart->removals = PointerGetDatum(removals);
+	apart->state = PointerGetDatum(value_at(all, offset_of_state(VARSIZE(removals))));
+}
+
+void
+StateTakeBack(const StateApart *apart, KeyedState *into)
+{
+	if (apart->from)
+		apart->from->removed = (KeyedState *) DatumGetEOHP(apart->removals);
+	if (apart->removals != 0 && apart->from != into)
+		StateTypeOf(into)->take_back(into, apart->removals);
+	if (apart->own)
+		pfree(apart->own);
 }
 
 /*
@@ -240,7 +360,7 @@ StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context)
 		if (memcmp(&holder->number, &number, sizeof(number)) != 0 || StateTypeOf(state) != type)
 			continue;
 		let_go(holder);
-		state->token = false;
+		state->token = state->passed_on = false;
 		state->count = 0;
 		MemoryContextSetParent(state->header.eoh_context, context);
 		return state;

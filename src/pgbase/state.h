@@ -38,9 +38,13 @@ typedef struct KeyedState
 	int64 batches;    /* batches of keys that were counted */
 	bool accounted;   /* PostgreSQL compares its memory with a limit at each row */
 	bool counting;    /* keys are being counted, or an error has ended that half-way */
-	bool token;       /* its flat encoding goes to our combine function only */
+	bool passed_on;   /* its flat encoding goes to our combine function only, with removals */
+	bool token;       /* the same, and it may be a token */
 	bool deferred;    /* keys may stay buffered until the state is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
+
+	/* Keys of negative weight: a sketch, to be subtracted once all other keys are added; or NULL. */
+	struct KeyedState *removed;
 } KeyedState;
 
 /* What a process knows of the work on a state before the first key comes. */
@@ -63,17 +67,22 @@ typedef struct KeyedStateType
 
 	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
 	void (*make_room)(KeyedState *state);
-	/* Count all keys in the buffer. */
+	/* Count all keys in the buffer.  Removals go on waiting. */
 	void (*flush)(KeyedState *state);
 	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
 	/* Add a state that another process of the query has passed. */
 	void (*merge)(KeyedState *state, void *passed);
+	/* Add to the removals of a state those of another one; NULL: the family has none. */
+	void (*take_back)(KeyedState *state, Datum removals);
 	/* Free all that the state has, but not the state itself, which is of no use then. */
 	void (*release)(KeyedState *state);
 
-	/* How a state is passed to another process.  Its flat encoding may be a token for this one. */
+	/*
+	 * How a state is passed to another process, without its removals.  Its flat encoding may be a
+	 * token for this one.
+	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;
@@ -129,9 +138,42 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 	qb_keys_take(held, &state->key.keys);
 }
 
-/* Pass a state to another process: the number of bytes, and the bytes. */
+/* Pass a state to another process: the number of bytes, the bytes, and adding them to a state there. */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
+extern void StateMergePassed(KeyedState *state, void *passed);
+
+/*
+ * ---- partial states with removals ----
+ *
+ * A key of negative weight may be in one partial state, and the rows that it takes back in
+ * another.  So a partial state that goes to our combine function has its removals beside it:
+ * a short header, the removals as a sketch, the state in any other form.  No value of our types
+ * begins with such a header, so no function reads it but those that combine states.
+ */
+
+/* The size of a state of so many bytes with its removals, if it has any. */
+extern Size StateSizeWithRemovals(KeyedState *state, Size bytes);
+
+/* Write the removals, and return the place of the state, of which "bytes" are left then. */
+extern void *StateWriteRemovals(KeyedState *state, void *place, Size *bytes);
+
+/* A partial state that is combined, apart from its removals. */
+typedef struct StateApart
+{
+	Datum state;
+	Datum removals;      /* a sketch, or 0 */
+	KeyedState *from;    /* the object that had the removals, or NULL */
+	struct varlena *own; /* detoasted copy to free, or NULL */
+} StateApart;
+
+/*
+ * Take a partial state apart, an object or a flat one, before it is merged.  Afterwards add the
+ * removals to those of the state that it was merged into, or that it has become.
+ */
+extern void StateTakeApart(StateApart *apart, Datum datum);
+extern void StateTakeObjectApart(StateApart *apart, KeyedState *from);
+extern void StateTakeBack(const StateApart *apart, KeyedState *into);
 
 /* Methods of a state whose flat encoding is what is passed, or a token. */
 extern Size StateFlatSize(ExpandedObjectHeader *header);

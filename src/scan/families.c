@@ -95,6 +95,7 @@ sketch_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	sketch_params(aggregate->call->template, &params);
 	sketch = SketchCreate(state_context(&sketch_state_type, context, partial), &params);
 	SketchChooseEngine(sketch, &aggregate->work);
+	sketch->keyed.passed_on = aggregate->in_transfer;
 	sketch->keyed.token = partial && aggregate->in_transfer;
 	sketch->keyed.key = *aggregate->keys;
 	sketch->sketch.keys = sketch->keyed.key.keys;
@@ -215,6 +216,7 @@ top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 	sketch_params(aggregate->call->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
 					(uint32) DatumGetInt32(aggregate->call->limit->constvalue));
+	top->keyed.passed_on = aggregate->in_transfer;
 	top->keyed.token = partial && aggregate->in_transfer;
 	TopSetKey(top, aggregate->keys);
 	return &top->keyed;
@@ -366,28 +368,6 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 	*null = aggregate->state && aggregate->state->count == 0;
 	return aggregate->state ? EOHPGetRODatum(&aggregate->state->header)
 							: Int64GetDatum(aggregate->rows);
-}
-
-/* Where a state has its keys of negative weight; NULL: its type has none. */
-static SketchState **
-removed_of(const ScanAggregate *aggregate)
-{
-	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-	TopState *top = ScanAggregateState(aggregate, &top_state_type);
-
-	return sketch ? &sketch->removed : top ? &top->removed : NULL;
-}
-
-/* Exchange these keys.  Without them the state can be read before all rows that they take back. */
-SketchState *
-ScanAggregateExchangeRemoved(const ScanAggregate *aggregate, SketchState *removed)
-{
-	SketchState **place = removed_of(aggregate);
-	SketchState *before = place ? *place : NULL;
-
-	if (place)
-		*place = removed;
-	return before;
 }
 
 /* Add up what the columns have counted so far. */

@@ -349,11 +349,11 @@ write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
 	WrittenAggregate written = { .count = *ScanAggregateCount(aggregate) };
 	const KeyBuffer *keys = waiting_keys(aggregate);
-	SketchState *removed = ScanAggregateExchangeRemoved(aggregate, NULL);
-	const char *taken_back =
-		removed ? bytes_of_state(&removed->keyed, true, &written.removed) : NULL;
+	KeyedState *removed = aggregate->state->removed;
+	const char *taken_back = removed ? bytes_of_state(removed, true, &written.removed) : NULL;
 	const char *bytes = NULL;
 
+	aggregate->state->removed = NULL;
 	written.stored = keys == NULL && !ScanAggregateState(aggregate, &sets_state_type);
 	if (keys)
 	{
@@ -362,7 +362,7 @@ write_state(ScanSpill *spill, ScanAggregate *aggregate)
 	}
 	else
 		bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
-	(void) ScanAggregateExchangeRemoved(aggregate, removed);
+	aggregate->state->removed = removed;
 	spill_write(spill, &written, sizeof(written));
 	if (keys)
 		write_keys(spill, keys);
@@ -502,20 +502,12 @@ static void
 merge_state(ScanAggregate *aggregate, const WrittenAggregate *written, void *bytes,
 			void *taken_back)
 {
-	SketchState *removed = ScanAggregateExchangeRemoved(aggregate, NULL);
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-
 	if (written->waiting > 0)
 		put_keys(aggregate->state, written, bytes);
 	else
 		StateTypeOf(aggregate->state)->merge(aggregate->state, bytes);
-	if (taken_back && removed == NULL)
-		removed = SketchCreate(aggregate->state->header.eoh_context,
-							   sketch ? &sketch->sketch.params
-									  : &((TopState *) aggregate->state)->sketch.params);
 	if (taken_back)
-		sketch_state_type.merge(&removed->keyed, taken_back);
-	(void) ScanAggregateExchangeRemoved(aggregate, removed);
+		StateTypeOf(aggregate->state)->take_back(aggregate->state, PointerGetDatum(taken_back));
 }
 
 /* Add an aggregate that was written to one that is in memory. */

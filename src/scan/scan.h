@@ -452,8 +452,6 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 }
 
 /* families.c */
-extern SketchState *
-ScanAggregateExchangeRemoved(const ScanAggregate *aggregate, SketchState *removed);
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 
 /* collect.c: sketches, or groups, that scans of several tables fill one after the other. */

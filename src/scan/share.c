@@ -215,7 +215,7 @@ merge_set(dsa_area *area, dsa_pointer set, ScanAggregate *aggregate, int count)
 		KeyedState *state = aggregate[i].state;
 
 		if (state)
-			StateTypeOf(state)->merge(state, dsa_get_address(area, left[i].bytes));
+			StateMergePassed(state, dsa_get_address(area, left[i].bytes));
 		*ScanAggregateCount(&aggregate[i]) += left[i].count;
 	}
 	free_set(area, set, count);
