@@ -39,5 +39,9 @@ SELECT query, pg_temp.result_of(query, 'on') AS result, pg_temp.result_of(query,
 	(19, $$SELECT qfilter_contains(qfilter_agg(k, qfilter_new_bloom(1000)), 5) FROM t WHERE remake(id)$$),
 	(20, $$SELECT (qsets_info(qsets_agg(g, k))).elements FROM t WHERE remake(id)$$),
 	(21, $$SELECT count(*) FROM qsets_pairs((SELECT qsets_agg(g, w) FROM t WHERE remake(id)))$$),
-	(22, $$SELECT array_length(qsets_intersect(ARRAY[w], ARRAY[w]), 1) FROM t WHERE remake(id) LIMIT 1$$)) AS v(i, query) ORDER BY i;
+	(22, $$SELECT array_length(qsets_intersect(ARRAY[w], ARRAY[w]), 1) FROM t WHERE remake(id) LIMIT 1$$),
+	(23, $$SELECT qsketch_total((SELECT qsketch_agg((SELECT qsketch_agg(5))) FROM t)) WHERE remake(1)$$),
+	(24, $$SELECT qtop_total((SELECT qtop_agg(ROW((SELECT qsketch_agg(5)), k), 3) FROM t)) WHERE remake(1)$$),
+	(25, $$SELECT qsets_count((SELECT qsets_agg(g, ARRAY[(SELECT qsketch_agg(5))]) FROM t)) WHERE remake(1)$$),
+	(26, $$SELECT qfilter_contains((SELECT qfilter_agg(k, (SELECT qfilter_new_bloom(100))) FROM t), (SELECT qsketch_agg(5))) WHERE remake(1)$$)) AS v(i, query) ORDER BY i;
 DROP TABLE t;

@@ -13,6 +13,7 @@
  * src/pgbase/keyfamily.c
  */
 #include "pgbase/keyfamily.h"
+#include "pgbase/keytype.h"
 
 #include "pgbase/utf8.h"
 
@@ -474,7 +475,7 @@ KeyTextIsUnknown(Oid type)
 qb_keys
 KeysOf(Oid type, Oid collation)
 {
-	Oid base_type = getBaseType(type);
+	Oid base_type = KeyBaseType(type);
 	qb_keys keys;
 
 	keys.family = family_of(base_type, lookup_type_cache(base_type, TYPECACHE_HASH_OPFAMILY));

@@ -177,11 +177,17 @@ columns_have_hash(Oid row_type)
 	return have;
 }
 
-/* The type under a domain.  Planning asks most often for types of numbers, which are no domains. */
-static Oid
-base_of(Oid type)
+/*
+ * The type under a domain.  Planning asks most often for types of numbers, which are no domains.  A
+ * query can drop the type of its keys; then the type cache raises the error.
+ */
+Oid
+KeyBaseType(Oid type)
 {
-	return KeyNumberKind(type) != KEY_HASHED ? type : getBaseType(type);
+	if (KeyNumberKind(type) != KEY_HASHED)
+		return type;
+	(void) lookup_type_cache(type, 0);
+	return getBaseType(type);
 }
 
 /*
@@ -191,7 +197,7 @@ base_of(Oid type)
 bool
 KeyTypeHasHash(Oid type)
 {
-	Oid base_type = base_of(type);
+	Oid base_type = KeyBaseType(type);
 
 	switch (kind_of_container(base_type))
 	{
@@ -212,14 +218,14 @@ KeyTypeHasHash(Oid type)
 bool
 KeyTypeIsNumber(Oid type)
 {
-	return KeyNumberKind(base_of(type)) != KEY_HASHED;
+	return KeyNumberKind(KeyBaseType(type)) != KEY_HASHED;
 }
 
 /* Are they, in SQL's order of the keys? */
 bool
 KeyTypeHasNumberOrder(Oid type)
 {
-	switch (base_of(type))
+	switch (KeyBaseType(type))
 	{
 		case PG_LSNOID:
 		case XID8OID:
@@ -253,7 +259,7 @@ raise_no_hash(Oid type)
 static void
 describe(KeyType *key, Oid type, Oid collation)
 {
-	Oid base_type = getBaseType(type);
+	Oid base_type = KeyBaseType(type);
 	TypeCacheEntry *entry = hash_of(base_type);
 
 	if (!KeyTypeHasHash(type))

@@ -83,6 +83,7 @@ typedef struct KeyType
 	KeyRow row;     /* of anonymous rows, the type of the first one */
 } KeyType;
 
+extern Oid KeyBaseType(Oid type);
 extern bool KeyTypeHasHash(Oid type);
 extern KeyKind KeyNumberKind(Oid base_type);
 extern bool KeyTypeIsNumber(Oid type);
