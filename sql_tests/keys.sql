@@ -113,7 +113,12 @@ SELECT qsketch_agg(a) AS sk FROM unnest('{yes,yes,no}'::answer[]) AS a;
 DROP TYPE answer;
 CREATE TYPE answer AS ENUM ('yes', 'no', 'perhaps');
 SELECT a, qsketch_estimate(sk, a) FROM answers, unnest(enum_range(NULL::answer)) AS a;
-DROP TYPE answer;
+
+-- a label that was renamed is another key; a type that has the old one can ask for it
+ALTER TYPE answer RENAME VALUE 'yes' TO 'yea';
+CREATE TYPE old_answer AS ENUM ('yes');
+SELECT qsketch_estimate(sk, 'yea'::answer) AS renamed, qsketch_estimate(sk, 'yes'::old_answer) AS old FROM answers;
+DROP TYPE answer, old_answer;
 
 -- batches of every type
 SELECT qsketch_estimate(sk, '{a,b,NULL}'::text[]) AS text,
