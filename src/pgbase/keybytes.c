@@ -471,7 +471,7 @@ static void
 put_elements(KeyBytes *bytes, ArrayType *array, const KeyType *element)
 {
 	const char *at = ARR_DATA_PTR(array);
-	const bits8 *present = ARR_NULLBITMAP(array);
+	const uint8 *present = ARR_NULLBITMAP(array);
 	int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	int i;
 

@@ -25,6 +25,7 @@
 #include "pgbase/value.h"
 #include "pgbase/version.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"

@@ -32,6 +32,7 @@
 #include "access/relscan.h"
 #include "access/syncscan.h"
 #include "access/tableam.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "port/pg_bitutils.h"
