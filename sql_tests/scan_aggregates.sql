@@ -13,20 +13,13 @@ INSERT INTO a_log SELECT i * 7919 % 500, NULLIF(i % 70 - 30, 3), i % 900 * 10000
 INSERT INTO a_log DEFAULT VALUES;
 ALTER TABLE a_log SET (parallel_workers = 7);
 VACUUM ANALYZE a_log;
-CREATE FUNCTION pg_temp.compared(query text, OUT same boolean, OUT scans bigint) LANGUAGE plpgsql AS
-$$ DECLARE r text; o text; q text := format('SELECT string_agg(s::text, '','' ORDER BY s::text) FROM (%s) AS s', query); BEGIN
-	PERFORM set_config('qsketch.enable_columnscan', 'off', true);
-	EXECUTE q INTO o;
-	PERFORM set_config('qsketch.enable_columnscan', 'on', true);
-	EXECUTE q INTO r;
-	same := r = o;
-	scans := pg_temp.scans(query);
-END $$;
 
+-- Sums of squares in float8 depend on the order of rows in their last digits.  From PostgreSQL 17 on sum and
+-- avg of intervals have one state in the ordinary plan, which is cheaper than two in the scan.
 SET max_parallel_workers_per_gather = 0;
 CREATE TEMP TABLE a_calls AS SELECT * FROM unnest(ARRAY['sum(bytes * 2)', 'sum(CASE WHEN bot THEN 1 ELSE 0 END)', 'sum(1)', 'sum(NULL::int)', 'sum(s) FILTER (WHERE bot), sum(s + 1) FILTER (WHERE k % 3 = 0)', 'avg(s + 0.5)', 'avg(f / 2), avg(bytes)', 'stddev(s)', 'stddev_pop(bytes), variance(price)',
-	'var_samp(f)', 'bool_or(bot), bool_and(s > -99), every(bot IS NULL)', 'bit_and(s), bit_or(bytes), bit_xor(k)', 'corr(f, s)', 'regr_slope(f, s), regr_count(f, s), regr_avgx(s, f)', 'covar_pop(s, s)', 'min(lower(t)), max(t || n), max(n)', 'min(price * 2), max(-price)', 'max(ip), min(host(ip))',
-	'max(ts - ''2026-01-01''), sum(ts - ''2026-01-01''), avg(ts - ''2026-01-01'')', 'max(ARRAY[s, k])', 'range_intersect_agg(r)', 'sum(bytes::money)', 'max(a_log::text)', 'count(a_log), count(s + bytes), min(bot::text)', 'sum(s) + sum(s) * 2 + avg(s)']) AS call;
+	'round(var_samp(f)::numeric, 9)', 'bool_or(bot), bool_and(s > -99), every(bot IS NULL)', 'bit_and(s), bit_or(bytes), bit_xor(k)', 'round(corr(f, s)::numeric, 9)', 'round(regr_slope(f, s)::numeric, 9), regr_count(f, s), regr_avgx(s, f)', 'round(covar_pop(s, s)::numeric, 9)', 'min(lower(t)), max(t || n), max(n)', 'min(price * 2), max(-price)', 'max(ip), min(host(ip))',
+	'max(ts - ''2026-01-01''), sum(ts - ''2026-01-01'')', 'avg(ts - ''2026-01-01'')', 'max(ARRAY[s, k])', 'range_intersect_agg(r)', 'sum(bytes::money)', 'max(a_log::text)', 'count(a_log), count(s + bytes), min(bot::text)', 'sum(s) + sum(s) * 2 + avg(s)']) AS call;
 SELECT call, s.* FROM a_calls, pg_temp.same(format('SELECT qsketch_agg(k), %s FROM a_log WHERE k IS NOT NULL', call)) AS s;
 SET max_parallel_workers_per_gather = 0;
 -- groups, all in memory, and with most of them in files

@@ -94,7 +94,9 @@ SET qsketch.sets_cache = '40kB';
 SELECT count(*) FROM kept, qsets_similar(text, 17);
 SELECT prepared FROM prepared;
 SET qsketch.sets_cache = '100kB';
+\set VERBOSITY terse
 SELECT count(*) FROM generate_series(1, 3), kept, qsets_similar(text, 17) AS p, qsets_similar(uuid, 18) AS q;
+\set VERBOSITY default
 SELECT prepared FROM prepared;
 SET qsketch.sets_cache = 0;
 SELECT count(*) FROM kept, qsets_similar(text, 17);

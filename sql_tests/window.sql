@@ -163,7 +163,9 @@ WINDOW frame AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY i
 
 -- the functions behind the aggregates, misused
 SELECT _qsketch_moving_final(NULL);
+\set VERBOSITY terse
 SELECT _qsketch_agg_inverse(qsketch_new(), 1);
+\set VERBOSITY default
 SELECT _qsketch_agg_trans(qsketch_new(), 1);
 CREATE AGGREGATE pg_temp.only_inverse(qsketch) (STYPE = internal, SFUNC = _qsketch_merge_inverse, FINALFUNC = _qsketch_moving_final);
 SELECT pg_temp.only_inverse(qsketch_new()) IS NULL AS nothing FROM generate_series(1, 3);
