@@ -162,8 +162,8 @@ FROM generate_series(1, 4) AS i
 WINDOW frame AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY i;
 
 -- the functions behind the aggregates, misused
-SELECT _qsketch_moving_final(NULL);
 \set VERBOSITY terse
+SELECT _qsketch_moving_final(NULL);
 SELECT _qsketch_agg_inverse(qsketch_new(), 1);
 \set VERBOSITY default
 SELECT _qsketch_agg_trans(qsketch_new(), 1);
