@@ -17,7 +17,8 @@
 # test noted is in build/tap.
 #
 # Every step runs, also after one that failed.  The last line is always
-# "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks;
+# "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks, or
+# "N passed, N failed, N skipped" if TAP tests had all that they test skipped;
 # right before it the failed ones are named, with the first lines of what the TAP tests
 # and the SQL tests among them said, so that the end of a log is enough.
 # The exit status says whether any failed or none ran.  What the SQL tests
@@ -34,6 +35,7 @@ export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 
 passed=0
 failed=0
+skipped=()
 failures=()
 reasons=()
 build=$SOURCE/build
@@ -177,19 +179,29 @@ tap_file() {
 	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
 	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
 		TESTLOGDIR="$stage/tmp_check/log" PGPORT=65432 PG_REGRESS="$PGXS_TEST/regress/pg_regress" \
-		prove -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
+		prove --directives -I "$PGXS_TEST/perl" -I "$SERVER_ROOT/perl5" -I "$stage/sql/t" \
 		"$stage/sql/t/${1##*/}" >"$log" 2>&1 || status=1
 	echo $status >"$log.status"
 	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
 }
 
-# tap_count FILE: counts a test that has ended.  One that skips itself says why.
+# all_skipped LOG: whether a test skipped itself, or each of the tests that it has.  The log says why.
+all_skipped() {
+	local tests
+	! grep -q '^Result: NOTESTS' "$1" || return 0
+	tests=$(sed -n 's/^Files=1, Tests=\([0-9]*\),.*/\1/p' "$1")
+	[ "$(grep -cE '^ok [0-9]+.* # (skip|SKIP)' "$1")" = "$tests" ]
+}
+
+# tap_count FILE: counts a test that has ended.
 tap_count() {
 	local log=$build/tap-${1##*/}.log
 	if [ "$(cat "$log.status")" != 0 ]; then
 		count 0 1 "tap: ${1##*/}"
 		reason "${1##*/}" "$log" '^ *#|rror|imed out|^Bail out|^Can.t|signal'
-	elif ! grep -q '^Result: NOTESTS' "$log"; then
+	elif all_skipped "$log"; then
+		skipped+=("tap: ${1##*/}")
+	else
 		count 1 0
 	fi
 }
@@ -290,9 +302,15 @@ regress | gpu | isolation | tap) with_server "$@" ;;
 esac
 
 [ $((passed + failed)) != 0 ] || title "nothing was run, which is a failure"
+if [ ${#skipped[@]} != 0 ]; then
+	title "skipped"
+	printf '%s\n' "${skipped[@]}"
+fi
 if [ ${#failures[@]} != 0 ]; then
 	title "failed"
 	printf '%s\n' "${failures[@]}" "${reasons[@]}"
 fi
-printf '\n%d passed, %d failed\n' $passed $failed
+printf '\n%d passed, %d failed' $passed $failed
+[ ${#skipped[@]} = 0 ] || printf ', %d skipped' ${#skipped[@]}
+echo
 [ $passed != 0 ] && [ $failed = 0 ]
