@@ -12,13 +12,15 @@
 # has namespaces of its own, and the release is the lower layer of an overlay.
 #
 # Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE; what is not
-# there is made by debootstrap.  The folder must not be on an overlay itself, as the root of a
+# there is made by debootstrap, from the mirror and through the proxy that apt uses here.  A copy of sid that is older than
+# RENEW_DAYS is made anew, if that can be done.  The folder must not be on an overlay itself, as the root of a
 # container is.  It needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}
 suite=${1:?usage: chroot.sh SUITE COMMAND...}
 base=$chroots/chroot-$suite
+RENEW_DAYS=10
 shift
 
 die() {
@@ -27,9 +29,9 @@ die() {
 }
 
 # Packages that are in sid as well are taken from sid, but for the client library of a
-# PostgreSQL that is in experimental.  Mirrors may have a list of experimental that has expired.
+# PostgreSQL that is in experimental.
 add_experimental() {
-	sed 's/^deb /&[check-valid-until=no] /; s/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
+	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' 'Package: libpq5 libpq-dev' 'Pin: release a=experimental' 'Pin-Priority: 500' \
 		>"$1/etc/apt/preferences.d/experimental"
 }
@@ -39,19 +41,82 @@ add_updates() {
 	sed 's/ noble / noble-updates /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/updates.list"
 }
 
-# A release that was made only in part has no name yet.
+# The mirror of a distribution's packages that this machine's apt uses; nothing if it uses none.
+mirror_of() {
+	apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+		sed -n "s|^$1/$1 ||p" | head -n 1
+}
+
+# The proxies of this machine's apt, as lines of its configuration.
+proxies() {
+	local scheme variable
+	for scheme in http https; do
+		variable=${scheme}_proxy
+		[ -z "${!variable:-}" ] || echo "Acquire::$scheme::Proxy \"${!variable}\";"
+	done
+	apt-config dump --no-empty Acquire::http::Proxy 2>/dev/null || :
+	apt-config dump --no-empty Acquire::https::Proxy 2>/dev/null || :
+}
+
+# Ubuntu's keys, which Debian has as a package.
+ubuntu_keys() {
+	local keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+	if ! [ -f $keys ]; then
+		"$source/test/chroot.sh" trixie bash -c "apt-get -qq update &&
+			apt-get -qq install -y ubuntu-keyring && cp $keys /out/" >&2 || return
+		mv "$source/build/chroot/${keys##*/}" "$chroots/" && keys=$chroots/${keys##*/} || return
+	fi
+	echo "$keys"
+}
+
+# run_debootstrap FOLDER: an older debootstrap takes noble for what it knows of older releases.
+run_debootstrap() {
+	local options=(--variant=minbase) script=() mirror http_proxy=${http_proxy:-} scripts=/usr/share/debootstrap/scripts
+	[ -n "$http_proxy" ] || http_proxy=$(proxies | sed -n 's/^Acquire::http::Proxy "\(.*\)";$/\1/p' | head -n 1)
+	[ -z "$http_proxy" ] || export http_proxy
+	if [ "$suite" = noble ]; then
+		options+=(--components=main,universe "--keyring=$(ubuntu_keys)") mirror=$(mirror_of Ubuntu)
+		[ -e $scripts/noble ] || script=($scripts/gutsy)
+	else
+		mirror=$(mirror_of Debian)
+	fi
+	debootstrap "${options[@]}" "${suite/experimental/sid}" "$1" "$mirror" "${script[@]}"
+}
+
+# A release that was made only in part has no name yet.  Mirrors may have lists of sid and
+# experimental that have expired.
 make_base() {
-	local components=main release=$suite partial=$chroots/partial-$suite
+	local partial=$chroots/partial-$suite
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
-	[ "$suite" != noble ] || components=main,universe
-	[ "$suite" != experimental ] || release=sid
 	rm -rf --one-file-system "$partial"
-	debootstrap --variant=minbase --components=$components "$release" "$partial" >"$chroots/$suite.log" ||
-		die "debootstrap failed, see $chroots/$suite.log; another release's keys may be missing;" \
-			"or make $base by other means"
+	run_debootstrap "$partial" >"$chroots/$suite.log" 2>&1 ||
+		die "debootstrap failed, see $chroots/$suite.log; or make $base by other means"
 	[ "$suite" != experimental ] || add_experimental "$partial"
 	[ "$suite" != noble ] || add_updates "$partial"
+	is_stable || echo 'Acquire::Check-Valid-Until "false";' >"$partial/etc/apt/apt.conf.d/expired"
+	touch "$partial"
 	mv "$partial" "$base"
+}
+
+is_stable() {
+	[ "$suite" != sid ] && [ "$suite" != experimental ]
+}
+
+# Packages of sid no longer fit a copy of it that is old.  Who runs in the old one goes on there.
+renew_base() {
+	is_stable && return
+	[ -n "$(find "$base" -maxdepth 0 -mtime +$RENEW_DAYS)" ] || return 0
+	rm -rf --one-file-system "$chroots/old-$suite"
+	mv "$base" "$chroots/old-$suite"
+	(make_base) || mv "$chroots/old-$suite" "$base"
+}
+
+# One process at a time makes a release.
+have_base() {
+	exec 9>"$chroots/$suite.lock"
+	flock 9
+	if [ -d "$base" ]; then renew_base; else make_base; fi
+	exec 9>&-
 }
 
 # Packages that were fetched once are kept beside the release, and every copy has
@@ -72,6 +137,8 @@ prepare() {
 	chmod 755 "$copy/upper/usr/sbin/policy-rc.d"
 	mkdir -p "$copy/upper/etc/dpkg/dpkg.cfg.d"
 	echo force-unsafe-io >"$copy/upper/etc/dpkg/dpkg.cfg.d/unsafe-io"
+	mkdir -p "$copy/upper/etc/apt/apt.conf.d"
+	proxies >"$copy/upper/etc/apt/apt.conf.d/proxies"
 	cp -L /etc/resolv.conf /etc/hosts "$copy/upper/etc/"
 }
 
@@ -98,7 +165,7 @@ inside='
 [ "$(id -u)" = 0 ] || die "only root can enter another root"
 [ $# != 0 ] || die "no command given"
 mkdir -p "$chroots"
-[ -d "$base" ] || make_base
+have_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
 # With unshare, which takes no milder signal, all that it started ends.

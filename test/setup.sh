@@ -2,7 +2,7 @@
 #
 # Installs the Debian packages that a target needs, if they are missing.
 #
-#	test/setup.sh [-n] build|test|fuzz|bench|deb
+#	test/setup.sh [-n] build|test|fuzz|bench|deb|chroot
 #
 # With -n it only prints which these are.
 #
@@ -15,7 +15,7 @@ set -eu
 
 dry_run=
 [ "${1:-}" != -n ] || { dry_run=yes && shift; }
-group=${1:?usage: setup.sh [-n] build|test|fuzz|bench}
+group=${1:?usage: setup.sh [-n] build|test|fuzz|bench|deb|chroot}
 pg_config=${PG_CONFIG:-pg_config}
 
 # Can this PostgreSQL build extensions and run servers?
@@ -38,6 +38,7 @@ server_major() {
 }
 
 wanted_packages() {
+	[ "$group" != chroot ] || { echo debootstrap && return; }
 	echo gcc libc6-dev make
 	server_ready || echo "postgresql-$major postgresql-server-dev-$major"
 	case $group in
