@@ -5,6 +5,9 @@
 #
 #	test/matrix.sh [VERSION...]        all versions without arguments
 #
+# A release's name in place of a version takes the PostgreSQL that the release has.  If a copy of a
+# release cannot be made, or the PostgreSQL not installed, its steps are "not run".
+#
 # STEPS picks some of: build unit regress isolation tap gpu upgrade package; without it
 # all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
 # architecture (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
@@ -36,6 +39,7 @@ release_of() {
 	17) echo trixie ;;
 	18) echo sid ;;
 	19) echo experimental ;;
+	bookworm | noble | trixie | sid | experimental) echo "$1" ;;
 	*) echo "matrix.sh: no release is known that has PostgreSQL \"$1\"" >&2 && return 1 ;;
 	esac
 }
@@ -54,7 +58,7 @@ inside_prepare() {
 	chown -R $USER_NAME: .
 	local version
 	version=$(pg_config --version)
-	[[ $version =~ ^PostgreSQL\ $1[.a-z] ]] ||
+	[[ $1 != [0-9]* || $version =~ ^PostgreSQL\ $1[.a-z] ]] ||
 		{ echo "matrix.sh: not PostgreSQL $1, but $version" >&2 && return 1; }
 	echo "${version#PostgreSQL }" >"$out/version"
 }
@@ -120,20 +124,29 @@ tests() {
 # What a step came to: its counts, or that it did or did not work.
 verdict() {
 	local counts
-	counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$2" |
-		awk '{ p += $1; f += $2 } END { if (NR) print p + 0 " passed, " f + 0 " failed" }')
-	if [ "$1" != 0 ] && [[ $counts == *' 0 failed' ]]; then counts=; fi
+	counts=$(grep -xE '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?' "$2" | awk '
+		{ p += $1; f += $3; s += $5 }
+		END { if (NR) print p " passed, " f " failed" (s ? ", " s " skipped" : "") }')
+	if [ "$1" != 0 ] && [[ $counts == *' 0 failed'* ]]; then counts=; fi
 	if [ -n "$counts" ]; then echo "$counts"
 	elif [ "$1" != 0 ]; then echo FAILED
 	elif [ "$(tail -n 1 "$2")" = 'none older' ]; then echo none older
 	else echo ok; fi
 }
 
+# not_run VERSION FOLDER REASON: there is nothing to test in.
+not_run() {
+	local name
+	echo "PostgreSQL $1: not run: $3"
+	for name in $STEPS; do echo "not run" >"$2/$name"; done
+	echo "$3" >"$2/reason"
+}
+
 inside() {
 	local name status started
 	export WERROR=1 WITH_CUDA=no
 	out=$RESULTS/$1
-	inside_prepare "$1" >"$out/prepare.log" 2>&1 || { echo FAILED >"$out/prepare"; return 1; }
+	inside_prepare "$1" >"$out/prepare.log" 2>&1 || { not_run "$1" "$out" "$(tail -n 1 "$out/prepare.log")"; return; }
 	for name in $STEPS; do
 		[ "$name" != package ] || continue
 		status=0 started=$SECONDS
@@ -179,19 +192,23 @@ table() {
 }
 
 matrix() {
-	local version release name
+	local version release name reason
 	for version; do release_of "$version" >/dev/null; done
 	for version; do
 		release=$(release_of "$version")
 		mkdir -p "build/$LOGS/$version"
-		for name in version prepare $STEPS; do rm -f "build/$LOGS/$version/$name"; done
+		for name in version reason $STEPS; do rm -f "build/$LOGS/$version/$name"; done
+		if ! reason=$(test/chroot.sh "$release" true 2>&1); then
+			not_run "$version" "build/$LOGS/$version" "$(tail -n 1 <<<"$reason")"
+			continue
+		fi
 		[ "$STEPS" = package ] || test/chroot.sh "$release" env STEPS="$STEPS" ARCH="$ARCH" REGRESS="${REGRESS:-}" \
 			PROVE_TESTS="${PROVE_TESTS:-}" test/matrix.sh inside "$version" || :
-		[[ " $STEPS " != *' package '* ]] || package "$version" "$release"
+		[[ " $STEPS " != *' package '* || -f build/$LOGS/$version/reason ]] || package "$version" "$release"
 	done
 	printf '\n%s, %s\n\n' "$(date +%F)" "$(git describe --always --dirty)"
 	table "$@" | tee "build/$LOGS/matrix.md"
-	! grep -qE 'FAILED|[1-9][0-9]* failed' "build/$LOGS/matrix.md"
+	grep -qwE 'ok|passed' "build/$LOGS/matrix.md" && ! grep -qE 'FAILED|[1-9][0-9]* failed' "build/$LOGS/matrix.md"
 }
 
 case ${1:-} in
