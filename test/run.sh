@@ -51,7 +51,7 @@ count() {
 
 # reason NAME FILE PATTERN: keeps the first lines of a failed test's log that say why.
 reason() {
-	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200)")
+	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200 || :)")
 }
 
 title() {
