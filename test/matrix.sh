@@ -124,9 +124,9 @@ tests() {
 # What a step came to: its counts, or that it did or did not work.
 verdict() {
 	local counts
-	counts=$(grep -xE '[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?' "$2" | awk '
-		{ p += $1; f += $3; s += $5 }
-		END { if (NR) print p " passed, " f " failed" (s ? ", " s " skipped" : "") }')
+	counts=$(awk '
+		/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ { p += $1; f += $3; s += $5; n++ }
+		END { if (n) print p " passed, " f " failed" (s ? ", " s " skipped" : "") }' "$2")
 	if [ "$1" != 0 ] && [[ $counts == *' 0 failed'* ]]; then counts=; fi
 	if [ -n "$counts" ]; then echo "$counts"
 	elif [ "$1" != 0 ]; then echo FAILED
