@@ -37,8 +37,8 @@
  *	rows, set bits, k, q		a row sets at most k bits; a Bloom filter does not count rows
  *	encoding, m, set bits, length	the length of the body follows, or has limits
  *
- * qf_validate() compares the set bits with the body.  The caller compares family and
- * collation, since only the caller knows families.  Functions of two filters begin with
+ * qf_validate() compares the set bits with the body.  The caller compares family,
+ * collation and text, since only the caller knows families.  Functions of two filters begin with
  * qf_mergeable().
  *
  * src/filter/format.h

@@ -312,6 +312,7 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 static void
 flush_buffer(TopState *top)
 {
+	StateTakeText(&top->keyed, &top->sketch.keys, &top_key_holder);
 	TopFlushRows(top, value_in_buffer, top);
 }
 
@@ -334,7 +335,6 @@ remove_now(TopState *top)
 void
 TopFlush(TopState *top)
 {
-	StateTakeText(&top->keyed, &top->sketch.keys, &top_key_holder);
 	flush_buffer(top);
 	if (top->keyed.removed)
 		remove_now(top);

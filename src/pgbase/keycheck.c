@@ -28,9 +28,13 @@ static const Oid container_type[] = {
 	INT4ARRAYOID, INT4RANGEOID, INT4MULTIRANGEOID, RECORDOID, OIDVECTOROID,
 };
 
+/* One type of each other built-in family whose keys are or have text. */
+static const Oid text_type[] = { TEXTOID, NAMEOID, JSONBOID, ANYENUMOID };
+
 /* The families of these types, which never change; made at the first use. */
 static uint32 number_family[lengthof(number_type)];
 static uint32 container_family[lengthof(container_type)];
+static uint32 text_family[lengthof(text_type)];
 
 static void
 find_families(const Oid *type, uint32 *family, int count)
@@ -69,6 +73,14 @@ is_container_family(uint32 family)
 	return has_family(container_family, lengthof(container_family), family);
 }
 
+static bool
+is_text_family(uint32 family)
+{
+	if (text_family[0] == 0)
+		find_families(text_type, text_family, lengthof(text_type));
+	return has_family(text_family, lengthof(text_family), family);
+}
+
 /* Raise the error for keys of a family with something that such keys do not have. */
 static void
 raise_contradiction(uint32 family, const char *has, const ValueFormat *format, int sqlstate)
@@ -77,6 +89,14 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 			(errcode(sqlstate),
 			 errmsg("invalid %s: %s keys with %s", format->noun, KeyFamilyTypes(family), has),
 			 errdetail("What the value says of its keys contradicts itself.")));
+}
+
+/* May keys of the family have text of an unknown encoding?  Types of extensions do not tell. */
+static bool
+may_have_text(uint32 family)
+{
+	return is_text_family(family) || is_container_family(family) ||
+		   (KeyFamilyIsBuiltIn(family) && !KeyFamilyIsKnown(family));
 }
 
 /* What a collation says that the family cannot have, or NULL. */
@@ -93,14 +113,16 @@ contradiction(const qb_keys *keys)
 }
 
 /*
- * Raise an error of this SQLSTATE unless family and collation fit each other.  Numbers have no
- * collation, and only containers contain other types.
+ * Raise an error of this SQLSTATE unless family, collation and encoding fit each other.  Numbers
+ * have no collation and no text, and only containers contain other types.
  */
 void
 KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)
 {
 	const char *has = keys->collation != 0 ? contradiction(keys) : NULL;
 
+	if (has == NULL && keys->text != QB_TEXT_UTF8 && !may_have_text(keys->family))
+		has = "text";
 	if (has)
 		raise_contradiction(keys->family, has, format, sqlstate);
 }

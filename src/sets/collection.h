@@ -160,7 +160,7 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
  *	kind, family			qset_read(): without a family there are neither sets nor a
  *							collation, and the kind is 1.  The caller: kind 1 if keys of the
  *							family are numbers, else 2; only the caller knows families.
- *	family, collation		the caller
+ *	family, collation, text	the caller
  *	sets, elements, universe	qset_read(): each set has an element, each element is in a set
  *	sizes, length of body	qset_read(): the body ends with the last set
  *

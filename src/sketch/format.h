@@ -42,8 +42,8 @@
  *	family, collation, N					without keys there is neither collation nor weight
  *	all of these, length					the length of the body follows
  *
- * qs_validate() compares N and the counts of the body.  The caller compares family and
- * collation, since only the caller knows families.  Functions of two sketches begin with
+ * qs_validate() compares N and the counts of the body.  The caller compares family,
+ * collation and text, since only the caller knows families.  Functions of two sketches begin with
  * qs_mergeable(), or with the same but for n.
  *
  * The bytes are a function of the parameters and the multiset of keys, which

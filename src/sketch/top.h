@@ -252,6 +252,7 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *
  *	texts, candidates		qs_top_open(): without candidates there are no texts
  *	texts, encoding, bytes	qs_top_open(): without texts these are 0
+ *	encoding, sketch		qs_top_open(): UTF-8, unless the sketch has text of an unknown encoding
  *	texts, family			the caller: numbers have no texts, all other keys have; only the
  *							caller knows families
  *	candidates, bound, sketch	qs_top_open(): of an explicit sketch as above, of another one at
