@@ -183,3 +183,8 @@ SELECT DISTINCT result FROM tried('SELECT bytes::qsketch FROM forged') WHERE res
 
 SET client_min_messages = warning;
 DROP SCHEMA negative_weights CASCADE;
+
+-- A row may leave a window frame before the row comes that makes up for one that stays.
+SELECT i, qsketch_total(qsketch_agg(k, w) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)) AS total,
+	sum(w) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS exact
+FROM (VALUES (1, 1, 2), (2, 1, -1), (3, 1, 1), (4, 1, 3), (5, 1, -2)) AS v(i, k, w);

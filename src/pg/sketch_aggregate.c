@@ -203,7 +203,8 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 
 /*
  * Remove a row that leaves a window frame.  NULL when no key is left: then the executor
- * computes the frame anew, and gets NULL.
+ * computes the frame anew, and gets NULL.  NULL, too, when the row cannot be taken out before
+ * the rows come that enter the frame.
  */
 static Datum
 inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -219,7 +220,8 @@ inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
 	if (--state->keyed.count <= 0)
 		PG_RETURN_NULL();
 	fingerprint = KeyFingerprint(&state->keyed.key, PG_GETARG_DATUM(SKETCH_KEY_ARGUMENT));
-	SketchAddNow(state, fingerprint, -weight);
+	if (!SketchTakeOut(state, fingerprint, weight))
+		PG_RETURN_NULL();
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 

@@ -559,18 +559,45 @@ SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals)
 	SketchReadEnd(&reader);
 }
 
-/* Add a key at once, or remove it if the weight is negative.  Keys in the buffer stay there. */
-void
-SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
+/*
+ * Add a key at once, or remove it if the weight is negative.  Keys in the buffer stay there.
+ * QB_UNDERFLOW changes nothing.
+ */
+static qb_status
+insert(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
 	bool marked = has_presence(expanded, 1);
 	int64 times = weight < 0 ? -weight : weight;
+	qb_status status;
 
 	SketchNewVersion(expanded);
-	SketchCheck((weight < 0 ? expanded->engine->remove : expanded->engine->insert)(
-		&expanded->sketch, &fingerprint, &times, 1));
+	status = (weight < 0 ? expanded->engine->remove
+						 : expanded->engine->insert)(&expanded->sketch, &fingerprint, &times, 1);
 	if (marked)
 		correct_presence(expanded, &fingerprint, 1);
+	return status;
+}
+
+void
+SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	SketchCheck(insert(expanded, fingerprint, weight));
+}
+
+/*
+ * Take a row's key out, after all that waits; false: a counter would fall below zero, and nothing
+ * changed.  A row of negative weight that is still there may have taken the key back.
+ */
+bool
+SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
+{
+	qb_status status;
+
+	SketchFlush(expanded);
+	status = insert(expanded, fingerprint, -weight);
+	if (status != QB_UNDERFLOW)
+		SketchCheck(status);
+	return status == QB_OK;
 }
 
 /*

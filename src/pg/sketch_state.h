@@ -72,6 +72,7 @@ extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 extern bool SketchKeepKeys(KeyedState *state, const qs_sketch *sketch);
 extern bool SketchMakeRoom(SketchState *expanded);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
+extern bool SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void
 SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight);
 extern void SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals);
