@@ -80,7 +80,8 @@ extern qb_status qset_collection_subset(qset_collection *to, const qset_collecti
 QB_INLINE bool
 qset_collections_match(const qset_collection *a, const qset_collection *b)
 {
-	return a->sets == 0 || b->sets == 0 || (a->wide == b->wide && qb_keys_same(&a->keys, &b->keys));
+	return a->sets == 0 || b->sets == 0 ||
+		   (a->wide == b->wide && qb_keys_match(&a->keys, &b->keys));
 }
 
 /*

@@ -332,6 +332,7 @@ qset_read_sizes(const uint8_t *header, qset_collection *sizes)
 	*sizes = (qset_collection){ .wide = header[AT_KIND] == KIND_FINGERPRINTS };
 	sizes->keys.family = qb_load32(header + AT_FAMILY);
 	sizes->keys.collation = qb_load32(header + AT_COLLATION);
+	sizes->keys.text = header[AT_TEXT];
 	sizes->sets = qb_load64(header + AT_SETS);
 	sizes->elements = qb_load64(header + AT_ELEMENTS);
 	sizes->universe = qb_load64(header + AT_UNIVERSE);

@@ -232,7 +232,8 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_blocked", 5, 255, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_blocked", 16, 8192 + 64, 8, QB_FORMAT_PARAMS); /* part of a block */
 	require_refused("filter_blocked", 48, 1, 8, QB_FORMAT_PARAMS);
-	require_refused("filter_dense", 6, 1, 1, QB_FORMAT_RESERVED);
+	require_refused("filter_dense", 6, QB_TEXT_BYTES + 1, 1, QB_FORMAT_PARAMS);
+	require_refused("filter_empty", 6, QB_TEXT_ASCII, 1, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 7, 1, 1, QB_FORMAT_RESERVED);
 	require_refused("filter_dense", 8, 0, 4, QB_FORMAT_PARAMS);     /* k */
 	require_refused("filter_dense", 8, 65537, 4, QB_FORMAT_PARAMS); /* k */
