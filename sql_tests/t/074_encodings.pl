@@ -20,6 +20,7 @@ my %database = map { lc($_) => $_ } 'UTF8', 'LATIN1', 'WIN1252', 'EUC_JP', 'SQL_
 my $prepare = q{
 	CREATE EXTENSION qsketch;
 	CREATE EXTENSION citext;
+	CREATE EXTENSION hstore;
 	SET qsketch.filter_nonce = 5;
 	CREATE TYPE dish AS ENUM ('sopa', 'café', 'a');
 	CREATE TYPE texts AS RANGE (subtype = text);
@@ -62,6 +63,14 @@ sub lists_of
 	my $key = shift;
 
 	return "SELECT md5(qtop_agg($key, 10)::text) FROM word, generate_series(1, 2) AS i";
+}
+
+sub refused
+{
+	my ($name, $query, $pattern, $what) = @_;
+	my ($rc, $out, $err) = $node->psql($name, "\\set VERBOSITY verbose\n$query");
+
+	like($err, $pattern, $what);
 }
 
 sub fill
@@ -117,9 +126,9 @@ my $ask = q{
 		(SELECT string_agg(id || ' ' || common, ', ') FROM qsets_similar(s, ARRAY['café', 'naïve'])),
 		qsketch_estimate_key(lists, ARRAY['naïve']), qtop_estimate(objects, '{"café": 1, "aa": "café"}'::jsonb),
 		(SELECT key ->> 'aa' FROM qtop_list(objects, 1, NULL::jsonb)),
-		qsketch_estimate(sk || qsketch_agg('café'::text), 'café'), qsketch_estimate(folded, 'ABC'::citext)
+		qsketch_estimate(sk || qsketch_agg('café'::text), 'café'), qsketch_total(folded)
 	FROM stored GROUP BY stored.*, sk, f, top, s, lists, objects, folded};
-my $expected = '2|1|{1,0}|t|f|2|café 2|abc, café, naïve|1 2|1|2|café|3|1';
+my $expected = '2|1|{1,0}|t|f|2|café 2|abc, café, naïve|1 2|1|2|café|3|4';
 
 my $file = "$dir/latin1.dump";
 $node->safe_psql('latin1', $store);
@@ -131,6 +140,29 @@ foreach my $encoding ('UTF8', 'WIN1252', 'LATIN1')
 	$node->safe_psql('postgres', "CREATE DATABASE $name ENCODING '$encoding' LOCALE 'C' TEMPLATE template0");
 	$node->command_ok([ 'pg_restore', '-d', $node->connstr($name), $file ], "restored into $encoding");
 	is($node->safe_psql($name, $ask), $expected, "$encoding: keys are found");
+}
+
+# citext is hashed as the database has it, so its keys mean the same elsewhere if all are ASCII.
+refused('from_latin1_utf8', "SELECT qsketch_estimate(folded, '$_'::citext) FROM stored", qr/42804.*keys in an unknown encoding, and the key is in UTF-8/,
+	"citext of LATIN1 is not asked for $_") foreach 'abc', 'café';
+is($node->safe_psql('latin1', "SELECT qsketch_estimate(folded, 'ABC'::citext), qsketch_estimate(folded, 'café'::citext), (qsketch_info(folded)).key_family FROM stored"),
+	'1|2|citext_ops (unknown encoding)', 'but where it was made');
+my $folded = "SELECT qsketch_agg(t::citext) FROM unnest('{abc,ABC,xyz}'::text[]) AS t";
+is($node->safe_psql('utf8', "SELECT qsketch_estimate('" . $node->safe_psql('latin1', $folded) . "' || ($folded), 'Abc'::citext)"),
+	4, 'citext that is ASCII moves');
+foreach my $name ('latin1', 'sql_ascii')
+{
+	foreach my $key ('t::citext', 'ARRAY[t::citext]', 'ROW(1, t::citext)', "ROW(t, 'abc'::citext)", 'hstore(t, NULL)')
+	{
+		my $query = "SELECT count(*), min(key) <> '' FROM qtop_text((SELECT qtop_agg($key, 5)::text::qtop FROM unnest('{café,abc,naïve}'::text[]) AS t))";
+
+		if ($name eq 'sql_ascii' && $key =~ /hstore/)
+		{
+			refused($name, $query, qr/0A000.*cannot keep the text of key ""café"=>NULL", which is not ASCII.*Cast the key to text/s, 'hstore in SQL_ASCII is refused');
+			next;
+		}
+		is($node->safe_psql($name, $query), '3|t', "$name: a list of $key comes in and is shown");
+	}
 }
 
 # What this encoding lacks is said when it is shown, and not before.
@@ -145,14 +177,6 @@ like($err, qr/HINT:  Ask for it in a database of encoding UTF8/, 'with a hint');
 is($node->safe_psql('euc_jp', "SELECT string_agg(key, ',' ORDER BY key) FROM qtop_text('$top'::qtop, 1)"), '日本', 'EUC_JP shows its own');
 
 # ---- SQL_ASCII ----
-
-sub refused
-{
-	my ($name, $query, $pattern, $what) = @_;
-	my ($rc, $out, $err) = $node->psql($name, "\\set VERBOSITY verbose\n$query");
-
-	like($err, $pattern, $what);
-}
 
 my %kind = (
 	qsketch => 'qsketch_agg(t)', qfilter => 'qfilter_agg(t, qfilter_new_bloom(100))', qtop => 'qtop_agg(t, 5)',
@@ -216,6 +240,13 @@ foreach my $key (@keys)
 	is($parallel, $serial, "SQL_ASCII: same values of $key in parallel plans");
 }
 like($node->safe_psql('sql_ascii', 'EXPLAIN SELECT qsketch_agg(t) FROM word'), qr/Aggregate/, 'text is not read from pages there');
+
+# Two characters of EUC_JP are one in UTF-8.  Objects with both as keys are still told apart.
+is($node->safe_psql('euc_jp', q{
+	SELECT a = b, qsets_id(a) = qsets_id(b), qsets_id(x) = qsets_id(y), qsketch_estimate(qsketch_agg(v), a)
+	FROM (SELECT x, y, jsonb_build_object(x, 1, y, 2) AS a, jsonb_build_object(x, 7, y, 2) AS b
+		FROM (SELECT convert_from('\xa2e8', 'EUC_JP') AS x, convert_from('\xadfa', 'EUC_JP') AS y) AS c) AS o, LATERAL (VALUES (a), (b)) AS w(v)
+	GROUP BY a, b, x, y}), 'f|f|t|1', 'members of objects are not lost');
 
 # ---- hostile ----
 

@@ -265,7 +265,7 @@ fill_info(const qf_filter *filter, Datum *values, bool *nulls)
 	values[INFO_FILL] = Float8GetDatum(fill_of(*filter));
 	values[INFO_FORM] =
 		CStringGetTextDatum(filter->encoding == QF_ENCODING_COMPACT ? "compact" : "dense");
-	SetText(values, nulls, INFO_KEY_FAMILY, KeyFamilyName(filter->keys.family));
+	SetText(values, nulls, INFO_KEY_FAMILY, KeysName(&filter->keys));
 }
 
 /* qfilter_info(qfilter): parameters and state. */

@@ -404,7 +404,7 @@ info_of(FunctionCallInfo fcinfo, const qset_collection *c)
 	values[INFO_DISTINCT] = Int64GetDatum(c->universe);
 	values[INFO_LARGEST] = Int64GetDatum(largest_of(c));
 	values[INFO_EXACT] = BoolGetDatum(!c->wide);
-	SetText(values, nulls, INFO_FAMILY, KeyFamilyName(c->keys.family));
+	SetText(values, nulls, INFO_FAMILY, KeysName(&c->keys));
 	values[INFO_MEMORY] = Int64GetDatum(qset_collection_memory(c));
 	values[INFO_BYTES] = Int64GetDatum(qset_flat_size(c));
 	return ReturnRow(fcinfo, values, nulls);

@@ -249,7 +249,7 @@ info_of(FunctionCallInfo fcinfo, const qs_sketch *sk)
 	values[INFO_TOTAL] = Int64GetDatum(sk->total);
 	values[INFO_FORM] = CStringGetTextDatum(form_name(sk));
 	values[INFO_PART] = CStringGetTextDatum(part_name(sk));
-	SetText(values, nulls, INFO_KEY_FAMILY, KeyFamilyName(sk->keys.family));
+	SetText(values, nulls, INFO_KEY_FAMILY, KeysName(&sk->keys));
 	nulls[INFO_COUNTER_BYTES] = sk->encoding == QS_EXPLICIT;
 	fill_layout(p, values, nulls);
 	return ReturnRow(fcinfo, values, nulls);

@@ -258,7 +258,7 @@ info_of(FunctionCallInfo fcinfo, const TopReader *reader)
 	values[1] = Int64GetDatum((int64) reader->top->count);
 	values[2] = Int64GetDatum(reader->top->bound);
 	values[3] = Int64GetDatum(reader->sketch->total);
-	SetText(values, nulls, 4, KeyFamilyName(reader->sketch->keys.family));
+	SetText(values, nulls, 4, KeysName(&reader->sketch->keys));
 	return ReturnRow(fcinfo, values, nulls);
 }
 
@@ -300,7 +300,7 @@ text_of(const NewKey *key, uint32 *length)
 		return NULL;
 	KeyWriterInit(&writer, key->type.type, CurrentMemoryContext);
 	level = KeyTextBegin();
-	text = KeyWriteKept(&writer, key->value, length);
+	text = KeyWriteKept(&writer, key->value, &key->type.keys, length);
 	KeyTextEnd(level);
 	return text;
 }

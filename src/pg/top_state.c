@@ -242,7 +242,7 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 		if (!begun && !top->writer.plain)
 			level = KeyTextBegin();
 		begun = true;
-		text = KeyWriteKept(&top->writer, value_of(rows, key->row), &length);
+		text = KeyWriteKept(&top->writer, value_of(rows, key->row), &top->keyed.key.keys, &length);
 		SketchCheck(qs_top_set_text(&top->top, key, (const uint8 *) text, length));
 	}
 	if (begun && !top->writer.plain)

@@ -133,8 +133,8 @@ typedef struct KeyString
 {
 	const char *data;
 	Size length;
-	void *own;    /* what has to be freed, or NULL */
-	bool unknown; /* it is text in an unknown encoding, and not ASCII */
+	void *own;      /* what has to be freed, or NULL */
+	bool not_ascii; /* text that is not, in a database of another encoding than UTF-8 */
 } KeyString;
 
 static inline void
@@ -149,21 +149,16 @@ free_string(KeyString *string)
 static KeyString
 in_utf8(KeyString string)
 {
-	const char *made;
+	char *made;
 
-	if (Utf8IsNative())
+	if (Utf8IsNative() || Utf8IsAscii(string.data, string.length))
 		return string;
+	string.not_ascii = true;
 	if (!Utf8IsKnown())
-	{
-		string.unknown = !Utf8IsAscii(string.data, string.length);
 		return string;
-	}
-	made = Utf8Of(string.data, &string.length);
-	if (made != string.data)
-	{
-		free_string(&string);
-		string.data = string.own = (char *) made;
-	}
+	made = (char *) Utf8Of(string.data, &string.length);
+	free_string(&string);
+	string.data = string.own = made;
 	return string;
 }
 
@@ -243,7 +238,7 @@ static void
 put_and_free(KeyBytes *bytes, KeyString string)
 {
 	put_string(bytes, string.data, string.length);
-	bytes->unknown |= string.unknown;
+	bytes->not_ascii |= string.not_ascii;
 	free_string(&string);
 }
 
@@ -272,6 +267,21 @@ call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
 		pfree(own);
 }
 
+/* Is the key text of an extension's type that is not ASCII, in a database of another encoding? */
+static bool
+foreign_not_ascii(const KeyType *key, Datum value)
+{
+	KeyString string;
+	bool ascii;
+
+	if (!key->foreign_text)
+		return false;
+	string = varlena_string(value);
+	ascii = Utf8IsAscii(string.data, string.length);
+	free_string(&string);
+	return !ascii;
+}
+
 static void
 put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
 {
@@ -279,6 +289,7 @@ put_hashes(KeyBytes *bytes, const KeyType *key, Datum value)
 
 	call_hash(key, value, lengthof(hash), hash);
 	KeyBytesPut(bytes, hash, sizeof(hash));
+	bytes->not_ascii |= foreign_not_ascii(key, value);
 }
 
 /* ---- privileges ---- */
@@ -360,6 +371,21 @@ has_string(JsonbIteratorToken token, const JsonbValue *part)
 	return (token == WJB_KEY || token == WJB_VALUE || token == WJB_ELEM) && part->type == jbvString;
 }
 
+static int64
+json_parts(Jsonb *json)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
+	JsonbValue part;
+	int64 parts = 0;
+
+	while (JsonbIteratorNext(&iterator, &part, false) != WJB_DONE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		parts++;
+	}
+	return parts;
+}
+
 static bool
 json_is_ascii(Jsonb *json)
 {
@@ -421,28 +447,38 @@ json_in_utf8(Jsonb *json)
 	return JsonbValueToJsonb(made.result);
 }
 
-static void
+/* Returns how many parts it has. */
+static int64
 put_json(KeyBytes *bytes, Jsonb *json)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&json->root);
 	JsonbIteratorToken token;
 	JsonbValue part;
+	int64 parts;
 
-	while ((token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE)
+	for (parts = 0; (token = JsonbIteratorNext(&iterator, &part, false)) != WJB_DONE; parts++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		put_json_part(bytes, token, &part);
 	}
+	return parts;
 }
 
+/*
+ * Keys of an object that are one key in UTF-8 leave only one member there.  Then all that the
+ * database has follows, since members differ.
+ */
 static void
 put_json_converted(KeyBytes *bytes, Jsonb *json)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "jsonb in UTF-8", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
+	int64 parts;
 
-	put_json(bytes, json_in_utf8(json));
+	parts = put_json(bytes, json_in_utf8(json));
+	if (parts != json_parts(json))
+		put_json(bytes, json);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -457,7 +493,7 @@ put_jsonb(KeyBytes *bytes, Datum value)
 		put_json_converted(bytes, json);
 	else
 		put_json(bytes, json);
-	bytes->unknown |= foreign && !Utf8IsKnown();
+	bytes->not_ascii |= foreign;
 	if ((Pointer) json != DatumGetPointer(value))
 		pfree(json);
 }
@@ -733,8 +769,8 @@ KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 }
 
 /*
- * Hashes of a key that is no number, with the seeds from 0 on.  Returns whether it has text of
- * an unknown encoding that is not ASCII.
+ * Hashes of a key that is no number, with the seeds from 0 on.  Returns whether it has text
+ * that is not ASCII, in a database of another encoding than UTF-8.
  */
 static bool
 hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
@@ -746,7 +782,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 	if (is_hashed(key->kind))
 	{
 		call_hash(key, value, hashes, hash);
-		return false;
+		return foreign_not_ascii(key, value);
 	}
 	if (is_string(key->kind))
 	{
@@ -755,13 +791,21 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 			hash[seed] = hash_bytes_extended((const unsigned char *) string.data,
 											 (int) string.length, (uint64) seed);
 		free_string(&string);
-		return string.unknown;
+		return string.not_ascii;
 	}
 	KeyBytesBegin(&bytes);
 	put_parts(&bytes, key, value, false);
 	for (seed = 0; seed < hashes; seed++)
 		hash[seed] = KeyBytesHash(&bytes, (uint64) seed);
-	return bytes.unknown;
+	return bytes.not_ascii;
+}
+
+/* Note that text of a key is not ASCII, unless the encoding of all such keys is known. */
+static void
+note_text(KeyType *key)
+{
+	if (key->keys.text == QB_TEXT_ASCII)
+		key->keys.text = QB_TEXT_BYTES;
 }
 
 uint64
@@ -773,7 +817,7 @@ KeyHash(KeyType *key, Datum value)
 	if (is_short(key, value, &number))
 		return (uint64) number;
 	if (unlikely(hash_key(key, value, 1, &hash)))
-		key->keys.text = QB_TEXT_BYTES;
+		note_text(key);
 	return hash;
 }
 
@@ -787,7 +831,7 @@ KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high)
 	if (is_short(key, value, &number))
 		hash[0] = (uint64) number;
 	else if (unlikely(hash_key(key, value, lengthof(hash), hash)))
-		key->keys.text = QB_TEXT_BYTES;
+		note_text(key);
 	*low = hash[0];
 	*high = hash[1];
 }

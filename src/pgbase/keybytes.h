@@ -35,8 +35,8 @@
 typedef struct KeyBytes
 {
 	int used;
-	uint32 full;  /* blocks that became hashes */
-	bool unknown; /* some text is not ASCII, and its encoding is unknown */
+	uint32 full;    /* blocks that became hashes */
+	bool not_ascii; /* some text is not, in a database of another encoding than UTF-8 */
 	char block[KEY_BLOCK];
 } KeyBytes;
 
@@ -45,7 +45,7 @@ KeyBytesBegin(KeyBytes *bytes)
 {
 	bytes->used = 0;
 	bytes->full = 0;
-	bytes->unknown = false;
+	bytes->not_ascii = false;
 }
 
 extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);

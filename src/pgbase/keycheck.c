@@ -73,8 +73,9 @@ is_container_family(uint32 family)
 	return has_family(container_family, lengthof(container_family), family);
 }
 
-static bool
-is_text_family(uint32 family)
+/* Are keys of the family text, or built-in types that have text? */
+bool
+KeysAreText(uint32 family)
 {
 	if (text_family[0] == 0)
 		find_families(text_type, text_family, lengthof(text_type));
@@ -91,12 +92,11 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 			 errdetail("What the value says of its keys contradicts itself.")));
 }
 
-/* May keys of the family have text of an unknown encoding?  Types of extensions do not tell. */
+/* May keys of the family have text of an unknown encoding?  Those of other families may. */
 static bool
 may_have_text(uint32 family)
 {
-	return is_text_family(family) || is_container_family(family) ||
-		   (KeyFamilyIsBuiltIn(family) && !KeyFamilyIsKnown(family));
+	return KeysAreText(family) || is_container_family(family) || !KeyFamilyIsBuiltIn(family);
 }
 
 /* What a collation says that the family cannot have, or NULL. */

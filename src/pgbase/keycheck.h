@@ -10,6 +10,7 @@
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
 
+extern bool KeysAreText(uint32 family);
 extern void KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate);
 extern void KeysCheckNumbers(const qb_keys *keys, bool numbers, const char *has,
 							 const ValueFormat *format, int sqlstate);

@@ -174,6 +174,15 @@ KeyFamilyName(uint32 family)
 	return is_other_family(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
+/* The same, which says so if text of the keys is in an unknown encoding. */
+char *
+KeysName(const qb_keys *keys)
+{
+	char *name = KeyFamilyName(keys->family);
+
+	return keys->text == QB_TEXT_BYTES ? psprintf("%s (unknown encoding)", name) : name;
+}
+
 bool
 KeyFamilyHasType(uint32 family, Oid type)
 {
@@ -324,7 +333,8 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *				and rows it is a hash of what they contain.
  *
  * A value also records whether its text is in UTF-8 (utf8.h).  Where the database's encoding
- * is known, all text is.  Elsewhere it depends on the keys, so hashing them finds out.
+ * is known, all text is, but that of types of extensions, which is hashed as the database has
+ * it.  Elsewhere it depends on the keys, so hashing them finds out.
  *
  * All arrays share one hash operator family, all ranges another, all rows a third.  So
  * the family does not say which of their keys can be compared; their content does.  The
@@ -442,10 +452,74 @@ collation_id(Oid collation)
 	return name_id(get_collation_name(collation));
 }
 
-/* May keys of a type that is not a domain contain text?  Types of extensions do not tell. */
-static bool
-may_have_text(Oid base_type)
+/*
+ * Is it a type of an extension whose values are strings, such as citext?  Its hash function
+ * takes text as the database has it.
+ */
+bool
+KeyIsForeignText(Oid base_type)
 {
+	char category;
+	bool preferred;
+
+	if (base_type < FirstNormalObjectId || get_typtype(base_type) != TYPTYPE_BASE ||
+		get_typlen(base_type) != -1)
+		return false;
+	get_type_category_preferred(base_type, &category, &preferred);
+	return category == TYPCATEGORY_STRING;
+}
+
+/* Is the encoding of some text in rows with such columns unknown? */
+static bool
+columns_have_unknown_text(TupleDesc descriptor)
+{
+	int i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < descriptor->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(descriptor, i);
+
+		if (!column->attisdropped &&
+			KeyTextIsUnknown(column->atttypid == UNKNOWNOID ? TEXTOID : column->atttypid))
+			return true;
+	}
+	return false;
+}
+
+bool
+KeyRowTextIsUnknown(Oid type, int32 typmod)
+{
+	TupleDesc descriptor = lookup_rowtype_tupdesc(type, typmod);
+	bool unknown = columns_have_unknown_text(descriptor);
+
+	ReleaseTupleDesc(descriptor);
+	return unknown;
+}
+
+/*
+ * May keys of the type have text whose encoding is unknown?  That of types of extensions is known
+ * in UTF-8 alone.  What anonymous rows have is only known of a row.
+ */
+bool
+KeyTextIsUnknown(Oid type)
+{
+	Oid base_type = getBaseType(type);
+	Oid element = get_element_type(base_type);
+
+	if (Utf8IsNative())
+		return false;
+	if (OidIsValid(element))
+		return KeyTextIsUnknown(element);
+	if (type_is_multirange(base_type))
+		return KeyTextIsUnknown(get_range_subtype(get_multirange_range(base_type)));
+	if (type_is_range(base_type))
+		return KeyTextIsUnknown(get_range_subtype(base_type));
+	if (base_type == RECORDOID)
+		return !Utf8IsKnown();
+	if (type_is_rowtype(base_type))
+		return KeyRowTextIsUnknown(base_type, -1);
 	switch (base_type)
 	{
 		case TEXTOID:
@@ -453,19 +527,10 @@ may_have_text(Oid base_type)
 		case BPCHAROID:
 		case NAMEOID:
 		case JSONBOID:
-			return true;
+			return !Utf8IsKnown();
 		default:
-			return type_is_enum(base_type) || type_is_range(base_type) ||
-				   type_is_multirange(base_type) || type_is_rowtype(base_type) ||
-				   OidIsValid(get_element_type(base_type));
+			return type_is_enum(base_type) ? !Utf8IsKnown() : KeyIsForeignText(base_type);
 	}
-}
-
-/* May keys of the type have text whose encoding the database does not know? */
-bool
-KeyTextIsUnknown(Oid type)
-{
-	return !Utf8IsKnown() && may_have_text(getBaseType(type));
 }
 
 /*
@@ -482,6 +547,6 @@ KeysOf(Oid type, Oid collation)
 	keys.collation = content_of_type(base_type, collation);
 	if (keys.collation == 0)
 		keys.collation = collation_id(collation);
-	keys.text = KeyTextIsUnknown(base_type) ? QB_TEXT_ASCII : QB_TEXT_UTF8;
+	keys.text = KeyTextIsUnknown(type) ? QB_TEXT_ASCII : QB_TEXT_UTF8;
 	return keys;
 }

@@ -14,6 +14,7 @@
 #include "access/tupdesc.h"
 
 extern char *KeyFamilyName(uint32 family);
+extern char *KeysName(const qb_keys *keys);
 extern Oid KeyFamilyType(uint32 family);
 extern char *KeyFamilyTypes(uint32 family);
 extern bool KeyFamilyHasType(uint32 family, Oid type);
@@ -49,7 +50,9 @@ KeyIsContent(uint32 id)
 	return (id & KEY_CONTENT_MARKS) == KEY_CONTENT;
 }
 
+extern bool KeyIsForeignText(Oid base_type);
 extern bool KeyTextIsUnknown(Oid type);
+extern bool KeyRowTextIsUnknown(Oid type, int32 typmod);
 extern qb_keys KeysOf(Oid type, Oid collation);
 extern uint32 KeyRowContent(Oid type, int32 typmod);
 extern uint32 KeyColumnsContent(TupleDesc descriptor);

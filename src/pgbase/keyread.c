@@ -21,6 +21,7 @@
 #include "pgbase/keyread.h"
 
 #include "base/slot.h"
+#include "pgbase/keycheck.h"
 #include "pgbase/utf8.h"
 #include "pgbase/value.h"
 #include "pgbase/version.h"
@@ -387,18 +388,34 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 	return text;
 }
 
-/* The same in UTF-8, as values keep texts.  Text of an unknown encoding stays as it is. */
+/*
+ * The same as a value with these keys keeps it: in UTF-8, or as it is if the value says that the
+ * encoding of its keys is unknown.
+ */
 const char *
-KeyWriteKept(KeyWriter *writer, Datum value, uint32 *length)
+KeyWriteKept(KeyWriter *writer, Datum value, const qb_keys *keys, uint32 *length)
 {
 	const char *text = KeyWrite(writer, value, length);
 	Size bytes = *length;
 
-	if (!Utf8IsKnown())
+	if (keys->text == QB_TEXT_BYTES || Utf8IsAscii(text, bytes))
 		return text;
+	if (!Utf8IsKnown())
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot keep the text of key \"%s\", which is not ASCII, in a "
+							   "database of encoding %s",
+							   pnstrdup(text, bytes), GetDatabaseEncodingName()),
+						errhint("Cast the key to text.")));
 	text = Utf8Of(text, &bytes);
 	*length = (uint32) bytes;
 	return text;
+}
+
+/* Can the database show text of an unknown encoding, in which it may be itself? */
+static bool
+shows_bytes(const qb_keys *held)
+{
+	return !Utf8IsNative() && !(Utf8IsKnown() && KeysAreText(held->family));
 }
 
 /*
@@ -408,18 +425,20 @@ KeyWriteKept(KeyWriter *writer, Datum value, uint32 *length)
 char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
 {
+	bool bytes = held->text == QB_TEXT_BYTES;
 	char *own;
 
 	if (!Utf8IsAscii(text, length))
 	{
-		if ((held->text == QB_TEXT_BYTES) == Utf8IsKnown())
-			ereport(ERROR,
-					(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
-					 errmsg("%s has keys in %s, and the database has encoding %s", holder->one,
-							held->text == QB_TEXT_BYTES ? "an unknown encoding" : "UTF-8",
-							GetDatabaseEncodingName()),
-					 errhint("Keys that are not ASCII cannot be converted from or to SQL_ASCII.")));
-		if (Utf8IsKnown())
+		if (bytes ? !shows_bytes(held) : !Utf8IsKnown())
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
+				 errmsg("%s has keys in %s, and the database has encoding %s", holder->one,
+						bytes ? "an unknown encoding" : "UTF-8", GetDatabaseEncodingName()),
+				 errhint("Show it in a database of the encoding in which it was built, or build "
+						 "it anew from its rows.")));
+		if (!bytes)
 			text = Utf8ToDatabase(text, &length);
 	}
 	own = pnstrdup(text, length);

@@ -100,7 +100,8 @@ extern void KeyTextEnd(int level);
 
 extern void KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context);
 extern const char *KeyWrite(KeyWriter *writer, Datum value, uint32 *length);
-extern const char *KeyWriteKept(KeyWriter *writer, Datum value, uint32 *length);
+extern const char *
+KeyWriteKept(KeyWriter *writer, Datum value, const qb_keys *keys, uint32 *length);
 extern char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder);
 

@@ -270,6 +270,7 @@ describe(KeyType *key, Oid type, Oid collation)
 	key->length = entry->typlen;
 	key->by_value = entry->typbyval;
 	key->align = entry->typalign;
+	key->foreign_text = !Utf8IsNative() && KeyIsForeignText(base_type);
 	if (key->kind == KEY_PADDED_HASHED)
 		entry = hash_of(TEXTOID);
 	key->hash = &entry->hash_extended_proc_finfo;
@@ -372,6 +373,8 @@ KeyTypeLearn(KeyType *key, Datum value)
 	row = DatumGetHeapTupleHeader(value);
 	key->row = (KeyRow){ HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row) };
 	key->keys.collation = KeyRowContent(key->row.type, key->row.typmod);
+	key->keys.text =
+		KeyRowTextIsUnknown(key->row.type, key->row.typmod) ? QB_TEXT_ASCII : QB_TEXT_UTF8;
 }
 
 /*
@@ -453,11 +456,13 @@ static void
 raise_other_text(const qb_keys *held, const KeyHolder *holder)
 {
 	if (held->text == QB_TEXT_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("%s has keys in an unknown encoding, and the key is in UTF-8", holder->one),
-				 errhint("It was built in a database of encoding SQL_ASCII from text that "
-						 "is not ASCII, and can be used there.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s has keys in an unknown encoding, and the key is in UTF-8", holder->one),
+			 errhint("It was built from text that is not ASCII where the encoding was not known: "
+					 "in a database of SQL_ASCII, or from keys of an extension's type in one "
+					 "that is not of UTF8. Ask for it there, or build it anew from its rows.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("%s has keys in UTF-8, and the encoding of the key is unknown", holder->one),

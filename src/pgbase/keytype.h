@@ -66,8 +66,8 @@ typedef struct KeyRow
 } KeyRow;
 
 /*
- * A zeroed KeyType describes nothing yet.  Hashing a key that has text of an unknown
- * encoding, and not all ASCII, sets keys.text to QB_TEXT_BYTES.
+ * A zeroed KeyType describes nothing yet.  If keys may have text of an unknown encoding,
+ * keys.text is QB_TEXT_ASCII, and hashing text that is not ASCII sets it to QB_TEXT_BYTES.
  */
 typedef struct KeyType
 {
@@ -78,6 +78,7 @@ typedef struct KeyType
 	KeyKind kind;
 	int16 length; /* length, by_value and align are those of pg_type */
 	bool by_value;
+	bool foreign_text; /* KeyIsForeignText(), in a database of another encoding than UTF-8 */
 	char align;
 	FmgrInfo *hash; /* of the type cache; used for KEY_HASHED */
 	KeyRow row;     /* of anonymous rows, the type of the first one */
