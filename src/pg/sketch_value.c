@@ -147,10 +147,10 @@ SketchCheckRemoved(qb_status status)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DATA_EXCEPTION), errmsg("weights of a key sum to less than zero"),
-			 errhint(
-				 "A negative weight takes back what other rows of the group add; on several "
-				 "machines, what other rows of the same shard add. To take rows out of a stored "
-				 "value, subtract what was counted of them from it.")));
+			 errhint("A negative weight takes back what other rows of the group add; on several "
+					 "machines, what other rows of the same shard add. To take back rows of other "
+					 "groups, count refunds and the like apart, with positive weights, and "
+					 "subtract.")));
 	SketchCheck(status);
 }
 

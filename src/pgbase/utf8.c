@@ -41,7 +41,11 @@ Utf8IsKnown(void)
 {
 	int encoding = GetDatabaseEncoding();
 
-	return encoding != PG_SQL_ASCII && encoding != PG_MULE_INTERNAL;
+#if PG_VERSION_NUM < 190000
+	if (encoding == PG_MULE_INTERNAL)
+		return false;
+#endif
+	return encoding != PG_SQL_ASCII;
 }
 
 bool

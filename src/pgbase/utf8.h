@@ -7,8 +7,8 @@
  * fingerprints are made of UTF-8 bytes, and texts are kept in UTF-8.  Text in ASCII is the
  * same in all encodings of databases.
  *
- * A database of SQL_ASCII does not know the encoding of its text, and MULE_INTERNAL has no
- * conversion.  There bytes are taken as they are, and a value records that (qb_text).
+ * A database of SQL_ASCII does not know the encoding of its text, and MULE_INTERNAL, which
+ * PostgreSQL 19 does not have, has no conversion.  There bytes are taken as they are, and a value records that (qb_text).
  *
  * src/pgbase/utf8.h
  */
