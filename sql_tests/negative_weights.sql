@@ -4,6 +4,7 @@
 --
 CREATE SCHEMA negative_weights;
 SET search_path = negative_weights, public;
+\set SHOW_CONTEXT never
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
