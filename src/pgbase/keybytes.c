@@ -199,8 +199,6 @@ any_string(const KeyType *key, Datum value)
 {
 	switch (key->kind)
 	{
-		case KEY_TEXT:
-			return in_utf8(varlena_string(value));
 		case KEY_PADDED:
 			return in_utf8(padded_string(value));
 		case KEY_ENUM:
@@ -213,11 +211,18 @@ any_string(const KeyType *key, Datum value)
 	}
 }
 
-/* Most strings are of the first kind. */
+/* Most strings are of the first kind, and most other text is ASCII. */
 static inline KeyString
 string_of(const KeyType *key, Datum value)
 {
-	return likely(key->kind == KEY_BYTES) ? varlena_string(value) : any_string(key, value);
+	KeyString string;
+
+	if (likely(key->kind == KEY_BYTES))
+		return varlena_string(value);
+	if (key->kind != KEY_TEXT)
+		return any_string(key, value);
+	string = varlena_string(value);
+	return likely(Utf8IsAscii(string.data, string.length)) ? string : in_utf8(string);
 }
 
 /* A length of 1 byte is less than this byte, which a length of 4 bytes follows. */

@@ -48,24 +48,6 @@ Utf8IsKnown(void)
 	return encoding != PG_SQL_ASCII;
 }
 
-bool
-Utf8IsAscii(const char *text, Size length)
-{
-	const uint64 high = UINT64CONST(0x8080808080808080);
-	uint64 seen = 0;
-	uint64 word;
-
-	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word))
-	{
-		memcpy(&word, text, sizeof(word));
-		if (word & high)
-			return false;
-	}
-	while (length-- > 0)
-		seen |= (uint8) text[length];
-	return (seen & high) == 0;
-}
-
 /* Look the conversion's function up once in a process, whose database stays the same. */
 static void
 find(Conversion *conversion, int from, int to)

@@ -23,7 +23,23 @@ extern bool Utf8IsNative(void);
 /* Can the database's text be converted to UTF-8?  It can if it is UTF-8. */
 extern bool Utf8IsKnown(void);
 
-extern bool Utf8IsAscii(const char *text, Size length);
+static inline bool
+Utf8IsAscii(const char *text, Size length)
+{
+	const uint64 high = UINT64CONST(0x8080808080808080);
+	uint64 seen = 0;
+	uint64 word;
+
+	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word))
+	{
+		memcpy(&word, text, sizeof(word));
+		if (word & high)
+			return false;
+	}
+	while (length-- > 0)
+		seen |= (uint8) text[length];
+	return (seen & high) == 0;
+}
 
 /*
  * Text of the database in UTF-8, and the reverse.  The result is the argument itself where
