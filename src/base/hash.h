@@ -65,14 +65,14 @@ qb_reduce(uint64_t hv, uint64_t n)
  */
 
 /*
- * The encoding of the text in a value's keys.  A server that does not know the encoding of
- * its text takes the bytes as they are, so text that is not ASCII may be another one elsewhere.
+ * The encoding of the text in a value's keys.  Where it is unknown, the bytes are taken as they
+ * are, and the same bytes may be other text elsewhere, unless they are ASCII.
  */
 typedef enum qb_text
 {
 	QB_TEXT_UTF8 = 0,  /* text is in UTF-8, or there is none */
-	QB_TEXT_ASCII = 1, /* of a server that does not know its encoding, but all text is ASCII */
-	QB_TEXT_BYTES = 2  /* of such a server, and some text is not ASCII */
+	QB_TEXT_ASCII = 1, /* its encoding is unknown, but all text is ASCII */
+	QB_TEXT_BYTES = 2  /* its encoding is unknown, and some text is not ASCII */
 } qb_text;
 
 typedef struct qb_keys

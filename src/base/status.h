@@ -21,7 +21,7 @@ typedef enum qb_status
 	QB_NO_MEMORY,      /* the caller's allocator gave nothing */
 	QB_TOTAL_OVERFLOW, /* total weight would pass 2^63 - 1 */
 	QB_UNDERFLOW,      /* a counter would fall below zero; nothing changed */
-	QB_MISMATCH,       /* parameters or kinds of keys differ; nothing changed */
+	QB_MISMATCH,       /* two values differ in parameters or in kinds of keys, and are unchanged */
 	QB_NO_FOLD,        /* n is not the wanted size times a power of two */
 	QB_READ_ONLY,      /* the device part of an sf sketch takes no keys */
 	QB_WRONG_PART,     /* the operation needs another part of an sf sketch */

@@ -113,8 +113,8 @@ extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 extern bool qf_mergeable(const qf_filter *a, const qf_filter *b);
 
 /*
- * into |= from, else QB_MISMATCH if they are not mergeable.  "into" is owned.  An error leaves it unchanged,
- * except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
+ * into |= from.  QB_MISMATCH if they are not mergeable.  "into" is owned.  An error leaves it
+ * unchanged, except that after QB_NO_MEMORY, or a pause that jumps out, it may have taken some of the bits.
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, const struct qf_kernels *kernels);
 

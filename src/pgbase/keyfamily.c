@@ -505,11 +505,13 @@ KeyRowTextIsUnknown(Oid type, int32 typmod)
 bool
 KeyTextIsUnknown(Oid type)
 {
-	Oid base_type = getBaseType(type);
-	Oid element = get_element_type(base_type);
+	Oid base_type;
+	Oid element;
 
 	if (Utf8IsNative())
 		return false;
+	base_type = getBaseType(type);
+	element = get_element_type(base_type);
 	if (OidIsValid(element))
 		return KeyTextIsUnknown(element);
 	if (type_is_multirange(base_type))

@@ -197,7 +197,7 @@ static bool
 takes_keys(const ColumnScanCall *call)
 {
 	if (KeyTextIsUnknown(call->key_type))
-		return ScanRefuse("keys that may have text, in a database that does not know its encoding");
+		return ScanRefuse("keys that may have text of an unknown encoding");
 	return call->family->takes_keys(call) &&
 		   (KeyTypeHasHash(call->key_type) ||
 			ScanRefuse(

@@ -260,8 +260,8 @@ extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_
  *	sizes, length			qs_top_open()
  *	entries, sketch			qs_top_validate(): bounds are within the sketch's estimates
  *
- * Of two lists, n, the sketches and the texts are compared by qs_top_merge() and
- * qs_top_subtract() before anything else.
+ * qs_top_merge() and qs_top_subtract() begin by comparing two lists: their n, their sketches,
+ * and whether their keys have texts.
  */
 
 #define QS_TOP_FORMAT_VERSION_1 1
