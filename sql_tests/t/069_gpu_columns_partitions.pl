@@ -255,6 +255,9 @@ sub test_restart
 {
 	my $session;
 
+	# Of chunks with pages that are not all-visible the worker is asked which pages it has, column by column.
+	$node->safe_psql('postgres', 'VACUUM many');
+	load_all();
 	set_fault($node, 'hang');
 	$session = start($asks);
 	becomes('gpu_asked()', $held, 'asked before the worker ends');

@@ -462,7 +462,7 @@ release(KeyedState *state)
 }
 
 const KeyedStateType filter_state_type = {
-	.methods = { StateFlatSize, StateFlatten },
+	.methods = STATE_METHODS,
 	.size = sizeof(FilterState),
 	.value = "a filter",
 	.own_context = "qfilter",

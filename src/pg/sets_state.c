@@ -352,9 +352,9 @@ SetsReadEnd(SetsReader *reader)
 }
 
 static Size
-get_flat_size(ExpandedObjectHeader *header)
+flat_bytes(KeyedState *state)
 {
-	SetsState *sets = (SetsState *) header;
+	SetsState *sets = (SetsState *) state;
 	uint64 size;
 
 	SetsMaterialize(sets);
@@ -371,12 +371,12 @@ get_flat_size(ExpandedObjectHeader *header)
 }
 
 static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+write_flat(KeyedState *state, void *place, Size bytes)
 {
-	SetsState *sets = (SetsState *) header;
+	SetsState *sets = (SetsState *) state;
 
-	SET_VARSIZE(result, size);
-	qset_write(&sets->collection, (uint8 *) VARDATA(result));
+	SET_VARSIZE(place, bytes);
+	qset_write(&sets->collection, (uint8 *) VARDATA(place));
 }
 
 static void
@@ -440,7 +440,7 @@ release(KeyedState *state)
 }
 
 const KeyedStateType sets_state_type = {
-	.methods = { get_flat_size, flatten_into },
+	.methods = STATE_METHODS,
 	.size = sizeof(SetsState),
 	.value = "a collection of sets",
 	.own_context = "qsets",
@@ -450,6 +450,8 @@ const KeyedStateType sets_state_type = {
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
+	.flat_bytes = flat_bytes,
+	.write_flat = write_flat,
 };
 
 /*

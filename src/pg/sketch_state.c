@@ -664,10 +664,9 @@ make_of_keys(SketchState *expanded)
  * for both.
  */
 static Size
-flatten_size(ExpandedObjectHeader *header)
+flat_bytes(KeyedState *state)
 {
-	SketchState *expanded = (SketchState *) header;
-	KeyedState *state = &expanded->keyed;
+	SketchState *expanded = (SketchState *) state;
 
 	free_made(expanded);
 	if (state->removed && !state->passed_on && !state->token)
@@ -689,12 +688,12 @@ flatten_size(ExpandedObjectHeader *header)
 }
 
 static void
-flatten_into(ExpandedObjectHeader *header, void *result, Size size)
+write_flat(KeyedState *state, void *result, Size size)
 {
-	SketchState *expanded = (SketchState *) header;
+	SketchState *expanded = (SketchState *) state;
 
 	if (flat_form(expanded) != FLAT_TOKEN)
-		result = StateWriteRemovals(&expanded->keyed, result, &size);
+		result = StateWriteRemovals(state, result, &size);
 	if (expanded->made.compact)
 	{
 		SketchWrite(&expanded->made, &expanded->flat, result);
@@ -704,7 +703,7 @@ flatten_into(ExpandedObjectHeader *header, void *result, Size size)
 	switch (flat_form(expanded))
 	{
 		case FLAT_TOKEN:
-			StateTokenWrite(&expanded->keyed, result);
+			StateTokenWrite(state, result);
 			break;
 		case FLAT_DEVICE_TOKEN:
 			GpuWriteToken(&expanded->sketch, result);
@@ -771,7 +770,7 @@ merge(KeyedState *state, void *passed)
 }
 
 const KeyedStateType sketch_state_type = {
-	.methods = { flatten_size, flatten_into },
+	.methods = STATE_METHODS,
 	.size = sizeof(SketchState),
 	.value = "a sketch",
 	.own_context = "qsketch",
@@ -783,4 +782,6 @@ const KeyedStateType sketch_state_type = {
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
+	.flat_bytes = flat_bytes,
+	.write_flat = write_flat,
 };

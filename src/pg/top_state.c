@@ -510,13 +510,11 @@ make_room(KeyedState *state)
 
 /* The flat encoding has removals beside it only if the state is passed on. */
 static Size
-flatten_size(ExpandedObjectHeader *header)
+flat_bytes(KeyedState *state)
 {
-	TopState *top = (TopState *) header;
-
-	if (!top->keyed.passed_on && !top->keyed.token)
-		TopFlush(top);
-	return StateFlatSize(header);
+	if (!state->passed_on && !state->token)
+		TopFlush((TopState *) state);
+	return StateFlatBytes(state);
 }
 
 static void
@@ -580,7 +578,7 @@ release(KeyedState *state)
 }
 
 const KeyedStateType top_state_type = {
-	.methods = { flatten_size, StateFlatten },
+	.methods = STATE_METHODS,
 	.size = sizeof(TopState),
 	.value = "a list of top keys",
 	.own_context = "qtop",
@@ -594,4 +592,5 @@ const KeyedStateType top_state_type = {
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,
+	.flat_bytes = flat_bytes,
 };

@@ -370,25 +370,65 @@ StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context)
 }
 
 Size
-StateFlatSize(ExpandedObjectHeader *header)
+StateFlatBytes(KeyedState *state)
 {
-	KeyedState *state = (KeyedState *) header;
-
 	if (!StateTakesToken(state))
 		return StatePassBytes(state);
 	StateTypeOf(state)->flush(state);
 	return StateTokenSize();
 }
 
+static void
+write_flat(KeyedState *state, void *place, Size bytes)
+{
+	if (StateTakesToken(state))
+		StateTokenWrite(state, place);
+	else
+		StatePass(state, place, bytes);
+}
+
+/* A context for what flattening allocates; the current one may be none in which memory can be freed. */
+static MemoryContext
+enter_scratch(MemoryContext *scratch)
+{
+	*scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "qsketch flattening", ALLOCSET_SMALL_SIZES);
+	return MemoryContextSwitchTo(*scratch);
+}
+
+static void
+leave_scratch(MemoryContext scratch, MemoryContext old)
+{
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+}
+
+Size
+StateFlatSize(ExpandedObjectHeader *header)
+{
+	KeyedState *state = (KeyedState *) header;
+	const KeyedStateType *type = StateTypeOf(state);
+	MemoryContext scratch;
+	MemoryContext old = enter_scratch(&scratch);
+	Size bytes = type->flat_bytes ? type->flat_bytes(state) : StateFlatBytes(state);
+
+	leave_scratch(scratch, old);
+	return bytes;
+}
+
 void
 StateFlatten(ExpandedObjectHeader *header, void *result, Size size)
 {
 	KeyedState *state = (KeyedState *) header;
+	const KeyedStateType *type = StateTypeOf(state);
+	MemoryContext scratch;
+	MemoryContext old = enter_scratch(&scratch);
 
-	if (StateTakesToken(state))
-		StateTokenWrite(state, result);
+	if (type->write_flat)
+		type->write_flat(state, result, size);
 	else
-		StatePass(state, result, size);
+		write_flat(state, result, size);
+	leave_scratch(scratch, old);
 }
 
 /*

@@ -59,11 +59,12 @@ typedef struct StateWork
 /* What all states of a family have in common. */
 typedef struct KeyedStateType
 {
-	ExpandedObjectMethods methods; /* first, so that an object's methods identify its type */
-	Size size;                     /* of a state */
-	const char *value;             /* a noun for errors: "a sketch" */
-	const char *own_context;       /* name of the context of a single object */
-	const char *states_context;    /* name of the context of an aggregate's states */
+	ExpandedObjectMethods
+		methods;             /* STATE_METHODS; first, so that their address identifies the type */
+	Size size;               /* of a state */
+	const char *value;       /* a noun for errors: "a sketch" */
+	const char *own_context; /* name of the context of a single object */
+	const char *states_context; /* name of the context of an aggregate's states */
 
 	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
 	void (*make_room)(KeyedState *state);
@@ -85,7 +86,23 @@ typedef struct KeyedStateType
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
+
+	/* The flat encoding: its size, then its bytes.  NULL: it is what is passed, or a token. */
+	Size (*flat_bytes)(KeyedState *state);
+	void (*write_flat)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;
+
+/*
+ * PostgreSQL flattens a state wherever it copies a row, from 17 on also in a context in which nothing
+ * can be freed (bump contexts, of sorts and hash tables).  So these methods give the type's own a
+ * context for what they allocate in the meantime.
+ */
+#define STATE_METHODS               \
+	{                               \
+		StateFlatSize, StateFlatten \
+	}
+extern Size StateFlatSize(ExpandedObjectHeader *header);
+extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
 
 /* A zeroed state that lives in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
@@ -175,9 +192,8 @@ extern void StateTakeApart(StateApart *apart, Datum datum);
 extern void StateTakeObjectApart(StateApart *apart, KeyedState *from);
 extern void StateTakeBack(const StateApart *apart, KeyedState *into);
 
-/* Methods of a state whose flat encoding is what is passed, or a token. */
-extern Size StateFlatSize(ExpandedObjectHeader *header);
-extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
+/* The size of a flat encoding that is what is passed, or a token. */
+extern Size StateFlatBytes(KeyedState *state);
 
 static inline const KeyedStateType *
 StateTypeOf(const KeyedState *state)
