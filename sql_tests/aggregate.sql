@@ -290,9 +290,11 @@ DROP FUNCTION twice(qsketch);
 -- a state that a sort copies has keys that are not counted yet
 CREATE TABLE spans AS SELECT g, make_interval(hours => g * k) AS k, to_jsonb(g * k) AS j
 	FROM generate_series(1, 3) AS g, generate_series(1, 50) AS k;
+SET qsketch.enable_columnscan = off;
 SELECT g, qsketch_estimate(s, interval '6 hours') AS counts, qtop_estimate(t, '6'::jsonb) AS listed,
 	qfilter_contains(f, interval '6 hours') AS contained, qsets_intersect_count(c, g, g) AS elements
 FROM (SELECT g, qsketch_agg(k) AS s, qtop_agg(j, 5) AS t, qfilter_agg(k, qfilter_new_bloom(100)) AS f,
 		qsets_agg(g, k) AS c
-	FROM spans GROUP BY g ORDER BY g DESC OFFSET 0) AS sorted;
+	FROM spans GROUP BY g ORDER BY -g OFFSET 0) AS sorted;
+RESET qsketch.enable_columnscan;
 DROP TABLE spans;

@@ -15,8 +15,8 @@
 #	build      warnings are errors
 #	unit, regress, isolation, tap, gpu
 #	           the steps of run.sh, as a user without privileges
-#	upgrade    pg_upgrade from each older version that this matrix has built,
-#	           whose server is kept as pg.tar.gz beside the logs
+#	upgrade    pg_upgrade from each older version that this matrix has built, whose server
+#	           is kept as pg.tar.gz beside the logs, and postgres_fdw with it as the other server
 #	package    the Debian packages are built, checked, installed, and tested
 #
 # PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
@@ -84,7 +84,7 @@ upgrade() {
 		[ -f "$bundle" ] && [ "$old" -lt "$1" ] || continue
 		tried=$((tried + 1))
 		unpack_old "/opt/$old" "$bundle"
-		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl || status=1
+		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl 037_fdw.pl || status=1
 	done
 	test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
 	# The oldest has nothing to be upgraded from.

@@ -1,5 +1,6 @@
 # Sketches over postgres_fdw: what is computed on the other server and what is
-# pulled, as docs/several-machines.md says, and the same bytes as there.
+# pulled, as docs/several-machines.md says, and the same bytes as there.  The other server is
+# the one that the environment's oldinstall names, if it names one.
 
 use strict;
 use warnings;
@@ -8,7 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $far = PostgreSQL::Test::Cluster->new('far');
+my $far = PostgreSQL::Test::Cluster->new('far', $ENV{oldinstall} ? (install_path => $ENV{oldinstall}) : ());
 $far->init;
 $far->append_conf('postgresql.conf', "jit = off\nautovacuum = off\n");
 $far->start;
