@@ -16,7 +16,8 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
-#   make check-links     does every link of the pages lead somewhere?
+#   make check-links     does every link of the pages lead somewhere?  has each file a comment that says what it is?
+#   make files           what each source file is
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
 #   make gpu-bench       speed on the GPU; writes docs/engineering/gpu-performance.md
@@ -171,7 +172,7 @@ include test/test.mk test/gpu/gpu.mk bench/bench.mk
 # ---- source checks ----
 # Other versions of clang-format lay code out differently, so the version is fixed.
 
-.PHONY: format format-check check-layers check-links check-release
+.PHONY: format format-check check-layers check-links check-release files
 CLANG_FORMAT ?= clang-format-14
 FORMATTED     = $(wildcard src/*.c src/*/*.[ch] test/*/*.[ch] test/modules/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
@@ -183,6 +184,11 @@ check-layers:
 	@test/check-layers.sh
 check-links:
 	@test/check-links.pl
+	@mkdir -p build
+	@$(LIST_FILES) >build/files || { grep ': no opening comment' build/files; exit 1; }
+files:
+	@$(LIST_FILES)
+LIST_FILES = awk -f test/files.awk $(sort $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] cuda/*.h cuda/*.cu cuda/*.cuh))
 check-release:
 	@test/check-release.pl
 
