@@ -20,38 +20,11 @@
 #   make files           what each source file is
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
-#   make gpu-bench       speed on the GPU; writes docs/engineering/gpu-performance.md
-#   make gpu-build       builds these three and the benchmarks of sets and filters, also
-#                        where there is no GPU, for a host that has one: copy build/gpu
-#                        there and run build/gpu/run.sh
+#   make gpu-build       builds these and the benchmarks without PostgreSQL, also where there is no GPU
 #   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
-#   make bench-sql       the same in short, as a Markdown table
-#   make bench-size      what values take on disk; writes its tables into docs/engineering/storage.md and
-#                        draws docs/storage.svg; bench does this, too
-#   make bench-top       qtop_exact against GROUP BY; writes its table into docs/engineering/top-keys.md
-#   make bench-forms     queries as people write them, against the ordinary plan; writes docs/engineering/performance.md
-#   make bench-huge      scans of huge pages and of small ones, as root; writes there, too
-#   make bench-exact     questions where exact SQL or hll may be the better choice; writes the table of docs/choosing.md
-#   make bench-rollup    a log, its daily rollups and exact SQL, with little memory; writes the table of README.md
-#   make bench-stock     sketches, exact SQL and DuckDB on a table of 8 columns, cold and warm; writes its
-#                        table into docs/engineering/performance.md; bench-stock-newest does it with PostgreSQL of Debian sid
-#   make structures      all structures on the same rows; writes its tables into docs/engineering/structures.md
-#   make weights         sketches of weights, by structure and depth; writes there, too
-#   make accuracy        measured errors of all structures; analysis: against theory
-#   make bench-merge     merging multilevel sketches against sub_warp, without PostgreSQL
-#   make sets-bench      speed of the sets family; writes docs/engineering/sets-performance.md
-#   make sets-joins      all pairs above a Jaccard index beside AllPairs and PPJoin; writes there, too
-#   make sets-model      how often the cost model chooses the fastest method; fails below 90 %
-#   make sets-bench-sql  the same inside PostgreSQL, against other ways (DUCKDB=folder)
-#   make fdw-bench       sketches over postgres_fdw; writes its table into docs/engineering/several-machines.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
-#   make bench-gpu-sets  the same for all pairs of sets
-#   make bench-gpu-filters  the same for filters
-#   make bench-gpu-columns  cached columns on a GPU against reading the table
-#   make bench-gpu-columns-large  the same for a billion rows
-#   make bench-gpu-several  cached columns on all GPUs against one of them
-#   make bench-gpu-ring  keys a second from backends to the GPU
-#   make figures         all tables and figures that take no GPU, but for bench-stock-newest, anew; as root
+#   make figures         all tables and figures that take no GPU, anew; as root
+#                        (bench/README.md has the other benchmarks)
 #   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
 #   make check-release   is a version named the same everywhere?
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
