@@ -4,6 +4,8 @@
 #   make                 build the extension (WITH_CUDA=yes|no; default: yes if nvcc is found)
 #   make install         install it into the server that PG_CONFIG names
 #   make demo            build, start a throw-away server, show the extension on real data
+#   make check           what a change most often breaks, in some minutes: build, format, layers, links,
+#                        unit tests that are no fuzzers, SQL tests
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
 #                        (UNIT=build/unit/test_merge: one of them)
@@ -97,7 +99,12 @@ all: $(DATA_built)
 # it may have PGXS: Debian ships that with the client.
 HEADER := $(wildcard $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h)
 PGXS   := $(if $(HEADER),$(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null)))
-ifneq ($(PGXS),)
+ifeq ($(MAKECMDGOALS),check)
+# PGXS has a target of this name, which only says that there is none.
+.PHONY: check
+check:
+	@test/run.sh check
+else ifneq ($(PGXS),)
 include $(PGXS)
 else
 all install installcheck:

@@ -3,6 +3,8 @@
 # Runs the tests and counts them.
 #
 #	test/run.sh                    everything: packages, build, all tests
+#	test/run.sh check              what a change most often breaks, in some minutes: build, checks of
+#	                                   the sources, unit tests that are no fuzzers, SQL tests
 #	test/run.sh unit               unit tests                 test/unit
 #	test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
 #	test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
@@ -78,10 +80,11 @@ count_of() {
 	count "$seen" "$lost" "${@/#/$kind: }"
 }
 
+# unit_tests [NAME...]: without names all.
 unit_tests() {
 	local status=0 log=$build/unit.log seen lost
 	title "unit tests"
-	make -s -j "$(nproc)" unit 2>&1 | tee "$log" || status=1
+	make -s -j "$(nproc)" unit ${1:+UNIT="${*/#/build/unit/}"} 2>&1 | tee "$log" || status=1
 	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
@@ -279,15 +282,28 @@ format_check() {
 	fi
 }
 
+source_checks() {
+	check "layers" make -s check-layers
+	check "links" make -s check-links
+	check "numbers of TAP tests" one_number_each
+	format_check
+}
+
+# The unit tests that try damage and sequences of operations at random take longer than all others.
+quick() {
+	export WERROR=1
+	check "build" make -s -j "$(nproc)" all
+	source_checks
+	unit_tests $(names test/unit .c | grep -vE '_(mutants|property)$')
+	with_server regress $(names sql_tests .sql)
+}
+
 everything() {
 	export WERROR=1
 	check "packages" test/setup.sh test
 	check "build" make -s -j "$(nproc)" all test-modules
 	unit_tests
-	check "layers" make -s check-layers
-	check "links" make -s check-links
-	check "numbers of TAP tests" one_number_each
-	format_check
+	source_checks
 	check "release" test/check-release.pl
 	if command -v dpkg-query >/dev/null; then check "half a PostgreSQL" half_servers; fi
 	if git rev-parse -q --verify HEAD >/dev/null 2>&1; then check "source archive" make -s check-dist; fi
@@ -296,6 +312,7 @@ everything() {
 
 case ${1:-everything} in
 everything) everything ;;
+check) quick ;;
 unit) unit_tests ;;
 regress | gpu | isolation | tap) with_server "$@" ;;
 *) echo "run.sh: unrecognized tests \"$1\"" >&2 && exit 2 ;;
