@@ -7,8 +7,9 @@
 # A link leads somewhere if its file is in the tree and, where it names a heading, that
 # page has the heading, by the name that GitHub gives it.  Links to other sites are not
 # followed.  README.md and docs are installed without the rest of the tree, so they link only to one
-# another.  Every page in docs must be named by docs/README.md.  No page has lines that a merge left
-# behind, or a @PLACEHOLDER@ that was to be filled.
+# another.  Every page in docs must be named by docs/README.md, and every test in sql_tests by the
+# table of sql_tests/README.md.  No page has lines that a merge left behind, or a @PLACEHOLDER@
+# that was to be filled.
 use strict;
 use warnings;
 use FindBin;
@@ -76,7 +77,7 @@ sub is_installed
 	return $_[0] =~ m{^(?:README\.md|docs(?:/.*)?)$};
 }
 
-my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md bench/README.md docs/*.md docs/engineering/*.md';
+my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md bench/README.md sql_tests/README.md docs/*.md docs/engineering/*.md';
 my (%headings, %indexed);
 
 foreach my $page (@pages)
@@ -105,4 +106,9 @@ foreach my $page (grep { m{^docs/} && $_ ne 'docs/README.md' } @pages)
 {
 	offends("$page is not in docs/README.md") if !$indexed{$page};
 }
+
+my %tests = map { s{^sql_tests/|\.\w+$}{}gr => 1 } glob 'sql_tests/*.sql sql_tests/specs/*.spec sql_tests/t/*.pl';
+my %listed = map { $_ => 1 } map { /`([^`]*)`/g } grep { /^\|/ } values %{ lines_of('sql_tests/README.md') };
+offends("sql_tests/README.md does not list $_") foreach grep { !$listed{$_} } sort keys %tests;
+offends("sql_tests/README.md lists $_, which is not there") foreach grep { !$tests{$_} } sort keys %listed;
 exit($lost != 0);
