@@ -31,15 +31,11 @@ static const peer_kind *const kinds[] = {
 	&peer_salsa,
 	&peer_salsa_conservative,
 	&peer_space_saving,
-	&peer_misra_gries,
-	&peer_heavy_keeper,
-	&peer_reliable,
 };
 
 /* The structures of the tables by frequency. */
 static const peer_kind *const by_frequency[] = {
-	&peer_multilevel_3, &peer_thread,       &peer_qtop,
-	&peer_salsa,        &peer_space_saving, &peer_heavy_keeper,
+	&peer_multilevel_3, &peer_thread, &peer_qtop, &peer_salsa, &peer_space_saving,
 };
 
 /* Classes of keys by their weights, the most frequent first. */

@@ -9,8 +9,8 @@
  * are headers of a fixed size and what is only needed while a batch is added.
  *
  * The references are for measuring: plain, with counters of 4 bytes, so that the total
- * weight must stay below 2^32.  HeavyKeeper counts rows only; all others can be given
- * weights here, also where the original takes none.
+ * weight must stay below 2^32.  All can be given weights here, also where the original
+ * takes none.
  *
  * bench/peers.h
  */
@@ -91,17 +91,6 @@ extern const peer_kind peer_salsa_conservative;
 
 /* Space-Saving (Metwally, Agrawal and El Abbadi 2005). */
 extern const peer_kind peer_space_saving;
-
-/* Misra and Gries 1982. */
-extern const peer_kind peer_misra_gries;
-
-/* HeavyKeeper (Gong and others 2018); its buckets have a fingerprint and a counter. */
-#define PEER_BUCKET_BYTES 6
-extern const peer_kind peer_heavy_keeper;
-
-/* ReliableSketch (Wu and others 2024), and how much too large its estimates are at most. */
-extern const peer_kind peer_reliable;
-extern int64_t peer_reliable_error(const void *peer);
 
 /* Counters of which the smaller half is dropped, as PostgreSQL's topn does. */
 extern const peer_kind peer_topn;

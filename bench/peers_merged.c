@@ -25,7 +25,6 @@ static const peer_kind *const kinds[] = {
 	&peer_listed_salsa,
 	&peer_listed_salsa_conservative,
 	&peer_space_saving,
-	&peer_misra_gries,
 	&peer_topn,
 };
 

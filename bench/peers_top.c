@@ -31,8 +31,6 @@ static const peer_kind *const kinds[] = {
 	&peer_listed_count_sketch,
 	&peer_listed_salsa,
 	&peer_space_saving,
-	&peer_misra_gries,
-	&peer_heavy_keeper,
 	&peer_topn,
 };
 
