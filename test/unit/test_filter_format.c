@@ -10,8 +10,7 @@
  * test/unit/test_filter_format.c
  */
 #include "filter_support.h"
-
-#define FOLDER "test/golden/"
+#include "format_support.h"
 
 static const struct golden
 {
@@ -83,22 +82,8 @@ filters_are_as_they_were(void **state)
 	for (i = 0; i < ALL_OF(golden); i++)
 	{
 		test_bytes b = sample(&golden[i]);
-		uint8_t *there = malloc(b.length + 1);
-		char path[200];
-		FILE *file;
 
-		snprintf(path, sizeof(path), FOLDER "%s.bin", golden[i].name);
-		if (getenv("GOLDEN_WRITE"))
-		{
-			file = fopen(path, "wb");
-			REQUIRE(file && fwrite(b.data, 1, b.length, file) == b.length && fclose(file) == 0);
-		}
-		file = fopen(path, "rb");
-		REQUIRE(file != NULL);
-		REQUIRE(fread(there, 1, b.length + 1, file) == b.length);
-		REQUIRE(memcmp(there, b.data, b.length) == 0);
-		fclose(file);
-		free(there);
+		require_golden(golden[i].name, b);
 		free(b.data);
 	}
 }
@@ -138,13 +123,9 @@ every_other_length_is_refused(void **state)
 
 		for (length = 0; length < b.length + 100; length++)
 		{
-			test_bytes cut = { calloc(1, length + 1), length };
+			test_bytes cut = with_length(b, length, QF_HEADER_BYTES);
 			qf_filter view;
 
-			memcpy(cut.data, b.data, length < b.length ? length : b.length);
-			cut.data = realloc(cut.data, length > 0 ? length : 1);
-			if (length >= QF_HEADER_BYTES)
-				test_repair_crc(cut.data, length);
 			/* A compact body says itself how long it is, so opening it does not show all. */
 			if (b.data[4] == QF_DENSE || length == b.length)
 				REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));

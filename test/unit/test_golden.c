@@ -21,9 +21,7 @@
  *
  * test/unit/test_golden.c
  */
-#include "support.h"
-
-#define FOLDER "test/golden/"
+#include "format_support.h"
 
 typedef enum content
 {
@@ -114,47 +112,6 @@ build(qs_sketch *sk, const struct golden *g)
 	qs_free(&full);
 }
 
-/* ---- files ---- */
-
-static FILE *
-open_file(const struct golden *g, const char *mode)
-{
-	char path[200];
-	FILE *file;
-
-	snprintf(path, sizeof(path), FOLDER "%s.bin", g->name);
-	file = fopen(path, mode);
-	WHERE("%s", path);
-	REQUIRE(file != NULL);
-	return file;
-}
-
-static test_bytes
-read_file(const struct golden *g)
-{
-	static uint8_t room[65536];
-	FILE *file = open_file(g, "rb");
-	size_t length = fread(room, 1, sizeof(room), file);
-
-	fclose(file);
-	return test_bytes_of(room, length);
-}
-
-static void
-write_file(const struct golden *g)
-{
-	FILE *file = open_file(g, "wb");
-	qs_sketch sk;
-	test_bytes b;
-
-	build(&sk, g);
-	b = test_write_valid(&sk);
-	REQUIRE(fwrite(b.data, 1, b.length, file) == b.length);
-	REQUIRE(fclose(file) == 0);
-	free(b.data);
-	qs_free(&sk);
-}
-
 /* ---- tests ---- */
 
 static void
@@ -165,11 +122,12 @@ the_stream_gives_the_files(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(golden); i++)
 	{
-		test_bytes b = read_file(&golden[i]);
 		qs_sketch sk;
+		test_bytes b;
 
 		build(&sk, &golden[i]);
-		REQUIRE(test_writes(&sk, b));
+		b = test_write_valid(&sk);
+		require_golden(golden[i].name, b);
 		free(b.data);
 		qs_free(&sk);
 	}
@@ -185,7 +143,7 @@ the_files_are_sketches(void **state)
 	(void) state;
 	for (i = 0; i < ALL_OF(golden); i++)
 	{
-		test_bytes b = read_file(&golden[i]);
+		test_bytes b = golden_read(golden[i].name);
 		qs_sketch view;
 
 		REQUIRE_OK(qs_validate(b.data, b.length));
@@ -212,7 +170,7 @@ the_multilevel_files_overflow(void **state)
 	for (i = 0; i < ALL_OF(golden); i++)
 		if (golden[i].structure == QS_MULTILEVEL && golden[i].content >= MANY)
 		{
-			test_bytes b = read_file(&golden[i]);
+			test_bytes b = golden_read(golden[i].name);
 			qs_sketch sk;
 
 			test_dense(&sk, b);
@@ -230,13 +188,6 @@ main(void)
 		cmocka_unit_test(the_files_are_sketches),
 		cmocka_unit_test(the_multilevel_files_overflow),
 	};
-	size_t i;
 
-	if (getenv("GOLDEN_WRITE"))
-	{
-		for (i = 0; i < ALL_OF(golden); i++)
-			write_file(&golden[i]);
-		return 0;
-	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,37 +8,23 @@
  *
  * test/unit/test_top_format.c
  */
+#include "format_support.h"
 #include "top_support.h"
 
 /* The format of the samples is that of the files. */
 static void
 lists_are_as_they_were(void **state)
 {
-	static const char *const name[] = { "empty", "explicit_texts", "dense", "warp_explicit",
-										"warp_dense_texts" };
+	static const char *const name[] = { "top_empty", "top_explicit_texts", "top_dense",
+										"top_warp_explicit", "top_warp_dense_texts" };
 	int kind;
 
 	(void) state;
 	for (kind = 0; kind < TOP_SAMPLES; kind++)
 	{
 		test_bytes b = top_sample(kind);
-		uint8_t *there = malloc(b.length + 1);
-		char path[200];
-		FILE *file;
 
-		WHERE("%s", name[kind]);
-		snprintf(path, sizeof(path), "test/golden/top_%s.bin", name[kind]);
-		if (getenv("GOLDEN_WRITE"))
-		{
-			file = fopen(path, "wb");
-			REQUIRE(file && fwrite(b.data, 1, b.length, file) == b.length && fclose(file) == 0);
-		}
-		file = fopen(path, "rb");
-		REQUIRE(file != NULL);
-		REQUIRE(fread(there, 1, b.length + 1, file) == b.length);
-		REQUIRE(memcmp(there, b.data, b.length) == 0);
-		fclose(file);
-		free(there);
+		require_golden(name[kind], b);
 		free(b.data);
 	}
 }
