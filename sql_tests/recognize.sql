@@ -13,8 +13,6 @@ CREATE SCHEMA s;
 CREATE EXTENSION qsketch SCHEMA public;
 RESET ROLE;
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
 \set file :dir '/sql/include/columnscan.psql'
 \i :file
 \set ECHO all

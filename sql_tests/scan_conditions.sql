@@ -3,13 +3,7 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
-\set file :dir '/sql/include/columnscan.psql'
-\i :file
 \set file :dir '/sql/include/scan_conditions.psql'
-\i :file
-\set file :dir '/sql/include/plan.psql'
 \i :file
 \set ECHO all
 SET max_parallel_workers_per_gather = 0;

@@ -5,8 +5,6 @@
 --
 \set ECHO none
 \getenv dir PG_ABS_SRCDIR
-\set file :dir '/sql/include/templates.psql'
-\i :file
 \set file :dir '/sql/include/columnscan.psql'
 \i :file
 \set ECHO all
