@@ -317,6 +317,7 @@ drop_replica(Replica *replica)
 
 struct GpuPairs
 {
+	GpuOwned owned; /* drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
 	int method;    /* as the device chose it */
@@ -332,21 +333,7 @@ struct GpuPairs
 	double upload_ms;
 	double prepare_ms;
 	double wait_ms; /* for pairs */
-	MemoryContextCallback callback;
 };
-
-/* What is asked for, and how. */
-typedef struct Opening
-{
-	const qset_request *request; /* without collections if it is kept there */
-	const StoredName *name;      /* or NULL */
-	GpuKept *kept;               /* or NULL */
-	const GpuRef *memberships;   /* sorted rows on a device, of which it is made; or NULL */
-	const GpuPairsWatch *watch;
-	const uint64 *offset; /* of the rows */
-	uint64 sets;
-	char *why;
-} Opening;
 
 /* Milliseconds since the last call, or since "since" was set. */
 static double
@@ -364,7 +351,7 @@ lap(instr_time *since)
 
 /* Let the other devices work, too, if they have room. */
 static void
-spread(GpuPairs *pairs, const Opening *o)
+spread(GpuPairs *pairs, const GpuPairsSource *source)
 {
 	GpuSetsReply reply;
 	int device;
@@ -376,8 +363,8 @@ spread(GpuPairs *pairs, const Opening *o)
 		if (device == pairs->replica[0].device)
 			continue;
 		replica->device = device;
-		if (copy_replica(replica, &pairs->replica[0], o->name) &&
-			prepare(replica, o->request, &reply))
+		if (copy_replica(replica, &pairs->replica[0], source->name) &&
+			prepare(replica, source->request, &reply))
 			pairs->replicas++;
 		else
 			drop_replica(replica);
@@ -386,15 +373,23 @@ spread(GpuPairs *pairs, const Opening *o)
 
 /* ---- shards ---- */
 
+/* The number of rows. */
+static uint64
+rows_of(const GpuPairsSource *source)
+{
+	return source->place == PAIRS_READ ? source->request->rows->sets : source->known.sets;
+}
+
 /* The work of a row is taken to grow with its elements and the columns that it is compared with. */
 static uint64
 work_of_row(void *context, uint64 row)
 {
-	const Opening *o = context;
-	const qset_request *r = o->request;
+	const GpuPairsSource *source = context;
+	const qset_request *r = source->request;
+	const uint64 *offset = source->place == PAIRS_READ ? r->rows->offset : source->known.offset;
 	bool tail = !r->columns && !r->directed && r->filter.top == 0;
 
-	return (o->offset[row + 1] - o->offset[row] + 1) * (tail ? o->sets - row : 1);
+	return (offset[row + 1] - offset[row] + 1) * (tail ? rows_of(source) - row : 1);
 }
 
 static void
@@ -412,7 +407,7 @@ begin_shard(GpuPairs *pairs, uint64 shard)
 }
 
 static void
-begin_shards(GpuPairs *pairs, const Opening *o, double ms)
+begin_shards(GpuPairs *pairs, GpuPairsSource *source, double ms)
 {
 	int i;
 
@@ -421,8 +416,7 @@ begin_shards(GpuPairs *pairs, const Opening *o, double ms)
 		pairs->shards =
 			pairs->replicas * (1 + (uint64) Min(ms / SHARD_MS, MOST_SHARDS) / pairs->replicas);
 	pairs->first = palloc((pairs->shards + 1) * sizeof(uint64));
-	(void) qset_cut_rows(o->sets, work_of_row, unconstify(Opening *, o), pairs->first,
-						 pairs->shards);
+	(void) qset_cut_rows(rows_of(source), work_of_row, source, pairs->first, pairs->shards);
 	for (i = 0; i < pairs->replicas; i++)
 		begin_shard(pairs, i);
 	pairs->since = GetCurrentTimestamp();
@@ -501,9 +495,9 @@ GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count)
 /* ---- life cycle ---- */
 
 static void
-drop(void *argument)
+drop_replicas(GpuOwned *owned)
 {
-	GpuPairs *pairs = argument;
+	GpuPairs *pairs = (GpuPairs *) owned;
 	int i;
 
 	for (i = 0; i < GPU_DEVICES_MAX; i++)
@@ -518,7 +512,7 @@ GpuPairsClose(GpuPairs *pairs)
 							 "preparation, %.1f ms waiting for pairs",
 							 pairs->replicas, pairs->upload_ms, pairs->index_ms, pairs->prepare_ms,
 							 pairs->wait_ms)));
-	drop(pairs);
+	GpuDropOwned(&pairs->owned);
 }
 
 int
@@ -535,33 +529,31 @@ GpuPairsDevices(const GpuPairs *pairs)
 
 /* A collection that is kept on any device. */
 static bool
-find_kept(Replica *replica, Opening *o)
+find_kept(Replica *replica, GpuPairsSource *source)
 {
 	for (replica->device = 0; replica->device < gpu_shared->device_count; replica->device++)
-		if (find_on(o->name, replica->device, &replica->rows) && describe(&replica->rows, o->kept))
-		{
-			o->offset = o->kept->offset;
+		if (find_on(source->name, replica->device, &replica->rows) &&
+			describe(&replica->rows, &source->known))
 			return true;
-		}
 	return false;
 }
 
 /* Have the collections of a search on a device. */
 static bool
-place_rows(GpuPairs *pairs, Opening *o)
+place_rows(GpuPairs *pairs, GpuPairsSource *source)
 {
 	Replica *first = &pairs->replica[0];
 
-	if (o->memberships)
-		return make_of_rows(first, o->memberships, &pairs->index_ms);
-	if (o->kept)
-		return find_kept(first, o);
-	return place(first, o->request, o->name != NULL, &pairs->index_ms);
+	if (source->place == PAIRS_MADE)
+		return make_of_rows(first, source->memberships, &pairs->index_ms);
+	if (source->place == PAIRS_KEPT)
+		return find_kept(first, source);
+	return place(first, source->request, source->name != NULL, &pairs->index_ms);
 }
 
 /* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
 static bool
-open_all(GpuPairs *pairs, Opening *o)
+open_all(GpuPairs *pairs, GpuPairsSource *source)
 {
 	Replica *first = &pairs->replica[0];
 	GpuSetsReply reply;
@@ -569,24 +561,24 @@ open_all(GpuPairs *pairs, Opening *o)
 	int i;
 
 	INSTR_TIME_SET_CURRENT(since);
-	if (!place_rows(pairs, o))
+	if (!place_rows(pairs, source))
 		return false;
 	pairs->upload_ms = lap(&since) - pairs->index_ms;
-	if (!prepare(first, o->request, &reply))
+	if (!prepare(first, source->request, &reply))
 		return false;
 	pairs->replicas = 1;
 	pairs->method = reply.method;
 	if (gpu_shared->device_count > 1 && reply.ms >= gpu_split_time)
-		spread(pairs, o);
-	for (i = 0; i < pairs->replicas && o->name; i++)
+		spread(pairs, source);
+	for (i = 0; i < pairs->replicas && source->name; i++)
 	{
-		StoredName key = name_on(o->name, pairs->replica[i].device);
+		StoredName key = name_on(source->name, pairs->replica[i].device);
 
 		GpuPublishHandle(&pairs->replica[i].rows, &key);
 	}
-	begin_shards(pairs, o, reply.ms);
+	begin_shards(pairs, source, reply.ms);
 	pairs->prepare_ms = lap(&since);
-	o->watch->begun(o->watch->context, o->sets);
+	source->begun(source->context, rows_of(source));
 	while (pairs->count == 0 && has_more(pairs))
 		if (ask_more(pairs) != QB_OK)
 			return false;
@@ -598,20 +590,20 @@ open_all(GpuPairs *pairs, Opening *o)
  * the rows are not on the device alone.
  */
 static bool
-open_safely(GpuPairs *pairs, Opening *o)
+open_safely(GpuPairs *pairs, GpuPairsSource *source, char *why)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile bool opened = false;
 
 	PG_TRY();
 	{
-		opened = open_all(pairs, o);
+		opened = open_all(pairs, source);
 	}
 	PG_CATCH();
 	{
 		ErrorData *error;
 
-		if (device_setting == DEVICE_GPU || o->memberships ||
+		if (device_setting == DEVICE_GPU || source->place == PAIRS_MADE ||
 			geterrcode() != ERRCODE_EXTERNAL_ROUTINE_EXCEPTION)
 			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
@@ -619,7 +611,7 @@ open_safely(GpuPairs *pairs, Opening *o)
 		FlushErrorState();
 		ConditionVariableCancelSleep();
 		GpuLeaveSlots();
-		strlcpy(o->why, error->message, GPU_TEXT_BYTES);
+		strlcpy(why, error->message, GPU_TEXT_BYTES);
 		ereport(WARNING,
 				(errcode(error->sqlerrcode), errmsg("%s", error->message),
 				 errdetail("No pair of sets had been returned: the CPU finds them instead.")));
@@ -630,80 +622,36 @@ open_safely(GpuPairs *pairs, Opening *o)
 }
 
 static GpuPairs *
-open_pairs(Opening *o)
+open_pairs(GpuPairsSource *source, char *why)
 {
 	GpuPairs *pairs = palloc0(sizeof(GpuPairs));
 
 	pairs->pair = palloc(GPU_SLOT_BYTES);
-	pairs->callback.func = drop;
-	pairs->callback.arg = pairs;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pairs->callback);
-	if (open_safely(pairs, o))
+	pairs->owned.end = drop_replicas;
+	GpuOwn(&pairs->owned, &pairs->owned.ref, CurrentMemoryContext);
+	if (open_safely(pairs, source, why))
 		return pairs;
-	drop(pairs);
+	GpuDropOwned(&pairs->owned);
 	return NULL;
 }
 
-/* Open, or say why not. */
-static GpuPairs *
-open_or_say(Opening *o, char why[GPU_TEXT_BYTES])
+GpuPairs *
+GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES])
 {
+	bool kept = source->place == PAIRS_KEPT;
 	char failure[GPU_TEXT_BYTES];
 	GpuPairs *pairs;
 
+	if (source->name && !kept)
+		GpuCount(COUNT_CACHE_MISSES, 1);
 	snprintf(failure, GPU_TEXT_BYTES, "no room for it on the GPU%s",
 			 gpu_memory_limit > 0 ? " within qsketch.gpu_memory_limit" : "");
-	o->why = failure;
-	pairs = open_pairs(o);
-	if (pairs)
+	pairs = open_pairs(source, failure);
+	if (pairs && kept)
+		GpuCount(COUNT_CACHE_HITS, 1);
+	if (pairs || kept)
 		return pairs;
 	strlcpy(why, failure, GPU_TEXT_BYTES);
 	GpuCount(COUNT_FALLBACKS, 1);
 	return NULL;
-}
-
-GpuPairs *
-GpuPairsOpen(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
-			 char why[GPU_TEXT_BYTES])
-{
-	Opening o = { .request = request,
-				  .name = name,
-				  .watch = watch,
-				  .offset = request->rows->offset,
-				  .sets = request->rows->sets };
-
-	if (name)
-		GpuCount(COUNT_CACHE_MISSES, 1);
-	return open_or_say(&o, why);
-}
-
-GpuPairs *
-GpuPairsOpenMade(const qset_request *request, const GpuRef *memberships, const GpuPairsWatch *watch,
-				 const GpuKept *made, char why[GPU_TEXT_BYTES])
-{
-	Opening o = { .request = request,
-				  .memberships = memberships,
-				  .watch = watch,
-				  .offset = made->offset,
-				  .sets = made->sets };
-
-	return open_or_say(&o, why);
-}
-
-GpuPairs *
-GpuPairsOpenKept(const qset_request *request, const StoredName *name, const GpuPairsWatch *watch,
-				 GpuKept *kept)
-{
-	char why[GPU_TEXT_BYTES];
-	Opening o = { .request = request,
-				  .name = name,
-				  .kept = kept,
-				  .watch = watch,
-				  .sets = kept->sets,
-				  .why = why };
-	GpuPairs *pairs = open_pairs(&o);
-
-	if (pairs)
-		GpuCount(COUNT_CACHE_HITS, 1);
-	return pairs;
 }

@@ -84,23 +84,6 @@ typedef struct GpuPairs GpuPairs;
 /* Is the GPU to find the pairs of collections with so many elements?  "why" says why. */
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
-/* Is told that a search in so many rows has begun, before its first pair is found. */
-typedef struct GpuPairsWatch
-{
-	void (*begun)(void *context, uint64 rows);
-	void *context;
-} GpuPairsWatch;
-
-/*
- * Take the request's collections to the worker, and wait for the first pairs.
- * NULL: there is no room for the collections, or the worker was lost and the CPU
- * may do it; "why" says which.  What the worker holds for the search goes with
- * the current memory context at the latest.  A request for one collection may
- * have a name, under which the worker keeps the collection.
- */
-extern GpuPairs *GpuPairsOpen(const qset_request *request, const StoredName *name,
-							  const GpuPairsWatch *watch, char why[GPU_TEXT_BYTES]);
-
 /* A collection as far as it is known here: the sizes of its sets, and their ids. */
 typedef struct GpuKept
 {
@@ -110,20 +93,34 @@ typedef struct GpuKept
 	int64 *id;
 } GpuKept;
 
-/*
- * The same for a collection that the worker keeps under this name.  "kept" has the
- * numbers of sets and elements, and gets the rest.  NULL: none is kept.
- */
-extern GpuPairs *GpuPairsOpenKept(const qset_request *request, const StoredName *name,
-								  const GpuPairsWatch *watch, GpuKept *kept);
+/* Where the collections of a search are. */
+typedef enum GpuPairsPlace
+{
+	PAIRS_READ, /* in the request */
+	PAIRS_KEPT, /* one collection, which the worker may keep under the name of its value */
+	PAIRS_MADE  /* one collection of rows that are sorted on a device, and nowhere else */
+} GpuPairsPlace;
+
+typedef struct GpuPairsSource
+{
+	GpuPairsPlace place;
+	const qset_request *request;
+	const StoredName *name; /* READ: to keep the collection, NULL: it has none; KEPT: to find it */
+	const GpuRef *memberships; /* MADE: the rows */
+	GpuKept known;             /* MADE: all; KEPT: the numbers of sets and elements, and then all */
+
+	/* Is told that a search in so many rows has begun, before its first pair is found. */
+	void (*begun)(void *context, uint64 rows);
+	void *context;
+} GpuPairsSource;
 
 /*
- * The same for a collection of rows that are sorted on a device, and nowhere else.  "made"
- * is what is known of it here.  NULL: there is no room, as "why" says.
+ * Have the collections on a device, and wait for the first pairs.  NULL: there is no room, or the
+ * worker was lost and the CPU may do it, and "why" says which; or the worker does not keep the
+ * collection.  What the worker holds for the search goes with the current memory context at the
+ * latest.
  */
-extern GpuPairs *
-GpuPairsOpenMade(const qset_request *request, const GpuRef *memberships, const GpuPairsWatch *watch,
-				 const GpuKept *made, char why[GPU_TEXT_BYTES]);
+extern GpuPairs *GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES]);
 
 /*
  * The next pairs, at most so many, in the order of qset_job_next(); *count 0: there

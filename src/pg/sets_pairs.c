@@ -202,23 +202,14 @@ finish_top(PairScan *scan)
 	qset_release(&scan->memory, scratch);
 }
 
-/* Can a GPU find the pairs?  It knows one order. */
-static bool
-gpu_knows(const qset_request *request)
-{
-	return request->filter.order == QSET_BY_JACCARD;
-}
-
 /* Read the collections and open the scan. */
 static void
-open_read(FunctionCallInfo fcinfo, const PairsLayout *layout, PairScan *scan, qset_request *request,
-		  bool parallel)
+open_read(FunctionCallInfo fcinfo, const PairsLayout *layout, PairScan *scan, qset_request *request)
 {
 	SetsReader reader[2];
 
 	read_collections(fcinfo, layout, request, reader);
-	if (!gpu_knows(request) || !PairScanOpenGpu(scan, request))
-		PairScanOpen(scan, request, parallel);
+	(void) PairScanOpen(scan, request, PAIRS_READ, (Datum) 0);
 	end_collections(layout, reader);
 }
 
@@ -233,13 +224,13 @@ PairsOpen(FunctionCallInfo fcinfo, const PairsLayout *layout, bool parallel)
 		return NULL;
 	read_arguments(fcinfo, layout, &request);
 	scan = PairScanCreate(&request);
+	scan->parallel = parallel;
 	scan->ranked = layout->ranked;
 	scan->best.order = request.filter.order;
 	PairScanShow(scan);
-	if (layout->columns != 0 || !gpu_knows(&request) ||
-		!(PairScanOpenKept(scan, &request, PG_GETARG_DATUM(0)) ||
-		  PairScanOpenMade(scan, &request, PG_GETARG_DATUM(0))))
-		open_read(fcinfo, layout, scan, &request, parallel);
+	if (layout->columns != 0 || !(PairScanOpen(scan, &request, PAIRS_KEPT, PG_GETARG_DATUM(0)) ||
+								  PairScanOpen(scan, &request, PAIRS_MADE, PG_GETARG_DATUM(0))))
+		open_read(fcinfo, layout, scan, &request);
 	if (layout->columns == 0 && request.filter.top > 0 && !layout->ranked)
 		finish_top(scan);
 	return scan;

@@ -160,93 +160,63 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 	return true;
 }
 
-/* Take the pairs from a GPU; false if it has no search. */
+/* Learn what a GPU is to search, and the number of elements; false: "rows" is not at this place. */
 static bool
-use_gpu(PairScan *scan, GpuPairs *pairs)
+find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements)
 {
-	scan->gpu = pairs;
-	if (pairs == NULL)
+	const qset_request *request = source->request;
+	bool found = true;
+
+	if (source->place == PAIRS_KEPT)
+		found = name_stored(scan, rows, &source->known);
+	else if (source->place == PAIRS_MADE)
+		found = (source->memberships = SetsOnGpu(rows, &source->known)) != NULL;
+	if (scan->named && source->place != PAIRS_MADE)
+		source->name = &scan->name;
+	*elements = source->known.elements;
+	if (source->place == PAIRS_READ)
+		*elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
+	return found;
+}
+
+/* Have a GPU find the pairs, of which it knows one order.  False: the CPU has to. */
+static bool
+open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
+{
+	uint64 elements;
+
+	if (source->request->filter.order != QSET_BY_JACCARD ||
+		!find_source(scan, source, rows, &elements) || !GpuWantsPairs(elements, scan->why))
+		return false;
+	if (source->place == PAIRS_READ)
+		check_keys(source->request);
+	scan->gpu = GpuPairsOpen(source, scan->why);
+	if (scan->gpu == NULL)
 	{
 		show_no_search(scan);
+		if (source->place == PAIRS_READ)
+			ereport(DEBUG1, (errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s",
+											 scan->why)));
 		return false;
 	}
-	scan->method = GpuPairsMethod(pairs);
-	scan->devices = GpuPairsDevices(pairs);
+	scan->method = GpuPairsMethod(scan->gpu);
+	scan->devices = GpuPairsDevices(scan->gpu);
 	if (scan->shown)
 		StatCount(STAT_SEARCHES_GPU, 1);
 	return true;
 }
 
-/*
- * Let a GPU that keeps the collection find all pairs of its sets, so that the
- * collection is not read; false if none keeps it.
- */
-bool
-PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows)
-{
-	GpuPairsWatch watch = { show_gpu_search, scan };
-	GpuKept kept;
-
-	if (!name_stored(scan, rows, &kept) || !GpuWantsPairs(kept.elements, scan->why) ||
-		!use_gpu(scan, GpuPairsOpenKept(request, &scan->name, &watch, &kept)))
-		return false;
-	scan->row_id = scan->column_id = kept.id;
-	return true;
-}
-
-/*
- * Let a GPU find all pairs of the sets of a collection whose rows are there and nowhere
- * else; false if the collection has to come here.
- */
-bool
-PairScanOpenMade(PairScan *scan, const qset_request *request, Datum rows)
-{
-	GpuPairsWatch watch = { show_gpu_search, scan };
-	GpuKept made;
-	const GpuRef *memberships = SetsOnGpu(rows, &made);
-
-	if (memberships == NULL || !GpuWantsPairs(made.elements, scan->why) ||
-		!use_gpu(scan, GpuPairsOpenMade(request, memberships, &watch, &made, scan->why)))
-		return false;
-	scan->row_id = scan->column_id = made.id;
-	return true;
-}
-
-/* Have a GPU find the pairs of the request; false if the CPU is to do it, or the GPU has no room. */
-bool
-PairScanOpenGpu(PairScan *scan, const qset_request *request)
-{
-	uint64 elements = request->rows->elements + (request->columns ? request->columns->elements : 0);
-	GpuPairsWatch watch = { show_gpu_search, scan };
-
-	if (!GpuWantsPairs(elements, scan->why))
-		return false;
-	check_keys(request);
-	if (!use_gpu(scan, GpuPairsOpen(request, scan->named ? &scan->name : NULL, &watch, scan->why)))
-	{
-		ereport(DEBUG1,
-				(errmsg_internal("the CPU looks for pairs of sets, not the GPU: %s", scan->why)));
-		return false;
-	}
-	keep_ids(scan, request);
-	return true;
-}
-
-/*
- * Open the pairs of the request on the CPU: prepare the input, then open a job on it or
- * start workers.
- */
-void
-PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
+/* Prepare the input on the CPU, then open a job on it or start workers. */
+static void
+open_on_cpu(PairScan *scan, const qset_request *request)
 {
 	qset_preparation preparation;
 	uint64 rows;
 
 	PairsPrepare(&preparation, request);
 	rows = preparation.plan.rows;
-	keep_ids(scan, request);
 	scan->method = preparation.plan.method;
-	scan->planned = parallel ? PairWorkersPlanned(&preparation.plan, scan->method) : 0;
+	scan->planned = scan->parallel ? PairWorkersPlanned(&preparation.plan, scan->method) : 0;
 	if (scan->planned > 0)
 		scan->workers = PairWorkersStart(&preparation, scan->planned, &scan->activity);
 	if (scan->workers)
@@ -263,6 +233,30 @@ PairScanOpen(PairScan *scan, const qset_request *request, bool parallel)
 							&scan->interrupt));
 	qset_job_shard(&scan->job, 0, qset_job_rows(&scan->job), 1);
 	begin_search(scan, rows);
+}
+
+/*
+ * Open the pairs of the request, whose collections are at this place: read, or "rows" is the value of
+ * the only one.  False: it is not at this place, or the GPU cannot search it there, so it has to be
+ * read.
+ */
+bool
+PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, Datum rows)
+{
+	GpuPairsSource source = {
+		.place = place, .request = request, .begun = show_gpu_search, .context = scan
+	};
+	bool on_gpu = open_on_gpu(scan, &source, rows);
+
+	if (place == PAIRS_READ)
+	{
+		if (!on_gpu)
+			open_on_cpu(scan, request);
+		keep_ids(scan, request);
+		return true;
+	}
+	scan->row_id = scan->column_id = source.known.id;
+	return on_gpu;
 }
 
 /* Count and report pairs that were found. */

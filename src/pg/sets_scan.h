@@ -24,6 +24,7 @@ typedef struct PairScan
 	char why[GPU_TEXT_BYTES];
 	StoredName name; /* of the rows, if "named" */
 	bool named;
+	bool parallel; /* workers may be started */
 	void *block;
 	qset_job job;
 	qset_interrupt interrupt; /* the job calls it to report progress */
@@ -53,10 +54,8 @@ extern void PairsPrepare(qset_preparation *preparation, const qset_request *requ
 extern void PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room);
 extern PairScan *PairScanCreate(qset_request *request);
 extern void PairScanShow(PairScan *scan);
-extern bool PairScanOpenKept(PairScan *scan, qset_request *request, Datum rows);
-extern bool PairScanOpenMade(PairScan *scan, const qset_request *request, Datum rows);
-extern bool PairScanOpenGpu(PairScan *scan, const qset_request *request);
-extern void PairScanOpen(PairScan *scan, const qset_request *request, bool parallel);
+extern bool
+PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, Datum rows);
 extern void PairScanCollect(PairScan *scan);
 extern bool PairScanFill(PairScan *scan);
 extern void PairScanClose(PairScan *scan);
