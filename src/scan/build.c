@@ -29,6 +29,7 @@
  */
 #include "scan/scan.h"
 
+#include "pg/sets_state.h"
 #include "pgbase/process.h"
 #include "sets/builder.h"
 

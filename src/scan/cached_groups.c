@@ -24,6 +24,7 @@
 #include "scan/groups.h"
 
 #include "miscadmin.h"
+#include "pg/sketch_state.h"
 
 static const char copy_gone[] = "a cached column was freed, or the GPU has no room";
 

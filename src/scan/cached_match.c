@@ -33,7 +33,10 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "pg/filter_state.h"
 #include "pg/sets_elements.h"
+#include "pg/sets_state.h"
+#include "pg/sketch_state.h"
 #include "utils/rel.h"
 
 /* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */

@@ -17,7 +17,11 @@
 #include "gpu/sketch_gpu.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "pg/filter_state.h"
+#include "pg/sets_state.h"
 #include "pg/sketch_aggregate.h"
+#include "pg/sketch_state.h"
+#include "pg/top_state.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -355,6 +359,52 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 		aggregate->state = aggregate->call->family->start(aggregate, context, partial);
 	if (aggregate->builtin)
 		BuiltinStart(aggregate->builtin, context, &aggregate->computed);
+}
+
+/*
+ * Can the new state let keys wait until it is read?  Lists of texts cannot.  A sketch stays on the
+ * CPU then: one that goes to a GPU needs memory of its own from the beginning.
+ */
+static bool
+may_wait(const ScanAggregate *aggregate)
+{
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+
+	if (sketch)
+		return sketch->engine == &qs_engine_cpu ||
+			   !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work));
+	return ScanAggregateState(aggregate, &top_state_type) && KeyIsNumber(&aggregate->state->key);
+}
+
+void
+ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
+{
+	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+
+	if (!may_wait(aggregate))
+		return;
+	if (sketch)
+		sketch->engine = &qs_engine_cpu;
+	aggregate->state->deferred = true;
+	KeptTableMemory(kept, &aggregate->state->memory);
+}
+
+bool
+ScanAggregateIsRemote(const ScanAggregate *aggregate)
+{
+	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
+
+	return sketch && sketch->sketch.remote;
+}
+
+bool
+ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
+{
+	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
+	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
+
+	return ScanAggregateIsRemote(aggregate) || (filter && filter->filter.remote) ||
+		   (sets && sets->remote);
 }
 
 /* The aggregate's value.  A sketch without keys is NULL. */

@@ -30,6 +30,9 @@
 
 #include "base/slot.h"
 #include "miscadmin.h"
+#include "pg/sets_state.h"
+#include "pg/sketch_state.h"
+#include "pg/top_state.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 

@@ -28,6 +28,8 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "pg/sets_state.h"
+#include "pg/top_state.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/utf8.h"
 #include "utils/rel.h"

@@ -36,13 +36,8 @@
 #define QS_SCAN_H
 
 #include "base/selection.h"
-#include "gpu/sketch_gpu.h"
-#include "pg/filter_state.h"
-#include "pgbase/aggregate.h"
-#include "pg/sets_state.h"
-#include "pg/sketch_state.h"
-#include "pg/top_state.h"
 #include "pgbase/activity.h"
+#include "pgbase/aggregate.h"
 #include "pgbase/keybytes.h"
 #include "scan/columns.h"
 #include "scan/pages.h"
@@ -262,34 +257,8 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 	return aggregate->state && StateTypeOf(aggregate->state) == type ? aggregate->state : NULL;
 }
 
-/*
- * Can the new state let keys wait until it is read?  Lists of texts cannot.  A sketch stays on the
- * CPU then: one that goes to a GPU needs memory of its own from the beginning.
- */
-static inline bool
-ScanAggregateMayWait(const ScanAggregate *aggregate)
-{
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-
-	if (sketch)
-		return sketch->engine == &qs_engine_cpu ||
-			   !(aggregate->cached || GpuSketchWillMove(&sketch->sketch.params, &aggregate->work));
-	return ScanAggregateState(aggregate, &top_state_type) && KeyIsNumber(&aggregate->state->key);
-}
-
-/* Let keys wait if that can be. */
-static inline void
-ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept)
-{
-	SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-
-	if (!ScanAggregateMayWait(aggregate))
-		return;
-	if (sketch)
-		sketch->engine = &qs_engine_cpu;
-	aggregate->state->deferred = true;
-	KeptTableMemory(kept, &aggregate->state->memory);
-}
+/* Let keys wait until the new state is read, if that can be. */
+extern void ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept);
 
 static inline bool
 ScanAggregateWaits(const ScanAggregate *aggregate)
@@ -304,24 +273,10 @@ extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 extern bool ColumnFilterDraws(const Const *template);
 
 /* Is it a sketch whose counters are on a device? */
-static inline bool
-ScanAggregateIsRemote(const ScanAggregate *aggregate)
-{
-	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
-
-	return sketch && sketch->sketch.remote;
-}
+extern bool ScanAggregateIsRemote(const ScanAggregate *aggregate);
 
 /* Is its value on a device: counters, bits or sets? */
-static inline bool
-ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
-{
-	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
-	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
-
-	return ScanAggregateIsRemote(aggregate) || (filter && filter->filter.remote) ||
-		   (sets && sets->remote);
-}
+extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
 
 /*
  * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page and

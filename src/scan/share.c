@@ -40,6 +40,7 @@
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "pg/sets_state.h"
 #include "pgbase/process.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
