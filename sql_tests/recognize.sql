@@ -142,6 +142,49 @@ SELECT name, inverse, s.replaced(name, inverse)
 FROM (VALUES ('back_out', '_qsketch_agg_trans'), ('back_out', ''), ('back_in', '_qsketch_agg_trans'), ('moved', ''), ('moved', 's.back'), ('own_moves', '_qsketch_agg_trans')) AS v (name, inverse);
 SELECT qsketch_total(s.back_out(k) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING)) FROM events LIMIT 3;
 
+-- A plan that is kept is made anew when its aggregate is replaced or dropped, or one of the functions of which that
+-- is made.
+SELECT format('CREATE FUNCTION s.adds(qsketch, bigint) RETURNS qsketch LANGUAGE c PARALLEL SAFE AS %L, %L', probin, prosrc)
+FROM pg_proc WHERE oid = '_qsketch_agg_trans(qsketch, anycompatible)'::regprocedure \gexec
+CREATE AGGREGATE s.planned(bigint) (SFUNC = s.adds, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+SET plan_cache_mode = force_generic_plan;
+SET max_parallel_workers_per_gather = 0;
+PREPARE serial AS SELECT qsketch_total(s.planned(k)) AS total FROM events HAVING qsketch_total(s.planned(k)) > 1;
+SET parallel_leader_participation = on;
+PREPARE groups AS SELECT sum(total) AS total FROM (SELECT qsketch_total(s.planned(k)) AS total FROM events GROUP BY small) AS g;
+CREATE FUNCTION pg_temp.executed() RETURNS TABLE (name text, scanned boolean, total text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH name IN ARRAY '{serial,groups}'::text[] LOOP
+		scanned := pg_temp.scans('EXECUTE ' || name) > 0;
+		EXECUTE 'EXECUTE ' || name INTO total;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM pg_temp.executed();
+SET max_parallel_workers_per_gather = 2;
+DISCARD PLANS;
+SELECT * FROM pg_temp.executed();
+CREATE OR REPLACE FUNCTION s.adds(s qsketch, k bigint) RETURNS qsketch LANGUAGE sql PARALLEL SAFE AS 'SELECT qsketch_add(coalesce($1, qsketch_new()), $2, 2)';
+SELECT * FROM pg_temp.executed();
+CREATE OR REPLACE AGGREGATE s.planned(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+SELECT * FROM pg_temp.executed();
+CREATE OR REPLACE AGGREGATE s.planned(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = s.keep, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+SELECT * FROM pg_temp.executed();
+-- An aggregate that is replaced after its query was planned: by a function that the planner calls for the table behind it.
+SET ROLE recognize_owner;
+CREATE AGGREGATE s.late(bigint) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE);
+CREATE FUNCTION s.replace_late(trans text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE AGGREGATE s.late(bigint) (SFUNC = %s, STYPE = qsketch, COMBINEFUNC = _qsketch_agg_combine, FINALFUNC = _qsketch_agg_final, PARALLEL = SAFE)', trans);
+	RETURN 50;
+END $$;
+CREATE FUNCTION s.when_planned() RETURNS int LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN s.replace_late('add_all'); END $$;
+RESET ROLE;
+SELECT pg_temp.scans('SELECT s.late(k) FROM events') AS scans;
+SELECT pg_temp.error_of('SELECT qsketch_total(sk) FROM (SELECT s.late(k) AS sk FROM events OFFSET 0) AS s, (SELECT count(*) FROM events WHERE k < s.when_planned() OFFSET 0) AS e');
+DROP AGGREGATE s.planned(bigint);
+SELECT pg_temp.error_of('EXECUTE serial');
+
 \c :tests
 DROP DATABASE regress_recognize;
 DROP ROLE recognize_owner;

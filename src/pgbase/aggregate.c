@@ -26,7 +26,6 @@
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
-#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
@@ -152,6 +151,20 @@ read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 	return fits;
 }
 
+/* Note what an aggregate is made of. */
+static void
+note_parts(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_aggregate *parts)
+{
+	memset(recognized, 0, sizeof(*recognized));
+	recognized->aggregate = aggregate;
+	recognized->transition = parts->aggtransfn;
+	recognized->combine = parts->aggcombinefn;
+	recognized->final = parts->aggfinalfn;
+	recognized->combines = OidIsValid(parts->aggcombinefn) &&
+						   (parts->aggtranstype != INTERNALOID ||
+							(OidIsValid(parts->aggserialfn) && OidIsValid(parts->aggdeserialfn)));
+}
+
 /* Is the aggregate made of the family's functions for keys, and of nothing else? */
 bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
@@ -165,10 +178,8 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	layout = form_of(functions, CFunctionOf(parts.aggtransfn));
 	if (layout == NULL)
 		return false;
+	note_parts(recognized, aggregate, &parts);
 	recognized->layout = *layout;
-	recognized->transition = parts.aggtransfn;
-	recognized->final = parts.aggfinalfn;
-	recognized->owner = FunctionOwner(aggregate);
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
 }
 
@@ -182,19 +193,20 @@ RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 	if (aggregate >= FirstGenbkiObjectId || !read_parts(aggregate, &parts, &initial) ||
 		parts.aggkind != AGGKIND_NORMAL)
 		return false;
-	memset(recognized, 0, sizeof(*recognized));
-	recognized->transition = parts.aggtransfn;
-	recognized->final = parts.aggfinalfn;
-	recognized->owner = FunctionOwner(aggregate);
+	note_parts(recognized, aggregate, &parts);
 	return true;
 }
 
-/* Is it count(*) or count(value)?  Both are built in, and have no final function. */
+/* Is the aggregate made of the functions that were recognized?  Its owner may have replaced it. */
 bool
-RecognizeCount(Oid aggregate, RecognizedAggregate *recognized)
+AggregateIsStill(const RecognizedAggregate *recognized)
 {
-	return (aggregate == F_COUNT_ || aggregate == F_COUNT_ANY) &&
-		   RecognizeBuiltin(aggregate, recognized);
+	FormData_pg_aggregate parts;
+	bool initial;
+
+	return read_parts(recognized->aggregate, &parts, &initial) &&
+		   parts.aggtransfn == recognized->transition &&
+		   parts.aggcombinefn == recognized->combine && parts.aggfinalfn == recognized->final;
 }
 
 /*

@@ -38,14 +38,17 @@ typedef struct AggregateFunctions
 	PGFunction final;
 } AggregateFunctions;
 
-/* An aggregate that is made of AggregateFunctions. */
+/* An aggregate that is made of AggregateFunctions, or built in. */
 typedef struct RecognizedAggregate
 {
-	ArgumentLayout layout;
+	Oid aggregate;
 	Oid transition;
+	Oid combine;
 	Oid final;
-	Oid owner;    /* must be allowed to call both functions */
 	Oid key_type; /* as declared for the transition function */
+	ArgumentLayout layout;
+	bool combines; /* its states can be combined, also if they have been written */
+	int family;    /* a number of the caller's */
 } RecognizedAggregate;
 
 extern PGFunction CFunctionOf(Oid function);
@@ -54,8 +57,8 @@ extern bool AggregateParts(Oid aggregate, FormData_pg_aggregate *parts);
 extern bool AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions);
 extern bool RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 							   RecognizedAggregate *recognized);
-extern bool RecognizeCount(Oid aggregate, RecognizedAggregate *recognized);
 extern bool RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized);
+extern bool AggregateIsStill(const RecognizedAggregate *recognized);
 extern bool AggregateLasts(Oid owner);
 
 /* ---- what functions of aggregates share ---- */

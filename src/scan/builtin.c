@@ -65,20 +65,6 @@ catalog_row(const Aggref *aggref)
 	return tuple;
 }
 
-/* Can states of the aggregate be combined, also if they have been written? */
-bool
-BuiltinCombines(const Aggref *aggref)
-{
-	HeapTuple tuple = catalog_row(aggref);
-	Form_pg_aggregate form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	bool combines = OidIsValid(form->aggcombinefn) &&
-					(form->aggtranstype != INTERNALOID ||
-					 (OidIsValid(form->aggserialfn) && OidIsValid(form->aggdeserialfn)));
-
-	ReleaseSysCache(tuple);
-	return combines;
-}
-
 /* The initial state, from its text in the catalog. */
 static void
 init_start(BuiltinAggregate *builtin, HeapTuple tuple, Oid type)

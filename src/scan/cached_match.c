@@ -47,7 +47,8 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 
 	if (family == &column_families[FAMILY_SKETCH])
 		return NULL;
-	if (!filter && family != &column_families[FAMILY_SETS] && family != &column_count)
+	if (!filter && family != &column_families[FAMILY_SETS] &&
+		family != &column_families[FAMILY_COUNT])
 		return "an aggregate that takes no keys from cached columns";
 	if (grouped)
 		return "GROUP BY of an aggregate that makes no sketch";
@@ -59,7 +60,8 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 bool
 CachedCountsValues(const ScanAggregate *aggregate)
 {
-	return aggregate->call->family == &column_count && aggregate->location.attribute != 0;
+	return aggregate->call->family == &column_families[FAMILY_COUNT] &&
+		   aggregate->location.attribute != 0;
 }
 
 static Form_pg_attribute
@@ -84,7 +86,7 @@ key_refusal(Relation relation, const ColumnScanCall *call)
 	if (key == NULL || (call->weight && number == NULL))
 		return "an expression";
 	form = attribute_of(relation, key);
-	if (call->family == &column_count)
+	if (call->family == &column_families[FAMILY_COUNT])
 		return CachedTakesKeys(form) ? NULL : "a count of a column of a type that is not cached";
 	if (call->weight && call->family != &column_families[FAMILY_SETS])
 		return "weights";
@@ -124,7 +126,7 @@ state_refusal(const ScanAggregate *aggregate)
 	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
 
 	if (aggregate->call->family == &column_families[FAMILY_SETS] ||
-		aggregate->call->family == &column_count)
+		aggregate->call->family == &column_families[FAMILY_COUNT])
 		return NULL;
 	if ((sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		(filter == NULL || filter->engine == &qf_engine_cpu))
@@ -181,7 +183,7 @@ add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
 	else if (aggregate->call->family == &column_families[FAMILY_SETS])
 		SetsAddColumns((SetsState *) aggregate->state, chunk, chunks);
-	else if (aggregate->call->family == &column_count)
+	else if (aggregate->call->family == &column_families[FAMILY_COUNT])
 		add_rows(aggregate, chunk, chunks);
 	else
 		FilterAddColumn((FilterState *) aggregate->state, chunk, chunks);
@@ -274,7 +276,7 @@ need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScan
 		call = lfirst(cell);
 	key = ScanColumnOf(call->key);
 	collation = call->aggref->inputcollid;
-	if (call->family == &column_count)
+	if (call->family == &column_families[FAMILY_COUNT])
 		collation = attribute_of(relation, key)->attcollation;
 	column = CachedColumn(relation, key->varattno, collation);
 	return number_of(copies, &column);

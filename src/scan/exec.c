@@ -52,7 +52,6 @@ typedef struct ColumnScanState
 	bool asked;            /* the scan of another table has used them for this run */
 	bool partial;
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
-	bool alone;             /* this scan is the only one below its Gather */
 	MemoryContext sketches; /* of the current result */
 	TableScanDesc scan;
 	PageReader reader;
@@ -75,8 +74,14 @@ const CustomScanMethods columnscan_methods = {
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
-	return scan->methods == &columnscan_methods &&
-		   list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS) == 0;
+	return scan->methods == &columnscan_methods && ScanPlanNumber(scan, PLAN_GROUP_FIELDS) == 0;
+}
+
+/* Is it the only scan below its Gather? */
+static bool
+is_alone(const ColumnScanState *state)
+{
+	return ScanPlanNumber((const CustomScan *) state->css.ss.ps.plan, PLAN_ALONE) != 0;
 }
 
 /* Prepare groups, which may be those of all scans that fill the same ones. */
@@ -97,7 +102,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	int handover = list_nth_int(cscan->custom_private, PLAN_HANDOVER);
+	int handover = ScanPlanNumber(cscan, PLAN_HANDOVER);
 
 	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
@@ -105,7 +110,6 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	state->partial = ScanIsPartial(cscan);
-	state->alone = list_nth_int(cscan->custom_private, PLAN_ALONE);
 	if (handover >= 0)
 	{
 		state->handover = ScanHandoverOf(estate, handover);
@@ -133,8 +137,8 @@ set_work(ColumnScanState *state)
 	{
 		state->aggregate[i].work =
 			(StateWork){ .processes = state->shared ? SharedScanProcesses(state->shared) : 1,
-						 .rows = list_nth_int(plan->custom_private, PLAN_ROWS),
-						 .together = list_nth_int(plan->custom_private, PLAN_TOGETHER) };
+						 .rows = ScanPlanNumber(plan, PLAN_ROWS),
+						 .together = ScanPlanNumber(plan, PLAN_TOGETHER) };
 		state->aggregate[i].cached =
 			state->handover ? state->handover->cached : state->copies != NULL;
 	}
@@ -471,7 +475,7 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	bool second = state->returned == RETURNED_NULLS;
 	MemoryContext old;
 
-	if (!second && state->shared && state->alone &&
+	if (!second && state->shared && is_alone(state) &&
 		SharedScanResultIsLarge(state->aggregate, state->count))
 	{
 		state->returned = RETURNED_NULLS;
@@ -490,10 +494,10 @@ complete(ColumnScanState *state)
 {
 	bool left;
 
-	if (!state->ready || state->partial)
+	if (!state->ready)
 		run(state);
 	left = state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
-											 state->aggregate, state->count, state->alone);
+											 state->aggregate, state->count, is_alone(state));
 	ActivityEnd(&state->activity);
 	if (state->handover)
 		state->handover->aggregate = state->aggregate;
@@ -564,10 +568,10 @@ rescan(CustomScanState *node)
 
 	if (state->groups && (state->handover || !ScanGroupsRewind(state->groups)))
 		state->ready = false;
-	/* in a parallel scan other processes may get these pages the next time */
-	if (bms_overlap(node->ss.ps.chgParam, state->rows.params) || node->ss.ps.plan->parallel_aware)
+	/* partial sketches are gone, and in a parallel scan other processes may get these pages */
+	if (bms_overlap(node->ss.ps.chgParam, state->rows.params) || state->partial)
 		state->ready = false;
-	if (state->scan && (state->partial || !state->ready))
+	if (state->scan && !state->ready)
 		table_rescan(state->scan, NULL);
 	ActivityEnd(&state->activity);
 	state->asked = false;

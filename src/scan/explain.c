@@ -203,7 +203,7 @@ ScanReasonsWanted(const PlannerInfo *root)
 }
 
 static void
-tell_gpu(PlannerInfo *root, const StateWork *work)
+tell_gpu(PlannerInfo *root, List *matches, const StateWork *work)
 {
 	List *aggregates = pull_var_clause((Node *) root->processed_tlist,
 									   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
@@ -217,7 +217,7 @@ tell_gpu(PlannerInfo *root, const StateWork *work)
 
 		if (!IsA(lfirst(cell), Aggref))
 			continue;
-		(void) ColumnScanMatch(lfirst(cell), &call);
+		(void) ColumnScanMatch(lfirst(cell), matches, &call);
 		if (call.family && call.family->gpu_reason &&
 			(call.template || !call.aggregate.layout.template))
 			reason = call.family->gpu_reason(call.template, work);
@@ -305,7 +305,7 @@ ScanWorkWithout(const Path *path, const RelOptInfo *input)
  * path that is taken; NULL: it is a column scan.
  */
 void
-ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work)
+ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work)
 {
 	if (taken)
 	{
@@ -314,7 +314,7 @@ ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work)
 		ereport(DEBUG1, (errmsg_internal("column scan not used: %s", reason)));
 		keep_reason(root, false, reason);
 	}
-	tell_gpu(root, work);
+	tell_gpu(root, matches, work);
 }
 
 /* ---- EXPLAIN ---- */

@@ -273,10 +273,7 @@ sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 	return &sets->keyed;
 }
 
-const ColumnFamily column_count = { 0 };
-const ColumnFamily column_builtin = { 0 };
-
-const ColumnFamily column_families[COLUMN_FAMILIES] = {
+const ColumnFamily column_families[FAMILY_BUILTIN + 1] = {
 	[FAMILY_SKETCH] = { &sketch_functions, true, sketch_takes_keys, sketch_check_template,
 						sketch_table_bytes, sketch_start, sketch_gpu_reason },
 	[FAMILY_FILTER] = { &filter_functions, false, filter_takes_keys, filter_check_template,

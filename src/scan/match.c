@@ -3,6 +3,11 @@
  *		Which aggregates and tables QSketchScan can do, and in the executor reading them
  *		from its plan and checking permissions.
  *
+ * The planner recognizes each aggregate of a query once, by its functions.  What it finds travels in the
+ * plan.  The executor reads the arguments of the calls by it, and does not recognize anything again.
+ * A plan that is kept is made anew when an aggregate or one of its functions changes.  If an aggregate
+ * is replaced between planning and execution, the query fails.
+ *
  * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
  * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
  * them any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of
@@ -36,16 +41,102 @@
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/planmain.h"
 #include "parser/parsetree.h"
 #include "pgbase/version.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+
+/* ---- what aggregates are ---- */
+
+/* Recognize an aggregate; false: the scan does not know it. */
+static bool
+recognize(Oid aggregate, RecognizedAggregate *recognized)
+{
+	int family = aggregate == F_COUNT_ || aggregate == F_COUNT_ANY ? FAMILY_COUNT : FAMILY_BUILTIN;
+
+	if (!RecognizeBuiltin(aggregate, recognized))
+		for (family = 0; family < COLUMN_FAMILIES; family++)
+			if (RecognizeAggregate(aggregate, column_families[family].functions, recognized))
+				break;
+	recognized->family = family;
+	return family != COLUMN_FAMILIES;
+}
+
+/* What an aggregate was recognized as; NULL: as nothing. */
+static const RecognizedAggregate *
+find_match(List *matches, Oid aggregate)
+{
+	ListCell *cell;
+
+	foreach (cell, matches)
+	{
+		const Const *bytes = lfirst_node(Const, cell);
+		const RecognizedAggregate *match =
+			(const RecognizedAggregate *) DatumGetPointer(bytes->constvalue);
+
+		if (match->aggregate == aggregate)
+			return match;
+	}
+	return NULL;
+}
+
+/*
+ * Have the plan made anew when one of the functions changes of which the aggregate is made.  PostgreSQL
+ * does that for the aggregate itself.
+ */
+static void
+depend_on(PlannerInfo *root, const RecognizedAggregate *match)
+{
+	record_plan_function_dependency(root, match->transition);
+	record_plan_function_dependency(root, match->combine);
+	record_plan_function_dependency(root, match->final);
+}
+
+static List *
+pull_aggregates(Node *expressions)
+{
+	return pull_var_clause(expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+											PVC_INCLUDE_PLACEHOLDERS);
+}
+
+/*
+ * Recognize the aggregates of a query, each once.  A plan keeps what they are, as constants.  NIL:
+ * none of them is ours.
+ */
+List *
+ScanMatches(PlannerInfo *root)
+{
+	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
+							  pull_aggregates(root->parse->havingQual));
+	List *matches = NIL;
+	bool ours = false;
+	ListCell *cell;
+
+	foreach (cell, found)
+	{
+		const Aggref *aggref = lfirst(cell);
+		RecognizedAggregate *match = palloc0(sizeof(*match));
+
+		if (!IsA(aggref, Aggref) || find_match(matches, aggref->aggfnoid) ||
+			!recognize(aggref->aggfnoid, match))
+			continue;
+		depend_on(root, match);
+		matches = lappend(matches, makeConst(BYTEAOID, -1, InvalidOid, sizeof(*match),
+											 PointerGetDatum(match), false, false));
+		ours |= match->family < COLUMN_FAMILIES;
+	}
+	return ours ? matches : NIL;
+}
+
+/* ---- what calls ask for ---- */
 
 /* The i-th argument of an aggregate. */
 static Expr *
@@ -70,18 +161,6 @@ match_weight(Expr *expr, ColumnScanCall *call)
 	call->weight_kind = KeyNumberKind(getBaseType(exprType((Node *) call->integer)));
 }
 
-/* The family of the aggregate, or NULL if it is not one of ours. */
-static const ColumnFamily *
-recognize(Oid aggregate, RecognizedAggregate *recognized)
-{
-	int i;
-
-	for (i = 0; i < COLUMN_FAMILIES; i++)
-		if (RecognizeAggregate(aggregate, column_families[i].functions, recognized))
-			return &column_families[i];
-	return NULL;
-}
-
 /* The argument if it is a constant that is not null, else NULL. */
 static Const *
 match_constant(Expr *expr)
@@ -89,7 +168,7 @@ match_constant(Expr *expr)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
-/* Is the call one of our aggregates, with the arguments that it declares? */
+/* Take the constants of one of our aggregates, if it has the arguments that it declares. */
 static bool
 match_aggregate(ColumnScanCall *call)
 {
@@ -98,11 +177,6 @@ match_aggregate(ColumnScanCall *call)
 	Expr *template;
 	int key;
 
-	call->family = recognize(aggref->aggfnoid, &call->aggregate);
-	if (call->family == NULL)
-		return ScanRefuse(psprintf("%s(), which is neither of qsketch nor an ordinary aggregate of "
-								   "PostgreSQL: ask for it in a query of its own",
-								   get_func_name(aggref->aggfnoid)));
 	if ((layout->weight && !call->family->weights) || aggref->aggstar || aggref->aggvariadic ||
 		list_length(aggref->args) !=
 			1 + (layout->weight != 0) + (layout->limit != 0) + (layout->template != 0))
@@ -121,15 +195,15 @@ match_aggregate(ColumnScanCall *call)
 	return true;
 }
 
-/* Is the call a count, of all rows as count(*) and count(1), or of values? */
+/* Take what one of PostgreSQL's own aggregates asks for.  count(1) counts all rows, as count(*). */
 static bool
-match_count(ColumnScanCall *call)
+match_builtin(ColumnScanCall *call)
 {
 	const Aggref *aggref = call->aggref;
 
-	if (!RecognizeCount(aggref->aggfnoid, &call->aggregate))
-		return false;
-	call->family = &column_count;
+	if (call->family == &column_families[FAMILY_BUILTIN])
+		return !aggref->aggvariadic ||
+			   ScanRefuse("VARIADIC in an aggregate: write out its arguments");
 	if (!aggref->aggstar && match_constant(argument(aggref, 0)) == NULL)
 		call->key = argument(aggref, 0);
 	return true;
@@ -147,21 +221,25 @@ match_key(Expr *expr, ColumnScanCall *call)
 					  "function: write it as ROW() of columns with one");
 }
 
-/* Can this call be done, as far as its arguments' types and constants tell? */
+/*
+ * Can this call be done, as far as its arguments' types and constants tell?  "matches" has what its
+ * aggregate was recognized as.
+ */
 bool
-ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
+ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
+	const RecognizedAggregate *match = find_match(matches, aggref->aggfnoid);
 	const ArgumentLayout *layout = &call->aggregate.layout;
 
 	*call = (ColumnScanCall){ .aggref = aggref };
-	if (match_count(call))
-		return true;
-	if (RecognizeBuiltin(aggref->aggfnoid, &call->aggregate))
-	{
-		call->family = &column_builtin;
-		return !aggref->aggvariadic ||
-			   ScanRefuse("VARIADIC in an aggregate: write out its arguments");
-	}
+	if (match == NULL)
+		return ScanRefuse(psprintf("%s(), which is neither of qsketch nor an ordinary aggregate of "
+								   "PostgreSQL: ask for it in a query of its own",
+								   get_func_name(aggref->aggfnoid)));
+	call->family = &column_families[match->family];
+	call->aggregate = *match;
+	if (match->family > COLUMN_FAMILIES)
+		return match_builtin(call);
 	if (!match_aggregate(call) ||
 		!match_key(argument(aggref, call->family->functions->key - 1), call))
 		return false;
@@ -176,7 +254,7 @@ ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call)
 
 /* What aggregates ask for, which can be done, in their order. */
 List *
-ColumnScanCalls(List *aggregates)
+ColumnScanCalls(List *aggregates, List *matches)
 {
 	List *calls = NIL;
 	ListCell *cell;
@@ -185,7 +263,7 @@ ColumnScanCalls(List *aggregates)
 	{
 		ColumnScanCall *call = palloc(sizeof(ColumnScanCall));
 
-		if (!ColumnScanMatch(lfirst_node(Aggref, cell), call))
+		if (!ColumnScanMatch(lfirst_node(Aggref, cell), matches, call))
 			elog(ERROR, "unexpected aggregate in QSketchScan");
 		calls = lappend(calls, call);
 	}
@@ -208,43 +286,21 @@ takes_keys(const ColumnScanCall *call)
 
 /* Can the aggregate be done, and is it certain that no key raises an error? */
 static bool
-is_plain(const Aggref *aggref, ColumnScanCall *call)
+is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
 	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
 		return ScanRefuse(psprintf("%s in %s(): ask for it in a query of its own",
 								   aggref->aggdistinct != NIL ? "DISTINCT" : "ORDER BY",
 								   get_func_name(aggref->aggfnoid)));
-	if (!ColumnScanMatch(aggref, call))
+	if (!ColumnScanMatch(aggref, matches, call))
 		return false;
 	return call->family->functions == NULL || takes_keys(call);
-}
-
-static List *
-pull_aggregates(Node *expressions)
-{
-	return pull_var_clause(expressions, PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-											PVC_INCLUDE_PLACEHOLDERS);
-}
-
-/* Does the query have aggregates of ours? */
-bool
-ColumnScanHasAggregates(PlannerInfo *root)
-{
-	List *found = list_concat(pull_aggregates((Node *) root->processed_tlist),
-							  pull_aggregates(root->parse->havingQual));
-	RecognizedAggregate recognized;
-	ListCell *cell;
-
-	foreach (cell, found)
-		if (IsA(lfirst(cell), Aggref) &&
-			recognize(lfirst_node(Aggref, cell)->aggfnoid, &recognized))
-			return true;
-	return false;
 }
 
 /* What a walk through expressions collects. */
 typedef struct Collected
 {
+	List *matches;
 	List *groups;     /* expressions of GROUP BY */
 	List *aggregates; /* each once */
 	bool ours;        /* not all are PostgreSQL's own */
@@ -263,7 +319,7 @@ collect_aggregates(Node *node, void *context)
 		return !ScanRefuse("columns outside of aggregates that GROUP BY does not name: name them");
 	if (!IsA(node, Aggref))
 		return expression_tree_walker(node, collect_aggregates, context);
-	if (!is_plain((Aggref *) node, &call))
+	if (!is_plain((Aggref *) node, collected->matches, &call))
 		return true;
 	if (call.parameter && collected->groups != NIL) /* the memory of a group is not known */
 		return !ScanRefuse("GROUP BY with a template that is not a constant: write it as one");
@@ -277,9 +333,9 @@ collect_aggregates(Node *node, void *context)
  * else NIL.  Outside of aggregates the expressions may contain only what GROUP BY has.
  */
 List *
-ColumnScanAggregates(List *expressions, List *groups)
+ColumnScanAggregates(List *expressions, List *groups, List *matches)
 {
-	Collected collected = { .groups = groups };
+	Collected collected = { .groups = groups, .matches = matches };
 
 	if (collect_aggregates((Node *) expressions, &collected) || !collected.ours)
 		return NIL;
@@ -418,7 +474,6 @@ bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	ColumnScanCall call;
 	Relation relation;
 	ListCell *cell;
 	bool heap;
@@ -438,8 +493,7 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	if (ScanIsOthers(rel, false) || !takes_conditions(root, rel))
 		return false;
 	foreach (cell, aggregates)
-		if (!ColumnScanMatch(lfirst_node(Aggref, cell), &call) ||
-			!takes_call(root, rel, call.aggref))
+		if (!takes_call(root, rel, lfirst_node(Aggref, cell)))
 			return false;
 	return true;
 }
@@ -468,7 +522,7 @@ ScanParams(List *targets)
 List *
 ScanGroupExprs(const CustomScan *scan)
 {
-	int fields = list_nth_int(scan->custom_private, PLAN_GROUP_FIELDS);
+	int fields = ScanPlanNumber(scan, PLAN_GROUP_FIELDS);
 	List *exprs = NIL;
 	ListCell *cell;
 
@@ -519,14 +573,16 @@ check_permission(Oid function, Oid role, ObjectType kind)
  * checks the functions in arguments.
  */
 static void
-check_permissions(const ColumnScanCall *call)
+check_permissions(const RecognizedAggregate *aggregate, Oid owner)
 {
-	const RecognizedAggregate *aggregate = &call->aggregate;
-
-	check_permission(call->aggref->aggfnoid, GetUserId(), OBJECT_AGGREGATE);
-	check_permission(aggregate->transition, aggregate->owner, OBJECT_FUNCTION);
+	check_permission(aggregate->aggregate, GetUserId(), OBJECT_AGGREGATE);
+	if (!AggregateIsStill(aggregate))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("aggregate %s has changed since the query was planned",
+							   get_func_name(aggregate->aggregate))));
+	check_permission(aggregate->transition, owner, OBJECT_FUNCTION);
 	if (OidIsValid(aggregate->final))
-		check_permission(aggregate->final, aggregate->owner, OBJECT_FUNCTION);
+		check_permission(aggregate->final, owner, OBJECT_FUNCTION);
 }
 
 /* Find out where the arguments lie that are read for each row. */
@@ -548,9 +604,10 @@ static void
 init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows *rows,
 			   PlanState *node)
 {
+	Oid owner = FunctionOwner(call->aggref->aggfnoid);
 	Oid finish = InvalidOid; /* a partial state may have to be serialized */
 
-	check_permissions(call);
+	check_permissions(&call->aggregate, owner);
 	aggregate->call = call;
 	init_arguments(aggregate, rows);
 	if (call->parameter)
@@ -559,14 +616,13 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows 
 		aggregate->given->param = call->parameter;
 		aggregate->given->state = ExecInitExpr(&call->parameter->xpr, node);
 	}
-	aggregate->in_transfer =
-		call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(call->aggregate.owner);
+	aggregate->in_transfer = call->aggref->aggsplit != AGGSPLIT_SIMPLE && AggregateLasts(owner);
 	if (call->family->functions)
 		ScanAggregateDescribeKeys(aggregate, rows->estate, rows->relation);
-	if (call->family == &column_builtin)
+	if (call->family == &column_families[FAMILY_BUILTIN])
 		aggregate->builtin = BuiltinCreate(call->aggref, rows, &finish);
 	if (OidIsValid(finish) && finish != call->aggregate.final)
-		check_permission(finish, call->aggregate.owner, OBJECT_FUNCTION);
+		check_permission(finish, owner, OBJECT_FUNCTION);
 }
 
 /* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
@@ -583,7 +639,7 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 			aggregates = lappend(aggregates, lfirst_node(TargetEntry, cell)->expr);
 	aggregate = palloc0(list_length(aggregates) * sizeof(ScanAggregate));
 	*count = 0;
-	foreach (cell, ColumnScanCalls(aggregates))
+	foreach (cell, ColumnScanCalls(aggregates, lsecond(scan->custom_private)))
 	{
 		ColumnScanCall *call = lfirst(cell);
 

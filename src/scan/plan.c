@@ -59,6 +59,7 @@ typedef struct PlanStep
 	RelOptInfo *output;
 	RelOptInfo *partial; /* the same step with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
+	List *matches;       /* what its aggregates were recognized as */
 	List *having;        /* an AND of conditions on groups */
 	List *by;            /* what GROUP BY has; NIL: there is none */
 	bool alone;          /* nothing but the scan stands below a Gather */
@@ -70,7 +71,7 @@ typedef struct ScanPath
 {
 	CustomPath custom;
 	List *targets;    /* aggregates, then what the scan groups by */
-	Index relation;   /* number of the table */
+	List *matches;    /* what the aggregates were recognized as */
 	List *having;     /* conditions on groups */
 	bool alone;       /* nothing else stands below its Gather */
 	int handover;     /* the parameter of a handover, or -1 */
@@ -94,11 +95,12 @@ plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	scan->custom_scan_tlist = add_to_flat_tlist(ScanTargets(of->targets),
 												pull_var_clause((Node *) scan->scan.plan.qual, 0));
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.scanrelid = of->relation;
+	scan->scan.scanrelid = rel->relid;
 	scan->custom_exprs = list_make2(of->having, ScanParams(of->targets));
-	scan->custom_private =
-		list_make5_int(of->alone, of->handover, of->group_fields, (int) Min(of->work.rows, INT_MAX),
-					   (int) Min(of->work.together, INT_MAX));
+	scan->custom_private = list_make2(list_make5_int(of->alone, of->handover, of->group_fields,
+													 (int) Min(of->work.rows, INT_MAX),
+													 (int) Min(of->work.together, INT_MAX)),
+									  of->matches);
 	scan->flags = path->flags;
 	scan->methods = &columnscan_methods;
 	return &scan->scan.plan;
@@ -115,19 +117,46 @@ processes_of(int workers)
 	return workers > 0 ? workers + parallel_leader_participation : 1;
 }
 
+/* Describe what a scan does, and the work on each state. */
+static void
+describe(ScanPath *scan, const PlanStep *grouping, List *aggregates, List *exprs,
+		 const ScanExtent *extent)
+{
+	const RelOptInfo *table = scan->custom.path.parent;
+
+	scan->targets = list_concat_copy(aggregates, exprs);
+	scan->matches = grouping->matches;
+	scan->alone = extent->alone;
+	scan->handover = -1;
+	scan->group_fields = list_length(exprs);
+	scan->work.processes = processes_of(scan->custom.path.parallel_workers);
+	scan->work.together = Max(1, extent->groups);
+	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
+}
+
 /*
- * A scan of a table that returns "target", whose aggregates are "aggregates".  "by": its
- * groups, or NULL.
+ * A scan of a table that returns "target", whose aggregates are "aggregates", in one row or by
+ * groups of "exprs"; NULL: it cannot be done.  Cached columns are not used for groups with workers.
  */
 static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-				int workers, const GroupingPlan *by)
+				List *exprs, int workers)
 {
+	PlannerInfo *root = grouping->root;
 	ScanPath *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
 	CustomPath *path = &scan->custom;
+	const Var *column = ScanGroupedColumn(exprs);
+	List *calls = ColumnScanCalls(aggregates, grouping->matches);
 	ScanExtent extent = { .groups = 1, .alone = workers > 0 && grouping->alone };
-	List *calls = ColumnScanCalls(aggregates);
+	GroupingPlan by = { .groups = 1 };
 
+	if (exprs && !ScanGroupingPlan(root, table, exprs, workers, &by))
+		return NULL;
+	if (exprs == NIL || (workers == 0 && column))
+		by.copied = ScanCopiedFraction(root, table, calls, column, by.groups, workers > 0);
+	extent.groups = by.groups;
+	extent.queued = exprs && workers > 0;
+	extent.copied = by.copied;
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
 	path->path.pathtarget = target;
@@ -136,24 +165,12 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	scan->targets = aggregates;
-	scan->relation = table->relid;
-	scan->alone = extent.alone;
-	scan->handover = -1;
-	scan->work.processes = processes_of(workers);
-	if (by)
-	{
-		extent.groups = by->groups;
-		extent.queued = workers > 0;
-		extent.copied = by->copied;
-	}
-	else
-		extent.copied = ScanCopiedFraction(grouping->root, table, calls, NULL, 1, workers > 0);
 	if (workers == 0)
-		grouping->pages += table->pages * (1 - extent.copied);
-	scan->work.together = Max(1, extent.groups);
-	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
-	ScanSetCosts(grouping->root, &path->path, table, calls, &extent);
+		grouping->pages += table->pages * (1 - by.copied);
+	describe(scan, grouping, aggregates, exprs, &extent);
+	ScanSetCosts(root, &path->path, table, calls, &extent);
+	if (exprs)
+		ScanGroupingCost(&by, table, calls, &path->path);
 	return &path->path;
 }
 
@@ -216,8 +233,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 		grouping->partial->partial_pathlist == NIL)
 		return false;
 	return grouping->by == NIL ||
-		   ScanGroupingFits(grouping->root, grouping->by, ColumnScanCalls(aggregates),
-							input->rows) ||
+		   ScanGroupingFits(grouping->root, grouping->by,
+							ColumnScanCalls(aggregates, grouping->matches), input->rows) ||
 		   ScanRefuse(
 			   psprintf("another plan is cheaper, and a parallel scan needs more memory than "
 						"work_mem allows for %.0f groups: raise it, or if there are far "
@@ -269,37 +286,19 @@ with_having(const PlanStep *grouping, Path *path)
 	return path;
 }
 
-/*
- * A scan of a table that returns a row of "target" for each group; NULL: it cannot be done.
- * Cached columns are not used with workers.
- */
-static Path *
-make_group_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
-				List *exprs, int workers)
+/* How many groups so many rows have; 1 without GROUP BY. */
+static double
+groups_of(const PlanStep *grouping, const RelOptInfo *input)
 {
-	const Var *column = ScanGroupedColumn(exprs);
-	GroupingPlan by;
-	Path *path;
-
-	if (!ScanGroupingPlan(grouping->root, table, exprs, workers, &by))
-		return NULL;
-	by.copied = 0;
-	if (workers == 0 && column)
-		by.copied = ScanCopiedFraction(grouping->root, table, ColumnScanCalls(aggregates), column,
-									   by.groups, false);
-	path = make_table_path(grouping, table, target, aggregates, workers, &by);
-	((ScanPath *) path)->targets = list_concat_copy(aggregates, exprs);
-	((ScanPath *) path)->group_fields = list_length(exprs);
-	ScanGroupingCost(&by, table, ColumnScanCalls(aggregates), path);
-	return path;
+	return grouping->by ? EstimateGroups(grouping->root, grouping->by, input->rows) : 1;
 }
 
-/* Add the paths over one table that return a row for each group. */
+/* Add the paths over one table. */
 static void
-add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
+add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 {
 	Path *path =
-		make_group_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
+		make_table_path(grouping, table, grouping->output->reltarget, aggregates, grouping->by, 0);
 	Path *model;
 
 	if (path == NULL)
@@ -309,26 +308,9 @@ add_group_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 	if (model == NULL)
 		return;
 	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
-	path = make_group_path(grouping, table, grouping->target, aggregates, grouping->by,
+	path = make_table_path(grouping, table, grouping->target, aggregates, grouping->by,
 						   model->parallel_workers);
-	add_gather(grouping, path, EstimateGroups(grouping->root, grouping->by, table->rows));
-}
-
-/* Add the paths over one table. */
-static void
-add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
-{
-	Path *model;
-
-	add_path(grouping->output,
-			 with_having(grouping, make_table_path(grouping, table, grouping->output->reltarget,
-												   aggregates, 0, NULL)));
-	model = parallel_model(grouping, table, aggregates);
-	if (model)
-		add_gather(grouping,
-				   make_table_path(grouping, table, grouping->target, grouping->target->exprs,
-								   model->parallel_workers, NULL),
-				   1);
+	add_gather(grouping, path, groups_of(grouping, table));
 }
 
 /* ---- partitions, and other child tables ---- */
@@ -358,8 +340,7 @@ child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int worker
 
 	if (!ColumnScanTable(grouping->root, child, aggregates))
 		return NULL;
-	return grouping->by ? make_group_path(grouping, child, target, aggregates, exprs, workers)
-						: make_table_path(grouping, child, target, aggregates, workers, NULL);
+	return make_table_path(grouping, child, target, aggregates, exprs, workers);
 }
 
 /*
@@ -482,7 +463,7 @@ add_serial_child_path(PlanStep *grouping, RelOptInfo *parent, List *aggregates, 
 static void
 add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 {
-	double groups = grouping->by ? EstimateGroups(grouping->root, grouping->by, parent->rows) : 1;
+	double groups = groups_of(grouping, parent);
 	Path *model;
 
 	if (!add_serial_child_path(grouping, parent, aggregates, groups))
@@ -523,19 +504,24 @@ can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 	bool merged = grouping->by || planner_rt_fetch(input->relid, grouping->root)->inh;
 	ListCell *cell;
 
-	foreach (cell, aggregates)
-		if (merged && !BuiltinCombines(lfirst_node(Aggref, cell)))
+	foreach (cell, ColumnScanCalls(aggregates, grouping->matches))
+	{
+		const RecognizedAggregate *match = &((const ColumnScanCall *) lfirst(cell))->aggregate;
+
+		if (merged && !match->combines)
 			return ScanRefuse(psprintf("%s() with GROUP BY or partitions, whose states PostgreSQL "
 									   "cannot combine: ask for it in a query of its own",
-									   get_func_name(lfirst_node(Aggref, cell)->aggfnoid)));
+									   get_func_name(match->aggregate)));
+	}
 	return true;
 }
 
 static void
-offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *matches)
 {
 	PlanStep grouping = { .root = root,
 						  .output = output,
+						  .matches = matches,
 						  .having = (List *) root->parse->havingQual };
 	List *aggregates;
 
@@ -543,7 +529,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		!is_whole(&grouping, input))
 		return;
 	aggregates = ColumnScanAggregates(list_concat_copy(output->reltarget->exprs, grouping.having),
-									  grouping.by);
+									  grouping.by, matches);
 	if (aggregates == NIL || !can_combine(&grouping, input, aggregates))
 		return;
 	grouping.partial = fetch_upper_rel(root, UPPERREL_PARTIAL_GROUP_AGG, output->relids);
@@ -554,11 +540,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 		if (!ScanIsOthers(input, true))
 			add_child_paths(&grouping, input, aggregates);
 	}
-	else if (!ColumnScanTable(root, input, aggregates))
-		return;
-	else if (grouping.by)
-		add_group_paths(&grouping, input, aggregates);
-	else
+	else if (ColumnScanTable(root, input, aggregates))
 		add_table_paths(&grouping, input, aggregates);
 }
 
@@ -588,7 +570,7 @@ scan_in(const Path *path)
 
 /* Tell why neither the scan nor the GPU is taken by the path that will be taken. */
 static void
-tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output)
+tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
 {
 	const Path *path = ScanCheapestPath(root, output);
 	const ScanPath *scan = path ? scan_in(path) : NULL;
@@ -598,7 +580,7 @@ tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *outpu
 		work = scan->work;
 	else if (path)
 		work = ScanWorkWithout(path, input);
-	ScanTellReasons(root, scan ? NULL : path, &work);
+	ScanTellReasons(root, matches, scan ? NULL : path, &work);
 }
 
 /*
@@ -613,18 +595,21 @@ add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptI
 		  void *extra)
 {
 	const char *outer = scan_refusal;
+	List *matches;
 
 	if (previous_hook)
 		previous_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || IS_OTHER_REL(input) ||
-		!ColumnScanHasAggregates(root))
+	if (stage != UPPERREL_GROUP_AGG || !root->parse->hasAggs || IS_OTHER_REL(input))
+		return;
+	matches = ScanMatches(root);
+	if (matches == NIL)
 		return;
 	scan_refusal = NULL;
 	PG_TRY();
 	{
-		offer_paths(root, input, output);
+		offer_paths(root, input, output, matches);
 		if (ScanReasonsWanted(root))
-			tell_reasons(root, input, output);
+			tell_reasons(root, input, output, matches);
 	}
 	PG_FINALLY();
 	{

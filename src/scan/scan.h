@@ -80,7 +80,8 @@ extern bool ScanRefuse(const char *reason);
 extern bool ScanReasonsWanted(const PlannerInfo *root);
 extern const Path *ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output);
 extern StateWork ScanWorkWithout(const Path *path, const RelOptInfo *input);
-extern void ScanTellReasons(PlannerInfo *root, const Path *taken, const StateWork *work);
+extern void
+ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
 /* match.c: what a call asks for, of an aggregate of ours or of count. */
@@ -100,8 +101,9 @@ typedef struct ColumnScanCall
 	Oid key_type;     /* as the transition function sees it */
 } ColumnScanCall;
 
-extern bool ColumnScanMatch(const Aggref *aggref, ColumnScanCall *call);
-extern List *ColumnScanCalls(List *aggregates);
+extern List *ScanMatches(PlannerInfo *root);
+extern bool ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call);
+extern List *ColumnScanCalls(List *aggregates, List *matches);
 
 /* What a scan's costs depend on, besides its table and aggregates. */
 typedef struct ScanExtent
@@ -115,8 +117,7 @@ typedef struct ScanExtent
 /* costs.c: the costs of a scan. */
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const ScanExtent *extent);
-extern bool ColumnScanHasAggregates(PlannerInfo *root);
-extern List *ColumnScanAggregates(List *expressions, List *groups);
+extern List *ColumnScanAggregates(List *expressions, List *groups, List *matches);
 extern bool ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what);
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
 extern bool ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates);
@@ -143,7 +144,6 @@ typedef struct BuiltinState
 	bool none; /* NULL because no value has come yet */
 } BuiltinState;
 
-extern bool BuiltinCombines(const Aggref *aggref);
 extern BuiltinAggregate *BuiltinCreate(const Aggref *aggref, const WantedRows *rows, Oid *finish);
 extern void BuiltinUseContext(BuiltinAggregate *builtin, MemoryContext context);
 extern void BuiltinStart(BuiltinAggregate *builtin, MemoryContext context, BuiltinState *state);
@@ -215,12 +215,12 @@ enum
 	FAMILY_FILTER,
 	FAMILY_SETS,
 	FAMILY_TOP,
-	COLUMN_FAMILIES
+	COLUMN_FAMILIES, /* ours, */
+	FAMILY_COUNT,    /* and beside them count(*) and count(column), */
+	FAMILY_BUILTIN   /* and others of PostgreSQL's own */
 };
 
-extern const ColumnFamily column_families[COLUMN_FAMILIES];
-extern const ColumnFamily column_count;   /* count(*) and count(column), beside the others */
-extern const ColumnFamily column_builtin; /* PostgreSQL's own */
+extern const ColumnFamily column_families[FAMILY_BUILTIN + 1];
 
 extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context);
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
@@ -470,7 +470,10 @@ extern void ScanExplainHaving(List *having, uint64 refused, bool counted, const 
 extern void ScanExplainKeys(const ScanCounts *counts, ExplainState *es);
 extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 
-/* What the plan of a scan tells the executor beside its target list: numbers in custom_private, */
+/*
+ * What the plan of a scan tells the executor beside its target list.  custom_private has a list of
+ * numbers, then what the planner has recognized the aggregates as.
+ */
 enum
 {
 	PLAN_ALONE,        /* nothing else stands below its Gather */
@@ -480,7 +483,13 @@ enum
 	PLAN_TOGETHER      /* groups that the planner expects, at most INT_MAX */
 };
 
-/* and lists in custom_exprs. */
+static inline int
+ScanPlanNumber(const CustomScan *scan, int number)
+{
+	return list_nth_int(linitial(scan->custom_private), number);
+}
+
+/* custom_exprs has lists. */
 enum
 {
 	PLAN_HAVING, /* conditions on its results */
