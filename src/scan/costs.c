@@ -231,14 +231,16 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 
 /*
  * The cost of all pages but the "copied" fraction, and for each tuple a fraction of the
- * executor's.  One process takes the keys of the copied pages, and all share the others.
+ * executor's.  One process takes the keys of the copied pages, and all share the others.  Groups of
+ * several processes go through queues to the one that merges them.  "alone": nothing else stands
+ * below the scan's Gather.
  */
 void
-ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
-			 const ScanExtent *extent)
+ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,
+			 bool alone)
 {
-	double share = running(calls, path->parallel_workers, extent->alone);
-	double read = (1 - extent->copied) / share + extent->copied * COPIED_SHARE;
+	double share = running(calls, path->parallel_workers, alone);
+	double read = (1 - by->copied) / share + by->copied * COPIED_SHARE;
 	double tuples = table->tuples * read;
 	double rows = table->rows * read;
 	Cost startup = path->pathtarget->cost.startup;
@@ -247,12 +249,12 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 	Cost merging;
 	double page_cost;
 
-	merging = extent->queued ? queue_cost(calls, extent->groups, rows / extent->groups, share)
-							 : extent->groups * merge_cost(root, calls, rows / extent->groups,
-														   share, extent->alone);
+	merging = by->exprs && path->parallel_workers > 0
+				  ? queue_cost(calls, by->groups, rows / by->groups, share)
+				  : by->groups * merge_cost(root, calls, rows / by->groups, share, alone);
 	get_tablespace_page_costs(table->reltablespace, NULL, &page_cost);
 	path->rows = 1;
-	path->startup_cost = table->pages * (1 - extent->copied) * page_cost + merging +
+	path->startup_cost = table->pages * (1 - by->copied) * page_cost + merging +
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, table, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;

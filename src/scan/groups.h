@@ -118,7 +118,7 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	return (int64) bits;
 }
 
-/* costs.c: what a query groups by. */
+/* costs.c: what a query groups by.  Without GROUP BY "exprs" is NIL, and there is one group. */
 typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */
@@ -136,6 +136,8 @@ extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, 
 							 GroupingPlan *plan);
 extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
 extern const Var *ScanGroupedColumn(List *exprs);
+extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
+						 const GroupingPlan *by, bool alone);
 extern void ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path);
 
 /* ---- groups ---- */

@@ -111,26 +111,21 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-static int
-processes_of(int workers)
-{
-	return workers > 0 ? workers + parallel_leader_participation : 1;
-}
-
 /* Describe what a scan does, and the work on each state. */
 static void
 describe(ScanPath *scan, const PlanStep *grouping, List *aggregates, List *exprs,
-		 const ScanExtent *extent)
+		 const GroupingPlan *by)
 {
 	const RelOptInfo *table = scan->custom.path.parent;
+	int workers = scan->custom.path.parallel_workers;
 
 	scan->targets = list_concat_copy(aggregates, exprs);
 	scan->matches = grouping->matches;
-	scan->alone = extent->alone;
+	scan->alone = workers > 0 && grouping->alone;
 	scan->handover = -1;
 	scan->group_fields = list_length(exprs);
-	scan->work.processes = processes_of(scan->custom.path.parallel_workers);
-	scan->work.together = Max(1, extent->groups);
+	scan->work.processes = workers > 0 ? workers + parallel_leader_participation : 1;
+	scan->work.together = Max(1, by->groups);
 	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
 }
 
@@ -147,16 +142,12 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	CustomPath *path = &scan->custom;
 	const Var *column = ScanGroupedColumn(exprs);
 	List *calls = ColumnScanCalls(aggregates, grouping->matches);
-	ScanExtent extent = { .groups = 1, .alone = workers > 0 && grouping->alone };
 	GroupingPlan by = { .groups = 1 };
 
 	if (exprs && !ScanGroupingPlan(root, table, exprs, workers, &by))
 		return NULL;
 	if (exprs == NIL || (workers == 0 && column))
 		by.copied = ScanCopiedFraction(root, table, calls, column, by.groups, workers > 0);
-	extent.groups = by.groups;
-	extent.queued = exprs && workers > 0;
-	extent.copied = by.copied;
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = table;
 	path->path.pathtarget = target;
@@ -167,8 +158,8 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	path->methods = &path_methods;
 	if (workers == 0)
 		grouping->pages += table->pages * (1 - by.copied);
-	describe(scan, grouping, aggregates, exprs, &extent);
-	ScanSetCosts(root, &path->path, table, calls, &extent);
+	describe(scan, grouping, aggregates, exprs, &by);
+	ScanSetCosts(root, &path->path, table, calls, &by, scan->alone);
 	if (exprs)
 		ScanGroupingCost(&by, table, calls, &path->path);
 	return &path->path;

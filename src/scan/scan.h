@@ -105,18 +105,6 @@ extern List *ScanMatches(PlannerInfo *root);
 extern bool ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call);
 extern List *ColumnScanCalls(List *aggregates, List *matches);
 
-/* What a scan's costs depend on, besides its table and aggregates. */
-typedef struct ScanExtent
-{
-	double groups; /* of each process; 1 without GROUP BY */
-	double copied; /* the fraction of the pages whose keys a GPU has */
-	bool queued;   /* all processes' groups go through queues to the one that merges them */
-	bool alone;    /* nothing else stands below the scan's Gather */
-} ScanExtent;
-
-/* costs.c: the costs of a scan. */
-extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
-						 const ScanExtent *extent);
 extern List *ColumnScanAggregates(List *expressions, List *groups, List *matches);
 extern bool ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what);
 extern bool ScanIsOthers(RelOptInfo *rel, bool children);
