@@ -302,17 +302,6 @@ qs_slice_params(const qs_params *p, uint64_t count)
 	return slice;
 }
 
-qb_status
-qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total)
-{
-	qs_sketch head;
-
-	qs_init(&head, from, NULL);
-	head.encoding = QS_DENSE;
-	head.total = total;
-	return qs_merge_begin(into, &head);
-}
-
 /* A slice in place, with all high buckets: it is not known which are its own. */
 static qs_sketch
 slice_of(const qs_sketch *sk, qs_slice units)

@@ -69,9 +69,6 @@ extern qs_params qs_slice_params(const qs_params *p, uint64_t count);
  */
 extern qb_status qs_merge_begin(qs_sketch *into, const qs_sketch *from);
 
-/* The same for a dense sketch that has its tables elsewhere: its parameters and its total. */
-extern qb_status qs_merge_begin_as(qs_sketch *into, const qs_params *from, int64_t total);
-
 /* Add units of a dense sketch, or of a slice that was copied from one, to as many of "into". */
 extern qb_status
 qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice units);

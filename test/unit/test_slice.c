@@ -49,9 +49,12 @@ static void
 merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, bool large)
 {
 	uint64_t units, at, count;
+	qs_sketch head;
 
-	REQUIRE_OK(taken ? qs_merge_begin_as(into, &from->params, from->total)
-					 : qs_merge_begin(into, from));
+	qs_init(&head, &from->params, NULL);
+	head.encoding = QS_DENSE;
+	head.total = from->total;
+	REQUIRE_OK(qs_merge_begin(into, taken ? &head : from));
 	units = qs_slice_units(&into->params);
 	for (at = 0; at < units; at += count)
 	{

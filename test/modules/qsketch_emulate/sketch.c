@@ -140,7 +140,12 @@ emulated_query(qs_cuda_sketch *sketch, const uint64 *key, size_t count, int64 *e
 static qb_status
 emulated_merge_begin(qs_cuda_sketch *sketch, const qs_params *from, int64 total)
 {
-	return qs_merge_begin_as(&sketch->sketch, from, total);
+	qs_sketch head;
+
+	qs_init(&head, from, NULL);
+	head.encoding = QS_DENSE;
+	head.total = total;
+	return qs_merge_begin(&sketch->sketch, &head);
 }
 
 /* A slice that runs out of memory half way could not be undone. */
