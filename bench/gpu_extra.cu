@@ -14,6 +14,12 @@
 /* ---- devices ---- */
 
 void
+qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats)
+{
+	*stats = { gpu->stats.bulk_keys, gpu->stats.device_bytes, gpu->work_bytes };
+}
+
+void
 qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk)
 {
 	gpu->bulk = bulk;
@@ -75,6 +81,51 @@ qb_status
 qs_cuda_widen(qs_cuda_sketch *sk)
 {
 	return qs_widen(sk);
+}
+
+/* Make a dense sketch that is empty but for the number of its high buckets, and read the tables into it. */
+static qb_status
+read_tables(qs_cuda_sketch *sk, uint64_t live, qs_sketch *to)
+{
+	qs_cuda_piece piece[2];
+
+	QS_TRY(qs_start_dense(to, sk->view.wide));
+	if (live > 0)
+		QS_TRY(to->ops->reserve(to, live));
+	to->extra_used = live;
+	to->keys = sk->keys;
+	to->total = sk->total;
+	piece[0] = { 0, sk->table_bytes, to->table };
+	piece[1] = { sk->table_bytes, live * qs_high_bytes(sk->view.wide), to->extra };
+	return qs_cuda_read(sk, piece, live > 0 ? 2 : 1);
+}
+
+qb_status
+qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
+{
+	qs_sketch head = {};
+	qb_status status;
+
+	QS_TRY(qs_cuda_sync(sk->gpu));
+	if (!qs_has_fat(sk->params.structure))
+	{
+		QS_TRY(qs_cuda_settle(sk));
+		QS_TRY(qs_cuda_freeze(sk, &head));
+	}
+	qs_init(to, &sk->params, memory);
+	status = read_tables(sk, head.extra_used, to);
+	if (status != QB_OK)
+		qs_free(to);
+	return status;
+}
+
+qb_status
+qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
+{
+	qs_batch b = { key, NULL, count };
+
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return count == 0 ? QB_OK : sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
 /* ---- filters ---- */
@@ -175,6 +226,20 @@ qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from)
 	return qf_cuda_unite(into, from, 0, qf_words(&into->state.params) * 8);
 }
 
+qb_status
+qf_cuda_query_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
+{
+	QS_TRY(qs_cuda_enter(f->gpu));
+	return count == 0 ? QB_OK : qf_launch_query(f, fingerprint, count, set);
+}
+
+qb_status
+qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
+{
+	QS_TRY(qs_cuda_enter(f->gpu));
+	return count == 0 ? QB_OK : qf_launch_contains(f, fingerprint, count, found);
+}
+
 /* ---- collections of sets ---- */
 
 uint64_t
@@ -199,4 +264,29 @@ qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **
 		*to = NULL;
 	}
 	return status;
+}
+
+static bool
+endless(void)
+{
+	return true;
+}
+
+qb_status
+qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room, uint64_t *count,
+					 bool *over)
+{
+	return qset_cuda_pairs_wait(pairs, endless, out, room, count, over);
+}
+
+qb_status
+qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count)
+{
+	static qset_pair out[1 << 16];
+	uint64_t more;
+	bool over = false;
+
+	for (*count = 0; !over; *count += more)
+		QS_TRY(qset_cuda_pairs_next(pairs, out, 1 << 16, &more, &over));
+	return QB_OK;
 }

@@ -21,6 +21,15 @@ extern "C"
 
 	/* ---- devices ---- */
 
+	typedef struct qs_cuda_stats
+	{
+		uint64_t bulk_keys;    /* keys that were inserted by partitioning, since qs_cuda_open() */
+		uint64_t device_bytes; /* device memory held now */
+		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
+	} qs_cuda_stats;
+
+	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
+
 	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
 
 	/* Free the workspace, which bulk inserts keep for the next one. */
@@ -42,6 +51,16 @@ extern "C"
 
 	/* Make counters 8 bytes; inserts do so by themselves when N needs it. */
 	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
+
+	/*
+	 * Make an owned copy in host memory; "to" is uninitialized, as for qs_copy().  The tables are
+	 * settled and read, as backends do, but for the slim table of sf, which is only read.
+	 */
+	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
+
+	/* Estimate each key; keys and estimates are in device memory.  Complete after qs_cuda_sync(). */
+	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
+										  int64_t *estimate);
 
 	/*
 	 * Add keys with "threads" threads to "full", a dense full sf sketch on the
@@ -70,6 +89,15 @@ extern "C"
 	/* into |= from.  Both are on one device and have the same parameters, else QB_MISMATCH. */
 	extern qb_status qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from);
 
+	/*
+	 * Count how many positions of each key are set, or tell whether all are; keys and answers are in
+	 * device memory.  Complete after qs_cuda_sync().
+	 */
+	extern qb_status qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
+										  size_t count, int64_t *set);
+	extern qb_status qf_cuda_contains_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
+											 size_t count, bool *found);
+
 	/* ---- collections of sets ---- */
 
 	/* Load a whole collection. */
@@ -77,6 +105,13 @@ extern "C"
 	qset_cuda_sets_load(qs_cuda *gpu, const qset_collection *from, qset_cuda_sets **to);
 
 	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
+
+	/* qset_cuda_pairs_wait() with endless patience. */
+	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
+										  uint64_t *count, bool *over);
+
+	/* Count all remaining pairs. */
+	extern qb_status qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count);
 
 #ifdef __cplusplus
 }

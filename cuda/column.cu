@@ -19,40 +19,14 @@ struct qs_cuda_copy
 	qs_buffer null; /* bitmap of NULLs; without room: there are none */
 };
 
-qb_status
-qs_cuda_keys_create(qs_cuda *gpu, uint64_t room, uint64_t **key)
-{
-	void *made = NULL;
+/* ---- chunks ---- */
 
-	*key = NULL;
-	QS_TRY(qs_cuda_enter(gpu));
-	QS_TRY(qs_device_alloc(gpu, room * sizeof(uint64_t), &made));
-	*key = (uint64_t *) made;
-	return QB_OK;
-}
-
-void
-qs_cuda_keys_destroy(qs_cuda *gpu, uint64_t *key, uint64_t room)
-{
-	cudaSetDevice(gpu->device); /* qs_cuda_enter() would forget why a call failed */
-	qs_device_free(gpu, key, room * sizeof(uint64_t));
-}
-
-qb_status
-qs_cuda_keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
+static qb_status
+put_words(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
 {
 	QS_TRY(qs_cuda_enter(gpu));
 	return qs_copy_now(gpu, to, from, count * sizeof(uint64_t), cudaMemcpyHostToDevice);
 }
-
-qb_status
-qs_cuda_keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count)
-{
-	QS_TRY(qs_cuda_enter(gpu));
-	return qs_copy_now(gpu, to, from, count * sizeof(uint64_t), cudaMemcpyDeviceToHost);
-}
-
-/* ---- chunks ---- */
 
 static void
 free_buffers(qs_cuda *gpu)
@@ -110,7 +84,7 @@ resize(qs_cuda_copy *c, uint64_t room, uint64_t kept)
 static qb_status
 put(qs_cuda_copy *c, uint64_t first, const uint64_t *key, size_t count)
 {
-	return qs_cuda_keys_put(c->gpu, c->key.word + first, key, count);
+	return put_words(c->gpu, c->key.word + first, key, count);
 }
 
 static qb_status
@@ -118,7 +92,7 @@ put_nulls(qs_cuda_copy *c, const uint64_t *nulls, uint64_t words)
 {
 	QS_TRY(qs_cuda_enter(c->gpu));
 	QS_TRY(qs_have_room(c->gpu, &c->null, words));
-	return qs_cuda_keys_put(c->gpu, c->null.word, nulls, words);
+	return put_words(c->gpu, c->null.word, nulls, words);
 }
 
 static uint64_t
@@ -638,21 +612,6 @@ split(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups, c
 							wanted, table);
 }
 
-/* ---- distinct keys (column_counts.cu) ---- */
-
-static qb_status
-counts(qs_cuda_copy *c, const uint64_t *key, uint64_t count, qs_cuda_counts *counts)
-{
-	return qs_cuda_keys_count(c->gpu, key, count, counts);
-}
-
-static qb_status
-many(qs_cuda_copy *c, const uint64_t *key, const uint64_t *count, uint32_t groups, uint32_t most,
-	 bool *many)
-{
-	return qs_cuda_keys_many(c->gpu, key, count, groups, most, many);
-}
-
 const qs_column_ops qs_cuda_columns = {
 	.create = create,
 	.destroy = destroy,
@@ -663,7 +622,7 @@ const qs_column_ops qs_cuda_columns = {
 	.select = select,
 	.pairs = select_pairs,
 	.split = split,
-	.counts = counts,
-	.many = many,
+	.counts = qs_cuda_keys_count,
+	.many = qs_cuda_keys_many,
 	.bytes = bytes,
 };

@@ -21,16 +21,6 @@ extern "C"
 {
 #endif
 
-	/* An array of keys with room for so many; *key is NULL after an error. */
-	extern qb_status qs_cuda_keys_create(qs_cuda *gpu, uint64_t room, uint64_t **key);
-	extern void qs_cuda_keys_destroy(qs_cuda *gpu, uint64_t *key, uint64_t room);
-
-	/* Copy keys from and to host memory, and wait. */
-	extern qb_status
-	qs_cuda_keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count);
-	extern qb_status
-	qs_cuda_keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, uint64_t count);
-
 	/* A chunk of a cached column. */
 	typedef struct qs_cuda_copy qs_cuda_copy;
 
@@ -153,11 +143,9 @@ extern "C"
 		qb_status (*split)(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups,
 						   const uint64_t **key, uint64_t *count);
 
-		/* As qs_cuda_keys_count(), qs_cuda_keys_many(): among gathered keys, and split ones. */
-		qb_status (*counts)(qs_cuda_copy *copy, const uint64_t *key, uint64_t count,
-							qs_cuda_counts *counts);
-		qb_status (*many)(qs_cuda_copy *copy, const uint64_t *key, const uint64_t *count,
-						  uint32_t groups, uint32_t most, bool *many);
+		/* Among gathered keys, and split ones. */
+		__typeof__(qs_cuda_keys_count) *counts;
+		__typeof__(qs_cuda_keys_many) *many;
 
 		/* Its device memory. */
 		uint64_t (*bytes)(const qs_cuda_copy *copy);

@@ -415,13 +415,6 @@ qs_cuda_last_error(const qs_cuda *gpu)
 	return &gpu->error;
 }
 
-void
-qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats)
-{
-	*stats = gpu->stats;
-	stats->workspace_bytes = gpu->work_bytes;
-}
-
 qb_status
 qs_cuda_sync(qs_cuda *gpu)
 {

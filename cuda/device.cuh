@@ -80,7 +80,11 @@ struct qs_cuda
 	uint64_t limit;     /* of memory for values */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
-	qs_cuda_stats stats;
+	struct
+	{
+		uint64_t device_bytes; /* device memory held now */
+		uint64_t bulk_keys;    /* inserted by partitioning, for tests */
+	} stats;
 };
 
 /* Words of .result and of .host_result, which has room for a count of each group; of .scratch. */

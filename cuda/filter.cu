@@ -166,9 +166,7 @@ start_insert(qf_cuda_filter *f, const qf_batch *b)
 	rows = qf_batch_rows(b);
 	if (rows < 0)
 		return QB_TOTAL_OVERFLOW;
-	QS_TRY(qf_count_rows(&f->state, rows, b->row == NULL));
-	f->gpu->stats.insert_keys += b->count;
-	return QB_OK;
+	return qf_count_rows(&f->state, rows, b->row == NULL);
 }
 
 /* Insert a piece of a batch that has arrived; it begins at row "at". */
@@ -332,8 +330,8 @@ __launch_bounds__(SHARED ? QF_LARGE_BLOCK : QS_BLOCK)
  */
 #define READS_PER_BYTE 4
 
-static qb_status
-launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
+qb_status
+qf_launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
 	qs_cuda *gpu = f->gpu;
 	int64_t *set = (int64_t *) answer;
@@ -349,8 +347,8 @@ launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void 
 	return qs_launch(gpu, query<false>, count * 32, f->view, key, count, set);
 }
 
-static qb_status
-launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
+qb_status
+qf_launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer)
 {
 	bool *found = (bool *) answer;
 	bool shared;
@@ -371,17 +369,8 @@ struct lookup
 	qb_status (*launch)(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
 };
 
-static const lookup count_set = { sizeof(int64_t), launch_query };
-static const lookup find_keys = { sizeof(bool), launch_contains };
-
-static qb_status
-look_up_device(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
-{
-	QS_TRY(qs_cuda_enter(f->gpu));
-	if (count == 0)
-		return QB_OK;
-	return l->launch(f, key, count, answer);
-}
+static const lookup count_set = { sizeof(int64_t), qf_launch_query };
+static const lookup find_keys = { sizeof(bool), qf_launch_contains };
 
 static qb_status
 look_up(qf_cuda_filter *f, const lookup *l, const uint64_t *key, size_t count, void *answer)
@@ -405,18 +394,6 @@ qb_status
 qf_cuda_contains(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
 {
 	return look_up(f, &find_keys, fingerprint, count, found);
-}
-
-qb_status
-qf_cuda_query_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, int64_t *set)
-{
-	return look_up_device(f, &count_set, fingerprint, count, set);
-}
-
-qb_status
-qf_cuda_contains_device(qf_cuda_filter *f, const uint64_t *fingerprint, size_t count, bool *found)
-{
-	return look_up_device(f, &find_keys, fingerprint, count, found);
 }
 
 __global__ void

@@ -54,6 +54,14 @@ struct qf_rows
 	uint64_t count;
 };
 
+/* ---- filter.cu ---- */
+
+/* Queue a lookup of keys in device memory: how many positions of each are set, or whether all are. */
+extern qb_status
+qf_launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
+extern qb_status
+qf_launch_contains(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
+
 /* ---- filter_insert.cu ---- */
 
 /* Queue the insertion of rows. */

@@ -77,12 +77,6 @@ extern "C"
 	extern qb_status qf_cuda_contains(qf_cuda_filter *filter, const uint64_t *fingerprint,
 									  size_t count, bool *found);
 
-	/* Both lookups with keys and answers in device memory; complete after qs_cuda_sync(). */
-	extern qb_status qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
-										  size_t count, int64_t *set);
-	extern qb_status qf_cuda_contains_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
-											 size_t count, bool *found);
-
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
 

@@ -70,15 +70,6 @@ extern "C"
 		void (*pause)(void);
 	} qs_cuda_options;
 
-	/* Counts since qs_cuda_open(). */
-	typedef struct qs_cuda_stats
-	{
-		uint64_t insert_keys;
-		uint64_t bulk_keys;       /* part of insert_keys: inserted by partitioning */
-		uint64_t device_bytes;    /* device memory held now */
-		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
-	} qs_cuda_stats;
-
 	/* Bytes of a value on a device, and where they go in host memory. */
 	typedef struct qs_cuda_piece
 	{
@@ -108,8 +99,6 @@ extern "C"
 
 	/* The last error of a function of this device or of what it holds. */
 	extern const qs_cuda_error *qs_cuda_last_error(const qs_cuda *gpu);
-
-	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
 
 	/* Wait for all work; errors of kernels come to light here. */
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);

@@ -100,33 +100,18 @@ extern "C"
 	/* Device memory that a search holds. */
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
-	/* Continue with the rows first .. end - 1, and no others; the same, and start at once. */
-	extern void qset_cuda_pairs_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
+	/* Continue with the rows first .. end - 1, and no others; start them without waiting for any. */
 	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
-
-	/*
-	 * Start the next strip without waiting for it; ask whether
-	 * qset_cuda_pairs_next() would have to wait.  A strip takes about 50 ms at
-	 * most.
-	 */
-	extern qb_status qset_cuda_pairs_start(qset_cuda_pairs *pairs);
-	extern qb_status qset_cuda_pairs_ready(qset_cuda_pairs *pairs, bool *ready);
 
 	/*
 	 * Get the next pairs, at most "room", in the order of qset_job_next().
 	 * With "top" pairs are directed: see qset_finish_top().  A call counts one
-	 * strip at most, so it may give no pairs although the search is not over.
+	 * strip at most, some 50 ms, and waits for it as long as "patience" says so.
+	 * So it may give no pairs although the search is not over.
 	 */
-	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
-										  uint64_t *count, bool *over);
-
-	/* The same as long as "patience" says so: then there may be no pairs, too. */
 	extern qb_status
 	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,
 						 uint64_t room, uint64_t *count, bool *over);
-
-	/* Count all remaining pairs: counted and filtered on the device, not copied to the host. */
-	extern qb_status qset_cuda_pairs_count(qset_cuda_pairs *pairs, uint64_t *count);
 
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
 	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);

@@ -296,6 +296,19 @@ open_search(qset_cuda_pairs *p)
 	return elapsed(p, PHASE_BEGIN, PHASE_COUNTED, &p->report.product_ms);
 }
 
+/* Continue with the rows first .. end - 1. */
+static void
+set_range(qset_cuda_pairs *p, uint64_t first, uint64_t end)
+{
+	uint64_t sets = p->request.rows->sets;
+
+	p->end = end < sets ? end : sets;
+	p->strip.first = first < p->end ? first : p->end;
+	p->strip.rows = 0;
+	p->running = false;
+	p->next_unit = p->ready = p->taken = 0;
+}
+
 static qb_status
 open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
 {
@@ -308,9 +321,8 @@ open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pai
 	p->request = *request;
 	p->columns = request->columns ? request->columns : request->rows;
 	p->tail = !request->columns && !request->directed && request->filter.top == 0;
-	qset_cuda_pairs_rows(p, request->first_row,
-						 request->row_count > 0 ? request->first_row + request->row_count
-												: UINT64_MAX);
+	set_range(p, request->first_row,
+			  request->row_count > 0 ? request->first_row + request->row_count : UINT64_MAX);
 	return qs_keep(open_search(p), pairs, qset_cuda_pairs_close);
 }
 
@@ -417,7 +429,7 @@ units_of(const qset_cuda_pairs *p)
 
 /* Start the next strip: its pairs will be counted, and also ordered if there is room for them. */
 static qb_status
-start_strip(qset_cuda_pairs *p, uint64_t room)
+start_strip(qset_cuda_pairs *p)
 {
 	qset_output out = p->out;
 	uint64_t first = p->strip.first + p->strip.rows;
@@ -426,7 +438,6 @@ start_strip(qset_cuda_pairs *p, uint64_t room)
 	p->strip.rows = p->end - first < p->rows_now ? p->end - first : p->rows_now;
 	p->ready = p->taken = 0;
 	p->next_unit = units_of(p);
-	out.room = room;
 	out.units = units_of(p);
 	QS_TRY(mark(p, PHASE_BEGIN));
 	QS_TRY(count_strip(p));
@@ -533,29 +544,19 @@ is_over(const qset_cuda_pairs *p)
 	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
 }
 
-void
-qset_cuda_pairs_rows(qset_cuda_pairs *p, uint64_t first, uint64_t end)
-{
-	uint64_t sets = p->request.rows->sets;
-
-	p->end = end < sets ? end : sets;
-	p->strip.first = first < p->end ? first : p->end;
-	p->strip.rows = 0;
-	p->running = false;
-	p->next_unit = p->ready = p->taken = 0;
-}
-
-qb_status
-qset_cuda_pairs_start(qset_cuda_pairs *p)
+/* Start the next strip, without waiting for it, unless the last one runs or has pairs left. */
+static qb_status
+start_next(qset_cuda_pairs *p)
 {
 	if (p->running || p->taken < p->ready || has_pieces(p) || is_last(p))
 		return QB_OK;
 	QS_TRY(qs_cuda_enter(p->gpu));
-	return start_strip(p, p->out.room);
+	return start_strip(p);
 }
 
-qb_status
-qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
+/* Would take_next() not have to wait? */
+static qb_status
+look(qset_cuda_pairs *p, bool *ready)
 {
 	cudaError_t state = p->running ? qs_look_at(p->at[PHASE_DONE]) : cudaSuccess;
 
@@ -568,8 +569,8 @@ qset_cuda_pairs_ready(qset_cuda_pairs *p, bool *ready)
 qb_status
 qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 {
-	qset_cuda_pairs_rows(p, first, end);
-	return qset_cuda_pairs_start(p);
+	set_range(p, first, end);
+	return start_next(p);
 }
 
 /* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
@@ -580,7 +581,7 @@ make_ready(qset_cuda_pairs *p)
 
 	if (has_pieces(p))
 		return run_piece(p);
-	QS_TRY(qset_cuda_pairs_start(p));
+	QS_TRY(start_next(p));
 	if (!p->running)
 		return QB_OK;
 	QS_TRY(finish_strip(p, &pairs));
@@ -594,8 +595,8 @@ make_ready(qset_cuda_pairs *p)
 	return run_piece(p);
 }
 
-qb_status
-qset_cuda_pairs_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t *count, bool *over)
+static qb_status
+take_next(qset_cuda_pairs *p, qset_pair *out, uint64_t room, uint64_t *count, bool *over)
 {
 	*count = 0;
 	QS_TRY(qs_cuda_enter(p->gpu));
@@ -618,39 +619,14 @@ qset_cuda_pairs_wait(qset_cuda_pairs *p, bool (*patience)(void), qset_pair *out,
 
 	*count = 0;
 	*over = false;
-	QS_TRY(qset_cuda_pairs_start(p));
+	QS_TRY(start_next(p));
 	while (!ready)
 	{
-		QS_TRY(qset_cuda_pairs_ready(p, &ready));
+		QS_TRY(look(p, &ready));
 		if (!ready && !patience())
 			return QB_OK;
 	}
-	return qset_cuda_pairs_next(p, out, room, count, over);
-}
-
-qb_status
-qset_cuda_pairs_count(qset_cuda_pairs *p, uint64_t *count)
-{
-	uint64_t pairs;
-
-	*count = p->ready - p->taken;
-	QS_TRY(qs_cuda_enter(p->gpu));
-	if (has_pieces(p))
-		*count += p->place_here[units_of(p)] - p->place_here[p->next_unit];
-	if (p->running)
-	{
-		QS_TRY(finish_strip(p, &pairs));
-		*count += pairs;
-	}
-	while (!is_last(p))
-	{
-		QS_TRY(start_strip(p, 0));
-		QS_TRY(finish_strip(p, &pairs));
-		*count += pairs;
-	}
-	p->next_unit = units_of(p);
-	p->ready = p->taken = 0;
-	return QB_OK;
+	return take_next(p, out, room, count, over);
 }
 
 const qset_sets_ops qset_cuda_collections = {

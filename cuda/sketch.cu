@@ -1,6 +1,6 @@
 /*
  * sketch.cu
- *		A sketch on the device: create, widen, make room, destroy; fetch, merge.
+ *		A sketch on the device: create, widen, make room, destroy; settle, read, merge.
  *
  * Device tables have the layout of dense tables on the host, byte for byte.  A
  * table that grows is made anew beside the old table, which is freed only when
@@ -381,10 +381,10 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 }
 
 /*
- * ---- from the device, and into one another: as a whole or slice by slice ----
+ * ---- from the device, and into one another slice by slice ----
  *
  * Tables are copied as they are.  The high buckets of multilevel are in the
- * order in which threads asked for them, and some may be unused.  Fetching
+ * order in which threads asked for them, and some may be unused.  Settling
  * leaves out high buckets that are not live, and qs_write() puts the others
  * into the order of their low buckets.
  */
@@ -432,10 +432,12 @@ compact_high(qs_cuda_sketch *sk)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* Queue what settles a sketch; of an sf sketch, its slim table. */
-static qb_status
-settle(qs_cuda_sketch *sk)
+qb_status
+qs_cuda_settle(qs_cuda_sketch *sk)
 {
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (qs_has_fat(sk->params.structure))
+		return QB_READ_ONLY;
 	sk->at_rest = false;
 	if (qs_is_multilevel(sk))
 		QS_TRY(compact_high(sk));
@@ -443,13 +445,6 @@ settle(qs_cuda_sketch *sk)
 		QS_CUDA_TRY(sk->gpu, cudaEventCreateWithFlags(&sk->settled, cudaEventDisableTiming));
 	QS_CUDA_TRY(sk->gpu, cudaEventRecord(sk->settled, sk->gpu->stream));
 	return QB_OK;
-}
-
-qb_status
-qs_cuda_settle(qs_cuda_sketch *sk)
-{
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	return qs_has_fat(sk->params.structure) ? QB_READ_ONLY : settle(sk);
 }
 
 bool
@@ -474,48 +469,6 @@ read_live(qs_cuda_sketch *sk, uint64_t *live)
 	QS_TRY(qs_wait(gpu, gpu->out));
 	sk->high_bound = *live = *(const uint32_t *) gpu->host_result;
 	return QB_OK;
-}
-
-/* Copy the tables from the device into a dense sketch with room for them. */
-static qb_status
-fetch_tables(qs_cuda_sketch *sk, qs_sketch *to)
-{
-	qs_cuda *gpu = sk->gpu;
-
-	QS_TRY(qs_copy(gpu, to->table, sk->view.table, sk->table_bytes, cudaMemcpyDeviceToHost));
-	return qs_copy_now(gpu, to->extra, sk->view.extra,
-					   to->extra_used * qs_high_bytes(sk->view.wide), cudaMemcpyDeviceToHost);
-}
-
-/* Make an empty dense sketch on the host, with counters as wide as on the device. */
-static qb_status
-empty_host(const qs_cuda_sketch *sk, uint64_t live, qs_sketch *to, const qb_memory *memory)
-{
-	qs_init(to, &sk->params, memory);
-	QS_TRY(qs_start_dense(to, sk->view.wide));
-	if (live > 0)
-		QS_TRY(to->ops->reserve(to, live));
-	to->extra_used = live;
-	to->keys = sk->keys;
-	to->total = sk->total;
-	return QB_OK;
-}
-
-qb_status
-qs_cuda_fetch(qs_cuda_sketch *sk, qs_sketch *to, const qb_memory *memory)
-{
-	uint64_t live;
-	qb_status status;
-
-	QS_TRY(qs_cuda_sync(sk->gpu));
-	QS_TRY(settle(sk));
-	QS_TRY(read_live(sk, &live));
-	status = empty_host(sk, live, to, memory);
-	if (status == QB_OK)
-		status = fetch_tables(sk, to);
-	if (status != QB_OK)
-		qs_free(to);
-	return status;
 }
 
 qb_status
@@ -663,14 +616,4 @@ qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *fro
 		status = merge_carried(into, to, slice);
 	qs_cuda_destroy(slice);
 	return qs_pass_error(into->gpu, from->gpu, status);
-}
-
-qb_status
-qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from)
-{
-	if (into->gpu != from->gpu)
-		return QB_MISMATCH;
-	QS_TRY(qs_cuda_merge_begin(into, &from->params, from->total));
-	qb_keys_take(&into->keys, &from->keys);
-	return into->ops->merge(into->gpu, &into->view, &from->view);
 }

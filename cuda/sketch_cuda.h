@@ -4,13 +4,13 @@
  *
  * A qs_cuda_sketch is one dense sketch in a device's memory, with the table
  * layout of src/sketch.  Whatever order or path the keys took, qs_write()
- * turns the sketch of qs_cuda_fetch() into the same bytes as on the CPU.
+ * turns the tables that qs_cuda_read() copies into the same bytes as on the CPU.
  *
  * Device sketches may be larger than the byte format allows (QS_SIZE_MAX), up
  * to 2^32 - 1 buckets.  An sf sketch has only its slim table here.
  *
  * The worker inside PostgreSQL creates, loads, inserts, queries, merges in slices,
- * fetches and destroys.  Keys in device memory (..._device) are for columns
+ * reads and destroys.  Keys in device memory (..._device) are for columns
  * that are kept there.  Only the CPU removes keys.
  *
  * Statuses and errors are as in qs_cuda.h.
@@ -47,9 +47,6 @@ extern "C"
 	 * full sf sketch gives its slim table; a host part is refused.
 	 */
 	extern qb_status qs_cuda_load(qs_cuda *gpu, const qs_sketch *from, qs_cuda_sketch **sketch);
-
-	/* Make an owned copy in host memory; "to" is uninitialized, as for qs_copy(). */
-	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
 	/*
 	 * Get the tables ready for qs_cuda_read(), until the sketch changes.  The device does so after all
@@ -127,17 +124,7 @@ extern "C"
 	qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate);
 
 	/*
-	 * Estimate each key; keys and estimates are in device memory.  Complete
-	 * after qs_cuda_sync().
-	 */
-	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
-										  int64_t *estimate);
-
-	/* into += from; both are on one device, and have the same parameters. */
-	extern qb_status qs_cuda_merge(qs_cuda_sketch *into, const qs_cuda_sketch *from);
-
-	/*
-	 * The same in slices (sketch/merge.h).  First get ready for a sketch, given by its
+	 * into += from, in slices (sketch/merge.h).  First get ready for a sketch, given by its
 	 * parameters and its total.  Then add units of that sketch, or of slices of it.  Units on
 	 * a peer (qs_cuda_join()) are read where they are.  Units on another device are cut out
 	 * there and copied: then both devices need memory for them.  QB_NO_MEMORY changes nothing.

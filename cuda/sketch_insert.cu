@@ -77,7 +77,6 @@ start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 		return QB_TOTAL_OVERFLOW;
 	QS_TRY(qs_cuda_prepare(sk, sum, count, qs_wants_bulk(sk, count)));
 	sk->total += sum;
-	sk->gpu->stats.insert_keys += count;
 	return QB_OK;
 }
 
@@ -138,17 +137,6 @@ qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *we
 	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
 	QS_TRY(start_insert(sk, sum, count));
 	return insert(sk, &b);
-}
-
-qb_status
-qs_cuda_query_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *estimate)
-{
-	qs_batch b = { key, NULL, count };
-
-	QS_TRY(qs_cuda_enter(sk->gpu));
-	if (count == 0)
-		return QB_OK;
-	return sk->ops->query(sk->gpu, &sk->view, &b, estimate);
 }
 
 qb_status
@@ -317,7 +305,6 @@ note_added(const group_list *list)
 		list->sketch[i]->total += (int64_t) list->count[i];
 		list->sketch[i]->high_bound += loose_of(list, i);
 	}
-	list->sketch[0]->gpu->stats.insert_keys += list->all;
 }
 
 qb_status

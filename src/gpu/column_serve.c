@@ -508,7 +508,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	StaticAssertStmt(GPU_COUNTS_MAX <= QS_CUDA_COUNTS_MAX, "a table has room for a reply");
 	if (status != QB_OK || gathered->count == 0)
 		return status;
-	status = GpuColumnOps()->counts(gpu_holding[gathered->index]->values, gathered->key,
+	status = GpuColumnOps()->counts(gpu_device[gpu_holding[gathered->index]->device], gathered->key,
 									gathered->count, &counts);
 	slot->count = (int) counts.found;
 	return status;
@@ -581,7 +581,7 @@ serve_many(GpuSlot *slot)
 	memset(reply->many, 0, sizeof(reply->many));
 	if (status == QB_OK && gathered.key)
 		status =
-			GpuColumnOps()->many(gpu_holding[gathered.index]->values, gathered.key,
+			GpuColumnOps()->many(gpu_device[gpu_holding[gathered.index]->device], gathered.key,
 								 gathered.of_group, asked.groups.count, slot->count, reply->many);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "support.h"
 
 #include "column_cuda.h"
+#include "gpu_extra.h"
 
 #define KEYS     (1 << 20)
 #define RUNS_MAX 4096
@@ -120,8 +121,8 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 
 	for (uint64_t i = 0; i < keys; i++)
 		key[i] = draw(&state, values) - 1; /* ~0 among them */
-	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
-	CHECK(qs_cuda_keys_count(gpu, device, keys, &counts) == QB_OK);
+	keys_put(gpu, device, key, keys);
+	CHECK(ops->counts(gpu, device, keys, &counts) == QB_OK);
 	found = counts.found;
 	qsort(key, keys, sizeof(*key), compare_keys);
 	for (uint64_t i = 0; i < keys; i++)
@@ -161,8 +162,8 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 			key[i] = draw(&state, values) - 1; /* ~0 among them */
 		at += count[g];
 	}
-	CHECK(at == 0 || qs_cuda_keys_put(gpu, device, key, at) == QB_OK);
-	CHECK(qs_cuda_keys_many(gpu, device, count, groups, most, many) == QB_OK);
+	keys_put(gpu, device, key, at);
+	CHECK(ops->many(gpu, device, count, groups, most, many) == QB_OK);
 	at = 0;
 	for (uint32_t g = 0; g < groups && same; g++)
 	{
@@ -431,7 +432,7 @@ same_selected(qs_cuda *gpu, uint64_t number)
 
 	make_chunks(gpu, &chunks, &state, (uint32_t) draw(&state, QB_SELECTION_COLUMNS + 1));
 	CHECK(ops->select(chunks.there, chunks.count, &key, &there) == QB_OK);
-	CHECK(qs_cuda_keys_get(gpu, got, key, there) == QB_OK);
+	keys_get(gpu, got, key, there);
 	same = same_keys(got, there, wanted, select_here(&chunks, NULL, 0, wanted));
 	free_chunks(&chunks);
 	return same;
@@ -457,7 +458,7 @@ same_split(qs_cuda *gpu, uint64_t number)
 	CHECK(ops->split(chunks.there, chunks.count, &groups, &key, count) == QB_OK);
 	for (uint32_t g = 0; g < groups.count && same; g++)
 	{
-		CHECK(qs_cuda_keys_get(gpu, got, key + from, count[g]) == QB_OK);
+		keys_get(gpu, got, key + from, count[g]);
 		same = same_keys(got, count[g], wanted, select_here(&chunks, &groups, g, wanted));
 		from += count[g];
 	}
@@ -480,19 +481,18 @@ run_case(qs_cuda *gpu, uint64_t number)
 	uint32_t runs = draw_runs(&state, run, keys, &gathered);
 
 	make_keys(key, number % KEYS_KINDS, number, 0, keys);
-	CHECK(qs_cuda_keys_create(gpu, keys, &all) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, all, key, keys) == QB_OK);
+	all = keys_to_device(gpu, key, keys);
 	copy = copy_of(gpu, key, half);
 	CHECK(ops->resize(copy, keys, half) == QB_OK);
 	CHECK(ops->put(copy, half, key + half, keys - half) == QB_OK);
 	CHECK(ops->gather(copy, &(qs_cuda_run){ .count = keys }, 1, &side) == QB_OK);
-	CHECK(qs_cuda_keys_get(gpu, got, side, keys) == QB_OK);
+	keys_get(gpu, got, side, keys);
 	expect(number, memcmp(got, key, keys * sizeof(*key)) == 0, "keys");
 	for (uint32_t i = 0; i < runs; i++)
 		memcpy(wanted + run[i].to, key + run[i].first, run[i].count * sizeof(*key));
 	CHECK(ops->gather(copy, run, runs, &side) == QB_OK);
 	expect(number, same_counts(gpu, side, wanted, gathered), "counts of gathered keys");
-	CHECK(qs_cuda_keys_get(gpu, got, side, gathered) == QB_OK);
+	keys_get(gpu, got, side, gathered);
 	expect(number, memcmp(got, wanted, gathered * sizeof(*key)) == 0, "gathered keys");
 	expect(number, same_counts(gpu, all, key, keys), "counts of all keys");
 	expect(number, same_distinct(gpu, all, number, keys, 1 + draw(&state, 40)),
@@ -504,7 +504,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 	if (number % 4 == 0)
 		expect(number, same_split(gpu, number), "keys by group");
 	ops->destroy(copy);
-	qs_cuda_keys_destroy(gpu, all, keys);
+	cudaFree(all);
 }
 
 int

@@ -248,8 +248,7 @@ run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 	draw_keys(number, key, keys);
 	memcpy(sorted, key, keys * sizeof(*key));
 	here.distinct = count_here(sorted, keys, list);
-	CHECK(qs_cuda_keys_create(gpu, keys, &device) == QB_OK);
-	CHECK(keys == 0 || qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
+	device = keys_to_device(gpu, key, keys);
 	CHECK(qs_cuda_exacts.create(gpu, room, &exact) == QB_OK);
 	first = draw(&state, 2) ? keys : draw(&state, keys + 1);
 	status = add_batches(exact, &state, key, device, first);
@@ -264,7 +263,7 @@ run_case(qs_cuda *gpu, qs_cuda *second, uint64_t number)
 			order_with_second(number, second, exact, room, key + first, keys - first, &here);
 	}
 	qs_cuda_exacts.destroy(exact);
-	qs_cuda_keys_destroy(gpu, device, keys);
+	cudaFree(device);
 }
 
 static double
@@ -314,11 +313,10 @@ time_all(qs_cuda *gpu, uint64_t keys, uint64_t distinct)
 
 		key[i] = (uint64_t) (u * u * u * (double) distinct);
 	}
-	CHECK(qs_cuda_keys_create(gpu, keys, &device) == QB_OK);
-	CHECK(qs_cuda_keys_put(gpu, device, key, keys) == QB_OK);
+	device = keys_to_device(gpu, key, keys);
 	for (int turn = 0; turn < 5; turn++)
 		time_one(gpu, device, keys);
-	qs_cuda_keys_destroy(gpu, device, keys);
+	cudaFree(device);
 	free(key);
 }
 

@@ -87,7 +87,11 @@ op_query(void)
 static qb_status
 op_merge(void)
 {
-	return qs_cuda_merge(f.sk, f.other);
+	const qs_params *p = qs_cuda_params(f.other);
+	qs_slice all = { 0, qs_slice_units(p) };
+	qb_status status = qs_cuda_merge_begin(f.sk, p, qs_cuda_total(f.other));
+
+	return status == QB_OK ? qs_cuda_merge_slice(f.sk, all, f.other, all) : status;
 }
 
 /* A slice of the other device: "sk" is in its whole, but for the slice that failed. */

@@ -203,18 +203,16 @@ merge_on_device(test_case *t, qs_cuda_sketch *from)
 	const qs_params *p = qs_cuda_params(from);
 	qs_cuda_sketch *away;
 	uint64_t units, at, count;
-	qb_status status;
+	bool whole = draw(t, 2);
+	qb_status status = qs_cuda_merge_begin(t->device, p, qs_cuda_total(from));
 
-	if (draw(t, 2))
-		return qs_cuda_merge(t->device, from);
-	status = qs_cuda_merge_begin(t->device, p, qs_cuda_total(from));
 	if (status != QB_OK)
 		return status;
 	away = draw(t, 2) ? copy_away(t, from) : NULL;
 	units = qs_slice_units(p);
 	for (at = 0; at < units; at += count)
 	{
-		qs_slice slice = { at, count = 1 + draw(t, units - at) };
+		qs_slice slice = { at, count = whole ? units : 1 + draw(t, units - at) };
 
 		CHECK(qs_cuda_merge_slice(t->device, slice, away ? away : from, slice) == QB_OK);
 	}
@@ -378,7 +376,7 @@ compare_sf_parts(test_case *t)
 	CHECK(qs_sf_part(&other, &t->cpu, QS_PART_DEVICE, &test_memory) == QB_OK);
 	CHECK(qs_cuda_load(t->gpu, &other, &device) == QB_OK);
 	CHECK(qs_merge(&part, &other) == QB_OK);
-	CHECK(qs_cuda_merge(t->device, device) == QB_OK);
+	CHECK(merge_on_device(t, device) == QB_OK);
 	CHECK(qs_cuda_fetch(t->device, &fetched, &test_memory) == QB_OK);
 	expect(t, same_bytes(&part, &fetched), "merged slim table");
 	expect(t, qs_cuda_insert(t->device, t->key, NULL, 1) == QB_READ_ONLY, "refusal to insert");

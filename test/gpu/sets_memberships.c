@@ -15,6 +15,7 @@
 #include "support.h"
 
 #include "column_cuda.h"
+#include "gpu_extra.h"
 #include "sets/builder.h"
 #include "sets_cuda.h"
 
@@ -79,17 +80,6 @@ draw_rows(uint64_t *state, int64_t *id, int64_t *element, uint64_t rows)
 		id[i] = draw_value(state, &ids);
 		element[i] = draw_value(state, &elements);
 	}
-}
-
-/* An array on the device. */
-static uint64_t *
-to_device(qs_cuda *gpu, const void *from, uint64_t words)
-{
-	uint64_t *device;
-
-	CHECK(qs_cuda_keys_create(gpu, words, &device) == QB_OK);
-	CHECK(words == 0 || qs_cuda_keys_put(gpu, device, from, words) == QB_OK);
-	return device;
 }
 
 /* ---- the collection ---- */
@@ -180,8 +170,8 @@ static void
 add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64_t *id,
 			const int64_t *element, uint64_t rows)
 {
-	uint64_t *ids = to_device(gpu, id, rows);
-	uint64_t *elements = to_device(gpu, element, rows);
+	uint64_t *ids = keys_to_device(gpu, id, rows);
+	uint64_t *elements = keys_to_device(gpu, element, rows);
 	uint64_t some;
 
 	for (uint64_t at = 0; at < rows; at += some)
@@ -195,8 +185,8 @@ add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64
 	}
 	CHECK(qset_cuda_rows.rows(m) == rows);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
-	qs_cuda_keys_destroy(gpu, ids, rows);
-	qs_cuda_keys_destroy(gpu, elements, rows);
+	cudaFree(ids);
+	cudaFree(elements);
 }
 
 static void
@@ -418,12 +408,12 @@ time_all(qs_cuda *gpu, uint64_t rows, uint64_t sets, uint64_t distinct)
 		id[i] = (int64_t) draw(&state, sets);
 		element[i] = (int64_t) (u * u * u * (double) distinct);
 	}
-	ids = to_device(gpu, id, rows);
-	elements = to_device(gpu, element, rows);
+	ids = keys_to_device(gpu, id, rows);
+	elements = keys_to_device(gpu, element, rows);
 	for (int turn = 0; turn < 5; turn++)
 		time_one(gpu, (const int64_t *) ids, elements, rows);
-	qs_cuda_keys_destroy(gpu, ids, rows);
-	qs_cuda_keys_destroy(gpu, elements, rows);
+	cudaFree(ids);
+	cudaFree(elements);
 	free(id);
 	free(element);
 }

@@ -157,6 +157,15 @@ ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 	qset_cuda_pairs_close(pairs);
 }
 
+/* Gives up now and then. */
+static bool
+some_patience(void)
+{
+	static unsigned looks;
+
+	return ++looks % 100 != 0;
+}
+
 /*
  * Take the pairs of the rows first .. end - 1 of an open search.  With "begun"
  * the search has started these rows already.
@@ -165,19 +174,14 @@ static void
 take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
 {
 	uint64_t count;
-	bool ready, over = false;
+	bool over = false;
 
 	if (!begun)
-	{
-		qset_cuda_pairs_rows(pairs, first, end);
-		CHECK(qset_cuda_pairs_start(pairs) == QB_OK);
-	}
+		CHECK(qset_cuda_pairs_begin(pairs, first, end) == QB_OK);
 	while (!over)
 	{
-		do
-			CHECK(qset_cuda_pairs_ready(pairs, &ready) == QB_OK);
-		while (!ready);
-		CHECK(qset_cuda_pairs_next(pairs, more_room(a, 5000), 5000, &count, &over) == QB_OK);
+		CHECK(qset_cuda_pairs_wait(pairs, some_patience, more_room(a, 5000), 5000, &count, &over) ==
+			  QB_OK);
 		a->count += count;
 	}
 }
@@ -206,10 +210,7 @@ ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t sha
 		uint64_t cut[3] = { sets * i / shares, sets * (i + 1) / shares, sets * (i + 2) / shares };
 
 		if (i + 1 < shares)
-		{
-			qset_cuda_pairs_rows(pairs[(i + 1) % 2], cut[1], cut[2]);
-			CHECK(qset_cuda_pairs_start(pairs[(i + 1) % 2]) == QB_OK);
-		}
+			CHECK(qset_cuda_pairs_begin(pairs[(i + 1) % 2], cut[1], cut[2]) == QB_OK);
 		take_rows(pairs[i % 2], cut[0], cut[1], begun, a);
 		begun = true;
 	}
@@ -245,18 +246,6 @@ ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 	qset_cuda_pairs_close(pairs);
 	qs_cuda_limit(gpu, UINT64_MAX);
 	return status == QB_OK;
-}
-
-static uint64_t
-count_gpu(qs_cuda *gpu, const qset_cuda_request *r)
-{
-	qset_cuda_pairs *pairs;
-	uint64_t count;
-
-	CHECK(qset_cuda_pairs_open(gpu, r, &pairs) == QB_OK);
-	CHECK(qset_cuda_pairs_count(pairs, &count) == QB_OK);
-	qset_cuda_pairs_close(pairs);
-	return count;
 }
 
 /* ---- a case ---- */
@@ -360,12 +349,6 @@ try_methods(qs_cuda *gpu, qs_cuda *second, uint64_t number, const qset_request *
 		}
 		if (ask_within(gpu, device, draw(UINT64_C(1) << (10 + draw(17))), &got))
 			compare(number, "within a limit", device->method, &want, &got);
-		comparisons++;
-		if (count_gpu(gpu, device) == want.count)
-			continue;
-		differences++;
-		fprintf(stderr, "case %lu, %s, %s: counted otherwise\n", (unsigned long) number, what,
-				qset_method_name(device->method));
 	}
 }
 

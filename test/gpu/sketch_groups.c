@@ -15,6 +15,7 @@
 #include "support.h"
 
 #include "column_cuda.h"
+#include "gpu_extra.h"
 
 #define KEYS (1 << 20)
 
@@ -72,7 +73,7 @@ make_groups(groups *g, uint64_t *state)
 		CHECK(qs_cuda_create(g->gpu, &g->params, &g->there[i]) == QB_OK);
 		dense_init(&g->here[i], &g->params);
 	}
-	CHECK(qs_cuda_keys_create(g->gpu, KEYS, &g->device_key) == QB_OK);
+	g->device_key = keys_to_device(g->gpu, g->key, KEYS);
 }
 
 static void
@@ -83,7 +84,7 @@ free_groups(groups *g)
 		qs_cuda_destroy(g->there[i]);
 		qs_free(&g->here[i]);
 	}
-	qs_cuda_keys_destroy(g->gpu, g->device_key, KEYS);
+	cudaFree(g->device_key);
 }
 
 /* Draw keys of all groups, of some none, and take them to the device; returns how many. */
@@ -100,8 +101,7 @@ draw_keys(groups *g, uint64_t *state)
 				  g->keys[i]);
 		all += g->keys[i];
 	}
-	if (all > 0)
-		CHECK(qs_cuda_keys_put(g->gpu, g->device_key, g->key, all) == QB_OK);
+	keys_put(g->gpu, g->device_key, g->key, all);
 	return all;
 }
 
@@ -238,8 +238,7 @@ time_all(groups *g, uint64_t keys, uint32_t count)
 
 	CHECK(key && count >= 1 && count <= QS_CUDA_GROUPS_MAX);
 	make_keys(key, KEYS_UNIFORM, 1, 0, keys);
-	CHECK(qs_cuda_keys_create(g->gpu, keys, &g->device_key) == QB_OK);
-	CHECK(qs_cuda_keys_put(g->gpu, g->device_key, key, keys) == QB_OK);
+	g->device_key = keys_to_device(g->gpu, key, keys);
 	g->count = count;
 	for (int structure = QS_THREAD; structure <= QS_MULTILEVEL; structure++)
 	{
@@ -258,7 +257,7 @@ time_all(groups *g, uint64_t keys, uint32_t count)
 		for (uint32_t i = 0; i < count; i++)
 			qs_cuda_destroy(g->there[i]);
 	}
-	qs_cuda_keys_destroy(g->gpu, g->device_key, keys);
+	cudaFree(g->device_key);
 	free(key);
 }
 

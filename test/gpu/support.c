@@ -136,6 +136,32 @@ copy_to_device(void *to, const void *from, size_t bytes)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
+/* qs_cuda_sync() makes the device the thread's current one. */
+uint64_t *
+keys_to_device(qs_cuda *gpu, const void *key, size_t count)
+{
+	void *there;
+
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	CHECK_CUDA(cudaMalloc(&there, count * sizeof(uint64_t)));
+	copy_to_device(there, key, count * sizeof(uint64_t));
+	return there;
+}
+
+void
+keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count)
+{
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	copy_to_device(to, from, count * sizeof(*to));
+}
+
+void
+keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count)
+{
+	CHECK(qs_cuda_sync(gpu) == QB_OK);
+	CHECK_CUDA(cudaMemcpy(to, from, count * sizeof(*to), cudaMemcpyDeviceToHost));
+}
+
 double
 seconds(void)
 {

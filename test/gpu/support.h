@@ -62,6 +62,13 @@ extern const qb_memory test_memory;
 /* Copy to memory of the device.  Streams of any kind that are used afterwards see the data. */
 extern void copy_to_device(void *to, const void *from, size_t bytes);
 
+/* Make a copy of keys in memory of the device, for cudaFree(). */
+extern uint64_t *keys_to_device(qs_cuda *gpu, const void *key, size_t count);
+
+/* Copy keys, after all that the device was asked for: into memory of it, or out of it. */
+extern void keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
+extern void keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
+
 extern double seconds(void);
 
 /* Cores of this machine. */

@@ -294,7 +294,7 @@ is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
 }
 
 static qb_status
-emulated_counts(qs_cuda_copy *c, const uint64 *key, uint64 count, qs_cuda_counts *counts)
+emulated_counts(qs_cuda *device, const uint64 *key, uint64 count, qs_cuda_counts *counts)
 {
 	static int place_of[PLACES];
 	uint32 place;
@@ -321,7 +321,7 @@ emulated_counts(qs_cuda_copy *c, const uint64 *key, uint64 count, qs_cuda_counts
 }
 
 static qb_status
-emulated_many(qs_cuda_copy *c, const uint64 *key, const uint64 *count, uint32 groups, uint32 most,
+emulated_many(qs_cuda *device, const uint64 *key, const uint64 *count, uint32 groups, uint32 most,
 			  bool *many)
 {
 	static uint64 distinct[GPU_COUNTS_MAX];
@@ -332,7 +332,7 @@ emulated_many(qs_cuda_copy *c, const uint64 *key, const uint64 *count, uint32 gr
 
 	for (i = 0; i < groups && status == QB_OK; i++)
 	{
-		status = emulated_counts(c, key, count[i], &counts);
+		status = emulated_counts(device, key, count[i], &counts);
 		many[i] = counts.found > most;
 		key += count[i];
 	}
