@@ -79,23 +79,11 @@ CREATE FUNCTION qsketch_error(sketch qsketch, confidence double precision DEFAUL
 COMMENT ON FUNCTION qsketch_error(qsketch, double precision, bigint)
 	IS 'how much an estimate, or each of so many keys'' at once, is too large at most, with this confidence';
 
-CREATE FUNCTION qsketch_advise(sketch qsketch, confidence double precision DEFAULT 0.95,
-	OUT size bigint, OUT stored_bytes bigint, OUT error bigint)
-	RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_advise(qsketch, double precision)
-	IS 'what half the size of a sketch would give, itself, and twice the size';
-
 CREATE FUNCTION qsketch_inner_product(a qsketch, b qsketch,
 	OUT estimate double precision, OUT standard_error double precision)
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_inner_product(qsketch, qsketch)
 	IS 'sum over all keys of the products of their counts: size of the join of both';
-
-CREATE FUNCTION qsketch_second_moment(sketch qsketch,
-	OUT estimate double precision, OUT standard_error double precision)
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_second_moment(qsketch) IS 'sum of the squares of the counts of all keys';
 
 CREATE FUNCTION qsketch_distinct(sketch qsketch,
 	OUT estimate double precision, OUT standard_error double precision)

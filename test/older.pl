@@ -45,7 +45,7 @@ change('it asks no library, which would refuse it',
 	qr/^ALTER FUNCTION qsketch_version\([^;]*;\nSELECT "qsketch_version alone"\([^;]*;\nALTER FUNCTION [^;]*;\n/m, '');
 change('another default', qr/structure text DEFAULT 'multilevel'/, "structure text DEFAULT 'sub_warp'");
 change('another name of an argument', qr/FUNCTION qsketch_error\(sketch qsketch, \Kconfidence/, 'share');
-drop($_) foreach 'qsketch_advise', 'qsketch_second_moment';
+drop($_) foreach 'qsketch_inner_product', 'qsketch_fold';
 change('a function that is gone', qr/^(CREATE FUNCTION qsketch_total)/m,
 	"CREATE FUNCTION qsketch_sum(qsketch) RETURNS bigint\n\tAS 'MODULE_PATHNAME', 'qsketch_total' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;\n"
 	  . "COMMENT ON FUNCTION qsketch_sum(qsketch) IS 'sum of all weights';\n\nCREATE FUNCTION qsketch_total");

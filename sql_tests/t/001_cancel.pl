@@ -79,7 +79,7 @@ my @work = (
 	[ 'lookups in a filter', "SELECT count(*) FROM filter, $many WHERE qfilter_contains(f, k)" ],
 	[ 'batches of lookups in a filter', "SELECT count(qfilter_contains(f, a)) FROM filter,
 		(SELECT array_agg(k) AS a FROM key) AS a, generate_series(1, 100000)" ],
-	[ 'a product of sketches of 64 MB', 'SELECT qsketch_second_moment(sk) FROM stored' ],
+	[ 'a product of sketches of 64 MB', 'SELECT qsketch_inner_product(sk, sk) FROM stored' ],
 	[ 'the content of rows of rows', "SELECT qsketch_agg('(,)'::row_40)" ],
 	[ 'groups by arrays with one hash', 'SELECT count(s) FROM (SELECT qsketch_agg(k) AS s FROM arrays GROUP BY a OFFSET 0) AS g',
 		"SET cpu_operator_cost = 1; SET work_mem = '1GB'" ],

@@ -286,47 +286,28 @@ check_has_product(const qs_sketch *sk)
 						errhint("Use the full sketch or its host part.")));
 }
 
-/* A row of the estimate and its standard error. */
-static Datum
-product_row(FunctionCallInfo fcinfo, const qs_sketch *a, const qs_sketch *b)
-{
-	Datum values[2];
-	qs_product product;
-	qb_memory memory;
-
-	SketchCheck(qs_inner_product(a, b, ContextMemory(CurrentMemoryContext, &memory), &product));
-	values[0] = Float8GetDatum(product.estimate);
-	values[1] = Float8GetDatum(product.standard_error);
-	return ReturnRow(fcinfo, values, NULL);
-}
-
 /* qsketch_inner_product(qsketch, qsketch): estimate and standard error. */
 PG_FUNCTION_INFO_V1(qsketch_inner_product);
 Datum
 qsketch_inner_product(PG_FUNCTION_ARGS)
 {
 	SketchReader a, b;
-	Datum result;
+	Datum values[2];
+	qs_product product;
+	qb_memory memory;
 
 	SketchReadAsStored(&a, PG_GETARG_DATUM(0));
 	SketchReadAsStored(&b, PG_GETARG_DATUM(1));
 	SketchCheckProduct(a.sketch, b.sketch);
 	check_has_product(a.sketch);
-	result = product_row(fcinfo, a.sketch, b.sketch);
+	SketchCheck(qs_inner_product(a.sketch, b.sketch, ContextMemory(CurrentMemoryContext, &memory),
+								 &product));
+	values[0] = Float8GetDatum(product.estimate);
+	values[1] = Float8GetDatum(product.standard_error);
 	SketchReadEnd(&a);
 	SketchReadEnd(&b);
-	PG_RETURN_DATUM(result);
+	PG_RETURN_DATUM(ReturnRow(fcinfo, values, NULL));
 }
-
-static Datum
-second_moment_of(FunctionCallInfo fcinfo, const qs_sketch *sketch)
-{
-	check_has_product(sketch);
-	return product_row(fcinfo, sketch, sketch);
-}
-
-/* qsketch_second_moment(qsketch): estimate and standard error of its product with itself. */
-SQL_FUNCTION(qsketch_second_moment, ask(fcinfo, second_moment_of));
 
 /* ---- where the parts of a sketch are: in this process, or on a GPU ---- */
 

@@ -1,5 +1,5 @@
 --
--- The least size for an error, and what half or twice the size would give.
+-- The least size for an error.
 --
 -- sizes grow with the rows, and with the accuracy that is wanted
 SELECT s AS structure, rows, error, i.size, i.structure AS taken
@@ -27,12 +27,8 @@ CREATE TABLE by_weight AS
 SELECT b.structure, error, i.structure AS taken, i.size, counter_bytes, qsketch_error(sk, 0.9) <= error * 1.2 AS fits,
 	qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.9) > error / 1.2 AS least, octet_length(sk::bytea) AS stored
 FROM by_weight AS b, LATERAL (SELECT qsketch_agg(ip, sum, template) AS sk FROM bytes) AS a, qsketch_info(sk) AS i ORDER BY b.structure, error;
--- without the weights it would be the sketch of so many rows; of one that is built qsketch_advise measures them
+-- without the weights it would be the sketch of so many rows
 SELECT (qsketch_info(qsketch_new_for(60000, 2000000, 0.9))).size AS rows, (qsketch_info(qsketch_new_for(60000, 2000000, 0.9, weights => NULL))).size AS same;
-SELECT n, a.error = qsketch_error(p.sk, 0.9) AS exact, a.error >= qsketch_error(p.sk, 0.9) AS enough
-FROM (SELECT qsketch_agg(ip, sum, qsketch_new(size => '128kB')) AS sk, qsketch_agg(ip, sum, qsketch_new(size => '256kB')) AS twice FROM bytes) AS b,
-	ROWS FROM (qsketch_advise(sk, 0.9)) WITH ORDINALITY AS a(size, stored_bytes, error, n),
-	LATERAL (VALUES (1, qsketch_fold(sk, '64kB')), (2, sk), (3, twice)) AS p(m, sk) WHERE n = m ORDER BY n;
 SELECT qsketch_new_for(100, 1, weights => '{}');
 SELECT qsketch_new_for(100, 1, weights => '{1,NULL}');
 SELECT qsketch_new_for(100, 1, weights => '{1,-1}');
@@ -60,18 +56,4 @@ SELECT qsketch_new_for(100, 1, distinct_keys => 101);
 SELECT qsketch_new_for(100, 1, distinct_keys => 0);
 SELECT qsketch_new_for(1000000000000, 1, structure => 'warp');
 
--- of a sketch that is built: half is exact, twice is near
-CREATE TABLE built AS SELECT s AS structure, qsketch_agg(k, qsketch_new(s, '64kB')) AS sk, qsketch_agg(k, qsketch_new(s, '128kB')) AS twice
-	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS s, uniform GROUP BY s;
-SELECT structure, a.size, a.error = qsketch_error(p.sk) AND a.stored_bytes = octet_length(p.sk::bytea) AS exact,
-	a.error BETWEEN qsketch_error(p.sk) * 0.9 AND qsketch_error(p.sk) * 1.5 AS error_near,
-	a.stored_bytes BETWEEN octet_length(p.sk::bytea) * 0.9 AND octet_length(p.sk::bytea) * 1.5 AS bytes_near
-FROM built, ROWS FROM (qsketch_advise(sk)) WITH ORDINALITY AS a(size, stored_bytes, error, n),
-	LATERAL (VALUES (1, qsketch_fold(sk, (qsketch_info(sk)).size / 2 || ' bytes')), (2, sk), (3, twice)) AS p(n, sk)
-WHERE a.n = p.n ORDER BY structure, a.n;
-SELECT * FROM qsketch_advise(qsketch_new());
-SELECT * FROM qsketch_advise((SELECT qsketch_agg(k) FROM generate_series(1, 10) AS k), 0.5);
-SELECT count(*) FROM qsketch_advise(qsketch_new(size => '512MB'));
-SELECT * FROM qsketch_advise(NULL);
-SELECT * FROM qsketch_advise(qsketch_new(), 2);
-DROP TABLE uniform, proposed, built;
+DROP TABLE uniform, proposed;

@@ -1,8 +1,8 @@
 /*
- * test_advise.c
+ * test_forecast.c
  *		Forecasts of errors, against sketches that are built.
  *
- * test/unit/test_advise.c
+ * test/unit/test_forecast.c
  */
 #include "support.h"
 

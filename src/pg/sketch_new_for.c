@@ -1,8 +1,8 @@
 /*
- * sketch_advise.c
- *		qsketch_new_for and qsketch_advise: which size for which error?
+ * sketch_new_for.c
+ *		qsketch_new_for: the least size for an error.
  *
- * src/pg/sketch_advise.c
+ * src/pg/sketch_new_for.c
  */
 #include <math.h>
 
@@ -15,8 +15,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-
-/* ---- a new sketch ---- */
 
 /* The load and the error that a new sketch is for. */
 typedef struct Wanted
@@ -201,112 +199,4 @@ qsketch_new_for(PG_FUNCTION_ARGS)
 		raise_no_size(&params, &found, &wanted);
 	qs_init(&sketch, &params, NULL);
 	PG_RETURN_POINTER(SketchFlatten(&sketch));
-}
-
-/* ---- an existing sketch ---- */
-
-/* Size and error of a sketch that exists or could be made. */
-typedef struct Advice
-{
-	qs_params params;
-	double stored_bytes;
-	double error;
-} Advice;
-
-static Advice
-advice_of(const qs_sketch *sketch, double confidence)
-{
-	Advice advice = { .params = sketch->params, .stored_bytes = (double) qs_flat_size(sketch) };
-	qb_memory memory;
-	qs_noise noise;
-
-	SketchCheck(qs_noise_init(&noise, sketch, 1, ContextMemory(CurrentMemoryContext, &memory)));
-	advice.error = (double) qs_noise_error(&noise, confidence, 1);
-	qs_noise_free(&noise);
-	return advice;
-}
-
-/* The sketch folded to half its size; false if it cannot be folded. */
-static bool
-half_of(Advice *half, const qs_sketch *sketch, double confidence)
-{
-	qb_memory memory;
-	qs_sketch copy;
-	qb_status status;
-
-	SketchCheck(qs_copy(&copy, sketch, ContextMemory(CurrentMemoryContext, &memory)));
-	status = qs_fold(&copy, sketch->params.n / 2);
-	if (status == QB_OK)
-		*half = advice_of(&copy, confidence);
-	qs_free(&copy);
-	if (status != QB_NO_FOLD)
-		SketchCheck(status);
-	return status == QB_OK;
-}
-
-/*
- * Doubling the size lowers the error at least by the factor by which halving it raised
- * the error.  What is stored beyond the tables (multilevel's high buckets) is assumed
- * to change by the same factor as well, and so is all of a compact sketch.
- */
-static Advice
-twice_of(const qs_sketch *sketch, const Advice *own, const Advice *half)
-{
-	Advice twice = *own;
-	double beyond = own->stored_bytes - (double) qs_dense_size(&own->params, sketch->wide);
-	double beyond_half = half->stored_bytes - (double) qs_dense_size(&half->params, sketch->wide);
-
-	twice.params.n *= 2;
-	if (half->error > 0)
-		twice.error = ceil(own->error * Min(1, own->error / half->error));
-	if (sketch->encoding == QS_EXPLICIT)
-		return twice;
-	twice.stored_bytes = (double) qs_dense_size(&twice.params, sketch->wide);
-	if (beyond < 0)
-		twice.stored_bytes =
-			Min(twice.stored_bytes,
-				own->stored_bytes * own->stored_bytes / Min(own->stored_bytes, half->stored_bytes));
-	else if (beyond_half > 0)
-		twice.stored_bytes += beyond * Min(2, beyond / beyond_half);
-	return twice;
-}
-
-static void
-put_advice(FunctionCallInfo fcinfo, const Advice *advice)
-{
-	uint64 size = qs_block_bytes(&advice->params) * advice->params.n;
-	Datum values[3] = { Int64GetDatum((int64) size), Int64GetDatum((int64) advice->stored_bytes),
-						Int64GetDatum((int64) Min(advice->error, (double) (PG_INT64_MAX / 2))) };
-
-	if (size <= QS_SIZE_MAX)
-		PutRow(fcinfo, values, NULL);
-}
-
-/*
- * qsketch_advise(qsketch, confidence): rows for half the size if possible, this size,
- * twice the size.
- */
-PG_FUNCTION_INFO_V1(qsketch_advise);
-Datum
-qsketch_advise(PG_FUNCTION_ARGS)
-{
-	double confidence = CheckConfidence(PG_GETARG_FLOAT8(1), false);
-	Advice own, half, twice;
-	SketchReader reader;
-	bool has_half;
-
-	SketchRead(&reader, PG_GETARG_DATUM(0));
-	own = advice_of(reader.sketch, confidence);
-	has_half = half_of(&half, reader.sketch, confidence);
-	ReturnRows(fcinfo);
-	if (has_half)
-		put_advice(fcinfo, &half);
-	put_advice(fcinfo, &own);
-	if (has_half)
-	{
-		twice = twice_of(reader.sketch, &own, &half);
-		put_advice(fcinfo, &twice);
-	}
-	SketchReadEnd(&reader);
-	PG_RETURN_NULL();
 }
