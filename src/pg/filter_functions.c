@@ -307,12 +307,12 @@ add_key(FunctionCallInfo fcinfo, FilterInput input)
 	if (PG_ARGISNULL(KEY_ARGUMENT) || (input == FILTER_IDS && PG_ARGISNULL(ID_ARGUMENT)))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	expanded = StateForUpdate(&filter_state_type, NULL, PG_GETARG_DATUM(0));
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	KeyNewArgument(&key, fcinfo, KEY_ARGUMENT, &expanded->filter.keys,
 				   FilterKeyHolder(&expanded->filter));
 	FilterSetInput(expanded, &key.type, input);
 	FilterPut(expanded, key.fingerprint, input == FILTER_IDS ? PG_GETARG_INT64(ID_ARGUMENT) : 1);
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	expanded->keyed.key.type = InvalidOid;
 	return StateDatum(&expanded->keyed);
 }

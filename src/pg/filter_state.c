@@ -315,8 +315,9 @@ most_room(const FilterState *expanded)
 
 /* Give the whole buffer to the engine.  After an error the rows are still in it. */
 void
-FilterFlush(FilterState *expanded)
+FilterFlush(KeyedState *state)
 {
+	FilterState *expanded = (FilterState *) state;
 	qf_filter *filter = &expanded->filter;
 	int64 rows = filter->rows;
 	qf_batch batch;
@@ -348,7 +349,7 @@ FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 	qf_filter *filter = &expanded->filter;
 	int64 count;
 
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	KeyCheckFits(&filter->keys, &expanded->keyed.key, FilterKeyHolder(filter));
 	FilterCheck(GpuFilterAddColumn(filter, chunk, chunks, &count));
 	expanded->keyed.batches++;
@@ -365,23 +366,23 @@ FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
 void
 FilterMaterialize(FilterState *expanded)
 {
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	FilterCheck(expanded->engine->materialize(&expanded->filter));
 }
 
 /* Make room in a full buffer: flush it, and let it grow. */
 void
-FilterMakeRoom(FilterState *expanded)
+FilterMakeRoom(KeyedState *state)
 {
-	FilterFlush(expanded);
-	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
+	FilterFlush(state);
+	KeyBufferGrow(&state->buffer, state->header.eoh_context, most_room((FilterState *) state));
 }
 
 /* Set the keys and the numbers of the rows to come.  Keys must fit those already there. */
 void
 FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 {
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	KeyCheckFits(&expanded->filter.keys, key, FilterKeyHolder(&expanded->filter));
 	expanded->keyed.key = *key;
 	if (expanded->input != input)
@@ -395,7 +396,7 @@ FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 static void
 merge_filter(FilterState *expanded, const qf_filter *from)
 {
-	FilterFlush(expanded);
+	FilterFlush(&expanded->keyed);
 	check_mergeable(&expanded->filter, from);
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
@@ -416,18 +417,6 @@ pass(KeyedState *state, void *place, Size bytes)
 	FilterState *expanded = (FilterState *) state;
 
 	write_flat(&expanded->filter, &expanded->flat, place);
-}
-
-static void
-make_room(KeyedState *state)
-{
-	FilterMakeRoom((FilterState *) state);
-}
-
-static void
-flush(KeyedState *state)
-{
-	FilterFlush((FilterState *) state);
 }
 
 static void
@@ -467,8 +456,8 @@ const KeyedStateType filter_state_type = {
 	.value = "a filter",
 	.own_context = "qfilter",
 	.states_context = "qfilter states",
-	.make_room = make_room,
-	.flush = flush,
+	.make_room = FilterMakeRoom,
+	.flush = FilterFlush,
 	.copy = copy,
 	.add = add,
 	.merge = merge,

@@ -83,9 +83,9 @@ extern void FilterRead(FilterReader *reader, Datum datum);
 extern void FilterReadEnd(FilterReader *reader);
 
 extern void FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input);
-extern void FilterMakeRoom(FilterState *expanded);
+extern void FilterMakeRoom(KeyedState *state);
 extern void FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks);
-extern void FilterFlush(FilterState *expanded);
+extern void FilterFlush(KeyedState *state);
 extern void FilterMaterialize(FilterState *expanded);
 extern void FilterReadTemplate(Datum template, bool null, qf_params *params);
 
@@ -97,7 +97,7 @@ static inline void
 FilterPut(FilterState *expanded, uint64 fingerprint, int64 number)
 {
 	if (unlikely(KeyBufferIsFull(&expanded->keyed.buffer)))
-		FilterMakeRoom(expanded);
+		FilterMakeRoom(&expanded->keyed);
 	KeyBufferAppend(&expanded->keyed.buffer, fingerprint, number);
 	expanded->keyed.count++;
 }

@@ -175,8 +175,9 @@ give_batch(SetsState *sets)
 
 /* Empty the batch. */
 static void
-flush_rows(SetsState *sets)
+flush_rows(KeyedState *state)
 {
+	SetsState *sets = (SetsState *) state;
 	uint32 rows = sets->waiting;
 	bool remote = sets->remote != NULL;
 
@@ -211,7 +212,7 @@ SetsMakeRoom(SetsState *sets)
 
 	if (sets->room >= (sets->remote ? GPU_SLOT_WEIGHED : QSET_BATCH))
 	{
-		flush_rows(sets);
+		flush_rows(&sets->keyed);
 		return;
 	}
 	sets->id = grown(sets, sets->id, room);
@@ -290,7 +291,7 @@ SetsMaterialize(SetsState *sets)
 {
 	if (!sets->building)
 		return;
-	flush_rows(sets);
+	flush_rows(&sets->keyed);
 	if (sets->remote)
 		fetch(sets);
 	if (!sets->building)
@@ -379,12 +380,6 @@ write_flat(KeyedState *state, void *place, Size bytes)
 	qset_write(&sets->collection, (uint8 *) VARDATA(place));
 }
 
-static void
-flush(KeyedState *state)
-{
-	flush_rows((SetsState *) state);
-}
-
 /*
  * A state passed to another process goes on there.  So its rows are passed: they are
  * not sorted, and may exceed 1 GB.
@@ -395,7 +390,7 @@ pass_bytes(KeyedState *state)
 	SetsState *sets = (SetsState *) state;
 
 	go_on(sets);
-	flush_rows(sets);
+	flush_rows(&sets->keyed);
 	return (Size) qset_builder_image_bytes(&sets->builder);
 }
 
@@ -445,7 +440,7 @@ const KeyedStateType sets_state_type = {
 	.value = "a collection of sets",
 	.own_context = "qsets",
 	.states_context = "qsets states",
-	.flush = flush,
+	.flush = flush_rows,
 	.merge = merge,
 	.release = release,
 	.pass_bytes = pass_bytes,
@@ -475,7 +470,7 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 	int64 rows;
 
 	Assert(sets->exact);
-	flush_rows(sets);
+	flush_rows(&sets->keyed);
 	if (sets->remote == NULL && sets->keyed.count > 0)
 		return;
 	if (sets->remote == NULL)
@@ -581,7 +576,7 @@ SetsOnGpu(Datum datum, GpuKept *made)
 
 	if (sets == NULL || sets->remote == NULL)
 		return NULL;
-	flush_rows(sets);
+	flush_rows(&sets->keyed);
 	if (sets->remote == NULL || sets->remote->rows == 0 ||
 		!GpuMembershipsSort(sets->remote, &sizes))
 		return NULL;

@@ -463,7 +463,7 @@ remove_now(SketchState *expanded)
 	SketchState *removed = (SketchState *) expanded->keyed.removed;
 	qb_status status;
 
-	SketchFlushAdded(removed);
+	SketchFlushAdded(&removed->keyed);
 	SketchNewVersion(expanded);
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 	StateBeginCounting(&expanded->keyed);
@@ -475,9 +475,11 @@ remove_now(SketchState *expanded)
 
 /* Merge the sketches that wait, and count the keys that wait.  Removals go on waiting. */
 void
-SketchFlushAdded(SketchState *expanded)
+SketchFlushAdded(KeyedState *state)
 {
-	StateTakeText(&expanded->keyed, &expanded->sketch.keys, &sketch_key_holder);
+	SketchState *expanded = (SketchState *) state;
+
+	StateTakeText(state, &expanded->sketch.keys, &sketch_key_holder);
 	merge_deferred(expanded);
 	flush_buffer(expanded);
 }
@@ -486,7 +488,7 @@ SketchFlushAdded(SketchState *expanded)
 void
 SketchFlush(SketchState *expanded)
 {
-	SketchFlushAdded(expanded);
+	SketchFlushAdded(&expanded->keyed);
 	if (expanded->keyed.removed)
 		remove_now(expanded);
 }
@@ -501,7 +503,7 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 	SketchNewVersion(expanded);
 	if (let_wait(expanded, from))
 		return;
-	SketchFlushAdded(expanded);
+	SketchFlushAdded(&expanded->keyed);
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
@@ -509,7 +511,7 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 void
 SketchMaterializeAdded(SketchState *expanded)
 {
-	SketchFlushAdded(expanded);
+	SketchFlushAdded(&expanded->keyed);
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
@@ -603,16 +605,17 @@ SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
 /*
  * Make room in a full buffer.  Mostly its keys are counted, and while it is small it
  * becomes larger.  The buffer of a deferred sketch may keep its keys and become larger.
- * False if there is no room, since not even the next key may wait.
+ * There is none if not even the next key may wait.
  */
-bool
-SketchMakeRoom(SketchState *expanded)
+void
+SketchMakeRoom(KeyedState *state)
 {
-	if (SketchKeepKeys(&expanded->keyed, &expanded->sketch))
-		return true;
+	SketchState *expanded = (SketchState *) state;
+
+	if (SketchKeepKeys(state, &expanded->sketch))
+		return;
 	flush_buffer(expanded);
-	KeyBufferGrow(&expanded->keyed.buffer, expanded->keyed.header.eoh_context, most_room(expanded));
-	return expanded->keyed.buffer.room > 0;
+	KeyBufferGrow(&state->buffer, state->header.eoh_context, most_room(expanded));
 }
 
 /* ---- writing ---- */
@@ -673,7 +676,7 @@ flat_bytes(KeyedState *state)
 		SketchFlush(expanded);
 	if (flat_form(expanded) == FLAT_VALUE && make_of_keys(expanded))
 		return StateSizeWithRemovals(state, SketchFlatSize(&expanded->made, NULL, &expanded->flat));
-	SketchFlushAdded(expanded);
+	SketchFlushAdded(&expanded->keyed);
 	switch (flat_form(expanded))
 	{
 		case FLAT_TOKEN:
@@ -743,18 +746,6 @@ pass(KeyedState *state, void *place, Size bytes)
 /* ---- the type ---- */
 
 static void
-make_room(KeyedState *state)
-{
-	SketchMakeRoom((SketchState *) state);
-}
-
-static void
-flush(KeyedState *state)
-{
-	SketchFlushAdded((SketchState *) state);
-}
-
-static void
 take_back(KeyedState *state, Datum removals)
 {
 	SketchTakeBack(state, &((SketchState *) state)->sketch, removals);
@@ -775,8 +766,8 @@ const KeyedStateType sketch_state_type = {
 	.value = "a sketch",
 	.own_context = "qsketch",
 	.states_context = "qsketch states",
-	.make_room = make_room,
-	.flush = flush,
+	.make_room = SketchMakeRoom,
+	.flush = SketchFlushAdded,
 	.merge = merge,
 	.take_back = take_back,
 	.release = release,

@@ -70,13 +70,13 @@ extern PGDLLEXPORT void SketchChooseEngine(SketchState *expanded, const StateWor
 extern PGDLLEXPORT SketchState *SketchStateIn(Datum datum);
 
 extern bool SketchKeepKeys(KeyedState *state, const qs_sketch *sketch);
-extern bool SketchMakeRoom(SketchState *expanded);
+extern void SketchMakeRoom(KeyedState *state);
 extern void SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern bool SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern void
 SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight);
 extern void SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals);
-extern void SketchFlushAdded(SketchState *expanded);
+extern void SketchFlushAdded(KeyedState *state);
 extern void SketchFlush(SketchState *expanded);
 extern void SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks);
 extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
@@ -113,7 +113,9 @@ SketchPutKey(SketchState *expanded, uint64 fingerprint)
 static inline void
 SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
-	if (KeyBufferIsFull(&expanded->keyed.buffer) && !SketchMakeRoom(expanded))
+	if (KeyBufferIsFull(&expanded->keyed.buffer))
+		SketchMakeRoom(&expanded->keyed);
+	if (KeyBufferIsFull(&expanded->keyed.buffer))
 		SketchInsert(expanded, fingerprint, weight);
 	else
 		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);

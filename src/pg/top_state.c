@@ -345,9 +345,10 @@ TopFlush(TopState *top)
  * texts may go on waiting in a larger one.
  */
 void
-TopMakeRoom(TopState *top)
+TopMakeRoom(KeyedState *state)
 {
-	int before = top->keyed.buffer.allocated;
+	TopState *top = (TopState *) state;
+	int before = state->buffer.allocated;
 
 	if (!top->top.texts && SketchKeepKeys(&top->keyed, &top->sketch))
 		return;
@@ -398,7 +399,7 @@ append(TopState *top, Datum plain, int64 weight)
 	int row;
 
 	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
-		TopMakeRoom(top);
+		TopMakeRoom(&top->keyed);
 	row = top->keyed.buffer.count;
 	if (top->top.texts)
 		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
@@ -502,12 +503,6 @@ pass(KeyedState *state, void *offset, Size bytes)
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
-static void
-make_room(KeyedState *state)
-{
-	TopMakeRoom((TopState *) state);
-}
-
 /* The flat encoding has removals beside it only if the state is passed on. */
 static Size
 flat_bytes(KeyedState *state)
@@ -583,7 +578,7 @@ const KeyedStateType top_state_type = {
 	.value = "a list of top keys",
 	.own_context = "qtop",
 	.states_context = "qtop states",
-	.make_room = make_room,
+	.make_room = TopMakeRoom,
 	.flush = flush,
 	.copy = copy,
 	.add = add,

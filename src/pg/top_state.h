@@ -55,7 +55,7 @@ extern void TopRead(TopReader *reader, Datum datum);
 extern void TopReadEnd(TopReader *reader);
 
 extern void TopSetKey(TopState *top, const KeyType *key);
-extern void TopMakeRoom(TopState *top);
+extern void TopMakeRoom(KeyedState *state);
 extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);

@@ -534,7 +534,7 @@ add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 		return;
 	}
 	if (state->buffer.count > 0)
-		TopMakeRoom((TopState *) state);
+		TopMakeRoom(state);
 	page.located = aggregate->weight.attribute != 0;
 	if (page.located)
 		add_weighted(aggregate, tuples, &page);
