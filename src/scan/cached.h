@@ -215,11 +215,11 @@ CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct Expl
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
 								 const Var *group, double groups, bool parallel);
 
-/* Does the page have tuples for this aggregate, whose keys no cached column has given? */
+/* Has a cached column given this aggregate the page's keys? */
 static inline bool
-CachedColumnsLack(const CachedColumns *copies, int i, BlockNumber block)
+CachedColumnsHave(const CachedColumns *copies, int i, BlockNumber block)
 {
-	return copies == NULL || !copies->used || !PageSetHas(&copies->taken[i], block);
+	return copies->used && PageSetHas(&copies->taken[i], block);
 }
 
 #endif

@@ -312,6 +312,16 @@ flush(ColumnScanState *state)
 	return count_keys(state);
 }
 
+/* Add to the counts of all processes or, if the plan is serial, to those of this one. */
+static void
+add_counts(ColumnScanState *state, const ScanCounts *more)
+{
+	if (state->shared)
+		SharedScanCount(state->shared, more);
+	else
+		ScanCountsAdd(&state->counts, more);
+}
+
 /*
  * Record what this run did.  "before" has the counts at its beginning.  Engines have added keys and
  * batches to the statistics already.
@@ -331,7 +341,7 @@ count_run(ColumnScanState *state, const ScanCounts *before, bool first)
 	StatCount(STAT_SCANS, first);
 	StatCount(STAT_PAGES, run.pages);
 	StatCount(STAT_PAGES_VISIBLE, run.pages_visible);
-	SharedScanCount(state->shared, &state->counts, &run);
+	add_counts(state, &run);
 }
 
 /* Add the tuples of a page to all sketches. */
@@ -352,7 +362,8 @@ add_tuples(ColumnScanState *state, PageTuples *tuples)
 	{
 		ScanAggregate *aggregate = &state->aggregate[i];
 
-		if (!CachedColumnsLack(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
+		if (state->copies &&
+			CachedColumnsHave(state->copies, i, BufferGetBlockNumber(state->reader.buffer)))
 			continue;
 		ScanAggregateAdd(aggregate, WantedRowsOf(&state->rows, aggregate->filter_number, tuples));
 	}
@@ -406,7 +417,7 @@ go_on(ColumnScanState *state)
 	if (!ScanGroupsGoOn(state->groups))
 		return false;
 	counts.groups = state->groups->groups;
-	SharedScanCount(state->shared, &state->counts, &counts);
+	add_counts(state, &counts);
 	return true;
 }
 
@@ -466,26 +477,60 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 }
 
 /*
- * Return the sketches as a tuple, whose values live as long as it does.  In the leader a
- * row of NULLs precedes them if they are large.
+ * Does a row of NULLs have to precede the result?  Aggregate copies the first tuple
+ * that it gets, which flattens the values in it.  The leader's sets may be large, so
+ * they must come in the second tuple.
+ */
+static bool
+has_large_sets(const ColumnScanState *state)
+{
+	bool large = false;
+	int i;
+
+	if (state->shared == NULL || !is_alone(state) || IsParallelWorker())
+		return false;
+	for (i = 0; i < state->count; i++)
+	{
+		const KeyedState *keyed = state->aggregate[i].state;
+
+		if (keyed == NULL)
+			continue;
+		if (StateTypeOf(keyed) != &sets_state_type)
+			return false;
+		large |= keyed->count > 0;
+	}
+	return large;
+}
+
+/*
+ * Return the sketches as a tuple, whose values live as long as it does.  Aggregate takes sets in
+ * the second tuple over, without a copy.
  */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
 	bool second = state->returned == RETURNED_NULLS;
 	MemoryContext old;
+	int i;
 
-	if (!second && state->shared && is_alone(state) &&
-		SharedScanResultIsLarge(state->aggregate, state->count))
+	if (!second && has_large_sets(state))
 	{
 		state->returned = RETURNED_NULLS;
 		return ExecStoreAllNullTuple(slot);
 	}
 	state->returned = RETURNED_ALL;
 	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
-	SharedScanResult(state->aggregate, state->count, second, slot);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	for (i = 0; i < state->count; i++)
+	{
+		const ScanAggregate *aggregate = &state->aggregate[i];
+
+		slot->tts_values[i] = ScanAggregateResult(aggregate, &slot->tts_isnull[i]);
+		if (second && aggregate->in_transfer && ScanAggregateState(aggregate, &sets_state_type))
+			slot->tts_values[i] = StateDatum(aggregate->state);
+	}
 	MemoryContextSwitchTo(old);
-	return slot;
+	return ExecStoreVirtualTuple(slot);
 }
 
 /* Run the scan; false: another process, or the scan of the next partition, has its sketches. */

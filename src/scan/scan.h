@@ -429,10 +429,7 @@ extern uint64 SharedScanId(const SharedScan *shared);
 extern struct SharedPages *SharedScanPages(SharedScan *shared);
 extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
 							bool collect);
-extern bool SharedScanResultIsLarge(const ScanAggregate *aggregate, int count);
-extern TupleTableSlot *
-SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, TupleTableSlot *slot);
-extern void SharedScanCount(SharedScan *shared, ScanCounts *own, const ScanCounts *more);
+extern void SharedScanCount(SharedScan *shared, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
 /* build.c: building the collections of sets of a parallel scan, one for each column. */

@@ -35,7 +35,6 @@
 #include "scan/scan.h"
 
 #include "access/parallel.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
@@ -150,15 +149,10 @@ SharedScanProcesses(const SharedScan *shared)
 	return shared->processes;
 }
 
-/* Add to the counts of all processes or, if the plan is serial, to those of this one. */
+/* Add to the counts of all processes. */
 void
-SharedScanCount(SharedScan *shared, ScanCounts *own, const ScanCounts *more)
+SharedScanCount(SharedScan *shared, const ScanCounts *more)
 {
-	if (shared == NULL)
-	{
-		ScanCountsAdd(own, more);
-		return;
-	}
 	SpinLockAcquire(&shared->mutex);
 	ScanCountsAdd(&shared->counts, more);
 	SpinLockRelease(&shared->mutex);
@@ -325,43 +319,4 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, in
 	if (step == STEP_RETURN)
 		drop_copy(area, &leaver, count);
 	return step == STEP_RETURN;
-}
-
-/*
- * Does a row of NULLs have to precede the result?  Aggregate copies the first tuple
- * that it gets, which flattens the values in it.  The leader's sets may be large, so
- * they must come in the second tuple.
- */
-bool
-SharedScanResultIsLarge(const ScanAggregate *aggregate, int count)
-{
-	bool large = false;
-	int i;
-
-	for (i = 0; i < count && !IsParallelWorker(); i++)
-	{
-		if (aggregate[i].state == NULL)
-			continue;
-		if (StateTypeOf(aggregate[i].state) != &sets_state_type)
-			return false;
-		large |= aggregate[i].state->count > 0;
-	}
-	return large;
-}
-
-/* Store all values in the slot.  "hand_over": Aggregate takes sets over, without a copy. */
-TupleTableSlot *
-SharedScanResult(const ScanAggregate *aggregate, int count, bool hand_over, TupleTableSlot *slot)
-{
-	int i;
-
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	for (i = 0; i < count; i++)
-	{
-		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-		if (hand_over && aggregate[i].in_transfer &&
-			ScanAggregateState(&aggregate[i], &sets_state_type))
-			slot->tts_values[i] = StateDatum(aggregate[i].state);
-	}
-	return ExecStoreVirtualTuple(slot);
 }
