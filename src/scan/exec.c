@@ -18,6 +18,8 @@
 #include "scan/cached.h"
 #include "scan/groups.h"
 
+#include "pg/sets_state.h"
+
 #include "access/parallel.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
