@@ -1,14 +1,15 @@
 /*
  * vector.h
- *		AVX2 and ARM's NEON in one source: vectors of 32 and of 16 bytes.
+ *		AVX2, AVX-512 and ARM's NEON in one source: vectors of 32, 64 and 16 bytes.
  *
  * GCC and clang add, compare and shift vectors of any width as C does numbers.  A
  * comparison makes lanes of all ones or zeros, and subtracting such lanes counts them.
  * What C has no operator for is here, once for each set of instructions.  A loop that
  * needs more has it in its own file.
  *
- * A file is compiled for AVX2 on x86 and for NEON on ARM.  QB_VECTOR is the width in
- * bytes; it is not defined elsewhere.  Loops take vectors of that width only: a vector of
+ * A file is compiled for AVX2 on x86 and for NEON on ARM, and for AVX-512 if it defines
+ * QB_VECTOR as 64 before.  QB_VECTOR is the width in bytes; it is not defined on other
+ * processors.  Loops take vectors of that width only: a vector of
  * 32 bytes, which NEON lacks, goes through memory after nearly each operation (tried with
  * SIMDe 0.7.4 and 0.8.2, and GCC 12 and 14).
  *
@@ -24,9 +25,13 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#ifdef QB_VECTOR
+#define QB_VECTOR_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
+#else
 #define QB_VECTOR        32
 #define QB_VECTOR_TARGET __attribute__((target("avx2,popcnt")))
 #define QB_ISA_VECTOR    QB_ISA_AVX2
+#endif
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #define QB_VECTOR 16
@@ -65,7 +70,9 @@ qb_vector_store(void *p, qb_u8s v)
 QB_VECTOR_INLINE bool
 qb_vector_any(qb_u8s v)
 {
-#ifdef __x86_64__
+#if QB_VECTOR == 64
+	return _mm512_test_epi64_mask((__m512i) v, (__m512i) v) != 0;
+#elif defined(__x86_64__)
 	return !_mm256_testz_si256((__m256i) v, (__m256i) v);
 #else
 	return vmaxvq_u8(v) != 0;
@@ -76,12 +83,16 @@ qb_vector_any(qb_u8s v)
 QB_VECTOR_INLINE bool
 qb_vector_all(qb_u8s lanes)
 {
-#ifdef __x86_64__
+#if QB_VECTOR == 64
+	return _mm512_movepi32_mask((__m512i) lanes) == UINT16_MAX;
+#elif defined(__x86_64__)
 	return _mm256_movemask_epi8((__m256i) lanes) == -1;
 #else
 	return vminvq_u32((qb_u32s) lanes) != 0;
 #endif
 }
+
+#if QB_VECTOR != 64
 
 /* One bit for each byte, of bytes of all ones or zeros. */
 QB_VECTOR_INLINE uint32_t
@@ -111,17 +122,24 @@ qb_vector_bits32(qb_u32s lanes)
 #endif
 }
 
+#endif
+
 /* How many bits of each byte are set. */
 QB_VECTOR_INLINE qb_u8s
 qb_vector_ones(qb_u8s v)
 {
 #ifdef __x86_64__
-	const __m256i of_four =
-		_mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-	qb_u8s upper = (qb_u8s) ((qb_u16s) v >> 4);
+	const __m128i of_four = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+	qb_u8s upper = (qb_u8s) ((qb_u16s) v >> 4) & 15;
+	qb_u8s lower = v & 15;
 
-	return (qb_u8s) _mm256_shuffle_epi8(of_four, (__m256i) (v & 15)) +
-		   (qb_u8s) _mm256_shuffle_epi8(of_four, (__m256i) (upper & 15));
+#if QB_VECTOR == 64
+	return (qb_u8s) _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_four), (__m512i) lower) +
+		   (qb_u8s) _mm512_shuffle_epi8(_mm512_broadcast_i32x4(of_four), (__m512i) upper);
+#else
+	return (qb_u8s) _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_four), (__m256i) lower) +
+		   (qb_u8s) _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(of_four), (__m256i) upper);
+#endif
 #else
 	return vcntq_u8(v);
 #endif
@@ -131,7 +149,9 @@ qb_vector_ones(qb_u8s v)
 QB_VECTOR_INLINE qb_u64s
 qb_vector_sum8(qb_u8s v)
 {
-#ifdef __x86_64__
+#if QB_VECTOR == 64
+	return (qb_u64s) _mm512_sad_epu8((__m512i) v, _mm512_setzero_si512());
+#elif defined(__x86_64__)
 	return (qb_u64s) _mm256_sad_epu8((__m256i) v, _mm256_setzero_si256());
 #else
 	return vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(v)));
@@ -142,7 +162,9 @@ qb_vector_sum8(qb_u8s v)
 QB_VECTOR_INLINE uint64_t
 qb_vector_sum64(qb_u64s v)
 {
-#ifdef __x86_64__
+#if QB_VECTOR == 64
+	return (uint64_t) _mm512_reduce_add_epi64((__m512i) v);
+#elif defined(__x86_64__)
 	__m128i two = _mm_add_epi64(_mm256_castsi256_si128((__m256i) v),
 								_mm256_extracti128_si256((__m256i) v, 1));
 

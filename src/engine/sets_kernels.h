@@ -13,8 +13,9 @@
 extern const qset_kernels qset_kernels_vector;
 extern const qset_kernels qset_kernels_avx512;
 
-/* The AVX-512 table uses these two functions of AVX2, too: count32() and probe_sets(). */
+/* Functions of AVX2 that the AVX-512 table has, too. */
 extern uint64_t qset_count32_vector(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
+extern uint64_t qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n);
 extern void
 qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					   const uint32_t *set, uint32_t n, uint16_t *common);

@@ -1,9 +1,18 @@
 /*
  * sets_vector.c
- *		The sets family's inner loops with AVX2 or NEON (base/vector.h).
+ *		The sets family's inner loops with AVX2, AVX-512 or NEON (base/vector.h).
  *
- * This file does what sets_avx512.c does, with vectors of half or a quarter of the width
- * and without masks.
+ * Two sorted sets are merged in blocks of one vector.  All elements of a block of A
+ * are compared with all elements of a block of B; then the block with the smaller
+ * last element (both, if equal) makes room for the next one.  This is the paper's
+ * SIMD baseline (section 4; Lemire, Boytsov and Kurz) with wider vectors and without
+ * a branch that could be mispredicted.  The plain merge does the ends.
+ *
+ * sets_avx512.c includes this file to compile it for AVX-512.  That table has three
+ * functions of AVX2.  Counting 4-byte elements is faster with the vectors of AVX2: a block
+ * of twice as many elements needs twice as many comparisons, so the width gains nothing,
+ * and the comparisons of AVX2 run on more units.  The other two look elements up in a
+ * bitmap: gathering 16 words is no faster, and a small set fits into one vector of AVX2.
  *
  * NEON counts common 8-byte integers, but the plain merge writes them.  Counting takes
  * 33 instructions for four elements (GCC 12) instead of 44, and each step waits for the
@@ -25,7 +34,10 @@
 #define LANES64 (QB_VECTOR / 8)
 
 /* Elements of 8 bytes that one step of a merge takes, on either side. */
-#define STEP64 4
+#define STEP64 (QB_VECTOR == 64 ? 8 : 4)
+
+/* Counters of 2 bytes that one step of a search takes. */
+#define STEP16 (QB_VECTOR == 16 ? 16 : 32)
 
 /* Sets whose elements are looked up are prefetched this many ahead. */
 #define AHEAD 8
@@ -35,16 +47,201 @@
 
 /* ---- what differs ---- */
 
+#if QB_VECTOR == 64
+
+/* A comparison makes a mask, with a bit for each lane. */
+typedef __mmask16 found32;
+typedef __mmask8 found64;
+
+/* Which elements of x are in y. */
+QB_VECTOR_INLINE found32
+members32(qb_u32s x, qb_u32s y)
+{
+	__m512i a = (__m512i) x;
+	__m512i b = (__m512i) y;
+	found32 found = 0;
+	int quarter;
+
+	for (quarter = 0; quarter < 4; quarter++)
+	{
+		found |= _mm512_cmpeq_epi32_mask(a, b) |
+				 _mm512_cmpeq_epi32_mask(a, _mm512_shuffle_epi32(b, 0x39)) |
+				 _mm512_cmpeq_epi32_mask(a, _mm512_shuffle_epi32(b, 0x4E)) |
+				 _mm512_cmpeq_epi32_mask(a, _mm512_shuffle_epi32(b, 0x93));
+		b = _mm512_shuffle_i64x2(b, b, 0x39);
+	}
+	return found;
+}
+
+/* Which of STEP64 elements at a are in those at b. */
+QB_VECTOR_INLINE found64
+members64(const int64_t *a, const int64_t *b)
+{
+	__m512i x = _mm512_loadu_si512(a);
+	__m512i y = _mm512_loadu_si512(b);
+	__m512i z = _mm512_shuffle_epi32(y, 0x4E); /* neighbours exchanged */
+	found64 found = 0;
+	int quarter;
+
+	for (quarter = 0; quarter < 4; quarter++)
+	{
+		found |= _mm512_cmpeq_epi64_mask(x, y) | _mm512_cmpeq_epi64_mask(x, z);
+		y = _mm512_shuffle_i64x2(y, y, 0x39);
+		z = _mm512_shuffle_i64x2(z, z, 0x39);
+	}
+	return found;
+}
+
+QB_VECTOR_INLINE qb_u64s
+tally64(qb_u64s common, found64 found)
+{
+	return (qb_u64s) _mm512_mask_add_epi64((__m512i) common, found, (__m512i) common,
+										   _mm512_set1_epi64(1));
+}
+
+/*
+ * Write the numbers that were found; returns how many they are.  It stores whole vectors,
+ * because compressing into memory is slow on some processors.
+ */
+QB_VECTOR_INLINE uint32_t
+write32(__m512i x, __mmask16 found, void *out)
+{
+	_mm512_storeu_si512(out, _mm512_maskz_compress_epi32(found, x));
+	return (uint32_t) _mm_popcnt_u32(found);
+}
+
+QB_VECTOR_INLINE uint32_t
+keep32(const int32_t *a, found32 found, int32_t *out)
+{
+	return write32(_mm512_loadu_si512(a), found, out);
+}
+
+QB_VECTOR_INLINE uint32_t
+keep64(const int64_t *a, found64 found, int64_t *out)
+{
+	_mm512_storeu_si512(out, _mm512_maskz_compress_epi64(found, _mm512_loadu_si512(a)));
+	return (uint32_t) _mm_popcnt_u32(found);
+}
+
+/* Write the positions of the bits of "count" counters, counted from "base"; returns the end. */
+QB_VECTOR_INLINE uint32_t *
+emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
+{
+	const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	uint32_t i;
+
+	for (i = 0; i < count; i += LANES32)
+		out += write32(_mm512_add_epi32(numbers, _mm512_set1_epi32((int) (base + i))),
+					   (__mmask16) (found >> i), out);
+	return out;
+}
+
+QB_VECTOR_INLINE uint32_t
+not_below16(const uint16_t *row, uint16_t least)
+{
+	return _mm512_cmpge_epu16_mask(_mm512_loadu_si512(row), _mm512_set1_epi16((short) least));
+}
+
+QB_VECTOR_INLINE uint32_t
+not_below32(const uint32_t *row, uint32_t least)
+{
+	return _mm512_cmpge_epu32_mask(_mm512_loadu_si512(row), _mm512_set1_epi32((int) least));
+}
+
+/* Those of STEP16 positions whose sizes are wanted, too. */
+QB_VECTOR_INLINE uint32_t
+keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
+{
+	__m512i limit = _mm512_set1_epi32((int) most);
+	__m512i low = _mm512_loadu_si512(size);
+	__m512i high = _mm512_loadu_si512(size + 16);
+
+	return _mm512_kunpackw(_mm512_mask_cmple_epu32_mask((__mmask16) (found >> 16), high, limit),
+						   _mm512_mask_cmple_epu32_mask((__mmask16) found, low, limit));
+}
+
+/* A full adder: returns the carries, and *sum becomes the parity. */
+QB_VECTOR_INLINE qb_u64s
+carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
+{
+	__m512i old = (__m512i) *sum;
+
+	*sum = (qb_u64s) _mm512_ternarylogic_epi64(old, (__m512i) x, (__m512i) y, 0x96);
+	return (qb_u64s) _mm512_ternarylogic_epi64(old, (__m512i) x, (__m512i) y, 0xE8);
+}
+
+/* Up to eight planes to numbers: plane p adds 2^p to each counter whose bit it has. */
+QB_VECTOR_INLINE void
+spread_bytes(const qb_u64s *plane, int planes, uint16_t *out)
+{
+	uint64_t mask[8][8];
+	int p;
+	int i;
+
+	for (p = 0; p < planes; p++)
+		qb_vector_store(mask[p], (qb_u8s) plane[p]);
+	for (i = 0; i < 8; i++, out += 64)
+	{
+		__m512i sum = _mm512_maskz_set1_epi8(mask[0][i], 1);
+
+		for (p = 1; p < planes; p++)
+			sum = _mm512_mask_add_epi8(sum, mask[p][i], sum, _mm512_set1_epi8((char) (1 << p)));
+		_mm512_storeu_si512(out, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(sum)));
+		_mm512_storeu_si512(out + 32, _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(sum, 1)));
+	}
+}
+
+/* The same for any number of planes. */
+QB_VECTOR_INLINE void
+spread(const qb_u64s *plane, int planes, uint16_t *out)
+{
+	uint32_t mask[16][16];
+	int p;
+	int i;
+
+	if (planes <= 8)
+	{
+		spread_bytes(plane, planes, out);
+		return;
+	}
+	for (p = 0; p < planes; p++)
+		qb_vector_store(mask[p], (qb_u8s) plane[p]);
+	for (i = 0; i < 16; i++)
+	{
+		__m512i sum = _mm512_setzero_si512();
+
+		for (p = 0; p < planes; p++)
+			sum = _mm512_mask_add_epi16(sum, mask[p][i], sum, _mm512_set1_epi16((short) (1 << p)));
+		_mm512_storeu_si512(out + i * LANES16, sum);
+	}
+}
+
+#else
+
+/*
+ * Gathering eight words is no faster than the plain loop, which the compiler makes
+ * four lanes wide.
+ */
+QB_VECTOR_TARGET uint64_t
+qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n)
+{
+	return qset_probe_each(bits, element, n);
+}
+
+/* A comparison makes lanes of all ones. */
+typedef qb_u32s found32;
+typedef qb_u64s found64;
+
 #ifdef __x86_64__
 
-/* Which elements of x are in y: lanes of all ones. */
-QB_VECTOR_INLINE qb_u32s
+/* Which elements of x are in y. */
+QB_VECTOR_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
 	qb_u32s z = (qb_u32s) _mm256_permute2x128_si256((__m256i) y, (__m256i) y, 1);
 
 #define ROTATED(v, by) (x == (qb_u32s) _mm256_shuffle_epi32((__m256i) (v), by))
-	return (qb_u32s) ((x == y) | (x == z) | (ROTATED(y, 0x39) | ROTATED(z, 0x39)) |
+	return (found32) ((x == y) | (x == z) | (ROTATED(y, 0x39) | ROTATED(z, 0x39)) |
 					  (ROTATED(y, 0x4E) | ROTATED(z, 0x4E)) |
 					  (ROTATED(y, 0x93) | ROTATED(z, 0x93)));
 #undef ROTATED
@@ -54,7 +251,7 @@ members32(qb_u32s x, qb_u32s y)
 typedef uint64_t tally;
 
 QB_VECTOR_INLINE tally
-tally_of(qb_u32s found)
+tally_of(found32 found)
 {
 	return (tally) _mm_popcnt_u32(qb_vector_bits32(found));
 }
@@ -66,36 +263,27 @@ total(tally t)
 }
 
 /* Which of STEP64 elements at a are in those at b. */
-QB_VECTOR_INLINE qb_u64s
+QB_VECTOR_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
 	qb_u64s x = (qb_u64s) qb_vector_load(a);
 	qb_u64s y = (qb_u64s) qb_vector_load(b);
 
 #define ROTATED(by) (x == (qb_u64s) _mm256_permute4x64_epi64((__m256i) y, by))
-	return (qb_u64s) (((x == y) | ROTATED(0x39)) | (ROTATED(0x4E) | ROTATED(0x93)));
+	return (found64) (((x == y) | ROTATED(0x39)) | (ROTATED(0x4E) | ROTATED(0x93)));
 #undef ROTATED
 }
 
-QB_VECTOR_TARGET static uint64_t
-intersect64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out)
+/* Write the elements of a that were found; returns how many they are. */
+QB_VECTOR_INLINE uint32_t
+keep64(const int64_t *a, found64 found, int64_t *out)
 {
-	uint64_t i = 0;
-	uint64_t j = 0;
-	uint64_t common = 0;
+	uint32_t bits = (uint32_t) _mm256_movemask_pd((__m256d) found);
+	uint32_t kept = 0;
 
-	while (i + STEP64 <= n && j + STEP64 <= m)
-	{
-		int64_t last_a = a[i + STEP64 - 1];
-		int64_t last_b = b[j + STEP64 - 1];
-		uint32_t found = (uint32_t) _mm256_movemask_pd((__m256d) members64(a + i, b + j));
-
-		for (; found != 0; found &= found - 1)
-			out[common++] = a[i + (uint32_t) __builtin_ctz(found)];
-		i += qset_step(last_a <= last_b, STEP64);
-		j += qset_step(last_b <= last_a, STEP64);
-	}
-	return common + qset_merge64(a + i, n - i, b + j, m - j, out + common);
+	for (; bits != 0; bits &= bits - 1)
+		out[kept++] = a[__builtin_ctz(bits)];
+	return kept;
 }
 
 /* Bytes of the lanes of two vectors, which are all ones or zeros. */
@@ -111,7 +299,7 @@ typedef uint16_t plane_piece;
 
 /*
  * Sets of up to eight elements take one step, so that the processor need not predict how
- * many turns a loop takes.  The AVX-512 table uses this function, too.
+ * many turns a loop takes.
  */
 QB_VECTOR_TARGET void
 qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
@@ -146,11 +334,11 @@ qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint
 
 #else
 
-QB_INLINE qb_u32s
+QB_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
 #define ROTATED(by) (x == vextq_u32(y, y, by))
-	return (qb_u32s) (((x == y) | ROTATED(2)) | (ROTATED(1) | ROTATED(3)));
+	return (found32) (((x == y) | ROTATED(2)) | (ROTATED(1) | ROTATED(3)));
 #undef ROTATED
 }
 
@@ -161,7 +349,7 @@ members32(qb_u32s x, qb_u32s y)
 typedef qb_u32s tally;
 
 QB_INLINE tally
-tally_of(qb_u32s found)
+tally_of(found32 found)
 {
 	return -found;
 }
@@ -184,7 +372,7 @@ members2(qb_u64s x, qb_u64s y, qb_u64s z)
  * The sum of the lanes of two vectors.  With one vector a step, half of a step's
  * instructions would only move it on.
  */
-QB_INLINE qb_u64s
+QB_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
 	qb_u64s y = (qb_u64s) qb_vector_load(b);
@@ -192,12 +380,6 @@ members64(const int64_t *a, const int64_t *b)
 
 	return members2((qb_u64s) qb_vector_load(a), y, z) +
 		   members2((qb_u64s) qb_vector_load(a + 2), y, z);
-}
-
-static uint64_t
-intersect64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out)
-{
-	return qset_merge64(a, n, b, m, out);
 }
 
 QB_INLINE qb_u8s
@@ -215,6 +397,92 @@ qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint
 	qset_probe_sets_each(bits, element, offset, set, n, common);
 }
 
+#endif
+
+QB_VECTOR_INLINE qb_u64s
+tally64(qb_u64s common, found64 found)
+{
+	return common - found;
+}
+
+QB_VECTOR_INLINE uint32_t
+keep32(const int32_t *a, found32 found, int32_t *out)
+{
+	uint32_t bits = qb_vector_bits32(found);
+	uint32_t kept = 0;
+
+	for (; bits != 0; bits &= bits - 1)
+		out[kept++] = a[__builtin_ctz(bits)];
+	return kept;
+}
+
+QB_VECTOR_INLINE uint32_t *
+emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
+{
+	(void) count;
+	return qset_emit_bits(found, base, out);
+}
+
+/* Which of STEP16 counters are at least "least". */
+QB_VECTOR_INLINE uint32_t
+not_below16(const uint16_t *row, uint16_t least)
+{
+	qb_u16s x = (qb_u16s) qb_vector_load(row);
+	qb_u16s y = (qb_u16s) qb_vector_load(row + LANES16);
+
+	return qb_vector_bits(narrow((qb_u16s) (x >= least), (qb_u16s) (y >= least)));
+}
+
+/* Which of LANES32 counters are. */
+QB_VECTOR_INLINE uint32_t
+not_below32(const uint32_t *row, uint32_t least)
+{
+	return qb_vector_bits32((qb_u32s) ((qb_u32s) qb_vector_load(row) >= least));
+}
+
+QB_VECTOR_INLINE uint32_t
+keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
+{
+	uint32_t bits = 0;
+	uint32_t i;
+
+	for (i = 0; i < STEP16; i += LANES32)
+		bits |= qb_vector_bits32((qb_u32s) ((qb_u32s) qb_vector_load(size + i) <= most)) << i;
+	return found & bits;
+}
+
+QB_VECTOR_INLINE qb_u64s
+carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
+{
+	qb_u64s odd = x ^ y;
+	qb_u64s carry = (x & y) | (odd & *sum);
+
+	*sum ^= odd;
+	return carry;
+}
+
+/* Planes to numbers: each 16-bit lane has a copy of a piece of a plane, and tests its own bit. */
+QB_VECTOR_INLINE void
+spread(const qb_u64s *plane, int planes, uint16_t *out)
+{
+	static const uint16_t bits[16] = { 1,   2,   4,    8,    16,   32,   64,    128,
+									   256, 512, 1024, 2048, 4096, 8192, 16384, 32768 };
+	const qb_u16s bit = (qb_u16s) qb_vector_load(bits);
+	plane_piece mask[16][16];
+	int p;
+	int i;
+
+	for (p = 0; p < planes; p++)
+		qb_vector_store(mask[p], (qb_u8s) plane[p]);
+	for (i = 0; i < 16; i++)
+	{
+		qb_u16s sum = { 0 };
+
+		for (p = 0; p < planes; p++)
+			sum |= (qb_u16s) ((bit & mask[p][i]) == bit) & (uint16_t) (1 << p);
+		qb_vector_store(out + i * LANES16, (qb_u8s) sum);
+	}
+}
 #endif
 
 /* ---- two sets ---- */
@@ -245,19 +513,21 @@ sorted64(const int64_t *a, uint64_t n)
 
 /*
  * Compare a block of each set, and step forward in the set with the smaller last
- * element, or in both.  Returns lanes of all ones for the elements of *a that are in *b.
+ * element, or in both.  Returns which elements of *a are in *b.
  */
-QB_VECTOR_INLINE qb_u32s
+QB_VECTOR_INLINE found32
 merge_block32(const int32_t **a, const int32_t **b)
 {
 	int32_t last_a = (*a)[LANES32 - 1];
 	int32_t last_b = (*b)[LANES32 - 1];
-	qb_u32s found = members32((qb_u32s) qb_vector_load(*a), (qb_u32s) qb_vector_load(*b));
+	found32 found = members32((qb_u32s) qb_vector_load(*a), (qb_u32s) qb_vector_load(*b));
 
 	*a += qset_step(last_a <= last_b, LANES32);
 	*b += qset_step(last_b <= last_a, LANES32);
 	return found;
 }
+
+#if QB_VECTOR != 64
 
 QB_VECTOR_INLINE uint64_t
 count_merging32(const int32_t *a, const int32_t *end_a, const int32_t *b, const int32_t *end_b)
@@ -316,6 +586,8 @@ qset_count32_vector(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
 		   count_merging32(x, end_a, y, end_b);
 }
 
+#endif
+
 QB_VECTOR_TARGET static uint64_t
 intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out)
 {
@@ -326,13 +598,24 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 	while (end_a - a >= LANES32 && end_b - b >= LANES32)
 	{
 		const int32_t *block = a;
-		uint32_t found = qb_vector_bits32(merge_block32(&a, &b));
 
-		for (; found != 0; found &= found - 1)
-			out[common++] = block[__builtin_ctz(found)];
+		common += keep32(block, merge_block32(&a, &b), out + common);
 	}
 	return common +
 		   qset_merge32(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b), out + common);
+}
+
+/* The same for elements of 8 bytes. */
+QB_VECTOR_INLINE found64
+merge_block64(const int64_t **a, const int64_t **b)
+{
+	int64_t last_a = (*a)[STEP64 - 1];
+	int64_t last_b = (*b)[STEP64 - 1];
+	found64 found = members64(*a, *b);
+
+	*a += qset_step(last_a <= last_b, STEP64);
+	*b += qset_step(last_b <= last_a, STEP64);
+	return found;
 }
 
 QB_VECTOR_TARGET static uint64_t
@@ -343,16 +626,28 @@ count64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m)
 	qb_u64s common = { 0 };
 
 	while (end_a - a >= STEP64 && end_b - b >= STEP64)
-	{
-		int64_t last_a = a[STEP64 - 1];
-		int64_t last_b = b[STEP64 - 1];
-
-		common -= members64(a, b);
-		a += qset_step(last_a <= last_b, STEP64);
-		b += qset_step(last_b <= last_a, STEP64);
-	}
+		common = tally64(common, merge_block64(&a, &b));
 	return qb_vector_sum64(common) +
 		   qset_merge_count64(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b));
+}
+
+QB_VECTOR_TARGET static uint64_t
+intersect64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out)
+{
+	const int64_t *end_a = a + n;
+	const int64_t *end_b = b + m;
+	uint64_t common = 0;
+
+#ifdef __x86_64__
+	while (end_a - a >= STEP64 && end_b - b >= STEP64)
+	{
+		const int64_t *block = a;
+
+		common += keep64(block, merge_block64(&a, &b), out + common);
+	}
+#endif
+	return common +
+		   qset_merge64(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b), out + common);
 }
 
 /* ---- bitmaps ---- */
@@ -369,32 +664,20 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 }
 
 /*
- * Gathering eight words is no faster than the plain loop, which the compiler makes
- * four lanes wide.
+ * ---- columns of bits, added by carry-save adders (Harley and Seal) ----
+ *
+ * Columns are added eight at a time.  A column then costs about two logical
+ * operations for as many sets as a vector has bits.  Plane p has bit p of each set's
+ * counter.
  */
-QB_VECTOR_TARGET static uint64_t
-probe(const uint64_t *bits, const uint32_t *element, uint64_t n)
-{
-	return qset_probe_each(bits, element, n);
-}
 
-/* ---- columns of bits ---- */
+/* Planes for the counters of QSET_MAX_COLUMNS columns, and one plane that stays empty. */
+#define PLANES 17
 
 QB_VECTOR_INLINE qb_u64s
 load(const void *p)
 {
 	return (qb_u64s) qb_vector_load(p);
-}
-
-/* A full adder: returns the carries, and *sum becomes the parity. */
-QB_VECTOR_INLINE qb_u64s
-carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
-{
-	qb_u64s odd = x ^ y;
-	qb_u64s carry = (x & y) | (odd & *sum);
-
-	*sum ^= odd;
-	return carry;
 }
 
 /* Carry "x" into the planes from "at" on; plane p has bit p of the counters. */
@@ -410,37 +693,60 @@ ripple(qb_u64s *plane, int at, qb_u64s x)
 	}
 }
 
-/* Planes to numbers: each 16-bit lane has a copy of a piece of a plane, and tests its own bit. */
-QB_VECTOR_INLINE void
-spread(const qb_u64s *plane, int planes, uint16_t *out)
+/* How many planes the sums of "columns" columns can reach. */
+QB_INLINE int
+planes_of(uint32_t columns)
 {
-	static const uint16_t bits[16] = { 1,   2,   4,    8,    16,   32,   64,    128,
-									   256, 512, 1024, 2048, 4096, 8192, 16384, 32768 };
-	const qb_u16s bit = (qb_u16s) qb_vector_load(bits);
-	plane_piece mask[16][16];
-	int p;
-	int i;
-
-	for (p = 0; p < planes; p++)
-		qb_vector_store(mask[p], (qb_u8s) plane[p]);
-	for (i = 0; i < 16; i++)
-	{
-		qb_u16s sum = { 0 };
-
-		for (p = 0; p < planes; p++)
-			sum |= (qb_u16s) ((bit & mask[p][i]) == bit) & (uint16_t) (1 << p);
-		qb_vector_store(out + i * LANES16, (qb_u8s) sum);
-	}
+	return 32 - __builtin_clz(columns | 1);
 }
 
-#define QSET_VECTOR        qb_u64s
-#define QSET_VECTOR_INLINE QB_VECTOR_INLINE
-#include "engine/sets_adder.h"
+/* Add up to eight columns; missing ones are zero.  Their number is the same for a whole row. */
+QB_VECTOR_INLINE void
+add_eight(qb_u64s *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
+{
+	const qb_u64s none = { 0 };
+	qb_u64s two1;
+	qb_u64s two2 = none;
+	qb_u64s two3 = none;
+	qb_u64s two4 = none;
+	qb_u64s four1;
+
+#define COLUMN(i) (columns > (i) ? load(column[i] + at) : none)
+	two1 = carry_of(&plane[0], COLUMN(0), COLUMN(1));
+	if (columns > 2)
+		two2 = carry_of(&plane[0], COLUMN(2), COLUMN(3));
+	four1 = carry_of(&plane[1], two1, two2);
+	if (columns <= 4)
+	{
+		ripple(plane, 2, four1);
+		return;
+	}
+	two3 = carry_of(&plane[0], COLUMN(4), COLUMN(5));
+	if (columns > 6)
+		two4 = carry_of(&plane[0], COLUMN(6), COLUMN(7));
+	ripple(plane, 3, carry_of(&plane[2], four1, carry_of(&plane[1], two3, two4)));
+#undef COLUMN
+}
+
+QB_VECTOR_INLINE void
+add_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, qb_u64s *plane)
+{
+	const qb_u64s zero = { 0 };
+	uint32_t c = 0;
+	int p;
+
+	for (p = 0; p < 3 || p <= planes_of(columns); p++)
+		plane[p] = zero;
+	for (; c + 8 <= columns; c += 8)
+		add_eight(plane, column + c, 8, at);
+	if (c < columns)
+		add_eight(plane, column + c, columns - c, at);
+}
 
 QB_VECTOR_TARGET static void
 sum_columns(const uint64_t *const *column, uint32_t columns, uint64_t at, uint16_t *out)
 {
-	qb_u64s plane[QSET_PLANES];
+	qb_u64s plane[PLANES];
 	uint64_t word;
 
 	for (word = 0; word < QSET_BLOCK_WORDS; word += LANES64)
@@ -460,16 +766,15 @@ find16(const qset_slice *s, uint32_t *out)
 	uint32_t *end = out;
 	uint32_t i = s->from;
 
-	for (; i + QB_VECTOR <= s->to; i += QB_VECTOR)
+	for (; i + STEP16 <= s->to; i += STEP16)
 	{
-		qb_u16s x = (qb_u16s) qb_vector_load(row + i);
-		qb_u16s y = (qb_u16s) qb_vector_load(row + i + LANES16);
-		uint32_t found = qb_vector_bits(narrow((qb_u16s) (x >= least), (qb_u16s) (y >= least)));
+		uint32_t found = not_below16(row + i, least);
 
+		if (found != 0 && s->size)
+			found = keep_sizes(found, s->size + i, s->most);
 		if (found != 0)
-			end = qset_emit_bits(found, i, end);
+			end = emit(found, STEP16, i, end);
 	}
-	end = out + qset_keep_sizes(s, out, (uint32_t) (end - out));
 	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find16, s, i, end);
 }
 
@@ -483,11 +788,10 @@ find32(const qset_slice *s, uint32_t *out)
 
 	for (; i + LANES32 <= s->to; i += LANES32)
 	{
-		qb_u32s x = (qb_u32s) qb_vector_load(row + i);
-		uint32_t found = qb_vector_bits32((qb_u32s) (x >= least));
+		uint32_t found = not_below32(row + i, least);
 
 		if (found != 0)
-			end = qset_emit_bits(found, i, end);
+			end = emit(found, LANES32, i, end);
 	}
 	return (uint32_t) (end - out) + qset_find_rest(qset_kernels_plain.find32, s, i, end);
 }
@@ -498,8 +802,13 @@ sieve(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide, u
 	return qset_sieve_list(s, level, list, n, wide, out);
 }
 
+#if QB_VECTOR == 64
+const qset_kernels qset_kernels_avx512 = {
+	.name = "avx512",
+#else
 const qset_kernels qset_kernels_vector = {
 	.name = QB_VECTOR == 32 ? "avx2" : "neon",
+#endif
 	.sorted32 = sorted32,
 	.sorted64 = sorted64,
 	.count32 = qset_count32_vector,
@@ -507,7 +816,7 @@ const qset_kernels qset_kernels_vector = {
 	.intersect32 = intersect32,
 	.intersect64 = intersect64,
 	.and_count = and_count,
-	.probe = probe,
+	.probe = qset_probe_vector,
 	.probe_sets = qset_probe_sets_vector,
 	.sum_columns = sum_columns,
 	.find16 = find16,

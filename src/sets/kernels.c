@@ -52,9 +52,9 @@ find16(const qset_slice *s, uint32_t *out)
 	for (i = s->from; i < s->to; i++)
 	{
 		out[found] = i;
-		found += row[i] >= s->least;
+		found += row[i] >= s->least && (!s->size || s->size[i] <= s->most);
 	}
-	return qset_keep_sizes(s, out, found);
+	return found;
 }
 
 static uint32_t

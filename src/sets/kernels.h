@@ -207,25 +207,6 @@ qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return sum;
 }
 
-/* Keep the positions of wanted sizes, in place; returns how many are left. */
-QB_INLINE uint32_t
-qset_keep_sizes(const qset_slice *s, uint32_t *position, uint32_t count)
-{
-	uint32_t kept = 0;
-	uint32_t i;
-
-	if (!s->size)
-		return count;
-	for (i = 0; i < count; i++)
-	{
-		uint32_t x = position[i];
-
-		position[kept] = x;
-		kept += s->size[x] <= s->most;
-	}
-	return kept;
-}
-
 /* The plain loop, for the rest of a slice from position i on. */
 QB_INLINE uint32_t
 qset_find_rest(uint32_t (*find)(const qset_slice *s, uint32_t *out), const qset_slice *s,
