@@ -169,7 +169,7 @@ extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
 extern const char *SharedPagesRefusal(const SharedPages *shared);
-extern ParallelPages *CachedColumnsBegin(const CachedUse *use, int uses);
+extern LeftOut CachedColumnsBegin(const CachedUse *use, int uses);
 
 /* The most sketches that the worker makes for the groups of a scan. */
 #define CACHED_STATES_MAX Min(QB_GROUPS_MAX, GPU_HANDLES / 2)

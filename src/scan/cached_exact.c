@@ -263,7 +263,7 @@ add_other_pages(const ExactColumn *c, const GpuRef *ref, PageTuples *tuples, int
 
 	ColumnLocationInit(&location, c->form->attnum, RelationGetDescr(c->relation));
 	KeyTypeInit(&type, c->form->atttypid, c->form->attcollation);
-	PageReaderBegin(&reader, c->scan, &c->pages, c->count, NULL);
+	PageReaderBegin(&reader, c->scan, (LeftOut){ .pages = c->pages }, c->count);
 	while (PageReaderNext(&reader, tuples))
 	{
 		if (count + tuples->count > GPU_SLOT_KEYS)

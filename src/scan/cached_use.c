@@ -31,21 +31,12 @@
 
 #include "miscadmin.h"
 #include "pgbase/process.h"
-#include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
-
-/*
- * Pages that a process takes at a time: so many that there are about PIECES pieces, but at least
- * PIECE_LEAST and at most PIECE_MOST.
- */
-#define PIECE_LEAST 16
-#define PIECE_MOST  8192
-#define PIECES      2048
 
 /* Bytes for the reason why cached columns are not used. */
 #define REFUSAL_BYTES 96
@@ -63,9 +54,7 @@ struct SharedPages
 	Look look;
 	uint32 chunks;
 	dsa_pointer pages; /* GpuPages[chunks]: others do not read these; invalid: none are cached */
-	uint32 piece;
 	char refusal[REFUSAL_BYTES]; /* empty: there is none */
-	pg_atomic_uint64 next;       /* number of the next page that is left */
 	ConditionVariable looked;
 };
 
@@ -80,7 +69,6 @@ SharedPagesInit(SharedPages *shared)
 {
 	memset(shared, 0, sizeof(*shared));
 	SpinLockInit(&shared->mutex);
-	pg_atomic_init_u64(&shared->next, 0);
 	ConditionVariableInit(&shared->looked);
 }
 
@@ -93,7 +81,6 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 	shared->pages = InvalidDsaPointer;
 	shared->look = LOOK_WANTED;
 	shared->refusal[0] = '\0';
-	pg_atomic_write_u64(&shared->next, 0);
 }
 
 /* ---- the look ---- */
@@ -137,17 +124,12 @@ tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 {
 	SharedPages *shared = use->shared;
 	Size size = (Size) chunks * sizeof(GpuPages);
-	BlockNumber left = use->blocks;
-	uint32 chunk;
 
 	if (use->area == NULL || !SegmentHasRoom(size))
 		return false;
-	for (chunk = 0; chunk < chunks; chunk++)
-		left -= GpuPagesCount(&pages[chunk]);
 	shared->pages = dsa_allocate_extended(use->area, Max(size, 1), DSA_ALLOC_HUGE);
 	memcpy(dsa_get_address(use->area, shared->pages), pages, size);
 	shared->chunks = chunks;
-	shared->piece = Min(Max(left / PIECES, PIECE_LEAST), PIECE_MOST);
 	end_look(shared);
 	return true;
 }
@@ -453,34 +435,27 @@ SharedPagesRefusal(const SharedPages *shared)
 	return shared->refusal[0] ? pstrdup(shared->refusal) : NULL;
 }
 
-/* Begin to take pages, after the look; NULL: no cached columns are used. */
-static ParallelPages *
-begin_share(SharedPages *shared, dsa_area *area)
+/* The pages that no process of a parallel scan reads, after the look. */
+static PageSet
+announced(SharedPages *shared, dsa_area *area)
 {
-	ParallelPages *share;
-
 	if (!DsaPointerIsValid(shared->pages))
-		return NULL;
-	share = palloc0(sizeof(ParallelPages));
-	share->next = &shared->next;
-	share->piece = shared->piece;
-	share->without = (PageSet){ shared->chunks, dsa_get_address(area, shared->pages) };
-	return share;
+		return (PageSet){ 0 };
+	return (PageSet){ shared->chunks, dsa_get_address(area, shared->pages) };
 }
 
 /*
  * Begin runs of scans that fill the same aggregates or groups, of which the first one has their
  * states: have keys counted from cached columns, of all tables at once, or leave that to another
  * process of a parallel scan, which is one alone.  "all" of each then has the pages to leave out.
- * Returns which pages this process reads; NULL: as if there were no other process, or no cached
- * columns.
+ * Returns what this process leaves out of the first table.
  */
-ParallelPages *
+LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)
 {
 	const CachedColumns *copies = use->copies;
 	bool looks = use->shared == NULL || has_to_look(use->shared);
-	ParallelPages *share;
+	LeftOut left_out = { 0 };
 	int i;
 
 	for (i = 0; i < uses; i++)
@@ -489,13 +464,17 @@ CachedColumnsBegin(const CachedUse *use, int uses)
 	if (looks)
 		use_copies(use, uses);
 	if (use->shared == NULL)
-		return NULL;
+	{
+		if (copies)
+			left_out.pages = copies->all;
+		return left_out;
+	}
 	if (looks)
 		tell_none(use->shared, copies ? copies->refusal : NULL);
-	share = begin_share(use->shared, use->area);
-	if (share && copies && copies->any_lost)
-		share->own = &copies->lost;
-	return share;
+	left_out.pages = announced(use->shared, use->area);
+	if (copies && copies->any_lost)
+		left_out.own = &copies->lost;
+	return left_out;
 }
 
 /* Has the table cached columns, whether they are used or not? */

@@ -57,11 +57,10 @@ typedef struct ColumnScanState
 	MemoryContext sketches; /* of the current result */
 	TableScanDesc scan;
 	PageReader reader;
-	SharedScan *shared;   /* NULL in a serial plan */
-	ParallelPages *share; /* NULL: it uses no cached columns, or the plan is serial */
-	bool ready;           /* the sketches are complete for the current parameters */
-	Returned returned;    /* in this run, of the one tuple */
-	ScanCounts counts;    /* over all runs */
+	SharedScan *shared; /* NULL in a serial plan */
+	bool ready;         /* the sketches are complete for the current parameters */
+	Returned returned;  /* in this run, of the one tuple */
+	ScanCounts counts;  /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
 
@@ -252,12 +251,12 @@ scans_behind(const ColumnScanState *state)
  * Have keys counted from cached columns.  The first of several scans asks the GPU worker for the
  * keys of all tables before it waits, and all find later which of their pages are left.
  */
-static ParallelPages *
+static LeftOut
 use_copies(ColumnScanState *state)
 {
 	List *behind = scans_behind(state);
 	CachedUse *use = palloc((1 + list_length(behind)) * sizeof(CachedUse));
-	ParallelPages *share;
+	LeftOut left_out;
 	int uses = 0;
 	ListCell *cell;
 
@@ -270,21 +269,20 @@ use_copies(ColumnScanState *state)
 		use[uses++] = begin_use(other);
 		other->asked = true;
 	}
-	share = CachedColumnsBegin(use, uses);
+	left_out = CachedColumnsBegin(use, uses);
 	list_free(behind);
 	pfree(use);
-	return share;
+	return left_out;
 }
 
 static void
 start_scan(ColumnScanState *state)
 {
-	CachedColumns *copies = state->copies;
+	const CachedColumns *copies = state->copies;
+	LeftOut left_out = state->asked ? (LeftOut){ .pages = copies->all } : use_copies(state);
 
-	state->share = state->asked ? NULL : use_copies(state);
 	state->asked = false;
-	PageReaderBegin(&state->reader, state->scan, copies ? &copies->all : NULL,
-					copies ? copies->pages : 0, state->share);
+	PageReaderBegin(&state->reader, state->scan, left_out, copies ? copies->pages : 0);
 }
 
 /* What the sketches have counted so far. */
@@ -401,8 +399,6 @@ run(ColumnScanState *state)
 	if (state->key)
 		GroupKeyEnd(state->key);
 	PageReaderEnd(&state->reader);
-	if (state->share)
-		pfree(state->share);
 	pfree(tuples);
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->aggregate, state->count);

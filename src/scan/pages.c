@@ -18,12 +18,12 @@
  *
  * The blocks of a table that was loaded at once are in consecutive buffers.  Then trying
  * the buffer that lies as far from the last one as the blocks do is faster than looking
- * the block up in the table of all buffers, whose memory is far away.  From PostgreSQL 19
- * on every block is looked up, since the state of buffers has changed.
+ * the block up in the table of all buffers, whose memory is far away.  A scan's blocks come
+ * from a read stream from PostgreSQL 17 on, so only the check of cached columns tries buffers
+ * there; from 19 on nothing does, since the state of buffers has changed.
  *
- * If cached columns are used in a parallel scan, the pages that are left are numbered in their
- * order, and a process takes the next numbers that nobody has taken.  It finds the pages in
- * the set of pages that are left out, of which it passes each word once.
+ * Pages whose keys come from cached columns are left out.  A process of a parallel scan passes
+ * them among the blocks that PostgreSQL gives it.
  *
  * src/scan/pages.c
  */
@@ -35,7 +35,6 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
@@ -208,7 +207,7 @@ leave_out(PageReader *reader)
 
 	do
 	{
-		blocks = PageSetRun(reader->without, reader->next);
+		blocks = PageSetRun(&reader->left_out.pages, reader->next);
 		blocks = Min(blocks, Min(reader->left, reader->scan->rs_nblocks - reader->next));
 		advance(reader, blocks);
 	}
@@ -222,15 +221,13 @@ next_serial(PageReader *reader)
 	HeapScanDesc scan = reader->scan;
 	BlockNumber block;
 
-	CHECK_FOR_INTERRUPTS();
 	if (!reader->started) /* a synchronized scan begins anywhere, and wraps round at the end */
 	{
 		reader->started = true;
 		reader->next = scan->rs_startblock;
 		reader->left = scan->rs_nblocks;
 	}
-	if (reader->without)
-		leave_out(reader);
+	leave_out(reader);
 	if (reader->left == 0)
 		return InvalidBlockNumber;
 	block = reader->next;
@@ -240,82 +237,61 @@ next_serial(PageReader *reader)
 	return block;
 }
 
-/* The next page that only this process reads. */
+/* The next page that only this process of a parallel scan reads. */
 static BlockNumber
-next_own(ParallelPages *share, BlockNumber blocks)
+next_own(PageReader *reader)
 {
-	while (share->own_next < blocks)
+	while (reader->next < reader->scan->rs_nblocks)
 	{
-		BlockNumber block = share->own_next++;
+		BlockNumber block = reader->next++;
 
-		if (PageSetHas(share->own, block))
+		if (PageSetHas(reader->left_out.own, block))
 			return block;
 	}
 	return InvalidBlockNumber;
 }
 
-/* Pass 32 pages at once, if the page with this number is not one of them. */
-static bool
-pass_word(ParallelPages *share, uint64 number, BlockNumber blocks)
+/* The next block that PostgreSQL gives this process of a parallel scan. */
+static BlockNumber
+next_given(PageReader *reader)
 {
-	uint32 page = share->block % GPU_CHUNK_PAGES;
-	uint32 word;
-	uint64 left;
+	HeapScanDesc scan = reader->scan;
+	ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
 
-	StaticAssertStmt(GPU_CHUNK_PAGES % 32 == 0, "a chunk is no whole number of words");
-	if (page % 32 != 0 || blocks - share->block < 32)
-		return false;
-	memcpy(&word, share->without.chunk[share->block / GPU_CHUNK_PAGES].bits + page / 8,
-		   sizeof(word));
-	left = 32 - pg_popcount32(word);
-	if (share->passed + left > number)
-		return false;
-	share->passed += left;
-	share->block += 32;
-	return true;
+	if (!reader->started)
+#if PG_VERSION_NUM >= 190000
+		table_block_parallelscan_startblock_init(scan->rs_base.rs_rd, &reader->worker, shared,
+												 scan->rs_startblock, scan->rs_numblocks);
+#else
+		table_block_parallelscan_startblock_init(scan->rs_base.rs_rd, &reader->worker, shared);
+#endif
+	reader->started = true;
+	return table_block_parallelscan_nextpage(scan->rs_base.rs_rd, &reader->worker, shared);
 }
 
-/* Find the page with this number, behind those that were passed. */
+/* The next block that this process of a parallel scan is to read. */
 static BlockNumber
-find_page(ParallelPages *share, uint64 number, BlockNumber blocks)
+next_parallel(PageReader *reader)
 {
-	while (share->block < blocks)
+	BlockNumber block = reader->left_out.own ? next_own(reader) : InvalidBlockNumber;
+
+	if (block != InvalidBlockNumber)
+		return block;
+	do
 	{
-		BlockNumber block;
-
-		if (pass_word(share, number, blocks))
-			continue;
-		block = share->block++;
-		if (!PageSetHas(&share->without, block) && share->passed++ == number)
-			return block;
+		CHECK_FOR_INTERRUPTS();
+		block = next_given(reader);
 	}
-	return InvalidBlockNumber;
+	while (block != InvalidBlockNumber && PageSetHas(&reader->left_out.pages, block));
+	return block;
 }
 
-/* The next page that this process of a parallel scan reads, of a table of so many. */
+/* The next block that is to be read. */
 static BlockNumber
-next_shared(ParallelPages *share, BlockNumber blocks)
+next_block(PageReader *reader)
 {
-	BlockNumber own = share->own ? next_own(share, blocks) : InvalidBlockNumber;
-
-	if (own != InvalidBlockNumber)
-		return own;
-	if (share->number == share->end)
-	{
-		share->number = pg_atomic_fetch_add_u64(share->next, share->piece);
-		share->end = share->number + share->piece;
-	}
-	return find_page(share, share->number++, blocks);
-}
-
-/* The next block of a scan that leaves pages out. */
-static BlockNumber
-next_left(PageReader *reader)
-{
-	if (reader->share == NULL)
-		return next_serial(reader);
 	CHECK_FOR_INTERRUPTS();
-	return next_shared(reader->share, reader->scan->rs_nblocks);
+	return reader->scan->rs_base.rs_parallel ? next_parallel(reader) : next_serial(reader);
 }
 
 #if PG_VERSION_NUM >= 170000
@@ -323,7 +299,7 @@ next_left(PageReader *reader)
 static BlockNumber
 next_of_stream(ReadStream *stream, void *reader, void *data)
 {
-	return next_left(reader);
+	return next_block(reader);
 }
 
 /*
@@ -359,25 +335,10 @@ end_stream(PageReader *reader)
 
 #else
 
-static BlockNumber
-next_parallel(PageReader *reader)
-{
-	Relation relation = reader->scan->rs_base.rs_rd;
-	ParallelBlockTableScanDesc shared =
-		(ParallelBlockTableScanDesc) reader->scan->rs_base.rs_parallel;
-
-	if (!reader->started)
-		table_block_parallelscan_startblock_init(relation, &reader->worker, shared);
-	reader->started = true;
-	return table_block_parallelscan_nextpage(relation, &reader->worker, shared);
-}
-
 static Buffer
 next_buffer(PageReader *reader)
 {
-	HeapScanDesc scan = reader->scan;
-	bool shared_out = scan->rs_base.rs_parallel && reader->share == NULL;
-	BlockNumber block = shared_out ? next_parallel(reader) : next_left(reader);
+	BlockNumber block = next_block(reader);
 
 	return block == InvalidBlockNumber ? InvalidBuffer : BlockRead(&reader->blocks, block);
 }
@@ -395,27 +356,22 @@ end_stream(PageReader *reader)
 #endif
 
 /*
- * Begin to read the pages of a scan from BeginTableScan().  "copied" pages are left out, since
- * a GPU has their keys: those of "without" in a serial scan.  "share": the pages of a parallel
- * scan that uses cached columns; NULL: it uses none.  The current memory context must last
- * until PageReaderEnd().
+ * Begin to read the pages of a scan from BeginTableScan().  "copied": how many of its pages
+ * are counted as left out.  The current memory context must last until PageReaderEnd().
  */
 void
-PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without, uint64 copied,
-				ParallelPages *share)
+PageReaderBegin(PageReader *reader, TableScanDesc scan, LeftOut left_out, uint64 copied)
 {
 	memset(reader, 0, sizeof(*reader));
 	reader->scan = (HeapScanDesc) scan;
 #if PG_VERSION_NUM < 170000
 	BlockReaderInit(&reader->blocks, scan->rs_rd, reader->scan->rs_strategy);
 #endif
-	reader->share = share;
+	reader->left_out = left_out;
 	reader->pages_copied = copied;
 	reader->buffer = reader->ahead = InvalidBuffer;
 	reader->serializable = CheckForSerializableConflictOutNeeded(scan->rs_rd, scan->rs_snapshot);
-	if (copied > 0 && share == NULL)
-		reader->without = without;
-	if (reader->without || share)
+	if (reader->left_out.pages.chunks > 0)
 		begin_stream(reader);
 }
 

@@ -14,7 +14,6 @@
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 #include "nodes/execnodes.h"
-#include "port/atomics.h"
 
 /*
  * Visible tuples of one page, valid until the next page is read.  Also that next page,
@@ -72,20 +71,13 @@ PageSetRun(const PageSet *set, BlockNumber block)
 	return chunk < set->chunks ? GpuPagesRun(&set->chunk[chunk], block % GPU_CHUNK_PAGES) : 0;
 }
 
-/* The pages that a process of a parallel scan reads, if cached columns are used. */
-typedef struct ParallelPages
+/* The pages that a process does not read, since their keys come from cached columns. */
+typedef struct LeftOut
 {
-	pg_atomic_uint64 *next; /* shared: the number of the next page that nobody has taken */
-	uint32 piece;           /* pages that a process takes at a time */
-	PageSet without;        /* pages that are taken from cached columns */
-	const PageSet *
-		own; /* announced as cached, but not counted by the GPU: this process reads them; NULL: none */
-	BlockNumber own_next; /* all of "own" before it were read */
-	BlockNumber block;    /* "passed" is the number of pages before it that are left */
-	uint64 passed;
-	uint64 number; /* of the next page that this process takes */
-	uint64 end;    /* numbers before this one are its own */
-} ParallelPages;
+	PageSet pages;
+	const PageSet
+		*own; /* those of "pages" that it reads all the same, before any other; NULL: none */
+} LeftOut;
 
 /*
  * Reads blocks of a table one by one.  The buffer of the last block says in which
@@ -110,16 +102,15 @@ extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
 typedef struct PageReader
 {
 	HeapScanDesc scan;
-	const PageSet *without; /* pages that a serial scan leaves out, or NULL */
-	ParallelPages *share;   /* what a parallel scan reads if it uses cached columns, or NULL */
-#if PG_VERSION_NUM < 170000
+	LeftOut left_out;
 	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
+#if PG_VERSION_NUM < 170000
 	BlockReader blocks;
 #else
 	struct ReadStream *stream; /* of a scan that leaves pages out */
 #endif
 	bool started;
-	BlockNumber next;     /* of a serial scan */
+	BlockNumber next;     /* of a serial scan, or the next one that may be in "left_out.own" */
 	BlockNumber left;     /* of a serial scan: pages still to come */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
@@ -132,8 +123,8 @@ typedef struct PageReader
 
 extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);
 extern TableScanDesc BeginOwnScan(Relation relation, Snapshot snapshot);
-extern void PageReaderBegin(PageReader *reader, TableScanDesc scan, const PageSet *without,
-							uint64 copied, ParallelPages *share);
+extern void
+PageReaderBegin(PageReader *reader, TableScanDesc scan, LeftOut left_out, uint64 copied);
 extern bool PageReaderNext(PageReader *reader, PageTuples *tuples);
 extern void PageReaderEnd(PageReader *reader);
 extern void PageCollectAll(Page page, PageTuples *tuples);
