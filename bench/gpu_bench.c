@@ -112,7 +112,7 @@ run_insert(void *argument)
 {
 	job *j = argument;
 
-	CHECK(qs_cuda_insert_device(j->sk, g.key, NULL, j->keys) == QB_OK);
+	CHECK(qs_cuda_insert_device(j->sk, g.key, j->keys) == QB_OK);
 }
 
 void

@@ -100,12 +100,12 @@ extern "C"
 	extern qb_status qs_cuda_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *run, int runs);
 
 	/*
-	 * Add keys from device memory.  The keys must have arrived there, because
+	 * Add keys from device memory, each once.  The keys must have arrived there, because
 	 * kernels run on a stream of their own, and must not change until
 	 * qs_cuda_sync().
 	 */
-	extern qb_status qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key,
-										   const int64_t *weight, size_t count);
+	extern qb_status
+	qs_cuda_insert_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
 
 	/* The most sketches that get keys together. */
 #define QS_CUDA_GROUPS_MAX 512

@@ -24,49 +24,6 @@ insert(qs_cuda_sketch *sk, const qs_batch *b)
 	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
 }
 
-/* Sum the low halves and the high halves of weights; neither sum can overflow. */
-__global__ void
-__launch_bounds__(QS_BLOCK)
-	sum_weights(const int64_t *weight, uint64_t count, uint64_t *low, uint64_t *high)
-{
-	uint64_t low_sum = 0, high_sum = 0;
-
-	qs_for_each(count, [&](uint64_t i) {
-		uint64_t w = (uint64_t) __ldcs(&weight[i]);
-
-		low_sum += w & UINT32_MAX;
-		high_sum += w >> 32;
-	});
-	for (int lanes = 16; lanes > 0; lanes /= 2)
-	{
-		low_sum += __shfl_down_sync(QS_ALL_LANES, low_sum, lanes);
-		high_sum += __shfl_down_sync(QS_ALL_LANES, high_sum, lanes);
-	}
-	if (qs_lane() == 0)
-	{
-		atomicAdd((qs_u64 *) low, low_sum);
-		atomicAdd((qs_u64 *) high, high_sum);
-	}
-}
-
-/* Sum weights in device memory; -1 if the sum or a weight is out of range. */
-static qb_status
-sum_device_weights(qs_cuda *gpu, const qs_batch *b, int64_t *sum)
-{
-	unsigned __int128 total;
-
-	*sum = (int64_t) b->count;
-	if (!b->weight)
-		return QB_OK;
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(gpu->result, 0, 2 * sizeof(uint64_t), gpu->stream));
-	QS_TRY(qs_launch(gpu, sum_weights, b->count, b->weight, b->count, &gpu->result[0],
-					 &gpu->result[1]));
-	QS_TRY(qs_read_result(gpu, 2));
-	total = ((unsigned __int128) gpu->host_result[1] << 32) + gpu->host_result[0];
-	*sum = total > INT64_MAX ? -1 : (int64_t) total;
-	return QB_OK;
-}
-
 /* Check whether keys with this sum of weights may be added; if so, make room for them. */
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
@@ -126,16 +83,14 @@ qs_cuda_insert_all(qs_cuda_sketch *sk, const qs_cuda_keys *run, int runs)
 }
 
 qb_status
-qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
+qs_cuda_insert_device(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 {
-	qs_batch b = { key, weight, count };
-	int64_t sum;
+	qs_batch b = { key, NULL, count };
 
 	QS_TRY(qs_cuda_enter(sk->gpu));
 	if (count == 0)
 		return QB_OK;
-	QS_TRY(sum_device_weights(sk->gpu, &b, &sum));
-	QS_TRY(start_insert(sk, sum, count));
+	QS_TRY(start_insert(sk, (int64_t) count, count));
 	return insert(sk, &b);
 }
 

@@ -50,7 +50,7 @@ try_gathered(int index, const GpuGathered *gathered)
 	if (gpu_fault != FAULT_SPILL)
 		status = be_on(h, gathered->device);
 	if (status == QB_OK)
-		status = GpuSketchOps()->insert_device(sketch_on(h, gathered->device), gathered->key, NULL,
+		status = GpuSketchOps()->insert_device(sketch_on(h, gathered->device), gathered->key,
 											   gathered->count);
 	GpuShowMemory(gathered->device);
 	return status;

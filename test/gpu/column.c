@@ -69,7 +69,7 @@ same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t
 	dense_init(&cpu, &params);
 	CHECK(qs_engine_cpu.insert(&cpu, host, NULL, count) == QB_OK);
 	CHECK(qs_cuda_create(gpu, &params, &sk) == QB_OK);
-	CHECK(qs_cuda_insert_device(sk, device, NULL, count) == QB_OK);
+	CHECK(qs_cuda_insert_device(sk, device, count) == QB_OK);
 	CHECK(qs_cuda_fetch(sk, &fetched, &test_memory) == QB_OK);
 	same = same_bytes(&cpu, &fetched);
 	qs_cuda_destroy(sk);

@@ -65,7 +65,7 @@ op_insert_weighted(void)
 static qb_status
 op_insert_device(void)
 {
-	return qs_cuda_insert_device(f.sk, f.device_key, NULL, KEYS);
+	return qs_cuda_insert_device(f.sk, f.device_key, KEYS);
 }
 
 /* Sketches that partition their keys get them one after another. */

@@ -96,7 +96,7 @@ build_device(qs_cuda *gpu, const large_case *c, const uint64_t *key, qs_cuda_bul
 	CHECK(qs_cuda_create(gpu, &c->params, &sk) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	began = seconds();
-	CHECK(qs_cuda_insert_device(sk, key, NULL, c->keys) == QB_OK);
+	CHECK(qs_cuda_insert_device(sk, key, c->keys) == QB_OK);
 	CHECK(qs_cuda_sync(gpu) == QB_OK);
 	took = seconds() - began;
 	CHECK(qs_cuda_fetch(sk, fetched, &test_memory) == QB_OK);

@@ -38,7 +38,7 @@ typedef struct test_case
 	qs_sketch full; /* sf: the host's side of "device" */
 	uint64_t *key;  /* KEYS_MAX keys, pinned or not */
 	int64_t *weight;
-	void *device_key, *device_weight;
+	void *device_key;
 	uint64_t *pinned_key;
 } test_case;
 
@@ -110,14 +110,6 @@ draw_keys(test_case *t, bool weighted)
 	return count;
 }
 
-static void
-to_device(test_case *t, const int64_t *weight, size_t count)
-{
-	copy_to_device(t->device_key, t->key, count * 8);
-	if (weight)
-		copy_to_device(t->device_weight, weight, count * 8);
-}
-
 /* Insert the keys by one launch, as several arrays; if they are too many for that, as one. */
 static qb_status
 insert_parts(test_case *t, const int64_t *weight, size_t count)
@@ -143,18 +135,17 @@ insert_parts(test_case *t, const int64_t *weight, size_t count)
 	return status;
 }
 
-/* Insert the keys on the device, brought in one of four ways. */
+/* Insert the keys on the device, brought in one of four ways; keys with weights in one of three. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {
-	switch (draw(t, 4))
+	switch (draw(t, weight ? 3 : 4))
 	{
-		case 3:
-			return insert_parts(t, weight, count);
 		case 0:
-			to_device(t, weight, count);
-			return qs_cuda_insert_device(t->device, t->device_key, weight ? t->device_weight : NULL,
-										 count);
+			return insert_parts(t, weight, count);
+		case 3:
+			copy_to_device(t->device_key, t->key, count * 8);
+			return qs_cuda_insert_device(t->device, t->device_key, count);
 		case 1:
 			memcpy(t->pinned_key, t->key, count * sizeof(*t->key));
 			return qs_cuda_insert(t->device, t->pinned_key, weight, count);
@@ -446,14 +437,12 @@ main(int argc, char **argv)
 	CHECK(t.key && t.weight);
 	CHECK(qs_cuda_host_alloc(t.gpu, KEYS_MAX * 8, (void **) &t.pinned_key) == QB_OK);
 	CHECK_CUDA(cudaMalloc(&t.device_key, KEYS_MAX * 8));
-	CHECK_CUDA(cudaMalloc(&t.device_weight, KEYS_MAX * 8));
 	for (uint64_t i = first; i < first + cases; i++)
 		run_case(&t, i);
 	printf("parity: %llu cases, %llu comparisons, %llu differences, %.0f s\n",
 		   (unsigned long long) cases, (unsigned long long) comparisons,
 		   (unsigned long long) failures, seconds() - began);
 	cudaFree(t.device_key);
-	cudaFree(t.device_weight);
 	qs_cuda_host_free(t.gpu, t.pinned_key);
 	qs_cuda_close(t.second);
 	qs_cuda_close(t.gpu);

@@ -126,7 +126,7 @@ insert_one_by_one(groups *g)
 
 	for (uint32_t i = 0; i < g->count; i++)
 	{
-		CHECK(qs_cuda_insert_device(g->there[i], key, NULL, g->keys[i]) == QB_OK);
+		CHECK(qs_cuda_insert_device(g->there[i], key, g->keys[i]) == QB_OK);
 		key += g->keys[i];
 	}
 }

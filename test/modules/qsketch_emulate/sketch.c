@@ -82,6 +82,12 @@ emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, 
 /* Bring the batches together: then they succeed or fail as one. */
 static qb_status
 emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
+static qb_status
+emulated_insert_device(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
+{
+	return emulated_insert(sketch, key, NULL, count);
+}
+
 {
 	size_t most = (size_t) batches * GPU_SLOT_KEYS;
 	uint64 *key = malloc(most * sizeof(uint64));
@@ -250,7 +256,7 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.destroy = emulated_destroy,
 	.insert = emulated_insert,
 	.insert_all = emulated_insert_all,
-	.insert_device = emulated_insert,
+	.insert_device = emulated_insert_device,
 	.insert_groups = emulated_insert_groups,
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,
