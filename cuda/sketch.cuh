@@ -141,12 +141,9 @@ extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
 
 /*
  * Add keys without weights in the fastest way.  A lack of memory is no error:
- * ways that need workspace are taken only if there is enough of it.
+ * keys are partitioned only if there is workspace enough.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
-
-/* Would it add so many keys directly: without partitioning them, or looking for frequent ones? */
-extern bool qs_inserts_directly(const qs_cuda_sketch *sk, uint64_t count);
 
 /* Would it partition so many keys?  If not, then it does not partition fewer either. */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);

@@ -143,7 +143,7 @@ go_together(const group_list *list)
 
 		if (!are_alike(sk, list->sketch[0]) || sk->view.wide ||
 			list->count[i] >= (uint64_t) (QS_WIDE_TOTAL - sk->total) ||
-			!qs_inserts_directly(sk, list->count[i]))
+			qs_wants_bulk(sk, list->count[i]))
 			return false;
 	}
 	return true;

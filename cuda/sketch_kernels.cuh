@@ -12,7 +12,10 @@
  * among a warp's 32 are added once, with their number.  Looking for equal keys
  * costs about as much as hashing.  So a warp looks in every eighth of its
  * steps, and in each step after one that had equal keys (qs_walk).
- * sketch_skew.cu handles batches that are skewed as a whole beforehand.
+ * Batches that are partitioned leave this to sketch_skew.cu.
+ *
+ * SQL: qsketch_agg() (insert_keys), with GROUP BY on cached columns (insert_groups), and lookups of
+ * arrays (query_keys).
  *
  * cuda/sketch_kernels.cuh
  */

@@ -2,31 +2,24 @@
  * sketch_skew.cu
  *		Choosing how a batch is inserted; keys that occur often.
  *
- * Changes of one counter queue up, in the L2 cache and in shared memory.  So a
- * large batch is sampled first: one block looks at 4096 keys, and keys that
- * come up three times or more are hot.  If hot keys make up a noticeable fraction,
- * a pass over the batch counts hot keys in shared memory and copies the cold
- * keys.  Then the few hot keys are inserted with their counts as weights, and
- * the cold keys by bulk or directly, without any key that occurs often.  A
- * batch without hot keys costs only the sample, about 20 us.
+ * In a batch that is partitioned, all keys of a tile are counted by one block, so a key that
+ * occurs often would be the work of one block.  So such a batch is sampled first: one block
+ * looks at 4096 keys, and keys that come up three times or more are hot.  If hot keys make up a
+ * noticeable fraction, a pass over the batch counts hot keys in shared memory and copies the
+ * cold keys.  Then the few hot keys are inserted with their counts as weights, and the cold
+ * keys by bulk, without any key that occurs often.  A batch without hot keys costs only the
+ * sample, about 20 us.
  *
  * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
  * key, in addition to inserting the cold keys.
  *
- * Smaller batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
+ * Other batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
  *
  * cuda/sketch_skew.cu
  */
 #include "sketch_bulk.cuh"
 
 #include "base/slot.h"
-
-/*
- * From this many keys on a sample is worth its time; tables in the L2 cache
- * need more keys, because they are faster.
- */
-#define SAMPLED_KEYS       (UINT64_C(1) << 25)
-#define SAMPLED_KEYS_IN_L2 (UINT64_C(1) << 26)
 
 #define SAMPLE_BLOCK 1024
 #define SAMPLE       4096
@@ -209,11 +202,10 @@ __launch_bounds__(SPLIT_BLOCK)
 			atomicAdd((qs_u64 *) &hot.weight[i], block.weight[i]);
 }
 
-/* How a stretch of a batch will be inserted. */
+/* How a batch will be partitioned. */
 struct way
 {
 	bool split; /* count hot keys first */
-	bool bulk;
 	uint8_t *work;
 	size_t cold_bytes; /* part of the workspace for cold keys */
 };
@@ -224,26 +216,6 @@ qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count)
 	if (sk->gpu->bulk == QS_BULK_NEVER || !qs_bulk_possible(sk))
 		return false;
 	return sk->gpu->bulk == QS_BULK_ALWAYS || qs_bulk_pays(sk, count);
-}
-
-/*
- * Is the sample worth its time?  Always before bulk: without it a frequent key
- * would be one block's work.
- */
-static bool
-wants_sample(const qs_cuda_sketch *sk, uint64_t count, bool bulk)
-{
-	if (bulk || sk->gpu->bulk == QS_BULK_NEVER)
-		return bulk;
-	return count >= (sk->table_bytes > sk->gpu->l2_bytes ? SAMPLED_KEYS : SAMPLED_KEYS_IN_L2);
-}
-
-bool
-qs_inserts_directly(const qs_cuda_sketch *sk, uint64_t count)
-{
-	bool bulk = qs_wants_bulk(sk, count);
-
-	return !bulk && !wants_sample(sk, count, bulk);
 }
 
 static qb_status
@@ -263,26 +235,18 @@ sample(qs_cuda_sketch *sk, const qs_batch *b, bool *split)
 	return QB_OK;
 }
 
-/* Choose how to insert, and get the workspace; QB_NO_MEMORY if there is too little. */
+/* Look for hot keys, and get the workspace; QB_NO_MEMORY if there is too little. */
 static qb_status
 choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 {
-	size_t bytes = 0;
+	uint64_t most = qs_bulk_most(sk);
 
 	*w = {};
-	w->bulk = qs_wants_bulk(sk, b->count);
-	if (wants_sample(sk, b->count, w->bulk))
-		QS_TRY(sample(sk, b, &w->split));
+	QS_TRY(sample(sk, b, &w->split));
 	if (w->split)
-		w->cold_bytes = b->count * sizeof(uint64_t);
-	if (w->bulk)
-	{
-		uint64_t most = qs_bulk_most(sk);
-
-		bytes = qs_bulk_bytes(sk, b->count < most ? b->count : most);
-	}
-	bytes += qs_ceil_div(w->cold_bytes, 256) * 256;
-	return bytes > 0 ? qs_workspace(sk->gpu, bytes, &w->work) : QB_OK;
+		w->cold_bytes = qs_ceil_div(b->count * sizeof(uint64_t), 256) * 256;
+	return qs_workspace(
+		sk->gpu, w->cold_bytes + qs_bulk_bytes(sk, b->count < most ? b->count : most), &w->work);
 }
 
 /* Insert the hot keys with their counts as weights; *b becomes the cold keys. */
@@ -320,44 +284,26 @@ insert_bulk(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work)
 	return QB_OK;
 }
 
-static qb_status
-insert_way(qs_cuda_sketch *sk, const qs_batch *b, const way *w)
-{
-	qs_batch left = *b;
-
-	if (w->split)
-		QS_TRY(split(sk, w, &left));
-	if (left.count == 0)
-		return QB_OK;
-	/* if few keys are left, partitioning may no longer pay */
-	if (w->bulk && qs_wants_bulk(sk, left.count))
-		return insert_bulk(sk, &left, w->work + qs_ceil_div(w->cold_bytes, 256) * 256);
-	return qs_insert_keys(sk, &left);
-}
-
 qb_status
 qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
 {
-	uint64_t piece = QS_BULK_KEYS;
-	uint64_t at = 0;
+	qs_batch left = *b;
+	qb_status status;
+	way w;
 
-	while (at < b->count)
-	{
-		qs_batch part = { b->key + at, NULL, b->count - at < piece ? b->count - at : piece };
-		way w;
-		qb_status status = choose(sk, &part, &w);
-
-		if (status == QB_NO_MEMORY && part.count >= SAMPLED_KEYS)
-		{
-			piece = part.count / 2;
-			continue;
-		}
-		if (status == QB_NO_MEMORY)
-			w = {};
-		else if (status != QB_OK)
-			return status;
-		QS_TRY(insert_way(sk, &part, &w));
-		at += part.count;
-	}
-	return QB_OK;
+	if (b->count == 0)
+		return QB_OK;
+	if (!qs_wants_bulk(sk, b->count))
+		return qs_insert_keys(sk, b);
+	status = choose(sk, b, &w);
+	if (status == QB_NO_MEMORY)
+		return qs_insert_keys(sk, b);
+	QS_TRY(status);
+	if (w.split)
+		QS_TRY(split(sk, &w, &left));
+	if (left.count == 0)
+		return QB_OK;
+	/* if few keys are left, partitioning may no longer pay */
+	return qs_wants_bulk(sk, left.count) ? insert_bulk(sk, &left, w.work + w.cold_bytes)
+										 : qs_insert_keys(sk, &left);
 }
