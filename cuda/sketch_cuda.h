@@ -119,6 +119,12 @@ extern "C"
 	extern qb_status qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count,
 										   uint32_t sketches, const uint64_t *key);
 
+	/*
+	 * Would it get the keys of several chunks of a column sooner by one call of
+	 * qs_cuda_insert_device(), even if they must be copied for that?
+	 */
+	extern bool qs_cuda_gains_together(const qs_cuda_sketch *sketch);
+
 	/* Estimate each key; keys and estimates are in host memory. */
 	extern qb_status
 	qs_cuda_query(qs_cuda_sketch *sketch, const uint64_t *key, size_t count, int64_t *estimate);
@@ -144,6 +150,7 @@ extern "C"
 		__typeof__(qs_cuda_insert_all) *insert_all;
 		__typeof__(qs_cuda_insert_device) *insert_device;
 		__typeof__(qs_cuda_insert_groups) *insert_groups;
+		__typeof__(qs_cuda_gains_together) *gains_together;
 		__typeof__(qs_cuda_query) *query;
 		__typeof__(qs_cuda_merge_begin) *merge_begin;
 		__typeof__(qs_cuda_merge_slice) *merge_slice;

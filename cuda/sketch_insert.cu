@@ -357,6 +357,7 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.insert_groups = qs_cuda_insert_groups,
 	.query = qs_cuda_query,
 	.merge_begin = qs_cuda_merge_begin,
+	.gains_together = qs_cuda_gains_together,
 	.merge_slice = qs_cuda_merge_slice,
 	.settle = qs_cuda_settle,
 	.is_settled = qs_cuda_is_settled,

@@ -15,6 +15,8 @@
  *
  * Other batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
  *
+ * SQL: that of sketch_bulk.cu.
+ *
  * cuda/sketch_skew.cu
  */
 #include "sketch_bulk.cuh"
@@ -28,6 +30,9 @@
 #define SPLIT_HITS   16 /* hits of all hot keys together that make splitting worthwhile */
 #define SPLIT_BLOCK  512
 #define SPLIT_EACH   8 /* keys of a thread in a step */
+
+/* About as many keys as the worker brings together of several chunks of a column. */
+#define TOGETHER_KEYS (UINT64_C(1) << 24)
 
 /* Hash table of the keys of a batch that occur often. */
 struct hot_keys
@@ -306,4 +311,10 @@ qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b)
 	/* if few keys are left, partitioning may no longer pay */
 	return qs_wants_bulk(sk, left.count) ? insert_bulk(sk, &left, w.work + w.cold_bytes)
 										 : qs_insert_keys(sk, &left);
+}
+
+bool
+qs_cuda_gains_together(const qs_cuda_sketch *sk)
+{
+	return qs_wants_bulk(sk, TOGETHER_KEYS);
 }

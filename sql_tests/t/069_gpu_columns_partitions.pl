@@ -68,6 +68,7 @@ sub make_many
 my @queries = ('SELECT md5(qsketch_agg(k)::text) FROM many',
 	'SELECT count(*), count(few), md5(qsketch_agg(k)::text), md5(qsketch_agg(few)::text) FROM many',
 	(map { "SELECT md5(qsketch_agg(k, qsketch_new('$_', '32kB'))::text) FROM many WHERE few < 30" } qw(thread warp half_warp sub_warp multilevel)),
+	q{SELECT md5(qsketch_agg(k, qsketch_new('multilevel', '2MB'))::text) FROM many},
 	'SELECT md5(qsketch_agg(few)::text) FROM many', 'SELECT md5(qsketch_agg(k)::text) FROM many WHERE n >= 16000',
 	'SELECT md5(qsketch_agg(k) FILTER (WHERE n BETWEEN 3000 AND 9000)::text), count(*) FILTER (WHERE few IS NULL), md5(qsketch_agg(n)::text) FROM many WHERE few > 3 OR few <= 3',
 	'SELECT md5(qsketch_agg(k) FILTER (WHERE n BETWEEN 3000 AND 9000)::text), count(*) FILTER (WHERE few IS NULL), md5(qsketch_agg(n)::text) FROM many WHERE n % 1 = 0',
@@ -284,6 +285,8 @@ for my $devices ('0', '0,1,2')
 	test_together();
 	test_adding();
 	test_pieces('a sketch', 'SELECT qsketch_agg(k) AS q FROM many WHERE few < 30');
+	# all rows of whole chunks are wanted: only for a large sketch are they brought together
+	test_pieces('a large sketch', q{SELECT qsketch_agg(k, qsketch_new('sub_warp', '1536kB')) AS q FROM many});
 	# both groups have sketches on a GPU from the first chunk on
 	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '1kB')) AS q FROM many GROUP BY two");
 	test_pieces('a filter', 'SELECT qfilter_agg(k, qfilter_new_bloom(20000)) AS q FROM many WHERE few < 30');

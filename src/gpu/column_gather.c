@@ -346,7 +346,7 @@ begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
 	to = &lists[gathering->columns.column[0]->device];
 	gathering->run = to->run;
 	gathering->tile = to->tile + tiles;
-	gathering->tested = g->groups || pairs || wanted->projection == PROJECT_ROWS ||
+	gathering->tested = g->copied || g->groups || pairs || wanted->projection == PROJECT_ROWS ||
 						wanted->tests.tests > 0 || gathering->columns.column[0]->nulls > 0;
 	return QB_OK;
 }
@@ -517,7 +517,7 @@ GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
 
 /* The first slot gets the number of keys of all chunks; "done" of the others stays 0. */
 qb_status
-GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add)
+GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, bool copied, GpuAddGathered add)
 {
 	GpuGather gather[GPU_TOGETHER];
 	GpuGathered gathered;
@@ -525,7 +525,10 @@ GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered 
 	int i;
 
 	for (i = 0; i < *count; i++)
+	{
 		gather[i] = GpuGatherFor(slot[i], work);
+		gather[i].copied = copied;
+	}
 	status = GpuColumnGatherAll(gather, count, &gathered);
 	if (status == QB_OK)
 		status = add_gathered(slot[0]->handle.index, &gathered, work, add);

@@ -75,8 +75,9 @@ typedef struct GpuGather
 	GpuRef chunk;
 	const GpuWanted *wanted;
 	const qb_groups *groups; /* NULL: all keys, else side by side by group */
-	uint32 from;             /* page to begin with */
-	uint64 most;             /* rows, or else a single page */
+	bool copied; /* keys are copied, even if all of a chunk are wanted as they lie there */
+	uint32 from; /* page to begin with */
+	uint64 most; /* rows, or else a single page */
 } GpuGather;
 
 /* Keys from whole pages of chunks, in device memory until the next call. */
@@ -119,9 +120,12 @@ extern qb_status GpuColumnCountRows(const GpuGather *gather, GpuGathered *gather
 typedef qb_status (*GpuAddGathered)(int index, const GpuGathered *gathered);
 extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
 
-/* The same for several requests at once, as GpuHandler.serve_all does it. */
+/*
+ * The same for several requests at once, as GpuHandler.serve_all does it.  Keys that can stay where
+ * they are come together only if they may be copied.
+ */
 extern qb_status
-GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, GpuAddGathered add);
+GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, bool copied, GpuAddGathered add);
 
 /*
  * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When half

@@ -267,7 +267,7 @@ serve_together(GpuSlot *const *slot, int *count)
 		return QB_NO_MEMORY;
 	if (slot[0]->op == FILTER_COLUMN)
 		return qf_is_bloom(&h->params)
-				   ? GpuColumnServeAll(slot, count, h->params.k, insert_gathered)
+				   ? GpuColumnServeAll(slot, count, h->params.k, false, insert_gathered)
 				   : QB_NO_MEMORY;
 	return h->replicas.count == 0 ? read_together(h, slot, *count) : QB_NO_MEMORY;
 }

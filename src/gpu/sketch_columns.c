@@ -10,7 +10,9 @@
  * The sketches of groups get their keys together; if memory or the device does not allow it, one
  * after another.
  *
- * Requests for chunks of one device are served together (GpuColumnGatherAll()).
+ * Requests for chunks of one device are served together (GpuColumnGatherAll()): if rows are tested or
+ * have NULLs, because then keys are copied anyway, and else if the sketch gains more from large batches
+ * than copying the keys takes.
  *
  * src/gpu/sketch_columns.c
  */
@@ -79,8 +81,10 @@ GpuSketchServeColumnsTogether(GpuSlot *const *slot, int *count)
 {
 	const GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
 
-	return h->on_device ? GpuColumnServeAll(slot, count, h->params.depth, try_gathered)
-						: QB_NO_MEMORY;
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
+	return GpuColumnServeAll(slot, count, h->params.depth,
+							 GpuSketchOps()->gains_together(h->on_device), try_gathered);
 }
 
 /* The sketch of a group; NULL: there is none any more. */

@@ -20,6 +20,9 @@ struct qs_cuda_sketch
 /* How often a sketch is looked at until it is settled. */
 #define LOOKS 3
 
+/* Sketches with tables of so many bytes get keys of several chunks at once. */
+#define GAINS_BYTES (3 << 19)
+
 /* The result of making a sketch: "made" if status is QB_OK. */
 static qb_status
 keep(qb_status status, qs_cuda_sketch *made, qs_cuda_sketch **sketch)
@@ -79,15 +82,15 @@ emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, 
 	return status == QB_OK ? qs_engine_cpu.insert(sk, key, weight, count) : status;
 }
 
-/* Bring the batches together: then they succeed or fail as one. */
-static qb_status
-emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
 static qb_status
 emulated_insert_device(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 {
 	return emulated_insert(sketch, key, NULL, count);
 }
 
+/* Bring the batches together: then they succeed or fail as one. */
+static qb_status
+emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
 {
 	size_t most = (size_t) batches * GPU_SLOT_KEYS;
 	uint64 *key = malloc(most * sizeof(uint64));
@@ -134,6 +137,21 @@ emulated_insert_groups(qs_cuda_sketch *const *sketch, const uint64 *count, uint3
 		key += count[i];
 	}
 	return status;
+}
+
+static uint64
+emulated_bytes(const qs_cuda_sketch *sketch)
+{
+	const qs_sketch *sk = &sketch->sketch;
+
+	return qs_tables_bytes(&sk->params, sk->wide, sk->extra_room);
+}
+
+/* On a GPU the tables are large that gain. */
+static bool
+emulated_gains_together(const qs_cuda_sketch *sketch)
+{
+	return emulated_bytes(sketch) >= GAINS_BYTES;
 }
 
 static qb_status
@@ -236,14 +254,6 @@ emulated_read(qs_cuda_sketch *sketch, const qs_cuda_piece *piece, int count)
 	return status;
 }
 
-static uint64
-emulated_bytes(const qs_cuda_sketch *sketch)
-{
-	const qs_sketch *sk = &sketch->sketch;
-
-	return qs_tables_bytes(&sk->params, sk->wide, sk->extra_room);
-}
-
 static int64
 emulated_total(const qs_cuda_sketch *sketch)
 {
@@ -258,6 +268,7 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.insert_all = emulated_insert_all,
 	.insert_device = emulated_insert_device,
 	.insert_groups = emulated_insert_groups,
+	.gains_together = emulated_gains_together,
 	.query = emulated_query,
 	.merge_begin = emulated_merge_begin,
 	.merge_slice = emulated_merge_slice,
