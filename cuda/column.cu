@@ -5,6 +5,10 @@
  * Keys are gathered into a buffer of each device, which goes with the last chunk there.
  * The kernels that read the buffer and those that fill it anew run in order.
  *
+ * SQL: queries on cached columns.  gather_kernel: not all rows of a chunk are wanted, because pages
+ * have changed.  select_keys: WHERE, FILTER, NULLs, or a sketch that gains from large batches; for pairs
+ * also qsets_agg().  count_groups, split_keys: GROUP BY.
+ *
  * cuda/column.cu
  */
 #include "column_cuda.h"

@@ -12,6 +12,9 @@
  *
  * Floor: 8 bytes read for each key.
  *
+ * SQL: aggregates on cached columns whose values may stay explicit, because there are few distinct keys;
+ * count_many: those of groups.
+ *
  * cuda/column_counts.cu
  */
 #include "column_cuda.h"

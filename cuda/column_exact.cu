@@ -21,6 +21,8 @@
  * Floor: each pass over 8 bits reads and writes 8 bytes a key, and 16 a distinct key; merging
  * a list reads and writes its 16 bytes a key twice.
  *
+ * SQL: qtop_exact() on cached columns.
+ *
  * cuda/column_exact.cu
  */
 #include "column_cuda.h"

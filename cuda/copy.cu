@@ -7,6 +7,8 @@
  * that the worker does not queue a copy for each.  Beside other kernels, which leave it no
  * multiprocessor, the pieces are copied one by one.  Floor: the bytes over the bus.
  *
+ * SQL: whatever reads a sketch or a filter that was made on a GPU.
+ *
  * cuda/copy.cu
  */
 #include "device.cuh"

@@ -599,7 +599,10 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece)
 
 /* ---- the bits in which keys differ ---- */
 
-/* The bits that any and that all of the keys have: bits[0], bits[1]. */
+/*
+ * The bits that any and that all of the keys have: bits[0], bits[1].  SQL: qtop_exact() and qsets_agg()
+ * of cached columns.
+ */
 __global__ void
 __launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, qs_u64 *bits)
 {

@@ -5,6 +5,10 @@
  * The bits on the device are those of a dense filter on the host, byte for
  * byte.  A filter never grows: it needs no memory after its creation.
  *
+ * SQL: qfilter_estimate() and qfilter_contains() of arrays (query, contains); qfilter_agg() and its like:
+ * a filter moves to a GPU (set_positions), is read (count_ones), and was filled from cached columns on
+ * several GPUs (unite_words).
+ *
  * cuda/filter.cu
  */
 #include "filter.cuh"

@@ -20,6 +20,9 @@
  * Floor per key in device memory: one random line (two sectors) read, and an
  * atomic on each sector that changes.
  *
+ * SQL: qfilter_agg() of a blocked Bloom filter, which partitions its keys if they are those of cached
+ * columns; qfilter_estimate() and qfilter_contains() of arrays.
+ *
  * cuda/filter_blocked.cu
  */
 #include "filter.cuh"

@@ -19,6 +19,8 @@
  *
  * Floor per row: k p + 1 draws, and for each bit one random access to L2.
  *
+ * SQL: qfilter_agg(), qfilter_row_agg(), qfilter_count_agg().
+ *
  * cuda/filter_insert.cu
  */
 #include "filter.cuh"

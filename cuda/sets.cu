@@ -3,6 +3,8 @@
  *		A collection of sets on the device: create, fill, destroy; its index; the choice of the
  *		method of a search.
  *
+ * SQL: qsets_pairs(), qsets_nearest().
+ *
  * cuda/sets.cu
  */
 #include "sets.cuh"

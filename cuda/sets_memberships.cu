@@ -11,6 +11,8 @@
  * Floor: a pass of a sort over 8 bits reads and writes 8 bytes a row.  For 10,000 sets of
  * 100,000 elements there are 3 + 2 + 4 passes.
  *
+ * SQL: qsets_agg() of cached columns.
+ *
  * cuda/sets_memberships.cu
  */
 #include <new>

@@ -17,6 +17,8 @@
  * This is the paper's BI (section 3, naive: all bitmaps resident) when all
  * elements are chosen, and the heavy half of hybrid when the frequent ones are.
  *
+ * SQL: qsets_pairs() and qsets_nearest() by the methods hybrid and bitmap.
+ *
  * cuda/sets_product.cu
  */
 #include <cuda_pipeline.h>

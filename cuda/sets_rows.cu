@@ -12,6 +12,8 @@
  * columns of events are random, so among a warp's 32 additions the fullest
  * bank has 3.5 on average.
  *
+ * SQL: qsets_pairs() and qsets_nearest(), by any method.
+ *
  * cuda/sets_rows.cu
  */
 #include "sets_lists.cuh"

@@ -17,6 +17,8 @@
  * methods: the elements of both sets read once for each pair.  A single pair
  * of large sets has many pieces, so several blocks share it.
  *
+ * SQL: qsets_pairs(method => 'merge') and the other names above.
+ *
  * cuda/sets_techniques.cu
  */
 #include "sets.cuh"

@@ -10,6 +10,9 @@
  * kernel cannot ask for memory.  So before each launch there is room for as
  * many high buckets as the launch could take; see reserve_high().
  *
+ * SQL: qsketch_agg() and lookups of arrays, which make sketches on a GPU (fill_masks); more than 2^32 rows
+ * (widen_counters).
+ *
  * cuda/sketch.cu
  */
 #include "sketch_kernels.cuh"

@@ -20,6 +20,10 @@
  * pass that does not fit into shared memory is sorted straight to device
  * memory.  sketch_skew.cu has taken out keys that occur often.
  *
+ * SQL: qsketch_agg() of cached columns into a sketch of more than half the L2 cache (thread: three quarters).
+ * Chunks are brought together for that, up to 44 million keys (qs_cuda_gains_together()); a chunk of rows
+ * that are narrow has enough keys by itself.
+ *
  * cuda/sketch_bulk.cu
  */
 #include <cub/block/block_reduce.cuh>

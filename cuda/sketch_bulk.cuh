@@ -16,6 +16,8 @@
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
  *
+ * SQL: that of sketch_bulk.cu.
+ *
  * cuda/sketch_bulk.cuh
  */
 #ifndef QS_BULK_CUH

@@ -9,6 +9,8 @@
  * A multilevel sketch needs room for high buckets before the launch.  If it may be too
  * little for any of them, how many are taken is read for all of them together.
  *
+ * SQL: qsketch_agg() with GROUP BY on cached columns (collect_used).
+ *
  * cuda/sketch_insert.cu
  */
 extern "C"
@@ -355,9 +357,9 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.insert_all = qs_cuda_insert_all,
 	.insert_device = qs_cuda_insert_device,
 	.insert_groups = qs_cuda_insert_groups,
+	.gains_together = qs_cuda_gains_together,
 	.query = qs_cuda_query,
 	.merge_begin = qs_cuda_merge_begin,
-	.gains_together = qs_cuda_gains_together,
 	.merge_slice = qs_cuda_merge_slice,
 	.settle = qs_cuda_settle,
 	.is_settled = qs_cuda_is_settled,

@@ -39,6 +39,9 @@
  * Query: a thread takes a key and makes two loads of 16 bytes.  Floor: 8 bytes
  * in, 8 out, one sector, and a second sector if the bucket has a high one.
  *
+ * SQL: qsketch_agg() and lookups of arrays.  merge_buckets: parallel plans, and cached
+ * columns on several GPUs.
+ *
  * cuda/sketch_multilevel.cu
  */
 #include "sketch_bulk.cuh"

@@ -22,6 +22,9 @@
  * read, with four loads in flight.  Floor per key: 8 bytes in, 8 out, and as
  * many sectors as for insert.
  *
+ * SQL: qsketch_agg() with these structures, and lookups of arrays.  merge_counters:
+ * parallel plans, and cached columns on several GPUs.
+ *
  * cuda/sketch_plain.cu
  */
 #include "sketch_bulk.cuh"
