@@ -21,6 +21,9 @@
 static const Oid number_type[] = {
 	BOOLOID, CHAROID, INT8OID, DATEOID, TIMEOID,   TIMESTAMPOID, TIMESTAMPTZOID, PG_LSNOID,
 	XID8OID, OIDOID,  XIDOID,  CIDOID,  FLOAT8OID, TIDOID,       MACADDROID,     MACADDR8OID,
+#ifdef OID8OID
+	OID8OID,
+#endif
 };
 
 /* One type of each built-in family whose keys contain others. */

@@ -54,6 +54,9 @@ KeyNumberKind(Oid base_type)
 		case TIMESTAMPTZOID:
 		case PG_LSNOID:
 		case XID8OID:
+#ifdef OID8OID
+		case OID8OID:
+#endif
 			return KEY_INT8;
 		case OIDOID:
 		case XIDOID:
@@ -229,6 +232,9 @@ KeyTypeHasNumberOrder(Oid type)
 	{
 		case PG_LSNOID:
 		case XID8OID:
+#ifdef OID8OID
+		case OID8OID:
+#endif
 		case XIDOID:
 		case CIDOID:
 		case MACADDR8OID:
