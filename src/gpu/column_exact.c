@@ -294,10 +294,10 @@ serve_create(GpuSlot *slot)
 
 /* Count gathered keys. */
 static qb_status
-add_gathered(int index, const GpuGathered *gathered)
+add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
 	qb_status status;
-	qs_cuda_exact *exact = exact_on(holding[index], gathered->device, &status);
+	qs_cuda_exact *exact = exact_on(holding[slot->handle.index], gathered->device, &status);
 
 	return exact ? device_ops()->add_device(exact, gathered->key, gathered->count) : status;
 }
@@ -378,7 +378,7 @@ serve_list(Holding *h, GpuSlot *slot)
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	qb_status status = GpuColumnServe(slot, 1, add_gathered);
+	qb_status status = GpuColumnServeOne(slot, add_gathered);
 	int device;
 
 	if (status != QB_OK || slot->more || slot->count == 0)

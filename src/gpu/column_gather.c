@@ -315,6 +315,20 @@ rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys
 	return rows;
 }
 
+/* Have the device put the keys of groups side by side. */
+static qb_status
+split_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
+{
+	qb_status status =
+		GpuColumnOps()->split(rows, chunks, g->groups, &gathered->key, gathered->of_group);
+	uint32 i;
+
+	gathered->count = 0;
+	for (i = 0; status == QB_OK && i < g->groups->count; i++)
+		gathered->count += gathered->of_group[i];
+	return status;
+}
+
 /* What the device does with the rows that were found. */
 static qb_status
 gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
@@ -322,7 +336,7 @@ gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, Gp
 	const GpuWanted *wanted = g->wanted;
 
 	if (g->groups)
-		return GpuColumnOps()->split(rows, chunks, g->groups, &gathered->key, gathered->of_group);
+		return split_rows(g, rows, chunks, gathered);
 	if (wanted->projection == PROJECT_PAIRS)
 		return GpuColumnOps()->pairs(rows, wanted->pair, &gathered->key, &gathered->pair,
 									 &gathered->count);
@@ -358,6 +372,7 @@ start_gathered(const GpuGather *g, const Gathering *gathering, GpuGathered *gath
 	memset(gathered, 0, sizeof(*gathered));
 	gathered->index = g->chunk.index;
 	gathered->device = gathering->columns.column[0]->device;
+	gathered->chunks = 1;
 }
 
 qb_status
@@ -441,6 +456,7 @@ GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered)
 		return QB_NO_MEMORY;
 	*count = chunks.count;
 	start_gathered(gather, &first, gathered);
+	gathered->chunks = chunks.count;
 	gathered->count = most - chunks.most;
 	gathered->end = GPU_CHUNK_PAGES;
 	return gather_rows(gather, chunks.rows, chunks.count, gathered);
@@ -465,18 +481,29 @@ GpuColumnCountRows(const GpuGather *g, GpuGathered *gathered)
 
 /* ---- requests for keys of chunks ---- */
 
-/* The slot is the worker's until the reply, so what it wants stays as it is. */
-GpuGather
-GpuGatherFor(const GpuSlot *slot, double work)
+/*
+ * What a request gathers, of as many pages as fit in a piece of the work.  The slot is the worker's until
+ * the reply, so what it wants stays as it is.
+ */
+static GpuGather
+gather_for(const GpuSlot *slot, const GpuAdding *adding)
 {
 	return (GpuGather){ .chunk = slot->other,
 						.wanted = (const GpuWanted *) GpuSlotData(slot),
+						.groups = adding->groups,
 						.from = (uint32) slot->offset,
-						.most = (uint64) (gpu_device_ops->piece_work / Max(work, 1)) };
+						.most = (uint64) (gpu_device_ops->piece_work / Max(adding->work, 1)) };
 }
 
-qb_status
-GpuColumnLimitQueued(const GpuGathered *gathered, double work)
+/*
+ * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When half
+ * a piece of work has been added since the last wait, this waits for what was added before that wait.  So
+ * the device does not run out of work because of this wait.  About one piece is queued there, and always
+ * less than three, so the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys
+ * are added.
+ */
+static qb_status
+limit_queued(const GpuGathered *gathered, double work)
 {
 	static double queued[GPU_DEVICES_MAX];
 	double *here = &queued[gathered->device];
@@ -488,36 +515,8 @@ GpuColumnLimitQueued(const GpuGathered *gathered, double work)
 	return gpu_device_ops->pace(gpu_device[gathered->device]) == QB_OK ? QB_OK : QB_DEVICE_ERROR;
 }
 
-/* Add gathered keys to a value. */
-static qb_status
-add_gathered(int index, const GpuGathered *gathered, double work, GpuAddGathered add)
-{
-	qb_status status = gathered->count > 0 ? add(index, gathered) : QB_OK;
-
-	return status == QB_OK ? GpuColumnLimitQueued(gathered, work) : status;
-}
-
 qb_status
-GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add)
-{
-	GpuGather gather = GpuGatherFor(slot, work);
-	GpuGathered gathered;
-	qb_status status = GpuColumnGather(&gather, &gathered);
-
-	if (status == QB_OK)
-		status = add_gathered(slot->handle.index, &gathered, work, add);
-	if (status != QB_OK)
-		return status;
-	slot->done += (int) gathered.count;
-	slot->offset = gathered.end;
-	slot->more = gathered.end < GPU_CHUNK_PAGES;
-	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
-	return QB_OK;
-}
-
-/* The first slot gets the number of keys of all chunks; "done" of the others stays 0. */
-qb_status
-GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, bool copied, GpuAddGathered add)
+GpuColumnServe(GpuSlot *const *slot, int *count, const GpuAdding *adding)
 {
 	GpuGather gather[GPU_TOGETHER];
 	GpuGathered gathered;
@@ -526,17 +525,21 @@ GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, bool copied, Gp
 
 	for (i = 0; i < *count; i++)
 	{
-		gather[i] = GpuGatherFor(slot[i], work);
-		gather[i].copied = copied;
+		gather[i] = gather_for(slot[i], adding);
+		gather[i].copied = adding->together && *count > 1;
 	}
-	status = GpuColumnGatherAll(gather, count, &gathered);
+	status = *count > 1 ? GpuColumnGatherAll(gather, count, &gathered)
+						: GpuColumnGather(gather, &gathered);
+	if (status == QB_OK && gathered.count > 0)
+		status = adding->add(slot[0], &gathered);
 	if (status == QB_OK)
-		status = add_gathered(slot[0]->handle.index, &gathered, work, add);
+		status = limit_queued(&gathered, adding->work);
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < *count; i++)
 		slot[i]->offset = gathered.end;
-	slot[0]->done = (int) gathered.count;
+	slot[0]->done += (int) gathered.count;
+	slot[0]->more = gathered.end < GPU_CHUNK_PAGES;
 	GpuCount(COUNT_COLUMN_KEYS, gathered.count);
 	return QB_OK;
 }

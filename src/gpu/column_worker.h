@@ -85,9 +85,10 @@ typedef struct GpuGathered
 {
 	int index; /* handle of the first chunk */
 	int device;
+	int chunks; /* how many they come from */
 	const uint64 *key;
 	const uint64 *pair; /* PROJECT_PAIRS: beside each key the number of the pair's column */
-	uint64 count;
+	uint64 count;                   /* of keys */
 	uint64 of_group[QB_GROUPS_MAX]; /* keys of each group */
 	uint32 end;                     /* all wanted pages before this one are in */
 } GpuGathered;
@@ -112,32 +113,33 @@ extern qb_status GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGath
  */
 extern qb_status GpuColumnCountRows(const GpuGather *gather, GpuGathered *gathered);
 
+/* What a family does with the keys of chunks that requests name. */
+typedef struct GpuAdding
+{
+	double work;             /* of each key */
+	const qb_groups *groups; /* NULL: keys are for one value */
+	bool together; /* keys of several chunks are copied, to come together, also where none are tested */
+
+	/* Give gathered keys, of which there are some, to the value that the request is about. */
+	qb_status (*add)(GpuSlot *slot, const GpuGathered *gathered);
+} GpuAdding;
+
 /*
  * Serve a request of a family for keys of a chunk (GpuColumnSend()), of as many pages as fit in
- * a piece of the work, at so much work for each key: "add" gives gathered keys, if there are
- * any, to the value of a handle.
+ * a piece of the work; or several, of all wanted pages, as GpuHandler.serve_all does.  The first
+ * slot gets the number of all keys in "done".
  */
-typedef qb_status (*GpuAddGathered)(int index, const GpuGathered *gathered);
-extern qb_status GpuColumnServe(GpuSlot *slot, double work, GpuAddGathered add);
+extern qb_status GpuColumnServe(GpuSlot *const *slot, int *count, const GpuAdding *adding);
 
-/*
- * The same for several requests at once, as GpuHandler.serve_all does it.  Keys that can stay where
- * they are come together only if they may be copied.
- */
-extern qb_status
-GpuColumnServeAll(GpuSlot *const *slot, int *count, double work, bool copied, GpuAddGathered add);
+/* Serve one request for keys of a chunk, for a single value. */
+static inline qb_status
+GpuColumnServeOne(GpuSlot *slot, qb_status (*add)(GpuSlot *slot, const GpuGathered *gathered))
+{
+	const GpuAdding adding = { .work = 1, .add = add };
+	int one = 1;
 
-/*
- * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When half
- * a piece of work has been added since the last wait, this waits for what was added before that wait.  So
- * the device does not run out of work because of this wait.  About one piece is queued there, and always
- * less than three, so the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys
- * are added.
- */
-extern qb_status GpuColumnLimitQueued(const GpuGathered *gathered, double work);
-
-/* What a request gathers, of as many pages as fit in a piece of the work. */
-extern GpuGather GpuGatherFor(const GpuSlot *slot, double work);
+	return GpuColumnServe(&slot, &one, &adding);
+}
 
 /*
  * Replicas of a value, on the devices of chunks that its own device does not have: values of

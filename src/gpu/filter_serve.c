@@ -170,9 +170,9 @@ add_replica(Holding *h)
 
 /* Insert gathered rows. */
 static qb_status
-insert_gathered(int index, const GpuGathered *gathered)
+insert_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
-	Holding *h = &holding[index];
+	Holding *h = &holding[slot->handle.index];
 	qf_batch batch = { .fingerprint = gathered->key, .count = gathered->count };
 	qb_status status;
 	qf_cuda_filter *filter = filter_on(h, gathered->device, &status);
@@ -185,10 +185,20 @@ insert_gathered(int index, const GpuGathered *gathered)
 }
 
 static qb_status
+serve_columns(GpuSlot *const *slot, int *count)
+{
+	const Holding *h = &holding[slot[0]->handle.index];
+	const GpuAdding adding = { .work = h->params.k, .add = insert_gathered };
+
+	return qf_is_bloom(&h->params) ? GpuColumnServe(slot, count, &adding) : QB_NO_MEMORY;
+}
+
+static qb_status
 serve_column(Holding *h, GpuSlot *slot)
 {
-	return qf_is_bloom(&h->params) ? GpuColumnServe(slot, h->params.k, insert_gathered)
-								   : QB_NO_MEMORY;
+	int one = 1;
+
+	return serve_columns(&slot, &one);
 }
 
 static qb_status
@@ -266,9 +276,7 @@ serve_together(GpuSlot *const *slot, int *count)
 	if (h->filter == NULL)
 		return QB_NO_MEMORY;
 	if (slot[0]->op == FILTER_COLUMN)
-		return qf_is_bloom(&h->params)
-				   ? GpuColumnServeAll(slot, count, h->params.k, false, insert_gathered)
-				   : QB_NO_MEMORY;
+		return serve_columns(slot, count);
 	return h->replicas.count == 0 ? read_together(h, slot, *count) : QB_NO_MEMORY;
 }
 

@@ -149,9 +149,9 @@ be_somewhere(Holding *h, int device, uint64 count)
 
 /* Add gathered elements of sets, beside their ids, all or none. */
 static qb_status
-add_gathered(int index, const GpuGathered *gathered)
+add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
-	Holding *h = &holding[index];
+	Holding *h = &holding[slot->handle.index];
 	const uint64 *id = gathered->pair;
 	qb_status status = id ? be_somewhere(h, gathered->device, gathered->count) : QB_NO_MEMORY;
 
@@ -246,7 +246,7 @@ serve_memberships(GpuSlot *slot)
 		case MEMBERSHIPS_CREATE:
 			return serve_create(slot);
 		case MEMBERSHIPS_COLUMN:
-			return h->sorted ? QB_NO_MEMORY : GpuColumnServe(slot, 1, add_gathered);
+			return h->sorted ? QB_NO_MEMORY : GpuColumnServeOne(slot, add_gathered);
 		case MEMBERSHIPS_ROWS:
 			return h->sorted ? QB_NO_MEMORY : serve_rows(h, slot);
 		case MEMBERSHIPS_SORT:

@@ -10,19 +10,44 @@
  * src/gpu/sketch_serve.c
  */
 #include "engine/sketch_engine.h"
+#include "gpu/column_worker.h"
 #include "gpu/coroutine.h"
 #include "gpu/gpu.h"
-#include "gpu/sketch_worker.h"
+#include "gpu/sketch_gpu.h"
 
 #include "pgbase/memory.h"
+#include "sketch_cuda.h"
 #include "utils/memutils.h"
 
-GpuSketchHolding gpu_sketch_holding[GPU_HANDLES];
+/*
+ * The sketch of a handle.  If its device has no memory for it to grow it is "full" (shared.h),
+ * and its keys are in partitions that its backend merges: the sketch on its device, those on
+ * other devices, and one in the worker's memory.
+ */
+typedef struct Holding
+{
+	qs_cuda_sketch *on_device;
+	qs_sketch *on_host; /* tables on their way to the device, or keys that it had no memory for */
+	int device;
+	qs_params params; /* set while it is on a device */
+	GpuReplicas replicas;
+	GpuSketchMerged merged; /* of the sketch or replica that is being merged */
+	GpuSketchShape shape;   /* of on_host, while it is written or read */
+} Holding;
+
+static Holding holding[GPU_HANDLES];
+
+/* What sketches ask of the devices. */
+static const qs_sketch_ops *
+device_ops(void)
+{
+	return gpu_device_ops->sketch;
+}
 
 static void
 destroy(void *sketch)
 {
-	GpuSketchOps()->destroy(sketch);
+	device_ops()->destroy(sketch);
 }
 
 static bool
@@ -31,15 +56,16 @@ is_full(int index)
 	return gpu_shared->handle[index].full;
 }
 
-void
-GpuSketchNoteFull(int index)
+/* A sketch has no memory of its device to grow: its backend will fetch it. */
+static void
+note_full(int index)
 {
 	GpuCount(COUNT_FALLBACKS, !is_full(index));
 	gpu_shared->handle[index].full = true;
 }
 
 static void
-make_host_form(GpuSketchHolding *h, const qs_params *params)
+make_host_form(Holding *h, const qs_params *params)
 {
 	static qb_memory memory; /* the worker's own */
 
@@ -48,7 +74,7 @@ make_host_form(GpuSketchHolding *h, const qs_params *params)
 }
 
 static void
-free_host_form(GpuSketchHolding *h)
+free_host_form(Holding *h)
 {
 	if (h->on_host == NULL)
 		return;
@@ -57,24 +83,25 @@ free_host_form(GpuSketchHolding *h)
 	h->on_host = NULL;
 }
 
-qb_status
-GpuSketchMakeOn(int device, const qs_params *params, const qs_sketch *from, qs_cuda_sketch **made)
+/* Make a sketch on a device: an empty one, or a copy of "from" if not NULL. */
+static qb_status
+make_on(int device, const qs_params *params, const qs_sketch *from, qs_cuda_sketch **made)
 {
 	qb_status status;
 
 	if (gpu_fault == FAULT_MEMORY)
 		return QB_NO_MEMORY;
 	GPU_WITH_ROOM(status, device,
-				  from ? GpuSketchOps()->load(gpu_device[device], from, made)
-					   : GpuSketchOps()->create(gpu_device[device], params, made));
+				  from ? device_ops()->load(gpu_device[device], from, made)
+					   : device_ops()->create(gpu_device[device], params, made));
 	return GpuMade(status, device);
 }
 
 /* Put the sketch of a handle on a device. */
 static qb_status
-to_device(GpuSketchHolding *h, int device, const qs_params *params, const qs_sketch *from)
+to_device(Holding *h, int device, const qs_params *params, const qs_sketch *from)
 {
-	qb_status status = GpuSketchMakeOn(device, params, from, &h->on_device);
+	qb_status status = make_on(device, params, from, &h->on_device);
 
 	if (status != QB_OK)
 		return status;
@@ -85,13 +112,13 @@ to_device(GpuSketchHolding *h, int device, const qs_params *params, const qs_ske
 }
 
 static qb_status
-serve_create(GpuSketchHolding *h, GpuSlot *slot)
+serve_create(Holding *h, GpuSlot *slot)
 {
 	return to_device(h, slot->count, &GpuSketchShapeIn(slot)->params, NULL);
 }
 
 static qb_status
-serve_load(GpuSketchHolding *h, GpuSlot *slot)
+serve_load(Holding *h, GpuSlot *slot)
 {
 	qb_status status;
 
@@ -104,7 +131,7 @@ serve_load(GpuSketchHolding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_write(GpuSketchHolding *h, GpuSlot *slot)
+serve_write(Holding *h, GpuSlot *slot)
 {
 	if (h->on_host == NULL)
 		return QB_NO_MEMORY;
@@ -114,7 +141,7 @@ serve_write(GpuSketchHolding *h, GpuSlot *slot)
 }
 
 static qb_status
-serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
+serve_loaded(Holding *h, GpuSlot *slot)
 {
 	qb_status status = QB_NO_MEMORY;
 
@@ -126,7 +153,7 @@ serve_loaded(GpuSketchHolding *h, GpuSlot *slot)
 
 /* Count keys that the device had no memory for. */
 static qb_status
-insert_on_host(GpuSketchHolding *h, const uint64 *key, const int64 *weight, int count)
+insert_on_host(Holding *h, const uint64 *key, const int64 *weight, int count)
 {
 	if (h->on_host == NULL)
 		make_host_form(h, &h->params);
@@ -134,7 +161,7 @@ insert_on_host(GpuSketchHolding *h, const uint64 *key, const int64 *weight, int 
 }
 
 static qb_status
-serve_insert(GpuSketchHolding *h, GpuSlot *slot)
+serve_insert(Holding *h, GpuSlot *slot)
 {
 	const uint64 *key = (const uint64 *) GpuSlotData(slot) + slot->done;
 	const int64 *weight = slot->weighted ? (const int64 *) (key + slot->count) : NULL;
@@ -145,10 +172,10 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	piece = GpuNextPiece(slot, h->params.depth, COUNT_BATCHES, COUNT_KEYS);
 	if (gpu_fault != FAULT_SPILL)
-		status = GpuSketchOps()->insert(h->on_device, key, weight, piece);
+		status = device_ops()->insert(h->on_device, key, weight, piece);
 	if (status != QB_NO_MEMORY)
 		return status;
-	GpuSketchNoteFull(slot->handle.index);
+	note_full(slot->handle.index);
 	return insert_on_host(h, key, weight, piece);
 }
 
@@ -159,7 +186,7 @@ serve_insert(GpuSketchHolding *h, GpuSlot *slot)
 static qb_status
 serve_inserts(GpuSlot *const *slot, int *count)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[slot[0]->handle.index];
+	Holding *h = &holding[slot[0]->handle.index];
 	qs_cuda_keys batch[GPU_TOGETHER];
 	double work = 0;
 	int batches;
@@ -182,7 +209,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 							.weight = next->weighted ? (const int64 *) key + next->count : NULL,
 							.count = next->count };
 	}
-	status = batches > 1 ? GpuSketchOps()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
+	status = batches > 1 ? device_ops()->insert_all(h->on_device, batch, batches) : QB_NO_MEMORY;
 	if (status != QB_OK)
 		return status;
 	for (i = 0; i < batches; i++)
@@ -192,7 +219,7 @@ serve_inserts(GpuSlot *const *slot, int *count)
 }
 
 static qb_status
-serve_query(GpuSketchHolding *h, GpuSlot *slot)
+serve_query(Holding *h, GpuSlot *slot)
 {
 	uint64 *key = (uint64 *) GpuSlotData(slot) + slot->done;
 	int piece;
@@ -201,7 +228,199 @@ serve_query(GpuSketchHolding *h, GpuSlot *slot)
 		return QB_NO_MEMORY;
 	piece = GpuNextPiece(slot, h->params.depth, COUNT_QUERIES, COUNT_LOOKUPS);
 	GpuCount(COUNT_BYTES_OUT, piece * 8);
-	return GpuSketchOps()->query(h->on_device, key, piece, (int64 *) key);
+	return device_ops()->query(h->on_device, key, piece, (int64 *) key);
+}
+
+/*
+ * ---- keys of cached columns ----
+ *
+ * A sketch is made on the device of the first chunk.  Chunks on other devices have replicas
+ * there (column_worker.h), sketches with the same parameters.  So keys stay where they are, and
+ * each device counts its own.  Without memory for a replica the backend reads the pages; without
+ * memory to merge the replicas it fetches them.
+ *
+ * The sketches of groups get their keys together; if memory or the device does not allow it, one
+ * after another.
+ *
+ * Requests for chunks of one device are served together.  Without memory for all, they are served one
+ * by one.
+ */
+
+/* The sketch, or its replica, that counts keys of chunks on a device; NULL: there is none yet. */
+static qs_cuda_sketch *
+sketch_on(Holding *h, int device)
+{
+	return h->device == device ? h->on_device : h->replicas.on[device];
+}
+
+/* Make sure that there is one. */
+static qb_status
+be_on(Holding *h, int device)
+{
+	qb_status status;
+
+	if (sketch_on(h, device))
+		return QB_OK;
+	status = make_on(device, &h->params, NULL, (qs_cuda_sketch **) &h->replicas.on[device]);
+	h->replicas.count += status == QB_OK;
+	return status;
+}
+
+/*
+ * Count gathered keys on their device; after QB_NO_MEMORY none were counted, and if they are of one chunk
+ * the sketch is noted as full.
+ */
+static qb_status
+insert_gathered(int index, const GpuGathered *gathered)
+{
+	Holding *h = &holding[index];
+	qb_status status = QB_NO_MEMORY;
+
+	if (gathered->count == 0)
+		return QB_OK;
+	if (gpu_fault != FAULT_SPILL)
+		status = be_on(h, gathered->device);
+	if (status == QB_OK)
+		status = device_ops()->insert_device(sketch_on(h, gathered->device), gathered->key, NULL,
+											 gathered->count);
+	GpuShowMemory(gathered->device);
+	if (status == QB_NO_MEMORY && gathered->chunks == 1)
+		note_full(index);
+	return status;
+}
+
+static qb_status
+add_keys(GpuSlot *slot, const GpuGathered *gathered)
+{
+	return insert_gathered(slot->handle.index, gathered);
+}
+
+static qb_status
+serve_columns(GpuSlot *const *slot, int *count)
+{
+	const Holding *h = &holding[slot[0]->handle.index];
+	GpuAdding adding = { .work = h->params.depth, .add = add_keys };
+
+	if (h->on_device == NULL)
+		return QB_NO_MEMORY;
+	adding.together = GpuSketchOps()->gains_together(h->on_device);
+	return GpuColumnServe(slot, count, &adding);
+}
+
+/* The sketch of a group; NULL: there is none any more. */
+static Holding *
+find_group(const GpuRef *ref)
+{
+	Holding *h;
+
+	if (ref->index < 0 || ref->index >= GPU_HANDLES)
+		return NULL;
+	h = &holding[ref->index];
+	return gpu_shared->handle[ref->index].serial == ref->serial && h->on_device ? h : NULL;
+}
+
+/* Give each sketch its gathered keys, one after another. */
+static qb_status
+insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
+{
+	GpuGathered group = *gathered;
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+	{
+		group.count = gathered->of_group[i];
+		status = find_group(&all->sketch[i]) ? insert_gathered(all->sketch[i].index, &group)
+											 : QB_NO_MEMORY;
+		group.key += group.count;
+	}
+	return status;
+}
+
+/*
+ * Give all sketches their gathered keys by one call.  QB_NO_MEMORY: that is not possible, and none got
+ * any.  Groups without keys on the device need no sketch there.
+ */
+static qb_status
+insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
+{
+	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
+	uint64 keys[QB_GROUPS_MAX];
+	uint32 count = 0;
+	qb_status status;
+	uint32 i;
+
+	if (gpu_fault == FAULT_SPILL)
+		return QB_NO_MEMORY;
+	for (i = 0; i < all->groups.count; i++)
+	{
+		Holding *h = find_group(&all->sketch[i]);
+
+		if (h == NULL || (gathered->of_group[i] > 0 && be_on(h, gathered->device) != QB_OK))
+			return QB_NO_MEMORY;
+		if (gathered->of_group[i] == 0)
+			continue;
+		sketch[count] = sketch_on(h, gathered->device);
+		keys[count++] = gathered->of_group[i];
+	}
+	status = device_ops()->insert_groups(sketch, keys, count, gathered->key);
+	GpuShowMemory(gathered->device);
+	return status;
+}
+
+/* The sketches of groups that a request names. */
+static GpuGroupSketches *
+groups_in(const GpuSlot *slot)
+{
+	return &((GpuSketchGroups *) GpuSlotData(slot))->all;
+}
+
+/*
+ * Give the sketches their gathered keys, which lie side by side by group, and note in the slot how many
+ * each got.
+ */
+static qb_status
+add_groups(GpuSlot *slot, const GpuGathered *gathered)
+{
+	GpuGroupSketches *all = groups_in(slot);
+	qb_status status = insert_together(gathered, all);
+	uint32 i;
+
+	if (status == QB_NO_MEMORY && gathered->chunks == 1)
+		status = insert_one_by_one(gathered, all);
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+		all->added[i] += gathered->of_group[i];
+	return status;
+}
+
+/* Do two requests name the same groups with the same sketches? */
+static bool
+have_same_groups(const GpuSlot *a, const GpuSlot *b)
+{
+	return memcmp(&groups_in(a)->groups, &groups_in(b)->groups, sizeof(qb_groups)) == 0 &&
+		   memcmp(groups_in(a)->sketch, groups_in(b)->sketch, sizeof(groups_in(a)->sketch)) == 0;
+}
+
+/* Requests for the sketches of groups: those that have the same ones are served together. */
+static qb_status
+serve_groups(GpuSlot *const *slot, int *count)
+{
+	const GpuGroupSketches *all = groups_in(slot[0]);
+	const GpuAdding adding = { .work = holding[slot[0]->handle.index].params.depth,
+							   .groups = &all->groups,
+							   .add = add_groups };
+	qb_status status;
+	int same = 1;
+
+	while (same < *count && have_same_groups(slot[same], slot[0]))
+		same++;
+	if (same == 1 && *count > 1)
+		return QB_NO_MEMORY;
+	*count = same;
+	GpuUse(all->sketch, Min(all->groups.count, QB_GROUPS_MAX));
+	status = GpuColumnServe(slot, count, &adding);
+	GpuEndUse(GpuCoroutine());
+	return status;
 }
 
 /*
@@ -234,12 +453,12 @@ next_slice(const qs_params *p, uint64 at)
 }
 
 static qb_status
-merge_slice(const GpuSketchHolding *h, const Source *from, qs_slice units)
+merge_slice(const Holding *h, const Source *from, qs_slice units)
 {
 	qb_status status;
 
 	do
-		status = GpuSketchOps()->merge_slice(h->on_device, units, from->sketch, units);
+		status = device_ops()->merge_slice(h->on_device, units, from->sketch, units);
 	while (status == QB_NO_MEMORY && (GpuMakeRoom(h->device) || GpuMakeRoom(from->device)));
 	return status;
 }
@@ -249,15 +468,15 @@ merge_slice(const GpuSketchHolding *h, const Source *from, qs_slice units)
  * QB_NO_MEMORY "merged" says how far that got.
  */
 static qb_status
-merge_next(GpuSketchHolding *h, const Source *from, bool *more)
+merge_next(Holding *h, const Source *from, bool *more)
 {
 	qb_status status = QB_OK;
 	qs_slice units;
 
 	if (!h->merged.begun)
 		GPU_WITH_ROOM(status, h->device,
-					  GpuSketchOps()->merge_begin(h->on_device, from->params,
-												  GpuSketchOps()->total(from->sketch)));
+					  device_ops()->merge_begin(h->on_device, from->params,
+												  device_ops()->total(from->sketch)));
 	if (status != QB_OK)
 		return status;
 	h->merged.begun = true;
@@ -274,7 +493,7 @@ merge_next(GpuSketchHolding *h, const Source *from, bool *more)
 
 /* Merge the next slice of a replica. */
 static qb_status
-merge_replica(GpuSketchHolding *h)
+merge_replica(Holding *h)
 {
 	Source replica = { .sketch = GpuJoiningReplica(&h->replicas),
 					   .device = h->replicas.joining_device,
@@ -289,9 +508,9 @@ merge_replica(GpuSketchHolding *h)
 
 /* What there is no memory for is left to the backend. */
 static qb_status
-serve_merge(GpuSketchHolding *into, GpuSlot *slot)
+serve_merge(Holding *into, GpuSlot *slot)
 {
-	GpuSketchHolding *other = &gpu_sketch_holding[slot->other.index];
+	Holding *other = &holding[slot->other.index];
 	Source from = { .sketch = other->on_device, .device = other->device, .params = &other->params };
 	qb_status status = QB_NO_MEMORY;
 
@@ -302,7 +521,7 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 		status = merge_next(into, &from, &slot->more);
 	GpuSketchShapeIn(slot)->merged = into->merged;
 	if (status == QB_NO_MEMORY)
-		GpuSketchNoteFull(slot->handle.index);
+		note_full(slot->handle.index);
 	if (status != QB_OK)
 		into->merged = (GpuSketchMerged){ 0 };
 	return status;
@@ -310,7 +529,7 @@ serve_merge(GpuSketchHolding *into, GpuSlot *slot)
 
 /* A partition on a device, by its number; NULL: there is none of that number. */
 static void *
-partition(const GpuSketchHolding *h, int number)
+partition(const Holding *h, int number)
 {
 	int device;
 
@@ -326,7 +545,7 @@ partition(const GpuSketchHolding *h, int number)
 
 /* The tables of the partition in the worker's memory. */
 static qb_status
-host_tables(GpuSketchHolding *h, qs_sketch *head)
+host_tables(Holding *h, qs_sketch *head)
 {
 	qb_status status = QB_NO_MEMORY;
 
@@ -342,7 +561,7 @@ host_tables(GpuSketchHolding *h, qs_sketch *head)
  * ready first, while others are served.
  */
 static qb_status
-serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
+serve_fetch(Holding *h, GpuSlot *slot)
 {
 	GpuSketchShape *shape = GpuSketchShapeIn(slot);
 	void *there = partition(h, slot->count);
@@ -353,10 +572,10 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 	{
 		slot->done = 1;
 		slot->more = true;
-		return GpuSketchOps()->settle(there);
+		return device_ops()->settle(there);
 	}
 	GpuCount(COUNT_FETCHES, slot->count == 0);
-	status = there ? GpuSketchOps()->freeze(there, &head) : host_tables(h, &head);
+	status = there ? device_ops()->freeze(there, &head) : host_tables(h, &head);
 	if (status != QB_OK)
 		return status;
 	GpuShapeOf(shape, &head);
@@ -369,7 +588,7 @@ serve_fetch(GpuSketchHolding *h, GpuSlot *slot)
 
 /* Pieces of one partition. */
 static qb_status
-read_together(const GpuSketchHolding *h, GpuSlot *const *slot, int count)
+read_together(const Holding *h, GpuSlot *const *slot, int count)
 {
 	void *there = partition(h, slot[0]->count);
 	qs_cuda_piece piece[GPU_TOGETHER];
@@ -378,23 +597,32 @@ read_together(const GpuSketchHolding *h, GpuSlot *const *slot, int count)
 		return QB_NO_MEMORY;
 	GpuPiecesOf(slot, count, piece);
 	if (there)
-		return GpuSketchOps()->read(there, piece, count);
+		return device_ops()->read(there, piece, count);
 	GpuReadPiece(h->on_host, &h->shape, piece->offset, piece->bytes, piece->to);
 	return QB_OK;
 }
 
 static qb_status
-serve_read(GpuSketchHolding *h, GpuSlot *slot)
+serve_read(Holding *h, GpuSlot *slot)
 {
 	return read_together(h, &slot, 1);
 }
 
 /* ---- the handler ---- */
 
+/* A single request for keys of a chunk. */
+static qb_status
+serve_column(Holding *h, GpuSlot *slot)
+{
+	int one = 1;
+
+	return slot->op == SKETCH_GROUPS ? serve_groups(&slot, &one) : serve_columns(&slot, &one);
+}
+
 static bool
 has_replica(int index)
 {
-	return gpu_sketch_holding[index].replicas.count > 0 && !is_full(index);
+	return holding[index].replicas.count > 0 && !is_full(index);
 }
 
 /*
@@ -415,7 +643,7 @@ find_replica(const GpuSlot *slot)
 static void
 drop_sketch(int index)
 {
-	GpuSketchHolding *h = &gpu_sketch_holding[index];
+	Holding *h = &holding[index];
 
 	GpuDropReplicas(&h->replicas, destroy);
 	if (h->on_device)
@@ -435,7 +663,7 @@ drop_sketch(int index)
 static qb_status
 serve_sketch(GpuSlot *slot)
 {
-	static qb_status (*const serve[])(GpuSketchHolding * h, GpuSlot * slot) = {
+	static qb_status (*const serve[])(Holding * h, GpuSlot * slot) = {
 		[SKETCH_CREATE] = serve_create,
 		[SKETCH_LOAD] = serve_load,
 		[SKETCH_WRITE] = serve_write,
@@ -445,18 +673,18 @@ serve_sketch(GpuSlot *slot)
 		[SKETCH_MERGE] = serve_merge,
 		[SKETCH_FETCH] = serve_fetch,
 		[SKETCH_READ] = serve_read,
-		[SKETCH_COLUMN] = GpuSketchServeColumn,
-		[SKETCH_GROUPS] = GpuSketchServeGroups,
+		[SKETCH_COLUMN] = serve_column,
+		[SKETCH_GROUPS] = serve_column,
 	};
 	int index = find_replica(slot);
 	qb_status status;
 
 	if (index < 0)
-		return serve[slot->op](&gpu_sketch_holding[slot->handle.index], slot);
-	status = merge_replica(&gpu_sketch_holding[index]);
+		return serve[slot->op](&holding[slot->handle.index], slot);
+	status = merge_replica(&holding[index]);
 	if (status == QB_NO_MEMORY)
 	{
-		GpuSketchNoteFull(index);
+		note_full(index);
 		status = QB_OK;
 	}
 	slot->more = status == QB_OK;
@@ -475,36 +703,36 @@ serve_together(GpuSlot *const *slot, int *count)
 	if (slot[0]->op == SKETCH_INSERT)
 		return serve_inserts(slot, count);
 	if (slot[0]->op == SKETCH_COLUMN)
-		return GpuSketchServeColumnsTogether(slot, count);
+		return serve_columns(slot, count);
 	if (slot[0]->op == SKETCH_GROUPS)
-		return GpuSketchServeGroupsTogether(slot, count);
+		return serve_groups(slot, count);
 	if (find_replica(slot[0]) >= 0)
 		return QB_NO_MEMORY;
-	return read_together(&gpu_sketch_holding[slot[0]->handle.index], slot, *count);
+	return read_together(&holding[slot[0]->handle.index], slot, *count);
 }
 
 /* Are the tables of a sketch that is fetched ready?  Its device was told to get them ready. */
 static bool
 is_ready(const GpuSlot *slot)
 {
-	const GpuSketchHolding *h = &gpu_sketch_holding[slot->handle.index];
+	const Holding *h = &holding[slot->handle.index];
 	void *there;
 
 	if (slot->op != SKETCH_FETCH)
 		return true;
 	there = partition(h, slot->count);
-	return there == NULL || GpuSketchOps()->is_settled(there);
+	return there == NULL || device_ops()->is_settled(there);
 }
 
 static GpuLocation
 location_of_sketch(int index)
 {
-	const GpuSketchHolding *h = &gpu_sketch_holding[index];
+	const Holding *h = &holding[index];
 
 	return (GpuLocation){ .device = h->device,
 						  .on_device = h->on_device != NULL,
 						  .replicas = GpuReplicaDevices(&h->replicas),
-						  .bytes = h->on_device ? GpuSketchOps()->bytes(h->on_device) : 0 };
+						  .bytes = h->on_device ? device_ops()->bytes(h->on_device) : 0 };
 }
 
 static int
