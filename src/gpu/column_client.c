@@ -436,8 +436,15 @@ typedef struct Chunks
 	const GpuColumnChunk *chunk;
 	uint64 last[GPU_DEVICES_MAX]; /* the last one of each device */
 	int64 *added;
+	GpuGroupValues *groups; /* that get the keys; or NULL */
 	bool complete;
 } Chunks;
+
+static GpuGroupValues *
+groups_in(GpuSlot *slot)
+{
+	return &((GpuWantedOfGroups *) GpuSlotData(slot))->all;
+}
 
 static void
 ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
@@ -449,6 +456,20 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->offset = 0;
 	slot->count = chunks->last[device_of(chunk)] == at;
 	GpuColumnWant(slot, chunk);
+	if (chunks->groups == NULL)
+		return;
+	*groups_in(slot) = *chunks->groups;
+	memset(groups_in(slot)->added, 0, sizeof(chunks->groups->added));
+}
+
+/* Take how many keys each group got. */
+static void
+take_groups(GpuGroupValues *all, GpuSlot *slot)
+{
+	uint32 i;
+
+	for (i = 0; i < all->groups.count; i++)
+		all->added[i] += groups_in(slot)->added[i];
 }
 
 /* Of a chunk that failed or is gone, the keys of the first pages may have been added. */
@@ -458,16 +479,17 @@ take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	Chunks *chunks = transfer->context;
 
 	chunks->complete &= GpuIsAnswer(slot);
+	if (chunks->groups && GpuIsAnswer(slot))
+		take_groups(chunks->groups, slot);
 	if (chunks->added == NULL)
 		return;
 	*chunks->added += slot->done;
 	GpuPagesRemoveBefore(chunks->chunk[at].pages, (uint32) slot->offset);
 }
 
-bool
-GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added)
+static bool
+send_chunks(const GpuRef *ref, int op, Chunks *all, int chunks)
 {
-	Chunks all = { .chunk = chunk, .added = added, .complete = true };
 	GpuTransfer transfer = { .ref = ref,
 							 .op = op,
 							 .all = chunks,
@@ -476,15 +498,33 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 							 .take = take_chunk,
 							 .all_replies = true,
 							 .chunks = true,
-							 .context = &all };
+							 .context = all };
 	int i;
 
+	all->complete = true;
 	for (i = 0; i < chunks; i++)
-		all.last[device_of(&chunk[i])] = i;
+		all->last[device_of(&all->chunk[i])] = i;
+	(void) GpuAskAll(&transfer);
+	return all->complete;
+}
+
+bool
+GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added)
+{
+	Chunks all = { .chunk = chunk, .added = added };
+
 	if (added)
 		*added = 0;
-	(void) GpuAskAll(&transfer);
-	return all.complete;
+	return send_chunks(ref, op, &all, chunks);
+}
+
+bool
+GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk, int chunks)
+{
+	int64 added = 0;
+	Chunks all = { .chunk = chunk, .added = &added, .groups = groups };
+
+	return send_chunks(&groups->value[0], op, &all, chunks);
 }
 
 /* ---- distinct keys of cached columns, and how often each came ---- */

@@ -442,8 +442,14 @@ add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
 	return true;
 }
 
-qb_status
-GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered)
+/*
+ * Gather keys of several chunks of one device at once, for speed.  Whole chunks are taken, the first
+ * *count of "gather"; *count is set, to 2 or more.  Groups and "most" are those of gather[0].
+ * QB_NO_MEMORY: fewer than two chunks can go together, or the device has no memory.  Then gather them
+ * one by one.
+ */
+static qb_status
+gather_all(const GpuGather *gather, int *count, GpuGathered *gathered)
 {
 	uint64 most = Min(gather->most, TOGETHER_ROWS);
 	Chunks chunks = { .most = most };
@@ -528,8 +534,7 @@ GpuColumnServe(GpuSlot *const *slot, int *count, const GpuAdding *adding)
 		gather[i] = gather_for(slot[i], adding);
 		gather[i].copied = adding->together && *count > 1;
 	}
-	status = *count > 1 ? GpuColumnGatherAll(gather, count, &gathered)
-						: GpuColumnGather(gather, &gathered);
+	status = *count > 1 ? gather_all(gather, count, &gathered) : GpuColumnGather(gather, &gathered);
 	if (status == QB_OK && gathered.count > 0)
 		status = adding->add(slot[0], &gathered);
 	if (status == QB_OK)

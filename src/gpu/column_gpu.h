@@ -75,6 +75,21 @@ typedef struct GpuWanted
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
 
+/* Values of groups, of one family, that get keys together; and how many keys each of them got. */
+typedef struct GpuGroupValues
+{
+	qb_groups groups;
+	GpuRef value[QB_GROUPS_MAX];
+	uint64 added[QB_GROUPS_MAX];
+} GpuGroupValues;
+
+/* Keys of a chunk for the values of groups, of which the handle is the first. */
+typedef struct GpuWantedOfGroups
+{
+	GpuWanted wanted;
+	GpuGroupValues all;
+} GpuWantedOfGroups;
+
 /*
  * COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If any value is NULL
  * ("weighted"), a bitmap of the NULLs follows, in words.
@@ -106,6 +121,7 @@ typedef struct GpuManyKeys
 } GpuManyKeys;
 
 StaticAssertDecl(sizeof(GpuManyKeys) <= GPU_SLOT_BYTES, "groups of keys do not fit");
+StaticAssertDecl(sizeof(GpuWantedOfGroups) <= GPU_SLOT_BYTES, "values of groups do not fit");
 
 StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column does not fit");
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
@@ -414,6 +430,13 @@ extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
+
+/*
+ * Have the values of groups get the keys of chunks, and add how many each of them got.  False: not
+ * all keys could be added, and nobody knows which.
+ */
+extern bool
+GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk, int chunks);
 
 /*
  * Count distinct keys of chunks, several at a time, and take the pages off their sets whose keys

@@ -100,14 +100,6 @@ typedef struct GpuGathered
 extern qb_status GpuColumnGather(const GpuGather *gather, GpuGathered *gathered);
 
 /*
- * Gather keys of several chunks of one device at once, for speed.  Whole chunks are taken, the first
- * *count of "gather"; *count is set, to 2 or more.  Groups and "most" are those of gather[0].
- * QB_NO_MEMORY: fewer than two chunks can go together, or the device has no memory.  Then gather them
- * one by one.
- */
-extern qb_status GpuColumnGatherAll(const GpuGather *gather, int *count, GpuGathered *gathered);
-
-/*
  * Only count the rows that are wanted, into "count".  Without tests all wanted pages are
  * counted at once.
  */

@@ -654,14 +654,14 @@ bool
 GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk, int chunks,
 				   uint64 *added)
 {
-	GpuGroupSketches *all = palloc0(sizeof(GpuGroupSketches));
+	GpuGroupValues *all = palloc0(sizeof(GpuGroupValues));
 	bool complete;
 	uint32 i;
 
 	all->groups = *groups;
 	for (i = 0; i < groups->count; i++)
-		all->sketch[i] = remote_of(sk[i])->owned.ref;
-	complete = GpuSketchSendGroups(all, chunk, chunks);
+		all->value[i] = remote_of(sk[i])->owned.ref;
+	complete = GpuColumnSendGroups(SKETCH_GROUPS, all, chunk, chunks);
 	for (i = 0; i < groups->count; i++)
 	{
 		sk[i]->total += (int64) all->added[i];

@@ -40,23 +40,8 @@ typedef enum GpuSketchOp
 	 * that are served together the first reply has the number of all keys, and the others have 0.
 	 */
 	SKETCH_COLUMN,
-	SKETCH_GROUPS /* the same for the sketches of groups: GpuSketchGroups */
+	SKETCH_GROUPS /* the same for the sketches of groups: GpuWantedOfGroups */
 } GpuSketchOp;
-
-/* Sketches of groups, and how many keys each of them got. */
-typedef struct GpuGroupSketches
-{
-	qb_groups groups;
-	GpuRef sketch[QB_GROUPS_MAX];
-	uint64 added[QB_GROUPS_MAX];
-} GpuGroupSketches;
-
-/* Keys of a chunk for the sketches of groups, of which the handle is the first. */
-typedef struct GpuSketchGroups
-{
-	GpuWanted wanted;
-	GpuGroupSketches all;
-} GpuSketchGroups;
 
 /* How far a merge has got. */
 typedef struct GpuSketchMerged
@@ -86,7 +71,6 @@ typedef struct GpuSketchPartial
 	qb_keys keys;
 } GpuSketchPartial;
 
-StaticAssertDecl(sizeof(GpuSketchGroups) <= GPU_SLOT_BYTES, "sketches of groups do not fit");
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
 StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
 StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
@@ -219,11 +203,5 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
  * next one of the chain ready meanwhile.
  */
 extern qb_status GpuSketchFetch(const qs_sketch *sk, qs_sketch *here);
-
-/*
- * Add the keys on the chunks' pages to sketches of groups, and take the pages off the sets; "added"
- * is how many keys each sketch got.  False: not all keys could be added.
- */
-extern bool GpuSketchSendGroups(GpuGroupSketches *all, const GpuColumnChunk *chunk, int chunks);
 
 #endif

@@ -321,7 +321,7 @@ find_group(const GpuRef *ref)
 
 /* Give each sketch its gathered keys, one after another. */
 static qb_status
-insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
+insert_one_by_one(const GpuGathered *gathered, const GpuGroupValues *all)
 {
 	GpuGathered group = *gathered;
 	qb_status status = QB_OK;
@@ -330,7 +330,7 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
 	for (i = 0; i < all->groups.count && status == QB_OK; i++)
 	{
 		group.count = gathered->of_group[i];
-		status = find_group(&all->sketch[i]) ? insert_gathered(all->sketch[i].index, &group)
+		status = find_group(&all->value[i]) ? insert_gathered(all->value[i].index, &group)
 											 : QB_NO_MEMORY;
 		group.key += group.count;
 	}
@@ -342,7 +342,7 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupSketches *all)
  * any.  Groups without keys on the device need no sketch there.
  */
 static qb_status
-insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
+insert_together(const GpuGathered *gathered, const GpuGroupValues *all)
 {
 	qs_cuda_sketch *sketch[QB_GROUPS_MAX];
 	uint64 keys[QB_GROUPS_MAX];
@@ -354,7 +354,7 @@ insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
 		return QB_NO_MEMORY;
 	for (i = 0; i < all->groups.count; i++)
 	{
-		Holding *h = find_group(&all->sketch[i]);
+		Holding *h = find_group(&all->value[i]);
 
 		if (h == NULL || (gathered->of_group[i] > 0 && be_on(h, gathered->device) != QB_OK))
 			return QB_NO_MEMORY;
@@ -369,10 +369,10 @@ insert_together(const GpuGathered *gathered, const GpuGroupSketches *all)
 }
 
 /* The sketches of groups that a request names. */
-static GpuGroupSketches *
+static GpuGroupValues *
 groups_in(const GpuSlot *slot)
 {
-	return &((GpuSketchGroups *) GpuSlotData(slot))->all;
+	return &((GpuWantedOfGroups *) GpuSlotData(slot))->all;
 }
 
 /*
@@ -382,7 +382,7 @@ groups_in(const GpuSlot *slot)
 static qb_status
 add_groups(GpuSlot *slot, const GpuGathered *gathered)
 {
-	GpuGroupSketches *all = groups_in(slot);
+	GpuGroupValues *all = groups_in(slot);
 	qb_status status = insert_together(gathered, all);
 	uint32 i;
 
@@ -398,14 +398,14 @@ static bool
 have_same_groups(const GpuSlot *a, const GpuSlot *b)
 {
 	return memcmp(&groups_in(a)->groups, &groups_in(b)->groups, sizeof(qb_groups)) == 0 &&
-		   memcmp(groups_in(a)->sketch, groups_in(b)->sketch, sizeof(groups_in(a)->sketch)) == 0;
+		   memcmp(groups_in(a)->value, groups_in(b)->value, sizeof(groups_in(a)->value)) == 0;
 }
 
 /* Requests for the sketches of groups: those that have the same ones are served together. */
 static qb_status
 serve_groups(GpuSlot *const *slot, int *count)
 {
-	const GpuGroupSketches *all = groups_in(slot[0]);
+	const GpuGroupValues *all = groups_in(slot[0]);
 	const GpuAdding adding = { .work = holding[slot[0]->handle.index].params.depth,
 							   .groups = &all->groups,
 							   .add = add_groups };
@@ -417,7 +417,7 @@ serve_groups(GpuSlot *const *slot, int *count)
 	if (same == 1 && *count > 1)
 		return QB_NO_MEMORY;
 	*count = same;
-	GpuUse(all->sketch, Min(all->groups.count, QB_GROUPS_MAX));
+	GpuUse(all->value, Min(all->groups.count, QB_GROUPS_MAX));
 	status = GpuColumnServe(slot, count, &adding);
 	GpuEndUse(GpuCoroutine());
 	return status;
