@@ -88,7 +88,7 @@ typedef struct GpuGathered
 	int chunks; /* how many they come from */
 	const uint64 *key;
 	const uint64 *pair; /* PROJECT_PAIRS: beside each key the number of the pair's column */
-	uint64 count;                   /* of keys */
+	uint64 count;       /* of keys */
 	uint64 of_group[QB_GROUPS_MAX]; /* keys of each group */
 	uint32 end;                     /* all wanted pages before this one are in */
 } GpuGathered;
@@ -132,30 +132,5 @@ GpuColumnServeOne(GpuSlot *slot, qb_status (*add)(GpuSlot *slot, const GpuGather
 
 	return GpuColumnServe(&slot, &one, &adding);
 }
-
-/*
- * Replicas of a value, on the devices of chunks that its own device does not have: values of
- * the same parameters, which get the keys of the chunks on their devices.  They are merged into
- * the value piece by piece before anybody reads it, and others are served in between.  Keys that
- * come between two pieces go into a new replica.
- */
-typedef struct GpuReplicas
-{
-	void *on[GPU_DEVICES_MAX]; /* or NULL */
-	void *joining;             /* the one that is being merged, or NULL */
-	int joining_device;        /* that it is on */
-	int count;                 /* replicas that are there, the joining one included */
-} GpuReplicas;
-
-/* The devices that they are on.  Bits: 1 << index. */
-extern uint32 GpuReplicaDevices(const GpuReplicas *replicas);
-
-/* The replica that is being merged: if there is none, one that is there is taken. */
-extern void *GpuJoiningReplica(GpuReplicas *replicas);
-
-/* Free that one, or all of them. */
-typedef void (*GpuDestroy)(void *value);
-extern void GpuDropJoining(GpuReplicas *replicas, GpuDestroy destroy);
-extern void GpuDropReplicas(GpuReplicas *replicas, GpuDestroy destroy);
 
 #endif

@@ -175,6 +175,7 @@ bool
 GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 {
 	Tables tables = { .from = sk };
+	GpuSlot *slot;
 	bool done;
 
 	GpuShapeOf(&tables.shape, sk);
@@ -186,7 +187,9 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 	if (!GpuMake(GPU_FAMILY_SKETCH, SKETCH_LOAD, 0, &tables.shape, sizeof(tables.shape), ref))
 		return false;
 	send_tables(&tables, ref);
-	done = GpuAskOne(GpuTakeSlot(ref, SKETCH_LOADED, false), NULL, 0) == QB_OK;
+	slot = GpuTakeSlot(ref, SKETCH_LOADED, false);
+	slot->count = -1;
+	done = GpuAskOne(slot, NULL, 0) == QB_OK;
 	if (!done)
 		GpuDropHandle(ref);
 	return done;

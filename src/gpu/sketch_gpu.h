@@ -28,7 +28,7 @@ typedef enum GpuSketchOp
 	SKETCH_CREATE, /* an empty sketch, on device "count"; -1: on any */
 	SKETCH_LOAD,   /* a sketch whose tables will be written */
 	SKETCH_WRITE,  /* a piece of its tables */
-	SKETCH_LOADED, /* all pieces are written: take it to the device */
+	SKETCH_LOADED, /* all pieces are written: take it to device "count"; -1: to any */
 	SKETCH_INSERT, /* keys, or keys and then weights */
 	SKETCH_QUERY,  /* keys; the reply has estimates in their place */
 	SKETCH_MERGE,  /* add sketch "other"; the reply says how far that got */

@@ -4,7 +4,8 @@
  *
  *	worker.c	start, loop, end; a piece of a request: is its value still there, what did it
  *				come to?  The table of request handlers, and what ends of transactions do
- *	*_serve.c	the handlers; column_gather.c: keys of cached columns for them
+ *	*_serve.c	the handlers; keyed_serve.c: what those of sketches and filters have in common;
+ *				column_gather.c: keys of cached columns for them
  *	schedule.c	which request is next
  *	devices.c	the devices, and how much they do at a time; values that nobody wants any
  *				more, and room for others
@@ -91,6 +92,9 @@ typedef struct GpuHandler
 	void (*drop)(int index);
 
 	GpuLocation (*location)(int index);
+
+	/* Of families whose values get keys: keyed_worker.h. */
+	const struct GpuKeyedOps *keyed;
 } GpuHandler;
 
 /*
