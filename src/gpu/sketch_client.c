@@ -230,14 +230,6 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 	return qs_merge_slice(into, rest, from, rest);
 }
 
-/* A sketch in the worker, and what it has told of its tables.  Keys may have come since. */
-typedef struct GpuSketchAhead
-{
-	GpuRef ref;
-	bool known;
-	GpuSketchShape shape;
-} GpuSketchAhead;
-
 /* Tables on their way to a backend. */
 typedef struct Returning
 {
@@ -247,7 +239,7 @@ typedef struct Returning
 	qb_status status; /* of the tables here */
 	bool gone;
 	uint64 pieces;
-	GpuSketchAhead *next; /* its shape is asked for behind the last piece */
+	GpuRemote *next; /* the last request asks for its shape; or NULL */
 } Returning;
 
 static void
@@ -257,7 +249,7 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	if (at == returning->pieces)
 	{
-		slot->handle = returning->next->ref;
+		slot->handle = returning->next->owned.ref;
 		slot->op = SKETCH_FETCH;
 		slot->count = 0;
 		return;
@@ -291,7 +283,7 @@ take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 
 	if (at == returning->pieces)
 	{
-		returning->next->known = good;
+		returning->next->described = good;
 		returning->next->shape = *GpuSketchShapeIn(slot);
 		return;
 	}
@@ -353,25 +345,6 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-/*
- * Fetch a sketch from the worker into "sk", an empty owned sketch.  "next", if it is not NULL, is
- * likely to be fetched after it.
- */
-static qb_status
-fetch(const GpuSketchAhead *from, GpuSketchAhead *next, qs_sketch *sk)
-{
-	GpuSketchShape shape = from->shape;
-	qb_status status = from->known ? QB_OK : ask_partition(&from->ref, 0, &shape);
-	Returning returning = { .to = sk, .shape = shape, .next = next };
-	int number;
-
-	if (status == QB_OK)
-		status = download(&from->ref, &returning);
-	for (number = 1; status == QB_OK && shape.more; number++)
-		status = add_partition(&from->ref, number, &shape, sk);
-	return status;
-}
-
 /* Is what the worker has told of the tables still true?  Each key changes the total. */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
@@ -383,19 +356,17 @@ qb_status
 GpuSketchFetch(const qs_sketch *sk, qs_sketch *here)
 {
 	GpuRemote *remote = sk->remote;
-	GpuRemote *next = remote->next && !remote->next->in_transfer ? remote->next : NULL;
-	GpuSketchAhead from = { .ref = remote->owned.ref, .known = is_described(remote, sk) };
-	GpuSketchAhead ahead;
-	qb_status status;
+	const GpuRef *ref = &remote->owned.ref;
+	GpuSketchShape shape = remote->shape;
+	qb_status status = is_described(remote, sk) ? QB_OK : ask_partition(ref, 0, &shape);
+	Returning returning = { .to = here, .shape = shape };
+	int number;
 
-	from.shape = remote->shape;
-	if (next)
-		ahead.ref = next->owned.ref;
-	status = fetch(&from, next ? &ahead : NULL, here);
-	if (status == QB_OK && next)
-	{
-		next->described = ahead.known;
-		next->shape = ahead.shape;
-	}
+	if (remote->next && !remote->next->in_transfer)
+		returning.next = remote->next;
+	if (status == QB_OK)
+		status = download(ref, &returning);
+	for (number = 1; status == QB_OK && shape.more; number++)
+		status = add_partition(ref, number, &shape, here);
 	return status;
 }
