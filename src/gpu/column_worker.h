@@ -110,7 +110,8 @@ typedef struct GpuAdding
 {
 	double work;             /* of each key */
 	const qb_groups *groups; /* NULL: keys are for one value */
-	bool together; /* keys of several chunks are copied, to come together, also where none are tested */
+	bool
+		together; /* keys of several chunks are copied, to come together, also where none are tested */
 
 	/* Give gathered keys, of which there are some, to the value that the request is about. */
 	qb_status (*add)(GpuSlot *slot, const GpuGathered *gathered);

@@ -99,8 +99,8 @@ GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work)
 {
 	const GpuKeyed *k = &gpu_keyed[slot[0]->handle.index];
 	const GpuAdding adding = { .work = work,
-							   .together = k->ops->gains_together &&
-										   k->ops->gains_together(k->on_device),
+							   .together =
+								   k->ops->gains_together && k->ops->gains_together(k->on_device),
 							   .add = add_gathered };
 
 	return GpuColumnServe(slot, count, &adding);

@@ -515,7 +515,7 @@ bytes_of(const void *sketch)
 static qb_status
 insert(void *sketch, const uint64 *key, uint64 count)
 {
-	return device_ops()->insert_device(sketch, key, NULL, count);
+	return device_ops()->insert_device(sketch, key, count);
 }
 
 static bool
