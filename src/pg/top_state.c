@@ -391,19 +391,18 @@ keep_value(TopState *top, Datum value)
 	return offset;
 }
 
-/* Append a key of a weight that is not negative to the buffer. */
-static void
-append(TopState *top, Datum plain, int64 weight)
+/* Append a key of a weight that is not negative to the buffer.  "plain" matters only in lists of texts. */
+void
+TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight)
 {
-	KeyType *key = &top->keyed.key;
 	int row;
 
 	if (KeyBufferIsFull(&top->keyed.buffer) || top->arena_used > ARENA_MAX)
 		TopMakeRoom(&top->keyed);
 	row = top->keyed.buffer.count;
 	if (top->top.texts)
-		top->value[row] = key->by_value ? plain : (Datum) keep_value(top, plain);
-	KeyBufferAppend(&top->keyed.buffer, KeyFingerprint(key, plain), weight);
+		top->value[row] = top->keyed.key.by_value ? plain : (Datum) keep_value(top, plain);
+	KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 }
 
 /* Count a row's key, now or with the next batch.  If its weight is negative, remove it later. */
@@ -418,7 +417,7 @@ TopCount(TopState *top, Datum value, int64 weight)
 	if (unlikely(weight < 0))
 		SketchRemoveLater(&top->keyed, &top->sketch, KeyFingerprint(key, plain), -weight);
 	else
-		append(top, plain, weight);
+		TopAppend(top, KeyFingerprint(key, plain), plain, weight);
 	top->keyed.count++;
 	if (plain != value)
 		pfree(DatumGetPointer(plain));

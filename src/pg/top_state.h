@@ -56,6 +56,7 @@ extern void TopReadEnd(TopReader *reader);
 
 extern void TopSetKey(TopState *top, const KeyType *key);
 extern void TopMakeRoom(KeyedState *state);
+extern void TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight);
 extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);

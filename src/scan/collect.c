@@ -118,7 +118,7 @@ store_row(CollectState *state, TupleTableSlot *slot)
 	return true;
 }
 
-/* Count keys that wait in all groups, or groups that come from files. */
+/* Count keys that wait in all groups, or a group that was written. */
 static void
 count(CollectState *state, ScanCounts counts)
 {
@@ -146,15 +146,13 @@ store_group(CollectState *state, TupleTableSlot *slot)
 	if (!state->handover->returning)
 		count(state, ScanGroupsFlush(groups));
 	state->handover->returning = true;
-	while (!ScanGroupsNext(groups, slot))
+	if (!ScanGroupsNext(groups, slot))
 	{
-		if (!ScanGroupsGoOn(groups))
-		{
-			forget_groups(state->handover);
-			return false;
-		}
-		count(state, (ScanCounts){ .groups = groups->groups });
+		forget_groups(state->handover);
+		return false;
 	}
+	if (groups->given == NULL)
+		count(state, (ScanCounts){ .groups = 1 });
 	return true;
 }
 

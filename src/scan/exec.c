@@ -406,20 +406,7 @@ run(ColumnScanState *state)
 	state->ready = true;
 }
 
-/* Go on to the next groups that were written; false: there are none. */
-static bool
-go_on(ColumnScanState *state)
-{
-	ScanCounts counts = { 0 };
-
-	if (!ScanGroupsGoOn(state->groups))
-		return false;
-	counts.groups = state->groups->groups;
-	add_counts(state, &counts);
-	return true;
-}
-
-/* Store the next group in memory; false: there is none.  Its values live as long as the tuple. */
+/* Store the next group; false: there is none.  Its values live as long as the tuple. */
 static bool
 return_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -428,6 +415,8 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 	bool found = ScanGroupsNext(state->groups, slot);
 
 	MemoryContextSwitchTo(old);
+	if (found && state->groups->given == NULL)
+		SharedScanCount(state->shared, &state->counts, &(ScanCounts){ .groups = 1 });
 	return found;
 }
 
@@ -450,7 +439,7 @@ passes_having(ColumnScanState *state, TupleTableSlot *slot)
 	return false;
 }
 
-/* The next group's tuple.  If groups were written, they come file by file. */
+/* The next group's tuple. */
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -461,13 +450,9 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 		ActivityEnd(&state->activity);
 		return slot;
 	}
-	do
-	{
-		while (return_group(state, slot))
-			if (passes_having(state, slot))
-				return slot;
-	}
-	while (go_on(state));
+	while (return_group(state, slot))
+		if (passes_having(state, slot))
+			return slot;
 	ActivityEnd(&state->activity);
 	if (state->partial)
 		ScanGroupsForget(state->groups);

@@ -8,7 +8,7 @@
  *	groups_expr.c	values that the executor evaluates, and a cache of them, also for keys and
  *					conditions
  *	groups_steps.c	functions that cut times into steps, and where each step begins
- *	groups_spill.c	groups in files
+ *	groups_spill.c	groups that are written and sorted
  *
  * src/scan/groups.h
  */
@@ -144,33 +144,19 @@ extern void ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *
 
 #define RECENT_GROUPS 1024 /* a power of two */
 
-/* groups_spill.c: the files. */
+/* groups_spill.c: groups that were written. */
 typedef struct ScanSpill ScanSpill;
-
-/* An offset in the file that is read. */
-typedef struct SpillOffset
-{
-	int file;
-	off_t offset;
-} SpillOffset;
-
-/* A value of a group in the partition that is read: its aggregates are at this offset. */
-typedef struct WrittenGroup
-{
-	SpillOffset offset;
-	struct WrittenGroup *next; /* it was written later */
-} WrittenGroup;
 
 /* The values of the key are what is looked at first. */
 typedef struct ScanGroup
 {
 	uint64 sorting; /* number of the last sorting in which the group had tuples */
-	int index;      /* its index among the groups of that sorting */
+	int index;      /* its index among the groups of that sorting; -1: it was written */
+	uint64 made;    /* number of the sorting that made it */
+	uint64 rows;
 	struct ScanGroup *next;
-	struct ScanGroup *same_bits; /* another group whose values have the same bits */
-	ScanAggregate *aggregate;    /* behind the key; NULL: the group was written */
-	WrittenGroup *written;       /* the first of its values */
-	WrittenGroup *written_last;
+	struct ScanGroup *same_bits;             /* another group whose values have the same bits */
+	ScanAggregate *aggregate;                /* behind the key */
 	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
 } ScanGroup;
 
@@ -204,15 +190,18 @@ typedef struct ScanGroups
 	Size most;         /* when they take more, some of them are written */
 	bool once;         /* no group is asked for again */
 	bool complete;     /* nothing was written or freed, so the groups can be returned again */
+	bool few;          /* groups that were written had few rows: new ones are written first */
+	uint64 page;       /* number of the first sorting of this page */
 
 	MemoryContext context; /* of the groups */
 	KeptTable kept;        /* in that context: the dense table that groups use in turn */
 	struct groupmap_hash *map;
 	ScanGroup *first; /* in the order in which they came */
 	ScanGroup *last;
+	ScanGroup *before;  /* the last one before those that this page has made; NULL: not known */
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
-	ScanGroup *given;   /* the group that was returned last */
+	ScanGroup *given;   /* the group that was returned last; NULL: it is "merged" */
 	uint64 groups;      /* in memory: they will be returned, or have been */
 
 	ScanSpill *spill;      /* groups that were written */
@@ -232,14 +221,14 @@ ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows,
 extern void ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples);
 extern ScanCounts ScanGroupsFlush(ScanGroups *groups);
 extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
-extern bool ScanGroupsGoOn(ScanGroups *groups);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 
 /* groups_find.c */
 extern void ScanGroupsClear(ScanGroups *groups);
 extern void ScanGroupsMapAnew(ScanGroups *groups);
-extern ScanGroup *ScanGroupOfKey(ScanGroups *groups, bool written);
+extern void ScanGroupHide(ScanGroups *groups, const ScanGroup *group);
+extern bool GroupValuesAreEqual(const GroupKey *key, const GroupValue *a, const GroupValue *b);
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
 extern void ScanGroupsSort(ScanGroups *groups, PageTuples *tuples);
 
@@ -247,8 +236,7 @@ extern void ScanGroupsSort(ScanGroups *groups, PageTuples *tuples);
 extern ScanSpill *ScanSpillCreate(MemoryContext context, Size limit);
 extern void ScanSpillReset(ScanSpill *spill);
 extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);
-extern bool ScanGroupsReadPartition(ScanGroups *groups);
-extern void ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slot);
+extern bool ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot);
 extern void ScanGroupsMergedEnd(ScanGroups *groups);
 
 /* Bytes of all groups, but for the dense table that they use in turn. */

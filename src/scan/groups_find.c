@@ -192,6 +192,12 @@ same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 	return true;
 }
 
+bool
+GroupValuesAreEqual(const GroupKey *key, const GroupValue *a, const GroupValue *b)
+{
+	return same_values(key, a, b);
+}
+
 /* Make a value outlast its tuple. */
 static void
 keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
@@ -255,7 +261,7 @@ ScanGroupsClear(ScanGroups *groups)
 	MemoryContextReset(groups->context);
 	KeptTableInit(&groups->kept, groups->context);
 	clear_map(groups);
-	groups->first = groups->last = NULL;
+	groups->first = groups->last = groups->before = NULL;
 	groups->waiting = groups->given = NULL;
 	groups->groups = 0;
 	groups->most = groups->limit;
@@ -287,6 +293,37 @@ ScanGroupsMapAnew(ScanGroups *groups)
 	}
 }
 
+/*
+ * Where the group is remembered whose number is "bits".  A number has one slot, so chosen
+ * numbers cost no more than looking up each of them.
+ */
+static inline RecentGroup *
+recent_of(ScanGroups *groups, int64 bits)
+{
+	uint64 place = (uint64) bits;
+
+	place ^= place >> 32;
+	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
+}
+
+/* Do not find a group of the map any more. */
+void
+ScanGroupHide(ScanGroups *groups, const ScanGroup *group)
+{
+	GroupEntry *entry = groupmap_lookup(groups->map, GroupKeyBits(groups->key, group->value));
+	ScanGroup **link = &entry->group;
+
+	while (*link != group)
+		link = &(*link)->same_bits;
+	*link = group->same_bits;
+	if (entry->group == NULL)
+		groupmap_delete_item(groups->map, entry);
+	if (groups->recent == group)
+		groups->recent = NULL;
+	if (recent_of(groups, group->value[0].bits)->group == group)
+		recent_of(groups, group->value[0].bits)->group = NULL;
+}
+
 static void
 start_aggregates(ScanGroups *groups, ScanAggregate *aggregate)
 {
@@ -301,22 +338,20 @@ start_aggregates(ScanGroups *groups, ScanAggregate *aggregate)
 	}
 }
 
-/* Make a group of the last tuple's values.  "written": its aggregates are in files. */
+/* Make a group of the last tuple's values. */
 static ScanGroup *
-create_group(ScanGroups *groups, bool written)
+create_group(ScanGroups *groups)
 {
 	Size head = MAXALIGN(offsetof(ScanGroup, value) + groups->key->fields * sizeof(GroupValue));
-	Size columns = written ? 0 : groups->count * sizeof(ScanAggregate);
+	Size columns = groups->count * sizeof(ScanAggregate);
 	ScanGroup *group = MemoryContextAllocZero(groups->context, head + columns);
 	int i;
 
 	for (i = 0; i < groups->key->fields; i++)
 		keep(&group->value[i], &groups->value[i], groups->context);
-	if (!written)
-	{
-		group->aggregate = (ScanAggregate *) ((char *) group + head);
-		start_aggregates(groups, group->aggregate);
-	}
+	group->made = groups->sorting.number;
+	group->aggregate = (ScanAggregate *) ((char *) group + head);
+	start_aggregates(groups, group->aggregate);
 	if (groups->last)
 		groups->last->next = group;
 	else
@@ -326,10 +361,11 @@ create_group(ScanGroups *groups, bool written)
 	return group;
 }
 
-/* The group of the last tuple's values, whose bits together are "bits". */
+/* The group of the last tuple's values. */
 static ScanGroup *
-find_group(ScanGroups *groups, int64 bits, bool written)
+find_group(ScanGroups *groups)
 {
+	int64 bits = GroupKeyBits(groups->key, groups->value);
 	GroupEntry *entry = groupmap_lookup(groups->map, bits);
 	ScanGroup *group = entry ? entry->group : NULL;
 
@@ -337,17 +373,10 @@ find_group(ScanGroups *groups, int64 bits, bool written)
 		group = group->same_bits;
 	if (group == NULL)
 	{
-		group = create_group(groups, written);
+		group = create_group(groups);
 		add_to_map(groups, group);
 	}
 	return group;
-}
-
-/* The group of the values that are set.  "written": its aggregates are in files. */
-ScanGroup *
-ScanGroupOfKey(ScanGroups *groups, bool written)
-{
-	return find_group(groups, GroupKeyBits(groups->key, groups->value), written);
 }
 
 /*
@@ -362,7 +391,7 @@ ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
 	if (!groups->once)
 		return NULL;
 	groups->value[0] = (GroupValue){ .bits = number, .null = null };
-	return ScanGroupOfKey(groups, false)->aggregate;
+	return find_group(groups)->aggregate;
 }
 
 /* The group of a tuple whose values have been read. */
@@ -372,7 +401,7 @@ group_of_values(ScanGroups *groups)
 	ScanGroup *group = groups->recent;
 
 	if (group == NULL || !same_values(groups->key, group->value, groups->value))
-		groups->recent = group = ScanGroupOfKey(groups, false);
+		groups->recent = group = find_group(groups);
 	return group;
 }
 
@@ -407,19 +436,6 @@ static bool
 is_number(const GroupKey *key)
 {
 	return key->fields == 1 && key->field->expression != NULL && !GroupIsString(key->field->kind);
-}
-
-/*
- * Where the group is remembered whose number is "bits".  A number has one slot, so chosen
- * numbers cost no more than looking up each of them.
- */
-static inline RecentGroup *
-recent_of(ScanGroups *groups, int64 bits)
-{
-	uint64 place = (uint64) bits;
-
-	place ^= place >> 32;
-	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
 /* A GroupFinder for a key that is_number().  Groups of NULL are not remembered. */

@@ -1,290 +1,225 @@
 /*
  * groups_spill.c
- *		Groups as values in temporary files, and the groups that are made of the values in the end.
+ *		Groups as values in PostgreSQL's sort, and the groups that are made of the values in the end.
  *
- * When groups take too much memory, some of them are written to files, each as one value
- * with its key, and are freed (groups_use.c).  A group whose rows go on is made anew,
- * so a key may have several values.  They are merged at the end.
+ * When groups take too much memory, some of them are written, each as one value with its key, and
+ * are freed (groups_use.c).  A group whose rows go on is made anew, so a key may have several
+ * values.  They are sorted by the bits of their keys, and those of a key are merged at the end.
  *
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
  * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
- * the end.  Keys of lists that still wait are written as they are, 8 bytes each, and wait again: few
- * of them are candidates when all have come.  Keys of negative weight are written for themselves,
- * because the rows that they take back may be in another value of the group.  A value is written as
- * any number of pieces of bytes, and read in the same way: in the order of the file, or from an offset
- * that was noted.
+ * the end.  Keys that still wait are written as they are, and wait again: those of lists, of which
+ * few are candidates when all have come, and those of groups of a few rows, which would take longer
+ * to write and to merge in any other form.  Keys of negative weight are written for themselves,
+ * because the rows that they take back may be in another value of the group.
  *
- * All values of a key go into the same file, one of some, chosen by a hash of the key's
- * bits.  Then one file after the other is read.  If it has too many keys for the memory that
- * their offsets take, its values are divided among files again, by another hash, so that a level
- * divides what those before it left together.
+ * A value is any number of bytes, and a tuple of a sort less than 1 GB.  So a value is cut into
+ * pieces, which are numbered: the sort keeps the order of the pieces, and of the values of a key.
  *
- * First the keys of a file are read, to find the offsets of each group's values.  Then one
- * group after the other is merged and returned, so that memory has one group at a time.
- * The groups come in the order of their first values.  A group that has only one value, as
- * most have where rows come in the order of their groups, is returned as it was written.
+ * One group after the other is merged and returned, so that memory has one group at a time.
+ * A group that has only one value, as most have where rows come in the order of their groups, is
+ * returned as it was written.  Values of other keys with the same bits go to another sort, which
+ * is read next.
  *
  * src/scan/groups_spill.c
  */
 #include "scan/groups.h"
 
-#include "base/slot.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
-#include "storage/buffile.h"
 #include "utils/memutils.h"
+#include "utils/tuplesort.h"
 
-#define PARTITIONS_MAX 64
-#define PARTS_LEAST    8
+/* The most bytes of a piece. */
+#define PIECE_BYTES (64 * 1024)
 
-/* Fractions of the limit: the buffers of all files, and a file that is read at once. */
-#define BUFFERS_SHARE 8
-#define LOADED_SHARE  4
+/* Fraction of the limit of all groups that a sort takes beside them, and the least in kB. */
+#define SORT_SHARE 2
+#define SORT_LEAST 64
 
-/* Bytes that are read or copied at a time. */
-#define COPY_BYTES (8 * BLCKSZ)
-
-typedef struct SpillPartition
+/* Columns of the sort. */
+enum
 {
-	BufFile *file;
-	uint64 values;
-	Size bytes;
-	int level; /* how often these values were divided before */
-} SpillPartition;
+	COLUMN_BITS,
+	COLUMN_NUMBER,
+	COLUMN_PIECE,
+	COLUMNS
+};
 
 struct ScanSpill
 {
 	MemoryContext context;
-	Size limit;                                /* of memory, for all groups */
-	int partitions;                            /* among which values are divided */
-	SpillPartition *partition[PARTITIONS_MAX]; /* to which values are written; NULL: none yet */
-	SpillPartition *writing;                   /* the one of the last value */
-	SpillPartition *reading;                   /* NULL: the values come from the table */
-	char *loaded;                              /* its bytes, if they are few; else NULL */
-	Size at;                                   /* where they are read */
-	uint64 left;                               /* values of "reading" that were not read yet */
-	List *waiting;                             /* partitions that wait to be read */
+	int memory;              /* of a sort, in kB */
+	Tuplesortstate *writing; /* takes values; NULL: none was written */
+	Tuplesortstate *reading; /* NULL: the values come from the table */
+	TupleTableSlot *put;     /* a tuple that is written */
+	TupleTableSlot *got;     /* a tuple that was read */
+
+	struct varlena *piece; /* with the last bytes of the value that is written */
+	Size used;             /* of the piece */
+	int64 bits;            /* of that value */
+	int64 number;          /* of pieces that were written */
+
+	bool found;       /* a piece is being read: */
+	int64 found_bits; /* bits of its value */
+	const char *from; /* its bytes that were not read yet */
+	Size left;
 };
 
 /* The limit is that of the memory of all groups. */
 ScanSpill *
 ScanSpillCreate(MemoryContext context, Size limit)
 {
-	ScanSpill *spill = MemoryContextAllocZero(context, sizeof(ScanSpill));
-	Size partitions = limit / BUFFERS_SHARE / BLCKSZ;
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ScanSpill *spill = palloc0(sizeof(ScanSpill));
+	TupleDesc columns = CreateTemplateTupleDesc(COLUMNS);
 
+	TupleDescInitEntry(columns, COLUMN_BITS + 1, "bits", INT8OID, -1, 0);
+	TupleDescInitEntry(columns, COLUMN_NUMBER + 1, "number", INT8OID, -1, 0);
+	TupleDescInitEntry(columns, COLUMN_PIECE + 1, "piece", BYTEAOID, -1, 0);
 	spill->context = context;
-	spill->limit = limit;
-	spill->partitions = (int) Max(PARTS_LEAST, Min(partitions, PARTITIONS_MAX));
+	spill->memory = (int) Max(SORT_LEAST, Min(limit / SORT_SHARE / 1024, MAX_KILOBYTES));
+	spill->put = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
+	spill->got = MakeSingleTupleTableSlot(columns, &TTSOpsMinimalTuple);
+	spill->piece = palloc(VARHDRSZ + PIECE_BYTES);
+	MemoryContextSwitchTo(old);
 	return spill;
 }
 
-/* How often the values that are written now were divided before. */
-static int
-level_of(const ScanSpill *spill)
+/* ---- the sort ---- */
+
+static Tuplesortstate *
+begin_sort(const ScanSpill *spill)
 {
-	return spill->reading ? spill->reading->level + 1 : 0;
+	AttrNumber column[] = { COLUMN_BITS + 1, COLUMN_NUMBER + 1 };
+	Oid less[] = { Int8LessOperator, Int8LessOperator };
+	Oid collation[] = { InvalidOid, InvalidOid };
+	bool nulls_first[] = { false, false };
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	Tuplesortstate *sort =
+		tuplesort_begin_heap(spill->put->tts_tupleDescriptor, lengthof(column), column, less,
+							 collation, nulls_first, spill->memory, NULL, TUPLESORT_NONE);
+
+	MemoryContextSwitchTo(old);
+	return sort;
 }
 
 static void
-close_partition(SpillPartition *partition)
+end_sort(Tuplesortstate **sort)
 {
-	if (partition == NULL)
-		return;
-	BufFileClose(partition->file);
-	pfree(partition);
+	if (*sort)
+		tuplesort_end(*sort);
+	*sort = NULL;
 }
 
-/*
- * Begin to write a value whose key has these bits.  The hash that chooses its partition is not the
- * one that finds a group's slot, or all groups of a partition would crowd in a small region of their
- * table.
- */
-static void
-begin_value(ScanSpill *spill, int64 bits)
+/* Drop all values. */
+void
+ScanSpillReset(ScanSpill *spill)
 {
-	uint64 hash = qb_slot_hash_wide((uint64) bits, (uint64) level_of(spill));
-	SpillPartition **partition = &spill->partition[qb_slot_of(hash, spill->partitions)];
+	ExecClearTuple(spill->got);
+	end_sort(&spill->reading);
+	end_sort(&spill->writing);
+	spill->found = false;
+}
 
-	if (*partition == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(spill->context);
+/* Put the bytes of the value that are there into the sort. */
+static void
+put_piece(ScanSpill *spill)
+{
+	TupleTableSlot *slot = spill->put;
 
-		*partition = palloc0(sizeof(SpillPartition));
-		(*partition)->file = BufFileCreateTemp(false);
-		(*partition)->level = level_of(spill);
-		MemoryContextSwitchTo(old);
-	}
-	(*partition)->values++;
-	spill->writing = *partition;
+	if (spill->writing == NULL)
+		spill->writing = begin_sort(spill);
+	SET_VARSIZE(spill->piece, VARHDRSZ + spill->used);
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, false, COLUMNS * sizeof(bool));
+	slot->tts_values[COLUMN_BITS] = Int64GetDatum(spill->bits);
+	slot->tts_values[COLUMN_NUMBER] = Int64GetDatum(spill->number++);
+	slot->tts_values[COLUMN_PIECE] = PointerGetDatum(spill->piece);
+	ExecStoreVirtualTuple(slot);
+	tuplesort_puttupleslot(spill->writing, slot);
+	spill->used = 0;
 }
 
 static void
 spill_write(ScanSpill *spill, const void *bytes, Size length)
 {
-	if (length > 0)
-		BufFileWrite(spill->writing->file, (void *) (uintptr_t) bytes, length);
-	spill->writing->bytes += length;
-}
-
-/* Queue the partitions that were written.  They go first, so that few files exist at a time. */
-static void
-end_writing(ScanSpill *spill)
-{
-	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	int i;
-
-	close_partition(spill->reading);
-	spill->reading = spill->writing = NULL;
-	if (spill->loaded)
-		pfree(spill->loaded);
-	spill->loaded = NULL;
-	for (i = 0; i < spill->partitions; i++)
-		if (spill->partition[i])
-			spill->waiting = lcons(spill->partition[i], spill->waiting);
-	memset(spill->partition, 0, sizeof(spill->partition));
-	MemoryContextSwitchTo(old);
-}
-
-static void
-fail(const char *what)
-{
-	ereport(ERROR,
-			(errcode_for_file_access(), errmsg("could not %s a temporary file of groups", what)));
-}
-
-/* Where the next bytes will be read. */
-static SpillOffset
-spill_tell(const ScanSpill *spill)
-{
-	SpillOffset offset = { .offset = (off_t) spill->at };
-
-	if (spill->loaded == NULL)
-		BufFileTell(spill->reading->file, &offset.file, &offset.offset);
-	return offset;
-}
-
-static void
-spill_seek(ScanSpill *spill, const SpillOffset *offset)
-{
-	spill->at = (Size) offset->offset;
-	if (spill->loaded == NULL &&
-		BufFileSeek(spill->reading->file, offset->file, offset->offset, SEEK_SET) != 0)
-		fail("seek in");
-}
-
-static void
-read_file(BufFile *file, char *bytes, Size length)
-{
 	while (length > 0)
 	{
-		Size some = Min(length, COPY_BYTES);
+		Size some = Min(length, PIECE_BYTES - spill->used);
 
-		CHECK_FOR_INTERRUPTS();
-		if (BufFileRead(file, bytes, some) != some)
-			fail("read from");
-		bytes += some;
+		memcpy(VARDATA(spill->piece) + spill->used, bytes, some);
+		spill->used += some;
+		bytes = (const char *) bytes + some;
 		length -= some;
+		if (spill->used == PIECE_BYTES)
+			put_piece(spill);
 	}
 }
 
+static void
+end_value(ScanSpill *spill)
+{
+	if (spill->used > 0)
+		put_piece(spill);
+}
+
+/* Go on to the next piece, if there is one. */
+static void
+next_piece(ScanSpill *spill)
+{
+	const struct varlena *piece;
+
+	CHECK_FOR_INTERRUPTS();
+	spill->found = tuplesort_gettupleslot(spill->reading, true, false, spill->got, NULL);
+	if (!spill->found)
+		return;
+	slot_getallattrs(spill->got);
+	piece = (const struct varlena *) DatumGetPointer(spill->got->tts_values[COLUMN_PIECE]);
+	spill->found_bits = DatumGetInt64(spill->got->tts_values[COLUMN_BITS]);
+	spill->from = VARDATA_ANY(piece);
+	spill->left = VARSIZE_ANY_EXHDR(piece);
+}
+
+/* Read bytes of a value.  Behind the last ones the next value is found. */
 static void
 spill_read(ScanSpill *spill, void *bytes, Size length)
 {
-	if (spill->loaded)
-		memcpy(bytes, spill->loaded + spill->at, length);
-	else
-		read_file(spill->reading->file, bytes, length);
-	spill->at += length;
-}
-
-/* Read the partition from its first value on. */
-static void
-spill_rewind(ScanSpill *spill)
-{
-	spill_seek(spill, &(SpillOffset){ 0 });
-	spill->left = spill->reading->values;
-}
-
-/* Read all bytes of a partition that is small: single values are read much faster then. */
-static void
-load(ScanSpill *spill)
-{
-	Size size = spill->reading->bytes;
-	char *bytes;
-
-	if (size > spill->limit / LOADED_SHARE)
-		return;
-	bytes = MemoryContextAllocHuge(spill->context, size);
-	spill_read(spill, bytes, size);
-	spill->loaded = bytes;
-	spill_rewind(spill);
-}
-
-/* Begin to read the next partition; false: there is none. */
-static bool
-next_partition(ScanSpill *spill)
-{
-	end_writing(spill);
-	if (spill->waiting == NIL)
-		return false;
-	spill->reading = linitial(spill->waiting);
-	spill->waiting = list_delete_first(spill->waiting);
-	spill_rewind(spill);
-	load(spill);
-	return true;
-}
-
-/* Go on to the next value of the partition, all of whose bytes were read; false: there is none. */
-static bool
-next_value(ScanSpill *spill)
-{
-	if (spill->left == 0)
-		return false;
-	spill->left--;
-	return true;
-}
-
-/* Leave out bytes of a value. */
-static void
-spill_skip(ScanSpill *spill, Size length)
-{
-	spill->at += length;
-	if (spill->loaded == NULL &&
-		BufFileSeek(spill->reading->file, 0, (off_t) length, SEEK_CUR) != 0)
-		fail("seek in");
-}
-
-/* Copy bytes of the value that is read to the value that is written. */
-static void
-spill_copy(ScanSpill *spill, Size length)
-{
-	char *bytes = palloc(Min(length, COPY_BYTES));
-
 	while (length > 0)
 	{
-		Size some = Min(length, COPY_BYTES);
+		Size some = Min(length, spill->left);
 
-		spill_read(spill, bytes, some);
-		spill_write(spill, bytes, some);
+		if (!spill->found)
+			elog(ERROR, "group that was written is not complete");
+		memcpy(bytes, spill->from, some);
+		bytes = (char *) bytes + some;
+		spill->from += some;
+		spill->left -= some;
 		length -= some;
+		if (spill->left == 0)
+			next_piece(spill);
 	}
-	pfree(bytes);
 }
 
-/* Drop all partitions. */
-void
-ScanSpillReset(ScanSpill *spill)
+/* Find the next value that was written; false: there is none. */
+static bool
+find_value(ScanSpill *spill)
 {
-	ListCell *cell;
-
-	end_writing(spill);
-	foreach (cell, spill->waiting)
-		close_partition(lfirst(cell));
-	list_free(spill->waiting);
-	spill->waiting = NIL;
+	while (!spill->found && spill->writing)
+	{
+		ExecClearTuple(spill->got);
+		end_sort(&spill->reading);
+		tuplesort_performsort(spill->writing);
+		spill->reading = spill->writing;
+		spill->writing = NULL;
+		next_piece(spill);
+	}
+	return spill->found;
 }
 
 /* ---- a group as a value ---- */
@@ -303,8 +238,10 @@ typedef struct WrittenAggregate
 {
 	int64 count; /* or the rows of count, or the state of one of PostgreSQL's own */
 	uint64 bytes;
-	uint64 waiting; /* the bytes are so many keys that wait, then their weights; 0: a state */
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
+	int waiting;    /* the bytes are so many keys that wait; 0: a state */
+	uint32 text;    /* qb_text of these keys */
+	bool weighted;  /* behind the keys are their weights */
 	bool stored;    /* the bytes are a value as it is stored */
 	bool null;      /* these two of BuiltinState */
 	bool none;
@@ -325,25 +262,60 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 	return bytes;
 }
 
-/* The keys that wait in a list, if it has counted none yet; NULL: it has, or it is no list. */
-static const KeyBuffer *
-waiting_keys(const ScanAggregate *aggregate)
+/* The most keys of a sketch that are written as they are: a sketch of more takes fewer bytes. */
+#define KEYS_MOST 16
+
+/* Has a sketch or a list counted no keys yet, and are those that wait better written as they are? */
+static bool
+keys_wait(const ScanAggregate *aggregate)
 {
 	const TopState *top = ScanAggregateState(aggregate, &top_state_type);
+	const SketchState *state = ScanAggregateState(aggregate, &sketch_state_type);
+	const qs_sketch *sketch = top ? &top->sketch : &state->sketch;
+	int count = aggregate->state->buffer.count;
 
-	if (top == NULL || !ScanAggregateWaits(aggregate) || top->sketch.total > 0 ||
-		top->keyed.buffer.count == 0)
-		return NULL;
-	return &top->keyed.buffer;
+	if (count == 0 || (top == NULL && (state == NULL || count > KEYS_MOST)))
+		return false;
+	return sketch->encoding == QS_EXPLICIT && sketch->remote == NULL && sketch->total == 0;
+}
+
+/* The list whose keys have values that wait beside them, because they are no numbers; NULL: it is none. */
+static TopState *
+list_of_texts(KeyedState *state)
+{
+	TopState *top = (TopState *) state;
+
+	return StateTypeOf(state) == &top_state_type && top->top.texts ? top : NULL;
+}
+
+/* Describe keys that wait, then write them: their bits, weights and values, and bytes of the values. */
+static void
+describe_keys(KeyedState *state, WrittenAggregate *written)
+{
+	const TopState *top = list_of_texts(state);
+	int count = state->buffer.count;
+
+	written->waiting = count;
+	written->text = state->key.keys.text;
+	written->weighted = state->buffer.weight != NULL;
+	written->bytes = count * (written->weighted ? 2 : 1) * sizeof(uint64) +
+					 (top ? count * sizeof(Datum) + top->arena_used : 0);
 }
 
 static void
-write_keys(ScanSpill *spill, const KeyBuffer *keys)
+write_keys(ScanSpill *spill, KeyedState *state)
 {
-	Size bytes = keys->count * sizeof(uint64);
+	const TopState *top = list_of_texts(state);
+	const KeyBuffer *keys = &state->buffer;
 
-	spill_write(spill, keys->fingerprint, bytes);
-	spill_write(spill, keys->weight, keys->weight ? bytes : 0);
+	spill_write(spill, keys->fingerprint, keys->count * sizeof(uint64));
+	if (keys->weight)
+		spill_write(spill, keys->weight, keys->count * sizeof(int64));
+	if (top)
+	{
+		spill_write(spill, top->value, keys->count * sizeof(Datum));
+		spill_write(spill, top->arena, top->arena_used);
+	}
 }
 
 /* Write a state that has counted something, or has keys that wait for that. */
@@ -351,24 +323,22 @@ static void
 write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
 	WrittenAggregate written = { .count = *ScanAggregateCount(aggregate) };
-	const KeyBuffer *keys = waiting_keys(aggregate);
-	KeyedState *removed = aggregate->state->removed;
+	KeyedState *state = aggregate->state;
+	KeyedState *removed = state->removed;
 	const char *taken_back = removed ? bytes_of_state(removed, true, &written.removed) : NULL;
 	const char *bytes = NULL;
+	bool wait = keys_wait(aggregate);
 
-	aggregate->state->removed = NULL;
-	written.stored = keys == NULL && !ScanAggregateState(aggregate, &sets_state_type);
-	if (keys)
-	{
-		written.waiting = keys->count;
-		written.bytes = keys->count * (keys->weight ? 2 : 1) * sizeof(uint64);
-	}
+	state->removed = NULL;
+	written.stored = !wait && !ScanAggregateState(aggregate, &sets_state_type);
+	if (wait)
+		describe_keys(state, &written);
 	else
-		bytes = bytes_of_state(aggregate->state, written.stored, &written.bytes);
-	aggregate->state->removed = removed;
+		bytes = bytes_of_state(state, written.stored, &written.bytes);
+	state->removed = removed;
 	spill_write(spill, &written, sizeof(written));
-	if (keys)
-		write_keys(spill, keys);
+	if (wait)
+		write_keys(spill, state);
 	else
 		spill_write(spill, bytes, written.bytes);
 	spill_write(spill, taken_back, written.removed);
@@ -403,7 +373,7 @@ write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
 {
 	int i;
 
-	begin_value(spill, GroupKeyBits(key, value));
+	spill->bits = GroupKeyBits(key, value);
 	for (i = 0; i < key->fields; i++)
 	{
 		const struct varlena *string = value[i].string;
@@ -427,6 +397,7 @@ ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
 	write_key(groups->spill, groups->key, group->value);
 	for (i = 0; i < groups->count; i++)
 		write_aggregate(groups->spill, &group->aggregate[i]);
+	end_value(groups->spill);
 }
 
 /* Read the key of a value.  Strings are allocated here. */
@@ -453,72 +424,86 @@ read_key(ScanGroups *groups, GroupValue *value)
 	}
 }
 
-/* Leave out the aggregates of a value, or write them with this key. */
-static void
-pass_over(ScanGroups *groups, const GroupValue *key)
+/* An aggregate that was read. */
+typedef struct ReadAggregate
 {
 	WrittenAggregate written;
-	int i;
-
-	if (key)
-		write_key(groups->spill, groups->key, key);
-	for (i = 0; i < groups->count; i++)
-	{
-		spill_read(groups->spill, &written, sizeof(written));
-		if (key)
-		{
-			spill_write(groups->spill, &written, sizeof(written));
-			spill_copy(groups->spill, written.bytes + written.removed);
-		}
-		else if (written.bytes + written.removed > 0)
-			spill_skip(groups->spill, written.bytes + written.removed);
-	}
-}
+	void *bytes;
+	void *taken_back; /* keys of negative weight, or NULL */
+} ReadAggregate;
 
 static void *
 read_bytes(ScanSpill *spill, uint64 size)
 {
-	void *bytes = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	void *bytes = size > 0 ? MemoryContextAllocHuge(CurrentMemoryContext, size) : NULL;
 
 	spill_read(spill, bytes, size);
 	return bytes;
 }
 
-/* Put keys that waited into a state. */
 static void
-put_keys(KeyedState *state, const WrittenAggregate *written, const uint64 *key)
+read_aggregate(ScanSpill *spill, ReadAggregate *read)
 {
-	bool weighted = written->bytes > written->waiting * sizeof(uint64);
-	const int64 *weight = weighted ? (const int64 *) (key + written->waiting) : NULL;
-	uint64 i;
+	spill_read(spill, &read->written, sizeof(read->written));
+	read->bytes = read_bytes(spill, read->written.bytes);
+	read->taken_back = read_bytes(spill, read->written.removed);
+}
 
-	for (i = 0; i < written->waiting; i++)
+static void
+free_read(ReadAggregate *read)
+{
+	FreeArray(&read->bytes);
+	FreeArray(&read->taken_back);
+}
+
+/* Put a key that waited, and its value in a list of texts, into a state. */
+static void
+put_key(KeyedState *state, uint64 key, int64 weight, const Datum *value, char *arena)
+{
+	TopState *top = list_of_texts(state);
+
+	if (top)
+		TopAppend(top, key, state->key.by_value ? *value : PointerGetDatum(arena + *value), weight);
+	else
 	{
 		if (KeyBufferIsFull(&state->buffer))
 			StateTypeOf(state)->make_room(state);
-		KeyBufferAppend(&state->buffer, key[i], weight ? weight[i] : 1);
+		KeyBufferAppend(&state->buffer, key, weight);
 	}
+}
+
+static void
+put_keys(KeyedState *state, const WrittenAggregate *written, void *bytes)
+{
+	const uint64 *key = bytes;
+	const int64 *weight = written->weighted ? (const int64 *) (key + written->waiting) : NULL;
+	const Datum *value = (const Datum *) (key + (weight ? 2 : 1) * written->waiting);
+	char *arena = (char *) (uintptr_t) (value + written->waiting);
+	int i;
+
+	if (written->text == QB_TEXT_BYTES)
+		state->key.keys.text = QB_TEXT_BYTES;
+	for (i = 0; i < written->waiting; i++)
+		put_key(state, key[i], weight ? weight[i] : 1, value + i, arena);
 }
 
 /* Add a state that was written, and its keys of negative weight, to a state. */
 static void
-merge_state(ScanAggregate *aggregate, const WrittenAggregate *written, void *bytes,
-			void *taken_back)
+merge_state(KeyedState *state, const ReadAggregate *read)
 {
-	if (written->waiting > 0)
-		put_keys(aggregate->state, written, bytes);
+	if (read->written.waiting > 0)
+		put_keys(state, &read->written, read->bytes);
 	else
-		StateTypeOf(aggregate->state)->merge(aggregate->state, bytes);
-	if (taken_back)
-		StateTypeOf(aggregate->state)->take_back(aggregate->state, PointerGetDatum(taken_back));
+		StateTypeOf(state)->merge(state, read->bytes);
+	if (read->taken_back)
+		StateTypeOf(state)->take_back(state, PointerGetDatum(read->taken_back));
 }
 
 /* Add an aggregate that was written to one that is in memory. */
 static void
-merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate *aggregate)
+merge_aggregate(ScanAggregate *aggregate, const ReadAggregate *read)
 {
-	void *bytes = written->bytes > 0 ? read_bytes(spill, written->bytes) : NULL;
-	void *taken_back = written->removed > 0 ? read_bytes(spill, written->removed) : NULL;
+	const WrittenAggregate *written = &read->written;
 
 	if (aggregate->builtin)
 	{
@@ -526,145 +511,134 @@ merge_aggregate(ScanSpill *spill, const WrittenAggregate *written, ScanAggregate
 								  .null = written->null,
 								  .none = written->none };
 
-		BuiltinMerge(aggregate->builtin, &aggregate->computed, &computed, bytes);
+		BuiltinMerge(aggregate->builtin, &aggregate->computed, &computed, read->bytes);
 	}
 	else
 		*ScanAggregateCount(aggregate) += written->count;
-	if (bytes && aggregate->state)
-		merge_state(aggregate, written, bytes, taken_back);
-	if (bytes)
-		pfree(bytes);
-	if (taken_back)
-		pfree(taken_back);
+	if (read->bytes && aggregate->state)
+		merge_state(aggregate->state, read);
 }
 
 /* ---- the groups of values ---- */
 
-/* A partition is divided at most so often: keys that one hash does not divide are divided by another. */
-#define MOST_LEVELS 8
-
-/* Find the offsets of all values; false: there is no memory for so many. */
-static bool
-find_values(ScanGroups *groups)
+/* The first value of a group, or the aggregates that it and others were merged into. */
+typedef struct MergedGroup
 {
-	int level = level_of(groups->spill);
+	ReadAggregate *first; /* NULL: it was merged */
+	GroupValue *other;    /* the key of a further value */
+} MergedGroup;
 
-	while (next_value(groups->spill))
-	{
-		WrittenGroup *written;
-		ScanGroup *group;
-
-		CHECK_FOR_INTERRUPTS();
-		read_key(groups, groups->value);
-		group = ScanGroupOfKey(groups, true);
-		written = MemoryContextAllocZero(groups->context, sizeof(WrittenGroup));
-		written->offset = spill_tell(groups->spill);
-		if (group->written)
-			group->written_last->next = written;
-		else
-			group->written = written;
-		group->written_last = written;
-		pass_over(groups, NULL);
-		MemoryContextReset(groups->scratch);
-		if (groups->groups > 1 && level <= MOST_LEVELS && ScanGroupsMemory(groups) > groups->limit)
-			return false;
-	}
-	return true;
-}
-
-/* Divide the partition that is read. */
+/* Begin to merge an aggregate, of which a first value was read. */
 static void
-divide(ScanGroups *groups)
+begin_aggregate(ScanGroups *groups, int i, ReadAggregate *first)
 {
-	spill_rewind(groups->spill);
-	while (next_value(groups->spill))
+	ScanAggregateStart(&groups->merged[i], groups->result, false);
+	ScanAggregateWait(&groups->merged[i], &groups->kept);
+	merge_aggregate(&groups->merged[i], first);
+	free_read(first);
+}
+
+/* Merge a value whose key was read. */
+static void
+merge_value(ScanGroups *groups, MergedGroup *group)
+{
+	ReadAggregate read;
+	int i;
+
+	for (i = 0; group->first && i < groups->count; i++)
+		begin_aggregate(groups, i, &group->first[i]);
+	group->first = NULL;
+	for (i = 0; i < groups->count; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
-		read_key(groups, groups->value);
-		pass_over(groups, groups->value);
-		MemoryContextReset(groups->scratch);
+		read_aggregate(groups->spill, &read);
+		merge_aggregate(&groups->merged[i], &read);
+		free_read(&read);
 	}
 }
 
-/* Begin to return the groups of the next partition; false: there is none. */
-bool
-ScanGroupsReadPartition(ScanGroups *groups)
+/* Write a value again whose key was read: one with the same bits is being merged. */
+static void
+write_again(ScanGroups *groups, const GroupValue *key)
+{
+	ReadAggregate read;
+	int i;
+
+	write_key(groups->spill, groups->key, key);
+	for (i = 0; i < groups->count; i++)
+	{
+		read_aggregate(groups->spill, &read);
+		spill_write(groups->spill, &read.written, sizeof(read.written));
+		spill_write(groups->spill, read.bytes, read.written.bytes);
+		spill_write(groups->spill, read.taken_back, read.written.removed);
+		free_read(&read);
+	}
+	end_value(groups->spill);
+}
+
+/* Read the other values of a key with these bits, and merge them. */
+static void
+merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 {
 	MemoryContext old = MemoryContextSwitchTo(groups->scratch);
-	bool found = false;
 
-	while (!found && next_partition(groups->spill))
+	while (groups->spill->found && groups->spill->found_bits == bits)
 	{
-		ScanGroupsClear(groups);
-		found = find_values(groups);
-		if (!found)
-			divide(groups);
+		CHECK_FOR_INTERRUPTS();
+		read_key(groups, group->other);
+		if (GroupValuesAreEqual(groups->key, groups->value, group->other))
+			merge_value(groups, group);
+		else
+			write_again(groups, group->other);
+		MemoryContextReset(groups->scratch);
 	}
 	MemoryContextSwitchTo(old);
-	return found;
 }
 
 /*
- * Merge the value at this offset into a group's aggregates.  "slot": it is the group's only value,
- * so what was written as it is stored is the result, and needs no state; NULL: it is not.
+ * Store an aggregate.  What was written as it is stored is the result if it is the group's only
+ * value, and needs no state.
  */
 static void
-merge_at(ScanGroups *groups, const SpillOffset *offset, TupleTableSlot *slot)
+store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot *slot)
 {
-	int i;
-
-	CHECK_FOR_INTERRUPTS();
-	spill_seek(groups->spill, offset);
-	for (i = 0; i < groups->count; i++)
+	if (first && first->written.stored && first->taken_back == NULL)
 	{
-		ScanAggregate *aggregate = &groups->merged[i];
-		WrittenAggregate written;
-
-		spill_read(groups->spill, &written, sizeof(written));
-		if (slot && written.stored && written.removed == 0)
-		{
-			slot->tts_values[i] = PointerGetDatum(read_bytes(groups->spill, written.bytes));
-			slot->tts_isnull[i] = false;
-			continue;
-		}
-		if (slot)
-			ScanAggregateStart(aggregate, groups->result, false);
-		merge_aggregate(groups->spill, &written, aggregate);
-		if (slot)
-			slot->tts_values[i] = ScanAggregateResult(aggregate, &slot->tts_isnull[i]);
+		slot->tts_values[i] = PointerGetDatum(first->bytes);
+		slot->tts_isnull[i] = false;
+		return;
 	}
+	if (first)
+		begin_aggregate(groups, i, first);
+	slot->tts_values[i] = ScanAggregateResult(&groups->merged[i], &slot->tts_isnull[i]);
 }
 
-/* Merge all values of a group. */
-static void
-merge_values(ScanGroups *groups, const WrittenGroup *written, TupleTableSlot *slot)
-{
-	ScanAggregate *aggregate = groups->merged;
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-	{
-		ScanAggregateStart(&aggregate[i], groups->result, false);
-		ScanAggregateWait(&aggregate[i], &groups->kept);
-	}
-	for (; written; written = written->next)
-		merge_at(groups, &written->offset, NULL);
-	for (i = 0; i < groups->count; i++)
-		slot->tts_values[i] = ScanAggregateResult(&aggregate[i], &slot->tts_isnull[i]);
-}
-
-/* Store the aggregates of a group that was written, until ScanGroupsMergedEnd(). */
-void
-ScanGroupsMerged(ScanGroups *groups, const ScanGroup *group, TupleTableSlot *slot)
+/*
+ * Merge the values of the next group that was written, and store its aggregates, until
+ * ScanGroupsMergedEnd(), and its key in groups->value.  False: there is none.
+ */
+bool
+ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot)
 {
 	MemoryContext old = MemoryContextSwitchTo(groups->result);
+	bool found = find_value(groups->spill);
+	MergedGroup group;
+	int64 bits = groups->spill->found_bits;
+	int i;
 
-	memcpy(groups->merged, groups->model, groups->count * sizeof(ScanAggregate));
-	if (group->written->next)
-		merge_values(groups, group->written, slot);
-	else
-		merge_at(groups, &group->written->offset, slot);
+	if (found)
+	{
+		group.first = palloc(groups->count * sizeof(ReadAggregate));
+		group.other = palloc(groups->key->fields * sizeof(GroupValue));
+		memcpy(groups->merged, groups->model, groups->count * sizeof(ScanAggregate));
+		read_key(groups, groups->value);
+		for (i = 0; i < groups->count; i++)
+			read_aggregate(groups->spill, &group.first[i]);
+		merge_others(groups, &group, bits);
+		for (i = 0; i < groups->count; i++)
+			store_aggregate(groups, i, group.first ? &group.first[i] : NULL, slot);
+	}
 	MemoryContextSwitchTo(old);
+	return found;
 }
 
 /* Free these aggregates. */

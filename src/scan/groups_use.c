@@ -1,7 +1,7 @@
 /*
  * groups_use.c
  *		The groups of a column scan, each with states of its own, and which of them are
- *		written to files, so that memory has its limit.
+ *		written to a sort, so that memory has its limit.
  *
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
  * as a scan without groups adds a page.  groups_find.c finds the groups.
@@ -12,6 +12,10 @@
  * the half of them that had no rows for the longest time is written and freed.  They are made
  * anew when further rows come.  After the last row all groups are written then, and merged one
  * after the other (groups_spill.c).
+ *
+ * If those groups had hardly more than a row each, rows come in random order, and groups that wait
+ * for their next row take memory in vain.  Then those in memory stay, and a group that the page has
+ * made is written as soon as it has its rows of the page, while it is in the processor's cache.
  *
  * A context keeps small chunks that are freed for the next groups.  So after that the
  * groups may be a little above the limit, and are looked at when they grow again.  When
@@ -36,6 +40,10 @@
 /* Fractions of the limit: how far above it groups may be, and how much they may grow from there. */
 #define MOST_ABOVE 4
 #define STEP       16
+
+/* Groups of fewer rows on average are few; new groups of so many rows on a page are not. */
+#define FEW_ROWS  2
+#define MANY_ROWS 16
 
 /* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
 #define BLOCKS_OF_LIMIT 32
@@ -127,8 +135,7 @@ count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts
 
 	ScanCountKeys(counts, group->aggregate, groups->count);
 	for (i = 0; i < groups->count; i++)
-		counts->batches +=
-			ScanAggregateWaits(&group->aggregate[i]) && group->aggregate[i].state->buffer.count > 0;
+		counts->batches += group->aggregate[i].state && group->aggregate[i].state->buffer.count > 0;
 }
 
 static int
@@ -202,19 +209,19 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 	for (group = groups->first; group; group = group->next)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (group->sorting != groups->sorting.number || group->index < done)
+		if (group->index >= 0 && (group->sorting != groups->sorting.number || group->index < done))
 			list[(*count)++] = group;
 	}
 	return list;
 }
 
-/* Take groups out of the list whose "index" says so. */
+/* Free the groups that were written, of those of the list behind this one; NULL: of all. */
 static void
-unlink_groups(ScanGroups *groups)
+free_written(ScanGroups *groups, ScanGroup *before)
 {
-	ScanGroup **link = &groups->first;
+	ScanGroup **link = before ? &before->next : &groups->first;
 
-	groups->last = NULL;
+	groups->last = before;
 	while (*link)
 	{
 		ScanGroup *group = *link;
@@ -224,12 +231,12 @@ unlink_groups(ScanGroups *groups)
 		{
 			*link = group->next;
 			groups->groups--;
+			free_group(groups, group);
 			continue;
 		}
 		groups->last = group;
 		link = &group->next;
 	}
-	ScanGroupsMapAnew(groups);
 }
 
 /* Write the half of the groups that had no rows for the longest time. */
@@ -239,6 +246,7 @@ write_half(ScanGroups *groups, int done)
 	uint64 count;
 	ScanGroup **list = list_groups(groups, done, &count);
 	uint64 half = (count + 1) / 2;
+	uint64 rows = 0;
 	uint64 i;
 
 	qsort(list, count, sizeof(ScanGroup *), compare_use);
@@ -246,11 +254,27 @@ write_half(ScanGroups *groups, int done)
 	{
 		write_group(groups, list[i]);
 		list[i]->index = -1;
+		rows += list[i]->rows;
 	}
-	unlink_groups(groups);
-	for (i = 0; i < half; i++)
-		free_group(groups, list[i]);
+	groups->few = rows < half * FEW_ROWS;
+	free_written(groups, NULL);
+	groups->before = NULL;
+	ScanGroupsMapAnew(groups);
 	pfree(list);
+}
+
+/* Write a group if this page has made it; false: it has many rows for that. */
+static bool
+write_new(ScanGroups *groups, ScanGroup *group)
+{
+	if (group->made < groups->page || group->index < 0)
+		return true;
+	if (group->rows >= MANY_ROWS)
+		return false;
+	write_group(groups, group);
+	ScanGroupHide(groups, group);
+	group->index = -1;
+	return true;
 }
 
 /* Write all groups, and give back their memory. */
@@ -271,7 +295,12 @@ write_all(ScanGroups *groups)
 static void
 make_room(ScanGroups *groups, int done)
 {
-	if (ScanGroupsMemory(groups) <= groups->most)
+	Size memory = ScanGroupsMemory(groups);
+
+	if (memory <= groups->most)
+		return;
+	if (groups->few && memory <= groups->most + groups->limit / STEP &&
+		write_new(groups, groups->sorting.group[done - 1]))
 		return;
 	write_half(groups, done);
 	groups->most = Max(groups->limit, ScanGroupsMemory(groups) + groups->limit / STEP);
@@ -298,6 +327,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 		ScanAggregate *aggregate = sorting->group[i]->aggregate;
 
 		batch->count = 0;
+		sorting->group[i]->rows += filter == 0 ? sorting->end[i] - from : 0;
 		for (; from < sorting->end[i]; from++)
 			batch->tuple[batch->count++] = tuples->tuple[sorting->order[from]];
 		for (j = 0; j < groups->count; j++)
@@ -313,9 +343,12 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
 	int i;
 
+	groups->before = groups->last;
+	groups->page = groups->sorting.number + 1;
 	for (i = 0; i < groups->rows->count; i++)
 		add_filtered(groups, i, WantedRowsOf(groups->rows, i, tuples));
-	make_room(groups, groups->sorting.groups);
+	if (groups->few)
+		free_written(groups, groups->before);
 	if (ScanGroupsMemory(groups) > groups->limit + groups->limit / MOST_ABOVE)
 		write_all(groups);
 }
@@ -375,8 +408,7 @@ release_given(ScanGroups *groups)
 	ScanAggregate *aggregate = groups->given ? groups->given->aggregate : NULL;
 	int i;
 
-	if (groups->given && aggregate == NULL)
-		ScanGroupsMergedEnd(groups);
+	ScanGroupsMergedEnd(groups);
 	for (i = 0; aggregate && i < groups->count; i++)
 		if (aggregate[i].state && (ScanAggregateWaits(&aggregate[i]) || groups->once))
 		{
@@ -386,40 +418,39 @@ release_given(ScanGroups *groups)
 	groups->given = NULL;
 }
 
-/* Return the next group: its aggregates, then its values.  False: there are no more in memory. */
-bool
-ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
+/* Store the aggregates of the next group in memory, and return its values. */
+static const GroupValue *
+store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 {
 	ScanGroup *group = groups->waiting;
 	int i;
 
-	release_given(groups);
-	if (group == NULL)
-		return false;
 	groups->waiting = group->next;
 	groups->given = group;
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
-	if (group->aggregate == NULL)
-		ScanGroupsMerged(groups, group, slot);
-	for (i = 0; group->aggregate && i < groups->count; i++)
+	for (i = 0; i < groups->count; i++)
 		slot->tts_values[i] = ScanAggregateResult(&group->aggregate[i], &slot->tts_isnull[i]);
-	for (i = 0; i < groups->key->fields; i++)
-	{
-		slot->tts_values[groups->count + i] =
-			GroupDatum(&group->value[i], groups->key->field[i].kind);
-		slot->tts_isnull[groups->count + i] = group->value[i].null;
-	}
-	ExecStoreVirtualTuple(slot);
-	return true;
+	return group->value;
 }
 
-/* Begin to return groups that were written; false: there are none left. */
+/* Return the next group: its aggregates, then its values.  False: there are no more. */
 bool
-ScanGroupsGoOn(ScanGroups *groups)
+ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
-	if (!ScanGroupsReadPartition(groups))
+	const GroupValue *value = groups->value;
+	int i;
+
+	release_given(groups);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+	if (groups->waiting)
+		value = store_waiting(groups, slot);
+	else if (!ScanGroupsMerged(groups, slot))
 		return false;
-	groups->waiting = groups->first;
+	for (i = 0; i < groups->key->fields; i++)
+	{
+		slot->tts_values[groups->count + i] = GroupDatum(&value[i], groups->key->field[i].kind);
+		slot->tts_isnull[groups->count + i] = value[i].null;
+	}
+	ExecStoreVirtualTuple(slot);
 	return true;
 }
 
