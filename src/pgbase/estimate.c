@@ -379,6 +379,61 @@ EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 	return count_groups(root, exprs, rows, true);
 }
 
+/* A value is frequent if it has so many times as many rows as a value has on average. */
+#define FREQUENT 10
+
+/* Which fraction of the rows do the values have that are no common ones; 0: no value is frequent. */
+static double
+rare_fraction(const AttStatsSlot *common, double distinct)
+{
+	double rare = 1;
+	int i;
+
+	if (common->nnumbers >= distinct || common->numbers[0] * distinct < FREQUENT)
+		return 0;
+	for (i = 0; i < common->nnumbers; i++)
+		rare -= common->numbers[i];
+	return Max(0, rare);
+}
+
+/* The same of a column; 0 also if nothing is known. */
+static double
+rare_values(PlannerInfo *root, Node *column)
+{
+	VariableStatData data;
+	AttStatsSlot slot;
+	double rare = 0;
+	bool unknown;
+
+	examine_variable(root, column, 0, &data);
+	if (HeapTupleIsValid(data.statsTuple) &&
+		get_attstatsslot(&slot, data.statsTuple, STATISTIC_KIND_MCV, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		rare = rare_fraction(&slot, get_variable_numdistinct(&data, &unknown));
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(data);
+	return rare;
+}
+
+/*
+ * How many groups there may be where "groups" are expected.  ANALYZE sees a sample, and expects too few
+ * values of a column, by a factor of ten and more, if some are frequent and most are rare.  Their
+ * number lies between what it expects and the number of their rows.
+ */
+double
+EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)
+{
+	double rare = 0;
+	ListCell *cell;
+
+	foreach (cell, exprs)
+		if (IsA(lfirst(cell), Var))
+			rare = Max(rare, rare_values(root, lfirst(cell)));
+	return Max(groups, sqrt(groups * rare * rows));
+}
+
 /* The square of a column's correlation with the order of the rows; 0: not known. */
 static double
 column_order(PlannerInfo *root, Node *column)

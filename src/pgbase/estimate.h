@@ -13,6 +13,7 @@
 
 extern double EstimateGroups(PlannerInfo *root, List *exprs, double rows);
 extern double EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows);
+extern double EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups);
 extern double EstimateOrder(PlannerInfo *root, List *exprs);
 
 #endif

@@ -278,6 +278,9 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 /* A group of few rows takes so many bytes. */
 #define GROUP_BYTES 800
 
+/* One of a row or two, beside those that the planner expects: as the allocator rounds its parts up. */
+#define SMALL_GROUP_BYTES 1800
+
 /*
  * Written values that have all that was counted so far, instead of keys that wait: merging the rows
  * of a value that follows others of its group, and what a row may take.
@@ -390,6 +393,7 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 	rows = table->rows / plan->processes;
 	plan->groups = EstimateGroups(root, exprs, rows);
 	plan->sized = EstimateGroupsForSize(root, exprs, rows);
+	plan->most = EstimateMostGroups(root, exprs, rows, plan->sized);
 	plan->bytes = empty_bytes(root, exprs) + state_bytes(root);
 	plan->order = EstimateOrder(root, exprs);
 	return true;
@@ -477,11 +481,11 @@ static double
 values_strewn(const GroupingPlan *plan, double fillings, double rows)
 {
 	double resident = (double) get_hash_memory_limit() / GROUP_BYTES;
-	double values = Min(rows, plan->sized * fillings);
+	double values = Min(rows, plan->most * fillings);
 
-	if (plan->sized <= resident)
+	if (plan->most <= resident)
 		return values;
-	return Max(values, rows * (1 - resident / plan->sized));
+	return Max(values, rows * (1 - resident / plan->most));
 }
 
 /*
@@ -493,12 +497,13 @@ spill_cost(const GroupingPlan *plan, List *calls, double rows)
 {
 	int whole = whole_shares(calls);
 	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
-	double fillings = plan->sized * group / (double) get_hash_memory_limit();
+	double memory = plan->sized * group + (plan->most - plan->sized) * SMALL_GROUP_BYTES;
+	double fillings = memory / (double) get_hash_memory_limit();
 	double values =
-		plan->order * plan->sized + (1 - plan->order) * values_strewn(plan, fillings, rows);
+		plan->order * plan->most + (1 - plan->order) * values_strewn(plan, fillings, rows);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
 	double merged =
-		Max(0, 1 - plan->sized / Max(1, values)); /* values that follow others of their group */
+		Max(0, 1 - plan->most / Max(1, values)); /* values that follow others of their group */
 
 	if (fillings <= 1)
 		return 0;

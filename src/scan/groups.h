@@ -126,7 +126,8 @@ typedef struct GroupingPlan
 	double processes; /* which share the rows; each makes groups of its own */
 	double groups;    /* of each process */
 	double sized;     /* groups of each process of so many bytes */
-	double bytes;     /* of such a group, as far as the planner knows */
+	double most;      /* groups that there may be, if many are of few rows */
+	double bytes;     /* of a group, as far as the planner knows */
 	double order;     /* fraction of the rows that come in the order of groups */
 	double copied;    /* fraction of the pages whose keys a GPU has */
 } GroupingPlan;
