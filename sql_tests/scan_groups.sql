@@ -98,6 +98,11 @@ SET temp_file_limit = 0;
 SELECT count(sk) FROM (SELECT many, qsketch_agg(k) AS sk FROM g_scan GROUP BY many) AS s;
 \set VERBOSITY default
 RESET temp_file_limit;
+-- groups of a few rows in random order: new ones are written, with keys that wait
+CREATE TABLE g_few AS SELECT ARRAY[r * 7919::bigint % 2003, r % 2] AS g, 'word ' || r % 37 AS word, r % 5 AS w, r AS k FROM generate_series(1, 8000) AS r;
+VACUUM ANALYZE g_few;
+SELECT s.* FROM pg_temp.same('SELECT g, qtop_agg(word, 3), qtop_agg(word, w, 3), qtop_agg(w, 3), qsketch_agg(word), qsketch_agg(k, w), count(*) FROM g_few GROUP BY g') AS s;
+DROP TABLE g_few;
 RESET enable_hashagg;
 RESET enable_sort;
 SET work_mem = '64MB';
