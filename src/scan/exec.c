@@ -416,7 +416,7 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 
 	MemoryContextSwitchTo(old);
 	if (found && state->groups->given == NULL)
-		SharedScanCount(state->shared, &state->counts, &(ScanCounts){ .groups = 1 });
+		add_counts(state, &(ScanCounts){ .groups = 1 });
 	return found;
 }
 
