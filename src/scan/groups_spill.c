@@ -32,6 +32,7 @@
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
