@@ -83,6 +83,9 @@ ScanSpillCreate(MemoryContext context, Size limit)
 	TupleDescInitEntry(columns, COLUMN_BITS + 1, "bits", INT8OID, -1, 0);
 	TupleDescInitEntry(columns, COLUMN_NUMBER + 1, "number", INT8OID, -1, 0);
 	TupleDescInitEntry(columns, COLUMN_PIECE + 1, "piece", BYTEAOID, -1, 0);
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(columns);
+#endif
 	spill->context = context;
 	spill->memory = (int) Max(SORT_LEAST, Min(limit / SORT_SHARE / 1024, MAX_KILOBYTES));
 	spill->put = MakeSingleTupleTableSlot(columns, &TTSOpsVirtual);
