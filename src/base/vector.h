@@ -7,8 +7,8 @@
  * What C has no operator for is here, once for each set of instructions.  A loop that
  * needs more has it in its own file.
  *
- * A file is compiled for AVX2 on x86 and for NEON on ARM, and for AVX-512 if it defines
- * QB_VECTOR as 64 before.  QB_VECTOR is the width in bytes; it is not defined on other
+ * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  It
+ * is compiled for AVX-512 if it defines QB_VECTOR as 64 before it includes the header.  QB_VECTOR is the width in bytes; it is not defined on other
  * processors.  Loops take vectors of that width only: a vector of
  * 32 bytes, which NEON lacks, goes through memory after nearly each operation (tried with
  * SIMDe 0.7.4 and 0.8.2, and GCC 12 and 14).

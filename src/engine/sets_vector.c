@@ -9,9 +9,9 @@
  * a branch that could be mispredicted.  The plain merge does the ends.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  That table has three
- * functions of AVX2.  Counting 4-byte elements is faster with the vectors of AVX2: a block
- * of twice as many elements needs twice as many comparisons, so the width gains nothing,
- * and the comparisons of AVX2 run on more units.  The other two look elements up in a
+ * functions of AVX2.  One counts 4-byte elements.  A wider vector gains nothing there: each
+ * element of a block is compared with twice as many elements, and the processor runs
+ * AVX2's comparisons on more units.  The other two functions look elements up in a
  * bitmap: gathering 16 words is no faster, and a small set fits into one vector of AVX2.
  *
  * NEON counts common 8-byte integers, but the plain merge writes them.  Counting takes

@@ -382,21 +382,25 @@ EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 /* A value is frequent if it has so many times as many rows as a value has on average. */
 #define FREQUENT 10
 
-/* Which fraction of the rows do the values have that are no common ones; 0: no value is frequent. */
+/*
+ * The fraction of the rows whose values are not among the common ones; 0 if no value is frequent.
+ * Statistics may be imported, so frequencies may be any numbers, and NaN.
+ */
 static double
 rare_fraction(const AttStatsSlot *common, double distinct)
 {
 	double rare = 1;
 	int i;
 
-	if (common->nnumbers >= distinct || common->numbers[0] * distinct < FREQUENT)
+	if (common->nnumbers == 0 || common->nnumbers >= distinct ||
+		common->numbers[0] * distinct < FREQUENT)
 		return 0;
 	for (i = 0; i < common->nnumbers; i++)
 		rare -= common->numbers[i];
-	return Max(0, rare);
+	return rare > 0 ? Min(rare, 1) : 0;
 }
 
-/* The same of a column; 0 also if nothing is known. */
+/* The fraction of rows with rare values in a column; 0 if its values are not known. */
 static double
 rare_values(PlannerInfo *root, Node *column)
 {
@@ -418,9 +422,10 @@ rare_values(PlannerInfo *root, Node *column)
 }
 
 /*
- * How many groups there may be where "groups" are expected.  ANALYZE sees a sample, and expects too few
- * values of a column, by a factor of ten and more, if some are frequent and most are rare.  Their
- * number lies between what it expects and the number of their rows.
+ * An upper estimate of the number of groups, where ANALYZE expects "groups".  ANALYZE sees a sample.  If
+ * some values of a column are frequent and most are rare, it expects ten times too few values, and fewer.
+ * The true number lies between "groups" and the number of rows with rare values: this returns their
+ * geometric mean.
  */
 double
 EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)

@@ -387,7 +387,7 @@ write_flat(KeyedState *state, void *place, Size bytes)
 		StatePass(state, place, bytes);
 }
 
-/* A context for what flattening allocates; the current one may be none in which memory can be freed. */
+/* Enter the memory context in which flat_bytes and write_flat run (STATE_METHODS). */
 static MemoryContext
 enter_scratch(MemoryContext *scratch)
 {

@@ -59,12 +59,14 @@ typedef struct StateWork
 /* What all states of a family have in common. */
 typedef struct KeyedStateType
 {
-	ExpandedObjectMethods
-		methods;             /* STATE_METHODS; first, so that their address identifies the type */
+	/* STATE_METHODS.  The address of this first member identifies the type of an object. */
+	ExpandedObjectMethods methods;
+
 	Size size;               /* of a state */
 	const char *value;       /* a noun for errors: "a sketch" */
-	const char *own_context; /* name of the context of a single object */
-	const char *states_context; /* name of the context of an aggregate's states */
+	const char *own_context; /* name of the memory context of a single object */
+	const char
+		*states_context; /* name of the memory context that holds the states of an aggregate */
 
 	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
 	void (*make_room)(KeyedState *state);
@@ -93,9 +95,9 @@ typedef struct KeyedStateType
 } KeyedStateType;
 
 /*
- * PostgreSQL flattens a state wherever it copies a row, from 17 on also in a context in which nothing
- * can be freed (bump contexts, of sorts and hash tables).  So these methods give the type's own a
- * context for what they allocate in the meantime.
+ * PostgreSQL flattens a state wherever it copies a row.  From PostgreSQL 17 on a sort copies rows in a
+ * bump context, in which no memory can be freed.  So these methods call flat_bytes and write_flat in a
+ * memory context of their own, which they delete afterwards.
  */
 #define STATE_METHODS               \
 	{                               \

@@ -372,7 +372,7 @@ typedef struct ScanCounts
 	uint64 pages_visible; /* those of "pages" that were all-visible */
 	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
 	uint64 groups;
-	uint64 spilled; /* values of groups that were written to files */
+	uint64 spilled; /* values of groups that were written to a sort */
 	bool copies;    /* cached columns were looked at */
 	bool on_cpu;    /* at least one sketch was made there */
 	bool on_gpu;

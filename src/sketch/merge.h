@@ -30,8 +30,8 @@
 extern bool qs_mergeable(const qs_sketch *a, const qs_sketch *b);
 
 /*
- * into += from.  QB_MISMATCH if they are not mergeable.  "into" is owned, and unchanged on
- * every error but QB_NO_MEMORY.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
+ * Add the counts of "from" to "into", which must own its tables.  QB_MISMATCH if the two are not
+ * mergeable.  Every error but QB_NO_MEMORY leaves "into" unchanged.  If a pause jumps out of a merge, a subtraction or a fold, only qs_free()
  * may be called for "into".
  */
 extern qb_status qs_merge(qs_sketch *into, const qs_sketch *from);
