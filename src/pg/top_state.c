@@ -472,23 +472,20 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	check_texts(top);
 }
 
-/* Count all keys that wait, and sort the candidates.  Removals go on waiting. */
 static void
 flush(KeyedState *state)
 {
-	TopState *top = (TopState *) state;
-
-	flush_buffer(top);
-	qs_top_finish(&top->top, &top->sketch);
+	flush_buffer((TopState *) state);
 }
 
-/* The list as a value, also where its flat encoding is a token. */
+/* The list as a value, with sorted candidates, also where its flat encoding is a token. */
 static Size
 pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
 
-	flush(state);
+	flush_buffer(top);
+	qs_top_finish(&top->top, &top->sketch);
 	top->flat = qs_flat_listed(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
 }
