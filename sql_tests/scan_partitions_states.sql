@@ -36,6 +36,25 @@ SET enable_parallel_append = on;
 SELECT calls, bool_and(p.parallel), bool_and(p.states = s.states)
 FROM asked, LATERAL states(0, calls) AS s, generate_series(1, 6) AS i, LATERAL states(2 + 0 * i, calls) AS p GROUP BY calls ORDER BY calls;
 
+-- A serial scan of partitions fills the same groups, so the planner looks at the memory of all of them together:
+-- 100 filters of a megabyte each do not fit, though those of one partition are expected to be small.
+RESET cpu_operator_cost;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE days (k bigint, g int, part int) PARTITION BY LIST (part);
+SELECT format('CREATE TABLE days_%1$s PARTITION OF days FOR VALUES IN (%1$s)', i) FROM generate_series(0, 11) AS i
+\gexec
+INSERT INTO days SELECT i, i % 100, i % 12 FROM generate_series(1, 120000) AS i;
+ANALYZE days;
+SET work_mem = '4MB';
+SET hash_mem_multiplier = 1;
+CREATE FUNCTION takes_scan(call text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE line text; found boolean := false; BEGIN
+	FOR line IN EXECUTE 'EXPLAIN SELECT g, ' || call || ' FROM days GROUP BY g' LOOP found := found OR line LIKE '%QSketchScan%'; END LOOP;
+	RETURN found;
+END $$;
+SELECT takes_scan('qfilter_agg(k, qfilter_new_bloom(1000000))') AS large, takes_scan('qfilter_agg(k, qfilter_new_bloom(1000))') AS small,
+	takes_scan('count(k), qsketch_agg(k)') AS waiting;
+
 \set VERBOSITY terse
 SET client_min_messages = warning;
 DROP SCHEMA scan_partitions_states CASCADE;

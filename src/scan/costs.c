@@ -488,13 +488,21 @@ values_strewn(const GroupingPlan *plan, double fillings, double rows)
 	return Max(values, rows * (1 - resident / plan->most));
 }
 
+/* Rows of a table that a process reads from pages. */
+static double
+read_rows(const GroupingPlan *plan, const RelOptInfo *table)
+{
+	return table->rows * (1 - plan->copied) / plan->processes;
+}
+
 /*
  * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
  * in the order of groups, each is written once.
  */
-static Cost
-spill_cost(const GroupingPlan *plan, List *calls, double rows)
+Cost
+ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 {
+	double rows = read_rows(plan, table);
 	int whole = whole_shares(calls);
 	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
 	double memory = plan->sized * group + (plan->most - plan->sized) * SMALL_GROUP_BYTES;
@@ -511,13 +519,12 @@ spill_cost(const GroupingPlan *plan, List *calls, double rows)
 		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 
-/* Add what grouping costs to the cost of the scan. */
+/* Add what grouping costs to the cost of the scan, but for writing groups. */
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path)
 {
-	double rows = table->rows * (1 - plan->copied) / plan->processes;
-	Cost start = rows * (plan->find + PUT_SHARE * list_length(calls) * cpu_operator_cost) +
-				 spill_cost(plan, calls, rows);
+	Cost start =
+		read_rows(plan, table) * (plan->find + PUT_SHARE * list_length(calls) * cpu_operator_cost);
 	Cost returning = plan->groups * (GROUP_SHARE * cpu_tuple_cost);
 
 	path->startup_cost += start;

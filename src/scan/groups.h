@@ -140,6 +140,7 @@ extern const Var *ScanGroupedColumn(List *exprs);
 extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const GroupingPlan *by, bool alone);
 extern void ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path);
+extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls);
 
 /* ---- groups ---- */
 

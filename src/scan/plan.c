@@ -77,6 +77,7 @@ typedef struct ScanPath
 	int handover;     /* the parameter of a handover, or -1 */
 	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
 	StateWork work;   /* for each group */
+	Cost spill;       /* the part of its costs that groups without memory take */
 } ScanPath;
 
 bool columnscan_enabled = true;
@@ -129,6 +130,13 @@ describe(ScanPath *scan, const PlanStep *grouping, List *aggregates, List *exprs
 	scan->work.rows = table->rows / scan->work.processes / scan->work.together;
 }
 
+static void
+add_cost(Path *path, Cost cost)
+{
+	path->startup_cost += cost;
+	path->total_cost += cost;
+}
+
 /*
  * A scan of a table that returns "target", whose aggregates are "aggregates", in one row or by
  * groups of "exprs"; NULL: it cannot be done.  Cached columns are not used for groups with workers.
@@ -161,7 +169,11 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	describe(scan, grouping, aggregates, exprs, &by);
 	ScanSetCosts(root, &path->path, table, calls, &by, scan->alone);
 	if (exprs)
+	{
 		ScanGroupingCost(&by, table, calls, &path->path);
+		scan->spill = ScanSpillCost(&by, table, calls);
+		add_cost(&path->path, scan->spill);
+	}
 	return &path->path;
 }
 
@@ -369,6 +381,20 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 	return true;
 }
 
+/* The cost of writing groups that all children fill together, of those rows that they read from pages. */
+static Cost
+spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, double pages)
+{
+	int fields = list_length(grouping->by);
+	List *calls = ColumnScanCalls(list_copy_tail(target->exprs, fields), grouping->matches);
+	GroupingPlan by = { .groups = 1 };
+
+	if (fields == 0 || !ScanGroupingPlan(grouping->root, parent, grouping->by, 0, &by))
+		return 0;
+	by.copied = 1 - grouping->pages / Max(1, pages);
+	return ScanSpillCost(&by, parent, calls);
+}
+
 /*
  * Make several serial scans fill the same sketches, or "groups".  Their keys have the same type,
  * since columns of partitions and of other child tables have the parent's types.  A last path
@@ -379,6 +405,7 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *path
 {
 	int param = assign_special_exec_param(grouping->root);
 	List *having = grouping->by ? grouping->having : NIL;
+	double pages = 0;
 	ListCell *cell;
 	Path *collect;
 
@@ -390,10 +417,13 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *path
 		scan->work.together = Max(1, groups);
 		scan->work.rows = parent->rows / scan->work.together;
 		scan->custom.path.rows = 1;
+		pages += scan->custom.path.parent->pages;
+		add_cost(&scan->custom.path, -scan->spill);
 	}
 	collect = ScanCollectPath(grouping->output, target, list_length(grouping->by), having, param);
 	collect->parallel_safe = ((Path *) linitial(paths))->parallel_safe;
 	collect->rows = groups;
+	add_cost(collect, spill_together(grouping, parent, target, pages));
 	if (having)
 		add_having_cost(grouping, collect);
 	return lappend(paths, collect);
