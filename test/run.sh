@@ -80,14 +80,24 @@ count_of() {
 	count "$seen" "$lost" "${@/#/$kind: }"
 }
 
-# unit_tests [NAME...]: without names all.
-unit_tests() {
-	local status=0 log=$build/unit.log seen lost
-	title "unit tests"
+# unit_run [NAME...]: without names all.  Keeps the status beside the log.
+unit_run() {
+	local status=0 log=$build/unit.log
 	make -s -j "$(nproc)" unit ${1:+UNIT="${*/#/build/unit/}"} 2>&1 | tee "$log" || status=1
+	echo $status >"$log.status"
+}
+
+unit_count() {
+	local log=$build/unit.log seen lost
 	seen=$(awk '/\[  PASSED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
 	lost=$(awk '/\[  FAILED  \] [0-9]+ test/ { n += $4 } END { print n + 0 }' "$log")
-	count_of $((seen + lost)) "$seen" $status unit $(failed_unit_tests "$log")
+	count_of $((seen + lost)) "$seen" "$(cat "$log.status")" unit $(failed_unit_tests "$log")
+}
+
+unit_tests() {
+	title "unit tests"
+	unit_run
+	unit_count
 }
 
 # failed_unit_tests LOG: program/test of those that failed, and programs that ended in any
@@ -289,13 +299,18 @@ source_checks() {
 	format_check
 }
 
-# The unit tests that try damage and sequences of operations at random take longer than all others.
+# Unit tests run beside the SQL tests, of which one runs at a time.  Those that try damage and
+# sequences of operations at random are left out: they take longer than all others.
 quick() {
 	export WERROR=1
 	check "build" make -s -j "$(nproc)" all
+	unit_run $(names test/unit .c | grep -vE '_(mutants|property)$') >/dev/null &
 	source_checks
-	unit_tests $(names test/unit .c | grep -vE '_(mutants|property)$')
 	with_server regress $(names sql_tests .sql)
+	wait
+	title "unit tests"
+	cat "$build/unit.log"
+	unit_count
 }
 
 everything() {
