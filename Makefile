@@ -49,7 +49,7 @@ PG_CONFIG ?= pg_config
 # What knows no PostgreSQL; of the families those that are there.
 CORE     := base sketch filter sets engine
 CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
-PG_SRC   := $(wildcard src/*.c src/pgbase/*.c src/gpu/*.c src/pg/*.c src/scan/*.c)
+PG_SRC   := $(wildcard src/*.c src/pgbase/*.c src/gpu/*.c src/pg/*.c src/scan/*.c src/scan/*/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
 include cuda/cuda.mk
@@ -65,7 +65,7 @@ PG_CFLAGS    = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missin
 SHLIB_LINK   = $(CUDA_LINK)
 DATA_built   = sql/$(EXTENSION)--$(EXTVERSION).sql \
 	$(foreach v,$(OLD_VERSIONS),sql/$(EXTENSION)--$v.sql sql/$(EXTENSION)--$v--$(EXTVERSION).sql)
-EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/*.gcno src/*.gcda src/*/*.gcno src/*/*.gcda)
+EXTRA_CLEAN  = build $(OBJS:.o=.d) $(wildcard cuda/*.[oad] src/*.gcno src/*.gcda src/*/*.gcno src/*/*.gcda src/*/*/*.gcno src/*/*/*.gcda)
 
 ifdef WERROR
 PG_CFLAGS   += -Werror
@@ -154,7 +154,7 @@ include test/test.mk test/gpu/gpu.mk bench/bench.mk
 
 .PHONY: format format-check check-layers check-links check-release files
 CLANG_FORMAT ?= clang-format-14
-FORMATTED     = $(wildcard src/*.c src/*/*.[ch] test/*/*.[ch] test/modules/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
+FORMATTED     = $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] test/*/*.[ch] test/modules/*/*.[ch] bench/*.[ch] bench/*.cu cuda/*.[ch] cuda/*.cu cuda/*.cuh)
 format:
 	$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
 format-check:

@@ -79,6 +79,7 @@ others() {
 	echo $list
 }
 
+scan="src/scan $(find src/scan -mindepth 1 -type d | sort | tr '\n' ' ')"
 libc='<(assert|errno|inttypes|limits|math|stdalign|stdbool|stddef|stdint|stdlib|string|immintrin|cpuid|arm_neon|sys/auxv)\.h>'
 postgres='[<"](postgres|fmgr|miscadmin|funcapi|pgstat|(access|catalog|common|executor|lib|libpq|nodes|optimizer|parser|port|postmaster|storage|tcop|utils|pgbase|pg|gpu|scan)/)'
 toolkit='<(cuda|cub|thrust|cooperative_groups|curand|nv)|"[^"]*\.cuh"'
@@ -103,7 +104,7 @@ never "$postgres" cuda/*.[ch] cuda/*.cu*
 never '"(pg|gpu|scan)/' src/pgbase/*.[ch]
 never '"(pg|scan)/' src/gpu/*.[ch]
 never '"scan/' src/pg/*.[ch]
-for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg src/scan src/gpu; do
+for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg $scan src/gpu; do
 	[ -d "$folder" ] || continue
 	never "$toolkit" "$folder"/*.[ch]
 	for header in cuda/*.h; do
@@ -113,7 +114,7 @@ done
 
 # A name proves nothing: see src/README.md, "What is trusted".  What value.c and keyread.c
 # compare are no names, but texts of messages and of users.
-for folder in src/pgbase src/pg src/scan src/gpu; do
+for folder in src/pgbase src/pg $scan src/gpu; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
 		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(value|keyread)\.c:[0-9]+:.*\bstrcmp[(]' || :)
@@ -126,7 +127,7 @@ done
 mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
-	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,gpu}/*.[ch] |
+	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,scan/*,gpu}/*.[ch] |
 	grep -vE "^src/($mixing):|:[[:space:]]*/?\*" || :)
 
 [ $status != 0 ] || echo "layers ok"

@@ -16,13 +16,13 @@ tap: all test-modules
 
 # What some TAP tests load into their servers.
 test-modules: $(patsubst test/modules/%.c,build/test/%.so,$(wildcard test/modules/*.c)) build/test/qsketch_emulate.so
-build/test/%.so: test/modules/%.c $(wildcard src/*/*.h)
+build/test/%.so: test/modules/%.c $(wildcard src/*/*.h src/*/*/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $<
 
 # The emulated GPU, with copies of the CPU engines.
 EMULATE_OBJS := $(CORE_SRC:.c=.o)
-build/test/qsketch_emulate.so: $(wildcard test/modules/qsketch_emulate/*.[ch] src/*/*.h) $(EMULATE_OBJS)
+build/test/qsketch_emulate.so: $(wildcard test/modules/qsketch_emulate/*.[ch] src/*/*.h src/*/*/*.h) $(EMULATE_OBJS)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(CFLAGS)) $(CFLAGS_SL) -shared -o $@ $(filter %.c %.o,$^) $(filter --coverage,$(SHLIB_LINK))
 

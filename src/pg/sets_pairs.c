@@ -455,6 +455,6 @@ qsets_pairs_plan(PG_FUNCTION_ARGS)
 /*
  * Planner support of qsets_pairs.  It gives no answer.  But the planner asks for the
  * number of rows before it makes paths.  That loads the module in time for its hook
- * (scan/pairs.c) to see a session's first query.
+ * (scan/sets/pairs.c) to see a session's first query.
  */
 SQL_FUNCTION(qsets_pairs_support, PointerGetDatum(NULL));

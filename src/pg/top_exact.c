@@ -43,7 +43,7 @@
  * pass counts rows of negative weight, too.  If there are any, GROUP BY adds up all keys.
  *
  * If a GPU has cached the column, and its keys are numbers, their counts come from there
- * (src/scan/cached_exact.c), and there are no passes.
+ * (src/scan/cached/exact.c), and there are no passes.
  *
  * All passes must see the same rows: the function is STABLE, and reads with the
  * snapshot of the calling query, or with one for all passes if that is too old for the

@@ -21,7 +21,7 @@
  *
  * src/scan/collect.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"

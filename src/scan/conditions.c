@@ -13,7 +13,7 @@
  *	IS [NOT] NULL, and a boolean column itself, NOT, IS TRUE, IS FALSE
  *
  * Any condition on a time that is cut into steps, such as ts::date = '2026-04-10', is true or false
- * for whole steps.  Its values are cached for spans of times (groups_expr.c).
+ * for whole steps.  Its values are cached for spans of times (groups/expr.c).
  *
  * Operators are recognized by OID.  They are built in, and their strategy in the btree
  * family of their type says what they do.
@@ -24,7 +24,7 @@
  *
  * src/scan/conditions.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 #include "scan/scan.h"
 
 #include "access/transam.h"

@@ -13,7 +13,7 @@
  *
  * src/scan/costs.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 #include "scan/scan.h"
 
 #include <math.h>

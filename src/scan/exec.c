@@ -3,7 +3,7 @@
  *		QSketchScan in the executor.
  *
  * The first call runs the whole scan and returns one tuple with all aggregates.  With
- * GROUP BY there is a tuple for each group (groups_use.c).  In a parallel scan each process
+ * GROUP BY there is a tuple for each group (groups/use.c).  In a parallel scan each process
  * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
  *
  * HAVING is tested on complete tuples: its conditions refer to the plan's target list.
@@ -15,8 +15,8 @@
  *
  * src/scan/exec.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "pg/sets_state.h"
 

@@ -247,7 +247,7 @@ sets_takes_keys(const ColumnScanCall *call)
 
 /*
  * "together": one process copies the elements of all rows, and the processes share all
- * other work, as they share the scan (build.c).  Otherwise one process takes in the
+ * other work, as they share the scan (sets/build.c).  Otherwise one process takes in the
  * rows of all other processes and sorts them.
  */
 static double

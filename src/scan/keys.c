@@ -20,8 +20,8 @@
  *
  * src/scan/keys.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"

@@ -33,8 +33,8 @@
  *
  * src/scan/plan.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"

@@ -10,25 +10,32 @@
  * sequential scan does, keeps the tuples that meet the conditions, and reads their columns
  * into batches of keys.
  *
- *	families.c	what the families do differently; states and results of an aggregate
- *	builtin.c	PostgreSQL's own aggregates beside them
- *	match.c		recognizes queries that QSketchScan can do, and sets up their aggregates
- *	plan.c		offers it to the planner
- *	exec.c		the executor node, and which of its results it returns
- *	explain.c	what it tells of its progress, and why it was not used
- *	share.c		merges the states of the processes of a parallel plan, or hands those of a
- *				partition on to the next one
- *	build.c		has those processes build collections of sets together
- *	pages.h		the visible tuples of each page
- *	columns.h	values of columns and expressions in them
- *	conditions.c	what the clauses of conditions compare
- *	select.c	the visible tuples that conditions keep
- *	keys.c		reads keys of the tuples that are kept into the states
- *	costs.c		what it costs, and which GROUP BY can be done
- *	groups.h	GROUP BY: groups_use.c, groups_find.c, groups_expr.c, groups_steps.c, groups_spill.c
- *	cached.h		columns whose keys a GPU has: cached_*.c
- *	pairs.c		QSketchPairs, a node of its own
+ * Planning, in the order of the calls:
+ *
+ *	plan.c			offers the node to the planner
+ *	match.c			recognizes the aggregates of a query, and sets them up in the executor
+ *	conditions.c	recognizes the conditions that are tested on pages
+ *	costs.c			what the node costs, and which GROUP BY it can do
+ *
+ * Executing, in the order of the calls:
+ *
+ *	exec.c			the executor node, and which of its results it returns
+ *	pages.c			reads pages, and chooses the visible tuples of each
+ *	select.c		keeps the tuples for which WHERE and FILTER are true
+ *	columns.c		reads values of columns and of expressions
+ *	keys.c			adds the keys of the tuples that are kept to the states
+ *	families.c		what differs between families; states and results of an aggregate
+ *	builtin.c		PostgreSQL's own aggregates beside ours
+ *	share.c			merges the states of the processes of a parallel plan
+ *	collect.c		lets serial scans of partitions fill the same states
+ *	explain.c		progress, EXPLAIN, and why the node was not used
  *	worker_partial.c	partial states for Citus, from the same plans
+ *
+ * Rooms:
+ *
+ *	groups/		GROUP BY
+ *	cached/		columns whose keys are cached on a GPU
+ *	sets/		collections of sets: building one in parallel, and the node QSketchPairs
  *
  * src/scan/scan.h
  */
@@ -57,13 +64,13 @@ extern bool columnscan_enabled;
 
 extern void ColumnScanInit(void);
 
-/* cached_exact.c */
+/* cached/exact.c */
 extern void CachedExactInit(void);
 
 /* worker_partial.c */
 extern void WorkerPartialInit(void);
 
-/* pairs.c */
+/* sets/pairs.c */
 extern void PairsNodeInit(void);
 
 /* exec.c */
@@ -116,7 +123,7 @@ typedef struct CachedColumns CachedColumns;
 /* keys.c: keys of several columns. */
 typedef struct RowKey RowKey;
 
-/* groups_expr.c: an expression with a cache of its values. */
+/* groups/expr.c: an expression with a cache of its values. */
 typedef struct GroupExpression GroupExpression;
 
 extern bool RowKeyTakes(const RowExpr *row);
@@ -432,7 +439,7 @@ extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *a
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);
 
-/* build.c: building the collections of sets of a parallel scan, one for each column. */
+/* sets/build.c: building the collections of sets of a parallel scan, one for each column. */
 typedef struct SharedBuild SharedBuild;
 
 extern Size SharedBuildSize(int count);

@@ -16,7 +16,7 @@
  *
  * src/scan/select.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 #include "scan/scan.h"
 
 #include "access/detoast.h"

@@ -17,7 +17,7 @@
  * Groups are not merged here.  Each process returns its own, and a hash aggregate above
  * Gather merges them.
  *
- * Collections of sets are built by all processes before that (build.c).  Then only one
+ * Collections of sets are built by all processes before that (sets/build.c).  Then only one
  * process has rows.
  *
  * At most one set of sketches is in shared memory at a time, since a process looks for
@@ -31,7 +31,7 @@
  *
  * src/scan/share.c
  */
-#include "scan/cached.h"
+#include "scan/cached/cached.h"
 #include "scan/scan.h"
 
 #include "access/parallel.h"

@@ -5,7 +5,7 @@
  *	pause_copies(place, lock)	the next scan of this session that comes to this place
  *								waits for an advisory lock, once; place -1: it does not
  *
- * Places are those of CachedTestPoint() in src/scan/cached_check.c.
+ * Places are those of CachedTestPoint() in src/scan/cached/check.c.
  *
  * test/modules/copy_pause.c
  */

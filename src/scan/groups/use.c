@@ -1,17 +1,17 @@
 /*
- * groups_use.c
+ * use.c
  *		The groups of a column scan, each with states of its own, and which of them are
  *		written to a sort, so that memory has its limit.
  *
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
- * as a scan without groups adds a page.  groups_find.c finds the groups.
+ * as a scan without groups adds a page.  find.c finds the groups.
  *
  * The memory limit is that of hash aggregation.  What the groups really take is looked at
  * after each page, and whenever a group has had its rows of a page: one row may make a value
  * dense, and the groups of a page may all be about to become so.  When the groups take more,
  * the half of them that had no rows for the longest time is written and freed.  They are made
  * anew when further rows come.  After the last row all groups are written then, and merged one
- * after the other (groups_spill.c).
+ * after the other (spill.c).
  *
  * If those groups had hardly more than a row each, rows come in random order, and groups that wait
  * for their next row take memory in vain.  Then those in memory stay, and a group that the page has
@@ -28,9 +28,9 @@
  * that memory holds many more groups.  A sketch that is only written needs no table at all
  * (pg/sketch_state.c).
  *
- * src/scan/groups_use.c
+ * src/scan/groups/use.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "executor/executor.h"
 #include "miscadmin.h"

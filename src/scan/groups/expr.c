@@ -1,5 +1,5 @@
 /*
- * groups_expr.c
+ * expr.c
  *		Expressions that rows are grouped by: ts::date, k % 100, lower(name); keys that are
  *		such steps and remainders, and conditions on such steps.
  *
@@ -11,7 +11,7 @@
  *
  * Most times differ, but many of them have the same day or hour.  So for functions that cut
  * times into steps the cache has values for spans of times, each 2^shift microseconds long.
- * A span has one value, or two if a step begins in it (groups_steps.c).  It is looked at
+ * A span has one value, or two if a step begins in it (steps.c).  It is looked at
  * only after some rows in it, so spans with few rows cost nothing.  Spans that have more than two
  * values are too long, and are made shorter than a step.
  *
@@ -20,9 +20,9 @@
  * pay.  Filling it with spans takes more rows, so it looks at that less often.  Rows around a change
  * of an offset do not count.
  *
- * src/scan/groups_expr.c
+ * src/scan/groups/expr.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "optimizer/optimizer.h"
 #include "port/pg_bitutils.h"

@@ -1,5 +1,5 @@
 /*
- * groups_find.c
+ * find.c
  *		The values that rows are grouped by, and the group of each tuple of a page.
  *
  * Each column or expression gives a value.  A number is its own bits, as keytype.h has
@@ -12,9 +12,9 @@
  * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
  * small table, where looking one up takes no call and mostly one comparison.
  *
- * src/scan/groups_find.c
+ * src/scan/groups/find.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "base/hash.h"
 #include "miscadmin.h"

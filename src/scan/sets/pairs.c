@@ -23,7 +23,7 @@
  * A rescan begins anew.  The declared cost of qsets_pairs makes the planner put
  * Materialize above the node where rescans might be frequent.
  *
- * src/scan/pairs.c
+ * src/scan/sets/pairs.c
  */
 #include "scan/scan.h"
 

@@ -25,7 +25,7 @@
  * with its rows, and they are merged like other partial states (share.c).  If there is
  * only one run, nothing is done here.
  *
- * src/scan/build.c
+ * src/scan/sets/build.c
  */
 #include "scan/scan.h"
 

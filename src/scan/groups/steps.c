@@ -1,5 +1,5 @@
 /*
- * groups_steps.c
+ * steps.c
  *		Functions that cut times into steps, such as ts::date, and where each step begins.
  *
  * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
@@ -20,9 +20,9 @@
  * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
  * parameter, or the session's.  Abbreviations whose meaning changed are left out.
  *
- * src/scan/groups_steps.c
+ * src/scan/groups/steps.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "catalog/pg_type_d.h"
 #include "datatype/timestamp.h"

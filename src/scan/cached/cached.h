@@ -39,15 +39,15 @@
  * snapshot does not see: until the snapshot is gone, only changes that were undone can pass,
  * and they leave the visible tuples where they were.
  *
- *	cached_check.c	which tables, and which pages now
- *	cached_use.c		the use in a scan, by one process or in parallel, and why not
- *	cached_match.c	which aggregates and conditions they serve, how keys of chunks come to an
- *					aggregate, and how many pages the planner expects from them
- *	cached_exact.c	the use in qtop_exact
- *	cached_groups.c	GROUP BY
- *	cached_load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
+ *	check.c		which tables, and which pages now
+ *	match.c		which aggregates and conditions they serve, how keys of chunks come to an
+ *				aggregate, and how many pages the planner expects from them
+ *	use.c		the use in a scan, by one process or in parallel, and why not
+ *	groups.c	the use in a scan with GROUP BY
+ *	exact.c		the use in qtop_exact
+ *	load.c		qsketch_gpu_load, qsketch_gpu_unload, qsketch_gpu_columns
  *
- * src/scan/cached.h
+ * src/scan/cached/cached.h
  */
 #ifndef QS_SCAN_CACHED_H
 #define QS_SCAN_CACHED_H
@@ -80,7 +80,7 @@ typedef struct CachedCheck
 	GpuPages *pages;    /* of each chunk */
 } CachedCheck;
 
-/* cached_check.c */
+/* check.c */
 extern void CachedTestPoint(int place);
 extern const char *CachedTableRefusal(Relation relation);
 extern bool CachedTakesKeys(Form_pg_attribute attribute);
@@ -93,7 +93,7 @@ extern GpuPages *CachedAllPages(uint32 chunks);
 extern void CachedTruePages(const CachedCheck *check, int checks);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
-/* cached_use.c: what the processes of a parallel scan tell one another of the pages to read. */
+/* use.c: what the processes of a parallel scan tell one another of the pages to read. */
 typedef struct SharedPages SharedPages;
 
 /* The cached columns of a scan. */
@@ -164,7 +164,7 @@ typedef struct CachedUse
 	dsa_area *area;            /* of "shared" */
 } CachedUse;
 
-/* cached_use.c */
+/* use.c */
 extern Size SharedPagesSize(void);
 extern void SharedPagesInit(SharedPages *shared);
 extern void SharedPagesReset(SharedPages *shared, dsa_area *area);
@@ -184,7 +184,7 @@ typedef struct CachedQuery
 	bool parallel;
 } CachedQuery;
 
-/* cached_match.c */
+/* match.c */
 extern const char *
 CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query);
 extern bool CachedTestsColumn(CachedTests *tests, int column, uint16 *place);
@@ -195,23 +195,23 @@ extern bool CachedConditionsTests(const CachedRun *run, int filter, CachedTests 
 extern bool CachedCountsValues(const ScanAggregate *aggregate);
 extern const char *CachedStatesRefusal(const ScanAggregate *aggregate, int count);
 
-/* cached_groups.c */
+/* groups.c */
 extern const char *
 CachedGroupsTake(const CachedRun *run, int runs, struct ScanGroups *groups, int count);
 
-/* cached_match.c */
+/* match.c */
 extern GpuColumnChunk CachedChunk(const CachedKeys *keys, uint32 chunk);
 extern GpuPages *CachedPages(const CachedRun *run);
 extern GpuColumnChunk *CachedChunks(const CachedKeys *keys, int tables, int *wanted_count);
 extern void CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate);
 
-/* cached_use.c */
+/* use.c */
 extern CachedColumns *CachedColumnsCreate(Relation relation, const CustomScan *plan,
 										  const ScanAggregate *aggregate, int count);
 extern void
 CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct ExplainState *es);
 
-/* cached_match.c */
+/* match.c */
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
 								 const Var *group, double groups, bool parallel);
 

@@ -2,15 +2,16 @@
  * groups.h
  *		GROUP BY in a column scan, of columns and of expressions of them.
  *
- *	costs.c			which GROUP BY can be done, and what it costs
- *	groups_use.c	the groups, each with states of its own, within their memory
- *	groups_find.c	the values that tell groups apart, and the group of each tuple
- *	groups_expr.c	values that the executor evaluates, and a cache of them, also for keys and
- *					conditions
- *	groups_steps.c	functions that cut times into steps, and where each step begins
- *	groups_spill.c	groups that are written and sorted
+ *	use.c		the groups, each with states of its own, within their memory
+ *	find.c		the values that tell groups apart, and the group of each tuple
+ *	expr.c		values that the executor evaluates, and a cache of them, also for keys and
+ *				conditions
+ *	steps.c		functions that cut times into steps, and where each step begins
+ *	spill.c		groups that are written to disk, sorted and merged
  *
- * src/scan/groups.h
+ * ../costs.c says which GROUP BY can be done, and what it costs.
+ *
+ * src/scan/groups/groups.h
  */
 #ifndef QS_SCAN_GROUPS_H
 #define QS_SCAN_GROUPS_H
@@ -33,7 +34,7 @@ typedef struct GroupValue
 	const struct varlena *string;
 } GroupValue;
 
-/* groups_expr.c: an expression that the executor evaluates. */
+/* expr.c: an expression that the executor evaluates. */
 extern GroupExpression *
 GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated);
 extern double GroupExpressionEvaluated(PlannerInfo *root, Expr *call);
@@ -43,7 +44,7 @@ extern void GroupExpressionEnd(GroupExpression *expression);
 extern void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value);
 
-/* groups_steps.c: an expression that has one value in each step of times. */
+/* steps.c: an expression that has one value in each step of times. */
 typedef struct TimeSteps TimeSteps;
 
 typedef enum StepCount
@@ -70,7 +71,7 @@ typedef struct GroupField
 	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
 } GroupField;
 
-/* groups_find.c: all that rows are grouped by. */
+/* find.c: all that rows are grouped by. */
 typedef struct GroupKey
 {
 	bool strings; /* there are strings among the columns */
@@ -146,7 +147,7 @@ extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, Lis
 
 #define RECENT_GROUPS 1024 /* a power of two */
 
-/* groups_spill.c: groups that were written. */
+/* spill.c: groups that were written. */
 typedef struct ScanSpill ScanSpill;
 
 /* The values of the key are what is looked at first. */
@@ -215,7 +216,7 @@ typedef struct ScanGroups
 	RecentGroup recently[RECENT_GROUPS];
 } ScanGroups;
 
-/* groups_use.c */
+/* use.c */
 extern ScanGroups *ScanGroupsCreate(int fields, int count, bool once);
 extern void ScanGroupsStart(ScanGroups *groups);
 extern void
@@ -226,7 +227,7 @@ extern bool ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot);
 extern bool ScanGroupsRewind(ScanGroups *groups);
 extern void ScanGroupsForget(ScanGroups *groups);
 
-/* groups_find.c */
+/* find.c */
 extern void ScanGroupsClear(ScanGroups *groups);
 extern void ScanGroupsMapAnew(ScanGroups *groups);
 extern void ScanGroupHide(ScanGroups *groups, const ScanGroup *group);
@@ -234,7 +235,7 @@ extern bool GroupValuesAreEqual(const GroupKey *key, const GroupValue *a, const 
 extern ScanAggregate *ScanGroupsFind(ScanGroups *groups, int64 number, bool null);
 extern void ScanGroupsSort(ScanGroups *groups, PageTuples *tuples);
 
-/* groups_spill.c */
+/* spill.c */
 extern ScanSpill *ScanSpillCreate(MemoryContext context, Size limit);
 extern void ScanSpillReset(ScanSpill *spill);
 extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);

@@ -1,9 +1,9 @@
 /*
- * groups_spill.c
+ * spill.c
  *		Groups as values in PostgreSQL's sort, and the groups that are made of the values in the end.
  *
  * When groups take too much memory, some of them are written, each as one value with its key, and
- * are freed (groups_use.c).  A group whose rows go on is made anew, so a key may have several
+ * are freed (use.c).  A group whose rows go on is made anew, so a key may have several
  * values.  They are sorted by the bits of their keys, and those of a key are merged at the end.
  *
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
@@ -21,9 +21,9 @@
  * returned as it was written.  Values of other keys with the same bits go to another sort, which
  * is read next.
  *
- * src/scan/groups_spill.c
+ * src/scan/groups/spill.c
  */
-#include "scan/groups.h"
+#include "scan/groups/groups.h"
 
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"

@@ -1,5 +1,5 @@
 /*
- * cached_use.c
+ * use.c
  *		Cached columns in a scan: the worker counts their keys, and the scan reads
  *		the other pages.
  *
@@ -24,10 +24,10 @@
  * If the first process uses no cached columns, all read what PostgreSQL's own parallel scan gives
  * them.
  *
- * src/scan/cached_use.c
+ * src/scan/cached/use.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "miscadmin.h"
 #include "pgbase/process.h"

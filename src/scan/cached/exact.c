@@ -1,5 +1,5 @@
 /*
- * cached_exact.c
+ * exact.c
  *		Cached columns for qtop_exact: the worker counts all keys exactly, and this
  *		process reads the pages whose copy is not true.
  *
@@ -12,9 +12,9 @@
  *
  * The leaves of a partitioned table are counted together, whatever their order of columns.
  *
- * src/scan/cached_exact.c
+ * src/scan/cached/exact.c
  */
-#include "scan/cached.h"
+#include "scan/cached/cached.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"

@@ -1,5 +1,5 @@
 /*
- * cached_load.c
+ * load.c
  *		Cached columns in SQL: qsketch_gpu_load and qsketch_gpu_unload, and the view
  *		qsketch_gpu_columns.
  *
@@ -19,9 +19,9 @@
  * hides rows from them.  Monitoring must not wait for a lock, so the map of a table that another
  * session has locked is not read, and pages_true is NULL.
  *
- * src/scan/cached_load.c
+ * src/scan/cached/load.c
  */
-#include "scan/cached.h"
+#include "scan/cached/cached.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"

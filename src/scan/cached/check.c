@@ -1,14 +1,14 @@
 /*
- * cached_check.c
+ * check.c
  *		Is a cached column true?  cached.h has the argument.
  *
  * Everything that is not clear counts as not true: then the page is read.  So is a page
  * without an LSN.  Under wal_level = minimal a table can be filled without WAL in the
  * transaction that creates it.
  *
- * src/scan/cached_check.c
+ * src/scan/cached/check.c
  */
-#include "scan/cached.h"
+#include "scan/cached/cached.h"
 
 #include "access/transam.h"
 #include "access/visibilitymap.h"

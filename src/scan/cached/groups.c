@@ -1,5 +1,5 @@
 /*
- * cached_groups.c
+ * groups.c
  *		GROUP BY on cached columns: of one column of integers, dates or times with few values.
  *
  * First the worker tells which values the grouping column has in rows that pass WHERE.
@@ -18,10 +18,10 @@
  * then the groups are made anew, and all pages are read.  That is so if there are too many
  * groups, if one has no memory, and if a chunk goes meanwhile.
  *
- * src/scan/cached_groups.c
+ * src/scan/cached/groups.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "miscadmin.h"
 #include "pg/sketch_state.h"

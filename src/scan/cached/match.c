@@ -1,5 +1,5 @@
 /*
- * cached_match.c
+ * match.c
  *		What cached columns can do for a query: which aggregates take keys from them and
  *		how, which conditions are tested there and as what, and how many pages need not be
  *		read, as far as the planner can know.
@@ -23,10 +23,10 @@
  * It is too large in two cases: if the pages that had changed at the last look are not those
  * that have changed since, and if pages were changed and vacuumed since.
  *
- * src/scan/cached_match.c
+ * src/scan/cached/match.c
  */
-#include "scan/cached.h"
-#include "scan/groups.h"
+#include "scan/cached/cached.h"
+#include "scan/groups/groups.h"
 
 #include "access/table.h"
 #include "gpu/sketch_gpu.h"
