@@ -49,7 +49,7 @@ PG_CONFIG ?= pg_config
 # What knows no PostgreSQL; of the families those that are there.
 CORE     := base sketch filter sets engine
 CORE_SRC := $(wildcard $(CORE:%=src/%/*.c))
-PG_SRC   := $(wildcard src/*.c src/pgbase/*.c src/gpu/*.c src/pg/*.c src/scan/*.c src/scan/*/*.c)
+PG_SRC   := $(wildcard src/*.c src/pgbase/*.c src/gpu/*.c src/gpu/worker/*.c src/pg/*.c src/scan/*.c src/scan/*/*.c)
 CUDA_SRC := $(wildcard cuda/*.cu)
 
 include cuda/cuda.mk

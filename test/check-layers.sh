@@ -58,7 +58,7 @@ headers_of() {
 	local names="$*"
 	names=${names// /|}
 	names=${names/sketch/sketch|top}
-	echo "\"($names)/|\"((engine|gpu|pg)/)?($names)[_.]"
+	echo "\"($names)/|\"((engine|gpu|gpu/worker|pg)/)?($names)[_.]"
 }
 
 # family_of FILE: by its prefix; nothing if it is for all.
@@ -96,25 +96,25 @@ for folder in src/base $(printf 'src/%s ' $families); do
 	report "$folder" "may not allocate" < <(grep -nHE "\b(malloc|calloc|realloc|free)[(]" "$folder"/*.[ch] 2>/dev/null || :)
 done
 
-for file in src/pgbase/*.[ch] src/gpu/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
+for file in src/pgbase/*.[ch] src/gpu/*.[ch] src/gpu/worker/*.[ch] src/pg/*.[ch] cuda/*.[ch] cuda/*.cu*; do
 	never "$(headers_of $(others "$(family_of "$file")"))" "$file"
 done
 
 never "$postgres" cuda/*.[ch] cuda/*.cu*
 never '"(pg|gpu|scan)/' src/pgbase/*.[ch]
-never '"(pg|scan)/' src/gpu/*.[ch]
+never '"(pg|scan)/' src/gpu/*.[ch] src/gpu/worker/*.[ch]
 never '"scan/' src/pg/*.[ch]
-for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg $scan src/gpu; do
+for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 	[ -d "$folder" ] || continue
 	never "$toolkit" "$folder"/*.[ch]
 	for header in cuda/*.h; do
-		[ "$folder" = src/gpu ] || never "\"(cuda/)?${header#cuda/}" "$folder"/*.[ch]
+		[[ $folder = src/gpu* ]] || never "\"(cuda/)?${header#cuda/}" "$folder"/*.[ch]
 	done
 done
 
 # A name proves nothing: see src/README.md, "What is trusted".  What value.c and keyread.c
 # compare are no names, but texts of messages and of users.
-for folder in src/pgbase src/pg $scan src/gpu; do
+for folder in src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
 		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(value|keyread)\.c:[0-9]+:.*\bstrcmp[(]' || :)
@@ -127,7 +127,7 @@ done
 mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \
-	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,scan/*,gpu}/*.[ch] |
+	src/{base,sketch,filter,sets,engine,pgbase,pg,scan,scan/*,gpu,gpu/worker}/*.[ch] |
 	grep -vE "^src/($mixing):|:[[:space:]]*/?\*" || :)
 
 [ $status != 0 ] || echo "layers ok"

@@ -59,7 +59,7 @@ endif
 build/unit/test_tokens: $(TOKENS:%=build/unit/%)
 build/fuzz/fuzz_tokens: $(TOKENS:%=build/fuzz/%)
 build/unit/test_names: build/unit/gpu/names.o
-build/unit/test_schedule: build/unit/gpu/schedule.o
+build/unit/test_schedule: build/unit/gpu/worker/schedule.o
 build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
@@ -69,8 +69,8 @@ build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o
 build/unit/test_names build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
 build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERVER_FLAGS)
 
-.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/schedule.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TOKENS:%=build/unit/%) $(TOKENS:%=build/fuzz/%)
--include $(wildcard build/unit/*.d build/unit/*/*.d build/fuzz/*.d build/fuzz/*/*.d)
+.SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/worker/schedule.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TOKENS:%=build/unit/%) $(TOKENS:%=build/fuzz/%)
+-include $(wildcard $(foreach d,build/unit build/fuzz,$d/*.d $d/*/*.d $d/*/*/*.d))
 
 # As many programs at a time as there are cores; what each prints stays together.
 unit: $(UNIT)

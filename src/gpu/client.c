@@ -341,9 +341,9 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
  *
  * Each wait serves interrupts, and ends with an error when the worker fails.  Waits
  * are bounded: a backend gives up if the worker finishes no piece of anybody's request
- * for qsketch.gpu_timeout.  Pieces are short, and processes are scheduled fairly (schedule.c): as
+ * for qsketch.gpu_timeout.  Pieces are short, and processes are scheduled fairly (worker/schedule.c): as
  * long as pieces are finished, the request of this process gets on, too.  While one of several
- * devices hangs, no piece counts as finished (worker.c).
+ * devices hangs, no piece counts as finished (worker/worker.c).
  *
  * Slots with awaited replies are noted here until the replies are read.  They are
  * left to the worker if the query ends before.

@@ -4,7 +4,7 @@
  *
  * src/gpu/column_exact.c
  */
-#include "gpu/column_worker.h"
+#include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
 #include "column_cuda.h"

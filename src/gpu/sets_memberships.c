@@ -10,7 +10,7 @@
  */
 #include "gpu/sets_gpu.h"
 
-#include "gpu/column_worker.h"
+#include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
 #include "utils/memutils.h"

@@ -24,7 +24,7 @@
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
  * The queue is first in, first out.  The worker takes all of it, and serves the
- * processes piece by piece, by the time that each has had (schedule.c).  Requests that
+ * processes piece by piece, by the time that each has had (worker/schedule.c).  Requests that
  * change a value take effect in the order in which they were made, whoever made them.  A
  * backend that stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
  * DONE yet, and the worker frees it at the end of the piece.  Between FREE and QUEUED

@@ -25,7 +25,7 @@
 #include "locks.h"
 #include "support.h"
 
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 

@@ -7,7 +7,7 @@
 #ifndef QSKETCH_EMULATE_H
 #define QSKETCH_EMULATE_H
 
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 
 #include "base/status.h"
 

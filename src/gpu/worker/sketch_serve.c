@@ -7,12 +7,12 @@
  * has no memory for a sketch to grow, the keys on their way to it are counted in the worker's
  * memory, so that none are lost.  Its backend then fetches all and goes on with the CPU's engine.
  *
- * src/gpu/sketch_serve.c
+ * src/gpu/worker/sketch_serve.c
  */
 #include "engine/sketch_engine.h"
-#include "gpu/coroutine.h"
+#include "gpu/worker/coroutine.h"
 #include "gpu/gpu.h"
-#include "gpu/keyed_worker.h"
+#include "gpu/worker/keyed_worker.h"
 #include "gpu/sketch_gpu.h"
 
 #include "pgbase/memory.h"

@@ -8,12 +8,12 @@
  * Replicas are merged into the value piece by piece before anybody reads it, and others are served in
  * between.  Keys that come between two pieces go into a new replica.
  *
- * src/gpu/keyed_worker.h
+ * src/gpu/worker/keyed_worker.h
  */
 #ifndef QS_GPU_KEYED_WORKER_H
 #define QS_GPU_KEYED_WORKER_H
 
-#include "gpu/column_worker.h"
+#include "gpu/worker/column_worker.h"
 
 /* The value of a handle. */
 typedef struct GpuKeyed

@@ -7,7 +7,7 @@
  * so the worker changes from one to another by _setjmp() and _longjmp().  Nothing in them looks at
  * the depth of the stack, and an error that they raise ends the worker.
  *
- * src/gpu/coroutine.c
+ * src/gpu/worker/coroutine.c
  */
 
 /* A jump to another stack is meant here. */
@@ -15,7 +15,7 @@
 
 #include "postgres.h"
 
-#include "gpu/coroutine.h"
+#include "gpu/worker/coroutine.h"
 
 #include <setjmp.h>
 #include <sys/mman.h>

@@ -11,10 +11,10 @@
  * backend that asks for pairs that are not there yet is told so, and asks again.  The
  * worker waits shortly before it says so if it has nothing else to do.
  *
- * src/gpu/sets_serve.c
+ * src/gpu/worker/sets_serve.c
  */
 #include "gpu/sets_gpu.h"
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 
 #include "portability/instr_time.h"
 #include "sets_cuda.h"

@@ -12,9 +12,9 @@
  * have the same rows of it, in the same order.  A request whose columns differ in the
  * rows of a page is refused, so that its pages are read.
  *
- * src/gpu/column_gather.c
+ * src/gpu/worker/column_gather.c
  */
-#include "gpu/column_worker.h"
+#include "gpu/worker/column_worker.h"
 
 GpuHolding *gpu_holding[GPU_HANDLES];
 

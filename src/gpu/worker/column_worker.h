@@ -6,13 +6,13 @@
  *	column_serve.c	making chunks, and requests
  *	column_gather.c	wanted keys of chunks
  *
- * src/gpu/column_worker.h
+ * src/gpu/worker/column_worker.h
  */
 #ifndef QS_GPU_COLUMN_WORKER_H
 #define QS_GPU_COLUMN_WORKER_H
 
 #include "gpu/column_gpu.h"
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 
 #include "column_cuda.h"
 

@@ -13,12 +13,12 @@
  *	with code 1		after an error that leaves no device, or if somebody else terminates it:
  *					the postmaster starts it again, without any of the values it had
  *
- * src/gpu/worker.c
+ * src/gpu/worker/worker.c
  */
 #include "gpu/client.h"
-#include "gpu/coroutine.h"
+#include "gpu/worker/coroutine.h"
 #include "gpu/gpu.h"
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 #include "pgbase/process.h"
 
 #include "miscadmin.h"

@@ -28,9 +28,9 @@
  *
  * All of this is the worker's own memory.
  *
- * src/gpu/schedule.c
+ * src/gpu/worker/schedule.c
  */
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 
 #include "utils/memutils.h"
 #include "utils/timestamp.h"

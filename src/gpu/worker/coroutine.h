@@ -7,7 +7,7 @@
  * what a request handler keeps over a call of a device, in memory of the process, must be
  * that of its devices alone.
  *
- * src/gpu/coroutine.h
+ * src/gpu/worker/coroutine.h
  */
 #ifndef QS_GPU_COROUTINE_H
 #define QS_GPU_COROUTINE_H

@@ -3,10 +3,10 @@
  *		What the GPU worker does with values that get keys, of any family: the common part of the
  *		request handlers of sketches and filters.
  *
- * src/gpu/keyed_serve.c
+ * src/gpu/worker/keyed_serve.c
  */
 #include "gpu/gpu.h"
-#include "gpu/keyed_worker.h"
+#include "gpu/worker/keyed_worker.h"
 
 GpuKeyed gpu_keyed[GPU_HANDLES];
 

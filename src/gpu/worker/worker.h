@@ -13,7 +13,7 @@
  *
  * Each file calls only files below it in this list.
  *
- * src/gpu/worker.h
+ * src/gpu/worker/worker.h
  */
 #ifndef QS_GPU_WORKER_H
 #define QS_GPU_WORKER_H

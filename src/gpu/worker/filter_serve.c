@@ -9,11 +9,11 @@
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
  *
- * src/gpu/filter_serve.c
+ * src/gpu/worker/filter_serve.c
  */
 #include "gpu/filter_gpu.h"
 #include "gpu/gpu.h"
-#include "gpu/keyed_worker.h"
+#include "gpu/worker/keyed_worker.h"
 
 #include "filter_cuda.h"
 

@@ -7,9 +7,9 @@
  * pages that count as copied, and the few distinct keys that were counted last.  The
  * bitmap of NULLs is put together there, and goes to the device when all pages have come.
  *
- * src/gpu/column_serve.c
+ * src/gpu/worker/column_serve.c
  */
-#include "gpu/column_worker.h"
+#include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
 /* Values of the first room, and what room grows by: a fraction of itself. */

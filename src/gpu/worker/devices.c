@@ -12,11 +12,11 @@
  * and must not take signals that are meant for this process.  So all signals are blocked
  * while devices are opened.
  *
- * src/gpu/devices.c
+ * src/gpu/worker/devices.c
  */
-#include "gpu/coroutine.h"
+#include "gpu/worker/coroutine.h"
 #include "gpu/gpu.h"
-#include "gpu/worker.h"
+#include "gpu/worker/worker.h"
 
 #include <signal.h>
 
