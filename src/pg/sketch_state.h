@@ -88,15 +88,15 @@ extern void SketchMaterializeAdded(SketchState *expanded);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 extern void SketchNewVersion(SketchState *expanded);
 extern void SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred);
-
-/* sketch_read.c */
-extern void SketchRead(SketchReader *reader, Datum datum);
-extern void SketchReadAsStored(SketchReader *reader, Datum datum);
-extern void SketchReadEnd(SketchReader *reader);
 extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum datum);
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern struct varlena *SketchOfDeferred(const SketchState *expanded);
+
+/* sketch_value.c */
+extern void SketchRead(SketchReader *reader, Datum datum);
+extern void SketchReadAsStored(SketchReader *reader, Datum datum);
+extern void SketchReadEnd(SketchReader *reader);
 
 /* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);

@@ -1,7 +1,7 @@
 /*
  * sketch_value.c
- *		Reading and writing qsketch values, errors about them, input and output, and
- *		qsketch_new.
+ *		Reading and writing qsketch values in any form, errors about them, input and output,
+ *		and qsketch_new.
  *
  * Values inside the database came through an input function, which validated them.  So
  * reading a value checks only its header and length, in constant time.  That is enough
@@ -10,7 +10,7 @@
  *
  * src/pg/sketch_value.c
  */
-#include "pg/sketch_value.h"
+#include "pg/sketch_state.h"
 
 #include "lib/stringinfo.h"
 #include "pg/flat.h"
@@ -108,6 +108,58 @@ SketchFlatten(const qs_sketch *sketch)
 
 	SketchWrite(sketch, &flat, out);
 	return out;
+}
+
+/* ---- reading in any form ---- */
+
+/*
+ * Read access to a sketch until SketchReadEnd() or the end of the datum.  An expanded
+ * sketch is read in place, with all its keys counted.  A compact one stays compact.
+ */
+void
+SketchReadAsStored(SketchReader *reader, Datum datum)
+{
+	SketchState *expanded = SketchStateIn(datum);
+	struct varlena *value;
+
+	reader->own = NULL;
+	reader->tables.memory = NULL;
+	if (expanded)
+	{
+		SketchMaterialize(expanded);
+		reader->header = NULL;
+		reader->version = expanded->version;
+		reader->sketch = &expanded->sketch;
+		return;
+	}
+	value = ValueDetoast(datum, &reader->own);
+	SketchOpen(&reader->view, value);
+	reader->sketch = &reader->view;
+	reader->header = (const uint8 *) VARDATA(value);
+}
+
+/* The same for callers that need tables: they are made of a compact sketch. */
+void
+SketchRead(SketchReader *reader, Datum datum)
+{
+	SketchReadAsStored(reader, datum);
+	if (reader->sketch->encoding != QS_COMPACT)
+		return;
+	SketchCheck(qs_copy(&reader->tables, reader->sketch,
+						ContextMemory(CurrentMemoryContext, &reader->memory)));
+	reader->sketch = &reader->tables;
+}
+
+/* Free what reading allocated, for callers that read many sketches in one context. */
+void
+SketchReadEnd(SketchReader *reader)
+{
+	if (reader->tables.memory)
+		qs_free(&reader->tables);
+	reader->tables.memory = NULL;
+	if (reader->own)
+		pfree(reader->own);
+	reader->own = NULL;
 }
 
 /* ---- errors ---- */

@@ -4,7 +4,7 @@
  *		family, one table for each instruction set.
  *
  * Sets are strictly ascending arrays of integers.  What every processor has is declared
- * first: functions of sorted arrays for 4- and 8-byte signed integers (sorted.c), and
+ * first: functions of sorted arrays for 4- and 8-byte signed integers (sorted_template.h), and
  * the paper's methods for one pair ("SISI", techniques.c).  The merge is the paper's
  * std::set_intersection and, in its vector versions, its SIMD baseline; galloping is for
  * sets of very different sizes.

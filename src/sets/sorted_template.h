@@ -2,7 +2,7 @@
  * sorted_template.h
  *		The functions of sorted arrays (kernels.h) for one width of integer.
  *
- * Included by sorted.c once for each width, as PostgreSQL does with
+ * Included by kernels.c once for each width, as PostgreSQL does with
  * lib/sort_template.h.  The includer defines
  *
  *	QSET_WORD		the signed integer type

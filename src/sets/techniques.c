@@ -1,6 +1,6 @@
 /*
  * techniques.c
- *		The paper's techniques for one pair of sets, but for the merge (sorted.c) and
+ *		The paper's techniques for one pair of sets, but for the merge (kernels.c) and
  *		bitmaps (kernels.c); and the counters of one row, pair after pair by one of them.
  *
  * Each of the paper's section 3, as a plain function on one processor.
