@@ -18,6 +18,7 @@
 
 #include "pgbase/aggregate.h"
 #include "pg/filter_state.h"
+#include "pgbase/estimate.h"
 #include "pgbase/keyfamily.h"
 
 #define KEY_ARGUMENT    1

@@ -19,6 +19,7 @@
 #include "optimizer/optimizer.h"
 #include "pg/flat.h"
 #include "pgbase/aggregate.h"
+#include "pgbase/estimate.h"
 #include "sets/collection.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

@@ -21,6 +21,7 @@
 #include "pg/sketch_aggregate.h"
 
 #include "pg/sketch_state.h"
+#include "pgbase/estimate.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/state.h"
 

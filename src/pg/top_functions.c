@@ -11,6 +11,7 @@
 #include "engine/sketch_engine.h"
 #include "mb/pg_wchar.h"
 #include "pg/flat.h"
+#include "pgbase/estimate.h"
 #include "pgbase/keyfamily.h"
 #include "pgbase/value.h"
 #include "sketch/top.h"

@@ -1,6 +1,7 @@
 /*
  * estimate.c
- *		How many groups there will be, and whether rows come in their order.
+ *		How many groups there will be, whether rows come in their order, and how much memory
+ *		the state of a group takes.
  *
  * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
  * values, which is often thousands of times too many.  So the number of values of such
@@ -23,6 +24,12 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
 #include "parser/scansup.h"
 #include "pgbase/keytype.h"
 #include "port/pg_bitutils.h"
@@ -31,6 +38,7 @@
 #include "utils/datetime.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/selfuncs.h"
 #include "utils/timestamp.h"
 
@@ -480,4 +488,198 @@ EstimateOrder(PlannerInfo *root, List *exprs)
 		order = Max(order, column_order(root, column));
 	}
 	return order;
+}
+
+/*
+ * ---- how much memory the state of a group takes, and what merging it costs, for the planner ----
+ *
+ * The planner uses this number to choose between hashing and sorting.  The executor
+ * uses it to decide how many groups a hash aggregate keeps at a time: it looks at their
+ * real size only when another group comes, and all of them may grow after that.  The
+ * declaration of an aggregate has one number for all queries (SSPACE).  But a group of
+ * ten keys takes a kilobyte, and a group of ten thousand takes the megabyte of a dense
+ * value.
+ *
+ * So the number is corrected for each query.  The planner asks the support function of
+ * a transition function for its cost just before it adds up the sizes.  At that point
+ * the query is known, and the size of a state follows from the rows of a group.
+ * Where a size cannot be estimated, the declared number stays.
+ *
+ * From PostgreSQL 19 on the planner also considers to aggregate below a join ("eager
+ * aggregation"), and asks before there is a path of the join.  The groups are then those
+ * of one relation or of some joined ones, and there may be far more of them.
+ */
+
+/* The relation that is grouped, or NULL. */
+static RelOptInfo *
+input_of(PlannerInfo *root)
+{
+#if PG_VERSION_NUM >= 160000
+	Relids relids = root->all_query_rels;
+#else
+	Relids relids = root->all_baserels;
+#endif
+	int single;
+
+	if (bms_get_singleton_member(relids, &single))
+		return root->simple_rel_array[single];
+	return bms_is_empty(relids) ? NULL : find_join_rel(root, relids);
+}
+
+#if PG_VERSION_NUM >= 190000
+
+/* Take the rows and groups of a relation whose groups are the largest so far. */
+static void
+take_larger_groups(const RelOptInfo *relation, double *rows, double *groups)
+{
+	const RelOptInfo *grouped = relation ? relation->grouped_rel : NULL;
+
+	if (grouped == NULL || grouped->agg_info == NULL)
+		return;
+	if (*groups > 0 && relation->rows / grouped->agg_info->grouped_rows <= *rows / *groups)
+		return;
+	*rows = relation->rows;
+	*groups = Max(1, grouped->agg_info->grouped_rows);
+}
+
+/*
+ * Estimate the rows and groups of an aggregation below a join.  The planner does not say
+ * which relation it asks for, so the relation with the largest groups counts.
+ */
+static bool
+input_below_join(PlannerInfo *root, double *rows, double *groups)
+{
+	ListCell *cell;
+	int i;
+
+	*groups = 0;
+	for (i = 1; i < root->simple_rel_array_size; i++)
+		take_larger_groups(root->simple_rel_array[i], rows, groups);
+	foreach (cell, root->join_rel_list)
+		take_larger_groups(lfirst(cell), rows, groups);
+	return *groups > 0;
+}
+
+#else
+
+static bool
+input_below_join(PlannerInfo *root, double *rows, double *groups)
+{
+	return false;
+}
+
+#endif
+
+/*
+ * Estimate the rows that a query aggregates and the number of groups, which is 1 without
+ * GROUP BY; false if the rows are not known.
+ */
+bool
+StateInput(PlannerInfo *root, double *rows, double *groups)
+{
+	RelOptInfo *input = input_of(root);
+	List *expressions = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
+
+	if (input == NULL || input->cheapest_total_path == NULL)
+		return input_below_join(root, rows, groups);
+	*rows = input->cheapest_total_path->rows;
+	*groups = 1;
+	if (expressions != NIL)
+		*groups = EstimateGroupsForSize(root, expressions, *rows);
+	return true;
+}
+
+/* The template: the last argument, if it is a constant of the state's type; else NULL. */
+static const Const *
+constant_template(const AggTransInfo *info)
+{
+	int last = list_length(info->args) - 1;
+	const Const *template = (Const *) list_nth_node(TargetEntry, info->args, last)->expr;
+
+	if (last == 0 || !IsA(template, Const) || template->constisnull ||
+		template->consttype != info->aggtranstype)
+		return NULL;
+	return template;
+}
+
+/* Distinct keys of all rows; as many as rows if the planner could only guess. */
+static double
+estimate_keys(PlannerInfo *root, Expr *key, double rows)
+{
+	EstimationInfo how = { 0 };
+	double keys = estimate_num_groups(root, list_make1(key), rows, NULL, &how);
+
+	return how.flags & SELFLAG_USED_DEFAULT ? rows : keys;
+}
+
+/*
+ * Set the size of a state.  Its keys are at most the rows of its group, and at most the
+ * distinct keys of all rows.
+ */
+static void
+set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, StateSize space)
+{
+	Expr *key = linitial_node(TargetEntry, info->args)->expr;
+	double keys = Min(estimate_keys(root, key, rows), rows / groups);
+	double bytes = space(constant_template(info), keys, rows / groups);
+
+	if (bytes > 0)
+		info->aggtransspace = (int32) Min(bytes, MaxAllocSize);
+}
+
+/*
+ * Planner support of transition functions.  The answer says that the default cost is
+ * right.  What matters is that the planner asks: that loads the module before the paths
+ * of a session's first query are made.
+ */
+Datum
+StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
+{
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	double rows;
+	double groups;
+	ListCell *cell;
+
+	if (!IsA(request, SupportRequestCost) || request->root == NULL ||
+		request->root->parse->groupClause == NIL || !StateInput(request->root, &rows, &groups))
+		PG_RETURN_POINTER(NULL);
+	foreach (cell, request->root->aggtransinfos)
+	{
+		AggTransInfo *info = lfirst(cell);
+
+		if (info->transfn_oid == request->funcid && info->args != NIL)
+			set_space(request->root, info, rows, groups, space);
+	}
+	PG_RETURN_POINTER(NULL);
+}
+
+/*
+ * Planner support of combine functions, with GROUP BY.  PostgreSQL counts neither the bytes of
+ * partial states nor how long merging them takes, so that many workers would seem to be fast
+ * where they send a large state of each group.  The planner asks after it has asked
+ * for the cost of partial states, whose sizes are known by then.
+ *
+ * From PostgreSQL 19 on the planner takes this cost for partial states below a join as well,
+ * which stay in their process.  There the declared cost is the answer.
+ */
+Datum
+StateCombineSupport(FunctionCallInfo fcinfo)
+{
+	SupportRequestCost *request = (SupportRequestCost *) PG_GETARG_POINTER(0);
+	double bytes = 0;
+	ListCell *cell;
+
+	if (PG_VERSION_NUM >= 190000 || !IsA(request, SupportRequestCost) || request->root == NULL ||
+		request->root->parse->groupClause == NIL)
+		PG_RETURN_POINTER(NULL);
+	foreach (cell, request->root->aggtransinfos)
+	{
+		const AggTransInfo *info = lfirst(cell);
+
+		if (info->combinefn_oid == request->funcid)
+			bytes = Max(bytes, info->aggtransspace);
+	}
+	request->startup = 0;
+	request->per_tuple = (PASSED_SHARE + bytes / BLCKSZ * PASSED_BLOCK_SHARE) * cpu_tuple_cost;
+	PG_RETURN_POINTER(request);
 }

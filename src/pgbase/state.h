@@ -327,26 +327,4 @@ extern void StateTokenWrite(KeyedState *state, struct varlena *out);
  */
 extern void *StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context);
 
-/* ---- how much memory the state of a group takes, for the planner ---- */
-
-/*
- * What it takes to pass a group's state to another process and to merge it there, in
- * cpu_tuple_cost: for a state, and for each block of its memory.  It is written, sent
- * through a queue and read.  Measured as processor time of groups of 30 to 100,000 keys
- * and sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20,
- * 2026-11-24.
- */
-#define PASSED_SHARE       100
-#define PASSED_BLOCK_SHARE 300
-
-/*
- * Bytes of the state of a group with so many distinct keys and rows; 0: the declared
- * size.  The template is NULL if it is not known.
- */
-typedef double (*StateSize)(const Const *template, double keys, double rows);
-
-extern bool StateInput(PlannerInfo *root, double *rows, double *groups);
-extern Datum StateSizeSupport(FunctionCallInfo fcinfo, StateSize space);
-extern Datum StateCombineSupport(FunctionCallInfo fcinfo);
-
 #endif

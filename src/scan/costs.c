@@ -14,6 +14,7 @@
  * src/scan/costs.c
  */
 #include "scan/groups/groups.h"
+#include "pgbase/estimate.h"
 #include "scan/scan.h"
 
 #include <math.h>
