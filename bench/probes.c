@@ -9,6 +9,9 @@
  * has a few heavy keys: a key whose counters are all those of a heavy key gets
  * the heavy key's count.
  *
+ * The first table has Zipf's stream at the lower load.  A device part of sf is left out
+ * of it, because its errors are those of the whole sketch.
+ *
  * A second table shows sketches of a million keys.  There the errors for one
  * probe, for a thousand and for a million give very different lower bounds for
  * the keys with the largest estimates.
@@ -72,7 +75,7 @@ static const struct
 {
 	size_t row;
 	int megabytes;
-} sizes[] = { { 0, 1 }, { 1, 1 }, { 2, 1 }, { 3, 1 }, { 4, 1 }, { 4, 16 }, { 5, 1 }, { 7, 1 } };
+} sizes[] = { { 0, 1 }, { 1, 1 }, { 3, 1 }, { 4, 1 }, { 4, 16 }, { 7, 1 } };
 
 /* ---- one sketch ---- */
 
@@ -185,16 +188,25 @@ fewest(double confidence)
 }
 
 static void
+write_row(FILE *out, const probed *row, const result *r)
+{
+	size_t level;
+
+	fprintf(out, "| %s | %.1f / %.0f | %.2f |", row->subject.name, r->error_one, r->beyond_one,
+			(double) r->held_one / SEEDS);
+	for (level = 0; level < LEVELS; level++)
+		fprintf(out, " %.1f | %.3f |", r->error[level], (double) r->held[level] / SEEDS);
+	fprintf(out, " %.0f |\n", r->bounded);
+}
+
+static void
 report(FILE *out, const probed *row, size_t stream, double load)
 {
 	result r = measure(row, stream, load);
 	size_t level;
 
-	fprintf(out, "| %s | %.0f | %s | %.1f / %.0f | %.2f |", streams[stream].name, load,
-			row->subject.name, r.error_one, r.beyond_one, (double) r.held_one / SEEDS);
-	for (level = 0; level < LEVELS; level++)
-		fprintf(out, " %.1f | %.3f |", r.error[level], (double) r.held[level] / SEEDS);
-	fprintf(out, " %.0f |\n", r.bounded);
+	if (stream == 0 && load == loads[0] && row->part != QS_PART_DEVICE)
+		write_row(out, row, &r);
 	for (level = 0; level < LEVELS; level++)
 		report_check(r.held[level] >= fewest(levels[level]),
 					 "%s, %s, load %.0f: held for all keys in %d of %d seeds of %.2f",
@@ -285,9 +297,9 @@ accuracy_probes(void)
 	FILE *out = report_open("probes");
 	size_t stream, load, row;
 
-	fprintf(out, "| data | load | structure | 0.95, one probe: error / keys beyond | held | "
+	fprintf(out, "| structure | 0.95, one probe: error / keys beyond | held | "
 				 "0.5, all: error | held | 0.95, all: error | held | bounded |\n"
-				 "|---|---|---|---|---|---|---|---|---|---|\n");
+				 "|---|---|---|---|---|---|---|---|\n");
 	for (stream = 0; stream < COUNT_OF(streams); stream++)
 		for (load = 0; load < COUNT_OF(loads); load++)
 			for (row = 0; row < COUNT_OF(rows); row++)
