@@ -46,9 +46,6 @@ extern double theory_thread(uint32_t depth, double load);
  */
 extern double theory_transactions(uint32_t m, uint32_t depth, uint32_t counters);
 
-/* Chance that the first and the last counter of a key are at most "span" apart. */
-extern double theory_span(uint32_t m, uint32_t depth, uint32_t span);
-
 /* Expected error with buckets of m counters, depth 3 and "keys" other keys in a bucket. */
 extern double theory_bucket(uint32_t m, double keys);
 
