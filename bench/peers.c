@@ -173,15 +173,13 @@ static const struct
 } real[] = {
 	{ "kosarak, clicks, 64 kB", 64 << 10,
 	  "zcat " DATA "kosarak-36682-transactions.dat.gz 2>/dev/null | tr -s ' ' '\\n'" },
-	{ "email-Enron, receivers, 64 kB", 64 << 10,
-	  "zcat " DATA "email-enron-edges.tsv.gz 2>/dev/null | sed 1d | cut -f 2" },
 	{ "Debian, words about packages, 1 MB", 1 << 20,
 	  "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ." },
 };
 
-/* The generated rows and all real data that are there. */
+/* All real data that are there. */
 static void
-frequencies(const stream *zipf)
+frequencies(void)
 {
 	FILE *out = report_open("peers-real");
 	stream s;
@@ -191,7 +189,6 @@ frequencies(const stream *zipf)
 	for (i = 0; i < COUNT_OF(classes); i++)
 		fprintf(out, " %s |", classes[i].name);
 	fprintf(out, "\n|---|---|---|---|---|---|---|\n");
-	write_by_frequency(out, zipf, "Zipf 1.0, 1 MB", 1 << 20);
 	for (i = 0; i < COUNT_OF(real); i++)
 	{
 		if (!stream_command(&s, real[i].command))
@@ -214,7 +211,7 @@ accuracy_peers(void)
 	generated(&s);
 	peers_top(&s);
 	peers_merged(&s);
-	frequencies(&s);
+	frequencies();
 	stream_free(&s);
 	peers_papers();
 }
