@@ -74,7 +74,7 @@ chi_square(const uint32_t *seen, uint32_t k, double chance, int *df)
 }
 
 static void
-check_binomial(const setting *s, FILE *table)
+check_binomial(const setting *s)
 {
 	uint32_t *seen = bench_alloc(QF_HASHES_MAX + 1, sizeof(uint32_t));
 	moments y = { 0 };
@@ -109,9 +109,6 @@ check_binomial(const setting *s, FILE *table)
 		"%d degrees of freedom",
 		s->name, moments_mean(&y), f.params.k * chance, pow(moments_sd(&y), 2),
 		f.params.k * chance * (1 - chance), chi, df);
-	fprintf(table, "| %s | %u | %.0f | %.0f | %.3f | %.3f | %.2f | %.2f | %.1f | %d |\n", s->name,
-			f.params.k, s->rows, s->frequency, moments_mean(&y), f.params.k * chance,
-			pow(moments_sd(&y), 2), f.params.k * chance * (1 - chance), chi, df);
 	qf_free(&f);
 	free(seen);
 }
@@ -124,15 +121,10 @@ binomial(void)
 		{ "balanced", QF_BALANCED, 4000, 40, 0.2, 0 },
 		{ "compact", QF_COMPACT, 3000, 20, 0.3, 0 },
 	};
-	FILE *table = report_open("filter-binomial");
 	size_t i;
 
-	fprintf(table,
-			"| setting | k | rows | frequency | mean | theory | variance | theory | "
-			"chi-square | degrees of freedom |\n|---|---|---|---|---|---|---|---|---|---|\n");
 	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		check_binomial(&settings[i], table);
-	fclose(table);
+		check_binomial(&settings[i]);
 }
 
 /* ---- estimates of all frequencies, in one large filter ---- */
