@@ -5,7 +5,8 @@
 #
 #	gpu_report.sh [lines of gpu_bench [counters of ncu as csv]]
 #
-# The text around the tables is written by hand.
+# The text around the tables is written by hand.  The section "batches" and the queries of
+# "skew" are in no table.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -121,9 +122,7 @@ device >"$tables/device"
 pivot sizes insert 'what == "insert"' name bytes >"$tables/sizes-insert"
 pivot sizes query 'what ~ /^query/' '(what == "query" ? name : name " " what)' bytes >"$tables/sizes-query"
 pivot bulk 'bulk insert' 'what == "bulk"' name bytes >"$tables/bulk"
-pivot batches '4 GB table' 'what != "auto"' 'name ", " what' keys >"$tables/batches"
 pivot skew insert 'what ~ /, (auto|direct)$/' 'name ", " bytes' what >"$tables/skew-insert"
-pivot skew query 'what !~ /,/' 'name ", " bytes' what >"$tables/skew-query"
 pivot depth '4 GB table' 1 name what >"$tables/depth"
 plain access >"$tables/access"
 plain host >"$tables/host"
