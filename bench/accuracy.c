@@ -21,14 +21,14 @@ static const struct
 	const char *tables[7]; /* all tables, then NULL */
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "loads" } },
-	{ "overload", accuracy_overload, { "overload", "overload-all" } },
+	{ "overload", accuracy_overload, { "overload-all" } },
 	{ "calibration", accuracy_calibration, { "calibration" } },
 	{ "probes", accuracy_probes, { "probes-many" } },
 	{ "products", accuracy_products, { "products" } },
 	{ "distinct", accuracy_distinct, { "distinct" } },
 	{ "peers",
 	  accuracy_peers,
-	  { "peers", "peers-stored", "peers-real", "peers-top", "peers-bounds", "peers-merged" } },
+	  { "peers", "peers-stored", "peers-real", "peers-top", "peers-bounds" } },
 };
 
 int
