@@ -26,7 +26,7 @@ build/bench/accuracy: private BENCH_FLAGS = -I$(shell $(PG_CONFIG) --includedir-
 build/bench/analysis: $(addprefix bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix bench/,merge.c workload.c)
 # filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md;
-# filter-bench also draws a figure, and continues inside PostgreSQL.
+# filter-bench also draws a figure.
 filter-accuracy: build/bench/filter_accuracy
 	@$<
 filter-bench: build/bench/filter_bench build/bench/pg_filters.so
