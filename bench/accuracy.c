@@ -22,13 +22,11 @@ static const struct
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "loads" } },
 	{ "overload", accuracy_overload, { "overload-all" } },
-	{ "calibration", accuracy_calibration, { "calibration" } },
+	{ "calibration", accuracy_calibration, { NULL } },
 	{ "probes", accuracy_probes, { "probes-many" } },
 	{ "products", accuracy_products, { "products" } },
 	{ "distinct", accuracy_distinct, { "distinct" } },
-	{ "peers",
-	  accuracy_peers,
-	  { "peers", "peers-stored", "peers-real", "peers-top", "peers-bounds" } },
+	{ "peers", accuracy_peers, { "peers", "peers-stored", "peers-real", "peers-top" } },
 };
 
 int

@@ -6,8 +6,7 @@
  * confidences, and the share of keys whose error is no larger, among present
  * keys and as many absent keys.  Counts are integers, so the error e is right
  * if at least the share of the confidence is within e, and at most that share
- * within e - 1, each give or take a percentage point.  The table has the skewed keys at
- * the lower load, where most shares are farthest from the confidence.
+ * within e - 1, each give or take a percentage point.
  *
  * bench/calibration.c
  */
@@ -141,18 +140,7 @@ is_right(size_t row, const result *r, int level)
 }
 
 static void
-write_row(FILE *out, size_t row, const result *r)
-{
-	int level;
-
-	fprintf(out, "| %s |", rows[row].subject.name);
-	for (level = 0; level < LEVELS; level++)
-		fprintf(out, " %.4f / %.4f |", r->absent.within[level], r->present.within[level]);
-	fprintf(out, "\n");
-}
-
-static void
-report(FILE *out, size_t row, double theta, double load)
+report(size_t row, double theta, double load)
 {
 	result r = measure(row, theta, load);
 	bool right = true;
@@ -160,8 +148,6 @@ report(FILE *out, size_t row, double theta, double load)
 
 	for (level = 0; level < LEVELS; level++)
 		right &= is_right(row, &r, level);
-	if (theta > 0 && load == loads[0])
-		write_row(out, row, &r);
 	report_check(right,
 				 "%s, theta %.1f, load %.0f: absent %.4f %.4f %.4f, present %.4f %.4f %.4f of "
 				 "0.5 0.9 0.99",
@@ -172,14 +158,10 @@ report(FILE *out, size_t row, double theta, double load)
 void
 accuracy_calibration(void)
 {
-	FILE *out = report_open("calibration");
 	size_t theta, load, row;
 
-	fprintf(out, "| structure | 0.5: absent / present | 0.9: absent / present | "
-				 "0.99: absent / present |\n|---|---|---|---|\n");
 	for (theta = 0; theta < COUNT_OF(thetas); theta++)
 		for (load = 0; load < COUNT_OF(loads); load++)
 			for (row = 0; row < COUNT_OF(rows); row++)
-				report(out, row, thetas[theta], loads[load]);
-	fclose(out);
+				report(row, thetas[theta], loads[load]);
 }
