@@ -74,5 +74,5 @@ build/bench/sets_std.o: bench/sets_std.cpp
 # One target after another, so each has the machine to itself.
 figures:
 	@set -e; for t in bench bench-exact bench-forms bench-rollup bench-stock bench-top structures weights accuracy \
-		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench bench-huge; do \
+		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done
