@@ -3,14 +3,13 @@
 # Puts the lines of gpu_bench into the tables of docs/engineering/gpu-performance.md,
 # between the marks that are there, and draws its figures.
 #
-#	gpu_report.sh [lines of gpu_bench [counters of ncu as csv]]
+#	gpu_report.sh [lines of gpu_bench]
 #
 # The text around the tables is written by hand.  The section "batches" and the queries of
 # "skew" are in no table.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
-counters=${2:-}
 page=docs/engineering/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
@@ -63,35 +62,6 @@ plain() {
 		printf "| %s %s | %d MB | %d | %s %s |\n", $2, $5, $3 / 2^20, $4, $6, $7 }' "$lines"
 }
 
-# Counters of the profiler, per key of 2^28.
-counted() {
-	[ -n "$counters" ] || return 0
-	grep '^"[0-9]' "$counters" | sed 's/^"//; s/"$//; s/","/\t/g' | awk -F'\t' -v keys=268435456 '
-		{
-			kernel = $5; sub(/^void /, "", kernel); sub(/\(.*/, "", kernel)
-			metric = $(NF - 2); value = $NF; gsub(",", "", value)
-			id = $1
-			if (!(id in seen)) { seen[id] = ++n; name[n] = kernel }
-			v[seen[id], metric] = value
-		}
-		END {
-			print "| kernel | ms | DRAM read, bytes per key | DRAM written | L2 sectors read | L2 sectors of atomics | sectors per load | sectors per atomic | warps active, % |"
-			print "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-			for (i = 1; i <= n; i++) {
-				loads = v[i, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
-				reds = v[i, "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"]
-				printf "| %s | %.2f | %.1f | %.1f | %.2f | %.2f | %s | %s | %.0f |\n", name[i],
-					v[i, "gpu__time_duration.sum"] / 1e6,
-					v[i, "dram__bytes_read.sum"] / keys, v[i, "dram__bytes_write.sum"] / keys,
-					v[i, "lts__t_sectors_op_read.sum"] / keys,
-					(v[i, "lts__t_sectors_op_red.sum"] + v[i, "lts__t_sectors_op_atom.sum"]) / keys,
-					loads ? sprintf("%.1f", v[i, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] / loads) : "-",
-					reds ? sprintf("%.1f", v[i, "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"] / reds) : "-",
-					v[i, "sm__warps_active.avg.pct_of_peak_sustained_active"]
-			}
-		}'
-}
-
 # figure NAME TITLE "load 0.5" insert|query: throughput against number of keys.
 figure() {
 	awk -F'\t' -v load="$3" -v what="$4" -v out="$tables" '
@@ -127,7 +97,6 @@ pivot depth '4 GB table' 1 name what >"$tables/depth"
 plain access >"$tables/access"
 plain host >"$tables/host"
 plain sf >"$tables/sf"
-counted >"$tables/counters"
 
 awk -v tables="$tables" '
 	/^<!-- begin / {
