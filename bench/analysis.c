@@ -229,6 +229,7 @@ thread_memory(uint32_t m, double bytes, double load)
 	return high;
 }
 
+/* Buckets of half a sector, of a sector, and of two. */
 static void
 sub_warp_table(void)
 {
@@ -245,6 +246,8 @@ sub_warp_table(void)
 			uint32_t m = widths[i];
 			bool one_sector = m * bytes == SECTOR;
 
+			if (m * bytes < SECTOR / 2 || m * bytes > SECTOR * 2)
+				continue;
 			fprintf(out, one_sector ? "| **%.0f** | **%u** |" : "| %.0f | %u |", bytes, m);
 			fprintf(out, " %.0f | %.3f | %.3f | %.4f | %.4f | %.2f |\n", m * bytes,
 					theory_transactions(m, 3, (uint32_t) (SECTOR / bytes)),

@@ -5,8 +5,8 @@
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  The section "batches" and the queries of
-# "skew" are in no table.
+# The text around the tables is written by hand.  The sections "batches", "access", "host" and
+# "sf" and the queries of "skew" are in no table.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -54,14 +54,6 @@ device() {
 		$1 == "checks" { printf "| %s | %d |\n", $5, $6 }' "$lines"
 }
 
-# Host keys and sf: one measurement a line.
-plain() {
-	echo '| what | table | keys | rate |'
-	echo '|---|--:|--:|--:|'
-	awk -F'\t' -v section="$1" '$1 == section {
-		printf "| %s %s | %d MB | %d | %s %s |\n", $2, $5, $3 / 2^20, $4, $6, $7 }' "$lines"
-}
-
 # figure NAME TITLE "load 0.5" insert|query: throughput against number of keys.
 figure() {
 	awk -F'\t' -v load="$3" -v what="$4" -v out="$tables" '
@@ -94,9 +86,6 @@ pivot sizes query 'what ~ /^query/' '(what == "query" ? name : name " " what)' b
 pivot bulk 'bulk insert' 'what == "bulk"' name bytes >"$tables/bulk"
 pivot skew insert 'what ~ /, (auto|direct)$/' 'name ", " bytes' what >"$tables/skew-insert"
 pivot depth '4 GB table' 1 name what >"$tables/depth"
-plain access >"$tables/access"
-plain host >"$tables/host"
-plain sf >"$tables/sf"
 
 awk -v tables="$tables" '
 	/^<!-- begin / {
