@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Puts the lines of gpu_bench into the tables of docs/engineering/gpu-performance.md,
-# between the marks that are there, and draws its figures.
+# between the marks that are there.
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
@@ -54,32 +54,6 @@ device() {
 		$1 == "checks" { printf "| %s | %d |\n", $5, $6 }' "$lines"
 }
 
-# figure NAME TITLE "load 0.5" insert|query: throughput against number of keys.
-figure() {
-	awk -F'\t' -v load="$3" -v what="$4" -v out="$tables" '
-		$1 == "figures" && ($5 == load ", " what || (what == "insert" && $5 == load ", bulk")) {
-			name = $2 ($5 ~ /bulk/ ? "-bulk" : "")
-			print $4, $6 >> (out "/" name ".dat")
-		}' "$lines"
-	gnuplot <<-GNUPLOT
-		set terminal svg size 760,480 font "sans,12"
-		set output "docs/engineering/$1.svg"
-		set title "$2"
-		set logscale x 2
-		set format x "2^{%L}"
-		set xlabel "keys"
-		set ylabel "10^9 keys/s"
-		set key outside right
-		set grid
-		set yrange [0:*]
-		plot $(for s in ceiling sub_warp sub_warp-bulk multilevel half_warp warp thread; do
-			[ ! -f "$tables/$s.dat" ] || printf '"%s" using 1:2 with linespoints title "%s"%s, ' \
-				"$tables/$s.dat" "${s//_/ }" "$([ $s = ceiling ] && echo ' lw 2 dashtype 2')"
-		done)
-	GNUPLOT
-	rm -f "$tables"/*.dat
-}
-
 device >"$tables/device"
 pivot sizes insert 'what == "insert"' name bytes >"$tables/sizes-insert"
 pivot sizes query 'what ~ /^query/' '(what == "query" ? name : name " " what)' bytes >"$tables/sizes-query"
@@ -98,9 +72,3 @@ awk -v tables="$tables" '
 	/^<!-- end / { inside = 0 }
 	!inside { print }' "$page" >"$tables/page"
 cat "$tables/page" >"$page"
-rm -f "$tables"/*
-
-figure gpu-insert-half "Insert, load 0.5 (paper, Fig. 5)" "load 0.5" insert
-figure gpu-insert-one "Insert, load 1 (paper, Fig. 5)" "load 1" insert
-figure gpu-query-half "Query, load 0.5 (paper, Fig. 6)" "load 0.5" query
-figure gpu-query-one "Query, load 1 (paper, Fig. 6)" "load 1" query
