@@ -20,7 +20,7 @@ static const struct
 	void (*run)(void);
 	const char *tables[4]; /* all tables, then NULL */
 } parts[] = {
-	{ "theory", accuracy_theory, { "filter-frequencies", "filter-presets" } },
+	{ "theory", accuracy_theory, { "filter-frequencies" } },
 	{ "overloaded", accuracy_overloaded, { "filter-overloaded" } },
 	{ "bloom", accuracy_bloom, { "filter-bloom" } },
 	{ "distributions", accuracy_distributions, { NULL } },
