@@ -125,10 +125,9 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings)
 SELECT format('| %s | `%s` | %s |', frame, structure, size), windows, first_frame, '<=', queries.count,
     format('SELECT w::text = (SELECT qsketch_agg(k, qsketch_new(%L, %L))::text FROM uniform WHERE id BETWEEN 101 AND 101 + %s) FROM (%s LIMIT 1 OFFSET 100) AS x',
         structure, size, frame, w), '{work_mem, 256MB}'
-FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'sub_warp', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
+FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
         (5000, 'sub_warp', '1MB', 2000), (5000, 'warp', '1MB', 2000), (5000, 'half_warp', '1MB', 2000), (5000, 'thread', '1MB', 2000),
-        (5000, 'sf', '1MB', 500), (100000, 'multilevel', '64kB', 2000), (100000, 'multilevel', '1MB', 500), (100000, 'sub_warp', '1MB', 500),
-        (100000, 'thread', '1MB', 500)) AS queries (frame, structure, size, count),
+        (5000, 'sf', '1MB', 500), (100000, 'multilevel', '1MB', 500), (100000, 'thread', '1MB', 500)) AS queries (frame, structure, size, count),
     format('SELECT qsketch_agg(k, qsketch_new(%L, %L)) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND %s FOLLOWING) AS w FROM uniform', structure, size, frame) AS w,
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT %s) AS x', w, queries.count) AS windows,
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT 1) AS x', w) AS first_frame;
