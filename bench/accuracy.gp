@@ -1,4 +1,4 @@
-# docs/engineering/accuracy.png and .svg: error by load, measured and theory (make accuracy).
+# docs/engineering/accuracy.png: error by load, measured and theory (make accuracy).
 # Columns of figure7.dat: load, then measured and theory of each structure.
 
 data = "build/bench/accuracy.dat"
@@ -33,18 +33,11 @@ set key bottom right
 set grid ytics xtics lc rgb "#dddddd"
 set title "Accuracy by load: points measured, lines theory, circles the authors"
 
-do for [kind in "png svg"] {
-	if (kind eq "png") {
-		set terminal pngcairo size 900,620 font "sans,11"
-	} else {
-		set terminal svg size 900,620 font "sans,14" background "#ffffff"
-	}
-	set output "docs/engineering/accuracy.".kind
-	plot for [i=1:7] data using 1:(column(int(word(column_of, i)) + 1)) with lines \
-			lw 1.5 lc rgb word(colour, i) notitle, \
-		for [i=1:7] data using 1:(column(int(word(column_of, i)))) with points \
-			pt int(word(mark, i)) ps 1 lc rgb word(colour, i) title names[i], \
-		$authors using 1:2:3 with points pt 6 ps 2 lc rgb variable notitle, \
-		NaN with points pt 6 ps 2 lc rgb "#888888" title "authors"
-	unset output
-}
+set terminal pngcairo size 900,620 font "sans,11"
+set output "docs/engineering/accuracy.png"
+plot for [i=1:7] data using 1:(column(int(word(column_of, i)) + 1)) with lines \
+		lw 1.5 lc rgb word(colour, i) notitle, \
+	for [i=1:7] data using 1:(column(int(word(column_of, i)))) with points \
+		pt int(word(mark, i)) ps 1 lc rgb word(colour, i) title names[i], \
+	$authors using 1:2:3 with points pt 6 ps 2 lc rgb variable notitle, \
+	NaN with points pt 6 ps 2 lc rgb "#888888" title "authors"

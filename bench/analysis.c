@@ -32,56 +32,57 @@ static const double loads[] = { 0.5, 1, 2 };
 
 /* ---- memory transactions ---- */
 
-/* Averages of what a simulated insertion touches. */
-typedef struct touched
-{
-	double transactions; /* transactions that hold a counter of the key */
-	double range;        /* from the first to the last of those transactions */
-} touched;
-
-static touched
+/* How many transactions hold a counter of the key of a simulated insertion, mean. */
+static double
 simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 {
 	uint64_t seed_key = 0;
 	uint64_t state = 1;
-	touched t = { 0, 0 };
+	double touched = 0;
 	uint32_t i;
 
 	for (i = 0; i < INSERTS; i++)
 	{
 		uint64_t hv = bench_random(&state);
 		uint64_t seen = 0;
-		uint32_t mask, first, last;
+		uint32_t mask;
 
 		if (i % INSERTS_PER_SEED == 0)
 			seed_key = qb_seed_key(i);
 		mask = qs_mask_rotation(qs_mask(seed_key, m, depth, (uint32_t) hv & 1023), m, hv);
-		first = (uint32_t) __builtin_ctz(mask) / counters;
-		last = (31 - (uint32_t) __builtin_clz(mask)) / counters;
 		for (; mask != 0; mask &= mask - 1)
 			seen |= UINT64_C(1) << (uint32_t) __builtin_ctz(mask) / counters;
-		t.transactions += (double) __builtin_popcountll(seen) / INSERTS;
-		t.range += (double) (last - first + 1) / INSERTS;
+		touched += (double) __builtin_popcountll(seen) / INSERTS;
 	}
-	return t;
+	return touched;
 }
 
+/* Check the formula for transactions of some bytes and counters of 4 bytes. */
 static void
-check_transactions(uint32_t m, uint32_t depth, uint32_t counters, double *worst)
+check_transactions(uint32_t bytes)
 {
-	double expected = theory_transactions(m, depth, counters);
-	double off = simulate_touched(m, depth, counters).transactions / expected - 1;
+	double worst = 0;
+	uint32_t m, d;
 
-	if (fabs(off) > fabs(*worst))
-		*worst = off;
+	for (m = 8; m <= 32; m *= 2)
+		for (d = 1; d <= DEPTH_MAX; d++)
+		{
+			double expected = theory_transactions(m, d, bytes / 4);
+			double off = simulate_touched(m, d, bytes / 4) / expected - 1;
+
+			if (fabs(off) > fabs(worst))
+				worst = off;
+		}
+	report_check(fabs(worst) <= 0.005,
+				 "transactions of %u bytes: formula and simulation at most %.2f %% apart", bytes,
+				 fabs(worst) * 100);
 }
 
 /* Rows: m; columns: depth; for counters of 4 bytes. */
 static void
-transactions_table(const char *name, uint32_t bytes)
+sectors_table(void)
 {
-	FILE *out = report_open(name);
-	double worst = 0;
+	FILE *out = report_open("sectors");
 	uint32_t m, d;
 
 	fprintf(out, "| m |");
@@ -92,43 +93,13 @@ transactions_table(const char *name, uint32_t bytes)
 	{
 		fprintf(out, "| %u |", m);
 		for (d = 1; d <= DEPTH_MAX; d++)
-		{
-			fprintf(out, " %.3f |", theory_transactions(m, d, bytes / 4));
-			check_transactions(m, d, bytes / 4, &worst);
-		}
+			fprintf(out, " %.3f |", theory_transactions(m, d, SECTOR / 4));
 		fprintf(out, "\n");
 	}
 	fprintf(out, "| thread |");
 	for (d = 1; d <= DEPTH_MAX; d++)
 		fprintf(out, " %u |", d);
 	fprintf(out, "\n");
-	fclose(out);
-	report_check(fabs(worst) <= 0.005,
-				 "transactions of %u bytes: formula and simulation at most %.2f %% apart", bytes,
-				 fabs(worst) * 100);
-}
-
-/* The authors' distance between the first and the last counter of a key, for d = 3. */
-static void
-span_table(void)
-{
-	FILE *out = report_open("span");
-	uint32_t m;
-
-	fprintf(out, "| m | mean span | within 3 | within 7 | within 15 | sectors touched | sectors "
-				 "from first to last |\n|---|---|---|---|---|---|---|\n");
-	for (m = 8; m <= 32; m *= 2)
-	{
-		touched t = simulate_touched(m, 3, SECTOR / 4);
-		double mean = 0;
-		uint32_t span;
-
-		for (span = 0; span < m; span++)
-			mean += 1 - theory_span(m, 3, span);
-		fprintf(out, "| %u | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", m, mean,
-				theory_span(m, 3, 3), theory_span(m, 3, 7), m > 15 ? theory_span(m, 3, 15) : 1.0,
-				theory_transactions(m, 3, SECTOR / 4), t.range);
-	}
 	fclose(out);
 }
 
@@ -258,6 +229,7 @@ thread_memory(uint32_t m, double bytes, double load)
 	return high;
 }
 
+/* Buckets of half a sector, of a sector, and of two. */
 static void
 sub_warp_table(void)
 {
@@ -274,6 +246,8 @@ sub_warp_table(void)
 			uint32_t m = widths[i];
 			bool one_sector = m * bytes == SECTOR;
 
+			if (m * bytes < SECTOR / 2 || m * bytes > SECTOR * 2)
+				continue;
 			fprintf(out, one_sector ? "| **%.0f** | **%u** |" : "| %.0f | %u |", bytes, m);
 			fprintf(out, " %.0f | %.3f | %.3f | %.4f | %.4f | %.2f |\n", m * bytes,
 					theory_transactions(m, 3, (uint32_t) (SECTOR / bytes)),
@@ -287,14 +261,12 @@ sub_warp_table(void)
 int
 main(void)
 {
-	static const char *const tables[] = {
-		"sectors", "lines", "span", "depth", "masks", "sub-warps"
-	};
+	static const char *const tables[] = { "sectors", "depth", "masks", "sub-warps" };
 	size_t i;
 
-	transactions_table("sectors", SECTOR);
-	transactions_table("lines", LINE);
-	span_table();
+	check_transactions(SECTOR);
+	check_transactions(LINE);
+	sectors_table();
 	check_simulation();
 	depth_table();
 	masks_table();

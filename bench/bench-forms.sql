@@ -80,7 +80,9 @@ SELECT form, count_all, count_all, '<=', target,
 FROM forms, format('SELECT count(x) FROM (%s) AS x', form) AS count_all ORDER BY id;
 SELECT run_benchmarks(:turns) \g /dev/null
 
-SELECT format('Queries of %s rows with 12 columns, in one process, `work_mem = 256MB`.', to_char(:rows, 'FM999,999,999'));
+SELECT format('Queries of %s rows with 12 columns, in one process, `work_mem = 256MB`. The table has the forms that took more than 0.6 of the',
+    to_char(:rows, 'FM999,999,999'));
+\qecho 'ordinary plan''s time.'
 \qecho
 \qecho '| query | ordinary plan | column scan | ratio | target | |'
 \qecho '|---|---:|---:|---:|---:|---|'
@@ -92,7 +94,10 @@ FROM timings JOIN benchmarks USING (id) GROUP BY id, what, target, holds, query,
 CREATE TABLE found AS SELECT *, is_true(holds) AS correct FROM medians;
 SELECT format('| `%s` | %s | %s | %s | %s | %s |', what, readable_ms(rival_ms),
     CASE WHEN plan ~ 'QSketchScan' THEN readable_ms(ms) ELSE 'the same plan' END, round(ratio, 2), target,
-    CASE WHEN NOT correct THEN 'WRONG' WHEN ratio <= target OR plan !~ 'QSketchScan' THEN 'PASS' ELSE 'FAIL' END) FROM found ORDER BY id;
+    CASE WHEN NOT correct THEN 'WRONG' WHEN ratio <= target OR plan !~ 'QSketchScan' THEN 'PASS' ELSE 'FAIL' END)
+FROM found WHERE ratio > 0.6 OR ratio > target OR NOT correct ORDER BY id;
+\qecho
+SELECT format('The other %s forms took 0.60 and less.', count(*)) FROM found WHERE ratio <= least(0.6, target) AND correct;
 
 -- Groups, with 2 workers against none.
 CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 5 * :rows) AS i;
@@ -108,12 +113,9 @@ FROM (VALUES ('SELECT a, qsketch_agg(k) FROM big GROUP BY a'), ('SELECT a, qsket
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
 INSERT INTO found SELECT *, is_true(holds) FROM medians;
-SELECT format('Groups of %s rows, where 2 workers are allowed and where none are.', to_char(5 * :rows, 'FM999,999,999'));
-\qecho
-\qecho '| query | none | 2 allowed | taken | ratio |'
-\qecho '|---|---:|---:|---:|---:|'
-SELECT format('| `%s` | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), coalesce(substring(plan FROM '"Workers Planned": (\d)'), '0'), round(ratio, 2))
-FROM medians ORDER BY id;
+SELECT format('Groups of %s rows, where 2 workers are allowed, took at most %s of the time without for `count(*)`, and at most %s for sketches.',
+    to_char(5 * :rows, 'FM999,999,999'), max(round(ratio, 2)) FILTER (WHERE what ~ 'count'), max(round(ratio, 2)) FILTER (WHERE what ~ 'qsketch'))
+FROM medians;
 
 -- Moving windows: a sketch is written for each row.
 CREATE TABLE uniform AS SELECT i AS id, floor(1e9 * random())::bigint AS k FROM generate_series(1, 200000) AS i;
@@ -123,10 +125,9 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings)
 SELECT format('| %s | `%s` | %s |', frame, structure, size), windows, first_frame, '<=', queries.count,
     format('SELECT w::text = (SELECT qsketch_agg(k, qsketch_new(%L, %L))::text FROM uniform WHERE id BETWEEN 101 AND 101 + %s) FROM (%s LIMIT 1 OFFSET 100) AS x',
         structure, size, frame, w), '{work_mem, 256MB}'
-FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'sub_warp', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
+FROM (VALUES (1000, 'multilevel', '1MB', 4000), (5000, 'multilevel', '64kB', 4000), (5000, 'multilevel', '1MB', 2000),
         (5000, 'sub_warp', '1MB', 2000), (5000, 'warp', '1MB', 2000), (5000, 'half_warp', '1MB', 2000), (5000, 'thread', '1MB', 2000),
-        (5000, 'sf', '1MB', 500), (100000, 'multilevel', '64kB', 2000), (100000, 'multilevel', '1MB', 500), (100000, 'sub_warp', '1MB', 500),
-        (100000, 'thread', '1MB', 500)) AS queries (frame, structure, size, count),
+        (5000, 'sf', '1MB', 500), (100000, 'multilevel', '1MB', 500), (100000, 'thread', '1MB', 500)) AS queries (frame, structure, size, count),
     format('SELECT qsketch_agg(k, qsketch_new(%L, %L)) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND %s FOLLOWING) AS w FROM uniform', structure, size, frame) AS w,
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT %s) AS x', w, queries.count) AS windows,
     format('SELECT sum(length(w::bytea)) FROM (%s LIMIT 1) AS x', w) AS first_frame;

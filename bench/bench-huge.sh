@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Scans of shared buffers in huge pages and in small ones: "make bench-huge".  Writes
-# docs/engineering/performance.md.  The server is started with them and without in turn, and
-# each time the tables are read into shared buffers before anything is measured.
+# Scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a
+# table.  The server is started with them and without in turn, and each time the tables are
+# read into shared buffers before anything is measured.
 #
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts of each server
@@ -36,12 +36,9 @@ for ((turn = 0; turn < ${TURNS:-5}; turn++)); do
 		done
 	done
 done
-{
-	printf '\n| query | small pages | huge pages | ratio |\n|---|---:|---:|---:|\n'
-	psql -XAtq -c "SELECT format('| \`%s\` | %s | %s | %s |', query, readable_ms(off), readable_ms(huge), round(huge / off, 2))
-		FROM (SELECT query, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'off')::numeric AS off,
-			percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'on')::numeric AS huge, min(id) AS id
-			FROM times GROUP BY query) AS t ORDER BY id"
-	printf '\n`make bench-huge` on %s.\n\n' "$(hardware)"
-} | tee "$SERVER_ROOT/tables"
-put_into docs/engineering/performance.md bench-huge "$SERVER_ROOT/tables"
+printf '\n| query | small pages | huge pages | ratio |\n|---|---:|---:|---:|\n'
+psql -XAtq -c "SELECT format('| \`%s\` | %s | %s | %s |', query, readable_ms(off), readable_ms(huge), round(huge / off, 2))
+	FROM (SELECT query, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'off')::numeric AS off,
+		percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) FILTER (WHERE pages = 'on')::numeric AS huge, min(id) AS id
+		FROM times GROUP BY query) AS t ORDER BY id"
+printf '\n`make bench-huge` on %s.\n' "$(hardware)"

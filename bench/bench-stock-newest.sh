@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # The table of "make bench-stock" with a newer PostgreSQL, in a throw-away copy of the Debian
-# release that has it: "make bench-stock-newest".  Writes docs/engineering/performance.md.
+# release that has it: "make bench-stock-newest".  Prints it.
 #
 #	SUITE (sid)     the release; "experimental" may have a version that is not out yet
 #	ROWS, TURNS     as for bench-stock
@@ -10,12 +10,8 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
-
-SERVER_ROOT=$(mktemp -d)
-trap 'rm -r "$SERVER_ROOT"' EXIT
 test/chroot.sh "${SUITE:-sid}" env WITH_CUDA=no QSKETCH_INSTALL=yes ROWS="${ROWS:-4000000}" TURNS="${TURNS:-5}" bash -c '
 	test/setup.sh build >/out/stock.log 2>&1
 	make -s bench-stock >/out/stock.md 2>>/out/stock.log' ||
 	{ tail -n 20 build/chroot/stock.log >&2; exit 1; }
 cat build/chroot/stock.md
-put_into docs/engineering/performance.md bench-stock-newest build/chroot/stock.md

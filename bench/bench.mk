@@ -25,14 +25,15 @@ build/bench/accuracy: private BENCH_FLAGS = -I$(shell $(PG_CONFIG) --includedir-
 	-L$(shell $(PG_CONFIG) --libdir) -L$(shell $(PG_CONFIG) --pkglibdir) -lpgcommon
 build/bench/analysis: $(addprefix bench/,analysis.c workload.c theory.c)
 build/bench/merge: $(addprefix bench/,merge.c workload.c)
-# filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md and draw
-# a figure; then filter-bench continues inside PostgreSQL.
-filter-accuracy filter-bench: filter-%: build/bench/filter_%
+# filter-accuracy and filter-bench write their tables into docs/engineering/filter-measurements.md;
+# filter-bench also draws a figure.
+filter-accuracy: build/bench/filter_accuracy
+	@$<
+filter-bench: build/bench/filter_bench build/bench/pg_filters.so
 	@command -v gnuplot >/dev/null || test/setup.sh bench
 	@$<
-	@gnuplot bench/filter_$*.gp
-	@[ $* = accuracy ] || bench/filter-bench.sh
-filter-bench: build/bench/pg_filters.so
+	@gnuplot bench/filter_bench.gp
+	@bench/filter-bench.sh
 build/bench/pg_filters.so: bench/pg_filters.c src/pgbase/memory.o $(CORE_SRC:.c=.o)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(CFLAGS_SL) -shared -o $@ $^
@@ -73,5 +74,5 @@ build/bench/sets_std.o: bench/sets_std.cpp
 # One target after another, so each has the machine to itself.
 figures:
 	@set -e; for t in bench bench-exact bench-forms bench-rollup bench-stock bench-top structures weights accuracy \
-		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench bench-huge; do \
+		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench; do \
 		echo "== $$t"; $(MAKE) -s $$t; done

@@ -3,8 +3,8 @@
 # The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
 # its own data on a throw-away server, measures everything in one run, checks
 # the results, and writes docs/engineering/performance.md with its figures, and a
-# table in docs/recipes.md.  What the page says of missed targets is kept, with all that
-# follows it: look whether it still holds.
+# table in docs/recipes.md.  What the page says from "What makes some slow" on is kept: look
+# whether it still holds.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
 #
@@ -32,7 +32,7 @@ document() {
 		# Performance
 
 		Written by \`${settings}make bench\`, which measures all of this anew on your machine. Sections from
-		[targets that were missed](#targets-that-were-missed) on are written by hand, but for the tables whose commands they name.
+		[what makes some slow](#what-makes-some-slow) on are written by hand, but for the tables whose commands they name.
 
 		$(hardware).
 
@@ -66,7 +66,7 @@ page=docs/engineering/performance.md
 {
 	document "$folder/tables"
 	echo
-	sed -n '/^## Targets that were missed/,$p' "$page"
+	sed -n '/^## What makes some slow/,$p' "$page"
 } >"$folder/page"
 cp "$folder/page" "$page"
 gnuplot -e "folder = '$folder'" bench/bench.gp

@@ -32,8 +32,10 @@ typedef struct memory_size
 } memory_size;
 
 static const memory_size sizes[] = {
-	{ "1.25 kB", 1280, 11 }, { "2.5 kB", 2560, 12 },     { "5 kB", 5120, 13 },
-	{ "10 kB", 10240, 14 },  { "16 kB", 16 * 1024, 14 }, { "1 MB", 1024 * 1024, 0 },
+	{ "1.25 kB", 1280, 11 },
+	{ "5 kB", 5120, 13 },
+	{ "16 kB", 16 * 1024, 14 },
+	{ "1 MB", 1024 * 1024, 0 },
 };
 
 static const struct

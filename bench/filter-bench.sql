@@ -50,23 +50,10 @@ SELECT run_benchmarks(:turns) \g /dev/null
 \i print-ratios.sql
 
 --
--- Rows a second by number of positions
+-- By number of positions: a coin for each position sets the same number of bits, but for chance.
 --
 CREATE TABLE hashes AS SELECT k, t, bits, probability
 FROM unnest('{25,50,100,200,400,800}'::int[]) AS k, LATERAL (SELECT qfilter_new(1000000, 1000, k => k)) AS f(t), LATERAL qfilter_info(t);
-CREATE TABLE speeds (k int, way text, ns float8);
-CREATE FUNCTION million(ns float8) RETURNS numeric LANGUAGE sql AS 'SELECT round((1e3 / ns)::numeric, 2)';
-CREATE FUNCTION measure_speed(k int, way text, query text, rows bigint, settings text[]) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO speeds SELECT k, way, min(run_ms_with(query, settings)) * 1e6 / rows FROM generate_series(1, 3)
-$$;
-SELECT measure_speed(k, 'coins', format('SELECT coins(k, %s, %s, %s) FROM (SELECT k FROM ints LIMIT %s) AS s', k, probability, bits, :rows / 20), :rows / 20, '{}'),
-    measure_speed(k, 'serial', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows, '{qsketch.enable_columnscan, off}'),
-    measure_speed(k, 'parallel', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows,
-        ARRAY['qsketch.enable_columnscan', 'off', 'max_parallel_workers_per_gather', :'workers', 'parallel_setup_cost', '0', 'parallel_tuple_cost', '0']),
-    measure_speed(k, 'scan', format('SELECT qfilter_agg(k, %L::qfilter) FROM ints', t), :rows, '{}'),
-    measure_speed(k, 'count', 'SELECT bit_xor(k) FROM ints', :rows, '{}')
-FROM hashes ORDER BY k \g /dev/null
--- Both ways set the same number of bits, but for chance.
 DO $$ DECLARE h hashes; coin bigint; ours bigint; BEGIN
     FOR h IN SELECT * FROM hashes LOOP
         EXECUTE format('SELECT coins(k, %s, %s, %s) FROM (SELECT k FROM ints LIMIT 200000) AS s', h.k, h.probability, h.bits) INTO coin;
@@ -74,16 +61,6 @@ DO $$ DECLARE h hashes; coin bigint; ours bigint; BEGIN
         ASSERT abs(coin - ours) < 0.05 * ours + 5 * sqrt(ours), format('k %s: %s and %s bits', h.k, coin, ours);
     END LOOP;
 END $$;
-\qecho
-\qecho 'Million rows a second by number of positions, f = 1000, in SQL; "parallel" has' :workers 'worker(s) beside the leader:'
-\qecho
-\qecho '| k | a coin for each position | serial | parallel | column scan | bit_xor | serial / coins |'
-\qecho '|---|---|---|---|---|---|---|'
-SELECT format('| %s | %s | %s | %s | %s | %s | %s |', k, million(coins), million(serial), million(parallel), million(scan), million(count),
-    round((coins / serial)::numeric, 1))
-FROM (SELECT k, max(ns) FILTER (WHERE way = 'coins') AS coins, max(ns) FILTER (WHERE way = 'serial') AS serial,
-    max(ns) FILTER (WHERE way = 'parallel') AS parallel, max(ns) FILTER (WHERE way = 'scan') AS scan,
-    max(ns) FILTER (WHERE way = 'count') AS count FROM speeds GROUP BY k) AS s ORDER BY k;
 
 --
 -- Bloom filters beside that of PostgreSQL

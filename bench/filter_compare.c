@@ -2,10 +2,6 @@
  * filter_compare.c
  *		Filters on the paper's four distributions, and beside sketches.
  *
- * Writes build/bench/filter-NAME.dat for each distribution (key, true count,
- * estimate) for the paper's Figs. 10 and 11, and filter-cdf.dat for the figure
- * of the relative errors.
- *
  * bench/filter_compare.c
  */
 #include <math.h>
@@ -14,8 +10,6 @@
 #include "filter_workload.h"
 
 /* ---- the paper's distributions ---- */
-
-#define SHOWN 200 /* keys in the figures; tables have all keys */
 
 typedef struct distribution
 {
@@ -95,12 +89,6 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double
-quantile(const double *sorted, uint32_t count, double share)
-{
-	return sorted[(uint32_t) (share * (count - 1))];
-}
-
 /*
  * Greatest distance between the distribution of errors and a normal one.
  * Errors lie on a grid, because numbers of positions do: equal errors count
@@ -158,72 +146,25 @@ measure(const distribution *d, outcome *o)
 }
 
 static void
-write_points(const distribution *d, const outcome *o)
+report_distribution(const distribution *d, const outcome *o)
 {
-	char name[100];
-	FILE *file;
-	uint32_t i;
-
-	snprintf(name, sizeof(name), "filter-%s.dat", d->name);
-	file = report_open(name);
-	for (i = 0; i < SHOWN; i++)
-		fprintf(file, "%u %.0f %.1f %.5f\n", i, o->count[i], o->estimate[i], o->error[i]);
-	fclose(file);
-}
-
-/* Write relative errors, sorted, each with the share of keys within it: measured and by theory. */
-static void
-write_cdf(FILE *cdf, const outcome *o, const double *sorted, uint32_t count)
-{
-	uint32_t i, k;
-
-	for (i = 0; i < count; i += 10)
-	{
-		double theory = 0;
-
-		for (k = 0; k < count; k++)
-			theory += erf(sorted[i] / o->sd[k] / sqrt(2)) / count;
-		fprintf(cdf, "%.5f %.4f %.4f\n", sorted[i], (i + 1.0) / count, theory);
-	}
-	fprintf(cdf, "\n\n");
-}
-
-static void
-report_distribution(const distribution *d, const outcome *o, FILE *table, FILE *cdf)
-{
-	double *sorted = bench_alloc(d->keys, sizeof(double));
 	double distance = distance_from_theory(o, d->keys);
-	double rows = 0, squares = 0;
+	double squares = 0;
 	uint32_t i;
 
 	for (i = 0; i < d->keys; i++)
-	{
-		rows += o->count[i];
 		squares += pow(o->error[i] / o->sd[i], 2) / d->keys;
-		sorted[i] = fabs(o->error[i]);
-	}
-	qsort(sorted, d->keys, sizeof(double), by_value);
-	write_cdf(cdf, o, sorted, d->keys);
 	/* 2,000 normal errors stay within this distance 99 times of 100. */
 	report_check(distance < 1.63 / sqrt(d->keys) && fabs(sqrt(squares) - 1) < 0.05,
 				 "%s: errors %.3f from theory's distribution, sd %.3f of theory's", d->name,
 				 distance, sqrt(squares));
-	fprintf(table, "| %s | %u | %.0f | %.1f %% | %.1f %% | %+.1f %% |\n", d->name, d->keys, rows,
-			100 * quantile(sorted, d->keys, 0.5), 100 * quantile(sorted, d->keys, 0.95),
-			100 * (sqrt(squares) - 1));
-	free(sorted);
 }
 
 void
 accuracy_distributions(void)
 {
-	FILE *table = report_open("filter-distributions");
-	FILE *cdf = report_open("filter-cdf.dat");
 	size_t n;
 
-	fprintf(table,
-			"| distribution | keys | rows | median error | 95 %% within | theory's sd off by |\n"
-			"|---|---|---|---|---|---|\n");
 	for (n = 0; n < DISTRIBUTIONS; n++)
 	{
 		const distribution *d = &distributions[n];
@@ -231,16 +172,13 @@ accuracy_distributions(void)
 					  bench_alloc(d->keys, 8), bench_alloc(d->keys, 8) };
 
 		measure(d, &o);
-		write_points(d, &o);
-		report_distribution(d, &o, table, cdf);
+		report_distribution(d, &o);
 		free(o.key);
 		free(o.count);
 		free(o.estimate);
 		free(o.error);
 		free(o.sd);
 	}
-	fclose(cdf);
-	fclose(table);
 }
 
 /* ---- a filter and a sketch of equal memory ---- */

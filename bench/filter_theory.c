@@ -74,7 +74,7 @@ chi_square(const uint32_t *seen, uint32_t k, double chance, int *df)
 }
 
 static void
-check_binomial(const setting *s, FILE *table)
+check_binomial(const setting *s)
 {
 	uint32_t *seen = bench_alloc(QF_HASHES_MAX + 1, sizeof(uint32_t));
 	moments y = { 0 };
@@ -109,9 +109,6 @@ check_binomial(const setting *s, FILE *table)
 		"%d degrees of freedom",
 		s->name, moments_mean(&y), f.params.k * chance, pow(moments_sd(&y), 2),
 		f.params.k * chance * (1 - chance), chi, df);
-	fprintf(table, "| %s | %u | %.0f | %.0f | %.3f | %.3f | %.2f | %.2f | %.1f | %d |\n", s->name,
-			f.params.k, s->rows, s->frequency, moments_mean(&y), f.params.k * chance,
-			pow(moments_sd(&y), 2), f.params.k * chance * (1 - chance), chi, df);
 	qf_free(&f);
 	free(seen);
 }
@@ -124,15 +121,10 @@ binomial(void)
 		{ "balanced", QF_BALANCED, 4000, 40, 0.2, 0 },
 		{ "compact", QF_COMPACT, 3000, 20, 0.3, 0 },
 	};
-	FILE *table = report_open("filter-binomial");
 	size_t i;
 
-	fprintf(table,
-			"| setting | k | rows | frequency | mean | theory | variance | theory | "
-			"chi-square | degrees of freedom |\n|---|---|---|---|---|---|---|---|---|---|\n");
 	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		check_binomial(&settings[i], table);
-	fclose(table);
+		check_binomial(&settings[i]);
 }
 
 /* ---- estimates of all frequencies, in one large filter ---- */
@@ -260,7 +252,7 @@ trials_of(double share)
 }
 
 static void
-check_few(double ratio, double share, FILE *table)
+check_few(double ratio, double share)
 {
 	double truth = share * DESIGN, rows = ratio * DESIGN, theory = 0, held = 0;
 	moments ours = { 0 };
@@ -298,9 +290,6 @@ check_few(double ratio, double share, FILE *table)
 					 fabs(held - 0.95) <= 0.01,
 				 "%.1f f of %.1f f rows: bias %+.2f %% (+- %.2f), sd %.3f of theory's, %.4f held",
 				 share, ratio, 100 * bias, 100 * error, moments_sd(&ours) / theory, held);
-	fprintf(table, "| %.1f | %.1f | %.1f %% | %+.2f %% | %.2f %% | %.2f %% | %.1f %% |\n", ratio,
-			share, 100.0 * f.params.k / (double) f.params.m, 100 * bias, 100 * moments_sd(&ours),
-			100 * theory, 100 * held);
 	qf_free(&f);
 }
 
@@ -309,18 +298,12 @@ few_rows(void)
 {
 	static const double ratios[] = { 1, 1.5, 3 };
 	static const double shares[] = { 0.1, 0.5, 1, 1.5 };
-	FILE *table = report_open("filter-few");
 	size_t r, s;
 
-	fprintf(
-		table,
-		"| rows / f | frequency / f | k / m | bias | relative sd | theory | 95 %% bounds hold |\n"
-		"|---|---|---|---|---|---|---|\n");
 	for (r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++)
 		for (s = 0; s < sizeof(shares) / sizeof(shares[0]); s++)
 			if (shares[s] <= ratios[r])
-				check_few(ratios[r], shares[s], table);
-	fclose(table);
+				check_few(ratios[r], shares[s]);
 }
 
 /* ---- presets ---- */
@@ -337,12 +320,10 @@ presets(void)
 				  { QF_BALANCED, 0.05 },
 				  { QF_COMPACT, 0.1 },
 				  { QF_FAST, 0.1 } };
-	FILE *table = report_open("filter-presets");
 	double rows = 3e6, frequency = 200;
 	uint32_t keys = 1500, i;
 	size_t c;
 
-	fprintf(table, "| preset | error asked | k | bytes | error had |\n|---|---|---|---|---|\n");
 	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
 	{
 		moments error = { 0 };
@@ -364,11 +345,8 @@ presets(void)
 		had = moments_sd(&error);
 		report_check(fabs(had / cases[c].error - 1) <= 0.1, "%s, error %.2f asked: %.4f",
 					 qf_preset_name(cases[c].preset), cases[c].error, had);
-		fprintf(table, "| %s | %.0f %% | %u | %llu | %.2f %% |\n", qf_preset_name(cases[c].preset),
-				100 * cases[c].error, f.params.k, (unsigned long long) f.params.m / 8, 100 * had);
 		qf_free(&f);
 	}
-	fclose(table);
 }
 
 void

@@ -6,7 +6,7 @@
  *
  *	section	structure	table bytes	keys	what	value	unit
  *
- * gpu_report.sh makes docs/engineering/gpu-performance.md and its figures from these
+ * gpu_report.sh makes tables of docs/engineering/gpu-performance.md from these
  * lines.  Times are medians of RUNS runs between two events, after one run to
  * warm up; keys are in device memory unless the section says otherwise.
  * Before a configuration is timed, it runs once on an empty sketch and the
@@ -211,11 +211,11 @@ static const struct
 	void (*run)(void);
 	bool asked; /* run only if named */
 } sections[] = {
-	{ "device", section_device, false }, { "sizes", section_sizes, false },
-	{ "bulk", section_bulk, false },     { "batches", section_batches, false },
-	{ "skew", section_skew, false },     { "figures", section_figures, false },
-	{ "depth", section_depth, false },   { "host", section_host, false },
-	{ "sf", section_sf, false },         { "profile", section_profile, true },
+	{ "device", section_device, false },  { "sizes", section_sizes, false },
+	{ "bulk", section_bulk, false },      { "batches", section_batches, false },
+	{ "skew", section_skew, false },      { "depth", section_depth, false },
+	{ "host", section_host, false },      { "sf", section_sf, false },
+	{ "profile", section_profile, true },
 };
 
 static bool

@@ -78,7 +78,6 @@ extern void section_sizes(void);
 extern void section_bulk(void);
 extern void section_batches(void);
 extern void section_skew(void);
-extern void section_figures(void);
 extern void section_depth(void);
 extern void section_host(void);
 extern void section_sf(void);

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
 # Puts the lines of gpu_bench into the tables of docs/engineering/gpu-performance.md,
-# between the marks that are there, and draws its figures.
+# between the marks that are there.
 #
-#	gpu_report.sh [lines of gpu_bench [counters of ncu as csv]]
+#	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.
+# The text around the tables is written by hand.  The sections "batches", "access", "host" and
+# "sf" and the queries of "skew" are in no table.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
-counters=${2:-}
 page=docs/engineering/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
@@ -54,81 +54,12 @@ device() {
 		$1 == "checks" { printf "| %s | %d |\n", $5, $6 }' "$lines"
 }
 
-# Host keys and sf: one measurement a line.
-plain() {
-	echo '| what | table | keys | rate |'
-	echo '|---|--:|--:|--:|'
-	awk -F'\t' -v section="$1" '$1 == section {
-		printf "| %s %s | %d MB | %d | %s %s |\n", $2, $5, $3 / 2^20, $4, $6, $7 }' "$lines"
-}
-
-# Counters of the profiler, per key of 2^28.
-counted() {
-	[ -n "$counters" ] || return 0
-	grep '^"[0-9]' "$counters" | sed 's/^"//; s/"$//; s/","/\t/g' | awk -F'\t' -v keys=268435456 '
-		{
-			kernel = $5; sub(/^void /, "", kernel); sub(/\(.*/, "", kernel)
-			metric = $(NF - 2); value = $NF; gsub(",", "", value)
-			id = $1
-			if (!(id in seen)) { seen[id] = ++n; name[n] = kernel }
-			v[seen[id], metric] = value
-		}
-		END {
-			print "| kernel | ms | DRAM read, bytes per key | DRAM written | L2 sectors read | L2 sectors of atomics | sectors per load | sectors per atomic | warps active, % |"
-			print "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
-			for (i = 1; i <= n; i++) {
-				loads = v[i, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
-				reds = v[i, "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"]
-				printf "| %s | %.2f | %.1f | %.1f | %.2f | %.2f | %s | %s | %.0f |\n", name[i],
-					v[i, "gpu__time_duration.sum"] / 1e6,
-					v[i, "dram__bytes_read.sum"] / keys, v[i, "dram__bytes_write.sum"] / keys,
-					v[i, "lts__t_sectors_op_read.sum"] / keys,
-					(v[i, "lts__t_sectors_op_red.sum"] + v[i, "lts__t_sectors_op_atom.sum"]) / keys,
-					loads ? sprintf("%.1f", v[i, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] / loads) : "-",
-					reds ? sprintf("%.1f", v[i, "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"] / reds) : "-",
-					v[i, "sm__warps_active.avg.pct_of_peak_sustained_active"]
-			}
-		}'
-}
-
-# figure NAME TITLE "load 0.5" insert|query: throughput against number of keys.
-figure() {
-	awk -F'\t' -v load="$3" -v what="$4" -v out="$tables" '
-		$1 == "figures" && ($5 == load ", " what || (what == "insert" && $5 == load ", bulk")) {
-			name = $2 ($5 ~ /bulk/ ? "-bulk" : "")
-			print $4, $6 >> (out "/" name ".dat")
-		}' "$lines"
-	gnuplot <<-GNUPLOT
-		set terminal svg size 760,480 font "sans,12"
-		set output "docs/engineering/$1.svg"
-		set title "$2"
-		set logscale x 2
-		set format x "2^{%L}"
-		set xlabel "keys"
-		set ylabel "10^9 keys/s"
-		set key outside right
-		set grid
-		set yrange [0:*]
-		plot $(for s in ceiling sub_warp sub_warp-bulk multilevel half_warp warp thread; do
-			[ ! -f "$tables/$s.dat" ] || printf '"%s" using 1:2 with linespoints title "%s"%s, ' \
-				"$tables/$s.dat" "${s//_/ }" "$([ $s = ceiling ] && echo ' lw 2 dashtype 2')"
-		done)
-	GNUPLOT
-	rm -f "$tables"/*.dat
-}
-
 device >"$tables/device"
 pivot sizes insert 'what == "insert"' name bytes >"$tables/sizes-insert"
 pivot sizes query 'what ~ /^query/' '(what == "query" ? name : name " " what)' bytes >"$tables/sizes-query"
-pivot bulk insert 'what != "auto"' 'name ", " what' bytes >"$tables/bulk"
-pivot batches '4 GB table' 1 'name ", " what' keys >"$tables/batches"
+pivot bulk 'bulk insert' 'what == "bulk"' name bytes >"$tables/bulk"
 pivot skew insert 'what ~ /, (auto|direct)$/' 'name ", " bytes' what >"$tables/skew-insert"
-pivot skew query 'what !~ /,/' 'name ", " bytes' what >"$tables/skew-query"
 pivot depth '4 GB table' 1 name what >"$tables/depth"
-plain access >"$tables/access"
-plain host >"$tables/host"
-plain sf >"$tables/sf"
-counted >"$tables/counters"
 
 awk -v tables="$tables" '
 	/^<!-- begin / {
@@ -141,9 +72,3 @@ awk -v tables="$tables" '
 	/^<!-- end / { inside = 0 }
 	!inside { print }' "$page" >"$tables/page"
 cat "$tables/page" >"$page"
-rm -f "$tables"/*
-
-figure gpu-insert-half "Insert, load 0.5 (paper, Fig. 5)" "load 0.5" insert
-figure gpu-insert-one "Insert, load 1 (paper, Fig. 5)" "load 1" insert
-figure gpu-query-half "Query, load 0.5 (paper, Fig. 6)" "load 0.5" query
-figure gpu-query-one "Query, load 1 (paper, Fig. 6)" "load 1" query

@@ -118,7 +118,7 @@ void
 section_skew(void)
 {
 	static const key_kind kinds[] = { KEYS_UNIFORM, KEYS_ZIPF_11, KEYS_ZIPF_15, KEYS_EQUAL };
-	static const uint64_t sizes[] = { 16 * MB, GB, 4 * GB };
+	static const uint64_t sizes[] = { 16 * MB, GB };
 	char name[64];
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
@@ -138,33 +138,7 @@ section_skew(void)
 	}
 }
 
-/* The paper's Figures 5 and 6: number of keys at constant load. */
-void
-section_figures(void)
-{
-	static const char *const load_names[] = { "load 0.5", "load 1" };
-	char insert[64], query[64];
-
-	use_keys(KEYS_UNIFORM);
-	for (int load = 0; load < 2; load++)
-		for (int log2_keys = 15; log2_keys <= 28; log2_keys++)
-		{
-			uint64_t keys = UINT64_C(1) << log2_keys;
-			uint64_t bytes = keys * 4 * DEPTH * (load == 0 ? 2 : 1);
-
-			snprintf(insert, sizeof(insert), "%s, insert", load_names[load]);
-			snprintf(query, sizeof(query), "%s, query", load_names[load]);
-			time_ceiling("figures", GK_ADD_RANDOM, bytes, keys, insert);
-			time_ceiling("figures", GK_READ_SECTOR, bytes, keys, query);
-			for (size_t s = 0; s < STRUCTURES; s++)
-				time_sketch("figures", structures[s], bytes, DEPTH, keys, QS_BULK_NEVER, insert,
-							query);
-			snprintf(insert, sizeof(insert), "%s, bulk", load_names[load]);
-			time_sketch("figures", QS_SUB_WARP, bytes, DEPTH, keys, QS_BULK_AUTO, insert, NULL);
-		}
-}
-
-/* The authors' open comparisons: depth, and random against sequential access. */
+/* The authors' open comparisons: depth, and sequential access (section_sizes() has random access). */
 void
 section_depth(void)
 {
@@ -178,9 +152,7 @@ section_depth(void)
 			snprintf(query, sizeof(query), "d=%d query", depth);
 			time_sketch("depth", structures[s], 4 * GB, depth, KEYS, QS_BULK_NEVER, insert, query);
 		}
-	time_ceiling("access", GK_READ_SECTOR, 4 * GB, KEYS, "random read of a sector");
 	time_ceiling("access", GK_READ_SEQUENTIAL, 4 * GB, KEYS, "sequential read of a sector");
-	time_ceiling("access", GK_ADD_RANDOM, 4 * GB, KEYS, "random atomic");
 	time_ceiling("access", GK_ADD_SEQUENTIAL, 4 * GB, KEYS, "sequential atomic");
 }
 

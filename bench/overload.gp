@@ -1,4 +1,4 @@
-# docs/engineering/overload.png and .svg: minimum and unbiased estimate in overloaded
+# docs/engineering/overload.png: minimum and unbiased estimate in overloaded
 # sketches (make accuracy).
 # Columns of overload.dat: data and load, mean absolute errors.
 
@@ -17,15 +17,8 @@ set key outside top center horizontal
 set grid ytics lc rgb "#dddddd"
 set title "Overloaded sub\\_warp sketches: 200,000 keys, 4 million rows, by distribution and load"
 
-do for [kind in "png svg"] {
-	if (kind eq "png") {
-		set terminal pngcairo size 1000,620 font "sans,11"
-	} else {
-		set terminal svg size 1000,620 font "sans,14" background "#ffffff"
-	}
-	set output "docs/engineering/overload.".kind
-	plot data using 2:xtic(1) title "minimum" lc rgb "#E69F00", \
-		data using 3 title "unbiased" lc rgb "#56B4E9", \
-		data using 4 title "unbiased, clipped to 0 .. minimum" lc rgb "#009E73"
-	unset output
-}
+set terminal pngcairo size 1000,620 font "sans,11"
+set output "docs/engineering/overload.png"
+plot data using 2:xtic(1) title "minimum" lc rgb "#E69F00", \
+	data using 3 title "unbiased" lc rgb "#56B4E9", \
+	data using 4 title "unbiased, clipped to 0 .. minimum" lc rgb "#009E73"

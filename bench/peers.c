@@ -90,18 +90,18 @@ write_class_sizes(FILE *out, const stream *s)
 }
 
 static void
-write_by_frequency(FILE *out, const stream *s, const char *name, uint64_t bytes)
+write_by_frequency(FILE *out, const stream *s)
 {
 	size_t k;
 
-	fprintf(out, "| **%s**, %zu rows | keys |", name, s->rows);
+	fprintf(out, "| number of keys |");
 	write_class_sizes(out, s);
 	for (k = 0; k < COUNT_OF(by_frequency); k++)
 	{
-		peer_order order = { .bytes = bytes, .keys = TOP, .seed = 1, .input = s };
+		peer_order order = { .bytes = 1 << 20, .keys = TOP, .seed = 1, .input = s };
 		void *peer = peer_fill(by_frequency[k], &order);
 
-		fprintf(out, "| | %s |", by_frequency[k]->name);
+		fprintf(out, "| %s |", by_frequency[k]->name);
 		write_classes(out, by_frequency[k], peer, s);
 		by_frequency[k]->free(peer);
 	}
@@ -163,45 +163,27 @@ generated(const stream *s)
 
 /* ---- real data ---- */
 
-#define DATA "\"${QSKETCH_DATA:-../shared/data}\"/"
+#define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
-static const struct
-{
-	const char *name;
-	uint64_t bytes;
-	const char *command;
-} real[] = {
-	{ "kosarak, clicks, 64 kB", 64 << 10,
-	  "zcat " DATA "kosarak-36682-transactions.dat.gz 2>/dev/null | tr -s ' ' '\\n'" },
-	{ "email-Enron, receivers, 64 kB", 64 << 10,
-	  "zcat " DATA "email-enron-edges.tsv.gz 2>/dev/null | sed 1d | cut -f 2" },
-	{ "Debian, words about packages, 1 MB", 1 << 20,
-	  "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ." },
-};
-
-/* The generated rows and all real data that are there. */
+/* The words about packages, if there are any. */
 static void
-frequencies(const stream *zipf)
+frequencies(void)
 {
 	FILE *out = report_open("peers-real");
 	stream s;
 	size_t i;
 
-	fprintf(out, "| data | structure |");
+	fprintf(out, "| structure |");
 	for (i = 0; i < COUNT_OF(classes); i++)
 		fprintf(out, " %s |", classes[i].name);
-	fprintf(out, "\n|---|---|---|---|---|---|---|\n");
-	write_by_frequency(out, zipf, "Zipf 1.0, 1 MB", 1 << 20);
-	for (i = 0; i < COUNT_OF(real); i++)
+	fprintf(out, "\n|---|---|---|---|---|---|\n");
+	if (stream_command(&s, WORDS))
 	{
-		if (!stream_command(&s, real[i].command))
-		{
-			printf("no data: %s\n", real[i].name);
-			continue;
-		}
-		write_by_frequency(out, &s, real[i].name, real[i].bytes);
+		write_by_frequency(out, &s);
 		stream_free(&s);
 	}
+	else
+		printf("no data: apt-cache has no packages\n");
 	fclose(out);
 }
 
@@ -214,7 +196,7 @@ accuracy_peers(void)
 	generated(&s);
 	peers_top(&s);
 	peers_merged(&s);
-	frequencies(&s);
+	frequencies();
 	stream_free(&s);
 	peers_papers();
 }

@@ -1,4 +1,4 @@
-# docs/engineering/peers.png and .svg: mean error of estimates by memory, and peers-stored by bytes stored
+# docs/engineering/peers.png: mean error of estimates by memory, and peers-stored.png by bytes stored
 # (make accuracy).  Columns of the data: kB, then the mean error of each structure in the order of peers.c.
 
 array names = ["multilevel", "multilevel, unbiased", "thread (Count-Min)", "thread, unbiased", \
@@ -18,18 +18,12 @@ set key outside right
 set grid ytics xtics lc rgb "#dddddd"
 set title "Structures at equal bytes: 10 million rows, 760,000 keys, Zipf 1.0"
 
+set terminal pngcairo size 1000,560 font "sans,11"
 do for [figure in "peers peers-stored"] {
 	data = "build/bench/".figure.".dat"
 	set xlabel figure eq "peers" ? "bytes of memory: all that a structure needs" : "bytes stored in PostgreSQL"
-	do for [kind in "png svg"] {
-		if (kind eq "png") {
-			set terminal pngcairo size 1000,560 font "sans,11"
-		} else {
-			set terminal svg size 1000,560 font "sans,14" background "#ffffff"
-		}
-		set output "docs/engineering/".figure.".".kind
-		plot for [i=1:9] data using 1:(column(int(word(column_of, i)))) with linespoints \
-			lw 1.5 dt int(word(line, i)) pt int(word(mark, i)) ps 1 lc rgb word(colour, i) title names[i]
-		unset output
-	}
+	set output "docs/engineering/".figure.".png"
+	plot for [i=1:9] data using 1:(column(int(word(column_of, i)))) with linespoints \
+		lw 1.5 dt int(word(line, i)) pt int(word(mark, i)) ps 1 lc rgb word(colour, i) title names[i]
+	unset output
 }

@@ -3,7 +3,7 @@
  *		Structures at equal bytes that are merged of parts, as days are merged into a month.
  *
  * Each of the parts has as many rows as any other, in the order of the stream.  What a
- * structure says then is compared with what it says when it gets all rows itself.
+ * structure says then is printed beside what it says when it gets all rows itself.
  *
  * bench/peers_merged.c
  */
@@ -28,41 +28,30 @@ static const peer_kind *const kinds[] = {
 	&peer_topn,
 };
 
-/* Write the cells of one structure; returns its mean error. */
-static double
-write_cells(FILE *out, const peer_kind *kind, void *peer, const stream *s)
+/* Print how well one structure does. */
+static void
+print_errors(const char *what, const peer_kind *kind, void *peer, const stream *s)
 {
 	peer_errors e = peer_measure(kind, peer, s, 0, s->keys);
 	uint32_t entries;
 	peer_entry *entry = peer_named(kind, peer, &entries);
 
-	fprintf(out, " %.2f / %lld / %lld | %u |", e.mean, (long long) e.most_of, (long long) e.worst,
-			peer_right(s, entry, entries, TOP));
+	printf("%s, %s: mean error %.2f, 99 %% %lld, worst %lld, %u of the top %d\n", kind->name, what,
+		   e.mean, (long long) e.most_of, (long long) e.worst, peer_right(s, entry, entries, TOP),
+		   TOP);
 	free(entry);
 	kind->free(peer);
-	return e.mean;
 }
 
 void
 peers_merged(const stream *s)
 {
-	FILE *out = report_open("peers-merged");
 	peer_order order = { .bytes = BYTES, .keys = TOP, .seed = 1, .input = s };
 	size_t k;
 
-	fprintf(out,
-			"| structure | all rows: mean / 99 %% / worst | of the top %d | merged of %d parts | "
-			"of the top %d |\n|---|---:|---:|---:|---:|\n",
-			TOP, PARTS, TOP);
 	for (k = 0; k < COUNT_OF(kinds); k++)
 	{
-		double whole, merged;
-
-		fprintf(out, "| %s |", kinds[k]->name);
-		whole = write_cells(out, kinds[k], peer_fill(kinds[k], &order), s);
-		merged = write_cells(out, kinds[k], peer_fill_parts(kinds[k], &order, PARTS), s);
-		fputc('\n', out);
-		printf("%s: mean error %.2f, merged %.2f\n", kinds[k]->name, whole, merged);
+		print_errors("all rows", kinds[k], peer_fill(kinds[k], &order), s);
+		print_errors("merged", kinds[k], peer_fill_parts(kinds[k], &order, PARTS), s);
 	}
-	fclose(out);
 }

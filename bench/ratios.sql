@@ -46,7 +46,7 @@ BEGIN
     RETURN coalesce(answer, false);
 END $$;
 
-CREATE FUNCTION benchmark_results() RETURNS TABLE (id int, line text, correct boolean)
+CREATE FUNCTION benchmark_results() RETURNS TABLE (id int, line text, correct boolean, ratio numeric)
 LANGUAGE sql AS $$
     WITH medians AS (
         SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric AS ms,
@@ -62,6 +62,6 @@ LANGUAGE sql AS $$
                what, query, round(ms), rival, round(rival_ms), round(ratio, 2), bound, target,
                CASE WHEN NOT correct THEN 'WRONG'
                     WHEN CASE bound WHEN '<=' THEN ratio <= target ELSE ratio >= target END
-                    THEN 'PASS' ELSE 'FAIL' END), correct
+                    THEN 'PASS' ELSE 'FAIL' END), correct, ratio
     FROM ratios
 $$;

@@ -78,25 +78,15 @@ FROM sketches AS s, probe(sk, 'zipf_exact') AS p,
     LATERAL (SELECT min(ms) FILTER (WHERE what = 'scan')::numeric AS scan, min(ms) FILTER (WHERE what = 'plan')::numeric AS plan,
         min(ms) FILTER (WHERE what = 'estimate')::numeric AS estimate, min(ms) FILTER (WHERE what = 'merge')::numeric AS merge
         FROM timings WHERE timings.id = s.id) AS t;
-CREATE FUNCTION lines(which text) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT format('| %s | %s | %s | %s | %s ns | %s µs | %s | %s | %s | %s | %s | %s |',
-        CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, round(scan), round(plan),
-        round(estimate * 1e6 / (SELECT count(*) FROM zipf_exact)), round(merge * 1000 / 30),
-        mean, most_99, worst, top_100, top_500, to_char(stored, 'FM999,999,999'))
-    FROM results WHERE (which = 'sizes') = (structure = 'multilevel') OR which = 'structures' AND size IN ('256kB', '1MB')
-    ORDER BY CASE which WHEN 'sizes' THEN pg_size_bytes(size) END, id
-$$;
 SELECT format(E'Estimates of all %s keys of 2 million rows (Zipf with exponent 1 over a million values), errors as\nestimate - count:\n',
     count(*)) FROM zipf_exact;
 \qecho '| structure | size | build, ms | ordinary plan, ms | one estimate | one merge | mean error | 99 % | worst | of the top 100 | of the top 500 | stored bytes |'
 \qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
-SELECT lines('structures');
-\qecho
-\qecho 'The default structure in other sizes:'
-\qecho
-\qecho '| structure | size | build, ms | ordinary plan, ms | one estimate | one merge | mean error | 99 % | worst | of the top 100 | of the top 500 | stored bytes |'
-\qecho '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|'
-SELECT lines('sizes');
+SELECT format('| %s | %s | %s | %s | %s ns | %s µs | %s | %s | %s | %s | %s | %s |',
+    CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, round(scan), round(plan),
+    round(estimate * 1e6 / (SELECT count(*) FROM zipf_exact)), round(merge * 1000 / 30),
+    mean, most_99, worst, top_100, top_500, to_char(stored, 'FM999,999,999'))
+FROM results ORDER BY pg_size_bytes(size), id;
 
 -- a parallel plan, and a merge of 30 parts, must give the same sketch
 SET max_parallel_workers_per_gather = 2;

@@ -242,17 +242,6 @@ theory_transactions(uint32_t m, uint32_t depth, uint32_t counters)
 	return (double) m / counters * (1 - choose(m - counters, depth) / choose(m, depth));
 }
 
-/*
- * Count sets of counters by their first counter.  If at least "span" counters
- * follow it, any d - 1 of the next "span" complete a set.  The sets within the
- * last "span" counters are added.
- */
-double
-theory_span(uint32_t m, uint32_t depth, uint32_t span)
-{
-	return ((m - span) * choose(span, depth - 1) + choose(span, depth)) / choose(m, depth);
-}
-
 /* ---- simulation ---- */
 
 static uint64_t

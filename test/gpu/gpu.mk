@@ -22,8 +22,7 @@ gpu-test gpu-sanitize: gpu-%: gpu-build
 gpu-bench: gpu-build
 	@build/gpu/run.sh bench
 	@build/gpu/run.sh profile >build/gpu/counters.csv || :
-	@command -v gnuplot >/dev/null || test/setup.sh bench
-	@bench/gpu_report.sh build/gpu/gpu-bench.tsv build/gpu/counters.csv
+	@bench/gpu_report.sh build/gpu/gpu-bench.tsv
 $(filter-out $(GPU_FAULTY),$(GPU_TESTS)): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_LIB)
 	gcc -o $@ $^ $(GPU_LINK)
 $(GPU_FAULTY): build/gpu/%: build/gpu/test/gpu/%.o $(GPU_HOST) $(GPU_FAULTS)
