@@ -17,7 +17,7 @@
  *	conditions.c	recognizes the conditions that are tested on pages
  *	costs.c			what the node costs, and which GROUP BY it can do
  *
- * Executing, in the order of the calls:
+ * Executing; up to keys.c in the order of the calls:
  *
  *	exec.c			the executor node, and which of its results it returns
  *	pages.c			reads pages, and chooses the visible tuples of each
