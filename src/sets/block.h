@@ -173,36 +173,15 @@ extern qb_status qset_measure(qset_preparation *p);
 /* Events of the lists of all elements whose degree is below a bound. */
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
-/* Upper bound of the elements in all prefixes of one side. */
-extern uint64_t qset_prefix_room(const qset_preparation *p, const qset_side *s);
-
 /*
- * Estimate how many events the lists of prefixes will have, from the prefixes
- * of one set in QSET_SAMPLE.  The elements' degrees would suffice if all sets
- * were alike, but in real collections small sets have frequent elements.
+ * Expect how many elements of prefixes are put into lists or looked up there, and how many
+ * events the lists have, before prefixes are made.  The prefixes of all rows together are
+ * taken to have the rarest of all elements, as if all sets were alike.  There are more
+ * events if small sets have frequent elements, or if sets are near copies of others.
  */
-#define QSET_SAMPLE 16
-
-extern qb_status qset_sample_prefixes(qset_preparation *p, double *events);
+extern void qset_expect_prefixes(const qset_preparation *p, double *entered, double *events);
 
 /* Make the prefixes of all sets, and count the events of their lists. */
 extern qb_status qset_make_prefixes(qset_preparation *p);
-
-/* ---- averages and fractions ---- */
-
-/* Averages and fractions that the costs of methods use. */
-typedef struct qset_sums
-{
-	double pairs;   /* all pairs */
-	double alike;   /* pairs whose sizes allow them to pass */
-	double meeting; /* fraction of the prefixes' events whose sizes allow the pair to pass */
-	double others;  /* elements of the columns of all such pairs, together */
-	double row;     /* average elements of a row */
-	double column;  /* average elements of a column */
-	double element; /* average elements of both sides */
-	double blocks;  /* blocks of columns that a row sees, on average */
-} qset_sums;
-
-extern void qset_sum(const qset_preparation *p, qset_sums *s);
 
 #endif

@@ -166,8 +166,6 @@ order_by_rarity(qset_preparation *p)
 	uint64_t *place;
 	uint64_t i;
 
-	if (p->rarity)
-		return QB_OK;
 	place = qset_alloc(memory, p->column.sets + 2, sizeof(*place));
 	p->rarity = qset_alloc(memory, universe, sizeof(*p->rarity));
 	p->prefix_degree = qset_alloc(memory, universe, sizeof(*p->prefix_degree));
@@ -249,8 +247,9 @@ take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t 
 	return length;
 }
 
-uint64_t
-qset_prefix_room(const qset_preparation *p, const qset_side *s)
+/* Upper bound of the elements in all prefixes of one side. */
+static uint64_t
+prefix_room(const qset_preparation *p, const qset_side *s)
 {
 	uint64_t room = 0;
 	uint64_t i;
@@ -269,7 +268,7 @@ take_prefixes(const qset_preparation *p, qset_side *s)
 	uint64_t i;
 
 	s->prefix_offset = qset_alloc(memory, s->sets + 1, sizeof(*s->prefix_offset));
-	s->prefix = qset_alloc(memory, qset_prefix_room(p, s), sizeof(*s->prefix));
+	s->prefix = qset_alloc(memory, prefix_room(p, s), sizeof(*s->prefix));
 	if (!s->prefix_offset || !s->prefix)
 		return QB_NO_MEMORY;
 	for (i = 0; i < s->sets; i++)
@@ -320,55 +319,24 @@ qset_make_prefixes(qset_preparation *p)
 	return QB_OK;
 }
 
-/*
- * Each prefix of a side's sample meets the lists of the prefixes before it.
- * With "more" its elements then go into their lists.  Returns how many entries
- * were met.
- */
-static double
-meet_sample(const qset_preparation *p, const qset_side *s, bool more)
-{
-	uint32_t *prefix = (uint32_t *) p->buffer + 2 * s->largest; /* behind take_prefix()'s work */
-	uint64_t met = 0;
-	uint64_t count;
-	uint64_t i;
-	uint64_t e;
-
-	for (i = 0; i < s->sets; i += QSET_SAMPLE)
-	{
-		count = take_prefix(p, s, i, prefix);
-		for (e = 0; e < count; e++)
-		{
-			met += p->prefix_degree[prefix[e]];
-			p->prefix_degree[prefix[e]] += more;
-		}
-		if (i % (QSET_SAMPLE * 64) == 0)
-			qb_pause(p->request.memory);
-	}
-	return (double) met;
-}
-
-/*
- * Both sets of an event must be in the sample, so one event stands for
- * QSET_SAMPLE * QSET_SAMPLE.
- */
-qb_status
-qset_sample_prefixes(qset_preparation *p, double *events)
+void
+qset_expect_prefixes(const qset_preparation *p, double *entered, double *events)
 {
 	bool within = qset_within_one(&p->request);
-	qb_status status = order_by_rarity(p);
-	double met;
+	uint64_t lonely = within ? p->bin[1].elements : 0;
+	uint64_t left = prefix_room(p, &p->row);
+	uint64_t d;
 
-	if (status != QB_OK)
-		return status;
-	met = meet_sample(p, &p->column, true);
-	if (!within)
-		met = meet_sample(p, &p->row, false);
-	if (within && !p->plan.tail)
-		met *= 2;
-	memset(p->prefix_degree, 0, p->column.collection->universe * sizeof(*p->prefix_degree));
-	*events = met * QSET_SAMPLE * QSET_SAMPLE;
-	return QB_OK;
+	left -= left < lonely ? left : lonely;
+	*entered = (double) (left + (within ? left : prefix_room(p, &p->column)));
+	*events = 0;
+	for (d = within ? 2 : 1; left > 0 && d <= p->column.sets; d++)
+	{
+		uint64_t taken = p->bin[d].occurrences < left ? p->bin[d].occurrences : left;
+
+		*events += (double) taken * (p->plan.tail ? (double) (d - 1) / 2 : (double) d);
+		left -= taken;
+	}
 }
 
 qb_status
@@ -395,71 +363,4 @@ qset_measure(qset_preparation *p)
 	plan->events = qset_events_below(p, UINT64_MAX);
 	plan->prefix_events = UINT64_MAX;
 	return QB_OK;
-}
-
-/* ---- all pairs: averages and fractions of what was measured, for the costs of methods ---- */
-
-/* Sets of each side that are compared to judge sizes. */
-#define SOME_SETS 100
-
-/* Which fraction of pairs has sizes that allow them to pass, and which of the prefixes' events. */
-typedef struct alike
-{
-	double pairs;
-	double events; /* pairs, weighted by the sizes of both: larger sets have longer prefixes */
-} alike;
-
-/* Judge these fractions from some sets of each side. */
-static alike
-share_alike(const qset_preparation *p)
-{
-	const qset_side *r = &p->row;
-	const qset_side *c = &p->column;
-	alike some = { 0, 0 };
-	alike all = { 0, 0 };
-	uint64_t i;
-	uint64_t j;
-
-	if (p->request.filter.numerator == 0)
-		return (alike){ 1, 1 };
-	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
-	{
-		uint64_t row = qset_set_size(r->collection, r->kept[i]);
-		uint64_t least;
-		uint64_t most;
-
-		qset_filter_sizes(&p->request.filter, row, &least, &most);
-		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
-		{
-			uint64_t size = qset_set_size(c->collection, c->kept[j]);
-			bool passes = size >= least && size <= most;
-
-			some.pairs += passes;
-			some.events += passes ? (double) row * (double) size : 0;
-			all.pairs++;
-			all.events += (double) row * (double) size;
-		}
-	}
-	return (alike){ some.pairs / all.pairs, all.events > 0 ? some.events / all.events : 1 };
-}
-
-void
-qset_sum(const qset_preparation *p, qset_sums *s)
-{
-	const qset_plan *plan = &p->plan;
-	double half = plan->tail ? 0.5 : 1;
-	alike shard;
-
-	*s = (qset_sums){ 0 };
-	if (plan->rows == 0 || plan->columns == 0)
-		return;
-	s->pairs = half * plan->rows * plan->columns;
-	shard = share_alike(p);
-	s->alike = s->pairs * shard.pairs;
-	s->meeting = shard.events;
-	s->others = s->alike / plan->columns * plan->column_elements;
-	s->row = (double) plan->row_elements / plan->rows;
-	s->column = (double) plan->column_elements / plan->columns;
-	s->element = plan->row_elements + plan->column_elements;
-	s->blocks = half * (plan->columns / (double) QSET_BLOCK) + 1;
 }

@@ -2,58 +2,42 @@
  * plan.c
  *		All pairs: the choice of the method by cost.
  *
- * A cost is the estimated time of one processor in ns.  It multiplies exact
- * counts (the index's events, also with prefixes; measure.c) by constants that
- * "make sets-bench" measures (docs/engineering/sets-methods.md).  Only the ratios of costs
- * matter.
+ * A cost is the estimated time of one processor in ns.  It multiplies counts by thirteen
+ * constants.  The counts of the index are exact.  Those of its prefixes are expected
+ * first, and are exact once the prefixes are made (measure.c).
+ *
+ * The constants are rough: with half or twice of any of them the choice is hardly worse
+ * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the
+ * fastest method.
  *
  * src/sets/plan.c
  */
 #include "sets/block.h"
 
-/* ---- constants of the cost model, ns: AMD EPYC (Zen 4), 2026-11-22, machine in use ---- */
+/* ---- constants of the cost model, in ns ---- */
 
-#define NS_EVENT     0.27 /* one increment of a counter */
-#define NS_ENTRY     5.0  /* one element of a row: its list lies elsewhere in memory */
-#define NS_BUILD     4.0  /* one element put into the index */
-#define NS_BUILD_FAR 9.0  /* one element put into an index that is too large for the caches */
-#define NS_SCAN      0.05 /* one counter cleared and looked at */
-#define NS_COLUMN    1.9  /* 512 bits added by sum_columns() */
-#define NS_SPREAD    25.0 /* 512 counters made of the sums */
-#define NS_WINDOW    22.0 /* one element of a prefix: put into a list, or its window found */
-#define NS_SIGN      2.0  /* one element of a signature */
-#define NS_CANDIDATE 2.0  /* one event of the index of prefixes: its column is looked up */
-#define NS_SIGNED    0.8  /* one word of its signature */
-#define NS_CHECK     70.0 /* beginning to merge a candidate: its set lies elsewhere in memory */
-#define NS_CHECKED   0.5  /* one element merged with a candidate */
-#define NS_LOOK      1.0  /* one pair's sizes looked at */
-#define NS_PROBE     0.47 /* one probe of a bitmap in the cache */
-#define NS_BITMAP    4.0  /* beginning one pair by a technique */
-#define NS_AND       1.7  /* 512 bits of two bitmaps */
-#define NS_WORD      2.3  /* one word of the bitmaps of all sets, made beforehand */
-#define NS_RARITY    3.0  /* the rarity of one element looked up */
-#define NS_SORT      5.0  /* one element sorted by rarity */
-
-/*
- * A sample of prefixes costs time itself, so it is taken only if prefixes may
- * save more than this factor.
- */
-#define WORTH_ASKING 1.1
-
-/* Preparing prefixes may take half of the time that is expected. */
-#define FAR_LESS 0.5
-
-/* The fraction of the candidates that signatures let through, where they can tell: the pairs. */
-#define LET_THROUGH 0.03
-
-/* They can tell if unrelated sets differ in so many times the bits that a pair that passes may. */
-#define SURELY 1.5
+#define NS_EVENT     0.3   /* one increment of a counter */
+#define NS_ELEMENT   5.0   /* one element put into the index, or looked up there */
+#define NS_FAR       10.0  /* one element put into an index that is too large for the caches */
+#define NS_COUNTER   0.07  /* one counter cleared and looked at */
+#define NS_COLUMN    2.0   /* 512 bits of an element's column, or of two sets' bitmaps */
+#define NS_SPREAD    25.0  /* 512 counters made of the columns that were added */
+#define NS_WORD      3.0   /* one word of a set's bitmap made */
+#define NS_LOOK      1.0   /* one pair's sizes looked at */
+#define NS_PAIR      20.0  /* beginning one pair of bitmaps */
+#define NS_SORT      7.0   /* one element sorted by rarity */
+#define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
+#define NS_CANDIDATE 1.5   /* one event of the prefixes, of which windows leave out half */
+#define NS_SIGNED    0.075 /* one element in the signature of an event's column */
 
 /*
  * From this many distinct elements on, arrays with an item for each element do
  * not stay in the caches.
  */
 #define FAR_UNIVERSE (UINT64_C(1) << 18)
+
+/* Sets of each side whose sizes are compared. */
+#define SOME_SETS 100
 
 /* Columns of bits that take more than this leave the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
@@ -125,21 +109,61 @@ resident_fits(const qset_preparation *p)
 	return b.bytes <= limit;
 }
 
+/* The average size of a column. */
+static uint64_t
+column_size(const qset_preparation *p)
+{
+	return p->column.sets > 0 ? p->column.elements / p->column.sets : 0;
+}
+
+/*
+ * The fraction of pairs whose sizes allow them to pass, judged from some sets of each
+ * side.  A pair counts by the sizes of both sets, as it has elements to meet in.
+ */
+static double
+share_alike(const qset_preparation *p)
+{
+	const qset_side *r = &p->row;
+	const qset_side *c = &p->column;
+	double alike = 0;
+	double all = 0;
+	uint64_t i;
+	uint64_t j;
+
+	for (i = 0; i < r->sets; i += r->sets / SOME_SETS + 1)
+	{
+		uint64_t row = qset_set_size(r->collection, r->kept[i]);
+		uint64_t least;
+		uint64_t most;
+
+		qset_filter_sizes(&p->request.filter, row, &least, &most);
+		for (j = 0; j < c->sets; j += c->sets / SOME_SETS + 1)
+		{
+			uint64_t size = qset_set_size(c->collection, c->kept[j]);
+			double weight = (double) row * (double) size;
+
+			alike += size >= least && size <= most ? weight : 0;
+			all += weight;
+		}
+	}
+	return all > 0 ? alike / all : 0;
+}
+
 /*
  * The paper's techniques, pair by pair.  Bitmaps of all sets are worth comparing with the
  * index.  The others never are; what they cost is taken to be what the row's bitmap does,
  * so that those who name them get workers.
  */
 static void
-cost_techniques(qset_preparation *p, const qset_sums *s)
+cost_techniques(qset_preparation *p, double pairs, double alike)
 {
 	qset_plan *plan = &p->plan;
 	double words = (double) qset_bitmap_words(plan->universe);
-	double sets = plan->tail ? (double) plan->rows : (double) plan->rows + plan->columns;
-	double begun = s->pairs * NS_LOOK + s->alike * NS_BITMAP;
-	double probed = begun + (s->others + plan->row_elements) * NS_PROBE;
+	double sets = (double) (qset_within_one(&p->request) ? 0 : plan->columns) + plan->rows;
+	double begun = pairs * NS_LOOK + alike * NS_PAIR;
+	double probed = begun + alike * (double) column_size(p) * NS_EVENT;
 	double made = sets * words * NS_WORD;
-	double resident = made + begun + s->alike * words / QSET_BLOCK_WORDS * NS_AND;
+	double resident = made + begun + alike * words / QSET_BLOCK_WORDS * NS_COLUMN;
 	int variant = p->request.variant;
 	int method;
 
@@ -154,166 +178,89 @@ cost_techniques(qset_preparation *p, const qset_sums *s)
 	plan->build[QSET_BITMAP] = made;
 }
 
-/* The cost of putting one element into the index. */
-static double
-build_one(const qset_preparation *p)
-{
-	return p->plan.universe < FAR_UNIVERSE ? NS_BUILD : NS_BUILD_FAR;
-}
-
 static void
-cost_index(qset_preparation *p, const qset_sums *s)
+cost_index(qset_preparation *p, double pairs)
 {
 	qset_plan *plan = &p->plan;
-	double scan = s->pairs * NS_SCAN;
-	double build = s->element * build_one(p);
-	double entries = plan->row_elements;
+	double put = plan->universe < FAR_UNIVERSE ? NS_ELEMENT : NS_FAR;
+	double build = (double) (plan->row_elements + plan->column_elements) * put;
+	double looked = (double) plan->row_elements * NS_ELEMENT + pairs * NS_COUNTER;
 	double heavy = heavy_entries(p);
-	double rows = heavy < plan->rows ? heavy : plan->rows; /* that have any */
+	double added = heavy < plan->rows ? heavy : (double) plan->rows; /* rows that have any */
+	double blocks = (plan->tail ? 0.5 : 1) * (double) plan->columns / QSET_BLOCK + 1;
 
 	plan->build[QSET_INDEX] = plan->build[QSET_HYBRID] = build;
-	plan->cost[QSET_INDEX] = build + scan + entries * NS_ENTRY + plan->events * NS_EVENT;
-	plan->cost[QSET_HYBRID] = build + scan + (entries - heavy) * NS_ENTRY +
-							  plan->light_events * NS_EVENT +
-							  s->blocks * (heavy * NS_COLUMN + rows * NS_SPREAD);
+	plan->cost[QSET_INDEX] = build + looked + (double) plan->events * NS_EVENT;
+	plan->cost[QSET_HYBRID] = build + looked + (double) plan->light_events * NS_EVENT +
+							  blocks * (heavy * NS_COLUMN + added * NS_SPREAD) - heavy * NS_ELEMENT;
 }
 
-/* The least cost so far among the methods that may be chosen: index, and for "auto" hybrid. */
-static double
-cheapest_so_far(const qset_preparation *p)
+/* The cheapest method that "auto" may take; QSET_AUTO if none is possible. */
+static int
+cheapest(const qset_plan *plan)
 {
-	const double *cost = p->plan.cost;
-	bool hybrid = p->request.method == QSET_AUTO && cost[QSET_HYBRID] < cost[QSET_INDEX];
+	int best = QSET_AUTO;
+	int method;
 
-	return cost[hybrid ? QSET_HYBRID : QSET_INDEX];
+	for (method = plan->resident ? QSET_BITMAP : QSET_INDEX; method < QSET_METHODS; method++)
+		if (plan->cost[method] >= 0 && (best == QSET_AUTO || plan->cost[method] < plan->cost[best]))
+			best = method;
+	return best;
 }
 
-/* Would "auto" take the bitmaps of all sets, whatever prefixes cost once they are prepared? */
-static bool
-bitmaps_win(const qset_preparation *p, double preparation)
-{
-	return p->request.method == QSET_AUTO && p->plan.resident &&
-		   p->plan.cost[QSET_BITMAP] < preparation * FAR_LESS;
-}
-
-/* x to the power of n. */
-static double
-power(double x, uint64_t n)
-{
-	double result = 1;
-
-	for (; n > 0; n /= 2, x *= x)
-		result *= n % 2 ? x : 1;
-	return result;
-}
-
-/*
- * The fraction of the candidates that signatures let through.  Sets of average sizes that
- * have nothing in common differ in so many bits; a pair that passes, in so many at most.
- */
-static double
-let_through(const qset_preparation *p, const qset_sums *s)
-{
-	const qset_filter *f = &p->request.filter;
-	double bits = (double) (UINT64_C(64) << qset_signature_level((uint64_t) s->column));
-	double row = 1 - power(1 - 1 / bits, (uint64_t) s->row);
-	double column = 1 - power(1 - 1 / bits, (uint64_t) s->column);
-	double different = bits * (row + column - 2 * row * column);
-	double needed = (s->row + s->column) * ((double) qset_signature_share(f) / 0x1p32);
-
-	if (needed < (double) f->min_count)
-		needed = (double) f->min_count;
-	return different > SURELY * (s->row + s->column - 2 * needed) ? LET_THROUGH : 1;
-}
-
-/*
- * The cost of counting by prefixes whose lists have so many events.  With a least
- * Jaccard index windows leave out sizes that cannot pass, and half of the others;
- * within one collection they have both sets of a pair.
- */
-static double
-prefix_count(const qset_preparation *p, const qset_sums *s, double events)
-{
-	uint64_t sets = p->column.sets > 0 ? p->column.sets : 1;
-	double words = (double) p->column.signature_words / (double) sets;
-	double half = p->request.filter.numerator > 0 ? 0.5 : 1;
-	double walked = events * s->meeting * (p->plan.tail ? 2 * half : half);
-	double met = events * s->meeting * half * let_through(p, s);
-	double merged = met < s->alike ? met : s->alike; /* a candidate may come several times */
-
-	return walked * (NS_CANDIDATE + words * NS_SIGNED) +
-		   merged * (NS_CHECK + (s->row + s->column) * NS_CHECKED);
-}
-
-/* The cost of entering so many elements of prefixes, and of signing the columns. */
+/* The cost of making prefixes of so many elements, and the index of them. */
 static double
 prefix_build(const qset_preparation *p, double entered)
 {
-	return entered * NS_WINDOW + (double) p->column.elements * NS_SIGN;
+	double elements = (double) p->column.elements;
+
+	if (!qset_within_one(&p->request))
+		elements += (double) p->row.elements;
+	return elements * NS_SORT + entered * NS_WINDOW;
 }
 
 /*
- * The cost of preparing prefixes: sorting elements, and putting elements into the
- * index.  Within one collection elements that no other set has are the first of their
- * prefixes, and are neither sorted nor put there.
+ * The cost of counting by prefixes whose lists have so many events.  "alike" is the
+ * fraction of pairs whose sizes allow them to pass; windows leave out the others.
  */
 static double
-prefix_preparation(const qset_preparation *p)
+prefix_count(const qset_preparation *p, double events, double alike)
 {
-	double elements = (double) p->column.elements;
-	double entered = (double) qset_prefix_room(p, &p->column);
-	double lonely = 0;
-
-	if (qset_within_one(&p->request))
-	{
-		lonely = p->column.sets > 0 ? (double) p->bin[1].elements : 0;
-		entered = entered > lonely ? 2 * (entered - lonely) : 0;
-	}
-	else
-	{
-		elements += (double) p->row.elements;
-		entered += (double) qset_prefix_room(p, &p->row);
-	}
-	return elements * NS_RARITY + (elements - lonely) * NS_SORT + prefix_build(p, entered);
+	return events * alike * (NS_CANDIDATE + (double) column_size(p) * NS_SIGNED);
 }
 
 /*
- * Does the request ask for prefixes, or are they likely to pay?  Exact events
- * are known only after prefixes are made, which may cost more than a whole
- * search by another method.  So a sample of the sets decides.
+ * Does the request ask for prefixes, or are they likely to pay?  Without a least Jaccard
+ * index they seldom do, unless pairs have nearly all elements in common.  Their exact
+ * events are known only after they are made, which may cost as much as a whole search.
  */
-static qb_status
-prefixes_promise(qset_preparation *p, const qset_sums *s, bool *promise)
+static bool
+prefixes_promise(const qset_preparation *p, double alike)
 {
 	const qset_request *r = &p->request;
-	double cheapest = cheapest_so_far(p);
-	double preparation;
+	int rival = r->method == QSET_AUTO ? cheapest(&p->plan) : QSET_INDEX;
+	double entered;
 	double events;
-	qb_status status;
 
-	*promise = false;
 	if (qset_filter_passes_nothing(&r->filter) || r->variant == QSET_VARIANT_OFF ||
 		(r->method != QSET_AUTO && r->method != QSET_INDEX))
-		return QB_OK;
-	*promise = r->variant == QSET_VARIANT_ON;
-	if (*promise || cheapest < (double) p->column.elements * NS_SORT)
-		return QB_OK;
-	preparation = prefix_preparation(p);
-	if (cheapest < preparation * WORTH_ASKING || bitmaps_win(p, preparation))
-		return QB_OK;
-	status = qset_sample_prefixes(p, &events);
-	*promise = status == QB_OK && preparation + prefix_count(p, s, events) < cheapest;
-	return status;
+		return false;
+	if (r->variant == QSET_VARIANT_ON)
+		return true;
+	if (p->column.sets == 0 ||
+		(r->filter.numerator == 0 && r->filter.min_count * 8 < column_size(p) * 7))
+		return false;
+	qset_expect_prefixes(p, &entered, &events);
+	return prefix_build(p, entered) + prefix_count(p, events, alike) < p->plan.cost[rival];
 }
 
 /* The cost of the index of prefixes, which are made already. */
 static void
-cost_prefixes(qset_preparation *p, const qset_sums *s)
+cost_prefixes(qset_preparation *p, double alike)
 {
 	qset_plan *plan = &p->plan;
-	double entered = (double) (p->column.prefix_elements + p->row.prefix_elements);
-	double build = prefix_build(p, entered);
-	double cost = build + prefix_count(p, s, (double) plan->prefix_events);
+	double build = prefix_build(p, (double) (p->column.prefix_elements + p->row.prefix_elements));
+	double cost = build + prefix_count(p, (double) plan->prefix_events, alike);
 
 	plan->prefix = p->request.variant == QSET_VARIANT_ON || cost < plan->cost[QSET_INDEX];
 	if (!plan->prefix)
@@ -350,14 +297,8 @@ static qb_status
 choose_method(qset_preparation *p)
 {
 	qset_plan *plan = &p->plan;
-	int method;
 
-	plan->method = p->request.method;
-	if (plan->method == QSET_AUTO)
-		for (method = plan->resident ? QSET_BITMAP : QSET_INDEX; method < QSET_METHODS; method++)
-			if (plan->cost[method] >= 0 &&
-				(plan->method == QSET_AUTO || plan->cost[method] < plan->cost[plan->method]))
-				plan->method = method;
+	plan->method = p->request.method != QSET_AUTO ? p->request.method : cheapest(plan);
 	if (plan->method == QSET_AUTO || plan->cost[plan->method] < 0)
 		return QB_NO_ROOM;
 	plan->prefix = plan->prefix && plan->method == QSET_INDEX;
@@ -380,8 +321,8 @@ qb_status
 qset_prepare(qset_preparation *p, const qset_request *request)
 {
 	qb_status status;
-	bool prefixes;
-	qset_sums s;
+	double pairs;
+	double alike;
 
 	memset(p, 0, sizeof(*p));
 	p->request = *request;
@@ -397,17 +338,18 @@ qset_prepare(qset_preparation *p, const qset_request *request)
 	status = qset_measure(p);
 	if (status != QB_OK)
 		return status;
-	qset_sum(p, &s);
+	pairs = (p->plan.tail ? 0.5 : 1) * (double) p->plan.rows * (double) p->plan.columns;
+	alike = share_alike(p);
 	choose_heavy(p);
-	cost_techniques(p, &s);
-	cost_index(p, &s);
-	status = prefixes_promise(p, &s, &prefixes);
-	if (status == QB_OK && prefixes)
+	cost_techniques(p, pairs, pairs * alike);
+	cost_index(p, pairs);
+	if (prefixes_promise(p, alike))
+	{
 		status = qset_make_prefixes(p);
-	if (status != QB_OK)
-		return status;
-	if (prefixes)
-		cost_prefixes(p, &s);
+		if (status != QB_OK)
+			return status;
+		cost_prefixes(p, alike);
+	}
 	limit_memory(p);
 	return choose_method(p);
 }

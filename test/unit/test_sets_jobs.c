@@ -149,6 +149,30 @@ auto_takes_the_cheapest(void **state)
 	test_no_leak();
 }
 
+/* "auto" takes prefixes for many small sets and a high least Jaccard index. */
+static void
+auto_takes_prefixes(void **state)
+{
+	static const double least[] = { 0, 0.9 };
+	qset_collection c;
+	qset_preparation p;
+	int i;
+
+	(void) state;
+	large_collection(4000, 0, &c);
+	for (i = 0; i < 2; i++)
+	{
+		qset_request r = { .rows = &c, .memory = &test_heap };
+
+		REQUIRE_OK(qset_filter_init(&r.filter, 1, least[i], 0));
+		REQUIRE_OK(qset_prepare(&p, &r));
+		REQUIRE(p.plan.prefix == (least[i] > 0));
+		qset_prepared_free(&p);
+	}
+	qset_collection_free(&c);
+	test_no_leak();
+}
+
 /* The memory that qset_memory_enough() asks for is enough for every method and every question. */
 static void
 there_is_always_room(void **state)
@@ -224,11 +248,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stops_when_told),
-		cmocka_unit_test(limits_and_mismatches),
-		cmocka_unit_test(auto_takes_the_cheapest),
-		cmocka_unit_test(there_is_always_room),
-		cmocka_unit_test(no_memory),
+		cmocka_unit_test(stops_when_told),         cmocka_unit_test(limits_and_mismatches),
+		cmocka_unit_test(auto_takes_the_cheapest), cmocka_unit_test(auto_takes_prefixes),
+		cmocka_unit_test(there_is_always_room),    cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
