@@ -28,7 +28,7 @@ COMMENT ON FUNCTION qfilter_new_bloom(bigint, double precision, bigint, text)
 --
 
 CREATE FUNCTION qfilter_merge(filter qfilter, other qfilter) RETURNS qfilter
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qfilter_merge(qfilter, qfilter) IS 'filter of the rows of both';
 
 CREATE OPERATOR || (

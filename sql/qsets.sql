@@ -51,7 +51,7 @@ COMMENT ON FUNCTION qsets_contains_all(@ARRAY@, @ARRAY@)
 COMMENT ON TYPE qsets IS 'collection of sets of keys';
 
 CREATE FUNCTION qsets_merge(collection qsets, other qsets) RETURNS qsets
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsets_merge(qsets, qsets) IS 'union, set by set';
 
 CREATE OPERATOR || (

@@ -47,7 +47,7 @@ COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, 
 --
 
 CREATE FUNCTION qsketch_merge(sketch qsketch, other qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_merge(qsketch, qsketch) IS 'sketch of the keys of both';
 
 CREATE OPERATOR || (
@@ -56,7 +56,7 @@ CREATE OPERATOR || (
 COMMENT ON OPERATOR || (qsketch, qsketch) IS 'merge';
 
 CREATE FUNCTION qsketch_subtract(sketch qsketch, other qsketch) RETURNS qsketch
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qsketch_subtract(qsketch, qsketch)
 	IS 'sketch of the keys of the first without those of the second';
 

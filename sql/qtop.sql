@@ -11,7 +11,7 @@ CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qt
 COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most frequent keys';
 
 CREATE FUNCTION qtop_merge(top qtop, other qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both';
 
 CREATE OPERATOR || (
@@ -20,7 +20,7 @@ CREATE OPERATOR || (
 COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 
 CREATE FUNCTION qtop_subtract(top qtop, other qtop) RETURNS qtop
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_subtract(qtop, qtop)
 	IS 'list of the keys of the first without those of the second';
 

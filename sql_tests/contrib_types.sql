@@ -100,7 +100,7 @@ BEGIN
 			(SELECT v, %1$s AS k FROM (SELECT v::%2$s FROM apart WHERE type = %2$L) AS v) AS y', key, type) INTO pairs, different, wrong;
 END $$;
 CREATE EXTENSION lo;
-SELECT type, key, r.* FROM unnest('{citext,hstore,lo}'::text[]) AS type, unnest('{v,ARRAY[v],"ROW(v, 1)","ARRAY[v, NULL, v]"}'::text[]) AS key, pg_temp.told_apart(type, key) AS r ORDER BY 1, 2;
+SELECT type, key, r.* FROM unnest('{citext,hstore,lo}'::text[]) AS type, unnest('{v,ARRAY[v],"ROW(v, 1)","ARRAY[v, NULL, v]"}'::text[]) AS key, pg_temp.told_apart(type, key) AS r ORDER BY type, key COLLATE "C";
 SELECT key, CASE WHEN current_setting('server_version_num')::int < 170000 THEN 0 ELSE (pg_temp.told_apart('ltree', key)).wrong END AS wrong FROM unnest('{v,ARRAY[v],"ROW(v, 1)"}'::text[]) AS key;
 DROP EXTENSION lo;
 -- others have no hash, or one without a seed, and are keys as another type

@@ -88,7 +88,7 @@ FROM unnest('{1,2000}'::int[]) AS rows,
 	LATERAL (SELECT qsketch_agg(k, qsketch_new('sf', '64kB', z => 8)) AS sk FROM generate_series(1, rows) AS k) AS s;
 SELECT name, use, pg_temp.error_of(format('SELECT %s FROM damaged WHERE name = %L', use, name))
 FROM damaged, unnest('{qsketch_total(sk),"qsketch_estimate(sk, 1)","qsketch_add(sk, 2)","qsketch_merge(sk, sk)","qsketch_agg(1, sk)",qsketch_merge_agg(sk)}'::text[]) AS use
-ORDER BY name, use;
-SELECT name, pg_column_size(sk) FROM damaged ORDER BY name;
+ORDER BY name COLLATE "C", use COLLATE "C";
+SELECT name, pg_column_size(sk) FROM damaged ORDER BY name COLLATE "C";
 DROP TABLE damaged;
 DROP FUNCTION as_sketch(bytea, bytea);

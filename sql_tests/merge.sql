@@ -47,9 +47,35 @@ SELECT bool_and(sk || sk = pg_temp.sketch(format('SELECT qsketch_agg(k, 2 * w, %
 	bool_and(sk - pg_temp.sketch('SELECT ' || expr) = sk) AS without_nothing,
 	bool_and(qsketch_total(sk - sk) = 0) AS nothing_left
 FROM built JOIN forms USING (form);
-SELECT qsketch_merge(NULL, qsketch_new()) IS NULL AS left, qsketch_new() || NULL IS NULL AS right,
-	qsketch_new() - NULL IS NULL AS minus, qsketch_merge_agg(s) IS NULL AS agg
-FROM (VALUES (NULL::qsketch)) AS v(s);
+SELECT qsketch_merge_agg(s) IS NULL AS agg FROM (VALUES (NULL::qsketch)) AS v(s);
+
+-- NULL stands for no keys, for values of all types: by operators and functions
+CREATE FUNCTION pg_temp.of_null(type text, value text, OUT kept boolean, OUT of_nulls boolean, OUT minus boolean, OUT of_minus boolean)
+LANGUAGE plpgsql AS $$ BEGIN
+	EXECUTE format('SELECT bool_and(v = v || NULL AND v = NULL || v AND v = %1$s_merge(NULL, v) AND v = %1$s_merge(v, NULL)), bool_and(NULL::%1$s || NULL IS NULL)
+		FROM (SELECT (SELECT %2$s) AS v) AS v', type, value) INTO kept, of_nulls;
+	IF type IN ('qsketch', 'qtop') THEN
+		EXECUTE format('SELECT bool_and(v = v - NULL AND v = %1$s_subtract(v, NULL)), bool_and(NULL - v IS NULL AND %1$s_subtract(NULL, v) IS NULL)
+			FROM (SELECT (SELECT %2$s) AS v) AS v', type, value) INTO minus, of_minus;
+	END IF;
+END $$;
+SELECT v.type, n.* FROM (VALUES ('qsketch', 'qsketch_agg(i) FROM generate_series(1, 5000) AS i'), ('qtop', 'qtop_agg(i % 7, 3) FROM generate_series(1, 100) AS i'),
+	('qfilter', 'qfilter_agg(i, qfilter_new_bloom(100)) FROM generate_series(1, 100) AS i'), ('qsets', 'qsets_agg(i % 3, i) FROM generate_series(1, 100) AS i')) AS v(type, value),
+	LATERAL pg_temp.of_null(type, value) AS n ORDER BY 1;
+SELECT f = f | NULL AND f = NULL | f AS kept FROM qfilter_new_bloom(10) AS f;
+
+-- so a day keeps what it has when nothing came late, and when a user had no rows in it
+CREATE TEMP TABLE daily (day int, top qtop);
+INSERT INTO daily SELECT d, qtop_agg(i % 10, 5) FROM generate_series(1, 2) AS d, generate_series(1, 100) AS i GROUP BY d;
+UPDATE daily SET top = top - (SELECT qtop_agg(k, 5) FROM (VALUES (1, 3)) AS gone(day, k) WHERE gone.day = daily.day);
+UPDATE daily SET top = top || (SELECT qtop_agg(k, 5) FROM (VALUES (2, 77)) AS late(day, k) WHERE late.day = daily.day);
+SELECT day, qtop_total(top) FROM daily ORDER BY day;
+
+-- in a variable of PL/pgSQL, that is changed in place
+DO $$ DECLARE s qsketch; one qsketch := qsketch_add(qsketch_new(), 1); BEGIN
+	s := s || one; s := s || one; s := s || NULL; s := s - NULL; one := one || s;
+	RAISE NOTICE '% %', qsketch_total(s), qsketch_total(one);
+END $$;
 SELECT qsketch_total(qsketch_merge_agg(s)) AS total, qsketch_merge_agg(s) FILTER (WHERE false) IS NULL AS none
 FROM (VALUES (NULL::qsketch), (qsketch_add(qsketch_new(), 1)), (NULL), (qsketch_new())) AS v(s);
 
@@ -84,7 +110,7 @@ SELECT statement, error, count(*) FROM sizes AS a JOIN sizes AS b ON a.size <> b
 	pg_temp.error_of(format('SELECT %s FROM sizes AS a, sizes AS b%s WHERE (a.size, a.rows, b.size, b.rows) = (%L, %s, %L, %s)',
 		statement, CASE WHEN statement LIKE '%u.%' THEN ', LATERAL (VALUES (a.sk, 1), (b.sk, 2)) AS u(sk, rows)' END,
 		a.size, a.rows, b.size, b.rows)) AS error
-GROUP BY 1, 2 ORDER BY 1, 2;
+GROUP BY 1, 2 ORDER BY statement COLLATE "C", error COLLATE "C";
 SELECT a.sk || b.sk FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;
 SELECT qsketch_total(qsketch_fold(a.sk, '2kB') || b.sk) AS as_hinted
 FROM sizes AS a, sizes AS b WHERE a.size = '64kB' AND b.size = '2kB' AND a.rows = 20 AND b.rows = 0;

@@ -167,7 +167,7 @@ INSERT INTO forged SELECT '', i % 2 FROM generate_series(1, 30) AS i;
 ANALYZE forged;
 CREATE FUNCTION tried(query text) RETURNS TABLE (name text, result text) LANGUAGE plpgsql AS $$
 BEGIN
-	FOR name IN SELECT m.name FROM made AS m ORDER BY 1 LOOP
+	FOR name IN SELECT m.name FROM made AS m ORDER BY m.name COLLATE "C" LOOP
 		UPDATE forged SET bytes = m.bytes FROM made AS m WHERE m.name = tried.name;
 		BEGIN
 			EXECUTE query INTO result;

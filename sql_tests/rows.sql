@@ -16,11 +16,11 @@ CREATE TABLE sketches AS
 		qsketch_agg(ROW(user_id, page, n), qsketch_new(size => size)) AS triples,
 		qsketch_agg(ROW(user_id, page)::view, qsketch_new(size => size)) AS named
 	FROM views, unnest('{1kB,1MB}'::text[]) AS size GROUP BY size;
-SELECT size, (qsketch_info(pairs)).form, (qsketch_info(pairs)).key_family, pairs = named AS same FROM sketches ORDER BY size;
+SELECT size, (qsketch_info(pairs)).form, (qsketch_info(pairs)).key_family, pairs = named AS same FROM sketches ORDER BY size COLLATE "C";
 SELECT size, bool_and(e >= count) AS never_below, bool_and(e = count) AS exact, bool_and(bounds.upper = e) AS bounds
 FROM sketches, (SELECT user_id, page, count(*) FROM views GROUP BY 1, 2) AS v,
 	qsketch_estimate(pairs, ROW(user_id, page)) AS e, qsketch_bounds(pairs, ROW(user_id, page)) AS bounds
-GROUP BY size ORDER BY size;
+GROUP BY size ORDER BY size COLLATE "C";
 SELECT bool_and(qsketch_estimate(triples, ROW(user_id, page, n)) = count) AS exact
 FROM sketches, (SELECT user_id, page, n, count(*) FROM views GROUP BY 1, 2, 3) AS v WHERE size = '1MB';
 

@@ -40,7 +40,7 @@ SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM gk_log GROUP BY w % 
 	'SELECT date_trunc(''day'', d), d, qsketch_agg(k) FROM gk_log GROUP BY d', 'SELECT qsketch_agg(k) FROM gk_log GROUP BY w % 3, country ORDER BY w % 3, country LIMIT 4',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT k % (y + 2) AS e, qsketch_agg(k) FROM gk_log GROUP BY k % (y + 2)) AS s',
 	'SELECT y, s.* FROM generate_series(0, 2) AS y, LATERAL (SELECT d + y AS e, qsketch_agg(k) FROM gk_log WHERE w > y GROUP BY d + y) AS s',
-	'SELECT w % (SELECT max(w) FROM gk_log), qsketch_agg(k) FROM gk_log GROUP BY 1']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+	'SELECT w % (SELECT max(w) FROM gk_log), qsketch_agg(k) FROM gk_log GROUP BY 1']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 PREPARE by_hours(interval) AS SELECT date_bin($1, ts, '2026-01-01') AS bin, qsketch_total(qsketch_agg(k)) FROM gk_log WHERE ts < '2026-03-21' GROUP BY 1 ORDER BY 1;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE by_hours('6 h');
@@ -68,7 +68,7 @@ SELECT q, s.* FROM unnest(ARRAY['SELECT country, qsketch_agg(k) FROM gk_log GROU
 	'SELECT y, s.* FROM generate_series(40, 42) AS y, LATERAL (SELECT s, qsketch_agg(k) FROM gk_log GROUP BY s HAVING count(*) < y) AS s',
 	'SELECT qsketch_agg(k) FROM gk_log HAVING count(*) > 5', 'SELECT qsketch_agg(k) FROM gk_log WHERE w = 2 HAVING count(*) > 5000',
 	'SELECT w, qsketch_agg(k) FROM gk_log GROUP BY w HAVING false OR count(*) < 0', 'SELECT y, s.* FROM generate_series(0, 2) AS y, LATERAL (SELECT qsketch_agg(k) FROM gk_log HAVING count(*) > y * 9000) AS s']) AS q,
-	LATERAL pg_temp.same(q) AS s ORDER BY q;
+	LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 SELECT substring(plan FROM '"Groups": \d+') AS groups, substring(plan FROM '"Groups Removed by Having": \d+') AS removed
 FROM pg_temp.explained('SELECT w, qsketch_agg(k) FROM gk_log GROUP BY w HAVING w % 4 = 1 AND count(*) > 0 OR count(*) > 1000000') AS plan;
 SET enable_hashagg = off;
@@ -108,7 +108,7 @@ SELECT by, call, s.* FROM unnest(ARRAY['country', 'k % 50, bot']) AS by, unnest(
 SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k), sum(w), max(country), avg(x), min(long) FROM gk_log', 'SELECT qsketch_agg(k), sum(w), max(country), avg(x) FROM gk_log WHERE w > 100',
 	'SELECT country, qsketch_agg(k) FROM gk_log GROUP BY country HAVING sum(w) > 10000 AND max(x) > 3', 'SELECT country, sum(w) * 2 + count(*), qsketch_agg(k) FROM gk_log GROUP BY country ORDER BY sum(x)',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT avg(x), max(long), qsketch_agg(k) FROM gk_log WHERE w > y) AS s']) AS q,
-	LATERAL pg_temp.same(q) AS s ORDER BY q;
+	LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 SET work_mem = '64kB';
 SELECT s.* FROM pg_temp.same('SELECT k, qsketch_agg(w), sum(x), min(long), avg(w) FROM gk_log GROUP BY k') AS s;
 RESET enable_hashagg;
@@ -141,11 +141,11 @@ SELECT t, by, s.* FROM unnest(ARRAY['gk_parts', 'gk_base', 'gk_both', 'gk_parts 
 SELECT q, s.* FROM unnest(ARRAY['SELECT ts::date, qsketch_agg(k) FROM gk_parts GROUP BY ts::date HAVING count(*) > 500 AND max(x) > 3', 'SELECT country, qsketch_agg(k) FROM gk_parts GROUP BY country ORDER BY sum(w) LIMIT 3',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT country, qsketch_agg(k), min(country) FROM gk_parts WHERE w > y GROUP BY country) AS s',
 	'SELECT y, s.* FROM generate_series(1, 3) AS y, LATERAL (SELECT w % y, qsketch_agg(k) FROM gk_parts GROUP BY w % y) AS s',
-	'SELECT country, qsketch_agg(k) FROM gk_parts WHERE ts > (SELECT max(ts) FROM gk_part2) GROUP BY country']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+	'SELECT country, qsketch_agg(k) FROM gk_parts WHERE ts > (SELECT max(ts) FROM gk_part2) GROUP BY country']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 -- all partitions fill the same groups: a run ends before all are returned, or reads no partition; HAVING with a parameter; groups that are written
 SELECT q, s.* FROM unnest(ARRAY['SELECT y, (SELECT qsketch_agg(k) FROM gk_parts WHERE country = ''de'' AND w > y GROUP BY country LIMIT 1) FROM generate_series(1, 3) AS y',
 	'SELECT y, (SELECT count(*) FROM (SELECT FROM gk_parts WHERE ts >= timestamp ''2026-03-20'' + y * interval ''5 days'' GROUP BY w HAVING qsketch_total(qsketch_agg(k)) > y LIMIT 4) AS x) FROM generate_series(1, 12) AS y',
-	'SELECT w + 1, w % 2 = 0 AND qsketch_total(qsketch_agg(k)) > 3, count(*) FROM gk_parts GROUP BY w HAVING w <> 5 AND count(*) < 2000']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+	'SELECT w + 1, w % 2 = 0 AND qsketch_total(qsketch_agg(k)) > 3, count(*) FROM gk_parts GROUP BY w HAVING w <> 5 AND count(*) < 2000']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 SET work_mem = '64kB';
 SELECT by, s.* FROM unnest(ARRAY['ts::date', 'country, w', 'k % 1000', 'lower(country)']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3), sum(w), avg(x), max(ts), qsets_agg(w, k) FROM gk_parts GROUP BY %1$s', by)) AS s ORDER BY by;

@@ -30,13 +30,13 @@ SELECT zone, by, s.* FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pa
 SELECT by, bool_and(same) AS same, sum(groups) AS groups FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Europe/London', 'UTC']) AS zone,
 	unnest(ARRAY['date_trunc(''week'', tz + interval ''1 day'') - interval ''1 day''', 'date_trunc(''hour'', tz + interval ''1 day'')', '(tz - interval ''1 day'')::date', '(tz - interval ''24 h'')::date', 'date_bin(''20 min'', tz + interval ''1 day'', ''2000-01-01'')', 'date_trunc(''day'', (ts + interval ''30 min'')::timestamptz)',
 	'((tz + interval ''1 day'') AT TIME ZONE ''Asia/Kathmandu'')::date', '((tz AT TIME ZONE ''Pacific/Apia'') - interval ''1 day'')::date', 'date_trunc(''day'', tz + interval ''1 day'', ''Europe/London'')', '(tz + interval ''1 day'' - interval ''1 day'')::date', '(tz + interval ''9 days'')::date', 'timestamptz_pl_interval(tz, interval ''5 days'')::date', '(tz + interval ''1 month'')::date']) AS by,
-	LATERAL pg_temp.in_zone(zone, by) AS s GROUP BY by ORDER BY by;
+	LATERAL pg_temp.in_zone(zone, by) AS s GROUP BY by ORDER BY by COLLATE "C";
 -- a zone that is named: by an abbreviation, also one whose meaning changed, and by rules; the session's zone is another one
 SELECT by, count(*), bool_and(same) AS same, sum(groups) AS groups
 FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Africa/Monrovia', 'America/St_Johns', 'Europe/Berlin', 'CET', 'MSK', 'KGT', 'EST5EDT,M3.2.0,M11.1.0', '<X>3<Y>,60/0,61/0', 'AAA-20:30']) AS zone,
 	unnest(ARRAY['(tz AT TIME ZONE %1$L)::date', 'date_trunc(''day'', tz, %1$L)', 'date_trunc(''hour'', tz, %1$L)', 'date_trunc(''month'', tz, %1$L)', 'date_trunc(''hour'', tz AT TIME ZONE %1$L)', 'date_trunc(''day'', tz AT TIME ZONE %1$L) AT TIME ZONE %1$L',
 	'date_bin(''1 h'', tz AT TIME ZONE %1$L, ''2012-01-01 00:07'')', 'date_bin(''1 h'', ts AT TIME ZONE ''America/Sao_Paulo'' AT TIME ZONE %1$L, ''2012-01-01 00:07'')', '(ts AT TIME ZONE ''UTC'' AT TIME ZONE %1$L)::date', 'date_trunc(''hour'', ts AT TIME ZONE %1$L, ''Europe/Berlin'')', 'date_bin(''45 min'', ts AT TIME ZONE %1$L, ''2012-01-01 00:07'')']) AS by, LATERAL pg_temp.in_zone('America/Sao_Paulo', format(by, zone)) AS s
-GROUP BY by ORDER BY by;
+GROUP BY by ORDER BY by COLLATE "C";
 -- what is made of a step; several steps, and other uses of the time
 SELECT by, s.* FROM unnest(ARRAY['date_trunc(''day'', tz)::date', 'extract(dow FROM date_trunc(''day'', tz))::int', 'NULLIF(ts::date, ''2018-11-03'')', 'to_char(tz::date, ''YYYY-MM'') = ''2018-11''', 'CASE WHEN ts::date > ''2018-11-03'' THEN ts::date END',
 	'date_trunc(''day'', ts) > date_trunc(''month'', ts)', 'ts::date + (extract(hour FROM ts)::int / 12)', 'date_trunc(''hour'', date_trunc(''day'', tz))', 'date_trunc(''day'', ts::date)', 'coalesce(date_trunc(''day'', tz, (SELECT min(NULL::text))), tz)']) AS by,
@@ -57,7 +57,7 @@ $$ DECLARE q text := format('SELECT qsketch_agg(%1$s), qsketch_agg(%1$s, k), qse
 END $$;
 SELECT key, bool_and(all_same) AS same, bool_and(scanned) AS scanned FROM unnest(ARRAY['Asia/Beirut', 'Australia/Lord_Howe', 'Pacific/Apia', 'America/Sao_Paulo', 'UTC']) AS zone,
 	unnest(ARRAY['tz::date', 'date_trunc(''hour'', tz)', 'date_trunc(''second'', tz)', 'date_trunc(''day'', tz, ''Europe/Berlin'')', '(tz AT TIME ZONE ''Asia/Kathmandu'')::date', 'date_bin(''20 min'', tz, ''2000-01-01'')', 'tz::timestamp::date', 'ts::timestamptz::date',
-	'extract(dow FROM date_trunc(''day'', tz))::int', 'extract(epoch FROM date_trunc(''day'', tz))::float8 * -0.0', 'NULLIF(ts::date, ''2018-11-03'')', 'k % 100', 'k / -7']) AS key, LATERAL pg_temp.keys_in_zone(zone, key) AS s GROUP BY key ORDER BY key;
+	'extract(dow FROM date_trunc(''day'', tz))::int', 'extract(epoch FROM date_trunc(''day'', tz))::float8 * -0.0', 'NULLIF(ts::date, ''2018-11-03'')', 'k % 100', 'k / -7']) AS key, LATERAL pg_temp.keys_in_zone(zone, key) AS s GROUP BY key ORDER BY key COLLATE "C";
 -- a zone that is a parameter, and another one in each run
 SET timezone = 'Europe/Berlin';
 SELECT z, qsketch_total(s) AS total, pg_temp.plan_has(format('SELECT qsketch_agg((tz AT TIME ZONE %L)::date) FROM gt_zones', z), 'QSketchScan') AS scanned, s = (SELECT qsketch_agg(d) FROM (SELECT (tz AT TIME ZONE z)::date AS d FROM gt_zones OFFSET 0) AS o) AS same

@@ -31,7 +31,7 @@ SELECT by, s.* FROM unnest(ARRAY['s', 'i', 'b', 'd', 'z', 'm', 'one', 'eight', '
 SELECT by, call, s.* FROM unnest(ARRAY['i', 'eight', 'many']) AS by, unnest(ARRAY['qsketch_agg(t)', 'qsketch_agg(k, w)', 'qsketch_agg(ROW(k, t))',
 	'qsketch_agg(k, qsketch_new(''warp'', ''1kB''))', 'qsketch_agg(k), count(*), count(t)', 'qfilter_agg(k, qfilter_new_bloom(1000))',
 	'qfilter_agg(t, qfilter_new_bloom(100))', 'qsets_agg(w, k)', 'qsets_agg(w, t)', 'qtop_agg(k, 5)', 'qtop_agg(w, 3), qsketch_agg(t), qsets_agg(k, w)']) AS call,
-	LATERAL pg_temp.same(format('SELECT %s AS g, %s FROM g_scan GROUP BY %1$s', by, call)) AS s ORDER BY by, call;
+	LATERAL pg_temp.same(format('SELECT %s AS g, %s FROM g_scan GROUP BY %1$s', by, call)) AS s ORDER BY by COLLATE "C", call COLLATE "C";
 
 -- conditions, and FILTERs, which may leave a group nothing
 SELECT q, s.* FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan WHERE w > 10', 'qsketch_agg(k) FROM g_scan WHERE length(t) = 5 AND w < 18',
@@ -39,7 +39,7 @@ SELECT q, s.* FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan WHERE w > 10', 'qske
 	'qsketch_agg(k) FILTER (WHERE w > 3), qsketch_agg(t) FILTER (WHERE w > 3), count(*) FILTER (WHERE late = 42), count(*) FROM g_scan WHERE i > 0',
 	'qsketch_agg(k) FILTER (WHERE i > 1000) FROM g_scan', 'qsketch_agg(k) FROM g_scan WHERE i IS NULL', 'qsketch_agg(k) FROM g_scan WHERE w > 1000',
 	'qsketch_agg(k) FROM g_empty']) AS q,
-	LATERAL pg_temp.same(format('SELECT i, %s GROUP BY i', q)) AS s ORDER BY q;
+	LATERAL pg_temp.same(format('SELECT i, %s GROUP BY i', q)) AS s ORDER BY q COLLATE "C";
 
 -- the group in expressions, more than once, not at all; above it ORDER BY, LIMIT, a join, window functions
 SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM g_scan GROUP BY eight', 'SELECT eight * 2, -eight, eight, qsketch_total(qsketch_agg(k)) + eight FROM g_scan GROUP BY eight',
@@ -49,7 +49,7 @@ SELECT q, s.* FROM unnest(ARRAY['SELECT qsketch_agg(k) FROM g_scan GROUP BY eigh
 	'SELECT eight, qsketch_agg(k), sum(count(*)) OVER (ORDER BY eight) FROM g_scan GROUP BY eight',
 	'SELECT x, s.* FROM generate_series(1, 3) AS x, LATERAL (SELECT eight + x AS e, qsketch_agg(k) FROM g_scan GROUP BY eight) AS s',
 	'SELECT x, s.* FROM generate_series(1, 3) AS x, LATERAL (SELECT eight, qsketch_agg(k) FROM g_scan WHERE w > x GROUP BY eight) AS s',
-	'SELECT eight, qsketch_agg(k) FROM g_scan WHERE eight = 3 GROUP BY eight']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q;
+	'SELECT eight, qsketch_agg(k) FROM g_scan WHERE eight = 3 GROUP BY eight']) AS q, LATERAL pg_temp.same(q) AS s ORDER BY q COLLATE "C";
 SELECT count(*) FROM (SELECT eight, qsketch_agg(k) AS sk FROM g_scan GROUP BY eight LIMIT 5) AS s WHERE sk IS NOT NULL;
 
 -- prepared statements, with a generic plan, too
@@ -87,7 +87,7 @@ LANGUAGE plpgsql AS $$ DECLARE plan text; BEGIN
 	spilled := coalesce(substring(plan FROM '"Spilled Groups": (\d+)')::int, 0) > 0;
 END $$;
 SELECT memory, by, s.* FROM unnest(ARRAY['64kB', '1MB', '64MB']) AS memory, unnest(ARRAY['one', 'thousand', 'many', 'b']) AS by, LATERAL pg_temp.spilled(memory, by) AS s
-ORDER BY memory, by;
+ORDER BY memory COLLATE "C", by COLLATE "C";
 SET enable_hashagg = off;
 SET enable_sort = off;
 SET work_mem = '64kB';
@@ -178,7 +178,7 @@ SET max_parallel_workers_per_gather = 0;
 -- left to the ordinary plan
 SELECT q, pg_temp.plan_has('SELECT ' || q, 'QSketchScan') AS scanned FROM unnest(ARRAY['qsketch_agg(k) FROM g_scan GROUP BY ROLLUP (eight)',
 	'qsketch_agg(k) FROM g_scan GROUP BY GROUPING SETS ((eight), (eight))', 'qsketch_agg(DISTINCT k) FROM g_scan GROUP BY eight', 'qsketch_agg(k ORDER BY w) FROM g_scan GROUP BY eight',
-	'count(*) FROM g_scan GROUP BY eight', 'qsketch_agg(a.k) FROM g_scan AS a JOIN g_empty AS b USING (k) GROUP BY a.eight']) AS q ORDER BY q;
+	'count(*) FROM g_scan GROUP BY eight', 'qsketch_agg(a.k) FROM g_scan AS a JOIN g_empty AS b USING (k) GROUP BY a.eight']) AS q ORDER BY q COLLATE "C";
 
 -- strings: short, long, compressed, out of line, empty, NULL, behind others; of domains and a column that came late
 CREATE DOMAIN country AS varchar(10) CHECK (value <> 'xx');

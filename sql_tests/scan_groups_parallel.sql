@@ -52,7 +52,7 @@ EXPLAIN (COSTS OFF) SELECT day, qsketch_agg(k) FROM p_parts GROUP BY day;
 SELECT call, s.* FROM unnest(ARRAY['qsketch_agg(k)', 'qsketch_agg(country)', 'qsketch_agg(k, w)', 'qsketch_agg(ROW(k, country))', 'qtop_agg(k, 5)', 'qtop_agg(k, w, 3)',
 	'qsketch_agg(k, qsketch_new(''warp'', ''1kB''))', 'qsketch_agg(k, qsketch_new(''multilevel'', ''4kB''))', 'qfilter_agg(k, qfilter_new_bloom(1000))', 'qsets_agg(w, k)', 'qsets_agg(w, country)',
 	'qsketch_agg(k), count(*), count(country), sum(w), sum(k), sum(x)', 'qsketch_agg(k), avg(w), avg(x), min(country), max(hour), max(note)']) AS call,
-	unnest(ARRAY['p_scan', 'p_parts']) AS source, LATERAL pg_temp.same(format('SELECT day, %s FROM %s GROUP BY day', call, source)) AS s ORDER BY call, source;
+	unnest(ARRAY['p_scan', 'p_parts']) AS source, LATERAL pg_temp.same(format('SELECT day, %s FROM %s GROUP BY day', call, source)) AS s ORDER BY call COLLATE "C", source COLLATE "C";
 SELECT by, s.* FROM unnest(ARRAY['many', 'country', 'hour::date', 'date_trunc(''hour'', hour)', 'date_bin(''90 min'', hour, ''2026-01-01'')', 'k % 100', 'w, country', 'left(country, 3), w > 5, day / 10']) AS by,
 	LATERAL pg_temp.same(format('SELECT %s, qsketch_agg(k), count(*) FILTER (WHERE w > 7), qtop_agg(w, 3) FROM p_scan WHERE w < 19 GROUP BY %1$s', by)) AS s ORDER BY by;
 

@@ -27,7 +27,7 @@ SELECT type, count(*) AS pairs, count(*) FILTER (WHERE wanted <> got) AS wrong F
 	('date', pg_temp.all_of(array(SELECT date '2026-01-01' + x FROM unnest(a) AS x), array(SELECT date '2026-01-01' + x FROM unnest(b) AS x))),
 	('inet', pg_temp.all_of(array(SELECT inet '10.0.0.0' + x FROM unnest(a) AS x), array(SELECT inet '10.0.0.0' + x FROM unnest(b) AS x))),
 	('row', pg_temp.all_of(array(SELECT ROW(x, 'y') FROM unnest(a) AS x), array(SELECT ROW(x, 'y') FROM unnest(b) AS x)))) AS t (type, got)
-GROUP BY type ORDER BY type;
+GROUP BY type ORDER BY type COLLATE "C";
 SELECT count(*) FILTER (WHERE qsets_intersect(a::text[], b::text[]) IS DISTINCT FROM coalesce((SELECT array_agg(x::text ORDER BY place) FROM (
 	SELECT x, min(place) AS place FROM unnest(a) WITH ORDINALITY AS u (x, place) WHERE x = ANY (b) GROUP BY x) AS k), '{}')) AS wrong FROM pairs WHERE i < 1000;
 
@@ -60,7 +60,7 @@ CREATE INDEX ON visitor (qsets_id(id));
 CREATE TABLE visit AS SELECT md5((1 + i % 200)::text)::uuid AS id, i * i % 83 AS page FROM generate_series(1, 3000) AS i;
 CREATE TABLE sets AS SELECT qsets_agg(qsets_id(id), page) AS s FROM visit;
 SELECT v.name, p.common FROM sets, qsets_similar(s, qsets_id((SELECT id FROM visitor WHERE name = 'visitor 17')), top => 3) AS p JOIN visitor AS v ON qsets_id(v.id) = p.id
-ORDER BY p.jaccard DESC, v.name;
+ORDER BY p.jaccard DESC, v.name COLLATE "C";
 SELECT count(*) AS pairs, bool_and(common = qsets_intersect_count(x.pages, y.pages)) AS right FROM sets, qsets_pairs(s, 3) AS p
 	JOIN (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS x ON qsets_id(x.id) = p.a JOIN (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS y ON qsets_id(y.id) = p.b;
 SELECT count(*) = (SELECT count(*) FROM sets, qsets_pairs(s, 3)) AS all FROM (SELECT id, array_agg(page) AS pages FROM visit GROUP BY id) AS x

@@ -49,7 +49,7 @@ FROM (SELECT call, pg_temp.made(call, false, 0) AS ordinary, pg_temp.made(call, 
 	FROM unnest(ARRAY['qtop_agg(s, 10)', 'qtop_agg(i, 10)', 'qtop_agg(b, 10)', 'qtop_agg(d, 10)', 'qtop_agg(n, 10)',
 		'qtop_agg(b, 10, qsketch_new(''warp'', ''64kB''))', 'qtop_agg(t, 10)', 'qtop_agg(x, 10)', 'qtop_agg(u, 10)', 'qtop_agg(a, 10)', 'qtop_agg(v, 10)', 'qtop_agg(m, 10)',
 		'qtop_agg(y, 10)', 'qtop_agg(z, 10)', 'qtop_agg(c, 10)', 'qtop_agg(l, 10)', 'qtop_agg(t, n, 10)', 'qtop_agg(v, i, 10)',
-		'qtop_agg(t, 10, qsketch_new(''warp'', ''64kB'')) FILTER (WHERE i % 7 = 0)', 'qtop_agg(a, 10) FILTER (WHERE i < 9)']) AS call) AS c ORDER BY call;
+		'qtop_agg(t, 10, qsketch_new(''warp'', ''64kB'')) FILTER (WHERE i % 7 = 0)', 'qtop_agg(a, 10) FILTER (WHERE i < 9)']) AS call) AS c ORDER BY call COLLATE "C";
 -- of groups, whose pages have few of each or many, and of a table with columns added later
 SELECT by, bool_and(qtop_sketch(a.t) = qtop_sketch(b.t) AND pg_temp.keys(a.t) = pg_temp.keys(b.t)) AS same, count(*) AS groups, bool_and(a.scanned) AS scanned
 FROM unnest(ARRAY['s', 'x', 'd']) AS by, LATERAL pg_temp.groups(by, true) AS a JOIN LATERAL pg_temp.groups(by, false) AS b ON a.g = b.g GROUP BY by ORDER BY by;
@@ -59,7 +59,7 @@ SELECT pg_temp.keys(pg_temp.made('qtop_agg(late, 10)', true, 0)), qtop_sketch(pg
 -- keys of several columns, expressions; left to the ordinary plan: what is not constant, and errors
 SELECT call, pg_temp.plan_has(format('SELECT %s FROM t_scan', call), 'QSketchScan') AS scanned
 FROM unnest(ARRAY['qtop_agg(ROW(t, i), 10)', 'qtop_agg(t || t, 10)', 'qtop_agg(i + 1, 10)', 'qtop_agg(i, i)', 'qtop_agg(i, 0)', 'qtop_agg(i, NULL)',
-	'qtop_agg(i, 10, NULL)', 'qtop_agg(i, 10) FILTER (WHERE i > 3)', 'qtop_agg(DISTINCT i, 10)', 'qtop_agg(i, 10), qsketch_agg(t)']) AS call ORDER BY call;
+	'qtop_agg(i, 10, NULL)', 'qtop_agg(i, 10) FILTER (WHERE i > 3)', 'qtop_agg(DISTINCT i, 10)', 'qtop_agg(i, 10), qsketch_agg(t)']) AS call ORDER BY call COLLATE "C";
 SET max_parallel_workers_per_gather = 0; -- else a worker may be the first to say it, with a CONTEXT
 SELECT qtop_agg(i, 0) FROM t_scan;
 RESET max_parallel_workers_per_gather;

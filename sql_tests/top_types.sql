@@ -105,7 +105,7 @@ DROP TABLE long;
 CREATE TABLE kept AS SELECT 'even' AS type, qtop_agg(k, 3) AS t FROM unnest('{4,5}'::int[]) AS k
 UNION ALL SELECT 'mood', qtop_agg(m, 3) FROM unnest('{sad,happy}'::mood[]) AS m
 UNION ALL SELECT 'word', qtop_agg(k, 3) FROM unnest('{a b,c}'::text[]) AS k;
-SELECT type, pg_temp.error_of(format('SELECT * FROM kept, qtop_list(t, 3, NULL::%s) WHERE type = %L', type, type)) FROM kept ORDER BY type;
+SELECT type, pg_temp.error_of(format('SELECT * FROM kept, qtop_list(t, 3, NULL::%s) WHERE type = %L', type, type)) FROM kept ORDER BY type COLLATE "C";
 ALTER TYPE mood RENAME VALUE 'sad' TO 'sorry';
 SELECT pg_temp.error_of('SELECT qtop_list(t, 3, NULL::mood) FROM kept WHERE type = ''mood''');
 SELECT key FROM kept, qtop_text(t, 3) WHERE type = 'mood' ORDER BY key;
@@ -163,8 +163,8 @@ $$ BEGIN PERFORM qtop_text(t, 1), qtop_info(t), qtop_sketch(t), t || t, qtop_add
 EXCEPTION WHEN datatype_mismatch OR collation_mismatch OR numeric_value_out_of_range THEN RETURN sqlstate; END $$;
 CREATE TEMP TABLE mutant AS SELECT i, pg_temp.repaired(set_bit(b, i, 1 - get_bit(b, i))) AS bytes
 FROM sample, generate_series(0, length(b) * 8 - 1) AS i WHERE i NOT BETWEEN 24 * 8 AND 32 * 8 - 1 AND i % 3 = 0;
-SELECT regexp_replace(error, '\d{9,}', 'N') AS error, count(*) > 0 AS some FROM (SELECT pg_temp.error_of_bytes(bytes) AS error FROM mutant) AS e GROUP BY 1 ORDER BY 1;
-SELECT pg_temp.use(bytes::qtop), count(*) > 0 AS some FROM mutant WHERE pg_temp.error_of_bytes(bytes) = 'accepted' GROUP BY 1 ORDER BY 1;
+SELECT regexp_replace(error COLLATE "C", '\d{9,}', 'N') AS error, count(*) > 0 AS some FROM (SELECT pg_temp.error_of_bytes(bytes) AS error FROM mutant) AS e GROUP BY 1 ORDER BY 1;
+SELECT pg_temp.use(bytes::qtop) COLLATE "C", count(*) > 0 AS some FROM mutant WHERE pg_temp.error_of_bytes(bytes) = 'accepted' GROUP BY 1 ORDER BY 1;
 -- a text with a zero byte, which no input function makes: it ends there, as where it is shown
 BEGIN;
 CREATE CAST (bytea AS text) WITHOUT FUNCTION;

@@ -36,15 +36,21 @@ unpack() {
 	pg_buildext updatecontrol
 }
 
+# What tests of a package printed otherwise than expected, at the end of what is printed.
+show_failed() {
+	find build/deb -name regression.diffs -exec grep -HE '^(\+\+\+|[-+])' {} + | sed 's|^[^:]*:||' | head -n 40
+}
+
 # DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  For another architecture
 # they are left out, and so are build dependencies: those are here for this system's.
 build() {
+	echo "package.sh: installs what building takes, builds, and runs the SQL tests on a server of each version, which takes some 10 minutes on 2 cores; DEB_BUILD_OPTIONS=nocheck leaves the tests out"
 	test/setup.sh deb
 	[ -z "${ARCH:-}" ] || test/foreign.sh "$ARCH"
 	export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS:-installed}
 	grep -q "^qsketch ($version-" debian/changelog ||
 		{ echo "package.sh: debian/changelog is not of version $version" >&2 && return 1; }
-	(unpack && dpkg-buildpackage -us -uc ${ARCH:+--host-arch "$ARCH" -Pcross,nocheck -d})
+	(unpack && dpkg-buildpackage -us -uc ${ARCH:+--host-arch "$ARCH" -Pcross,nocheck -d}) || { show_failed; return 1; }
 	lintian --profile debian --allow-root --info --fail-on error,warning "build/deb/qsketch_$version"-*.changes
 	ls -l "$source"/build/deb/*.deb
 }

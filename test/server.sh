@@ -24,6 +24,7 @@
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file
 # of further lines for postgresql.conf), QSKETCH_BUNDLE (an archive made by
 # "make bundle", to be used instead of installed packages and a build),
+# QSKETCH_INITDB (options of initdb in place of "--no-locale -E UTF8"),
 # QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).
 # PGOPTIONS and the like reach the clients.
 
@@ -86,7 +87,7 @@ server_environment() {
 # Only its owner and root can connect.
 server_start() {
 	local data=$SERVER_HOME/data
-	as_server initdb -D "$data" -U postgres -A trust --no-sync --no-locale -E UTF8 \
+	as_server initdb -D "$data" -U postgres -A trust --no-sync ${QSKETCH_INITDB:---no-locale -E UTF8} \
 		>"$SERVER_ROOT/initdb.log" || { cat "$SERVER_ROOT/initdb.log"; return 1; }
 	{
 		printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$SERVER_HOME'" \

@@ -321,7 +321,13 @@ SQL_FUNCTION(qfilter_add, add_key(fcinfo, FILTER_ROWS));
 SQL_FUNCTION(qfilter_add_row, add_key(fcinfo, FILTER_IDS));
 
 /* qfilter_merge(qfilter, qfilter): a filter with the bits of both. */
-SQL_FUNCTION(qfilter_merge, StateMerged(fcinfo, &filter_state_type));
+static Datum
+merge(FunctionCallInfo fcinfo)
+{
+	return StateMerged(fcinfo, &filter_state_type);
+}
+
+SQL_FUNCTION(qfilter_merge, MergeUnlessNull(fcinfo, merge));
 
 /* qfilter_fold(qfilter, halvings): the filter with its bits halved so many times. */
 PG_FUNCTION_INFO_V1(qfilter_fold);

@@ -216,10 +216,9 @@ qsets_combine_support(PG_FUNCTION_ARGS)
 
 /* ---- facts and parts of a collection, and merging two ---- */
 
-/* qsets_merge(qsets, qsets) */
-PG_FUNCTION_INFO_V1(qsets_merge);
-Datum
-qsets_merge(PG_FUNCTION_ARGS)
+/* The union of two collections, set by set. */
+static Datum
+merge(FunctionCallInfo fcinfo)
 {
 	SetsState *merged = SetsNew();
 	SetsReader reader;
@@ -234,6 +233,8 @@ qsets_merge(PG_FUNCTION_ARGS)
 	SetsMaterialize(merged);
 	PG_RETURN_DATUM(StateDatum(&merged->keyed));
 }
+
+SQL_FUNCTION(qsets_merge, MergeUnlessNull(fcinfo, merge));
 
 /* Answer a question about a collection, the first argument. */
 static Datum

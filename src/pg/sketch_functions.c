@@ -99,8 +99,20 @@ combine(FunctionCallInfo fcinfo, qb_status (*operation)(qs_sketch *, const qs_sk
 	return StateDatum(&expanded->keyed);
 }
 
-SQL_FUNCTION(qsketch_merge, combine(fcinfo, qs_merge));
-SQL_FUNCTION(qsketch_subtract, combine(fcinfo, qs_subtract));
+static Datum
+merge(FunctionCallInfo fcinfo)
+{
+	return combine(fcinfo, qs_merge);
+}
+
+static Datum
+subtract(FunctionCallInfo fcinfo)
+{
+	return combine(fcinfo, qs_subtract);
+}
+
+SQL_FUNCTION(qsketch_merge, MergeUnlessNull(fcinfo, merge));
+SQL_FUNCTION(qsketch_subtract, SubtractUnlessNull(fcinfo, subtract));
 
 /* qsketch_fold(qsketch, size): the same counts in less memory. */
 PG_FUNCTION_INFO_V1(qsketch_fold);

@@ -374,12 +374,17 @@ SQL_FUNCTION(qtop_add, change(fcinfo, add_key));
 SQL_FUNCTION(qtop_remove, change(fcinfo, remove_key));
 
 /* qtop_merge(qtop, qtop) */
-SQL_FUNCTION(qtop_merge, StateMerged(fcinfo, &top_state_type));
+static Datum
+merge(FunctionCallInfo fcinfo)
+{
+	return StateMerged(fcinfo, &top_state_type);
+}
 
-/* qtop_subtract(qtop, qtop): the first list without the keys of the second one. */
-PG_FUNCTION_INFO_V1(qtop_subtract);
-Datum
-qtop_subtract(PG_FUNCTION_ARGS)
+SQL_FUNCTION(qtop_merge, MergeUnlessNull(fcinfo, merge));
+
+/* The first list without the keys of the second one. */
+static Datum
+subtract(FunctionCallInfo fcinfo)
 {
 	TopReader reader;
 	TopState *top;
@@ -392,6 +397,8 @@ qtop_subtract(PG_FUNCTION_ARGS)
 	TopReadEnd(&reader);
 	PG_RETURN_DATUM(StateDatum(&top->keyed));
 }
+
+SQL_FUNCTION(qtop_subtract, SubtractUnlessNull(fcinfo, subtract));
 
 /* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
 PG_FUNCTION_INFO_V1(qtop_fold);

@@ -23,6 +23,27 @@ ValueDetoast(Datum datum, struct varlena **own)
 	return value;
 }
 
+/* ---- functions of two values ---- */
+
+Datum
+MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge)
+{
+	if (PG_ARGISNULL(0))
+	{
+		fcinfo->isnull = PG_ARGISNULL(1);
+		return PG_GETARG_DATUM(1);
+	}
+	return PG_ARGISNULL(1) ? PG_GETARG_DATUM(0) : merge(fcinfo);
+}
+
+Datum
+SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	return PG_ARGISNULL(1) ? PG_GETARG_DATUM(0) : subtract(fcinfo);
+}
+
 /* ---- rows that functions return ---- */
 
 /* The error for a function of ours that is called and not in the catalog. */

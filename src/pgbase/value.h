@@ -42,6 +42,16 @@ extern void PutRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nul
 extern void SetText(Datum *values, bool *nulls, int column, const char *text);
 extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 
+/*
+ * ---- functions of two values ----
+ *
+ * NULL stands for a value without keys, as an aggregate without rows gives it: what NULL is
+ * merged with, or subtracted from, is the result.  NULL minus a value is NULL.
+ */
+
+extern Datum MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge);
+extern Datum SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract);
+
 /* ---- status codes as errors, and what errors of several families share ---- */
 
 /* The byte format of a type's values. */
