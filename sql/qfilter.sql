@@ -17,10 +17,10 @@ COMMENT ON FUNCTION qfilter_new(bigint, bigint, double precision, text, integer,
 	IS 'empty filter that tells frequencies, the template of aggregates';
 
 CREATE FUNCTION qfilter_new_bloom(
-	keys bigint, false_positive_rate double precision DEFAULT 0.01, seed bigint DEFAULT 0,
+	keys double precision, false_positive_rate double precision DEFAULT 0.01, seed bigint DEFAULT 0,
 	layout text DEFAULT 'blocked') RETURNS qfilter
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION qfilter_new_bloom(bigint, double precision, bigint, text)
+COMMENT ON FUNCTION qfilter_new_bloom(double precision, double precision, bigint, text)
 	IS 'empty Bloom filter, the template of aggregates';
 
 --
@@ -100,6 +100,17 @@ CREATE AGGREGATE qfilter_@NAME@(@NAMED@, template qfilter) (
 COMMENT ON AGGREGATE qfilter_@NAME@(@KEYS@, qfilter) IS '@WHAT@';
 
 --@ end
+-- What to write, in place of an error that there is no such function.
+CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible) RETURNS qfilter
+	AS 'MODULE_PATHNAME', 'qfilter_agg_without_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible) IS 'aggregate support';
+
+CREATE AGGREGATE qfilter_agg(key anycompatible) (
+	STYPE = qfilter, SSPACE = 2048, SFUNC = _qfilter_agg_trans,
+	COMBINEFUNC = _qfilter_agg_combine, FINALFUNC = _qfilter_agg_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE qfilter_agg(anycompatible) IS 'an error: the template is missing';
+
 CREATE FUNCTION qfilter_estimate(filter qfilter, key anycompatiblenonarray, method text DEFAULT 'corrected')
 	RETURNS double precision
 	AS 'MODULE_PATHNAME', 'qfilter_estimate' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -163,7 +163,7 @@ CREATE FUNCTION _qsets_pairs_support(internal) RETURNS internal
 COMMENT ON FUNCTION _qsets_pairs_support(internal) IS 'planner support';
 
 CREATE FUNCTION qsets_pairs(
-	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -173,7 +173,7 @@ COMMENT ON FUNCTION qsets_pairs(qsets, bigint, double precision, integer, text)
 	IS 'pairs of sets that have much in common';
 
 CREATE FUNCTION qsets_pairs(
-	collection qsets, other qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, other qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT a bigint, OUT b bigint, OUT common bigint, OUT jaccard double precision)
 	RETURNS SETOF record
@@ -225,7 +225,7 @@ COMMENT ON FUNCTION
 	IS 'sets that have most in common with these elements, the nearest first';
 
 CREATE FUNCTION qsets_pairs_plan(
-	collection qsets, min_count bigint DEFAULT 1, min_jaccard double precision DEFAULT 0,
+	collection qsets, min_count bigint DEFAULT NULL, min_jaccard double precision DEFAULT 0,
 	top integer DEFAULT NULL, method text DEFAULT 'auto',
 	OUT method_name text, OUT chosen boolean, OUT milliseconds double precision,
 	OUT memory bigint, OUT workers integer, OUT note text, OUT device text, OUT reason text)

@@ -145,7 +145,7 @@ COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 --
 
 --@ each KEYS|NAMED|SUFFIX|WHAT
---@ of anycompatible, integer|key anycompatible, n integer||the n most frequent keys, with a sketch of all
+--@ of anycompatible, bigint|key anycompatible, n bigint||the n most frequent keys, with a sketch of all
 --@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all that has the parameters of a template
 --@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all
 --@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all that has the parameters of a template
@@ -172,6 +172,13 @@ CREATE AGGREGATE qtop_agg(key anycompatible) (
 	COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE qtop_agg(anycompatible) IS 'an error: the number of keys is missing';
+
+CREATE FUNCTION qtop_list(top qtop, OUT key text, OUT estimate bigint, OUT lower bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'qtop_list_without_type' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION qtop_list(qtop) IS 'an error: the type of the keys is missing';
+
+-- So functions of sketches take lists.
+CREATE CAST (qtop AS qsketch) WITH FUNCTION qtop_sketch(qtop) AS IMPLICIT;
 
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'qtop_has' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -116,3 +116,15 @@ FROM (SELECT w, qsketch_agg(v, qsketch_new(size => '1kB')) OVER frame AS moved, 
 RESET qsketch.enable_columnscan;
 DROP TABLE keys;
 DROP DOMAIN clock, large_object;
+
+-- forms that people write first: they are answered, or the error says what to write
+SELECT qtop_total(qtop_agg(k, 10::bigint)) AS bigint, qtop_total(qtop_agg(k, (SELECT count(*) FROM generate_series(1, 5)))) AS subquery,
+	qtop_total(qtop_agg(k, 3::smallint)) AS smallint FROM generate_series(1, 3) AS k;
+SELECT qtop_agg(k, 4294967299) FROM generate_series(1, 3) AS k;
+SELECT qfilter_new_bloom(1e6) = qfilter_new_bloom(1000000) AS same, qfilter_new_bloom(999999.5) = qfilter_new_bloom(1000000) AS rounded_up;
+SELECT qfilter_new_bloom(1e30);
+SELECT qfilter_new_bloom('NaN');
+SELECT qfilter_agg(k) FROM generate_series(1, 3) AS k;
+SELECT * FROM qtop_list(qtop_new(3));
+SELECT qsketch_estimate(list, 2) AS estimate, qsketch_total(list) AS total, qsketch_merge_agg(list) OVER () = qtop_sketch(list) AS merged
+FROM (SELECT qtop_agg(k, 2) AS list FROM generate_series(1, 3) AS k) AS l;

@@ -61,6 +61,6 @@ INSERT INTO strange (type, what, value) VALUES
 
 SELECT what, pg_temp.said(format('SELECT %L::%s::text = %1$L', value, type)) FROM strange ORDER BY no;
 SELECT what, pg_temp.said(format('SELECT count(*) FROM qsets_similar(%L, ARRAY[1])', value)), pg_temp.said(format('SELECT count(*) FROM qsets_similar(%L, ARRAY[''x''])', value)) FROM strange WHERE type = 'qsets' ORDER BY no;
-SELECT a.what, b.what, pg_temp.said(format('SELECT count(*) FROM qsets_pairs(%L, %L::qsets)', a.value, b.value)), pg_temp.said(format('SELECT qsets_count(qsets_merge(%L, %L))', a.value, b.value))
+SELECT a.what, b.what, pg_temp.said(format('SELECT count(*) FROM qsets_pairs(%L, %L::qsets, 1)', a.value, b.value)), pg_temp.said(format('SELECT qsets_count(qsets_merge(%L, %L))', a.value, b.value))
 FROM strange AS a, strange AS b WHERE a.type = 'qsets' AND b.type = 'qsets' ORDER BY a.no, b.no;
 SELECT what, pg_temp.said(format('SELECT count(*) FROM qtop_text(%L)', value)) FROM strange WHERE type = 'qtop';

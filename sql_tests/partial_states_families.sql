@@ -124,7 +124,7 @@ BEGIN
 	IF a IS NULL OR b IS NULL THEN RETURN coalesce(a, b); END IF;
 	RETURN a::text::qtop || b::bytea::qtop;
 END $$;
-CREATE AGGREGATE kept(int, int) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = keep,
+CREATE AGGREGATE kept(int, bigint) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = keep,
 	FINALFUNC = _qtop_agg_final, PARALLEL = SAFE);
 SELECT kept(k, qfilter_new_bloom(100)) = qfilter_agg(k, qfilter_new_bloom(100)) AS filters,
 	qtop_sketch(kept(k, 7)) = qtop_sketch(qtop_agg(k, 7)) AS tops FROM t;
@@ -134,7 +134,7 @@ SELECT qfilter_agg(k, qfilter_new_bloom(100)) = kept(k, qfilter_new_bloom(100)) 
 -- also if the owner of the aggregate makes our function the combine function while a query runs that calls his
 CREATE ROLE regress_partial_states_families;
 ALTER AGGREGATE kept(int, qfilter) OWNER TO regress_partial_states_families;
-ALTER AGGREGATE kept(int, int) OWNER TO regress_partial_states_families;
+ALTER AGGREGATE kept(int, bigint) OWNER TO regress_partial_states_families;
 GRANT CREATE, USAGE ON SCHEMA partial_states_families TO regress_partial_states_families;
 GRANT SELECT ON ALL TABLES IN SCHEMA partial_states_families TO regress_partial_states_families;
 SET ROLE regress_partial_states_families;
@@ -150,7 +150,7 @@ FETCH c;
 ROLLBACK;
 BEGIN;
 DECLARE c CURSOR FOR SELECT qtop_sketch(kept(i, 7))::bytea::text = (SELECT answer FROM right_one WHERE number = 12) AS tops FROM parts;
-CREATE OR REPLACE AGGREGATE kept(int, int) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = _qtop_agg_combine,
+CREATE OR REPLACE AGGREGATE kept(int, bigint) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = _qtop_agg_combine,
 	FINALFUNC = _qtop_agg_final, PARALLEL = SAFE);
 FETCH c;
 COMMIT;

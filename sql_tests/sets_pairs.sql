@@ -53,7 +53,7 @@ SELECT how, count(*) AS wrong FROM unnest('{auto,merge,search,merge_search,hash,
 		USING (a, b, common, jaccard) WHERE given IS NULL OR wanted IS NULL) AS differ
 GROUP BY how;
 SELECT how, count(wrong) AS wrong FROM unnest('{auto,index,merge}'::text[]) AS how
-	LEFT JOIN LATERAL (SELECT 1 AS wrong FROM (SELECT p.* FROM collection, qsets_pairs(number, number, method => how) AS p WHERE n = 2) AS given
+	LEFT JOIN LATERAL (SELECT 1 AS wrong FROM (SELECT p.* FROM collection, qsets_pairs(number, number, 1, method => how) AS p WHERE n = 2) AS given
 	FULL JOIN (SELECT a, b, common FROM joined WHERE n = 2 AND common > 0 UNION ALL SELECT b, a, common FROM joined WHERE n = 2 AND common > 0
 		UNION ALL SELECT s, s, count(DISTINCT e) FROM collected WHERE n = 2 GROUP BY s) AS wanted USING (a, b, common)
 	WHERE given IS NULL OR wanted IS NULL) AS differ ON true GROUP BY how ORDER BY how;
@@ -64,7 +64,7 @@ SELECT n, a, b, common, either, row_number() OVER (PARTITION BY n, a ORDER BY co
 FROM (SELECT n, a, b, common, either FROM joined UNION ALL SELECT n, b, a, common, either FROM joined) AS both_ways WHERE common > 0;
 CREATE FUNCTION wrong_top(how text, t int) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN (SELECT count(*) FROM (SELECT n, p.* FROM collection, qsets_pairs(number, top => t, method => how) AS p) AS given
+	RETURN (SELECT count(*) FROM (SELECT n, p.* FROM collection, qsets_pairs(number, 1, top => t, method => how) AS p) AS given
 		FULL JOIN (SELECT DISTINCT n, least(a, b) AS a, greatest(a, b) AS b, common FROM ranked WHERE rank <= t) AS wanted USING (n, a, b, common)
 		WHERE given IS NULL OR wanted IS NULL);
 END $$;
@@ -95,11 +95,11 @@ DROP TABLE asked, outside;
 
 -- in order of a, then b, from FROM and from the select list
 SELECT count(*) AS unordered FROM collection, LATERAL (SELECT array_agg((a, b)) AS given, array_agg((a, b) ORDER BY a, b) AS ordered
-	FROM qsets_pairs(number)) AS p WHERE given <> ordered;
+	FROM qsets_pairs(number, 1)) AS p WHERE given <> ordered;
 SELECT count(*) AS differ FROM (SELECT n, (qsets_pairs(number, 2)).* FROM collection) AS x
 	FULL JOIN (SELECT n, p.* FROM collection, qsets_pairs(number, 2) AS p) AS y USING (n, a, b, common, jaccard) WHERE x IS NULL OR y IS NULL;
 SELECT (qsets_pairs(number, 20)).* FROM collection WHERE n = 1 LIMIT 2;
-SELECT p.* FROM collection, qsets_pairs(number) AS p WHERE n = 5;
+SELECT p.* FROM collection, qsets_pairs(number, 1) AS p WHERE n = 5;
 SELECT qsets_intersect_count(number, 100, 105) AS ten, qsets_intersect_count(text, 100, 100) AS all, qsets_intersect_count(number, 100, 999) AS none FROM collection WHERE n = 1;
 
 -- NULLs, nothing, and what is refused
@@ -107,6 +107,9 @@ SELECT count(*) AS none FROM qsets_pairs(NULL);
 SELECT count(*) AS none FROM collection, qsets_similar(number, 999);
 SELECT count(*) AS none FROM collection, qsets_similar(number, NULL::bigint);
 SELECT count(*) > 0 AS defaults FROM collection, qsets_pairs(number, NULL::bigint, NULL, NULL, NULL);
+-- without any limit two common elements are asked for; with another limit one
+SELECT n, count(*) = (SELECT count(*) FROM qsets_pairs(number, 2)) AS two, (SELECT count(*) FROM qsets_pairs(number, min_jaccard => 0.000001)) = (SELECT count(*) FROM qsets_pairs(number, 1)) AS one,
+	(SELECT count(*) FROM qsets_pairs(number, top => 1000000)) = (SELECT count(*) FROM qsets_pairs(number, 1)) AS with_top FROM collection, qsets_pairs(number) WHERE n < 3 GROUP BY n, number ORDER BY n;
 SELECT count(*) AS none FROM collection, qsets_pairs(qsets_subset(number, '{}'));
 SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), -1);
 SELECT * FROM qsets_pairs((SELECT number FROM collection WHERE n = 1), min_jaccard => 1.5);

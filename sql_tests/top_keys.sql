@@ -164,11 +164,11 @@ SELECT statement, pg_temp.error_of(statement) FROM unnest(ARRAY[
 	'SELECT qtop_add(qtop_add(qtop_new(5), 1, 9223372036854775807), 1)',
 	'SELECT qtop_add(qtop_new(5), 1, 9223372036854775807) || qtop_add(qtop_new(5), 2)',
 	'SELECT _qtop_agg_trans(NULL, 1, 5)', 'SELECT _qtop_agg_final(qtop_new(5))', 'SELECT _qtop_merge_trans(qtop_new(5), qtop_new(5))']) AS statement;
-CREATE FUNCTION keep(qtop, int, int) RETURNS qtop LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
-CREATE AGGREGATE moving_top(int, int) (STYPE = qtop, SFUNC = _qtop_agg_trans,
+CREATE FUNCTION keep(qtop, int, bigint) RETURNS qtop LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+CREATE AGGREGATE moving_top(int, bigint) (STYPE = qtop, SFUNC = _qtop_agg_trans,
 	MSTYPE = qtop, MSFUNC = _qtop_agg_trans, MINVFUNC = keep);
 SELECT moving_top(i, 3) OVER (ORDER BY i ROWS 2 PRECEDING) FROM generate_series(1, 5) AS i;
-DROP AGGREGATE moving_top(int, int);
+DROP AGGREGATE moving_top(int, bigint);
 DROP FUNCTION keep;
 
 -- text and binary, order and equality

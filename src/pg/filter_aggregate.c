@@ -145,6 +145,11 @@ transition(FunctionCallInfo fcinfo, FilterInput input)
 }
 
 SQL_FUNCTION(qfilter_agg_trans, transition(fcinfo, FILTER_ROWS));
+SQL_FUNCTION(
+	qfilter_agg_without_template,
+	RaiseForm("qfilter_agg needs a template",
+			  "qfilter_agg(key, qfilter_new_bloom(1000000, 0.01)) makes a Bloom filter for a "
+			  "million distinct keys, with a wrong yes for 1 % of all others."));
 SQL_FUNCTION(qfilter_row_agg_trans, transition(fcinfo, FILTER_IDS));
 SQL_FUNCTION(qfilter_count_agg_trans, transition(fcinfo, FILTER_COPIES));
 

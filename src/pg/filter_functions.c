@@ -13,6 +13,8 @@
 #include "pgbase/keyread.h"
 #include "utils/builtins.h"
 
+#include <math.h>
+
 /* ---- qfilter_new and qfilter_new_bloom: empty filters ---- */
 
 static void
@@ -126,25 +128,28 @@ qfilter_new(PG_FUNCTION_ARGS)
  */
 typedef struct BloomRequest
 {
-	int64 keys;
+	double keys;
 	double rate;
 	int layout;
 	qf_params params; /* all parameters except the seed */
 } BloomRequest;
 
 static void
-make_bloom(BloomRequest *request, int64 keys, double rate, int layout)
+make_bloom(BloomRequest *request, double keys, double rate, int layout)
 {
 	qb_status status;
 
-	CheckInteger("number of keys", keys, 1, QF_ROWS_MAX, NULL);
+	if (!(keys >= 1 && keys <= QF_ROWS_MAX))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("number of keys must be between 1 and %lld, not %.0f",
+							   (long long) QF_ROWS_MAX, keys)));
 	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
 				   "It is a share of the keys that are not there: 0.01 is 1 %.");
-	status = qf_params_make_bloom(&request->params, keys, rate, 0, layout);
+	status = qf_params_make_bloom(&request->params, (int64) ceil(keys), rate, 0, layout);
 	if (status == QB_BAD_SIZE)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("Bloom filter for " INT64_FORMAT
+				 errmsg("Bloom filter for %.0f"
 						" keys with false positive rate %g would need more than %llu bits",
 						keys, rate, (unsigned long long) QF_BITS_MAX),
 				 layout == QF_BLOCKED
@@ -162,7 +167,7 @@ PG_FUNCTION_INFO_V1(qfilter_new_bloom);
 Datum
 qfilter_new_bloom(PG_FUNCTION_ARGS)
 {
-	int64 keys = PG_GETARG_INT64(0);
+	double keys = PG_GETARG_FLOAT8(0);
 	double rate = PG_GETARG_FLOAT8(1);
 	int layout = layout_from_text(PG_GETARG_TEXT_PP(3));
 	BloomRequest *last = fcinfo->flinfo->fn_extra;

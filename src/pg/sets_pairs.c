@@ -61,12 +61,16 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 	return (uint64) top;
 }
 
-/* Read the arguments min_count, min_jaccard and top, of which the first is given. */
+/*
+ * Read the arguments min_count, min_jaccard and top, of which the first is given.  If all are missing,
+ * pairs with one common element are left out, since there may be one for nearly any two sets.
+ */
 void
 PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
 {
-	int64 min_count = PG_ARGISNULL(first) ? 1 : PG_GETARG_INT64(first);
 	double min_jaccard = PG_ARGISNULL(first + 1) ? 0 : PG_GETARG_FLOAT8(first + 1);
+	int64 least = min_jaccard > 0 || !PG_ARGISNULL(first + 2) ? 1 : 2;
+	int64 min_count = PG_ARGISNULL(first) ? least : PG_GETARG_INT64(first);
 
 	if (min_count < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -34,13 +34,21 @@ static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
 static const ArgumentLayout templated = { .limit = 2, .template = 3 };
 static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
 
+/* The number of keys: a bigint behind the key alone, as count(*) gives it, else an integer. */
+static int64
+limit_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
+{
+	return layout.weight || layout.template ? PG_GETARG_INT32(layout.limit)
+											: PG_GETARG_INT64(layout.limit);
+}
+
 static uint32
 n_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
 	if (PG_ARGISNULL(layout.limit))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("number of top keys must not be null")));
-	return TopCheckN(PG_GETARG_INT32(layout.limit));
+	return TopCheckN(limit_argument(fcinfo, layout));
 }
 
 /* The state for the first row of a group, or for a row after states were combined. */
@@ -83,7 +91,7 @@ append_integer(FunctionCallInfo fcinfo, ArgumentLayout layout)
 		return NULL;
 	state = StateOfRow(PG_GETARG_DATUM(0), &top_state_type);
 	if (state == NULL || KeyBufferIsFull(&state->keyed.buffer) || !KeyIsNumber(&state->keyed.key) ||
-		PG_GETARG_INT32(layout.limit) != (int32) state->top.n)
+		limit_argument(fcinfo, layout) != (int64) state->top.n)
 		return NULL;
 	weight = SketchRowWeight(fcinfo, layout);
 	if (unlikely(weight < 0))
@@ -156,14 +164,15 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
 /* qtop_agg_trans(qtop, key): there is no default for n, since lists of different n do not merge. */
-PG_FUNCTION_INFO_V1(qtop_agg_without_n);
-Datum
-qtop_agg_without_n(PG_FUNCTION_ARGS)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("qtop_agg needs the number of top keys"),
-			 errhint("qtop_agg(key, 100) makes a list of the 100 most frequent keys.")));
-}
+SQL_FUNCTION(qtop_agg_without_n,
+			 RaiseForm("qtop_agg needs the number of top keys",
+					   "qtop_agg(key, 100) makes a list of the 100 most frequent keys."));
+
+/* qtop_list(qtop) */
+SQL_FUNCTION(qtop_list_without_type,
+			 RaiseForm("qtop_list needs the type of the keys",
+					   "qtop_list(list, NULL::bigint) returns keys as bigint, and "
+					   "qtop_text(list) returns any keys as text."));
 
 /* qtop_agg_combine(qtop, qtop): combine partial states of qtop_agg. */
 SQL_FUNCTION(qtop_agg_combine, AggregateMerge(fcinfo, &top_state_type, &top_functions, true));

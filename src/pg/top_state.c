@@ -41,12 +41,12 @@ const KeyHolder top_key_holder = { "list of top keys", "lists of top keys", "qto
 
 /* Check the argument for the number of keys that are of interest. */
 uint32
-TopCheckN(int32 n)
+TopCheckN(int64 n)
 {
 	if (n < 1 || n > QS_TOP_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of top keys must be between 1 and %d, not %d", QS_TOP_MAX, n)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("number of top keys must be between 1 and %d, not " INT64_FORMAT,
+							   QS_TOP_MAX, n)));
 	return (uint32) n;
 }
 

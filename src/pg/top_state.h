@@ -66,7 +66,7 @@ extern void TopMaterialize(TopState *top);
 
 extern const ValueFormat top_format;
 extern const KeyHolder top_key_holder;
-extern uint32 TopCheckN(int32 n);
+extern uint32 TopCheckN(int64 n);
 extern void TopCheckSameN(uint32 a, uint32 b);
 extern void TopCheckSameTexts(const qs_top *a, const qs_top *b);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);

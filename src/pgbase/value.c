@@ -44,6 +44,13 @@ SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract)
 	return PG_ARGISNULL(1) ? PG_GETARG_DATUM(0) : subtract(fcinfo);
 }
 
+Datum
+RaiseForm(const char *message, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION), errmsg("%s", message), errhint("%s", hint)));
+}
+
 /* ---- rows that functions return ---- */
 
 /* The error for a function of ours that is called and not in the catalog. */

@@ -52,6 +52,9 @@ extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 extern Datum MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge);
 extern Datum SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract);
 
+/* The error of a form of a function that people write first: what to write. */
+extern Datum RaiseForm(const char *message, const char *hint) __attribute__((noreturn));
+
 /* ---- status codes as errors, and what errors of several families share ---- */
 
 /* The byte format of a type's values. */

@@ -201,10 +201,18 @@ filter_gpu_reason(const Const *template, const StateWork *work)
 	return GpuFilterReason(&params, work);
 }
 
+/* The number of keys, which some declarations have as an integer. */
+static int64
+limit_of(const ColumnScanCall *call)
+{
+	return call->limit->consttype == INT8OID ? DatumGetInt64(call->limit->constvalue)
+											 : DatumGetInt32(call->limit->constvalue);
+}
+
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {
-	int32 n = DatumGetInt32(call->limit->constvalue);
+	int64 n = limit_of(call);
 
 	if (n < 1 || n > QS_TOP_MAX)
 		return ScanRefuse("a number of top keys that is out of range");
@@ -219,7 +227,7 @@ top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 
 	sketch_params(aggregate->call->template, &params);
 	top = TopCreate(state_context(&top_state_type, context, partial), &params,
-					(uint32) DatumGetInt32(aggregate->call->limit->constvalue));
+					(uint32) limit_of(aggregate->call));
 	top->keyed.passed_on = aggregate->in_transfer;
 	top->keyed.token = partial && aggregate->in_transfer;
 	TopSetKey(top, aggregate->keys);
