@@ -99,6 +99,38 @@ FROM found WHERE ratio > 0.6 OR ratio > target OR NOT correct ORDER BY id;
 \qecho
 SELECT format('The other %s forms took 0.60 and less.', count(*)) FROM found WHERE ratio <= least(0.6, target) AND correct;
 
+-- The same forms, and large lists, filters and many groups, of one table and of 60 partitions, by memory:
+-- no scan is chosen that takes more than 1.1 of the ordinary plan's time.
+CREATE TABLE days (LIKE hits) PARTITION BY RANGE (ts);
+SELECT format('CREATE TABLE days%s PARTITION OF days FOR VALUES FROM (%L) TO (%L)', i, timestamp '2026-09-01' + i * interval '12 h',
+    timestamp '2026-09-01 12:00' + i * interval '12 h') FROM generate_series(0, 60) AS i \gexec
+INSERT INTO days SELECT * FROM hits;
+VACUUM ANALYZE days;
+INSERT INTO forms (form) VALUES ('SELECT qtop_agg(url, 30000) FROM hits'), ('SELECT qtop_agg(ip, 100000) FROM hits'),
+('SELECT country, qtop_agg(url, 30000) FROM hits GROUP BY 1'), ('SELECT country, qfilter_agg(ip, qfilter_new_bloom(1000000)) FROM hits GROUP BY 1'),
+('SELECT ip, qtop_agg(url, 5) FROM hits GROUP BY 1'), ('SELECT session, qtop_agg(url, 3) FROM hits GROUP BY 1'),
+('SELECT session, qsketch_agg(url) FROM hits GROUP BY 1'), ('SELECT ip, qfilter_agg(url, qfilter_new_bloom(1000)) FROM hits GROUP BY 1'),
+('SELECT user_id, qsketch_agg(ip), count(*) FROM hits GROUP BY 1'), ('SELECT qsketch_agg(user_id, qsketch_new(size => ''16MB'')) FROM hits'),
+('SELECT qfilter_agg(user_id, qfilter_new_bloom(10000000)) FROM hits');
+TRUNCATE benchmarks, timings;
+INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings, rival_settings)
+SELECT format('| `%s` | %s |', asked, memory), count_all, count_all, '<=', 1.1,
+    format('SELECT answer_of(%1$L, %2$L) = answer_of(%1$L, %3$L)', CASE WHEN form ~ 'qtop' THEN count_all ELSE asked END, memory_is, memory_is || '{qsketch.enable_columnscan, off}'),
+    memory_is, '{qsketch.enable_columnscan, off}'
+FROM forms, unnest('{hits,days}'::text[]) AS source, unnest('{4MB,64MB,256MB}'::text[]) AS memory, replace(form, 'FROM hits', 'FROM ' || source) AS asked,
+    format('SELECT count(x) FROM (%s) AS x', asked) AS count_all, LATERAL (SELECT ARRAY['work_mem', memory]) AS m (memory_is)
+WHERE plan_of(count_all, memory_is) ~ 'QSketchScan' ORDER BY id, source, memory;
+SELECT run_benchmarks(2) \g /dev/null
+\qecho
+\qecho 'The same forms with large lists, filters and many groups, of one table and of 60 partitions (`days`), where the scan is chosen and takes more than 1.1 of the ordinary plan''s time:'
+\qecho
+\qecho '| query | `work_mem` | ordinary plan | column scan | ratio |'
+\qecho '|---|---:|---:|---:|---:|'
+INSERT INTO found SELECT *, is_true(holds) FROM medians;
+SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2)) FROM medians WHERE ratio > 1.1 ORDER BY id;
+\qecho
+SELECT format('The other %s of %s took 1.1 and less.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
+
 -- Groups, with 2 workers against none.
 CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 5 * :rows) AS i;
 VACUUM ANALYZE big;
