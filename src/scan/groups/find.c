@@ -477,12 +477,32 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return recent->group;
 }
 
+/* Have the aggregates of a group that rows of another table have made take rows of this table. */
+static pg_noinline void
+turn_group(const ScanGroups *groups, ScanGroup *group)
+{
+	int i;
+
+	for (i = 0; i < groups->count; i++)
+	{
+		ScanAggregate *aggregate = &group->aggregate[i];
+		ScanAggregate before = *aggregate;
+
+		*aggregate = groups->model[i];
+		ScanAggregateTake(aggregate, &before);
+	}
+}
+
 /* Note that a tuple is in this group. */
 static inline void
-note_group(Sorting *sorting, int i, ScanGroup *group)
+note_group(ScanGroups *groups, int i, ScanGroup *group)
 {
+	Sorting *sorting = &groups->sorting;
+
 	if (group->sorting != sorting->number)
 	{
+		if (unlikely(group->sorting <= groups->turned && group->made <= groups->turned))
+			turn_group(groups, group);
 		group->sorting = sorting->number;
 		group->index = sorting->groups;
 		sorting->end[sorting->groups] = 0;
@@ -501,7 +521,7 @@ note_all(ScanGroups *groups, const PageTuples *tuples, GroupFinder find, KeyKind
 	for (i = 0; i < tuples->count; i++)
 	{
 		FetchAhead(tuples, i);
-		note_group(&groups->sorting, i, find(groups, tuples->tuple[i], kind));
+		note_group(groups, i, find(groups, tuples->tuple[i], kind));
 	}
 }
 

@@ -85,41 +85,20 @@ ScanGroupsStart(ScanGroups *groups)
 	ScanGroupsClear(groups);
 }
 
-/* Have the aggregates of a group take rows of the table whose rows come now. */
-static void
-turn_group(const ScanGroups *groups, ScanGroup *group)
-{
-	int i;
-
-	for (i = 0; i < groups->count; i++)
-	{
-		ScanAggregate *aggregate = &group->aggregate[i];
-		ScanAggregate before = *aggregate;
-
-		*aggregate = groups->model[i];
-		ScanAggregateTake(aggregate, &before);
-	}
-}
-
 /*
  * Rows of a table come from now on: its columns and conditions.  Groups that rows of other
- * tables have made stay.
+ * tables have made stay, and take the columns of this table when they get a row of it.
  */
 void
 ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key)
 {
-	ScanGroup *group;
 	int i;
 
 	groups->model = model;
 	groups->rows = rows;
 	groups->key = key;
+	groups->turned = groups->sorting.number;
 	GroupKeyStart(key);
-	for (group = groups->first; group; group = group->next)
-	{
-		CHECK_FOR_INTERRUPTS();
-		turn_group(groups, group);
-	}
 	for (i = 0; i < groups->count; i++)
 		if (model[i].builtin)
 			BuiltinUseContext(model[i].builtin, groups->context);
