@@ -80,7 +80,7 @@ foreach my $column (split /\n/, $node->safe_psql('postgres',
 		[ 'qfilter_agg', 'anycompatible, qfilter', "$key, qfilter_new_bloom(2000)", 'qfilter' ],
 		[ 'qfilter_count_agg', 'anycompatible, bigint, qfilter', "$key, n, qfilter_new_bloom(2000)", 'qfilter' ],
 		[ 'qsets_agg', 'bigint, anycompatible', "n, $key", 'qsets' ],
-		[ 'qtop_agg', 'anycompatible, integer', "$key, 5", 'qtop' ],
+		[ 'qtop_agg', 'anycompatible, bigint', "$key, 5::bigint", 'qtop' ],
 		[ 'qtop_agg', 'anycompatible, bigint, integer', "$key, 2, 5", 'qtop' ],
 		[ 'qtop_agg', 'anycompatible, bigint, integer, qsketch', "$key, 2, 5, $new", 'qtop' ],
 		[ 'qtop_agg', 'anycompatible, integer, qsketch', "$key, 5, $new", 'qtop' ])

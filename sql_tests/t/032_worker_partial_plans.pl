@@ -83,7 +83,7 @@ same('template', "partial('qsketch_agg(anycompatible, qsketch)'::regprocedure, R
 same('weight, template', "partial('qsketch_agg(anycompatible, bigint, qsketch)'::regprocedure, ROW(w, i::bigint, $small))");
 same('varchar', "partial('qsketch_agg(anycompatible)'::regprocedure, v::text)");
 same('collation', qq{partial('qsketch_agg(anycompatible, bigint)'::regprocedure, ROW(w COLLATE "POSIX", i::bigint))});
-same('top keys', "partial('qtop_agg(anycompatible, integer)'::regprocedure, ROW(k, 20))");
+same('top keys', "partial('qtop_agg(anycompatible, bigint)'::regprocedure, ROW(k, 20::bigint))");
 same('top keys by weight', "partial('qtop_agg(anycompatible, bigint, integer)'::regprocedure, ROW(k, 3::bigint, 20))");
 same('top keys of text', "partial('qtop_agg(anycompatible, integer, qsketch)'::regprocedure, ROW(w, 20, $small))");
 same('filter', "partial('qfilter_row_agg(anycompatible, anyelement, qfilter)'::regprocedure, ROW(k, i::bigint, qfilter_new(1000, 10)))");
@@ -131,7 +131,7 @@ sub combined
 
 combined('qsketch_agg(anycompatible)', 'qsketch_agg(k)', 'k');
 combined('qsketch_agg(anycompatible, qsketch)', "qsketch_agg(w, $small)", "ROW(w, $small)");
-combined('qtop_agg(anycompatible, integer)', 'qtop_agg(k, 20)', 'ROW(k, 20)');
+combined('qtop_agg(anycompatible, bigint)', 'qtop_agg(k, 20)', 'ROW(k, 20::bigint)');
 combined('qfilter_row_agg(anycompatible, anyelement, qfilter)', 'qfilter_row_agg(k, i::bigint, qfilter_new(1000, 10))',
 	'ROW(k, i::bigint, qfilter_new(1000, 10))');
 combined('qsets_agg(bigint, anycompatible)', 'qsets_agg(k, i)', 'ROW(k, i)');

@@ -79,7 +79,7 @@ ships('weight', 'SELECT qsketch_agg(k, w)::text FROM rows', qr/qsketch_agg\(k, /
 ships('FILTER', 'SELECT (qsketch_agg(k) FILTER (WHERE w < 3))::text FROM rows', qr/qsketch_agg\(k\) FILTER/);
 ships('groups', 'SELECT day, qsketch_agg(k)::text FROM rows GROUP BY day ORDER BY day', qr/qsketch_agg\(k\).*GROUP BY/);
 ships('estimate of an aggregate', 'SELECT qsketch_estimate(qsketch_agg(k), 42) FROM rows', qr/qsketch_agg\(k\)/);
-ships('top keys', 'SELECT qtop_agg(k, 20)::text FROM rows', qr/qtop_agg\(k, 20\)/);
+ships('top keys', 'SELECT qtop_agg(k, 20)::text FROM rows', qr/qtop_agg\(k, '?20'?(::bigint)?\)/);
 ships('top keys by weight', 'SELECT qtop_agg(k, 3::bigint, 20)::text FROM rows', qr/qtop_agg\(k, '?3'?(::bigint)?, 20\)/);
 ships('filter', 'SELECT qfilter_row_agg(k, w::bigint, qfilter_new(1000, 10))::text FROM rows', qr/qfilter_row_agg\(k, /);
 ships('sets', 'SELECT qsets_agg(w::bigint, k)::text FROM rows', qr/qsets_agg\(/);
