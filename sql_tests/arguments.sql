@@ -128,3 +128,17 @@ SELECT qfilter_agg(k) FROM generate_series(1, 3) AS k;
 SELECT * FROM qtop_list(qtop_new(3));
 SELECT qsketch_estimate(list, 2) AS estimate, qsketch_total(list) AS total, qsketch_merge_agg(list) OVER () = qtop_sketch(list) AS merged
 FROM (SELECT qtop_agg(k, 2) AS list FROM generate_series(1, 3) AS k) AS l;
+SELECT qfilter_new_bloom(0, 0, 0, 'standard');
+SELECT qfilter_new_bloom(0.9);
+
+-- the scan reads the number of keys as the aggregate does, whatever type it was declared with
+CREATE DOMAIN number AS bigint;
+CREATE AGGREGATE own_top(anycompatible, number) (SFUNC = _qtop_agg_trans, STYPE = qtop, COMBINEFUNC = _qtop_agg_combine, FINALFUNC = _qtop_agg_final);
+CREATE TABLE numbers AS SELECT i AS k FROM generate_series(1, 1000) AS i;
+ANALYZE numbers;
+SELECT own_top(k, 4294967396::number) FROM numbers;
+SELECT qtop_total(own_top(k, 10::number)) FROM numbers;
+SELECT qtop_agg(k, 4294967396) FROM numbers;
+DROP TABLE numbers;
+DROP AGGREGATE own_top(anycompatible, number);
+DROP DOMAIN number;

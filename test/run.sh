@@ -304,10 +304,12 @@ source_checks() {
 quick() {
 	export WERROR=1
 	check "build" make -s -j "$(nproc)" all
+	echo 1 >"$build/unit.log.status"
 	unit_run $(names test/unit .c | grep -vE '_(mutants|property)$') >/dev/null &
+	local units=$!
 	source_checks
 	with_server regress $(names sql_tests .sql)
-	wait
+	wait $units
 	title "unit tests"
 	cat "$build/unit.log"
 	unit_count

@@ -128,7 +128,7 @@ qfilter_new(PG_FUNCTION_ARGS)
  */
 typedef struct BloomRequest
 {
-	double keys;
+	double keys; /* 0: there was none */
 	double rate;
 	int layout;
 	qf_params params; /* all parameters except the seed */
@@ -137,15 +137,16 @@ typedef struct BloomRequest
 static void
 make_bloom(BloomRequest *request, double keys, double rate, int layout)
 {
+	BloomRequest made = { .keys = keys, .rate = rate, .layout = layout };
 	qb_status status;
 
 	if (!(keys >= 1 && keys <= QF_ROWS_MAX))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("number of keys must be between 1 and %lld, not %.0f",
+						errmsg("number of keys must be between 1 and %lld, not %.16g",
 							   (long long) QF_ROWS_MAX, keys)));
 	check_fraction("false positive rate", rate, QF_RATE_MIN, QF_RATE_MAX,
 				   "It is a share of the keys that are not there: 0.01 is 1 %.");
-	status = qf_params_make_bloom(&request->params, (int64) ceil(keys), rate, 0, layout);
+	status = qf_params_make_bloom(&made.params, (int64) ceil(keys), rate, 0, layout);
 	if (status == QB_BAD_SIZE)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -157,9 +158,7 @@ make_bloom(BloomRequest *request, double keys, double rate, int layout)
 							   "which takes fewer bits.")
 					 : errhint("Ask for a higher rate or fewer keys.")));
 	FilterCheck(status);
-	request->keys = keys;
-	request->rate = rate;
-	request->layout = layout;
+	*request = made;
 }
 
 /* qfilter_new_bloom(keys, false_positive_rate, seed, layout): a filter that tells membership. */
@@ -176,7 +175,7 @@ qfilter_new_bloom(PG_FUNCTION_ARGS)
 	if (last == NULL)
 		last = fcinfo->flinfo->fn_extra =
 			MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(BloomRequest));
-	if (last->keys != keys || last->rate != rate || last->layout != layout)
+	if (last->keys == 0 || last->keys != keys || last->rate != rate || last->layout != layout)
 		make_bloom(last, keys, rate, layout);
 	params = last->params;
 	params.seed = (uint64) PG_GETARG_INT64(2);

@@ -62,7 +62,7 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Read the arguments min_count, min_jaccard and top, of which the first is given.  If all are missing,
+ * Read the arguments min_count, min_jaccard and top, of which the first is given.  If no limit is given,
  * pairs with one common element are left out, since there may be one for nearly any two sets.
  */
 void

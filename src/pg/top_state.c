@@ -472,6 +472,7 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	check_texts(top);
 }
 
+/* Count all keys that wait.  Removals go on waiting, and candidates stay in any order. */
 static void
 flush(KeyedState *state)
 {

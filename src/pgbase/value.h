@@ -52,7 +52,11 @@ extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 extern Datum MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge);
 extern Datum SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract);
 
-/* The error of a form of a function that people write first: what to write. */
+/*
+ * ---- forms of functions that people write first ----
+ *
+ * They raise an error that says what to write.  The type of the result is that of a SQL function.
+ */
 extern Datum RaiseForm(const char *message, const char *hint) __attribute__((noreturn));
 
 /* ---- status codes as errors, and what errors of several families share ---- */

@@ -14,7 +14,6 @@
  * src/scan/costs.c
  */
 #include "scan/groups/groups.h"
-#include "pgbase/estimate.h"
 #include "scan/scan.h"
 
 #include <math.h>

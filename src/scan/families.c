@@ -201,12 +201,14 @@ filter_gpu_reason(const Const *template, const StateWork *work)
 	return GpuFilterReason(&params, work);
 }
 
-/* The number of keys, which some declarations have as an integer. */
+/* The number of keys: a bigint behind the key alone, else an integer (pg/top_functions.c). */
 static int64
 limit_of(const ColumnScanCall *call)
 {
-	return call->limit->consttype == INT8OID ? DatumGetInt64(call->limit->constvalue)
-											 : DatumGetInt32(call->limit->constvalue);
+	const ArgumentLayout *layout = &call->aggregate.layout;
+
+	return layout->weight || layout->template ? DatumGetInt32(call->limit->constvalue)
+											  : DatumGetInt64(call->limit->constvalue);
 }
 
 static bool

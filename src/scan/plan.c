@@ -77,7 +77,7 @@ typedef struct ScanPath
 	int handover;     /* the parameter of a handover, or -1 */
 	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
 	StateWork work;   /* for each group */
-	Cost spill;       /* the part of its costs that groups without memory take */
+	Cost spill;       /* what writing groups adds to its costs */
 } ScanPath;
 
 bool columnscan_enabled = true;
@@ -381,9 +381,12 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 	return true;
 }
 
-/* The cost of writing groups that all children fill together, of those rows that they read from pages. */
+/*
+ * What writing costs if all children fill the same groups.  Rows of cached columns do not count: of
+ * "all_pages" of the children serial scans read grouping->pages.
+ */
 static Cost
-spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, double pages)
+spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, double all_pages)
 {
 	int fields = list_length(grouping->by);
 	List *calls = ColumnScanCalls(list_copy_tail(target->exprs, fields), grouping->matches);
@@ -391,7 +394,7 @@ spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, doubl
 
 	if (fields == 0 || !ScanGroupingPlan(grouping->root, parent, grouping->by, 0, &by))
 		return 0;
-	by.copied = 1 - grouping->pages / Max(1, pages);
+	by.copied = 1 - grouping->pages / Max(1, all_pages);
 	return ScanSpillCost(&by, parent, calls);
 }
 

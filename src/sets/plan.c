@@ -247,8 +247,8 @@ prefixes_promise(const qset_preparation *p, double alike)
 		return false;
 	if (r->variant == QSET_VARIANT_ON)
 		return true;
-	if (p->column.sets == 0 ||
-		(r->filter.numerator == 0 && r->filter.min_count * 8 < column_size(p) * 7))
+	if (p->column.sets == 0 || (r->filter.numerator == 0 &&
+								(double) r->filter.min_count * 8 < (double) column_size(p) * 7))
 		return false;
 	qset_expect_prefixes(p, &entered, &events);
 	return prefix_build(p, entered) + prefix_count(p, events, alike) < p->plan.cost[rival];

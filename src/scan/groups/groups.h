@@ -195,7 +195,7 @@ typedef struct ScanGroups
 	bool complete;     /* nothing was written or freed, so the groups can be returned again */
 	bool few;          /* groups that were written had few rows: new ones are written first */
 	uint64 page;       /* number of the first sorting of this page */
-	uint64 turned;     /* sortings before the first one of this table */
+	uint64 turned;     /* number of the last sorting before the rows of this table */
 
 	MemoryContext context; /* of the groups */
 	KeptTable kept;        /* in that context: the dense table that groups use in turn */
