@@ -505,9 +505,9 @@ EstimateOrder(PlannerInfo *root, List *exprs)
  * the query is known, and the size of a state follows from the rows of a group.
  * Where a size cannot be estimated, the declared number stays.
  *
- * From PostgreSQL 19 on the planner also considers to aggregate below a join ("eager
- * aggregation"), and asks before there is a path of the join.  The groups are then those
- * of one relation or of some joined ones, and there may be far more of them.
+ * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  It asks
+ * for this number before it has made a path of the join.  The groups below the join are those
+ * of one relation or of some joined relations, and there may be far more of them.
  */
 
 /* The relation that is grouped, or NULL. */

@@ -23,8 +23,10 @@
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
- *	partitions, children	Finalize Aggregate, [Gather,] Append, QSketchScan each,
- *							and if it is serial and has no GROUP BY QSketchCollect
+ *	partitions, serial		Append, QSketchScan each, QSketchCollect; without GROUP BY below
+ *							Finalize Aggregate
+ *	partitions, parallel	Finalize Aggregate, Gather, Append, QSketchScan each
+ *	UNION ALL				Finalize Aggregate, [Gather,] Append, QSketchScan each
  *
  * With GROUP BY Finalize Aggregate is a hash aggregate.
  *

@@ -61,9 +61,9 @@ struct ScanSpill
 	TupleTableSlot *put;     /* a tuple that is written */
 	TupleTableSlot *got;     /* a tuple that was read */
 
-	struct varlena *piece; /* with the last bytes of the value that is written */
-	Size used;             /* of the piece */
-	int64 bits;            /* of that value */
+	struct varlena *piece; /* bytes of the value being written that are not in the sort yet */
+	Size used;             /* number of these bytes */
+	int64 bits;            /* of the key of that value */
 	int64 number;          /* of pieces that were written */
 
 	bool found;       /* a piece is being read: */
@@ -292,7 +292,7 @@ list_of_texts(KeyedState *state)
 	return StateTypeOf(state) == &top_state_type && top->top.texts ? top : NULL;
 }
 
-/* Describe keys that wait, then write them: their bits, weights and values, and bytes of the values. */
+/* Note how many keys wait, whether they have weights, and the bytes that write_keys() will write. */
 static void
 describe_keys(KeyedState *state, WrittenAggregate *written)
 {
@@ -306,6 +306,7 @@ describe_keys(KeyedState *state, WrittenAggregate *written)
 					 (top ? count * sizeof(Datum) + top->arena_used : 0);
 }
 
+/* Write the keys that wait: fingerprints, then weights, then for a list of texts the values and their bytes. */
 static void
 write_keys(ScanSpill *spill, KeyedState *state)
 {
