@@ -32,13 +32,14 @@
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
 
-/* What was returned of the one tuple of a scan without groups. */
-typedef enum Returned
+/* How far a run has come.  With GROUP BY the groups know how many of them were returned. */
+typedef enum Progress
 {
-	RETURNED_NOTHING,
-	RETURNED_NULLS, /* a row of NULLs that the leader's tuple has to follow */
-	RETURNED_ALL
-} Returned;
+	PROGRESS_NONE,     /* rows have to be read */
+	PROGRESS_COMPLETE, /* the states are complete for the current parameters */
+	PROGRESS_NULLS,    /* and a row of NULLs was returned, which the leader's tuple has to follow */
+	PROGRESS_RETURNED  /* and the one tuple was returned */
+} Progress;
 
 typedef struct ColumnScanState
 {
@@ -46,21 +47,18 @@ typedef struct ColumnScanState
 	int count;
 	ScanAggregate *aggregate;
 	WantedRows rows;
-	ScanGroups *groups;    /* NULL: no GROUP BY */
-	GroupKey *key;         /* of "groups", in this table */
-	ExprState *having;     /* conditions on its results; NULL: there are none */
-	uint64 refused;        /* results for which they were not true */
-	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
-	bool asked;            /* the scan of another table has used them for this run */
-	bool partial;
+	ScanGroups *groups;     /* NULL: no GROUP BY */
+	GroupKey *key;          /* of "groups", in this table */
+	ExprState *having;      /* conditions on its results; NULL: there are none */
+	uint64 refused;         /* results for which they were not true */
+	CachedColumns *copies;  /* NULL: no columns are cached on a GPU */
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
 	MemoryContext sketches; /* of the current result */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
-	bool ready;         /* the sketches are complete for the current parameters */
-	Returned returned;  /* in this run, of the one tuple */
-	ScanCounts counts;  /* over all runs */
+	Progress progress;
+	ScanCounts counts; /* over all runs */
 	ActivityHandle activity;
 } ColumnScanState;
 
@@ -83,6 +81,13 @@ static bool
 is_alone(const ColumnScanState *state)
 {
 	return ScanPlanNumber((const CustomScan *) state->css.ss.ps.plan, PLAN_ALONE) != 0;
+}
+
+/* Are its results partial states, for Finalize Aggregate? */
+static bool
+is_partial(const ColumnScanState *state)
+{
+	return ScanIsPartial((const CustomScan *) state->css.ss.ps.plan);
 }
 
 /* Prepare groups, which may be those of all scans that fill the same ones. */
@@ -110,7 +115,6 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.qual = NULL; /* or the executor would test the rows that the node returns */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
-	state->partial = ScanIsPartial(cscan);
 	if (handover >= 0)
 	{
 		state->handover = ScanHandoverOf(estate, handover);
@@ -182,7 +186,7 @@ start_sketches(ColumnScanState *state)
 		ScanHandoverTake(state->handover, state->aggregate, state->count, &context))
 		return;
 	for (i = 0; i < state->count; i++)
-		ScanAggregateStart(&state->aggregate[i], context, state->partial);
+		ScanAggregateStart(&state->aggregate[i], context, is_partial(state));
 }
 
 /* PostgreSQL's shared state of a parallel scan lies behind ours. */
@@ -267,7 +271,7 @@ use_copies(ColumnScanState *state)
 
 		WantedRowsStart(&other->rows);
 		use[uses++] = begin_use(other);
-		other->asked = true;
+		other->copies->asked = true;
 	}
 	left_out = CachedColumnsBegin(use, uses);
 	list_free(behind);
@@ -278,10 +282,12 @@ use_copies(ColumnScanState *state)
 static void
 start_scan(ColumnScanState *state)
 {
-	const CachedColumns *copies = state->copies;
-	LeftOut left_out = state->asked ? (LeftOut){ .pages = copies->all } : use_copies(state);
+	CachedColumns *copies = state->copies;
+	bool asked = copies && copies->asked;
+	LeftOut left_out = asked ? (LeftOut){ .pages = copies->all } : use_copies(state);
 
-	state->asked = false;
+	if (copies)
+		copies->asked = false;
 	PageReaderBegin(&state->reader, state->scan, left_out, copies ? copies->pages : 0);
 }
 
@@ -403,7 +409,7 @@ run(ColumnScanState *state)
 	count_run(state, &before, first);
 	ScanReport(&state->activity, &state->reader, state->aggregate, state->count);
 	ActivitySet(&state->activity, ACTIVITY_PHASE, PHASE_MERGING);
-	state->ready = true;
+	state->progress = PROGRESS_COMPLETE;
 }
 
 /* Store the next group; false: there is none.  Its values live as long as the tuple. */
@@ -443,7 +449,7 @@ passes_having(ColumnScanState *state, TupleTableSlot *slot)
 static TupleTableSlot *
 next_group(ColumnScanState *state, TupleTableSlot *slot)
 {
-	if (!state->ready)
+	if (state->progress == PROGRESS_NONE)
 		run(state);
 	if (state->handover)
 	{
@@ -454,7 +460,7 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 		if (passes_having(state, slot))
 			return slot;
 	ActivityEnd(&state->activity);
-	if (state->partial)
+	if (is_partial(state))
 		ScanGroupsForget(state->groups);
 	return slot;
 }
@@ -492,16 +498,16 @@ has_large_sets(const ColumnScanState *state)
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
 {
-	bool second = state->returned == RETURNED_NULLS;
+	bool second = state->progress == PROGRESS_NULLS;
 	MemoryContext old;
 	int i;
 
 	if (!second && has_large_sets(state))
 	{
-		state->returned = RETURNED_NULLS;
+		state->progress = PROGRESS_NULLS;
 		return ExecStoreAllNullTuple(slot);
 	}
-	state->returned = RETURNED_ALL;
+	state->progress = PROGRESS_RETURNED;
 	old = MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	for (i = 0; i < state->count; i++)
@@ -516,16 +522,13 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Run the scan; false: another process, or the scan of the next partition, has its sketches. */
+/* Merge the states of all processes; false: another process, or the next partition's scan, has them. */
 static bool
-complete(ColumnScanState *state)
+leave(ColumnScanState *state)
 {
-	bool left;
-
-	if (!state->ready)
-		run(state);
-	left = state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
-											 state->aggregate, state->count, is_alone(state));
+	bool left =
+		state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
+										  state->aggregate, state->count, is_alone(state));
 	ActivityEnd(&state->activity);
 	if (state->handover)
 		state->handover->aggregate = state->aggregate;
@@ -536,22 +539,26 @@ complete(ColumnScanState *state)
 static TupleTableSlot *
 next_result(ColumnScanState *state, TupleTableSlot *slot)
 {
-	switch (state->returned)
+	switch (state->progress)
 	{
-		case RETURNED_NOTHING:
-			state->returned = RETURNED_ALL;
-			if (!complete(state))
+		case PROGRESS_NONE:
+			run(state);
+			/* FALLTHROUGH */
+		case PROGRESS_COMPLETE:
+			state->progress = PROGRESS_RETURNED;
+			if (!leave(state))
 				MemoryContextReset(state->sketches);
 			else
 				(void) passes_having(state, result(state, slot));
-			return slot;
-		case RETURNED_NULLS:
+			break;
+		case PROGRESS_NULLS:
 			return result(state, slot);
-		default:
-			if (state->partial)
+		case PROGRESS_RETURNED:
+			if (is_partial(state))
 				MemoryContextReset(state->sketches);
-			return slot;
+			break;
 	}
+	return slot;
 }
 
 /* Return the one tuple, or the next group's. */
@@ -593,17 +600,21 @@ static void
 rescan(CustomScanState *node)
 {
 	ColumnScanState *state = (ColumnScanState *) node;
+	bool again = state->groups && (state->handover || !ScanGroupsRewind(state->groups));
 
-	if (state->groups && (state->handover || !ScanGroupsRewind(state->groups)))
-		state->ready = false;
 	/* partial sketches are gone, and in a parallel scan other processes may get these pages */
-	if (bms_overlap(node->ss.ps.chgParam, state->rows.params) || state->partial)
-		state->ready = false;
-	if (state->scan && !state->ready)
-		table_rescan(state->scan, NULL);
+	again |= bms_overlap(node->ss.ps.chgParam, state->rows.params) || is_partial(state);
+	if (again || state->progress == PROGRESS_NONE)
+	{
+		state->progress = PROGRESS_NONE;
+		if (state->scan)
+			table_rescan(state->scan, NULL);
+	}
+	else
+		state->progress = PROGRESS_COMPLETE;
+	if (state->copies)
+		state->copies->asked = false;
 	ActivityEnd(&state->activity);
-	state->asked = false;
-	state->returned = RETURNED_NOTHING;
 	ExecScanReScan(&node->ss);
 }
 

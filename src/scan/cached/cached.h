@@ -110,6 +110,7 @@ struct CachedColumns
 	PageSet lost;         /* other pages that were told to be in it, in a parallel scan */
 	bool any_lost;        /* "lost" has any */
 	uint64 pages;         /* in "all" */
+	bool asked;           /* another partition's scan has requested our chunks for this run */
 	bool used;            /* "taken" says what this run has got */
 	MemoryContext memory; /* of the sets of this run */
 };
