@@ -120,28 +120,51 @@ names() {
 	done
 }
 
-# pg_regress_tests KIND PROGRAM TEST...: SQL and isolation tests alike.  They run
-# on copies, since the server's user may not be able to read the source tree
+# pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status beside
+# the log.  The tests run on copies, since the server's user may not be able to read the source tree
 # and so that pg_regress cannot find our install scripts in sql/.
-pg_regress_tests() {
-	local kind=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 status=0 seen
+pg_regress_run() {
+	local name=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 log=$build/$1.log status=0
 	shift 2
-	[ $# != 0 ] || return 0
-	title "$kind tests"
 	stage_tests "$stage"
 	as_server "$program" --bindir="${PATH%%:*}" --inputdir="$stage" --outputdir="$stage" \
-		--load-extension=qsketch --dbname="qsketch_$kind" "$@" 2>&1 | tee "$build/$kind.log" || status=1
-	rm -rf "${build:?}/$kind"
-	mkdir -p "$build/$kind"
+		--load-extension=qsketch --dbname="qsketch_$name" "$@" >"$log" 2>&1 || status=1
+	echo $status >"$log.status"
+	{ flock 9 && cat "$log"; } 9>"$build/regress.lock"
+}
+
+# pg_regress_count NAME TEST...: counts tests that have run, and adds what they printed to the kind's.
+pg_regress_count() {
+	local name=$1 kind=${1%_2} stage=$SERVER_HOME/$1 log=$build/$1.log seen
+	shift
 	cp -r "$stage/results" "$build/$kind/" || :
 	if [ -s "$stage/regression.diffs" ]; then
-		cp "$stage/regression.diffs" "$build/$kind/"
-		cat "$stage/regression.diffs"
+		cat "$stage/regression.diffs" | tee -a "$build/$kind/regression.diffs"
 		reason "$kind" "$stage/regression.diffs" '^[-+]'
 	fi
+	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$log") || :
+	count_of $# "$seen" "$(cat "$log.status")" "$kind" $(not_ok "$log" "$@")
+}
+
+pg_regress_title() {
+	title "$1 tests"
+	rm -rf "${build:?}/$1"
+	mkdir -p "$build/$1"
+}
+
+# pg_regress_tests KIND PROGRAM TEST...: SQL and isolation tests alike.
+pg_regress_tests() {
+	local kind=$1
+	[ $# != 2 ] || return 0
+	pg_regress_title "$kind"
+	pg_regress_run "$@"
+	shift 2
+	pg_regress_count "$kind" "$@"
+	server_crashes
+}
+
+server_crashes() {
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
-	seen=$(grep -cE '^test .*\.\.\. ok |^ok [0-9]+ ' "$build/$kind.log") || :
-	count_of $# "$seen" $status "$kind" $(not_ok "$build/$kind.log" "$@")
 }
 
 # not_ok LOG TEST...: the tests that pg_regress did not say "ok" of; until PostgreSQL 15 in words
@@ -165,8 +188,20 @@ stage_tests() {
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
+# Two databases have every other test each.
 regress() {
-	pg_regress_tests regress regress/pg_regress "$@"
+	local odd=() even=() name
+	[ $# -gt 1 ] || { pg_regress_tests regress regress/pg_regress "$@"; return; }
+	for name; do
+		if [ ${#odd[@]} -gt ${#even[@]} ]; then even+=("$name"); else odd+=("$name"); fi
+	done
+	pg_regress_title regress
+	pg_regress_run regress regress/pg_regress "${odd[@]}" &
+	pg_regress_run regress_2 regress/pg_regress "${even[@]}"
+	wait $!
+	pg_regress_count regress "${odd[@]}"
+	pg_regress_count regress_2 "${even[@]}"
+	server_crashes
 }
 
 # The SQL tests once more on a server where all that can goes through the GPU
