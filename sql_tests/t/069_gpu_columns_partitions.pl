@@ -285,8 +285,9 @@ for my $devices ('0', '0,1,2')
 	test_together();
 	test_adding();
 	test_pieces('a sketch', 'SELECT qsketch_agg(k) AS q FROM many WHERE few < 30');
-	# all rows of whole chunks are wanted: only for a large sketch are they brought together
-	test_pieces('a large sketch', q{SELECT qsketch_agg(k, qsketch_new('sub_warp', '1536kB')) AS q FROM many});
+	# All rows of whole chunks are wanted: they are brought together for a sketch above half of the L2
+	# cache.  That of a real GPU has room for sketches that have more counters than this table has rows.
+	test_pieces('a large sketch', q{SELECT qsketch_agg(k, qsketch_new('sub_warp', '1536kB')) AS q FROM many}) if ($ENV{QSKETCH_GPU} // 'emulate') eq 'emulate';
 	# both groups have sketches on a GPU from the first chunk on
 	test_pieces('groups', "SELECT qsketch_agg(n, qsketch_new('warp', '1kB')) AS q FROM many GROUP BY two");
 	test_pieces('a filter', 'SELECT qfilter_agg(k, qfilter_new_bloom(20000)) AS q FROM many WHERE few < 30');
