@@ -162,8 +162,9 @@ FROM generate_series(1, 4) AS i
 WINDOW frame AS (ORDER BY i ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) ORDER BY i;
 
 -- the functions behind the aggregates, misused
+-- until 2026-11 PostgreSQL found a function of type internal and refused NULL; now it finds none
+DO $$BEGIN PERFORM _qsketch_moving_final(NULL); EXCEPTION WHEN undefined_function OR feature_not_supported THEN RAISE NOTICE 'refused'; END$$;
 \set VERBOSITY terse
-SELECT _qsketch_moving_final(NULL);
 SELECT _qsketch_agg_inverse(qsketch_new(), 1);
 \set VERBOSITY default
 SELECT _qsketch_agg_trans(qsketch_new(), 1);
