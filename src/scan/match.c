@@ -234,7 +234,7 @@ ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
 	*call = (ColumnScanCall){ .aggref = aggref };
 	if (match == NULL)
 		return ScanRefuse(psprintf("%s(), which is neither of qsketch nor an ordinary aggregate of "
-								   "PostgreSQL: ask for it in a query of its own",
+								   "PostgreSQL",
 								   get_func_name(aggref->aggfnoid)));
 	call->family = &column_families[match->family];
 	call->aggregate = *match;
@@ -288,10 +288,14 @@ takes_keys(const ColumnScanCall *call)
 static bool
 is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
-	if (aggref->aggdistinct != NIL || aggref->aggorder != NIL || aggref->agglevelsup != 0)
-		return ScanRefuse(psprintf("%s in %s(): ask for it in a query of its own",
-								   aggref->aggdistinct != NIL ? "DISTINCT" : "ORDER BY",
-								   get_func_name(aggref->aggfnoid)));
+	if (aggref->aggdistinct != NIL)
+		return ScanRefuse(psprintf("DISTINCT in %s()", get_func_name(aggref->aggfnoid)));
+	if (aggref->aggorder != NIL)
+		return ScanRefuse(
+			psprintf(AGGKIND_IS_ORDERED_SET(aggref->aggkind)
+						 ? "WITHIN GROUP of %s()"
+						 : "ORDER BY in %s(): leave it out if the result does not depend on it",
+					 get_func_name(aggref->aggfnoid)));
 	if (!ColumnScanMatch(aggref, matches, call))
 		return false;
 	return call->family->functions == NULL || takes_keys(call);
@@ -481,7 +485,7 @@ ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 	if (rel->rtekind != RTE_RELATION || rte->inh)
 		return ScanRefuse(reason_of_from(rte));
 	if (rte->tablesample != NULL)
-		return ScanRefuse("TABLESAMPLE: choose the rows by a condition");
+		return ScanRefuse("TABLESAMPLE");
 	relation = table_open(rte->relid, NoLock);
 	heap = (rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
 		   relation->rd_rel->relam == HEAP_TABLE_AM_OID;

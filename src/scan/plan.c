@@ -509,9 +509,8 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 	Query *parse = root->parse;
 
 	if (IS_JOIN_REL(input))
-		return ScanRefuse(
-			"a join: aggregate below it, in a subquery by the columns that are joined, "
-			"and merge above it");
+		return ScanRefuse("a join: if the joined columns have few values, aggregate below it, in a "
+						  "subquery by these columns, and merge above it");
 	if (input->reloptkind != RELOPT_BASEREL || IS_DUMMY_REL(input))
 		return ScanRefuse("nothing to be read");
 	if (parse->groupClause == NIL && parse->groupingSets == NIL)
@@ -536,7 +535,7 @@ can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 
 		if (merged && !match->combines)
 			return ScanRefuse(psprintf("%s() with GROUP BY or partitions, whose states PostgreSQL "
-									   "cannot combine: ask for it in a query of its own",
+									   "cannot combine",
 									   get_func_name(match->aggregate)));
 	}
 	return true;
