@@ -131,6 +131,28 @@ SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms),
 \qecho
 SELECT format('The other %s of %s took 1.1 and less.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
+-- What the reasons for another plan recommend, against the query as it was written.
+CREATE TABLE places AS SELECT country, ascii(country) AS region FROM hits WHERE country IS NOT NULL GROUP BY country;
+VACUUM ANALYZE places;
+TRUNCATE benchmarks, timings;
+INSERT INTO benchmarks (what, query, rival, bound, target, holds, settings)
+SELECT written, format('SELECT count(x) FROM (%s) AS x', better), format('SELECT count(x) FROM (%s) AS x', written), '<=', 1, format('SELECT answer_of(%L, ''{work_mem, 64MB}'') = answer_of(%L, ''{work_mem, 64MB}'')', better, written),
+    '{work_mem, 64MB}'
+FROM (VALUES
+('SELECT country, status, qsketch_agg(user_id) FROM hits GROUP BY ROLLUP (country, status)',
+ 'SELECT country, status, qsketch_merge_agg(s) FROM (SELECT country, status, qsketch_agg(user_id) AS s FROM hits GROUP BY 1, 2) AS g GROUP BY ROLLUP (country, status)'),
+('SELECT region, qsketch_agg(user_id) FROM hits JOIN places USING (country) GROUP BY 1',
+ 'SELECT region, qsketch_merge_agg(s) FROM (SELECT country, qsketch_agg(user_id) AS s FROM hits GROUP BY 1) AS g JOIN places USING (country) GROUP BY 1'),
+('SELECT qsketch_agg(user_id ORDER BY ts) FROM hits', 'SELECT qsketch_agg(user_id) FROM hits')) AS v(written, better);
+SELECT run_benchmarks(:turns) \g /dev/null
+\qecho
+\qecho 'What the reasons for another plan recommend, against the query as it was written:'
+\qecho
+\qecho '| query | as written | as recommended | ratio | |'
+\qecho '|---|---:|---:|---:|---|'
+INSERT INTO found SELECT *, is_true(holds) FROM medians;
+SELECT format('| `%s` | %s | %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms), round(ratio, 2), CASE WHEN is_true(holds) AND ratio <= target THEN 'PASS' ELSE 'FAIL' END) FROM medians ORDER BY id;
+
 -- Groups, with 2 workers against none.
 CREATE TABLE big AS SELECT i % 30 AS a, i::bigint * 7919 % 1000 AS b, floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 5 * :rows) AS i;
 VACUUM ANALYZE big;
