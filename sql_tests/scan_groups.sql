@@ -257,3 +257,19 @@ RESET enable_sort;
 RESET work_mem;
 RESET hash_mem_multiplier;
 DROP TABLE g_set, g_written, g_drawn;
+
+-- lists that find no memory beside each other: their candidates are in the estimate
+CREATE TABLE g_lists AS SELECT r % 8 AS g, 'key ' || r * 7919 % 30000 AS s FROM generate_series(0, 99999) AS r;
+VACUUM ANALYZE g_lists;
+CREATE FUNCTION pg_temp.chosen(query text) RETURNS boolean LANGUAGE plpgsql AS $$ DECLARE plan json; BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan::text ~ 'QSketchScan';
+END $$;
+SET hash_mem_multiplier = 1;
+SET work_mem = '4MB';
+SELECT n, pg_temp.chosen(format($$SELECT g, qtop_agg(s, %s, qsketch_new(size => '64kB')) FROM g_lists GROUP BY g$$, n)) AS scan FROM unnest('{30,10000}'::int[]) AS n;
+SET work_mem = '64MB';
+SELECT n, pg_temp.chosen(format($$SELECT g, qtop_agg(s, %s, qsketch_new(size => '64kB')) FROM g_lists GROUP BY g$$, n)) AS scan FROM unnest('{30,10000}'::int[]) AS n;
+RESET work_mem;
+RESET hash_mem_multiplier;
+DROP TABLE g_lists;

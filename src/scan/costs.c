@@ -281,6 +281,9 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 /* One of a row or two, beside those that the planner expects: as the allocator rounds its parts up. */
 #define SMALL_GROUP_BYTES 1800
 
+/* What a list of few keys with texts takes besides: its buffer and its tables have room for 16 keys. */
+#define LIST_BYTES 3000
+
 /*
  * Written values that have all that was counted so far, instead of keys that wait: merging the rows
  * of a value that follows others of its group, and what a row may take.
@@ -458,17 +461,39 @@ whole_shares(List *calls)
 	return shares;
 }
 
+/* Bytes of an aggregate whose keys do not wait, in a group of so many rows. */
+static double
+whole_aggregate_bytes(const ColumnScanCall *call, double rows)
+{
+	double bytes = table_bytes(call, rows, 1, false);
+
+	if (bytes > 0 && has_texts(call))
+		bytes += Min(rows, ScanCandidates(call)) * CANDIDATE_BYTES;
+	return Min(rows * CANDIDATE_BYTES, Max(CANDIDATE_BYTES, bytes));
+}
+
+/* Bytes of the lists with texts in a group of few rows. */
+static double
+list_bytes(List *calls)
+{
+	double bytes = 0;
+	ListCell *cell;
+
+	foreach (cell, calls)
+		bytes += has_texts(lfirst(cell)) ? LIST_BYTES : 0;
+	return bytes;
+}
+
 /* Bytes of a group of so many rows with such aggregates, of which PostgreSQL knows little. */
 static double
 whole_bytes(List *calls, double rows)
 {
-	double bytes = GROUP_BYTES;
+	double bytes = GROUP_BYTES + list_bytes(calls);
 	ListCell *cell;
 
 	foreach (cell, calls)
 		if (whole_share(lfirst(cell)) > 0)
-			bytes += Min(rows * CANDIDATE_BYTES,
-						 Max(CANDIDATE_BYTES, table_bytes(lfirst(cell), rows, 1, false)));
+			bytes += whole_aggregate_bytes(lfirst(cell), rows);
 	return bytes;
 }
 
@@ -505,7 +530,8 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 	double rows = read_rows(plan, table);
 	int whole = whole_shares(calls);
 	double group = whole > 0 ? whole_bytes(calls, rows / plan->sized) : plan->bytes;
-	double memory = plan->sized * group + (plan->most - plan->sized) * SMALL_GROUP_BYTES;
+	double memory =
+		plan->sized * group + (plan->most - plan->sized) * (SMALL_GROUP_BYTES + list_bytes(calls));
 	double fillings = memory / (double) get_hash_memory_limit();
 	double values =
 		plan->order * plan->most + (1 - plan->order) * values_strewn(plan, fillings, rows);

@@ -211,6 +211,13 @@ limit_of(const ColumnScanCall *call)
 											  : DatumGetInt64(call->limit->constvalue);
 }
 
+/* The most candidates that a list has while its keys are counted (sketch/top.h). */
+double
+ScanCandidates(const ColumnScanCall *call)
+{
+	return 2.0 * qs_top_capacity((uint32) limit_of(call));
+}
+
 static bool
 top_takes_keys(const ColumnScanCall *call)
 {

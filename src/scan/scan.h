@@ -261,6 +261,8 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
+extern double ScanCandidates(const ColumnScanCall *call);
+
 /* Is the sketch of a call made on the CPU, whatever is on a GPU? */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
