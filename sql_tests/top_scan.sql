@@ -40,7 +40,7 @@ CREATE FUNCTION pg_temp.keys(t qtop) RETURNS text LANGUAGE sql AS $$
 $$;
 CREATE FUNCTION pg_temp.groups(by text, scan boolean) RETURNS TABLE (g text, t qtop, scanned boolean) LANGUAGE plpgsql AS $$
 DECLARE q text := format('SELECT %s AS g, qtop_agg(v, 10) AS t FROM t_scan GROUP BY 1', by); BEGIN
-	PERFORM set_config('qsketch.enable_columnscan', scan::text, true), set_config('max_parallel_workers_per_gather', '0', true);
+	PERFORM set_config('qsketch.enable_columnscan', scan::text, true), set_config('max_parallel_workers_per_gather', '0', true), set_config('work_mem', '256MB', true);
 	RETURN QUERY EXECUTE format('SELECT g::text, t, %L::boolean FROM (%s) AS q WHERE t IS NOT NULL', pg_temp.plan_has(q, 'QSketchScan'), q);
 END $$;
 SELECT call, qtop_sketch(scanned) = qtop_sketch(ordinary) AND qtop_sketch(parallel) = qtop_sketch(ordinary) AS sketch,

@@ -335,9 +335,16 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * Count the keys in buffers, except in deferred states, which count theirs when they are read.
- * False: the groups take more than the limit by that.
+ * Are the keys in its buffer counted when its group is read?  If no group is read twice, one group at a
+ * time takes memory for its tables then.  Keys for a device are sent there before, for all groups.
  */
+static bool
+counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
+{
+	return ScanAggregateWaits(aggregate) || (groups->once && !ScanAggregateIsOnGpu(aggregate));
+}
+
+/* Count keys in buffers.  False: the groups take more than the limit by that. */
 static bool
 flush_groups(ScanGroups *groups)
 {
@@ -348,7 +355,7 @@ flush_groups(ScanGroups *groups)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < groups->count; i++)
-			if (!ScanAggregateWaits(&group->aggregate[i]))
+			if (!counts_when_read(groups, &group->aggregate[i]))
 				ScanAggregateFlush(&group->aggregate[i]);
 		if (ScanGroupsMemory(groups) > groups->most)
 			return false;
@@ -407,7 +414,11 @@ store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 	groups->waiting = group->next;
 	groups->given = group;
 	for (i = 0; i < groups->count; i++)
+	{
+		if (!ScanAggregateWaits(&group->aggregate[i]))
+			ScanAggregateFlush(&group->aggregate[i]);
 		slot->tts_values[i] = ScanAggregateResult(&group->aggregate[i], &slot->tts_isnull[i]);
+	}
 	return group->value;
 }
 
