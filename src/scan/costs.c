@@ -233,9 +233,10 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
  * The cost of all pages but the "copied" fraction, and for each tuple a fraction of the
  * executor's.  One process takes the keys of the copied pages, and all share the others.  Groups of
  * several processes go through queues to the one that merges them.  "alone": nothing else stands
- * below the scan's Gather.
+ * below the scan's Gather.  Returns what merging costs of it, which scans that fill the same states
+ * do not have.
  */
-void
+Cost
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,
 			 bool alone)
 {
@@ -258,6 +259,7 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 						 tuples * (TUPLE_SHARE * cpu_tuple_cost + condition_cost) +
 						 rows * key_cost(root, table, calls, &startup) + startup;
 	path->total_cost = path->startup_cost + path->pathtarget->cost.per_tuple;
+	return merging;
 }
 
 /* ---- GROUP BY ---- */

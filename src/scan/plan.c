@@ -79,7 +79,7 @@ typedef struct ScanPath
 	int handover;     /* the parameter of a handover, or -1 */
 	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
 	StateWork work;   /* for each group */
-	Cost spill;       /* what writing groups adds to its costs */
+	Cost apart;       /* what merging results and writing groups adds to its costs */
 } ScanPath;
 
 bool columnscan_enabled = true;
@@ -153,6 +153,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	const Var *column = ScanGroupedColumn(exprs);
 	List *calls = ColumnScanCalls(aggregates, grouping->matches);
 	GroupingPlan by = { .groups = 1 };
+	Cost spill;
 
 	if (exprs && !ScanGroupingPlan(root, table, exprs, workers, &by))
 		return NULL;
@@ -169,12 +170,13 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	if (workers == 0)
 		grouping->pages += table->pages * (1 - by.copied);
 	describe(scan, grouping, aggregates, exprs, &by);
-	ScanSetCosts(root, &path->path, table, calls, &by, scan->alone);
+	scan->apart = ScanSetCosts(root, &path->path, table, calls, &by, scan->alone);
 	if (exprs)
 	{
 		ScanGroupingCost(&by, table, calls, &path->path);
-		scan->spill = ScanSpillCost(&by, table, calls);
-		add_cost(&path->path, scan->spill);
+		spill = ScanSpillCost(&by, table, calls);
+		add_cost(&path->path, spill);
+		scan->apart += spill;
 	}
 	return &path->path;
 }
@@ -423,7 +425,7 @@ hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *path
 		scan->work.rows = parent->rows / scan->work.together;
 		scan->custom.path.rows = 1;
 		pages += scan->custom.path.parent->pages;
-		add_cost(&scan->custom.path, -scan->spill);
+		add_cost(&scan->custom.path, -scan->apart);
 	}
 	collect = ScanCollectPath(grouping->output, target, list_length(grouping->by), having, param);
 	collect->parallel_safe = ((Path *) linitial(paths))->parallel_safe;

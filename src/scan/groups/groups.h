@@ -138,7 +138,7 @@ extern bool ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, 
 							 GroupingPlan *plan);
 extern bool ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows);
 extern const Var *ScanGroupedColumn(List *exprs);
-extern void ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
+extern Cost ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls,
 						 const GroupingPlan *by, bool alone);
 extern void ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path);
 extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls);
