@@ -186,6 +186,7 @@ CREATE TABLE halves_2 PARTITION OF halves FOR VALUES IN (2) WITH (parallel_worke
 INSERT INTO halves SELECT i, 1 + i % 2 FROM generate_series(1, 20000) AS i;
 ANALYZE halves;
 SET enable_parallel_append = off;
+SET qsketch.enable_columnscan = off;
 CREATE TEMP TABLE whole AS SELECT qsketch_agg(k) AS sk FROM halves WHERE a > 0;
 -- Its name until 15, and from 16 on.
 SELECT set_config(name, 'on', false) FROM pg_settings
@@ -197,6 +198,7 @@ SELECT qsketch_total(qsketch_agg(k)) FROM halves WHERE a > 0;
 SELECT set_config(name, 'off', false) FROM pg_settings
 WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 RESET enable_parallel_append;
+RESET qsketch.enable_columnscan;
 RESET enable_partitionwise_aggregate;
 DROP TABLE halves, whole;
 
