@@ -32,6 +32,8 @@
  */
 #include "scan/groups/groups.h"
 
+#include "pg/top_state.h"
+
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/value.h"
@@ -335,13 +337,15 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * Are the keys in its buffer counted when its group is read?  If no group is read twice, one group at a
- * time takes memory for its tables then.  Keys for a device are sent there before, for all groups.
+ * Are the keys in its buffer counted when its group is read?  If no group is read twice, one list at a
+ * time takes memory for its tables then.  Other states may be filled on a device, which takes all groups'
+ * keys before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
 {
-	return ScanAggregateWaits(aggregate) || (groups->once && !ScanAggregateIsOnGpu(aggregate));
+	return ScanAggregateWaits(aggregate) ||
+		   (groups->once && ScanAggregateState(aggregate, &top_state_type));
 }
 
 /* Count keys in buffers.  False: the groups take more than the limit by that. */
