@@ -126,6 +126,8 @@ names() {
 pg_regress_run() {
 	local name=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 log=$build/$1.log status=0
 	shift 2
+	: >"$log"
+	echo 1 >"$log.status" # until the tests have ended: no log of an earlier run is counted
 	stage_tests "$stage"
 	as_server "$program" --bindir="${PATH%%:*}" --inputdir="$stage" --outputdir="$stage" \
 		--load-extension=qsketch --dbname="qsketch_$name" "$@" 2>&1 | tee "$log" || status=1
@@ -197,7 +199,7 @@ regress() {
 	pg_regress_title regress
 	pg_regress_run regress_2 regress/pg_regress "${even[@]}" >/dev/null &
 	pg_regress_run regress regress/pg_regress "${odd[@]}"
-	wait $!
+	wait $! || :
 	cat "$build/regress_2.log"
 	pg_regress_count regress "${odd[@]}"
 	pg_regress_count regress_2 "${even[@]}"

@@ -233,8 +233,8 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
  * The cost of all pages but the "copied" fraction, and for each tuple a fraction of the
  * executor's.  One process takes the keys of the copied pages, and all share the others.  Groups of
  * several processes go through queues to the one that merges them.  "alone": nothing else stands
- * below the scan's Gather.  Returns what merging costs of it, which scans that fill the same states
- * do not have.
+ * below the scan's Gather.  Returns the part of the cost that merging takes: scans that fill the same
+ * states do not merge.
  */
 Cost
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,

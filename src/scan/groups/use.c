@@ -337,9 +337,9 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * Are the keys in its buffer counted when its group is read?  If no group is read twice, one list at a
- * time takes memory for its tables then.  Other states may be filled on a device, which takes all groups'
- * keys before the first group is read.
+ * True if the keys that wait in an aggregate's buffer are counted when its group is read.  Lists do so
+ * where no group is read twice: only one list at a time has tables of candidates then.  Other states may
+ * be filled on a device, to which the keys of all groups go before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
