@@ -107,8 +107,16 @@ SET qsketch.enable_columnscan = off;
 SET max_parallel_workers_per_gather = 2;
 
 -- errors while states are combined
-SELECT qtop_agg(k, CASE WHEN part = 0 THEN 7 ELSE 8 END) FROM parts;
-SELECT qfilter_agg(k, CASE WHEN part = 0 THEN qfilter_new_bloom(100) ELSE qfilter_new_bloom(1000) END) FROM parts;
+CREATE FUNCTION pg_temp.error(query text, OUT message text, OUT hint text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE query;
+EXCEPTION WHEN invalid_parameter_value THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+	-- any process can be the first, so the lesser number is printed first
+	message := regexp_replace(message, '(8|10240) and (7|1024)$', '\2 and \1');
+END $$;
+SELECT * FROM pg_temp.error('SELECT qtop_agg(k, CASE WHEN part = 0 THEN 7 ELSE 8 END) FROM parts');
+SELECT * FROM pg_temp.error('SELECT qfilter_agg(k, CASE WHEN part = 0 THEN qfilter_new_bloom(100) ELSE qfilter_new_bloom(1000) END) FROM parts');
 SELECT qtop_total(qtop_agg(k, 7)), (qfilter_info(qfilter_agg(k, qfilter_new(30000, 1000)))).rows FROM parts;
 
 -- who combines by himself sees values
@@ -167,6 +175,8 @@ SELECT format('CREATE FUNCTION as_%1$s(bytea, bytea DEFAULT '''') RETURNS %1$s L
 	format('CREATE AGGREGATE forge_%s(bytea) (SFUNC = last, STYPE = %1$s, COMBINEFUNC = %s, PARALLEL = SAFE)', type, combine)
 FROM (VALUES ('qfilter', '_qfilter_agg_combine'), ('qtop', '_qtop_agg_combine')) AS v (type, combine)
 \gexec
+-- whichever process finds them
+\set SHOW_CONTEXT never
 SELECT qfilter_fill(forge_qfilter(bytes)) FROM forged;
 SELECT qtop_total(forge_qtop(bytes)) FROM forged;
 SELECT qfilter_fill(as_qfilter(bytes)) FROM forged;

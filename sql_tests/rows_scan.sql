@@ -71,5 +71,6 @@ SELECT same, scanned FROM pg_temp.same('SELECT qsketch_agg(ROW(c, b), a) FROM ro
 -- rows in rows, whole rows, named rows, expressions, lists of top keys; left to the ordinary plan: no columns, what has no hash, system columns
 SELECT call, pg_temp.scans(format('SELECT %s FROM row_scan', call)) FROM unnest(ARRAY['qsketch_agg(ROW(i4, ROW(t, i2)))', 'qsketch_agg(row_scan)', 'qsketch_agg(ROW(i4, t)::row_pair)',
 	'qsketch_agg(ROW(i4, lower(t)))', 'qsketch_agg(ROW(i4, 1))', 'qtop_agg(ROW(i4, t), 3)', 'qsketch_agg(ROW())', 'qsketch_agg(ROW(i4, ctid))', 'qsketch_agg(ROW(i4, j))']) AS call;
+\set SHOW_CONTEXT never
 SELECT qsketch_agg(ROW(i4, j)) FROM row_scan;
 DROP TABLE row_scan, row_empty, row_parted;

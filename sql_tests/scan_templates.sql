@@ -49,6 +49,7 @@ SELECT qsketch_agg(k, (SELECT sketch FROM templates)) FROM hits;
 SELECT qsketch_agg(k, (SELECT sketch FROM templates WHERE name = 'device')) IS NULL AS none, qfilter_agg(page, (SELECT filter FROM templates WHERE name = 'none')) IS NULL AS none, qtop_agg(k, 3, (SELECT sketch FROM templates WHERE name = 'none')) IS NULL AS none FROM hits WHERE k < 0;
 SELECT qsketch_agg(NULLIF(k, k), (SELECT sketch FROM templates WHERE name = 'none')) IS NULL AS none FROM hits;
 SET max_parallel_workers_per_gather = 2;
+\set SHOW_CONTEXT never
 SELECT qsketch_agg(k, (SELECT sketch FROM templates WHERE name = 'none')) FROM hits;
 SET max_parallel_workers_per_gather = 0;
 
