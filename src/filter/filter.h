@@ -118,6 +118,9 @@ extern bool qf_mergeable(const qf_filter *a, const qf_filter *b);
  */
 extern qb_status qf_merge(qf_filter *into, const qf_filter *from, const struct qf_kernels *kernels);
 
+/* Do all of a merge except adding the bits, so "from" may be a filter without bits. */
+extern qb_status qf_merge_rows(qf_filter *into, const qf_filter *from);
+
 /* Set the positions of an explicit filter in "into". */
 extern qb_status qf_unite_explicit(qf_filter *into, const qf_filter *from);
 

@@ -131,21 +131,31 @@ qf_mergeable(const qf_filter *a, const qf_filter *b)
 }
 
 qb_status
-qf_merge(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
+qf_merge_rows(qf_filter *into, const qf_filter *from)
 {
-	qf_filter counted = *into;
 	bool countable = from->rows != QF_ROWS_UNKNOWN;
 	qb_status status;
 
 	if (!qf_mergeable(into, from))
 		return QB_MISMATCH;
-	status = qf_count_rows(&counted, countable ? from->rows : 1, countable);
+	status = qf_count_rows(into, countable ? from->rows : 1, countable);
+	if (status == QB_OK)
+		qb_keys_take(&into->keys, &from->keys);
+	return status;
+}
+
+qb_status
+qf_merge(qf_filter *into, const qf_filter *from, const qf_kernels *kernels)
+{
+	qf_filter merged = *into;
+	qb_status status = qf_merge_rows(&merged, from);
+
 	if (status == QB_OK)
 		status = unite_any(into, from, kernels);
 	if (status != QB_OK)
 		return status;
-	into->rows = counted.rows;
-	qb_keys_take(&into->keys, &from->keys);
+	into->rows = merged.rows;
+	into->keys = merged.keys;
 	return QB_OK;
 }
 

@@ -19,9 +19,11 @@
  */
 #include "pg/filter_state.h"
 
+#include "engine/filter_engine.h"
 #include "gpu/filter_gpu.h"
 #include "pgbase/keycheck.h"
 #include "pgbase/process.h"
+#include "pgbase/segment.h"
 #include "pgbase/activity.h"
 #include "pgbase/stored.h"
 #include "utils/memutils.h"
@@ -450,6 +452,78 @@ release(KeyedState *state)
 	KeyBufferFree(&state->buffer);
 }
 
+/* ---- slices, which processes of a parallel scan merge (pgbase/segment.h): some words of the bits ---- */
+
+#define WORD_BYTES sizeof(uint64)
+
+static uint64
+filter_units(KeyedState *state, Size *bytes)
+{
+	const qf_filter *filter = &((FilterState *) state)->filter;
+
+	FilterMaterialize((FilterState *) state);
+	if (filter->encoding != QF_DENSE)
+		return 0;
+	*bytes = qf_words(&filter->params) * WORD_BYTES;
+	return qf_words(&filter->params);
+}
+
+/* A slice keeps a filter with the rows and keys of the whole one, but without bits. */
+static void
+filter_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area)
+{
+	const qf_filter *filter = &((FilterState *) state)->filter;
+	qf_filter *own = (qf_filter *) slice->own;
+	qb_memory memory;
+
+	if (!DsaPointerIsValid(slice->table[0]))
+	{
+		void *bits = SegmentMemory(area, &memory)->alloc(area, count * WORD_BYTES);
+
+		FilterCheck(bits ? QB_OK : QB_NO_MEMORY);
+		qf_init(own, &filter->params, NULL);
+		slice->table[0] = SegmentPointer(bits);
+	}
+	FilterCheck(qf_merge_rows(own, filter));
+	qf_kernels_now()->unite(SegmentAddress(area, slice->table[0]),
+							filter->bits + first * WORD_BYTES, count);
+}
+
+static void
+filter_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *slice, dsa_area *area)
+{
+	qf_filter *filter = &((FilterState *) state)->filter;
+
+	if (first == 0)
+	{
+		FilterMaterialize((FilterState *) state);
+		FilterCheck(qf_merge_rows(filter, (const qf_filter *) slice->own));
+		if (filter->encoding == QF_EXPLICIT)
+			FilterCheck(qf_make_dense(filter));
+		filter->ones = 0;
+	}
+	filter->ones += qf_kernels_now()->unite(filter->bits + first * WORD_BYTES,
+											SegmentAddress(area, slice->table[0]), count);
+}
+
+static void
+filter_clear(KeyedState *state)
+{
+	qf_filter *filter = &((FilterState *) state)->filter;
+	qf_params params = filter->params;
+
+	StateTypeOf(state)->release(state);
+	qf_init(filter, &params, &state->memory);
+}
+
+static const StateSlices slices = {
+	.size = sizeof(qf_filter),
+	.units = filter_units,
+	.add = filter_add,
+	.take = filter_take,
+	.clear = filter_clear,
+};
+
 const KeyedStateType filter_state_type = {
 	.methods = STATE_METHODS,
 	.size = sizeof(FilterState),
@@ -461,6 +535,7 @@ const KeyedStateType filter_state_type = {
 	.copy = copy,
 	.add = add,
 	.merge = merge,
+	.slices = &slices,
 	.release = release,
 	.pass_bytes = pass_bytes,
 	.pass = pass,

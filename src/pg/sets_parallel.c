@@ -43,7 +43,7 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "pgbase/process.h"
+#include "pgbase/segment.h"
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"

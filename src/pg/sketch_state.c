@@ -719,6 +719,12 @@ write_flat(KeyedState *state, void *result, Size size)
 /* A sketch has few keys if its buckets are more than this many times its weight. */
 #define BUCKETS_OF_FEW 8
 
+bool
+SketchHasFewKeys(const qs_sketch *sketch)
+{
+	return (uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW;
+}
+
 /*
  * Another process gets the tables as they are: choosing, writing and reading
  * the compact encoding takes longer, unless most buckets are surely empty.
@@ -730,7 +736,7 @@ pass_bytes(KeyedState *state)
 	const qs_sketch *sketch = &expanded->sketch;
 
 	SketchMaterializeAdded(expanded);
-	if ((uint64) sketch->total < sketch->params.n / BUCKETS_OF_FEW)
+	if (SketchHasFewKeys(sketch))
 		return SketchFlatSize(sketch, NULL, &expanded->flat);
 	return SketchTablesSize(sketch, &expanded->flat);
 }
@@ -868,6 +874,7 @@ const KeyedStateType sketch_state_type = {
 	.make_room = SketchMakeRoom,
 	.flush = SketchFlushAdded,
 	.merge = merge,
+	.slices = &sketch_slices,
 	.take_back = take_back,
 	.release = release,
 	.pass_bytes = pass_bytes,

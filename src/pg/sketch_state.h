@@ -60,6 +60,7 @@ typedef struct SketchReader
 } SketchReader;
 
 extern const KeyedStateType sketch_state_type;
+extern const StateSlices sketch_slices;
 
 extern SketchState *SketchCreate(MemoryContext context, const qs_params *params);
 extern SketchState *SketchCopy(MemoryContext context, const qs_sketch *sketch);
@@ -84,6 +85,7 @@ extern void SketchGetDense(SketchState **expanded, const qb_groups *groups,
 extern bool SketchAddGroups(SketchState **expanded, const qb_groups *groups,
 							const GpuColumnChunk *chunk, int chunks);
 extern void SketchMerge(SketchState *expanded, const qs_sketch *from);
+extern bool SketchHasFewKeys(const qs_sketch *sketch);
 extern void SketchMaterializeAdded(SketchState *expanded);
 extern PGDLLEXPORT void SketchMaterialize(SketchState *expanded);
 extern void SketchNewVersion(SketchState *expanded);

@@ -24,6 +24,7 @@
 #include "pgbase/activity.h"
 
 #include "pgbase/process.h"
+#include "pgbase/segment.h"
 #include "pgbase/version.h"
 
 #include "access/parallel.h"

@@ -1,7 +1,6 @@
 /*
  * process.h
- *		Processes: their numbers, ends of transactions, waits, secrets and nonces; and values
- *		that processes of a parallel scan pass through shared memory.
+ *		Processes: their numbers, ends of transactions, waits, secrets and nonces.
  *
  * src/pgbase/process.h
  */
@@ -12,7 +11,6 @@
 
 #include "access/xact.h"
 #include "storage/proc.h"
-#include "utils/dsa.h"
 
 /* The number of a process, below MaxBackends for every process that runs SQL. */
 #if PG_VERSION_NUM >= 170000
@@ -53,14 +51,5 @@ extern void PollLatch(long timeout, uint32 event);
 extern void SecretInit(void);
 extern void NonceInit(void);
 extern uint64 NonceNew(void);
-
-/* ---- values that processes of a parallel scan pass through shared memory ---- */
-
-/* Values up to this size, that of a parallel worker's queue, go through the queue. */
-#define SEGMENT_AT 65536
-
-extern bool SegmentHasRoom(Size bytes);
-extern bool SegmentsFit(Size bytes);
-extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
 
 #endif

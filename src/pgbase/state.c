@@ -119,16 +119,6 @@ StatePass(KeyedState *state, void *place, Size bytes)
 	StateTypeOf(state)->pass(state, own, bytes);
 }
 
-void
-StateMergePassed(KeyedState *state, void *passed)
-{
-	StateApart apart;
-
-	StateTakeApart(&apart, PointerGetDatum(passed));
-	StateTypeOf(state)->merge(state, DatumGetPointer(apart.state));
-	StateTakeBack(&apart, state);
-}
-
 /* ---- partial states with removals ---- */
 
 static const TokenMagic with_removals = { { 'Q', 'S', 'R', '1' } };

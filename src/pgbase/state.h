@@ -56,6 +56,9 @@ typedef struct StateWork
 	double together;  /* states of groups that get rows at the same time; 0: there is one */
 } StateWork;
 
+/* How values of a family are cut into slices (pgbase/segment.h). */
+typedef struct StateSlices StateSlices;
+
 /* What all states of a family have in common. */
 typedef struct KeyedStateType
 {
@@ -75,7 +78,7 @@ typedef struct KeyedStateType
 	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
-	/* Add a state that another process of the query has passed. */
+	/* Add a state that was passed. */
 	void (*merge)(KeyedState *state, void *passed);
 	/* Add to the removals of a state those of another one; NULL: the family has none. */
 	void (*take_back)(KeyedState *state, Datum removals);
@@ -88,6 +91,8 @@ typedef struct KeyedStateType
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
+
+	const StateSlices *slices; /* NULL: one process merges values of all processes */
 
 	/* The flat encoding: its size, then its bytes.  NULL: it is what is passed, or a token. */
 	Size (*flat_bytes)(KeyedState *state);
@@ -157,10 +162,9 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 	qb_keys_take(held, &state->key.keys);
 }
 
-/* Pass a state to another process: the number of bytes, the bytes, and adding them to a state there. */
+/* Pass a state to another process: the number of bytes, then the bytes. */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
-extern void StateMergePassed(KeyedState *state, void *passed);
 
 /*
  * ---- partial states with removals ----

@@ -522,17 +522,17 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Merge the states of all processes; false: another process, or the next partition's scan, has them. */
+/* Merge the states of all processes.  False: the next partition's scan has them. */
 static bool
 leave(ColumnScanState *state)
 {
-	bool left =
-		state->shared && !SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa,
-										  state->aggregate, state->count, is_alone(state));
+	if (state->shared)
+		SharedScanLeave(state->shared, state->css.ss.ps.state->es_query_dsa, state->aggregate,
+						state->count, is_alone(state));
 	ActivityEnd(&state->activity);
 	if (state->handover)
 		state->handover->aggregate = state->aggregate;
-	return !left && state->handover == NULL;
+	return state->handover == NULL;
 }
 
 /* The one tuple, or none any more. */

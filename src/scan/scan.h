@@ -437,7 +437,7 @@ extern void SharedScanReset(SharedScan *shared, dsa_area *area, int count);
 extern bool SharedScanJoin(SharedScan *shared, ScanAggregate *aggregate, int count);
 extern uint64 SharedScanId(const SharedScan *shared);
 extern struct SharedPages *SharedScanPages(SharedScan *shared);
-extern bool SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
+extern void SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
 							bool collect);
 extern void SharedScanCount(SharedScan *shared, const ScanCounts *more);
 extern ScanCounts SharedScanCounts(SharedScan *shared);

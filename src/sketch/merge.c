@@ -310,14 +310,17 @@ slice_of(const qs_sketch *sk, qs_slice units)
 	qs_sketch slice = *sk;
 
 	slice.params = qs_slice_params(&sk->params, units.count);
-	slice.table += qs_table_bytes(&before, sk->wide);
+	if (slice.table)
+		slice.table += qs_table_bytes(&before, sk->wide);
+	if (slice.extra && qs_has_extra(&sk->params))
+		slice.extra += qs_extra_bytes(&before, sk->wide);
 	slice.carries = NULL;
 	return slice;
 }
 
 /*
  * Have room for the high buckets that a slice can ask for: for each bucket with a counter of
- * 256 or more, and for each that "from" has.  A slice would not get it itself, because it
+ * 256 or more, and for each that "from" has.  A slice in place would not get it itself, because it
  * has no more room than buckets.
  */
 static qb_status
@@ -325,7 +328,7 @@ reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)
 {
 	uint64_t most = (uint64_t) into->total / 256 + from->extra_used;
 
-	if (!into->ops->reserve)
+	if (!into->ops->reserve || to.count == into->params.n)
 		return QB_OK;
 	return into->ops->reserve(into, (size_t) (to.count < most ? to.count : most));
 }
@@ -340,7 +343,8 @@ qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice uni
 	if (status != QB_OK)
 		return status;
 	status = into->ops->accumulate(&target, &source, false);
-	into->extra = target.extra;
+	if (into->ops->reserve)
+		into->extra = target.extra; /* high buckets may have moved */
 	into->extra_used = target.extra_used;
 	into->extra_room = target.extra_room;
 	return status;
@@ -353,10 +357,28 @@ qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_mem
 	qb_status status;
 
 	qs_init(to, &params, memory);
-	status = qs_start_dense(to, from->wide);
+	status = qs_start_tables(to, from->wide);
 	if (status == QB_OK)
 		status = qs_merge_slice(to, (qs_slice){ 0, units.count }, from, units);
 	if (status != QB_OK)
 		qs_free(to);
 	return status;
+}
+
+qb_status
+qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units)
+{
+	qs_params params = qs_slice_params(&from->params, units.count);
+	qb_status status;
+
+	if (!qs_params_mergeable(&slice->params, &params) || !qb_keys_match(&slice->keys, &from->keys))
+		return QB_MISMATCH;
+	status = qs_prepare(slice, from->total);
+	if (status == QB_OK && slice->encoding == QS_EXPLICIT)
+		status = qs_start_tables(slice, from->wide || from->total >= QS_WIDE_TOTAL);
+	if (status != QB_OK)
+		return status;
+	qb_keys_take(&slice->keys, &from->keys);
+	slice->total += from->total;
+	return qs_merge_slice(slice, (qs_slice){ 0, units.count }, from, units);
 }

@@ -11,13 +11,16 @@
  * Between two slices "into" may get keys, and may be copied.  Its total has the keys of
  * both sketches, but its counters do not yet.  So nobody may ask it for estimates.
  *
- * Sketches of structure sf have no slices.  A sketch cannot be merged into itself in slices.
+ * A sketch cannot be merged into itself in slices.
  *
  * The unit of a slice is a bucket.  Of a thread sketch it is a counter: its rows are one
  * array, the first row first.
  *
  * A slice can also be copied into a sketch of its own, to be sent elsewhere.  Such a
  * sketch has the counters of the slice but no total, and nothing is merged into it.
+ *
+ * And a slice can be a sketch of its own to which many sketches are added (qs_add_slice).  It has
+ * their total, so that its counters are wide enough.
  *
  * src/sketch/merge.h
  */
@@ -76,5 +79,11 @@ qs_merge_slice(qs_sketch *into, qs_slice to, const qs_sketch *from, qs_slice uni
 /* Copy units of a dense sketch into an owned sketch "to", which is uninitialized. */
 extern qb_status
 qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
+
+/*
+ * Add units of a dense sketch to a slice: an owned sketch with the parameters qs_slice_params(),
+ * which was empty and explicit at first.  The statuses are those of qs_merge().
+ */
+extern qb_status qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units);
 
 #endif

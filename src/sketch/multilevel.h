@@ -424,13 +424,24 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 	return into->carries && from->extra_used < from->params.n / 4;
 }
 
+/* How many buckets have a high one.  A slice in place shares those of its whole sketch. */
+QB_INLINE uint64_t
+qs_highs_of(const qs_sketch *sk)
+{
+	uint64_t highs = 0;
+	uint64_t b;
+
+	for (b = 0; b < sk->params.n; b++)
+		highs += qs_high_of(sk, qs_low_bucket(sk, b)) != NULL;
+	return highs;
+}
+
 /* What qs_ops.accumulate does; low_add is a constant at each call. */
 QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)
 {
-	/* high buckets that there will be; a slice has those of its whole sketch, but needs fewer */
-	uint64_t least = from->extra_used < into->params.n ? from->extra_used : into->params.n;
+	uint64_t least = from->extra_used > into->extra_used ? qs_highs_of(from) : 0;
 	bool defer = qs_defers(into, from);
 
 	if (negative)

@@ -111,17 +111,31 @@ qs_make_masks(qs_sketch *sk)
 	return QB_OK;
 }
 
+/* Make empty tables. */
+static qb_status
+start_tables(qs_sketch *sk, uint64_t room)
+{
+	qb_status status = alloc_tables(sk, room);
+
+	if (status == QB_OK)
+		sk->encoding = QS_DENSE;
+	return status;
+}
+
 /* Make masks and empty tables.  On failure masks may be left, which qs_free() releases. */
 static qb_status
 start_dense(qs_sketch *sk, uint64_t room)
 {
 	qb_status status = qs_make_masks(sk);
 
-	if (status == QB_OK)
-		status = alloc_tables(sk, room);
-	if (status == QB_OK)
-		sk->encoding = QS_DENSE;
-	return status;
+	return status == QB_OK ? start_tables(sk, room) : status;
+}
+
+qb_status
+qs_start_tables(qs_sketch *sk, bool wide)
+{
+	sk->wide = wide;
+	return start_tables(sk, 0);
 }
 
 qb_status

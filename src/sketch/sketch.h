@@ -39,6 +39,9 @@ extern qb_status qs_make_dense(qs_sketch *sk);
 /* Turn an empty sketch dense with counters of this width, for tables to be copied in. */
 extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
+/* The same without a table of masks, for a sketch that takes no keys. */
+extern qb_status qs_start_tables(qs_sketch *sk, bool wide);
+
 /*
  * Prepare an owned sketch for "weight" more.  QB_TOTAL_OVERFLOW: N cannot grow so
  * much.  Widens dense counters if N would reach 2^32.

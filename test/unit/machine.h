@@ -325,7 +325,7 @@ static inline qb_status
 machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 {
 	bool sliced = from != into && from->encoding == QS_DENSE && into->encoding == QS_DENSE &&
-				  !qs_has_fat(from->params.structure) && choose(&m->from, 2);
+				  choose(&m->from, 2);
 
 	return sliced ? machine_merge_slices(m, into, from) : qs_merge(into, from);
 }

@@ -1,7 +1,8 @@
 /*
  * test_slice.c
  *		Merging slice by slice gives the bytes that merging at once gives, wherever the
- *		slices are cut, whether they are copied first, and whatever comes between them.
+ *		slices are cut, whether they are copied first, and whatever comes between them.  So do
+ *		slices to which many sketches were added, each in its own order.
  *
  * test/unit/test_slice.c
  */
@@ -117,7 +118,7 @@ slices_are_the_whole(void **state)
 
 	(void) state;
 	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
-		for (round = 0; round < 40 && !qs_has_fat(structure); round++)
+		for (round = 0; round < 40; round++)
 		{
 			uint64_t n = 1 + test_below(&rng, 90);
 			int depth = 1 + (int) test_below(&rng, 5);
@@ -128,6 +129,92 @@ slices_are_the_whole(void **state)
 			p.n <<= test_below(&rng, 4);
 			check_slices(&p, &rng);
 		}
+}
+
+#define ADDED 5
+
+/* Add all sketches to a slice, the first one at random, and the slice to "into". */
+static void
+add_to_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, test_rng *rng)
+{
+	qs_params params = qs_slice_params(&into->params, units.count);
+	uint64_t first = test_below(rng, ADDED);
+	qs_sketch slice, head;
+	int i;
+
+	qs_init(&slice, &params, &test_heap);
+	for (i = 0; i < ADDED; i++)
+		REQUIRE_OK(qs_add_slice(&slice, &from[(first + (uint64_t) i) % ADDED], units));
+	if (units.first == 0)
+	{
+		head = slice;
+		head.params = into->params;
+		REQUIRE_OK(qs_merge_begin(into, &head));
+	}
+	REQUIRE_OK(qs_merge_slice(into, units, &slice, (qs_slice){ 0, units.count }));
+	qs_free(&slice);
+}
+
+static void
+check_added(const qs_params *params, test_rng *rng)
+{
+	qs_sketch from[ADDED], into[2];
+	uint64_t at, count;
+	int i;
+
+	for (i = 0; i < ADDED; i++)
+	{
+		test_init_dense(&from[i], params);
+		add_keys(&from[i], rng, test_below(rng, 4) == 0);
+	}
+	for (i = 0; i < 2; i++)
+		qs_init(&into[i], params, &test_heap);
+	REQUIRE_OK(qs_make_dense(&into[1]));
+	for (i = 0; i < ADDED; i++)
+		REQUIRE_OK(qs_merge(&into[1], &from[i]));
+	for (at = 0; at < qs_slice_units(params); at += count)
+	{
+		count = 1 + test_below(rng, qs_slice_units(params) - at);
+		add_to_slice(&into[0], from, (qs_slice){ at, count }, rng);
+	}
+	REQUIRE(test_same(&into[0], &into[1]));
+	for (i = 0; i < ADDED; i++)
+		qs_free(&from[i]);
+	for (i = 0; i < 2; i++)
+		qs_free(&into[i]);
+	test_no_leak();
+}
+
+static void
+slices_take_many(void **state)
+{
+	test_rng rng = test_seeded(9);
+	qs_params p, other;
+	qs_sketch slice, from;
+	int structure, round;
+
+	(void) state;
+	for (structure = QS_THREAD; structure < QS_STRUCTURES; structure++)
+		for (round = 0; round < 12; round++)
+		{
+			WHERE("%s, round %d", qs_structure_name(structure), round);
+			p = test_params(structure, 1 + test_below(&rng, 300), 1 + (int) test_below(&rng, 5), 3,
+							structure == QS_THREAD ? 0 : 4, 5);
+			check_added(&p, &rng);
+		}
+	/* other parameters, and too much weight */
+	other = qs_slice_params(&p, 1);
+	other.seed++;
+	test_init_dense(&from, &p);
+	qs_init(&slice, &other, &test_heap);
+	REQUIRE_STATUS(qs_add_slice(&slice, &from, (qs_slice){ 0, 1 }), QB_MISMATCH);
+	slice.params.seed--;
+	slice.total = INT64_MAX;
+	from.total = 1;
+	REQUIRE_STATUS(qs_add_slice(&slice, &from, (qs_slice){ 0, 1 }), QB_TOTAL_OVERFLOW);
+	qs_free(&from);
+	qs_free(&slice);
+	test_no_leak();
 }
 
 /*
@@ -200,6 +287,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_are_the_whole),
+		cmocka_unit_test(slices_take_many),
 		cmocka_unit_test(dead_high_buckets),
 		cmocka_unit_test(no_memory),
 	};

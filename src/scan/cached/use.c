@@ -30,7 +30,7 @@
 #include "scan/groups/groups.h"
 
 #include "miscadmin.h"
-#include "pgbase/process.h"
+#include "pgbase/segment.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 #include "utils/memutils.h"

@@ -30,7 +30,7 @@
 #include "scan/scan.h"
 
 #include "pg/sets_state.h"
-#include "pgbase/process.h"
+#include "pgbase/segment.h"
 #include "sets/builder.h"
 
 #include "access/parallel.h"

@@ -1,0 +1,105 @@
+/*
+ * sketch_slices.c
+ *		How a sketch is cut into slices, so that all processes of a parallel scan merge their
+ *		sketches at the same time (pgbase/segment.h).
+ *
+ * A slice is a sketch of some buckets (sketch/merge.h), whose tables are in shared memory.  It has
+ * the total of all sketches that were added, and their kind of keys.
+ *
+ * A sketch is not cut if it is explicit, if it has few keys, so that it is written in compact
+ * encoding, or if its counters are on a device.  One process merges such sketches.  The same
+ * holds for lists of top keys: to merge the bounds of two lists takes the counters of both before they
+ * are merged.
+ *
+ * src/pg/sketch_slices.c
+ */
+#include "pg/sketch_state.h"
+#include "pgbase/segment.h"
+#include "sketch/merge.h"
+
+/* The sketch of a slice, which is kept there.  Its pointers are those of this process. */
+static qs_sketch
+open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
+{
+	qs_sketch slice = *(const qs_sketch *) shared->own;
+
+	slice.ops = qs_ops_of(slice.params.structure);
+	slice.memory = memory;
+	slice.table = SegmentAddress(area, shared->table[0]);
+	slice.extra = SegmentAddress(area, shared->table[1]);
+	return slice;
+}
+
+/* Any bucket can get a high one when others are added to it. */
+static uint64
+sketch_units(KeyedState *state, Size *bytes)
+{
+	const qs_sketch *sketch = &((SketchState *) state)->sketch;
+
+	SketchFlushAdded(state);
+	if (sketch->remote)
+		return 0;
+	SketchMaterializeAdded((SketchState *) state);
+	if (sketch->encoding != QS_DENSE || SketchHasFewKeys(sketch))
+		return 0;
+	*bytes = qs_tables_bytes(&sketch->params, sketch->wide, sketch->params.n);
+	return qs_slice_units(&sketch->params);
+}
+
+static void
+sketch_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, dsa_area *area)
+{
+	const qs_sketch *sketch = &((SketchState *) state)->sketch;
+	qs_sketch *own = (qs_sketch *) shared->own;
+	qb_memory memory;
+	qs_sketch slice;
+
+	if (own->params.n == 0)
+	{
+		qs_params params = qs_slice_params(&sketch->params, count);
+
+		qs_init(own, &params, NULL);
+	}
+	slice = open_slice(shared, area, SegmentMemory(area, &memory));
+	SketchCheck(qs_add_slice(&slice, sketch, (qs_slice){ first, count }));
+	*own = slice;
+	shared->table[0] = SegmentPointer(slice.table);
+	shared->table[1] = SegmentPointer(slice.extra);
+}
+
+static void
+sketch_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *shared,
+			dsa_area *area)
+{
+	SketchState *expanded = (SketchState *) state;
+	qs_sketch slice = open_slice(shared, area, NULL);
+	qs_sketch head = slice;
+
+	if (first == 0)
+	{
+		SketchMaterializeAdded(expanded);
+		SketchNewVersion(expanded);
+		head.params = expanded->sketch.params;
+		SketchCheck(qs_merge_begin(&expanded->sketch, &head));
+	}
+	SketchCheck(qs_merge_slice(&expanded->sketch, (qs_slice){ first, count }, &slice,
+							   (qs_slice){ 0, count }));
+}
+
+static void
+sketch_clear(KeyedState *state)
+{
+	qs_sketch *sketch = &((SketchState *) state)->sketch;
+	qs_params params = sketch->params;
+
+	StateTypeOf(state)->release(state);
+	qs_init(sketch, &params, &state->memory);
+}
+
+const StateSlices sketch_slices = {
+	.size = sizeof(qs_sketch),
+	.units = sketch_units,
+	.add = sketch_add,
+	.take = sketch_take,
+	.clear = sketch_clear,
+};

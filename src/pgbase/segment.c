@@ -1,0 +1,355 @@
+/*
+ * segment.c
+ *		Shared memory of a parallel query: is there room; and values that all processes merge,
+ *		slice by slice.
+ *
+ * A value that goes to the leader in a row goes piece by piece through a queue of 64 kB, and the
+ * leader alone merges all values.  Large values are merged by all processes, in the shared memory
+ * that Gather gives to the nodes below it:
+ *
+ *	The shared value lies there in slices.  Each slice has a lock.
+ *	A process that has no more pages adds its value, slice by slice.
+ *	One process, which comes after all others, takes the slices.
+ *
+ * So all processes add at the same time, but each to another slice: each begins at a slice of its own.
+ * While some processes read pages, others may add already.  There is one shared value, however
+ * many processes there are.
+ *
+ * The floor: each process reads its value, and reads and writes the shared value, as fast as
+ * memory is.  A slice stays in the processor's cache while it is made.
+ *
+ * Interrupts wait while a process has the lock of a slice, of which there are enough for that to
+ * be short.  An error ends the query, so nobody sees a slice that is half made.
+ *
+ * src/pgbase/segment.c
+ */
+#include "pgbase/segment.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "access/parallel.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "storage/dsm_impl.h"
+#include "storage/fd.h"
+
+/*
+ * A slice has at least 64 kB and at most 4 MB.  Within that a value has up to 128 slices, so that
+ * each process can be at another one.
+ */
+#define LEAST_SLICE (64 * 1024)
+#define MOST_SLICE  (4 * 1024 * 1024)
+#define SLICES      128
+
+/* By which factor segments may be larger than requested; and the size of the first one. */
+#define SEGMENT_SLACK 3
+#define FIRST_SEGMENT (1024 * 1024)
+
+/* The directory with the files of segments, and how their names begin; path NULL: no files. */
+typedef struct SegmentFiles
+{
+	const char *path;
+	const char *prefix;
+} SegmentFiles;
+
+static SegmentFiles
+segment_files(void)
+{
+#ifdef USE_DSM_POSIX
+	if (dynamic_shared_memory_type == DSM_IMPL_POSIX)
+		return (SegmentFiles){ "/dev/shm", "PostgreSQL." };
+#endif
+#ifdef USE_DSM_MMAP
+	if (dynamic_shared_memory_type == DSM_IMPL_MMAP)
+		return (SegmentFiles){ PG_DYNSHMEM_DIR, PG_DYNSHMEM_MMAP_FILE_PREFIX };
+#endif
+	return (SegmentFiles){ NULL, NULL };
+}
+
+/* The size of all existing segments. */
+static uint64
+bytes_in_use(const SegmentFiles *files)
+{
+	DIR *directory = AllocateDir(files->path);
+	uint64 bytes = 0;
+	struct dirent *entry;
+
+	while ((entry = ReadDirExtended(directory, files->path, DEBUG1)) != NULL)
+	{
+		char path[MAXPGPATH];
+		struct stat file;
+
+		if (strncmp(entry->d_name, files->prefix, strlen(files->prefix)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", files->path, entry->d_name);
+		if (stat(path, &file) == 0)
+			bytes += (uint64) file.st_size;
+	}
+	FreeDir(directory);
+	return bytes;
+}
+
+/*
+ * Can each process of a parallel plan get so many bytes at the same time?  If the
+ * system has no room, PostgreSQL raises an error, which nobody can catch in a worker.
+ * Containers often have no more than 64 MB of shared memory.
+ *
+ * A segment is at least as large as requested.  The first has at least 1 MB.  A later
+ * one exceeds the request at most by the size of all segments before it, which is at
+ * most the size of all existing ones.
+ */
+bool
+SegmentHasRoom(Size bytes)
+{
+	SegmentFiles files = segment_files();
+	uint64 all = SEGMENT_SLACK * (uint64) bytes * (max_parallel_workers_per_gather + 2);
+	struct statvfs fs;
+
+	if (files.path == NULL || statvfs(files.path, &fs) != 0 || fs.f_blocks == 0)
+		return true;
+	return (uint64) fs.f_bavail * fs.f_frsize > all + FIRST_SEGMENT + bytes_in_use(&files);
+}
+
+/*
+ * Is there room for segments of so many bytes in all, and for small additional ones?
+ * Kinds of shared memory whose room is not known count as large enough.
+ */
+bool
+SegmentsFit(Size bytes)
+{
+	struct statvfs fs;
+	const char *where = NULL;
+
+	if (dynamic_shared_memory_type == DSM_IMPL_MMAP)
+		where = PG_DYNSHMEM_DIR;
+#ifdef USE_DSM_POSIX
+	if (dynamic_shared_memory_type == DSM_IMPL_POSIX)
+		where = "/dev/shm";
+#endif
+	if (where == NULL || statvfs(where, &fs) != 0 || fs.f_blocks == 0)
+		return true;
+	return (uint64) fs.f_bavail * fs.f_frsize > (uint64) bytes + FIRST_SEGMENT;
+}
+
+/*
+ * Memory for a value of this size, for which there must be room.  The caller writes the
+ * value; a process that knows "place" can read it until it is freed.
+ */
+void *
+SegmentPut(dsa_area *area, Size size, dsa_pointer *place)
+{
+	*place = dsa_allocate_extended(area, size, DSA_ALLOC_HUGE);
+	return dsa_get_address(area, *place);
+}
+
+/* ---- tables in shared memory ---- */
+
+/* What lies before a table, so that the table is aligned. */
+typedef struct TableHead
+{
+	dsa_pointer pointer;
+	char rest[QB_CACHE_LINE - sizeof(dsa_pointer)];
+} TableHead;
+
+static void *
+alloc(void *area, size_t bytes)
+{
+	dsa_pointer pointer = dsa_allocate_extended(area, sizeof(TableHead) + bytes,
+												DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM | DSA_ALLOC_ZERO);
+	TableHead *head;
+
+	if (!DsaPointerIsValid(pointer))
+		return NULL;
+	head = dsa_get_address(area, pointer);
+	head->pointer = pointer;
+	return head + 1;
+}
+
+static void
+release(void *area, void *table)
+{
+	dsa_free(area, SegmentPointer(table));
+}
+
+const qb_memory *
+SegmentMemory(dsa_area *area, qb_memory *memory)
+{
+	*memory = (qb_memory){ .alloc = alloc, .release = release, .context = area };
+	return memory;
+}
+
+dsa_pointer
+SegmentPointer(const void *table)
+{
+	return table ? ((const TableHead *) table)[-1].pointer : InvalidDsaPointer;
+}
+
+void *
+SegmentAddress(dsa_area *area, dsa_pointer pointer)
+{
+	return DsaPointerIsValid(pointer) ? (TableHead *) dsa_get_address(area, pointer) + 1 : NULL;
+}
+
+/* ---- a value that all processes of a parallel scan merge ---- */
+
+/* PostgreSQL's own name for locks of this memory: a name of ours would need a library that is preloaded. */
+static void
+init_lock(LWLock *lock)
+{
+	LWLockInitialize(lock, LWTRANCHE_PARALLEL_QUERY_DSA);
+}
+
+void
+SharedValueInit(SharedValue *shared)
+{
+	memset(shared, 0, sizeof(*shared));
+	init_lock(&shared->lock);
+}
+
+static SharedSlice *
+slice_at(const SharedValue *shared, uint32 number, dsa_area *area)
+{
+	char *slices = dsa_get_address(area, shared->place);
+
+	return (SharedSlice *) (slices + number * shared->slice_size);
+}
+
+/* The unit with which a slice begins. */
+static uint64
+unit_at(const SharedValue *shared, uint32 number)
+{
+	return shared->units * number / shared->slices;
+}
+
+static void
+free_tables(SharedSlice *slice, dsa_area *area)
+{
+	int i;
+
+	for (i = 0; i < (int) lengthof(slice->table); i++)
+		if (DsaPointerIsValid(slice->table[i]))
+			dsa_free(area, slice->table[i]);
+	slice->table[0] = slice->table[1] = InvalidDsaPointer;
+}
+
+void
+SharedValueReset(SharedValue *shared, dsa_area *area)
+{
+	uint32 i;
+
+	if (!DsaPointerIsValid(shared->place))
+		return;
+	for (i = 0; i < shared->slices; i++)
+		free_tables(slice_at(shared, i, area), area);
+	dsa_free(area, shared->place);
+	shared->place = InvalidDsaPointer;
+	shared->count = 0;
+}
+
+static uint32
+slices_of(uint64 units, Size bytes)
+{
+	uint64 slices = Max(Min(bytes / LEAST_SLICE, SLICES), bytes / MOST_SLICE + 1);
+
+	return (uint32) Min(units, slices);
+}
+
+/* Count a value in, and make the slices if it is the first. */
+static void
+begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)
+{
+	uint32 i;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	if (!DsaPointerIsValid(shared->place))
+	{
+		shared->units = units;
+		shared->slices = slices_of(units, bytes);
+		shared->slice_size =
+			MAXALIGN(offsetof(SharedSlice, own) + StateTypeOf(state)->slices->size);
+		shared->place = dsa_allocate0(area, shared->slices * shared->slice_size);
+		for (i = 0; i < shared->slices; i++)
+			init_lock(&slice_at(shared, i, area)->lock);
+	}
+	if (shared->units != units)
+		elog(ERROR, "processes of a scan have values of different sizes");
+	shared->count += state->count;
+	LWLockRelease(&shared->lock);
+}
+
+/* The slice with which this process begins: processes are spread over all of them. */
+static uint32
+first_slice(uint32 slices)
+{
+	uint32 number = (uint32) (ParallelWorkerNumber + 1); /* 0 in the leader */
+
+	return (uint32) ((uint64) (number * 0x9E3779B9) * slices >> 32);
+}
+
+bool
+SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area)
+{
+	const StateSlices *type = StateTypeOf(state)->slices;
+	Size bytes = 0;
+	uint64 units = type && !state->removed ? type->units(state, &bytes) : 0;
+	uint32 first, i;
+
+	if (units == 0 || bytes <= SEGMENT_AT || !SegmentsFit(2 * bytes))
+		return false;
+	begin_add(shared, state, units, bytes, area);
+	first = first_slice(shared->slices);
+	for (i = 0; i < shared->slices; i++)
+	{
+		uint32 number = (first + i) % shared->slices;
+		SharedSlice *slice = slice_at(shared, number, area);
+		uint64 unit = unit_at(shared, number);
+
+		LWLockAcquire(&slice->lock, LW_EXCLUSIVE);
+		type->add(state, unit, unit_at(shared, number + 1) - unit, slice, area);
+		LWLockRelease(&slice->lock);
+		CHECK_FOR_INTERRUPTS();
+	}
+	type->clear(state);
+	state->count = 0;
+	return true;
+}
+
+/* Take over what was added so far.  A process that begins late may add again. */
+static SharedValue
+take_over(SharedValue *shared)
+{
+	SharedValue taken;
+
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	taken = *shared;
+	shared->place = InvalidDsaPointer;
+	shared->count = 0;
+	LWLockRelease(&shared->lock);
+	return taken;
+}
+
+void
+SharedValueTake(SharedValue *shared, KeyedState *state, dsa_area *area)
+{
+	const StateSlices *type = StateTypeOf(state)->slices;
+	SharedValue taken = take_over(shared);
+	uint32 i;
+
+	if (!DsaPointerIsValid(taken.place))
+		return;
+	StateTypeOf(state)->flush(state);
+	StateBeginCounting(state);
+	for (i = 0; i < taken.slices; i++)
+	{
+		SharedSlice *slice = slice_at(&taken, i, area);
+		uint64 unit = unit_at(&taken, i);
+
+		type->take(state, unit, unit_at(&taken, i + 1) - unit, slice, area);
+		free_tables(slice, area);
+		CHECK_FOR_INTERRUPTS();
+	}
+	dsa_free(area, taken.place);
+	state->count += taken.count;
+	StateEndCounting(state);
+}

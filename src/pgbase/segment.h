@@ -1,0 +1,83 @@
+/*
+ * segment.h
+ *		Shared memory of a parallel query: is there room; and values that all processes merge,
+ *		slice by slice.
+ *
+ * src/pgbase/segment.h
+ */
+#ifndef QS_PGBASE_SEGMENT_H
+#define QS_PGBASE_SEGMENT_H
+
+#include "postgres.h"
+
+#include "pgbase/state.h"
+#include "storage/lwlock.h"
+#include "utils/dsa.h"
+
+/* Values up to this size, that of a parallel worker's queue, go through the queue. */
+#define SEGMENT_AT 65536
+
+extern bool SegmentHasRoom(Size bytes);
+extern bool SegmentsFit(Size bytes);
+extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
+
+/*
+ * Fill and return "memory" so that it allocates from shared memory.  While a process has such a
+ * table in use it has an address of it; other processes find the table by its dsa_pointer.
+ */
+extern const qb_memory *SegmentMemory(dsa_area *area, qb_memory *memory);
+extern dsa_pointer SegmentPointer(const void *table);
+extern void *SegmentAddress(dsa_area *area, dsa_pointer pointer);
+
+/*
+ * ---- a value that all processes of a parallel scan merge ----
+ *
+ * It is in slices, each with a lock.  Each process adds its own value, slice by slice.
+ */
+
+/* One slice.  Whoever has its lock may use it. */
+typedef struct SharedSlice
+{
+	LWLock lock;
+	dsa_pointer table[2];              /* made by SegmentMemory(); invalid: there is none */
+	uint64 own[FLEXIBLE_ARRAY_MEMBER]; /* the family's own, zeroed before its first use */
+} SharedSlice;
+
+/* How values of a family are cut into slices.  Errors are raised. */
+struct StateSlices
+{
+	Size size; /* of what the family has in a slice, without tables */
+
+	/* Count all keys.  Into how many units can the value be cut?  0: it cannot.  The bytes of it. */
+	uint64 (*units)(KeyedState *state, Size *bytes);
+	/* Add "count" units of the value, from "first" on, to a slice. */
+	void (*add)(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area);
+	/* Add a slice to the value.  Slices come in order. */
+	void (*take)(KeyedState *state, uint64 first, uint64 count, const SharedSlice *slice,
+				 dsa_area *area);
+	/* Make the state empty. */
+	void (*clear)(KeyedState *state);
+};
+
+/* In the shared state of a scan. */
+typedef struct SharedValue
+{
+	LWLock lock; /* guards all fields below, but not the slices */
+	int64 count; /* keys of all values that were added */
+	uint64 units;
+	uint32 slices;
+	Size slice_size;
+	dsa_pointer place; /* of the slices; invalid: no value was added */
+} SharedValue;
+
+/* Called before the first run.  SharedValueReset(): once all processes are gone. */
+extern void SharedValueInit(SharedValue *shared);
+extern void SharedValueReset(SharedValue *shared, dsa_area *area);
+
+/* Add the value of a state, which is empty then.  False: it is small, or cannot be added. */
+extern bool SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area);
+
+/* Add to a state what was added by all processes.  No other process may add any more. */
+extern void SharedValueTake(SharedValue *shared, KeyedState *state, dsa_area *area);
+
+#endif
