@@ -29,8 +29,8 @@ $node->start;
 # Few keys and many; weights that take sums past 2^32, and that take back what others add.
 $node->safe_psql('postgres', q{
 	CREATE EXTENSION qsketch;
-	CREATE TABLE t (k bigint, few int, nothing bigint, word text, w bigint, big bigint, back int);
-	INSERT INTO t SELECT i * 7919 % 60013, i % 40, NULL, CASE WHEN i % 3 > 0 THEN 'word ' || i % 9000 END, i % 5, i % 7 * 1000000, CASE WHEN i > 60013 THEN -1 ELSE 3 END
+	CREATE TABLE t (k bigint, few int, nothing bigint, word text, w bigint, big bigint, back int, huge bigint);
+	INSERT INTO t SELECT i * 7919 % 60013, i % 40, NULL, CASE WHEN i % 3 > 0 THEN 'word ' || i % 9000 END, i % 5, i % 7 * 1000000, CASE WHEN i > 60013 THEN -1 ELSE 3 END, 100000000000000
 	FROM generate_series(1, 120000) AS i;
 	CREATE TABLE parts (LIKE t) PARTITION BY HASH (k);
 	CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 3, REMAINDER 0);
@@ -42,10 +42,13 @@ $node->safe_psql('postgres', q{
 	CREATE FUNCTION segments() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM pg_ls_dir('pg_dynshmem') $$;
 });
 
+sub sf { return "qsketch_new('sf', '64kB', z => " . any_of(2, 8) . ')' }
+
 sub template
 {
 	my $structure = any_of('thread', 'warp', 'half_warp', 'sub_warp', 'multilevel', 'multilevel', 'sf');
 
+	return 'qsketch_sf_host(' . sf() . ')' if rand() < 0.05;
 	return sprintf "qsketch_new('%s', '%s', depth => %d, seed => %d)", $structure,
 	  any_of('16kB', '64kB', '96kB', '128kB', '256kB', '1MB', '2MB'), 1 + int rand 4, int rand 3;
 }
@@ -64,7 +67,7 @@ sub call
 # What is asked beside, with results that depend on no plan.
 sub beside
 {
-	return any_of('count(*)', 'count(word)', 'sum(w)', 'qtop_sketch(qtop_agg(k, 5))', 'qtop_total(qtop_agg(word, 20))',
+	return any_of('count(*)', 'count(word)', '(qfilter_info(qfilter_agg(k, qfilter_new(1000000, 100)))).rows', 'sum(w)', 'qtop_sketch(qtop_agg(k, 5))', 'qtop_total(qtop_agg(word, 20))',
 		'qsets_agg(few, k)', 'max(k)', 'qtop_sketch(qtop_agg(few, 3, ' . template() . '))');
 }
 
@@ -90,7 +93,14 @@ for my $round (1 .. $rounds)
 note join(', ', map { "$plans{$_} $_" } sort keys %plans);
 cmp_ok($plans{'parallel scan'}, '>', $rounds / 3, 'most plans are parallel scans');
 
-# Rescans: the plan below Gather runs again, also after it was cut short.
+# Weights that only all processes together have too much of.
+my ($sum, $refused) = ('', '');
+$node->psql('postgres', "\\set VERBOSITY verbose\nSET max_parallel_workers_per_gather = 7; SELECT qsketch_total(qsketch_agg(k, huge, qsketch_new('sub_warp', '1MB'))) FROM t",
+	stdout => \$sum, stderr => \$refused, on_error_stop => 0);
+is($sum, '', 'too much weight: no answer');
+like($refused, qr/ERROR:  22003: /, 'too much weight: the error');
+
+# Rescans: the plan below Gather runs again.
 my $templates = "qsketch_agg(k, qsketch_new('multilevel', '256kB')) AS a, qsketch_agg(word, qsketch_new('thread', '128kB')) AS b";
 my $again = $node->safe_psql('postgres', "SET max_parallel_workers_per_gather = 3; SET enable_material = off;
 	EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT x, s.a IS NULL FROM generate_series(1, 4) AS x LEFT JOIN LATERAL (SELECT $templates FROM t OFFSET x - x) AS s ON true;

@@ -17,7 +17,7 @@
 #include "pgbase/segment.h"
 #include "sketch/merge.h"
 
-/* The sketch of a slice, which is kept there.  Its pointers are those of this process. */
+/* The sketch of a slice, which is kept there without pointers. */
 static qs_sketch
 open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 {
@@ -30,7 +30,6 @@ open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 	return slice;
 }
 
-/* Any bucket can get a high one when others are added to it. */
 static uint64
 sketch_units(KeyedState *state, Size *bytes)
 {
@@ -42,29 +41,23 @@ sketch_units(KeyedState *state, Size *bytes)
 	SketchMaterializeAdded((SketchState *) state);
 	if (sketch->encoding != QS_DENSE || SketchHasFewKeys(sketch))
 		return 0;
-	*bytes = qs_tables_bytes(&sketch->params, sketch->wide, sketch->params.n);
+	*bytes = qs_tables_bytes(&sketch->params, sketch->wide, sketch->extra_used);
 	return qs_slice_units(&sketch->params);
 }
 
 static void
 sketch_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, dsa_area *area)
 {
-	const qs_sketch *sketch = &((SketchState *) state)->sketch;
-	qs_sketch *own = (qs_sketch *) shared->own;
 	qb_memory memory;
-	qs_sketch slice;
+	qs_sketch slice = open_slice(shared, area, SegmentMemory(area, &memory));
 
-	if (own->params.n == 0)
-	{
-		qs_params params = qs_slice_params(&sketch->params, count);
-
-		qs_init(own, &params, NULL);
-	}
-	slice = open_slice(shared, area, SegmentMemory(area, &memory));
-	SketchCheck(qs_add_slice(&slice, sketch, (qs_slice){ first, count }));
-	*own = slice;
+	SketchCheck(qs_add_slice(&slice, &((SketchState *) state)->sketch, (qs_slice){ first, count }));
 	shared->table[0] = SegmentPointer(slice.table);
 	shared->table[1] = SegmentPointer(slice.extra);
+	slice.table = slice.extra = NULL;
+	slice.memory = NULL;
+	slice.ops = NULL;
+	memcpy(shared->own, &slice, sizeof(slice));
 }
 
 static void

@@ -16,10 +16,12 @@
  * many processes there are.
  *
  * The floor: each process reads its value, and reads and writes the shared value, as fast as
- * memory is.  A slice stays in the processor's cache while it is made.
+ * memory is.
  *
- * Interrupts wait while a process has the lock of a slice, of which there are enough for that to
- * be short.  An error ends the query, so nobody sees a slice that is half made.
+ * Interrupts wait while a process has the lock of a slice, which is small enough for that to be short.
+ * An error ends the query, so nobody sees a slice that is half made.
+ *
+ * A process that joins the scan after others have left finds no pages, so it has nothing to add.
  *
  * src/pgbase/segment.c
  */
@@ -35,12 +37,15 @@
 #include "storage/fd.h"
 
 /*
- * A slice has at least 64 kB and at most 4 MB.  Within that a value has up to 128 slices, so that
- * each process can be at another one.
+ * The tables of the first value have 64 kB to 4 MB for each slice.  Within that a value has up to 128
+ * slices, so that each process can be at another one.
  */
 #define LEAST_SLICE (64 * 1024)
 #define MOST_SLICE  (4 * 1024 * 1024)
 #define SLICES      128
+
+/* Values up to this size, that of a parallel worker's queue, go through the queue. */
+#define SMALL_VALUE (64 * 1024)
 
 /* By which factor segments may be larger than requested; and the size of the first one. */
 #define SEGMENT_SLACK 3
@@ -145,7 +150,7 @@ SegmentPut(dsa_area *area, Size size, dsa_pointer *place)
 
 /* ---- tables in shared memory ---- */
 
-/* What lies before a table, so that the table is aligned. */
+/* What lies before a table.  A table of more than 8 kB is aligned to a cache line. */
 typedef struct TableHead
 {
 	dsa_pointer pointer;
@@ -193,7 +198,7 @@ SegmentAddress(dsa_area *area, dsa_pointer pointer)
 
 /* ---- a value that all processes of a parallel scan merge ---- */
 
-/* PostgreSQL's own name for locks of this memory: a name of ours would need a library that is preloaded. */
+/* A name of PostgreSQL's own: there are few numbers for other names, and none is given back. */
 static void
 init_lock(LWLock *lock)
 {
@@ -255,15 +260,23 @@ slices_of(uint64 units, Size bytes)
 	return (uint32) Min(units, slices);
 }
 
-/* Count a value in, and make the slices if it is the first. */
-static void
+/*
+ * Count a value in, and make the slices if it is the first.  False: there is no room.  An earlier
+ * run's memory is still there.
+ */
+static bool
 begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)
 {
+	bool made;
+	bool room;
 	uint32 i;
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	if (!DsaPointerIsValid(shared->place))
+	made = DsaPointerIsValid(shared->place);
+	room = made || bytes <= shared->had || SegmentHasRoom(bytes);
+	if (room && !made)
 	{
+		shared->had = Max(shared->had, bytes);
 		shared->units = units;
 		shared->slices = slices_of(units, bytes);
 		shared->slice_size =
@@ -272,10 +285,11 @@ begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes
 		for (i = 0; i < shared->slices; i++)
 			init_lock(&slice_at(shared, i, area)->lock);
 	}
-	if (shared->units != units)
+	if (room && shared->units != units)
 		elog(ERROR, "processes of a scan have values of different sizes");
-	shared->count += state->count;
+	shared->count += room ? state->count : 0;
 	LWLockRelease(&shared->lock);
+	return room;
 }
 
 /* The slice with which this process begins: processes are spread over all of them. */
@@ -295,9 +309,8 @@ SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area)
 	uint64 units = type && !state->removed ? type->units(state, &bytes) : 0;
 	uint32 first, i;
 
-	if (units == 0 || bytes <= SEGMENT_AT || !SegmentsFit(2 * bytes))
+	if (units == 0 || bytes <= SMALL_VALUE || !begin_add(shared, state, units, bytes, area))
 		return false;
-	begin_add(shared, state, units, bytes, area);
 	first = first_slice(shared->slices);
 	for (i = 0; i < shared->slices; i++)
 	{
@@ -315,7 +328,7 @@ SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area)
 	return true;
 }
 
-/* Take over what was added so far.  A process that begins late may add again. */
+/* Take over what was added.  Another process may do so at the same time, and finds nothing. */
 static SharedValue
 take_over(SharedValue *shared)
 {

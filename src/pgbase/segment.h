@@ -14,9 +14,6 @@
 #include "storage/lwlock.h"
 #include "utils/dsa.h"
 
-/* Values up to this size, that of a parallel worker's queue, go through the queue. */
-#define SEGMENT_AT 65536
-
 extern bool SegmentHasRoom(Size bytes);
 extern bool SegmentsFit(Size bytes);
 extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
@@ -62,8 +59,10 @@ struct StateSlices
 /* In the shared state of a scan. */
 typedef struct SharedValue
 {
-	LWLock lock; /* guards all fields below, but not the slices */
+	LWLock
+		lock; /* guards all fields below; from "units" on they stay as they are until the value is taken */
 	int64 count; /* keys of all values that were added */
+	Size had;    /* bytes of values that this run or an earlier one has had room for */
 	uint64 units;
 	uint32 slices;
 	Size slice_size;

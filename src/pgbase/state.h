@@ -78,7 +78,7 @@ typedef struct KeyedStateType
 	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
-	/* Add a state that was passed. */
+	/* Add a state that was passed and written to a file. */
 	void (*merge)(KeyedState *state, void *passed);
 	/* Add to the removals of a state those of another one; NULL: the family has none. */
 	void (*take_back)(KeyedState *state, Datum removals);

@@ -148,16 +148,20 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Is a sketch on a device?  The processes of a device merge such sketches there. */
+/* Are there values that the processes may merge here?  Sketches on a device are merged there. */
 static bool
-is_remote(const ScanAggregate *aggregate, int count)
+are_merged_here(const ScanAggregate *aggregate, int count)
 {
+	bool any = false;
 	int i;
 
 	for (i = 0; i < count; i++)
+	{
 		if (ScanAggregateIsRemote(&aggregate[i]))
-			return true;
-	return false;
+			return false;
+		any |= aggregate[i].state && StateTypeOf(aggregate[i].state)->slices;
+	}
+	return any;
 }
 
 static bool
@@ -200,7 +204,8 @@ leave(SharedScan *shared, bool collects)
 }
 
 /*
- * End a process's part of the scan.  Large values are those of all processes afterwards, or empty.
+ * End a process's part of the scan.  A large value that was added to the shared one is empty afterwards.
+ * The last process gets the shared one.
  * "collect": no process has another scan to do, so all build the sets, and the leader may wait.
  */
 void
@@ -208,7 +213,7 @@ SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, in
 				bool collect)
 {
 	SharedValue *value = shared_values(shared, count);
-	bool collects = collect && !IsParallelWorker() && !is_remote(aggregate, count);
+	bool collects = collect && !IsParallelWorker() && are_merged_here(aggregate, count);
 	bool adds;
 	int i;
 

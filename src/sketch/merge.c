@@ -315,6 +315,7 @@ slice_of(const qs_sketch *sk, qs_slice units)
 	if (slice.extra && qs_has_extra(&sk->params))
 		slice.extra += qs_extra_bytes(&before, sk->wide);
 	slice.carries = NULL;
+	slice.slice = true;
 	return slice;
 }
 
@@ -371,6 +372,10 @@ qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units)
 	qs_params params = qs_slice_params(&from->params, units.count);
 	qb_status status;
 
+	if (qs_has_extra(&params))
+		params.part = QS_PART_HOST; /* what sf adds; its slim table follows from that */
+	if (slice->params.n == 0)
+		qs_init(slice, &params, slice->memory);
 	if (!qs_params_mergeable(&slice->params, &params) || !qb_keys_match(&slice->keys, &from->keys))
 		return QB_MISMATCH;
 	status = qs_prepare(slice, from->total);

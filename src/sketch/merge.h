@@ -81,8 +81,8 @@ extern qb_status
 qs_take_slice(qs_sketch *to, const qs_sketch *from, qs_slice units, const qb_memory *memory);
 
 /*
- * Add units of a dense sketch to a slice: an owned sketch with the parameters qs_slice_params(),
- * which was empty and explicit at first.  The statuses are those of qs_merge().
+ * Add units of a dense sketch to a slice, which was all zero at first but for its memory.  The
+ * statuses are those of qs_merge().
  */
 extern qb_status qs_add_slice(qs_sketch *slice, const qs_sketch *from, qs_slice units);
 

@@ -424,7 +424,7 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 	return into->carries && from->extra_used < from->params.n / 4;
 }
 
-/* How many buckets have a high one.  A slice in place shares those of its whole sketch. */
+/* How many buckets of a slice have a high one. */
 QB_INLINE uint64_t
 qs_highs_of(const qs_sketch *sk)
 {
@@ -441,11 +441,12 @@ QB_INLINE qb_status
 qs_multilevel_accumulate_by(qs_sketch *into, const qs_sketch *from, bool negative,
 							qs_low_add low_add)
 {
-	uint64_t least = from->extra_used > into->extra_used ? qs_highs_of(from) : 0;
 	bool defer = qs_defers(into, from);
+	uint64_t least;
 
 	if (negative)
 		return qs_blocks_subtract(into, from, low_add);
+	least = from->slice ? qs_highs_of(from) : from->extra_used;
 	if (defer && into->carried == UINT8_MAX && qs_multilevel_materialize(into) != QB_OK)
 		return QB_NO_MEMORY;
 	into->carried += defer;

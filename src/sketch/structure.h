@@ -72,6 +72,7 @@ typedef struct qs_sketch
 	bool wide;        /* counters of 8 bytes */
 	bool view;        /* tables are inside serialized bytes */
 	bool narrow;      /* explicit, view: counts of 4 bytes, as in a list (top.h) */
+	bool slice;       /* dense: some buckets of a sketch, with all its high buckets (merge.h) */
 
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;

@@ -137,12 +137,11 @@ slices_are_the_whole(void **state)
 static void
 add_to_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, test_rng *rng)
 {
-	qs_params params = qs_slice_params(&into->params, units.count);
 	uint64_t first = test_below(rng, ADDED);
-	qs_sketch slice, head;
+	qs_sketch slice = { .memory = &test_heap };
+	qs_sketch head;
 	int i;
 
-	qs_init(&slice, &params, &test_heap);
 	for (i = 0; i < ADDED; i++)
 		REQUIRE_OK(qs_add_slice(&slice, &from[(first + (uint64_t) i) % ADDED], units));
 	if (units.first == 0)
@@ -204,6 +203,7 @@ slices_take_many(void **state)
 		}
 	/* other parameters, and too much weight */
 	other = qs_slice_params(&p, 1);
+	other.part = QS_PART_HOST;
 	other.seed++;
 	test_init_dense(&from, &p);
 	qs_init(&slice, &other, &test_heap);
@@ -255,6 +255,22 @@ dead_high_buckets(void **state)
 	test_no_leak();
 }
 
+/* Memory runs out while two sketches are added to a slice; false: it did not. */
+static bool
+fails_to_add(const qs_sketch *from, long call)
+{
+	qs_sketch slice = { .memory = &test_heap };
+	qb_status status;
+
+	test_fail_at(call);
+	status = qs_add_slice(&slice, from, (qs_slice){ 3, 50 });
+	if (status == QB_OK)
+		status = qs_add_slice(&slice, from, (qs_slice){ 3, 50 });
+	test_fail_at(0);
+	qs_free(&slice);
+	return status != QB_OK;
+}
+
 /* Memory runs out: nothing leaks, and what is there can be freed. */
 static void
 no_memory(void **state)
@@ -262,6 +278,7 @@ no_memory(void **state)
 	qs_params p = test_params(QS_MULTILEVEL, 64, 3, 3, 4, 5);
 	test_rng rng = test_seeded(8);
 	int failures = 0;
+	int add_failures = 0;
 	qs_sketch from, slice;
 	long call;
 
@@ -276,8 +293,9 @@ no_memory(void **state)
 		else
 			failures++;
 		test_fail_at(0);
+		add_failures += fails_to_add(&from, call);
 	}
-	REQUIRE(failures > 1);
+	REQUIRE(failures > 1 && add_failures > 1);
 	qs_free(&from);
 	test_no_leak();
 }

@@ -22,7 +22,7 @@
  *
  * If the leader takes part, it gets the collection, and nothing goes through a queue.
  * Otherwise one of the workers gets it.  If shared memory has no room, a process leaves
- * with its rows, and they are merged like other partial states (share.c).  If there is
+ * with its rows, and they are merged like other partial states.  If there is
  * only one run, nothing is done here.
  *
  * src/scan/sets/build.c
