@@ -539,11 +539,11 @@ leave(ColumnScanState *state)
 static TupleTableSlot *
 next_result(ColumnScanState *state, TupleTableSlot *slot)
 {
+	if (state->progress == PROGRESS_NONE)
+		run(state);
 	switch (state->progress)
 	{
 		case PROGRESS_NONE:
-			run(state);
-			/* FALLTHROUGH */
 		case PROGRESS_COMPLETE:
 			state->progress = PROGRESS_RETURNED;
 			if (!leave(state))
