@@ -452,7 +452,7 @@ release(KeyedState *state)
 	KeyBufferFree(&state->buffer);
 }
 
-/* ---- slices, which processes of a parallel scan merge (pgbase/segment.h): some words of the bits ---- */
+/* ---- a filter in slices (pgbase/segment.h), each of which is some words of its bits ---- */
 
 #define WORD_BYTES sizeof(uint64)
 

@@ -3,9 +3,9 @@
  *		Shared memory of a parallel query: is there room; and values that all processes merge,
  *		slice by slice.
  *
- * A value that goes to the leader in a row goes piece by piece through a queue of 64 kB, and the
- * leader alone merges all values.  Large values are merged by all processes, in the shared memory
- * that Gather gives to the nodes below it:
+ * A worker sends a row to the leader through a queue of 64 kB.  A value in the row is sent piece by
+ * piece, and the leader alone merges the values of all workers.  Large values are merged by all
+ * processes, in the shared memory that Gather gives to the nodes below it:
  *
  *	The shared value lies there in slices.  Each slice has a lock.
  *	A process that has no more pages adds its value, slice by slice.
@@ -21,7 +21,8 @@
  * Interrupts wait while a process has the lock of a slice, which is small enough for that to be short.
  * An error ends the query, so nobody sees a slice that is half made.
  *
- * A process that joins the scan after others have left finds no pages, so it has nothing to add.
+ * A process may join the scan after other processes have left.  All pages have been read by then, so
+ * this process has no keys and adds nothing.
  *
  * src/pgbase/segment.c
  */

@@ -543,7 +543,7 @@ next_result(ColumnScanState *state, TupleTableSlot *slot)
 		run(state);
 	switch (state->progress)
 	{
-		case PROGRESS_NONE:
+		case PROGRESS_NONE: /* run() has completed it */
 		case PROGRESS_COMPLETE:
 			state->progress = PROGRESS_RETURNED;
 			if (!leave(state))

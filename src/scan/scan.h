@@ -261,7 +261,7 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
-/* The most candidates of a list. */
+/* How many candidates the list of a call has at most. */
 extern double ScanCandidates(const ColumnScanCall *call);
 
 /* Is the sketch of a call made on the CPU, whatever is on a GPU? */

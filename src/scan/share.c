@@ -10,9 +10,10 @@
  *
  * A process that starts after the last one has left finds no pages.  Its values are empty.
  *
- * All other values are merged by Finalize Aggregate above Gather, which gets a row of each process:
- * small ones, lists of top keys, sketches on a device, and states of PostgreSQL's own aggregates.
- * So it is if shared memory is short.  In its row a value that was added elsewhere is NULL.
+ * Finalize Aggregate above Gather merges all other values.  It gets a row from each process.  Such
+ * values are small sketches and filters, lists of top keys, sketches on a device, and the states of
+ * PostgreSQL's own aggregates.  If there is too little shared memory, all values are merged so.  In a
+ * row, NULL stands for a value that was added to the shared one.
  *
  * Groups are not merged here.  Each process returns its own, and a hash aggregate above
  * Gather merges them.
@@ -175,7 +176,7 @@ is_last(SharedScan *shared)
 	return last;
 }
 
-/* Leave, or do so only as the last process. */
+/* Take this process off the running ones, or with "only_last" only if no other is running.  True: done. */
 static bool
 try_to_leave(SharedScan *shared, bool only_last, bool *last)
 {
@@ -191,7 +192,10 @@ try_to_leave(SharedScan *shared, bool only_last, bool *last)
 	return left;
 }
 
-/* Leave.  A process that collects waits until it is the last.  Returns whether it is. */
+/*
+ * Take this process off the running ones; with "collects" only once no other process is running.
+ * True: this process was the last one.
+ */
 static bool
 leave(SharedScan *shared, bool collects)
 {
@@ -204,9 +208,9 @@ leave(SharedScan *shared, bool collects)
 }
 
 /*
- * End a process's part of the scan.  A large value that was added to the shared one is empty afterwards.
- * The last process gets the shared one.
- * "collect": no process has another scan to do, so all build the sets, and the leader may wait.
+ * End a process's part of the scan.  A process adds its large values to the shared ones, and its own
+ * values are empty then.  The last process adds the shared values to its own.  "collect": no process has
+ * another scan to do, so all build the sets, and the leader may wait.
  */
 void
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,
