@@ -155,8 +155,11 @@ DELETE FROM way WHERE name IN ('merge of rows', 'weights');
 SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'QSketchScan') AS column_scan;
 SELECT * FROM pg_temp.compare('1kB', '64kB');
 SET max_parallel_workers_per_gather = 4;
-SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'Workers Planned: 4') AS workers;
+SET cpu_operator_cost = 1;
+SELECT pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'Workers Planned: 4') AS workers,
+	pg_temp.plan_has('SELECT qsketch_agg(k) FROM many', 'QSketchScan') AS column_scan;
 SELECT * FROM pg_temp.compare('3kB', '16kB');
+RESET cpu_operator_cost;
 
 -- with every set of instructions that the processor has
 SET max_parallel_workers_per_gather = 0;

@@ -1,6 +1,6 @@
 # Large values that all processes of a parallel scan merge: the bytes are those of a serial plan, whatever
 # the structure, the size, the weights, the processes and the aggregates beside them; also in rescans
-# and over partitions.  Then workers are terminated and killed in the middle: queries fail or are right,
+# and over partitions.  The bounds of top keys hold.  Then workers are terminated and killed in the middle: queries fail or are right,
 # and no shared memory is left behind.
 #
 # SHARED_VALUES_ROUNDS and SHARED_VALUES_SEED repeat a failure, or do more.
@@ -44,13 +44,15 @@ $node->safe_psql('postgres', q{
 
 sub sf { return "qsketch_new('sf', '64kB', z => " . any_of(2, 8) . ')' }
 
+# Of one of these sizes, or of any.
 sub template
 {
+	my @sizes = @_ ? @_ : ('16kB', '64kB', '96kB', '128kB', '256kB', '1MB', '2MB');
 	my $structure = any_of('thread', 'warp', 'half_warp', 'sub_warp', 'multilevel', 'multilevel', 'sf');
 
 	return 'qsketch_sf_host(' . sf() . ')' if rand() < 0.05;
 	return sprintf "qsketch_new('%s', '%s', depth => %d, seed => %d)", $structure,
-	  any_of('16kB', '64kB', '96kB', '128kB', '256kB', '1MB', '2MB'), 1 + int rand 4, int rand 3;
+	  any_of(@sizes), 1 + int rand 4, int rand 3;
 }
 
 sub call
@@ -67,7 +69,7 @@ sub call
 # What is asked beside, with results that depend on no plan.
 sub beside
 {
-	return any_of('count(*)', 'count(word)', '(qfilter_info(qfilter_agg(k, qfilter_new(1000000, 100)))).rows', 'sum(w)', 'qtop_sketch(qtop_agg(k, 5))', 'qtop_total(qtop_agg(word, 20))',
+	return any_of('count(*)', 'count(word)', '(qfilter_info(qfilter_agg(k, qfilter_new(1000000, 100)))).rows', 'sum(w)', 'qtop_sketch(qtop_agg(k, 5))', 'qtop_total(qtop_agg(word, 20))', 'qtop_sketch(qtop_agg(k, 9, ' . template() . '))',
 		'qsets_agg(few, k)', 'max(k)', 'qtop_sketch(qtop_agg(few, 3, ' . template() . '))');
 }
 
@@ -92,6 +94,26 @@ for my $round (1 .. $rounds)
 }
 note join(', ', map { "$plans{$_} $_" } sort keys %plans);
 cmp_ok($plans{'parallel scan'}, '>', $rounds / 3, 'most plans are parallel scans');
+
+# Candidates of lists that all processes merge: their bounds hold, and so does the bound of all other keys.
+$node->safe_psql('postgres', q{
+	CREATE TABLE skewed AS SELECT (random() ^ 4 * 50000)::bigint AS k, 'word ' || (random() ^ 4 * 30000)::int AS word, (random() * 3)::int AS w FROM generate_series(1, 150000);
+	ALTER TABLE skewed SET (parallel_workers = 7);
+	ANALYZE skewed;
+});
+for my $round (1 .. 12)
+{
+	my ($key, $weight, $n) = (any_of('k', 'word'), any_of('1', 'w'), any_of(1, 5, 20, 500));
+	my $list = "qtop_agg($key, $weight, $n, " . template('96kB', '128kB', '256kB') =~ s/qsketch_sf_host\((.*)\)/$1/r . ')';
+	my $out = $node->safe_psql('postgres', "SET cpu_operator_cost = 10; SET max_parallel_workers_per_gather = " . any_of(2, 3, 7) . "; SET parallel_leader_participation = " . any_of('on', 'off') . ";
+		EXPLAIN (COSTS OFF) SELECT $list FROM skewed; CREATE TEMP TABLE list AS SELECT $list AS q FROM skewed;
+		SELECT count(*) FROM list, LATERAL qtop_text(q) AS l LEFT JOIN (SELECT ($key)::text AS key, sum($weight) AS weight FROM skewed GROUP BY 1) AS e USING (key)
+			WHERE e.weight NOT BETWEEN l.lower AND l.estimate OR e.weight IS NULL;
+		SELECT count(*) FROM list, (SELECT $key AS key, sum($weight) AS weight FROM skewed GROUP BY 1) AS e WHERE NOT qtop_has(q, e.key) AND e.weight > (qtop_info(q)).bound;
+		SELECT (qtop_info(q)).candidates BETWEEN $n AND greatest(4 * $n, $n + 100) FROM list;");
+
+	like($out, qr/Gather.*QSketchScan.*\n0\n0\nt\z/s, "candidates, round $round") or diag($list);
+}
 
 # Weights that only all processes together have too much of.
 my ($sum, $refused) = ('', '');

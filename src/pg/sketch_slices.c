@@ -7,15 +7,11 @@
  * the total of all sketches that were added, and their kind of keys.
  *
  * A sketch is not cut if it is explicit, if it has few keys, so that it is written in compact
- * encoding, or if its counters are on a device.  One process merges such sketches.  The same
- * holds for lists of top keys: to merge the bounds of two lists takes the counters of both before they
- * are merged.
+ * encoding, or if its counters are on a device.  One process merges such sketches.
  *
  * src/pg/sketch_slices.c
  */
 #include "pg/sketch_state.h"
-#include "pgbase/segment.h"
-#include "sketch/merge.h"
 
 /* The sketch of a slice, which is kept there without pointers. */
 static qs_sketch
@@ -30,28 +26,24 @@ open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 	return slice;
 }
 
-static uint64
-sketch_units(KeyedState *state, Size *bytes)
+/* Into how many units can a sketch be cut, and what are its bytes?  0: it is not cut. */
+uint64
+SketchSliceUnits(const qs_sketch *sketch, Size *bytes)
 {
-	const qs_sketch *sketch = &((SketchState *) state)->sketch;
-
-	SketchFlushAdded(state);
-	if (sketch->remote)
-		return 0;
-	SketchMaterializeAdded((SketchState *) state);
 	if (sketch->encoding != QS_DENSE || SketchHasFewKeys(sketch))
 		return 0;
 	*bytes = qs_tables_bytes(&sketch->params, sketch->wide, sketch->extra_used);
 	return qs_slice_units(&sketch->params);
 }
 
-static void
-sketch_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, dsa_area *area)
+/* Add units of a sketch to the slice, which begins with a qs_sketch. */
+void
+SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa_area *area)
 {
 	qb_memory memory;
 	qs_sketch slice = open_slice(shared, area, SegmentMemory(area, &memory));
 
-	SketchCheck(qs_add_slice(&slice, &((SketchState *) state)->sketch, (qs_slice){ first, count }));
+	SketchCheck(qs_add_slice(&slice, sketch, units));
 	shared->table[0] = SegmentPointer(slice.table);
 	shared->table[1] = SegmentPointer(slice.extra);
 	slice.table = slice.extra = NULL;
@@ -60,23 +52,49 @@ sketch_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, d
 	memcpy(shared->own, &slice, sizeof(slice));
 }
 
+/* Add a slice to units of a sketch.  The first slice has the total of all. */
+void
+SketchSliceTake(qs_sketch *sketch, qs_slice units, const SharedSlice *shared, dsa_area *area)
+{
+	qs_sketch slice = open_slice(shared, area, NULL);
+	qs_sketch head = slice;
+
+	head.params = sketch->params;
+	if (units.first == 0)
+		SketchCheck(qs_merge_begin(sketch, &head));
+	SketchCheck(qs_merge_slice(sketch, units, &slice, (qs_slice){ 0, units.count }));
+}
+
+static uint64
+sketch_units(KeyedState *state, Size *bytes)
+{
+	SketchState *expanded = (SketchState *) state;
+
+	SketchFlushAdded(state);
+	if (expanded->sketch.remote)
+		return 0;
+	SketchMaterializeAdded(expanded);
+	return SketchSliceUnits(&expanded->sketch, bytes);
+}
+
+static void
+sketch_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, dsa_area *area)
+{
+	SketchSliceAdd(&((SketchState *) state)->sketch, (qs_slice){ first, count }, shared, area);
+}
+
 static void
 sketch_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *shared,
 			dsa_area *area)
 {
 	SketchState *expanded = (SketchState *) state;
-	qs_sketch slice = open_slice(shared, area, NULL);
-	qs_sketch head = slice;
 
 	if (first == 0)
 	{
 		SketchMaterializeAdded(expanded);
 		SketchNewVersion(expanded);
-		head.params = expanded->sketch.params;
-		SketchCheck(qs_merge_begin(&expanded->sketch, &head));
 	}
-	SketchCheck(qs_merge_slice(&expanded->sketch, (qs_slice){ first, count }, &slice,
-							   (qs_slice){ 0, count }));
+	SketchSliceTake(&expanded->sketch, (qs_slice){ first, count }, shared, area);
 }
 
 static void

@@ -9,7 +9,9 @@
 
 #include "gpu/column_gpu.h"
 #include "pg/sketch_value.h"
+#include "pgbase/segment.h"
 #include "pgbase/state.h"
+#include "sketch/merge.h"
 
 /* A compact sketch that waits to be merged, followed by its body. */
 typedef struct DeferredSketch
@@ -94,6 +96,13 @@ extern PGDLLEXPORT SketchState *SketchForUpdate(MemoryContext aggregate, Datum d
 extern void SketchSetKey(SketchState *expanded, const KeyType *key);
 extern void SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight);
 extern struct varlena *SketchOfDeferred(const SketchState *expanded);
+
+/* sketch_slices.c */
+extern uint64 SketchSliceUnits(const qs_sketch *sketch, Size *bytes);
+extern void
+SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa_area *area);
+extern void
+SketchSliceTake(qs_sketch *sketch, qs_slice units, const SharedSlice *shared, dsa_area *area);
 
 /* sketch_value.c */
 extern void SketchRead(SketchReader *reader, Datum datum);

@@ -580,6 +580,7 @@ const KeyedStateType top_state_type = {
 	.copy = copy,
 	.add = add,
 	.merge = merge,
+	.slices = &top_slices,
 	.take_back = take_back,
 	.release = release,
 	.pass_bytes = pass_bytes,

@@ -47,6 +47,7 @@ typedef struct TopReader
 typedef Datum (*TopValueOf)(void *rows, uint32 row);
 
 extern const KeyedStateType top_state_type;
+extern const StateSlices top_slices;
 
 extern TopState *TopCreate(MemoryContext context, const qs_params *params, uint32 n);
 extern TopState *TopCopy(MemoryContext context, const TopReader *from);

@@ -236,7 +236,7 @@ free_tables(SharedSlice *slice, dsa_area *area)
 	for (i = 0; i < (int) lengthof(slice->table); i++)
 		if (DsaPointerIsValid(slice->table[i]))
 			dsa_free(area, slice->table[i]);
-	slice->table[0] = slice->table[1] = InvalidDsaPointer;
+	memset(slice->table, 0, sizeof(slice->table));
 }
 
 void

@@ -36,7 +36,7 @@ extern void *SegmentAddress(dsa_area *area, dsa_pointer pointer);
 typedef struct SharedSlice
 {
 	LWLock lock;
-	dsa_pointer table[2];              /* made by SegmentMemory(); invalid: there is none */
+	dsa_pointer table[3];              /* made by SegmentMemory(); invalid: there is none */
 	uint64 own[FLEXIBLE_ARRAY_MEMBER]; /* the family's own, zeroed before its first use */
 } SharedSlice;
 

@@ -300,6 +300,27 @@ groups_of(const PlanStep *grouping, const RelOptInfo *input)
 	return grouping->by ? EstimateGroups(grouping->root, grouping->by, input->rows) : 1;
 }
 
+/*
+ * Offer a parallel scan of all rows.  Without GROUP BY it takes the place of PostgreSQL's own parallel
+ * aggregation, which reads as many pages and merges as many states, later and in one process: PostgreSQL
+ * counts nothing for that, so their costs cannot be compared.
+ */
+static void
+add_parallel(PlanStep *grouping, Path *path, double groups)
+{
+	ListCell *cell;
+
+	foreach (cell, grouping->output->pathlist)
+	{
+		const AggPath *own = lfirst(cell);
+
+		if (grouping->by == NIL && IsA(own, AggPath) && IsA(own->subpath, GatherPath) &&
+			own->aggsplit == AGGSPLIT_FINAL_DESERIAL)
+			grouping->output->pathlist = foreach_delete_current(grouping->output->pathlist, cell);
+	}
+	add_gather(grouping, path, groups);
+}
+
 /* Add the paths over one table. */
 static void
 add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
@@ -317,7 +338,7 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 	aggregates = list_copy_tail(grouping->target->exprs, list_length(grouping->by));
 	path = make_table_path(grouping, table, grouping->target, aggregates, grouping->by,
 						   model->parallel_workers);
-	add_gather(grouping, path, groups_of(grouping, table));
+	add_parallel(grouping, path, groups_of(grouping, table));
 }
 
 /* ---- partitions, and other child tables ---- */
@@ -498,7 +519,7 @@ add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 		return;
 	model = parallel_model(grouping, parent, aggregates);
 	if (model)
-		add_gather(grouping, make_append_path(grouping, parent, model), groups);
+		add_parallel(grouping, make_append_path(grouping, parent, model), groups);
 }
 
 /* ---- the hook ---- */

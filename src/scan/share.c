@@ -11,7 +11,7 @@
  * A process that starts after the last one has left finds no pages.  Its values are empty.
  *
  * Finalize Aggregate above Gather merges all other values.  It gets a row from each process.  Such
- * values are small sketches and filters, lists of top keys, sketches on a device, and the states of
+ * values are small sketches, filters and lists, sketches on a device, and the states of
  * PostgreSQL's own aggregates.  If there is too little shared memory, all values are merged so.  In a
  * row, NULL stands for a value that was added to the shared one.
  *

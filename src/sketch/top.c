@@ -11,6 +11,9 @@
 #include "sketch/merge.h"
 #include "sketch/top.h"
 
+/* How many times the capacity a list may have that is merged without its sketch. */
+#define LISTED_MOST 4
+
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512
 
@@ -245,12 +248,32 @@ compare_estimates(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
+/* Leave the candidates with the largest estimates; returns the largest estimate of those that go. */
+static int64_t
+keep_largest(qs_top *top, uint64_t count)
+{
+	int64_t dropped;
+	uint64_t i;
+
+	qsort(top->key, top->count, sizeof(*top->key), compare_estimates);
+	dropped = top->key[count].estimate;
+	for (i = count; i < top->count; i++)
+		release_text(top, &top->key[i]);
+	top->count = count;
+	top->fresh = 0;
+	if (dropped > top->bound)
+		top->bound = dropped;
+	index_all(top);
+	return dropped;
+}
+
 /* Drop candidates beyond the capacity, unless the sketch is exact. */
 static void
 prune(qs_top *top, const qs_sketch *sk)
 {
 	uint64_t capacity = qs_top_capacity(top->n);
 	uint64_t steps = 0;
+	int64_t dropped;
 	uint64_t i;
 
 	if (sk->encoding == QS_EXPLICIT || top->count <= capacity)
@@ -260,16 +283,9 @@ prune(qs_top *top, const qs_sketch *sk)
 		qb_pause_after(top->memory, &steps, ESTIMATE_STEPS);
 		top->key[i].estimate = qs_estimate(sk, top->key[i].fingerprint);
 	}
-	qsort(top->key, top->count, sizeof(*top->key), compare_estimates);
-	if (top->key[capacity].estimate > top->threshold)
-		top->threshold = top->key[capacity].estimate;
-	if (top->threshold > top->bound)
-		top->bound = top->threshold;
-	for (i = capacity; i < top->count; i++)
-		release_text(top, &top->key[i]);
-	top->count = capacity;
-	top->fresh = 0;
-	index_all(top);
+	dropped = keep_largest(top, capacity);
+	if (dropped > top->threshold)
+		top->threshold = dropped;
 }
 
 qb_status
@@ -314,6 +330,15 @@ compare_fingerprints(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
+static void
+sort_candidates(qs_top *top)
+{
+	if (top->count < 2)
+		return;
+	qsort(top->key, top->count, sizeof(*top->key), compare_fingerprints);
+	index_all(top);
+}
+
 /* The sketch's own estimate is an upper bound, too. */
 static void
 tighten(qs_top_key *key, const qs_sketch *sk)
@@ -338,10 +363,7 @@ qs_top_finish(qs_top *top, const qs_sketch *sk)
 		qb_pause_after(top->memory, &steps, ESTIMATE_STEPS);
 		tighten(&top->key[i], sk);
 	}
-	if (top->count < 2)
-		return;
-	qsort(top->key, top->count, sizeof(*top->key), compare_fingerprints);
-	index_all(top);
+	sort_candidates(top);
 }
 
 void
@@ -371,11 +393,11 @@ qs_top_drop_below(qs_top *top, int64_t least)
 
 /* ---- what is certain about the weight of any key ---- */
 
-/* How often a key that is not a candidate has occurred at most. */
+/* How often a key that is not a candidate has occurred at most.  "sk" may be NULL. */
 static int64_t
 most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
-	int64_t estimate = top->bound > 0 ? qs_estimate(sk, fingerprint) : 0;
+	int64_t estimate = sk && top->bound > 0 ? qs_estimate(sk, fingerprint) : top->bound;
 
 	return estimate < top->bound ? estimate : top->bound;
 }
@@ -495,7 +517,7 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	return status;
 }
 
-/* Add to the candidates of "into" what "from" knows about them. */
+/* Add to the candidates of "into" what "from" knows about them.  "from_sketch" may be NULL. */
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -507,7 +529,7 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 		qs_top_key *key = &into->key[i];
 		qs_top_key other;
 
-		if (from_sketch->encoding == QS_COMPACT)
+		if (from_sketch && from_sketch->encoding == QS_COMPACT)
 			qb_pause(into->memory); /* an estimate may have to pass many blocks */
 		qb_pause_after(into->memory, &steps, ESTIMATE_STEPS);
 		if (!qs_top_find(from, key->fingerprint, &other))
@@ -522,7 +544,7 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 
 /*
  * Add the candidates that "into" did not have.  No candidate may be dropped before
- * the sketches are merged, so room for all is made first.
+ * the sketches are merged, so room for all is made first.  "sketch" may be NULL.
  */
 static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
@@ -551,6 +573,21 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 	return QB_OK;
 }
 
+/* Merge the candidates and their bounds, by the sketches before they are merged; these may be NULL. */
+static qb_status
+merge_candidates(qs_top *into, const qs_sketch *sketch, const qs_top *from,
+				 const qs_sketch *from_sketch)
+{
+	qb_status status;
+
+	add_known(into, from, from_sketch);
+	status = add_unknown(into, sketch, from);
+	into->bound += from->bound;
+	into->threshold = 0;
+	into->texts |= from->texts;
+	return status;
+}
+
 qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -560,17 +597,29 @@ qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketc
 		return QB_MISMATCH;
 	if (from_sketch->total > INT64_MAX - sketch->total)
 		return QB_TOTAL_OVERFLOW;
-	add_known(into, from, from_sketch);
-	status = add_unknown(into, sketch, from);
-	if (status != QB_OK)
-		return status;
-	into->bound += from->bound;
-	into->threshold = 0;
-	into->texts |= from->texts;
-	status = qs_merge(sketch, from_sketch);
+	status = merge_candidates(into, sketch, from, from_sketch);
+	if (status == QB_OK)
+		status = qs_merge(sketch, from_sketch);
 	if (status == QB_OK)
 		prune(into, sketch);
 	return status;
+}
+
+qb_status
+qs_top_merge_list(qs_top *into, const qs_top *from)
+{
+	uint64_t most = LISTED_MOST * qs_top_capacity(into->n);
+	qb_status status = merge_candidates(into, NULL, from, NULL);
+	uint64_t i;
+
+	if (status != QB_OK)
+		return status;
+	for (i = 0; i < into->count; i++)
+		into->key[i].estimate = into->key[i].lower + into->key[i].before;
+	if (into->count > most)
+		(void) keep_largest(into, most);
+	sort_candidates(into);
+	return QB_OK;
 }
 
 qb_status

@@ -202,6 +202,13 @@ extern qb_status
 qs_top_merge(qs_top *into, qs_sketch *sketch, const qs_top *from, const qs_sketch *from_sketch);
 
 /*
+ * The same of two lists of one query without their sketches, which are merged elsewhere.  Of a key
+ * that only one list has, "before" grows by the other list's bound: the bounds hold, but they are
+ * wider.  "into" may have more candidates than qs_top_capacity() until qs_top_finish() is called.
+ */
+extern qb_status qs_top_merge_list(qs_top *into, const qs_top *from);
+
+/*
  * into -= from, under the rules of qs_top_merge().  Without "from" there is its sketch alone.
  * QB_UNDERFLOW if weights are subtracted that were not there, and this is noticed.
  */
@@ -213,6 +220,16 @@ qs_top_subtract(qs_top *top, qs_sketch *sketch, const qs_top *from, const qs_ske
  * qs_fold() does.
  */
 extern qb_status qs_top_fold(qs_top *top, qs_sketch *sketch, uint32_t n, uint64_t buckets);
+
+/*
+ * Write an owned list alone, for a process of the same query: entries and texts as in the byte format,
+ * in qs_top_list_size() bytes.  The candidates are
+ * in the order of their fingerprints (qs_top_merge_list()).  qs_top_open_list() makes "view", a copy of
+ * what qs_top_write_list() returned, a view of these bytes.
+ */
+extern uint64_t qs_top_list_size(const qs_top *top);
+extern qs_top qs_top_write_list(const qs_top *top, uint8_t *out);
+extern void qs_top_open_list(qs_top *view, const uint8_t *bytes);
 
 /*
  * ---- the byte format of a sketch with its most frequent keys, version 1 ----

@@ -117,6 +117,36 @@ qs_top_write(const qs_top *top, const qs_sketch *sk, const qs_flat *flat, uint8_
 	qb_store32(out + AT_CRC, qb_checksum(out, qs_top_flat_size(top, flat), AT_CRC));
 }
 
+uint64_t
+qs_top_list_size(const qs_top *top)
+{
+	return top->count * QS_TOP_ENTRY_BYTES + text_bytes(top);
+}
+
+qs_top
+qs_top_write_list(const qs_top *top, uint8_t *out)
+{
+	qs_top view = { .n = top->n,
+					.bound = top->bound,
+					.texts = top->texts,
+					.view = true,
+					.count = top->count,
+					.entry_bytes = QS_TOP_ENTRY_BYTES,
+					.text_bytes = text_bytes(top) };
+
+	write_entries(top, out);
+	if (top->texts)
+		write_texts(top, out + top->count * QS_TOP_ENTRY_BYTES);
+	return view;
+}
+
+void
+qs_top_open_list(qs_top *view, const uint8_t *bytes)
+{
+	view->entries = bytes;
+	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
+}
+
 /* The header's own fields. */
 static qb_status
 read_header(qs_top *view, const uint8_t *bytes)

@@ -1,0 +1,111 @@
+/*
+ * top_slices.c
+ *		How a list of top keys is cut into slices, so that all processes of a parallel scan merge
+ *		their lists at the same time (pgbase/segment.h).
+ *
+ * The slices are those of its sketch.  The first one has the candidates, too: entries and
+ * texts of its own, in one block of shared memory (sketch/top.h).  A process merges them with its
+ * own candidates, and writes a new block.  It takes the bounds of lists for that, since
+ * no process has the sketch that belongs to the block.  In the end the merged sketch limits all upper
+ * bounds.
+ *
+ * src/pg/top_slices.c
+ */
+#include "pg/top_state.h"
+
+/* What a slice has of its own.  Only the first slice has a list. */
+typedef struct TopSlice
+{
+	qs_sketch sketch; /* as SketchSliceAdd() leaves it */
+	qs_top list;      /* a view of table[2], without pointers */
+} TopSlice;
+
+#define LIST_TABLE 2
+
+static uint64
+top_units(KeyedState *state, Size *bytes)
+{
+	TopState *top = (TopState *) state;
+	uint64 units;
+
+	StateTypeOf(state)->flush(state);
+	units = SketchSliceUnits(&top->sketch, bytes);
+	if (units == 0)
+		return 0;
+	qs_top_finish(&top->top, &top->sketch);
+	*bytes += qs_top_list_size(&top->top);
+	return units;
+}
+
+/* Merge the candidates of a slice into a list, if it has any. */
+static void
+merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
+{
+	qs_top view = ((const TopSlice *) shared->own)->list;
+
+	if (!DsaPointerIsValid(shared->table[LIST_TABLE]))
+		return;
+	qs_top_open_list(&view, SegmentAddress(area, shared->table[LIST_TABLE]));
+	SketchCheck(qs_top_merge_list(top, &view));
+}
+
+/* Write the candidates of the list into the slice, in place of those that it had. */
+static void
+write_listed(const qs_top *top, SharedSlice *shared, dsa_area *area)
+{
+	qb_memory memory;
+	uint8 *block;
+
+	if (DsaPointerIsValid(shared->table[LIST_TABLE]))
+		dsa_free(area, shared->table[LIST_TABLE]);
+	shared->table[LIST_TABLE] = InvalidDsaPointer;
+	block = SegmentMemory(area, &memory)->alloc(area, Max(qs_top_list_size(top), 1));
+	SketchCheck(block ? QB_OK : QB_NO_MEMORY);
+	shared->table[LIST_TABLE] = SegmentPointer(block);
+	((TopSlice *) shared->own)->list = qs_top_write_list(top, block);
+}
+
+static void
+top_add(KeyedState *state, uint64 first, uint64 count, SharedSlice *shared, dsa_area *area)
+{
+	TopState *top = (TopState *) state;
+
+	SketchSliceAdd(&top->sketch, (qs_slice){ first, count }, shared, area);
+	if (first > 0)
+		return;
+	merge_listed(&top->top, shared, area);
+	write_listed(&top->top, shared, area);
+}
+
+static void
+top_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *shared, dsa_area *area)
+{
+	TopState *top = (TopState *) state;
+
+	if (first == 0)
+	{
+		qs_top_finish(&top->top, &top->sketch);
+		merge_listed(&top->top, shared, area);
+	}
+	SketchSliceTake(&top->sketch, (qs_slice){ first, count }, shared, area);
+}
+
+static void
+top_clear(KeyedState *state)
+{
+	TopState *top = (TopState *) state;
+	qs_params params = top->sketch.params;
+	bool texts = top->top.texts;
+
+	StateTypeOf(state)->release(state);
+	qs_init(&top->sketch, &params, &state->memory);
+	top->top.texts = texts;
+}
+
+const StateSlices top_slices = {
+	.size = sizeof(TopSlice),
+	.units = top_units,
+	.add = top_add,
+	.take = top_take,
+	.clear = top_clear,
+};
