@@ -160,12 +160,15 @@ SELECT what, query, with_sub_warp(query), '<=', CASE what WHEN 'loading' THEN 3 
     ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
     ('loading', 'SELECT sum(length(sk::bytea)) FROM many', '{}')) AS v(what, query, settings);
 SELECT run_benchmarks(:turns) \g /dev/null
+-- Shown, but not on the page, which says what is slower.
+\o | cat >&2
 \qecho
 \qecho '## The default structure against sub_warp'
 \qecho
 \set above 1.1
 \i print-ratios.sql
 \unset above
+\o
 DROP TABLE many_sub_warp;
 
 --

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Runs the benchmark of the sets family and writes docs/engineering/sets-performance.md, except
-# the parts that "make sets-joins" and "make sets-bench-sql" write.  If sections are named, it only prints
-# them.
+# the parts that "make sets-joins" and "make sets-bench-sql" write, and the targets, which it only
+# prints.  If sections are named, it only prints them.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,6 +11,7 @@ if [ $# -gt 0 ]; then
 fi
 out=build/bench/sets-performance.md
 page=docs/engineering/sets-performance.md
+build/bench/sets_bench targets
 {
 	echo '# Performance of the sets family'
 	echo
@@ -20,7 +21,7 @@ page=docs/engineering/sets-performance.md
 	echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) processors," \
 		"$(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo) of memory;" \
 		"$(gcc --version | head -1); $(date +%F)."
-	build/bench/sets_bench targets single multiple model
+	build/bench/sets_bench single multiple model
 	echo
 	sed -n '/^## Beside AllPairs and PPJoin/,/^<!-- end of what make sets-joins/p' $page
 	echo
