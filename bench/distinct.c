@@ -33,7 +33,6 @@ typedef struct memory_size
 
 static const memory_size sizes[] = {
 	{ "1.25 kB", 1280, 11 },
-	{ "5 kB", 5120, 13 },
 	{ "16 kB", 16 * 1024, 14 },
 	{ "1 MB", 1024 * 1024, 0 },
 };

@@ -201,7 +201,7 @@ report_bounds(const qf_filter *f, const qf_scale *scale, FILE *table)
 	size_t c;
 	uint32_t i;
 
-	fprintf(table, "\n| confidence | intervals that hold the frequency |\n|---|---|\n");
+	fprintf(table, "\nShare of intervals that hold the frequency, by confidence:");
 	for (c = 0; c < sizeof(confidences) / sizeof(confidences[0]); c++)
 	{
 		double deviations = qf_deviations(confidences[c]);
@@ -217,8 +217,9 @@ report_bounds(const qf_filter *f, const qf_scale *scale, FILE *table)
 		held /= SPREAD;
 		report_check(fabs(held - confidences[c]) <= 0.01, "bounds of confidence %.2f hold in %.4f",
 					 confidences[c], held);
-		fprintf(table, "| %.2f | %.4f |\n", confidences[c], held);
+		fprintf(table, "%s %.2f: %.4f", c > 0 ? "," : "", confidences[c], held);
 	}
+	fprintf(table, ".\n");
 }
 
 static void

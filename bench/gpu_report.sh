@@ -5,9 +5,9 @@
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  The sections "batches", "access", "host" and
-# "sf", the queries of "skew", and tables above 512 MB, which SQL refuses, in "sizes" and "bulk"
-# are in no table.
+# The text around the tables is written by hand.  The sections "batches", "access", "depth",
+# "host" and "sf", the queries of "skew", and tables above 512 MB, which SQL refuses, in "sizes"
+# and "bulk" are in no table.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -60,7 +60,6 @@ pivot sizes insert 'what == "insert" && $3 <= 2^29' name bytes >"$tables/sizes-i
 pivot sizes query 'what ~ /^query/ && $3 <= 2^29' '(what == "query" ? name : name " " what)' bytes >"$tables/sizes-query"
 pivot bulk 'bulk insert' 'what == "bulk" && $3 <= 2^29' name bytes >"$tables/bulk"
 pivot skew insert 'what ~ /, (auto|direct)$/' 'name ", " bytes' what >"$tables/skew-insert"
-pivot depth '4 GB table' 1 name what >"$tables/depth"
 
 awk -v tables="$tables" '
 	/^<!-- begin / {

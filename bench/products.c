@@ -141,7 +141,7 @@ report(FILE *out, const subject *s, size_t theta, pairing pair)
 
 	for (seed = 1; seed <= SEEDS; seed++)
 		add_seed(&r, s, thetas[theta], pair, seed);
-	if (pair == SELF ? theta == 0 : pair == UNLIKE && theta == COUNT_OF(thetas) - 1)
+	if (pair == UNLIKE && theta == COUNT_OF(thetas) - 1)
 		fprintf(out, "| %s | %s | %s | %+.3f %% | %.3f %% | %.3f %% | %.3f | %.3f |\n",
 				theta_names[theta], pairing_names[pair], s->name, 100 * r.bias,
 				100 * sqrt(r.squares), 100 * sqrt(r.told), r.within_one, r.within_two);

@@ -6,8 +6,8 @@
  * counts, which a sum of hashes checks for every input.  Ordering, indexing and
  * choosing belong to the time.  One thread; the three run in turns.
  *
- * Prints two tables, by least Jaccard index and by number of sets, and writes
- * their figures to build/bench/sets-joins.dat for gnuplot.
+ * Prints a table by least Jaccard index, and writes its figures, and others by number
+ * of sets, to build/bench/sets-joins.dat for gnuplot.
  *
  * bench/sets_joins.c
  */
@@ -94,7 +94,19 @@ measure(const qset_collection *c, double jaccard)
 	return f;
 }
 
-/* Print the three lines of one collection, and a block of the figure's data. */
+/* Write a block of the figure's data. */
+static void
+plot_figures(const figures *f, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		fprintf(plotted, "%g %g %g %g\n", f[i].x, f[i].ms[AUTO], f[i].ms[ALLPAIRS],
+				f[i].ms[PPJOIN]);
+	fprintf(plotted, "\n\n");
+}
+
+/* Print the three lines of one collection. */
 static void
 print_figures(const char *name, const figures *f, int count)
 {
@@ -113,10 +125,6 @@ print_figures(const char *name, const figures *f, int count)
 		}
 		printf("\n");
 	}
-	for (i = 0; i < count; i++)
-		fprintf(plotted, "%g %g %g %g\n", f[i].x, f[i].ms[AUTO], f[i].ms[ALLPAIRS],
-				f[i].ms[PPJOIN]);
-	fprintf(plotted, "\n\n");
 	fflush(stdout);
 }
 
@@ -135,6 +143,7 @@ by_jaccard(const char *name, qset_collection *c)
 		f[i].x = least[i];
 	}
 	print_figures(name, f, MOST_FIGURES);
+	plot_figures(f, MOST_FIGURES);
 	qset_collection_free(c);
 }
 
@@ -176,10 +185,6 @@ all_by_sets(void)
 	qset_collection c;
 	int i;
 
-	printf("\n| ms at 0.8, by number of sets | |");
-	for (i = 0; i < SIZES; i++)
-		printf(" %d |", LEAST_SETS << i);
-	printf("\n|---|---|---:|---:|---:|---:|---:|\n");
 	for (i = 0; i < SIZES; i++)
 	{
 		skewed.sets = LEAST_SETS << i;
@@ -188,17 +193,7 @@ all_by_sets(void)
 		f[i].x = (double) skewed.sets;
 		qset_collection_free(&c);
 	}
-	print_figures(skewed.name, f, SIZES);
-	for (i = 0;
-		 i < SIZES && data_kosarak(&c, LEAST_SETS << i) && c.sets >= (uint64_t) LEAST_SETS << i;
-		 i++)
-	{
-		f[i] = measure(&c, SET_JACCARD);
-		f[i].x = (double) c.sets;
-		qset_collection_free(&c);
-	}
-	if (i > 0)
-		print_figures("kosarak's first sessions", f, i);
+	plot_figures(f, SIZES);
 }
 
 void

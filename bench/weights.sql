@@ -1,5 +1,5 @@
--- Sketches of weights that differ by orders of magnitude, and of rows by depth, run
--- by weights.sh with the number of runs of each build in :turns.
+-- Sketches of weights that differ by orders of magnitude, run by weights.sh with the
+-- number of runs of each build in :turns.
 --
 -- Prints the tables of docs/engineering/structures.md, and fails if a sketch of weights does not
 -- have the predicted errors.
@@ -17,10 +17,7 @@ CREATE UNLOGGED TABLE log AS
     FROM (SELECT floor(exp(random() * ln(200000)))::bigint AS ip FROM generate_series(1, 1800000)
         UNION ALL SELECT generate_series(1, 200000)) AS r;
 CREATE UNLOGGED TABLE log_exact AS SELECT ip AS k, sum(bytes)::bigint AS n FROM log GROUP BY ip;
--- Rows to count: Zipf with exponent 1 over a million values.
-CREATE UNLOGGED TABLE zipf AS SELECT floor(exp(random() * ln(1e6)))::bigint AS k FROM generate_series(1, 2000000);
-CREATE UNLOGGED TABLE zipf_exact AS SELECT k, count(*) AS n FROM zipf GROUP BY k;
-VACUUM ANALYZE log, log_exact, zipf, zipf_exact;
+VACUUM ANALYZE log, log_exact;
 
 -- Errors of the estimates of all keys, in "unit" of the weights.
 CREATE FUNCTION errors(sk qsketch, exact regclass, unit bigint, OUT mean float8, OUT most_99 bigint, OUT worst bigint)
@@ -32,18 +29,14 @@ BEGIN
 END $$;
 
 CREATE TABLE built AS
-SELECT part, id, name, seed, octet_length(sk::bytea) AS stored, e.*
-FROM (VALUES (1, 1, 'multilevel, 1 MB, depth 3 (default)', 'multilevel', '1MB', 3, 1), (1, 2, 'multilevel, 1 MB, depth 4', 'multilevel', '1MB', 4, 1),
-        (1, 3, 'multilevel, 1 MB, depth 5', 'multilevel', '1MB', 5, 1), (1, 4, 'multilevel, 1 MB, in kilobytes', 'multilevel', '1MB', 3, 1024),
-        (1, 5, 'thread, 1 MB', 'thread', '1MB', 3, 1), (1, 6, 'thread, 4 MB', 'thread', '4MB', 3, 1),
-        (1, 7, 'thread, 1 MB, in kilobytes', 'thread', '1MB', 3, 1024), (1, 8, 'warp, 4 MB', 'warp', '4MB', 3, 1))
-        AS s(part, id, name, structure, size, depth, unit), generate_series(1, 3) AS seed,
+SELECT id, name, seed, octet_length(sk::bytea) AS stored, e.*
+FROM (VALUES (1, 'multilevel, 1 MB, depth 3 (default)', 'multilevel', '1MB', 3, 1), (2, 'multilevel, 1 MB, depth 4', 'multilevel', '1MB', 4, 1),
+        (3, 'multilevel, 1 MB, depth 5', 'multilevel', '1MB', 5, 1), (4, 'multilevel, 1 MB, in kilobytes', 'multilevel', '1MB', 3, 1024),
+        (5, 'thread, 1 MB', 'thread', '1MB', 3, 1), (6, 'thread, 4 MB', 'thread', '4MB', 3, 1),
+        (7, 'thread, 1 MB, in kilobytes', 'thread', '1MB', 3, 1024), (8, 'warp, 4 MB', 'warp', '4MB', 3, 1))
+        AS s(id, name, structure, size, depth, unit), generate_series(1, 3) AS seed,
     LATERAL (SELECT qsketch_agg(ip, (bytes + unit - 1) / unit, qsketch_new(structure, size, depth, seed => seed)) AS sk FROM log OFFSET 0) AS b,
-    errors(sk, 'log_exact', unit) AS e
-UNION ALL
-SELECT 2, depth, 'multilevel, 1 MB, depth ' || depth, seed, octet_length(sk::bytea), e.*
-FROM generate_series(2, 5) AS depth, generate_series(1, 3) AS seed,
-    LATERAL (SELECT qsketch_agg(k, qsketch_new(depth => depth, seed => seed)) AS sk FROM zipf OFFSET 0) AS b, errors(sk, 'zipf_exact', 1) AS e;
+    errors(sk, 'log_exact', unit) AS e;
 
 -- Runs all builds in turn, so other work on the machine disturbs all alike.
 CREATE TABLE timings AS
@@ -53,22 +46,13 @@ FROM generate_series(1, :turns) AS turn, generate_series(3, 5) AS depth GROUP BY
 SELECT format(E'%s addresses with %s requests and %s in all; of one address between %s and %s. Errors of the estimates of all\naddresses, in bytes; the mean of three seeds, and the worst of all three:\n',
     (SELECT to_char(count(*), 'FM999,999') FROM log_exact), (SELECT to_char(count(*), 'FM9,999,999') FROM log), (SELECT pg_size_pretty(sum(n)) FROM log_exact),
     (SELECT pg_size_pretty(min(n)) FROM log_exact), (SELECT pg_size_pretty(max(n)) FROM log_exact));
-CREATE FUNCTION lines(which int) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT format('| %s | %s | %s | %s | %s |', name, to_char(avg(mean), CASE which WHEN 1 THEN 'FM999,999,999' ELSE 'FM0.00' END),
-        to_char(avg(most_99), 'FM999,999,999'), to_char(max(worst), 'FM999,999,999,999'), to_char(avg(stored), 'FM999,999,999'))
-    FROM built WHERE part = which GROUP BY id, name ORDER BY id
-$$;
 \qecho '| sketch | mean error | 99 % | worst | stored bytes |'
 \qecho '|---|---:|---:|---:|---:|'
-SELECT lines(1);
+SELECT format('| %s | %s | %s | %s | %s |', name, to_char(avg(mean), 'FM999,999,999'), to_char(avg(most_99), 'FM999,999,999'),
+    to_char(max(worst), 'FM999,999,999,999'), to_char(avg(stored), 'FM999,999,999'))
+FROM built GROUP BY id, name ORDER BY id;
 \qecho
 SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
-\qecho
-\qecho 'Two million rows that count as one each (Zipf with exponent 1 over a million values):'
-\qecho
-\qecho '| sketch | mean error | 99 % | worst | stored bytes |'
-\qecho '|---|---:|---:|---:|---:|'
-SELECT lines(2);
 
 -- The error predicted from the weights of a thousand addresses, and the error of the sketch of all.
 CREATE TABLE predicted AS
