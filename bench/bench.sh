@@ -31,16 +31,11 @@ document() {
 	cat <<-EOF
 		# Performance
 
-		Written by \`${settings}make bench\`, which measures all of this anew on your machine. Sections from
-		[what makes some slow](#what-makes-some-slow) on are written by hand, but for the tables whose commands they name.
+		\`${settings}make bench\` measures all of this anew on your machine, and writes the page up to [what makes some slow](#what-makes-some-slow). Tables below name their commands.
 
-		$(hardware).
-
-		$ROWS_USED rows, all data in memory, JIT off, no parallel workers unless
-		said so; medians of $TURNS_USED runs, and of 3 in the figures; of fewer where these take seconds. A
-		ratio is the median of those of runs made one right after the other. Sketches have the default
-		structure and size (multilevel, 1 MB) unless said otherwise. Tables are narrow, one to three columns, and
-		keys are uniform over as many values as there are rows, of which 63 % occur. There sketches gain most.
+		$(hardware). $ROWS_USED rows in memory, JIT off, no parallel workers unless said so; medians of $TURNS_USED runs (of 3 in the figures; of fewer where these take
+		seconds). A ratio is the median of the ratios of two runs in a row. Sketches have the default structure and size (multilevel, 1 MB) unless said otherwise. Tables
+		are narrow, one to three columns, and keys are uniform over as many values as there are rows, of which 63 % occur. There sketches gain most.
 
 	EOF
 	cat "$1"
