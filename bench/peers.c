@@ -165,7 +165,7 @@ generated(const stream *s)
 
 #define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
-/* The words about packages, if there are any. */
+/* The words about packages, if there are any.  The page has some of these errors in its text. */
 static void
 frequencies(void)
 {

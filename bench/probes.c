@@ -72,7 +72,7 @@ static const struct
 {
 	size_t row;
 	int megabytes;
-} sizes[] = { { 0, 1 }, { 3, 1 }, { 4, 1 }, { 4, 16 } };
+} sizes[] = { { 3, 1 }, { 4, 1 }, { 4, 16 } };
 
 /* ---- one sketch ---- */
 
