@@ -167,6 +167,7 @@ qs_cuda_destroy(qs_cuda_sketch *sk)
 	if (!sk)
 		return;
 	cudaSetDevice(sk->gpu->device);
+	qs_cuda_frequent_end(sk);
 	free_counts(sk);
 	qs_device_free(sk->gpu, sk->view.high_used, header_bytes(sk));
 	if (sk->settled)

@@ -31,6 +31,7 @@ struct qs_view
 };
 
 struct qs_parted;
+struct qs_cuda_frequent;
 struct qs_grouped;
 
 /* What a structure does on the device.  All work is queued on gpu->stream. */
@@ -70,11 +71,12 @@ struct qs_cuda_sketch
 	qs_view view;
 	size_t table_bytes;
 	size_t extra_bytes;
-	uint64_t high_bound; /* multilevel: the most high buckets that can be taken */
-	uint64_t high_room;  /* multilevel: high buckets allocated */
-	uint64_t ever;       /* multilevel: weight that could have raised counters */
-	cudaEvent_t settled; /* the tables are settled; NULL: they never were */
-	bool at_rest;        /* gpu->out begins after what changed it last */
+	uint64_t high_bound;        /* multilevel: the most high buckets that can be taken */
+	uint64_t high_room;         /* multilevel: high buckets allocated */
+	uint64_t ever;              /* multilevel: weight that could have raised counters */
+	cudaEvent_t settled;        /* the tables are settled; NULL: they never were */
+	bool at_rest;               /* gpu->out begins after what changed it last */
+	qs_cuda_frequent *frequent; /* exact counts of frequent keys; NULL: there are none */
 };
 
 extern const qs_cuda_ops qs_sub_warp_cuda, qs_half_warp_cuda, qs_warp_cuda;
@@ -136,6 +138,11 @@ extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, ui
 
 /* One launch of ops->insert. */
 extern qb_status qs_insert_keys(qs_cuda_sketch *sk, const qs_batch *b);
+
+/* ---- sketch_frequent.cu ---- */
+
+/* Free the exact counts, if there are any. */
+extern void qs_cuda_frequent_end(qs_cuda_sketch *sk);
 
 /* ---- sketch_skew.cu ---- */
 

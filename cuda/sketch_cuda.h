@@ -27,6 +27,7 @@ extern "C"
 {
 #endif
 
+#include "sketch/frequent.h"
 #include "sketch/merge.h"
 
 	typedef struct qs_cuda_sketch qs_cuda_sketch;
@@ -140,6 +141,24 @@ extern "C"
 	extern qb_status qs_cuda_merge_slice(qs_cuda_sketch *into, qs_slice to,
 										 const qs_cuda_sketch *from, qs_slice units);
 
+	/*
+	 * Exact counts of the keys that a sketch takes for frequent, of which about so many are wanted
+	 * (sketch/frequent.h), in a table of so many slots.  First the threshold is set by samples of batches, then
+	 * all batches are counted, and then keys are collected, the most frequent ones or "all" that were counted, and
+	 * read in pieces.  Keys are in device memory, as for
+	 * qs_cuda_insert_device().  The counts go with the sketch, which must not change meanwhile.
+	 * QB_NO_MEMORY changes nothing.
+	 */
+	extern qb_status
+	qs_cuda_frequent_begin(qs_cuda_sketch *sketch, uint64_t wanted, uint64_t slots);
+	extern qb_status
+	qs_cuda_frequent_sample(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
+	extern qb_status
+	qs_cuda_frequent_count(qs_cuda_sketch *sketch, const uint64_t *key, size_t count);
+	extern qb_status qs_cuda_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head);
+	extern qb_status
+	qs_cuda_frequent_read(qs_cuda_sketch *sketch, uint64_t offset, uint64_t bytes, void *to);
+
 	/* What a device does with sketches. */
 	typedef struct qs_sketch_ops
 	{
@@ -158,6 +177,11 @@ extern "C"
 		__typeof__(qs_cuda_is_settled) *is_settled;
 		__typeof__(qs_cuda_freeze) *freeze;
 		__typeof__(qs_cuda_read) *read;
+		__typeof__(qs_cuda_frequent_begin) *frequent_begin;
+		__typeof__(qs_cuda_frequent_sample) *frequent_sample;
+		__typeof__(qs_cuda_frequent_count) *frequent_count;
+		__typeof__(qs_cuda_frequent_collect) *frequent_collect;
+		__typeof__(qs_cuda_frequent_read) *frequent_read;
 		__typeof__(qs_cuda_bytes) *bytes;
 		__typeof__(qs_cuda_total) *total;
 	} qs_sketch_ops;

@@ -365,6 +365,11 @@ const qs_sketch_ops qs_cuda_sketches = {
 	.is_settled = qs_cuda_is_settled,
 	.freeze = qs_cuda_freeze,
 	.read = qs_cuda_read,
+	.frequent_begin = qs_cuda_frequent_begin,
+	.frequent_sample = qs_cuda_frequent_sample,
+	.frequent_count = qs_cuda_frequent_count,
+	.frequent_collect = qs_cuda_frequent_collect,
+	.frequent_read = qs_cuda_frequent_read,
 	.bytes = qs_cuda_bytes,
 	.total = qs_cuda_total,
 };

@@ -172,7 +172,7 @@ send_tables(Tables *tables, const GpuRef *ref)
 }
 
 bool
-GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
+GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref)
 {
 	Tables tables = { .from = sk };
 	GpuSlot *slot;
@@ -188,7 +188,7 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 		return false;
 	send_tables(&tables, ref);
 	slot = GpuTakeSlot(ref, SKETCH_LOADED, false);
-	slot->count = -1;
+	slot->count = device;
 	done = GpuAskOne(slot, NULL, 0) == QB_OK;
 	if (!done)
 		GpuDropHandle(ref);
@@ -198,7 +198,7 @@ GpuSketchUpload(const qs_sketch *sk, GpuRef *ref)
 static bool
 load_stored(const void *sketch, GpuRef *ref)
 {
-	return GpuSketchUpload(sketch, ref);
+	return GpuSketchUpload(sketch, -1, ref);
 }
 
 const GpuStored gpu_stored_sketches = {

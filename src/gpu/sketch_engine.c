@@ -250,7 +250,7 @@ move_dense(qs_sketch *sk)
 {
 	GpuRef ref;
 
-	if (!GpuSketchUpload(sk, &ref))
+	if (!GpuSketchUpload(sk, -1, &ref))
 	{
 		GpuCount(COUNT_FALLBACKS, 1);
 		return false;
@@ -415,7 +415,7 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 		}
 		return done;
 	}
-	if (!GpuSketchUpload(from, &ref))
+	if (!GpuSketchUpload(from, -1, &ref))
 		return false;
 	*status = merge_there(into, from, &ref);
 	GpuDropHandle(&ref);

@@ -22,6 +22,7 @@
 
 #include "engine/sketch_engine.h"
 #include "sketch/format.h"
+#include "sketch/frequent.h"
 
 typedef enum GpuSketchOp
 {
@@ -40,7 +41,18 @@ typedef enum GpuSketchOp
 	 * that are served together the first reply has the number of all keys, and the others have 0.
 	 */
 	SKETCH_COLUMN,
-	SKETCH_GROUPS /* the same for the sketches of groups: GpuWantedOfGroups */
+	SKETCH_GROUPS, /* the same for the sketches of groups: GpuWantedOfGroups */
+	/*
+	 * Exact counts of frequent keys (sketch/frequent.h): a table of "bytes" slots for "offset"
+	 * wanted keys; then as SKETCH_COLUMN and SKETCH_GROUPS samples of chunks, and then counts.
+	 */
+	SKETCH_FREQUENT,
+	SKETCH_SAMPLE,
+	SKETCH_SAMPLE_GROUPS,
+	SKETCH_RECOUNT,
+	SKETCH_RECOUNT_GROUPS,
+	SKETCH_COLLECT,  /* the most frequent keys, or all ("weighted"); the reply has a qs_frequent */
+	SKETCH_COLLECTED /* a piece of them */
 } GpuSketchOp;
 
 /* How far a merge has got. */
@@ -73,6 +85,7 @@ typedef struct GpuSketchPartial
 
 StaticAssertDecl(sizeof(GpuSketchShape) <= sizeof(GpuShape), "shape of a sketch does not fit");
 StaticAssertDecl(sizeof(GpuSketchPartial) <= sizeof(GpuShape), "partial sketch does not fit");
+StaticAssertDecl(sizeof(qs_frequent) <= sizeof(GpuShape), "counts of frequent keys do not fit");
 StaticAssertDecl(QS_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 				 "header of a sketch does not fit");
 
@@ -120,6 +133,34 @@ extern void GpuSketchGetDense(qs_sketch **sk, const qb_groups *groups, const Gpu
  */
 extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const GpuColumnChunk *chunk,
 							   int chunks, uint64 *added);
+
+/*
+ * Keys with exact counts, distinct and in no order.  Any other key has an estimate below "least", or
+ * a count of "left_out" at most.
+ */
+typedef struct GpuRecounted
+{
+	qs_frequent_key *key;
+	uint64 count;
+	int64 least;
+	int64 left_out;
+} GpuRecounted;
+
+/* Is a sketch on the device of all chunks?  Then its frequent keys are counted without a copy of it. */
+extern bool GpuSketchIsWith(const qs_sketch *sk, const GpuColumnChunk *chunk, int chunks);
+
+/*
+ * Count the frequent keys on the chunks' pages, about so many of each sketch, once more: those of
+ * dense sketches that have these keys and no others, and are here, or all GpuSketchIsWith() the
+ * chunks.  "groups": those of the sketches; NULL: it is one sketch.  False: not all keys could be
+ * counted.
+ */
+extern bool
+GpuSketchRecount(const qs_sketch *const *sk, uint32 count, const qb_groups *groups, uint64 wanted,
+				 const GpuColumnChunk *chunk, int chunks, GpuRecounted *counted);
+
+/* Put together what devices have counted, and leave out what is not complete.  The sketch is here. */
+extern void GpuRecountedFinish(GpuRecounted *counted, const qs_sketch *sk);
 
 /* A partial state on a device, passed to the combine function as a varlena. */
 extern Size GpuTokenSize(void);
@@ -181,10 +222,10 @@ extern void
 GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *ref, bool *made);
 
 /*
- * A copy of a dense sketch on a device: of an sf sketch its slim table alone.  False
+ * A copy of a dense sketch on this device, or on any (-1): of an sf sketch its slim table alone.  False
  * if there is no memory for it.
  */
-extern bool GpuSketchUpload(const qs_sketch *sk, GpuRef *ref);
+extern bool GpuSketchUpload(const qs_sketch *sk, int device, GpuRef *ref);
 
 /*
  * Add a sketch to another.  QB_NO_MEMORY: "merged" says how far that got, and the rest is to

@@ -291,6 +291,83 @@ have_same_groups(const GpuSlot *a, const GpuSlot *b)
 		   memcmp(groups_in(a)->value, groups_in(b)->value, sizeof(groups_in(a)->value)) == 0;
 }
 
+/* Sample gathered keys, or count the frequent ones of them. */
+static qb_status
+recount_one(int op, const GpuKeyed *k, const uint64 *key, uint64 count, int device)
+{
+	if (k == NULL || k->device != device)
+		return QB_NO_MEMORY;
+	return (op == SKETCH_SAMPLE || op == SKETCH_SAMPLE_GROUPS
+				? device_ops()->frequent_sample
+				: device_ops()->frequent_count)(k->on_device, key, count);
+}
+
+static qb_status
+recount(GpuSlot *slot, const GpuGathered *gathered)
+{
+	return recount_one(slot->op, &gpu_keyed[slot->handle.index], gathered->key, gathered->count,
+					   gathered->device);
+}
+
+/* The same for the keys of each group. */
+static qb_status
+recount_groups(GpuSlot *slot, const GpuGathered *gathered)
+{
+	GpuGroupValues *all = groups_in(slot);
+	const uint64 *key = gathered->key;
+	qb_status status = QB_OK;
+	uint32 i;
+
+	for (i = 0; i < all->groups.count && status == QB_OK; i++)
+	{
+		uint64 count = gathered->of_group[i];
+
+		if (count > 0)
+			status =
+				recount_one(slot->op, find_group(&all->value[i]), key, count, gathered->device);
+		all->added[i] += count;
+		key += count;
+	}
+	return status;
+}
+
+static qb_status
+serve_recount(GpuSlot *const *slot, int *count)
+{
+	const GpuAdding adding = { .work = params_of(&gpu_keyed[slot[0]->handle.index])->depth,
+							   .add = recount };
+
+	return GpuColumnServe(slot, count, &adding);
+}
+
+/* Make the table for frequent keys. */
+static qb_status
+serve_frequent(GpuKeyed *k, GpuSlot *slot)
+{
+	qb_status status;
+
+	GPU_WITH_ROOM(status, k->device,
+				  device_ops()->frequent_begin(k->on_device, slot->offset, slot->bytes));
+	GpuShowMemory(k->device);
+	return status;
+}
+
+static qb_status
+serve_collect(GpuKeyed *k, GpuSlot *slot)
+{
+	return device_ops()->frequent_collect(k->on_device, slot->weighted,
+										  (qs_frequent *) slot->shape.bytes);
+}
+
+static qb_status
+serve_collected(GpuKeyed *k, GpuSlot *slot)
+{
+	if (slot->bytes > GPU_SLOT_BYTES)
+		return QB_NO_MEMORY;
+	GpuCount(COUNT_BYTES_OUT, slot->bytes);
+	return device_ops()->frequent_read(k->on_device, slot->offset, slot->bytes, GpuSlotData(slot));
+}
+
 /* Requests for the sketches of groups: those that have the same ones are served together. */
 static qb_status
 serve_groups(GpuSlot *const *slot, int *count)
@@ -298,7 +375,7 @@ serve_groups(GpuSlot *const *slot, int *count)
 	const GpuGroupValues *all = groups_in(slot[0]);
 	const GpuAdding adding = { .work = params_of(&gpu_keyed[slot[0]->handle.index])->depth,
 							   .groups = &all->groups,
-							   .add = add_groups };
+							   .add = slot[0]->op == SKETCH_GROUPS ? add_groups : recount_groups };
 	qb_status status;
 	int same = 1;
 
@@ -529,10 +606,12 @@ static qb_status
 serve(GpuSlot *const *slot, int *count)
 {
 	static qb_status (*const one[])(GpuKeyed * k, GpuSlot * slot) = {
-		[SKETCH_CREATE] = serve_create, [SKETCH_LOAD] = serve_load,
-		[SKETCH_WRITE] = serve_write,   [SKETCH_LOADED] = serve_loaded,
-		[SKETCH_INSERT] = serve_insert, [SKETCH_QUERY] = serve_query,
-		[SKETCH_MERGE] = serve_merge,   [SKETCH_FETCH] = serve_fetch,
+		[SKETCH_CREATE] = serve_create,       [SKETCH_LOAD] = serve_load,
+		[SKETCH_WRITE] = serve_write,         [SKETCH_LOADED] = serve_loaded,
+		[SKETCH_INSERT] = serve_insert,       [SKETCH_QUERY] = serve_query,
+		[SKETCH_MERGE] = serve_merge,         [SKETCH_FETCH] = serve_fetch,
+		[SKETCH_FREQUENT] = serve_frequent,   [SKETCH_COLLECT] = serve_collect,
+		[SKETCH_COLLECTED] = serve_collected,
 	};
 	GpuKeyed *k = &gpu_keyed[slot[0]->handle.index];
 
@@ -540,7 +619,12 @@ serve(GpuSlot *const *slot, int *count)
 	{
 		case SKETCH_COLUMN:
 			return GpuKeyedServeColumns(slot, count, params_of(k)->depth);
+		case SKETCH_SAMPLE:
+		case SKETCH_RECOUNT:
+			return serve_recount(slot, count);
 		case SKETCH_GROUPS:
+		case SKETCH_SAMPLE_GROUPS:
+		case SKETCH_RECOUNT_GROUPS:
 			return serve_groups(slot, count);
 		case SKETCH_READ:
 			return serve_reads(k, slot, *count);
@@ -585,16 +669,19 @@ const GpuHandler gpu_sketch_handler = {
 	.keyed = &ops,
 	.serve = GpuKeyedServe,
 	.serve_all = GpuKeyedServeAll,
-	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ | 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ | 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS |
+				1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
-	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
-	.adds = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS,
+	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS | 1 << SKETCH_SAMPLE |
+				   1 << SKETCH_SAMPLE_GROUPS | 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
+	.adds =
+		1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS | 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
 	.on_host = 1 << SKETCH_LOAD | 1 << SKETCH_WRITE,
 	.chooses = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
 	.choose = GpuKeyedChoose,
 	.is_ready = is_ready,
 	.faulty = 1 << SKETCH_INSERT | 1 << SKETCH_QUERY | 1 << SKETCH_MERGE | 1 << SKETCH_COLUMN |
-			  1 << SKETCH_GROUPS,
+			  1 << SKETCH_GROUPS | 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
 	.drop = drop_sketch,
 	.location = GpuKeyedLocation,
 };

@@ -7,6 +7,7 @@
 #include "emulate.h"
 #include "gpu/sketch_gpu.h"
 
+#include "base/slot.h"
 #include "engine/sketch_engine.h"
 #include "sketch_cuda.h"
 
@@ -14,7 +15,14 @@ struct qs_cuda_sketch
 {
 	qs_cuda *device;
 	qs_sketch sketch;
-	int looks; /* until it is settled */
+	int looks;     /* until it is settled */
+	uint64 wanted; /* of frequent keys */
+	uint64 frequent_slots;
+	qs_frequent_key *frequent; /* the table, or NULL */
+	qs_frequent_key *collected;
+	qs_frequent head;
+	uint32 *rows; /* sampled rows of each step */
+	uint64 sampled;
 };
 
 /* How often a sketch is looked at until it is settled. */
@@ -65,8 +73,19 @@ emulated_load(qs_cuda *device, const qs_sketch *from, qs_cuda_sketch **sketch)
 }
 
 static void
+free_frequent(qs_cuda_sketch *sketch)
+{
+	free(sketch->frequent);
+	free(sketch->collected);
+	free(sketch->rows);
+	sketch->frequent = sketch->collected = NULL;
+	sketch->rows = NULL;
+}
+
+static void
 emulated_destroy(qs_cuda_sketch *sketch)
 {
+	free_frequent(sketch);
 	qs_free(&sketch->sketch);
 	free(sketch);
 }
@@ -254,6 +273,125 @@ emulated_read(qs_cuda_sketch *sketch, const qs_cuda_piece *piece, int count)
 	return status;
 }
 
+static qb_status
+emulated_frequent_begin(qs_cuda_sketch *sketch, uint64 wanted, uint64 slots)
+{
+	if (!qs_frequent_is_valid(wanted, slots))
+		return QB_NO_MEMORY;
+	free_frequent(sketch);
+	sketch->wanted = wanted;
+	sketch->frequent_slots = slots;
+	sketch->sampled = 0;
+	sketch->head = (qs_frequent){ .least = 1 };
+	sketch->frequent = calloc(1, qs_frequent_bytes(slots));
+	sketch->rows = calloc(QS_ESTIMATE_STEPS, sizeof(uint32));
+	if (sketch->frequent && sketch->rows)
+		return QB_OK;
+	free_frequent(sketch);
+	return QB_NO_MEMORY;
+}
+
+static qb_status
+emulated_frequent_sample(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
+{
+	uint64 samples = Min(count, QS_FREQUENT_SAMPLE);
+	uint64 i;
+
+	if (sketch->frequent == NULL)
+		return QB_NO_MEMORY;
+	for (i = 0; i < samples; i++)
+		sketch->rows[qs_step_of(qs_estimate(&sketch->sketch, key[i * (count / samples)]))]++;
+	sketch->sampled += samples;
+	sketch->head.least = qs_frequent_threshold(
+		sketch->rows, (double) sketch->sketch.total / Max(sketch->sampled, 1), sketch->wanted);
+	return QB_OK;
+}
+
+/* The slot of a key; NULL: there is no room. */
+static qs_frequent_key *
+find_slot(const qs_cuda_sketch *sketch, uint64 key)
+{
+	qs_frequent_key *slot = sketch->frequent;
+	uint64 slots = sketch->frequent_slots;
+	uint64 at = qb_slot_hash(key) & (slots - 1);
+	int i;
+
+	if (key == 0)
+		return &slot[slots];
+	for (i = 0; i < QS_FREQUENT_PROBES; i++, at = (at + 1) & (slots - 1))
+		if (slot[at].key == 0 || slot[at].key == key)
+			return &slot[at];
+	return NULL;
+}
+
+static qb_status
+emulated_frequent_count(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
+{
+	size_t i;
+
+	if (sketch->frequent == NULL || sketch->collected)
+		return QB_NO_MEMORY;
+	gpu_emulated_wait();
+	for (i = 0; i < count; i++)
+	{
+		int64 estimate = qs_estimate(&sketch->sketch, key[i]);
+		qs_frequent_key *slot;
+
+		if (estimate < sketch->head.least)
+			continue;
+		slot = find_slot(sketch, key[i]);
+		if (slot == NULL)
+		{
+			sketch->head.dropped = Max(sketch->head.dropped, estimate);
+			continue;
+		}
+		slot->key = key[i];
+		slot->times++;
+	}
+	return QB_OK;
+}
+
+static qb_status
+emulated_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head)
+{
+	uint32 *keys = calloc(QS_ESTIMATE_STEPS, sizeof(uint32));
+	const qs_frequent_key *slot = sketch->frequent;
+	uint64 taken = 0;
+	uint64 i;
+	int64 cut;
+
+	for (i = 0; keys && slot && i <= sketch->frequent_slots; i++)
+		if (slot[i].times > 0)
+			keys[qs_step_of((int64) slot[i].times)]++;
+	if (keys == NULL || slot == NULL || sketch->collected)
+	{
+		free(keys);
+		return QB_NO_MEMORY;
+	}
+	cut = qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : sketch->wanted, &sketch->head.count);
+	free(keys);
+	sketch->head.left_out = cut - 1;
+	sketch->collected = calloc(sketch->head.count + 1, sizeof(qs_frequent_key));
+	if (sketch->collected == NULL)
+		return QB_NO_MEMORY;
+	for (i = 0; i <= sketch->frequent_slots; i++)
+		if (slot[i].times >= (uint64) cut)
+			sketch->collected[taken++] = slot[i];
+	*head = sketch->head;
+	return QB_OK;
+}
+
+static qb_status
+emulated_frequent_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, void *to)
+{
+	uint64 all = sketch->collected ? sketch->head.count * sizeof(qs_frequent_key) : 0;
+
+	if (offset > all || bytes > all - offset)
+		return QB_NO_MEMORY;
+	memcpy(to, (const uint8 *) sketch->collected + offset, bytes);
+	return QB_OK;
+}
+
 static int64
 emulated_total(const qs_cuda_sketch *sketch)
 {
@@ -276,6 +414,11 @@ const qs_sketch_ops gpu_emulated_sketches = {
 	.is_settled = emulated_is_settled,
 	.freeze = emulated_freeze,
 	.read = emulated_read,
+	.frequent_begin = emulated_frequent_begin,
+	.frequent_sample = emulated_frequent_sample,
+	.frequent_count = emulated_frequent_count,
+	.frequent_collect = emulated_frequent_collect,
+	.frequent_read = emulated_frequent_read,
 	.bytes = emulated_bytes,
 	.total = emulated_total,
 };

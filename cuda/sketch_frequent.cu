@@ -1,0 +1,361 @@
+/*
+ * sketch_frequent.cu
+ *		Exact counts of the keys that a sketch takes for frequent (sketch/frequent.h).
+ *
+ * Keys come in batches, which lie on the device.  A batch is looked up in the sketch, a piece at a time that
+ * the L2 cache has room for.  Then each key whose estimate reaches the threshold adds 1 to its slot of the table.
+ * Equal keys of a warp are added once, with their number, and those of a block, as far as it has slots for them.
+ *
+ * Floor: looking the keys up, 8 bytes a key and a sector or more of the table of counters; and an atomic
+ * operation for each warp that has a frequent key.
+ *
+ * SQL: qtop_agg() on cached columns.
+ *
+ * cuda/sketch_frequent.cu
+ */
+#include "sketch.cuh"
+
+#include <new>
+
+extern "C"
+{
+#include "base/slot.h"
+}
+
+/* Keys that are looked up at a time. */
+#define PIECE ((uint64_t) 1 << 22)
+
+struct qs_cuda_frequent
+{
+	uint64_t wanted, slots;
+	int64_t least;
+	uint32_t rows[QS_ESTIMATE_STEPS]; /* sampled, of each step */
+	uint64_t sampled;                 /* all of them */
+	uint8_t *table;                   /* and behind it the largest estimate that was dropped */
+	qs_frequent_key *collected;       /* NULL: nothing was collected */
+	uint64_t count;                   /* of them */
+};
+
+/* The table as kernels see it. */
+struct counting
+{
+	long long *dropped;
+	qs_frequent_key *slot;
+	uint64_t slots;
+	int64_t least;
+	qb_secret secret;
+};
+
+static size_t
+table_bytes(const qs_cuda_frequent *f)
+{
+	return qs_frequent_bytes(f->slots) + sizeof(int64_t);
+}
+
+static counting
+counting_of(const qs_cuda_frequent *f)
+{
+	return { (long long *) (f->table + qs_frequent_bytes(f->slots)), (qs_frequent_key *) f->table,
+			 f->slots, f->least, qb_own_secret };
+}
+
+static void
+free_collected(qs_cuda_sketch *sk)
+{
+	qs_cuda_frequent *f = sk->frequent;
+
+	qs_device_free(sk->gpu, f->collected, f->count * sizeof(qs_frequent_key));
+	f->collected = NULL;
+	f->count = 0;
+}
+
+void
+qs_cuda_frequent_end(qs_cuda_sketch *sk)
+{
+	if (!sk->frequent)
+		return;
+	free_collected(sk);
+	qs_device_free(sk->gpu, sk->frequent->table, table_bytes(sk->frequent));
+	delete sk->frequent;
+	sk->frequent = NULL;
+}
+
+qb_status
+qs_cuda_frequent_begin(qs_cuda_sketch *sk, uint64_t wanted, uint64_t slots)
+{
+	qs_cuda *gpu = sk->gpu;
+	qb_status status;
+
+	if (!qs_frequent_is_valid(wanted, slots))
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(gpu));
+	qs_cuda_frequent_end(sk);
+	QS_TRY(qs_ask_room(gpu, qs_frequent_bytes(slots)));
+	sk->frequent = new (std::nothrow) qs_cuda_frequent();
+	if (!sk->frequent)
+		return QB_NO_MEMORY;
+	sk->frequent->wanted = wanted;
+	sk->frequent->slots = slots;
+	sk->frequent->least = 1;
+	status = qs_device_alloc(gpu, table_bytes(sk->frequent), (void **) &sk->frequent->table);
+	if (status != QB_OK)
+	{
+		delete sk->frequent;
+		sk->frequent = NULL;
+	}
+	return status;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK)
+	pick_keys(const uint64_t *key, uint64_t distance, uint64_t count, uint64_t *picked)
+{
+	qs_for_each(count, [=](uint64_t i) { picked[i] = key[i * distance]; });
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) count_steps(const int64_t *estimate, uint64_t count, uint32_t *rows)
+{
+	qs_for_each(count, [=](uint64_t i) { atomicAdd(&rows[qs_step_of(estimate[i])], 1); });
+}
+
+/* Look up sampled keys, and count how many estimates each step has. */
+static qb_status
+sample(qs_cuda_sketch *sk, const uint64_t *key, uint64_t distance, uint64_t count, uint32_t *rows)
+{
+	qs_cuda *gpu = sk->gpu;
+	size_t steps = QS_ESTIMATE_STEPS * sizeof(uint32_t);
+	uint8_t *work;
+	uint64_t *picked;
+	int64_t *estimate;
+	qs_batch b;
+
+	QS_TRY(qs_workspace(gpu, steps + 2 * count * sizeof(uint64_t), &work));
+	picked = (uint64_t *) (work + steps);
+	estimate = (int64_t *) (picked + count);
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(work, 0, steps, gpu->stream));
+	QS_TRY(qs_launch(gpu, pick_keys, count, key, distance, count, picked));
+	b = { picked, NULL, count };
+	QS_TRY(sk->ops->query(gpu, &sk->view, &b, estimate));
+	QS_TRY(
+		qs_launch(gpu, count_steps, count, (const int64_t *) estimate, count, (uint32_t *) work));
+	return qs_copy_now(gpu, rows, work, steps, cudaMemcpyDeviceToHost);
+}
+
+qb_status
+qs_cuda_frequent_sample(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
+{
+	qs_cuda_frequent *f = sk->frequent;
+	uint64_t samples = count < QS_FREQUENT_SAMPLE ? count : QS_FREQUENT_SAMPLE;
+	uint32_t rows[QS_ESTIMATE_STEPS];
+
+	if (!f)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	if (count == 0)
+		return QB_OK;
+	QS_TRY(sample(sk, key, count / samples, samples, rows));
+	for (uint32_t i = 0; i < QS_ESTIMATE_STEPS; i++)
+		f->rows[i] += rows[i];
+	f->sampled += samples;
+	f->least = qs_frequent_threshold(f->rows, (double) sk->total / (double) f->sampled, f->wanted);
+	return QB_OK;
+}
+
+/* The slot of a key, which is made if there is room; NULL: there is none. */
+__device__ __forceinline__ qs_frequent_key *
+find_slot(const counting &c, uint64_t key)
+{
+	uint64_t at = qb_slot_hash_by(&c.secret, key) & (c.slots - 1);
+
+	if (key == 0)
+		return &c.slot[c.slots];
+	for (int i = 0; i < QS_FREQUENT_PROBES; i++, at = (at + 1) & (c.slots - 1))
+	{
+		unsigned long long *there = (unsigned long long *) &c.slot[at].key;
+		unsigned long long old = *(volatile unsigned long long *) there;
+
+		if (old == 0)
+			old = atomicCAS(there, 0, key);
+		if (old == 0 || old == key)
+			return &c.slot[at];
+	}
+	return NULL;
+}
+
+/* Count a key of this estimate so many times. */
+__device__ __forceinline__ void
+count_key(const counting &c, uint64_t key, int64_t estimate, uint32_t times)
+{
+	qs_frequent_key *slot = find_slot(c, key);
+
+	if (slot)
+		atomicAdd((unsigned long long *) &slot->times, times);
+	else
+		atomicMax(c.dropped, estimate);
+}
+
+/*
+ * Keys that a block counts by itself first: the most frequent ones come so often that adding them in the L2 cache
+ * would queue up.  A slot belongs to the first key that comes to it.
+ */
+#define NEAR_SLOTS 512
+
+struct near_keys
+{
+	unsigned long long key[NEAR_SLOTS]; /* 0: none */
+	uint32_t times[NEAR_SLOTS];
+	long long estimate[NEAR_SLOTS];
+};
+
+/* Count a key in the block; false: its slot belongs to another key. */
+__device__ __forceinline__ bool
+count_near(near_keys &near, const counting &c, uint64_t key, int64_t estimate, uint32_t times)
+{
+	uint32_t at = (uint32_t) (qb_slot_hash_by(&c.secret, key) >> 32) % NEAR_SLOTS;
+	unsigned long long old;
+
+	if (key == 0)
+		return false;
+	old = atomicCAS(&near.key[at], 0, key);
+	if (old != 0 && old != key)
+		return false;
+	atomicMax(&near.estimate[at], estimate); /* it is the same for all rows of the key */
+	atomicAdd(&near.times[at], times);
+	return true;
+}
+
+/* All lanes of a warp stay together.  A block counts fewer than 2^32 keys. */
+__global__ void
+__launch_bounds__(QS_BLOCK) count_frequent(const uint64_t *key, const int64_t *estimate,
+										   uint64_t count, const __grid_constant__ counting c)
+{
+	__shared__ near_keys near;
+	uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+	uint64_t at = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (uint32_t i = threadIdx.x; i < NEAR_SLOTS; i += blockDim.x)
+	{
+		near.key[i] = 0;
+		near.times[i] = 0;
+		near.estimate[i] = 0;
+	}
+	__syncthreads();
+	for (; (at & ~31ull) < count; at += stride)
+	{
+		int64_t e = at < count ? __ldcs(&estimate[at]) : 0;
+		bool frequent = e >= c.least && at < count;
+		uint32_t lanes = __ballot_sync(QS_ALL_LANES, frequent);
+		uint64_t k;
+		uint32_t same;
+
+		if (!frequent)
+			continue;
+		k = key[at];
+		same = __match_any_sync(lanes, k);
+		if (__ffs(same) - 1 == (int) qs_lane() && !count_near(near, c, k, e, __popc(same)))
+			count_key(c, k, e, __popc(same));
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < NEAR_SLOTS; i += blockDim.x)
+		if (near.times[i] > 0)
+			count_key(c, near.key[i], near.estimate[i], near.times[i]);
+}
+
+qb_status
+qs_cuda_frequent_count(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_cuda_frequent *f = sk->frequent;
+	uint8_t *work;
+	counting c;
+
+	if (!f || f->collected)
+		return QB_NO_MEMORY;
+	c = counting_of(f);
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(qs_workspace(gpu, (count < PIECE ? count : PIECE) * sizeof(int64_t), &work));
+	for (uint64_t some; count > 0; key += some, count -= some)
+	{
+		qs_batch b;
+
+		some = count < PIECE ? count : PIECE;
+		b = { key, NULL, some };
+		QS_TRY(sk->ops->query(gpu, &sk->view, &b, (int64_t *) work));
+		QS_TRY(qs_launch(gpu, count_frequent, some, key, (const int64_t *) work, some, c));
+	}
+	return QB_OK;
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) count_times(const qs_frequent_key *slot, uint64_t slots, uint32_t *keys)
+{
+	qs_for_each(slots, [=](uint64_t i) {
+		if (slot[i].times > 0)
+			atomicAdd(&keys[qs_step_of((int64_t) slot[i].times)], 1);
+	});
+}
+
+__global__ void
+__launch_bounds__(QS_BLOCK) collect_keys(const qs_frequent_key *slot, uint64_t slots,
+										 uint64_t least, uint32_t *taken, qs_frequent_key *key)
+{
+	qs_for_each(slots, [=](uint64_t i) {
+		if (slot[i].times >= least)
+			key[atomicAdd(taken, 1)] = slot[i];
+	});
+}
+
+/* How many keys of the table have a count of each step; and the largest estimate that was dropped. */
+static qb_status
+look_at_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work)
+{
+	qs_cuda *gpu = sk->gpu;
+	counting c = counting_of(sk->frequent);
+	size_t steps = QS_ESTIMATE_STEPS * sizeof(uint32_t);
+
+	QS_TRY(qs_workspace(gpu, steps, work));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(*work, 0, steps, gpu->stream));
+	QS_TRY(qs_launch(gpu, count_times, c.slots + 1, (const qs_frequent_key *) c.slot, c.slots + 1,
+					 (uint32_t *) *work));
+	QS_TRY(qs_copy(gpu, dropped, c.dropped, sizeof(*dropped), cudaMemcpyDeviceToHost));
+	return qs_copy_now(gpu, keys, *work, steps, cudaMemcpyDeviceToHost);
+}
+
+qb_status
+qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
+{
+	qs_cuda *gpu = sk->gpu;
+	qs_cuda_frequent *f = sk->frequent;
+	uint32_t keys[QS_ESTIMATE_STEPS];
+	uint8_t *work;
+	int64_t cut;
+	counting c;
+
+	if (!f || f->collected)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(gpu));
+	QS_TRY(look_at_counts(sk, keys, &head->dropped, &work));
+	cut = qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : f->wanted, &head->count);
+	head->least = f->least;
+	head->left_out = cut - 1;
+	QS_TRY(qs_device_take(gpu, head->count * sizeof(qs_frequent_key), (void **) &f->collected));
+	f->count = head->count;
+	c = counting_of(f);
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(work, 0, sizeof(uint32_t), gpu->stream));
+	return qs_launch(gpu, collect_keys, c.slots + 1, (const qs_frequent_key *) c.slot, c.slots + 1,
+					 (uint64_t) cut, (uint32_t *) work, f->collected);
+}
+
+qb_status
+qs_cuda_frequent_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, void *to)
+{
+	qs_cuda_frequent *f = sk->frequent;
+	uint64_t all = f ? f->count * sizeof(qs_frequent_key) : 0;
+
+	if (offset > all || bytes > all - offset)
+		return QB_NO_MEMORY;
+	QS_TRY(qs_cuda_enter(sk->gpu));
+	return qs_copy_now(sk->gpu, to, (const uint8_t *) f->collected + offset, bytes,
+					   cudaMemcpyDeviceToHost);
+}

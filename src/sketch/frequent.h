@@ -1,0 +1,151 @@
+/*
+ * frequent.h
+ *		Exact counts of the keys that a sketch takes for frequent: which ones, and where they are
+ *		counted.
+ *
+ * A sketch does not know its keys, but whoever has them can read them once more.  Then only keys whose
+ * estimates are at least a threshold are counted.  These are few, so a small table has room for them,
+ * and their counts are exact.  Any other key has a smaller estimate, and so a smaller count.
+ *
+ * The threshold comes from the estimates of a sample of rows.  A key with estimate e has about e rows, so
+ * r sampled rows with this estimate, of which each stands for s rows, are of about r * s / e keys.  Where keys share
+ * their counters with others, their estimates are larger than their counts, and there are more keys than
+ * that, perhaps hundreds of times as many.  The table has room for them.  If it is full nevertheless, it drops keys, and
+ * notes the largest of their estimates: the counts of all keys with larger estimates are complete.
+ *
+ * In the end the keys with the largest counts are collected, some more than are wanted.
+ *
+ * Estimates are looked at by steps, 32 between two powers of two.
+ *
+ * src/sketch/frequent.h
+ */
+#ifndef QS_FREQUENT_H
+#define QS_FREQUENT_H
+
+#include "base/port.h"
+
+/* Steps between two powers of two, as bits; and steps of all estimates below 2^63. */
+#define QS_STEP_BITS      5
+#define QS_ESTIMATE_STEPS ((63 - QS_STEP_BITS + 1) << QS_STEP_BITS)
+
+/* The most keys that can be wanted. */
+#define QS_FREQUENT_WANTED (UINT64_C(1) << 20)
+
+/* Slots of a table: a power of two.  Of all tables that are filled together about so many at most. */
+#define QS_FREQUENT_LEAST (UINT64_C(1) << 12)
+#define QS_FREQUENT_MOST  (UINT64_C(1) << 22)
+#define QS_FREQUENT_ALL   (UINT64_C(1) << 25)
+
+/* How many times the wanted keys are collected at least, if there are any. */
+#define QS_FREQUENT_SPARE 4
+
+/* Rows that are sampled of each batch. */
+#define QS_FREQUENT_SAMPLE 65536
+
+/* Slots that are looked at for a key. */
+#define QS_FREQUENT_PROBES 64
+
+typedef struct qs_frequent_key
+{
+	uint64_t key;
+	uint64_t times; /* 0: no key is here */
+} qs_frequent_key;
+
+/* What is known of all other keys, and how many were collected. */
+typedef struct qs_frequent
+{
+	int64_t least;    /* keys with smaller estimates were not counted */
+	int64_t dropped;  /* the largest estimate of keys that found no room; 0: all did */
+	int64_t left_out; /* the largest count of keys that were counted and not collected */
+	uint64_t count;
+} qs_frequent;
+
+/* Slots for so many wanted keys, where so many tables are filled together. */
+QB_INLINE uint64_t
+qs_frequent_slots(uint64_t wanted, uint64_t tables)
+{
+	uint64_t slots = QS_FREQUENT_LEAST;
+
+	while (slots < 1024 * wanted && slots < QS_FREQUENT_MOST &&
+		   2 * slots * tables <= QS_FREQUENT_ALL)
+		slots *= 2;
+	return slots;
+}
+
+/* May a table have so many slots, for so many wanted keys? */
+QB_INLINE bool
+qs_frequent_is_valid(uint64_t wanted, uint64_t slots)
+{
+	return wanted >= 1 && wanted <= QS_FREQUENT_WANTED && slots >= QS_FREQUENT_LEAST &&
+		   slots <= QS_FREQUENT_MOST && (slots & (slots - 1)) == 0;
+}
+
+/* Bytes of a table.  Behind its slots, in which 0 is no key, is one for key 0. */
+QB_INLINE uint64_t
+qs_frequent_bytes(uint64_t slots)
+{
+	return (slots + 1) * sizeof(qs_frequent_key);
+}
+
+/* The step of an estimate, which is at least 0. */
+QB_INLINE uint32_t
+qs_step_of(int64_t estimate)
+{
+	uint64_t e = (uint64_t) estimate;
+	uint32_t shift = 0;
+
+	while (e >> shift >= UINT64_C(2) << QS_STEP_BITS)
+		shift++;
+	return (shift << QS_STEP_BITS) + (uint32_t) (e >> shift);
+}
+
+/* The least estimate of a step. */
+QB_INLINE int64_t
+qs_step_least(uint32_t step)
+{
+	uint32_t shift = step >> QS_STEP_BITS;
+
+	if (shift < 2)
+		return step;
+	return (int64_t) ((uint64_t) (step - ((shift - 1) << QS_STEP_BITS)) << (shift - 1));
+}
+
+/*
+ * The threshold for about so many wanted keys: "rows" has the sampled rows of each step, and each
+ * stands for "scale" rows.
+ */
+static inline int64_t
+qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
+{
+	double keys = 0;
+	uint32_t step = QS_ESTIMATE_STEPS - 1;
+
+	for (; step > 0; step--)
+	{
+		keys += rows[step] * scale / (double) qs_step_least(step);
+		if (keys >= (double) wanted)
+			return qs_step_least(step);
+	}
+	return 1;
+}
+
+/*
+ * Which keys are collected: those of at least this count, by how many keys have a count of each step.  "count":
+ * how many they are.
+ */
+static inline int64_t
+qs_frequent_cut(const uint32_t *keys, uint64_t wanted, uint64_t *count)
+{
+	uint32_t step = QS_ESTIMATE_STEPS - 1;
+
+	*count = 0;
+	for (; step > 0; step--)
+	{
+		*count += keys[step];
+		if (*count >= QS_FREQUENT_SPARE * wanted)
+			return qs_step_least(step);
+	}
+	return 1;
+}
+
+#endif
