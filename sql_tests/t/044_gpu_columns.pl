@@ -130,7 +130,9 @@ sub refused
 refused('WHERE', q{SELECT qsketch_agg(k) FROM t WHERE w = 'w5'}, 'a condition that is no comparison of a column of numbers');
 refused('FILTER', 'SELECT qsketch_agg(k) FILTER (WHERE m < 5) FROM t', 'a condition that is no comparison of a column of numbers');
 refused('sum', 'SELECT sum(n), qsketch_agg(k) FROM t', 'an aggregate that takes no keys from cached columns');
-refused('qtop', 'SELECT qtop_agg(k, 5) FROM t', 'an aggregate that takes no keys from cached columns');
+refused('qtop of texts', 'SELECT qtop_agg(w, 5) FROM t', 'top keys of more than 64 bits');
+refused('qtop of weights', 'SELECT qtop_agg(k, n, 5) FROM t', 'weights');
+refused('qtop of sf', q{SELECT qtop_agg(k, 5, qsketch_new('sf', '32kB')) FROM t}, 'the list is made on the CPU');
 refused('weights', 'SELECT qsketch_agg(k, s) FROM t', 'weights');
 refused('ROW', 'SELECT qsketch_agg(ROW(k, n)) FROM t', 'a key of several columns');
 refused('sf', q{SELECT qsketch_agg(k, qsketch_new('sf', '32kB')) FROM t}, 'sketches of structure sf are made on the CPU');

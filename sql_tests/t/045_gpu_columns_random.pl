@@ -18,6 +18,7 @@ my $rounds = 4;
 my $node = gpu_node('random', 'qsketch.device = auto', 'qsketch.gpu_min_elements = 1000', 'max_parallel_workers_per_gather = 0', 'cpu_operator_cost = 1', 'jit = off',
 	'max_prepared_transactions = 20', 'deadlock_timeout = 20ms', 'lock_timeout = 2s', 'fsync = off');
 wait_for_worker($node);
+$node->safe_psql('postgres', TOP_WRONG);
 
 # Tables of about so many rows: kept (changes row by row), made (rewritten, altered, emptied),
 # frozen (filled by COPY FREEZE), gone (dropped and created again) and wide (two parts, a row on a page).
@@ -37,6 +38,7 @@ $node->safe_psql('postgres', q{
 	CREATE INDEX ON kept (id);
 	CREATE INDEX made_id ON made (id);
 	CREATE SEQUENCE checked;
+	CREATE SEQUENCE lists;
 	CREATE SEQUENCE failed;
 
 	-- a random table's columns, from cached columns where they are true, and by the ordinary plan
@@ -86,6 +88,29 @@ $node->safe_psql('postgres', q{
 			RAISE LOG 'exact counts of % differ', name;
 		END IF;
 	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column THEN
+		NULL;
+	END $$;
+
+	-- lists of top keys, of all rows or of groups: the sketch, the bounds of candidates, and that of all other keys
+	CREATE FUNCTION check_top() RETURNS void LANGUAGE plpgsql AS $$
+	DECLARE
+		name text := CASE WHEN random() < 0.03 THEN 'wide' ELSE (ARRAY['kept', 'kept', 'made', 'frozen', 'gone'])[1 + (random() * 4)::int] END;
+		template text := (ARRAY['qsketch_new(''thread'', ''16kB'')', 'qsketch_new(''multilevel'', ''8kB'')', 'qsketch_new(''sub_warp'', ''64kB'', depth => 1)', 'qsketch_new(''warp'', ''4kB'')'])[1 + (random() * 3)::int];
+		at int := (random() * 12000)::int;
+		kept_rows text := (ARRAY['', '', 'WHERE n < 20', 'WHERE n IS NOT NULL AND k <> 7', 'WHERE id BETWEEN ' || at || ' AND ' || at + 2000, 'WHERE id % 2 = 0'])[1 + (random() * 5)::int];
+		filter text := (ARRAY['true', 'true', 'n < 9', 'id > ' || at || ' AND k < 1000'])[1 + (random() * 3)::int];
+		grouped text := (ARRAY['0', '0', 'n', 'id / 4000'])[1 + (random() * 3)::int];
+		most int := (ARRAY[1, 3, 10, 200])[1 + (random() * 3)::int];
+		wrong text;
+	BEGIN
+		PERFORM set_config('max_parallel_workers_per_gather', (random() * 3)::int::text, true);
+		wrong := top_wrong(name, 'k', 'bigint', grouped, template, kept_rows, filter, most, CASE WHEN at % 2 = 0 THEN ', qsketch_agg(k)' ELSE '' END);
+		PERFORM nextval('checked'), nextval('lists');
+		IF wrong IS NOT NULL THEN
+			PERFORM nextval('failed');
+			RAISE LOG 'top keys of % differ: % % % % % %', name, wrong, grouped, template, kept_rows, filter, most;
+		END IF;
+	EXCEPTION WHEN undefined_table OR lock_not_available OR deadlock_detected OR undefined_column OR undefined_function OR datatype_mismatch THEN
 		NULL;
 	END $$;
 
@@ -185,6 +210,7 @@ my %script = (
 	check => [ 60, 'SELECT check_one();' ],
 	exact => [ 30, 'SELECT check_exact();' ],
 	sets => [ 15, 'SELECT check_sets();' ],
+	top => [ 25, 'SELECT check_top();' ],
 	old => [ 6, "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT check_one();\n\\sleep 30 ms\nSELECT check_one();\nSELECT check_one();\nCOMMIT;" ],
 	serializable => [ 6, "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT check_one();\nUPDATE kept SET k = 5 WHERE id = 77;\nSELECT check_one();\nCOMMIT;" ],
 	load => [ 20, 'SELECT load_one();' ],
@@ -243,6 +269,7 @@ for my $round (1 .. $rounds)
 	}
 }
 note($node->safe_psql('postgres', 'SELECT last_value FROM checked') . ' comparisons, ' . gpu_count($node, 'column_keys') . ' keys from cached columns');
+cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM lists'), '>', $queries / 20, 'lists of top keys were compared');
 settled($node, 'random changes');
 $node->stop;
 done_testing();

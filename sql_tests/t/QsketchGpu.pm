@@ -12,10 +12,31 @@ use Test::More;
 
 our @EXPORT = qw(gpu_node emulated_line fill is_right settled is_soon set_worker set_fault load_spread gpu_count wait_for_worker
 	ORDINARY answers psql_as copied_pages can_pause during_scan cancelled_or_right snapshots_agree writers_conflict
-	make_partitions);
+	make_partitions TOP_WRONG);
 
 # Settings with which PostgreSQL's own plan computes an answer on the CPU.
 use constant ORDINARY => 'SET qsketch.device = cpu; SET qsketch.enable_columnscan = off;';
+
+# What is wrong with lists of top keys of a table, of all rows or of groups, by exact counts in the same snapshot: how many
+# groups there are, the sketches, the bounds of candidates, or the bound of all other keys; NULL: nothing.
+use constant TOP_WRONG => q{
+	CREATE FUNCTION top_wrong(name text, key text, type text, grouped text, template text, kept_rows text, filter text, most int, beside text DEFAULT '')
+		RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		wrong text;
+	BEGIN
+		EXECUTE format('WITH list AS (SELECT %2$s AS g, qtop_agg(%9$I, %6$s, %3$s) FILTER (WHERE %5$s) AS q%7$s FROM %1$I %4$s %8$s),
+				rows AS (SELECT * FROM %1$I %4$s OFFSET 0),
+				sketch AS (SELECT %2$s AS g, qsketch_agg(%9$I, %3$s) FILTER (WHERE %5$s) AS q FROM rows %8$s),
+				exact AS (SELECT %2$s AS g, %9$I AS k, count(*) AS c FROM rows WHERE %9$I IS NOT NULL AND (%5$s) GROUP BY 1, 2)
+			SELECT CASE WHEN (SELECT count(*) FROM list) <> (SELECT count(*) FROM sketch) THEN ''groups''
+				WHEN EXISTS (SELECT FROM list JOIN sketch ON list.g IS NOT DISTINCT FROM sketch.g WHERE qtop_sketch(list.q) IS DISTINCT FROM sketch.q) THEN ''sketch''
+				WHEN EXISTS (SELECT FROM list CROSS JOIN LATERAL qtop_list(q, %6$s, NULL::%10$s) AS l LEFT JOIN exact AS e ON e.k = l.key AND e.g IS NOT DISTINCT FROM list.g
+					WHERE e.c NOT BETWEEN l.lower AND l.estimate OR e.c IS NULL) THEN ''candidates''
+				WHEN EXISTS (SELECT FROM list JOIN exact AS e ON e.g IS NOT DISTINCT FROM list.g WHERE NOT qtop_has(q, e.k) AND e.c > (qtop_info(q)).bound) THEN ''bound'' END',
+			name, grouped, template, kept_rows, filter, most, beside, CASE WHEN grouped = '0' THEN '' ELSE 'GROUP BY 1' END, key, type) INTO wrong;
+		RETURN wrong;
+	END $$};
 
 # The line of configuration for a worker that emulates its GPU.
 sub emulated_line

@@ -472,6 +472,49 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	check_texts(top);
 }
 
+/* Is nothing counted yet? */
+static bool
+is_empty(const TopState *top)
+{
+	return top->sketch.total == 0 && top->top.count == 0 && top->keyed.buffer.count == 0;
+}
+
+/* Take a sketch of this context and a list over, instead of merging them into nothing. */
+static void
+take_over(TopState *top, SketchState *sketch, const qs_top *list)
+{
+	qs_free(&top->sketch);
+	qs_top_free(&top->top);
+	top->sketch = sketch->sketch;
+	top->sketch.memory = &top->keyed.memory;
+	top->top = *list;
+	qs_init(&sketch->sketch, &top->sketch.params, &sketch->keyed.memory);
+}
+
+/*
+ * Add a sketch of TopSketchFor() whose tables are here, and which goes, with exact counts of its frequent
+ * keys.  No other key has a larger weight than "bound".
+ */
+void
+TopTakeCounted(TopState *top, SketchState *sketch, const qs_frequent_key *key, uint64 count,
+			   int64 bound)
+{
+	qs_top list;
+
+	qs_top_init(&list, top->top.n, &top->keyed.memory);
+	SketchCheck(qs_top_fill(&list, &sketch->sketch, key, count, bound));
+	if (is_empty(top))
+		take_over(top, sketch, &list);
+	else
+	{
+		merge_list(top, &list, &sketch->sketch);
+		qs_top_free(&list);
+	}
+	top->keyed.count += sketch->keyed.count;
+	top->keyed.batches++;
+	SketchFree(sketch);
+}
+
 /* Count all keys that wait.  Removals go on waiting, and candidates stay in any order. */
 static void
 flush(KeyedState *state)

@@ -62,6 +62,8 @@ extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
+extern void TopTakeCounted(TopState *top, SketchState *sketch, const qs_frequent_key *key,
+						   uint64 count, int64 bound);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
 
@@ -73,6 +75,12 @@ extern void TopCheckSameTexts(const qs_top *a, const qs_top *b);
 extern void TopCheckMergeable(const TopState *top, const TopReader *other);
 extern void TopOpenAs(qs_top *top, qs_sketch *sketch, struct varlena *value, int sqlstate);
 extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
+/* top_columns.c */
+extern bool TopMayTakeColumns(const TopState *top, const StateWork *work);
+extern SketchState *TopSketchFor(const TopState *top);
+extern void TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks);
+extern bool TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *groups,
+						 const GpuColumnChunk *chunk, int chunks);
 /* top_functions.c */
 extern const AggregateFunctions top_functions;
 

@@ -306,6 +306,32 @@ qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
 }
 
 qb_status
+qs_top_fill(qs_top *top, const qs_sketch *sk, const qs_frequent_key *key, uint64_t count,
+			int64_t bound)
+{
+	uint64_t capacity = qs_top_capacity(top->n);
+	qb_status status = QB_OK;
+	uint64_t i;
+
+	while (top->room < count && status == QB_OK)
+		status = grow(top);
+	if (status != QB_OK)
+		return status;
+	for (i = 0; i < count; i++)
+		top->key[i] = (qs_top_key){ .fingerprint = key[i].key,
+									.lower = (int64_t) key[i].times,
+									.estimate = (int64_t) key[i].times,
+									.row = QS_TOP_NO_ROW };
+	top->count = count;
+	top->bound = bound;
+	if (sk->encoding != QS_EXPLICIT && count > capacity)
+		(void) keep_largest(top, capacity);
+	else if (count > 0)
+		index_all(top);
+	return QB_OK;
+}
+
+qb_status
 qs_top_set_text(qs_top *top, qs_top_key *key, const uint8_t *text, uint32_t length)
 {
 	key->row = QS_TOP_NO_ROW;

@@ -82,6 +82,7 @@
 #define QS_TOP_H
 
 #include "sketch/format.h"
+#include "sketch/frequent.h"
 
 /* The most keys that can be asked for. */
 #define QS_TOP_MAX 100000
@@ -175,6 +176,13 @@ extern qs_top_limits qs_top_limits_of(const qs_top *top, const qs_sketch *sk, ui
  * dropped, perhaps this one.
  */
 extern qb_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key);
+
+/*
+ * Make candidates of an empty owned list whose keys have no texts: those of exact counts, which is
+ * all keys of the sketch that may have more than "bound".
+ */
+extern qb_status qs_top_fill(qs_top *top, const qs_sketch *sk, const qs_frequent_key *key,
+							 uint64_t count, int64_t bound);
 
 /* Give a candidate its text. */
 extern qb_status

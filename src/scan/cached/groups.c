@@ -25,6 +25,7 @@
 
 #include "miscadmin.h"
 #include "pg/sketch_state.h"
+#include "pg/top_state.h"
 
 static const char copy_gone[] = "a cached column was freed, or the GPU has no room";
 
@@ -217,11 +218,12 @@ make_groups(const Tables *tables, ScanGroups *groups, int count)
 	return refusal;
 }
 
-/* Groups of an aggregate. */
+/* Groups of an aggregate: their sketches, which lists get at the end. */
 typedef struct Together
 {
 	qb_groups groups;
 	SketchState *state[CACHED_STATES_MAX];
+	TopState *top[CACHED_STATES_MAX]; /* NULL: the aggregate is a sketch */
 } Together;
 
 /* The test that a row belongs to a group. */
@@ -239,13 +241,44 @@ test_of(const GroupValues *values, int group)
 }
 
 static void
-add_group(Together *together, const GroupValues *values, int group, SketchState *state)
+add_group(Together *together, const GroupValues *values, int group, SketchState *state,
+		  TopState *top)
 {
 	if (group < values->count)
 		together->groups.number[together->groups.count] = values->number[group];
 	else
 		together->groups.null = 1;
+	together->top[together->groups.count] = top;
 	together->state[together->groups.count++] = state;
+}
+
+/* The sketch that gets a group's keys: that of the aggregate, or one for its list. */
+static void
+add_aggregate(Together *together, const GroupValues *values, int group, KeyedState *state)
+{
+	TopState *top = StateTypeOf(state) == &top_state_type ? (TopState *) state : NULL;
+
+	add_group(together, values, group, top ? TopSketchFor(top) : (SketchState *) state, top);
+}
+
+/* Count the keys of all groups at once; false: not all were counted. */
+static bool
+take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count)
+{
+	Size bytes = wanted_count * sizeof(GpuPages);
+	GpuPages *pages = palloc_extended(Max(bytes, 1), MCXT_ALLOC_HUGE);
+	bool done;
+	int i;
+
+	for (i = 0; i < wanted_count; i++)
+		pages[i] = *wanted[i].pages;
+	done = SketchAddGroups(together->state, &together->groups, wanted, wanted_count);
+	for (i = 0; i < wanted_count; i++)
+		*wanted[i].pages = pages[i];
+	pfree(pages);
+	return done &&
+		   (together->top[0] == NULL ||
+			TopAddGroups(together->top, together->state, &together->groups, wanted, wanted_count));
 }
 
 /* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
@@ -280,7 +313,7 @@ take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate 
  */
 static const char *
 take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool *dense,
-			  Together *together)
+			  const Together *all, Together *together)
 {
 	int groups = tables->values->count + tables->values->null;
 	int group;
@@ -294,9 +327,11 @@ take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool 
 		CHECK_FOR_INTERRUPTS();
 		if (dense[group])
 		{
-			add_group(together, tables->values, group, (SketchState *) aggregate->state);
+			add_group(together, tables->values, group, all->state[group], all->top[group]);
 			continue;
 		}
+		if (all->top[group])
+			SketchFree(all->state[group]);
 		own = add_test(tables, tests, &test);
 		if (own == NULL)
 			return "too many conditions";
@@ -324,11 +359,11 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 	int group;
 
 	for (group = 0; group < tables->values->count + tables->values->null; group++)
-		add_group(all, tables->values, group, (SketchState *) tables->column[group][i].state);
+		add_aggregate(all, tables->values, group, tables->column[group][i].state);
 	find_dense(all, wanted, wanted_count, dense);
-	refusal = take_explicit(tables, i, tests, dense, together);
+	refusal = take_explicit(tables, i, tests, dense, all, together);
 	if (refusal == NULL && together->groups.count > 0 &&
-		!SketchAddGroups(together->state, &together->groups, wanted, wanted_count))
+		!take_together(together, wanted, wanted_count))
 		refusal = copy_gone;
 	pfree(wanted);
 	free_keys(keys, tables->count);

@@ -4,7 +4,8 @@
  *		how, which conditions are tested there and as what, and how many pages need not be
  *		read, as far as the planner can know.
  *
- * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  A
+ * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists of top keys do,
+ * but get exact counts.  A
  * frequency filter draws which bits a row sets by the number of the row, so its rows are
  * read.  Counts beside these get the number of rows.  Elements of sets are the numbers that
  * cached columns have.  Elements of other types would be 128-bit fingerprints, of which
@@ -37,6 +38,7 @@
 #include "pg/sets_elements.h"
 #include "pg/sets_state.h"
 #include "pg/sketch_state.h"
+#include "pg/top_state.h"
 #include "utils/rel.h"
 
 /* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */
@@ -45,7 +47,7 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 {
 	bool filter = family == &column_families[FAMILY_FILTER];
 
-	if (family == &column_families[FAMILY_SKETCH])
+	if (family == &column_families[FAMILY_SKETCH] || family == &column_families[FAMILY_TOP])
 		return NULL;
 	if (!filter && family != &column_families[FAMILY_SETS] &&
 		family != &column_families[FAMILY_COUNT])
@@ -92,6 +94,8 @@ key_refusal(Relation relation, const ColumnScanCall *call)
 		return "weights";
 	if (call->weight && !KeyTypeIsNumber(call->key_type))
 		return "elements of more than 64 bits";
+	if (call->family == &column_families[FAMILY_TOP] && !KeyTypeIsNumber(call->key_type))
+		return "top keys of more than 64 bits";
 	id = number ? attribute_of(relation, number) : NULL;
 	if (id && (!CachedTakesKeys(id) || !KeyTypeIsNumber(id->atttypid)))
 		return "ids of sets of a type that is not cached as integers";
@@ -124,10 +128,13 @@ state_refusal(const ScanAggregate *aggregate)
 {
 	const SketchState *sketch = ScanAggregateState(aggregate, &sketch_state_type);
 	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
+	const TopState *top = ScanAggregateState(aggregate, &top_state_type);
 
 	if (aggregate->call->family == &column_families[FAMILY_SETS] ||
 		aggregate->call->family == &column_families[FAMILY_COUNT])
 		return NULL;
+	if (top)
+		return TopMayTakeColumns(top, &aggregate->work) ? NULL : "the list is made on the CPU";
 	if ((sketch == NULL || sketch->engine == &qs_engine_cpu) &&
 		(filter == NULL || filter->engine == &qf_engine_cpu))
 		return sketch ? "the sketch is made on the CPU" : "the filter is made on the CPU";
@@ -181,6 +188,8 @@ add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
 	if (aggregate->call->family == &column_families[FAMILY_SKETCH])
 		SketchAddColumn((SketchState *) aggregate->state, chunk, chunks);
+	else if (aggregate->call->family == &column_families[FAMILY_TOP])
+		TopAddColumn((TopState *) aggregate->state, chunk, chunks);
 	else if (aggregate->call->family == &column_families[FAMILY_SETS])
 		SetsAddColumns((SetsState *) aggregate->state, chunk, chunks);
 	else if (aggregate->call->family == &column_families[FAMILY_COUNT])
@@ -535,7 +544,9 @@ stay_on_cpu(List *calls)
 	{
 		const ColumnScanCall *call = lfirst(cell);
 
-		if (call->family == &column_families[FAMILY_SKETCH] && ColumnStaysOnCpu(call))
+		if ((call->family == &column_families[FAMILY_SKETCH] ||
+			 call->family == &column_families[FAMILY_TOP]) &&
+			ColumnStaysOnCpu(call))
 			return true;
 	}
 	return false;
