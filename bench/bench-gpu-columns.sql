@@ -89,6 +89,12 @@ CALL measure('cpu, WHERE keeps two thirds, workers', :'fetch' || :'two_thirds', 
 CALL measure('cpu, WHERE keeps a tenth, workers', :'fetch' || :'tenth', true, 'cpu', :workers);
 CALL measure('view (the check alone, two columns)', 'SELECT sum(pages_true) FROM qsketch_gpu_columns', true, 'auto', 0, 20);
 CALL measure('copy, qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', true, 'auto', 0, 20);
+\set top 'SELECT (qtop_info(qtop_agg(user_id, 100))).bound FROM events'
+\set top_groups 'SELECT sum((qtop_info(q)).bound) FROM (SELECT day, qtop_agg(user_id, 100) AS q FROM events GROUP BY day) AS g'
+CALL measure('copy, qtop_agg 100', :'top', true, 'auto', 0, 20);
+CALL measure('copy, qtop_agg 100, GROUP BY day', :'top_groups', true, 'auto', 0, 10);
+CALL measure('cpu, qtop_agg 100, workers', :'top', true, 'cpu', :workers, 2);
+CALL measure('cpu, qtop_agg 100, GROUP BY day, workers', :'top_groups', true, 'cpu', :workers, 2);
 \set bloom 'qfilter_agg(user_id, qfilter_new_bloom(20000000))'
 CALL measure('copy, Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'auto', 0, 10);
 CALL measure('cpu, Bloom filter of 20 M keys, workers', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'cpu', :workers, 2);
@@ -133,6 +139,26 @@ BEGIN
 END $$;
 CALL compare_exact();
 \qecho same exact counts
+-- lists of top keys: the sketch, and the counts of all candidates
+CREATE PROCEDURE compare_top(kept_rows text) LANGUAGE plpgsql AS $$
+DECLARE
+    top qtop;
+    keys bigint[];
+    wrong bigint;
+BEGIN
+    EXECUTE 'SELECT qtop_agg(user_id, 100) FROM events ' || kept_rows INTO top;
+    SELECT array_agg(key) INTO keys FROM qtop_list(top, 100, NULL::bigint);
+    EXECUTE format('SELECT count(*) FROM qtop_list($1, 100, NULL::bigint) AS l LEFT JOIN
+        (SELECT user_id, count(*) AS c FROM (SELECT * FROM events %s OFFSET 0) AS e WHERE user_id = ANY ($2) GROUP BY user_id) AS e ON user_id = key
+        WHERE c IS DISTINCT FROM lower OR c IS DISTINCT FROM estimate', kept_rows) INTO wrong USING top, keys;
+    IF wrong > 0 OR cardinality(keys) < 100 OR qtop_sketch(top) <> (SELECT qsketch_agg(user_id) FROM events WHERE kept_rows = '' OR day = 7) THEN
+        RAISE EXCEPTION 'qtop_agg differs: % of % counts', wrong, cardinality(keys);
+    END IF;
+    RAISE INFO 'qtop_agg %: the same sketch, 100 exact counts, bound %', kept_rows, (qtop_info(top)).bound;
+END $$;
+CALL compare_top('');
+CALL compare_top('WHERE day = 7');
+EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qtop_agg(user_id, 100) FROM events;
 SELECT format('same bytes of a Bloom filter: %s', (SELECT :bloom FROM events) = (SELECT :bloom FROM (SELECT * FROM events OFFSET 0) AS e));
 -- the pairs, with copies and without; their sums depend on each pair
 CREATE PROCEDURE compare_pairs(query text) LANGUAGE plpgsql AS $$
@@ -190,6 +216,8 @@ INSERT INTO timings VALUES ('1 %, first query after vacuum', 1, run_ms(:'agg'));
 CALL measure('1 %, later queries after vacuum', :'agg', true, 'auto', 0, 5);
 INSERT INTO timings VALUES ('load again after 1 %', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id,day}')$$));
 CALL measure_changed(5, :'agg', :workers);
+CALL measure('5 % changed, qtop_agg 100, 0 workers', :'top', true, 'auto', 0, 5);
+CALL measure('5 % changed, qtop_agg 100, planned with workers', :'top', true, 'auto', :workers, 5);
 CALL measure_changed(20, :'agg', :workers);
 SET max_parallel_workers_per_gather = :workers;
 EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(user_id) FROM events;
