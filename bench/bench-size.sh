@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# What values take on disk, what keeping them current writes, and what reading them
+# What values take on disk, how much WAL it takes to keep them up to date, and what reading them
 # costs: "make bench-size".  Writes its tables into docs/engineering/storage.md and draws
 # docs/storage.svg.
 #

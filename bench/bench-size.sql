@@ -51,7 +51,7 @@ SELECT format('| %s | %s | %s | %s | %s |', what, rtrim(to_char(bytes, 'FM999,99
 FROM sizes ORDER BY id;
 \qecho
 
--- ---- what keeping sketches current writes ----
+-- ---- WAL that is written to keep sketches up to date ----
 
 CREATE TABLE batch (sketch int, key bigint);
 CREATE TABLE parts (sketch int, sk qsketch);

@@ -87,7 +87,7 @@ same_bits(qf_cuda_filter *f, const qf_filter *cpu)
 	return same;
 }
 
-/* Are the answers on the device the CPU's answers? */
+/* True if the answers on the device equal those of the CPU. */
 template <typename Answer>
 static bool
 same_answers(const Answer *cpu, uint64_t keys)

@@ -17,8 +17,9 @@
 #define ROW_BYTES 10000000
 
 /*
- * One row, and keys that are all as frequent: where two meet, an estimate is 0 or twice the
- * truth.  Three meet so rarely that negative estimates, told as 0, do not show.
+ * Measures a Count sketch of one row, with keys of equal counts.  Where two keys share a counter, an
+ * estimate is 0 or twice the count.  Negative estimates, which are reported as 0, need three keys in a
+ * counter.  That is so rare that it does not change the result.
  */
 void
 peers_papers(void)

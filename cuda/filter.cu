@@ -281,7 +281,7 @@ count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t
 	});
 }
 
-/* Test keys in the standard layout: a thread takes key after key. */
+/* Test keys in a filter of the standard layout.  Each thread tests whole keys, one after another. */
 __device__ __forceinline__ void
 find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 			 bool *found)

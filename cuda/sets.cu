@@ -465,8 +465,8 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 #define BYTES_PER_S  3e12
 
 /*
- * Per second: elements of both sets of a pair, by the paper's methods.  It is
- * an estimate, used for expected times only.
+ * Elements that the paper's methods process per second.  A pair takes the elements of both of its
+ * sets.  The number is an estimate, and used for expected times only.
  */
 #define ELEMENTS_PER_S 1e11
 

@@ -5,12 +5,12 @@
  * Each of two passes sorts stretches of about 8192 keys in shared memory.  So
  * all writes are coalesced, and no pass needs a histogram beforehand:
  *
- *	coarse	a block takes 8192 keys, hashes them, sorts them by coarse partition and
- *			writes them as one stretch, with the offset of each partition in it.
- *	fine	a block takes the runs of one coarse partition from a group of such
- *			stretches, about 8192 keys again, sorts them by fine partition and writes
- *			them where the group's keys of that partition belong: the offsets are in
- *			the stretches already, their sum is where it starts.
+ *	coarse	Each block takes 8192 keys, hashes them and sorts them by coarse partition.  It
+ *			writes them as one stretch, with the offset of each partition in the stretch.
+ *	fine	Each block takes the keys of one coarse partition from a group of stretches,
+ *			about 8192 keys again, and sorts them by fine partition.  It writes them where
+ *			this partition begins in the group.  That place is the sum of the partition's
+ *			offsets in the stretches.
  *
  * Then sketch_bulk.cuh counts the keys tile by tile; a tile has one run per
  * group.  Between the passes a key is an item of 4 bytes (qs_parted).  Keys of

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 #
-# A version that never was, older than today's: today's install script with some of all that an
-# upgrade can change.  Until a version is out this is what upgrades are tested from.
+# Makes a version that was never released, older than today's.  It is today's install script with some
+# objects dropped, renamed or changed, so that the upgrade to today's version has work of each kind.
+# Until the first release, upgrades are tested from this version.
 #
 #	test/older.pl EXTENSION_FOLDER	makes qsketch--0.9.0.sql and the script that upgrades it
 use strict;

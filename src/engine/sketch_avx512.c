@@ -230,7 +230,7 @@ lanes_add(__m512i v, bool wide, uint32_t mask, __m512i w)
 				: _mm512_mask_add_epi32(v, (__mmask16) mask, v, w);
 }
 
-/* Which lanes of a mask are below others. */
+/* The lanes of the mask in which v is less than t (unsigned). */
 AVX512 QB_INLINE uint32_t
 lanes_below(__m512i v, bool wide, uint32_t mask, __m512i t)
 {

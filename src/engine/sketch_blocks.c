@@ -141,7 +141,7 @@ measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 	return bytes;
 }
 
-/* The bytes of eight counters: one more for each 7 bits. */
+/* Bytes of eight counters as varints: one for each 7 bits of a counter, and none for a counter of 0. */
 AVX2 QB_INLINE uint64_t
 measure_eight(__m256i v)
 {

@@ -274,7 +274,7 @@ typedef struct qf_kernels
 	void (*blocks_have)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 						bool *found);
 
-	/* into |= from, word by word; returns the set bits of the result. */
+	/* into |= from, word by word; returns how many bits of the result are set. */
 	uint64_t (*unite)(uint8_t *into, const uint8_t *from, uint64_t words);
 } qf_kernels;
 

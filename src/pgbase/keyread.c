@@ -230,8 +230,9 @@ KeyBatchAlloc(int count, Size size)
 }
 
 /*
- * Take the array of a batch apart, which is that argument, and make fingerprints of its keys
- * for a value that holds these keys.
+ * Split the array of a batch into its keys and make their fingerprints.  "argument" is the number of
+ * the array among the call's arguments.  "held" says which keys the value has in which they are looked
+ * up.
  */
 void
 KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,

@@ -293,7 +293,7 @@ KeyTypeInit(KeyType *key, Oid type, Oid collation)
 	key->keys = KeysOf(type, collation);
 }
 
-/* The same, unless they are described already. */
+/* Describe keys as KeyTypeInit() does, unless "key" already describes this type and collation. */
 void
 KeyTypeChange(KeyType *key, Oid type, Oid collation)
 {

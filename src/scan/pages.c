@@ -172,7 +172,10 @@ BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
 #endif
 }
 
-/* A scan of all pages outside of a plan: a table that the statement may change. */
+/*
+ * Begin a scan of all pages outside of a plan.  The statement may change the table, so the scan does not
+ * get the hint of PostgreSQL 19 that the table is only read.
+ */
 TableScanDesc
 BeginOwnScan(Relation relation, Snapshot snapshot)
 {

@@ -199,7 +199,7 @@ typedef struct qset_job
 	const qset_kernels *kernels;
 	const qb_memory *memory;
 	const qset_interrupt *interrupt;
-	int64_t patience; /* steps until the next pause or question */
+	int64_t patience; /* steps until the job pauses, or calls interrupt->stop, the next time */
 
 	/* the shard of rows, and the current row */
 	uint64_t row;

@@ -198,7 +198,7 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 	return QB_OK;
 }
 
-/* Where a shard begins among the sets of a run, and among its elements. */
+/* The index of the first set that is in the shard; all sets, if the shard is behind the last one. */
 static uint64_t
 first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
@@ -207,6 +207,7 @@ first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 	return qset_lower(c->id, 0, c->sets, runs->cuts.id[shard - 1]);
 }
 
+/* The index of the first element of the universe that is in the shard; all, if it is behind the last one. */
 static uint64_t
 first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {

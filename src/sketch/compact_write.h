@@ -79,7 +79,7 @@ qs_put_varint(uint8_t *out, uint64_t v)
 	return out;
 }
 
-/* Start a body in which so many of all blocks will be present. */
+/* Start the body of a table of "blocks" blocks, of which "present" will be written. */
 static inline qs_block_writer
 qs_blocks_start(uint64_t blocks, uint64_t present, uint8_t *out)
 {

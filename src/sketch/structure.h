@@ -44,7 +44,7 @@
 /* Bytes before the body of a stored sketch (format.h). */
 #define QS_HEADER_BYTES 60
 
-/* From this total weight on counters have 8 bytes. */
+/* Counters have 8 bytes once the total weight of a sketch has reached this. */
 #define QS_WIDE_TOTAL (INT64_C(1) << 32)
 
 typedef enum qs_encoding

@@ -105,7 +105,7 @@ draw_keys(groups *g, uint64_t *state)
 	return all;
 }
 
-/* Add the keys here. */
+/* Add the keys to the sketches of the CPU. */
 static void
 insert_here(groups *g)
 {
@@ -118,7 +118,7 @@ insert_here(groups *g)
 	}
 }
 
-/* Add the keys there, one sketch after another. */
+/* Add the keys to the sketches of the device, one sketch after another. */
 static void
 insert_one_by_one(groups *g)
 {

@@ -8,7 +8,7 @@
 
 #include "sketch/measure.h"
 
-/* Does the bin that a distance gets hold it, and is it fine enough? */
+/* Check that a distance lies within its bin, and that the bin is narrow enough. */
 static void
 check(uint64_t distance)
 {

@@ -143,7 +143,10 @@ the_other_form_is_refused(void **state)
 	qf_free(&f);
 }
 
-/* Neighbours that no hash gives: a group would be long to read, so the filter stays dense. */
+/*
+ * All set bits are neighbours, which hashes never are.  A group with so many bits would take long to
+ * read, so such a filter is written in dense encoding.
+ */
 static void
 crowded_bits_stay_dense(void **state)
 {

@@ -232,7 +232,7 @@ rare_noise_is_found(void **state)
 	REQUIRE_OK(qs_noise_init(&many, &sk, 2, &test_heap));
 	REQUIRE(qs_noise_error(&one, 1, 1) == 0);
 	REQUIRE(qs_noise_error(&many, 1, 2) == 12345);
-	/* its three counters are one of 56 choices in one of n buckets */
+	/* another key has the same three counters with a chance of 1 / (56 n): 56 choices, n buckets */
 	REQUIRE(qs_noise_error(&many, 0.99, p.n / 10) == 0);
 	REQUIRE(qs_noise_error(&many, 0.99, p.n) == 12345);
 	qs_noise_free(&one);

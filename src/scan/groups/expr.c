@@ -15,10 +15,11 @@
  * only after some rows in it, so spans with few rows cost nothing.  Spans that have more than two
  * values are too long, and are made shorter than a step.
  *
- * Only values that rows have are kept: the expression is not evaluated for other inputs, since it
- * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache gives up where it does not
- * pay.  Filling it with spans takes more rows, so it looks at that less often.  Rows around a change
- * of an offset do not count.
+ * Only values that rows have are kept.  The expression is not evaluated for other inputs, since it
+ * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache is switched off where it does
+ * not pay.  It takes more rows to fill the cache with spans than with single inputs, so this is
+ * decided after more misses.  In a span in which an offset changes each row is evaluated.  Once this is
+ * known of a span, its rows are no longer counted as misses.
  *
  * src/scan/groups/expr.c
  */

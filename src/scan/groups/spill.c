@@ -561,7 +561,10 @@ merge_value(ScanGroups *groups, MergedGroup *group)
 	}
 }
 
-/* Write a value again whose key was read: one with the same bits is being merged. */
+/*
+ * Write a value again whose key was just read.  The group that is being merged has the same bits but
+ * another key, so the value is not part of it.
+ */
 static void
 write_again(ScanGroups *groups, const GroupValue *key)
 {
