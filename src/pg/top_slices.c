@@ -9,6 +9,8 @@
  * no process has the sketch that belongs to the block.  In the end the merged sketch limits all upper
  * bounds.
  *
+ * Lists of many candidates are not cut.  A process would hold the lock of the first slice for too long.
+ *
  * src/pg/top_slices.c
  */
 #include "pg/top_state.h"
@@ -22,6 +24,9 @@ typedef struct TopSlice
 
 #define LIST_TABLE 2
 
+/* The most candidates of a list that is cut: merging some times as many takes milliseconds. */
+#define MOST_CANDIDATES 8192
+
 static uint64
 top_units(KeyedState *state, Size *bytes)
 {
@@ -30,7 +35,7 @@ top_units(KeyedState *state, Size *bytes)
 
 	StateTypeOf(state)->flush(state);
 	units = SketchSliceUnits(&top->sketch, bytes);
-	if (units == 0)
+	if (units == 0 || qs_top_capacity(top->top.n) > MOST_CANDIDATES)
 		return 0;
 	qs_top_finish(&top->top, &top->sketch);
 	*bytes += qs_top_list_size(&top->top);

@@ -274,10 +274,11 @@ begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes
 
 	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
 	made = DsaPointerIsValid(shared->place);
-	room = made || bytes <= shared->had || SegmentHasRoom(bytes);
+	room = bytes <= shared->had || SegmentHasRoom(bytes);
+	if (room)
+		shared->had = Max(shared->had, bytes);
 	if (room && !made)
 	{
-		shared->had = Max(shared->had, bytes);
 		shared->units = units;
 		shared->slices = slices_of(units, bytes);
 		shared->slice_size =

@@ -300,9 +300,33 @@ groups_of(const PlanStep *grouping, const RelOptInfo *input)
 	return grouping->by ? EstimateGroups(grouping->root, grouping->by, input->rows) : 1;
 }
 
+/* True if a path reads all pages of its tables, and no index. */
+static bool
+reads_all_pages(const Path *path)
+{
+	ListCell *cell;
+
+	switch (nodeTag(path))
+	{
+		case T_AggPath:
+			return reads_all_pages(((const AggPath *) path)->subpath);
+		case T_GatherPath:
+			return reads_all_pages(((const GatherPath *) path)->subpath);
+		case T_ProjectionPath:
+			return reads_all_pages(((const ProjectionPath *) path)->subpath);
+		case T_AppendPath:
+			foreach (cell, ((const AppendPath *) path)->subpaths)
+				if (!reads_all_pages(lfirst(cell)))
+					return false;
+			return true;
+		default:
+			return path->pathtype == T_SeqScan;
+	}
+}
+
 /*
  * Offer a parallel scan of all rows.  Without GROUP BY it takes the place of PostgreSQL's own parallel
- * aggregation, which reads as many pages and merges as many states, later and in one process: PostgreSQL
+ * aggregation of all pages, which merges as many states, later and in one process.  PostgreSQL
  * counts nothing for that, so their costs cannot be compared.
  */
 static void
@@ -315,7 +339,7 @@ add_parallel(PlanStep *grouping, Path *path, double groups)
 		const AggPath *own = lfirst(cell);
 
 		if (grouping->by == NIL && IsA(own, AggPath) && IsA(own->subpath, GatherPath) &&
-			own->aggsplit == AGGSPLIT_FINAL_DESERIAL)
+			own->aggsplit == AGGSPLIT_FINAL_DESERIAL && reads_all_pages(&own->path))
 			grouping->output->pathlist = foreach_delete_current(grouping->output->pathlist, cell);
 	}
 	add_gather(grouping, path, groups);
