@@ -31,6 +31,7 @@ struct qs_cuda_frequent
 	int64_t least;
 	uint32_t rows[QS_ESTIMATE_STEPS]; /* sampled, of each step */
 	uint64_t sampled;                 /* all of them */
+	bool broken;                      /* a batch was counted in part */
 	uint8_t *table;                   /* and behind it the largest estimate that was dropped */
 	qs_frequent_key *collected;       /* NULL: nothing was collected */
 	uint64_t count;                   /* of them */
@@ -244,7 +245,7 @@ __launch_bounds__(QS_BLOCK) count_frequent(const uint64_t *key, const int64_t *e
 	for (; (at & ~31ull) < count; at += stride)
 	{
 		int64_t e = at < count ? __ldcs(&estimate[at]) : 0;
-		bool frequent = e >= c.least && at < count;
+		bool frequent = e >= c.least && at < count && e > *(volatile long long *) c.dropped;
 		uint32_t lanes = __ballot_sync(QS_ALL_LANES, frequent);
 		uint64_t k;
 		uint32_t same;
@@ -270,11 +271,14 @@ qs_cuda_frequent_count(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 	uint8_t *work;
 	counting c;
 
-	if (!f || f->collected)
+	if (!f || f->collected || f->broken)
 		return QB_NO_MEMORY;
+	if (f->sampled < QS_FREQUENT_FEW && f->least < qs_frequent_floor(sk->total, f->slots))
+		f->least = qs_frequent_floor(sk->total, f->slots);
 	c = counting_of(f);
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_workspace(gpu, (count < PIECE ? count : PIECE) * sizeof(int64_t), &work));
+	f->broken = true;
 	for (uint64_t some; count > 0; key += some, count -= some)
 	{
 		qs_batch b;
@@ -284,6 +288,7 @@ qs_cuda_frequent_count(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 		QS_TRY(sk->ops->query(gpu, &sk->view, &b, (int64_t *) work));
 		QS_TRY(qs_launch(gpu, count_frequent, some, key, (const int64_t *) work, some, c));
 	}
+	f->broken = false;
 	return QB_OK;
 }
 
@@ -332,7 +337,7 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	int64_t cut;
 	counting c;
 
-	if (!f || f->collected)
+	if (!f || f->collected || f->broken)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(look_at_counts(sk, keys, &head->dropped, &work));

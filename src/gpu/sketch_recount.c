@@ -106,17 +106,25 @@ send_chunks(const Recount *r, int one, int of_groups, const GpuColumnChunk *chun
 	return complete;
 }
 
-/* Sample the chunk in the middle. */
+/* Chunks that are sampled: spread over all, since rows of one time are often in neighbouring chunks. */
+#define SAMPLED_CHUNKS 6
+
 static bool
 sample(const Recount *r)
 {
-	GpuColumnChunk chunk = r->chunk[r->chunks / 2];
-	GpuPages pages = *chunk.pages;
 	uint64 *keys = palloc0(r->count * sizeof(uint64));
-	bool done;
+	int chunks = Min(r->chunks, SAMPLED_CHUNKS);
+	bool done = true;
+	int i;
 
-	chunk.pages = &pages;
-	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &chunk, 1, keys);
+	for (i = 0; i < chunks && done; i++)
+	{
+		GpuColumnChunk chunk = r->chunk[(2 * i + 1) * (int64) r->chunks / (2 * chunks)];
+		GpuPages pages = *chunk.pages;
+
+		chunk.pages = &pages;
+		done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &chunk, 1, keys);
+	}
 	pfree(keys);
 	return done;
 }
@@ -191,6 +199,8 @@ GpuRecountedFinish(GpuRecounted *counted, const qs_sketch *sk)
 	{
 		qs_frequent_key key = counted->key[i];
 
+		if (i % 4096 == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (kept > 0 && counted->key[kept - 1].key == key.key)
 			counted->key[kept - 1].times += key.times;
 		else if (qs_estimate(sk, key.key) >= counted->least)
@@ -259,6 +269,9 @@ GpuSketchRecount(const qs_sketch *const *sk, uint32 count, const qb_groups *grou
 	}
 	for (i = 0; i < count && done; i++)
 		done = r.keys[i] == (uint64) sk[i]->total;
+	for (i = 0; i < count && !done; i++)
+		if (counted[i].key)
+			pfree(counted[i].key);
 	pfree(r.pages);
 	pfree(r.chunk);
 	pfree(r.keys);

@@ -186,7 +186,10 @@ TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *
 	uint32 i;
 
 	for (i = 0; i < groups->count && done; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		take_recounted(top[i], sketch[i], &counted[i]);
+	}
 	pfree(counted);
 	return done;
 }

@@ -496,8 +496,7 @@ take_over(TopState *top, SketchState *sketch, const qs_top *list)
  * keys.  No other key has a larger weight than "bound".
  */
 void
-TopTakeCounted(TopState *top, SketchState *sketch, const qs_frequent_key *key, uint64 count,
-			   int64 bound)
+TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 count, int64 bound)
 {
 	qs_top list;
 

@@ -62,8 +62,8 @@ extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
-extern void TopTakeCounted(TopState *top, SketchState *sketch, const qs_frequent_key *key,
-						   uint64 count, int64 bound);
+extern void
+TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 count, int64 bound);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
 

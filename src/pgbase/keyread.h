@@ -66,7 +66,7 @@ typedef struct KeyArgument
 {
 	Oid type;      /* its equality decides which keys are the same */
 	Oid collation; /* for hashing */
-	bool literal;  /* the key is the text of a constant or parameter, which may stand for any type */
+	bool literal; /* the key is the text of a constant or parameter, which may stand for any type */
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);

@@ -39,6 +39,9 @@
 /* How many times the wanted keys are collected at least, if there are any. */
 #define QS_FREQUENT_SPARE 4
 
+/* With fewer sampled rows than this the threshold is at least qs_frequent_floor(). */
+#define QS_FREQUENT_FEW 1024
+
 /* Rows that are sampled of each batch. */
 #define QS_FREQUENT_SAMPLE 65536
 
@@ -127,6 +130,17 @@ qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
 			return qs_step_least(step);
 	}
 	return 1;
+}
+
+/*
+ * A threshold that needs no sample: of keys with so many rows there are at most an eighth of the slots.
+ */
+QB_INLINE int64_t
+qs_frequent_floor(int64_t total, uint64_t slots)
+{
+	int64_t least = total / (int64_t) (slots / 8);
+
+	return least > 1 ? least : 1;
 }
 
 /*

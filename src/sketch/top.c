@@ -305,14 +305,32 @@ qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key *key)
 	return QB_OK;
 }
 
+/* Largest counts first; equal counts in a fixed order. */
+static int
+compare_times(const void *a, const void *b)
+{
+	const qs_frequent_key *x = a;
+	const qs_frequent_key *y = b;
+
+	if (x->times != y->times)
+		return x->times > y->times ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
 qb_status
-qs_top_fill(qs_top *top, const qs_sketch *sk, const qs_frequent_key *key, uint64_t count,
-			int64_t bound)
+qs_top_fill(qs_top *top, const qs_sketch *sk, qs_frequent_key *key, uint64_t count, int64_t bound)
 {
 	uint64_t capacity = qs_top_capacity(top->n);
 	qb_status status = QB_OK;
 	uint64_t i;
 
+	if (sk->encoding != QS_EXPLICIT && count > capacity)
+	{
+		qsort(key, count, sizeof(*key), compare_times);
+		if ((int64_t) key[capacity].times > bound)
+			bound = (int64_t) key[capacity].times;
+		count = capacity;
+	}
 	while (top->room < count && status == QB_OK)
 		status = grow(top);
 	if (status != QB_OK)
@@ -320,13 +338,10 @@ qs_top_fill(qs_top *top, const qs_sketch *sk, const qs_frequent_key *key, uint64
 	for (i = 0; i < count; i++)
 		top->key[i] = (qs_top_key){ .fingerprint = key[i].key,
 									.lower = (int64_t) key[i].times,
-									.estimate = (int64_t) key[i].times,
 									.row = QS_TOP_NO_ROW };
 	top->count = count;
 	top->bound = bound;
-	if (sk->encoding != QS_EXPLICIT && count > capacity)
-		(void) keep_largest(top, capacity);
-	else if (count > 0)
+	if (count > 0)
 		index_all(top);
 	return QB_OK;
 }

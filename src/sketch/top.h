@@ -179,10 +179,10 @@ extern qb_status qs_top_admit(qs_top *top, const qs_sketch *sk, const qs_top_key
 
 /*
  * Make candidates of an empty owned list whose keys have no texts: those of exact counts, which is
- * all keys of the sketch that may have more than "bound".
+ * all keys of the sketch that may have more than "bound".  The keys are put into another order.
  */
-extern qb_status qs_top_fill(qs_top *top, const qs_sketch *sk, const qs_frequent_key *key,
-							 uint64_t count, int64_t bound);
+extern qb_status
+qs_top_fill(qs_top *top, const qs_sketch *sk, qs_frequent_key *key, uint64_t count, int64_t bound);
 
 /* Give a candidate its text. */
 extern qb_status

@@ -23,6 +23,7 @@
 #include "scan/cached/cached.h"
 #include "scan/groups/groups.h"
 
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "pg/sketch_state.h"
 #include "pg/top_state.h"
@@ -370,6 +371,17 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 	return refusal;
 }
 
+/* True if the i-th aggregate is a list, and the sketches of all groups, which come here, are too large. */
+static bool
+are_too_large(const Tables *tables, int i)
+{
+	const TopState *top = ScanAggregateState(&tables->column[0][i], &top_state_type);
+	double groups = tables->values->count + tables->values->null;
+
+	return top && groups * (double) qs_table_bytes(&top->sketch.params, false) >
+					  (double) get_hash_memory_limit();
+}
+
 /* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
 static const char *
 take_aggregate(const Tables *tables, int i)
@@ -378,7 +390,9 @@ take_aggregate(const Tables *tables, int i)
 	CachedTests *tests = list_tests(tables, tables->column[0][i].filter_number);
 	const char *refusal = "too many conditions";
 
-	if (tests)
+	if (are_too_large(tables, i))
+		refusal = "lists of more groups than work_mem has memory for";
+	else if (tests)
 		refusal = take_all(tables, i, tests, of);
 	pfree(of);
 	return refusal;

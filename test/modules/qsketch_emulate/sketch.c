@@ -331,13 +331,16 @@ emulated_frequent_count(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 
 	if (sketch->frequent == NULL || sketch->collected)
 		return QB_NO_MEMORY;
+	if (sketch->sampled < QS_FREQUENT_FEW)
+		sketch->head.least = Max(sketch->head.least,
+								 qs_frequent_floor(sketch->sketch.total, sketch->frequent_slots));
 	gpu_emulated_wait();
 	for (i = 0; i < count; i++)
 	{
 		int64 estimate = qs_estimate(&sketch->sketch, key[i]);
 		qs_frequent_key *slot;
 
-		if (estimate < sketch->head.least)
+		if (estimate < sketch->head.least || estimate <= sketch->head.dropped)
 			continue;
 		slot = find_slot(sketch, key[i]);
 		if (slot == NULL)
