@@ -3,12 +3,11 @@
  *		qfilter_agg, qfilter_row_agg, qfilter_count_agg and qfilter_merge_agg; the size of
  *		their states, for the planner.
  *
- * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and
- * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
- * without groups, states that their own process combines travel by a token
- * (pgbase/state.c).  There is no inverse function: a window frame whose start moves
- * is computed anew.
+ * These aggregates are declared for keys of any type and made like the aggregates of sketches
+ * (sketch_aggregate.c).  The state is an expanded qfilter in the aggregate's context, and nothing
+ * is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query without groups,
+ * states that their own process combines travel by a token (pgbase/state.c).  There is no inverse
+ * function: a window frame whose start moves is computed anew.
  *
  * The id of a row may have any type that hashes.  An integer is taken as it is, and another id
  * by its fingerprint.
@@ -50,7 +49,10 @@ template_params(FunctionCallInfo fcinfo, int argument, qf_params *params)
 	FilterReadTemplate(PG_GETARG_DATUM(argument), PG_ARGISNULL(argument), params);
 }
 
-/* Is this the header of the template that passed last?  A template is nearly always a constant. */
+/*
+ * True if the row's template has the header of the template that passed last.  A template is nearly
+ * always a constant.
+ */
 static pg_attribute_always_inline bool
 is_known_template(FunctionCallInfo fcinfo, int argument, const FilterState *state)
 {
@@ -178,13 +180,13 @@ const AggregateFunctions filter_functions = {
 
 /* ---- its size, for the planner ---- */
 
-/* Bytes of a set bit in the explicit encoding, whose table is a quarter to half full. */
+/* Bytes of a set bit in the explicit encoding, whose hash table is a quarter to half full. */
 #define EXPLICIT_BIT (4 * sizeof(uint32))
 
 /* Bytes of a row in the buffer: fingerprint and number.  The buffer may be four times too large. */
 #define BUFFERED_ROW (4 * (sizeof(uint64) + sizeof(int64)))
 
-/* How many bits the rows set.  In a Bloom filter all rows of a key set the same bits. */
+/* The number of bits that the rows set.  In a Bloom filter all rows of a key set the same bits. */
 static double
 set_bits(const qf_params *params, double keys, double rows)
 {

@@ -90,8 +90,8 @@ empty_filter(const qf_params *params)
 }
 
 /*
- * qfilter_new(rows, frequency, error, preset, k, seed): a filter that tells
- * frequencies.  Only k may be NULL: then it is chosen for the error.
+ * qfilter_new(rows, frequency, error, preset, k, seed): a filter that tells frequencies.  Only k
+ * may be NULL: then it is chosen for the error.
  */
 PG_FUNCTION_INFO_V1(qfilter_new);
 Datum
@@ -122,9 +122,8 @@ qfilter_new(PG_FUNCTION_ARGS)
 }
 
 /*
- * The last request of a calling expression.  Finding the size of a blocked filter takes
- * a tenth of a millisecond, and a template that is not a constant is made again for
- * every row.
+ * The last request of a calling expression, and its result.  Finding the size of a blocked filter
+ * takes a tenth of a millisecond.  A template that is not a constant is made again for every row.
  */
 typedef struct BloomRequest
 {
@@ -185,14 +184,13 @@ qfilter_new_bloom(PG_FUNCTION_ARGS)
 /*
  * ---- facts ----
  *
- * They all come from the header, so only the header of a stored filter is read.  A filter
- * that is not stored is measured to tell the encoding of its bytes.
+ * All facts come from the header, so only the header of a stored filter is read.  An expanded
+ * filter has no bytes yet: it is measured to find the encoding that its bytes would have.
  */
 
 /*
- * The first argument as a filter of which only the header can be read.
- * "measured": the encoding is that of its bytes, for which an expanded filter
- * must be measured.
+ * The first argument as a filter of which only the header can be read.  "measured": the caller asks
+ * for the encoding of its bytes, so an expanded filter is measured.
  */
 static qf_filter
 header_argument(FunctionCallInfo fcinfo, bool measured)
@@ -288,17 +286,17 @@ qfilter_info(PG_FUNCTION_ARGS)
 /*
  * ---- adding, merging and folding ----
  *
- * Each function returns a read-write expanded object.  If its argument is one already,
- * it is changed in place; otherwise it is copied first.  Stored values never change.
+ * Each function returns a read-write expanded object.  An argument that is a read-write expanded
+ * object is changed in place.  Any other argument is copied first.  Stored values never change.
  */
 
 #define KEY_ARGUMENT 1
 #define ID_ARGUMENT  2
 
 /*
- * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL
- * filter gives NULL.  The key's type is not recorded in the object: only states of
- * aggregates record it, for the keys that their transition function passes.
+ * Insert the key in the arguments at once.  A NULL key or id changes nothing; a NULL filter gives
+ * NULL.  The key's type is not recorded in the object, because only states of aggregates record it,
+ * for the keys that their transition function passes.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, FilterInput input)
@@ -333,7 +331,7 @@ merge(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qfilter_merge, MergeUnlessNull(fcinfo, merge));
 
-/* qfilter_fold(qfilter, halvings): the filter with its bits halved so many times. */
+/* qfilter_fold(qfilter, halvings): the filter after its bits were halved "halvings" times. */
 PG_FUNCTION_INFO_V1(qfilter_fold);
 Datum
 qfilter_fold(PG_FUNCTION_ARGS)
@@ -356,7 +354,7 @@ qfilter_fold(PG_FUNCTION_ARGS)
 
 /* ---- input, output and comparison ---- */
 
-/* Raise an error unless what a valid value says of its keys agrees. */
+/* Raise an error if what a valid value records about its keys contradicts itself. */
 static void
 check(struct varlena *value, int sqlstate)
 {
@@ -366,7 +364,10 @@ check(struct varlena *value, int sqlstate)
 		KeysCheck(&view.keys, &filter_format, sqlstate);
 }
 
-/* A hint: whoever writes a number probably means the rows, or the keys, of a template. */
+/*
+ * The hint for a text that is not a filter.  Whoever writes a number probably means the rows, or
+ * the keys, of a template.
+ */
 static char *
 hint(const char *text)
 {

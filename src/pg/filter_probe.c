@@ -30,30 +30,29 @@
 typedef struct StoredFilter
 {
 	StoredValue stored;
-	FilterState *copy; /* NULL: not kept */
-	Size room;         /* that a copy takes; 0: not known yet */
+	FilterState *copy; /* NULL: no copy is kept */
+	Size room;         /* bytes that a copy takes; 0: not known yet */
 } StoredFilter;
 
 /*
- * There is one for each calling expression, in fn_extra.  It remembers the type of the
- * keys and the filters that are stored out of line.  The first row with such a filter
- * reads parts of it, or keeps a copy if there is room.  The second row keeps a copy
- * even in place of others.
+ * What a calling expression keeps in its fn_extra: the type of the keys, and the filters that are
+ * stored out of line.  The first row with a stored filter reads parts of it, or keeps a copy if
+ * there is room.  The second row keeps a copy even in place of others.
  */
 typedef struct FilterProbe
 {
-	KeyProbe keys;       /* of the rows */
-	FilterReader reader; /* of the current row */
+	KeyProbe keys;       /* the type of the rows' keys */
+	FilterReader reader; /* reads the filter of the current row */
 
-	StoredCache filters;  /* of StoredFilter */
-	StoredFilter *stored; /* of the current row, or NULL */
+	StoredCache filters;  /* its values are StoredFilters */
+	StoredFilter *stored; /* the filter of the current row, or NULL if it is not stored */
 } FilterProbe;
 
 /* Which estimate of a frequency is wanted. */
 typedef enum FilterMethod
 {
 	FILTER_CORRECTED, /* right on average, but not below 0 */
-	FILTER_UNBIASED,  /* the same, but may be below 0 */
+	FILTER_UNBIASED,  /* as FILTER_CORRECTED, but may be below 0 */
 	FILTER_PAPER      /* as in the paper, for comparison */
 } FilterMethod;
 
@@ -74,7 +73,7 @@ probe_of(FunctionCallInfo fcinfo)
 }
 
 /*
- * Fetching one part takes as long as fetching so many chunks with the whole value
+ * Fetching one part of a filter takes as long as fetching this many chunks with the whole value
  * (measured with 1 MB: 5 to 8).
  */
 #define CHUNKS_PER_PART 8
@@ -92,7 +91,7 @@ parts_pay(const qf_filter *view, Size bytes)
 /* Bytes of a set bit in a copy's list, which is a hash table. */
 #define LIST_BYTES (4 * sizeof(uint32))
 
-/* The memory of a copy.  A compact filter takes fewer bytes than its copy. */
+/* The bytes that a copy of the filter takes.  A compact filter itself takes fewer bytes. */
 static Size
 room_of(const StoredFilter *stored, Datum datum)
 {
@@ -106,7 +105,7 @@ room_of(const StoredFilter *stored, Datum datum)
 	return Max(bytes, view.ones * LIST_BYTES);
 }
 
-/* May a copy of the filter of this row be kept? */
+/* True if a copy of the filter of this row may be kept. */
 static bool
 has_room(FilterProbe *probe, Datum datum)
 {
@@ -118,9 +117,8 @@ has_room(FilterProbe *probe, Datum datum)
 }
 
 /*
- * Is this a stored filter without a copy that is better read in parts?  If so, its
- * header is opened, and parts_set() reads the parts.  If not, whole_filter() must
- * follow.
+ * True for a stored filter without a copy that is better read in parts.  Its header is then opened,
+ * and parts_set() reads the parts.  False: whole_filter() must follow.
  */
 static bool
 in_parts(FilterProbe *probe, Datum datum, qf_filter *view)
@@ -141,8 +139,8 @@ read_part(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 }
 
 /*
- * How many positions of a key are set in a filter that is read in parts.  "all": the
- * caller only asks whether all are set, so reading stops at the first that is not.
+ * The number of a key's positions that are set in a filter that is read in parts.  "all": the
+ * caller only asks whether all positions are set, so reading stops at the first one that is not.
  */
 static uint32
 parts_set(Datum datum, const qf_filter *view, uint64 fingerprint, bool all)
@@ -163,7 +161,7 @@ keep_copy(FilterProbe *probe, StoredFilter *stored)
 	FilterReadEnd(&probe->reader);
 }
 
-/* The filter, after in_parts() has returned false. */
+/* The whole filter of this row.  Call it after in_parts() has returned false. */
 static const qf_filter *
 whole_filter(FilterProbe *probe, Datum datum)
 {
@@ -209,7 +207,10 @@ method_argument(FunctionCallInfo fcinfo, int argument)
 					errhint("Methods are corrected, unbiased and paper.")));
 }
 
-/* What all estimates from a filter share.  An error for a filter that has no estimates. */
+/*
+ * Prepare what all estimates from a filter use.  Raises an error for a filter that gives no such
+ * estimates.
+ */
 static void
 make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 {
@@ -228,8 +229,9 @@ make_scale(const qf_filter *filter, FilterMethod method, qf_scale *scale)
 }
 
 /*
- * If all positions are set, the estimate is infinite: a finite number meaning "this
- * often or more" would be ranked among the estimates of other keys.
+ * The estimate for a key of which "set" positions are set.  If all positions are set, it is
+ * infinite: a finite number meaning "this often or more" would be ranked among the estimates of
+ * other keys.
  */
 static double
 estimate_of(const qf_scale *scale, FilterMethod method, uint32 set)
@@ -249,7 +251,10 @@ key_argument(FunctionCallInfo fcinfo, FilterProbe *probe, const qf_filter *filte
 							FilterKeyHolder(filter));
 }
 
-/* How many positions of the key argument are set, and what estimates from its filter share. */
+/*
+ * The number of the key argument's positions that are set.  *scale is prepared for estimates from
+ * its filter.
+ */
 static uint32
 set_positions(FunctionCallInfo fcinfo, FilterMethod method, qf_scale *scale)
 {
@@ -281,7 +286,7 @@ qfilter_estimate(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(estimate_of(&scale, method, set));
 }
 
-/* qfilter_contains(qfilter, key): are all positions of the key set? */
+/* qfilter_contains(qfilter, key): true if all positions of the key are set. */
 PG_FUNCTION_INFO_V1(qfilter_contains);
 Datum
 qfilter_contains(PG_FUNCTION_ARGS)
@@ -322,15 +327,18 @@ qfilter_bounds(PG_FUNCTION_ARGS)
 /*
  * ---- arrays of keys ----
  *
- * A batch goes to the GPU if qsketch.device says so.  A stored filter stays there for
- * the next batch, like a sketch (sketch_probe.c).  It is recognized by its header and
- * toast pointer, so nothing else of it is read here.
+ * A batch goes to the GPU if qsketch.device says so.  A stored filter stays on the GPU for the next
+ * batch, like a sketch (sketch_probe.c).  The GPU's copy is recognized by the filter's header and
+ * toast pointer, so this process reads nothing else of the filter.
  */
 
-/* In a compact filter, a part takes as long as so many bits, or words of zeros, of a copy. */
+/*
+ * Reading one part of a compact filter takes as long as making this many bits of a copy, or this
+ * many words of zeros.
+ */
 #define PART_COST 16
 
-/* The filter of a row, or only its header, and the keys that it is asked about. */
+/* The filter of a row, or only its header, and the keys to look up in it. */
 typedef struct Asked
 {
 	FilterProbe *probe;
@@ -341,7 +349,10 @@ typedef struct Asked
 	KeyBatch batch;
 } Asked;
 
-/* Open the filter of a row: only its header if it is stored, and a device may have it cached. */
+/*
+ * Open the filter of a row.  Only its header is opened if the filter is stored and a device may
+ * have it cached.
+ */
 static void
 ask(Asked *asked, FunctionCallInfo fcinfo)
 {
@@ -355,7 +366,7 @@ ask(Asked *asked, FunctionCallInfo fcinfo)
 	asked->batch.array = keys;
 }
 
-/* Read the keys. */
+/* Read the keys of the array. */
 static const KeyBatch *
 read_keys(Asked *asked, FunctionCallInfo fcinfo)
 {
@@ -364,7 +375,7 @@ read_keys(Asked *asked, FunctionCallInfo fcinfo)
 	return &asked->batch;
 }
 
-/* The whole filter. */
+/* The whole filter, which is read now if only its header was open. */
 static const qf_filter *
 whole(Asked *asked)
 {
@@ -374,7 +385,7 @@ whole(Asked *asked)
 	return asked->filter;
 }
 
-/* The name under which a device keeps the filter; false: it has none. */
+/* The name under which a device keeps the filter; false: the filter has no name. */
 static bool
 name_of(const Asked *asked, StoredName *name)
 {
@@ -405,8 +416,8 @@ with_bits(Asked *asked)
 }
 
 /*
- * The whole filter, to look up so many keys on the CPU.  Bits are made of a compact one
- * if that takes less time than finding each position in its group.
+ * The whole filter, for looking up this many keys on the CPU.  A compact filter gets its bits in
+ * memory if making them takes less time than finding each position in its group.
  */
 static const qf_filter *
 for_keys(Asked *asked, int keys)
@@ -442,8 +453,8 @@ ask_device(Asked *asked, GpuFilterOp op, void *answer)
 }
 
 /*
- * Ask on the CPU about each key: how many of its positions are set, or whether all are.  The
- * answers go where there is room for them.
+ * Look up each key on the CPU.  "set" gets the number of its positions that are set.  If "set" is
+ * NULL, "found" gets whether all positions are set.
  */
 static void
 ask_here(const qf_filter *filter, const KeyBatch *batch, uint32 *set, bool *found)
@@ -493,7 +504,7 @@ qfilter_estimate_array(PG_FUNCTION_ARGS)
 	return KeyBatchAnswers(batch, estimate, FLOAT8OID);
 }
 
-/* qfilter_contains(qfilter, key[]): whether each element is there, NULL for NULL. */
+/* qfilter_contains(qfilter, key[]): for each element whether all its positions are set, NULL for NULL. */
 PG_FUNCTION_INFO_V1(qfilter_contains_array);
 Datum
 qfilter_contains_array(PG_FUNCTION_ARGS)

@@ -3,17 +3,17 @@
  *		Reading and writing qfilter values, errors about them; a filter as an expanded object:
  *		the state of aggregates.
  *
- * Values inside the database were validated when they came in, like sketches.  So
- * reading a value checks only its header and length.  That is enough to keep every
- * operation inside the value's bytes.
+ * Values inside the database were validated when they came in, like sketches.  So reading a value
+ * checks only its header and length.  These checks are enough to keep every operation inside the
+ * value's bytes.
  *
  * A full buffer of keys goes to the engine as one batch.  A row's number comes from its
  * index in the buffer, so the bits that it sets do not depend on the time of the flush.
  * Before the filter is read it is materialized: the buffer is flushed, and the engine brings
  * the bits here.  Materializing does not change the value.
  *
- * A filter records which keys it holds when its first row comes.  Without rows it is
- * the same as a new one.
+ * A filter records which keys it holds when its first row comes.  A filter without rows is the same
+ * as a new one.
  *
  * src/pg/filter_state.c
  */
@@ -28,7 +28,7 @@
 #include "pgbase/stored.h"
 #include "utils/memutils.h"
 
-/* Open a value of this length, whose header alone is read. */
+/* Open a value of this length.  Only its header is read. */
 static void
 open_bytes(qf_filter *view, const uint8 *bytes, Size length)
 {
@@ -47,9 +47,8 @@ open_view(qf_filter *view, struct varlena *value)
 }
 
 /*
- * Open a filter stored out of line by reading its header alone.  The result serves for
- * what the header says.  False if the datum is not stored so that parts of it can be
- * read.
+ * Open a filter stored out of line by reading its header alone.  The result can only be asked for
+ * what the header says.  False if the datum is not stored so that parts of it can be read.
  */
 bool
 FilterOpenStored(qf_filter *view, Datum datum)
@@ -100,7 +99,7 @@ FilterFlatten(const qf_filter *filter)
 
 const ValueFormat filter_format = { "filter", QF_FORMAT_VERSION_1, QF_HEADER_BYTES };
 
-/* A Bloom filter has no estimates. */
+/* What messages call filters of frequencies, and Bloom filters. */
 const KeyHolder filter_key_holders[2] = {
 	{ "filter", "filters", "qfilter_estimate_key" },
 	{ "filter", "filters", "qfilter_contains_key" },
@@ -141,7 +140,7 @@ differences(const qf_params *a, const qf_params *b)
 	return text.data + 2;
 }
 
-/* A hint for filters that differ in size alone, or in what no function can change. */
+/* A hint for filters that differ in size alone, or in parameters that no function can change. */
 static int
 hint_size(const qf_params *a, const qf_params *b)
 {
@@ -289,7 +288,7 @@ batch_of(FilterState *expanded)
 					   .copies = ids ? NULL : buffer->weight };
 }
 
-/* The most bits that a row sets, or the average where that is good enough. */
+/* The most bits that a row sets.  Where an average is good enough, it is the average. */
 static double
 bits_of_row(const FilterState *expanded)
 {
@@ -299,8 +298,8 @@ bits_of_row(const FilterState *expanded)
 }
 
 /*
- * How many rows to collect.  A hash aggregate looks at its memory when a row comes, not
- * when results are read.  So rows that may make the filter dense are not collected: the
+ * The number of rows to collect.  A hash aggregate looks at its memory when a row comes, not when
+ * results are read.  So rows that may make the filter dense are not collected, because the
  * aggregate must see the memory of the dense encoding.
  */
 static int
@@ -342,8 +341,8 @@ FilterFlush(KeyedState *state)
 }
 
 /*
- * Insert rows of the keys of cached columns, and take the pages off their sets that were done.
- * The filter is a Bloom filter, and its engine that of the GPU.
+ * Insert rows of the keys of cached columns.  Pages that were done are taken off the chunks' sets.
+ * The filter is a Bloom filter, and its engine is that of the GPU.
  */
 void
 FilterAddColumn(FilterState *expanded, const GpuColumnChunk *chunk, int chunks)
@@ -380,7 +379,10 @@ FilterMakeRoom(KeyedState *state)
 	KeyBufferGrow(&state->buffer, state->header.eoh_context, most_room((FilterState *) state));
 }
 
-/* Set the keys and the numbers of the rows to come.  Keys must fit those already there. */
+/*
+ * Set the type of the keys and the kind of numbers of the rows to come.  The keys must fit those in
+ * the filter.
+ */
 void
 FilterSetInput(FilterState *expanded, const KeyType *key, FilterInput input)
 {
@@ -403,7 +405,7 @@ merge_filter(FilterState *expanded, const qf_filter *from)
 	FilterCheck(expanded->engine->merge(&expanded->filter, from));
 }
 
-/* The filter as a value, also where its flat encoding is a token. */
+/* The size of the filter as a value.  It is passed as a value, even if its flat encoding is a token. */
 static Size
 pass_bytes(KeyedState *state)
 {

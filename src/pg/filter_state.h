@@ -27,7 +27,7 @@ extern bool FilterOpenStored(qf_filter *view, Datum datum);
 extern struct varlena *FilterFlatten(const qf_filter *filter);
 
 extern const ValueFormat filter_format;
-extern const KeyHolder filter_key_holders[2]; /* of frequencies, and Bloom filters */
+extern const KeyHolder filter_key_holders[2]; /* filters of frequencies, Bloom filters */
 extern void FilterCheck(qb_status status);
 extern void FilterCheckParams(const qf_params *a, const qf_params *b);
 
@@ -53,20 +53,20 @@ typedef struct FilterState
 	KeyedState keyed; /* the weights in its buffer are the numbers of "input" */
 
 	qf_filter filter;        /* without the keys in the buffer */
-	const qf_engine *engine; /* where batches go */
-	qf_flat flat;            /* how to write it, between the two calls that flatten it */
+	const qf_engine *engine; /* the engine that batches go to */
+	qf_flat flat;            /* how to write the value, between the two calls that flatten it */
 
-	uint8 template_header[QF_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_header[QF_HEADER_BYTES]; /* header of the template that passed last */
 
 	/* For rows without ids: the source of their draws; 0: not set yet. */
 	uint64 nonce;
 	uint64 row; /* number of the first row in the buffer */
 
 	FilterInput input;
-	KeyType id; /* with FILTER_IDS: of the rows' ids */
+	KeyType id; /* type of the rows' ids, with FILTER_IDS */
 } FilterState;
 
-/* Read access to a filter, which the datum may hold in any form; a compact one stays so. */
+/* Read access to a filter, which the datum may hold in any form.  A compact filter stays compact. */
 typedef struct FilterReader
 {
 	const qf_filter *filter;

@@ -21,16 +21,16 @@
 #include "utils/memutils.h"
 
 /*
- * How many bytes are written as base64, or read, between two looks at interrupts.  A
- * multiple of three, so that only the last piece of a value has padding.
+ * Bytes that are written as base64, or read, between two checks for interrupts.  A multiple of
+ * three, so that only the last piece of a value has padding.
  */
 #define PIECE (3 * 1024 * 1024)
 
-/* The length of base64 of so many bytes; the most bytes in so many characters. */
+/* The length of the base64 of a number of bytes, and the most bytes in a number of characters. */
 #define BASE64_LENGTH(bytes) (((bytes) + 2) / 3 * 4)
 #define BASE64_BYTES(length) ((length) / 4 * 3)
 
-/* Output functions keep a buffer of up to this size from row to row, to flatten values into. */
+/* Output functions keep a buffer for flattened values from row to row, unless it is larger than this. */
 #define KEEP_MOST (4 * 1024 * 1024)
 
 /* The most bytes of bad input that an error message shows. */
@@ -49,7 +49,10 @@ bad_text(const FlatType *type, const char *text, const char *detail)
 					errdetail("%s", detail), hint ? errhint("%s", hint) : 0));
 }
 
-/* PostgreSQL's function reads on after padding; of ours only the end may be padding. */
+/*
+ * True if there is padding before the end of the base64.  PostgreSQL's function reads on after
+ * padding; we allow padding only at the end.
+ */
 static bool
 padded_within(const char *code, Size length)
 {
@@ -60,8 +63,8 @@ padded_within(const char *code, Size length)
 }
 
 /*
- * A value from its bytes as base64, or NULL.  PostgreSQL 18 made bytes uint8 *, which had
- * been char *: void * serves as both.
+ * The value that base64 encodes, or NULL if it is not valid.  PostgreSQL 18 changed the type of the
+ * bytes from char * to uint8 *; void * serves as both.
  */
 static struct varlena *
 from_base64(const char *code)

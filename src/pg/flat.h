@@ -17,15 +17,18 @@
 typedef struct FlatType
 {
 	const char *name;          /* the type's name in SQL, which is the prefix of its text */
-	const ValueFormat *format; /* of its bytes */
+	const ValueFormat *format; /* the byte format of its values */
 
-	/* Are bytes from outside valid? */
+	/* The status of bytes from outside: QB_OK if they are a valid value. */
 	qb_status (*validate)(const uint8 *bytes, size_t length, const qb_memory *memory);
 
-	/* Raise an error of this SQLSTATE if a valid value is not wanted all the same; or NULL. */
+	/*
+	 * Raise an error of this SQLSTATE if a valid value is refused for another reason.  NULL: none
+	 * is refused.
+	 */
 	void (*check)(struct varlena *value, int sqlstate);
 
-	/* A hint for a short text that is not a value: what to write instead.  May return NULL. */
+	/* A hint for a short text that is not a value.  It says what to write instead.  May return NULL. */
 	char *(*hint)(const char *text);
 } FlatType;
 

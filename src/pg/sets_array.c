@@ -2,11 +2,11 @@
  * sets_array.c
  *		Set operations on arrays of integers.
  *
- * An array stands for the set of its elements.  One pass of vector comparisons finds
- * out whether it is strictly ascending already.  Only if it is not, it is copied,
- * sorted, and its duplicates are removed. smallint becomes integer on input, since the
- * loops exist for 4 and 8 bytes.  Large arrays that are stored uncompressed are counted
- * as they are read.
+ * An array stands for the set of its elements.  One pass of vector comparisons finds out whether it
+ * is strictly ascending already.  An array that is not ascending is copied and sorted, and its
+ * duplicates are removed.  smallint becomes integer on input, since the loops exist for 4 and 8
+ * bytes.  Large arrays that are stored uncompressed are counted while they are read, without being
+ * copied as a whole.
  *
  * The element type is read from the arrays themselves, not from the function's
  * declaration.
@@ -26,12 +26,12 @@
 /* An ascending array, of which a slice is in memory. */
 typedef struct SetSlices
 {
-	struct varlena *stored; /* the stored array; NULL: all of it is in memory */
+	struct varlena *stored; /* the stored array; NULL: the whole array is in memory */
 	Oid type;               /* type of its elements */
 	bool wide;              /* 8 bytes instead of 4 */
-	uint64 count;           /* elements of the array */
-	uint64 read;            /* elements up to the end of the slice */
-	void *slice;            /* the slice's memory; NULL: not to be freed */
+	uint64 count;           /* number of elements of the array */
+	uint64 read;            /* number of elements up to the end of the slice */
+	void *slice;            /* memory of the slice; NULL: nothing to free */
 	const char *item;       /* the first element of the slice that was not counted yet */
 	uint64 left;
 	int64 last;      /* the last element that was read */
@@ -41,25 +41,25 @@ typedef struct SetSlices
 /*
  * ---- slices ----
  *
- * A large array lies in its table's TOAST table, uncompressed if it does not compress.
- * If it is fetched as a whole, the kernel must first provide the memory, which takes
- * half of the time, and by the time of the comparison the array has left the caches.
- * Slices use the same small memory again and again.
+ * A large array lies in its table's TOAST table, uncompressed if it does not compress.  If it is
+ * fetched as a whole, the kernel must first provide the memory, which takes half of the time.
+ * Then, when the elements are compared, the array is no longer in the caches.  Slices use the same
+ * small memory again and again.
  *
- * Both sets have a last element in memory.  Counting takes the elements of both up to
- * the smaller of both, and then reads the next slice.  If an array turns out not
- * to ascend, the caller must sort it and begin anew.  So both arrays are read to their
- * ends, whatever was found.
+ * Each set has a slice in memory, which ends with a last element.  Counting takes the elements of
+ * both sets up to the smaller of these two elements.  Then it reads the next slice of a set whose
+ * slice is used up.  If an array turns out not to ascend, the caller must sort it and begin anew.
+ * To find that out, both arrays are always read to their ends.
  *
- * A slice begins in the middle of a value, but its elements must be aligned.  So it is
- * fetched with the four bytes before it: with the length word in front of any datum
- * that makes eight.
+ * A slice begins in the middle of a value, but its elements must be aligned.  So the four bytes
+ * before the slice are fetched, too.  With the length word of the fetched datum they make eight
+ * bytes.
  */
 
 /* Bytes of a slice.  Two slices fit into the second-level cache. */
 #define SLICE (256 * 1024)
 
-/* Arrays of at least so many bytes are read in slices. */
+/* Arrays of at least this many bytes are read in slices. */
 #define LARGE (4 * SLICE)
 
 /* Bytes between the length word and the elements of an array without NULLs. */
@@ -138,7 +138,7 @@ begin_slices(SetSlices *s, Datum array)
 	return BEFORE + s->count * width_of(s) <= VARATT_EXTERNAL_GET_EXTSIZE(place);
 }
 
-/* An ascending array that is in memory as a whole. */
+/* Describe an ascending array that is in memory as a whole. */
 static void
 slices_of_memory(SetSlices *s, const void *item, uint64 count, bool wide)
 {
@@ -156,7 +156,7 @@ close_slices(SetSlices *s)
 	s->slice = NULL;
 }
 
-/* How many elements of the slice are at most x. */
+/* The number of elements left in the slice that are at most x. */
 static uint64
 not_above(const SetSlices *s, int64 x)
 {
@@ -182,7 +182,10 @@ pass(SetSlices *s, uint64 count)
 	s->left -= count;
 }
 
-/* Count common elements up to the smaller of both last elements, and skip all elements up to it. */
+/*
+ * Count the common elements up to the smaller of both slices' last elements.  Both slices
+ * then continue behind that element.
+ */
 static uint64
 take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
 {
@@ -198,7 +201,7 @@ take_common(const qset_kernels *kernels, SetSlices *a, SetSlices *b)
 	return common;
 }
 
-/* Count the common elements of two arrays of one type; false if one of them does not ascend. */
+/* Count the common elements of two arrays of one type; false if one of the arrays does not ascend. */
 static bool
 common_of_slices(const qset_kernels *kernels, SetSlices *a, SetSlices *b, uint64 *common)
 {
@@ -313,9 +316,9 @@ open_slices(SetSlices *slices, Operand *set, const qset_kernels *kernels, Datum 
 }
 
 /*
- * Count in slices, if at least one of the sets is large enough.  False: neither is, or
- * an array does not ascend or has another type.  Then the caller reads both as a whole,
- * and may raise an error.
+ * Count in slices, if at least one of the arrays is large enough.  False: no array is large enough,
+ * one does not ascend, or their types differ.  Then the caller reads both as a whole, and may raise
+ * an error.
  */
 static bool
 count_in_slices(FunctionCallInfo fcinfo, Operand *a, Operand *b, uint64 *common)
@@ -362,7 +365,7 @@ counts_of(FunctionCallInfo fcinfo)
 
 SET_FUNCTIONS(qsets_array, counts_of);
 
-/* Make an array of "count" elements, which lie behind free room for its header. */
+/* Make an array of "count" elements, which lie behind room left free for its header. */
 ArrayType *
 SetsFinishArray(ArrayType *array, uint64 count, Oid type, Size width)
 {

@@ -113,17 +113,17 @@ ElementsCode(KeyType *key, const ElementArray *array, qset_dictionary *dictionar
 /*
  * ---- arrays of keys, and ids of sets ----
  *
- * An array stands for the set of its elements, as one of integers does (sets_array.c).
- * Two elements are the same if their fingerprints of 128 bits are, as in collections of
- * sets.  The elements of both arrays are coded by one table, those of the first array
- * first.  So the second array's codes say which of its elements the first one has.
+ * An array stands for the set of its elements, as an array of integers does (sets_array.c).  Two
+ * elements are the same if their fingerprints of 128 bits are equal, as in collections of sets.
+ * The elements of both arrays are coded by one table, those of the first array first.  So the
+ * second array's codes say which of its elements the first one has.
  */
 
 #define PATIENCE 65536
 
 static const KeyHolder array_holder = { "set", "sets", "qsets_agg" };
 
-/* An array, its keys, and the code of each. */
+/* An array, its keys, and the code of each key. */
 typedef struct KeySet
 {
 	ArrayType *array;
@@ -140,10 +140,10 @@ typedef struct KeySets
 	qb_memory memory;
 	qset_dictionary dictionary;
 	SetCounts counts;
-	char *in_b; /* for each code: does the second set have it? */
+	char *in_b; /* for each code: true if the second set has the element */
 } KeySets;
 
-/* What the calling expression remembers of the type of its elements. */
+/* The type of the elements, which the calling expression remembers. */
 static KeyType *
 remembered_type(FunctionCallInfo fcinfo)
 {
@@ -168,7 +168,10 @@ read_set(FunctionCallInfo fcinfo, int argument, KeySets *sets, KeySet *set)
 	set->kind = type->keys;
 }
 
-/* A loop over codes is at its i-th one; each may be a cache miss. */
+/*
+ * Check for interrupts now and then, in a loop over codes that is at its i-th code.  Each code may
+ * cost a cache miss.
+ */
 static inline void
 look_for_interrupts(int i)
 {
@@ -176,7 +179,7 @@ look_for_interrupts(int i)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* Mark the elements of the second set, and count what both sets have. */
+/* Mark the elements of the second set, and count the elements that both sets have. */
 static void
 count_common(KeySets *sets)
 {
@@ -220,7 +223,7 @@ counts_of(FunctionCallInfo fcinfo)
 
 SET_FUNCTIONS(qsets_keys, counts_of);
 
-/* qsets_intersect(key[], key[]): the common elements, each once, as they come in the first */
+/* qsets_intersect(key[], key[]): the common elements, each once, in the order of the first array. */
 PG_FUNCTION_INFO_V1(qsets_keys_intersect);
 Datum
 qsets_keys_intersect(PG_FUNCTION_ARGS)
@@ -251,8 +254,8 @@ qsets_keys_intersect(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsets_id(key): an integer, date, time or the like as a number, any other key as its hash
- * of 64 bits.
+ * qsets_id(key): the id of a set named by a key.  An integer, date, time or the like is its number;
+ * any other key is its hash of 64 bits.
  */
 PG_FUNCTION_INFO_V1(qsets_id);
 Datum
@@ -272,8 +275,8 @@ qsets_id(PG_FUNCTION_ARGS)
 }
 
 /*
- * What takes the id of a set as bigint also exists for other types, with this function: an error that
- * says how to make the id.
+ * The function behind all SQL functions that take the id of a set in another type than bigint.  It
+ * raises an error that says how to make the id.
  */
 PG_FUNCTION_INFO_V1(qsets_other_id);
 Datum

@@ -39,14 +39,14 @@ typedef struct SetCounts
 	uint64 common;
 } SetCounts;
 
-/* Elements that one of the sets has, or both. */
+/* The number of elements in at least one of the sets. */
 static inline uint64
 SetsEither(SetCounts n)
 {
 	return n.a + n.b - n.common;
 }
 
-/* Elements that only the first has. */
+/* The number of elements that only the first set has. */
 static inline uint64
 SetsOnlyFirst(SetCounts n)
 {
@@ -67,14 +67,14 @@ SetsOverlap(SetCounts n)
 	return Min(n.a, n.b) == 0 ? 0 : (double) n.common / (double) Min(n.a, n.b);
 }
 
-/* Is the second a subset of the first? */
+/* True if the second set is a subset of the first. */
 static inline bool
 SetsContainAll(SetCounts n)
 {
 	return n.common == n.b;
 }
 
-/* The questions as SQL asks them, of two arrays that a function counts. */
+/* The SQL functions that ask about two arrays, which "counts_of" counts. */
 #define SET_FUNCTIONS(name, counts_of)                                                      \
 	SQL_FUNCTION(name##_intersect_count, Int64GetDatum((int64) counts_of(fcinfo).common));  \
 	SQL_FUNCTION(name##_union_count, Int64GetDatum((int64) SetsEither(counts_of(fcinfo)))); \
@@ -84,7 +84,7 @@ SetsContainAll(SetCounts n)
 	SQL_FUNCTION(name##_overlap, Float8GetDatum(SetsOverlap(counts_of(fcinfo))));           \
 	SQL_FUNCTION(name##_contains_all, BoolGetDatum(SetsContainAll(counts_of(fcinfo))))
 
-/* An error: ids are bigint. */
+/* Raises the error that ids are bigint. */
 extern Datum qsets_other_id(PG_FUNCTION_ARGS);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * sets_functions.c
- *		qsets_agg and qsets_merge_agg, and the size of their states, for the planner; facts
- *		about a collection of sets, parts of it, and merging two; input and output.
+ *		qsets_agg and qsets_merge_agg, and the size of their states, for the planner; facts about a
+ *		collection of sets, parts of a collection, and merging two collections; input and output.
  *
- * The state is an expanded qsets in the aggregate's context, and partial states travel
- * as ordinary values.  The type of the elements comes from the call; it is determined
- * once for a state and kept there.  Transition functions run in aggregates only, so
- * only the functions of that aggregate get the state.  NULL means that no row has come.
+ * The state is an expanded qsets in the aggregate's context, and partial states travel as ordinary
+ * values.  The type of the elements comes from the call.  It is determined once for a state and
+ * kept in the state.  Transition functions run in aggregates only, so only the functions of that
+ * aggregate get the state.  A NULL state means that no row has come.
  *
  * src/pg/sets_functions.c
  */
@@ -63,7 +63,7 @@ state_for_update(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* A row's elements: one, or those of an array. */
+/* The elements of a row: a single one, or those of an array. */
 typedef struct Elements
 {
 	Datum one;
@@ -71,7 +71,7 @@ typedef struct Elements
 	ElementArray all;
 } Elements;
 
-/* Set the type of the elements.  If the argument is an array, its elements are meant. */
+/* Set the type of the elements.  If the argument is an array, that is the type of its elements. */
 static void
 learn_type(FunctionCallInfo fcinfo, SetsState *state)
 {
@@ -122,13 +122,10 @@ qsets_agg_trans(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(StateDatum(&state->keyed));
 }
 
-/* A smaller collection is copied into the context that all states of the aggregate share. */
+/* A collection below this size in bytes is copied into the context that all states of the aggregate share. */
 #define LARGE_COLLECTION 65536
 
-/*
- * Make the first collection the state without a copy, if it is large and may be
- * changed; false if not.
- */
+/* Make the first collection the state without a copy; false if it is too small or may not be changed. */
 static bool
 take_over(FunctionCallInfo fcinfo, Datum *state)
 {
@@ -168,19 +165,19 @@ qsets_merge_trans(PG_FUNCTION_ARGS)
 /* qsets_agg_final(qsets): the state, to be read where it is. */
 SQL_FUNCTION(qsets_agg_final, AggregateFinal(fcinfo, &sets_state_type));
 
-/* ---- the size of a state, and what combining partial ones costs ---- */
+/* ---- the size of a state, and what combining partial states costs ---- */
 
 /* Bytes of the first tables of ids, elements and rows. */
 #define SMALLEST 4096
 
 /*
- * Bytes of a row in an array that grows by doubling, and the most bytes of an id or
- * element that got a number.
+ * Bytes of a row in an array that grows by doubling; then the most bytes of an id or an element
+ * that got a number.
  */
 #define ROW   (1.5 * sizeof(uint64))
 #define LABEL (3 * sizeof(qset_slot) + 1.5 * sizeof(uint64))
 
-/* "keys" are the ids of sets.  How many distinct elements there are is not known. */
+/* Bytes of a state.  "keys" are the ids of sets.  The number of distinct elements is not known. */
 static double
 state_space(const Const *template, double keys, double rows)
 {
@@ -189,7 +186,7 @@ state_space(const Const *template, double keys, double rows)
 
 SQL_FUNCTION(qsets_support, StateSizeSupport(fcinfo, state_space));
 
-/* The declared cost of adding a row.  Taking it in once more, by the leader, costs as much. */
+/* The declared cost of adding a row.  The leader takes the row in once more, at the same cost. */
 #define COST_OF_ROW 10
 
 /*
@@ -216,7 +213,7 @@ qsets_combine_support(PG_FUNCTION_ARGS)
 
 /* ---- facts and parts of a collection, and merging two ---- */
 
-/* The union of two collections, set by set. */
+/* The collection that has, for each id, the union of both collections' sets. */
 static Datum
 merge(FunctionCallInfo fcinfo)
 {
@@ -317,7 +314,7 @@ elements_of_set(FunctionCallInfo fcinfo, const qset_collection *c)
 /* qsets_elements(qsets, id): the elements as numbers, ascending; no rows if there is no such set */
 SQL_FUNCTION(qsets_elements, ask(fcinfo, elements_of_set));
 
-/* The ids of an array that are not null. */
+/* The non-null ids of an array. */
 static int64 *
 ids_argument(ArrayType *array, uint64 *count)
 {
@@ -430,7 +427,7 @@ validate(const uint8 *bytes, size_t length, const qb_memory *memory)
 	return status;
 }
 
-/* Raise an error unless the header of a valid value agrees with itself. */
+/* Raise an error if what a valid value records about its elements contradicts itself. */
 static void
 check(struct varlena *value, int sqlstate)
 {

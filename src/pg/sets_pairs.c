@@ -3,10 +3,10 @@
  *		qsets_pairs and qsets_nearest: what a call asks for, and the rows that it returns;
  *		qsets_pairs_plan.
  *
- * In FROM all rows go into the tuple store that PostgreSQL would fill anyway, and that
- * goes to disk beyond work_mem; parallel workers may help.  In the select list this
- * process alone returns rows one by one, as far as they are wanted.  Only "top" within
- * one collection has to collect all pairs first.
+ * In FROM all rows go into the tuple store that PostgreSQL would fill anyway.  It goes to disk
+ * beyond work_mem.  Parallel workers may help.  In the select list this process alone returns rows
+ * one by one, and stops when the query wants no more.  Only "top" within one collection has to
+ * collect all pairs first.
  *
  * src/pg/sets_pairs.c
  */
@@ -22,10 +22,9 @@
 /*
  * ---- what the arguments ask for ----
  *
- * The prepared input may be as large as a hash table (work_mem, hash_mem_multiplier),
- * or a few times as large as the collections, which are in memory anyway.  So there is
- * always a method that fits, as there is always memory for one group of a hash
- * aggregate.
+ * The prepared input may be as large as a hash table (work_mem, hash_mem_multiplier), or a few
+ * times as large as the collections, which are in memory anyway.  So there is always a method that
+ * fits.
  */
 
 static int
@@ -62,8 +61,9 @@ top_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * Read the arguments min_count, min_jaccard and top, of which the first is given.  If no limit is given,
- * pairs with one common element are left out, since there may be one for nearly any two sets.
+ * Read the arguments min_count, min_jaccard and top; "first" is the position of min_count.  If no
+ * limit is given, pairs with one common element are left out, since nearly any two sets may have
+ * one.
  */
 void
 PairsFilter(FunctionCallInfo fcinfo, int first, qset_filter *filter)
@@ -137,9 +137,9 @@ end_collections(const PairsLayout *layout, SetsReader *reader)
 /*
  * ---- the best pairs of each set, with their ranks ----
  *
- * A search with "top" gives the pairs of one set after those of another, in the order of
- * the other sets.  Here the pairs of one set are collected and sorted.  So no more than
- * one set's pairs are in memory, and all kinds of search will do.
+ * A search with "top" gives the pairs of one set after those of another, in the order of the other
+ * sets.  Here the pairs of one set are collected and sorted.  So no more than one set's pairs are
+ * in memory.  Any kind of search can be used.
  */
 
 /* Pairs that are collected between two looks for interrupts. */
@@ -192,8 +192,8 @@ next_ranked(PairScan *scan, int64 *rank)
 /* ---- rows ---- */
 
 /*
- * Within one collection each set has found its best pairs, so a pair may come from both
- * of its sets.  Keep each pair once.
+ * Within one collection each set has found its best pairs, so a pair may have been found by both of
+ * its sets.  Keep each pair once.
  */
 static void
 finish_top(PairScan *scan)
@@ -386,7 +386,7 @@ enum
 	PLAN_COLUMNS
 };
 
-/* Further facts about a method. */
+/* Text with further facts about a method. */
 static char *
 note_of(const qset_plan *plan, int method)
 {
@@ -400,7 +400,7 @@ note_of(const qset_plan *plan, int method)
 	return method == QSET_BITMAP && plan->resident ? "all bitmaps at once" : NULL;
 }
 
-/* Where pairs would be found, and the reason. */
+/* Where pairs would be found, and the reason for it. */
 typedef struct Place
 {
 	bool gpu;

@@ -52,7 +52,7 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* How many pairs of later shards the leader keeps at most. */
+/* The most pairs of later shards that the leader keeps. */
 #define KEEP (64 * PAIRS_BATCH)
 
 typedef struct SharedPairs
@@ -60,7 +60,7 @@ typedef struct SharedPairs
 	dsm_handle block;
 	uint32 shards;
 	pg_atomic_uint32 next;               /* the next shard to take */
-	pg_atomic_uint32 stop;               /* the leader wants no more pairs */
+	pg_atomic_uint32 stop;               /* the leader wants no more pairs: workers stop */
 	uint64 first[FLEXIBLE_ARRAY_MEMBER]; /* rows of shard i: first[i] .. first[i + 1] - 1 */
 } SharedPairs;
 
@@ -69,22 +69,22 @@ typedef struct Message
 {
 	uint32 shard;
 	uint32 pairs;
-	bool last; /* the last message of its shard */
+	bool last; /* true in the last message of a shard */
 } Message;
 
 /* The leader's end of a queue. */
 typedef struct Source
 {
-	shm_mq_handle *queue;   /* NULL: nothing more will come */
+	shm_mq_handle *queue;   /* NULL: no more messages will come */
 	const Message *message; /* the message whose pairs are being returned, or NULL */
-	uint32 used;            /* pairs of the message that were returned */
+	uint32 used;            /* number of the message's pairs that were returned */
 } Source;
 
 /* A shard that the leader has taken. */
 typedef struct OwnShard
 {
 	uint32 shard;
-	uint64 end; /* where its pairs end in "kept" */
+	uint64 end; /* position in "kept" where its pairs end */
 } OwnShard;
 
 struct PairWorkers
@@ -97,11 +97,11 @@ struct PairWorkers
 	uint32 next; /* the current shard, whose pairs are returned */
 	const ActivityHandle *activity;
 
-	/* What the leader itself has counted. */
+	/* The leader's own counting. */
 	bool helps;
 	qset_job job;
-	bool counting; /* the last of its shards is not finished */
-	OwnShard *own; /* own[own_first .. own_end - 1] have not been returned */
+	bool counting; /* the leader has not finished the last of its shards */
+	OwnShard *own; /* own[own_first .. own_end - 1] still have pairs to be returned */
 	uint32 own_first;
 	uint32 own_end;
 	qset_pair *kept;
@@ -150,8 +150,8 @@ take_message(PairWorkers *w, Source *source, qset_pair *out, uint64 room)
 }
 
 /*
- * Take pairs of the current shard, and of the shards after it, from the queues. *open:
- * more may come out of a queue.
+ * Take pairs from the queues: those of the current shard, and then of the shards after it.  *open:
+ * more messages may come in a queue.
  */
 static uint64
 take_messages(PairWorkers *w, qset_pair *out, uint64 room, bool *open)
@@ -196,7 +196,7 @@ count_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Take pairs that the leader has counted itself, of the current shard. */
+/* Take pairs of the current shard that the leader has counted itself. */
 static uint64
 take_own(PairWorkers *w, qset_pair *out, uint64 room)
 {
@@ -222,7 +222,10 @@ take_own(PairWorkers *w, qset_pair *out, uint64 room)
 	return count;
 }
 
-/* Let the leader count: its current shard, or a new one.  False: no shards are left, or no room. */
+/*
+ * Let the leader count its unfinished shard, or a new one.  False: no shards are left, or no room
+ * for pairs.
+ */
 static bool
 count_ahead(PairWorkers *w)
 {
@@ -304,10 +307,10 @@ PairWorkersNext(PairWorkers *w, qset_pair *out, uint64 room)
 #define KEY_SHARED 1
 #define KEY_QUEUES 2
 
-/* Shards for each process.  More shards make the wait for the last one shorter. */
+/* Shards for each process.  With more shards the wait for the last one is shorter. */
 #define SHARES_EACH 64
 
-/* Bytes of a queue: what a worker that finds many pairs sends in some milliseconds. */
+/* Bytes of a queue.  A worker that finds many pairs sends this much in some milliseconds. */
 #define QUEUE_BYTES (256 * 1024)
 
 /* Memory is cleared in pieces of this size, with a check for interrupts after each. */
@@ -394,7 +397,7 @@ SetsPairsWorker(dsm_segment *segment, shm_toc *toc)
 /* ---- start ---- */
 
 /*
- * How many workers pay for counting these rows by this method: each process should have
+ * The number of workers that pay for counting these rows by this method.  Each process should have
  * at least as much work as starting a worker costs.
  */
 int
@@ -445,7 +448,7 @@ create_block(Size bytes, Size others)
 	return block;
 }
 
-/* A parallel context with its memory, in parallel mode; NULL: no segment was left. */
+/* A parallel context with its memory, in parallel mode; NULL: no shared memory segment was free. */
 static ParallelContext *
 create_context(int workers, Size shared)
 {
@@ -516,9 +519,9 @@ launch(PairWorkers *w)
 }
 
 /*
- * Write the prepared input into shared memory, start workers, and free the preparation.
- * NULL if shared memory is short; then nothing has changed.  While there are workers,
- * progress is reported in "activity".
+ * Write the prepared input into shared memory, start workers, and free the preparation.  NULL if
+ * shared memory is short; then nothing has changed.  Progress is reported in "activity" as long as
+ * the workers exist.
  */
 PairWorkers *
 PairWorkersStart(qset_preparation *preparation, int workers, const ActivityHandle *activity)

@@ -2,11 +2,11 @@
  * sets_scan.c
  *		All pairs of sets: pulling pairs from the prepared input.
  *
- * The collections are read, measured and written into one block, by the method that
- * costs least.  After that only the block, the ids and a row of counters are needed.
- * Pairs are pulled from the block in batches by this process.  If there is enough to
- * do, parallel workers help (sets_parallel.c).  Pairs can also come from a GPU, which
- * may even have kept the collection.  The pairs and their order are always the same.
+ * The collections are read, measured and written into one block, by the method that costs least.
+ * After that only the block, the ids and a row of counters are needed.  Pairs are pulled from the
+ * block in batches by this process.  If there is enough to do, parallel workers help
+ * (sets_parallel.c).  Pairs can also come from a GPU, which may still have the collection from an
+ * earlier query.  The pairs and their order are always the same.
  *
  * src/pg/sets_scan.c
  */
@@ -56,7 +56,7 @@ sizes_of(const qb_memory *memory, const qset_collection *c)
 	return size;
 }
 
-/* A scan in the current context.  The request allocates there, too. */
+/* A new scan in the current context, where the request allocates, too. */
 PairScan *
 PairScanCreate(qset_request *request)
 {
@@ -85,7 +85,7 @@ PairScanShow(PairScan *scan)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &scan->callback);
 }
 
-/* Let others see that the search runs, among so many rows. */
+/* Show in the progress view that the search runs, and that it goes through "rows" rows. */
 static void
 show_search(const PairScan *scan, uint64 rows, bool on_gpu)
 {
@@ -111,7 +111,7 @@ show_gpu_search(void *scan, uint64 rows)
 	show_search(scan, rows, true);
 }
 
-/* A GPU's search failed before its first pair: the CPU has to prepare one. */
+/* A GPU's search failed before its first pair.  The CPU now prepares a search. */
 static void
 show_no_search(const PairScan *scan)
 {
@@ -141,9 +141,9 @@ keep_ids(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Learn the name of a collection that is stored out of line, under which a
- * device may keep it, and what its header says.  False: it has no name.  The
- * header is not checked here: what is kept under this name was made of a valid value.
+ * Learn the name of a collection that is stored out of line, and what its header says.  A device
+ * may keep the collection under that name.  False: it has no name.  The header is not checked here,
+ * because what is kept under a name was made of a valid value.
  */
 static bool
 name_stored(PairScan *scan, Datum datum, GpuKept *kept)
@@ -160,7 +160,10 @@ name_stored(PairScan *scan, Datum datum, GpuKept *kept)
 	return true;
 }
 
-/* Learn what a GPU is to search, and the number of elements; false: "rows" is not at this place. */
+/*
+ * Learn what a GPU is to search, and the number of elements; false: the collection in "rows" is not
+ * at the source's place.
+ */
 static bool
 find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements)
 {
@@ -179,7 +182,7 @@ find_source(PairScan *scan, GpuPairsSource *source, Datum rows, uint64 *elements
 	return found;
 }
 
-/* Have a GPU find the pairs, of which it knows one order.  False: the CPU has to. */
+/* Have a GPU find the pairs.  GPUs know one order of pairs only.  False: the CPU has to find them. */
 static bool
 open_on_gpu(PairScan *scan, GpuPairsSource *source, Datum rows)
 {
@@ -236,9 +239,9 @@ open_on_cpu(PairScan *scan, const qset_request *request)
 }
 
 /*
- * Open the pairs of the request, whose collections are at this place: read, or "rows" is the value of
- * the only one.  False: it is not at this place, or the GPU cannot search it there, so it has to be
- * read.
+ * Open the pairs of the request.  If "place" is PAIRS_READ, its collections were read.  Otherwise
+ * "rows" is the value of its only collection, which is not read.  False: the collection is not at
+ * that place, or the GPU cannot search it there, so it has to be read.
  */
 bool
 PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, Datum rows)
@@ -259,7 +262,7 @@ PairScanOpen(PairScan *scan, const qset_request *request, GpuPairsPlace place, D
 	return on_gpu;
 }
 
-/* Count and report pairs that were found. */
+/* Count and report these pairs. */
 static void
 report(PairScan *scan, const qset_pair *pair, uint64 count)
 {
@@ -271,16 +274,13 @@ report(PairScan *scan, const qset_pair *pair, uint64 count)
 		StatCount(STAT_PAIRS, count);
 }
 
-/*
- * Up to PAIRS_BATCH further pairs, in "room" or in the GPU's last reply.  *count 0:
- * there are no more.
- */
+/* The next pairs, at most PAIRS_BATCH, in "room" or in the GPU's last reply.  *count 0: there are no more. */
 static const qset_pair *
 pull(PairScan *scan, qset_pair *room, uint64 *count)
 {
 	const qset_pair *pair = room;
 
-	CHECK_FOR_INTERRUPTS(); /* the caller may take longer for the pairs than finding them took */
+	CHECK_FOR_INTERRUPTS(); /* the caller may spend more time on the pairs than the search did */
 	if (scan->gpu)
 		pair = GpuPairsNext(scan->gpu, PAIRS_BATCH, count);
 	else if (scan->workers)
@@ -294,8 +294,9 @@ pull(PairScan *scan, qset_pair *room, uint64 *count)
 }
 
 /*
- * Room for twice as many pairs, or for some.  Even small collections can have many pairs, and
- * work_mem does not limit them: they may take as much as a value of PostgreSQL.
+ * Make room for twice as many pairs, or for the first ones.  Even small collections can have many
+ * pairs.  work_mem does not limit them: they may take as much memory as the largest value of
+ * PostgreSQL.
  */
 void
 PairsGrow(const qb_memory *memory, qset_pair **pair, uint64 count, uint64 *room)

@@ -22,28 +22,28 @@ typedef struct PairScan
 	GpuPairs *gpu;        /* the GPU's search; NULL: none */
 	int devices;          /* number of GPUs that search */
 	char why[GPU_TEXT_BYTES];
-	StoredName name; /* of the rows, if "named" */
+	StoredName name; /* name of the rows' collection, if "named" */
 	bool named;
 	bool parallel; /* workers may be started */
 	void *block;
 	qset_job job;
 	qset_interrupt interrupt; /* the job calls it to report progress */
 	ActivityHandle activity;
-	MemoryContextCallback callback; /* ends "activity" */
+	MemoryContextCallback callback; /* ends "activity" when the context goes */
 	bool shown;                     /* "activity" is visible to others, and the pairs are counted */
 	uint64 found;                   /* number of pairs so far */
-	int64 *row_id;                  /* ids by number of set */
+	int64 *row_id;                  /* the set's id by its number */
 	int64 *column_id;
 
-	/* Pairs at hand: in "own", or where the GPU's last reply is. */
+	/* The pairs at hand, in "own" or in the GPU's last reply. */
 	const qset_pair *pair;
 	qset_pair *own;
-	uint64 room; /* of "own" */
+	uint64 room; /* number of pairs that "own" has room for */
 	uint64 count;
 	uint64 next;
-	bool complete; /* "pair" has all pairs that there are */
+	bool complete; /* "pair" has all pairs of the scan */
 
-	/* Where each set has its best pairs: those of the current one, the best first. */
+	/* True: each set has its best pairs, and these are the current set's, the best first. */
 	bool ranked;
 	uint32 *row_size; /* NULL: the order needs no sizes */
 	qset_best best;

@@ -1,17 +1,17 @@
 /*
  * sets_similar.c
- *		The sets of a collection that are most similar to one: to a set of the
- *		collection, or to given elements.
+ *		The sets of a collection that are most similar to a set of the collection, or to given
+ *		elements.
  *
- * The first question to a collection reads it and looks at all of its sets.  Later
- * questions use what was prepared at the second: the process keeps it for collections
- * that are stored, and the calling expression keeps it for others, and for those that
- * are too large for the process.
+ * The first question to a collection reads it and looks at all of its sets.  The second question
+ * prepares the collection, and later questions use what was prepared.  The process keeps it for
+ * stored collections.  The calling expression keeps it for other collections, and for stored ones
+ * that are too large for the process.
  *
- * The calling expression recognizes a collection without reading it.  A stored
- * collection is recognized by its toast pointer.  Another flat one is recognized by its
- * bytes, of which a copy is kept unless it is larger than a hash table may be.  An
- * expanded object is recognized by the number of its version.
+ * The calling expression recognizes a collection without reading it.  A stored collection is
+ * recognized by its toast pointer.  Another flat collection is recognized by its bytes.  A copy of
+ * them is kept, unless it is larger than a hash table may be.  An expanded object is recognized by
+ * the number of its version.
  *
  * src/pg/sets_similar.c
  */
@@ -45,14 +45,14 @@ typedef struct PreparedSets
 /*
  * ---- collections prepared for questions about single sets, and kept from query to query ----
  *
- * Reading a collection takes a thousand times as long as a question.  So a process keeps
- * the postings of collections that are stored out of line, up to qsketch.sets_cache in
- * all (stored.h).  A collection is prepared at its second use: a single question to it
- * costs less without.
+ * Reading a collection takes a thousand times as long as a question.  So a process keeps the
+ * postings of collections that are stored out of line, up to qsketch.sets_cache in all (stored.h).
+ * A collection is prepared at its second use, because a single question costs less without
+ * preparing.
  *
- * A collection is recognized by its toast pointer.  The process outlives transactions,
- * so the pointer alone might one day name another value; the header, with its sizes and
- * its checksum, must be the same, too.
+ * A collection is recognized by its toast pointer.  The process outlives transactions, so the
+ * pointer alone might one day name another value.  So the header, with its sizes and its checksum,
+ * must be the same, too.
  */
 
 typedef struct KeptSets
@@ -63,15 +63,16 @@ typedef struct KeptSets
 } KeptSets;
 
 /*
- * A prepared collection takes four to five times its stored bytes.  So the default keeps about what
- * PostgreSQL's own shared_buffers, 128 MB, hold of stored collections.  A question that finds nothing
- * prepared takes more than half as much memory while it runs.
+ * The default limit.  A prepared collection takes four to five times its stored bytes.  So the
+ * default of 512 MB suits as many stored collections as PostgreSQL's default shared_buffers of 128
+ * MB hold.  A question to a collection that is not prepared takes more than half as much memory
+ * while it runs.
  */
 static int limit_kb = 512 * 1024;
 
-/* Made at the first use. */
+/* The collections that this process keeps; made at the first use. */
 static StoredCache cache;
-static bool told; /* that a collection does not fit into the present limit */
+static bool told; /* the user was told that a collection does not fit into the present limit */
 
 void
 SetsKeptInit(void)
@@ -109,7 +110,10 @@ prepare(Datum collection)
 	return prepared;
 }
 
-/* Read the header of a stored collection, which is not checked; false: it has none. */
+/*
+ * Read the header of a stored collection without checking it; false: the collection is not stored
+ * that way.
+ */
 static bool
 read_header(Datum collection, uint8 *header)
 {
@@ -118,7 +122,7 @@ read_header(Datum collection, uint8 *header)
 	return StoredRead(collection, 0, &bytes, header);
 }
 
-/* Tell once that prepared collections would take so many bytes, unless none are wanted. */
+/* Tell the user once that prepared collections would take this many bytes, unless the setting keeps none. */
 static void
 tell_limit(Size bytes)
 {
@@ -156,8 +160,8 @@ keep(KeptSets *kept, Datum collection)
 }
 
 /*
- * The prepared collection, which stays until the next call; NULL if it is not kept: it
- * is not stored out of line, was never used before, or is too large.
+ * The prepared collection, which stays until the next call.  NULL if it is not kept: it is not
+ * stored out of line, was not used before, or is too large.
  */
 static PreparedSets *
 kept_of(Datum collection)
@@ -195,15 +199,15 @@ enum
 	ORDER = OPTIONS + 3
 };
 
-/* What the calling expression keeps: the collection of the last call, and its elements' type. */
+/* What the calling expression keeps: the collection of the last call, and the type of its elements. */
 typedef struct Expression
 {
 	KeyType elements;
 	MemoryContext context; /* holds all that depends on the collection */
 	bool seen;
-	KnownValue known;       /* unless it was an expanded object */
-	uint64 version;         /* of an expanded object, or 0 */
-	PreparedSets *prepared; /* NULL: not yet */
+	KnownValue known;       /* recognizes the collection, unless it was an expanded object */
+	uint64 version;         /* version of an expanded object, or 0 */
+	PreparedSets *prepared; /* NULL: not prepared yet */
 } Expression;
 
 static Expression *
@@ -222,7 +226,7 @@ expression_of(FunctionCallInfo fcinfo)
 	return expression;
 }
 
-/* Does this call have the collection of the last one? */
+/* True if this call has the collection of the last call. */
 static bool
 is_same(const Expression *expression, Datum collection)
 {
@@ -248,7 +252,7 @@ note(Expression *expression, Datum collection)
 	KnownValueNote(&expression->known, collection, expression->context, get_hash_memory_limit());
 }
 
-/* The prepared collection; NULL at its first use. */
+/* The prepared collection; NULL at the collection's first use. */
 static PreparedSets *
 prepared_of(Expression *expression, Datum collection)
 {
@@ -266,7 +270,7 @@ prepared_of(Expression *expression, Datum collection)
 	return expression->prepared;
 }
 
-/* Ask for sets similar to a set of the collection; false: it has no such set. */
+/* Ask for sets similar to a set of the collection; false: the collection has no such set. */
 static bool
 ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question)
 {
@@ -278,7 +282,7 @@ ask_for_set(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *qu
 	return true;
 }
 
-/* The ranks of the coded elements that the collection has. */
+/* Find the ranks of the coded elements that the collection has. */
 static void
 find_ranks(const qset_collection *c, const qset_dictionary *dictionary, qset_question *question)
 {
@@ -323,7 +327,7 @@ ask_for_elements(FunctionCallInfo fcinfo, const qset_collection *c, qset_questio
 	return true;
 }
 
-/* Ask for sets similar to what the second argument means; false: there is nothing to ask for. */
+/* Make a question of the second argument; false: there is nothing to ask for. */
 typedef bool (*Ask)(FunctionCallInfo fcinfo, const qset_collection *c, qset_question *question);
 
 static void
@@ -347,7 +351,7 @@ store(FunctionCallInfo fcinfo, const qset_collection *c, const qset_best *best)
 	}
 }
 
-/* Answer the call's question to a collection, by its postings if it is prepared. */
+/* Answer the call's question.  The postings of a prepared collection are used. */
 static void
 answer(FunctionCallInfo fcinfo, Ask ask, const qset_collection *c, PreparedSets *prepared)
 {
@@ -398,7 +402,7 @@ similar(FunctionCallInfo fcinfo, Ask ask)
 	return (Datum) 0;
 }
 
-/* A parameter whose type a client leaves open is text.  So a number in a text is an id. */
+/* A parameter whose type a client leaves open is text.  So a text with a number is taken for an id. */
 static Datum
 similar_to_text(FunctionCallInfo fcinfo)
 {

@@ -3,12 +3,11 @@
  *		A collection of sets as an expanded object: what functions return, and
  *		the state of aggregates; errors about collections, and interrupts.
  *
- * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor
- * keeps a read-write object without a copy if it is a child of the aggregate's context.
- * Rows are collected in a batch, which goes to a builder.  Before the collection is
- * read it is materialized: the builder's rows become the collection, and the builder is
- * freed.  Materializing does not change the value.  If more rows come, the collection goes
- * into a new builder.
+ * A collection may be larger than 1 GB; only its flat bytes are limited.  The executor keeps a
+ * read-write object without a copy if the object's context is a child of the aggregate's.  Rows are
+ * collected in a batch, which goes to a builder.  Before the collection is read it is materialized:
+ * the builder's rows become the collection, and the builder is freed.  Materializing does not
+ * change the value.  If more rows come, the collection goes into a new builder.
  *
  * src/pg/sets_state.c
  */
@@ -28,7 +27,7 @@ static void fetch(SetsState *sets);
 const ValueFormat sets_format = { "collection of sets", QSET_FORMAT_VERSION, QSET_HEADER_BYTES };
 const KeyHolder sets_key_holder = { "collection of sets", "collections of sets", "qsets_agg" };
 
-/* Raise the error of a status unless it is QB_OK. */
+/* Raise an error that describes the status, unless it is QB_OK. */
 void
 SetsCheck(qb_status status)
 {
@@ -47,7 +46,7 @@ SetsCheck(qb_status status)
 	StatusRaise(status, sets_format.noun, NULL);
 }
 
-/* Raise the error that there is no memory for more pairs than are kept. */
+/* Raise the error that there is no memory for more pairs than the "kept" ones. */
 void
 SetsTooManyPairs(uint64 kept)
 {
@@ -68,7 +67,7 @@ SetsCheckKeys(const qset_collection *c, int sqlstate)
 					 sqlstate);
 }
 
-/* Raise an error unless elements of one kind and width can be used with those of another. */
+/* Raise an error unless both collections have elements of the same kind and width. */
 void
 SetsCheckSame(const qb_keys *a, bool a_wide, const qb_keys *b, bool b_wide)
 {
@@ -124,7 +123,10 @@ SetsTakeKeys(SetsState *sets, Oid type, Oid collation)
 	sets->exact = KeyIsNumber(&sets->keyed.key);
 }
 
-/* Prepare for rows with such elements.  Raises an error if the collection has others. */
+/*
+ * Prepare for rows with elements of this kind and width.  Raises an error if the collection has
+ * other elements.
+ */
 void
 SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 {
@@ -151,7 +153,7 @@ SetsBuild(SetsState *sets, bool wide, const qb_keys *keys)
 	sets->building = true;
 }
 
-/* Prepare for more rows with the elements that the collection has. */
+/* Prepare for more rows with the kind of elements that the collection has. */
 static void
 go_on(SetsState *sets)
 {
@@ -161,7 +163,7 @@ go_on(SetsState *sets)
 		SetsBuild(sets, sets->collection.wide, &sets->collection.keys);
 }
 
-/* Give the batch to the GPU that has the other rows, or to the builder. */
+/* Give the batch to the GPU that has the earlier rows, or else to the builder. */
 static void
 give_batch(SetsState *sets)
 {
@@ -202,8 +204,8 @@ grown(SetsState *sets, void *array, uint32 room)
 }
 
 /*
- * Make room in a full batch: empty it, or let it grow, since many groups are small.  Rows
- * that go to a GPU fill a slot.
+ * Make room in a full batch.  It is emptied, or it grows, since many groups are small.  Rows that
+ * go to a GPU fill a slot.
  */
 void
 SetsMakeRoom(SetsState *sets)
@@ -270,10 +272,7 @@ SetsStartAgain(SetsState *sets)
 	sets->keyed.count = 0;
 }
 
-/*
- * Replace a state without rows by a collection.  It was made from so many rows, in the
- * state's memory.
- */
+/* Replace a state without rows by a collection, which was made of "rows" rows in the state's memory. */
 void
 SetsBecome(SetsState *sets, const qset_collection *collection, int64 rows)
 {
@@ -301,7 +300,7 @@ SetsMaterialize(SetsState *sets)
 	sets->building = false;
 }
 
-/* A number that stays the same as long as the collection does. */
+/* A number that changes whenever the collection does. */
 uint64
 SetsVersion(SetsState *sets)
 {
@@ -381,8 +380,8 @@ write_flat(KeyedState *state, void *place, Size bytes)
 }
 
 /*
- * A state passed to another process goes on there.  So its rows are passed: they are
- * not sorted, and may exceed 1 GB.
+ * The size of a state that is passed to another process.  More rows may come there, so the rows are
+ * passed as they are: not sorted, and perhaps more than 1 GB.
  */
 static Size
 pass_bytes(KeyedState *state)
@@ -450,19 +449,19 @@ const KeyedStateType sets_state_type = {
 };
 
 /*
- * ---- rows that are on a GPU, where cached columns have given them ----
+ * ---- rows that are on a GPU, since they come from columns cached there ----
  *
- * As long as rows come, those of the batch are sent after the others.  A search for pairs
- * has the worker make the collection where the rows are.  Whoever needs the collection
- * here fetches it.  It is the same, byte for byte: it depends on the rows alone.
+ * While rows come, each batch is sent after the rows that the GPU has.  For a search for pairs, the
+ * worker makes the collection on that GPU.  Whoever needs the collection in this process fetches
+ * it.  Its bytes depend on the rows alone, not on where it is made.
  */
 
-/* Rows that are fetched at a time, if they could not be sorted. */
+/* Rows that are fetched at a time, if the worker could not sort them. */
 #define ROWS_AT_ONCE GPU_SLOT_KEYS
 
 /*
- * Add rows of cached columns, and take the pages off their sets that were done: none if there is
- * no room, or if rows have come before that are not on a GPU.  Elements are exact.
+ * Add rows of cached columns.  Pages that were done are taken off the chunks' sets.  No page is
+ * done if the GPU has no room, or if the state has rows that are not on a GPU.  Elements are exact.
  */
 void
 SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
@@ -483,7 +482,10 @@ SetsAddColumns(SetsState *sets, const GpuColumnChunk *chunk, int chunks)
 	StatCountBatch(true, rows);
 }
 
-/* Send a batch of rows after the others; false: there is no room, and the rows are here now. */
+/*
+ * Send a batch of rows after the earlier rows.  False: the GPU has no room, and all rows are in
+ * this process now.
+ */
 static bool
 send_rows(SetsState *sets)
 {
@@ -536,7 +538,7 @@ fetch_collection(SetsState *sets, const GpuMembershipsSizes *sizes)
 	sets->version = 0;
 }
 
-/* Bring all rows here: as the collection, or in the builder. */
+/* Bring all rows to this process: as the collection, or in the builder. */
 static void
 fetch(SetsState *sets)
 {
@@ -552,7 +554,7 @@ fetch(SetsState *sets)
 	sets->remote = NULL;
 }
 
-/* Fetch the ids of the sets, and where they begin. */
+/* Fetch the ids of the sets, and the position where each set begins. */
 static void
 describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *made)
 {
@@ -565,8 +567,8 @@ describe(SetsState *sets, const GpuMembershipsSizes *sizes, GpuKept *made)
 }
 
 /*
- * The sorted rows of a collection that is on a GPU and nowhere else, and what is to be
- * known of it; NULL: it is not there.
+ * The sorted rows of a collection that is on a GPU alone, with a description of it in "made"; NULL:
+ * it is not on a GPU.
  */
 const GpuRef *
 SetsOnGpu(Datum datum, GpuKept *made)

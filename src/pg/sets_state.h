@@ -19,7 +19,7 @@
 extern const ValueFormat sets_format;
 extern const KeyHolder sets_key_holder;
 
-/* sets_similar.c: defines the setting for what is kept. */
+/* Defines the setting that limits kept collections (sets_similar.c). */
 extern void SetsKeptInit(void);
 
 extern void SetsCheck(qb_status status);
@@ -30,7 +30,7 @@ extern void *SetsAlloc(const qb_memory *memory, uint64 count, Size size);
 
 typedef struct SetsState
 {
-	KeyedState keyed; /* count: rows given to the builder, with duplicates */
+	KeyedState keyed; /* its "count": rows given to the builder, with duplicates */
 
 	bool exact;  /* elements are the integers themselves */
 	bool arrays; /* a row of the aggregate has an array of elements */
@@ -45,7 +45,7 @@ typedef struct SetsState
 	qset_collection collection;
 	qset_builder builder;
 
-	/* While the rows are on a GPU: the builder has none of them.  NULL: they are not. */
+	/* Rows on a GPU.  The builder then has no rows.  NULL: no rows are on a GPU. */
 	GpuMemberships *remote;
 
 	/* The batch: rows that wait for the builder. */

@@ -3,13 +3,12 @@
  *		qsketch_agg: counting keys of rows, and removing them.  How states of sketches begin,
  *		their templates, and their size for the planner.
  *
- * The state is an expanded qsketch in the aggregate's context.  Partial states travel as
- * ordinary values, unless tokens stand for them: for states on a device, and without
- * groups for one that its own process combines (pgbase/state.c).  The final
- * function returns a read-only pointer to the state, so
- * qsketch_estimate(qsketch_agg(k), 42) reads it in place.  NULL means that nothing was
- * counted yet, or in a moving aggregate, whose state must not be NULL, something that is
- * no state (AggregateUnchanged()).
+ * The state is an expanded qsketch in the aggregate's context.  Partial states travel as ordinary
+ * values, unless tokens stand for them.  A state on a device goes by a token.  In a query without
+ * groups, so does a state that its own process combines (pgbase/state.c).  The final function
+ * returns a read-only pointer to the state, so qsketch_estimate(qsketch_agg(k), 42) reads it in
+ * place.  A NULL state means that nothing was counted yet.  In a moving aggregate, whose state must
+ * not be NULL, a value that is no state means this (AggregateUnchanged()).
  *
  * Each of the four forms of qsketch_agg has a transition function and an inverse one,
  * for keys of any type.  The C code determines the type in the first call and keeps it
@@ -27,7 +26,7 @@
 
 #include "utils/memutils.h"
 
-/* Prepare a new state for the calling node.  "functions" are those that may change it. */
+/* Prepare a new state for the calling node.  "functions" are the functions that may change the state. */
 static SketchState *
 start_state(FunctionCallInfo fcinfo, SketchState *state, const AggregateFunctions *functions)
 {
@@ -57,7 +56,7 @@ SketchReadTemplate(Datum template, bool null, qs_params *params)
 	SketchCheck(params->part == QS_PART_DEVICE ? QB_READ_ONLY : QB_OK);
 }
 
-/* Parameters of the template argument, or the defaults without one. */
+/* Parameters of the template argument, or the defaults if the layout has none. */
 void
 SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *params)
 {
@@ -68,8 +67,8 @@ SketchTemplateParams(FunctionCallInfo fcinfo, ArgumentLayout layout, qs_params *
 }
 
 /*
- * Bytes that identify the template: its header, or its toast pointer if it is stored
- * out of line.  NULL for others.
+ * Bytes that identify the template: its header, or its toast pointer if it is stored out of line.
+ * NULL for other forms of a template.
  */
 static pg_attribute_always_inline const char *
 template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)
@@ -88,9 +87,9 @@ template_key(FunctionCallInfo fcinfo, ArgumentLayout layout, Size *length)
 }
 
 /*
- * All rows of a group must have the same template, or the result would depend on the
- * plan.  A template is nearly always a constant, or a stored sketch.  Its mark shows at
- * little cost that it is the template of the row before.
+ * All rows of a group must have the same template, or the result would depend on the plan.  A
+ * template is nearly always a constant, or a stored sketch.  Comparing its template_key() with that
+ * of the row before costs little.
  */
 void
 SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout, const qs_params *expected,
@@ -108,7 +107,7 @@ SketchCheckTemplate(FunctionCallInfo fcinfo, ArgumentLayout layout, const qs_par
 		memcpy(key_before, mark, length);
 }
 
-/* Has nothing been counted yet? */
+/* True if nothing has been counted yet. */
 static bool
 is_initial(FunctionCallInfo fcinfo)
 {
@@ -203,9 +202,9 @@ transition(FunctionCallInfo fcinfo, ArgumentLayout layout)
 }
 
 /*
- * Remove a row that leaves a window frame.  NULL when no key is left: then the executor
- * computes the frame anew, and gets NULL.  NULL, too, when the row cannot be taken out before
- * the rows come that enter the frame.
+ * Remove a row that leaves a window frame.  The result is NULL when no key is left; the executor
+ * then computes the frame anew, and gets NULL.  It is also NULL when the row cannot be removed
+ * before the rows that enter the frame are added.
  */
 static Datum
 inverse(FunctionCallInfo fcinfo, ArgumentLayout layout)
@@ -280,10 +279,7 @@ params_of(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/*
- * Bytes of the state of a group with so many distinct keys.  The template is NULL if it
- * is not known.
- */
+/* Bytes of the state of a group with this many distinct keys.  "template" is NULL if it is not known. */
 double
 SketchStateSpace(const Const *template, double keys)
 {
@@ -304,14 +300,17 @@ state_space(const Const *template, double keys, double rows)
 
 SQL_FUNCTION(qsketch_support, StateSizeSupport(fcinfo, state_space));
 
-/* _qsketch_combine_support(internal): of the combine functions of sketches, top keys and filters. */
+/*
+ * _qsketch_combine_support(internal): planner support of the combine functions of sketches, top
+ * keys and filters.
+ */
 SQL_FUNCTION(qsketch_combine_support, StateCombineSupport(fcinfo));
 
 /*
  * ---- qsketch_merge_agg, and the functions that combine and finish states of qsketch_agg ----
  *
- * Sketches are merged where they are: a sketch on a device is merged there, if the
- * state may be there, too. sketch_aggregate.c describes the states.
+ * A sketch on a device is merged on that device, if the state may be there, too.  The head of this
+ * file describes the states.
  */
 
 static const AggregateFunctions merge_functions = {
@@ -323,7 +322,7 @@ static const AggregateFunctions merge_functions = {
 typedef struct Operand
 {
 	SketchState *expanded; /* the sketch as an expanded object, perhaps on a device; or NULL */
-	bool owned;            /* it came by a token: "expanded" may become the state */
+	bool owned;            /* the sketch came by a token, so "expanded" may become the state */
 	SketchReader reader;   /* reads the sketch if "expanded" is NULL */
 	const qs_sketch *sketch;
 	StateApart apart; /* the removals of a partial state */
@@ -357,7 +356,10 @@ open_operand(Operand *operand, FunctionCallInfo fcinfo, MemoryContext context, D
 	operand->sketch = operand->reader.sketch;
 }
 
-/* Add the removals to those of the state that the operand was merged into, or has become. */
+/*
+ * Add the operand's removals to those of the state.  The operand was merged into the state, or has
+ * become it.
+ */
 static void
 close_operand(Operand *operand, SketchState *state)
 {
@@ -385,8 +387,8 @@ merge_operand(SketchState *state, const Operand *operand)
 }
 
 /*
- * Make the first sketch the state: the object that came by a token itself, anything
- * else as a copy.  Compact sketches, which may wait, and sketches on a device are merged
+ * Make the first sketch the state.  An object that came by a token becomes the state itself;
+ * anything else is copied.  Compact sketches, which may wait, and sketches on a device are merged
  * into an empty state.
  */
 static SketchState *
@@ -397,7 +399,7 @@ state_from_operand(FunctionCallInfo fcinfo, Operand *operand)
 
 	if (operand->owned)
 	{
-		operand->owned = false; /* it became the state, so it must not be deleted */
+		operand->owned = false; /* it became the state, so it must not be deleted here */
 		return start_state(fcinfo, operand->expanded, &merge_functions);
 	}
 	if (!operand->sketch->remote && operand->sketch->encoding != QS_COMPACT)
@@ -440,9 +442,9 @@ SQL_FUNCTION(qsketch_agg_combine, merge_into_state(fcinfo, true));
 SQL_FUNCTION(qsketch_merge_trans, merge_into_state(fcinfo, false));
 
 /*
- * qsketch_merge_inverse(internal, qsketch): subtract a sketch that leaves the window
- * frame.  NULL makes the executor compute the frame anew.  That is needed when no
- * sketch is left, and for device parts, which cannot be subtracted.
+ * qsketch_merge_inverse(internal, qsketch): subtract a sketch that leaves the window frame.  NULL
+ * makes the executor compute the frame anew.  The result is NULL when no sketch is left, and for
+ * device parts, which cannot be subtracted.
  */
 PG_FUNCTION_INFO_V1(qsketch_merge_inverse);
 Datum
@@ -483,8 +485,9 @@ qsketch_moving_final(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_agg_final(qsketch): the state, to be read where it is, or the result of sketches
- * that wait in it.  A window function goes on with the state, so that merges them there.
+ * qsketch_agg_final(qsketch): the state, to be read where it is, or the result of the sketches that
+ * wait in it.  A window function goes on with the state, so for it the waiting sketches are merged
+ * in the state.
  */
 PG_FUNCTION_INFO_V1(qsketch_agg_final);
 Datum

@@ -13,7 +13,7 @@
 #include "nodes/primnodes.h"
 #include "pgbase/aggregate.h"
 
-/* The position of the key; that of the weight is in the layout. */
+/* The position of the key argument.  The layout has the position of the weight. */
 #define SKETCH_KEY_ARGUMENT 1
 
 extern const AggregateFunctions sketch_functions;

@@ -1,7 +1,7 @@
 /*
  * sketch_functions.c
- *		Functions of sketches: adding to, removing from, merging, subtracting and folding;
- *		what one tells as a whole; sizes of joins; where its parts are.
+ *		Functions of sketches: adding and removing keys, merging, subtracting and folding; facts
+ *		about a sketch as a whole; sizes of joins; where the parts of a sketch are.
  *
  * src/pg/sketch_functions.c
  */
@@ -22,18 +22,17 @@
 /*
  * ---- changing a sketch ----
  *
- * Each function returns a read-write expanded object.  If its argument is one already,
- * it is changed in place; otherwise it is copied first.  Stored values never change.
+ * Each function returns a read-write expanded object.  An argument that is a read-write expanded
+ * object is changed in place.  Any other argument is copied first.  Stored values never change.
  */
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 
 /*
- * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or
- * weight changes nothing; a NULL sketch gives NULL.  The key's type is not recorded in the
- * object: only states of aggregates record it, for the keys that their transition function
- * passes.
+ * Add (sign 1) or remove (sign -1) the key in the arguments.  A NULL key or weight changes nothing;
+ * a NULL sketch gives NULL.  The key's type is not recorded in the object, because only states of
+ * aggregates record it, for the keys that their transition function passes.
  */
 static Datum
 add_key(FunctionCallInfo fcinfo, int sign)
@@ -57,9 +56,9 @@ add_key(FunctionCallInfo fcinfo, int sign)
 }
 
 /*
- * Planner support of adding and removing, for sketches and for lists of top keys.  In
- * PL/pgSQL sk := qsketch_add(sk, k) may pass the variable itself, to be changed in place.
- * SketchForUpdate() does that.  If it raises an error, the variable is unchanged.
+ * Planner support of adding and removing keys, for sketches and for lists of top keys.  In PL/pgSQL
+ * sk := qsketch_add(sk, k) may pass the variable itself, and SketchForUpdate() then changes it in
+ * place.  If the function raises an error, the variable is unchanged.
  */
 PG_FUNCTION_INFO_V1(qsketch_modify_support);
 Datum
@@ -175,7 +174,7 @@ ask(FunctionCallInfo fcinfo, Answer answer)
 	return result;
 }
 
-/* The same from the header alone, if the sketch is stored out of line. */
+/* Answer the question from the header alone, if the sketch is stored out of line. */
 static Datum
 ask_header(FunctionCallInfo fcinfo, Answer answer)
 {
@@ -269,7 +268,7 @@ info_of(FunctionCallInfo fcinfo, const qs_sketch *sk)
 
 SQL_FUNCTION(qsketch_info, ask_header(fcinfo, info_of));
 
-/* ---- distinct keys ---- */
+/* A row of the estimate and its standard error; NULLs if the sketch is too full for an estimate. */
 
 /* A row of the estimate and its standard error; NULLs if the sketch is too full to tell. */
 Datum
@@ -321,7 +320,7 @@ qsketch_inner_product(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ReturnRow(fcinfo, values, NULL));
 }
 
-/* ---- where the parts of a sketch are: in this process, or on a GPU ---- */
+/* ---- where lookups find the parts of a sketch: in this process, or on a GPU ---- */
 
 /* The GPU that has cached a value, or -1. */
 static int
@@ -375,8 +374,8 @@ put_tables(FunctionCallInfo fcinfo, const qs_sketch *sk, int gpu)
 }
 
 /*
- * qsketch_location(qsketch): where lookups find each part of a sketch.  That is
- * a GPU if it is cached there.
+ * qsketch_location(qsketch): where lookups find each part of a sketch.  A part that a GPU has
+ * cached is found on that GPU.
  */
 PG_FUNCTION_INFO_V1(qsketch_location);
 Datum

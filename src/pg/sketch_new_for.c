@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* The load and the error that a new sketch is for. */
+/* The load and the error that the new sketch has to suit. */
 typedef struct Wanted
 {
 	double rows;
@@ -25,7 +25,7 @@ typedef struct Wanted
 	double confidence;
 } Wanted;
 
-/* Weights of some keys, which stand for the whole load. */
+/* Read the weights of some keys, which stand for the whole load. */
 static void
 read_weights(ArrayType *array, qs_load *load)
 {
@@ -98,8 +98,8 @@ forecast(qs_forecast *forecast, const qs_params *params, const Wanted *wanted)
 }
 
 /*
- * Find the smallest size that meets the wanted error, and its forecast.  False if no
- * size does; then the largest one is returned.  The error falls as the size grows.
+ * Find the smallest size that meets the wanted error, and its forecast.  False if no size meets it;
+ * then the largest size is returned.  The error falls as the size grows.
  */
 static bool
 find_size(qs_params *params, qs_forecast *found, int structure, const Wanted *wanted)
@@ -143,9 +143,9 @@ raise_no_size(const qs_params *params, const qs_forecast *best, const Wanted *wa
 }
 
 /*
- * Find the structure that takes the least memory, among those in which a key's counters are in
- * one bucket.  If the caller gives weights, a key's counters matter one by one, so
- * thread may be best and is tried, too.
+ * Find the structure that takes the least memory, among those in which a key's counters are in one
+ * bucket.  If the caller gives weights, the structure "thread" is tried, too: it may be best, since
+ * each counter of a key then matters by itself.
  */
 static bool
 find_structure(qs_params *params, qs_forecast *found, const Wanted *wanted)

@@ -1,14 +1,14 @@
 /*
  * sketch_probe.c
- *		How often did these keys occur?  qsketch_estimate, also of arrays, qsketch_lookup,
- *		qsketch_error and qsketch_bounds; and what they keep from row to row.
+ *		Estimates of how often keys occurred: qsketch_estimate, also of arrays, qsketch_lookup,
+ *		qsketch_error and qsketch_bounds; and what these functions keep from row to row.
  *
- * A sketch of 1 MB is stored out of line, and fetching it costs some thousand times as
- * much as an estimate.  So a query that looks up many keys in stored sketches must
- * fetch each sketch only once, even if a join brings it again with each row: copies are
- * kept (stored.h).  A query that looks up one key in many stored sketches should fetch
- * none of them: it reads the header and the key's bucket.  So does a query that goes
- * round more sketches than may be kept; their headers are remembered.
+ * A sketch of 1 MB is stored out of line, and fetching it costs some thousand times as much as an
+ * estimate.  So a query that looks up many keys in stored sketches must fetch each sketch only
+ * once, even if a join brings it again with each row.  For that, copies are kept (stored.h).  A
+ * query that looks up one key in many stored sketches should fetch none of them as a whole.  It
+ * reads the header and the key's bucket.  A query that goes round more sketches than may be kept
+ * does this, too, and remembers their headers.
  *
  * src/pg/sketch_probe.c
  */
@@ -29,23 +29,23 @@
 typedef struct StoredSketch
 {
 	StoredValue stored;
-	bool opened;                   /* "view" has its header, for reading parts of it */
+	bool opened;                   /* "view" has the header, for reading parts of the sketch */
 	qs_sketch view;                /* the header alone, without tables */
 	uint8 header[QS_HEADER_BYTES]; /* header bytes of the copy */
-	SketchState *copy;             /* NULL: not kept */
+	SketchState *copy;             /* NULL: no copy is kept */
 } StoredSketch;
 
-/* The measured noise of a sketch, and the last error that follows from it. */
+/* The measured noise of a sketch, and the last error that was computed from it. */
 typedef struct Measured
 {
-	MemoryContext context; /* of the noise */
+	MemoryContext context; /* memory context of the noise */
 	qb_memory memory;
 	bool there; /* "noise" is set */
 	qs_noise noise;
-	bool asked; /* "error" is set, for the next two fields */
+	bool asked; /* "error" is set, for "confidence" and "keys" */
 	double confidence;
 	int64 probes;
-	int64 error; /* the error for them */
+	int64 error; /* the error for these two */
 } Measured;
 
 typedef struct StoredNoise
@@ -55,33 +55,32 @@ typedef struct StoredNoise
 } StoredNoise;
 
 /*
- * There is one for each calling expression, in fn_extra.  It remembers the type of the
- * keys, sketches that are stored out of line, and noise.  The first row with a stored
- * sketch reads the parts that it needs, the second row makes a copy, and all later rows
- * use the copy.  Noise is kept for several stored sketches, and for the last one of all
- * others.
+ * What a calling expression keeps in its fn_extra: the type of the keys, sketches that are stored
+ * out of line, and noise.  The first row with a stored sketch reads the parts that it needs.  The
+ * second row makes a copy, and all later rows use the copy.  Noise is kept for several stored
+ * sketches, and for the last sketch that is not stored.
  */
 typedef struct Probe
 {
-	KeyProbe keys;       /* of the rows */
-	SketchReader reader; /* of the current row */
+	KeyProbe keys;       /* the type of the rows' keys */
+	SketchReader reader; /* reads the sketch of the current row */
 
-	StoredCache sketches; /* of StoredSketch */
-	StoredCache noises;   /* of StoredNoise */
-	StoredNoise *noise;   /* of the current row, if its sketch is stored out of line */
+	StoredCache sketches; /* its values are StoredSketches */
+	StoredCache noises;   /* its values are StoredNoises */
+	StoredNoise *noise;   /* noise of the current row's sketch, if that is stored out of line */
 
 	/* The last flat value that was worth keeping and is not stored out of line. */
 	MemoryContext flat_context;
 	struct varlena *flat;     /* its bytes, or NULL */
-	SketchState *flat_tables; /* the tables of a compact one, or NULL */
+	SketchState *flat_tables; /* tables, if "flat" is compact; or NULL */
 
 	Measured other; /* noise of "flat", or of an expanded sketch */
 	bool other_expanded;
-	uint64 other_version; /* version of the expanded sketch, with "other_total" */
+	uint64 other_version; /* identifies the expanded sketch, with "other_total" */
 	int64 other_total;
 } Probe;
 
-/* Measured noise may take 1 / NOISE_SHARE of the limit for copies, in addition to it. */
+/* Measured noise may take 1 / NOISE_SHARE of the limit for copies, in addition to the copies. */
 #define NOISE_SHARE 4
 
 static void
@@ -91,7 +90,7 @@ init_measured(Measured *measured, MemoryContext parent)
 		measured->context = AllocSetContextCreate(parent, "qsketch noise", ALLOCSET_SMALL_SIZES);
 }
 
-/* Make the probe at the first call.  Its limit is the memory of an executor node's hash table. */
+/* Make the probe at the first call.  Its copies may take the memory of an executor node's hash table. */
 static Probe *
 create_probe(FmgrInfo *flinfo)
 {
@@ -132,7 +131,7 @@ prefetch_next(const StoredSketch *stored, uint64 fingerprint)
 		qs_estimate_soon(&next->copy->sketch, fingerprint);
 }
 
-/* Was only the header of this sketch read? */
+/* True if only the header of this sketch was read. */
 static inline bool
 is_header(const qs_sketch *sketch)
 {
@@ -141,8 +140,8 @@ is_header(const qs_sketch *sketch)
 }
 
 /*
- * The header of a stored sketch, opened for reading parts.  NULL if the sketch must be
- * read as a whole: it is explicit, or not stored so that parts can be read.
+ * The header of a stored sketch, opened for reading parts of the sketch.  NULL if the sketch must
+ * be read as a whole: it is explicit, or not stored so that parts can be read.
  */
 static const qs_sketch *
 header_of(StoredSketch *stored, Datum datum)
@@ -172,7 +171,7 @@ estimate_pieces(Datum datum, const qs_sketch *view, uint64 fingerprint)
 	return qs_estimate_stored(view, qb_hash(fingerprint, view->seed_key), &source);
 }
 
-/* May a copy of the sketch be kept?  It has tables, also if the sketch is stored without. */
+/* True if a copy of the sketch may be kept.  The copy has tables, even if the sketch is stored without. */
 static bool
 has_room(Probe *probe, StoredSketch *stored, Datum datum)
 {
@@ -197,8 +196,8 @@ keep_copy(Probe *probe, StoredSketch *stored)
 }
 
 /*
- * The whole of a stored sketch: its copy, which is made if there is room.  At the first
- * use of a sketch no other copy makes room for it.
+ * The whole of a stored sketch: its copy, which is made if there is room.  At the first use of a
+ * sketch no older copy is dropped to make room for it.
  */
 static const qs_sketch *
 read_stored(Probe *probe, StoredSketch *stored, Datum datum)
@@ -226,7 +225,10 @@ value_read(const Probe *probe)
 	return (const struct varlena *) (probe->reader.header - VARHDRSZ);
 }
 
-/* Is the flat value of this row the one that was kept?  A checksum alone could be forged. */
+/*
+ * True if the flat value of this row is the one that was kept.  All bytes are compared, because a
+ * checksum could be forged.
+ */
 static bool
 is_kept(const Probe *probe)
 {
@@ -236,7 +238,7 @@ is_kept(const Probe *probe)
 		   memcmp(value, probe->flat, VARSIZE(value)) == 0;
 }
 
-/* Forget the flat value that was kept, and what was measured of it. */
+/* Forget the flat value that was kept, and the noise measured of it. */
 static void
 forget_flat(Probe *probe)
 {
@@ -247,7 +249,10 @@ forget_flat(Probe *probe)
 		MemoryContextReset(probe->flat_context);
 }
 
-/* Keep the flat value of this row, with tables if it is compact; not if they are too large. */
+/*
+ * Keep the flat value of this row, and tables if it is compact.  Nothing is kept if this would take
+ * too much memory.
+ */
 static void
 keep_flat(Probe *probe)
 {
@@ -268,7 +273,7 @@ keep_flat(Probe *probe)
 	memcpy(probe->flat, value_read(probe), bytes);
 }
 
-/* The sketch of this row, which is expanded or flat, with tables. */
+/* The sketch of this row, with tables.  It is expanded, or flat and not stored out of line. */
 static const qs_sketch *
 read_here(Probe *probe, Datum datum)
 {
@@ -295,7 +300,7 @@ sketch_of(Probe *probe, Datum datum)
 
 /* ---- noise ---- */
 
-/* Was "other" measured from the sketch of this row, with its current counts? */
+/* True if "other" was measured from the sketch of this row, with its current counts. */
 static bool
 is_other(const Probe *probe, const qs_sketch *sketch)
 {
@@ -306,7 +311,7 @@ is_other(const Probe *probe, const qs_sketch *sketch)
 	return probe->other_version == probe->reader.version && probe->other_total == sketch->total;
 }
 
-/* The noise of this row's sketch will be measured. */
+/* Record that "other" is about this row's sketch, whose noise will be measured now. */
 static void
 note_other(Probe *probe, const qs_sketch *sketch)
 {
@@ -342,8 +347,8 @@ noise_size(void)
 }
 
 /*
- * Where the noise of this row's sketch is kept: in the cache of stored
- * sketches, or in "other" for a sketch that is not in there.
+ * The place where the noise of this row's sketch is kept: in the cache of stored sketches, or in
+ * "other" for a sketch that is not in that cache.
  */
 static Measured *
 place_of(Probe *probe, const qs_sketch *sketch)
@@ -357,15 +362,15 @@ place_of(Probe *probe, const qs_sketch *sketch)
 		return &stored->measured;
 	}
 	if (stored)
-		forget_flat(probe); /* measured anew for each row, for lack of room */
+		forget_flat(probe); /* there is no room: the noise is measured anew for each row */
 	else if (!is_other(probe, sketch))
 		note_other(probe, sketch);
 	return &probe->other;
 }
 
 /*
- * The noise of this row's sketch, for one probe or for several.  Measuring takes
- * milliseconds and is done once.
+ * The noise of this row's sketch, for one probe or for several.  Measuring takes milliseconds, so
+ * it is done once.
  */
 static Measured *
 measured_of(Probe *probe, const qs_sketch *sketch, int64 probes)
@@ -389,8 +394,8 @@ sketch_to_measure(Probe *probe, Datum datum)
 }
 
 /*
- * The sketch of this row, for error_of() and estimate_from().  Of a stored sketch
- * that was measured but is not kept, only the header is read.
+ * The sketch of this row, for error_of() and estimate_from().  If a stored sketch has no copy but
+ * its noise was measured, only its header is read.
  */
 static const qs_sketch *
 sketch_for_error(Probe *probe, Datum datum, int64 probes)
@@ -419,8 +424,8 @@ estimate_from(Datum datum, const qs_sketch *sketch, uint64 fingerprint)
 }
 
 /*
- * The error of the sketch that sketch_for_error() returned.  It is kept while all
- * rows ask for the same confidence and number of keys.
+ * The error of the sketch that sketch_for_error() returned.  The error is kept while all rows ask
+ * for the same confidence and number of keys.
  */
 static int64
 error_of(Probe *probe, const qs_sketch *sketch, double confidence, int64 probes)
@@ -448,10 +453,7 @@ key_argument(FunctionCallInfo fcinfo, Probe *probe, const qs_sketch *sketch)
 	return KeyProbeArgument(&probe->keys, fcinfo, KEY_ARGUMENT, &sketch->keys, &sketch_key_holder);
 }
 
-/*
- * Estimate from a sketch without a copy.  If the sketch is stored out of line and comes
- * again, it is copied, if there is room.
- */
+/* Estimate from a sketch without a copy.  A stored sketch that comes again is copied, if there is room. */
 static pg_noinline int64
 estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 {
@@ -475,9 +477,9 @@ estimate_not_kept(FunctionCallInfo fcinfo, Probe *probe, StoredSketch *stored)
 /*
  * qsketch_estimate(qsketch, key): an upper bound of the key's total weight.
  *
- * In a join with one stored sketch the second row makes a copy and learns the type of
- * the key; all later rows use this shortcut.  If sketches come in turns, the next
- * sketch is probably asked for the same key.
+ * In a join with one stored sketch the second row makes a copy and learns the type of the key; all
+ * later rows use this shortcut.  If rows with several sketches alternate, the next sketch is
+ * probably asked for the same key.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate);
 Datum
@@ -498,8 +500,8 @@ qsketch_estimate(PG_FUNCTION_ARGS)
 }
 
 /*
- * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise around the
- * key.  "clip": at least 0 and at most the estimate.
+ * qsketch_estimate_unbiased(qsketch, key, clip): the estimate less the noise around the key.
+ * "clip": the result is raised to 0, or lowered to the estimate, if it lies outside.
  */
 PG_FUNCTION_INFO_V1(qsketch_estimate_unbiased);
 Datum
@@ -517,7 +519,7 @@ qsketch_estimate_unbiased(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(unbiased);
 }
 
-/* The argument for the number of keys that the confidence must cover at once. */
+/* The argument for the number of keys for which the error must hold together. */
 static int64
 keys_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -533,8 +535,8 @@ keys_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /*
- * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate, for so
- * many keys together, with this confidence.
+ * qsketch_error(qsketch, confidence, keys): an upper limit of the overestimate.  It holds with this
+ * confidence for "keys" keys together.
  */
 PG_FUNCTION_INFO_V1(qsketch_error);
 Datum
@@ -570,9 +572,9 @@ qsketch_bounds(PG_FUNCTION_ARGS)
 /*
  * ---- batches of keys ----
  *
- * A batch goes to the GPU if qsketch.device says so.  A stored sketch stays there for
- * the next batch.  It is recognized by its header and toast pointer, so nothing else of
- * it is read here.
+ * A batch goes to the GPU if qsketch.device says so.  A stored sketch stays on the GPU for the next
+ * batch.  The GPU's copy is recognized by the sketch's header and toast pointer, so this process
+ * reads nothing else of the sketch.
  */
 
 /* Keys between two checks for interrupts.  Each key has up to QS_DEPTH_MAX counters. */
@@ -598,7 +600,7 @@ query(const qs_sketch *sketch, Batch *batch)
 	}
 }
 
-/* The name under which a device keeps a sketch; false if it has no bytes. */
+/* The name under which a device keeps the sketch; false if the sketch has no name. */
 static bool
 name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 {
@@ -613,8 +615,8 @@ name_of(const Probe *probe, Datum datum, bool stored, StoredName *name)
 }
 
 /*
- * Look up the keys on a device; false if it does not do it.  Of a stored sketch, of which *sketch
- * has the header alone, the whole is read if the device has no copy.
+ * Look up the keys on a device; false if no device does it.  If *sketch has only the header of a
+ * stored sketch, the whole sketch is read when the device has no copy.
  */
 static bool
 ask_device(Probe *probe, Datum datum, bool stored, const qs_sketch **sketch, Batch *batch)

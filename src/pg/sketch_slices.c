@@ -3,17 +3,17 @@
  *		How a sketch is cut into slices, so that all processes of a parallel scan merge their
  *		sketches at the same time (pgbase/segment.h).
  *
- * A slice is a sketch of some buckets (sketch/merge.h), whose tables are in shared memory.  It has
- * the total of all sketches that were added, and their kind of keys.
+ * A slice is a sketch of some buckets (sketch/merge.h), whose tables are in shared memory.  A slice
+ * has the total of all sketches that were added, and their kind of keys.
  *
  * A sketch is not cut if it is explicit, if it has few keys, so that it is written in compact
- * encoding, or if its counters are on a device.  One process merges such sketches.
+ * encoding, or if its counters are on a device.  Such sketches are merged by one process.
  *
  * src/pg/sketch_slices.c
  */
 #include "pg/sketch_state.h"
 
-/* The sketch of a slice, which is kept there without pointers. */
+/* The sketch of a slice, which the shared memory holds without pointers. */
 static qs_sketch
 open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 {
@@ -26,7 +26,7 @@ open_slice(const SharedSlice *shared, dsa_area *area, const qb_memory *memory)
 	return slice;
 }
 
-/* Into how many units can a sketch be cut, and what are its bytes?  0: it is not cut. */
+/* The number of units into which a sketch can be cut, and its bytes; 0: it is not cut. */
 uint64
 SketchSliceUnits(const qs_sketch *sketch, Size *bytes)
 {
@@ -36,7 +36,7 @@ SketchSliceUnits(const qs_sketch *sketch, Size *bytes)
 	return qs_slice_units(&sketch->params);
 }
 
-/* Add units of a sketch to the slice, which begins with a qs_sketch. */
+/* Add units of a sketch to the slice, whose own data begin with a qs_sketch. */
 void
 SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa_area *area)
 {
@@ -52,7 +52,7 @@ SketchSliceAdd(const qs_sketch *sketch, qs_slice units, SharedSlice *shared, dsa
 	memcpy(shared->own, &slice, sizeof(slice));
 }
 
-/* Add a slice to units of a sketch.  The first slice has the total of all. */
+/* Add a slice to units of a sketch.  The first slice has the total of all sketches. */
 void
 SketchSliceTake(qs_sketch *sketch, qs_slice units, const SharedSlice *shared, dsa_area *area)
 {

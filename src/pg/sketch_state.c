@@ -7,7 +7,7 @@
  * Materializing does not change the value.
  *
  * A sketch that is only written needs no tables.  Keys that wait in the buffer are written in
- * compact encoding, and go on waiting.
+ * compact encoding, and stay in the buffer.
  *
  * src/pg/sketch_state.c
  */
@@ -60,7 +60,7 @@ SketchCopy(MemoryContext context, const qs_sketch *sketch)
 	return expanded;
 }
 
-/* A state for a partial state that was left on a device.  It takes that over. */
+/* A state that takes over a partial state which was left on a device. */
 static SketchState *
 from_device_token(MemoryContext context, Datum token)
 {
@@ -72,8 +72,8 @@ from_device_token(MemoryContext context, Datum token)
 }
 
 /*
- * The state of a token, which belongs to the caller from now on, in a context below
- * "context"; NULL: the datum is no token.
+ * The state of a token, in a context below "context".  The state belongs to the caller from now on.
+ * NULL: the datum is no token.
  */
 SketchState *
 SketchOfToken(MemoryContext context, Datum datum)
@@ -101,10 +101,9 @@ SketchStateIn(Datum datum)
 /*
  * ---- presence bitmap ----
  *
- * It is made when the state is made a value for the second time.  From then on,
- * each batch of few keys corrects it.  It is true of one version of the sketch.
- * Whatever else changes the sketch gives it another version, and the bitmap is
- * made anew when it is next needed.
+ * The bitmap is made when the state is made a value for the second time.  From then on, each batch
+ * of few keys corrects the bitmap.  The bitmap is true of one version of the sketch.  Any other
+ * change gives the sketch another version, and the bitmap is made anew when it is next needed.
  */
 
 static bool
@@ -113,7 +112,7 @@ are_true(const SketchState *expanded)
 	return expanded->presence && expanded->presence_version == expanded->version;
 }
 
-/* The presence bitmap of a materialized sketch that becomes a value; NULL: it has none. */
+/* The presence bitmap of a materialized sketch that is being written as a value; NULL: it has none. */
 static const uint64 *
 marks_of(SketchState *expanded)
 {
@@ -137,8 +136,8 @@ marks_of(SketchState *expanded)
 }
 
 /*
- * Can the bitmap be corrected for so many keys that come or go now?  With more
- * keys than words of it, making it anew takes less.
+ * True if the bitmap can be corrected for this many keys that are added or removed now.  If there
+ * are more keys than words in the bitmap, making it anew takes less time.
  */
 static bool
 has_presence(const SketchState *expanded, int keys)
@@ -147,7 +146,7 @@ has_presence(const SketchState *expanded, int keys)
 		   (uint64) keys <= qs_presence_words(&expanded->sketch.params);
 }
 
-/* Correct the bitmap, which was true before these keys came or went. */
+/* Correct the bitmap, which was true before these keys were added or removed. */
 static void
 correct_presence(SketchState *expanded, const uint64 *fingerprint, int keys)
 {
@@ -166,26 +165,25 @@ free_presence(SketchState *expanded)
 /*
  * ---- compact sketches that wait until they are merged into a state ----
  *
- * A compact sketch of few keys is much smaller than the tables that it is merged into.
- * Where the sketches of many groups come in turns, each merge would find other tables,
- * which are no longer in the processor's cache.  So the compact sketches of a state wait,
- * as keys wait in its buffer.  Then all are merged into the same tables, one after
- * another.  Until then the state has no tables, so a hash aggregate has room for more
- * groups, and writes fewer sketches to disk.  If so many sketches come that a group gets
- * tables after all, the hash aggregate learns of the tables only when they are made, as it
- * does when keys make a sketch dense.
+ * A compact sketch of few keys is much smaller than the tables that it is merged into.  If sketches
+ * of many groups alternate, each merge would use other tables, which are no longer in the
+ * processor's cache.  So the compact sketches of a state wait, as keys wait in its buffer.  Later
+ * all waiting sketches are merged into the same tables, one after another.  Until then the state
+ * has no tables, so a hash aggregate has room for more groups, and writes fewer sketches to disk.
+ * If a group gets tables after all, because many sketches come, the hash aggregate learns of the
+ * tables only when they are made.  The same is true when keys make a sketch dense.
  *
  * The sketches that wait take at most half of the tables' memory.  A state that has
  * tables lets nothing wait.
  *
- * Each body is read by loops that can be interrupted, and bodies are at least as long as
- * their table of groups, so the bytes that wait limit how many there are.
+ * Each body is read by loops that can be interrupted.  A body is at least as long as its table of
+ * groups, so the limit of waiting bytes also limits the number of sketches.
  */
 
 /* The most bytes that wait for one state.  Tables much larger than a cache gain nothing. */
 #define DEFERRED_MOST (2 * 1024 * 1024)
 
-/* May so many more bytes wait?  Only for a state without tables. */
+/* True if this many more bytes may wait.  Nothing waits in a state with tables. */
 static bool
 may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 {
@@ -197,8 +195,8 @@ may_wait(const SketchState *expanded, const qs_sketch *from, Size bytes)
 }
 
 /*
- * Keep a copy of a compact sketch, to be merged into the state when that is read.  False:
- * it has to be merged now.
+ * Keep a copy of a compact sketch, to be merged into the state when the state is read.  False: the
+ * sketch has to be merged now.
  */
 static bool
 let_wait(SketchState *expanded, const qs_sketch *from)
@@ -219,7 +217,7 @@ let_wait(SketchState *expanded, const qs_sketch *from)
 	return true;
 }
 
-/* Merge all sketches that wait for one state into another state, or into the same. */
+/* Merge all sketches that wait for one state into another state, or into that state itself. */
 void
 SketchMergeWaiting(SketchState *into, const DeferredSketch *deferred)
 {
@@ -256,9 +254,9 @@ merge_deferred(SketchState *expanded)
 /* ---- keys ---- */
 
 /*
- * How many keys to collect.  A hash aggregate looks at its memory when a row comes, not
- * when results are read.  So the key that may be one too many for the explicit encoding
- * does not wait: the aggregate must see the memory of the dense encoding.
+ * The number of keys to collect.  A hash aggregate looks at its memory when a row comes, not when
+ * results are read.  So the key that may be one too many for the explicit encoding does not wait,
+ * because the aggregate must see the memory of the dense encoding.
  */
 static int
 most_room(const SketchState *expanded)
@@ -272,8 +270,8 @@ most_room(const SketchState *expanded)
 }
 
 /*
- * How many keys a deferred sketch may collect before it becomes dense: their memory is a
- * quarter of the table's.
+ * The most keys that a deferred sketch may collect before it becomes dense.  Their memory is a
+ * quarter of the tables'.
  */
 static int
 most_deferred(const qs_params *params)
@@ -282,9 +280,9 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * Is it better to keep the keys of a full buffer than to count them?  Yes if they are too
- * few to tell, or probably too many for the explicit encoding.  No if many of the keys so far
- * were the same.
+ * True if it is better to keep the keys of a full buffer than to count them.  It is better if the
+ * keys are too few to judge, or probably too many for the explicit encoding.  It is not if many of
+ * the earlier keys were equal to others.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)
@@ -300,7 +298,10 @@ keeps_keys(const KeyedState *state, const qs_sketch *sketch)
 	return sketch->used + buffer->count > limit && sketch->used >= (uint64) sketch->total / 2;
 }
 
-/* Make the full buffer of a state with this sketch larger, if its keys may wait; false: count them. */
+/*
+ * Make the full buffer of a state with this sketch larger, if its keys may wait; false: the keys
+ * have to be counted.
+ */
 bool
 SketchKeepKeys(KeyedState *state, const qs_sketch *sketch)
 {
@@ -338,8 +339,8 @@ flush_buffer(SketchState *expanded)
 }
 
 /*
- * Count the keys of a cached column on the pages that the chunks' sets have.  Pages that were
- * not done stay in the sets.
+ * Count the keys of a cached column on the pages in the chunks' sets.  Pages that were not done
+ * stay in the sets.
  */
 void
 SketchAddColumn(SketchState *expanded, const GpuColumnChunk *chunk, int chunks)
@@ -370,8 +371,8 @@ sketches_of(SketchState **expanded, uint32 count)
 }
 
 /*
- * Which states of groups, without keys, get dense by the keys of this chunk alone?  Their
- * sketches are on a device now, without keys.
+ * Find the groups whose sketch gets dense by the keys of this chunk alone: "dense" is set for them.
+ * The states have no keys yet.  The dense sketches are on a device afterwards, still without keys.
  */
 void
 SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
@@ -392,8 +393,8 @@ SketchGetDense(SketchState **expanded, const qb_groups *groups, const GpuColumnC
 }
 
 /*
- * Count the keys on the chunks' pages in the sketches of groups, which SketchGetDense() has put
- * on a device.  False: not all were counted, and the states are of no use.
+ * Count the keys on the chunks' pages in the sketches of groups, which SketchGetDense() has put on
+ * a device.  False: some keys were not counted, and the states can no longer be used.
  */
 bool
 SketchAddGroups(SketchState **expanded, const qb_groups *groups, const GpuColumnChunk *chunk,
@@ -473,7 +474,7 @@ remove_now(SketchState *expanded)
 	SketchForgetRemoved(&expanded->keyed);
 }
 
-/* Merge the sketches that wait, and count the keys that wait.  Removals go on waiting. */
+/* Merge the sketches that wait, and count the keys that wait.  Removals stay waiting. */
 void
 SketchFlushAdded(KeyedState *state)
 {
@@ -507,7 +508,7 @@ SketchMerge(SketchState *expanded, const qs_sketch *from)
 	SketchCheck(expanded->engine->merge(&expanded->sketch, from));
 }
 
-/* Bring the counters here, without removals, to be passed on. */
+/* Bring the counters to this process, without the removals, so that the state can be passed on. */
 void
 SketchMaterializeAdded(SketchState *expanded)
 {
@@ -515,7 +516,7 @@ SketchMaterializeAdded(SketchState *expanded)
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
-/* Flush the buffer and bring the counters here, to be read or changed. */
+/* Flush the buffer and bring the counters to this process, to be read or changed. */
 void
 SketchMaterialize(SketchState *expanded)
 {
@@ -523,7 +524,7 @@ SketchMaterialize(SketchState *expanded)
 	SketchCheck(expanded->engine->materialize(&expanded->sketch));
 }
 
-/* The removals of a state with this sketch, which are made if it has none yet. */
+/* The state with the removals of a state with this sketch.  It is made if there is none yet. */
 static SketchState *
 removals_of(KeyedState *state, const qs_sketch *sketch)
 {
@@ -539,8 +540,8 @@ removals_of(KeyedState *state, const qs_sketch *sketch)
 }
 
 /*
- * Remove a key from the sketch of a state, but only when that is next read.  Rows come in any
- * order, and a negative weight may come before the positive one that it takes back.
+ * Remove a key from the sketch of a state, but only when the state is next read.  Rows come in any
+ * order, and a negative weight may come before the positive weight that it takes back.
  */
 void
 SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint, int64 weight)
@@ -548,7 +549,7 @@ SketchRemoveLater(KeyedState *state, const qs_sketch *sketch, uint64 fingerprint
 	SketchAppend(removals_of(state, sketch), fingerprint, weight);
 }
 
-/* Add to the removals of a state with this sketch those of another partial state. */
+/* Add the removals of another partial state to those of a state with this sketch. */
 void
 SketchTakeBack(KeyedState *state, const qs_sketch *sketch, Datum removals)
 {
@@ -587,8 +588,9 @@ SketchInsert(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
- * Take a row's key out, after all that waits; false: a counter would fall below zero, and nothing
- * changed.  A row of negative weight that is still there may have taken the key back.
+ * Remove a row's key, after everything that waits was counted.  False: a counter would fall below
+ * zero, and nothing changed.  This happens if a row of negative weight, which is still in the
+ * frame, has taken the key back.
  */
 bool
 SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
@@ -603,9 +605,9 @@ SketchTakeOut(SketchState *expanded, uint64 fingerprint, int64 weight)
 }
 
 /*
- * Make room in a full buffer.  Mostly its keys are counted, and while it is small it
- * becomes larger.  The buffer of a deferred sketch may keep its keys and become larger.
- * There is none if not even the next key may wait.
+ * Make room in a full buffer.  Mostly its keys are counted, and a small buffer becomes larger.  The
+ * buffer of a deferred sketch may keep its keys and become larger.  The buffer gets no room if not
+ * even the next key may wait.
  */
 void
 SketchMakeRoom(KeyedState *state)
@@ -620,12 +622,12 @@ SketchMakeRoom(KeyedState *state)
 
 /* ---- writing ---- */
 
-/* What the flat encoding of a state is. */
+/* The form of a state's flat encoding. */
 typedef enum FlatEncoding
 {
 	FLAT_VALUE,
-	FLAT_TOKEN,       /* for the process itself */
-	FLAT_DEVICE_TOKEN /* for the process, or for the leader of this worker */
+	FLAT_TOKEN,       /* for this process */
+	FLAT_DEVICE_TOKEN /* for this process, or for the leader of this worker */
 } FlatEncoding;
 
 static FlatEncoding
@@ -639,8 +641,8 @@ flat_form(const SketchState *expanded)
 }
 
 /*
- * Write the keys that wait, and those of an explicit sketch, in compact encoding.  False: the keys
- * have to be counted first.
+ * Make a compact sketch of the keys that wait and those of an explicit sketch, to be written.
+ * False: the keys have to be counted first.
  */
 static bool
 make_of_keys(SketchState *expanded)
@@ -663,8 +665,8 @@ make_of_keys(SketchState *expanded)
 }
 
 /*
- * A state that is passed on has its removals beside it.  A token for the process itself stands
- * for both.
+ * The size of the flat encoding.  A state that is passed on has its removals beside it.  A token
+ * for this process stands for state and removals.
  */
 static Size
 flat_bytes(KeyedState *state)
@@ -752,9 +754,9 @@ pass(KeyedState *state, void *place, Size bytes)
 /* ---- changing ---- */
 
 /*
- * The sketch of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
+ * The sketch of a datum, to be changed.  If the datum's own object may be changed, it is that
+ * object.  Otherwise it is a copy: among the states of "aggregate", or in a context of its own if
+ * "aggregate" is NULL.
  */
 SketchState *
 SketchForUpdate(MemoryContext aggregate, Datum datum)
@@ -782,8 +784,8 @@ SketchSetKey(SketchState *expanded, const KeyType *key)
 }
 
 /*
- * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The
- * sketch, which may be a variable that survives this, then has its old total.
+ * Add a key.  New tables may be needed, and an interrupt may come while they are made.  The sketch
+ * may be a variable that survives the interrupt, so it then gets its old total back.
  */
 static void
 insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
@@ -802,10 +804,7 @@ insert_or_undo(SketchState *expanded, uint64 fingerprint, int64 weight)
 	PG_END_TRY();
 }
 
-/*
- * Add a key at once, or remove it if the weight is negative.  Everything that waits is
- * done first.
- */
+/* Add a key at once, or remove it if the weight is negative.  Everything that waits is counted first. */
 void
 SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 {
@@ -818,7 +817,7 @@ SketchAddNow(SketchState *expanded, uint64 fingerprint, int64 weight)
 
 /* ---- sketches that wait ---- */
 
-/* Is there nothing in the state but sketches that wait? */
+/* True if there is nothing in the state but sketches that wait. */
 static bool
 only_waits(const SketchState *expanded)
 {

@@ -26,27 +26,27 @@ typedef struct SketchState
 	KeyedState keyed;
 
 	qs_sketch sketch;        /* without the keys in the buffer, and without "deferred" */
-	const qs_engine *engine; /* where batches go */
+	const qs_engine *engine; /* the engine that batches go to */
 
-	qs_flat flat;   /* how to write it, between the two calls that flatten it */
-	qs_sketch made; /* what to write then, if "compact" is set: made of all keys, without tables */
+	qs_flat flat;   /* how to write the value, between the two calls that flatten it */
+	qs_sketch made; /* the sketch to write if "compact" is set: made of all keys, no tables */
 	qb_memory made_memory; /* of "made" */
 	int counted;           /* buffered keys that are already in the statistics */
 
-	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
 
 	/*
-	 * Together with the total it identifies the counts: no other object has this
-	 * version, and this object never has it with other counts of the same total.
+	 * Identifies the counts, together with the total.  No other object has this version, and this
+	 * object never has it with other counts of the same total.
 	 */
 	uint64 version;
 
 	DeferredSketch *deferred; /* compact sketches to be merged (sketch_state.c), or NULL */
-	Size deferred_bytes;      /* their memory */
+	Size deferred_bytes;      /* memory that "deferred" takes */
 
-	bool written;     /* it was made a value before */
+	bool written;     /* the state was made a value before */
 	uint64 *presence; /* which blocks of the sketch are present (sketch/compact_write.h), or NULL */
-	uint64 presence_version; /* the version that the bitmap tells about */
+	uint64 presence_version; /* the version of which the bitmap is true */
 } SketchState;
 
 /* Read access to a sketch, which the datum may hold in any form. */
@@ -55,10 +55,10 @@ typedef struct SketchReader
 	const qs_sketch *sketch;
 	qs_sketch view;      /* the sketch, unless it is expanded */
 	struct varlena *own; /* detoasted copy to free, or NULL */
-	qs_sketch tables;    /* made of a compact view; it has memory only then */
+	qs_sketch tables;    /* made of a compact "view"; has memory only if it was made */
 	qb_memory memory;    /* of "tables" */
 	const uint8 *header; /* QS_HEADER_BYTES that identify the contents; NULL if expanded */
-	uint64 version;      /* if expanded, it identifies the contents together with the total */
+	uint64 version;      /* if expanded: identifies the contents, together with the total */
 } SketchReader;
 
 extern const KeyedStateType sketch_state_type;
@@ -112,7 +112,7 @@ extern void SketchReadEnd(SketchReader *reader);
 /* sketch_functions.c */
 extern Datum SketchDistinctRow(FunctionCallInfo fcinfo, const qs_sketch *sketch);
 
-/* Count a row's key of weight 1.  The buffer has room and keeps no weights. */
+/* Put a row's key of weight 1 into the buffer, which has room and keeps no weights. */
 static inline void
 SketchPutKey(SketchState *expanded, uint64 fingerprint)
 {
@@ -132,7 +132,7 @@ SketchAppend(SketchState *expanded, uint64 fingerprint, int64 weight)
 		KeyBufferAppend(&expanded->keyed.buffer, fingerprint, weight);
 }
 
-/* Count a row's key.  If its weight is negative, remove it later. */
+/* Count a row's key.  A key of negative weight is removed later. */
 static inline void
 SketchCount(SketchState *expanded, uint64 fingerprint, int64 weight)
 {

@@ -3,10 +3,9 @@
  *		Reading and writing qsketch values in any form, errors about them, input and output,
  *		and qsketch_new.
  *
- * Values inside the database came through an input function, which validated them.  So
- * reading a value checks only its header and length, in constant time.  That is enough
- * to keep every operation inside the value's bytes, and below the memory of the largest
- * sketch.
+ * Values inside the database came through an input function, which validated them.  So reading a
+ * value checks only its header and length, in constant time.  These checks are enough to keep every
+ * operation inside the value's bytes, and below the memory of the largest sketch.
  *
  * src/pg/sketch_value.c
  */
@@ -20,9 +19,9 @@
 #include "utils/builtins.h"
 
 /*
- * Open a value of this length, whose header alone is read.  An explicit or compact sketch
- * may take few bytes although the header claims a large size; in a dense one the tables
- * must have that size.
+ * Open a value of this length.  Only its header is read.  An explicit or compact sketch may take
+ * few bytes although the header claims a large size.  In a dense sketch the tables must have that
+ * size.
  */
 static void
 open_bytes(qs_sketch *view, const uint8 *bytes, Size length, int sqlstate)
@@ -68,14 +67,17 @@ SketchCheckStorable(const qs_params *params)
 			  "Choose a smaller size or z.");
 }
 
-/* The bytes of a varlena; too many are an error. */
+/* The bytes of a varlena.  Raises an error if PostgreSQL cannot store it. */
 static Size
 check_size(const qs_flat *flat)
 {
 	return CheckSize(sketch_format.noun, VARHDRSZ + flat->bytes, NULL);
 }
 
-/* Choose how to write a sketch; presence NULL: it has none.  Returns the bytes of the varlena. */
+/*
+ * Choose how to write a sketch; presence NULL: it has no presence bitmap.  Returns the bytes of the
+ * varlena.
+ */
 Size
 SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 {
@@ -83,7 +85,10 @@ SketchFlatSize(const qs_sketch *sketch, const uint64 *presence, qs_flat *flat)
 	return check_size(flat);
 }
 
-/* The same for a value that is merged once: its tables are written as they are. */
+/*
+ * Choose to write a sketch's tables as they are, since the value is merged only once.  Returns the
+ * bytes of the varlena.
+ */
 Size
 SketchTablesSize(const qs_sketch *sketch, qs_flat *flat)
 {
@@ -138,7 +143,10 @@ SketchReadAsStored(SketchReader *reader, Datum datum)
 	reader->header = (const uint8 *) VARDATA(value);
 }
 
-/* The same for callers that need tables: they are made of a compact sketch. */
+/*
+ * Read access as SketchReadAsStored() gives it, for callers that need tables.  They are made if the
+ * sketch is compact.
+ */
 void
 SketchRead(SketchReader *reader, Datum datum)
 {
@@ -252,7 +260,7 @@ differences(const qs_params *a, const qs_params *b)
 }
 
 /*
- * A hint for sketches of different structures.  Mostly some were stored while another
+ * A hint for sketches of different structures.  Often some of them were stored while another
  * structure was the default.  The hint says how to make new sketches that fit them.
  */
 static int
@@ -266,7 +274,7 @@ hint_template(const qs_params *a, const qs_params *b)
 				   SketchSizeText(old));
 }
 
-/* A hint for sketches that differ in size alone, or in what no function can change. */
+/* A hint for sketches that differ in size alone, or in parameters that no function can change. */
 static int
 hint_size(const qs_params *a, const qs_params *b)
 {
@@ -311,7 +319,7 @@ SketchCheckMergeable(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* Raise an error unless two sketches have a product, for which they may differ in size. */
+/* Raise an error unless two sketches have a product.  Their sizes may differ. */
 void
 SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 {
@@ -320,7 +328,7 @@ SketchCheckProduct(const qs_sketch *a, const qs_sketch *b)
 	KeyFamilyCheckSame(&a->keys, &b->keys, &sketch_key_holder);
 }
 
-/* ---- new sketches, and what they accept as structure and size ---- */
+/* ---- new sketches, and the structures and sizes that they accept ---- */
 
 #define DEFAULT_SIZE  (UINT64CONST(1) << 20)
 #define DEFAULT_DEPTH 3
@@ -345,7 +353,7 @@ SketchDefaultParams(qs_params *params)
 	SketchParamsOf(params, SKETCH_DEFAULT_STRUCTURE, DEFAULT_SIZE);
 }
 
-/* Bytes of a size such as '64kB', in the syntax of pg_size_bytes(). */
+/* Bytes of a size that a text names, such as '64kB', in the syntax of pg_size_bytes(). */
 static uint64
 size_from_text(text *size)
 {
@@ -358,7 +366,7 @@ size_from_text(text *size)
 	return bytes;
 }
 
-/* n of a sketch that is folded to this size. */
+/* The parameter n of a sketch after it is folded to this size. */
 uint64
 SketchFoldedN(const qs_params *params, text *size)
 {
@@ -373,7 +381,7 @@ SketchFoldedN(const qs_params *params, text *size)
 	return folded.n;
 }
 
-/* "thread, warp, ... and sf" */
+/* The names of all structures: "thread, warp, ... and sf" */
 static char *
 structure_names(void)
 {
@@ -444,9 +452,9 @@ qsketch_new(PG_FUNCTION_ARGS)
 /* ---- input, output and comparison ---- */
 
 /*
- * A value made outside is a valid sketch.  Raise an error unless qsketch_new() could
- * have made it: an empty sketch of 64 bytes must not claim tens of gigabytes when its
- * first keys come, and what it says of its keys must agree.
+ * A valid value that was made outside.  Raise an error unless qsketch_new() could have made it: an
+ * empty sketch of 64 bytes must not claim tens of gigabytes when its first keys come.  Also raise
+ * an error if what it records about its keys contradicts itself.
  */
 static void
 check(struct varlena *value, int sqlstate)
@@ -456,7 +464,7 @@ check(struct varlena *value, int sqlstate)
 	open_bytes(&view, (const uint8 *) VARDATA(value), VARSIZE(value) - VARHDRSZ, sqlstate);
 }
 
-/* Is it a size, such as 1MB? */
+/* True if the text is a size, such as 1MB. */
 static bool
 is_size(const char *text)
 {
@@ -471,7 +479,10 @@ is_size(const char *text)
 	return false;
 }
 
-/* A hint: whoever writes a size or a structure's name probably means a template. */
+/*
+ * The hint for a text that is not a sketch.  Whoever writes a size or a structure's name probably
+ * means a template.
+ */
 static char *
 hint(const char *text)
 {

@@ -2,12 +2,14 @@
  * top_columns.c
  *		Lists of top keys that are made of cached columns.
  *
- * First the GPU makes the sketch alone.  An explicit sketch has all keys with their counts.  Of another one
- * the GPU counts the frequent keys once more, exactly (gpu/sketch_gpu.h).  So the candidates have
- * exact counts, and the bound of all other keys is below the threshold.  Sketch and candidates are merged
- * into the state as those of another process are, and rows of other pages follow.
+ * First the GPU makes only the sketch.  An explicit sketch has all keys with their counts.  If the
+ * sketch is dense, the GPU counts its frequent keys once more, exactly (gpu/sketch_gpu.h).  So the
+ * candidates have exact counts, and the bound of all other keys is below the threshold.  Sketch and
+ * candidates are merged into the state like those of another process.  Rows of pages that are not
+ * cached are added later.
  *
- * If the keys cannot be counted once more, the state gets none of them, and their pages are read.
+ * If the keys cannot be counted once more, the state gets no key of the cached column, and the
+ * pages are read.
  *
  * src/pg/top_columns.c
  */
@@ -17,7 +19,7 @@
 #include "miscadmin.h"
 #include "sketch/explicit.h"
 
-/* May a state get keys of cached columns? */
+/* True if a state may get keys of cached columns. */
 bool
 TopMayTakeColumns(const TopState *top, const StateWork *work)
 {
@@ -25,7 +27,7 @@ TopMayTakeColumns(const TopState *top, const StateWork *work)
 		   GpuSketchEngine(&top->sketch.params, work) != &qs_engine_cpu;
 }
 
-/* A sketch for keys of a list, in memory of the list's context. */
+/* A sketch for the keys of a list, in memory of the list's context. */
 SketchState *
 TopSketchFor(const TopState *top)
 {
@@ -35,7 +37,7 @@ TopSketchFor(const TopState *top)
 	return sketch;
 }
 
-/* Bring the tables of sketches here. */
+/* Bring the tables of sketches to this process. */
 static void
 bring_here(SketchState *const *sketch, uint32 count)
 {
@@ -50,8 +52,8 @@ bring_here(SketchState *const *sketch, uint32 count)
 }
 
 /*
- * Count the frequent keys of dense sketches once more, on their device if they are on that of all chunks,
- * and bring the sketches here.  False: not all keys could be counted.
+ * Count the frequent keys of dense sketches once more, on their device if all chunks are on that
+ * device, and bring the sketches to this process.  False: some keys could not be counted.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,
@@ -75,7 +77,7 @@ recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint3
 	return done;
 }
 
-/* Add an explicit sketch, which goes. */
+/* Add an explicit sketch to the list, and free the sketch. */
 static void
 take_explicit(TopState *top, SketchState *sketch)
 {
@@ -90,7 +92,7 @@ take_explicit(TopState *top, SketchState *sketch)
 	pfree(key);
 }
 
-/* Add a dense sketch, which goes, with what was counted once more. */
+/* Add a dense sketch and the exact counts of its frequent keys to the list, and free the sketch. */
 static void
 take_recounted(TopState *top, SketchState *sketch, GpuRecounted *counted)
 {
@@ -101,7 +103,10 @@ take_recounted(TopState *top, SketchState *sketch, GpuRecounted *counted)
 		pfree(counted->key);
 }
 
-/* The pages that were taken off the chunks' sets, of the chunks that have any; returns how many have. */
+/*
+ * List the chunks from whose sets pages were taken.  "before" has the sets from before; "taken"
+ * gets each such chunk with the pages that were taken.  Returns the number of such chunks.
+ */
 static int
 list_taken(const GpuColumnChunk *chunk, int chunks, GpuPages *before, GpuColumnChunk *taken)
 {
@@ -119,7 +124,7 @@ list_taken(const GpuColumnChunk *chunk, int chunks, GpuPages *before, GpuColumnC
 	return count;
 }
 
-/* Put pages that were taken back into the chunks' sets. */
+/* Put the pages that were taken back into the chunks' sets. */
 static void
 give_back(const GpuColumnChunk *chunk, int chunks, const GpuPages *taken)
 {
@@ -131,7 +136,10 @@ give_back(const GpuColumnChunk *chunk, int chunks, const GpuPages *taken)
 			chunk[i].pages->word[j] |= taken[i].word[j];
 }
 
-/* Add a sketch, which goes, with the keys on these pages of chunks; false: nothing was added. */
+/*
+ * Add a sketch, which has the keys on these pages of chunks, to the list, and free the sketch.
+ * False: nothing was added.
+ */
 static bool
 take_sketch(TopState *top, SketchState *sketch, const GpuColumnChunk *chunk, int chunks)
 {
@@ -150,8 +158,8 @@ take_sketch(TopState *top, SketchState *sketch, const GpuColumnChunk *chunk, int
 }
 
 /*
- * Count the keys of a cached column on the pages that the chunks' sets have.  Pages that were not
- * done stay in the sets.
+ * Count the keys of a cached column on the pages in the chunks' sets.  Pages that were not done
+ * stay in the sets.
  */
 void
 TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks)
@@ -174,8 +182,9 @@ TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Add to the lists of groups their sketches, which have the keys on the chunks' pages and are on a
- * device; the sketches go.  False: the keys could not be counted once more, and the lists are of no use.
+ * Add to the lists of groups their sketches, which are on a device and have the keys on the chunks'
+ * pages.  The sketches are freed.  False: the keys could not be counted once more, and the lists
+ * can no longer be used.
  */
 bool
 TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *groups,

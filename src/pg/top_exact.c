@@ -70,14 +70,14 @@
 /* The destination of keys and counts. */
 typedef struct TopOutput
 {
-	FunctionCallInfo call; /* that returns them */
+	FunctionCallInfo call; /* the call that returns them */
 	bool as_text;
-	bool padded; /* the key is padded with blanks, which its text does not have */
+	bool padded; /* the key is padded with blanks, which its text must not have */
 	KeyWriter writer;
 	int64 wanted; /* how many more keys are wanted */
 } TopOutput;
 
-/* The key as qtop_text shows it. */
+/* The key as the text that qtop_text shows. */
 static text *
 text_of(TopOutput *output, Datum key)
 {
@@ -109,7 +109,10 @@ extern Datum qsketch_estimate(PG_FUNCTION_ARGS);
 
 #define TYPE_ARGUMENT 3
 
-/* The list is made for so many keys.  Candidates cost little, and more of them lower the bound. */
+/*
+ * The list of candidates is made for this many keys.  Candidates cost little, and more of them
+ * lower the bound.
+ */
 #define CANDIDATES_FOR 1000
 
 /* The size of the sketch: bytes for each row, and the least and largest size in MB. */
@@ -125,7 +128,7 @@ typedef struct Own
 {
 	Oid sketch; /* types */
 	Oid list;
-	Oid agg; /* functions of a key of any type; this one may take a weight, too */
+	Oid agg; /* functions of a key of any type; "agg" may take a weight, too */
 	Oid has;
 	Oid estimate;
 } Own;
@@ -210,7 +213,7 @@ find_own(const TopQuestion *q, Oid schema, Own *own)
 	own->estimate = function_of_key(schema, "qsketch_estimate_key", own->sketch, qsketch_estimate);
 }
 
-/* A parameter of the queries.  Its value may be large. */
+/* A parameter of the queries, whose value may be large. */
 static Node *
 parameter(Oid type)
 {
@@ -224,7 +227,7 @@ parameter(Oid type)
 	return (Node *) param;
 }
 
-/* The value of that parameter. */
+/* The value of the queries' parameter. */
 static ParamListInfo
 value_of(Oid type, Datum value)
 {
@@ -260,7 +263,7 @@ compare_descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The n-th largest lower bound; 0 if there are fewer. */
+/* The n-th largest lower bound; 0 if there are fewer candidates. */
 static int64
 nth_lower(const qs_top *top, int32 n)
 {
@@ -276,7 +279,7 @@ nth_lower(const qs_top *top, int32 n)
 	return lower[n - 1];
 }
 
-/* First pass: find candidates.  NULL if there are no keys, or no list for them. */
+/* First pass: find candidates.  NULL if there are no keys, or if rows have negative weights (*negative). */
 static TopState *
 find_candidates(const TopQuestion *q, const Own *own, double rows, bool *negative)
 {
@@ -390,7 +393,7 @@ put_answer(TopOutput *output, Answer answer)
 	}
 }
 
-/* Are the candidates' bounds their counts, and are the n most frequent keys among them? */
+/* True if the candidates' bounds are their counts, and the n most frequent keys are among them. */
 static bool
 is_counted(const TopQuestion *q, const qs_top *top)
 {
@@ -404,7 +407,7 @@ is_counted(const TopQuestion *q, const qs_top *top)
 	return true;
 }
 
-/* Order as ORDER BY count DESC, key does. */
+/* The order of ORDER BY count DESC, key. */
 static int
 compare_counted(const void *a, const void *b)
 {
@@ -435,7 +438,7 @@ put_counted(TopOutput *output, const TopQuestion *q, const qs_top *top)
 		put_key(output, KeyParseNumber(&parser, (int64) key[i].fingerprint), key[i].lower);
 }
 
-/* Answer from the cached column; false: that is not possible. */
+/* Answer from the cached column; false: the column is not cached, or cannot give the answer. */
 static bool
 answer_from_copies(TopOutput *output, const TopQuestion *q)
 {
@@ -453,8 +456,8 @@ answer_from_copies(TopOutput *output, const TopQuestion *q)
 }
 
 /*
- * The passes are planned one after another, and a table may be attached as a partition between
- * them.  Then a single query counts all keys.
+ * Run the passes.  They are planned one after another, and a table may be attached as a partition
+ * between them.  If one was, a single query counts all keys.
  */
 static Answer
 count_by_passes(const TopQuestion *q, const Own *own, const TopSample *sample, TopState *top)

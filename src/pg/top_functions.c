@@ -20,13 +20,12 @@
 /*
  * ---- qtop_agg and qtop_merge_agg ----
  *
- * They are declared for keys of any type and made like the aggregates of sketches
- * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and
- * nothing is kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query
- * without groups, states that their own process combines travel by a token
- * (pgbase/state.c).  States never go to a device.  There is no inverse function: keys
- * that a list has dropped do not come back, so a window frame whose start moves is computed
- * anew.
+ * These aggregates are declared for keys of any type and made like the aggregates of sketches
+ * (sketch_aggregate.c).  The state is an expanded qtop in the aggregate's context, and nothing is
+ * kept in the FmgrInfo.  Partial states travel as ordinary values.  In a query without groups,
+ * states that their own process combines travel by a token (pgbase/state.c).  States never go to a
+ * device.  There is no inverse function: keys that a list has dropped do not come back, so a window
+ * frame whose start moves is computed anew.
  */
 
 static const ArgumentLayout plain = { .limit = 2 };
@@ -34,7 +33,10 @@ static const ArgumentLayout weighted = { .weight = 2, .limit = 3 };
 static const ArgumentLayout templated = { .limit = 2, .template = 3 };
 static const ArgumentLayout weighted_templated = { .weight = 2, .limit = 3, .template = 4 };
 
-/* The number of keys: a bigint behind the key alone, as count(*) gives it, else an integer. */
+/*
+ * The number of keys that are of interest.  If the key is the only argument before it, it is a
+ * bigint, since count(*) is one; otherwise it is an integer.
+ */
 static int64
 limit_argument(FunctionCallInfo fcinfo, ArgumentLayout layout)
 {
@@ -163,12 +165,12 @@ SQL_FUNCTION(qtop_agg_trans_template, transition(fcinfo, templated));
 /* qtop_agg_trans(qtop, key, weight, n, template) */
 SQL_FUNCTION(qtop_agg_trans_weight_template, transition(fcinfo, weighted_templated));
 
-/* qtop_agg_trans(qtop, key): there is no default for n, since lists of different n do not merge. */
+/* qtop_agg_trans(qtop, key): an error, because n has no default: lists of different n do not merge. */
 SQL_FUNCTION(qtop_agg_without_n,
 			 RaiseForm("qtop_agg needs the number of top keys",
 					   "qtop_agg(key, 100) makes a list of the 100 most frequent keys."));
 
-/* qtop_list(qtop) */
+/* qtop_list(qtop): an error that says what to write. */
 SQL_FUNCTION(qtop_list_without_type,
 			 RaiseForm("qtop_list needs the type of the keys",
 					   "qtop_list(list, NULL::bigint) returns keys as bigint, and "
@@ -278,26 +280,29 @@ SQL_FUNCTION(qtop_sketch, ask(fcinfo, sketch_of));
 /* qtop_total(qtop): the sum of all weights. */
 SQL_FUNCTION(qtop_total, ask(fcinfo, total_of));
 
-/* qtop_distinct(qtop): how many distinct keys there are, and the standard error. */
+/* qtop_distinct(qtop): estimate of the number of distinct keys, and its standard error. */
 SQL_FUNCTION(qtop_distinct, ask(fcinfo, distinct_of));
 
-/* qtop_info(qtop): how many keys the list is for and has, and the bound for all other keys. */
+/*
+ * qtop_info(qtop): the number of keys that the list is for, the number that it has, and the bound
+ * for all other keys.
+ */
 SQL_FUNCTION(qtop_info, ask(fcinfo, info_of));
 
 /*
  * ---- adding and removing keys, merging, subtracting and folding ----
  *
- * Adding a key is cheap, but a value that may not be changed in place is copied first: the
- * tables of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets
- * t := qtop_add(t, k) change the variable (qsketch_modify_support).  If that raises an
- * error, the variable must be unchanged, so all that can fail is checked before.  What removing
- * would take from a list that does not have it is noticed too late for that, so it has a copy.
+ * Adding a key is cheap, but a value that may not be changed in place is copied first: the tables
+ * of the sketch, and the candidates.  From PostgreSQL 18 on, PL/pgSQL lets t := qtop_add(t, k)
+ * change the variable (qsketch_modify_support).  If the call raises an error, the variable must be
+ * unchanged, so everything that can fail is checked first.  One error is noticed too late for that:
+ * removing weight that the list does not have.  So removing works on a copy.
  */
 
 #define KEY_ARGUMENT    1
 #define WEIGHT_ARGUMENT 2
 
-/* The text of a key, from its type's output function; NULL: a number has none. */
+/* The text of a key, from its type's output function; NULL: the key is a number, which has no text. */
 static const char *
 text_of(const NewKey *key, uint32 *length)
 {
@@ -409,7 +414,7 @@ subtract(FunctionCallInfo fcinfo)
 
 SQL_FUNCTION(qtop_subtract, SubtractUnlessNull(fcinfo, subtract));
 
-/* qtop_fold(qtop, n, size): the list for fewer keys, its sketch in less memory unless size is NULL. */
+/* qtop_fold(qtop, n, size): the list for n keys.  Its sketch is folded to "size", unless that is NULL. */
 PG_FUNCTION_INFO_V1(qtop_fold);
 Datum
 qtop_fold(PG_FUNCTION_ARGS)
@@ -435,7 +440,7 @@ qtop_fold(PG_FUNCTION_ARGS)
 
 /* ---- input and output ---- */
 
-/* Are the texts of all keys in UTF-8, if the list says so? */
+/* True if the texts of all keys are valid UTF-8.  Texts of an unknown encoding need not be. */
 static bool
 texts_are_valid(const qs_top *top, const qs_sketch *sketch)
 {
@@ -464,7 +469,7 @@ check(struct varlena *value, int sqlstate)
 		FormatRaise(&top_format, QB_FORMAT_ENTRIES, sqlstate, bytes, length);
 }
 
-/* A hint: whoever writes a number probably means the number of keys. */
+/* The hint for a text that is not a list.  Whoever writes a number probably means the number of keys. */
 static char *
 hint(const char *text)
 {

@@ -1,10 +1,10 @@
 /*
  * top_list.c
- *		qtop_list and qtop_text, which read a list of top keys; qtop_growth, which compares two;
- *		qtop_has, qtop_estimate and qtop_bounds, which look up a key in a list.
+ *		qtop_list and qtop_text, which read a list of top keys; qtop_growth, which compares two
+ *		lists; qtop_has, qtop_estimate and qtop_bounds, which look up a key in a list.
  *
- * The count that is shown for a key is the most that it may be.  That is never above
- * the sketch's own estimate (sketch/top.h states the promises).
+ * The count that is shown for a key is its upper bound, which is never above the sketch's own
+ * estimate (sketch/top.h states the promises).
  *
  * src/pg/top_list.c
  */
@@ -28,12 +28,12 @@
 typedef struct Row
 {
 	qs_top_key key;
-	int64 upper; /* it occurred at most so often */
+	int64 upper; /* upper bound of the key's count */
 } Row;
 
 /*
- * Order by upper bound, the largest first; among equal ones by lower bound, the largest first.
- * Whoever chooses the counts can make a sort quadratic, so it can be interrupted.
+ * Order by upper bound, and rows of equal upper bounds by lower bound, the largest first.  Whoever
+ * chooses the counts can make a sort quadratic, so the sort can be interrupted.
  */
 static int
 compare_rows(const void *a, const void *b)
@@ -49,7 +49,7 @@ compare_rows(const void *a, const void *b)
 	return (x->key.fingerprint > y->key.fingerprint) - (x->key.fingerprint < y->key.fingerprint);
 }
 
-/* How many keys of a list there are for a call that asks for n, for which the list must be made. */
+/* The number of rows that a call for n keys returns.  Raises an error if the list was made for fewer keys. */
 static uint64
 wanted(const qs_top *top, uint32 n)
 {
@@ -75,7 +75,7 @@ sorted_rows(const qs_top *top)
 	return row;
 }
 
-/* What a hint calls the type of the keys, as far as it is known. */
+/* The name that a hint has for the type of the keys, as far as the type is known. */
 static char *
 hint_type(uint32 family)
 {
@@ -87,7 +87,10 @@ hint_type(uint32 family)
 			   : pstrdup("Name the type of the keys, or use qtop_text.");
 }
 
-/* The type of the keys that the caller names.  An error if the keys cannot have it. */
+/*
+ * Prepare reading keys of the type that the caller names.  Raises an error if the keys cannot have
+ * that type.
+ */
 static void
 parser_of(FunctionCallInfo fcinfo, int type_argument, const TopReader *reader, KeyParser *parser)
 {
@@ -119,13 +122,13 @@ typedef struct KeyOutput
 	const qb_keys *keys;
 	bool as_text;
 	KeyParser parser;
-	KeyType type; /* of keys without texts, as text: the one that can hold all keys of the family */
+	KeyType type; /* for numbers returned as text: the type that holds all of the family */
 	KeyWriter writer;
 } KeyOutput;
 
 #define AS_TEXT (-1)
 
-/* "type_argument" names the type of the keys, or is AS_TEXT. */
+/* Prepare to return keys.  "type_argument" names their type, or is AS_TEXT. */
 static void
 begin_keys(KeyOutput *output, FunctionCallInfo fcinfo, int type_argument, const TopReader *reader)
 {
@@ -162,7 +165,7 @@ text_of(KeyOutput *output, const qs_top_key *key)
 	return pnstrdup(text, length);
 }
 
-/* A key to be returned; between KeyTextBegin() and KeyTextEnd(). */
+/* A key to be returned.  Call it between KeyTextBegin() and KeyTextEnd(). */
 static Datum
 key_of(KeyOutput *output, const qs_top_key *key)
 {
@@ -174,8 +177,8 @@ key_of(KeyOutput *output, const qs_top_key *key)
 }
 
 /*
- * The argument that names the type of the keys, the last one.  Without n it must be null:
- * a number there was meant to be n.
+ * The position of the argument that names the type of the keys, which is the last one.  In a call
+ * without n this argument must be null, because a number there was meant to be n.
  */
 static int
 type_argument(FunctionCallInfo fcinfo)
@@ -190,7 +193,7 @@ type_argument(FunctionCallInfo fcinfo)
 	return last;
 }
 
-/* Return the n most frequent keys of a list, or all for which it was made if n is not given. */
+/* Return the n most frequent keys of a list.  "all": return as many as the list was made for. */
 static void
 put_list(FunctionCallInfo fcinfo, int type_argument, bool all)
 {
@@ -244,11 +247,11 @@ qtop_text(PG_FUNCTION_ARGS)
 /*
  * ---- what grew most between two lists ----
  *
- * A key's growth is the difference of its counts, and what is shown for it is the difference of its
- * estimates: upper bounds both.  It is certain to lie between two other differences: the least that
- * the key may have now less the most that it may have had, and the most that it may have now less
- * the least.  Only candidates of the later list are compared.  Any other key has grown by the bound
- * of that list at most, because it has not occurred more often.
+ * A key's growth is the difference of its counts in the two lists.  The growth that is shown is the
+ * difference of the key's upper bounds.  The true growth is certain to lie between the later lower
+ * bound less the earlier upper bound, and the later upper bound less the earlier lower bound.  Only
+ * candidates of the later list are compared.  Any other key has grown by at most the later list's
+ * bound, because it has not occurred more often.
  */
 
 #define GROWTH_N    2
@@ -268,7 +271,10 @@ growth_of(const Growth *g)
 	return g->later.upper - g->earlier.upper;
 }
 
-/* The largest growth first, and among equal ones that which is the most certain. */
+/*
+ * Order by growth, the largest first.  Among keys of equal growth, that with the largest certain
+ * growth is first.
+ */
 static int
 compare_growth(const void *a, const void *b)
 {
@@ -353,26 +359,26 @@ qtop_growth(PG_FUNCTION_ARGS)
 /*
  * ---- what a list knows of a key ----
  *
- * They are called for each row of a table, mostly with the same list.  An expanded list is
- * searched in place.  Of a flat list the candidates are copied into a hash table, once.
- * Another list is told by its toast pointer, or by its bytes: a checksum can be forged.
- * Where the sketch is asked, too, the whole value is kept.
+ * These functions are called for each row of a table, mostly with the same list.  An expanded list
+ * is searched in place.  The candidates of a flat list are copied into a hash table, once.  The
+ * toast pointer or the bytes of a value tell whether it is the copied list; a checksum would not
+ * do, because it can be forged.  If the sketch may be asked, too, the whole value is kept.
  */
 
 #define KEY_ARGUMENT 1
 
-/* There is one for each calling expression, in fn_extra. */
+/* What a calling expression keeps, in its fn_extra. */
 typedef struct TopProbe
 {
 	KeyProbe rows; /* the keys of the rows */
 
-	KnownValue known;      /* the copied list */
-	bool asks;             /* the sketch is asked, too */
+	KnownValue known;      /* recognizes the copied list */
+	bool asks;             /* the sketch may be asked, too */
 	MemoryContext context; /* holds the copy */
 	qb_memory memory;
 	qb_keys keys;
 	qs_top top;
-	qs_sketch sketch; /* a view of the value in "context", if it is asked */
+	qs_sketch sketch; /* a view of the value in "context", if "asks" */
 } TopProbe;
 
 /* The list that a call is about, and the key. */
@@ -429,7 +435,7 @@ copy_candidates(TopProbe *probe, Datum datum)
 		pfree(value);
 }
 
-/* Find the list and the key of a call.  "asks": the sketch will be asked. */
+/* Find the list and the key of a call.  "asks": the sketch may be asked, too. */
 static TopCall
 read_call(FunctionCallInfo fcinfo, bool asks)
 {

@@ -44,7 +44,7 @@ schema_name(Oid schema)
 	return pstrdup(quote_identifier(name));
 }
 
-/* Set the table. */
+/* Describe the table. */
 static void
 describe_table(TopQuestion *question)
 {
@@ -84,7 +84,10 @@ is_integer(Oid type)
 	return base == INT2OID || base == INT4OID || base == INT8OID;
 }
 
-/* Rows are counted, or have their weights added up.  Then a key of no weight is no answer. */
+/*
+ * Describe what is added up for each key: its rows, or their weights.  With weights, a key whose
+ * weights sum to 0 is no answer.
+ */
 static void
 describe_weight(TopQuestion *question, const char *name)
 {
@@ -135,9 +138,9 @@ TopCheckType(const TopQuestion *question, Oid named)
 }
 
 /*
- * A query found keys of this type, which must be that of the column.  The lock
- * of TopDescribe() keeps others from changing the table, but not this session: a
- * policy of the table may call a function that gives its name to another one.
+ * Raise an error unless keys of this type, which a query found, have the column's type.  The lock
+ * of TopDescribe() keeps other sessions from changing the table, but not this session: a policy of
+ * the table may call a function that gives the table's name to another table.
  */
 void
 TopCheckColumn(const TopQuestion *question, Oid found)
@@ -166,11 +169,11 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 }
 
 /*
- * ---- is a list of candidates worth a pass over the table? ----
+ * ---- whether a list of candidates is worth a pass over the table ----
  *
- * If keys are many, a sketch counts them faster than GROUP BY, whose hash table then no
- * longer fits into the cache, or into work_mem.  If keys are few, GROUP BY is faster.
- * Some pages of the table show which of the two holds:
+ * If keys are many, a sketch counts them faster than GROUP BY, whose hash table then no longer fits
+ * into the cache, or into work_mem.  If keys are few, GROUP BY is faster.  A sample of the table's
+ * pages shows which of the two is true:
  *
  * 	unseen		the fraction of the sample's rows whose key it has once.  About the same
  * 				fraction of the other rows has a key that is not in the sample.  It is
@@ -189,8 +192,8 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
  */
 
 /*
- * Pages of the sample, and its largest fraction of a table.  For smaller tables GROUP BY
- * runs at once.
+ * Pages of the sample, and the largest fraction of a table that it may be.  For tables so small
+ * that it would be larger, GROUP BY runs at once.
  */
 #define SAMPLE_PAGES 128
 #define MOST_PERCENT 5
@@ -204,8 +207,8 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 #define ALIKE 0.5
 
 /*
- * How often the wanted keys must be seen: STANDS_OUT_TIMES as often as usual ones, and
- * STANDS_OUT_BY times more.  Weights take the place of counts, then by as many rows of the
+ * How often the n-th key must be seen: STANDS_OUT_TIMES as often as the usual key, plus
+ * STANDS_OUT_BY rows.  With a column of weights, the keys' weights are compared, and a row has the
  * average weight.
  */
 #define STANDS_OUT_BY    6
@@ -213,7 +216,7 @@ TopDescribe(TopQuestion *question, Oid relation, const char *column, const char 
 
 #define SAMPLED "%s TABLESAMPLE pg_catalog.system (%.6f) REPEATABLE (0)"
 
-/* Add the pages of a table; false: it has none of its own. */
+/* Add the pages of a table; false: the table has no pages of its own. */
 static bool
 add_pages(Oid relid, double *pages)
 {
@@ -246,7 +249,7 @@ percent_of(Oid relid)
 }
 
 /*
- * Read the groups of the sample, the first ones first.  Each has a key, its count or weight,
+ * Add a group to the sample; groups come in descending order.  Each has a key, its count or weight,
  * and its count.
  */
 static void
@@ -290,7 +293,7 @@ TopTakeSample(const TopQuestion *question, TopSample *sample)
 	SPI_freetuptable(SPI_tuptable);
 }
 
-/* Roughly how many rows the table has. */
+/* A rough number of the table's rows. */
 double
 TopSampleTable(const TopSample *sample)
 {
@@ -298,8 +301,8 @@ TopSampleTable(const TopSample *sample)
 }
 
 /*
- * Is a list worth its pass?  The sample has at least "rows - groups" pairs of rows with
- * the same key.
+ * True if a list is worth its pass.  The sample has at least "rows - groups" pairs of rows with the
+ * same key.
  */
 bool
 TopSampleWantsList(const TopQuestion *question, const TopSample *sample)
@@ -344,19 +347,20 @@ TopSampleShare(const TopQuestion *question, const TopSample *sample, const char 
  * 	- given the name of a table to a new one.
  *
  * An ordinary query takes its snapshot after the locks.  So under READ COMMITTED a new snapshot is
- * taken then, which sees no more of this transaction's own changes than the old one did.  The
- * other levels have one snapshot for the transaction, and an error tells that it is too old.
+ * taken then, which sees no more of this transaction's own changes than the old one did.  The other
+ * isolation levels have one snapshot for the transaction, and an error says that it is too old.
  *
- * A table got a new file if its row in pg_class names another one than the row that the
- * snapshot sees.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all
- * rows for old snapshots.  They cannot be told apart, and are treated in the same way.
+ * A table got a new file if its row in pg_class names another one than the row that the snapshot
+ * sees.  VACUUM FULL, CLUSTER and SET TABLESPACE make new files, too, though they keep all rows for
+ * old snapshots.  These commands cannot be told apart from those that rewrite rows, so they are
+ * treated in the same way.
  *
  * The children of a table changed if the snapshot sees other rows of it in pg_inherits than there
  * are now.  A new table that was only added is no reason for an error: its rows are too new for the
  * snapshot, and so is the table.  An ordinary query gives the same answer.
  */
 
-/* The file of a table that there is now. */
+/* The file that a table has now. */
 static Oid
 file_now(Oid relid)
 {
@@ -371,7 +375,7 @@ file_now(Oid relid)
 	return file;
 }
 
-/* Does a snapshot see the table?  If so, with which file? */
+/* True if a snapshot sees the table.  *file is then the file that the table has for the snapshot. */
 static bool
 sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 {
@@ -390,23 +394,23 @@ sees_table(Relation catalog, Oid relid, Snapshot snapshot, Oid *file)
 	return seen;
 }
 
-/* How the active snapshot is too old for some tables. */
+/* In which way the active snapshot is too old for some tables. */
 typedef enum TablesAge
 {
-	TABLES_SEEN,     /* it is not */
+	TABLES_SEEN,     /* it is not too old */
 	TABLES_ADDED,    /* one of them got a new table as a child, and nothing else changed */
-	TABLES_CHILDREN, /* others are children of one of them */
-	TABLES_REWRITTEN /* one has another file, or is new */
+	TABLES_CHILDREN, /* a table has other children */
+	TABLES_REWRITTEN /* a table has another file, or is new */
 } TablesAge;
 
 typedef struct TablesLook
 {
-	Relation classes;  /* pg_class */
-	Relation inherits; /* pg_inherits */
+	Relation classes;  /* the catalog pg_class */
+	Relation inherits; /* the catalog pg_inherits */
 	Snapshot snapshot;
 	List *added; /* new tables that are children of others */
 	TablesAge age;
-	Oid table; /* of that age */
+	Oid table; /* a table of that age */
 } TablesLook;
 
 static void
@@ -419,8 +423,8 @@ note_age(TablesLook *look, TablesAge age, Oid table)
 }
 
 /*
- * The children of a table, in order, and the one that is being detached concurrently.  A NULL snapshot:
- * those that there are now.
+ * The children of a table, in order, and the one that is being detached concurrently.  With a NULL
+ * snapshot they are those that the table has now.
  */
 static List *
 children_of(const TablesLook *look, Oid relid, Snapshot snapshot, Oid *detaching)
@@ -463,7 +467,7 @@ note_new_child(TablesLook *look, Oid relid, Oid child)
 	}
 }
 
-/* Compare the children that the snapshot sees with those that there are now. */
+/* Compare the children that the snapshot sees with those that the table has now. */
 static void
 look_at_children(TablesLook *look, Oid relid)
 {
@@ -501,7 +505,10 @@ look_at_file(TablesLook *look, Oid relid)
 		note_age(look, TABLES_REWRITTEN, relid);
 }
 
-/* How is the active snapshot too old for the tables of the list, and for which?  Own changes do not count. */
+/*
+ * In which way the active snapshot is too old for the tables of the list, and *table for which
+ * table.  This transaction's own changes do not count.
+ */
 static TablesAge
 age_of_tables(const List *tables, Oid *table)
 {
@@ -511,7 +518,7 @@ age_of_tables(const List *tables, Oid *table)
 
 	PushCopiedSnapshot(GetActiveSnapshot());
 	look.snapshot = GetActiveSnapshot();
-	look.snapshot->curcid = GetCurrentCommandId(false); /* own changes are no others' */
+	look.snapshot->curcid = GetCurrentCommandId(false); /* to see own changes */
 	foreach (cell, tables)
 		look_at_children(&look, lfirst_oid(cell));
 	foreach (cell, tables)
@@ -526,7 +533,10 @@ age_of_tables(const List *tables, Oid *table)
 	return look.age;
 }
 
-/* Lock all tables that the question's queries read, by planning one, and say which they are. */
+/*
+ * Lock all tables that the question's queries read, by planning one of the queries, and return
+ * these tables.
+ */
 static List *
 lock_tables(const TopQuestion *question)
 {

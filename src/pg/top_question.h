@@ -21,15 +21,15 @@ typedef struct TopQuestion
 	const char *name;        /* name of the column */
 	char *column;            /* column of t, as SQL writes it */
 	const char *weight_name; /* name of the column of weights; NULL: rows are counted */
-	char *weight;            /* that column of t, as SQL writes it */
+	char *weight;            /* that column as a column of t, as SQL writes it */
 	const char *measure;     /* a key's count or weight, as SQL writes it */
-	const char *having;      /* which keys have a weight, as SQL writes it */
+	const char *having;      /* condition for the keys that have a weight, as SQL writes it */
 	Oid type;                /* type of the column */
 	Oid collation;
 	bool number; /* fingerprints are the keys themselves, and have their order */
 	bool sorted; /* the type of the keys has an order */
 	int32 n;
-	int32 listed; /* how many keys the list is made for */
+	int32 listed; /* number of keys that the list is made for */
 } TopQuestion;
 
 /* What a sample of the table shows. */
@@ -37,9 +37,9 @@ typedef struct TopSample
 {
 	double percent; /* the sample's fraction of the pages; 0: there is no sample */
 	double rows;    /* rows of the sample without NULLs */
-	double weight;  /* the sum of their weights; without weights the same as "rows" */
+	double weight;  /* sum of these rows' weights; without weights the same as "rows" */
 	double groups;  /* distinct keys in the sample */
-	double single;  /* keys that the sample has once */
+	double single;  /* keys that occur once in the sample */
 	int64 nth;      /* count or weight of its n-th key */
 	int64 usual;    /* count or weight of the first key that a list would not keep */
 } TopSample;
@@ -56,8 +56,8 @@ extern double TopSampleShare(const TopQuestion *question, const TopSample *sampl
 							 const char *condition, OwnCall *call, ParamListInfo values);
 
 /*
- * Set by src/scan: the n most frequent keys from the cached column, in the order
- * of the answer; NULL: it has to be found without.
+ * Set by src/scan.  Returns the n most frequent keys from the cached column, in the order of the
+ * answer; NULL: they have to be found without the cached column.
  */
 extern GpuExactKey *(*TopExactFromCached)(const TopQuestion *question, int *count);
 

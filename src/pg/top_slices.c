@@ -3,11 +3,11 @@
  *		How a list of top keys is cut into slices, so that all processes of a parallel scan merge
  *		their lists at the same time (pgbase/segment.h).
  *
- * The slices are those of its sketch.  The first one has the candidates, too: entries and
- * texts of its own, in one block of shared memory (sketch/top.h).  A process merges them with its
- * own candidates, and writes a new block.  It takes the bounds of lists for that, since
- * no process has the sketch that belongs to the block.  In the end the merged sketch limits all upper
- * bounds.
+ * The slices of a list are those of its sketch.  The first slice also has the candidates: their
+ * entries and texts, in one block of shared memory (sketch/top.h).  A process merges these
+ * candidates with its own, and writes a new block.  The merge uses the bounds of the lists, since
+ * no process has the sketch that belongs to the block.  In the end the merged sketch limits all
+ * upper bounds.
  *
  * Lists of many candidates are not cut.  A process would hold the lock of the first slice for too long.
  *
@@ -15,10 +15,10 @@
  */
 #include "pg/top_state.h"
 
-/* What a slice has of its own.  Only the first slice has a list. */
+/* What a slice has besides tables.  Only the first slice has a list. */
 typedef struct TopSlice
 {
-	qs_sketch sketch; /* as SketchSliceAdd() leaves it */
+	qs_sketch sketch; /* written by SketchSliceAdd() */
 	qs_top list;      /* a view of table[2], without pointers */
 } TopSlice;
 
@@ -42,7 +42,7 @@ top_units(KeyedState *state, Size *bytes)
 	return units;
 }
 
-/* Merge the candidates of a slice into a list, if it has any. */
+/* If the slice has candidates, merge them into a list. */
 static void
 merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
 {
@@ -54,7 +54,7 @@ merge_listed(qs_top *top, const SharedSlice *shared, dsa_area *area)
 	SketchCheck(qs_top_merge_list(top, &view));
 }
 
-/* Write the candidates of the list into the slice, in place of those that it had. */
+/* Write the candidates of the list into the slice, in place of the slice's earlier candidates. */
 static void
 write_listed(const qs_top *top, SharedSlice *shared, dsa_area *area)
 {

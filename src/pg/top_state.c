@@ -3,17 +3,16 @@
  *		A sketch with its most frequent keys as an expanded object: the state of
  *		aggregates, and what functions return; opening values, and errors about them.
  *
- * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks
- * up candidates where the keys' counters are.  Integer keys are their own fingerprints.
- * They may wait for several batches, as keys of sketches do (sketch_state.c).
- * For other keys the buffer also keeps the values.  Values passed by reference are
- * copied into an arena, which is reused for each batch.  Only keys that become
- * candidates are written as text.  A caller that has the values of a whole batch at hand
- * puts fingerprints alone into the buffer, and hands over a function for the values.
+ * A full buffer of keys goes to the CPU's engine as one batch, since the engine looks up candidates
+ * where the keys' counters are.  Integer keys are their own fingerprints.  They may wait for
+ * several batches, as keys of sketches do (sketch_state.c).  For other keys the buffer also keeps
+ * the values.  Values passed by reference are copied into an arena, which is reused for each batch.
+ * Only keys that become candidates are written as text.  A caller that has the values of a whole
+ * batch puts only fingerprints into the buffer, and passes a function that gives the values.
  *
- * Rows come in any order, and a negative weight may come before the positive one that it
- * takes back.  So negative weights are counted in a sketch of their own, which is subtracted
- * when the list is next read.
+ * Rows come in any order, and a negative weight may come before the positive weight that it takes
+ * back.  So negative weights are counted in a sketch of their own.  It is subtracted when the list
+ * is next read.
  *
  * src/pg/top_state.c
  */
@@ -29,7 +28,7 @@
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
-/* The most memory of values that wait, unless a single value takes more. */
+/* The most memory of values that wait.  A single value may take more. */
 #define ARENA_MAX   (64 * 1024)
 #define ARENA_FIRST 256
 
@@ -50,7 +49,7 @@ TopCheckN(int64 n)
 	return (uint32) n;
 }
 
-/* The call that gives a list the smaller n and size of two, of which folding leads to the other. */
+/* The call that folds a list to n keys and to the smaller size of both, for the hint of an error. */
 static const char *
 folding_call(uint32 n, const qs_params *a, const qs_params *b)
 {
@@ -201,7 +200,7 @@ TopSetKey(TopState *top, const KeyType *key)
 
 /* ---- batches ---- */
 
-/* How many keys to collect: see most_room() in sketch_state.c. */
+/* The number of keys to collect.  most_room() in sketch_state.c says why it is limited. */
 static int
 most_room(const TopState *top)
 {
@@ -249,14 +248,17 @@ write_fresh(TopState *top, TopValueOf value_of, void *rows)
 		KeyTextEnd(level);
 }
 
-/* Refuse a list whose value would be too large. */
+/* Raise an error if a list's value would be too large. */
 static Size
 check_size(uint64 size)
 {
 	return CheckSize(top_key_holder.one, size, "Ask for fewer keys, or choose a smaller sketch.");
 }
 
-/* Refuse texts that are too long for a value while they come, without those that would be dropped. */
+/*
+ * While keys come, raise an error if the texts of a list are too long for a value.  Texts that
+ * would be dropped do not count.
+ */
 static void
 check_texts(TopState *top)
 {
@@ -266,7 +268,7 @@ check_texts(TopState *top)
 	check_size(top->top.length);
 }
 
-/* Count so many keys of the buffer as one batch. */
+/* Count "count" keys of the buffer as one batch. */
 static void
 count_batch(TopState *top, int first, int count, TopValueOf value_of, void *rows)
 {
@@ -281,8 +283,8 @@ count_batch(TopState *top, int first, int count, TopValueOf value_of, void *rows
 }
 
 /*
- * Count the keys in the buffer, whose values a function gives if they have texts.  Then they are one
- * batch.  Keys without texts may have waited for more.
+ * Count the keys in the buffer.  If they have texts, a function gives their values, and they are
+ * one batch.  Keys without texts may have waited for several batches.
  */
 void
 TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
@@ -341,8 +343,8 @@ TopFlush(TopState *top)
 }
 
 /*
- * Make room in a full buffer: count its keys, and take a larger one while it is small.  Keys without
- * texts may go on waiting in a larger one.
+ * Make room in a full buffer: count its keys, and enlarge a small buffer.  Keys without texts may
+ * stay in an enlarged buffer.
  */
 void
 TopMakeRoom(KeyedState *state)
@@ -362,7 +364,7 @@ TopMakeRoom(KeyedState *state)
 									top->keyed.buffer.allocated * sizeof(Datum));
 }
 
-/* Make room for so many more bytes in the arena. */
+/* Make room for this many more bytes in the arena. */
 static void
 grow_arena(TopState *top, Size bytes)
 {
@@ -391,7 +393,10 @@ keep_value(TopState *top, Datum value)
 	return offset;
 }
 
-/* Append a key of a weight that is not negative to the buffer.  "plain" matters only in lists of texts. */
+/*
+ * Append a key of a weight that is not negative to the buffer.  "plain" is its value, which matters
+ * only in lists of texts.
+ */
 void
 TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight)
 {
@@ -405,7 +410,7 @@ TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weight)
 	KeyBufferAppend(&top->keyed.buffer, fingerprint, weight);
 }
 
-/* Count a row's key, now or with the next batch.  If its weight is negative, remove it later. */
+/* Count a row's key, now or with the next batch.  A key of negative weight is removed later. */
 void
 TopCount(TopState *top, Datum value, int64 weight)
 {
@@ -425,8 +430,8 @@ TopCount(TopState *top, Datum value, int64 weight)
 
 /*
  * Count a key at once, after the keys in the buffer.  The weight is positive.  The list may be a
- * variable that survives errors.  No interrupt comes between its sketch and its candidates, also
- * while memory for large ones is made.
+ * variable that survives errors.  So no interrupt is taken between counting in the sketch and in
+ * the candidates, even while memory for large ones is made.
  */
 void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight)
@@ -452,7 +457,7 @@ TopMaterialize(TopState *top)
 	qs_top_finish(&top->top, &top->sketch);
 }
 
-/* Raise an error unless both lists have texts of their keys, or none has. */
+/* Raise an error unless both lists have texts of their keys, or neither has. */
 void
 TopCheckSameTexts(const qs_top *a, const qs_top *b)
 {
@@ -461,7 +466,7 @@ TopCheckSameTexts(const qs_top *a, const qs_top *b)
 						errmsg("lists of top keys differ in how they keep their keys")));
 }
 
-/* Add another list, whose sketch can be merged. */
+/* Add another list.  Its sketch can be merged. */
 static void
 merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -472,14 +477,14 @@ merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
 	check_texts(top);
 }
 
-/* Is nothing counted yet? */
+/* True if nothing is counted yet. */
 static bool
 is_empty(const TopState *top)
 {
 	return top->sketch.total == 0 && top->top.count == 0 && top->keyed.buffer.count == 0;
 }
 
-/* Take a sketch of this context and a list over, instead of merging them into nothing. */
+/* Take over a sketch of this context and a list.  The state is empty, so nothing has to be merged. */
 static void
 take_over(TopState *top, SketchState *sketch, const qs_top *list)
 {
@@ -492,8 +497,8 @@ take_over(TopState *top, SketchState *sketch, const qs_top *list)
 }
 
 /*
- * Add a sketch of TopSketchFor() whose tables are here, and which goes, with exact counts of its frequent
- * keys.  No other key has a larger weight than "bound".
+ * Add a sketch that TopSketchFor() made and whose tables are in this process, with exact counts of
+ * its frequent keys.  No other key has a larger weight than "bound".  The sketch is freed.
  */
 void
 TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 count, int64 bound)
@@ -514,14 +519,17 @@ TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 
 	SketchFree(sketch);
 }
 
-/* Count all keys that wait.  Removals go on waiting, and candidates stay in any order. */
+/* Count all keys that wait.  Removals stay waiting, and candidates stay in any order. */
 static void
 flush(KeyedState *state)
 {
 	flush_buffer((TopState *) state);
 }
 
-/* The list as a value, with sorted candidates, also where its flat encoding is a token. */
+/*
+ * The size of the list as a value with sorted candidates.  It is passed as a value, even if its
+ * flat encoding is a token.
+ */
 static Size
 pass_bytes(KeyedState *state)
 {
@@ -542,7 +550,7 @@ pass(KeyedState *state, void *offset, Size bytes)
 	qs_top_write(&top->top, &top->sketch, &top->flat, (uint8 *) VARDATA(offset));
 }
 
-/* The flat encoding has removals beside it only if the state is passed on. */
+/* The size of the flat encoding.  It has the removals beside it only if the state is passed on. */
 static Size
 flat_bytes(KeyedState *state)
 {

@@ -23,11 +23,11 @@ typedef struct TopState
 	qs_flat flat; /* how to write the sketch, between the two calls that flatten it */
 	qs_top top;   /* the candidates */
 
-	uint8 template_key[QS_HEADER_BYTES]; /* of the template that passed last */
+	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
 
 	/* For keys that have texts. */
 	KeyWriter writer;
-	Datum *value; /* value of each key in the buffer; if by reference, its offset in the arena */
+	Datum *value; /* values of buffered keys; if passed by reference, offsets in the arena */
 	char *arena;
 	Size arena_used;
 	Size arena_size;
@@ -84,10 +84,7 @@ extern bool TopAddGroups(TopState *const *top, SketchState *const *sketch, const
 /* top_functions.c */
 extern const AggregateFunctions top_functions;
 
-/*
- * Put a key without its value into the buffer, which has room, or remove the key later if
- * its weight is negative.
- */
+/* Put a key without its value into the buffer, which has room.  A key of negative weight is removed later. */
 static inline void
 TopPut(TopState *top, uint64 fingerprint, int64 weight)
 {

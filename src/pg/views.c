@@ -1,7 +1,6 @@
 /*
  * views.c
- *		What SQL can see of what backends are doing, and of what they have done; of GPUs, and
- *		what their worker has done.
+ *		Views of what backends are doing and have done, and of GPUs and what their worker has done.
  *
  * What a process of another user is doing is visible to those who may see it in
  * pg_stat_activity.  All others see only the pid and the database.
@@ -21,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* How often a slot that is being changed is read again. */
+/* How often a slot is read again if it is being changed. */
 #define ATTEMPTS 100
 
 static void
@@ -41,7 +40,7 @@ no_memory(void)
 
 /* ---- commands that are running ---- */
 
-/* The contents of one slot, read while nobody changed it. */
+/* The contents of one slot, read while its process did not change it. */
 typedef struct Seen
 {
 	ActivityCommand command;
@@ -316,7 +315,7 @@ enum
 	NOW_COLUMNS
 };
 
-/* Count the handles that hold a value of any family, and the cached ones among them. */
+/* Count the handles that hold a value of any family, and the cached values among them. */
 static void
 count_entries(int *held, int *cached)
 {
@@ -372,7 +371,7 @@ qsketch_gpu_counts(PG_FUNCTION_ARGS)
 	return ReturnRow(fcinfo, values, nulls);
 }
 
-/* qsketch_stat_gpu_reset(): count anew.  Its privileges say who may call it. */
+/* qsketch_stat_gpu_reset(): set the GPU worker's counters to zero.  Its privileges say who may call it. */
 PG_FUNCTION_INFO_V1(qsketch_stat_gpu_reset);
 Datum
 qsketch_stat_gpu_reset(PG_FUNCTION_ARGS)

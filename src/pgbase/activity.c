@@ -1,20 +1,19 @@
 /*
  * activity.c
- *		What backends are doing: in shared memory, which also has room for what they have done.
+ *		What backends are doing and what they have done, in shared memory.
  *
- * PostgreSQL has progress views only for its own commands, so this module has shared
- * memory of its own.  With qsketch in shared_preload_libraries it is allocated at
- * server start.  Otherwise, from PostgreSQL 17 on, it is a named segment that the first
- * process to need it makes.  Without either there is no shared memory: nothing is
- * counted, and the views say so.
+ * PostgreSQL has progress views only for its own commands, so this module has shared memory of its
+ * own.  With qsketch in shared_preload_libraries it is allocated at server start.  Otherwise, from
+ * PostgreSQL 17 on, it is a named segment that the first process to need it makes.  On an older
+ * server without preloading there is no shared memory.  Then nothing is counted, and the views say
+ * so.
  *
- * Each process has ACTIVITY_DEPTH slots for its commands.  They are found by the
- * process's number, and only that process writes them.  So there are no locks, and
- * reporting progress is a store.  A slot becomes free when the command ends, or the
- * (sub)transaction that began it, by an error or at the end of the process.  If a
- * process ends without either, its slots are not shown, since no process with its
- * number has its pid.  The next process with that number overwrites them.  After
- * SIGKILL the server makes all shared memory anew.
+ * Each process has ACTIVITY_DEPTH slots for its commands.  The process's number leads to its slots,
+ * and only that process writes them.  So there are no locks, and reporting progress is a store.  A
+ * slot becomes free when its command ends, or when the (sub)transaction that began the command ends,
+ * by an error or at the end of the process.  If a process ends without freeing its slots, they are
+ * not shown, since no process with its number has its pid.  The next process with that number
+ * overwrites them.  After SIGKILL the server makes all shared memory anew.
  *
  * A parallel worker's finished scan stays until the worker ends, so that sums over the
  * processes of a command do not fall.
@@ -36,7 +35,7 @@
 #include "storage/shmem.h"
 #include "utils/backend_status.h"
 
-/* What the first named segment of a server may take in addition to its own size. */
+/* Bytes that the first named segment of a server may take in addition to its own size. */
 #define REGISTRY_BYTES (2 * 1024 * 1024)
 
 /*
@@ -50,10 +49,7 @@
 static ActivityShared *shared = NULL;
 static bool preloaded = false;
 
-/*
- * For each slot of this process: the subtransaction that began the command; 0:
- * the slot is free.
- */
+/* For each slot of this process: the subtransaction that began the command.  0: the slot is free. */
 static SubTransactionId begun[ACTIVITY_DEPTH];
 
 static shmem_request_hook_type next_request_hook = NULL;
@@ -115,7 +111,7 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* The shared memory, made if needed; NULL if there can be none. */
+/* The shared memory, which is made if needed; NULL if there can be none. */
 ActivityShared *
 ActivityMemory(void)
 {
@@ -168,7 +164,7 @@ clear(int i)
 	end_change(activity);
 }
 
-/* A free slot, else one whose command is finished, or -1. */
+/* The number of a free slot, else of one whose command is finished, or -1. */
 static int
 free_place(void)
 {
@@ -266,16 +262,16 @@ clear_from(SubTransactionId first)
 /*
  * ---- what backends have done: counting, reading and resetting ----
  *
- * A process adds up its counts, which costs an addition to its own memory, and brings them
- * to shared memory (activity.h) at the end of each transaction, however it ends.  There
- * are the sums of all processes and databases, until the server stops.
+ * A process adds up its counts, which costs an addition to its own memory, and adds them to shared
+ * memory (activity.h) at the end of each transaction, however it ends.  The shared counters are the
+ * sums of all processes and databases since the server started, or since they were reset.
  */
 
 uint64 *stat_pending = NULL;
 
 static uint64 pending[STAT_COUNTERS];
 
-/* Make room for counts that others do not see yet.  This can raise an error. */
+/* Make room for the counts of this process, which others do not see yet.  This can raise an error. */
 void
 StatAttach(void)
 {
@@ -283,7 +279,7 @@ StatAttach(void)
 	ActivityMemory();
 }
 
-/* What was counted; false: there is no memory for it, and nothing is counted. */
+/* Read the shared counters; false: there is no shared memory, and nothing is counted. */
 bool
 StatRead(Stats *stats)
 {
@@ -297,7 +293,10 @@ StatRead(Stats *stats)
 	return true;
 }
 
-/* Count anew, without what this process has not told yet; false: there is no memory for it. */
+/*
+ * Set the shared counters to zero, and drop the counts of this process that are not added yet.
+ * False: there is no shared memory.
+ */
 bool
 StatReset(void)
 {
@@ -312,7 +311,7 @@ StatReset(void)
 	return true;
 }
 
-/* Tell what the transaction counted, which has ended.  This must not fail. */
+/* Add the counts of this process to the shared ones, at the end of a transaction.  This must not fail. */
 static void
 tell_counts(void)
 {
@@ -346,7 +345,7 @@ subtransaction_ends(SubXactEvent event, SubTransactionId self, SubTransactionId 
 		clear_from(self);
 }
 
-/* From _PG_init. */
+/* Called by _PG_init. */
 void
 ActivityInit(void)
 {

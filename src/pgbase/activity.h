@@ -13,7 +13,7 @@
 #include "utils/timestamp.h"
 #include "port/atomics.h"
 
-/* In the order of the columns of qsketch_stat. */
+/* The counters, in the order of the columns of qsketch_stat. */
 typedef enum StatCounter
 {
 	STAT_SCANS,
@@ -50,7 +50,7 @@ StatCount(StatCounter counter, uint64 count)
 	stat_pending[counter] += count;
 }
 
-/* A batch of keys that an engine has taken. */
+/* Count a batch of keys that an engine has taken. */
 static inline void
 StatCountBatch(bool on_gpu, uint64 keys)
 {
@@ -72,7 +72,7 @@ typedef enum ActivityCommand
 
 typedef enum ActivityPhase
 {
-	PHASE_STARTING, /* the column scan: opening it; qsets_pairs: preparing the sets */
+	PHASE_STARTING, /* opening a column scan; for qsets_pairs, preparing the sets */
 	PHASE_RUNNING,
 	PHASE_MERGING,
 	PHASE_FINISHED
@@ -83,9 +83,9 @@ typedef enum ActivityValue
 	ACTIVITY_PHASE,
 	ACTIVITY_ON_GPU,
 	ACTIVITY_WORKERS,
-	ACTIVITY_TOTAL, /* pages, or sets; 0: not known yet */
-	ACTIVITY_DONE,  /* pages or sets that are done */
-	ACTIVITY_FOUND, /* keys, or pairs */
+	ACTIVITY_TOTAL, /* number of pages or sets; 0: not known yet */
+	ACTIVITY_DONE,  /* number of pages or sets that are done */
+	ACTIVITY_FOUND, /* number of keys or pairs */
 	ACTIVITY_VALUES
 } ActivityValue;
 
@@ -98,12 +98,12 @@ typedef struct Activity
 	pg_atomic_uint32 version; /* odd while the command is being changed */
 	ActivityCommand command;
 	int pid;
-	int leader; /* pid of the process whose parallel worker this is, or 0 */
+	int leader; /* pid of the leader if the process is a parallel worker, else 0 */
 	Oid database;
 	Oid role;
 	Oid relation;
-	uint64 id;     /* of the command, the same in its leader and workers */
-	uint64 serial; /* commands so far in this slot */
+	uint64 id;     /* id of the command, the same in its leader and workers */
+	uint64 serial; /* number of commands so far in this slot */
 	pg_atomic_uint64 value[ACTIVITY_VALUES];
 } Activity;
 
@@ -134,7 +134,7 @@ ActivitySet(const ActivityHandle *handle, ActivityValue value, uint64 to)
 
 typedef struct ActivityShared
 {
-	/* of qsketch_stat */
+	/* The counters of qsketch_stat. */
 	pg_atomic_uint64 counter[STAT_COUNTERS];
 	pg_atomic_uint64 since; /* a TimestampTz: when the counters were zero */
 	int processes;

@@ -3,15 +3,14 @@
  *		Aggregates of all families: which ones of the catalog are ours, and what their
  *		functions share.
  *
- * A name proves nothing, and neither does being part of the extension: the extension is
- * trusted, so its owner may be anyone who may create objects in the database, and may
- * add objects to it.  An aggregate is ours if it computes what ours compute: its
- * functions are C functions of this library, recognized by their addresses, and none of
- * its other properties differ.  Only superusers declare C functions, so the types in
- * such a declaration can be trusted, too.
+ * A name proves nothing, and neither does being part of the extension: the extension is trusted, so
+ * its owner may be anyone who may create objects in the database, and may add objects to it.  An
+ * aggregate is ours if it computes what ours compute.  That is so if its functions are C functions
+ * of this library, recognized by their addresses, and its other properties are those of ours.  Only
+ * superusers declare C functions, so the types in such a declaration can be trusted, too.
  *
- * All this is true when it is read.  What a running query calls was looked up when it began:
- * see AggregateLasts().
+ * What the catalog says may change after it was read.  A running query calls what was looked up
+ * when the query began: see AggregateLasts().
  *
  * src/pgbase/aggregate.c
  */
@@ -29,7 +28,10 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-/* Read the functions and types of an aggregate; *initial: it has an initial value.  False if there is none. */
+/*
+ * Read the functions and types of an aggregate; *initial: it has an initial value.  False if there
+ * is no such aggregate.
+ */
 static bool
 read_parts(Oid aggregate, FormData_pg_aggregate *parts, bool *initial)
 {
@@ -43,7 +45,7 @@ read_parts(Oid aggregate, FormData_pg_aggregate *parts, bool *initial)
 	return true;
 }
 
-/* The C function behind a function of the catalog; NULL if that is in another language. */
+/* The C function behind a function of the catalog; NULL if that function is in another language. */
 PGFunction
 CFunctionOf(Oid function)
 {
@@ -75,7 +77,7 @@ FunctionOwner(Oid function)
 	return owner;
 }
 
-/* Read an ordinary aggregate without initial value; false if it is none. */
+/* Read an ordinary aggregate without initial value; false if the aggregate is of another kind. */
 bool
 AggregateParts(Oid aggregate, FormData_pg_aggregate *parts)
 {
@@ -119,8 +121,8 @@ read_own(Oid aggregate, const AggregateFunctions *functions, FormData_pg_aggrega
 }
 
 /*
- * Is the aggregate made of a family's functions?  Its rows may be keys or stored
- * values.  The result of such an aggregate is its state.
+ * True if the aggregate is made of a family's functions.  Its rows may be keys or stored values.
+ * The result of such an aggregate is its state.
  */
 bool
 AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
@@ -132,7 +134,10 @@ AggregateIsOurs(Oid aggregate, const AggregateFunctions *functions)
 			combines(functions, parts.aggtransfn));
 }
 
-/* Read the types of state and key, if the transition function takes and returns this state type. */
+/*
+ * Read the types of state and key.  False unless the transition function takes and returns this
+ * state type.
+ */
 static bool
 read_types(Oid transition, Oid state_type, int key, Oid *key_type)
 {
@@ -165,7 +170,7 @@ note_parts(RecognizedAggregate *recognized, Oid aggregate, const FormData_pg_agg
 							(OidIsValid(parts->aggserialfn) && OidIsValid(parts->aggdeserialfn)));
 }
 
-/* Is the aggregate made of the family's functions for keys, and of nothing else? */
+/* True if the aggregate is made of the family's functions for keys, and of nothing else. */
 bool
 RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 				   RecognizedAggregate *recognized)
@@ -183,7 +188,10 @@ RecognizeAggregate(Oid aggregate, const AggregateFunctions *functions,
 	return read_types(parts.aggtransfn, parts.aggtranstype, functions->key, &recognized->key_type);
 }
 
-/* Read what an ordinary built-in aggregate is made of.  Its OID never changes its meaning. */
+/*
+ * Read what an ordinary built-in aggregate is made of.  The OID of a built-in aggregate never
+ * changes its meaning.
+ */
 bool
 RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 {
@@ -197,7 +205,10 @@ RecognizeBuiltin(Oid aggregate, RecognizedAggregate *recognized)
 	return true;
 }
 
-/* Is the aggregate made of the functions that were recognized?  Its owner may have replaced it. */
+/*
+ * True if the aggregate is still made of the functions that were recognized.  Its owner may have
+ * replaced it.
+ */
 bool
 AggregateIsStill(const RecognizedAggregate *recognized)
 {
@@ -210,9 +221,9 @@ AggregateIsStill(const RecognizedAggregate *recognized)
 }
 
 /*
- * Can only superusers replace the aggregate?  The executor looks up an aggregate's functions
- * when a query begins.  Any other owner can replace them after that, in a function that the
- * query calls, too; then the catalog does not say which functions the query goes on to call.
+ * True if only superusers can replace the aggregate.  The executor looks up an aggregate's
+ * functions when a query begins.  Any other owner can replace them after that, even in a function
+ * that the query calls.  Then the catalog does not say which functions the query goes on to call.
  */
 bool
 AggregateLasts(Oid owner)
@@ -221,9 +232,8 @@ AggregateLasts(Oid owner)
 }
 
 /*
- * Will the partial state that a node makes go only to our combine function?  Aggregates
- * with the same transition function can share a state, and may combine it in other
- * ways.
+ * True if the partial state that a node makes goes only to our combine function.  Aggregates with
+ * the same transition function can share a state, and may combine it in other ways.
  */
 static bool
 combines_states(const AggState *node, const AggregateFunctions *functions)
@@ -317,7 +327,10 @@ AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFuncti
 	state->passed_on = false;
 }
 
-/* The state for the first value: the object that came by a token itself, anything else as a copy. */
+/*
+ * The state for the first value.  An object that came by a token becomes the state itself; anything
+ * else is copied.
+ */
 static KeyedState *
 state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owned, Datum value,
 		   const AggregateFunctions *functions)
@@ -328,7 +341,7 @@ state_from(FunctionCallInfo fcinfo, const KeyedStateType *type, KeyedState *owne
 	return state;
 }
 
-/* Take a partial state apart, and the object that came by a token, which is returned; NULL: none did. */
+/* Take a partial state apart.  Returns the object if it came by a token, else NULL. */
 static KeyedState *
 take_apart(StateApart *apart, const KeyedStateType *type, MemoryContext context)
 {

@@ -17,9 +17,9 @@
 /* The positions of the aggregate's arguments, from 1 on; 0: it has no such argument. */
 typedef struct ArgumentLayout
 {
-	int weight; /* the weight, or another number beside the key: an id, a count */
+	int weight; /* the weight, or another number beside the key, such as an id or a count */
 	int template;
-	int limit; /* how many keys are of interest */
+	int limit; /* the number of keys that are of interest */
 } ArgumentLayout;
 
 /* A transition function for keys of rows. */
@@ -34,7 +34,7 @@ typedef struct AggregateFunctions
 {
 	int key; /* position of the key argument, from 1 on */
 	AggregateTransition transition[5];
-	PGFunction combine[3]; /* also those that merge stored values */
+	PGFunction combine[3]; /* combine functions, and those that merge stored values */
 	PGFunction final;
 } AggregateFunctions;
 
@@ -45,10 +45,10 @@ typedef struct RecognizedAggregate
 	Oid transition;
 	Oid combine;
 	Oid final;
-	Oid key_type; /* as declared for the transition function */
+	Oid key_type; /* as the transition function declares it */
 	ArgumentLayout layout;
-	bool combines; /* its states can be combined, also if they have been written */
-	int family;    /* a number of the caller's */
+	bool combines; /* its states can be combined, even after they were written */
+	int family;    /* a number that the caller chose */
 } RecognizedAggregate;
 
 extern PGFunction CFunctionOf(Oid function);
@@ -66,25 +66,28 @@ extern bool AggregateLasts(Oid owner);
 /* The context in which states live.  Raises an error if no aggregate makes the call. */
 extern MemoryContext AggregateContext(FunctionCallInfo fcinfo);
 
-/* Is the node a hash aggregate, which compares the memory of its states with work_mem? */
+/* True if the node is a hash aggregate, which compares the memory of its states with work_mem. */
 extern bool AggregateIsHashed(const AggState *node);
 
-/* Is there one state of this aggregate, since rows are not grouped? */
+/* True if there is one state of this aggregate, since rows are not grouped. */
 extern bool AggregateIsAlone(FunctionCallInfo fcinfo);
 
 /*
- * The work on a new state.  A parallel worker cannot see how many there are: all processes of
- * the query take the most that a plan may have.
+ * What is known of the work on a new state.  A parallel worker cannot see the number of workers, so
+ * all processes of the query assume the most that a plan may have.
  */
 extern StateWork AggregateWork(FunctionCallInfo fcinfo);
 
-/* The context for a new state.  A single state can be taken over with its own. */
+/* The context for a new state.  A single state has a context of its own, with which it can be taken over. */
 extern MemoryContext AggregateStates(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
-/* Does the partial state that this call makes go only to our combine function? */
+/* True if the partial state that this call makes goes only to our combine function. */
 extern bool AggregatePasses(FunctionCallInfo fcinfo, const AggregateFunctions *functions);
 
-/* The same is said of a state that gets its first key of negative weight. */
+/*
+ * Sets whether the state goes only to our combine function, when the state gets its first key of
+ * negative weight.
+ */
 static inline void
 AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions)
 {
@@ -92,36 +95,37 @@ AggregateRemoves(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunc
 		state->passed_on = AggregatePasses(fcinfo, functions);
 }
 
-/* Does this call combine partial states? */
+/* True if this call combines partial states. */
 extern bool AggregateCombines(FunctionCallInfo fcinfo);
 
 /*
- * Say of a new state whether PostgreSQL watches its memory, and whether it may go to our combine
- * function by a token.  "functions" are those that may change it.
+ * Record in a new state whether PostgreSQL watches its memory, and whether it may go to our combine
+ * function by a token.  "functions" are the functions that may change the state.
  */
 extern void
 AggregateStart(FunctionCallInfo fcinfo, KeyedState *state, const AggregateFunctions *functions);
 
 /*
- * The result of a function that merges: its second argument is added to the state.  If that
- * is a token, the token's state may become the state.  Partial states of keys ("of_keys") must
- * have the same template.
+ * The result of a function that merges: its second argument is added to the state, the first
+ * argument.  If the second argument is a token, the token's state may become the state.  Partial
+ * states of keys ("of_keys") must have the same template.
  */
 extern Datum AggregateMerge(FunctionCallInfo fcinfo, const KeyedStateType *type,
 							const AggregateFunctions *functions, bool of_keys);
 
 /*
- * Is the state that of a moving aggregate?  The executor hands it out, to be changed in place,
- * to the function that adds a row to a window frame and to the one that removes a row.  If the
- * other of the two is not ours, it must not get our state: PL/pgSQL would keep the state, and
- * free it.  So the state's type must be internal, of which only superusers declare functions
- * and aggregates.  Raises an error if it is another one.
+ * True if the state is that of a moving aggregate.  The executor passes such a state, to be changed
+ * in place, to the function that adds a row to a window frame and to the one that removes a row.
+ * If one of the two functions is not ours, it must not get our state, because PL/pgSQL would keep
+ * the state, and free it.  So the state's type must be internal, of which only superusers declare
+ * functions and aggregates.  Raises an error if it is another type.
  */
 extern bool AggregateMoves(FunctionCallInfo fcinfo);
 
 /*
- * The result for a row that does not count: the state as it is.  If there is none: NULL, or in
- * a moving aggregate, whose state must not be NULL, something that is no state yet.
+ * The result for a row that does not count, which is the state as it is.  If there is no state, the
+ * result is NULL.  In a moving aggregate, whose state must not be NULL, it is a value that is no
+ * state yet.
  */
 extern Datum AggregateUnchanged(FunctionCallInfo fcinfo);
 

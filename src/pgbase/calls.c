@@ -1,13 +1,12 @@
 /*
  * calls.c
- *		Queries that call functions of ours by OID.
+ *		Queries that call functions of this extension by OID.
  *
- * The parser takes a name in the text of a query for the best match that it finds.  The
- * schema of the extension may belong to anyone, who can put functions of the same names
- * there.  If their arguments have defaults, a call becomes ambiguous, however exact its
- * types are.  So the text names nothing but the table and objects of pg_catalog.  A
- * call of our function is the parameter $1 in the text: when the parser asks what $1
- * is, it gets a call of the function by OID.
+ * For a function name in the text of a query, the parser takes the best match that it finds.  The
+ * schema of the extension may belong to anyone, who can put functions of the same names there.  If
+ * their arguments have defaults, a call becomes ambiguous, however exact its types are.  So the
+ * text names nothing but the table and objects of pg_catalog.  A call of our function is written as
+ * the parameter $1.  When the parser asks what $1 is, it gets a call of the function by OID.
  *
  * A function is found by its full signature, which only one function can have.  The
  * caller must check that it is made of C functions of ours, which only superusers
@@ -69,7 +68,7 @@ column_of(ParseState *pstate, const char *name)
 	return column;
 }
 
-/* A column of integers as bigint. */
+/* An expression that casts a column of integers to bigint. */
 static Node *
 weight_of(ParseState *pstate, const char *name)
 {
@@ -103,7 +102,7 @@ arguments_of(ParseState *pstate, const OwnCall *call)
 	return arguments;
 }
 
-/* Count only rows whose weight is not negative. */
+/* A condition for FILTER: only rows whose weight is not negative count. */
 static Expr *
 not_negative(ParseState *pstate, const char *weight)
 {

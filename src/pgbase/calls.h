@@ -19,7 +19,7 @@ typedef struct OwnCall
 	Oid function;
 	List *arguments;    /* expressions; NULL stands for the column */
 	const char *column; /* a column of the query's only table */
-	const char *weight; /* another one, cast to bigint: the argument after the column; or NULL */
+	const char *weight; /* a column cast to bigint, as the next argument; or NULL */
 } OwnCall;
 
 extern Oid OwnFunction(Oid schema, const char *name, int count, const Oid *types);

@@ -1,7 +1,7 @@
 /*
  * estimate.c
- *		How many groups there will be, whether rows come in their order, and how much memory
- *		the state of a group takes.
+ *		Estimates of the number of groups, of whether rows come in the order of the groups, and of
+ *		the memory that the state of a group takes.
  *
  * For GROUP BY ts::date or k % 100 the planner expects as many groups as the column has
  * values, which is often thousands of times too many.  So the number of values of such
@@ -9,8 +9,9 @@
  * steps as floor(extract(epoch FROM ts) / 300) * 300, and weeks that begin on Sunday as
  * date_trunc('week', ts + '1 day') - '1 day'.
  *
- * Where nothing is known of an expression, it may have any number of values up to that.  Who
- * sizes the groups must not take the largest number, which makes the smallest groups.
+ * An expression of which nothing is known may have any number of values up to the planner's number.
+ * To estimate the size of a group, the largest number of groups must not be taken, because it makes
+ * the groups smallest.
  *
  * Rows that are stored in the order of a column come in the order of its steps, too.
  *
@@ -60,7 +61,7 @@ function_of(const Node *expr, const List **args)
 	return InvalidOid;
 }
 
-/* The argument if it is a constant that is not NULL, else NULL. */
+/* The i-th argument if it is a constant that is not NULL, else NULL. */
 static const Const *
 constant(const List *args, int i)
 {
@@ -69,7 +70,7 @@ constant(const List *args, int i)
 	return IsA(argument, Const) && !argument->constisnull ? argument : NULL;
 }
 
-/* The number that a value is, or has in its type's unit; false: it is neither an integer nor a time. */
+/* The number that an integer is, or that a time has in its type's unit; false: the value is neither. */
 static bool
 number_of(Oid type, Datum value, double *number)
 {
@@ -81,7 +82,7 @@ number_of(Oid type, Datum value, double *number)
 	return true;
 }
 
-/* The value of an argument that is a constant integer; 0: it is none. */
+/* The value of an argument that is a constant integer; 0: the argument is something else. */
 static double
 constant_integer(const List *args, int i)
 {
@@ -91,7 +92,7 @@ constant_integer(const List *args, int i)
 	return argument && number_of(argument->consttype, argument->constvalue, &number) ? number : 0;
 }
 
-/* How long a unit of date_trunc() is, in microseconds; 0: not known. */
+/* The length of a unit of date_trunc() in microseconds; 0: not known. */
 static double
 unit_length(const Const *unit)
 {
@@ -127,7 +128,7 @@ unit_length(const Const *unit)
 	}
 }
 
-/* How long a constant stride of date_bin() is; 0: not known. */
+/* The length of a constant stride of date_bin() in microseconds; 0: not known. */
 static double
 stride_length(const Const *stride)
 {
@@ -162,8 +163,8 @@ seconds_length(const Node *quotient)
 }
 
 /*
- * How long the steps are into which the expression cuts the values of a column, the
- * argument with the number that is returned; 0: it does nothing like that.
+ * The length of the steps into which a function cuts the values of a column; 0: it does not cut
+ * them.  *argument is the number of the argument with the column.
  */
 static double
 step_length(Oid function, const List *args, int *argument)
@@ -200,7 +201,10 @@ step_length(Oid function, const List *args, int *argument)
 	}
 }
 
-/* The values that a constant is added to, or that it multiplies: as many, in the same order. */
+/*
+ * The values to which the expression adds a constant, or which it multiplies by one.  There are as
+ * many of them, in the same order.
+ */
 static Node *
 unshifted(Node *expr)
 {
@@ -221,8 +225,8 @@ unshifted(Node *expr)
 }
 
 /*
- * The time that is converted to or from time zones, by which all times are shifted alike, or that is
- * shifted or given in seconds.
+ * The time of which the expression is made by operations that keep order: conversions to or from a
+ * time zone, shifts, and conversion to seconds.
  */
 static Node *
 unconverted(Node *time)
@@ -280,7 +284,7 @@ column_range(PlannerInfo *root, Node *column)
 	return range;
 }
 
-/* Does the function return the remainder of a division by its second argument? */
+/* True if the function returns the remainder of a division by its second argument. */
 static bool
 is_rest(Oid function)
 {
@@ -289,10 +293,10 @@ is_rest(Oid function)
 		   function == F_MOD_INT8_INT8;
 }
 
-/* From here on a double does not have all bits of an integer. */
+/* From this number on a double does not have all bits of an integer. */
 #define EXACT_MASKS 0x1p53
 
-/* At most how many values it has, bit by bit, if a constant among the arguments is not negative. */
+/* An upper limit of the number of a bit mask's values, if a constant among the arguments is not negative. */
 static double
 masked_values(Oid function, const List *args)
 {
@@ -303,12 +307,12 @@ masked_values(Oid function, const List *args)
 	mask = Max(constant_integer(args, 0), constant_integer(args, 1));
 	if (mask <= 0 || mask >= EXACT_MASKS)
 		return 0;
-	return exp2(pg_popcount64((uint64) mask)) + 1; /* and NULL */
+	return exp2(pg_popcount64((uint64) mask)) + 1; /* 1 for NULL */
 }
 
 /*
- * At most how many values the expression has; 0: not known.  "typical":
- * remainders of a division have one sign.
+ * An upper limit of the number of the expression's values; 0: not known.  "typical": remainders of
+ * a division have one sign.
  */
 static double
 most_values(PlannerInfo *root, Node *expr, bool typical)
@@ -327,10 +331,10 @@ most_values(PlannerInfo *root, Node *expr, bool typical)
 		return masked_values(function, args);
 	length = step_length(function, args, &argument);
 	range = length > 0 ? column_range(root, unconverted(list_nth(args, argument))) : 0;
-	return range > 0 ? range / length + 3 : 0; /* and both ends, and NULL */
+	return range > 0 ? range / length + 3 : 0; /* 3 for both ends and NULL */
 }
 
-/* Does the planner have statistics of the expression itself? */
+/* True if the planner has statistics of the expression itself. */
 static bool
 has_statistics(PlannerInfo *root, Node *expr)
 {
@@ -346,8 +350,9 @@ has_statistics(PlannerInfo *root, Node *expr)
 }
 
 /*
- * How many values the expression has in these rows.  "typical": not the most, and of an
- * expression of which nothing is known the geometric mean of the least and the largest number.
+ * The number of values that the expression has in these rows.  "typical": a typical number is
+ * wanted, not the most.  If nothing is known of the expression, it is the geometric mean of 1 and
+ * the planner's number.
  */
 static double
 count_values(PlannerInfo *root, Node *expr, double rows, bool typical)
@@ -373,26 +378,26 @@ count_groups(PlannerInfo *root, List *exprs, double rows, bool typical)
 	return Max(1, Min(groups, estimate_num_groups(root, exprs, rows, NULL, NULL)));
 }
 
-/* How many groups the rows have. */
+/* The number of groups that the rows have. */
 double
 EstimateGroups(PlannerInfo *root, List *exprs, double rows)
 {
 	return count_groups(root, exprs, rows, false);
 }
 
-/* The same for who wants to know how many rows a group may have. */
+/* The number of groups, for a caller that wants to know how many rows a group may have. */
 double
 EstimateGroupsForSize(PlannerInfo *root, List *exprs, double rows)
 {
 	return count_groups(root, exprs, rows, true);
 }
 
-/* A value is frequent if it has so many times as many rows as a value has on average. */
+/* A value is frequent if it has at least this many times the average number of rows. */
 #define FREQUENT 10
 
 /*
  * The fraction of the rows whose values are not among the common ones; 0 if no value is frequent.
- * Statistics may be imported, so frequencies may be any numbers, and NaN.
+ * Statistics may be imported, so the frequencies may be any numbers, and NaN.
  */
 static double
 rare_fraction(const AttStatsSlot *common, double distinct)
@@ -430,10 +435,10 @@ rare_values(PlannerInfo *root, Node *column)
 }
 
 /*
- * An upper estimate of the number of groups, where ANALYZE expects "groups".  ANALYZE sees a sample.  If
- * some values of a column are frequent and most are rare, it expects ten times too few values, and fewer.
- * The true number lies between "groups" and the number of rows with rare values: this returns their
- * geometric mean.
+ * An upper estimate of the number of groups, where ANALYZE expects "groups".  ANALYZE sees a
+ * sample.  If some values of a column are frequent and most are rare, it may expect a tenth of the
+ * true number of values, or less.  The true number lies between "groups" and the number of rows
+ * with rare values, and this function returns their geometric mean.
  */
 double
 EstimateMostGroups(PlannerInfo *root, List *exprs, double rows, double groups)
@@ -469,7 +474,7 @@ column_order(PlannerInfo *root, Node *column)
 	return correlation * correlation;
 }
 
-/* Which fraction of the rows comes in the order of groups, as the planner has it for indexes. */
+/* The fraction of the rows that comes in the order of groups, as the planner computes it for indexes. */
 double
 EstimateOrder(PlannerInfo *root, List *exprs)
 {
@@ -491,22 +496,21 @@ EstimateOrder(PlannerInfo *root, List *exprs)
 }
 
 /*
- * ---- how much memory the state of a group takes, and what merging it costs, for the planner ----
+ * ---- the memory that the state of a group takes, and the cost of merging it, for the planner ----
  *
- * The planner uses this number to choose between hashing and sorting.  The executor
- * uses it to decide how many groups a hash aggregate keeps at a time: it looks at their
- * real size only when another group comes, and all of them may grow after that.  The
- * declaration of an aggregate has one number for all queries (SSPACE).  But a group of
- * ten keys takes a kilobyte, and a group of ten thousand takes the megabyte of a dense
- * value.
+ * The planner uses the size of a state to choose between hashing and sorting.  The executor uses it
+ * to decide how many groups a hash aggregate keeps at a time.  It looks at the groups' real size
+ * only when another group comes, and all groups may grow after that.  The declaration of an
+ * aggregate has one number for all queries (SSPACE).  But a group of ten keys takes a kilobyte, and
+ * a group of ten thousand takes the megabyte of a dense value.
  *
  * So the number is corrected for each query.  The planner asks the support function of
  * a transition function for its cost just before it adds up the sizes.  At that point
  * the query is known, and the size of a state follows from the rows of a group.
  * Where a size cannot be estimated, the declared number stays.
  *
- * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  It asks
- * for this number before it has made a path of the join.  The groups below the join are those
+ * From PostgreSQL 19 on the planner may aggregate below a join ("eager aggregation").  It asks for
+ * the size of a state before it has made a path of the join.  The groups below the join are those
  * of one relation or of some joined relations, and there may be far more of them.
  */
 
@@ -528,7 +532,7 @@ input_of(PlannerInfo *root)
 
 #if PG_VERSION_NUM >= 190000
 
-/* Take the rows and groups of a relation whose groups are the largest so far. */
+/* Take the rows and groups of a relation if its groups are the largest so far. */
 static void
 take_larger_groups(const RelOptInfo *relation, double *rows, double *groups)
 {
@@ -571,8 +575,8 @@ input_below_join(PlannerInfo *root, double *rows, double *groups)
 #endif
 
 /*
- * Estimate the rows that a query aggregates and the number of groups, which is 1 without
- * GROUP BY; false if the rows are not known.
+ * Estimate the rows that a query aggregates, and the number of groups, which is 1 without GROUP BY.
+ * False if the rows are not known.
  */
 bool
 StateInput(PlannerInfo *root, double *rows, double *groups)
@@ -589,7 +593,7 @@ StateInput(PlannerInfo *root, double *rows, double *groups)
 	return true;
 }
 
-/* The template: the last argument, if it is a constant of the state's type; else NULL. */
+/* The template, which is the last argument if that is a constant of the state's type; else NULL. */
 static const Const *
 constant_template(const AggTransInfo *info)
 {
@@ -602,7 +606,7 @@ constant_template(const AggTransInfo *info)
 	return template;
 }
 
-/* Distinct keys of all rows; as many as rows if the planner could only guess. */
+/* The number of distinct keys of all rows.  It is the number of rows if the planner could only guess. */
 static double
 estimate_keys(PlannerInfo *root, Expr *key, double rows)
 {
@@ -628,9 +632,9 @@ set_space(PlannerInfo *root, AggTransInfo *info, double rows, double groups, Sta
 }
 
 /*
- * Planner support of transition functions.  The answer says that the default cost is
- * right.  What matters is that the planner asks: that loads the module before the paths
- * of a session's first query are made.
+ * Planner support of transition functions.  The answer says that the default cost is right.  It
+ * matters only that the planner asks, because this loads the module before the paths of a session's
+ * first query are made.
  */
 Datum
 StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
@@ -655,12 +659,12 @@ StateSizeSupport(FunctionCallInfo fcinfo, StateSize space)
 
 /*
  * Planner support of combine functions, with GROUP BY.  PostgreSQL counts neither the bytes of
- * partial states nor how long merging them takes, so that many workers would seem to be fast
- * where they send a large state of each group.  The planner asks after it has asked
- * for the cost of partial states, whose sizes are known by then.
+ * partial states nor the time that merging takes.  So a plan with many workers would seem to be
+ * fast even if they send a large state of each group.  The planner asks after it has asked for the
+ * cost of partial states, so their sizes are known.
  *
- * From PostgreSQL 19 on the planner takes this cost for partial states below a join as well,
- * which stay in their process.  There the declared cost is the answer.
+ * From PostgreSQL 19 on the planner takes this cost also for partial states below a join, which
+ * stay in their process.  For these the declared cost is the answer.
  */
 Datum
 StateCombineSupport(FunctionCallInfo fcinfo)

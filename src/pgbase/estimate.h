@@ -1,7 +1,7 @@
 /*
  * estimate.h
- *		How many groups there will be, whether rows come in their order, and how much memory
- *		the state of a group takes.
+ *		Estimates of the number of groups, of whether rows come in the order of the groups, and of
+ *		the memory that the state of a group takes.
  *
  * src/pgbase/estimate.h
  */
@@ -21,18 +21,17 @@ extern double EstimateOrder(PlannerInfo *root, List *exprs);
 /* ---- how much memory the state of a group takes, for the planner ---- */
 
 /*
- * What it takes to pass a group's state to another process and to merge it there, in
- * cpu_tuple_cost: for a state, and for each block of its memory.  It is written, sent
- * through a queue and read.  Measured as processor time of groups of 30 to 100,000 keys
- * and sketches of 16 kB to 1 MB: Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20,
- * 2026-11-24.
+ * The cost of passing a group's state to another process and merging it there, in cpu_tuple_cost:
+ * for a state, and for each block of its memory.  A state is written, sent through a queue and
+ * read.  Measured as processor time of groups of 30 to 100,000 keys and sketches of 16 kB to 1 MB:
+ * Intel Xeon, 2 cores with other work on them, PostgreSQL 15.20, 2026-11-24.
  */
 #define PASSED_SHARE       100
 #define PASSED_BLOCK_SHARE 300
 
 /*
- * Bytes of the state of a group with so many distinct keys and rows; 0: the declared
- * size.  The template is NULL if it is not known.
+ * Bytes of the state of a group with this many distinct keys and rows; 0: the declared size.
+ * "template" is NULL if it is not known.
  */
 typedef double (*StateSize)(const Const *template, double keys, double rows);
 

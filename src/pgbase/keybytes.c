@@ -1,8 +1,8 @@
 /*
  * keybytes.c
- *		The bytes that say all of a key that = looks at, and their hash.
+ *		The bytes that hold everything of a key that = compares, and their hash.
  *
- * Nothing that is allocated here stays.
+ * All memory that is allocated here is freed here.
  *
  * src/pgbase/keybytes.c
  */
@@ -35,8 +35,8 @@
 #define BLOCK_HIGH 3
 
 /*
- * The hash of all bytes.  The number of full blocks is part of the seed, so that no bytes
- * can look like those of a block.
+ * The hash of all bytes.  The number of full blocks is part of the seed, so that the bytes of a key
+ * cannot look like the hashes of a full block.
  */
 uint64
 KeyBytesHash(const KeyBytes *bytes, uint64 seed)
@@ -56,7 +56,7 @@ fold_block(KeyBytes *bytes)
 	bytes->full++;
 }
 
-/* Put bytes that the block may have no room for. */
+/* Put bytes that may be more than the block has room for. */
 void
 KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 {
@@ -83,7 +83,7 @@ KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length)
 #define KIND_SPECIAL  3
 #define KIND_BITS     2
 
-/* Follows the digits, which are less. */
+/* Follows the digits.  Each digit is less than this. */
 #define NO_DIGIT PG_UINT16_MAX
 
 static inline void
@@ -94,7 +94,7 @@ put_head(KeyBytes *bytes, int32 rest, int32 kind)
 	KeyBytesPut(bytes, &head, sizeof(head));
 }
 
-/* Inlined, so that a numeric takes one call: that of KeyDecimalOf(). */
+/* Inlined, so that a numeric takes only one call, which is that of KeyDecimalOf(). */
 static pg_attribute_always_inline void
 put_numeric(KeyBytes *bytes, const char *data, Size length)
 {
@@ -112,7 +112,7 @@ put_numeric(KeyBytes *bytes, const char *data, Size length)
 	KeyBytesPut(bytes, &last, sizeof(last));
 }
 
-/* The microseconds of a day have so many bits; the days of an interval fit in 43. */
+/* Bits of the microseconds of a day.  The days of an interval fit in 43 bits. */
 #define TIME_BITS 37
 
 static void
@@ -128,13 +128,13 @@ put_interval(KeyBytes *bytes, const Interval *span)
 
 /* ---- strings, and keys of other extensions ---- */
 
-/* A key that is equal to another one if and only if their bytes are. */
+/* A key that is equal to another key if and only if their bytes are equal. */
 typedef struct KeyString
 {
 	const char *data;
 	Size length;
-	void *own;      /* what has to be freed, or NULL */
-	bool not_ascii; /* text that is not, in a database of another encoding than UTF-8 */
+	void *own;      /* memory to be freed, or NULL */
+	bool not_ascii; /* the text is not ASCII, in a database of another encoding than UTF-8 */
 } KeyString;
 
 static inline void
@@ -145,7 +145,7 @@ free_string(KeyString *string)
 	string->own = NULL;
 }
 
-/* Text of the database in UTF-8; as it is if its encoding is unknown. */
+/* The database's text in UTF-8.  If the database's encoding is unknown, the text stays as it is. */
 static KeyString
 in_utf8(KeyString string)
 {
@@ -211,7 +211,7 @@ any_string(const KeyType *key, Datum value)
 	}
 }
 
-/* Most strings are of the first kind, and most other text is ASCII. */
+/* The string of a key.  Most strings are of the first kind, and most other text is ASCII. */
 static inline KeyString
 string_of(const KeyType *key, Datum value)
 {
@@ -225,7 +225,7 @@ string_of(const KeyType *key, Datum value)
 	return likely(Utf8IsAscii(string.data, string.length)) ? string : in_utf8(string);
 }
 
-/* A length of 1 byte is less than this byte, which a length of 4 bytes follows. */
+/* A length below this is one byte.  For other lengths this byte comes first, and then a length of 4 bytes. */
 #define LONG_STRING 0xFF
 
 static inline void
@@ -248,8 +248,8 @@ put_and_free(KeyBytes *bytes, KeyString string)
 }
 
 /*
- * The hash of a type's own function.  char(n) is hashed as the text that a cast would make
- * of it: their functions differ under nondeterministic collations.
+ * The hash by a type's own function.  char(n) is hashed as the text that a cast would make of it,
+ * because the hash functions of char(n) and text differ under nondeterministic collations.
  */
 static void
 call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
@@ -272,7 +272,10 @@ call_hash(const KeyType *key, Datum value, int hashes, uint64 *hash)
 		pfree(own);
 }
 
-/* Is the key text of an extension's type that is not ASCII, in a database of another encoding? */
+/*
+ * True if the key is text of an extension's type that is not ASCII, in a database of another
+ * encoding than UTF-8.
+ */
 static bool
 foreign_not_ascii(const KeyType *key, Datum value)
 {
@@ -311,7 +314,7 @@ put_aclitem(KeyBytes *bytes, const AclItem *item)
 
 /* ---- jsonb ---- */
 
-/* What comes next in a jsonb. */
+/* The next part of a jsonb. */
 typedef enum JsonbPart
 {
 	JSON_NULL,
@@ -319,7 +322,7 @@ typedef enum JsonbPart
 	JSON_TRUE,
 	JSON_STRING,
 	JSON_NUMBER,
-	JSON_SCALAR, /* the value that follows is all there is */
+	JSON_SCALAR, /* a scalar, which is the whole jsonb, follows */
 	JSON_ARRAY,
 	JSON_OBJECT,
 	JSON_END
@@ -409,7 +412,7 @@ json_is_ascii(Jsonb *json)
 }
 
 #if PG_VERSION_NUM < 190000
-/* The form that building a jsonb has in PostgreSQL 19. */
+/* The struct that PostgreSQL 19 uses to build a jsonb. */
 typedef struct JsonbInState
 {
 	JsonbParseState *parse;
@@ -425,7 +428,7 @@ push_part(JsonbInState *state, JsonbIteratorToken token, JsonbValue *part)
 #define push_part pushJsonbValue
 #endif
 
-/* A copy in UTF-8, where the keys of an object may have another order. */
+/* A copy in UTF-8.  There the keys of an object may have another order. */
 static Jsonb *
 json_in_utf8(Jsonb *json)
 {
@@ -452,7 +455,7 @@ json_in_utf8(Jsonb *json)
 	return JsonbValueToJsonb(made.result);
 }
 
-/* Returns how many parts it has. */
+/* Put the parts of a jsonb.  Returns how many parts it has. */
 static int64
 put_json(KeyBytes *bytes, Jsonb *json)
 {
@@ -470,8 +473,8 @@ put_json(KeyBytes *bytes, Jsonb *json)
 }
 
 /*
- * Keys of an object that are one key in UTF-8 leave only one member there.  Then all that the
- * database has follows, since members differ.
+ * Put a jsonb in UTF-8.  Keys of an object that become equal in UTF-8 leave only one member there.
+ * Then the jsonb in the database's encoding follows, since its members differ.
  */
 static void
 put_json_converted(KeyBytes *bytes, Jsonb *json)
@@ -505,7 +508,7 @@ put_jsonb(KeyBytes *bytes, Datum value)
 
 /* ---- arrays and ranges ---- */
 
-/* Elements that are taken between two looks for interrupts. */
+/* Elements that are taken between two checks for interrupts. */
 #define ELEMENTS_AT_ONCE 4096
 
 static void
@@ -612,7 +615,7 @@ put_multirange(KeyBytes *bytes, Datum value)
 
 /* ---- rows ---- */
 
-/* A literal without a type counts as text. */
+/* Put a literal without a type, which counts as text. */
 static void
 put_unknown(KeyBytes *bytes, Datum value, bool null)
 {
@@ -646,7 +649,7 @@ put_columns(KeyBytes *bytes, TupleDesc descriptor, HeapTuple tuple)
 	pfree(null);
 }
 
-/* An anonymous key must have columns of the types of the first one. */
+/* Raise an error unless an anonymous row has columns of the same types as the first row. */
 static void
 check_content(const KeyType *key, HeapTupleHeader row)
 {
@@ -660,7 +663,7 @@ check_content(const KeyType *key, HeapTupleHeader row)
 						errhint("Cast the columns to the same types in all rows.")));
 }
 
-/* A row.  An anonymous one within another key says which columns it has. */
+/* Put a row.  An anonymous row within another key begins with a hash that says which columns it has. */
 static void
 put_row(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
@@ -697,7 +700,7 @@ put_varlena_numeric(KeyBytes *bytes, Datum value)
 	free_string(&string);
 }
 
-/* Is the key its own fingerprint, though not all keys of its kind are? */
+/* True if the key is its own fingerprint, though not all keys of its kind are. */
 static inline bool
 is_short(const KeyType *key, Datum value, int64 *number)
 {
@@ -714,7 +717,7 @@ is_short(const KeyType *key, Datum value, int64 *number)
 	return is;
 }
 
-/* A key of a kind that is no string and has no hash function of its own, alone or within another. */
+/* Put a key of a kind that is no string and has no hash function of its own, alone or within another key. */
 static void
 put_parts(KeyBytes *bytes, const KeyType *key, Datum value, bool within)
 {
@@ -761,7 +764,7 @@ is_hashed(KeyKind kind)
 	return kind == KEY_HASHED || kind == KEY_PADDED_HASHED;
 }
 
-/* Put a key within others. */
+/* Put a key that is part of another key. */
 void
 KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 {
@@ -774,8 +777,8 @@ KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value)
 }
 
 /*
- * Hashes of a key that is no number, with the seeds from 0 on.  Returns whether it has text
- * that is not ASCII, in a database of another encoding than UTF-8.
+ * Make the hashes of a key that is no number, with the seeds from 0 on.  Returns true if the key
+ * has text that is not ASCII, in a database of another encoding than UTF-8.
  */
 static bool
 hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
@@ -805,7 +808,7 @@ hash_key(const KeyType *key, Datum value, int hashes, uint64 *hash)
 	return bytes.not_ascii;
 }
 
-/* Note that text of a key is not ASCII, unless the encoding of all such keys is known. */
+/* Record that the text of a key is not ASCII, unless the encoding of all such keys is known. */
 static void
 note_text(KeyType *key)
 {
@@ -826,7 +829,7 @@ KeyHash(KeyType *key, Datum value)
 	return hash;
 }
 
-/* The hash of 128 bits. */
+/* The hash of 128 bits.  A key that is its own fingerprint has that number as *low, and 0 as *high. */
 void
 KeyHashWide(KeyType *key, Datum value, uint64 *low, uint64 *high)
 {

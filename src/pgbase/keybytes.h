@@ -1,9 +1,9 @@
 /*
  * keybytes.h
- *		The bytes that say all of a key that = looks at.
+ *		The bytes that hold everything of a key that = compares.
  *
- * Keys of one type are equal if and only if their bytes are.  None is the beginning of
- * another, so the bytes of several keys can follow one another.
+ * Keys of one type are equal if and only if their bytes are equal.  The bytes of a key are never
+ * the beginning of another key's bytes, so the bytes of several keys can follow one another.
  *
  *	numbers		8 bytes: KeyNumber()
  *	strings		the length in a byte, or in 4 after a byte 0xFF; then the string, text in UTF-8
@@ -35,8 +35,8 @@
 typedef struct KeyBytes
 {
 	int used;
-	uint32 full;    /* blocks that became hashes */
-	bool not_ascii; /* some text is not, in a database of another encoding than UTF-8 */
+	uint32 full;    /* number of blocks that became hashes */
+	bool not_ascii; /* some text is not ASCII, in a database of another encoding than UTF-8 */
 	char block[KEY_BLOCK];
 } KeyBytes;
 
@@ -52,7 +52,7 @@ extern void KeyBytesPutLong(KeyBytes *bytes, const char *data, Size length);
 extern void KeyBytesPutKey(KeyBytes *bytes, const KeyType *key, Datum value);
 extern uint64 KeyBytesHash(const KeyBytes *bytes, uint64 seed);
 
-/* Copy at most 16 bytes.  Most strings are short, and a call of memcpy() takes longer. */
+/* Copy at most 16 bytes.  Most strings are short, and a call of memcpy() would take longer. */
 static inline void
 KeyCopyFew(char *to, const char *from, Size length)
 {
@@ -93,7 +93,7 @@ KeyBytesPutNumber(KeyBytes *bytes, int64 number)
 	KeyBytesPut(bytes, &number, sizeof(number));
 }
 
-/* A column or element: the byte for NULL is all there is of it. */
+/* Put a column or an element.  NULL is a single byte. */
 static inline void
 KeyBytesPutMember(KeyBytes *bytes, const KeyType *key, Datum value, bool null)
 {

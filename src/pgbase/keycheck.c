@@ -1,15 +1,16 @@
 /*
  * keycheck.c
- *		Whether what a value says of its keys contradicts itself.
+ *		Checks whether what a value records about its keys contradicts itself.
  *
- * The family of a value's keys also says how the value keeps them: numbers as they are, all
- * others as hashes.  Code that looks at one takes the other for granted, so both are compared
- * where a value comes in and where it is read: a stored value may have come from anywhere.
+ * The family of a value's keys also says how the value keeps them: numbers as they are, all others
+ * as hashes.  Code that looks at the family relies on the keys, and the reverse.  So both are
+ * compared when a value comes in and when it is read, because a stored value may have come from
+ * anywhere.
  *
- * Only built-in types are numbers.  So a family that is recorded by its name has hashes, also
- * where its extension is not installed yet, as while a dump is restored.  Of a built-in family
- * that this version does not know nothing can be said.  Such a value can be stored and passed
- * on, and its keys match no others.
+ * Only built-in types are numbers.  So the keys of a family that is recorded by its name are
+ * hashes, even if its extension is not installed yet, as while a dump is restored.  Nothing is
+ * known of a built-in family that this version lacks.  A value with such a family can be stored and
+ * passed on, and its keys match no other keys.
  *
  * src/pgbase/keycheck.c
  */
@@ -26,15 +27,15 @@ static const Oid number_type[] = {
 #endif
 };
 
-/* One type of each built-in family whose keys contain others. */
+/* One type of each built-in family whose keys contain other keys. */
 static const Oid container_type[] = {
 	INT4ARRAYOID, INT4RANGEOID, INT4MULTIRANGEOID, RECORDOID, OIDVECTOROID,
 };
 
-/* One type of each other built-in family whose keys are or have text. */
+/* One type of each other built-in family whose keys are text or have text. */
 static const Oid text_type[] = { TEXTOID, NAMEOID, JSONBOID, ANYENUMOID };
 
-/* The families of these types, which never change; made at the first use. */
+/* The families of the types above, which never change; made at the first use. */
 static uint32 number_family[lengthof(number_type)];
 static uint32 container_family[lengthof(container_type)];
 static uint32 text_family[lengthof(text_type)];
@@ -44,7 +45,7 @@ find_families(const Oid *type, uint32 *family, int count)
 {
 	int i;
 
-	/* the first one last: it says that all are found */
+	/* The first one is set last, because it says that all are set. */
 	for (i = count - 1; i >= 0; i--)
 		family[i] = KeysOf(type[i], InvalidOid).family;
 }
@@ -76,7 +77,7 @@ is_container_family(uint32 family)
 	return has_family(container_family, lengthof(container_family), family);
 }
 
-/* Are keys of the family text, or built-in types that have text? */
+/* True if keys of the family are text, or are of built-in types that have text. */
 bool
 KeysAreText(uint32 family)
 {
@@ -85,7 +86,7 @@ KeysAreText(uint32 family)
 	return has_family(text_family, lengthof(text_family), family);
 }
 
-/* Raise the error for keys of a family with something that such keys do not have. */
+/* Raise the error for keys of a family with a property that such keys do not have. */
 static void
 raise_contradiction(uint32 family, const char *has, const ValueFormat *format, int sqlstate)
 {
@@ -95,14 +96,17 @@ raise_contradiction(uint32 family, const char *has, const ValueFormat *format, i
 			 errdetail("What the value says of its keys contradicts itself.")));
 }
 
-/* May keys of the family have text of an unknown encoding?  Those of other families may. */
+/*
+ * True if keys of the family may have text of an unknown encoding.  Keys of families that are not
+ * built in may have it.
+ */
 static bool
 may_have_text(uint32 family)
 {
 	return KeysAreText(family) || is_container_family(family) || !KeyFamilyIsBuiltIn(family);
 }
 
-/* What a collation says that the family cannot have, or NULL. */
+/* What the value's collation claims although the family cannot have it, or NULL. */
 static const char *
 contradiction(const qb_keys *keys)
 {
@@ -131,8 +135,9 @@ KeysCheck(const qb_keys *keys, const ValueFormat *format, int sqlstate)
 }
 
 /*
- * Raise an error of this SQLSTATE if the value keeps its keys otherwise than keys of the family
- * are kept.  "numbers": it keeps them as numbers.  "has" names what it has of them, for the error.
+ * Raise an error of this SQLSTATE if the value does not keep its keys as keys of the family are
+ * kept.  "numbers": the value keeps them as numbers.  "has" says for the error in which form it
+ * keeps them.
  */
 void
 KeysCheckNumbers(const qb_keys *keys, bool numbers, const char *has, const ValueFormat *format,

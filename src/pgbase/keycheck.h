@@ -1,6 +1,6 @@
 /*
  * keycheck.h
- *		Whether what a value says of its keys contradicts itself.
+ *		Checks whether what a value records about its keys contradicts itself.
  *
  * src/pgbase/keycheck.h
  */

@@ -2,9 +2,9 @@
  * keyfamily.c
  *		Families of keys, as a value records them, by name and by type.
  *
- * A built-in hash operator family is recorded by its OID, any other one by a hash of its
- * name (said below).  Beside the OID stands how fingerprints are made, so that those of
- * another making are refused instead of compared.
+ * A built-in hash operator family is recorded by its OID, any other family by a hash of its name
+ * (explained below).  Beside the OID stands how fingerprints are made, so that fingerprints made in
+ * another way are refused instead of compared.
  *
  * Users know types rather than families, so messages name the types whose default hash
  * operator class is in the family.  Most families have one type.  Three of the others have
@@ -43,8 +43,8 @@
  * How fingerprints of a built-in family are made.  0: integers are their own fingerprint,
  * and strings are hashed; this never changed.
  */
-#define MADE_OF_ALL  UINT32_C(0x10000) /* of all that = looks at: pgbase/keytype.h */
-#define MADE_BY_TYPE UINT32_C(0x20000) /* by the hash function of a type of an extension */
+#define MADE_OF_ALL  UINT32_C(0x10000) /* of all that = compares: pgbase/keytype.h */
+#define MADE_BY_TYPE UINT32_C(0x20000) /* by the hash function of an extension's type */
 #define MADE         UINT32_C(0xF0000)
 
 /* The number that stands for the name of a family or collation. */
@@ -54,7 +54,7 @@ name_id(const char *name)
 	return hash_bytes((const unsigned char *) name, (int) strlen(name)) | NAMED_FAMILY;
 }
 
-/* Name of an operator family of the catalog, or NULL. */
+/* The name of an operator family in the catalog, or NULL. */
 static char *
 opfamily_name(Oid opfamily)
 {
@@ -133,7 +133,7 @@ find_named_family(uint32 family)
 	return name;
 }
 
-/* Types whose default hash operator class is in the family, in the order of their OIDs. */
+/* The types whose default hash operator class is in the family, in the order of their OIDs. */
 static List *
 types_of(uint32 family)
 {
@@ -153,14 +153,17 @@ types_of(uint32 family)
 	return types;
 }
 
-/* Does a value record fingerprints of a built-in family that are made in a way which no type has? */
+/*
+ * True if the value records a built-in family together with a way of making fingerprints that no
+ * type of this version has.
+ */
 static bool
 is_other_family(uint32 family)
 {
 	return family != 0 && !(family & NAMED_FAMILY) && types_of(family) == NIL;
 }
 
-/* The name of the family that a value records; NULL if it has recorded none. */
+/* The name of the family that a value records; NULL if it records none. */
 char *
 KeyFamilyName(uint32 family)
 {
@@ -174,7 +177,7 @@ KeyFamilyName(uint32 family)
 	return is_other_family(family) ? psprintf("%s (other fingerprints)", name) : name;
 }
 
-/* The same, which says so if text of the keys is in an unknown encoding. */
+/* The name of the family of these keys.  It says so if text of the keys is in an unknown encoding. */
 char *
 KeysName(const qb_keys *keys)
 {
@@ -189,14 +192,17 @@ KeyFamilyHasType(uint32 family, Oid type)
 	return list_member_oid(types_of(family), type);
 }
 
-/* Is it a family of PostgreSQL, whose types are known here? */
+/* True if the family is PostgreSQL's own, so that its types are known here. */
 bool
 KeyFamilyIsBuiltIn(uint32 family)
 {
 	return !(family & NAMED_FAMILY) && types_of(family) != NIL;
 }
 
-/* Is it known how the family's keys become fingerprints?  Those of named ones are hashed. */
+/*
+ * True if it is known how the family's keys become fingerprints.  Keys of families recorded by name
+ * are hashed.
+ */
 bool
 KeyFamilyIsKnown(uint32 family)
 {
@@ -221,7 +227,7 @@ KeyFamilyType(uint32 family)
 	return linitial_oid(types);
 }
 
-/* What messages call keys of a type, also if it is one of many types of its family. */
+/* The name that messages have for keys of a type, even if its family has many types. */
 static const char *
 type_name(Oid type)
 {
@@ -242,7 +248,7 @@ type_name(Oid type)
 	}
 }
 
-/* What messages call the keys of a family. */
+/* The name that messages have for the keys of a family. */
 char *
 KeyFamilyTypes(uint32 family)
 {
@@ -261,7 +267,7 @@ KeyFamilyTypes(uint32 family)
 
 /* ---- errors when values hold different kinds of keys ---- */
 
-/* An error if another version has made fingerprints of keys of the family. */
+/* Raise an error if another version has made the fingerprints of the family's keys. */
 void
 KeyFamilyCheckMaking(uint32 family, const KeyHolder *holder)
 {
@@ -319,7 +325,7 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
 /*
  * ---- what a value records about its keys ----
  *
- * Fingerprints can be compared if two things are the same:
+ * Fingerprints of two values can be compared if family and collation are the same in both:
  *
  *	family		the hash operator family.  Within a family equal values of
  *				different types hash alike (integer_ops, float_ops); between
@@ -332,22 +338,22 @@ KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHolder *holder)
  *				only these change which strings are equal.  For arrays, ranges
  *				and rows it is a hash of what they contain.
  *
- * A value also records whether its text is in UTF-8 (utf8.h).  Where the database's encoding
- * is known, all text is, but that of types of extensions, which is hashed as the database has
- * it.  Elsewhere it depends on the keys, so hashing them finds out.
+ * A value also records whether its text is in UTF-8 (utf8.h).  If the database's encoding is known,
+ * all text is in UTF-8, except text of extensions' types, which is hashed as the database has it.
+ * If it is not known, it depends on the keys, and hashing them finds it out.
  *
- * All arrays share one hash operator family, all ranges another, all rows a third.  So
- * the family does not say which of their keys can be compared; their content does.  The
- * content is the families and collations of the elements or columns, in their order.  A
- * value records a hash of the content in place of a collation, which a container does
- * not have.  So arrays of int and of bigint are one kind of keys, since their elements
- * are, and arrays of text are another kind.
+ * All arrays share one hash operator family, all ranges another, all rows a third.  So the family
+ * of containers does not say which keys can be compared, but their content does.  The content is
+ * the families and collations of the elements or columns, in their order.  A value records a hash
+ * of the content in place of a collation, because a container has no collation.  So arrays of int
+ * and of bigint are one kind of keys, since int and bigint are, and arrays of text are another
+ * kind.
  */
 
 /* The bits of a content hash below its mark. */
 #define CONTENT_BITS (KEY_CONTENT - 1)
 
-/* What a container holds, as its hash takes it. */
+/* The content of a container while its hash is made. */
 typedef struct Content
 {
 	uint32 family;
@@ -362,7 +368,7 @@ content_within(Oid type, Oid collation)
 	return (Content){ keys.family, keys.collation };
 }
 
-/* The content of a container that holds these kinds of keys. */
+/* The hash of the content of a container with these kinds of keys. */
 static uint32
 content_id(const Content *content, int count)
 {
@@ -379,7 +385,7 @@ content_of(Oid type, Oid collation)
 	return content_id(&content, 1);
 }
 
-/* The content of rows with such columns.  A literal without a type counts as text. */
+/* The hash of the content of rows with such columns.  A literal without a type counts as text. */
 uint32
 KeyColumnsContent(TupleDesc descriptor)
 {
@@ -406,7 +412,7 @@ KeyColumnsContent(TupleDesc descriptor)
 	return content;
 }
 
-/* The content of rows of a type.  For record the typmod says which row type it is. */
+/* The hash of the content of rows of a type.  For the type record, the typmod says which row type it is. */
 uint32
 KeyRowContent(Oid type, int32 typmod)
 {
@@ -418,8 +424,8 @@ KeyRowContent(Oid type, int32 typmod)
 }
 
 /*
- * The content of keys of a type that is not a domain. 0: they contain nothing, or their
- * content is not known.
+ * The hash of the content of keys of a type that is not a domain.  0: they contain no other keys,
+ * or their content is not known.
  */
 static uint32
 content_of_type(Oid base_type, Oid collation)
@@ -453,8 +459,8 @@ collation_id(Oid collation)
 }
 
 /*
- * Is it a type of an extension whose values are strings, such as citext?  Its hash function
- * takes text as the database has it.
+ * True if the type is an extension's type whose values are strings, such as citext.  Its hash
+ * function takes text as the database has it.
  */
 bool
 KeyIsForeignText(Oid base_type)
@@ -469,7 +475,7 @@ KeyIsForeignText(Oid base_type)
 	return category == TYPCATEGORY_STRING;
 }
 
-/* Is the encoding of some text in rows with such columns unknown? */
+/* True if rows with such columns have text whose encoding is unknown. */
 static bool
 columns_have_unknown_text(TupleDesc descriptor)
 {
@@ -499,8 +505,9 @@ KeyRowTextIsUnknown(Oid type, int32 typmod)
 }
 
 /*
- * May keys of the type have text whose encoding is unknown?  That of types of extensions is known
- * in UTF-8 alone.  What anonymous rows have is only known of a row.
+ * True if keys of the type may have text whose encoding is unknown.  The encoding of text of
+ * extensions' types is only known if the database has UTF-8.  What anonymous rows contain is only
+ * known from a row.
  */
 bool
 KeyTextIsUnknown(Oid type)
@@ -536,8 +543,8 @@ KeyTextIsUnknown(Oid type)
 }
 
 /*
- * What a value records about keys of a type, of which none was hashed yet.  The type need not
- * have a hash function.
+ * What a value records about keys of a type, before any key was hashed.  The type need not have a
+ * hash function.
  */
 qb_keys
 KeysOf(Oid type, Oid collation)

@@ -1,6 +1,6 @@
 /*
  * keyfamily.h
- *		Which keys a value holds, and whether others are the same.
+ *		The kind of keys that a value holds, and whether two values hold the same kind.
  *
  * src/pgbase/keyfamily.h
  */
@@ -37,13 +37,13 @@ extern void KeyFamilyCheckSame(const qb_keys *a, const qb_keys *b, const KeyHold
 /* ---- what a value records about its keys ---- */
 
 /*
- * The mark of content hashes.  Names of collations have the highest bit set; other ids
+ * The mark of content hashes.  The hash of a collation's name has the highest bit set; other ids
  * are small.
  */
 #define KEY_CONTENT       UINT32_C(0x40000000)
 #define KEY_CONTENT_MARKS UINT32_C(0xC0000000)
 
-/* Is this the hash of a container's content? */
+/* True if this is the hash of a container's content. */
 static inline bool
 KeyIsContent(uint32 id)
 {

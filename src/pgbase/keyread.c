@@ -1,19 +1,19 @@
 /*
  * keyread.c
- *		The keys that a function on values of any family is called with, and what its call
- *		says about them.
+ *		The key arguments of functions, for values of any family, and what a call says about its
+ *		keys.
  *
  * Functions of keys take any type, so a literal, or a driver's parameter without a
  * type, becomes text: qsketch_estimate(sk, '10.0.0.1') gets a text.  If the value's
  * family of keys has one type, that type's input function reads the text, as if the
  * literal had been of that type.
  *
- * Our functions are immutable, so the meaning of the text must not depend on a setting
- * or on the clock.  The input of dates and times does.  These types are read only from
- * the ISO form, with an offset from UTC if the type has a time zone.
+ * Our functions are immutable, so the meaning of the text must not depend on a setting or on the
+ * clock.  The input of dates and times depends on them.  So these types are read only from the ISO
+ * form, with an offset from UTC if the type has a time zone.
  *
- * Some families have several types.  For text and for integers one type can read the
- * values of all of them.  For real and double precision there is no such type: see
+ * Some families have several types.  In the families of text and of integers, one type can read the
+ * values of all types.  In the family of real and double precision no type can: see
  * check_unambiguous().
  *
  * src/pgbase/keyread.c
@@ -42,7 +42,7 @@
 #include "utils/syscache.h"
 #include <math.h>
 
-/* The text after one or more characters of the set; NULL if there are none. */
+/* The text after one or more characters of the set; NULL if the text does not begin with one. */
 static const char *
 skip(const char *text, const char *set)
 {
@@ -51,7 +51,7 @@ skip(const char *text, const char *set)
 	return length ? text + length : NULL;
 }
 
-/* The text after YYYY-MM-DD, which no DateStyle reads in another order; NULL without it. */
+/* The text after YYYY-MM-DD; NULL if it does not begin so.  No DateStyle reads this form in another order. */
 static const char *
 skip_date(const char *text)
 {
@@ -63,7 +63,7 @@ skip_date(const char *text)
 	return text && *text == '-' ? skip(text + 1, "0123456789") : NULL;
 }
 
-/* Is the rest an offset from UTC: Z, or a signed number? */
+/* True if the rest is an offset from UTC: Z, or a signed number. */
 static bool
 is_offset(const char *text)
 {
@@ -81,7 +81,7 @@ is_dated(Oid type)
 	return type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 }
 
-/* Does the type have a text form that means the same under all settings? */
+/* True if the type has a text form that means the same under all settings. */
 static bool
 has_iso_form(Oid type)
 {
@@ -89,8 +89,8 @@ has_iso_form(Oid type)
 }
 
 /*
- * Is the text in the ISO form of a date or time, so that settings do not matter?  The
- * input function checks whether it is valid.
+ * True if the text is in the ISO form of a date or time, so that settings do not matter.  The input
+ * function checks whether it is valid.
  */
 static bool
 is_iso(const char *text, Oid type)
@@ -130,8 +130,8 @@ check_immutable(const KeyParser *parser, const char *text)
 }
 
 /*
- * An error for a number with a fraction.  It may differ as real and as double
- * precision, and a value does not record which of the two its keys were.
+ * Raise an error for a number with a fraction.  It may differ as real and as double precision, and
+ * a value does not record which type its keys had.
  */
 static void
 check_unambiguous(const KeyParser *parser, const KeyHolder *holder, const char *text, Datum value)
@@ -157,7 +157,7 @@ learn(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder)
 	KeyParserInit(&probe->parser, type, probe->key.input_collation, probe->context);
 }
 
-/* Fingerprint of a key that has text in an unknown encoding, or for a value that has such keys. */
+/* Fingerprint of a key, if the key or the keys of the value have text in an unknown encoding. */
 uint64
 KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
@@ -170,8 +170,8 @@ KeyProbeText(KeyType *key, const qb_keys *held, const KeyHolder *holder, Datum v
 }
 
 /*
- * Fingerprint of a key for a value that holds other keys.  A literal is read as one of
- * them; an error if it cannot be, and for any other key.
+ * Fingerprint of a key whose type does not fit the keys of the value.  A literal is read as one of
+ * the value's keys.  Raises an error if that fails, and for any other key.
  */
 uint64
 KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
@@ -191,7 +191,7 @@ KeyProbeMisfit(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Da
 	return KeyProbeText(&parser->key, held, holder, probe->value);
 }
 
-/* Learn from a call what its keys are. */
+/* Learn from a call what keys it has. */
 pg_noinline void
 KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument)
 {
@@ -203,7 +203,7 @@ KeyProbeLearn(KeyProbe *probe, FunctionCallInfo fcinfo, int argument)
 	probe->literal = key.literal;
 }
 
-/* The key argument of a function that adds it to a value, which holds these keys. */
+/* The key argument of a function that adds the key to a value with the keys "held". */
 void
 KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
 			   const KeyHolder *holder)
@@ -222,7 +222,7 @@ KeyNewArgument(NewKey *key, FunctionCallInfo fcinfo, int argument, const qb_keys
 /* Keys that are read between two checks for interrupts. */
 #define KEYS_AT_ONCE 32768
 
-/* An array as long as a batch, perhaps beyond 1 GB. */
+/* Memory for an array as long as a batch, which may exceed 1 GB. */
 void *
 KeyBatchAlloc(int count, Size size)
 {
@@ -230,9 +230,9 @@ KeyBatchAlloc(int count, Size size)
 }
 
 /*
- * Split the array of a batch into its keys and make their fingerprints.  "argument" is the number of
- * the array among the call's arguments.  "held" says which keys the value has in which they are looked
- * up.
+ * Split the array of a batch into its keys, and make their fingerprints.  "argument" is the number
+ * of the array among the call's arguments.  "held" are the keys of the value in which they are
+ * looked up.
  */
 void
 KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
@@ -257,7 +257,7 @@ KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_k
 	}
 }
 
-/* An array of answers to a batch of keys, with the dimensions of their array. */
+/* An array of the answers to a batch of keys, with the dimensions of the keys' array. */
 Datum
 KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
 {
@@ -282,16 +282,16 @@ KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type)
  * xmlbinary.  timezone_abbreviations does not matter, since times are written with
  * numbers for zones, and fixing it would read a file.
  *
- * Reading trusts no text.  It goes through the input function of the type that the
- * caller names, like any user's input, and the resulting key must have the fingerprint
- * under which the text is kept.  A forged text is an error, and so is a type that
- * writes the key in another way.  The text of a key can be another one in another version of
- * PostgreSQL: 19 writes all digits of a pg_lsn.  Texts of both kinds are read as the same key.
+ * Reading trusts no text.  It goes through the input function of the type that the caller names,
+ * like any user's input, and the resulting key must have the fingerprint under which the text is
+ * kept.  A forged text is an error, and so is a type that writes the key in another way.  Versions
+ * of PostgreSQL may write a key differently: 19 writes all digits of a pg_lsn.  Both texts are read
+ * as the same key.
  */
 
 /*
- * Settings that affect input and output functions.  Temporary objects come last: they must not
- * hide the objects whose names keys of type regclass and the like are.
+ * Settings that affect input and output functions.  Temporary objects come last in the search path,
+ * because they must not hide the objects that keys of type regclass and the like name.
  */
 static const struct
 {
@@ -328,7 +328,7 @@ KeyTextEnd(int level)
 	AtEOXact_GUC(true, level);
 }
 
-/* Does the output function write the same under all settings? */
+/* True if the output function writes the same text under all settings. */
 static bool
 is_plain(Oid output)
 {
@@ -367,8 +367,8 @@ KeyWriterInit(KeyWriter *writer, Oid type, MemoryContext context)
 }
 
 /*
- * The text of a key, without a zero byte: it ends there as for an output function.  Unless the
- * writer is plain, call it between KeyTextBegin() and KeyTextEnd().
+ * The text of a key, without a zero byte: as for an output function, a zero byte ends the text.
+ * Unless the writer is plain, call it between KeyTextBegin() and KeyTextEnd().
  */
 const char *
 KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
@@ -390,8 +390,8 @@ KeyWrite(KeyWriter *writer, Datum value, uint32 *length)
 }
 
 /*
- * The same as a value with these keys keeps it: in UTF-8, or as it is if the value says that the
- * encoding of its keys is unknown.
+ * The text of a key as a value with these keys keeps it: in UTF-8, or as the database has it if the
+ * value says that the encoding of its keys is unknown.
  */
 const char *
 KeyWriteKept(KeyWriter *writer, Datum value, const qb_keys *keys, uint32 *length)
@@ -412,7 +412,7 @@ KeyWriteKept(KeyWriter *writer, Datum value, const qb_keys *keys, uint32 *length
 	return text;
 }
 
-/* Can the database show text of an unknown encoding, in which it may be itself? */
+/* True if this database can show the value's text, whose encoding is unknown. */
 static bool
 shows_bytes(const qb_keys *held)
 {
@@ -420,8 +420,8 @@ shows_bytes(const qb_keys *held)
 }
 
 /*
- * A text that a value with these keys has kept, for the database.  An error if it has characters
- * that the database lacks, or if only one of the two encodings is known.
+ * A text that a value with these keys has kept, in the database's encoding.  Raises an error if the
+ * text has characters that the database lacks, or if only one of the two encodings is known.
  */
 char *
 KeyKeptText(const char *text, Size length, const qb_keys *held, const KeyHolder *holder)
@@ -473,7 +473,7 @@ KeyParse(KeyParser *parser, const char *text, uint64 fingerprint)
 	return value;
 }
 
-/* A number as a key of the given type, which may be a shorter one or a domain. */
+/* The key that a number stands for, of the given type, which may be a shorter type or a domain. */
 Datum
 KeyParseNumber(KeyParser *parser, int64 number)
 {
@@ -489,11 +489,11 @@ KeyParseNumber(KeyParser *parser, int64 number)
 #define FIRST_ROOM  16
 #define ROOM_GROWTH 4
 
-/* KeyBufferIsVaried() has so many slots, and looks at no more keys than a quarter of that. */
+/* KeyBufferIsVaried() has PLACES slots, and looks at no more keys than a quarter of that. */
 #define PLACES      8192
 #define VARIED_KEYS (PLACES / 4)
 
-/* Let the buffer be full at so many keys, or at fewer if it has less memory. */
+/* Make the buffer full at "most" keys, or at fewer if it has less memory. */
 void
 KeyBufferLimit(KeyBuffer *buffer, int most)
 {
@@ -513,8 +513,8 @@ reallocate(KeyBuffer *buffer, MemoryContext context, int keys)
 }
 
 /*
- * Let an empty buffer become full at so many keys.  Each call makes one step towards
- * that, so a group takes memory only for about as many keys as it has.
+ * Let an empty buffer grow towards room for "most" keys.  Each call makes one step, so a group
+ * takes memory only for about as many keys as it has.
  */
 void
 KeyBufferGrow(KeyBuffer *buffer, MemoryContext context, int most)
@@ -540,8 +540,8 @@ KeyBufferExtend(KeyBuffer *buffer, int most)
 }
 
 /*
- * Are at least about half of the first keys distinct?  Each key marks a slot by its hash, and
- * distinct keys seldom mark the same one.
+ * True if at least about half of the first keys are distinct.  Each key marks a slot by its hash,
+ * and distinct keys seldom mark the same slot.
  */
 bool
 KeyBufferIsVaried(const KeyBuffer *buffer, int first)
@@ -559,7 +559,7 @@ KeyBufferIsVaried(const KeyBuffer *buffer, int first)
 	return pg_popcount((const char *) seen, sizeof(seen)) >= (uint64) count / 2;
 }
 
-/* Keep weights from now on: the first weight that is not 1 has come. */
+/* Keep weights from now on, since the first weight that is not 1 has come. */
 void
 KeyBufferWeigh(KeyBuffer *buffer)
 {
@@ -616,8 +616,8 @@ aggregate_argument(const Aggref *aggref, int i)
 }
 
 /*
- * Is this function the aggregate's transition function, in one of its forms?  The query may have
- * dropped the aggregate, which is then taken for its own.
+ * True if this function is the aggregate's transition function, in one of its forms.  If the query
+ * has dropped the aggregate, the function is taken for its transition function.
  */
 static bool
 is_transition_of(Oid function, Oid aggregate)
@@ -671,7 +671,7 @@ function_argument(FunctionCallInfo fcinfo, int argument)
 	return list_nth(call->args, argument);
 }
 
-/* Is the argument a constant or a parameter of the query? */
+/* True if the argument is a constant or a parameter of the query. */
 bool
 KeyIsLiteral(FunctionCallInfo fcinfo, int argument)
 {
@@ -683,7 +683,7 @@ KeyIsLiteral(FunctionCallInfo fcinfo, int argument)
 					(IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN));
 }
 
-/* The declared type of an argument, unless that is polymorphic. */
+/* The declared type of an argument, unless it is polymorphic. */
 static Oid
 declared_type(Oid function, int argument)
 {
@@ -702,9 +702,9 @@ declared_type(Oid function, int argument)
 }
 
 /*
- * Type of an argument: that in the call, which the parser has made the declared one; the
- * declared one if the call has none.  InvalidOid: nothing says it.  The catalog comes second,
- * since a query can drop a function and go on calling it.
+ * Type of an argument.  It is the type of the call's expression, which the parser has converted to
+ * the declared type.  If the call has no expression, it is the declared type.  InvalidOid: neither
+ * is known.  The catalog comes second, because a query can drop a function and go on calling it.
  */
 static Oid
 argument_type(FmgrInfo *flinfo, int argument)

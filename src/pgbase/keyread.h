@@ -25,8 +25,8 @@ typedef struct KeyBuffer
 	uint64 *fingerprint;
 	int64 *weight; /* NULL as long as all weights are 1 */
 	int count;
-	int room;      /* the buffer is full at so many keys, */
-	int allocated; /* and has memory for so many, at least as many as "room" */
+	int room;      /* number of keys at which the buffer is full */
+	int allocated; /* number of keys that it has memory for, at least "room" */
 } KeyBuffer;
 
 extern void KeyBufferLimit(KeyBuffer *buffer, int most);
@@ -64,13 +64,13 @@ KeyBufferAppend(KeyBuffer *buffer, uint64 fingerprint, int64 weight)
 
 typedef struct KeyArgument
 {
-	Oid type;      /* its equality decides which keys are the same */
-	Oid collation; /* for hashing */
+	Oid type;      /* the equality of this type decides which keys are the same */
+	Oid collation; /* the collation for hashing */
 	bool literal; /* the key is the text of a constant or parameter, which may stand for any type */
 } KeyArgument;
 
 extern void KeyArgumentOf(KeyArgument *key, FunctionCallInfo fcinfo, int argument);
-/* Describe the key of a row, which is not null. */
+/* Describe the key of a row.  The key is not null. */
 extern void KeyTypeOfArgument(KeyType *key, FunctionCallInfo fcinfo, int argument);
 extern bool KeyIsLiteral(FunctionCallInfo fcinfo, int argument);
 
@@ -90,9 +90,9 @@ typedef struct KeyParser
 {
 	KeyType key;
 	FmgrInfo input;
-	Oid parameter; /* of the input function */
+	Oid parameter; /* type parameter of the input function */
 	bool domain;   /* the type is a domain, whose constraints are checked */
-	void *check;   /* what the check keeps between calls */
+	void *check;   /* what checking the constraints keeps between calls */
 } KeyParser;
 
 extern int KeyTextBegin(void);
@@ -110,27 +110,27 @@ extern Datum KeyParse(KeyParser *parser, const char *text, uint64 fingerprint);
 extern Datum KeyParseNumber(KeyParser *parser, int64 number);
 
 /*
- * ---- the keys that a function on values of any family is called with ----
+ * ---- the key arguments of functions, for values of any family ----
  *
  * A function that looks up keys keeps a KeyProbe from row to row.  The type of the keys is
  * known from the first row on.  A key that is given as text is read as the type of the
  * value's keys.
  */
 
-/* The keys of a calling expression.  One that has only a context knows nothing yet. */
+/* The keys of a calling expression.  A KeyProbe that has only a context knows nothing yet. */
 typedef struct KeyProbe
 {
-	MemoryContext context; /* for what is kept from row to row */
+	MemoryContext context; /* context of what is kept from row to row */
 	KeyType key;
-	bool literal;     /* the key is text that may be read as another type */
-	KeyParser parser; /* reads such a key; zeroed: not prepared yet */
+	bool literal;     /* the key is a text that may be read as another type */
+	KeyParser parser; /* reads such a literal; zeroed: not prepared yet */
 	Datum value;      /* the last key that was read */
 } KeyProbe;
 
 /* A key to be added to a value. */
 typedef struct NewKey
 {
-	KeyType type; /* of a literal that was read: the type that it was read as */
+	KeyType type; /* if a literal was read: the type that it was read as */
 	Datum value;
 	uint64 fingerprint;
 } NewKey;
@@ -157,7 +157,7 @@ extern void KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument
 						  const qb_keys *held, const KeyHolder *holder, KeyBatch *batch);
 extern Datum KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type);
 
-/* The fingerprint of a key for a value that holds these keys.  The probe knows the key's type. */
+/* The fingerprint of a key for a value with the keys "held".  The probe knows the key's type. */
 static inline uint64
 KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {
@@ -168,7 +168,7 @@ KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holde
 	return KeyFingerprint(&probe->key, value);
 }
 
-/* The fingerprint of the key argument, whose type the probe learns from the first one. */
+/* The fingerprint of the key argument.  The probe learns its type from the first one. */
 static inline uint64
 KeyProbeArgument(KeyProbe *probe, FunctionCallInfo fcinfo, int argument, const qb_keys *held,
 				 const KeyHolder *holder)

@@ -9,7 +9,8 @@
  * A type of an extension has the extended hash function of its default hash operator
  * class.  Keys that this function cannot tell apart are one key.
  *
- * Containers look up what they contain at each key, so this is kept for each type.
+ * A container's key needs the description of the types that it contains, so this is kept for each
+ * type.
  *
  * src/pgbase/keytype.c
  */
@@ -151,9 +152,9 @@ kind_of(Oid base_type, Oid collation)
 }
 
 /*
- * The equality operator is requested, too.  Without it the cache would lend a type the
- * hash function of another type to which it is binary coercible, even if the type has
- * an equality operator of its own but no hash operator class.
+ * Look up the type's hash function.  The equality operator is requested, too.  Without it the cache
+ * would lend a type the hash function of another type to which it is binary coercible, even if the
+ * type has an equality operator of its own but no hash operator class.
  */
 static TypeCacheEntry *
 hash_of(Oid type)
@@ -181,8 +182,9 @@ columns_have_hash(Oid row_type)
 }
 
 /*
- * The type under a domain.  Planning asks most often for types of numbers, which are no domains.  A
- * query can drop the type of its keys; then the type cache raises the error.
+ * The base type of a domain, or the type itself.  Planning asks most often for types of numbers,
+ * which are no domains.  A query can drop the type of its keys; then the type cache raises the
+ * error.
  */
 Oid
 KeyBaseType(Oid type)
@@ -194,8 +196,8 @@ KeyBaseType(Oid type)
 }
 
 /*
- * Can values of the type be keys?  Containers can, if what they contain can.  The type
- * cache does not know that of anonymous rows, and not of domains over ranges.
+ * True if values of the type can be keys.  Containers can be keys if what they contain can.  The
+ * type cache does not know this for anonymous rows and for domains over ranges.
  */
 bool
 KeyTypeHasHash(Oid type)
@@ -217,14 +219,14 @@ KeyTypeHasHash(Oid type)
 	}
 }
 
-/* Are keys of the type numbers? */
+/* True if keys of the type are numbers. */
 bool
 KeyTypeIsNumber(Oid type)
 {
 	return KeyNumberKind(KeyBaseType(type)) != KEY_HASHED;
 }
 
-/* Are they, in SQL's order of the keys? */
+/* True if keys of the type are numbers in SQL's order of the keys. */
 bool
 KeyTypeHasNumberOrder(Oid type)
 {
@@ -244,7 +246,10 @@ KeyTypeHasNumberOrder(Oid type)
 	}
 }
 
-/* An error for types without an extended hash function.  Our types have a hash without a seed. */
+/*
+ * Raise the error for types without an extended hash function.  Types of this extension have a hash
+ * function, but without a seed.
+ */
 static void
 raise_no_hash(Oid type)
 {
@@ -261,7 +266,7 @@ raise_no_hash(Oid type)
 					   "as jsonb for json, or text.")));
 }
 
-/* Describe all but what a value records. */
+/* Describe keys, except for what a value records about them. */
 static void
 describe(KeyType *key, Oid type, Oid collation)
 {
@@ -283,8 +288,8 @@ describe(KeyType *key, Oid type, Oid collation)
 }
 
 /*
- * Describe keys of a type.  "collation" is the collation of the call.  For anonymous
- * rows a call of KeyTypeLearn() must follow.
+ * Describe keys of a type.  "collation" is the collation of the call.  For anonymous rows
+ * KeyTypeLearn() must be called afterwards.
  */
 void
 KeyTypeInit(KeyType *key, Oid type, Oid collation)
@@ -305,13 +310,13 @@ KeyTypeChange(KeyType *key, Oid type, Oid collation)
 
 typedef struct TypeWithin
 {
-	uint64 id; /* type and collation */
+	uint64 id; /* type and collation, as one number */
 	bool valid;
 	KeyType key;
 } TypeWithin;
 
 static HTAB *types_within;
-static TypeWithin *last_within; /* that was asked for */
+static TypeWithin *last_within; /* the last one that was requested */
 
 static void
 forget_types(Datum argument, int cache, uint32 hash)
@@ -338,8 +343,8 @@ create_types(void)
 }
 
 /*
- * The description of what a container contains, for its fingerprint.  It says nothing of
- * what a value records.  It stays where it is.
+ * The description of a type that a container contains, for fingerprints.  It says nothing of what a
+ * value records.  It keeps its address.
  */
 const KeyType *
 KeyTypeWithin(Oid type, Oid collation)
@@ -384,8 +389,8 @@ KeyTypeLearn(KeyType *key, Datum value)
 }
 
 /*
- * Learn what anonymous rows contain from the first element that is not NULL.  False if
- * there is none but the keys are anonymous rows.
+ * Learn what anonymous rows contain from the first element that is not NULL.  False if the keys are
+ * anonymous rows and there is no such element.
  */
 bool
 KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null, int count)
@@ -409,7 +414,7 @@ has_cast(Oid from, Oid to)
 	return find_coercion_pathway(to, from, COERCION_EXPLICIT, &function) != COERCION_PATH_NONE;
 }
 
-/* A hint: how to give the key the type of the keys that the value holds. */
+/* The hint that says how to give the key the type of the value's keys. */
 static char *
 cast_hint(uint32 family, const KeyType *key, const KeyHolder *holder)
 {
@@ -444,7 +449,7 @@ raise_mismatch(uint32 family, const KeyType *key, const KeyHolder *holder)
 					errhint("%s", cast_hint(family, key, holder))));
 }
 
-/* An error for arrays, ranges or rows that contain other types. */
+/* Raise the error for arrays, ranges or rows that contain other types than the value's keys. */
 static void
 raise_other_content(const KeyType *key, const KeyHolder *holder)
 {
@@ -457,7 +462,7 @@ raise_other_content(const KeyType *key, const KeyHolder *holder)
 				 holder->one)));
 }
 
-/* An error for text whose encoding is unknown, in the key or in the value. */
+/* Raise the error for text whose encoding is unknown, in the key or in the value. */
 static void
 raise_other_text(const qb_keys *held, const KeyHolder *holder)
 {
@@ -531,7 +536,7 @@ bytes_of(int64 number, KeyKind kind)
 	return PointerGetDatum(bytes);
 }
 
-/* The key that the number would be, if it is a key of this kind. */
+/* The key that stands for this number, if it is a key of this kind. */
 Datum
 KeyNumberDatum(int64 number, KeyKind kind)
 {
@@ -555,7 +560,7 @@ KeyNumberDatum(int64 number, KeyKind kind)
 	}
 }
 
-/* Does the type take the value, which its kind does? */
+/* True if the type takes this value, which its kind takes. */
 static bool
 is_valid(Oid base_type, int64 number)
 {
@@ -608,7 +613,7 @@ KeyOfNumber(const KeyType *key, int64 number)
 #define SHORT_WEIGHT      0x003F
 #define SHORT_WEIGHT_MIN  (-0x0040)
 
-/* The most digits of a numeric that is a number, and bits of them. */
+/* The most digits of a numeric that is its own fingerprint, and the bits that they take. */
 #define SHORT_DIGITS 4
 #define DIGITS_BITS  54
 
@@ -648,8 +653,9 @@ KeyDecimalOf(const char *data, Size length)
 }
 
 /*
- * The number that a numeric of at most four digits to base 10,000 is, in 62 bits: these
- * digits, the first one at the top, below 8 bits of weight and sign.  False: it has more.
+ * The number that stands for a numeric of at most four digits to base 10,000, in 62 bits: the
+ * digits, the first one at the top, and below them 8 bits of weight and sign.  False: it has more
+ * digits.
  */
 bool
 KeyShortNumeric(const char *data, Size length, int64 *number)

@@ -2,8 +2,8 @@
  * keytype.h
  *		How keys of an SQL type become fingerprints.
  *
- * Two rules hold.  Keys that SQL's = calls equal have one fingerprint, and keys that it
- * calls different have different ones, but for the chance of 2^-64.
+ * Two rules hold.  Keys that SQL's = calls equal have the same fingerprint.  Keys that it calls
+ * different have different fingerprints, but for a chance of 2^-64.
  *
  *	numbers		Keys of at most 8 bytes whose equality is that of their bits, or of a
  *				normal form of them, are their own fingerprint.
@@ -34,15 +34,15 @@ typedef enum KeyKind
 	KEY_INT4,  /* dates, too */
 	KEY_INT8,  /* times and timestamps, too */
 	KEY_UINT1, /* booleans and "char" */
-	KEY_UINT4, /* oid and its kin */
+	KEY_UINT4, /* oid and the like */
 	KEY_FLOAT4,
 	KEY_FLOAT8,
 	KEY_TID,           /* 6 bytes */
 	KEY_MACADDR,       /* 6 bytes */
 	KEY_MACADDR8,      /* 8 bytes */
-	KEY_BYTES,         /* varlena, equal if the bytes are: text, too, if the database has UTF-8 */
+	KEY_BYTES,         /* varlena, equal if the bytes are; also text, if the database has UTF-8 */
 	KEY_TEXT,          /* text in a database of another encoding */
-	KEY_FIXED,         /* of fixed length, by reference, equal if the bytes are */
+	KEY_FIXED,         /* of fixed length, passed by reference, equal if the bytes are */
 	KEY_NAME,          /* a string that ends with a zero byte */
 	KEY_PADDED,        /* char(n): equal if the bytes without trailing blanks are */
 	KEY_ENUM,          /* its label, since its OID does not survive dump and restore */
@@ -54,7 +54,7 @@ typedef enum KeyKind
 	KEY_ARRAY,
 	KEY_RANGE,
 	KEY_MULTIRANGE,
-	KEY_ROW,   /* each row says which columns it has */
+	KEY_ROW,   /* a row, which says which columns it has */
 	KEY_HASHED /* hashed by the extended hash function of the type */
 } KeyKind;
 
@@ -80,8 +80,8 @@ typedef struct KeyType
 	bool by_value;
 	bool foreign_text; /* KeyIsForeignText(), in a database of another encoding than UTF-8 */
 	char align;
-	FmgrInfo *hash; /* of the type cache; used for KEY_HASHED */
-	KeyRow row;     /* of anonymous rows, the type of the first one */
+	FmgrInfo *hash; /* from the type cache; used for KEY_HASHED */
+	KeyRow row;     /* for anonymous rows: the type of the first one */
 } KeyType;
 
 extern Oid KeyBaseType(Oid type);
@@ -97,7 +97,7 @@ extern bool KeyTypeLearnArray(KeyType *key, const Datum *value, const bool *null
 extern Datum KeyNumberDatum(int64 number, KeyKind kind);
 extern Datum KeyOfNumber(const KeyType *key, int64 number);
 
-/* Forget the text of the keys that were hashed before. */
+/* Forget whether keys that were hashed before had text that is not ASCII. */
 static inline void
 KeyTypeForgetText(KeyType *key)
 {
@@ -105,14 +105,20 @@ KeyTypeForgetText(KeyType *key)
 		key->keys.text = QB_TEXT_ASCII;
 }
 
-/* Are these keys of the kind that the value with keys "held" has?  It may hold none. */
+/*
+ * True if these keys are of the kind that the value with the keys "held" has, or if that value has
+ * no keys.
+ */
 static inline bool
 KeyFits(const KeyType *key, const qb_keys *held)
 {
 	return qb_keys_none(held) || qb_keys_same(held, &key->keys);
 }
 
-/* Raise an error unless they are, and unless their text is of an encoding that the value has. */
+/*
+ * Raise an error unless the keys fit those of the value, and their text is of an encoding that the
+ * value has.
+ */
 extern void KeyCheckFits(const qb_keys *held, const KeyType *key, const KeyHolder *holder);
 
 /* ---- numbers ---- */
@@ -141,7 +147,7 @@ KeyNumberOfFloat(float8 value)
 	return as.bits ^ ((as.bits >> 63) & PG_INT64_MAX);
 }
 
-/* The bytes as an unsigned integer, the first byte highest. */
+/* The bytes as an unsigned integer, whose highest byte is the first one. */
 static inline int64
 KeyNumberOfBytes(const char *value, int length)
 {
@@ -213,10 +219,10 @@ KeyNumber(KeyKind kind, Datum value)
 /* A numeric without zeros at either end. */
 typedef struct KeyDecimal
 {
-	bool special; /* NaN or an infinity, which "weight" is */
+	bool special; /* NaN or an infinity; "weight" says which */
 	bool negative;
 	int32 weight;
-	const char *digit; /* digits to base 10,000, the first one has the weight */
+	const char *digit; /* digits to base 10,000; the first digit has the weight */
 	const char *end;
 } KeyDecimal;
 
@@ -226,7 +232,7 @@ extern KeyDecimal KeyDecimalOf(const char *data, Size length);
 /* An interval, with months of 30 days, as days and less than a day of microseconds. */
 extern int64 KeyDaysOf(const Interval *span, int64 *time);
 
-/* The number that a short key is; false: it is no short one. */
+/* The number that stands for a short key; false: the key is not short. */
 extern bool KeyShortNumeric(const char *data, Size length, int64 *number);
 extern bool KeyShortInterval(const Interval *span, int64 *number);
 

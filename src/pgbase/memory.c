@@ -11,9 +11,9 @@
  * nearly every random access to 64 MB misses the address translation cache.
  *
  * Zeroing 512 MB can take seconds on a busy machine, most of them for pages that the system
- * provides only then.  So it is done in steps, and between two of them the query can be
- * cancelled.  Whether large chunks are zero already, since they are new to the process,
- * cannot be known.
+ * provides only then.  So it is done in steps, and between two of them the query can be cancelled.
+ * Large chunks that are new to the process are zero already, but it cannot be known whether a chunk
+ * is new.
  *
  * Tables that come from a device are written as a whole.  Zeroing their memory first would
  * take about a third as long as copying them into it.
@@ -31,7 +31,7 @@
 #define HUGE_PAGE   (2 * 1024 * 1024)
 #define LARGE_TABLE (2 * HUGE_PAGE)
 #define KEPT_TABLE  (64 * 1024)
-#define CLEAR_STEP  LARGE_TABLE /* cleared without a look at interrupts */
+#define CLEAR_STEP  LARGE_TABLE /* bytes cleared between two checks for interrupts */
 
 /* Alignment for a table of this size. */
 static size_t
@@ -88,7 +88,10 @@ clear_in_steps(char *table, size_t bytes)
 	memset(table, 0, bytes);
 }
 
-/* Nobody has a pointer to the table yet, so it is released if the query is cancelled. */
+/*
+ * Clear a large table in steps.  Nobody has a pointer to the table yet, so it is freed here if the
+ * query is cancelled.
+ */
 static void
 clear_large(void *table, size_t bytes)
 {
@@ -152,7 +155,7 @@ kept_release(void *kept, void *pointer)
 		context_release(k->context, pointer);
 }
 
-/* Begin without a table, also after the context was reset. */
+/* Start without a table, even after the context was reset. */
 void
 KeptTableInit(KeptTable *kept, MemoryContext context)
 {

@@ -12,21 +12,21 @@
 #include "base/status.h"
 
 /*
- * Fill and return "memory" so that it allocates from "context".  Allocating more than 4 MB looks
- * at interrupts, and keeps nothing if one of them ends the query.
+ * Fill and return "memory" so that it allocates from "context".  Allocating more than 4 MB checks
+ * for interrupts, and frees the memory if one of them ends the query.
  */
 extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 
 /*
- * The same memory, but without zeros where that saves time: for bytes that are all written
- * before anybody reads them.
+ * Fill and return "to_fill" so that it allocates as "memory" does, but without zeroing where that
+ * saves time.  It is for bytes that are all written before anybody reads them.
  */
 extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
 
 /*
- * The same as ContextMemory() for many states of which only one at a time has a table.  A
- * released table is kept for the next state, with the pages that the system has provided
- * for it.
+ * Memory as that of ContextMemory(), for many states of which only one at a time has a table.  A
+ * freed table is kept for the next state, together with the pages that the system has provided for
+ * it.
  */
 typedef struct KeptTable
 {
@@ -36,7 +36,7 @@ typedef struct KeptTable
 	bool used;
 } KeptTable;
 
-/* Free an array that may not be there, and forget it. */
+/* Free an array, unless it is NULL, and set the pointer to NULL. */
 static inline void
 FreeArray(void **array)
 {

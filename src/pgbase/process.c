@@ -21,7 +21,10 @@
 #include "storage/spin.h"
 #include "utils/guc.h"
 
-/* So long a latch is polled before a wait, and so often between two looks at the clock. */
+/*
+ * Microseconds for which a latch is polled before a wait, and the number of polls between two looks
+ * at the clock.
+ */
 #define POLL_US 100
 #define POLLS   64
 
@@ -36,7 +39,10 @@ draw(void)
 	return drawn;
 }
 
-/* A child that cannot draw keeps the postmaster's secret, which is random, too. */
+/*
+ * Draw the secret of a child of the postmaster.  A child that cannot draw keeps the postmaster's
+ * secret, which is random, too.
+ */
 static void
 draw_in_child(void)
 {
@@ -57,13 +63,13 @@ SecretInit(void)
 /*
  * ---- numbers that no two states share, as seeds of their draws ----
  *
- * They are random.  For tests, qsketch.filter_nonce makes them repeatable: then they
- * come from the setting, the number of the parallel worker, and how many nonces the
- * process has made for the client's statement.  So a repeated statement draws the same.
- * 0 is never returned: it stands for rows with ids of their own.
+ * Nonces are random.  For tests, qsketch.filter_nonce makes them repeatable.  Then a nonce comes
+ * from the setting, the number of the parallel worker, and the number of nonces that the process
+ * has made for the client's statement.  So a repeated statement gets the same nonces.  0 is never
+ * returned, because it stands for rows with ids of their own.
  *
- * Worker and count are mixed in two steps.  In one step the second state of one worker
- * could get the number of the first state of the next.
+ * Worker and count are mixed in two steps.  In one step the second state of one worker could get
+ * the nonce of the next worker's first state.
  */
 
 static int setting;

@@ -21,7 +21,7 @@
 
 /* ---- ends of transactions, for callbacks of RegisterXactCallback() ---- */
 
-/* Has a transaction of this process ended?  A prepared one has, for its session. */
+/* True if the event ends a transaction of this process.  For its session a prepared transaction has ended. */
 static inline bool
 TransactionHasEnded(XactEvent event)
 {
@@ -41,8 +41,9 @@ TransactionHasEnded(XactEvent event)
 /* ---- waits ---- */
 
 /*
- * Wait for the latch for so many milliseconds (-1: without an end), but poll it for a tenth of one
- * first.  Whoever sets a latch that is polled makes no system call, and nobody has to be woken.
+ * Wait for the latch for "timeout" milliseconds (-1: without limit), but poll it for a tenth of a
+ * millisecond first.  Whoever sets a latch that is polled makes no system call, and no process has
+ * to be woken.
  */
 extern void PollLatch(long timeout, uint32 event);
 

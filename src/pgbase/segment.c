@@ -1,7 +1,7 @@
 /*
  * segment.c
- *		Shared memory of a parallel query: is there room; and values that all processes merge,
- *		slice by slice.
+ *		Shared memory of a parallel query: whether there is room, and values that all processes
+ *		merge, slice by slice.
  *
  * A worker sends a row to the leader through a queue of 64 kB.  A value in the row is sent piece by
  * piece, and the leader alone merges the values of all workers.  Large values are merged by all
@@ -11,12 +11,12 @@
  *	A process that has no more pages adds its value, slice by slice.
  *	One process, which comes after all others, takes the slices.
  *
- * So all processes add at the same time, but each to another slice: each begins at a slice of its own.
- * While some processes read pages, others may add already.  There is one shared value, however
- * many processes there are.
+ * Each process begins at a slice of its own, so all processes add at the same time, each to another
+ * slice.  While some processes read pages, others may add already.  There is one shared value,
+ * however many processes there are.
  *
- * The floor: each process reads its value, and reads and writes the shared value, as fast as
- * memory is.
+ * The least time that this takes: each process must read its value from memory once, and read and
+ * write the shared value once.
  *
  * Interrupts wait while a process has the lock of a slice, which is small enough for that to be short.
  * An error ends the query, so nobody sees a slice that is half made.
@@ -38,17 +38,18 @@
 #include "storage/fd.h"
 
 /*
- * The tables of the first value have 64 kB to 4 MB for each slice.  Within that a value has up to 128
- * slices, so that each process can be at another one.
+ * Limits of a slice's bytes, and the most slices.  The tables of the first value have 64 kB to 4 MB
+ * for each slice.  Within these limits a value has up to 128 slices, so that each process can be at
+ * another slice.
  */
 #define LEAST_SLICE (64 * 1024)
 #define MOST_SLICE  (4 * 1024 * 1024)
 #define SLICES      128
 
-/* Values up to this size, that of a parallel worker's queue, go through the queue. */
+/* Values up to this size, which is that of a parallel worker's queue, go through the queue. */
 #define SMALL_VALUE (64 * 1024)
 
-/* By which factor segments may be larger than requested; and the size of the first one. */
+/* The factor by which a segment may be larger than requested, and the size of the first segment. */
 #define SEGMENT_SLACK 3
 #define FIRST_SEGMENT (1024 * 1024)
 
@@ -97,13 +98,13 @@ bytes_in_use(const SegmentFiles *files)
 }
 
 /*
- * Can each process of a parallel plan get so many bytes at the same time?  If the
- * system has no room, PostgreSQL raises an error, which nobody can catch in a worker.
- * Containers often have no more than 64 MB of shared memory.
+ * True if each process of a parallel plan can get this many bytes at the same time.  If the system
+ * has no room, PostgreSQL raises an error, which nobody can catch in a worker.  Containers often
+ * have no more than 64 MB of shared memory.
  *
- * A segment is at least as large as requested.  The first has at least 1 MB.  A later
- * one exceeds the request at most by the size of all segments before it, which is at
- * most the size of all existing ones.
+ * A segment is at least as large as requested.  The first segment has at least 1 MB.  A later
+ * segment exceeds the request at most by the size of all segments before it, which is at most the
+ * size of all existing segments.
  */
 bool
 SegmentHasRoom(Size bytes)
@@ -118,7 +119,7 @@ SegmentHasRoom(Size bytes)
 }
 
 /*
- * Is there room for segments of so many bytes in all, and for small additional ones?
+ * True if there is room for segments of this many bytes in all, and for small additional ones.
  * Kinds of shared memory whose room is not known count as large enough.
  */
 bool
@@ -139,8 +140,8 @@ SegmentsFit(Size bytes)
 }
 
 /*
- * Memory for a value of this size, for which there must be room.  The caller writes the
- * value; a process that knows "place" can read it until it is freed.
+ * Memory for a value of this size, for which there must be room.  The caller writes the value.  A
+ * process that knows "place" can read the value until it is freed.
  */
 void *
 SegmentPut(dsa_area *area, Size size, dsa_pointer *place)
@@ -199,7 +200,10 @@ SegmentAddress(dsa_area *area, dsa_pointer pointer)
 
 /* ---- a value that all processes of a parallel scan merge ---- */
 
-/* A name of PostgreSQL's own: there are few numbers for other names, and none is given back. */
+/*
+ * Give the lock a name of PostgreSQL's own, because there are few numbers for other names, and they
+ * are never given back.
+ */
 static void
 init_lock(LWLock *lock)
 {
@@ -221,7 +225,7 @@ slice_at(const SharedValue *shared, uint32 number, dsa_area *area)
 	return (SharedSlice *) (slices + number * shared->slice_size);
 }
 
-/* The unit with which a slice begins. */
+/* The first unit of a slice. */
 static uint64
 unit_at(const SharedValue *shared, uint32 number)
 {
@@ -262,8 +266,8 @@ slices_of(uint64 units, Size bytes)
 }
 
 /*
- * Count a value in, and make the slices if it is the first.  False: there is no room.  An earlier
- * run's memory is still there.
+ * Count a value in.  The first value also makes the slices.  False: there is no room.  If an
+ * earlier run had room, there is room, because its memory is kept.
  */
 static bool
 begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes, dsa_area *area)
@@ -294,7 +298,7 @@ begin_add(SharedValue *shared, const KeyedState *state, uint64 units, Size bytes
 	return room;
 }
 
-/* The slice with which this process begins: processes are spread over all of them. */
+/* The slice at which this process begins.  The processes are spread over all slices. */
 static uint32
 first_slice(uint32 slices)
 {
@@ -330,7 +334,7 @@ SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area)
 	return true;
 }
 
-/* Take over what was added.  Another process may do so at the same time, and finds nothing. */
+/* Take over the slices that were added to.  Another process that does so later finds nothing. */
 static SharedValue
 take_over(SharedValue *shared)
 {

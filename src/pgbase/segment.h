@@ -1,7 +1,7 @@
 /*
  * segment.h
- *		Shared memory of a parallel query: is there room; and values that all processes merge,
- *		slice by slice.
+ *		Shared memory of a parallel query: whether there is room, and values that all processes
+ *		merge, slice by slice.
  *
  * src/pgbase/segment.h
  */
@@ -19,8 +19,8 @@ extern bool SegmentsFit(Size bytes);
 extern void *SegmentPut(dsa_area *area, Size size, dsa_pointer *place);
 
 /*
- * Fill and return "memory" so that it allocates from shared memory.  While a process has such a
- * table in use it has an address of it; other processes find the table by its dsa_pointer.
+ * Fill and return "memory" so that it allocates from shared memory.  A process has an address of a
+ * table while it uses the table.  Other processes find the table by its dsa_pointer.
  */
 extern const qb_memory *SegmentMemory(dsa_area *area, qb_memory *memory);
 extern dsa_pointer SegmentPointer(const void *table);
@@ -29,23 +29,27 @@ extern void *SegmentAddress(dsa_area *area, dsa_pointer pointer);
 /*
  * ---- a value that all processes of a parallel scan merge ----
  *
- * It is in slices, each with a lock.  Each process adds its own value, slice by slice.
+ * The shared value is in slices, each with a lock.  Each process adds its own value, slice by
+ * slice.
  */
 
-/* One slice.  Whoever has its lock may use it. */
+/* One slice.  Only the process that has its lock may use it. */
 typedef struct SharedSlice
 {
 	LWLock lock;
-	dsa_pointer table[3];              /* made by SegmentMemory(); invalid: there is none */
-	uint64 own[FLEXIBLE_ARRAY_MEMBER]; /* the family's own, zeroed before its first use */
+	dsa_pointer table[3];              /* made by SegmentMemory(); invalid: no table */
+	uint64 own[FLEXIBLE_ARRAY_MEMBER]; /* the family's data, zeroed before their first use */
 } SharedSlice;
 
-/* How values of a family are cut into slices.  Errors are raised. */
+/* How values of a family are cut into slices.  These functions raise errors themselves. */
 struct StateSlices
 {
-	Size size; /* of what the family has in a slice, without tables */
+	Size size; /* size of the family's data in a slice, without tables */
 
-	/* Count all keys.  Into how many units can the value be cut?  0: it cannot.  The bytes of it. */
+	/*
+	 * Count all keys.  Returns the number of units into which the value can be cut, and in *bytes
+	 * its size.  0: it cannot be cut.
+	 */
 	uint64 (*units)(KeyedState *state, Size *bytes);
 	/* Add "count" units of the value, from "first" on, to a slice. */
 	void (*add)(KeyedState *state, uint64 first, uint64 count, SharedSlice *slice, dsa_area *area);
@@ -56,27 +60,30 @@ struct StateSlices
 	void (*clear)(KeyedState *state);
 };
 
-/* In the shared state of a scan. */
+/* A value that is merged in slices, in the shared state of a scan. */
 typedef struct SharedValue
 {
 	LWLock
 		lock; /* guards all fields below; from "units" on they stay as they are until the value is taken */
-	int64 count; /* keys of all values that were added */
-	Size had;    /* bytes of values that this run or an earlier one has had room for */
+	int64 count; /* number of keys in all values that were added */
+	Size had;    /* bytes of the largest value for which this run or an earlier run had room */
 	uint64 units;
 	uint32 slices;
 	Size slice_size;
-	dsa_pointer place; /* of the slices; invalid: no value was added */
+	dsa_pointer place; /* place of the slices; invalid: no value was added */
 } SharedValue;
 
-/* Called before the first run.  SharedValueReset(): once all processes are gone. */
+/* SharedValueInit() is called before the first run, SharedValueReset() once all processes are gone. */
 extern void SharedValueInit(SharedValue *shared);
 extern void SharedValueReset(SharedValue *shared, dsa_area *area);
 
-/* Add the value of a state, which is empty then.  False: it is small, or cannot be added. */
+/* Add the value of a state, and make the state empty.  False: the value is small, or cannot be added. */
 extern bool SharedValueAdd(SharedValue *shared, KeyedState *state, dsa_area *area);
 
-/* Add to a state what was added by all processes.  No other process may add any more. */
+/*
+ * Add to a state everything that the processes have added to the shared value.  No process may add
+ * any more.
+ */
 extern void SharedValueTake(SharedValue *shared, KeyedState *state, dsa_area *area);
 
 #endif

@@ -2,8 +2,8 @@
  * state.c
  *		What the states of aggregates of all families begin with.
  *
- * An expanded object is recognized by the address of its methods, which no value that a
- * user makes can have.
+ * An expanded object is recognized by the address of its methods.  No value that a user makes can
+ * have this address.
  *
  * src/pgbase/state.c
  */
@@ -123,7 +123,10 @@ StatePass(KeyedState *state, void *place, Size bytes)
 
 static const TokenMagic with_removals = { { 'Q', 'S', 'R', '1' } };
 
-/* The header, before a sketch, and a state at the next offset that is aligned. */
+/*
+ * The header of a partial state with removals.  After it come the removals, a sketch, and at the
+ * next aligned offset the state.
+ */
 typedef struct RemovalsHeader
 {
 	char length[VARHDRSZ];
@@ -164,7 +167,7 @@ StateWriteRemovals(KeyedState *state, void *place, Size *bytes)
 	return (char *) place + offset;
 }
 
-/* Has a flat datum, which need not be a state, that header? */
+/* True if a flat datum, which need not be a state, begins with that header. */
 static bool
 has_removals(Datum datum)
 {
@@ -189,7 +192,7 @@ value_at(struct varlena *all, Size offset)
 	return value;
 }
 
-/* Take the removals of an object.  It has them again afterwards. */
+/* Take the removals of an object apart.  The object gets them back afterwards. */
 void
 StateTakeObjectApart(StateApart *apart, KeyedState *from)
 {
@@ -228,7 +231,7 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 }
 
 /*
- * ---- a partial state that the process itself combines, passed by a token ----
+ * ---- tokens for a partial state that its own process combines ----
  *
  * In a parallel plan the leader, too, makes a partial state, and its Finalize Aggregate
  * combines that with those of the workers.  The executor copies the first partial state
@@ -236,10 +239,10 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
  * that took more than half of the leader's time.  So the combine function gets a token
  * instead, and takes the state over as it is.
  *
- * A token is a value, so it names nothing by itself.  Its number is looked up
- * in a list of this process.  It is good once, only in our combine function, and while
- * the state lives.  A worker's state is merged by another process, so it travels as a
- * value.  No state of a group gets a token, since a sort could return it twice.
+ * A token is a value, so it names nothing by itself.  Its number is looked up in a list of this
+ * process.  A token can be used once, only in our combine function, and while the state exists.  A
+ * worker's state is merged by another process, so it travels as a value.  No state of a group gets
+ * a token, since a sort could return it twice.
  *
  * Only our combine function gets to see a token, since only a state of an aggregate that
  * belongs to a superuser gets one (AggregateLasts()).  A user who saw a token could store
@@ -249,18 +252,21 @@ StateTakeBack(const StateApart *apart, KeyedState *into)
 
 static const TokenMagic magic = { { 'Q', 'S', 'L', '1' } };
 
-/* A state for which a token was written.  It lies in the context of the state. */
+/* A state for which a token was written.  The holder is in the context of the state. */
 typedef struct TokenHolder
 {
 	dlist_node node;
-	KeyedState *state; /* NULL: it was taken over */
+	KeyedState *state; /* NULL: the state was taken over */
 	TokenNumber number;
-	MemoryContextCallback gone; /* when the context of the state is */
+	MemoryContextCallback gone; /* called when the context of the state goes */
 } TokenHolder;
 
 static dlist_head holders = DLIST_STATIC_INIT(holders);
 
-/* A state that shares its context with others cannot be taken over. */
+/*
+ * True if the state may be passed by a token.  A state that shares its context with others cannot
+ * be taken over.
+ */
 bool
 StateTakesToken(const KeyedState *state)
 {

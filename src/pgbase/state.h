@@ -30,7 +30,7 @@
 
 typedef struct KeyedState
 {
-	ExpandedObjectHeader header; /* its methods tell the type */
+	ExpandedObjectHeader header; /* the methods identify the type */
 	qb_memory memory;            /* allocates in the object's context */
 
 	KeyType key;      /* describes the keys that are added; type 0: not known yet */
@@ -39,21 +39,21 @@ typedef struct KeyedState
 	bool accounted;   /* PostgreSQL compares its memory with a limit at each row */
 	bool counting;    /* keys are being counted, or an error has ended that half-way */
 	bool passed_on;   /* its flat encoding goes to our combine function only, with removals */
-	bool token;       /* the same, and it may be a token */
+	bool token;       /* like "passed_on", and it may be a token */
 	bool deferred;    /* keys may stay buffered until the state is read */
 	KeyBuffer buffer; /* keys that are not counted yet */
 
-	/* Keys of negative weight: a sketch, to be subtracted once all other keys are added; or NULL. */
+	/* Keys of negative weight, as a sketch that is subtracted once all other keys are added; or NULL. */
 	struct KeyedState *removed;
 } KeyedState;
 
 /* What a process knows of the work on a state before the first key comes. */
 typedef struct StateWork
 {
-	int processes;    /* that share it, as the plan has them; at least 1 */
+	int processes;    /* processes that share the work, by the plan; at least 1 */
 	bool by_executor; /* keys come row by row from the executor, not from the column scan */
-	double rows;      /* that this process expects for the state; 0: it does not know */
-	double together;  /* states of groups that get rows at the same time; 0: there is one */
+	double rows;      /* rows that this process expects for the state; 0: not known */
+	double together;  /* groups' states that get rows at the same time; 0: there is one */
 } StateWork;
 
 /* How values of a family are cut into slices (pgbase/segment.h). */
@@ -65,7 +65,7 @@ typedef struct KeyedStateType
 	/* STATE_METHODS.  The address of this first member identifies the type of an object. */
 	ExpandedObjectMethods methods;
 
-	Size size;               /* of a state */
+	Size size;               /* bytes of a state */
 	const char *value;       /* a noun for errors: "a sketch" */
 	const char *own_context; /* name of the memory context of a single object */
 	const char
@@ -73,36 +73,37 @@ typedef struct KeyedStateType
 
 	/* Make room in the buffer by counting keys; NULL: the family keeps rows in another way. */
 	void (*make_room)(KeyedState *state);
-	/* Count all keys in the buffer.  Removals go on waiting. */
+	/* Count all keys in the buffer.  Removals stay waiting. */
 	void (*flush)(KeyedState *state);
-	/* A copy of a value, and adding one, for StateForUpdate() and AggregateMerge(); or NULL. */
+	/* Copy a value, and add one, for StateForUpdate() and AggregateMerge(); or NULL. */
 	void *(*copy)(MemoryContext context, Datum datum);
 	void (*add)(KeyedState *state, Datum datum, bool of_keys);
-	/* Add a state that was passed and written to a file. */
+	/* Add a state as it is passed to another process, after it was written to a file. */
 	void (*merge)(KeyedState *state, void *passed);
-	/* Add to the removals of a state those of another one; NULL: the family has none. */
+	/* Add the removals of another state to those of a state; NULL: states of the family have none. */
 	void (*take_back)(KeyedState *state, Datum removals);
-	/* Free all that the state has, but not the state itself, which is of no use then. */
+	/* Free all that the state has, but not the state itself, which can no longer be used. */
 	void (*release)(KeyedState *state);
 
 	/*
-	 * How a state is passed to another process, without its removals.  Its flat encoding may be a
-	 * token for this one.
+	 * How a state is passed to another process, without its removals: its size, then its bytes.
+	 * The flat encoding for this process may be a token instead.
 	 */
 	Size (*pass_bytes)(KeyedState *state);
 	void (*pass)(KeyedState *state, void *place, Size bytes);
 
 	const StateSlices *slices; /* NULL: one process merges values of all processes */
 
-	/* The flat encoding: its size, then its bytes.  NULL: it is what is passed, or a token. */
+	/* The flat encoding: its size, then its bytes.  NULL: it is a token, or the form that is passed. */
 	Size (*flat_bytes)(KeyedState *state);
 	void (*write_flat)(KeyedState *state, void *place, Size bytes);
 } KeyedStateType;
 
 /*
- * PostgreSQL flattens a state wherever it copies a row.  From PostgreSQL 17 on a sort copies rows in a
- * bump context, in which no memory can be freed.  So these methods call flat_bytes and write_flat in a
- * memory context of their own, which they delete afterwards.
+ * The methods of an expanded object.  PostgreSQL flattens a state wherever it copies a row.  From
+ * PostgreSQL 17 on a sort copies rows in a bump context, in which no memory can be freed.  So these
+ * methods call flat_bytes and write_flat in a memory context of their own, which they delete
+ * afterwards.
  */
 #define STATE_METHODS               \
 	{                               \
@@ -114,7 +115,10 @@ extern void StateFlatten(ExpandedObjectHeader *header, void *result, Size size);
 /* A zeroed state that lives in "context". */
 extern void *StateCreate(const KeyedStateType *type, MemoryContext context);
 
-/* The context of all states of "aggregate", its child; with NULL StateOwnContext() of this row. */
+/*
+ * The context of all states of "aggregate", which is its child.  If "aggregate" is NULL, a
+ * StateOwnContext() for this row.
+ */
 extern MemoryContext StateContext(const KeyedStateType *type, MemoryContext aggregate);
 
 /* A context for a single object. */
@@ -127,19 +131,19 @@ extern void *StateExpandedIn(Datum datum, const KeyedStateType *type);
 extern void *StateToChange(Datum datum, const KeyedStateType *type);
 
 /*
- * The value of a datum, to be changed.  It is the datum's own object if that may be
- * changed.  Otherwise it is a copy, among the states of "aggregate", or with NULL in a
- * context of its own.
+ * The value of a datum, to be changed.  If the datum's own object may be changed, it is that
+ * object.  Otherwise it is a copy: among the states of "aggregate", or in a context of its own if
+ * "aggregate" is NULL.
  */
 extern void *StateForUpdate(const KeyedStateType *type, MemoryContext aggregate, Datum datum);
 
-/* What a function returns that merges its second argument into the first. */
+/* The result of a function that merges its second argument into the first. */
 extern Datum StateMerged(FunctionCallInfo fcinfo, const KeyedStateType *type);
 
 /*
- * Around all that changes the value by keys that wait.  A function may read a state
- * and catch the error that counting them raises; whoever reads it again then would
- * get a part of them.  So no other counting begins where one has not ended.
+ * To be called around everything that changes the value by keys that wait.  A function may catch
+ * the error that counting raises.  If the state were then read again, it would have only some of
+ * the keys.  So counting cannot begin again in a state where it has not ended.
  */
 extern void StateBeginCounting(KeyedState *state);
 
@@ -150,8 +154,8 @@ StateEndCounting(KeyedState *state)
 }
 
 /*
- * Record in "held", the keys of the state's value, the encoding of text in the keys that were
- * hashed.  Called before the value is read.
+ * Record in "held", the keys of the state's value, the encoding of the text of hashed keys.  Called
+ * before the value is read.
  */
 static inline void
 StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
@@ -162,26 +166,29 @@ StateTakeText(const KeyedState *state, qb_keys *held, const KeyHolder *holder)
 	qb_keys_take(held, &state->key.keys);
 }
 
-/* Pass a state to another process: the number of bytes, then the bytes. */
+/* Pass a state to another process: the size, then the bytes. */
 extern Size StatePassBytes(KeyedState *state);
 extern void StatePass(KeyedState *state, void *place, Size bytes);
 
 /*
  * ---- partial states with removals ----
  *
- * A key of negative weight may be in one partial state, and the rows that it takes back in
- * another.  So a partial state that goes to our combine function has its removals beside it:
+ * A key of negative weight may be in one partial state, and the rows that it takes back in another
+ * partial state.  So a partial state that goes to our combine function has its removals beside it:
  * a short header, the removals as a sketch, the state in any other form.  No value of our types
- * begins with such a header, so no function reads it but those that combine states.
+ * begins with such a header, so only functions that combine states can read it.
  */
 
-/* The size of a state of so many bytes with its removals, if it has any. */
+/* The size of a state of "bytes" bytes together with its removals, if it has any. */
 extern Size StateSizeWithRemovals(KeyedState *state, Size bytes);
 
-/* Write the removals, and return the place of the state, of which "bytes" are left then. */
+/*
+ * Write the removals, if there are any.  Returns the place for the state, and in *bytes the bytes
+ * that are left for it.
+ */
 extern void *StateWriteRemovals(KeyedState *state, void *place, Size *bytes);
 
-/* A partial state that is combined, apart from its removals. */
+/* A partial state that is to be merged, separated from its removals. */
 typedef struct StateApart
 {
 	Datum state;
@@ -191,14 +198,14 @@ typedef struct StateApart
 } StateApart;
 
 /*
- * Take a partial state apart, an object or a flat one, before it is merged.  Afterwards add the
- * removals to those of the state that it was merged into, or that it has become.
+ * Take a partial state apart before it is merged.  It is an object or a flat value.  Afterwards the
+ * caller adds the removals to those of the state into which it was merged, or which it has become.
  */
 extern void StateTakeApart(StateApart *apart, Datum datum);
 extern void StateTakeObjectApart(StateApart *apart, KeyedState *from);
 extern void StateTakeBack(const StateApart *apart, KeyedState *into);
 
-/* The size of a flat encoding that is what is passed, or a token. */
+/* The size of a flat encoding that is a token, or the form that is passed. */
 extern Size StateFlatBytes(KeyedState *state);
 
 static inline const KeyedStateType *
@@ -208,11 +215,11 @@ StateTypeOf(const KeyedState *state)
 }
 
 /*
- * The state of a group in which an earlier row was counted, else NULL: the read-write
- * object that a datum points to.  Only the executor hands out such a datum, and only to
- * the functions of one aggregate, which are all of one family (AggregateMoves()).  An object
- * of another type gives NULL all the same, and the caller then refuses it.  This does what
- * DatumGetEOHP() does, without a call.
+ * The state of a group in which an earlier row was counted, else NULL.  It is the read-write object
+ * that a datum points to.  Only the executor passes such a datum, and only to the functions of one
+ * aggregate, which are all of one family (AggregateMoves()).  An object of another type gives NULL
+ * all the same, and the caller then refuses the object.  This does what DatumGetEOHP() does,
+ * without a call.
  */
 static inline void *
 StateOfRow(Datum datum, const KeyedStateType *type)
@@ -226,8 +233,8 @@ StateOfRow(Datum datum, const KeyedStateType *type)
 }
 
 /*
- * A read-only datum that points to the state, from the caller's memory: then the executor
- * copies nothing.  Before PostgreSQL 16 it would flatten the state otherwise.
+ * A read-only datum that points to the state, from the caller's memory.  With it the executor
+ * copies nothing.  Before PostgreSQL 16 the executor would flatten the state otherwise.
  */
 extern struct varlena *StatePointer(KeyedState *state);
 
@@ -240,10 +247,10 @@ StateDatum(const KeyedState *state)
 /*
  * ---- tokens: short varlenas that stand for a partial state ----
  *
- * A token goes to the combine function in place of the state.  It is a value, so it says
- * nothing but a random number.  What that number stands for, and for whom, is known
- * elsewhere: gpu/sketch_token.c, and here for a state that the process itself combines.  Each
- * kind of token has a magic of its own.  No value of our types is as short as a token and
+ * A token goes to the combine function in place of the state.  A token is a value, so it contains
+ * nothing but a random number.  What that number stands for, and for which process, is recorded
+ * elsewhere: in gpu/sketch_token.c, and in state.c for a state that its own process combines.  Each
+ * kind of token has a magic of its own.  No value of our types is as short as a token and also
  * begins with such a magic.
  */
 
@@ -306,7 +313,7 @@ TokenRead(Datum token)
 	return number;
 }
 
-/* Raise the error of a token that stands for nothing, or for nothing of this process. */
+/* Raise the error that a token stands for nothing, or for nothing in this process. */
 static inline void
 TokenGone(void)
 {
@@ -316,8 +323,8 @@ TokenGone(void)
 }
 
 /*
- * Does the state go to the combine function by a token?  True if only our combine function
- * will see it.
+ * True if the state goes to the combine function by a token.  It does if only our combine function
+ * will see the token.
  */
 extern bool StateTakesToken(const KeyedState *state);
 
@@ -326,8 +333,8 @@ extern Size StateTokenSize(void);
 extern void StateTokenWrite(KeyedState *state, struct varlena *out);
 
 /*
- * The state of a token; NULL: the datum is none.  The state is taken over: from now on it
- * lives in a context below "context", and counts no keys yet.
+ * The state of a token; NULL: the datum is no token.  The state is taken over.  It is now in a
+ * context below "context", and counts no keys yet.
  */
 extern void *StateOfToken(Datum datum, const KeyedStateType *type, MemoryContext context);
 

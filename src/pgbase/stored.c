@@ -7,12 +7,11 @@
  * the memory of an executor node's hash table.  The least recently used value makes
  * room for another.
  *
- * That rule alone fails when a query goes round more values than there is room for: it
- * would drop each value just before it is needed again, and copying a value costs
- * hundreds of times as much as reading a few of its bytes.  So a value replaces other
- * values only if all of them were last used before its own use before this one.  If
- * values come in turns, the kept ones stay.  If one value comes again and again, it
- * replaces older ones.
+ * That rule alone fails when a query goes round more values than there is room for: it would drop
+ * each value just before it is needed again, and copying a value costs hundreds of times as much as
+ * reading a few of its bytes.  So a value replaces other values only if it was used before, and all
+ * of them were last used before that earlier use.  If values come in turns, the kept ones stay.  If
+ * one value comes again and again, it replaces older ones.
  *
  * Some of the values that are not kept are noted, so that a second use of one is
  * recognized.
@@ -51,7 +50,7 @@ hash_id(const struct varatt_external *id)
 /* Slots of an empty table. */
 #define SLOTS 16
 
-/* The number of noted values: their fraction of the limit, and at least NOTED_MIN. */
+/* Noted values may take 1 / NOTED_SHARE of the limit, and there may always be NOTED_MIN of them. */
 #define NOTED_MIN   16
 #define NOTED_SHARE 16
 
@@ -122,7 +121,7 @@ note(StoredCache *cache, const struct varatt_external *id)
 	return value;
 }
 
-/* Record that a row uses this value. */
+/* Record that the current row uses this value. */
 void
 StoredUse(StoredCache *cache, StoredValue *value)
 {
@@ -134,7 +133,7 @@ StoredUse(StoredCache *cache, StoredValue *value)
 	cache->last = value;
 }
 
-/* The value of a row.  A new value is noted. */
+/* The value of a row.  A value that was not seen before is noted. */
 StoredValue *
 StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 {
@@ -145,7 +144,10 @@ StoredLookUp(StoredCache *cache, const struct varatt_external *id)
 	return value;
 }
 
-/* Is there room for so many bytes, if values go that were not used since this one was? */
+/*
+ * True if there is room for this many bytes, when values are dropped that were not used since the
+ * earlier use of this value.
+ */
 static bool
 have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 {
@@ -170,8 +172,8 @@ have_room(StoredCache *cache, const StoredValue *value, Size bytes)
 }
 
 /*
- * May so many more bytes be kept of the value of this row?  If so, its context exists,
- * other values have made room, and the caller must call StoredKept() afterwards.
+ * True if this many more bytes may be kept of the value of this row.  Its context then exists, and
+ * other values were dropped to make room.  The caller must call StoredKept() afterwards.
  */
 bool
 StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
@@ -190,7 +192,7 @@ StoredMayKeep(StoredCache *cache, StoredValue *value, Size bytes)
 	return true;
 }
 
-/* Count the memory that the value's context has now. */
+/* Count the memory that the value's context takes now. */
 void
 StoredKept(StoredCache *cache, StoredValue *value)
 {
@@ -199,7 +201,7 @@ StoredKept(StoredCache *cache, StoredValue *value)
 	cache->bytes += value->bytes;
 }
 
-/* Change the limit, and drop values until the others fit. */
+/* Change the limit, and drop the least recently used values until the others fit. */
 void
 StoredSetLimit(StoredCache *cache, Size limit)
 {
@@ -210,7 +212,7 @@ StoredSetLimit(StoredCache *cache, Size limit)
 
 /* ---- one value, and parts of one ---- */
 
-/* Is this the value that was noted?  A checksum could be forged, so all bytes are compared. */
+/* True if this is the value that was noted.  A checksum could be forged, so all bytes are compared. */
 bool
 KnownValueIs(const KnownValue *known, Datum datum)
 {
@@ -223,7 +225,10 @@ KnownValueIs(const KnownValue *known, Datum datum)
 		   memcmp(known->flat, value, VARSIZE_ANY(value)) == 0;
 }
 
-/* Note a value in place of another: if it has to be copied, in this context, and not if it is too large. */
+/*
+ * Note a value in place of an earlier one.  A value that is not stored out of line is copied into
+ * this context, unless it is larger than "most".
+ */
 void
 KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)
 {
@@ -241,8 +246,8 @@ KnownValueNote(KnownValue *known, Datum datum, MemoryContext context, Size most)
 }
 
 /*
- * Read bytes of a value, counted after its varlena header.  If it has fewer, returns
- * false, and "out" holds the ones there are, whose number is in "bytes".
+ * Read bytes of a value, counted after its varlena header.  If the value has fewer bytes, returns
+ * false; "out" then has those that exist, and "bytes" their number.
  */
 bool
 StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
@@ -258,7 +263,7 @@ StoredRead(Datum datum, uint64 offset, uint32 *bytes, uint8 *out)
 	return all;
 }
 
-/* The same for a part that the value must have, since its header says so. */
+/* Read a part as StoredRead() does.  The value must have this part, since its header says so. */
 void
 StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 bytes, uint8 *out)
 {
@@ -269,8 +274,8 @@ StoredReadPart(const ValueFormat *format, Datum datum, uint64 offset, uint32 byt
 }
 
 /*
- * Read the header of a value that is stored so that parts of it can be read, and the length
- * of the whole.  False: it is not.
+ * Read the header of a value that is stored so that parts of it can be read, and the length of the
+ * whole value.  False: it is not stored that way.
  */
 bool
 StoredReadHeader(const ValueFormat *format, Datum datum, uint8 *header, Size *length)

@@ -3,12 +3,11 @@
  *		Values stored out of line: recognizing the value of the row before, keeping
  *		values that a query reads again and again, and reading parts of a value.
  *
- * A cache belongs to one calling expression, in its fn_extra.  A value is identified by
- * its toast pointer: the value behind a pointer never changes.  The pointer could name
- * another value only after the first was vacuumed away and four billion OIDs were given
- * out.  That cannot happen within a transaction, and no expression keeps its state
- * longer.  A cache that belongs to a process also looks at the value's header before it
- * uses what is kept.
+ * A cache belongs to one calling expression, in its fn_extra.  A value is identified by its toast
+ * pointer: the value behind a pointer never changes.  The pointer could name another value only
+ * after the first was vacuumed away and four billion OIDs were given out.  That cannot happen
+ * within a transaction, and no expression keeps its state longer.  A cache that belongs to a
+ * process must also compare the value's header before it uses what is kept.
  *
  * src/pgbase/stored.h
  */
@@ -22,16 +21,16 @@
 #include "pgbase/version.h"
 
 /*
- * A value that was seen.  The struct that embeds it, as its first member, holds what is
- * kept.  A value is noted, which takes no more memory than this, or kept, in a context.
+ * A value that was seen.  It is the first member of a struct that holds what is kept of the value.
+ * A noted value takes no more memory than this struct.  A kept value has a context.
  */
 typedef struct StoredValue
 {
 	struct varatt_external id;
-	uint64 used;        /* time of the last use, in "now" of the cache, */
-	uint64 used_before; /* and of the use before that; 0: none */
-	dlist_node place;   /* in the list of noted, kept or unused values; the last used comes first */
-	struct StoredValue *after; /* the value that was used after this one the last time, or NULL */
+	uint64 used;        /* time of the last use, by "now" of the cache */
+	uint64 used_before; /* time of the use before that; 0: there was none */
+	dlist_node place;   /* in the list of noted, kept or unused values, the last used value first */
+	struct StoredValue *after; /* the value whose use followed the last use of this one, or NULL */
 	MemoryContext context;
 	Size bytes;
 } StoredValue;
@@ -41,11 +40,11 @@ struct stored_hash;
 typedef struct StoredCache
 {
 	MemoryContext context;
-	Size value_size;   /* of the struct that embeds StoredValue */
+	Size value_size;   /* size of the struct that embeds StoredValue */
 	Size limit;        /* most bytes to keep; a single value may be larger */
 	StoredValue *last; /* the value of the last row, or NULL */
-	uint64 now;        /* counts uses */
-	Size bytes;        /* bytes that are kept */
+	uint64 now;        /* number of uses, which serves as the time */
+	Size bytes;        /* number of bytes that are kept */
 	dlist_head kept;
 	dlist_head noted;
 	dlist_head unused; /* forgotten values, which stay allocated since "after" may point to them */
@@ -61,14 +60,14 @@ extern void StoredKept(StoredCache *cache, StoredValue *value);
 extern void StoredDrop(StoredCache *cache, StoredValue *value);
 extern void StoredSetLimit(StoredCache *cache, Size limit);
 
-/* Was the value used before the current row? */
+/* True if the value was used before the current row. */
 static inline bool
 StoredAgain(const StoredValue *value)
 {
 	return value->used_before != 0;
 }
 
-/* Is it a kept value with this toast pointer? */
+/* True if it is a kept value with this toast pointer. */
 static inline bool
 StoredIs(const StoredValue *value, const struct varatt_external *id)
 {
@@ -76,9 +75,9 @@ StoredIs(const StoredValue *value, const struct varatt_external *id)
 }
 
 /*
- * The value of this row; NULL if it is not stored out of line.  In a new one all bytes
- * after the StoredValue are zero.  It is mostly the value of the last row, or the one
- * that followed that value the last time.
+ * The value of this row; NULL if it is not stored out of line.  In a new value all bytes of the
+ * embedding struct after the StoredValue are zero.  The value is mostly that of the last row, or
+ * the one that followed it the last time.
  */
 static inline StoredValue *
 StoredFind(StoredCache *cache, Datum datum)
@@ -99,7 +98,7 @@ StoredFind(StoredCache *cache, Datum datum)
 	return StoredLookUp(cache, &id);
 }
 
-/* The value that the next row will probably have, if it is kept; else NULL. */
+/* The value that the next row will probably have, if that value is kept; else NULL. */
 static inline StoredValue *
 StoredGuess(const StoredValue *value)
 {
@@ -110,12 +109,12 @@ StoredGuess(const StoredValue *value)
 
 #define TOAST_ID_BYTES (VARHDRSZ_EXTERNAL + sizeof(struct varatt_external))
 
-/* Identifies the value of an earlier row.  A zeroed one identifies none. */
+/* Identifies the value of an earlier row.  A zeroed KnownValue identifies no value. */
 typedef struct KnownValue
 {
-	bool stored; /* out of line: "id" is its toast pointer */
+	bool stored; /* true if stored out of line: "id" is the toast pointer */
 	char id[TOAST_ID_BYTES];
-	struct varlena *flat; /* a copy of one that is not stored out of line, or NULL */
+	struct varlena *flat; /* copy of a value that is not stored out of line, or NULL */
 } KnownValue;
 
 extern bool KnownValueIs(const KnownValue *known, Datum datum);

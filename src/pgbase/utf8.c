@@ -48,7 +48,7 @@ Utf8IsKnown(void)
 	return encoding != PG_SQL_ASCII;
 }
 
-/* Look the conversion's function up once in a process, whose database stays the same. */
+/* Look up the conversion's function once in a process, whose database stays the same. */
 static void
 find(Conversion *conversion, int from, int to)
 {
@@ -67,7 +67,7 @@ find(Conversion *conversion, int from, int to)
 	conversion->found = true;
 }
 
-/* The text with its characters beyond ASCII written as in U&'\00E9'; otherwise as it is. */
+/* The text for a message: characters beyond ASCII are written as in U&'\00E9'. */
 static char *
 shown(const char *text, Size length, int encoding)
 {
@@ -106,7 +106,10 @@ raise_missing(const Conversion *conversion, const char *text, Size length)
 							  "database. Write the character in another way.")));
 }
 
-/* Convert a piece of at most PIECE bytes.  Returns how many were converted: whole characters. */
+/*
+ * Convert a piece of at most PIECE bytes.  Returns the number of bytes converted, which are whole
+ * characters.
+ */
 static Size
 convert_piece(Conversion *conversion, const char *text, Size length, char *to)
 {

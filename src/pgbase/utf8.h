@@ -8,7 +8,8 @@
  * same in all encodings of databases.
  *
  * A database of SQL_ASCII does not know the encoding of its text, and MULE_INTERNAL, which
- * PostgreSQL 19 does not have, has no conversion.  There bytes are taken as they are, and a value records that (qb_text).
+ * PostgreSQL 19 does not have, has no conversion.  In such databases bytes are taken as they are,
+ * and a value records that (qb_text).
  *
  * src/pgbase/utf8.h
  */
@@ -17,10 +18,10 @@
 
 #include "postgres.h"
 
-/* Is the database's text in UTF-8? */
+/* True if the database's text is in UTF-8. */
 extern bool Utf8IsNative(void);
 
-/* Can the database's text be converted to UTF-8?  It can if it is UTF-8. */
+/* True if the database's text is in UTF-8, or can be converted to it. */
 extern bool Utf8IsKnown(void);
 
 static inline bool
@@ -42,9 +43,9 @@ Utf8IsAscii(const char *text, Size length)
 }
 
 /*
- * Text of the database in UTF-8, and the reverse.  The result is the argument itself where
- * nothing has to be converted, else it is allocated and ends with a zero byte.  *length is
- * set to its length.  An error if a character is missing in the other encoding.  The
+ * Convert text of the database to UTF-8, and the reverse.  If nothing has to be converted, the
+ * result is the argument itself.  Otherwise it is allocated and ends with a zero byte.  *length is
+ * set to its length.  Raises an error if a character is missing in the other encoding.  The
  * database's encoding must be known.
  */
 extern const char *Utf8Of(const char *text, Size *length);

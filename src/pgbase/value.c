@@ -53,7 +53,7 @@ RaiseForm(const char *message, const char *hint)
 
 /* ---- rows that functions return ---- */
 
-/* The error for a function of ours that is called and not in the catalog. */
+/* Raise the error that a function of ours is called but is not in the catalog. */
 void
 FunctionIsMissing(Oid function)
 {
@@ -93,7 +93,7 @@ ReturnRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 		heap_form_tuple(RowType(fcinfo), (Datum *) values, (bool *) (nulls ? nulls : no_nulls)));
 }
 
-/* Prepare to return rows that are all stored before the first is returned. */
+/* Prepare to return rows.  All rows are stored before the first is returned. */
 void
 ReturnRows(FunctionCallInfo fcinfo)
 {
@@ -111,7 +111,7 @@ PutRow(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
 						 (bool *) (nulls ? nulls : no_nulls));
 }
 
-/* A column of text, which is NULL if there is none. */
+/* Set a column to a text, or to NULL if "text" is NULL. */
 void
 SetText(Datum *values, bool *nulls, int column, const char *text)
 {
@@ -122,8 +122,8 @@ SetText(Datum *values, bool *nulls, int column, const char *text)
 /*
  * ---- status codes as errors of PostgreSQL ----
  *
- * Here is what does not depend on the family: SQLSTATEs, and the words around
- * a status.  A family adds what its values are called, and the hints.
+ * The SQLSTATEs and the words around a status are the same for all families.  A family adds the
+ * noun for its values, and the hints.
  */
 
 #define VERSION_AT 3
@@ -162,8 +162,8 @@ StatusRaise(qb_status status, const char *noun, const char *hint)
 }
 
 /*
- * Raise the error for bytes that are not a valid value.  Each format starts with a magic of
- * three letters, then its version.  The wrong version may be that of a value within.
+ * Raise the error for bytes that are not a valid value.  Each format starts with a magic of three
+ * letters, then its version.  A wrong version may be that of the value within this value.
  */
 void
 FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uint8 *bytes,
@@ -182,7 +182,10 @@ FormatRaise(const ValueFormat *format, qb_status status, int sqlstate, const uin
 	pg_unreachable();
 }
 
-/* The size of a value, which PostgreSQL can store, else an error; the hint may be NULL. */
+/*
+ * Returns the size of a value as a Size.  Raises an error if PostgreSQL cannot store it; the hint
+ * may be NULL.
+ */
 Size
 CheckSize(const char *noun, uint64 bytes, const char *hint)
 {
@@ -213,7 +216,7 @@ TextOfSize(uint64 bytes)
 	return psprintf(UINT64_FORMAT, bytes);
 }
 
-/* Check an integer from the caller; the hint may be NULL. */
+/* Raise an error unless an integer from the caller is in its range; the hint may be NULL. */
 void
 CheckInteger(const char *what, int64 value, int64 least, int64 most, const char *hint)
 {
@@ -225,7 +228,7 @@ CheckInteger(const char *what, int64 value, int64 least, int64 most, const char 
 						hint ? errhint("%s", hint) : 0));
 }
 
-/* Check a confidence from the caller. 1 is allowed only where "certain" is true. */
+/* Check and return a confidence from the caller.  1 is allowed only if "certain" is true. */
 double
 CheckConfidence(double confidence, bool certain)
 {

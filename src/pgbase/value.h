@@ -16,7 +16,7 @@
 #include "lib/stringinfo.h"
 #include "access/tupdesc.h"
 
-/* A function that SQL calls, whose result is one expression. */
+/* A function that SQL calls and whose result is one expression. */
 #define SQL_FUNCTION(name, result) \
 	PG_FUNCTION_INFO_V1(name);     \
 	Datum name(PG_FUNCTION_ARGS)   \
@@ -31,8 +31,8 @@ extern struct varlena *ValueDetoast(Datum datum, struct varlena **own);
 /*
  * ---- rows that functions return ----
  *
- * The type of such a row is in the catalog, and a query can drop a function that it calls.
- * Where "nulls" is NULL, no column is; such a row has at most 16.
+ * The type of such a row is in the catalog, and a query can drop a function that it calls.  If the
+ * argument "nulls" is NULL, no column is NULL; such a row has at most 16 columns.
  */
 
 extern TupleDesc RowType(FunctionCallInfo fcinfo);
@@ -45,8 +45,8 @@ extern void FunctionIsMissing(Oid function) __attribute__((noreturn));
 /*
  * ---- functions of two values ----
  *
- * NULL stands for a value without keys, as an aggregate without rows gives it: what NULL is
- * merged with, or subtracted from, is the result.  NULL minus a value is NULL.
+ * NULL stands for a value without keys, because an aggregate without rows returns NULL.  Merging a
+ * value with NULL, or subtracting NULL from it, gives that value.  NULL minus a value is NULL.
  */
 
 extern Datum MergeUnlessNull(FunctionCallInfo fcinfo, PGFunction merge);
@@ -55,7 +55,8 @@ extern Datum SubtractUnlessNull(FunctionCallInfo fcinfo, PGFunction subtract);
 /*
  * ---- forms of functions that people write first ----
  *
- * They raise an error that says what to write.  The type of the result is that of a SQL function.
+ * These forms raise an error that says what to write.  RaiseForm() returns a Datum only to serve as
+ * the result of a SQL function.
  */
 extern Datum RaiseForm(const char *message, const char *hint) __attribute__((noreturn));
 
@@ -65,9 +66,9 @@ extern Datum RaiseForm(const char *message, const char *hint) __attribute__((nor
 typedef struct ValueFormat
 {
 	const char *noun;                 /* what messages call a value */
-	int version;                      /* the one that is read */
-	uint32 header;                    /* bytes of its header */
-	const struct ValueFormat *within; /* of the value that follows the header, or NULL */
+	int version;                      /* the version that is read */
+	uint32 header;                    /* bytes of a value's header */
+	const struct ValueFormat *within; /* format of a value that follows the header, or NULL */
 } ValueFormat;
 
 extern void

@@ -1,9 +1,10 @@
 /*
  * version.h
- *		What differs between the versions of PostgreSQL, for all of the module.
+ *		The differences between versions of PostgreSQL that concern several files.
  *
- * Everything here has the form of the newest version, and the older ones are made to fit
- * it.  What only one file needs is in that file, and so is a facility that older versions lack.
+ * Everything here has the form of the newest version, and the older ones are made to fit it.  Code
+ * for a difference that concerns only one file is in that file, and so is a facility that older
+ * versions lack.
  *
  * src/pgbase/version.h
  */
@@ -21,7 +22,7 @@
 #include "storage/dsm_registry.h"
 #endif
 
-/* May the role execute the function? */
+/* True if the role may execute the function. */
 static inline AclResult
 FunctionAcl(Oid function, Oid role)
 {
@@ -44,7 +45,7 @@ CallSegmentInit(void *memory, void *init)
 }
 #endif
 
-/* The segment of this name, made and initialized if it is not there. */
+/* The named segment, which is made and initialized if it does not exist. */
 static inline void *
 NamedSegment(const char *name, Size size, SegmentInit init, bool *found)
 {
