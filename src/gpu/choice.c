@@ -1,7 +1,7 @@
 /*
  * choice.c
- *		What qsketch.device = auto chooses: where the state of an aggregate is made, and where
- *		keys are looked up.
+ *		What qsketch.device = auto chooses: whether the state of an aggregate is made on a
+ *		GPU, and whether keys are looked up there.
  *
  * A process that sends its keys to a GPU saves the time of adding them to tables.  The larger
  * the tables, the more of them lie outside of the CPU's caches, and the longer that time is.
@@ -13,27 +13,31 @@
  * Keys that come row by row from the executor take at least three times as long before they are
  * added.  So a process sends a third of the keys in the same time.
  *
- * Making tables on a device and fetching them takes as long as adding some keys on the CPU.
- * Whoever has fewer keys stays there.  The sketches of a parallel plan are merged on the device
- * and fetched once, but filters are fetched by each process and merged by the CPU.  A part of the
- * time is the same for tables of any size.  The groups of a scan share that part.
+ * Making tables on a device and fetching them takes as long as adding a number of keys on the
+ * CPU.  With fewer keys the state stays on the CPU.  The sketches of a parallel plan are
+ * merged on the device and fetched once, but filters are fetched by each process and merged
+ * by the CPU.  A part of the time is the same for tables of any size.  The groups of a scan
+ * together take this part once.
  *
  * src/gpu/choice.c
  */
 #include "gpu/gpu.h"
 #include "pgbase/value.h"
 
-/* The smallest sketch for a GPU, and what each process adds to that. */
+/* The smallest sketch that goes to a GPU, and the size that each process of the plan adds to it. */
 #define SKETCH_BYTES  (256 * 1024)
 #define PROCESS_BYTES (32 * 1024)
 
-/* So many processes that get keys from the executor send as many as one column scan. */
+/* The number of processes with keys from the executor that send as many keys as one column scan. */
 #define EXECUTOR_SHARE 3
 
-/* The smallest sketch in which a GPU looks up keys, and that stays there. */
+/* The smallest sketch that is kept on a GPU, in which keys are looked up there. */
 #define LOOKUP_BYTES (1024 * 1024)
 
-/* The fewest keys that are worth the way there and back: at all, and for so many bytes of tables. */
+/*
+ * The fewest keys for which making a sketch on a GPU and fetching it pays: KEYS_LEAST at all,
+ * and a key for each BYTES_OF_KEY bytes of tables.
+ */
 #define KEYS_LEAST   262144
 #define BYTES_OF_KEY 96
 
@@ -82,7 +86,7 @@ GpuPaysForFetching(double accesses, uint64 bytes)
 
 /* ---- reasons ---- */
 
-/* A size, in whole kilobytes at least. */
+/* A size as text, in whole kilobytes or larger units. */
 static const char *
 size_text(uint64 bytes)
 {

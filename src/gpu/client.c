@@ -3,11 +3,11 @@
  *		A backend's calls to the GPU worker: one request, or many in a row; lookups in cached
  *		values.
  *
- * The worker serves posted requests in the background.  The backend goes on at once,
- * and learns of an error when it asks for the value.
+ * The worker serves posted requests in the background.  The backend continues at once, and
+ * learns of an error when it requests the value.
  *
- * A long transfer with replies keeps several slots on their way.  It takes a further
- * slot only if one is free: a backend that holds replies never waits for a slot, so
+ * A long transfer with replies has several requests in progress, each with a slot.  It takes
+ * a further slot only if one is free: a backend that holds replies never waits for a slot, so
  * backends cannot block one another.
  *
  * src/gpu/client.c
@@ -32,7 +32,7 @@ GpuMissingReason(void)
 	return gpu_shared->reason[0] ? gpu_shared->reason : "the GPU worker has not started";
 }
 
-/* qsketch.device asks for a GPU that is not there. */
+/* Raise the error that qsketch.device requires a GPU and none is available. */
 static void
 raise_missing(void)
 {
@@ -45,7 +45,7 @@ raise_missing(void)
 				 : errhint("Set qsketch.device to auto to use the CPU until there is one.")));
 }
 
-/* Do lookups and new states use the worker at all? */
+/* True if lookups and new states may use the worker. */
 bool
 GpuIsWanted(void)
 {
@@ -66,7 +66,7 @@ GpuReason(void)
 	return GpuMissingReason();
 }
 
-/* Ask, and take the reply's shape; is the value still there? */
+/* Send a request, wait, and copy the shape of the reply; false: the value is gone. */
 static bool
 ask(GpuSlot *slot, void *reply, Size bytes, qb_status *status)
 {
@@ -157,19 +157,20 @@ GpuPostAll(const GpuTransfer *transfer)
 	}
 }
 
-/* Slots whose replies are on their way, oldest first, and the pieces that they are for. */
+/* A queue of requests in progress, oldest first, with the pieces that they are for. */
 typedef struct Way
 {
 	GpuSlot *slot[GPU_HELD_MAX];
-	uint64 at[GPU_HELD_MAX]; /* offset of the piece */
-	uint64 first;            /* number of the oldest */
-	uint64 last;             /* number of the next */
-	uint64 next;             /* offset of the piece to be asked for next */
+	uint64 at[GPU_HELD_MAX]; /* offsets of the pieces */
+	uint64 first;            /* number of the oldest request */
+	uint64 last;             /* number of the next request */
+	uint64 next;             /* offset of the next piece to request */
 } Way;
 
 /*
- * How many requests may be on their way.  Up to 8 requests for chunks of one device are served together.
- * So that there are some to serve next, twice as many are on their way for each device.
+ * The most requests in progress.  Up to 8 requests for chunks of one device are served
+ * together.  Twice as many are in progress for each device, so that some are left to be
+ * served next.
  */
 static uint64
 most_on_way(const GpuTransfer *transfer)
@@ -177,7 +178,7 @@ most_on_way(const GpuTransfer *transfer)
 	return transfer->chunks ? Max(GPU_HELD, GPU_TOGETHER * gpu_shared->device_count) : GPU_HELD;
 }
 
-/* Ask for the next piece, if there is one and a slot for it. */
+/* Request the next piece, if there is one and a free slot for it. */
 static bool
 ask_next(const GpuTransfer *transfer, Way *way)
 {
@@ -199,7 +200,7 @@ ask_next(const GpuTransfer *transfer, Way *way)
 	return true;
 }
 
-/* Take the oldest reply; false if the value is gone. */
+/* Take the oldest reply; false: the value is gone. */
 static bool
 take_oldest(const GpuTransfer *transfer, Way *way)
 {
@@ -233,13 +234,13 @@ GpuAskAll(const GpuTransfer *transfer)
 	return there;
 }
 
-/* An array on its way to the worker, or back. */
+/* An array that is sent to the worker, or fetched from it. */
 typedef struct Array
 {
-	const uint8 *from; /* NULL: it comes back */
+	const uint8 *from; /* NULL: the array is fetched */
 	uint8 *to;
 	int number;
-	uint64 first; /* byte that is taken */
+	uint64 first; /* first byte that is fetched */
 } Array;
 
 static void
@@ -292,13 +293,13 @@ GpuFetchArray(const GpuRef *ref, int op, int number, uint64 first, void *to, uin
 	return GpuAskAll(&transfer);
 }
 
-/* Keys on their way to the worker, with weights, or with answers to come. */
+/* Keys that are sent to the worker, with weights, or with room for answers. */
 typedef struct Keys
 {
 	const uint64 *key;
 	const int64 *weight;
 	uint8 *answer;
-	size_t answer_bytes; /* of each key */
+	size_t answer_bytes; /* size of a key's answer */
 } Keys;
 
 static void
@@ -339,23 +340,24 @@ GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, s
 /*
  * ---- waiting for the GPU worker: for a free slot, for a reply ----
  *
- * Each wait serves interrupts, and ends with an error when the worker fails.  Waits
- * are bounded: a backend gives up if the worker finishes no piece of anybody's request
- * for qsketch.gpu_timeout.  Pieces are short, and processes are scheduled fairly (worker/schedule.c): as
- * long as pieces are finished, the request of this process gets on, too.  While one of several
- * devices hangs, no piece counts as finished (worker/worker.c).
+ * Each wait serves interrupts, and ends with an error when the worker fails.  Waits are
+ * bounded: a backend gives up if for qsketch.gpu_timeout the worker finishes no piece of any
+ * process's request.  Pieces are short, and processes are scheduled fairly
+ * (worker/schedule.c).  So as long as any pieces are finished, the request of this process
+ * advances, too.  While one of several devices hangs, no piece counts as finished
+ * (worker/worker.c).
  *
- * Slots with awaited replies are noted here until the replies are read.  They are
- * left to the worker if the query ends before.
+ * Slots with awaited replies are noted here until the replies are read.  If the query ends
+ * before that, the slots are left to the worker.
  */
 
-/* Longest sleep between two looks at whether the worker still makes progress. */
+/* Longest sleep before the next check that the worker makes progress. */
 #define POLL_MS 1000
 
-/* Longest sleep of a wait for a slot: another process may get the slot that was freed. */
+/* Longest sleep of a wait for a slot, because another process may take the slot that was freed. */
 #define SLOT_POLL_MS 100
 
-/* Measures how long the worker has made no progress. */
+/* Measures for how long the worker has made no progress. */
 typedef struct Watch
 {
 	uint64 progress;
@@ -364,7 +366,7 @@ typedef struct Watch
 
 static GpuSlot *held[GPU_HELD_MAX];
 
-/* The wait events, which have names from PostgreSQL 17 on. */
+/* The wait events.  From PostgreSQL 17 on they have names. */
 typedef enum GpuWait
 {
 	WAIT_FOR_SLOT,
@@ -387,7 +389,7 @@ wait_event(GpuWait wait)
 #endif
 }
 
-/* The worker failed while this query had a value there. */
+/* Raise the error that the worker failed while this query had a value there. */
 void
 GpuRaiseLost(void)
 {
@@ -408,7 +410,7 @@ start_watch(Watch *watch)
 	watch->since = GetCurrentTimestamp();
 }
 
-/* Before each sleep: is there still something to wait for? */
+/* Before each sleep, raise an error if waiting has become useless. */
 static void
 check_watch(Watch *watch)
 {
@@ -558,15 +560,15 @@ GpuAwaitStart(void)
 /*
  * ---- cached values: copies of stored values on devices, for lookups of many keys ----
  *
- * The name of a cached value says where the value is stored (database, table, and number of
- * the value, which is never reused while the value exists), and has the value's
- * header.  A value that comes from elsewhere is named by its header and a hash of
- * all its bytes.  The hash is keyed with a secret of this server, so that nobody can
- * make two values of one name.
+ * The name of a cached value has the value's header and says where the value is stored:
+ * database, table, and number of the value, which is not reused while the value exists.  A
+ * value that is not stored in a TOAST table is named by its header and a hash of all its
+ * bytes.  The hash is keyed with a secret of this server, so that nobody can make two values
+ * with the same name.
  *
- * Values that a query computes are many, and few of them come again.  So a small one stays
- * on the device only if this process looks it up for the second time.  A value that is short
- * enough to stand in its row looks like one that was computed.
+ * A query may compute many values, few of which are looked up again.  So a small one stays on
+ * the device only if this process looks it up for the second time.  A stored value that is
+ * short enough to stand in its row cannot be told from a computed one.
  *
  * The worker may drop cached values at any time.  A lookup whose value is gone loads it
  * anew.
@@ -619,7 +621,7 @@ GpuMayLookup(size_t count)
 	return count > 0 && GpuIsWanted() && (device_setting == DEVICE_GPU || count >= gpu_min_keys);
 }
 
-/* Look up in a value on a device; false if the value is gone. */
+/* Look up keys in a value on a device; false: the value is gone. */
 static bool
 look_up(const GpuLookup *lookup, const GpuRef *ref)
 {
@@ -648,7 +650,7 @@ GpuLookupCached(const GpuLookup *lookup, const StoredName *name)
 	return found;
 }
 
-/* Has this process looked up a value of this name before?  It knows the last ones. */
+/* True if this process has recently looked up a value of this name. */
 static bool
 was_seen(const StoredName *name)
 {
@@ -663,7 +665,7 @@ was_seen(const StoredName *name)
 	return false;
 }
 
-/* Is a value that was loaded worth keeping? */
+/* True if a value that was loaded for a lookup should stay on the device. */
 static bool
 is_worth_keeping(const GpuRef *ref, const StoredName *name)
 {

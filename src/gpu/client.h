@@ -2,9 +2,9 @@
  * client.h
  *		A backend's calls to the GPU worker: one request, or many in a row.
  *
- * The functions here may wait.  A wait serves interrupts, is bounded, and ends with
- * an error if the worker has failed or does not answer.  Only the clients of families know
- * what requests mean: *_client.c.
+ * The functions here may wait.  A wait serves interrupts, is bounded, and ends with an error
+ * if the worker has failed or does not answer.  Only the clients of families (*_client.c)
+ * know what requests mean.
  *
  * src/gpu/client.h
  */
@@ -16,108 +16,113 @@
 #include "utils/palloc.h"
 
 /*
- * Something that goes through slots in pieces, or the same question to many values.  The
- * family chooses the unit of sizes and offsets: keys, words or bytes.
+ * A transfer of pieces through slots, or one question to many values.  The family chooses the
+ * unit of sizes and offsets: keys, words or bytes.
  */
 typedef struct GpuTransfer
 {
 	const GpuRef *ref;
-	bool
-		each; /* pieces are of size 1, and piece i is for ref[i]; serial 0: there is none, nor a piece */
+	bool each; /* piece i, of size 1, is for ref[i]; with serial 0 it is left out */
 	int op;
-	uint64 all;  /* size of the whole */
-	uint64 most; /* of a piece */
+	uint64 all;  /* size of all pieces */
+	uint64 most; /* size of a piece */
 
-	/* Write the request for a piece; "op" and the handle are there already.  NULL: that is all. */
+	/*
+	 * Writes the request for a piece.  "op" and the handle are set already.  NULL: nothing
+	 * else is needed.
+	 */
 	void (*ask)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	/*
-	 * Take the reply.  A value that is gone and a failed piece end the transfer, unless
-	 * "all_replies" is set: then this looks at GpuIsAnswer() itself.
+	 * Takes a reply.  The transfer ends if the value is gone or a piece failed.  With
+	 * "all_replies" it does not end, and this function checks GpuIsAnswer() itself.
 	 */
 	void (*take)(const struct GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size);
 
 	bool all_replies;
-	bool chunks;   /* pieces are for chunks, perhaps of several devices: more are on their way */
-	void *context; /* for both functions */
+	bool chunks;   /* pieces are for chunks: more are requested at a time */
+	void *context; /* argument of both functions */
 } GpuTransfer;
 
-/* Was a request served, and its value there? */
+/* True if the request was served, and its value existed. */
 static inline bool
 GpuIsAnswer(const GpuSlot *slot)
 {
 	return !slot->gone && slot->status == QB_OK;
 }
 
-/* Post all pieces, in order.  Nobody waits for replies, and "take" is not called. */
+/* Post all pieces, in order.  "take" is not called, since no reply is awaited. */
 extern void GpuPostAll(const GpuTransfer *transfer);
 
 /*
- * Ask for all pieces, several at a time, and take the replies in order; false
- * if the value is gone.
+ * Request all pieces, several at a time, and take the replies in order; false: the value is
+ * gone.
  */
 extern bool GpuAskAll(const GpuTransfer *transfer);
 
 /*
- * Post an array of a value, or fetch one from byte "first" on; false if the value is gone.  A
- * slot has "bytes" bytes of it, from byte "offset" on, and its number in "count" if the value
- * has several.
+ * Post an array of a value, or fetch one from byte "first" on; false: the value is gone.  A
+ * slot has "bytes" bytes of the array, from byte "offset" on.  If the value has several
+ * arrays, "count" is the number of the array.
  */
 extern void GpuPostArray(const GpuRef *ref, int op, const void *array, uint64 bytes);
 extern bool
 GpuFetchArray(const GpuRef *ref, int op, int number, uint64 first, void *to, uint64 bytes);
 
-/* Post keys with their weights; weight NULL: 1 each. */
+/* Post keys with their weights.  weight NULL: each key has weight 1. */
 extern void
 GpuPostKeys(const GpuRef *ref, int op, const uint64 *key, const int64 *weight, size_t count);
 
 /*
- * Ask for something with one reply, and take so many bytes of its shape; QB_NO_MEMORY also if
- * the value is gone.
+ * Send a request with one reply, and copy "bytes" bytes of the reply's shape.  Returns
+ * QB_NO_MEMORY also if the value is gone.
  */
 extern qb_status GpuAskOne(GpuSlot *slot, void *reply, Size bytes);
 
-/* The same of a value that cannot be made anew: an error if it is gone. */
+/* GpuAskOne() for a value that cannot be made anew.  Raises an error if the value is gone. */
 extern qb_status GpuFetchOne(GpuSlot *slot, void *reply, Size bytes);
 
 /*
- * Make a value by a request with this "count" and shape; false if there is no handle or no memory
- * for it.
+ * Make a value by a request with this "count" and shape; false: there is no handle or no
+ * memory for it.
  */
 extern bool
 GpuMake(GpuFamily family, int op, int count, const void *shape, Size bytes, GpuRef *ref);
 
-/* A handle that is dropped when memory goes, or before. */
+/* A handle that is dropped when its memory context is reset, or before. */
 typedef struct GpuOwned
 {
 	GpuRef ref;                          /* serial 0: none */
-	void (*end)(struct GpuOwned *owned); /* is called before; or NULL */
+	void (*end)(struct GpuOwned *owned); /* called before the handle is dropped; or NULL */
 	MemoryContextCallback callback;
 } GpuOwned;
 
-/* Have a handle dropped when the memory of "owned" goes, which is in this context. */
+/* Have a handle dropped when "context", which has the memory of "owned", is reset. */
 extern void GpuOwn(GpuOwned *owned, const GpuRef *ref, MemoryContext context);
 extern void GpuDropOwned(GpuOwned *owned);
 
 /* ---- waiting for the GPU worker: for a free slot, for a reply ---- */
 
-/* A free slot, made ready for a request; NULL at once if "try" and there is none. */
+/*
+ * Take a free slot, and prepare it for a request.  With "try" it returns NULL if no slot is
+ * free; otherwise it waits.
+ */
 extern GpuSlot *GpuTakeSlot(const GpuRef *ref, int op, bool try);
 
-/* Submit a request whose reply nobody waits for. */
+/* Submit a request whose reply is not awaited. */
 extern void GpuPost(GpuSlot *slot);
 
-/* Submit one whose reply this backend will wait for, and wait. */
+/* Submit a request whose reply this backend will await; await it. */
 extern void GpuAsk(GpuSlot *slot);
 extern void GpuAwait(GpuSlot *slot);
 
-/* Done with a reply. */
+/* Give back a slot whose reply was read. */
 extern void GpuDone(GpuSlot *slot);
 
-/* Leave the slots whose replies a failed call still waits for. */
+/* Give up the slots whose replies a failed call still awaits. */
 extern void GpuLeaveSlots(void);
 
-/* The most slots that a backend holds at a time: for one device, and for chunks of all devices. */
+/* The most slots that a backend holds at a time: for one device, and for chunks on all devices. */
 #define GPU_HELD     32
 #define GPU_HELD_MAX (GPU_TOGETHER * GPU_DEVICES_MAX)
 

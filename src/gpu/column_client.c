@@ -2,9 +2,9 @@
  * column_client.c
  *		A backend's side of the GPU worker: cached columns, and calls.
  *
- * A chunk is made by posting its pages: whether the worker had memory for them shows at
- * the end.  Then the chunk belongs to nobody, as cached values do, and is found by its
- * name.
+ * A chunk is made by posting its pages.  Only the last reply tells whether the worker had
+ * memory for them.  From then on the chunk belongs to no backend, like a cached value, and is
+ * found by its name.
  *
  * src/gpu/column_client.c
  */
@@ -15,10 +15,10 @@
 #include "access/htup_details.h"
 #include "utils/timestamp.h"
 
-/* Bytes of a slot for pages and values, which leave room for a bitmap of NULLs. */
+/* Bytes of a slot for pages and values.  The rest of the slot has room for a bitmap of NULLs. */
 #define LOAD_BYTES (GPU_SLOT_BYTES - GPU_SLOT_KEYS / 8)
 
-/* Bytes in a slot that the largest page may take. */
+/* The most bytes that a page takes in a slot. */
 #define PAGE_BYTES (sizeof(GpuColumnPage) + MaxHeapTuplesPerPage * sizeof(uint64))
 
 bool
@@ -40,11 +40,11 @@ name_copy(const GpuColumn *column, uint32 chunk, StoredName *name)
 	memcpy(name->header, column, sizeof(*column));
 }
 
-/* What is looked for among the cached chunks, and what was found. */
+/* State of a search for the cached chunks of a column. */
 typedef struct Finding
 {
-	GpuRef *ref;   /* of each chunk; or NULL */
-	uint32 *pages; /* of each chunk; or NULL */
+	GpuRef *ref;   /* for each chunk; or NULL */
+	uint32 *pages; /* for each chunk: its copied pages; or NULL */
 	uint32 chunks;
 	int found;
 } Finding;
@@ -110,7 +110,7 @@ list_copy_of(GpuHandle *handle, void *context)
 	copy->ref = GpuRefOf(handle);
 }
 
-/* Columns of which chunks were pushed out are listed, too, without a chunk. */
+/* Columns with evicted chunks are listed, too, even if they have no chunk left. */
 static void
 list_pushed_out(Listing *listing)
 {
@@ -178,7 +178,7 @@ GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape)
 	return GpuMake(GPU_FAMILY_COLUMN, COLUMN_CREATE, 0, shape, sizeof(*shape), &load->ref);
 }
 
-/* Send what has come together. */
+/* Post the pages that have gathered in the slot. */
 static void
 post_pages(GpuColumnLoad *load)
 {
@@ -227,12 +227,12 @@ GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool 
 	load->rows += rows;
 }
 
-/* Chunks that a newer one of the same name replaces. */
+/* State of a search for older chunks with the same name as a new one. */
 typedef struct Older
 {
 	uint64 chunk;
-	uint64 serial; /* of the newer one */
-	GpuRef ref;    /* of an older one; serial 0: none */
+	uint64 serial; /* serial of the new chunk */
+	GpuRef ref;    /* an older chunk; serial 0: none */
 } Older;
 
 static void
@@ -244,7 +244,7 @@ find_older(GpuHandle *handle, void *context)
 		older->ref = GpuRefOf(handle);
 }
 
-/* Forget chunks of the same pages that another session has made meanwhile. */
+/* Free chunks of the same pages that another session has made meanwhile. */
 static void
 forget_older(const GpuRef *ref, const StoredName *name)
 {
@@ -295,7 +295,10 @@ take_state(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	memcpy(state->copied, GpuSlotData(slot), sizeof(GpuPages));
 }
 
-/* Take what is shown of chunks.  Those that are to be asked are left in "ask". */
+/*
+ * Read the states that the worker shows in shared memory.  The chunks that the worker must be
+ * asked about are left in "ask".
+ */
 static void
 take_shown(GpuRef *ask, uint32 count, GpuColumnState *state)
 {
@@ -351,7 +354,10 @@ GpuColumnLsns(const GpuRef *ref, uint64 *lsn)
 	return GpuFetchArray(ref, COLUMN_LSNS, 0, 0, lsn, GPU_CHUNK_PAGES * sizeof(uint64));
 }
 
-/* Wait for the reply: then a chunk that is gone gives a status, not an error of the worker. */
+/*
+ * Waits for the reply, so that a chunk that is gone gives a status, and not an error of the
+ * worker.
+ */
 void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages)
 {
@@ -380,7 +386,7 @@ GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk)
 
 /* ---- keys of cached columns for values on a device ---- */
 
-/* The device that a chunk was on at last; 0 if that is not known. */
+/* The last known device of a chunk; 0: not known. */
 static int
 device_of(const GpuColumnChunk *chunk)
 {
@@ -389,7 +395,7 @@ device_of(const GpuColumnChunk *chunk)
 	return device < 0 || device >= GPU_DEVICES_MAX ? 0 : device;
 }
 
-/* A chunk, and how many chunks of its device are before it. */
+/* A chunk, and the number of earlier chunks on its device. */
 typedef struct Ranked
 {
 	uint32 rank;
@@ -430,13 +436,13 @@ GpuColumnInterleave(GpuColumnChunk *chunk, int chunks)
 	pfree(ranked);
 }
 
-/* Chunks of a column on their way. */
+/* Chunks whose keys have been requested. */
 typedef struct Chunks
 {
 	const GpuColumnChunk *chunk;
-	uint64 last[GPU_DEVICES_MAX]; /* the last one of each device */
+	uint64 last[GPU_DEVICES_MAX]; /* the last chunk on each device */
 	int64 *added;
-	GpuGroupValues *groups; /* that get the keys; or NULL */
+	GpuGroupValues *groups; /* the groups' values that get the keys; or NULL */
 	bool complete;
 } Chunks;
 
@@ -462,7 +468,7 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	memset(groups_in(slot)->added, 0, sizeof(chunks->groups->added));
 }
 
-/* Take how many keys each group got. */
+/* Add the number of keys that each group got. */
 static void
 take_groups(GpuGroupValues *all, GpuSlot *slot)
 {
@@ -472,7 +478,7 @@ take_groups(GpuGroupValues *all, GpuSlot *slot)
 		all->added[i] += groups_in(slot)->added[i];
 }
 
-/* Of a chunk that failed or is gone, the keys of the first pages may have been added. */
+/* If a chunk failed or is gone, the keys of its first pages may already have been added. */
 static void
 take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -538,7 +544,7 @@ ask_counts(GpuSlot *slot, const GpuColumnChunk *chunk, int most)
 	GpuColumnWant(slot, chunk);
 }
 
-/* Take the reply; false: the chunk is gone, or the device has no room. */
+/* Take the reply; false: the chunk is gone, or the device has no memory. */
 static bool
 take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCounts *counts)
 {
@@ -556,7 +562,7 @@ take_counts(const GpuSlot *slot, const GpuColumnChunk *chunk, int most, GpuKeyCo
 	return true;
 }
 
-/* Chunks whose keys are counted.  "index" says which of them have pages left. */
+/* Chunks whose keys are counted.  "index" lists the chunks that have pages left. */
 typedef struct Counting
 {
 	const GpuColumnChunk *chunk;
@@ -565,7 +571,7 @@ typedef struct Counting
 	GpuTakeCounts take;
 	void *context;
 	bool there;
-	bool ended; /* "take" has had enough */
+	bool ended; /* "take" has returned false */
 	GpuKeyCounts counts;
 } Counting;
 

@@ -12,11 +12,11 @@
 
 StaticAssertDecl(GPU_DEVICES_MAX <= QS_CUDA_RANGES_MAX, "each device has a range");
 
-/* What a request says of itself. */
+/* The shape of a request or reply. */
 typedef struct ExactShape
 {
-	uint64 number; /* EXACT_CREATE: keys that may come; in replies: bits of devices, or keys */
-	int device;    /* that a request is for */
+	uint64 number; /* EXACT_CREATE: most keys; replies: bits of devices, or keys */
+	int device;    /* the device that serves the request */
 } ExactShape;
 
 static ExactShape *
@@ -35,12 +35,12 @@ GpuExactBegin(GpuRef *ref, uint64 keys)
 	return GpuMake(GPU_FAMILY_EXACT, EXACT_CREATE, 0, &shape, sizeof(shape), ref);
 }
 
-/* A range of the keys, on a device: its most frequent ones, in their order. */
+/* The keys of a range, on one device, ordered by how often they came. */
 typedef struct Range
 {
 	int device;
-	uint64 found; /* distinct keys */
-	int wanted;   /* of them */
+	uint64 found; /* distinct keys in the range */
+	int wanted;   /* keys to fetch */
 	int next;
 	GpuExactKey *best;
 } Range;
@@ -49,7 +49,7 @@ typedef struct Ranges
 {
 	const GpuRef *ref;
 	int count;
-	int pieces; /* in which keys of a range are read, at most */
+	int pieces; /* most pieces in which the keys of a range are read */
 	Range range[GPU_DEVICES_MAX];
 } Ranges;
 
@@ -59,14 +59,14 @@ ask_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	shape_in(slot)->device = ((const Ranges *) transfer->context)->range[at].device;
 }
 
-/* EXACT_ORDER, which is the last, says how many keys there are. */
+/* The reply of EXACT_ORDER, the last of these requests, has the number of keys in the range. */
 static void
 take_range(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	((Ranges *) transfer->context)->range[at].found = shape_in(slot)->number;
 }
 
-/* Have all devices do something at the same time; false: one could not. */
+/* Have all devices serve a request at the same time; false: at least one failed. */
 static bool
 ask_devices(Ranges *all, GpuExactOp op)
 {
@@ -81,7 +81,7 @@ ask_devices(Ranges *all, GpuExactOp op)
 	return GpuAskAll(&transfer);
 }
 
-/* Find the devices that have keys, and have each order a range; false: no memory. */
+/* Find the devices that have keys, and have each of them order a range; false: no memory. */
 static bool
 order_ranges(Ranges *all)
 {
@@ -96,7 +96,7 @@ order_ranges(Ranges *all)
 		   ask_devices(all, EXACT_ORDER);
 }
 
-/* The range of a piece, its first key and their number, which may be 0. */
+/* The range of a piece, with the piece's first key and number of keys, which may be 0. */
 static Range *
 find_piece(const GpuTransfer *transfer, uint64 at, int *first, int *count)
 {
@@ -154,7 +154,7 @@ read_ranges(Ranges *all, int most)
 	return GpuAskAll(&transfer);
 }
 
-/* The range with the next key in the order of all, or NULL. */
+/* The range with the next key in the order of all keys; NULL: none is left. */
 static Range *
 next_range(Ranges *all)
 {
@@ -193,35 +193,35 @@ GpuExactBest(const GpuRef *ref, int most, int *count)
  * ---- what the GPU worker does with exact counts of keys: the handler of their requests ----
  *
  * Each device counts the keys of its own chunks, and orders a range of the keys of all.  The
- * ranges have about as many keys each: their bounds are found among samples of all lists, by the
- * number of keys that each sample stands for.
+ * ranges have about the same number of keys.  Their bounds are chosen among samples of all
+ * lists, by the number of keys that each sample represents.
  *
- * Counts have room for the keys that a device sorts in a piece of work, or for all keys if they
- * are fewer, or for as many as there is memory for.  If there are several devices, there is room for
- * all keys twice, since a range lies beside the device's list.  Chunks are not freed to make room:
- * they are what is to be counted.
+ * Counts have room for the keys that a device sorts in a piece of work, or for all keys if
+ * they are fewer, or for as many as there is memory for.  If there are several devices, there
+ * is room for all keys twice, since a range lies beside the device's list.  Chunks are not
+ * freed to make room, because they have the keys to be counted.
  */
 
-/* The least room, in keys: with less, a list of distinct keys soon fills it. */
+/* The least room, in keys.  With less room, a list of distinct keys would soon fill it. */
 #define LEAST_ROOM 8192
 
-/* The keys of a device. */
+/* The counts of the keys on one device. */
 typedef struct Counts
 {
 	qs_cuda_exact *exact; /* NULL: no keys have come */
-	uint64 listed;        /* distinct ones */
+	uint64 listed;        /* distinct keys in the device's list */
 	int64 sample[QS_CUDA_SAMPLES];
-	uint64 place[QS_CUDA_RANGES_MAX + 1]; /* of each range in the list, and its end */
-	uint64 found;                         /* in the device's range */
+	uint64 place[QS_CUDA_RANGES_MAX + 1]; /* begin of each range in the list; its end */
+	uint64 found;                         /* distinct keys in the range of this device */
 } Counts;
 
-/* Bits of devices: 1 << index. */
+/* The counts of a handle.  Bits of devices: 1 << index. */
 typedef struct Holding
 {
-	uint64 keys; /* that may come */
+	uint64 keys; /* upper limit of the keys */
 	uint32 devices;
-	uint32 listed; /* those with a list */
-	uint32 placed; /* those with places */
+	uint32 listed; /* devices that have a list */
+	uint32 placed; /* devices whose list has the bounds of the ranges */
 	Counts on[GPU_DEVICES_MAX];
 } Holding;
 
@@ -249,7 +249,7 @@ drop_exact(int index)
 	holding[index] = NULL;
 }
 
-/* Make counts on a device. */
+/* Create the counts of a device. */
 static qb_status
 make_on(const Holding *h, int device, qs_cuda_exact **exact)
 {
@@ -266,7 +266,10 @@ make_on(const Holding *h, int device, qs_cuda_exact **exact)
 	return GpuMade(status, device);
 }
 
-/* The counts of keys of a device that are about to get more, or NULL; made if there are none. */
+/*
+ * The counts of a device that is about to get keys, created if there are none; NULL: that
+ * failed.
+ */
 static qs_cuda_exact *
 exact_on(Holding *h, int device, qb_status *status)
 {
@@ -324,7 +327,10 @@ serve_devices(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Keys from the host go to the first device that has some; other requests name a device. */
+/*
+ * Choose the device of a request.  Keys from the host go to the first device that has
+ * counts.  Other requests name their device.
+ */
 static int
 choose_device(GpuSlot *slot)
 {
@@ -339,7 +345,7 @@ choose_device(GpuSlot *slot)
 	return device;
 }
 
-/* The counts of the device that a request is for; NULL: it has no keys. */
+/* The counts of the device that a request is for; NULL: the device has no keys. */
 static Counts *
 counts_of(Holding *h, GpuSlot *slot)
 {
@@ -348,7 +354,7 @@ counts_of(Holding *h, GpuSlot *slot)
 	return counts->exact ? counts : NULL;
 }
 
-/* Make a device's list. */
+/* Make the list of distinct keys of a device. */
 static qb_status
 make_list(Holding *h, int device)
 {
@@ -372,8 +378,8 @@ serve_list(Holding *h, GpuSlot *slot)
 }
 
 /*
- * A device that has all keys of its chunks makes its list now, whatever others do.  EXACT_LIST finds
- * nothing left to do then, unless more keys have come by EXACT_KEYS.
+ * A device that has all keys of its chunks makes its list now, while other devices still
+ * count.  EXACT_LIST then finds nothing to do, unless more keys have come by EXACT_KEYS.
  */
 static qb_status
 serve_column(Holding *h, GpuSlot *slot)
@@ -387,7 +393,7 @@ serve_column(Holding *h, GpuSlot *slot)
 	return h->on[device].exact ? make_list(h, device) : QB_OK;
 }
 
-/* A key of a list, and how many keys it stands for. */
+/* A sampled key of a list, and the number of keys that it represents. */
 typedef struct Sample
 {
 	int64 key;
@@ -403,7 +409,7 @@ compare_samples(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The samples of all lists, sorted; *keys is the sum of the keys that they stand for. */
+/* The samples of all lists, sorted; *keys is the number of keys that they represent. */
 static int
 sort_samples(const Holding *h, Sample *sample, uint64 *keys)
 {
@@ -426,7 +432,7 @@ sort_samples(const Holding *h, Sample *sample, uint64 *keys)
 	return count;
 }
 
-/* The least key of each range but the first. */
+/* Find the least key of each range except the first. */
 static void
 find_bounds(const Holding *h, int ranges, int64 *bound)
 {
@@ -465,7 +471,10 @@ serve_find(Holding *h, GpuSlot *slot)
 	return status;
 }
 
-/* The parts of all lists in a device's range, its own first: other devices begin elsewhere. */
+/*
+ * List the parts of all lists that are in the range of a device.  The device's own part comes
+ * first, so that each device begins with another list.
+ */
 static int
 list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
 {
@@ -484,7 +493,7 @@ list_parts(const Holding *h, int device, qs_cuda_exact_part *part)
 	return parts;
 }
 
-/* One part in a piece, and then the order. */
+/* Serve EXACT_ORDER.  A piece adds one part; the last one orders the range. */
 static qb_status
 serve_order(Holding *h, GpuSlot *slot)
 {
@@ -549,8 +558,8 @@ location_of_exact(int index)
 }
 
 /*
- * EXACT_FIND and EXACT_ORDER read what other devices have.  The backend has waited for the requests
- * before them, and this is checked.
+ * EXACT_FIND and EXACT_ORDER read the lists of other devices.  The backend has waited for the
+ * requests before them, and that is checked.
  */
 const GpuHandler gpu_exact_handler = {
 	.serve = serve_exact,

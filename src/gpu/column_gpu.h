@@ -13,8 +13,8 @@
  * the chunks of all columns.  A bitmap says which rows are NULL.  Chunks without NULLs
  * have none.
  *
- * Values of a chunk never change.  What may change is which pages count as copied, and the
- * LSN of the map's page for which that is known.
+ * Values of a chunk never change.  Two things may change: the set of pages that count as
+ * copied, and the LSN of the map's page at which that set was found.
  *
  * A set of pages in a slot is a bitmap with a bit for each page of the chunk.
  *
@@ -30,7 +30,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufpage.h"
 
-/* Heap pages that one page of the visibility map covers, 4 in a byte. */
+/* Heap pages that one page of the visibility map covers.  A byte of the map is for 4 pages. */
 #define GPU_CHUNK_PAGES ((int) (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * 4)
 
 /* The most rows of a chunk. */
@@ -47,35 +47,41 @@ typedef union GpuPages
 
 typedef enum GpuColumnOp
 {
-	COLUMN_CREATE,   /* an empty chunk */
-	COLUMN_PUT,      /* pages with their values, in the order of pages */
-	COLUMN_FINISH,   /* all pages are there; the LSN of the map's page before they were read */
-	COLUMN_DESCRIBE, /* the reply says that LSN, and which pages were copied */
-	COLUMN_LSNS,     /* a piece of the pages' LSNs */
-	COLUMN_RENEW,    /* a newer LSN of the map's page, and the pages that are still true */
-	COLUMN_COUNTS,   /* distinct wanted keys; the reply has those of pages up to "offset" */
-	COLUMN_MANY      /* which groups have more distinct keys than "count" in the first pages */
+	COLUMN_CREATE,   /* make an empty chunk */
+	COLUMN_PUT,      /* add pages with their values, in the order of pages */
+	COLUMN_FINISH,   /* all pages were sent; the LSN of the map's page before they were read */
+	COLUMN_DESCRIBE, /* the reply has that LSN, and the set of copied pages */
+	COLUMN_LSNS,     /* read a piece of the pages' LSNs */
+	COLUMN_RENEW,    /* set a newer LSN of the map's page, and the pages that are still true */
+	COLUMN_COUNTS,   /* count distinct wanted keys; the reply covers pages before "offset" */
+	COLUMN_MANY      /* find groups with more distinct keys than "count" in the first pages */
 } GpuColumnOp;
 
-/* What is wanted of the rows that pass. */
+/* What a request wants of the rows that pass. */
 typedef enum GpuProjection
 {
 	PROJECT_KEYS, /* keys that are not NULL */
-	PROJECT_ROWS, /* a key 0 for each row */
-	PROJECT_PAIRS /* keys that are not NULL, and beside them those of a tested column */
+	PROJECT_ROWS, /* a key of 0 for each row */
+	PROJECT_PAIRS /* keys that are not NULL, with the numbers of a tested column */
 } GpuProjection;
 
-/* Keys that are wanted: those of the rows on "pages" that pass the tests of other columns. */
+/*
+ * The keys that a request wants: those of the rows on "pages" that pass the tests of other
+ * columns.
+ */
 typedef struct GpuWanted
 {
 	GpuPages pages;
 	uint32 projection; /* GpuProjection */
-	uint32 pair;       /* PROJECT_PAIRS: the tested column */
+	uint32 pair;       /* PROJECT_PAIRS: index of the tested column */
 	qb_selection tests;
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuWanted;
 
-/* Values of groups, of one family, that get keys together; and how many keys each of them got. */
+/*
+ * The values of all groups, of one family, which get keys together, and the number of keys
+ * that each got.
+ */
 typedef struct GpuGroupValues
 {
 	qb_groups groups;
@@ -83,7 +89,7 @@ typedef struct GpuGroupValues
 	uint64 added[QB_GROUPS_MAX];
 } GpuGroupValues;
 
-/* Keys of a chunk for the values of groups, of which the handle is the first. */
+/* The keys of a chunk that the values of groups want.  The request's handle is the first value. */
 typedef struct GpuWantedOfGroups
 {
 	GpuWanted wanted;
@@ -91,28 +97,31 @@ typedef struct GpuWantedOfGroups
 } GpuWantedOfGroups;
 
 /*
- * COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If any value is NULL
- * ("weighted"), a bitmap of the NULLs follows, in words.
+ * The data of COLUMN_PUT: "count" GpuColumnPages, then "bytes" bytes of values.  If
+ * "weighted" is set, some values are NULL, and a bitmap of the NULLs follows, in words.
  */
 typedef struct GpuColumnPage
 {
-	uint32 page; /* in the chunk */
+	uint32 page; /* number in the chunk */
 	uint32 rows;
 	uint64 lsn;
 } GpuColumnPage;
 
-/* In the shape of a slot. */
+/* The shape of a slot. */
 typedef struct GpuColumnShape
 {
 	uint64 map_lsn;  /* COLUMN_FINISH, COLUMN_RENEW; reply of COLUMN_DESCRIBE */
-	uint64 old_lsn;  /* COLUMN_RENEW: the LSN that the chunk was described with */
+	uint64 old_lsn;  /* COLUMN_RENEW: the LSN when the chunk was described */
 	uint64 keys;     /* reply of COLUMN_DESCRIBE: values that are not NULL */
-	uint32 root;     /* COLUMN_CREATE: the table that "relation" is a partition of, or itself */
+	uint32 root;     /* COLUMN_CREATE: the partitioned table of "relation", or itself */
 	uint32 relation; /* the table that has the chunk */
-	uint32 chunk;    /* the number of the chunk in "relation" */
+	uint32 chunk;    /* number of the chunk in "relation" */
 } GpuColumnShape;
 
-/* COLUMN_MANY: groups of wanted keys; the reply says which have many distinct ones. */
+/*
+ * The data of COLUMN_MANY: groups of wanted keys.  The reply tells which groups have many
+ * distinct keys.
+ */
 typedef struct GpuManyKeys
 {
 	GpuWanted wanted;
@@ -127,22 +136,21 @@ StaticAssertDecl(sizeof(GpuColumnShape) <= sizeof(GpuShape), "shape of a column 
 StaticAssertDecl(sizeof(GpuWanted) <= GPU_SLOT_BYTES, "a set of pages does not fit");
 
 /*
- * The reply of COLUMN_COUNTS: "count" keys, then as many counts; and whether
- * the chunk has NULLs ("weighted").  Nobody asks for more distinct keys than
- * there is room for.
+ * The reply of COLUMN_COUNTS has "count" keys, then their counts.  "weighted" tells whether
+ * the chunk has NULLs.  At most GPU_COUNTS_MAX distinct keys can be requested.
  */
 #define GPU_COUNTS_MAX (GPU_SLOT_WEIGHED / 4)
 
-/* What identifies the values of a column, and their fingerprints. */
+/* Identifies the values of a column, and the way in which they became numbers or fingerprints. */
 typedef struct GpuColumn
 {
 	Oid database;
 	Oid relation;
 	Oid tablespace;
-	uint32 file; /* relfilenumber: a rewritten table has another one */
+	uint32 file; /* relfilenumber, which changes when a table is rewritten */
 	Oid type;
 	int32 typmod;
-	Oid collation; /* of the keys */
+	Oid collation; /* collation of the keys */
 	int16 attribute;
 	int16 zero;
 } GpuColumn;
@@ -150,7 +158,7 @@ typedef struct GpuColumn
 StaticAssertDecl(sizeof(GpuColumn) <= sizeof(((StoredName *) 0)->header),
 				 "name of a column does not fit");
 
-/* A chunk as the table of handles has it; or what was pushed out of a column. */
+/* A chunk in the table of handles, or a note on evicted chunks of a column. */
 typedef struct GpuCachedColumn
 {
 	GpuColumn column;
@@ -158,14 +166,14 @@ typedef struct GpuCachedColumn
 	GpuRef ref;
 	uint64 bytes;
 	uint64 used;          /* TimestampTz */
-	uint32 pushed_out;    /* chunks; 0: this is a chunk, and the next two are not set */
-	Oid pushed_out_by;    /* role */
+	uint32 pushed_out;    /* evicted chunks; 0: this is a chunk, and the next two are not set */
+	Oid pushed_out_by;    /* role that needed the room */
 	uint64 pushed_out_at; /* TimestampTz */
 } GpuCachedColumn;
 
 /*
- * Pages of a chunk whose keys a value is to get, of the rows that pass the tests.  Pages
- * that it got are taken off the set.
+ * A chunk, with the pages whose keys a value is to get, of the rows that pass the tests.  A
+ * page whose keys were added is taken off the set.
  */
 typedef struct GpuColumnChunk
 {
@@ -173,7 +181,7 @@ typedef struct GpuColumnChunk
 	GpuPages *pages;
 	GpuProjection projection;
 	uint32 pair;
-	const qb_selection *tests; /* NULL: of all rows */
+	const qb_selection *tests; /* NULL: all rows pass */
 	GpuRef tested[QB_SELECTION_COLUMNS];
 } GpuColumnChunk;
 
@@ -183,7 +191,7 @@ GpuPagesHave(const GpuPages *pages, uint32 page)
 	return pages->bits[page / 8] >> page % 8 & 1;
 }
 
-/* How many pages of the set come one after the other from "page" on. */
+/* The number of consecutive pages of the set from "page" on. */
 static inline uint32
 GpuPagesRun(const GpuPages *pages, uint32 page)
 {
@@ -241,7 +249,7 @@ GpuPagesKeep(GpuPages *pages, const GpuPages *other)
 		pages->word[i] &= other->word[i];
 }
 
-/* Take off the pages of another set. */
+/* Take the pages of another set off this set. */
 static inline void
 GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 {
@@ -252,8 +260,9 @@ GpuPagesTakeOff(GpuPages *pages, const GpuPages *other)
 }
 
 /*
- * Mostly a set has all pages or none, and few words need a call.  pg_popcount() of PostgreSQL 15 calls a
- * function for each 8 bytes, or goes byte by byte through sets that are not aligned to 8.
+ * The number of pages in the set.  Most sets have all pages or none, so few words need a
+ * call.  pg_popcount() of PostgreSQL 15 calls a function for each 8 bytes, or for sets that
+ * are not aligned to 8 goes byte by byte.
  */
 static inline uint32
 GpuPagesCount(const GpuPages *pages)
@@ -286,7 +295,7 @@ GpuPagesRemoveBefore(GpuPages *pages, uint32 page)
 		pages->bits[page / 8] &= (uint8) (0xff << page % 8);
 }
 
-/* Take off this page and all behind it. */
+/* Take off this page and all pages behind it. */
 static inline void
 GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 {
@@ -298,7 +307,7 @@ GpuPagesRemoveFrom(GpuPages *pages, uint32 page)
 	memset(pages->bits + page / 8, 0, GPU_CHUNK_BYTES - page / 8);
 }
 
-/* Words of a bitmap with a bit for each of so many rows. */
+/* Words of a bitmap that has a bit for each of "rows" rows. */
 static inline uint64
 GpuNullWords(uint64 rows)
 {
@@ -318,65 +327,64 @@ GpuColumnShapeIn(GpuSlot *slot)
  * the worker frees chunks to make room.
  */
 
-/* Are there cached columns, and may this backend use them?  One look at shared memory. */
+/* True if there are cached columns and this backend may use them.  Only reads shared memory. */
 extern bool GpuColumnsExist(void);
 
-/* Find the cached chunks of a column; serial 0: none.  Their number. */
+/* Find the cached chunks of a column; serial 0: the chunk is not cached.  Returns their number. */
 extern int GpuColumnFind(const GpuColumn *column, GpuRef *ref, uint32 chunks);
 
 /*
- * Lower "pages" of each chunk to the number of pages that are cached, or to 0
- * if there is no such chunk.  The worker is not asked: the numbers are those
- * that a query left last.
+ * Lower "pages" of each chunk to the number of its cached pages; 0: the chunk is not cached.
+ * The worker is not asked, so the numbers are those at the last query.
  */
 extern void GpuColumnCover(const GpuColumn *column, uint32 *pages, uint32 chunks);
 
-/* All cached chunks, and what was pushed out, in memory of the caller's context. */
+/* All cached chunks, and notes on evicted ones, in the current memory context. */
 extern GpuCachedColumn *GpuColumnList(int *count);
 
-/* Forget that chunks of a column were pushed out. */
+/* Remove the note that chunks of a column were evicted. */
 extern void GpuColumnForgetPushedOut(const GpuColumn *column);
 
 /* ---- making a chunk ---- */
 
-/* Pages on their way. */
+/* A chunk that is being made, with pages that were not sent yet. */
 typedef struct GpuColumnLoad
 {
 	GpuRef ref;
-	GpuColumnPage *page; /* room for a slot's */
+	GpuColumnPage *page; /* room for the pages of a slot */
 	uint64 *value;
-	uint64 *null; /* bitmap */
+	uint64 *null; /* bitmap of NULLs */
 	int pages;
 	int rows;
 	bool any_null;
 } GpuColumnLoad;
 
-/* Begin the chunk of this shape; false if the worker has no memory for it. */
+/* Begin the chunk of this shape; false: the worker has no memory for it. */
 extern bool GpuColumnBegin(GpuColumnLoad *load, const GpuColumnShape *shape);
 
-/* Room for so many values of one more page.  They count with GpuColumnAdd(). */
+/* Room for "rows" values of one more page, which GpuColumnAdd() completes. */
 extern uint64 *GpuColumnRoom(GpuColumnLoad *load, int rows);
 
-/* Add the page.  "null" says for each row whether it is NULL. */
+/* Add the page.  "null" tells for each row whether its value is NULL. */
 extern void GpuColumnAdd(GpuColumnLoad *load, uint32 page, uint64 lsn, int rows, const bool *null);
 
-/* End a chunk and leave it to all backends; false if the worker had no memory for it. */
+/* End a chunk, and let all backends use it; false: the worker had no memory for it. */
 extern bool
 GpuColumnEnd(GpuColumnLoad *load, uint64 map_lsn, const GpuColumn *column, uint32 chunk);
 
 /* ---- using a chunk ---- */
 
-/* What a chunk says of itself. */
+/* The state of a chunk. */
 typedef struct GpuColumnState
 {
-	bool there; /* false: it is gone, and nothing else is set */
+	bool there; /* false: the chunk is gone, and nothing else is set */
 	uint64 map_lsn;
 	uint64 keys;
-	GpuPages *copied; /* the copied pages; NULL: they are those before "first" */
+	GpuPages *copied; /* the copied pages; NULL: exactly the pages before "first" */
 	uint32 first;
 } GpuColumnState;
 
-/* Keep the pages that the chunk says were copied. */
+/* Keep only the pages that were copied, by the state of the chunk. */
 static inline void
 GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 {
@@ -387,29 +395,30 @@ GpuPagesKeepCopied(GpuPages *pages, const GpuColumnState *state)
 }
 
 /*
- * The states of "count" chunks; serial 0: there is no chunk.  What the worker shows in shared memory
- * (GpuChunkShown) is read there.  The worker is asked about the others, several at a time.
+ * The states of "count" chunks; serial 0: there is no chunk.  A state that the worker shows
+ * in shared memory (GpuChunkShown) is read there.  For other chunks the worker is asked,
+ * several requests at a time.
  */
 extern void GpuColumnDescribe(const GpuRef *ref, uint32 count, GpuColumnState *state);
 
-/* Free states, and what was made for them. */
+/* Free the states, with their sets of pages. */
 extern void GpuColumnFreeStates(GpuColumnState *state, uint32 count);
 
-/* The LSNs of a chunk's pages; false if it is gone. */
+/* Read the LSNs of a chunk's pages; false: the chunk is gone. */
 extern bool GpuColumnLsns(const GpuRef *ref, uint64 *lsn);
 extern void
 GpuColumnRenew(const GpuRef *ref, uint64 old_lsn, uint64 map_lsn, const GpuPages *pages);
 
-/* Distinct keys of pages, and how often each came. */
+/* Distinct keys of pages, and the number of times that each came. */
 typedef struct GpuKeyCounts
 {
-	int count;  /* one more than was asked for: there are more, and nothing else is set */
-	bool nulls; /* the chunk has NULLs, in whatever pages */
+	int count;  /* one more than was requested: there are too many, and nothing else is set */
+	bool nulls; /* the chunk has NULLs, perhaps in other pages */
 	uint64 key[GPU_COUNTS_MAX];
 	int64 times[GPU_COUNTS_MAX];
 } GpuKeyCounts;
 
-/* The device that a chunk is on, or -1. */
+/* The device of a chunk; -1: not known. */
 static inline int
 GpuColumnDevice(const GpuColumnChunk *chunk)
 {
@@ -419,38 +428,40 @@ GpuColumnDevice(const GpuColumnChunk *chunk)
 /* Write into a slot which keys of a chunk are wanted. */
 extern void GpuColumnWant(GpuSlot *slot, const GpuColumnChunk *chunk);
 
-/* Bring chunks into an order in which those of all devices alternate, so that all are at work. */
+/* Order chunks so that the devices alternate, and all of them are at work. */
 extern void GpuColumnInterleave(GpuColumnChunk *chunk, int chunks);
 
 /*
- * Have a value on a device get the keys of chunks of a column, by a request of its family
- * such as SKETCH_COLUMN; false: not those of all pages.  The pages whose keys it got are taken
- * off their sets, and "added" is how many keys these were; NULL: the sets stay.  The slot's
- * count is 1 in the request for the last chunk of a device, else 0.
+ * Have a value on a device get the keys of a column's chunks, by a request of its family such
+ * as SKETCH_COLUMN; false: not the keys of all pages were added.  Pages whose keys were added
+ * are taken off their sets, and "added" becomes the number of these keys.  With "added" NULL
+ * the sets do not change.  The request for the last chunk of a device has count 1, the others
+ * 0.
  */
 extern bool
 GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks, int64 *added);
 
 /*
- * Have the values of groups get the keys of chunks, and add how many each of them got.  False: not
- * all keys could be added, and nobody knows which.
+ * Have the values of groups get the keys of chunks, and add up the number of keys that each
+ * got.  False: some keys could not be added, and it is not known which.
  */
 extern bool
 GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk, int chunks);
 
 /*
- * Count distinct keys of chunks, several at a time, and take the pages off their sets whose keys
- * were counted, until that is all or "take" returns false.  It may not wait for the worker.  If a
- * chunk has more than "most" distinct keys its pages stay.  A chunk may come several times, with
- * other pages.  False: a chunk is gone, or the device has no room for it.
+ * Count the distinct keys of chunks, several at a time.  Pages whose keys were counted are
+ * taken off their sets.  It ends when all are counted or "take" returns false.  "take" may
+ * not wait for the worker.  If a chunk has more than "most" distinct keys, its pages stay.
+ * "take" may get a chunk several times, with other pages.  False: a chunk is gone, or the
+ * device has no memory for it.
  */
 typedef bool (*GpuTakeCounts)(void *context, const GpuKeyCounts *counts);
 extern bool GpuColumnCountsAll(const GpuColumnChunk *chunk, int chunks, int most,
 							   GpuTakeCounts take, void *context);
 
 /*
- * Which groups have more than "most" distinct keys in the first pages of a
- * chunk?  False: a chunk is gone, or the device has no room.
+ * Find the groups that have more than "most" distinct keys in the first pages of a chunk.
+ * False: the chunk is gone, or the device has no memory.
  */
 extern bool
 GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bool *many);
@@ -458,31 +469,32 @@ GpuColumnMany(const GpuColumnChunk *chunk, const qb_groups *groups, int most, bo
 /*
  * ---- exact counts of all keys of a column, from its cached chunks and from pages that were read ----
  *
- * The worker collects keys on the devices of their chunks.  Each device makes a list of its distinct
- * keys.  Then the devices share the keys out by ranges: each adds up its range, and orders it by how
- * often the keys came.  A backend gets those that are the most frequent.  Counts that do not fit into
- * device memory are given up: then the backend counts without the worker.
+ * The worker collects keys on the devices of their chunks.  Each device makes a list of its
+ * distinct keys.  Then the keys are divided into ranges, one for each device.  Each device
+ * adds up the counts of its range, and orders its keys by how often they came.  A backend
+ * gets the most frequent keys.  If counts do not fit into device memory they are given up,
+ * and the backend counts without the worker.
  */
 
 typedef enum GpuExactOp
 {
-	EXACT_CREATE,  /* counts of no keys, for so many keys */
-	EXACT_COLUMN,  /* keys of a chunk, the other handle; the last one of a device makes its list */
-	EXACT_KEYS,    /* keys that a backend has read */
-	EXACT_DEVICES, /* which devices have keys?  After this no more come */
-	EXACT_LIST,    /* of one device, as the next three: make its list */
-	EXACT_FIND,    /* if there are several, after all lists: find where the ranges begin */
-	EXACT_ORDER,   /* after that: add up its range, and order it */
-	EXACT_READ     /* a piece of the most frequent keys of its range: keys, then counts */
+	EXACT_CREATE,  /* make counts without keys, with room for this number of keys */
+	EXACT_COLUMN,  /* count keys of a chunk, "other"; after its last one, a device makes its list */
+	EXACT_KEYS,    /* count keys that a backend has read */
+	EXACT_DEVICES, /* which devices have keys?  No more keys come after this */
+	EXACT_LIST,    /* for one device, like the next three: make its list */
+	EXACT_FIND,    /* with several devices, after all lists: find where the ranges begin */
+	EXACT_ORDER,   /* after that: add up the range, and order it */
+	EXACT_READ     /* read a piece of the range's most frequent keys: keys, then counts */
 } GpuExactOp;
 
 /*
- * Begin to count so many keys or fewer; false: no memory.  Keys come by GpuColumnSend() and
+ * Begin to count at most "keys" keys; false: no memory.  Keys come by GpuColumnSend() and
  * GpuPostKeys().
  */
 extern bool GpuExactBegin(GpuRef *ref, uint64 keys);
 
-/* A key, and how often it came. */
+/* A key, and the number of times that it came. */
 typedef struct GpuExactKey
 {
 	int64 key;
@@ -490,9 +502,9 @@ typedef struct GpuExactKey
 } GpuExactKey;
 
 /*
- * The most frequent keys, at most "most": the first one first, and of equally frequent
- * ones the smallest.  In memory of the caller's context; NULL: there was no memory on
- * the device.  The counts take no more keys.
+ * The most frequent keys, at most "most", the most frequent one first; equally frequent keys
+ * are in ascending order.  Returned in the current memory context; NULL: the device had no
+ * memory.  After this the counts take no more keys.
  */
 extern GpuExactKey *GpuExactBest(const GpuRef *ref, int most, int *count);
 

@@ -2,16 +2,17 @@
  * filter_engine.c
  *		The GPU engine of backends: the filter of an aggregate on a device.
  *
- * A filter starts here, in explicit encoding.  It goes to a device with the batch of rows
- * that may make it dense, or too full for the CPU's caches to be as fast.  Its bits
- * and all further rows are sent to the device, and only the number of rows is known
- * here.  Whoever wants to read the filter materializes it: its bits come back, and stay.
- * Bits are a union, so it does not matter when the filter goes.
+ * A filter starts here, in explicit encoding.  A filter goes to a device with the batch of
+ * rows that may make it dense, or so full that the CPU's caches do not help any more.  Its
+ * bits and all further rows are sent there, and only the number of rows is known in the
+ * backend.  Whoever wants to read the filter materializes it: its bits come back, and stay.
+ * The filter is the union of all bits, so the result does not depend on when it goes.
  *
  * The CPU merges filters.  A device would first need the other filter's bits, and
  * sending them takes longer than merging them here.
  *
- * "remote" points to a Remote in the filter's memory context, with which the device's filter goes.
+ * "remote" points to a Remote in the filter's memory context.  The device's filter is dropped
+ * with that context.
  *
  * src/gpu/filter_engine.c
  */
@@ -21,38 +22,42 @@
 #include <math.h>
 
 /*
- * Rows cost the CPU about twice as much as those of a sketch, and a device the
- * same.  So a filter is worth a device from this fraction of the size on from which a
- * device looks up keys in sketches: with any number of processes, as measured.
+ * Relative size of a filter in the decision for a device.  A row of a filter costs the CPU
+ * about twice as much as a row of a sketch, and a device the same.  By measurement a filter
+ * pays from 1/8 of the size from which a device looks up keys in sketches, with any number of
+ * processes.
  */
 #define SIZE_FRACTION 8
 
-/* Rows that set fewer bits on average cost the CPU little more than it takes to send them. */
+/* Rows that set fewer bits than this on average cost the CPU little more than sending them. */
 #define BITS_MIN 0.25
 
-/* Up to this size filters stay where they are until so many bits are set. */
+/* A filter of at most STAY_BYTES stays here until STAY_ONES bits are set. */
 #define STAY_BYTES (2 * 1024 * 1024)
 #define STAY_ONES  65536
 
-/* Rows that were not expected move a larger filter with one random access for so many bytes. */
+/*
+ * A larger filter for which too few rows were expected moves when rows have made a random
+ * access for each 16 bytes of the filter.
+ */
 #define BYTES_OF_ACCESS 16
 
 /*
  * ---- a backend's calls ----
  *
- * Bits and rows are posted: their errors show when the filter is fetched.  All other
- * requests wait for their replies.  Functions that send return how much they have given.
- * download() wants the sum, and checks that all arrived.
+ * Bits and rows are posted, so their errors show only when the filter is fetched.  All other
+ * requests wait for their replies.  Functions that send return how much they have sent.
+ * download() gets the sum, and checks that all of it arrived.
  */
 
-/* A filter without bits on this device, or on any (-1); false if there is no memory for it. */
+/* Create a filter without bits on this device, or on any (-1); false: there is no memory for it. */
 static bool
 create(const qf_params *params, int device, GpuRef *ref)
 {
 	return GpuMake(GPU_FAMILY_FILTER, FILTER_CREATE, device, params, sizeof(*params), ref);
 }
 
-/* Send the positions of an explicit filter: one slot holds as many as there can be. */
+/* Send the positions of an explicit filter.  One slot has room for all of them. */
 static uint64
 send_positions(const GpuRef *ref, const qf_filter *f)
 {
@@ -68,7 +73,7 @@ send_positions(const GpuRef *ref, const qf_filter *f)
 	return count;
 }
 
-/* Send all bits of a dense filter, or the set ones of an explicit filter. */
+/* Send all bits of a dense filter, or the positions of an explicit one. */
 static uint64
 send_bits(const GpuRef *ref, const qf_filter *f)
 {
@@ -131,7 +136,7 @@ const GpuStored gpu_stored_filters = {
 	.load = load_stored,
 };
 
-/* Make an empty filter dense; its bits have any contents, and are to be read. */
+/* Make an empty filter dense.  Its bits are not initialized, because they will be read into it. */
 static qb_status
 bits_to_fill(qf_filter *f)
 {
@@ -146,8 +151,8 @@ bits_to_fill(qf_filter *f)
 }
 
 /*
- * Fetch a filter, which was given so much, from the worker into "f", an empty owned
- * filter, which gets dense.
+ * Fetch a filter from the worker into "f", an empty owned filter, which becomes dense.
+ * "given" is what was sent to the device.
  */
 static qb_status
 download(const GpuRef *ref, uint64 given, qf_filter *f)
@@ -172,10 +177,10 @@ download(const GpuRef *ref, uint64 given, qf_filter *f)
 typedef struct Remote
 {
 	GpuOwned owned;
-	uint64 given; /* to the device: see GpuFilterState */
+	uint64 given; /* amount sent to the device: see GpuFilterState */
 } Remote;
 
-/* The bits of a filter are on a device now; the device was given so much. */
+/* Mark the filter remote: its bits are on a device, which was sent "given". */
 static void
 become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 {
@@ -189,7 +194,7 @@ become_remote(qf_filter *f, const GpuRef *ref, uint64 given)
 	f->remote = remote;
 }
 
-/* Take a filter to this device, or to any (-1); it stays here if there is no memory. */
+/* Move a filter to this device, or to any (-1).  It stays here if the device has no memory. */
 static void
 move(qf_filter *f, int device)
 {
@@ -207,21 +212,24 @@ weighed_bytes(const qf_params *p)
 	return SIZE_FRACTION * qf_dense_size(p);
 }
 
-/* Do rows set too few bits? */
+/* True if rows set so few bits that a device does not pay. */
 static bool
 sets_few_bits(const qf_params *p)
 {
 	return p->k * qf_probability(p) < BITS_MIN;
 }
 
-/* Random accesses to memory with which the CPU adds a row: in a blocked filter there is one. */
+/* Random accesses to memory when the CPU adds a row.  A blocked filter needs only one. */
 static double
 accesses_of_row(const qf_params *p)
 {
 	return p->layout == QF_BLOCKED ? 1 : p->k * qf_probability(p);
 }
 
-/* Are enough rows expected?  Each process fetches a filter of its own, and the CPU merges them. */
+/*
+ * True if enough rows are expected.  Each process fetches a filter of its own, and the CPU
+ * merges them.
+ */
 static bool
 has_rows(const qf_params *p, const StateWork *work)
 {
@@ -244,7 +252,10 @@ GpuFilterReason(const qf_params *p, const StateWork *work)
 	return GpuFewReason("filter", qf_dense_size(p), work);
 }
 
-/* A device takes bits, so they are made of a compact filter, unless it has so few that a list does. */
+/*
+ * A compact filter must be turned into bits before it is sent.  That is not done if it has so
+ * few bits that a list would do.
+ */
 bool
 GpuFilterWantsLookup(const qf_filter *f, size_t count)
 {
@@ -255,10 +266,10 @@ GpuFilterWantsLookup(const qf_filter *f, size_t count)
 }
 
 /*
- * The number of set bits with which a filter goes to a device.  The way there and back
- * takes time, and the CPU is hardly slower as long as the bits are in its caches.
- * With qsketch.device = gpu a filter goes as soon as it gets dense; a large one also if enough
- * rows are expected, and else "late", when they have come.
+ * The number of set bits at which a filter goes to a device.  Sending and fetching take time,
+ * and the CPU is hardly slower as long as the bits are in its caches.  With qsketch.device =
+ * gpu a filter goes as soon as it becomes dense.  With auto a large filter does so if enough
+ * rows are expected; otherwise it goes "late", when enough rows have come.
  */
 static double
 leaves_with(const qf_params *p, bool late)
@@ -275,7 +286,10 @@ leaves_with(const qf_params *p, bool late)
 						  accesses_of_row(p));
 }
 
-/* Upper limit of the bits that rows set.  Rows draw: for many the limit holds almost surely. */
+/*
+ * Upper limit of the bits that rows set.  If the rows draw their bits and there are many, the
+ * limit holds almost surely.
+ */
 static double
 bits_of(const qf_params *p, const qf_batch *b)
 {
@@ -285,7 +299,7 @@ bits_of(const qf_params *p, const qf_batch *b)
 	return b->copies ? all : Min(all, mean + 6 * sqrt(mean) + 6);
 }
 
-/* Is this the batch with which the filter goes to a device? */
+/* True if the filter goes to a device with this batch. */
 static bool
 leaves_now(const qf_filter *f, const qf_batch *b, bool late)
 {
@@ -295,7 +309,7 @@ leaves_now(const qf_filter *f, const qf_batch *b, bool late)
 		   (double) f->ones + bits_of(&f->params, b) > limit;
 }
 
-/* Insert rows into a filter wherever it is. */
+/* Insert rows into a filter, which stays where it is. */
 static qb_status
 insert_stays(qf_filter *f, const qf_batch *b)
 {
@@ -312,7 +326,7 @@ insert_stays(qf_filter *f, const qf_batch *b)
 	return status;
 }
 
-/* The same, and the filter may go to a device, as soon as that pays. */
+/* Insert rows into a filter, which may go to a device as soon as that pays. */
 static qb_status
 insert_early(qf_filter *f, const qf_batch *b)
 {
@@ -399,7 +413,10 @@ gpu_batch(const qf_filter *f)
 		.materialize = gpu_materialize, .batch = gpu_batch                                    \
 	}
 
-/* auto decides when a filter is begun.  Cached columns may take any filter to a device later. */
+/*
+ * With auto, the choice is made when a filter is begun.  Cached columns may still take any
+ * filter to a device.
+ */
 static const qf_engine staying_engine = ENGINE(insert_stays);
 static const qf_engine early_engine = ENGINE(insert_early);
 static const qf_engine late_engine = ENGINE(insert_late);

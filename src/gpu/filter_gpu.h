@@ -18,43 +18,43 @@
 
 typedef enum GpuFilterOp
 {
-	FILTER_CREATE,   /* a filter without bits, of the slot's parameters, on device "count" or any */
-	FILTER_WRITE,    /* a piece of its bits */
-	FILTER_SET,      /* positions of bits, of 4 bytes */
-	FILTER_INSERT,   /* rows: fingerprints, or fingerprints and then ids or copies */
-	FILTER_QUERY,    /* keys; the reply has how many positions of each are set, in their place */
-	FILTER_CONTAINS, /* keys; the reply has a bool for each: are all its positions set? */
-	FILTER_FETCH,    /* the reply says what it was given, and how many bits are set */
-	FILTER_READ,     /* a piece of its bits */
+	FILTER_CREATE,   /* make an empty filter of the slot's parameters, on device "count" or any */
+	FILTER_WRITE,    /* write a piece of its bits */
+	FILTER_SET,      /* set the bits at these positions, of 4 bytes each */
+	FILTER_INSERT,   /* insert rows: fingerprints, or fingerprints and then ids or copies */
+	FILTER_QUERY,    /* keys; the reply has for each key the number of its positions that are set */
+	FILTER_CONTAINS, /* keys; the reply has a bool for each: all of its positions are set */
+	FILTER_FETCH,    /* the reply has the amount that was sent, and the number of set bits */
+	FILTER_READ,     /* read a piece of its bits */
 
 	/*
-	 * Rows of the keys of a chunk, which is the other handle, of wanted pages (GpuWanted).
-	 * The reply says how many rows were inserted, "done", of all wanted pages before page
-	 * "offset".  Of requests that are served together the first reply has the number of all
-	 * rows, and the others have 0.
+	 * Insert rows with keys of a chunk, which is the other handle, from the wanted pages
+	 * (GpuWanted).  The reply has in "done" the number of inserted rows, of all wanted pages
+	 * before page "offset".  If requests are served together, the first reply has the number
+	 * of all rows, and the others have 0.
 	 */
 	FILTER_COLUMN
 } GpuFilterOp;
 
-/* Bytes of a lookup's answer. */
+/* Bytes of the answer to a lookup of one key. */
 static inline Size
 GpuFilterAnswerBytes(GpuFilterOp op)
 {
 	return op == FILTER_CONTAINS ? sizeof(bool) : sizeof(int64);
 }
 
-/* FILTER_INSERT: from which numbers rows draw. */
+/* FILTER_INSERT: the numbers from which rows draw. */
 typedef struct GpuFilterRows
 {
 	uint64 nonce;
-	uint64 first; /* row, if they have no ids */
-	bool ids;     /* the numbers behind the fingerprints are ids, else copies */
+	uint64 first; /* number of the first row, if they have no ids */
+	bool ids;     /* numbers follow the fingerprints: true: ids, false: copies */
 } GpuFilterRows;
 
 /* The reply of FILTER_FETCH. */
 typedef struct GpuFilterState
 {
-	uint64 given; /* rows, positions, and bytes of bits: tells whether all arrived */
+	uint64 given; /* rows, positions and bytes of bits; tells whether all arrived */
 	uint64 ones;
 } GpuFilterState;
 
@@ -67,22 +67,23 @@ StaticAssertDecl(QF_HEADER_BYTES <= sizeof(((StoredName *) 0)->header),
 
 /* ---- the GPU as functions on filters see it: an engine, lookups ---- */
 
-/* Why does a filter of such parameters probably not go to a GPU?  NULL: it does. */
+/* Returns why a filter with these parameters probably does not go to a GPU; NULL: it does. */
 extern const char *GpuFilterReason(const qf_params *p, const StateWork *work);
 
-/* The engine for new filters that take rows, as qsketch.device wants it. */
+/* The engine for new filters that take rows, as set by qsketch.device. */
 extern const qf_engine *GpuFilterEngine(const qf_params *p, const StateWork *work);
 
 /*
- * Insert rows of the keys of cached columns, and take the pages off their sets that were done:
- * none if there is no memory.  "count" is how many rows they had.  The filter, whose
- * engine is that of the GPU, goes to a device, however small it is: the keys are there
- * already; without chunks it stays.  Only for Bloom filters: rows of others draw by their numbers.
+ * Insert rows with the keys of cached columns.  Pages that were done are taken off their
+ * sets; none are if there is no memory.  "count" becomes the number of rows.  The filter's
+ * engine must be the GPU's.  If there are chunks, a filter of any size goes to a device,
+ * because the keys are already there.  Only for Bloom filters: rows of frequency filters draw
+ * by their numbers.
  */
 extern qb_status
 GpuFilterAddColumn(qf_filter *f, const GpuColumnChunk *chunk, int chunks, int64 *count);
 
-/* Is the GPU to look up so many keys in a filter? */
+/* True if the GPU should look up "count" keys in a filter. */
 extern bool GpuFilterWantsLookup(const qf_filter *f, size_t count);
 
 /* Cached filters. */

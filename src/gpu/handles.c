@@ -1,15 +1,16 @@
 /*
  * handles.c
- *		The table of values in the worker's hands: who owns which, and what belongs to nobody.
+ *		The table of the worker's values: which backend owns which value, and which values are
+ *		cached.
  *
- * See shared.h for the states.  Backends find their own handles by scanning
- * the table, which they do only if they have some: "owned" counts them.
+ * See shared.h for the states.  A backend finds its own handles by scanning the table.  It
+ * does so only if "owned" says that it has some.
  *
- * Cached values and chunks of cached columns belong to nobody, and are found by name (names.c).
- * Columns have at most 7/8 of the cache, in number and in bytes.  Values have the rest, and what
- * columns leave.  Beyond that goes what was not used for the longest time: of the role that needs
- * the room, if it has a fair quota or more, or else of the role that has most.  Roles have equal
- * quotas of what there is.
+ * Cached values and chunks of cached columns belong to nobody, and are found by name
+ * (names.c).  Columns have at most 7/8 of the cache, in number and in bytes.  Values have all
+ * that columns leave.  If a limit is exceeded, the least recently used handle of one role is
+ * evicted: of the role that needs the room, if it has its fair quota or more, or else of the
+ * role that has most.  All roles that have handles have equal quotas.
  *
  * src/gpu/handles.c
  */
@@ -69,7 +70,7 @@ become_pending_free(GpuHandle *handle)
 	pg_atomic_fetch_add_u32(&gpu_shared->pending_frees, 1);
 }
 
-/* The owner does not need a handle any more. */
+/* Free a handle that its owner does not need any more. */
 static void
 free_later(GpuHandle *handle)
 {
@@ -78,7 +79,8 @@ free_later(GpuHandle *handle)
 }
 
 /*
- * The first unused handle, if this process may take one more: so cached handles lie at the front.
+ * The first unused handle, if this process may take one more.  Taking the first one keeps
+ * cached handles at the front of the table.
  */
 static GpuHandle *
 find_unused(Oid role)
@@ -122,7 +124,7 @@ own(GpuHandle *handle, GpuFamily family, Oid role)
 
 /* ---- functions that take the lock themselves ---- */
 
-/* The worker has something to do besides requests. */
+/* Wake the worker, which has something to do besides requests. */
 static void
 wake_for_pending(void)
 {
@@ -130,7 +132,7 @@ wake_for_pending(void)
 		SetLatch(gpu_shared->worker_latch);
 }
 
-/* A handle of this transaction, or false if there is none for this process. */
+/* Make a handle that belongs to this transaction; false: none is left for this process. */
 bool
 GpuNewHandle(GpuFamily family, GpuRef *ref)
 {
@@ -148,7 +150,7 @@ GpuNewHandle(GpuFamily family, GpuRef *ref)
 	return handle != NULL;
 }
 
-/* Drop a handle if there is one (serial 0: none), and it is still this backend's. */
+/* Drop a handle, if there is one (serial 0: none) and it still belongs to this backend. */
 void
 GpuDropHandle(const GpuRef *ref)
 {
@@ -161,7 +163,7 @@ GpuDropHandle(const GpuRef *ref)
 	wake_for_pending();
 }
 
-/* From now on the owner's memory has a handle, and drops it when it goes away itself. */
+/* Attach a handle to memory of its owner, which drops the handle when it is freed. */
 void
 GpuAttachHandle(const GpuRef *ref)
 {
@@ -181,14 +183,17 @@ give_to(GpuHandle *handle, const PGPROC *proc)
 	pg_atomic_fetch_add_u32(&gpu_shared->owned[handle->proc], 1);
 }
 
-/* The process that combines the partial states of this one. */
+/* The process that combines the partial states of this process. */
 static const PGPROC *
 combiner(void)
 {
 	return MyProc->lockGroupLeader ? MyProc->lockGroupLeader : MyProc;
 }
 
-/* Give a handle to whoever redeems its token; until then to the leader, who outlives workers. */
+/*
+ * Transfer a handle to the process that redeems its token.  Until then it belongs to the
+ * leader, which outlives its workers.
+ */
 void
 GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *shape)
 {
@@ -207,7 +212,7 @@ GpuTransferHandle(const GpuRef *ref, const TokenNumber *token, const GpuShape *s
 	unlock();
 }
 
-/* Was a handle transferred to this backend, or by this parallel worker to its leader? */
+/* True if a handle was transferred to this backend, or by this parallel worker to its leader. */
 static bool
 is_in_transfer(const GpuHandle *handle)
 {
@@ -215,8 +220,8 @@ is_in_transfer(const GpuHandle *handle)
 }
 
 /*
- * Take a handle of this name that was transferred: to the leader, or by the parallel worker
- * itself.  False if there is none.
+ * Receive the handle of a token.  It was transferred to this leader, or by this parallel
+ * worker itself.  False: there is no such handle.
  */
 bool
 GpuReceiveHandle(GpuFamily family, const TokenNumber *token, GpuRef *ref, GpuShape *shape)
@@ -251,12 +256,13 @@ owns_none(void)
 }
 
 /*
- * Drop this backend's handles: all of them, or if a subtransaction is rolled back those that no
- * memory has, and handles in transfer that nobody has received.  Parallel queries start no
- * subtransactions, so handles in transfer came from a query inside this one.
+ * Drop handles of this backend: at the end of a transaction all of them.  If a subtransaction
+ * is rolled back, those that are not attached to memory, and handles in transfer that were
+ * not received.  Parallel queries start no subtransactions, so these handles came from a
+ * query within the subtransaction.
  *
- * Handles that memory has go with it.  It may belong to a cursor that is older than the
- * subtransaction and was first read in it.  So these handles become the parent's.
+ * Attached handles are dropped with their memory.  It may belong to a cursor that is older
+ * than the subtransaction and was first read in it.  So these handles go to the parent.
  */
 void
 GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
@@ -283,7 +289,7 @@ GpuDropHandles(SubTransactionId subid, SubTransactionId parent)
 	wake_for_pending();
 }
 
-/* A subtransaction became part of its parent. */
+/* A subtransaction has ended: its handles belong to its parent now. */
 void
 GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 {
@@ -298,7 +304,7 @@ GpuRaiseSubHandles(SubTransactionId from, SubTransactionId to)
 	unlock();
 }
 
-/* For the worker: handles pending free that no request names, but for those on busy devices. */
+/* For the worker: handles pending free that no request names, without those on busy devices. */
 int
 GpuTakePending(int *index, int room, uint32 busy)
 {
@@ -315,7 +321,7 @@ GpuTakePending(int *index, int room, uint32 busy)
 	return count;
 }
 
-/* For the worker: the value of a handle pending free is freed. */
+/* For the worker: note that the value of a handle pending free was freed. */
 void
 GpuHandleFreed(int index)
 {
@@ -327,7 +333,10 @@ GpuHandleFreed(int index)
 	unlock();
 }
 
-/* For the worker: keys on their way to a value are lost; was it live? */
+/*
+ * For the worker: note that keys sent to a value were lost.  Returns whether the handle was
+ * live.
+ */
 bool
 GpuLoseHandle(const GpuRef *ref)
 {
@@ -341,7 +350,7 @@ GpuLoseHandle(const GpuRef *ref)
 	return live;
 }
 
-/* For the worker: all values are gone. */
+/* For the worker: note that all values are gone. */
 void
 GpuResetHandles(void)
 {
@@ -416,7 +425,7 @@ count_cached(const GpuHandle *handle, int n)
 	pg_atomic_fetch_add_u32(&copies->count, n);
 }
 
-/* A cached handle that nobody shall find any more. */
+/* Make a cached handle impossible to find, and have it freed. */
 static void
 forget(GpuHandle *handle)
 {
@@ -427,17 +436,17 @@ forget(GpuHandle *handle)
 
 /* ---- what is pushed out ---- */
 
-/* What is to go, and for whom. */
+/* What is to be evicted, and for whom. */
 typedef struct Push
 {
-	bool column; /* a chunk of a column, or a value */
-	int device;  /* from this device; -1: from any */
-	bool number; /* quotas are compared by the number of handles, or by bytes */
-	bool own;    /* what other roles have stays */
-	Oid role;    /* that needs the room */
+	bool column; /* true: a chunk of a column; false: a value */
+	int device;  /* on this device; -1: on any */
+	bool number; /* quotas count handles; false: bytes */
+	bool own;    /* only handles of "role" may go */
+	Oid role;    /* the role that needs the room */
 } Push;
 
-/* What a role has. */
+/* The handles of a role that may be evicted. */
 typedef struct Quota
 {
 	Oid role;
@@ -459,7 +468,7 @@ add_to_quota(Quota *quota, int *count, GpuHandle *handle, uint64 amount)
 		quota[i].oldest = handle;
 }
 
-/* The quotas of all roles in what may go; their number. */
+/* Find the quotas of all roles, among handles that may be evicted.  Returns the number of roles. */
 static int
 find_quotas(const Push *push, Quota *quota, uint64 *all)
 {
@@ -481,7 +490,7 @@ find_quotas(const Push *push, Quota *quota, uint64 *all)
 	return count;
 }
 
-/* The handle that is to go, or NULL. */
+/* The handle to be evicted; NULL: none. */
 static GpuHandle *
 choose(const Push *push)
 {
@@ -507,7 +516,7 @@ is_same_column(const StoredName *a, const StoredName *b)
 	return a->kind == b->kind && memcmp(a->header, b->header, sizeof(a->header)) == 0;
 }
 
-/* The note of a column, or the one that it may take: unused, or the oldest. */
+/* The note of a column, or the entry for a new note: an unused one, or the oldest. */
 static GpuPushedOut *
 find_pushed_out(const StoredName *column)
 {
@@ -527,8 +536,8 @@ find_pushed_out(const StoredName *column)
 }
 
 /*
- * Note for the owner of a table that a chunk of a column goes.  For a chunk that goes for
- * others of its own role, no note of another role is given up.
+ * Note for the owner of a table that a chunk of a column was evicted.  If it was evicted for
+ * its own role, no note of another role is overwritten.
  */
 static void
 note_pushed_out(const GpuHandle *handle, Oid role)
@@ -561,8 +570,8 @@ push_out(const Push *push)
 }
 
 /*
- * Are there more cached handles of a kind than may be?  Columns have been looked at before
- * values.
+ * True if there are more cached handles of a kind than allowed.  Columns must be checked
+ * before values.
  */
 static bool
 are_too_many(bool column, bool number)
@@ -592,7 +601,7 @@ trim(Oid role)
 	}
 }
 
-/* For the worker: the limits have changed. */
+/* For the worker: apply changed limits. */
 void
 GpuTrimCache(void)
 {
@@ -602,8 +611,8 @@ GpuTrimCache(void)
 }
 
 /*
- * For the worker: push a cached handle off a device, for a role that needs the room; false: there
- * is none.
+ * For the worker: evict a cached handle from a device, for a role that needs the room; false:
+ * there is none.
  */
 bool
 GpuEvict(int device, bool column, Oid role, bool own)
@@ -617,7 +626,10 @@ GpuEvict(int device, bool column, Oid role, bool own)
 	return found;
 }
 
-/* The columns of which chunks were pushed out; room for GPU_PUSHED_OUT_MAX.  Their number. */
+/*
+ * List the columns of which chunks were evicted, at most GPU_PUSHED_OUT_MAX.  Returns their
+ * number.
+ */
 int
 GpuListPushedOut(GpuPushedOut *list)
 {
@@ -632,7 +644,7 @@ GpuListPushedOut(GpuPushedOut *list)
 	return count;
 }
 
-/* A column is loaded again, or not wanted any more. */
+/* Remove the note on a column, which is loaded again, or not wanted any more. */
 void
 GpuForgetPushedOut(const StoredName *column)
 {
@@ -647,7 +659,7 @@ GpuForgetPushedOut(const StoredName *column)
 
 /* ---- publishing, forgetting ---- */
 
-/* A cached handle is used now. */
+/* Note that a cached handle is used now. */
 void
 GpuHandleUsed(int index)
 {
@@ -657,7 +669,7 @@ GpuHandleUsed(int index)
 	pg_atomic_write_u64(&handle->used_at, (uint64) GetCurrentTimestamp());
 }
 
-/* Leave a loaded value to all backends that look up the same value. */
+/* Give a loaded value to all backends, which find it by its name. */
 void
 GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 {
@@ -678,7 +690,7 @@ GpuPublishHandle(const GpuRef *ref, const StoredName *key)
 	wake_for_pending();
 }
 
-/* Let nobody find a cached handle any more; false if it is gone already. */
+/* Make a cached handle impossible to find; false: it is gone already. */
 bool
 GpuForgetCached(const GpuRef *ref)
 {

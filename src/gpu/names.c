@@ -2,9 +2,9 @@
  * names.c
  *		Cached handles by their names.
  *
- * A query over many partitions asks for each chunk of each column.  So handles are in a hash
- * table of chains, in shared memory.  The chunks of a column are in one chain: a bucket is
- * chosen by the name without the number of the chunk.
+ * A query over many partitions looks up each chunk of each column.  So handles are in a hash
+ * table of chains, in shared memory.  The chunks of a column are in one chain, because the
+ * hash leaves out the number of the chunk.
  *
  * src/gpu/names.c
  */
@@ -13,7 +13,7 @@
 
 #include "base/slot.h"
 
-/* The chain that a name belongs to: the number of its first handle, from 1 on; 0: it is empty. */
+/* The chain of a name.  It has the number of its first handle, from 1 on; 0: it is empty. */
 static int *
 chain_of(const StoredName *name)
 {
@@ -52,7 +52,7 @@ GpuRemoveName(const GpuHandle *handle)
 
 /* ---- functions that take the lock themselves ---- */
 
-/* The cached value or chunk of this name on a device, if there is one; "device" may be NULL. */
+/* Find the cached value or chunk of this name; false: there is none.  "device" may be NULL. */
 bool
 GpuFindCached(const StoredName *name, GpuRef *ref, int *device)
 {
@@ -76,8 +76,8 @@ GpuFindCached(const StoredName *name, GpuRef *ref, int *device)
 }
 
 /*
- * Call a function with each cached chunk of the column that a name is of.  It must be short, and
- * may not fail.
+ * Call a function for each cached chunk of the column that "column" names.  The function must
+ * be short, and may not fail.
  */
 void
 GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *context),
@@ -97,7 +97,10 @@ GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *handle, void *co
 	LWLockRelease(gpu_shared->handles);
 }
 
-/* The same with each cached handle of a family. */
+/*
+ * Call a function for each cached handle of a family.  The function must be short, and may
+ * not fail.
+ */
 void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context)
 {

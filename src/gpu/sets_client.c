@@ -2,25 +2,24 @@
  * sets_client.c
  *		A backend's side of the GPU worker: collections on a device, and searches for pairs.
  *
- * A backend posts a collection in pieces.  If the worker could not store them, the
- * request for the index fails.  Only numbers of elements go to the worker: what they
- * stand for stays here.  Two collections share one numbering of their elements.
+ * A backend posts a collection in pieces.  If the worker could not store a piece, the request
+ * for the index fails.  Only numbers of elements go to the worker.  The elements that they
+ * represent stay here.  Two collections share one numbering of their elements.
  *
- * The worker may keep a stored collection, on each device by a name of its own
- * (client.c).  It then keeps the ids and the sizes of the sets, too, so that a
- * backend that finds the collection need not read it.  The worker may drop the
- * collection at any time.
+ * The worker may keep a stored collection.  Its name differs on each device (client.c).  It
+ * then keeps the ids and the sizes of the sets, too, so that a backend that finds the
+ * collection need not read it.  The worker may drop the collection at any time.
  *
- * A search that might take long is spread over all devices: each has the whole
- * collection.  The rows are cut into shards of about the same work, and device i
- * of n takes shards i, i + n, ...  Pairs are handed out shard by shard, which is the
- * order of the rows, while all devices work on the next shards.
+ * A search that might take long is spread over all devices: each has the whole collection.
+ * The rows are cut into shards of about the same work, and device i of n takes shards i, i +
+ * n, ...  Pairs are returned shard by shard, which is the order of the rows, while all
+ * devices work on the next shards.
  *
  * A reply has as many pairs as a slot takes, or none so far.  Between two replies
  * the worker serves others.
  *
- * Nothing is handed out before the first reply with pairs is there.  A worker that is
- * lost before loses nothing: with qsketch.device = auto the CPU begins anew.
+ * No pair is returned before the first reply with pairs has come.  So if the worker is lost
+ * before that, nothing is lost: with qsketch.device = auto the CPU begins anew.
  *
  * src/gpu/sets_client.c
  */
@@ -31,7 +30,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* A shard should take so many ms, so that none keeps the others waiting. */
+/* The time that a shard should take, in ms, so that no shard keeps the others waiting. */
 #define SHARD_MS    20
 #define MOST_SHARDS 65536
 
@@ -55,14 +54,14 @@ GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES])
 
 /* ---- to a device ---- */
 
-/* A collection on its way. */
+/* A collection that is being sent. */
 typedef struct Upload
 {
 	const qset_collection *collection;
-	const uint32 *number; /* of its elements, by rank; NULL: their ranks */
-	uint64 universe;      /* numbers */
-	bool ids;             /* with its ids, for a backend that finds it kept */
-	bool index;           /* it has columns */
+	const uint32 *number; /* numbers of its elements, by rank; NULL: the ranks are the numbers */
+	uint64 universe;      /* number of numbers */
+	bool ids;             /* its ids are sent, too, for backends that find it kept */
+	bool index;           /* it is indexed, to be searched in */
 } Upload;
 
 static void
@@ -105,7 +104,10 @@ make_index(const GpuRef *ref, double *ms)
 	return status == QB_OK;
 }
 
-/* Make a handle of a collection, on any device if that is -1; "index_ms" grows by what its index took. */
+/*
+ * Make a handle of a collection on this device, or on any (-1).  The time for the index is
+ * added to "index_ms".
+ */
 static bool
 make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 {
@@ -124,7 +126,7 @@ make_collection(const Upload *upload, int device, GpuRef *ref, double *index_ms)
 	return !upload->index || make_index(ref, index_ms);
 }
 
-/* Make a value that needs another one; "shape" is that of the request. */
+/* Make a value from another one, with "shape" as the shape of the request. */
 static bool
 make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 {
@@ -139,7 +141,7 @@ make_from(const GpuRef *other, int op, const GpuShape *shape, GpuRef *ref)
 	return GpuAskOne(slot, NULL, 0) == QB_OK;
 }
 
-/* Copy a collection of a device to another one. */
+/* Copy a collection to another device. */
 static bool
 copy_collection(const GpuRef *from, int device, GpuRef *ref)
 {
@@ -156,7 +158,10 @@ const GpuStored gpu_stored_sets = {
 	.header_bytes = QSET_HEADER_BYTES,
 };
 
-/* Names of stored values leave the upper half of this word free. */
+/*
+ * The name of a collection on a device.  The device is stored in the upper half of id[1],
+ * which names of stored values leave free.
+ */
 static StoredName
 name_on(const StoredName *name, int device)
 {
@@ -166,7 +171,7 @@ name_on(const StoredName *name, int device)
 	return key;
 }
 
-/* Find the collection of this name that a device keeps. */
+/* Find the kept collection of this name on a device. */
 static bool
 find_on(const StoredName *name, int device, GpuRef *ref)
 {
@@ -190,27 +195,27 @@ describe(const GpuRef *ref, GpuKept *kept)
 /*
  * ---- a search on a device ----
  *
- * Functions that find no memory on a device return false.  They leave only handles
- * behind, which go with the memory of GpuPairs, or before.
+ * Functions that find no memory on a device return false.  They leave only handles behind,
+ * which are dropped with the memory of GpuPairs at the latest.
  */
 
-/* What is on a device. */
+/* The collections and the search on one device. */
 typedef struct Replica
 {
 	int device;
 	GpuRef rows;
-	GpuRef columns; /* serial 0: within one collection */
+	GpuRef columns; /* second collection; serial 0: pairs are within one collection */
 	GpuRef search;
 } Replica;
 
-/* The device that a value was made on. */
+/* The device on which a value was made. */
 static int
 device_of(const GpuRef *ref)
 {
 	return gpu_shared->handle[ref->index].device;
 }
 
-/* Elements of two kinds have no common numbers. */
+/* Raise an error: elements of two kinds have no common numbers. */
 static void
 raise_mismatch(void)
 {
@@ -218,7 +223,7 @@ raise_mismatch(void)
 					errmsg("collections of sets have elements of different kinds")));
 }
 
-/* Both of two collections, with common numbers. */
+/* Send both of two collections, with common numbers. */
 static bool
 make_both(Replica *replica, const qset_request *r, double *index_ms)
 {
@@ -243,7 +248,7 @@ make_both(Replica *replica, const qset_request *r, double *index_ms)
 	return done;
 }
 
-/* Take the collections of a request to a device; "index_ms" grows by what indexing took. */
+/* Send the collections of a request to a device.  The time for the index is added to "index_ms". */
 static bool
 place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 {
@@ -256,7 +261,10 @@ place(Replica *replica, const qset_request *r, bool ids, double *index_ms)
 	return done;
 }
 
-/* The same with a collection of the sorted rows of a handle, on their device. */
+/*
+ * Make a collection of the sorted rows of a handle, on their device.  The time for the index
+ * is added to "index_ms".
+ */
 static bool
 make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
 {
@@ -269,9 +277,8 @@ make_of_rows(Replica *replica, const GpuRef *memberships, double *index_ms)
 }
 
 /*
- * Copy the collections of another replica to this replica's device.  A
- * collection of this name that is already there is used instead; "name" may be
- * NULL.
+ * Copy the collections of another replica to this replica's device.  If the device already
+ * keeps a collection of this name, that is used instead.  "name" may be NULL.
  */
 static bool
 copy_replica(Replica *replica, const Replica *from, const StoredName *name)
@@ -283,7 +290,7 @@ copy_replica(Replica *replica, const Replica *from, const StoredName *name)
 			copy_collection(&from->columns, replica->device, &replica->columns));
 }
 
-/* Prepare a search in them. */
+/* Prepare a search in the collections. */
 static bool
 prepare(Replica *replica, const qset_request *r, GpuSetsReply *reply)
 {
@@ -320,19 +327,19 @@ struct GpuPairs
 	GpuOwned owned; /* drops the handles of all replicas */
 	Replica replica[GPU_DEVICES_MAX];
 	int replicas;
-	int method;    /* as the device chose it */
+	int method;    /* qset_method that the device chose */
 	uint64 *first; /* rows of shard i: first[i] .. first[i + 1] - 1 */
 	uint64 shards;
-	uint64 shard;    /* whose pairs are handed out */
-	qset_pair *pair; /* of the last reply */
+	uint64 shard;    /* shard whose pairs are returned */
+	qset_pair *pair; /* pairs of the last reply */
 	uint64 count;
 	uint64 next;
-	uint64 at;         /* how far the last reply's search had got */
-	TimestampTz since; /* when there was some progress last */
-	double index_ms;   /* what it took, for who wants to know */
+	uint64 at;         /* progress of the search, by the last reply */
+	TimestampTz since; /* time of the last progress */
+	double index_ms;   /* times of the steps, to be logged */
 	double upload_ms;
 	double prepare_ms;
-	double wait_ms; /* for pairs */
+	double wait_ms; /* time of waiting for pairs */
 };
 
 /* Milliseconds since the last call, or since "since" was set. */
@@ -349,7 +356,7 @@ lap(instr_time *since)
 	return INSTR_TIME_GET_MILLISEC(passed);
 }
 
-/* Let the other devices work, too, if they have room. */
+/* Let the other devices take part in the search, if they have memory. */
 static void
 spread(GpuPairs *pairs, const GpuPairsSource *source)
 {
@@ -380,7 +387,10 @@ rows_of(const GpuPairsSource *source)
 	return source->place == PAIRS_READ ? source->request->rows->sets : source->known.sets;
 }
 
-/* The work of a row is taken to grow with its elements and the columns that it is compared with. */
+/*
+ * The work of a row is estimated by its elements and the number of columns that it is
+ * compared with.
+ */
 static uint64
 work_of_row(void *context, uint64 row)
 {
@@ -424,7 +434,7 @@ begin_shards(GpuPairs *pairs, GpuPairsSource *source, double ms)
 
 /* ---- back ---- */
 
-/* Raise an error if the worker answers, but the device has not got on for too long. */
+/* Raise an error if the worker answers, but the search has made no progress for too long. */
 static void
 check_progress(const GpuPairs *pairs)
 {
@@ -436,7 +446,7 @@ check_progress(const GpuPairs *pairs)
 				 errhint("Set qsketch.device to cpu, or qsketch.gpu_timeout to a longer time.")));
 }
 
-/* The next reply; QB_OK or QB_NO_MEMORY. */
+/* Request the next reply; QB_OK or QB_NO_MEMORY. */
 static qb_status
 ask_more(GpuPairs *pairs)
 {
@@ -527,7 +537,7 @@ GpuPairsDevices(const GpuPairs *pairs)
 	return pairs->replicas;
 }
 
-/* A collection that is kept on any device. */
+/* Find a collection that is kept on any device. */
 static bool
 find_kept(Replica *replica, GpuPairsSource *source)
 {
@@ -538,7 +548,7 @@ find_kept(Replica *replica, GpuPairsSource *source)
 	return false;
 }
 
-/* Have the collections of a search on a device. */
+/* Bring the collections of a search to a device. */
 static bool
 place_rows(GpuPairs *pairs, GpuPairsSource *source)
 {
@@ -551,7 +561,10 @@ place_rows(GpuPairs *pairs, GpuPairsSource *source)
 	return place(first, source->request, source->name != NULL, &pairs->index_ms);
 }
 
-/* Do all up to the first pairs; false: the device has no memory, or does not keep the collection. */
+/*
+ * Do everything up to the first pairs; false: the device has no memory, or does not keep the
+ * collection.
+ */
 static bool
 open_all(GpuPairs *pairs, GpuPairsSource *source)
 {
@@ -586,8 +599,8 @@ open_all(GpuPairs *pairs, GpuPairsSource *source)
 }
 
 /*
- * The same, but false also if the worker was lost and the CPU may find the pairs instead: if
- * the rows are not on the device alone.
+ * open_all() that also returns false if the worker was lost and the CPU may find the pairs
+ * instead, because it has the rows, too.
  */
 static bool
 open_safely(GpuPairs *pairs, GpuPairsSource *source, char *why)

@@ -1,11 +1,11 @@
 /*
  * sets_gpu.h
- *		Sets on a GPU: requests, and what functions on sets see: a source of pairs.
+ *		Sets on a GPU: the requests, and a source of pairs for the functions on sets.
  *
- * A collection goes to a device of the worker piece by piece, offsets first.  From
- * there it goes to other devices as a whole.  A search for pairs is a value of its
- * own, because several searches may run in one kept collection.  A search is given
- * rows to look at, and gives their pairs piece by piece.
+ * A collection goes to a device of the worker piece by piece, offsets first.  From there it
+ * goes to other devices as a whole.  A search for pairs is a value of its own, because
+ * several searches may run in one kept collection.  A search gets ranges of rows, and returns
+ * their pairs piece by piece.
  *
  * src/gpu/sets_gpu.h
  */
@@ -20,20 +20,20 @@
 
 typedef enum GpuSetsOp
 {
-	SETS_CREATE,   /* a collection of a size, on a device; -1: on any */
-	SETS_IDS,      /* a piece of its ids, from "offset" on: for a backend that finds it kept */
-	SETS_OFFSETS,  /* a piece of its offsets */
-	SETS_ELEMENTS, /* a piece of its elements */
-	SETS_INDEX,    /* all is there: index it */
-	SETS_COPY,     /* a collection that is there as "other" is, on another device */
-	SETS_MAKE,     /* a collection of the sorted rows of "other" (sets_memberships.c) */
-	SETS_GET_IDS,  /* a piece of the ids back */
+	SETS_CREATE,   /* make a collection of a size, on a device; -1: on any */
+	SETS_IDS,      /* write a piece of its ids, from "offset" on, for backends that find it kept */
+	SETS_OFFSETS,  /* write a piece of its offsets */
+	SETS_ELEMENTS, /* write a piece of its elements */
+	SETS_INDEX,    /* all pieces were sent: index it */
+	SETS_COPY,     /* make a copy of collection "other" on another device */
+	SETS_MAKE,     /* make a collection of the sorted rows of "other" (sets_memberships.c) */
+	SETS_GET_IDS,  /* read a piece of its ids */
 	SETS_GET_OFFSETS,
-	SETS_SEARCH,  /* a search whose rows are the sets of "other", and its columns too */
-	SETS_AGAINST, /* its columns are those of "other" */
-	SETS_OPEN,    /* prepare it: the reply says how long it might take */
-	SETS_ROWS,    /* begin with these rows */
-	SETS_PAIRS    /* their next pairs: the reply has them, "count", and if these are all */
+	SETS_SEARCH,  /* make a search whose rows and columns are the sets of "other" */
+	SETS_AGAINST, /* set its columns: the sets of "other" */
+	SETS_OPEN,    /* prepare it; the reply has the time that it might take */
+	SETS_ROWS,    /* begin with a range of rows */
+	SETS_PAIRS    /* read the range's next "count" pairs, and whether they are the last */
 } GpuSetsOp;
 
 typedef struct GpuSetsShape
@@ -60,18 +60,18 @@ typedef struct GpuSetsRows
 typedef struct GpuSetsReply
 {
 	/* SETS_PAIRS */
-	bool over; /* the rows begun with have no more pairs */
-	uint64 at; /* a number that changes as the search gets on */
+	bool over; /* there are no more pairs of the range */
+	uint64 at; /* changes whenever the search makes progress */
 
 	/* SETS_OPEN; SETS_INDEX has "ms" alone */
-	double ms;  /* expected time of all rows, 0: not known; time that the index took */
-	int method; /* qset_method that was chosen */
+	double ms;  /* SETS_OPEN: expected time, 0: not known; SETS_INDEX: its time */
+	int method; /* the qset_method that was chosen */
 } GpuSetsReply;
 
 StaticAssertDecl(sizeof(GpuSetsShape) <= sizeof(GpuShape), "shape of a collection does not fit");
 StaticAssertDecl(sizeof(GpuSetsSearch) <= sizeof(GpuShape), "a search does not fit");
 
-/* Pairs that a slot holds. */
+/* The number of pairs that a slot holds. */
 #define GPU_SLOT_PAIRS (GPU_SLOT_BYTES / sizeof(qset_pair))
 
 /* ---- the GPU as functions on sets see it ---- */
@@ -81,10 +81,13 @@ extern const GpuStored gpu_stored_sets;
 
 typedef struct GpuPairs GpuPairs;
 
-/* Is the GPU to find the pairs of collections with so many elements?  "why" says why. */
+/*
+ * True if the GPU should find the pairs of collections with this number of elements.  "why"
+ * gets the reason.
+ */
 extern bool GpuWantsPairs(uint64 elements, char why[GPU_TEXT_BYTES]);
 
-/* A collection as far as it is known here: the sizes of its sets, and their ids. */
+/* What a backend knows of a kept collection: its sizes, and the ids of its sets. */
 typedef struct GpuKept
 {
 	uint64 sets;
@@ -93,54 +96,54 @@ typedef struct GpuKept
 	int64 *id;
 } GpuKept;
 
-/* Where the collections of a search are. */
+/* Where the collections of a search come from. */
 typedef enum GpuPairsPlace
 {
-	PAIRS_READ, /* in the request */
+	PAIRS_READ, /* the request has them */
 	PAIRS_KEPT, /* one collection, which the worker may keep under the name of its value */
-	PAIRS_MADE  /* one collection of rows that are sorted on a device, and nowhere else */
+	PAIRS_MADE  /* one collection, of rows that are sorted on a device, and are nowhere else */
 } GpuPairsPlace;
 
 typedef struct GpuPairsSource
 {
 	GpuPairsPlace place;
 	const qset_request *request;
-	const StoredName *name; /* READ: to keep the collection, NULL: it has none; KEPT: to find it */
+	const StoredName *name;    /* READ: to keep the collection; NULL: not kept; KEPT: to find it */
 	const GpuRef *memberships; /* MADE: the rows */
-	GpuKept known;             /* MADE: all; KEPT: the numbers of sets and elements, and then all */
+	GpuKept known;             /* MADE: all is set; KEPT: numbers of sets and elements, later all */
 
-	/* Is told that a search in so many rows has begun, before its first pair is found. */
+	/* Called when a search in "rows" rows has begun, before its first pair is found. */
 	void (*begun)(void *context, uint64 rows);
 	void *context;
 } GpuPairsSource;
 
 /*
- * Have the collections on a device, and wait for the first pairs.  NULL: there is no room, or the
- * worker was lost and the CPU may do it, and "why" says which; or the worker does not keep the
- * collection.  What the worker holds for the search goes with the current memory context at the
- * latest.
+ * Bring the collections to a device, and wait for the first pairs.  NULL in these cases:
+ * there is no memory, or the worker was lost and the CPU may find the pairs, with the reason
+ * in "why"; or the worker does not keep the collection.  The worker's values for the search
+ * are dropped with the current memory context at the latest.
  */
 extern GpuPairs *GpuPairsOpen(GpuPairsSource *source, char why[GPU_TEXT_BYTES]);
 
 /*
- * The next pairs, at most so many, in the order of qset_job_next(); *count 0: there
- * are no more.  They are good until the next call.
+ * The next pairs, at most "most", in the order of qset_job_next(); *count 0: none are left.
+ * They are valid until the next call.
  */
 extern const qset_pair *GpuPairsNext(GpuPairs *pairs, uint64 most, uint64 *count);
 
 extern void GpuPairsClose(GpuPairs *pairs);
 
-/* The qset_method by which. */
+/* The qset_method of the search. */
 extern int GpuPairsMethod(const GpuPairs *pairs);
 
-/* Devices that work on it. */
+/* The number of devices that work on the search. */
 extern int GpuPairsDevices(const GpuPairs *pairs);
 
 /*
  * ---- rows (set id, element) that are to become a collection of sets on a device ----
  *
- * Rows come from two cached columns, or are sent by a backend that has read them.  In
- * the end the worker sorts them and makes them unique.  From that it makes a collection to
+ * Rows come from two cached columns, or are sent by a backend that has read them.  In the end
+ * the worker sorts them and removes duplicates.  From the result it makes a collection to
  * search in (SETS_MAKE), or a backend fetches the arrays of sets/collection.h.
  *
  * A device may have no room for more rows, or none to sort them.  Then a backend fetches
@@ -149,30 +152,30 @@ extern int GpuPairsDevices(const GpuPairs *pairs);
 
 typedef enum GpuMembershipsOp
 {
-	MEMBERSHIPS_CREATE, /* no rows; their device is that of the first chunk */
+	MEMBERSHIPS_CREATE, /* begin without rows; the first chunk decides the device */
 
 	/*
-	 * Rows of chunks: elements are those of the other handle, and ids those of the wanted
-	 * pair's column.  The reply says how many rows were added, "done", of all wanted pages
-	 * before page "offset".
+	 * Add rows of chunks.  Elements are those of the other handle, and ids those of the
+	 * wanted pair's column.  The reply has in "done" the number of added rows, of all wanted
+	 * pages before page "offset".
 	 */
 	MEMBERSHIPS_COLUMN,
 	MEMBERSHIPS_ROWS, /* "count" ids, then as many elements */
-	MEMBERSHIPS_SORT, /* no more rows come; the reply has sizes */
-	MEMBERSHIPS_READ  /* a piece of array "count" */
+	MEMBERSHIPS_SORT, /* no more rows come: sort them; the reply has the sizes */
+	MEMBERSHIPS_READ  /* read a piece of array "count" */
 } GpuMembershipsOp;
 
 typedef enum GpuMembershipsArray
 {
-	MEMBERSHIPS_ROW_IDS, /* rows, if they are not sorted */
+	MEMBERSHIPS_ROW_IDS, /* the rows, if they are not sorted */
 	MEMBERSHIPS_ROW_ELEMENTS,
-	MEMBERSHIPS_IDS, /* the arrays of the collection, if they are */
+	MEMBERSHIPS_IDS, /* arrays of the collection, if the rows are sorted */
 	MEMBERSHIPS_OFFSETS,
 	MEMBERSHIPS_RANKS,
-	MEMBERSHIPS_VALUES /* of elements, by rank */
+	MEMBERSHIPS_VALUES /* elements, by rank */
 } GpuMembershipsArray;
 
-/* In the shape of a slot: the reply of MEMBERSHIPS_SORT. */
+/* The shape in the reply of MEMBERSHIPS_SORT. */
 typedef struct GpuMembershipsSizes
 {
 	uint64 sets;
@@ -192,21 +195,27 @@ GpuMembershipsItemBytes(GpuMembershipsArray array)
 typedef struct GpuMemberships
 {
 	GpuOwned owned;
-	uint64 rows; /* that were added */
+	uint64 rows; /* rows that were added */
 } GpuMemberships;
 
-/* No rows yet; NULL: the worker has no memory. */
+/* Begin without rows; NULL: the worker has no memory. */
 extern GpuMemberships *GpuMembershipsBegin(MemoryContext context);
 
-/* Add rows of chunks, and take the pages off their sets that were done.  Returns how many. */
+/*
+ * Add rows of chunks.  Pages that were done are taken off their sets.  Returns the number of
+ * rows.
+ */
 extern int64
 GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chunk, int chunks);
 
-/* Add at most GPU_SLOT_WEIGHED rows; false: there is no room, and nothing has changed. */
+/* Add at most GPU_SLOT_WEIGHED rows; false: there is no memory, and nothing has changed. */
 extern bool GpuMembershipsAddRows(GpuMemberships *memberships, const int64 *id,
 								  const uint64 *element, uint32 count);
 
-/* End with the rows; false: there is no room to sort them, and nothing has changed. */
+/*
+ * Sort the rows, after the last one; false: there is no memory for that, and nothing has
+ * changed.
+ */
 extern bool GpuMembershipsSort(GpuMemberships *memberships, GpuMembershipsSizes *sizes);
 
 /* Fetch items of an array. */
@@ -215,7 +224,7 @@ extern void GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray 
 
 /* ---- the worker's ---- */
 
-/* The sorted rows of a handle, their sizes and their device; NULL: there are none. */
+/* The sorted rows of a handle, with their sizes and their device; NULL: there are none. */
 extern struct qset_cuda_memberships *
 GpuMembershipsSorted(int index, GpuMembershipsSizes *sizes, int *device);
 

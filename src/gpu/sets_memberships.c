@@ -1,6 +1,6 @@
 /*
  * sets_memberships.c
- *		Rows that become a collection of sets on a device: the backend's calls, and their
+ *		Rows that become a collection of sets on a device: the backend's calls, and the
  *		request handler.
  *
  * Rows that are on the device are nowhere else.  So who needs them raises an error if the
@@ -39,7 +39,7 @@ GpuMembershipsAddColumns(GpuMemberships *memberships, const GpuColumnChunk *chun
 	return added;
 }
 
-/* Ask for something with one reply; false: no memory.  An error if the rows are gone. */
+/* Send a request with one reply; false: no memory.  Raises an error if the rows are gone. */
 static bool
 ask(GpuSlot *slot, void *reply, Size bytes)
 {
@@ -88,8 +88,8 @@ GpuMembershipsRead(GpuMemberships *memberships, GpuMembershipsArray array, uint6
 /*
  * ---- what the GPU worker does with rows of a collection of sets: the handler of their requests ----
  *
- * Rows are on the device of the first chunk that they come from, and those of chunks on other
- * devices come there.  Sorting is not done in pieces, so a device takes a limited number of rows.
+ * All rows are on the device of the first chunk.  Rows of chunks on other devices are copied
+ * there.  Sorting is not done in pieces, so a device takes a limited number of rows.
  */
 
 StaticAssertDecl((int) MEMBERSHIPS_VALUES == QSET_CUDA_VALUES, "arrays have the same numbers");
@@ -99,7 +99,7 @@ typedef struct Holding
 	qset_cuda_memberships *memberships; /* NULL: no rows have come */
 	int device;
 	bool sorted;
-	GpuMembershipsSizes sizes; /* if they are sorted */
+	GpuMembershipsSizes sizes; /* set if the rows are sorted */
 } Holding;
 
 static Holding holding[GPU_HANDLES];
@@ -130,7 +130,7 @@ serve_create(GpuSlot *slot)
 	return gpu_fault == FAULT_MEMORY ? QB_NO_MEMORY : QB_OK;
 }
 
-/* Have room for so many more rows: on this device, unless there are rows on one already. */
+/* Make room for "count" more rows: on this device, unless another device already has rows. */
 static qb_status
 be_somewhere(Holding *h, int device, uint64 count)
 {
@@ -147,7 +147,7 @@ be_somewhere(Holding *h, int device, uint64 count)
 	return GpuMade(status, device);
 }
 
-/* Add gathered elements of sets, beside their ids, all or none. */
+/* Add gathered elements of sets with their ids; all of them or none. */
 static qb_status
 add_gathered(GpuSlot *slot, const GpuGathered *gathered)
 {
@@ -178,7 +178,7 @@ serve_rows(Holding *h, GpuSlot *slot)
 	return status;
 }
 
-/* Chunks may be freed to make room: their rows are here. */
+/* Sort the rows.  Chunks may be freed to make room, because their rows have been copied. */
 static qb_status
 serve_sort(Holding *h, GpuSlot *slot)
 {
@@ -198,7 +198,7 @@ serve_sort(Holding *h, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* The length of an array; 0: it is not there. */
+/* The length of an array; 0: the array does not exist. */
 static uint64
 length_of(const Holding *h, GpuMembershipsArray array)
 {

@@ -50,7 +50,7 @@ static const struct config_enum_entry faults[] = {
 	{ NULL, 0, false },
 };
 
-/* Read a list such as "0,2"; -1 if it is none. */
+/* Read a list of numbers such as "0,2"; returns how many; -1: it is no such list. */
 static int
 read_numbers(const char *list, int *number, int room)
 {

@@ -3,11 +3,11 @@
  *		The shared memory of GPU worker and backends: size, layout, first state; slots and the
  *		queue of requests.
  *
- * The size depends on settings that are fixed at server start.  Behind GpuShared
- * stand the queue, the slots, and their holders.  The data of the slots follow on a
- * page boundary, because the worker page-locks them.
+ * The size depends on settings that are fixed at server start.  The queue, the slots, and
+ * their holders follow GpuShared.  The data of the slots follow on a page boundary, because
+ * the worker page-locks them.
  *
- * Nothing here waits, and what follows the start cannot fail.
+ * Nothing here waits, and after the start no function can fail.
  *
  * src/gpu/shared.c
  */
@@ -22,14 +22,14 @@
 
 GpuShared *gpu_shared = NULL;
 
-/* How many slots a process has. */
+/* The number of slots of a process. */
 typedef struct GpuHolder
 {
 	int slots;
-	Oid role; /* it has logged in as */
+	Oid role; /* the role that it has logged in as */
 } GpuHolder;
 
-/* What lies behind GpuShared, by address. */
+/* Addresses of the parts that follow GpuShared. */
 static int *queue;
 static GpuSlot *slots;
 static GpuHolder *holders;
@@ -159,7 +159,7 @@ start_shared(void)
 	LWLockRelease(AddinShmemInitLock);
 }
 
-/* Called while the postmaster loads the module, with the memory for the data of slots. */
+/* Called while the postmaster loads the module.  "kilobytes": memory for the data of slots. */
 void
 GpuRequestShared(int kilobytes)
 {
@@ -196,7 +196,7 @@ GpuAllData(Size *bytes)
 	return data;
 }
 
-/* The index in the queue of the request with this number. */
+/* The entry of the queue for the request with this number. */
 static int *
 queue_at(uint64 number)
 {
@@ -217,8 +217,8 @@ free_locked(GpuSlot *slot)
 }
 
 /*
- * A slot of a process is free: tell one waiting process of each kind (those with few
- * slots, and others).  The process that had the slot may have changed its kind.
+ * Wake waiting processes after a process has freed a slot: one that has few slots, and one of
+ * the others.  The process that had the slot may have become one with few slots.
  */
 static void
 tell_freed(int proc)
@@ -236,14 +236,14 @@ own_holder(void)
 	return &holders[ProcessNumber(MyProc)];
 }
 
-/* Does this process have so few slots that it may have one more than others? */
+/* True if this process has so few slots that it may take one when others may not. */
 bool
 GpuHasFew(void)
 {
 	return own_holder()->slots < GpuFew(gpu_shared->slot_count);
 }
 
-/* Under "ring": slots that all processes of a role have. */
+/* Under "ring": the number of slots that all processes of a role have. */
 static int
 slots_of_role(Oid role)
 {
@@ -266,7 +266,7 @@ may_take_slot(const GpuHolder *holder)
 	return GpuMayTake(free, all, holder->slots, free <= all / 8 ? slots_of_role(holder->role) : 0);
 }
 
-/* A slot to be filled, or NULL if there is none for this process. */
+/* Take a slot to be filled; NULL: there is none for this process. */
 GpuSlot *
 GpuTrySlot(void)
 {
@@ -290,7 +290,7 @@ GpuTrySlot(void)
 	return slot;
 }
 
-/* Done with a slot. */
+/* Give back a slot. */
 void
 GpuFreeSlot(GpuSlot *slot)
 {
@@ -309,7 +309,10 @@ count_pending(const GpuRef *ref, int32 n)
 		pg_atomic_fetch_add_u32(&gpu_shared->handle[ref->index].pending, n);
 }
 
-/* Give a filled slot to the worker; false, and free, if it takes no requests. */
+/*
+ * Give a filled slot to the worker.  False: the worker takes no requests, and the slot is
+ * free again.
+ */
 bool
 GpuSubmit(GpuSlot *slot)
 {
@@ -340,7 +343,7 @@ GpuSubmit(GpuSlot *slot)
 	return serving;
 }
 
-/* From now on the worker takes requests. */
+/* Let the worker take requests from now on. */
 void
 GpuServeRequests(void)
 {
@@ -349,7 +352,7 @@ GpuServeRequests(void)
 	SpinLockRelease(&gpu_shared->ring);
 }
 
-/* For the worker: is there nothing in the queue? */
+/* For the worker: true if the queue is empty. */
 bool
 GpuIsIdle(void)
 {
@@ -377,7 +380,7 @@ GpuNextRequest(void)
 	return slot;
 }
 
-/* The worker is done with a request. */
+/* For the worker: end a request. */
 void
 GpuReply(GpuSlot *slot)
 {
@@ -412,7 +415,7 @@ GpuIsDone(const GpuSlot *slot)
 	return done;
 }
 
-/* Leave a slot in whatever state it is: nobody waits for its reply any more. */
+/* Give up a slot in any state, because its reply is not awaited any more. */
 void
 GpuAbandonSlot(GpuSlot *slot)
 {
@@ -430,7 +433,10 @@ GpuAbandonSlot(GpuSlot *slot)
 		tell_freed(proc);
 }
 
-/* The worker failed, or starts after a failure: fail what is in its hands. */
+/*
+ * After a failure of the worker, or at its next start: fail all requests that it has taken or
+ * queued.
+ */
 void
 GpuFailRequests(void)
 {

@@ -1,15 +1,15 @@
 /*
  * shared.h
- *		What the GPU worker and the backends share, and who may touch what.
+ *		What the GPU worker and the backends share, and which of them may access which part.
  *
- * One background worker owns the GPUs.  Backends (parallel workers too) give
- * it requests through slots of a fixed size in main shared memory, and name
- * values in its hands by their handle in a table.
+ * One background worker owns the GPUs.  Backends, also parallel workers, give it requests
+ * through slots of a fixed size in main shared memory.  They name the worker's values by
+ * their handles, which are in a table.
  *
- * Families.  A value is of a family, and handles, slots and names of stored
- * values say of which.  What can be asked of a value, what its data in slots
- * mean and what describes it (its "shape") is known to the family alone: to its
- * client in the backends and its handler in the worker.
+ * Families.  A value belongs to a family, which is noted in handles, slots and names of
+ * stored values.  Three things are known only to the family, namely to its client in the
+ * backends and its handler in the worker: the requests for its values, the meaning of their
+ * data in slots, and the "shape" that describes a value.
  *
  * Slots.  A slot holds one request and its data: keys, answers, or a piece of
  * something large.
@@ -23,14 +23,14 @@
  *	backend		FREE -> FILLING -> QUEUED, DONE -> FREE
  *	worker		QUEUED -> RUNNING -> FREE, or DONE if someone waits
  *
- * The queue is first in, first out.  The worker takes all of it, and serves the
- * processes piece by piece, by the time that each has had (worker/schedule.c).  Requests that
- * change a value take effect in the order in which they were made, whoever made them.  A
- * backend that stops waiting (cancelled, failed) sets "abandoned" in a slot that is not
- * DONE yet, and the worker frees it at the end of the piece.  Between FREE and QUEUED
- * backends run nothing that can fail.
+ * The queue is first in, first out.  The worker takes all requests from the queue, and serves
+ * the processes piece by piece, by the time that each has had (worker/schedule.c).  Requests
+ * that change a value take effect in the order in which they were made, whoever made them.  A
+ * backend that stops waiting (cancelled, failed) sets "abandoned" in a slot that is not DONE
+ * yet, and the worker frees it at the end of the piece.  Between FREE and QUEUED backends run
+ * nothing that can fail.
  *
- * Handles.  A handle is a value in the worker's hands.
+ * Handles.  A handle stands for a value that the worker has.
  *
  *	UNUSED
  *	LIVE		belongs to a backend's transaction; keys may be on their way
@@ -46,14 +46,14 @@
  *				all others -> UNUSED
  *
  * A LIVE handle gets PENDING_FREE when its state's memory goes away, at the end of the
- * transaction, or when the backend exits, whichever is first.  One that is not
- * "attached" to such memory gets so when its subtransaction is rolled back, too.
- * A process of a parallel plan hands a handle over to its leader, who
- * takes ownership of it or frees it at the end of its own transaction; leaders outlive
- * their workers.  A serial number tells a handle from later ones of the same index.
+ * transaction, or when the backend exits, whichever is first.  A handle that is not
+ * "attached" to such memory also gets PENDING_FREE when its subtransaction is rolled back.  A
+ * process of a parallel plan hands a handle over to its leader, who takes ownership of it or
+ * frees it at the end of its own transaction; leaders outlive their workers.  A serial number
+ * distinguishes a handle from later handles with the same index.
  *
  * A LIVE handle is "full" if its device has no memory for the value to grow.  Its backend
- * fetches the value before it adds more to it, and goes on with the CPU's engine.
+ * fetches the value before it adds more keys, and continues with the CPU's engine.
  *
  * Locks.
  *	"ring" (spinlock)	slots' states and "abandoned", list of free slots, holders,
@@ -63,12 +63,11 @@
  *	Everything else is atomic, or written by the worker alone (state, pid,
  *	devices, reason: set before "state" or "lost" says so).  Nobody holds both locks.
  *
- * The cache is limited by kind: GpuTrimCache().  Only columns, and what their own role
- * needs, push out columns.
+ * The cache is limited by kind: GpuTrimCache().  A column is evicted only for another column,
+ * or for a need of its own role.
  *
- * Quotas.  Neither a process nor a role can take all slots or all handles:
- * GpuMayTake().  A session's role is the one that it has logged in as: SET ROLE does
- * not change it.
+ * Quotas.  Neither a process nor a role can take all slots or all handles: GpuMayTake().  A
+ * session's role is its login role, which SET ROLE does not change.
  *
  * If a backend or the worker dies by a signal, the postmaster makes all of
  * this anew.
@@ -91,12 +90,15 @@
 #include "storage/proc.h"
 #include "storage/spin.h"
 
-/* Bytes of data of a slot, and what a backend sends in one. */
+/* Bytes of data in a slot, and the number of keys that a backend sends in it. */
 #define GPU_SLOT_BYTES   ((Size) 256 * 1024)
 #define GPU_SLOT_KEYS    ((int) (GPU_SLOT_BYTES / sizeof(uint64)))
 #define GPU_SLOT_WEIGHED ((int) (GPU_SLOT_BYTES / (2 * sizeof(uint64))))
 
-/* The most requests that are served together: they fit into half of a GPU's staging memory. */
+/*
+ * The most requests that are served together.  Their data fit into half of a GPU's staging
+ * memory.
+ */
 #define GPU_TOGETHER 16
 
 #define GPU_HANDLES     2048
@@ -105,11 +107,11 @@
 
 typedef enum GpuWorkerState
 {
-	GPU_OFF,      /* there is none, or it has ended */
-	GPU_STARTING, /* not started yet, or looking for devices */
-	GPU_READY,    /* serves requests */
-	GPU_NONE,     /* found no usable device: see "reason" */
-	GPU_FAILED    /* ended after an error, will be restarted */
+	GPU_OFF,      /* the worker does not exist, or has ended */
+	GPU_STARTING, /* the worker has not started yet, or is looking for devices */
+	GPU_READY,    /* the worker serves requests */
+	GPU_NONE,     /* the worker found no usable device: see "reason" */
+	GPU_FAILED    /* the worker ended after an error, and will be restarted */
 } GpuWorkerState;
 
 typedef enum GpuSlotState
@@ -136,9 +138,9 @@ typedef enum GpuFamily
 	GPU_FAMILY_SETS,
 	GPU_FAMILY_FILTER,
 	GPU_FAMILY_COLUMN,      /* cached columns of tables, for all families: column_gpu.h */
-	GPU_FAMILY_EXACT,       /* exact counts of their keys: column_gpu.h */
+	GPU_FAMILY_EXACT,       /* exact counts of keys of cached columns: column_gpu.h */
 	GPU_FAMILY_MEMBERSHIPS, /* rows that are to become collections of sets: sets_gpu.h */
-	GPU_FAMILIES            /* how many there are */
+	GPU_FAMILIES            /* the number of families */
 } GpuFamily;
 
 /* Names a handle. */
@@ -149,7 +151,7 @@ typedef struct GpuRef
 	GpuFamily family;
 } GpuRef;
 
-/* What a family says of a value besides its data: a struct of its own. */
+/* Describes a value besides its data.  Each family has a struct of its own for it. */
 typedef union GpuShape
 {
 	uint8 bytes[128];
@@ -158,31 +160,31 @@ typedef union GpuShape
 
 typedef struct GpuSlot
 {
-	/* under "ring" */
+	/* under the lock "ring" */
 	GpuSlotState state;
 	bool abandoned;
-	int next; /* free slot */
-	int proc; /* who has taken it */
+	int next; /* next free slot */
+	int proc; /* the process that has taken it */
 
 	/* the request: the backend's while FILLING, then the worker's until DONE */
-	bool wait;        /* that process waits for the reply */
-	GpuRef handle;    /* the value that it is about */
-	GpuRef other;     /* another one that it needs, or serial 0 */
-	int op;           /* what to do, as the family numbers it; so are the next five */
-	int count;        /* keys */
-	bool weighted;    /* weights follow the keys */
-	uint64 offset;    /* of a piece */
-	uint64 bytes;     /* of a piece */
-	GpuShape shape;   /* request or reply */
-	int done;         /* for the worker: keys, or steps, that were served */
-	bool more;        /* for the worker: this was a piece, and not the last */
-	qb_status status; /* reply */
-	bool gone;        /* reply: there is no such value any more */
+	bool wait;      /* the process waits for the reply */
+	GpuRef handle;  /* the value of the request */
+	GpuRef other;   /* another value that it needs; serial 0: none */
+	int op;         /* the request, in the family's numbers; the next five are the family's, too */
+	int count;      /* number of keys */
+	bool weighted;  /* weights follow the keys */
+	uint64 offset;  /* offset of a piece */
+	uint64 bytes;   /* size of a piece */
+	GpuShape shape; /* of the request or the reply */
+	int done;       /* for the worker: keys or steps served so far */
+	bool more;      /* for the worker: this was not the last piece */
+	qb_status status; /* in the reply */
+	bool gone;        /* in the reply: the value does not exist any more */
 } GpuSlot;
 
 /*
- * The name of a stored value: its family, its header, and where it is stored or a
- * hash of all its bytes.  Names are compared byte by byte, so unused bytes are 0.
+ * The name of a stored value: its family, its header, and where it is stored or a hash of all
+ * its bytes.  Names are compared byte by byte, so unused bytes must be 0.
  */
 typedef struct StoredName
 {
@@ -193,12 +195,12 @@ typedef struct StoredName
 } StoredName;
 
 /*
- * What the worker shows of a chunk of a cached column, so that backends need not ask.  "first" is set if
- * exactly the pages before it count as copied.
+ * The state of a chunk that the worker shows in shared memory, so that backends need not ask
+ * for it.  "first" is set if exactly the pages before it count as copied.
  */
 typedef struct GpuChunkShown
 {
-	uint32 first; /* 0: the copied pages are others, or there are none */
+	uint32 first; /* 0: other pages count as copied, or none */
 	uint64 map_lsn;
 	uint64 keys; /* values that are not NULL */
 } GpuChunkShown;
@@ -209,22 +211,22 @@ typedef struct GpuHandle
 	GpuFamily family;
 	uint64 serial;
 	int proc;               /* LIVE, LOST: the owner */
-	int pid;                /* LIVE, LOST: the owner's, for people */
-	Oid role;               /* that its maker has logged in as */
+	int pid;                /* LIVE, LOST: the owner's, for monitoring */
+	Oid role;               /* login role of the session that made it */
 	SubTransactionId subid; /* LIVE, LOST; invalid: a parallel worker's, not received yet */
 	bool attached;          /* LIVE, LOST: memory of the owner drops it */
-	bool in_transfer;       /* to a leader who has not received it */
-	TokenNumber token;      /* if in transfer: who has it receives the handle */
+	bool in_transfer;       /* transferred to a leader that has not received it */
+	TokenNumber token;      /* if in transfer: the handle is for the process that has this token */
 	GpuShape shape;         /* if in transfer: what the device does not know of the value */
-	bool full;              /* LIVE: its device has no memory for it to grow; it is to be fetched */
+	bool full;              /* LIVE: the device has no memory for it to grow; fetch it */
 	int device;             /* set by the worker */
-	uint64 bytes;           /* of device memory, set by the worker */
-	uint32 pages;           /* chunk: how many count as copied, set by the worker */
+	uint64 bytes;           /* device memory, set by the worker */
+	uint32 pages;           /* chunk: number of pages that count as copied, set by the worker */
 	GpuChunkShown shown;    /* chunk: set by the worker, under "handles" */
 	StoredName key;         /* CACHED */
-	int next_named;         /* CACHED: the next one of its chain, as "named" has the first */
-	pg_atomic_uint64 used;  /* CACHED: when last, by "clock" */
-	pg_atomic_uint64 used_at; /* CACHED chunk: the same as TimestampTz */
+	int next_named;         /* CACHED: next handle of its chain, which begins in "named" */
+	pg_atomic_uint64 used;  /* CACHED: time of the last use, by "clock" */
+	pg_atomic_uint64 used_at; /* CACHED chunk: the same time as a TimestampTz */
 	pg_atomic_uint32 pending;
 } GpuHandle;
 
@@ -234,54 +236,54 @@ typedef struct GpuDeviceInfo
 	char name[64];
 	char driver[32];
 	uint64 memory_bytes;
-	uint32 peers;                 /* devices whose memory it reads directly; bits: 1 << index */
-	bool lost;                    /* it failed: nothing goes there until it is opened again */
-	char reason[GPU_TEXT_BYTES];  /* if it is lost, why */
+	uint32 peers;                 /* devices whose memory this one can read; bits: 1 << index */
+	bool lost;                    /* it failed, and is not used until it is opened again */
+	char reason[GPU_TEXT_BYTES];  /* if it is lost: the reason */
 	pg_atomic_uint64 memory_used; /* by our values */
 	pg_atomic_uint64 values;
 } GpuDeviceInfo;
 
-/* What is counted, in the order of the columns of qsketch_stat_gpu. */
+/* The counters, in the order of the columns of qsketch_stat_gpu. */
 typedef enum GpuCounter
 {
 	COUNT_CREATED,   /* values made or loaded */
-	COUNT_BATCHES,   /* of keys inserted */
-	COUNT_KEYS,      /* inserted */
+	COUNT_BATCHES,   /* batches of keys inserted */
+	COUNT_KEYS,      /* keys inserted */
 	COUNT_QUERIES,   /* batches of keys looked up */
 	COUNT_LOOKUPS,   /* keys looked up */
-	COUNT_MERGES,    /* of two values */
-	COUNT_FETCHES,   /* values brought back */
-	COUNT_BYTES_IN,  /* of keys and tables given to the worker */
-	COUNT_BYTES_OUT, /* of answers and tables given back */
+	COUNT_MERGES,    /* merges of two values */
+	COUNT_FETCHES,   /* values fetched by backends */
+	COUNT_BYTES_IN,  /* bytes of keys and tables sent to the worker */
+	COUNT_BYTES_OUT, /* bytes of answers and tables sent back */
 	COUNT_CACHE_HITS,
 	COUNT_CACHE_MISSES,
 	COUNT_FALLBACKS,    /* values that stayed on or came back to the CPU for lack of memory */
 	COUNT_RING_WAITS,   /* times that a backend found no free slot */
-	COUNT_RING_WAIT_US, /* and how long they waited */
-	COUNT_RESTARTS,     /* of the worker after an error */
-	COUNT_SEARCHES,     /* for pairs of sets */
-	COUNT_PAIRS,        /* of sets, given back */
+	COUNT_RING_WAIT_US, /* time of these waits */
+	COUNT_RESTARTS,     /* restarts of the worker after an error */
+	COUNT_SEARCHES,     /* searches for pairs of sets */
+	COUNT_PAIRS,        /* pairs of sets sent back */
 	COUNT_COLUMN_KEYS,  /* keys that came from cached columns */
-	COUNT_VALUES_OUT,   /* cached values that were pushed out */
-	COUNT_COLUMNS_OUT,  /* chunks of cached columns that were */
+	COUNT_VALUES_OUT,   /* cached values evicted */
+	COUNT_COLUMNS_OUT,  /* chunks of cached columns evicted */
 	GPU_COUNTERS
 } GpuCounter;
 
-/* What is cached of a kind: values, or chunks of columns. */
+/* Amount of the cache in use by a kind: values, or chunks of columns. */
 typedef struct GpuCopies
 {
 	pg_atomic_uint32 count;
 	pg_atomic_uint64 bytes;
 } GpuCopies;
 
-/* A column of which chunks were pushed out since it was loaded. */
+/* A column of which chunks have been evicted since it was loaded. */
 typedef struct GpuPushedOut
 {
-	StoredName column; /* with the "id" of any chunk */
+	StoredName column; /* with the "id" of any of its chunks */
 	uint32 chunks;     /* 0: unused */
 	Oid from;          /* the role that had loaded it */
-	Oid role;          /* that needed the room last; invalid: there was less for all */
-	uint64 when;       /* that was, a TimestampTz */
+	Oid role;          /* the role that needed the room last; invalid: the limit was lowered */
+	uint64 when;       /* time of the last eviction, a TimestampTz */
 } GpuPushedOut;
 
 #define GPU_PUSHED_OUT_MAX 64
@@ -295,39 +297,45 @@ typedef struct GpuShared
 	char reason[GPU_TEXT_BYTES]; /* why there is no GPU, or what failed last */
 	int device_count;
 	GpuDeviceInfo device[GPU_DEVICES_MAX];
-	pg_atomic_uint64 progress; /* pieces of requests served, ever */
+	pg_atomic_uint64 progress; /* number of pieces of requests served so far */
 
 	/* slots */
 	slock_t ring;
 	bool serving; /* the worker takes requests */
 	int slot_count;
-	int free_slot;  /* first of the list, or -1 */
-	int free_count; /* its length */
+	int free_slot;  /* head of the list; -1: empty */
+	int free_count; /* length of the list */
 	uint64 queue_head;
 	uint64 queue_tail;
-	/* Processes with fewer than GpuFew() slots wait for the first, others for the second. */
+	/*
+	 * Processes with fewer than GpuFew() slots wait for the first, other processes for the
+	 * second.
+	 */
 	ConditionVariable slot_freed[2];
 
 	/* handles */
 	LWLock *handles;
 	uint64 last_serial;
-	uint64 secret[4];               /* of the hash that names values */
-	pg_atomic_uint32 pending_frees; /* handles in this state */
-	pg_atomic_uint64 clock;         /* for "used" */
+	uint64 secret[4];               /* key of the hash that names values */
+	pg_atomic_uint32 pending_frees; /* handles that are pending free */
+	pg_atomic_uint64 clock;         /* clock for "used" */
 	GpuCopies copies[2];            /* CACHED handles: [false] values, [true] columns */
 	GpuPushedOut pushed_out[GPU_PUSHED_OUT_MAX];
-	int named[GPU_HANDLES]; /* chains of CACHED handles (names.c) */
+	int named[GPU_HANDLES]; /* first handles of the chains of CACHED handles (names.c) */
 	GpuHandle handle[GPU_HANDLES];
 
 	pg_atomic_uint64 counter[GPU_COUNTERS];
-	pg_atomic_uint64 since; /* a TimestampTz: when they were zero */
+	pg_atomic_uint64 since; /* time when the counters were zero, a TimestampTz */
 
-	/* Handles of each process, so that most ends of transactions cost nothing. */
+	/*
+	 * The number of handles of each process.  At the end of most transactions it is 0, and
+	 * nothing is to be done.
+	 */
 	int proc_count;
 	pg_atomic_uint32 owned[FLEXIBLE_ARRAY_MEMBER];
 } GpuShared;
 
-/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Tests look at it. */
+/* NULL without shared_preload_libraries, or with qsketch.gpu_worker = off.  Tests use it. */
 extern PGDLLEXPORT GpuShared *gpu_shared;
 
 /* shared.c */
@@ -375,7 +383,10 @@ extern void GpuResetHandles(void);
  */
 extern void GpuShowChunk(int index, const GpuChunkShown *shown);
 
-/* What is shown of chunks; "first" is 0 if the chunk is gone, or if the worker must be asked. */
+/*
+ * Read the shown states of chunks.  "first" is 0 if the chunk is gone, or if the worker must
+ * be asked.
+ */
 extern void GpuReadShown(const GpuRef *ref, uint32 count, GpuChunkShown *shown);
 
 /* names.c */
@@ -387,13 +398,13 @@ extern void GpuEachChunk(const StoredName *column, void (*visit)(GpuHandle *hand
 extern void
 GpuEachCached(GpuFamily family, void (*visit)(GpuHandle *handle, void *context), void *context);
 
-/* Cached handles, of which there are at most so many. */
+/* The most cached handles. */
 #define GPU_CACHED_MAX (GPU_HANDLES / 2)
 
-/* What columns may have of a limit of the cache; values have what columns leave. */
+/* The part of a cache limit that columns may have.  Values may have all that columns leave. */
 #define GPU_COLUMNS_OF(limit) ((limit) - (limit) / 8)
 
-/* How many of "all" slots or handles are few for a process. */
+/* The number of slots or handles, of "all", that are few for a process. */
 static inline int
 GpuFew(int all)
 {
@@ -401,9 +412,9 @@ GpuFew(int all)
 }
 
 /*
- * May a process take one more of "all" slots or handles, if some are free?  The
- * process has "mine", all processes of its role have "role".  The last quarter is for
- * processes that have few, and half of the quarter for roles that have few.
+ * True if a process may take one more of "all" slots or handles, of which "free" are free.
+ * The process has "mine", and all processes of its role have "role".  The last quarter is for
+ * processes that have few, and half of that quarter for roles that have few.
  */
 static inline bool
 GpuMayTake(int free, int all, int mine, int role)
@@ -415,7 +426,7 @@ GpuMayTake(int free, int all, int mine, int role)
 	return free > all / 8 || role < Max(1, all / 16);
 }
 
-/* The name of a handle. */
+/* The reference that names a handle. */
 static inline GpuRef
 GpuRefOf(const GpuHandle *handle)
 {

@@ -2,7 +2,7 @@
  * sketch_client.c
  *		A backend's side of the GPU worker: sketches there, and calls.
  *
- * Keys are posted: their errors show when the sketch is fetched.  All other requests
+ * Keys are posted, so their errors show only when the sketch is fetched.  All other requests
  * wait for their replies.
  *
  * src/gpu/sketch_client.c
@@ -30,7 +30,7 @@ GpuShapeOf(GpuSketchShape *shape, const qs_sketch *sk)
 		shape->extra_bytes = 0;
 }
 
-/* Room for just the high buckets that a multilevel sketch has. */
+/* Allocate exactly the high buckets that a multilevel sketch has. */
 static qb_status
 make_extra(qs_sketch *sk, const GpuSketchShape *shape)
 {
@@ -58,7 +58,7 @@ GpuSketchMakeTables(qs_sketch *sk, const GpuSketchShape *shape)
 	return status;
 }
 
-/* Bytes of a piece that are in the table; the others are in the extra table. */
+/* The part of a piece, in bytes, that is in the table.  The rest is in the extra table. */
 static uint64
 bytes_in_table(const GpuSketchShape *shape, uint64 offset, uint64 bytes)
 {
@@ -141,7 +141,7 @@ GpuSketchCreateAll(const qs_params *params, int device, uint32 count, GpuRef *re
 			GpuDropHandle(&ref[i]);
 }
 
-/* Tables on their way to the worker. */
+/* Tables that are being sent to the worker. */
 typedef struct Tables
 {
 	GpuSketchShape shape;
@@ -230,16 +230,16 @@ GpuSketchMergeRest(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged
 	return qs_merge_slice(into, rest, from, rest);
 }
 
-/* Tables on their way to a backend. */
+/* Tables that are being fetched by a backend. */
 typedef struct Returning
 {
 	qs_sketch *to;
 	GpuSketchShape shape;
-	int number;       /* of the partition */
-	qb_status status; /* of the tables here */
+	int number;       /* number of the partition */
+	qb_status status; /* status of allocating the tables here */
 	bool gone;
 	uint64 pieces;
-	GpuRemote *next; /* the last request asks for its shape; or NULL */
+	GpuRemote *next; /* its shape is requested with the last piece; or NULL */
 } Returning;
 
 static void
@@ -259,7 +259,7 @@ ask_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	slot->bytes = Min(GpuShapeBytes(&returning->shape) - slot->offset, GPU_SLOT_BYTES);
 }
 
-/* Tables for all bytes of this shape, which are to be read; their memory has any contents. */
+/* Make tables of this shape.  They are not initialized, because all of their bytes will be read. */
 static qb_status
 tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 {
@@ -274,7 +274,7 @@ tables_to_fill(qs_sketch *sk, const GpuSketchShape *shape)
 	return status;
 }
 
-/* Memory is made while the worker copies the next pieces. */
+/* Allocates memory only now, while the worker copies the next pieces. */
 static void
 take_piece(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
@@ -304,7 +304,7 @@ ask_partition(const GpuRef *ref, int number, GpuSketchShape *shape)
 	return GpuFetchOne(slot, shape, sizeof(*shape));
 }
 
-/* Read the tables of a partition that was described. */
+/* Read the tables of a partition, whose shape is known. */
 static qb_status
 download(const GpuRef *ref, Returning *returning)
 {
@@ -325,7 +325,10 @@ download(const GpuRef *ref, Returning *returning)
 	return returning->status;
 }
 
-/* Fetch a further partition and merge it; "shape" is that of the one before, and then its own. */
+/*
+ * Fetch a further partition and merge it.  "shape" is that of the previous partition, and
+ * becomes that of this one.
+ */
 static qb_status
 add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *sk)
 {
@@ -345,7 +348,7 @@ add_partition(const GpuRef *ref, int number, GpuSketchShape *shape, qs_sketch *s
 	return status;
 }
 
-/* Is what the worker has told of the tables still true?  Each key changes the total. */
+/* True if the worker's description of the tables still holds.  Each key changes the total. */
 static bool
 is_described(const GpuRemote *remote, const qs_sketch *sk)
 {

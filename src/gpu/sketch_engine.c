@@ -2,11 +2,11 @@
  * sketch_engine.c
  *		The GPU engine of backends: the state of an aggregate on a device.
  *
- * A sketch starts here, in explicit encoding.  When it has too many keys for that encoding,
- * and is large enough for the GPU to pay, it gets dense on a device.  Its entries and all
- * further keys are sent there, and only the total is known here.  Whoever wants to read the
- * sketch materializes it: its tables come back, and stay.  Sketches of structure sf stay on
- * the CPU, because their fat tables are meant for its memory.
+ * A sketch starts here, in explicit encoding.  A sketch that has too many keys for this
+ * encoding, and is large enough for the GPU to pay, becomes dense on a device.  Its entries
+ * and all further keys are sent there, and only the total is known in the backend.  Whoever
+ * wants to read the sketch materializes it: its tables come back, and stay.  Sketches of
+ * structure sf stay on the CPU, because their fat tables are meant for its memory.
  *
  * src/gpu/sketch_engine.c
  */
@@ -54,13 +54,13 @@ GpuSketchWantsLookup(const qs_sketch *sk, size_t count)
 /*
  * ---- sketches of backends whose tables are on a device, and come back ----
  *
- * "remote" points to a GpuRemote in the sketch's memory context, which drops
- * the device's sketch when the context goes away.
+ * "remote" points to a GpuRemote in the sketch's memory context.  The device's sketch is
+ * dropped when that context is deleted.
  *
- * Sketches of groups are read one after another.  So they are chained in that order: while
- * one of them comes back, the worker gets the tables of the next one ready, and says what
- * they look like.  More is not brought here ahead: a table is copied into memory that the
- * one before it has left, which takes less time than new memory.
+ * Sketches of groups are read one after another.  So they are chained in that order.  While
+ * one of them is fetched, the worker prepares the tables of the next one, and sends their
+ * shape.  The tables themselves are not fetched in advance, because a table is copied into
+ * memory that the previous one has left, which is faster than new memory.
  */
 
 static GpuRemote *
@@ -89,7 +89,7 @@ end_remote(GpuOwned *owned)
 		owned->ref.serial = 0;
 }
 
-/* The tables of a sketch are on a device now. */
+/* Mark a sketch remote: its tables are on a device. */
 void
 GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {
@@ -102,7 +102,10 @@ GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 	sk->remote = remote;
 }
 
-/* Sketches on a device will be read in this order, so let the worker get the next one ready. */
+/*
+ * Note the order in which sketches on a device will be read, so that the worker can prepare
+ * the next one.
+ */
 static void
 chain(qs_sketch **sk, uint32 count)
 {
@@ -123,7 +126,7 @@ chain(qs_sketch **sk, uint32 count)
 	}
 }
 
-/* An error if a total that came from the worker is not that of the keys that were sent. */
+/* Raise an error if the total from the worker is not that of the keys that were sent. */
 static void
 check_fetched_total(const qs_sketch *sk, int64 total)
 {
@@ -132,7 +135,7 @@ check_fetched_total(const qs_sketch *sk, int64 total)
 			 (int64) sk->total);
 }
 
-/* Bring the tables of a sketch here, if they are on a device. */
+/* Fetch the tables of a sketch, if they are on a device. */
 static qb_status
 materialize(qs_sketch *sk)
 {
@@ -157,17 +160,18 @@ materialize(qs_sketch *sk)
 /* ---- the engine ---- */
 
 /*
- * When does a sketch move to a device?  auto decides when the sketch is begun.  An engine for
- * each answer carries it, since merging and cached columns may take any sketch there later.
+ * When a sketch moves to a device.  With auto that is decided when the sketch is begun.
+ * There is an engine for each answer, because merging and cached columns may still take any
+ * sketch to a device.
  */
 typedef enum Moves
 {
-	MOVES_NEVER, /* the CPU fills it faster */
+	MOVES_NEVER, /* never: the CPU fills it faster */
 	MOVES_LATE,  /* when it has enough keys: the plan expects fewer, or does not know */
-	MOVES_DENSE  /* when it gets dense, since enough keys are expected */
+	MOVES_DENSE  /* when it becomes dense: enough keys are expected */
 } Moves;
 
-/* Is a sketch of so much weight worth the way to a device and back? */
+/* True if a sketch with this total is worth moving to a device and back. */
 static bool
 is_worth_moving(const qs_params *p, int64 total, Moves moves)
 {
@@ -175,8 +179,8 @@ is_worth_moving(const qs_params *p, int64 total, Moves moves)
 }
 
 /*
- * Send all entries of an explicit sketch.  A sketch may be flushed in any memory
- * context, also in one that cannot free (a sort's tuples, since PostgreSQL 17).
+ * Send all entries of an explicit sketch.  The current memory context may be one that cannot
+ * free, such as a sort's tuples from PostgreSQL 17 on.
  */
 static void
 send_entries(const GpuRef *ref, const qs_sketch *sk)
@@ -195,7 +199,7 @@ send_entries(const GpuRef *ref, const qs_sketch *sk)
 	GpuPostKeys(ref, SKETCH_INSERT, key, count, n);
 }
 
-/* An explicit sketch goes to a new one on a device, if that was "made". */
+/* Move an explicit sketch into a new one on a device, if that could be "made". */
 static bool
 become_dense(qs_sketch *sk, const GpuRef *ref, bool made)
 {
@@ -221,8 +225,8 @@ move_explicit(qs_sketch *sk, int device)
 }
 
 /*
- * Make all explicit sketches of the same parameters dense on a device that "moves" names.
- * Those that there is no memory for are taken off it.
+ * Make the explicit sketches that "moves" marks dense on a device.  All have the same
+ * parameters.  The marks of sketches for which there is no memory are removed.
  */
 static void
 move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
@@ -244,7 +248,7 @@ move_all(qs_sketch **sk, uint32 count, int device, bool *moves)
 	pfree(ref);
 }
 
-/* Move a dense sketch to a device; false if there is no memory. */
+/* Move a dense sketch to a device; false: there is no memory for it. */
 static bool
 move_dense(qs_sketch *sk)
 {
@@ -259,7 +263,7 @@ move_dense(qs_sketch *sk)
 	return true;
 }
 
-/* Insert the keys that the explicit encoding has no room for; the total has them already. */
+/* Insert the keys for which the explicit encoding has no room.  The total already includes them. */
 static qb_status
 insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_t *weight,
 			size_t count)
@@ -273,7 +277,7 @@ insert_rest(qs_sketch *sk, int device, const uint64_t *fingerprint, const int64_
 	return qs_engine_cpu.insert(sk, fingerprint, weight, count);
 }
 
-/* Insert keys into an explicit sketch, which goes to a device when it gets dense. */
+/* Insert keys into an explicit sketch, which goes to a device when it becomes dense. */
 static qb_status
 insert_explicit(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -294,7 +298,7 @@ check_total(const qs_sketch *sk, int64_t sum)
 	return qs_writable(sk);
 }
 
-/* Has its device no memory for a sketch to grow?  Then it is to be materialized. */
+/* True if the device has no memory for a sketch to grow.  Then the sketch must be materialized. */
 static bool
 cannot_grow(const qs_sketch *sk)
 {
@@ -302,8 +306,8 @@ cannot_grow(const qs_sketch *sk)
 }
 
 /*
- * May these keys move a sketch to a device?  An explicit sketch goes when it gets
- * dense.  A dense one goes right now, with the batch from which on it pays.
+ * True if these keys may move a sketch to a device.  An explicit sketch goes when it becomes
+ * dense.  A dense one goes now, with the first batch for which moving pays.
  */
 static bool
 moves_with(qs_sketch *sk, int64 sum, Moves moves)
@@ -315,7 +319,7 @@ moves_with(qs_sketch *sk, int64 sum, Moves moves)
 		   (!is_worth_moving(&sk->params, sk->total, moves) && move_dense(sk));
 }
 
-/* Add keys to a sketch wherever it is, which may move it to a device. */
+/* Add keys to a sketch wherever it is.  This may move the sketch to a device. */
 static qb_status
 insert(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count, Moves moves)
 {
@@ -346,7 +350,7 @@ gpu_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, si
 	return status == QB_OK ? qs_engine_cpu.remove(sk, fingerprint, weight, count) : status;
 }
 
-/* Merge what is known here without the tables: totals, kind of keys. */
+/* Merge what is known without the tables: totals and kind of keys. */
 static void
 merge_state(qs_sketch *into, const qs_sketch *from)
 {
@@ -354,7 +358,10 @@ merge_state(qs_sketch *into, const qs_sketch *from)
 	qb_keys_take(&into->keys, &from->keys);
 }
 
-/* Merge what is left of a sketch into one that stays here; it may be remote. */
+/*
+ * Merge the part of a sketch that was not merged yet into a sketch that stays here.  "from"
+ * may be remote.
+ */
 static qb_status
 merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged)
 {
@@ -373,8 +380,8 @@ merge_here(qs_sketch *into, const qs_sketch *from, const GpuSketchMerged *merged
 }
 
 /*
- * Merge a sketch into a remote one, in the worker, where it is "there".  What the device has no
- * memory for is merged here: "into" comes back for good.
+ * Merge a sketch into a remote one, in the worker, which has it as "there".  If the device
+ * runs out of memory, the rest is merged here, and "into" stays here.
  */
 static qb_status
 merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
@@ -395,8 +402,8 @@ merge_there(qs_sketch *into, const qs_sketch *from, const GpuRef *there)
 }
 
 /*
- * Merge a sketch that is here, and not explicit, into a remote one; false: no memory for
- * it.  A device takes tables, so they are made of a compact sketch.
+ * Merge a sketch that is here, and not explicit, into a remote one; false: there is no memory
+ * for it.  A device takes tables, so a compact sketch is turned into tables first.
  */
 static bool
 merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
@@ -422,7 +429,7 @@ merge_uploaded(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	return true;
 }
 
-/* Merge into a remote sketch; false: materialize it, and merge here. */
+/* Merge a sketch into a remote one; false: materialize it, and merge here. */
 static bool
 merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 {
@@ -441,7 +448,7 @@ merge_into_remote(qs_sketch *into, const qs_sketch *from, qb_status *status)
 	return true;
 }
 
-/* Move "into" to a device if the merge is better done there. */
+/* Move "into" to a device, if the merge is better done there. */
 static void
 move_for_merge(qs_sketch *into, const qs_sketch *from)
 {
@@ -541,20 +548,23 @@ GpuSketchEngineOf(const qs_sketch *sk)
  * ---- sketches of backends that get keys of cached columns ----
  *
  * As long as a sketch is explicit, only its backend knows when it has too many distinct
- * keys.  So the worker tells which there are, and the backend adds them.  Then the sketch
- * goes to the device, and the worker adds keys without sending them anywhere.
+ * keys.  So the worker sends the distinct keys of a chunk, and the backend adds them.  Then
+ * the sketch goes to the device, and the worker adds keys without sending them anywhere.
  */
 
-/* Distinct keys of chunks on their way to an explicit sketch. */
+/* State of adding the distinct keys of chunks to an explicit sketch. */
 typedef struct Explicit
 {
 	qs_sketch *sk;
-	int most; /* distinct keys that it has room for */
+	int most; /* distinct keys for which it has room */
 	qb_status status;
-	GpuKeyCounts rest; /* keys that it has no room for, or more than "most" that are not known */
+	GpuKeyCounts rest; /* keys that it has no room for, or more than "most" */
 } Explicit;
 
-/* Add keys, as many as there is room for.  This waits for nothing, since further replies are there. */
+/*
+ * Add as many keys as there is room for.  This may not wait, because further replies are
+ * outstanding.
+ */
 static bool
 take_counts(void *context, const GpuKeyCounts *counts)
 {
@@ -581,9 +591,10 @@ take_counts(void *context, const GpuKeyCounts *counts)
 }
 
 /*
- * Add keys of the chunks while the sketch is explicit; the number of chunks that are done, as far
- * as they can be.  Each time as many chunks are asked at once as are done, GPU_HELD at most: so
- * few waits are enough, and few chunks were asked in vain when the sketch goes to the device.
+ * Add the keys of chunks while the sketch is explicit.  Returns the number of chunks that
+ * were handled.  Each round requests as many chunks as have been handled so far, at most
+ * GPU_HELD.  So there are few waits, and few requests are in vain when the sketch goes to the
+ * device.
  */
 static int
 add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count,
@@ -617,8 +628,8 @@ add_explicit(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *coun
 }
 
 /*
- * A sketch that gets dense goes to the device, however small it is: the keys are there already.
- * One that cannot grow there gets no keys: the pages are left to be read.
+ * A sketch of any size that becomes dense goes to the device, because the keys are already
+ * there.  A sketch that cannot grow there gets no keys, so its pages are left to be read.
  */
 qb_status
 GpuSketchAddColumn(qs_sketch *sk, const GpuColumnChunk *chunk, int chunks, int64 *count)

@@ -2,10 +2,12 @@
  * sketch_recount.c
  *		A backend's side of exact counts of frequent keys (sketch/frequent.h).
  *
- * Where all chunks are on the device of the sketches, that counts.  Otherwise the sketches have come here first.  Each
- * device with chunks gets a copy of them, and counts the frequent keys of its chunks.  Its copies go when they were read.
- * Devices may have other thresholds, since they have sampled other rows, so the largest one holds.  They tell all
- * keys that they have counted, as each has a part of a key's rows.
+ * If all chunks are on the device of the sketches, that device counts.  Otherwise the
+ * sketches have come here first.  Each device with chunks gets a copy of them, and counts the
+ * frequent keys of its chunks.  The copies are dropped after the counts were read. The
+ * devices have sampled different rows, so their thresholds may differ, and the largest one is
+ * used.  Each device returns all keys that it has counted, because it has only a part of a
+ * key's rows.
  *
  * src/gpu/sketch_recount.c
  */
@@ -13,7 +15,7 @@
 
 #include "miscadmin.h"
 
-/* One device's part of the work. */
+/* The part of the work that one device does. */
 typedef struct Recount
 {
 	const qs_sketch *const *sk;
@@ -21,10 +23,10 @@ typedef struct Recount
 	const qb_groups *groups;
 	uint64 wanted;
 	bool copied;           /* each device gets copies of the sketches */
-	GpuRef *ref;           /* of each sketch's copy */
-	uint64 *keys;          /* that each sketch has got from all devices so far */
-	GpuColumnChunk *chunk; /* on this device */
-	GpuPages *pages;       /* of each of these chunks */
+	GpuRef *ref;           /* for each sketch: its copy */
+	uint64 *keys;          /* for each sketch: keys from all devices so far */
+	GpuColumnChunk *chunk; /* chunks on this device */
+	GpuPages *pages;       /* for each of these chunks */
 	int chunks;
 } Recount;
 
@@ -46,7 +48,7 @@ remote_ref(const qs_sketch *sk)
 	return &((const GpuRemote *) sk->remote)->owned.ref;
 }
 
-/* Prepare all sketches, or copies of them, on the device; false: there is no memory. */
+/* Prepare the sketches on the device, or copies of them; false: there is no memory. */
 static bool
 prepare(Recount *r, int device)
 {
@@ -78,8 +80,8 @@ drop(Recount *r)
 /* ---- counting ---- */
 
 /*
- * Send chunks to the copies, by a request of one or that of groups, and add how many keys each copy got.
- * The chunks' sets of pages change.
+ * Send chunks to the sketches or copies, by the request for one sketch or for groups, and add
+ * up the keys that each got.  The chunks' sets of pages change.
  */
 static bool
 send_chunks(const Recount *r, int one, int of_groups, const GpuColumnChunk *chunk, int chunks,
@@ -131,7 +133,7 @@ sample(const Recount *r)
 
 /* ---- reading ---- */
 
-/* Room for so many more keys. */
+/* Make room for "more" keys. */
 static qs_frequent_key *
 more_keys(GpuRecounted *counted, uint64 more)
 {
@@ -142,7 +144,7 @@ more_keys(GpuRecounted *counted, uint64 more)
 	return counted->key + counted->count;
 }
 
-/* Add what a sketch or a copy has counted; false: it is gone. */
+/* Read the counts of a sketch or of its copy; false: it is gone. */
 static bool
 read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
 {
@@ -162,7 +164,7 @@ read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
 	return true;
 }
 
-/* All of this on one device; false: not all keys could be counted. */
+/* Prepare, sample, count and read on one device; false: some keys could not be counted. */
 static bool
 recount_there(Recount *r, int device, GpuRecounted *counted)
 {
@@ -222,7 +224,7 @@ GpuSketchIsWith(const qs_sketch *sk, const GpuColumnChunk *chunk, int chunks)
 	return i == chunks;
 }
 
-/* The chunks of one device, with copies of their sets of pages. */
+/* Find the chunks of a device, with copies of their sets of pages. */
 static void
 take_chunks(Recount *r, int device, const GpuColumnChunk *chunk, int chunks)
 {

@@ -34,7 +34,7 @@
 struct BuiltinAggregate
 {
 	FmgrInfo transition;
-	FmgrInfo finish; /* the final or serializing function; no OID: the state is the result */
+	FmgrInfo finish; /* final or serializing function; no OID: the state is the result */
 	FmgrInfo combine;
 	FmgrInfo serialize; /* no OID: the state's type is not internal */
 	FmgrInfo deserialize;
@@ -45,8 +45,8 @@ struct BuiltinAggregate
 	bool by_value;
 	bool starts_null;
 	Datum start;
-	AggState *caller;  /* what the functions take for their caller: only the context matters */
-	MemoryContext row; /* what they allocate beside the state, for a row or for a page */
+	AggState *caller;  /* stands for the node that calls the functions: only its context matters */
+	MemoryContext row; /* other allocations of the functions, for a row or for a page */
 	bool long_values;  /* some arguments have no fixed length */
 	int arguments;
 	ColumnLocation argument[FLEXIBLE_ARRAY_MEMBER];
@@ -54,7 +54,7 @@ struct BuiltinAggregate
 
 /* ---- preparing ---- */
 
-/* The aggregate's row of the catalog, to be released. */
+/* The aggregate's row in the catalog, which the caller must release. */
 static HeapTuple
 catalog_row(const Aggref *aggref)
 {
@@ -111,7 +111,7 @@ init_finish(BuiltinAggregate *builtin, Oid oid, const Aggref *aggref, Oid *types
 	fmgr_info_set_expr((Node *) expr, &builtin->finish);
 }
 
-/* A call of a function that has the state and so many arguments. */
+/* A call of a function with the state and this number of further arguments. */
 static FunctionCallInfo
 create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
 {
@@ -122,7 +122,7 @@ create_call(const BuiltinAggregate *builtin, FmgrInfo *function, int arguments)
 	return call;
 }
 
-/* Prepare the functions.  Returns the one that makes the result. */
+/* Prepare the functions of the aggregate.  Returns the function that makes the result. */
 static Oid
 init_functions(BuiltinAggregate *builtin, const Aggref *aggref, Form_pg_aggregate form)
 {
@@ -231,9 +231,9 @@ replace(const BuiltinAggregate *builtin, BuiltinState *state, Datum value, bool 
 }
 
 /*
- * Add a row's values, which are in the call, or another state by a call of the combine function.
- * "null": some of them are NULL.  A strict function does not see these, and the first value may
- * become its state.
+ * Call the transition function on a row's values, or the combine function on another state.
+ * "null": one of the arguments is NULL.  A strict function is not called with a NULL
+ * argument, and the first value that is not NULL may become its state.
  */
 static inline void
 add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state, bool null)
@@ -254,9 +254,9 @@ add(const BuiltinAggregate *builtin, FunctionCallInfo call, BuiltinState *state,
 }
 
 /*
- * Add all tuples.  What the functions allocate for values of fixed length is small.  A page may
- * have hundreds of strings, or of numbers of any length, that are long when they are not
- * compressed, so it is freed after each of them.
+ * Add all tuples to the state.  Values of fixed length cost the functions little memory, so
+ * it is freed once for the page.  Long strings and numbers are decompressed, and a page may
+ * hold hundreds of them, so their memory is freed after each row.
  */
 void
 BuiltinAdd(BuiltinAggregate *builtin, BuiltinState *state, const PageTuples *tuples)
@@ -338,7 +338,7 @@ BuiltinWrite(BuiltinAggregate *builtin, const BuiltinState *state, uint64 *size)
 	return DatumGetPointer(bytes);
 }
 
-/* Combine the state with one that was written, and its bytes. */
+/* Combine the state with one that was written.  "bytes" are those of the written state. */
 void
 BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState *written,
 			 const void *bytes)
@@ -356,7 +356,7 @@ BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state, const BuiltinState 
 	MemoryContextReset(builtin->row);
 }
 
-/* Free a state.  What an internal one points to goes with its context. */
+/* Free a state.  Memory that an internal state points to is freed with its context. */
 void
 BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state)
 {

@@ -9,15 +9,16 @@
  * executed next, whichever that is when partitions are pruned, and returns no row.  The
  * last child of Append is QSketchCollect, which has no table and returns the sketches.
  *
- * With GROUP BY all children fill the same groups.  So a group that has rows in many partitions has
- * one sketch, and nothing is merged.  QSketchCollect tests HAVING and returns the groups; what is asked
- * of them is computed above Append.
+ * With GROUP BY all children fill the same groups.  So a group that has rows in many
+ * partitions has one sketch, and nothing is merged.  QSketchCollect tests HAVING and returns
+ * the groups.  Expressions of the aggregates are computed above Append.
  *
  * The nodes find each other by a parameter that no other node knows, as a recursive
  * union and its work table scan do.  The parameter's value points to the sketches.
  *
- * A run may begin anew before all groups were returned, for example below LIMIT.  Children return no
- * rows, so all have filled the groups when the first one is returned: what is left then is forgotten.
+ * A run may begin anew before all groups were returned, for example below LIMIT.  All
+ * children have filled the groups before the first group is returned, so the groups that were
+ * not returned are dropped.
  *
  * src/scan/collect.c
  */
@@ -35,10 +36,10 @@ typedef struct CollectState
 {
 	CustomScanState css;
 	ScanHandover *handover;
-	int count;         /* of columns that it returns */
+	int count;         /* aggregates that it returns */
 	ExprState *having; /* conditions on groups; NULL: there are none */
-	uint64 refused;    /* groups for which they were not true */
-	ScanCounts counts; /* of groups, over all runs */
+	uint64 refused;    /* groups for which HAVING was not true */
+	ScanCounts counts; /* counts of groups, over all runs */
 } CollectState;
 
 static Node *create_state(CustomScan *cscan);
@@ -67,7 +68,10 @@ ScanHandoverOf(EState *estate, int param)
 	return (ScanHandover *) DatumGetPointer(data->value);
 }
 
-/* Take the sketches of the child before; false: this child must start them, in "context". */
+/*
+ * Take the sketches of the child that ran before; false: there is none, so this child must
+ * start the sketches in "context".
+ */
 bool
 ScanHandoverTake(ScanHandover *handover, ScanAggregate *aggregate, int count,
 				 MemoryContext *context)
@@ -102,7 +106,10 @@ begin(CustomScanState *node, EState *estate, int eflags)
 	state->having = ExecInitQual(linitial(cscan->custom_exprs), &node->ss.ps);
 }
 
-/* Store the one row; false: no child was executed.  The sketches stay until the next run begins. */
+/*
+ * Store the single row; false: no child was executed.  The sketches stay until the next run
+ * begins.
+ */
 static bool
 store_row(CollectState *state, TupleTableSlot *slot)
 {
@@ -118,7 +125,7 @@ store_row(CollectState *state, TupleTableSlot *slot)
 	return true;
 }
 
-/* Count keys that wait in all groups, or a group that was written. */
+/* Add the counts of groups to those of the node. */
 static void
 count(CollectState *state, ScanCounts counts)
 {
@@ -135,7 +142,7 @@ forget_groups(ScanHandover *handover)
 	handover->returning = false;
 }
 
-/* Store the next group; false: there is none. */
+/* Store the next group; false: no group is left. */
 static bool
 store_group(CollectState *state, TupleTableSlot *slot)
 {
@@ -157,8 +164,8 @@ store_group(CollectState *state, TupleTableSlot *slot)
 }
 
 /*
- * Store the next row for which HAVING is true; false: there is none.  Its values live as long as the
- * tuple.
+ * Store the next row for which HAVING is true; false: no row is left.  Its values live as
+ * long as the tuple.
  */
 static bool
 store_next(CollectState *state, TupleTableSlot *slot)
@@ -205,7 +212,10 @@ end(CustomScanState *node)
 {
 }
 
-/* Groups of the run before may be left.  If they are not being returned, children have begun anew. */
+/*
+ * Prepare another run.  If groups of the last run are being returned they are dropped;
+ * otherwise the children have begun to fill the groups anew.
+ */
 static void
 rescan(CustomScanState *node)
 {
@@ -262,7 +272,7 @@ ScanTargets(List *exprs)
 	return targets;
 }
 
-/* The node has the aggregates first, then what they are grouped by. */
+/* Make the node.  Its target list has the aggregates first, then the grouping expressions. */
 static Plan *
 plan_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -287,8 +297,8 @@ static const CustomPathMethods path_methods = {
 };
 
 /*
- * The last path under Append, which returns what the target has: so many columns or expressions
- * that rows are grouped by, then aggregates.  "having": an AND of conditions.
+ * The last path under Append, which returns the rows of "target": "fields" grouping columns
+ * or expressions, then aggregates.  "having": an AND of conditions.
  */
 Path *
 ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param)

@@ -7,13 +7,13 @@
  * takes, which errors are raised.  Expressions are compiled without a parent node, since
  * the executor would read the node's tuples instead of the slot that is filled here.
  *
- * That slot has only the columns that the expression needs.  Where several of them lie
- * behind columns of variable width, finding each would take a walk through the tuple of
- * its own.  There the slot has the tuple, and the executor takes its columns out in one
+ * That slot has only the columns that the expression needs.  If several of these columns lie
+ * behind columns of variable width, a separate walk through the tuple would be needed for
+ * each.  Then the slot has the whole tuple, and the executor extracts all columns in one
  * walk.
  *
  * An integer that is cast to text is written here, with the digits that its output function
- * gives.  The executor calls two functions for it and allocates two strings for each row.
+ * gives.  The executor would call two functions and allocate two strings for each row.
  *
  * src/scan/columns.c
  */
@@ -37,13 +37,13 @@ struct ColumnExpression
 	ExprState *state;
 	ExprContext *context;
 	TupleTableSlot *slot;
-	bool whole;          /* the slot has the tuple, not single columns */
-	HeapTupleData tuple; /* that the slot has */
+	bool whole;          /* the slot has the whole tuple, not single columns */
+	HeapTupleData tuple; /* the tuple in the slot */
 	int columns;
 	ColumnLocation column[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* The column of the table that the expression is, or NULL. */
+/* The column of the table if the expression is just a column, else NULL. */
 Var *
 ScanColumnOf(Expr *expr)
 {
@@ -55,8 +55,8 @@ ScanColumnOf(Expr *expr)
 }
 
 /*
- * Offset of an attribute in tuples without NULLs, or -1.  A varlena may have padding
- * before it, which only the bytes there tell: its offset is given without padding.
+ * Offset of an attribute in tuples without NULLs; -1: it varies.  A varlena may have padding
+ * before it, which only the tuple's bytes tell.  Its offset is given without the padding.
  */
 static int
 fixed_offset(TupleDesc descriptor, AttrNumber attribute)
@@ -110,8 +110,8 @@ ColumnLocationOf(ColumnLocation *location, Expr *expr, EState *estate, Relation 
 }
 
 /*
- * Read a column by heap_getattr(), which looks at no more than a tuple's data, or evaluate an
- * expression, whose value lasts until it is evaluated again; false: NULL.
+ * Read a column by heap_getattr(), which looks only at the tuple's data, or evaluate an
+ * expression.  The value of an expression lasts until it is evaluated again.  False: NULL.
  */
 pg_noinline bool
 ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value)
@@ -129,7 +129,10 @@ ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *valu
 
 /* ---- expressions ---- */
 
-/* The columns that the expression needs, each once.  The slot itself knows tableoid. */
+/*
+ * The columns that the expression needs, each once.  tableoid is left out, since the slot has
+ * it.
+ */
 static List *
 needed_columns(Expr *expr)
 {
@@ -143,7 +146,10 @@ needed_columns(Expr *expr)
 	return columns;
 }
 
-/* How many columns of a tuple are walked through to find those of an expression, or a column. */
+/*
+ * The number of a tuple's columns that are walked through to find a column, or those of an
+ * expression.
+ */
 int
 ColumnWalk(Expr *expr, TupleDesc descriptor)
 {
@@ -163,7 +169,10 @@ ColumnWalk(Expr *expr, TupleDesc descriptor)
 	return walk;
 }
 
-/* Is a tuple needed, for a whole row, or since finding the columns one by one takes several walks? */
+/*
+ * True if the slot must have the whole tuple: for a whole-row reference, or because finding
+ * the columns one by one takes several walks.
+ */
 static bool
 needs_tuple(const ColumnExpression *expression, Expr *expr)
 {
@@ -195,8 +204,9 @@ create_slot(bool whole, EState *estate, Relation relation)
 }
 
 /*
- * Prepare to write the column if the expression is a column of integers that is cast to text.  With
- * another type in between, such as oid, the digits may be others.
+ * Prepare to write digits here if the expression is an integer column that is cast to text.
+ * If another type such as oid stands in between, the digits may differ, so the executor does
+ * it.
  */
 static void
 init_digits(ColumnExpression *expression, const Expr *expr)
@@ -240,7 +250,7 @@ ColumnExpressionCreate(Expr *expr, EState *estate, Relation relation)
 	return expression;
 }
 
-/* The only column that the expression needs; NULL: it needs others, or none. */
+/* The only column that the expression needs; NULL: it needs several or none. */
 const ColumnLocation *
 ColumnExpressionColumn(const ColumnExpression *expression)
 {
@@ -248,8 +258,8 @@ ColumnExpressionColumn(const ColumnExpression *expression)
 }
 
 /*
- * What the expression is evaluated in.  Its value lies in the memory of a tuple there, until it is
- * evaluated again.
+ * The context in which the expression is evaluated.  The value lies in its per-tuple memory
+ * until the expression is evaluated again.
  */
 ExprContext *
 ColumnExpressionContext(const ColumnExpression *expression)
@@ -257,7 +267,7 @@ ColumnExpressionContext(const ColumnExpression *expression)
 	return expression->context;
 }
 
-/* Evaluate the expression for what is in the slot; false: NULL. */
+/* Evaluate the expression for the content of the slot; false: NULL. */
 static bool
 evaluate(ColumnExpression *expression, Datum *value)
 {
@@ -310,7 +320,7 @@ ColumnExpressionRead(ColumnExpression *expression, HeapTupleHeader tuple, Datum 
 
 /* ---- values that rows can be grouped by ---- */
 
-/* Is it a built-in type of variable length whose functions compare and hash its values? */
+/* True if it is a built-in type of variable length whose functions compare and hash its values. */
 static bool
 has_functions(Oid type)
 {
@@ -323,7 +333,7 @@ has_functions(Oid type)
 	return OidIsValid(entry->eq_opr) && OidIsValid(entry->hash_extended_proc);
 }
 
-/* Which kind of values the type has; false: no kind that rows are grouped by. */
+/* Find the kind of a type's values; false: rows cannot be grouped by this type. */
 static bool
 kind_of_type(Oid type, KeyKind *kind)
 {
@@ -337,7 +347,7 @@ kind_of_type(Oid type, KeyKind *kind)
 	return has_functions(type);
 }
 
-/* Which kind of values the expression has; false: rows cannot be grouped by it. */
+/* Find the kind of an expression's values; false: rows cannot be grouped by the expression. */
 bool
 ScanGroupingKind(const Node *expr, KeyKind *kind)
 {
@@ -350,7 +360,10 @@ ScanGroupingKind(const Node *expr, KeyKind *kind)
 	return true;
 }
 
-/* The column that the expression is, if its values can be read off the page; else NULL. */
+/*
+ * The column if the expression is just a column whose values can be read from the page, else
+ * NULL.
+ */
 const Var *
 ScanGroupingColumn(Node *expr)
 {

@@ -16,16 +16,16 @@
 /* An expression of a table's columns, evaluated for a tuple. */
 typedef struct ColumnExpression ColumnExpression;
 
-/* The attribute of an expression, since no tuple has so many. */
+/* The "attribute" that marks an expression.  No tuple has this many attributes. */
 #define COLUMN_NOWHERE PG_INT16_MAX
 
-/* Where a column lies in a tuple, or the expression that has the value instead. */
+/* Where a column lies in a tuple, or the expression that is read instead. */
 typedef struct ColumnLocation
 {
 	AttrNumber attribute;
-	int16 length; /* of the type; -1: it varies */
+	int16 length; /* length of the type; -1: it varies */
 	int offset;   /* in tuples that have no NULL up to it; -1 if it varies */
-	uint8 align;  /* in bytes */
+	uint8 align;  /* alignment in bytes */
 	bool by_value;
 	TupleDesc descriptor;
 	ColumnExpression *expression; /* NULL: it is a column */
@@ -45,7 +45,7 @@ extern bool ScanGroupingKind(const Node *expr, KeyKind *kind);
 extern const Var *ScanGroupingColumn(Node *expr);
 extern bool ColumnGetAny(const ColumnLocation *location, HeapTupleHeader header, Datum *value);
 
-/* Does a bitmap of NULLs say that none of the first attributes is NULL? */
+/* True if a bitmap of NULLs says that none of the first "attributes" attributes is NULL. */
 static inline bool
 ColumnNoneNull(const uint8 *bitmap, int attributes)
 {
@@ -57,7 +57,7 @@ ColumnNoneNull(const uint8 *bitmap, int attributes)
 	return true;
 }
 
-/* Is the column at its fixed offset in this tuple? */
+/* True if the column is at its fixed offset in this tuple. */
 static inline bool
 ColumnAtOffset(const ColumnLocation *location, HeapTupleHeader tuple)
 {
@@ -96,8 +96,8 @@ ColumnGet(const ColumnLocation *location, HeapTupleHeader tuple, Datum *value)
 }
 
 /*
- * Is the column NULL?  Only the bitmap of NULLs is read, unless the tuple is too short
- * for the column.
+ * True if the column is NULL.  Only the bitmap of NULLs is read, unless the tuple is too
+ * short to have the column.
  */
 static inline bool
 ColumnIsNull(const ColumnLocation *location, HeapTupleHeader tuple)
@@ -127,8 +127,8 @@ ColumnGetNumber(const ColumnLocation *location, KeyKind kind, HeapTupleHeader tu
 }
 
 /*
- * A string where it lies, or NULL if the column is NULL.  A compressed or out of line
- * value is returned as it is stored.
+ * A string in the tuple, or NULL if the column is NULL.  A compressed or out-of-line value is
+ * returned as it is stored.
  */
 static inline const struct varlena *
 ColumnGetString(const ColumnLocation *location, HeapTupleHeader tuple)

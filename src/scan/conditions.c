@@ -19,8 +19,8 @@
  * family of their type says what they do.
  *
  * The order is the planner's (security level, then cost), except that tests on the page
- * against constants come first.  These raise no error and are leakproof, so only the
- * time they take can reveal the order.  What cuts times into steps may raise an error.
+ * against constants come first.  These raise no error and are leakproof, so only the time
+ * they take can reveal the order.  A function that cuts times into steps may raise an error.
  *
  * src/scan/conditions.c
  */
@@ -40,14 +40,14 @@
 #include "utils/typcache.h"
 
 /*
- * The cost of a test on the page, and of one of a step, as a fraction of cpu_operator_cost; the
- * cost of handing a tuple to the executor as a fraction of cpu_tuple_cost.
+ * The cost of a test on the page, and of a test by steps, as fractions of cpu_operator_cost.
+ * The cost of handing a tuple to the executor, as a fraction of cpu_tuple_cost.
  */
 #define PAGE_TEST_SHARE  0.3
 #define STEPS_SHARE      0.5
 #define EXPRESSION_SHARE 0.5
 
-/* The most strings to compare one by one.  For more the executor has hash tables. */
+/* The most strings that are compared one by one.  The executor has hash tables for longer lists. */
 #define STRINGS_MAX 8
 
 /* How values of a type can be compared on the page. */
@@ -71,7 +71,7 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* Do values of both types compare as their numbers do? */
+/* True if values of the two types compare as their numbers do. */
 static bool
 comparable(Oid left, Oid right)
 {
@@ -80,7 +80,7 @@ comparable(Oid left, Oid right)
 			(is_float(left) && is_float(right)));
 }
 
-/* Is the OID given out by PostgreSQL's source?  Such an OID never changes its meaning. */
+/* True if PostgreSQL's source assigns this OID.  Such an OID never changes its meaning. */
 static bool
 is_built_in(Oid operator)
 {
@@ -114,7 +114,7 @@ strategy_of(Oid operator, Oid * left, Oid *right, bool *negated)
 	return kind_of(*left) != KEY_BYTES || strategy == BTEqualStrategyNumber ? strategy : 0;
 }
 
-/* The table's column that the expression is, if it lies there like this type; else NULL. */
+/* The column if the expression is just a column that is stored like this type, else NULL. */
 static Var *
 as_column(Expr *expr, Oid type)
 {
@@ -123,7 +123,7 @@ as_column(Expr *expr, Oid type)
 	return var && get_typlen(var->vartype) == get_typlen(type) ? var : NULL;
 }
 
-/* Does the operator compare a column with an operand, and can that be tested on the page? */
+/* True if the operator compares a column with an operand, and can be tested on the page. */
 static bool
 match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * operand, Oid collation)
 {
@@ -134,7 +134,7 @@ match_operands(ScanCondition *condition, Expr *column, Oid operator, Expr * oper
 	condition->strategy = strategy_of(operator, & left, &right, &negated);
 	if (condition->strategy == 0 || contain_var_clause((Node *) operand))
 		return false;
-	/* does this collation call two strings equal only if their bytes are? */
+	/* under this collation strings may be equal although their bytes differ */
 	if (left == TEXTOID && !(OidIsValid(collation) && get_collation_isdeterministic(collation)))
 		return false;
 	condition->kind = kind_of(left);
@@ -161,7 +161,7 @@ match_operator(ScanCondition *condition, OpExpr *expr)
 		   match_operands(condition, right, get_commutator(expr->opno), left, expr->inputcollid);
 }
 
-/* Are there few strings in the array?  Only a constant array tells. */
+/* True if the array is a constant with few strings. */
 static bool
 is_short(Expr *operand)
 {
@@ -212,7 +212,7 @@ match_null(ScanCondition *condition, NullTest *expr)
 	return condition->column != NULL && !expr->argisrow;
 }
 
-/* Can the clause be tested on the page?  If so, "condition" says how. */
+/* True if the clause can be tested on the page.  Then "condition" describes the test. */
 static bool
 match(ScanCondition *condition, Expr *clause)
 {
@@ -237,7 +237,7 @@ match(ScanCondition *condition, Expr *clause)
 	}
 }
 
-/* May the clause be tested earlier than written, with no other effect? */
+/* True if the clause may be tested before clauses that precede it, without any other effect. */
 static bool
 comes_first(const ScanCondition *condition)
 {
@@ -245,7 +245,10 @@ comes_first(const ScanCondition *condition)
 		   (condition->operand == NULL || IsA(condition->operand, Const));
 }
 
-/* Learn what a clause compares.  It has no volatile functions, nor subqueries for each row. */
+/*
+ * Learn what a clause compares.  The clause has no volatile functions and no subqueries that
+ * run for each row.
+ */
 void
 ScanConditionInit(ScanCondition *condition, Expr *clause)
 {
@@ -274,8 +277,9 @@ prepare(ScanCondition *condition, EState *estate, Relation relation)
 }
 
 /*
- * What the executor needs to evaluate operands and expressions.  Most conditions have constants
- * alone, and a query of many partitions would make it for each of them.
+ * Create what the executor needs to evaluate operands and expressions.  It is created only
+ * when needed, because most conditions have only constants, and a query may have many
+ * partitions.
  */
 static void
 prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
@@ -285,9 +289,9 @@ prepare_executor(ScanConditions *conditions, EState *estate, Relation relation)
 }
 
 /*
- * Conditions from an AND of clauses on the table's columns.  Expressions are compiled
- * without a parent node, since the executor would read its tuples instead of the ones
- * we set.
+ * Set up conditions from an AND of clauses on the table's columns.  Expressions are compiled
+ * without a parent node, since the executor would read the node's tuples instead of the slot
+ * that is filled here.
  */
 void
 ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Relation relation)
@@ -316,7 +320,7 @@ ScanConditionsInit(ScanConditions *conditions, List *clauses, EState *estate, Re
 }
 
 /*
- * The cost of testing all conditions on a row.  Tests that are free for the planner are
+ * The cost of testing all conditions on a row.  A clause that the planner considers free is
  * free here, too.  A long list is searched, not read from end to end.
  */
 Cost

@@ -2,10 +2,10 @@
  * costs.c
  *		QSketchScan: what it costs, and which GROUP BY it can do.
  *
- * Rows can be grouped by columns, and by expressions of them that are the same whenever
- * they are evaluated in a query.  Their values must be numbers, times, strings or the
- * like, or of another built-in type of variable length that has a hash.  Everything else
- * stays with the ordinary plan.  So do GROUPING SETS.
+ * Rows can be grouped by columns, and by expressions of columns that give the same result
+ * whenever they are evaluated in a query.  Their values must be numbers, times, strings or
+ * the like, or of another built-in type of variable length that has a hash.  Any other
+ * grouping, GROUPING SETS among them, is left to the ordinary plan.
  *
  * In a parallel plan each process has groups of its own, and a hash aggregate merges them.
  * That aggregate holds all groups at a time, while a serial scan may hold only some of them.
@@ -40,18 +40,21 @@
 #include "utils/spccache.h"
 
 /*
- * Costs, measured against count(*).  A tuple takes TUPLE_SHARE of cpu_tuple_cost, and a
- * key takes KEY_SHARE of cpu_operator_cost.  Making and merging a block of a partial
- * sketch takes MERGE_SHARE times cpu_tuple_cost.  A row whose key a GPU has takes
- * COPIED_SHARE of what a row that is read takes.  Handing a row to the executor to
- * evaluate an expression takes EVALUATE_SHARE of cpu_tuple_cost.  Each column that is walked
- * through takes WALK_SHARE of it, for each argument anew; the ordinary plan walks once.
+ * Costs, measured against count(*).
  *
- * Groups of other processes are passed through a queue (pgbase/state.h).  A key that
- * a state keeps exactly takes PASSED_KEY_SHARE of cpu_tuple_cost.
+ * TUPLE_SHARE: a tuple, in cpu_tuple_cost.  KEY_SHARE: a key, in cpu_operator_cost.
+ * MERGE_SHARE: making and merging a block of a partial sketch, in cpu_tuple_cost.
+ * COPIED_SHARE: a row whose key a GPU has, as a fraction of a row that is read.
  *
- * Processes that share partitions have a state for each partition.  If it is a list with
- * texts, merging each of these takes MERGED_TEXT_SHARE of cpu_tuple_cost.
+ * EVALUATE_SHARE: handing a row to the executor to evaluate an expression, in
+ * cpu_tuple_cost.  WALK_SHARE: each column that is walked through to find a column, as a
+ * fraction of cpu_tuple_cost.  The walk is repeated for each argument, while the ordinary
+ * plan walks once.
+ *
+ * PASSED_KEY_SHARE: a key that a state keeps exactly and that goes through a queue
+ * (pgbase/state.h), for groups of other processes, in cpu_tuple_cost.  MERGED_TEXT_SHARE:
+ * merging one text of a list, in cpu_tuple_cost.  Processes that share partitions merge a
+ * list for each partition.
  */
 #define TUPLE_SHARE    0.2
 #define KEY_SHARE      0.5
@@ -63,7 +66,7 @@
 #define PASSED_KEY_SHARE  2
 #define MERGED_TEXT_SHARE 3
 
-/* How many processes share the rows, by the planner's own rule. */
+/* The number of processes that share the rows, by the planner's own rule. */
 static double
 process_count(int workers)
 {
@@ -75,7 +78,7 @@ process_count(int workers)
 /* With one processor the planner decides as with two. */
 #define FEWEST_PROCESSORS 2
 
-/* How many processors the server may use. */
+/* The number of processors that the server may use. */
 static double
 processors(void)
 {
@@ -90,9 +93,9 @@ processors(void)
 }
 
 /*
- * How many processes share the rows and run at the same time.  The planner does not ask
- * how many processors there are.  Where processes together have more to do than one has
- * alone, it matters.
+ * The number of processes that share the rows and run at the same time.  The planner does not
+ * ask how many processors there are.  It matters here if several processes together do more
+ * work than a single process would.
  */
 static double
 running(List *calls, int workers, bool alone)
@@ -108,7 +111,7 @@ running(List *calls, int workers, bool alone)
 	return share;
 }
 
-/* ColumnFamily's table_bytes, also of aggregates that have no state. */
+/* table_bytes() of the call's family; also for aggregates that have no state. */
 static double
 table_bytes(const ColumnScanCall *call, double rows, double others, bool together)
 {
@@ -117,14 +120,17 @@ table_bytes(const ColumnScanCall *call, double rows, double others, bool togethe
 			   : 0;
 }
 
-/* Is it a list of keys that are no numbers, of which each candidate is merged for itself? */
+/*
+ * True if it is a list of keys that are not numbers.  Each candidate of such a list is merged
+ * singly.
+ */
 static bool
 has_texts(const ColumnScanCall *call)
 {
 	return call->family == &column_families[FAMILY_TOP] && get_typlen(call->key_type) < 0;
 }
 
-/* The cost of merging partial results, of which each process has one of so many rows. */
+/* The cost of merging the partial results of all processes, each of "rows" rows. */
 static Cost
 merge_cost(PlannerInfo *root, List *calls, double rows, double share, bool alone)
 {
@@ -145,7 +151,7 @@ merge_cost(PlannerInfo *root, List *calls, double rows, double share, bool alone
 	return cost;
 }
 
-/* Bytes of all dense states of so many rows. */
+/* Bytes of the dense states of this number of rows. */
 static double
 dense_bytes(List *calls, double rows)
 {
@@ -158,8 +164,8 @@ dense_bytes(List *calls, double rows)
 }
 
 /*
- * The cost of passing states of so many rows through queues and of merging them, for groups that
- * each of the processes has.
+ * The cost of passing states through queues and of merging them, where each of the processes
+ * has states of all groups.
  */
 static Cost
 queue_cost(List *calls, double groups, double rows, double share)
@@ -189,7 +195,7 @@ evaluation_cost(PlannerInfo *root, Expr *expr)
 	return EVALUATE_SHARE * cpu_tuple_cost + cost.per_tuple;
 }
 
-/* The cost of the arguments of an aggregate that are not at a fixed offset on the page. */
+/* The cost of those arguments of an aggregate that are not at a fixed offset on the page. */
 static Cost
 arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descriptor)
 {
@@ -209,7 +215,7 @@ arguments_cost(PlannerInfo *root, const ColumnScanCall *call, TupleDesc descript
 	return cost;
 }
 
-/* The cost of each tuple that passes the conditions: its keys, and FILTERs. */
+/* The cost of each tuple that passes the conditions: reading its keys and testing FILTERs. */
 static Cost
 key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 {
@@ -230,11 +236,11 @@ key_cost(PlannerInfo *root, const RelOptInfo *table, List *calls, Cost *startup)
 }
 
 /*
- * The cost of all pages but the "copied" fraction, and for each tuple a fraction of the
- * executor's.  One process takes the keys of the copied pages, and all share the others.  Groups of
- * several processes go through queues to the one that merges them.  "alone": nothing else stands
- * below the scan's Gather.  Returns the part of the cost that merging takes: scans that fill the same
- * states do not merge.
+ * Set the costs of a scan: each page outside the "copied" fraction, and a fraction of the
+ * executor's cost for each tuple.  A single process takes the keys of the copied pages, and
+ * all processes share the others.  Groups of several processes go through queues to the one
+ * that merges them.  "alone": nothing else stands below the scan's Gather.  Returns the part
+ * of the cost that merging takes, because scans that fill the same states do not merge.
  */
 Cost
 ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, const GroupingPlan *by,
@@ -265,10 +271,12 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 /* ---- GROUP BY ---- */
 
 /*
- * Costs, measured against HashAggregate.  In cpu_operator_cost: finding a row's group,
- * and adding the row to each aggregate there.  In cpu_tuple_cost: making a group and
- * returning it, and writing a group to a file and merging it, which takes VALUE_BYTES there
- * besides its keys.
+ * Costs, measured against HashAggregate.
+ *
+ * In cpu_operator_cost: FIND shares for finding a row's group, and PUT_SHARE for adding the
+ * row to each aggregate of the group.  In cpu_tuple_cost: making and returning a group, and
+ * writing a group to a file and merging it.  There a group takes VALUE_BYTES besides its
+ * keys.
  */
 #define FIND_SHARE        0.5
 #define FIND_STRING_SHARE 1
@@ -277,23 +285,30 @@ ScanSetCosts(PlannerInfo *root, Path *path, RelOptInfo *table, List *calls, cons
 #define VALUE_SHARE       50
 #define VALUE_BYTES       128
 
-/* A group of few rows takes so many bytes. */
+/* Bytes of a group of few rows. */
 #define GROUP_BYTES 800
 
-/* One of a row or two, beside those that the planner expects: as the allocator rounds its parts up. */
+/*
+ * Bytes of a group of one row or two beyond the number of groups that the planner expects.
+ * The allocator rounds its parts up.
+ */
 #define SMALL_GROUP_BYTES 1800
 
-/* What a list of few keys with texts takes besides: its buffer and its tables have room for 16 keys. */
+/*
+ * Additional bytes of a list of few keys with texts: its buffer and its tables have room for
+ * 16 keys.
+ */
 #define LIST_BYTES 3000
 
 /*
- * Written values that have all that was counted so far, instead of keys that wait: merging the rows
- * of a value that follows others of its group, and what a row may take.
+ * For aggregates whose written values have all counts so far, instead of waiting keys.
+ * WHOLE_ROW_SHARE: merging a row of a further value of a group, in cpu_tuple_cost.
+ * CANDIDATE_BYTES: the bytes that a row may take.
  */
 #define WHOLE_ROW_SHARE 10
 #define CANDIDATE_BYTES 64
 
-/* The only column that rows are grouped by, as it is in the table; NULL: it is something else. */
+/* The grouping column if rows are grouped by a single column of the table; else NULL. */
 const Var *
 ScanGroupedColumn(List *exprs)
 {
@@ -302,7 +317,7 @@ ScanGroupedColumn(List *exprs)
 	return expr && IsA(expr, Var) ? ScanGroupingColumn(expr) : NULL;
 }
 
-/* Average bytes of a string, as far as the planner knows. */
+/* Average bytes of a string, by the planner's estimate. */
 static int32
 string_width(PlannerInfo *root, Node *expr)
 {
@@ -333,7 +348,10 @@ empty_bytes(PlannerInfo *root, List *exprs)
 	return (double) hash_agg_entry_size(aggregates, width, 0) + aggregates * sizeof(ScanAggregate);
 }
 
-/* Bytes of a group's states, from the transition functions, as for a hash aggregate. */
+/*
+ * Bytes of a group's states by the planner's estimate for the transition functions, as for a
+ * hash aggregate.
+ */
 static double
 state_bytes(PlannerInfo *root)
 {
@@ -343,7 +361,7 @@ state_bytes(PlannerInfo *root)
 	return (double) costs.transitionSpace;
 }
 
-/* The cost of finding a row's group: of each value, and of evaluating it. */
+/* The cost of finding a row's group, with that of evaluating the grouping expressions. */
 static Cost
 find_cost(PlannerInfo *root, List *exprs)
 {
@@ -363,7 +381,7 @@ find_cost(PlannerInfo *root, List *exprs)
 	return cost;
 }
 
-/* Can rows be grouped by this column or expression? */
+/* True if rows can be grouped by this column or expression. */
 static bool
 takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 {
@@ -380,8 +398,8 @@ takes_expression(PlannerInfo *root, RelOptInfo *input, Node *expr)
 }
 
 /*
- * Estimate what grouping a table by these expressions takes, if this process and so many
- * workers share its pages; false: it cannot be done.
+ * Estimate what grouping a table by these expressions takes, if this process and "workers"
+ * others share the pages; false: the scan cannot group by them.
  */
 bool
 ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers, GroupingPlan *plan)
@@ -405,8 +423,9 @@ ScanGroupingPlan(PlannerInfo *root, RelOptInfo *table, List *exprs, int workers,
 }
 
 /*
- * Is there memory for all groups of so many rows at a time?  The planner estimates the states
- * of few rows each for most expressions.  There may be far fewer groups, with larger states.
+ * True if there is memory for all groups of this number of rows at a time.  The planner
+ * assumes that groups have few rows for most expressions.  There may be far fewer groups,
+ * with larger states.
  */
 bool
 ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
@@ -418,8 +437,8 @@ ScanGroupingFits(PlannerInfo *root, List *exprs, List *calls, double rows)
 }
 
 /*
- * What the query groups by; NIL if that cannot be done.  Partitions and other children
- * have their own expressions, of their columns.
+ * The grouping expressions of the query; NIL: the scan cannot group by them.  For a partition
+ * or another child they are translated to its columns.
  */
 List *
 ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
@@ -441,8 +460,8 @@ ScanGroupingExprs(PlannerInfo *root, RelOptInfo *input)
 }
 
 /*
- * The share of an aggregate whose keys do not wait until a group is read: of a filter, or of a list
- * with texts.  0: its keys wait.
+ * Relative cost of merging a row of an aggregate whose keys do not wait until a group is
+ * read: a filter, or a list with texts.  0: its keys wait.
  */
 static int
 whole_share(const ColumnScanCall *call)
@@ -463,7 +482,7 @@ whole_shares(List *calls)
 	return shares;
 }
 
-/* Bytes of an aggregate whose keys do not wait, in a group of so many rows. */
+/* Bytes of an aggregate whose keys do not wait, in a group of this number of rows. */
 static double
 whole_aggregate_bytes(const ColumnScanCall *call, double rows)
 {
@@ -486,7 +505,7 @@ list_bytes(List *calls)
 	return bytes;
 }
 
-/* Bytes of a group of so many rows with such aggregates, of which PostgreSQL knows little. */
+/* Bytes of a group of this number of rows with aggregates whose keys do not wait. */
 static double
 whole_bytes(List *calls, double rows)
 {
@@ -500,9 +519,9 @@ whole_bytes(List *calls, double rows)
 }
 
 /*
- * Values that are written if rows come in any order: each group as often as all groups together fill the
- * memory.  If there is no room for all groups, however small, a row of one that is not there ends in a
- * value of its own, more or less.
+ * The number of values that are written if rows come in any order.  Each group is written as
+ * often as all groups together fill the memory.  If there is no room for all groups even when
+ * they are small, about each row of a group that is not in memory ends in a value of its own.
  */
 static double
 values_strewn(const GroupingPlan *plan, double fillings, double rows)
@@ -523,8 +542,8 @@ read_rows(const GroupingPlan *plan, const RelOptInfo *table)
 }
 
 /*
- * The cost of writing groups that find no memory, and of reading and merging them.  If rows come
- * in the order of groups, each is written once.
+ * The cost of writing groups that have no room in memory, and of reading and merging them.
+ * If rows come in the order of groups, each group is written once.
  */
 Cost
 ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
@@ -538,8 +557,7 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 	double values =
 		plan->order * plan->most + (1 - plan->order) * values_strewn(plan, fillings, rows);
 	double bytes = values * VALUE_BYTES + rows * list_length(calls) * sizeof(uint64);
-	double merged =
-		Max(0, 1 - plan->most / Max(1, values)); /* values that follow others of their group */
+	double merged = Max(0, 1 - plan->most / Max(1, values)); /* values merged into earlier ones */
 
 	if (fillings <= 1)
 		return 0;
@@ -547,7 +565,7 @@ ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, List *calls)
 		   2 * bytes / BLCKSZ * seq_page_cost;
 }
 
-/* Add what grouping costs to the cost of the scan, but for writing groups. */
+/* Add the cost of grouping to the cost of the scan, without the cost of writing groups. */
 void
 ScanGroupingCost(const GroupingPlan *plan, RelOptInfo *table, List *calls, Path *path)
 {

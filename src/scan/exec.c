@@ -6,7 +6,8 @@
  * GROUP BY there is a tuple for each group (groups/use.c).  In a parallel scan each process
  * returns the groups of its pages.  An aggregate that saw no key but NULLs gives NULL.
  *
- * HAVING is tested on complete tuples: its conditions refer to the plan's target list.
+ * HAVING is tested on complete tuples, because its conditions refer to the plan's target
+ * list.
  *
  * Under Finalize Aggregate the sketches are partial: they come from one child, or from
  * the pages of this process.  They are freed as soon as they have been merged.
@@ -32,13 +33,13 @@
 /* Pages between two reports of how far the scan has come. */
 #define REPORT_PAGES 32
 
-/* How far a run has come.  With GROUP BY the groups know how many of them were returned. */
+/* How far a run has come.  With GROUP BY the groups themselves count those that were returned. */
 typedef enum Progress
 {
 	PROGRESS_NONE,     /* rows have to be read */
 	PROGRESS_COMPLETE, /* the states are complete for the current parameters */
-	PROGRESS_NULLS,    /* and a row of NULLs was returned, which the leader's tuple has to follow */
-	PROGRESS_RETURNED  /* and the one tuple was returned */
+	PROGRESS_NULLS,   /* complete, and a row of NULLs was returned, which must precede large sets */
+	PROGRESS_RETURNED /* complete, and the single tuple was returned */
 } Progress;
 
 typedef struct ColumnScanState
@@ -48,17 +49,17 @@ typedef struct ColumnScanState
 	ScanAggregate *aggregate;
 	WantedRows rows;
 	ScanGroups *groups;     /* NULL: no GROUP BY */
-	GroupKey *key;          /* of "groups", in this table */
-	ExprState *having;      /* conditions on its results; NULL: there are none */
-	uint64 refused;         /* results for which they were not true */
+	GroupKey *key;          /* the grouping columns of this table */
+	ExprState *having;      /* HAVING; NULL: there is none */
+	uint64 refused;         /* results for which HAVING was not true */
 	CachedColumns *copies;  /* NULL: no columns are cached on a GPU */
 	ScanHandover *handover; /* NULL: the scan starts its own sketches */
-	MemoryContext sketches; /* of the current result */
+	MemoryContext sketches; /* holds the current result */
 	TableScanDesc scan;
 	PageReader reader;
 	SharedScan *shared; /* NULL in a serial plan */
 	Progress progress;
-	ScanCounts counts; /* over all runs */
+	ScanCounts counts; /* counts of all runs */
 	ActivityHandle activity;
 } ColumnScanState;
 
@@ -69,28 +70,28 @@ const CustomScanMethods columnscan_methods = {
 	.CreateCustomScanState = create_state,
 };
 
-/* Is it a QSketchScan without groups, which returns one row? */
+/* True if it is a QSketchScan without groups, which returns one row. */
 bool
 ScanReturnsOneRow(const CustomScan *scan)
 {
 	return scan->methods == &columnscan_methods && ScanPlanNumber(scan, PLAN_GROUP_FIELDS) == 0;
 }
 
-/* Is it the only scan below its Gather? */
+/* True if it is the only scan below its Gather. */
 static bool
 is_alone(const ColumnScanState *state)
 {
 	return ScanPlanNumber((const CustomScan *) state->css.ss.ps.plan, PLAN_ALONE) != 0;
 }
 
-/* Are its results partial states, for Finalize Aggregate? */
+/* True if its results are partial states, for Finalize Aggregate. */
 static bool
 is_partial(const ColumnScanState *state)
 {
 	return ScanIsPartial((const CustomScan *) state->css.ss.ps.plan);
 }
 
-/* Prepare groups, which may be those of all scans that fill the same ones. */
+/* Prepare the groups, which several scans may fill. */
 static void
 begin_groups(ColumnScanState *state, List *exprs, bool once)
 {
@@ -112,7 +113,7 @@ begin(CustomScanState *node, EState *estate, int eflags)
 
 	WantedRowsInit(&state->rows, estate, node->ss.ss_currentRelation, ScanClauses(cscan),
 				   list_length(cscan->custom_scan_tlist));
-	node->ss.ps.qual = NULL; /* or the executor would test the rows that the node returns */
+	node->ss.ps.qual = NULL; /* otherwise the executor would test this node's result rows */
 	state->aggregate = ScanAggregatesInit(&node->ss.ps, &state->rows, &state->count);
 	WantedRowsAddParams(&state->rows, list_nth(cscan->custom_exprs, PLAN_PARAMS));
 	if (handover >= 0)
@@ -131,7 +132,10 @@ begin(CustomScanState *node, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchScan", ALLOCSET_SMALL_SIZES);
 }
 
-/* All processes of a parallel scan know how many the plan has, and so they choose alike. */
+/*
+ * Set the expected work on each state.  All processes of a parallel scan get the numbers of
+ * the plan, so that they make the same choices.
+ */
 static void
 set_work(ColumnScanState *state)
 {
@@ -149,7 +153,7 @@ set_work(ColumnScanState *state)
 	}
 }
 
-/* Start groups, or go on with those that the scans before this one have filled. */
+/* Start groups, or continue with those that earlier scans have filled. */
 static void
 start_groups(ColumnScanState *state)
 {
@@ -189,14 +193,14 @@ start_sketches(ColumnScanState *state)
 		ScanAggregateStart(&state->aggregate[i], context, is_partial(state));
 }
 
-/* PostgreSQL's shared state of a parallel scan lies behind ours. */
+/* PostgreSQL's shared state of a parallel scan, which follows ours in memory. */
 static ParallelTableScanDesc
 shared_scan(const ColumnScanState *state, SharedScan *shared)
 {
 	return (ParallelTableScanDesc) ((char *) shared + SharedScanSize(state->count));
 }
 
-/* Is it the first scan that fills its groups? */
+/* True if it is the first scan that fills its groups. */
 static bool
 begins_groups(const ColumnScanState *state)
 {
@@ -204,8 +208,9 @@ begins_groups(const ColumnScanState *state)
 }
 
 /*
- * What a scan wants of cached columns.  The scan is begun before they are looked at, because a
- * serializable transaction notes then that it reads the table.
+ * What a scan needs to use cached columns.  The table scan must begin before the cached
+ * columns are looked at, because then a serializable transaction registers that it reads the
+ * table.
  */
 static CachedUse
 begin_use(ColumnScanState *state)
@@ -228,8 +233,8 @@ begin_use(ColumnScanState *state)
 }
 
 /*
- * Of the scans that fill the same sketches, all but the first one, as far as that one may use
- * cached columns for them.  Append may leave out scans that depend on parameters.
+ * The scans behind this one that fill the same sketches, if this one may use cached columns
+ * for them.  Append may leave out scans that depend on parameters.
  */
 static List *
 scans_behind(const ColumnScanState *state)
@@ -252,8 +257,9 @@ scans_behind(const ColumnScanState *state)
 }
 
 /*
- * Have keys counted from cached columns.  The first of several scans asks the GPU worker for the
- * keys of all tables before it waits, and all find later which of their pages are left.
+ * Have keys counted from cached columns.  The first of several scans asks the GPU worker for
+ * the keys of all tables before it waits.  Each scan finds later which pages of its table are
+ * left.
  */
 static LeftOut
 use_copies(ColumnScanState *state)
@@ -303,8 +309,8 @@ count_keys(const ColumnScanState *state)
 }
 
 /*
- * Count the keys that wait in buffers, of all columns or groups.  Returns the counts after that.  Groups
- * of several scans go on; QSketchCollect counts them.
+ * Count the keys that wait in the buffers of all columns or groups.  Returns the counts after
+ * that.  Groups of several scans are not counted here, but by QSketchCollect.
  */
 static ScanCounts
 flush(ColumnScanState *state)
@@ -329,8 +335,8 @@ add_counts(ColumnScanState *state, const ScanCounts *more)
 }
 
 /*
- * Record what this run did.  "before" has the counts at its beginning.  Engines have added keys and
- * batches to the statistics already.
+ * Record what this run did.  "before" has the counts at its beginning.  Engines have already
+ * added keys and batches to the statistics.
  */
 static void
 count_run(ColumnScanState *state, const ScanCounts *before, bool first)
@@ -412,7 +418,7 @@ run(ColumnScanState *state)
 	state->progress = PROGRESS_COMPLETE;
 }
 
-/* Store the next group; false: there is none.  Its values live as long as the tuple. */
+/* Store the next group; false: no group is left.  Its values live as long as the tuple. */
 static bool
 return_group(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -427,7 +433,7 @@ return_group(ColumnScanState *state, TupleTableSlot *slot)
 }
 
 /*
- * Is HAVING true for the tuple?  If not, the slot is cleared.  What the test allocates
+ * True if HAVING is true for the tuple; otherwise the slot is cleared.  Memory of the test
  * lives until the node is asked for its next tuple, or until the next test.
  */
 static bool
@@ -466,9 +472,9 @@ next_group(ColumnScanState *state, TupleTableSlot *slot)
 }
 
 /*
- * Does a row of NULLs have to precede the result?  Aggregate copies the first tuple
- * that it gets, which flattens the values in it.  The leader's sets may be large, so
- * they must come in the second tuple.
+ * True if a row of NULLs must precede the result.  Aggregate copies the first tuple that it
+ * gets, which flattens the values in it.  The leader's sets may be large, so they must come
+ * in the second tuple.
  */
 static bool
 has_large_sets(const ColumnScanState *state)
@@ -492,8 +498,8 @@ has_large_sets(const ColumnScanState *state)
 }
 
 /*
- * Return the sketches as a tuple, whose values live as long as it does.  Aggregate takes sets in
- * the second tuple over, without a copy.
+ * Return the sketches as a tuple, whose values live as long as the tuple.  Aggregate takes
+ * sets of the second tuple without a copy.
  */
 static TupleTableSlot *
 result(ColumnScanState *state, TupleTableSlot *slot)
@@ -522,7 +528,7 @@ result(ColumnScanState *state, TupleTableSlot *slot)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Merge the states of all processes.  False: the next partition's scan has them. */
+/* Merge the states of all processes.  False: the states go to the next partition's scan. */
 static bool
 leave(ColumnScanState *state)
 {
@@ -535,7 +541,7 @@ leave(ColumnScanState *state)
 	return state->handover == NULL;
 }
 
-/* The one tuple, or none any more. */
+/* The single tuple, or an empty slot after it. */
 static TupleTableSlot *
 next_result(ColumnScanState *state, TupleTableSlot *slot)
 {
@@ -543,7 +549,7 @@ next_result(ColumnScanState *state, TupleTableSlot *slot)
 		run(state);
 	switch (state->progress)
 	{
-		case PROGRESS_NONE: /* run() has completed it */
+		case PROGRESS_NONE: /* not reached: run() has set another progress */
 		case PROGRESS_COMPLETE:
 			state->progress = PROGRESS_RETURNED;
 			if (!leave(state))
@@ -602,7 +608,7 @@ rescan(CustomScanState *node)
 	ColumnScanState *state = (ColumnScanState *) node;
 	bool again = state->groups && (state->handover || !ScanGroupsRewind(state->groups));
 
-	/* partial sketches are gone, and in a parallel scan other processes may get these pages */
+	/* partial sketches are freed, and in a parallel scan other processes may get these pages */
 	again |= bms_overlap(node->ss.ps.chgParam, state->rows.params) || is_partial(state);
 	if (again || state->progress == PROGRESS_NONE)
 	{

@@ -1,12 +1,12 @@
 /*
  * explain.c
  *		What a column scan tells: its progress to other sessions, its counts in EXPLAIN
- *		ANALYZE, and why it or the GPU was not taken, in the log and in EXPLAIN.
+ *		ANALYZE, and the reasons why the scan or the GPU was not used, in the log and in EXPLAIN.
  *
- * Code that refuses a query (match.c, plan.c) leaves a reason, which costs little.  It
- * names the part of the query, and what to do.
- * When the planner has the paths of a query with aggregates of ours, and the log or
- * EXPLAIN wants the reason, it is logged at DEBUG1:
+ * Code that refuses a query (match.c, plan.c) leaves a reason, which costs little.  The
+ * reason names the part of the query, and tells the user what to do.  When the planner has
+ * the paths of a query with our aggregates, the reason is logged at DEBUG1, if the log or
+ * EXPLAIN wants it:
  *
  *	column scan not used: ORDER BY in a subquery in FROM: leave it out, since the order of
  *	rows does not matter
@@ -15,9 +15,9 @@
  * From PostgreSQL 18 on EXPLAIN lets extensions add to a plan.  There the reason is
  * also kept for EXPLAIN (VERBOSE) until the plan has been printed.
  *
- * A query may have several reasons, one for each part with aggregates.  While a query
- * is planned, functions that are called may plan other queries.  Only the reasons of
- * the query under EXPLAIN are kept.
+ * A query may have several reasons, one for each part with aggregates.  Functions that are
+ * called during planning may plan other queries.  Only the reasons of the query under EXPLAIN
+ * are kept.
  *
  * Two kinds of EXPLAIN show no reason: EXPLAIN EXECUTE, which plans in another way, and
  * the first EXPLAIN of a session if its query loads the library.
@@ -35,7 +35,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-/* This process begins to read its share of a parallel scan, or all pages. */
+/* Report that this process begins to read its share of a parallel scan, or all pages. */
 ActivityHandle
 ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 {
@@ -48,7 +48,7 @@ ScanReportBegin(const PageReader *reader, const SharedScan *shared)
 	return activity;
 }
 
-/* Report how far this process is. */
+/* Report the progress of this process. */
 void
 ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanAggregate *aggregate,
 		   int count)
@@ -68,8 +68,8 @@ ScanReport(const ActivityHandle *activity, const PageReader *reader, const ScanA
 }
 
 /*
- * May EXPLAIN ANALYZE show the counts?  Below Append a parallel worker may run a serial
- * scan, which has no shared memory for its counts.
+ * True if EXPLAIN ANALYZE may show the counts.  Below Append a parallel worker may run a
+ * serial scan, which has no shared memory for its counts.
  */
 bool
 ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainState *es)
@@ -78,7 +78,7 @@ ScanCountsTold(const ScanCounts *counts, const PlanState *node, const ExplainSta
 		   (counts->any || node->instrument == NULL || node->instrument->nloops == 0);
 }
 
-/* Show expressions of a node, as Aggregate shows them. */
+/* Show expressions of a node in the format of Aggregate. */
 void
 ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *ancestors,
 				 ExplainState *es)
@@ -87,8 +87,7 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	List *shown = NIL;
 	ListCell *cell;
 #if PG_VERSION_NUM >= 180000
-	bool prefix =
-		es->rtable_size > 1 || es->verbose; /* rtable_size leaves out the entry of GROUP BY */
+	bool prefix = es->rtable_size > 1 || es->verbose; /* GROUP BY's entry does not count */
 #else
 	bool prefix = list_length(es->rtable) > 1 || es->verbose;
 #endif
@@ -98,7 +97,7 @@ ScanExplainExprs(const char *label, List *exprs, const CustomScan *scan, List *a
 	ExplainPropertyList(label, shown, es);
 }
 
-/* Show in EXPLAIN ANALYZE how many groups there were. */
+/* Show the number of groups in EXPLAIN ANALYZE. */
 void
 ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
 {
@@ -107,7 +106,7 @@ ScanExplainGroups(const ScanCounts *counts, ExplainState *es)
 		ExplainPropertyInteger("Spilled Groups", NULL, (int64) counts->spilled, es);
 }
 
-/* Show HAVING, and in EXPLAIN ANALYZE how many groups it refused. */
+/* Show HAVING, and in EXPLAIN ANALYZE the number of groups for which it was not true. */
 void
 ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *scan,
 				  List *ancestors, ExplainState *es)
@@ -119,7 +118,7 @@ ScanExplainHaving(List *having, uint64 refused, bool counted, const CustomScan *
 		ExplainPropertyInteger("Groups Removed by Having", NULL, (int64) refused, es);
 }
 
-/* Show in EXPLAIN ANALYZE what was counted. */
+/* Show the counts of keys in EXPLAIN ANALYZE. */
 void
 ScanExplainKeys(const ScanCounts *counts, ExplainState *es)
 {
@@ -130,7 +129,7 @@ ScanExplainKeys(const ScanCounts *counts, ExplainState *es)
 	ExplainPropertyInteger("Batches", NULL, (int64) counts->batches, es);
 }
 
-/* Show in EXPLAIN ANALYZE which pages were read. */
+/* Show in EXPLAIN ANALYZE how many pages were read. */
 void
 ScanExplainPages(const ScanCounts *counts, ExplainState *es)
 {
@@ -147,7 +146,7 @@ typedef struct Explained
 {
 	const Query *query;
 	const ExplainState *es;
-	MemoryContext context; /* of the lists */
+	MemoryContext context; /* holds the lists */
 	List *scan;
 	List *gpu;
 } Explained;
@@ -166,7 +165,7 @@ is_explained(const PlannerInfo *root)
 	return root->parse == explained->query;
 }
 
-/* Keep a reason why the GPU or the scan was not taken, once. */
+/* Keep a reason why the GPU or the scan was not used.  A reason is kept only once. */
 static void
 keep_reason(const PlannerInfo *root, bool gpu, const char *reason)
 {
@@ -228,10 +227,10 @@ tell_gpu(PlannerInfo *root, List *matches, const StateWork *work)
 	}
 }
 
-/* From so many groups on it matters how well the planner guesses them. */
+/* From this number of groups on, the quality of the planner's estimate matters. */
 #define MANY_GROUPS 1000
 
-/* Why a scan that could be done is not: "taken" is cheaper. */
+/* Why a possible scan is not used: the path "taken" is cheaper. */
 static const char *
 reason_of_costs(const PlannerInfo *root, const Path *taken)
 {
@@ -243,7 +242,7 @@ reason_of_costs(const PlannerInfo *root, const Path *taken)
 		taken->rows);
 }
 
-/* The cost of a path with the sort that the query has behind it. */
+/* The cost of a path with the sort that the query needs after it. */
 static Cost
 sorted_cost(PlannerInfo *root, const Path *path)
 {
@@ -261,7 +260,7 @@ sorted_cost(PlannerInfo *root, const Path *path)
 	return sort.total_cost;
 }
 
-/* The path that the planner will take: mostly the cheapest one. */
+/* The path that the planner will take: in most cases the cheapest one. */
 const Path *
 ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output)
 {
@@ -278,7 +277,7 @@ ScanCheapestPath(PlannerInfo *root, const RelOptInfo *output)
 	return cheapest;
 }
 
-/* Does the path collect what other processes have made? */
+/* True if the path gathers what other processes have made. */
 static bool
 is_gathered(const Path *path)
 {
@@ -287,7 +286,7 @@ is_gathered(const Path *path)
 	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
 }
 
-/* The work on each state of a path without our scan, as AggregateWork() sees it. */
+/* The work on each state of a path without our scan, as AggregateWork() estimates it. */
 StateWork
 ScanWorkWithout(const Path *path, const RelOptInfo *input)
 {
@@ -301,8 +300,8 @@ ScanWorkWithout(const Path *path, const RelOptInfo *input)
 }
 
 /*
- * Log the reasons for a query with aggregates of ours, and keep them for EXPLAIN.  "taken" is the
- * path that is taken; NULL: it is a column scan.
+ * Log the reasons for a query with our aggregates, and keep them for EXPLAIN.  "taken" is the
+ * path that the planner takes; NULL: it takes a column scan.
  */
 void
 ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work)

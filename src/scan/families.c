@@ -1,12 +1,12 @@
 /*
  * families.c
  *		How the column scan handles each family (sketches, filters, sets, top keys);
- *		states and results of an aggregate of any of them, or beside them.
+ *		states and results of an aggregate, of these families or another one.
  *
- * The value of a template that is a parameter is read when a run begins (match.c).  The ordinary
- * plan raises the error of a template with which nothing can be counted when the first key comes,
- * and without keys the result is NULL.  Here such a run counts into states without that template,
- * and the error is raised in place of a result with keys.
+ * The value of a template that is a parameter is read when a run begins (match.c).  A
+ * template may be invalid.  The ordinary plan then raises an error at the first key, and
+ * returns NULL if there are no keys.  This scan counts into states without the template, and
+ * raises the error at the end if there were keys.
  *
  * src/scan/families.c
  */
@@ -27,7 +27,7 @@
 
 const char *scan_refusal = NULL;
 
-/* Note why a query cannot be scanned.  Always false. */
+/* Set the reason why a query cannot be scanned.  Always returns false. */
 bool
 ScanRefuse(const char *reason)
 {
@@ -35,7 +35,7 @@ ScanRefuse(const char *reason)
 	return false;
 }
 
-/* Parameters of a sketch's template, or the defaults without one. */
+/* Parameters of a sketch's template; without one, the defaults. */
 static void
 sketch_params(const Const *template, qs_params *params)
 {
@@ -51,7 +51,7 @@ sketch_params(const Const *template, qs_params *params)
 	SketchReadEnd(&reader);
 }
 
-/* A sketch that is a device part takes no keys. */
+/* True unless the template is a device part, which takes no keys. */
 static bool
 sketch_takes_keys(const ColumnScanCall *call)
 {
@@ -81,8 +81,8 @@ sketch_table_bytes(const Const *template, double rows, double others, bool toget
 }
 
 /*
- * The context for a new state.  A context of its own lets the aggregate above a partial
- * state take it without a copy.
+ * The context for a new state.  A partial state gets a context of its own, so that the
+ * aggregate above can take it over without a copy.
  */
 static MemoryContext
 state_context(const KeyedStateType *type, MemoryContext context, bool partial)
@@ -106,7 +106,7 @@ sketch_start(const ScanAggregate *aggregate, MemoryContext context, bool partial
 	return &sketch->keyed;
 }
 
-/* Is the call's sketch made on the CPU, whatever is on a GPU? */
+/* True if the call's sketch is made on the CPU even if a GPU is used. */
 bool
 ColumnStaysOnCpu(const ColumnScanCall *call)
 {
@@ -116,7 +116,7 @@ ColumnStaysOnCpu(const ColumnScanCall *call)
 	return GpuSketchOnlyOnCpu(&params);
 }
 
-/* Parameters of a filter's template, or without one of the smallest filter. */
+/* Parameters of a filter's template; without one, those of the smallest filter. */
 static void
 filter_params(const Const *template, qf_params *params)
 {
@@ -166,7 +166,10 @@ filter_table_bytes(const Const *template, double rows, double others, bool toget
 	return (double) qf_words(&params) * 8;
 }
 
-/* Each process has a nonce of its own, so every process may number its rows from the first. */
+/*
+ * Start a filter.  Each process has a nonce of its own, so every process may number its rows
+ * from the first.
+ */
 static KeyedState *
 filter_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
@@ -201,7 +204,10 @@ filter_gpu_reason(const Const *template, const StateWork *work)
 	return GpuFilterReason(&params, work);
 }
 
-/* The number of keys: a bigint behind the key alone, else an integer (pg/top_functions.c). */
+/*
+ * The number of keys to list.  It is a bigint if it follows only the key, else an integer
+ * (pg/top_functions.c).
+ */
 static int64
 limit_of(const ColumnScanCall *call)
 {
@@ -211,7 +217,7 @@ limit_of(const ColumnScanCall *call)
 											  : DatumGetInt64(call->limit->constvalue);
 }
 
-/* The most candidates that a list has while its keys are counted (sketch/top.h). */
+/* The most candidates that a list has during counting (sketch/top.h). */
 double
 ScanCandidates(const ColumnScanCall *call)
 {
@@ -243,7 +249,7 @@ top_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 	return &top->keyed;
 }
 
-/* An array of elements would be several rows. */
+/* Arrays are refused, because an array of elements would be several rows. */
 static bool
 sets_takes_keys(const ColumnScanCall *call)
 {
@@ -251,21 +257,22 @@ sets_takes_keys(const ColumnScanCall *call)
 }
 
 /*
- * Copying a row's element of 4 bytes takes about half as long as merging 4 bytes of a
- * sketch.  Taking in a row of another process takes about as long as reading it.  Sets
- * that several processes make together go through shared memory and are numbered anew:
- * for three processes all of it took 1.9 times the processor time that one took alone,
- * and 2.5 times as long as that in all on two processors, since they wait for one
- * another.
+ * Work on sets, in bytes of a sketch that would be merged in the same time.  BYTES_OF_ROW:
+ * copying a row's element, 4 bytes, takes half as long as merging 4 bytes of a sketch.
+ * BYTES_TAKEN_IN: taking over a row of another process takes about as long as reading it.
+ * BYTES_SHARED: sets that several processes make together go through shared memory and are
+ * numbered anew.  For three processes the whole took 1.9 times the processor time of a single
+ * process.  On two processors it took 2.5 times as long as a single process, since the
+ * processes wait for one another.
  */
 #define BYTES_OF_ROW   2
 #define BYTES_SHARED   30
 #define BYTES_TAKEN_IN 32
 
 /*
- * "together": one process copies the elements of all rows, and the processes share all
- * other work, as they share the scan (sets/build.c).  Otherwise one process takes in the
- * rows of all other processes and sorts them.
+ * "together": one process copies the elements of all rows, and all other work is shared like
+ * the scan (sets/build.c).  Otherwise one process takes over the rows of all other processes
+ * and sorts them.
  */
 static double
 sets_table_bytes(const Const *template, double rows, double others, bool together)
@@ -278,7 +285,7 @@ sets_table_bytes(const Const *template, double rows, double others, bool togethe
 static KeyedState *
 sets_start(const ScanAggregate *aggregate, MemoryContext context, bool partial)
 {
-	/* a context of its own lets the aggregate above take the state without a copy */
+	/* with a context of its own, the aggregate above can take the state over without a copy */
 	MemoryContext own =
 		partial ? AllocSetContextCreate(context, "QSketchScan sets", ALLOCSET_SMALL_SIZES)
 				: context;
@@ -303,7 +310,7 @@ const ColumnFamily column_families[FAMILY_BUILTIN + 1] = {
 
 /* ---- an aggregate in a run ---- */
 
-/* Free the value of the run before. */
+/* Free the value of the last run. */
 static void
 forget(GivenTemplate *given)
 {
@@ -315,7 +322,7 @@ forget(GivenTemplate *given)
 	given->value = NULL;
 }
 
-/* Read the parameter's value, which is kept in the context of the query. */
+/* Read the parameter's value, and copy it into the context of the query. */
 static void
 read_value(GivenTemplate *given, ExprContext *context)
 {
@@ -332,7 +339,7 @@ read_value(GivenTemplate *given, ExprContext *context)
 	MemoryContextSwitchTo(old);
 }
 
-/* Read the templates that are values of parameters. */
+/* Read the templates that are given as parameters. */
 void
 GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
 {
@@ -353,7 +360,7 @@ GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext *context)
 	}
 }
 
-/* Raise the error of a template, if there are keys and it takes none. */
+/* Raise the error of a template with which no key can be counted, if there were keys. */
 static void
 check_given(const ScanAggregate *aggregate)
 {
@@ -376,8 +383,9 @@ ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial
 }
 
 /*
- * Can the new state let keys wait until it is read?  Lists of texts cannot.  A sketch stays on the
- * CPU then: one that goes to a GPU needs memory of its own from the beginning.
+ * True if keys of the new state can wait until the state is read.  Lists of texts cannot
+ * wait.  A waiting sketch stays on the CPU, because one that goes to a GPU needs its own
+ * memory from the beginning.
  */
 static bool
 may_wait(const ScanAggregate *aggregate)
@@ -434,7 +442,7 @@ ScanAggregateResult(const ScanAggregate *aggregate, bool *null)
 							: Int64GetDatum(aggregate->rows);
 }
 
-/* Add up what the columns have counted so far. */
+/* Sum up what the aggregates have counted so far. */
 void
 ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count)
 {

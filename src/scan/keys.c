@@ -3,20 +3,20 @@
  *		Reading keys from the visible tuples of a page into states.
  *
  * A column that only follows columns of fixed width has the same offset in every tuple
- * without a NULL before or in it.  There the value is read in place (columns.h).
- * Otherwise heap_getattr() reads it: that function knows NULLs, variable width, and
- * columns that were added after the tuple was written.
+ * without a NULL before or in it.  There the value is read in place (columns.h).  Otherwise
+ * heap_getattr() reads it, because it handles NULLs, variable width, and columns that were
+ * added after the tuple was written.
  *
  * Numbers and strings at a fixed offset are read and hashed in place, by a loop for each
  * of the commonest kinds.
  *
- * For a key of several columns the ordinary plan makes a row, and keybytes.c puts its
- * columns one after the other.  Here each column is put from where it lies, without the row.
- * Only lists of top keys need the row.
+ * For a key of several columns the ordinary plan makes a row, and keybytes.c puts its columns
+ * one after the other.  Here each column goes from the tuple straight into the key's bytes,
+ * without the row.  Only lists of top keys need the row.
  *
- * A key, or a column of one, may also be an expression, which the executor evaluates (columns.c).
- * A key that is a number is looked up in the cache of expressions that rows are grouped by, if it
- * can be there.
+ * A key, or a column of one, may also be an expression, which the executor evaluates
+ * (columns.c).  If the value of such an expression is a number, the cache of grouping
+ * expressions may be used for it (groups/expr.c).
  *
  * src/scan/keys.c
  */
@@ -46,7 +46,7 @@ struct RowKey
 	RowField field[FLEXIBLE_ARRAY_MEMBER];
 };
 
-/* Is it a row of no named type, none of whose columns raises an error? */
+/* True if it is a row of no named type, whose columns all have types that cannot raise an error. */
 bool
 RowKeyTakes(const RowExpr *row)
 {
@@ -78,7 +78,7 @@ create_row(const RowExpr *row, EState *estate, Relation relation)
 	return key;
 }
 
-/* Give a key that is an expression a cache, if it is a number that the cache can have. */
+/* Give the key a cache if it is an expression whose values are numbers and can be cached. */
 static void
 init_cache(ScanAggregate *aggregate)
 {
@@ -95,8 +95,8 @@ init_cache(ScanAggregate *aggregate)
 }
 
 /*
- * Describe the keys, once for all groups.  Keys of several columns also record what kinds their
- * columns are.
+ * Describe the keys, once for all groups.  For keys of several columns the kinds of the
+ * columns are recorded, too.
  */
 void
 ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation relation)
@@ -115,7 +115,7 @@ ScanAggregateDescribeKeys(ScanAggregate *aggregate, EState *estate, Relation rel
 	FreeTupleDesc(type);
 }
 
-/* Prepare the caches of keys for a run, in which parameters may have other values. */
+/* Prepare the caches of keys for a run, since parameters may have changed. */
 void
 ScanKeysStart(const ScanAggregate *aggregate, int count)
 {
@@ -165,10 +165,10 @@ row_key_bytes(const RowKey *key, HeapTupleHeader tuple, KeyBytes *bytes)
 		put_field(&key->field[i], tuple, bytes);
 }
 
-/* Top keys with texts: the least number of tuples that are counted as a batch of their own. */
+/* For lists of texts: the least number of tuples that are counted as a batch. */
 #define LEAST_BATCH 32
 
-/* Make room for so many keys in the state's buffer. */
+/* Make room for "count" keys in the state's buffer. */
 static void
 make_room(ScanAggregate *aggregate, int count)
 {
@@ -207,8 +207,8 @@ add_numbers(ScanAggregate *aggregate, const PageTuples *tuples, KeyKind kind)
 }
 
 /*
- * Read strings at a fixed offset that are neither compressed nor out of line.  "converted": they
- * are text of another encoding than UTF-8, so only ASCII is read here.
+ * Read strings at a fixed offset that are neither compressed nor out of line.  "converted":
+ * the text has another encoding than UTF-8, so only strings of ASCII are read here.
  */
 static pg_attribute_always_inline void
 add_strings(ScanAggregate *aggregate, const PageTuples *tuples, bool converted)
@@ -238,7 +238,7 @@ add_strings(ScanAggregate *aggregate, const PageTuples *tuples, bool converted)
 	}
 }
 
-/* Read the key in a column, at its fixed offset or elsewhere; false: NULL. */
+/* Read the key of a column, at its fixed offset or elsewhere; false: NULL. */
 static inline bool
 get_key(const ColumnLocation *location, KeyType *key, HeapTupleHeader tuple, uint64 *fingerprint)
 {
@@ -252,7 +252,7 @@ get_key(const ColumnLocation *location, KeyType *key, HeapTupleHeader tuple, uin
 	return true;
 }
 
-/* Read the number that an expression is, from its cache or evaluated; false: NULL. */
+/* Read the number of an expression from its cache, or evaluate the expression; false: NULL. */
 static inline bool
 get_number(GroupExpression *expression, HeapTupleHeader tuple, uint64 *number)
 {
@@ -264,8 +264,8 @@ get_number(GroupExpression *expression, HeapTupleHeader tuple, uint64 *number)
 }
 
 /*
- * Read one key, of one column or several; false: NULL.  A key of several columns is a row and never
- * NULL, though its columns may be.
+ * Read one key, of one column or several; false: NULL.  A key of several columns is a row,
+ * and a row is never NULL, though its columns may be.
  */
 static inline bool
 get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint)
@@ -284,8 +284,8 @@ get_fingerprint(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *f
 }
 
 /*
- * The values in a column of all tuples as the cache has them (cached.h), and which are NULL;
- * returns how many are not.
+ * Read the values of a column in all tuples, in the format of the cache (cached.h), and which
+ * rows are NULL.  Returns the number of values that are not NULL.
  */
 int
 ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, uint64 *to,
@@ -303,13 +303,13 @@ ColumnValues(const ColumnLocation *location, KeyType *key, PageTuples *tuples, u
 		null[i] = !get_key(location, key, tuple, &to[i]);
 		count += !null[i];
 	}
-	tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
+	tuples->stride = 0; /* this first reader of the tuples has prefetched all of the next page */
 	return count;
 }
 
 /*
- * Read the weight or id; false: NULL.  Then the row does not count, but an expression that is its
- * key is evaluated all the same, since it may raise an error.
+ * Read the weight or id; false: NULL.  Then the row does not count.  But if its key is an
+ * expression, the key is evaluated all the same, since it may raise an error.
  */
 static inline bool
 get_weight(const ScanAggregate *aggregate, HeapTupleHeader tuple, int64 *weight)
@@ -323,7 +323,7 @@ get_weight(const ScanAggregate *aggregate, HeapTupleHeader tuple, int64 *weight)
 	return false;
 }
 
-/* Read one key with its weight; false: either is NULL. */
+/* Read one key with its weight; false: the key or the weight is NULL. */
 static inline bool
 get_weighted(const ScanAggregate *aggregate, HeapTupleHeader tuple, uint64 *fingerprint,
 			 int64 *weight)
@@ -429,16 +429,16 @@ add_keys(ScanAggregate *aggregate, const PageTuples *tuples)
 	state->count += state->buffer.count - before;
 }
 
-/* Top keys on a page that are kept as texts. */
+/* The top keys of a page, for a list that keeps texts. */
 typedef struct TopPage
 {
 	const ScanAggregate *aggregate;
 	const PageTuples *tuples;
-	bool located;                       /* "index" is set */
-	uint16 index[MaxHeapTuplesPerPage]; /* of each row of the batch: its tuple */
+	bool located;                       /* "index" is filled in */
+	uint16 index[MaxHeapTuplesPerPage]; /* for each row of the batch: its tuple */
 } TopPage;
 
-/* Find the tuples of a batch, which has all that are not NULL. */
+/* Find the tuples of a batch, which are all tuples that are not NULL. */
 static void
 locate(TopPage *page)
 {
@@ -451,7 +451,7 @@ locate(TopPage *page)
 	page->located = true;
 }
 
-/* The value of a top key, which is still on the page. */
+/* The value of a top key, which is read again from the page. */
 static Datum
 value_on_page(void *rows, uint32 row)
 {
@@ -468,8 +468,9 @@ value_on_page(void *rows, uint32 row)
 }
 
 /*
- * Read keys of sketches or of top keys, with weights.  A row in which either is NULL does not count.
- * "page" notes the tuples of the batch; NULL: nobody asks for them.
+ * Read keys with weights, of sketches or lists of top keys.  A row whose key or weight is
+ * NULL does not count.  "page" notes the tuples of the batch; NULL: the tuples are not
+ * needed.
  */
 static void
 add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
@@ -495,7 +496,7 @@ add_weighted(ScanAggregate *aggregate, const PageTuples *tuples, TopPage *page)
 	}
 }
 
-/* Count keys one by one.  Their values are copied. */
+/* Count keys one by one, with copies of their values. */
 static void
 add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 {
@@ -517,10 +518,10 @@ add_few_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 }
 
 /*
- * Read top keys that are kept as texts.  The keys of a page are one batch, so that those
- * that become candidates can be written while their values are at hand.  The few tuples that
- * a group may have of a page would make too small a batch.  The value of an expression is not at
- * hand any more.
+ * Read the keys of a list that keeps texts.  The keys of a page are one batch, so that keys
+ * that become candidates can be written while their values are at hand.  Two cases are
+ * counted one by one: a group's few tuples on a page, which would make too small a batch, and
+ * an expression, whose value is not at hand any more.
  */
 static void
 add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
@@ -543,7 +544,7 @@ add_texts(ScanAggregate *aggregate, const PageTuples *tuples)
 	TopFlushRows((TopState *) state, value_on_page, &page);
 }
 
-/* Count the tuples, or the values in them that are not NULL. */
+/* Count the tuples, or those in which the column is not NULL. */
 static void
 count_rows(ScanAggregate *aggregate, const PageTuples *tuples)
 {
@@ -561,7 +562,7 @@ count_rows(ScanAggregate *aggregate, const PageTuples *tuples)
 	}
 }
 
-/* Add the column of all tuples to its aggregate, of any family. */
+/* Add all tuples to an aggregate of any family. */
 void
 ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 {
@@ -578,5 +579,5 @@ ScanAggregateAdd(ScanAggregate *aggregate, PageTuples *tuples)
 	else
 		add_keys(aggregate, tuples);
 	if (aggregate->location.attribute || aggregate->builtin)
-		tuples->stride = 0; /* the first reader of the tuples prefetches all of the next page */
+		tuples->stride = 0; /* this first reader has prefetched all of the next page */
 }

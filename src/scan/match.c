@@ -1,23 +1,23 @@
 /*
  * match.c
- *		Which aggregates and tables QSketchScan can do, and in the executor reading them
- *		from its plan and checking permissions.
+ *		Which aggregates and tables QSketchScan can do.  In the executor: reads the aggregates
+ *		from the plan and checks permissions.
  *
- * The planner recognizes each aggregate of a query once, by its functions.  What it finds travels in the
- * plan.  The executor reads the arguments of the calls by it, and does not recognize anything again.
- * A plan that is kept is made anew when an aggregate or one of its functions changes.  If an aggregate
- * is replaced between planning and execution, the query fails.
+ * The planner recognizes each aggregate of a query once, by its functions.  The result
+ * travels in the plan, and the executor reads the arguments of the calls by it.  A cached
+ * plan is made anew when an aggregate or one of its functions changes.  If an aggregate is
+ * replaced between planning and execution, the query fails.
  *
- * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or
- * another aggregate made of the same functions (pgbase/aggregate.c), or beside one of
- * them any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of
- * several, perhaps a weight or an id, and perhaps constants.  A template can also be a
- * parameter.  The table's pages must be heapam's.  Whatever would be an error is left to
- * the ordinary plan, which raises it only when the first key comes.
+ * Each aggregate must be a plain qsketch_agg, qfilter_agg, qsets_agg or qtop_agg, or another
+ * aggregate made of the same functions (pgbase/aggregate.c).  Beside one of these it may be
+ * any ordinary aggregate of PostgreSQL.  Its arguments must be a key, or ROW() of several,
+ * perhaps a weight or an id, and perhaps constants.  A template can also be a parameter.  The
+ * table's pages must be heapam's.  A call that would raise an error is left to the ordinary
+ * plan, which raises the error only when the first key comes.
  *
- * Keys, weights and ids are columns, which are read off the page, or expressions of the
- * row, which the executor evaluates (columns.c).  These and conditions, in WHERE or
- * FILTER, must give the same answer page by page as row by row, so they must not be
+ * Keys, weights and ids are columns, which are read off the page, or expressions of the row,
+ * which the executor evaluates (columns.c).  These expressions, and conditions in WHERE or
+ * FILTER, must give the same result page by page as row by row, so they must not be
  * volatile.  Subqueries that run for each row are left to the ordinary plan.  So are system
  * columns except tableoid, since a tuple on a page does not have their values.
  *
@@ -26,8 +26,9 @@
  * same for all rows of a run.  Each run reads it before it starts the states.  A parallel
  * worker gets it from the leader, as any other parameter.
  *
- * Parameters of a template are not known to the planner.  It takes the default ones.  It
- * must know the memory of a group, so there is no GROUP BY with such a template.
+ * The planner does not know the value of such a template, and assumes the default
+ * parameters.  With GROUP BY it must know the memory of a group, so there such a template is
+ * refused.
  *
  * src/scan/match.c
  */
@@ -70,7 +71,7 @@ recognize(Oid aggregate, RecognizedAggregate *recognized)
 	return family != COLUMN_FAMILIES;
 }
 
-/* What an aggregate was recognized as; NULL: as nothing. */
+/* What an aggregate was recognized as; NULL: it was not recognized. */
 static const RecognizedAggregate *
 find_match(List *matches, Oid aggregate)
 {
@@ -89,8 +90,8 @@ find_match(List *matches, Oid aggregate)
 }
 
 /*
- * Have the plan made anew when one of the functions changes of which the aggregate is made.  PostgreSQL
- * does that for the aggregate itself.
+ * Make the plan depend on the functions of the aggregate.  PostgreSQL makes it depend on the
+ * aggregate itself.
  */
 static void
 depend_on(PlannerInfo *root, const RecognizedAggregate *match)
@@ -108,8 +109,8 @@ pull_aggregates(Node *expressions)
 }
 
 /*
- * Recognize the aggregates of a query, each once.  A plan keeps what they are, as constants.  NIL:
- * none of them is ours.
+ * Recognize the aggregates of a query, each once.  The results are constants that a plan can
+ * keep.  NIL: none of the aggregates is ours.
  */
 List *
 ScanMatches(PlannerInfo *root)
@@ -145,7 +146,10 @@ argument(const Aggref *aggref, int i)
 	return list_nth_node(TargetEntry, aggref->args, i)->expr;
 }
 
-/* Take the weight.  A column that is cast to bigint, as aggregates want it, is read as it is. */
+/*
+ * Take the weight.  If a column is cast to bigint, which our aggregates want, the column
+ * itself is read.
+ */
 static void
 match_weight(Expr *expr, ColumnScanCall *call)
 {
@@ -168,7 +172,10 @@ match_constant(Expr *expr)
 	return IsA(expr, Const) && !((Const *) expr)->constisnull ? (Const *) expr : NULL;
 }
 
-/* Take the constants of one of our aggregates, if it has the arguments that it declares. */
+/*
+ * Take the constants of a call of our aggregates, if it has all arguments that the aggregate
+ * declares.
+ */
 static bool
 match_aggregate(ColumnScanCall *call)
 {
@@ -195,7 +202,10 @@ match_aggregate(ColumnScanCall *call)
 	return true;
 }
 
-/* Take what one of PostgreSQL's own aggregates asks for.  count(1) counts all rows, as count(*). */
+/*
+ * Take the arguments of a call of PostgreSQL's own aggregates.  count(1) counts all rows,
+ * like count(*).
+ */
 static bool
 match_builtin(ColumnScanCall *call)
 {
@@ -209,7 +219,7 @@ match_builtin(ColumnScanCall *call)
 	return true;
 }
 
-/* Take the key.  What an anonymous row contains is only known of ROW() itself. */
+/* Take the key.  Of rows without a named type, only ROW() itself tells what columns it has. */
 static bool
 match_key(Expr *expr, ColumnScanCall *call)
 {
@@ -222,8 +232,8 @@ match_key(Expr *expr, ColumnScanCall *call)
 }
 
 /*
- * Can this call be done, as far as its arguments' types and constants tell?  "matches" has what its
- * aggregate was recognized as.
+ * True if this call can be done, as far as the types of its arguments and its constants
+ * tell.  "matches" has what its aggregate was recognized as.
  */
 bool
 ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
@@ -252,7 +262,7 @@ ColumnScanMatch(const Aggref *aggref, List *matches, ColumnScanCall *call)
 			   "as a subquery that runs once");
 }
 
-/* What aggregates ask for, which can be done, in their order. */
+/* The calls of aggregates that can be done, in the order of the list. */
 List *
 ColumnScanCalls(List *aggregates, List *matches)
 {
@@ -270,7 +280,7 @@ ColumnScanCalls(List *aggregates, List *matches)
 	return calls;
 }
 
-/* Can keys of the call's type be read from pages?  Some types have no hash. */
+/* True if keys of the call's type can be read from pages.  Some types have no hash. */
 static bool
 takes_keys(const ColumnScanCall *call)
 {
@@ -284,7 +294,7 @@ takes_keys(const ColumnScanCall *call)
 						 format_type_be(call->key_type))));
 }
 
-/* Can the aggregate be done, and is it certain that no key raises an error? */
+/* True if the aggregate can be done, and it is certain that no key raises an error. */
 static bool
 is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 {
@@ -301,16 +311,16 @@ is_plain(const Aggref *aggref, List *matches, ColumnScanCall *call)
 	return call->family->functions == NULL || takes_keys(call);
 }
 
-/* What a walk through expressions collects. */
+/* The result of a walk through expressions. */
 typedef struct Collected
 {
 	List *matches;
-	List *groups;     /* expressions of GROUP BY */
-	List *aggregates; /* each once */
-	bool ours;        /* not all are PostgreSQL's own */
+	List *groups;     /* the grouping expressions */
+	List *aggregates; /* the aggregates, each once */
+	bool ours;        /* at least one of the aggregates is ours */
 } Collected;
 
-/* Collect aggregates; true: there is something that cannot be done. */
+/* Collect aggregates.  Returns true, which ends the walk, if something cannot be done. */
 static bool
 collect_aggregates(Node *node, void *context)
 {
@@ -333,8 +343,8 @@ collect_aggregates(Node *node, void *context)
 }
 
 /*
- * All aggregates of the expressions, if each can be done and not all are PostgreSQL's own;
- * else NIL.  Outside of aggregates the expressions may contain only what GROUP BY has.
+ * All aggregates of the expressions; NIL: one of them cannot be done, or all are PostgreSQL's
+ * own.  Outside of aggregates the expressions may contain only the expressions of GROUP BY.
  */
 List *
 ColumnScanAggregates(List *expressions, List *groups, List *matches)
@@ -346,7 +356,7 @@ ColumnScanAggregates(List *expressions, List *groups, List *matches)
 	return collected.aggregates;
 }
 
-/* Does an expression need anything that pages of tuples do not have? */
+/* True if an expression needs anything that a page of tuples does not have. */
 static bool
 asks_for_more(Node *node, void *context)
 {
@@ -362,7 +372,10 @@ asks_for_more(Node *node, void *context)
 	return expression_tree_walker(node, asks_for_more, context);
 }
 
-/* Can "what" be evaluated page by page, on tuples of this table alone? */
+/*
+ * True if the expression can be evaluated page by page, on tuples of this table alone.
+ * "what" names it in the refusal.
+ */
 bool
 ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *what)
 {
@@ -379,7 +392,10 @@ ScanTakesExpression(PlannerInfo *root, RelOptInfo *rel, Node *expr, const char *
 			   psprintf("%s on more than the table's columns, such as ctid: leave that out", what));
 }
 
-/* Are there one-time conditions?  For them the ordinary plan may not even open the table. */
+/*
+ * False if there are one-time conditions, with which the ordinary plan may not even open the
+ * table.
+ */
 static bool
 takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -397,7 +413,7 @@ takes_conditions(PlannerInfo *root, RelOptInfo *rel)
 	return true;
 }
 
-/* Are the arguments and FILTER of an aggregate of this table? */
+/* True if the arguments and FILTER of an aggregate are of this table alone. */
 static bool
 takes_call(PlannerInfo *root, RelOptInfo *rel, const Aggref *aggref)
 {
@@ -405,7 +421,7 @@ takes_call(PlannerInfo *root, RelOptInfo *rel, const Aggref *aggref)
 		   ScanTakesExpression(root, rel, (Node *) aggref->aggfilter, "a condition");
 }
 
-/* Is this path of another extension, or, of a table without children, an Append? */
+/* True if the path is another extension's, or is an Append of a table without children. */
 static bool
 is_others(Path *path, bool children)
 {
@@ -420,9 +436,10 @@ is_others(Path *path, bool children)
 }
 
 /*
- * Does another extension plan how this table is read?  Then rows of it may be elsewhere:
+ * True if another extension plans how this table is read.  Then some rows may be elsewhere:
  * TimescaleDB keeps compressed rows in a second table.  Such an extension replaces the
- * planner's paths, or attaches data of its own, which only foreign tables have otherwise.
+ * planner's paths, or attaches private data to the table, as otherwise only foreign tables
+ * have.
  */
 bool
 ScanIsOthers(RelOptInfo *rel, bool children)
@@ -435,7 +452,7 @@ ScanIsOthers(RelOptInfo *rel, bool children)
 	return others && !ScanRefuse("a table that another extension reads");
 }
 
-/* Why a subquery in FROM is not merged with the query, and what to do about it. */
+/* Returns why a subquery in FROM is not merged with the query, and what to do about it. */
 static const char *
 reason_of_subquery(const Query *query)
 {
@@ -457,7 +474,7 @@ reason_of_subquery(const Query *query)
 	return "a subquery in FROM that PostgreSQL plans on its own: aggregate inside of it";
 }
 
-/* Why an item of FROM is no table that can be scanned, and what to do about it. */
+/* Returns why an item of FROM is no table that can be scanned, and what to do about it. */
 static const char *
 reason_of_from(const RangeTblEntry *rte)
 {
@@ -473,7 +490,10 @@ reason_of_from(const RangeTblEntry *rte)
 	}
 }
 
-/* Is this one heap table whose conditions can be tested, and whose columns are aggregated? */
+/*
+ * True if this is a heap table whose conditions can be tested, and the aggregates are of its
+ * columns.
+ */
 bool
 ColumnScanTable(PlannerInfo *root, RelOptInfo *rel, List *aggregates)
 {
@@ -522,7 +542,7 @@ ScanParams(List *targets)
 	return params;
 }
 
-/* What the scan groups by, which follows the aggregates in the target list. */
+/* The grouping expressions of the scan, which follow the aggregates in its target list. */
 List *
 ScanGroupExprs(const CustomScan *scan)
 {
@@ -540,10 +560,7 @@ ScanGroupExprs(const CustomScan *scan)
 	return exprs;
 }
 
-/*
- * Replace references to the node's target list, in which columns follow aggregates, by
- * columns of the table.
- */
+/* Replace references to the node's target list by the table's columns. */
 static Node *
 of_table(Node *node, void *list)
 {
@@ -553,7 +570,7 @@ of_table(Node *node, void *list)
 	return expression_tree_mutator(node, of_table, list);
 }
 
-/* The conditions on all rows. */
+/* The conditions that all rows must pass (WHERE). */
 List *
 ScanClauses(const CustomScan *scan)
 {
@@ -572,8 +589,8 @@ check_permission(Oid function, Oid role, ObjectType kind)
 }
 
 /*
- * Check permissions as ExecInitAgg() does: the user must be allowed to call the
- * aggregate, the aggregate's owner those functions that it is made of.  ExecInitExpr()
+ * Check permissions as ExecInitAgg() does.  The user must be allowed to call the aggregate,
+ * and the owner of the aggregate must be allowed to call its functions.  ExecInitExpr()
  * checks the functions in arguments.
  */
 static void
@@ -600,7 +617,7 @@ init_arguments(ScanAggregate *aggregate, const WantedRows *rows)
 	if (call->weight)
 		ColumnLocationOf(&aggregate->weight, call->integer, rows->estate, rows->relation);
 	if (call->integer != call->weight)
-		(void) ExecInitExpr(call->weight, NULL); /* may the user call the cast? */
+		(void) ExecInitExpr(call->weight, NULL); /* checks whether the user may call the cast */
 }
 
 /* Set up an aggregate. */
@@ -629,7 +646,10 @@ init_aggregate(ScanAggregate *aggregate, ColumnScanCall *call, const WantedRows 
 		check_permission(finish, owner, OBJECT_FUNCTION);
 }
 
-/* All aggregates of the scan, which come first in its target list.  Their FILTERs join the rows'. */
+/*
+ * Set up all aggregates of the scan, which come first in its target list.  Their FILTERs are
+ * added to "rows".
+ */
 ScanAggregate *
 ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 {
@@ -653,7 +673,7 @@ ScanAggregatesInit(PlanState *node, WantedRows *rows, int *count)
 	return aggregate;
 }
 
-/* Does the scan return partial states, for Finalize Aggregate? */
+/* True if the scan returns partial states, for Finalize Aggregate. */
 bool
 ScanIsPartial(const CustomScan *scan)
 {

@@ -3,27 +3,27 @@
  *		Which tuples of the next page are visible, and reading its block.
  *
  * The rules are those of a sequential scan (heapgetpage, from PostgreSQL 17 on
- * heap_prepare_pagescan).  The page is pruned if that pays.  Under the share lock a
- * page newer than a snapshot that is too old is refused.  Then the page's all-visible
- * bit is trusted (not on a standby), or each tuple is checked.  Serializable
- * transactions check each tuple for conflicts.  Synchronized scans, the ring of buffers
- * for large tables, reading ahead and the blocks of parallel workers are PostgreSQL's
- * own code.  The lock is released before the tuples are used: a pinned page may get new
- * tuples, but keeps the old ones where they are.
+ * heap_prepare_pagescan).  The page is pruned if that pays.  Under the share lock the scan
+ * fails if the snapshot is too old for the page.  Then the page's all-visible bit is trusted
+ * (not on a standby), or each tuple is checked.  Serializable transactions check each tuple
+ * for conflicts.  Synchronized scans, the ring of buffers for large tables, reading ahead and
+ * the blocks of parallel workers are PostgreSQL's own code.  The lock is released before the
+ * tuples are used, because a pinned page may get new tuples, but keeps the old ones where
+ * they are.
  *
  * A page is a few kilobytes that are in no cache yet.  So the next page is prefetched
  * into the second-level cache while the tuples of this page are processed, a stride at
  * each tuple.  Prefetching all of it at once would stall the processor.  The tuples of
  * this page are prefetched into the first-level cache while the line pointers are read.
  *
- * The blocks of a table that was loaded at once are in consecutive buffers.  Then trying
- * the buffer that lies as far from the last one as the blocks do is faster than looking
- * the block up in the table of all buffers, whose memory is far away.  A scan's blocks come
- * from a read stream from PostgreSQL 17 on, so only the check of cached columns tries buffers
- * there; from 19 on nothing does, since the state of buffers has changed.
+ * The blocks of a table that was loaded at once are in consecutive buffers.  So the buffer of
+ * a block can be guessed from the last block and its buffer.  Trying the guess is faster than
+ * looking the block up in the table of all buffers, which is in no cache.  A scan's blocks
+ * come from a read stream from PostgreSQL 17 on, so only the check of cached columns guesses
+ * buffers there.  From 19 on nothing does, since the state of buffers has changed.
  *
- * Pages whose keys come from cached columns are left out.  A process of a parallel scan passes
- * them among the blocks that PostgreSQL gives it.
+ * Pages whose keys come from cached columns are left out.  A process of a parallel scan skips
+ * these pages among the blocks that PostgreSQL gives it.
  *
  * src/scan/pages.c
  */
@@ -46,7 +46,7 @@
 #include "storage/read_stream.h"
 #endif
 
-/* Which file a relation is in. */
+/* The identity of a relation's file. */
 #if PG_VERSION_NUM >= 160000
 #define RELATION_LOCATOR(relation) ((relation)->rd_locator)
 #else
@@ -64,8 +64,8 @@ BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy rin
 #if PG_VERSION_NUM < 190000
 
 /*
- * Would a pin leave the usage count of a shared buffer as it is?  ReadRecentBuffer() does not
- * raise it, and a table that is read again and again should stay in memory.
+ * True if a pin would not raise the usage count of a shared buffer.  ReadRecentBuffer() never
+ * raises the count, but a table that is read again and again should stay in memory.
  */
 static bool
 is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
@@ -75,7 +75,7 @@ is_in_full_use(Buffer buffer, BufferAccessStrategy ring)
 	return BUF_STATE_GET_USAGECOUNT(state) >= (ring ? 1 : BM_MAX_USAGE_COUNT);
 }
 
-/* Pin a shared buffer, if it has this block and its usage count need not be raised. */
+/* Pin the guessed buffer, if it is shared, has this block, and needs no higher usage count. */
 static bool
 pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 {
@@ -85,7 +85,7 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 	if (!is_in_full_use(guess, reader->ring) ||
 		!ReadRecentBuffer(RELATION_LOCATOR(relation), MAIN_FORKNUM, block, guess))
 		return false;
-	pgBufferUsage = usage; /* versions differ in which hit they count */
+	pgBufferUsage = usage; /* undo the count of hits, in which versions differ */
 	pgBufferUsage.shared_blks_hit++;
 	pgstat_count_buffer_read(relation);
 	pgstat_count_buffer_hit(relation);
@@ -97,7 +97,7 @@ pin_guess(const BlockReader *reader, BlockNumber block, Buffer guess)
 	return true;
 }
 
-/* The buffer that probably has this block; InvalidBuffer: the last one does not say. */
+/* The buffer that probably has this block; InvalidBuffer: the last buffer gives no hint. */
 static Buffer
 guess_of(const BlockReader *reader, BlockNumber block)
 {
@@ -123,8 +123,8 @@ BlockRead(BlockReader *reader, BlockNumber block)
 }
 
 /*
- * The processor translates several addresses at a time.  It could not if buffers were locked
- * between two prefetches.
+ * Prefetch page headers.  The processor translates several addresses at a time.  It could not
+ * do that if buffers were locked between two prefetches.
  */
 void
 BlockPrefetchHeaders(const BlockReader *reader, int count)
@@ -151,9 +151,9 @@ BlockPrefetchHeaders(const BlockReader *reader, int count)
 #endif
 
 /*
- * A scan of all pages, in a parallel plan with the state that its processes share.  From
- * PostgreSQL 19 on a scan of a table that the statement does not change may mark pages
- * all-visible.
+ * Begin a scan of all pages.  In a parallel plan "shared" is the state that its processes
+ * share.  From PostgreSQL 19 on the scan may mark pages all-visible if the statement does not
+ * change the table.
  */
 TableScanDesc
 BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
@@ -173,8 +173,8 @@ BeginTableScan(ScanState *state, ParallelTableScanDesc shared)
 }
 
 /*
- * Begin a scan of all pages outside of a plan.  The statement may change the table, so the scan does not
- * get the hint of PostgreSQL 19 that the table is only read.
+ * Begin a scan of all pages outside of a plan.  The statement may change the table, so
+ * PostgreSQL 19 is not told that the table is only read.
  */
 TableScanDesc
 BeginOwnScan(Relation relation, Snapshot snapshot)
@@ -189,7 +189,7 @@ BeginOwnScan(Relation relation, Snapshot snapshot)
 /* The unit of address translation, where memory is not mapped in huge pages. */
 #define MEMORY_PAGE 4096
 
-/* Go on by so many blocks, which do not go past the end of the table. */
+/* Advance by this number of blocks, which must not pass the end of the table. */
 static void
 advance(PageReader *reader, BlockNumber blocks)
 {
@@ -200,8 +200,8 @@ advance(PageReader *reader, BlockNumber blocks)
 }
 
 /*
- * Go to the next block that is to be read.  Most of a table may be left out, so a step
- * takes all blocks of a chunk that are left out one after the other.
+ * Go to the next block that is to be read.  Most of a table may be left out, so consecutive
+ * blocks of a chunk that are left out are skipped in one step.
  */
 static void
 leave_out(PageReader *reader)
@@ -224,7 +224,7 @@ next_serial(PageReader *reader)
 	HeapScanDesc scan = reader->scan;
 	BlockNumber block;
 
-	if (!reader->started) /* a synchronized scan begins anywhere, and wraps round at the end */
+	if (!reader->started) /* a synchronized scan begins at any block, and wraps round at the end */
 	{
 		reader->started = true;
 		reader->next = scan->rs_startblock;
@@ -240,7 +240,7 @@ next_serial(PageReader *reader)
 	return block;
 }
 
-/* The next page that only this process of a parallel scan reads. */
+/* The next block that only this process of a parallel scan reads. */
 static BlockNumber
 next_own(PageReader *reader)
 {
@@ -306,8 +306,8 @@ next_of_stream(ReadStream *stream, void *reader, void *data)
 }
 
 /*
- * The next buffer from the scan's stream, which orders the blocks and shares them out.
- * A scan that leaves pages out has a stream of its own.
+ * The next buffer from the scan's stream, which orders the blocks and distributes them among
+ * processes.  A scan that leaves pages out has a stream of its own.
  */
 static Buffer
 next_buffer(PageReader *reader)
@@ -317,7 +317,7 @@ next_buffer(PageReader *reader)
 	return read_stream_next_buffer(reader->stream ? reader->stream : scan->rs_read_stream, NULL);
 }
 
-/* The stream lives in the current memory context. */
+/* Begin a stream in the current memory context. */
 static void
 begin_stream(PageReader *reader)
 {
@@ -359,8 +359,8 @@ end_stream(PageReader *reader)
 #endif
 
 /*
- * Begin to read the pages of a scan from BeginTableScan().  "copied": how many of its pages
- * are counted as left out.  The current memory context must last until PageReaderEnd().
+ * Begin to read the pages of a scan from BeginTableScan().  "copied" is added to the count of
+ * pages that are left out.  The current memory context must last until PageReaderEnd().
  */
 void
 PageReaderBegin(PageReader *reader, TableScanDesc scan, LeftOut left_out, uint64 copied)
@@ -439,7 +439,7 @@ keep_visible(PageReader *reader, Page page, bool all_visible, PageTuples *tuples
 	tuples->count = count;
 }
 
-/* Prune a page that is pinned, not locked, if that pays. */
+/* Prune a page that is pinned but not locked, if that pays. */
 static void
 prune(HeapScanDesc scan, Buffer buffer)
 {
@@ -451,7 +451,7 @@ prune(HeapScanDesc scan, Buffer buffer)
 #endif
 }
 
-/* Find the visible tuples of the page just read. */
+/* Find the visible tuples of the page that was just read. */
 static void
 collect(PageReader *reader, PageTuples *tuples)
 {
@@ -473,7 +473,7 @@ collect(PageReader *reader, PageTuples *tuples)
 
 	reader->pages++;
 	reader->pages_visible += all_visible;
-	/* the counter of tuples read; this function also takes a relation that is no index */
+	/* counts tuples read; the function also takes a table */
 	pgstat_count_index_tuples(relation, tuples->count);
 }
 
@@ -485,9 +485,9 @@ pin_ahead(PageReader *reader)
 }
 
 /*
- * Divide the next page among the tuples of this one, for prefetching.  One access to
- * each half translates its address now, since that takes longest: the buffers of a
- * table that grew beside others are scattered over shared memory.
+ * Divide the next page among the tuples of this one, for prefetching.  One access to each
+ * half of the page is made now, since translating its address takes longest.  The buffers of
+ * a table that grew along with other tables are scattered over shared memory.
  */
 void
 PageTuplesShareOut(PageTuples *tuples, Buffer next)

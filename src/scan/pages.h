@@ -16,8 +16,8 @@
 #include "nodes/execnodes.h"
 
 /*
- * Visible tuples of one page, valid until the next page is read.  Also that next page,
- * which is in no cache yet: handling a tuple prefetches a stride of it.
+ * Visible tuples of one page, valid until the next page is read.  Has the next page, too,
+ * which is in no cache yet, so handling a tuple prefetches a stride of it.
  */
 typedef struct PageTuples
 {
@@ -62,7 +62,7 @@ PageSetHas(const PageSet *set, BlockNumber block)
 	return chunk < set->chunks && GpuPagesHave(&set->chunk[chunk], block % GPU_CHUNK_PAGES);
 }
 
-/* How many pages of the set come one after the other from "block" on, in its chunk. */
+/* The number of consecutive pages of the set from "block" on, within its chunk. */
 static inline BlockNumber
 PageSetRun(const PageSet *set, BlockNumber block)
 {
@@ -76,26 +76,26 @@ typedef struct LeftOut
 {
 	PageSet pages;
 	const PageSet
-		*own; /* those of "pages" that it reads all the same, before any other; NULL: none */
+		*own; /* pages of "pages" that it reads all the same, before any other; NULL: none */
 } LeftOut;
 
 /*
- * Reads blocks of a table one by one.  The buffer of the last block says in which
- * buffer the next one probably is.
+ * Reads blocks of a table one by one.  The last block and its buffer help to guess the next
+ * buffer.
  */
 typedef struct BlockReader
 {
 	Relation relation;
-	BufferAccessStrategy ring; /* or NULL */
+	BufferAccessStrategy ring; /* the strategy of the scan, or NULL */
 	Buffer last;               /* the buffer of the last block */
-	BlockNumber last_block;    /* that block */
-	bool consecutive;          /* it was in the buffer that the one before it had said */
+	BlockNumber last_block;    /* the last block */
+	bool consecutive;          /* its buffer had been guessed correctly */
 } BlockReader;
 
 extern void BlockReaderInit(BlockReader *reader, Relation relation, BufferAccessStrategy ring);
 extern Buffer BlockRead(BlockReader *reader, BlockNumber block);
 
-/* Prefetch the headers of so many pages to come, for a caller that reads only headers. */
+/* Prefetch the headers of the next "count" pages, for a caller that reads only headers. */
 extern void BlockPrefetchHeaders(const BlockReader *reader, int count);
 
 /* pages.c: a scan over the pages of a heap. */
@@ -103,22 +103,22 @@ typedef struct PageReader
 {
 	HeapScanDesc scan;
 	LeftOut left_out;
-	ParallelBlockTableScanWorkerData worker; /* of a parallel scan */
+	ParallelBlockTableScanWorkerData worker; /* state of a parallel scan */
 #if PG_VERSION_NUM < 170000
 	BlockReader blocks;
 #else
-	struct ReadStream *stream; /* of a scan that leaves pages out */
+	struct ReadStream *stream; /* stream of a scan that leaves pages out */
 #endif
 	bool started;
-	BlockNumber next;     /* of a serial scan, or the next one that may be in "left_out.own" */
-	BlockNumber left;     /* of a serial scan: pages still to come */
+	BlockNumber next;     /* serial: next block; parallel: next one to look for in "left_out.own" */
+	BlockNumber left;     /* serial scan: pages still to come */
 	Buffer buffer;        /* pinned: the page of the current tuples */
 	Buffer ahead;         /* pinned: the next page */
-	bool ahead_is_set;    /* "ahead" was read, even if it is the end of the table */
+	bool ahead_is_set;    /* "ahead" was read; it may be invalid at the end of the table */
 	bool serializable;    /* conflicts are checked tuple by tuple */
-	uint64 pages;         /* read so far */
-	uint64 pages_visible; /* those of "pages" that were all-visible */
-	uint64 pages_copied;  /* left out: a GPU has their keys */
+	uint64 pages;         /* pages read so far */
+	uint64 pages_visible; /* pages read that were all-visible */
+	uint64 pages_copied;  /* pages left out, because a GPU has their keys */
 } PageReader;
 
 extern TableScanDesc BeginTableScan(ScanState *state, ParallelTableScanDesc shared);

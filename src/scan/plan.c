@@ -13,13 +13,13 @@
  * security, in the order of security level and cost that every scan must keep.  It also
  * prunes partitions of Append at execution.
  *
- * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions
- * and dependencies work as usual.  PostgreSQL's setrefs.c makes a qual of a node with a
- * custom_scan_tlist refer to that list.  So the list has the aggregates, then what the
- * scan groups by, then each column that conditions need.  match.c turns these references
- * back into columns of the table.  FILTERs stay in their aggregates.  HAVING is in the
- * node's custom_exprs, with the parameters in what the scan computes, so that the planner
- * knows that the node depends on them.
+ * In the plan the conditions are the node's qual, so EXPLAIN, parameters, permissions and
+ * dependencies work as usual.  If a node has a custom_scan_tlist, PostgreSQL's setrefs.c
+ * makes its qual refer to that list.  So the list has the aggregates, then what the scan
+ * groups by, then each column that conditions need.  match.c turns these references back into
+ * columns of the table.  FILTERs stay in their aggregates.  HAVING is in the node's
+ * custom_exprs.  The parameters that the scan's expressions need are there, too, so that the
+ * planner knows that the node depends on them.
  *
  *	one table, serial		QSketchScan
  *	one table, parallel		Finalize Aggregate, Gather, QSketchScan
@@ -30,8 +30,8 @@
  *
  * With GROUP BY Finalize Aggregate is a hash aggregate.
  *
- * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan
- * would.  If one of the children cannot be scanned like this, none is.
+ * Under Finalize Aggregate QSketchScan stands where Partial Aggregate over Seq Scan would.
+ * If one of the children cannot be scanned by QSketchScan, none is.
  *
  * src/scan/plan.c
  */
@@ -54,32 +54,32 @@
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 
-/* The query's grouping step, as all paths need it. */
+/* The query's grouping step, with what all paths need. */
 typedef struct PlanStep
 {
 	PlannerInfo *root;
 	RelOptInfo *output;
-	RelOptInfo *partial; /* the same step with partial aggregates */
+	RelOptInfo *partial; /* the same step, with partial aggregates */
 	PathTarget *target;  /* target of "partial" */
-	List *matches;       /* what its aggregates were recognized as */
-	List *having;        /* an AND of conditions on groups */
-	List *by;            /* what GROUP BY has; NIL: there is none */
+	List *matches;       /* what the query's aggregates were recognized as */
+	List *having;        /* HAVING, as an AND of conditions */
+	List *by;            /* the grouping expressions; NIL: no GROUP BY */
 	bool alone;          /* nothing but the scan stands below a Gather */
-	double pages;        /* that serial scans read: all but those in cached columns */
+	double pages;        /* pages that serial scans read: all that are not in cached columns */
 } PlanStep;
 
 /* A scan of a table. */
 typedef struct ScanPath
 {
 	CustomPath custom;
-	List *targets;    /* aggregates, then what the scan groups by */
+	List *targets;    /* aggregates, then grouping expressions */
 	List *matches;    /* what the aggregates were recognized as */
-	List *having;     /* conditions on groups */
+	List *having;     /* HAVING, as a list of conditions */
 	bool alone;       /* nothing else stands below its Gather */
 	int handover;     /* the parameter of a handover, or -1 */
-	int group_fields; /* how many of the targets it groups by; 0: no GROUP BY */
-	StateWork work;   /* for each group */
-	Cost apart;       /* what merging results and writing groups adds to its costs */
+	int group_fields; /* number of grouping expressions; 0: no GROUP BY */
+	StateWork work;   /* expected work for each group */
+	Cost apart;       /* part of the cost: merging results and writing groups */
 } ScanPath;
 
 bool columnscan_enabled = true;
@@ -114,7 +114,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* Describe what a scan does, and the work on each state. */
+/* Set what a scan returns, and the expected work on each state. */
 static void
 describe(ScanPath *scan, const PlanStep *grouping, List *aggregates, List *exprs,
 		 const GroupingPlan *by)
@@ -140,8 +140,9 @@ add_cost(Path *path, Cost cost)
 }
 
 /*
- * A scan of a table that returns "target", whose aggregates are "aggregates", in one row or by
- * groups of "exprs"; NULL: it cannot be done.  Cached columns are not used for groups with workers.
+ * Make a scan of a table that returns "target", with the aggregates in "aggregates", as one
+ * row or grouped by "exprs"; NULL: the scan cannot do it.  With workers, cached columns are
+ * not used for groups.
  */
 static Path *
 make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List *aggregates,
@@ -181,7 +182,7 @@ make_table_path(PlanStep *grouping, RelOptInfo *table, PathTarget *target, List 
 	return &path->path;
 }
 
-/* The target of what the query groups by, and aggregates, which are partial or complete. */
+/* A target of the grouping expressions and the aggregates, which are partial or complete. */
 static PathTarget *
 make_target(const PlanStep *grouping, List *aggregates, bool partial)
 {
@@ -204,14 +205,14 @@ make_target(const PlanStep *grouping, List *aggregates, bool partial)
 	return set_pathtarget_cost_width(grouping->root, target);
 }
 
-/* Offer Finalize Aggregate over a path of partial aggregates, for so many groups in the end. */
+/* Offer Finalize Aggregate over a path of partial aggregates.  "groups": groups in the end. */
 static void
 add_finalize(PlanStep *grouping, Path *path, double groups)
 {
 	AggClauseCosts costs = { 0 };
 
 	get_agg_clause_costs(grouping->root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	costs.transCost = (QualCost){ 0 }; /* the path's cost has that of merging */
+	costs.transCost = (QualCost){ 0 }; /* the path's cost includes merging */
 	add_path(grouping->output,
 			 (Path *) create_agg_path(
 				 grouping->root, grouping->output, path, grouping->output->reltarget,
@@ -232,7 +233,7 @@ add_gather(PlanStep *grouping, Path *path, double groups)
 				 groups);
 }
 
-/* Can the step be parallel, and is there memory for all of its groups at a time? */
+/* True if the step can be parallel, and there is memory for all of its groups at a time. */
 static bool
 can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
 {
@@ -251,8 +252,8 @@ can_be_parallel(const PlanStep *grouping, const RelOptInfo *input, List *aggrega
 
 /*
  * The planner's partial path of the input with the most workers; NULL: there can be no
- * parallel plan, or the serial scans read no page.  Their paths have been made.  Our scan reads all
- * pages, so the path for the most pages is the model.
+ * parallel plan, or the serial scans, whose paths were made before, read no page.  The path
+ * for the most pages is the model, because our scan reads all pages.
  */
 static Path *
 parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
@@ -268,7 +269,10 @@ parallel_model(PlanStep *grouping, RelOptInfo *input, List *aggregates)
 	return model;
 }
 
-/* A path that returns the final result tests HAVING, too: what that costs, and leaves. */
+/*
+ * Adjust a path that returns the final result: add the cost of HAVING, and reduce the rows by
+ * it.
+ */
 static void
 add_having_cost(const PlanStep *grouping, Path *path)
 {
@@ -284,7 +288,7 @@ add_having_cost(const PlanStep *grouping, Path *path)
 		groups * clauselist_selectivity(grouping->root, grouping->having, 0, JOIN_INNER, NULL));
 }
 
-/* A scan that returns the final result. */
+/* A scan that returns the final result, with HAVING. */
 static Path *
 with_having(const PlanStep *grouping, Path *path)
 {
@@ -293,7 +297,7 @@ with_having(const PlanStep *grouping, Path *path)
 	return path;
 }
 
-/* How many groups so many rows have; 1 without GROUP BY. */
+/* The number of groups of this input; 1 without GROUP BY. */
 static double
 groups_of(const PlanStep *grouping, const RelOptInfo *input)
 {
@@ -367,7 +371,7 @@ add_table_paths(PlanStep *grouping, RelOptInfo *table, List *aggregates)
 
 /* ---- partitions, and other child tables ---- */
 
-/* Append over complete paths ("workers" is 0), or over partial ones. */
+/* Append over complete paths ("workers" is 0), or over partial paths. */
 static Path *
 append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int workers,
 		  bool parallel_aware)
@@ -382,7 +386,7 @@ append_of(PlannerInfo *root, RelOptInfo *parent, List *paths, List *partial, int
 #endif
 }
 
-/* A scan of a child that returns "target": what the query groups by, then aggregates. */
+/* A scan of a child that returns "target": the grouping expressions, then aggregates. */
 static Path *
 child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int workers)
 {
@@ -396,8 +400,8 @@ child_path(PlanStep *grouping, RelOptInfo *child, PathTarget *target, int worker
 }
 
 /*
- * Append a scan of each leaf below "parent" to the paths; false if one of them cannot
- * be scanned by QSketchScan.  Pruned children are missing or are dummies.
+ * Append scans of all leaves below "parent" to the paths; false: QSketchScan cannot scan one
+ * of the leaves.  Pruned children are missing or are dummies.
  */
 static bool
 child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, List **paths)
@@ -431,8 +435,8 @@ child_paths(PlanStep *grouping, Index parent, PathTarget *target, int workers, L
 }
 
 /*
- * What writing costs if all children fill the same groups.  Rows of cached columns do not count: of
- * "all_pages" of the children serial scans read grouping->pages.
+ * The cost of writing groups if all children fill the same groups.  Rows of cached columns do
+ * not count: serial scans read only grouping->pages of the children's "all_pages".
  */
 static Cost
 spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, double all_pages)
@@ -448,9 +452,9 @@ spill_together(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, doubl
 }
 
 /*
- * Make several serial scans fill the same sketches, or "groups".  Their keys have the same type,
- * since columns of partitions and of other child tables have the parent's types.  A last path
- * returns the rows, which have the columns of the target.
+ * Make several serial scans fill the same sketches, or "groups".  Their keys have the same
+ * type, since columns of partitions and other child tables have the parent's types.  A last
+ * path returns the rows, with the columns of the target.
  */
 static List *
 hand_over(PlanStep *grouping, RelOptInfo *parent, PathTarget *target, List *paths, double groups)
@@ -500,7 +504,10 @@ make_append_path(PlanStep *grouping, RelOptInfo *parent, Path *model)
 	return path;
 }
 
-/* Add the path in which scans of all children fill the same groups; false: one cannot be scanned. */
+/*
+ * Add the path in which the scans of all children fill the same groups; false: a child cannot
+ * be scanned.
+ */
 static bool
 add_collected_groups(PlanStep *grouping, RelOptInfo *parent, List *aggregates, double groups)
 {
@@ -518,7 +525,7 @@ add_collected_groups(PlanStep *grouping, RelOptInfo *parent, List *aggregates, d
 	return true;
 }
 
-/* Add the serial path over partitions, or other child tables; false: one cannot be scanned. */
+/* Add the serial path over partitions, or other child tables; false: a child cannot be scanned. */
 static bool
 add_serial_child_path(PlanStep *grouping, RelOptInfo *parent, List *aggregates, double groups)
 {
@@ -548,7 +555,7 @@ add_child_paths(PlanStep *grouping, RelOptInfo *parent, List *aggregates)
 
 /* ---- the hook ---- */
 
-/* Does the query aggregate all rows of one item of FROM, as a whole or by group? */
+/* True if the query aggregates all rows of one item of FROM, as a whole or by group. */
 static bool
 is_whole(PlanStep *grouping, RelOptInfo *input)
 {
@@ -567,8 +574,8 @@ is_whole(PlanStep *grouping, RelOptInfo *input)
 }
 
 /*
- * States that cannot be combined are one for all rows: groups must be written and merged, and
- * partitions are merged.
+ * True if the states can be combined, or need not be.  Groups that are written are merged,
+ * and so are partitions.  A state that cannot be combined must get all rows.
  */
 static bool
 can_combine(const PlanStep *grouping, const RelOptInfo *input, List *aggregates)
@@ -616,7 +623,7 @@ offer_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *matc
 		add_table_paths(&grouping, input, aggregates);
 }
 
-/* The first of our scans in the path, which may stand below an aggregate; NULL: there is none. */
+/* The first QSketchScan in the path, which may stand below an aggregate; NULL: there is none. */
 static const ScanPath *
 scan_in(const Path *path)
 {
@@ -640,7 +647,7 @@ scan_in(const Path *path)
 	}
 }
 
-/* Tell why neither the scan nor the GPU is taken by the path that will be taken. */
+/* Report why the path that will be taken uses neither the scan nor the GPU. */
 static void
 tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *output, List *matches)
 {
@@ -656,11 +663,10 @@ tell_reasons(PlannerInfo *root, const RelOptInfo *input, const RelOptInfo *outpu
 }
 
 /*
- * The hook.  Under partitionwise aggregation the planner calls it for each partition
- * before it calls it for the whole table.  Only the whole table is looked at.
- *
- * A function that is called while a query is planned may have another one planned, whose reason is
- * in memory that goes with it.
+ * The hook.  Under partitionwise aggregation the planner calls it for each partition before
+ * it calls it for the whole table.  Only the whole table is handled.  A function that is
+ * called during planning may plan another query, whose refusal is in memory that is freed
+ * with that query.
  */
 static void
 add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input, RelOptInfo *output,

@@ -79,7 +79,7 @@ extern bool ScanReturnsOneRow(const CustomScan *scan);
 
 typedef struct ColumnFamily ColumnFamily;
 
-/* families.c: why the last query that was looked at cannot be scanned; NULL: it can. */
+/* families.c: the reason why the last query that was examined cannot be scanned; NULL: it can. */
 extern const char *scan_refusal;
 extern bool ScanRefuse(const char *reason);
 
@@ -91,21 +91,21 @@ extern void
 ScanTellReasons(PlannerInfo *root, List *matches, const Path *taken, const StateWork *work);
 extern void ScanReasonsInit(void);
 
-/* match.c: what a call asks for, of an aggregate of ours or of count. */
+/* match.c: the arguments of a call, of one of our aggregates or of another one. */
 typedef struct ColumnScanCall
 {
 	const Aggref *aggref;
 	const ColumnFamily *family;
 	RecognizedAggregate aggregate;
 	Expr *key;     /* NULL: count(*), or one of PostgreSQL's own */
-	RowExpr *row;  /* the key if it has several columns, else NULL */
+	RowExpr *row;  /* the key if it is a row of several columns, else NULL */
 	Expr *weight;  /* an integer: the weight, or the id of a set; NULL: none */
-	Expr *integer; /* the same without a cast from a shorter integer */
+	Expr *integer; /* "weight" without a cast from a shorter integer */
 	KeyKind weight_kind;
 	Const *template;  /* NULL: the default parameters, or those of "parameter" */
-	Param *parameter; /* whose value a run takes for the template; NULL: there is none */
+	Param *parameter; /* the parameter that gives the template in a run; NULL: none */
 	Const *limit;     /* how many keys are of interest; NULL: the family has no such argument */
-	Oid key_type;     /* as the transition function sees it */
+	Oid key_type;     /* the key's type in the transition function */
 } ColumnScanCall;
 
 extern List *ScanMatches(PlannerInfo *root);
@@ -128,7 +128,7 @@ typedef struct GroupExpression GroupExpression;
 
 extern bool RowKeyTakes(const RowExpr *row);
 
-/* builtin.c: an aggregate of PostgreSQL's own, and the state of one of its groups. */
+/* builtin.c: one of PostgreSQL's own aggregates, and its state in one group. */
 typedef struct BuiltinAggregate BuiltinAggregate;
 typedef struct WantedRows WantedRows;
 
@@ -149,58 +149,63 @@ extern void BuiltinMerge(BuiltinAggregate *builtin, BuiltinState *state,
 						 const BuiltinState *written, const void *bytes);
 extern void BuiltinFree(const BuiltinAggregate *builtin, BuiltinState *state);
 
-/* A template that is the value of a parameter. */
+/* A template that is given as a parameter. */
 typedef struct GivenTemplate
 {
 	Param *param;
 	ExprState *state;
-	Const *value; /* NULL: not read yet */
+	Const *value; /* its value in this run; NULL: not read yet */
 } GivenTemplate;
 
-/* One aggregate of the query, of any of our families, count, or another one of PostgreSQL. */
+/* One aggregate of the query: of one of our families, count, or another one of PostgreSQL's. */
 typedef struct ScanAggregate
 {
 	ColumnScanCall *call;
-	ColumnLocation location;   /* of the key; attribute 0: there is none, rows are counted */
-	ColumnLocation weight;     /* attribute 0: there is none */
-	RowKey *row;               /* of a key of several columns; NULL: of one */
-	GroupExpression *number;   /* of a key that is an expression with a cache; NULL: it is not */
-	KeyType *keys;             /* what kind of keys they are; NULL for others than ours */
-	GivenTemplate *given;      /* the template is the value of a parameter; NULL: it is not */
-	bool in_transfer;          /* its partial state goes to our combine function only */
-	int filter_number;         /* the FILTER whose tuples it gets; 0: it gets all */
-	StateWork work;            /* for each group, if there are groups */
+	ColumnLocation location;   /* the key; attribute 0: there is none, rows are counted */
+	ColumnLocation weight;     /* the weight or set id; attribute 0: none */
+	RowKey *row;               /* a key of several columns; NULL: the key is one column */
+	GroupExpression *number;   /* a key that is an expression with a cache; else NULL */
+	KeyType *keys;             /* how keys are read; NULL: not one of our aggregates */
+	GivenTemplate *given;      /* a template that is given as a parameter; else NULL */
+	bool in_transfer;          /* only our combine function gets its partial state */
+	int filter_number;         /* number of its FILTER; 0: none */
+	StateWork work;            /* expected work, for each group */
 	bool cached;               /* keys may come from cached columns */
-	BuiltinAggregate *builtin; /* NULL: it is one of ours, or count */
+	BuiltinAggregate *builtin; /* another aggregate of PostgreSQL's; NULL: ours, or count */
 
-	KeyedState *state;     /* of this run; NULL for others than ours */
+	KeyedState *state;     /* state in this run; NULL: not one of our aggregates */
 	int64 rows;            /* the result of count */
-	BuiltinState computed; /* of "builtin" */
+	BuiltinState computed; /* state of "builtin" */
 	int phase;             /* phase of SharedBuild when this process attached */
 } ScanAggregate;
 
 /* match.c */
 extern List *ScanParams(List *targets);
 
-/* families.c: what the scan needs to know of a family; nothing of count, and of PostgreSQL's own. */
+/*
+ * families.c: what the scan must know of a family.  For count and PostgreSQL's own aggregates
+ * all is NULL.
+ */
 struct ColumnFamily
 {
 	const AggregateFunctions *functions;
 	bool weights; /* the aggregate has a weight or set-id argument */
 	bool (*takes_keys)(const ColumnScanCall *call); /* false after ScanRefuse() */
-	/* Raise the error of a template with which no key can be counted.  NULL: has no templates. */
+	/* Raises the error of a template with which no key can be counted.  NULL: no templates. */
 	void (*check_template)(Datum template, bool null);
 	/*
-	 * Bytes that merging handles, for states of so many rows in each of "others" other
-	 * processes.  "together": these processes have no other scan to do.
+	 * Estimates the bytes that merging handles, for states of "rows" rows in each of "others"
+	 * other processes.  "together": these processes have no other scan to do.
 	 */
 	double (*table_bytes)(const Const *template, double rows, double others, bool together);
 	/* Start a state. */
 	KeyedState *(*start)(const ScanAggregate *column, MemoryContext context, bool partial);
-	/* Why keys will not be counted on a GPU; NULL: they may, or that is not known. */
+	/* Returns why keys will not be counted on a GPU; NULL: they may be, or that is not known. */
 	const char *(*gpu_reason)(const Const *template, const StateWork *work);
-	/* Do processes together make one value, and wait for one another?  Then it matters how
-	 * many run at the same time. */
+	/*
+	 * True if the processes make one value together and wait for one another.  Then the
+	 * number of processes that run at the same time matters.
+	 */
 	bool shares_work;
 };
 
@@ -210,9 +215,9 @@ enum
 	FAMILY_FILTER,
 	FAMILY_SETS,
 	FAMILY_TOP,
-	COLUMN_FAMILIES, /* ours, */
-	FAMILY_COUNT,    /* and beside them count(*) and count(column), */
-	FAMILY_BUILTIN   /* and others of PostgreSQL's own */
+	COLUMN_FAMILIES, /* our families, */
+	FAMILY_COUNT,    /* count(*) and count(column), */
+	FAMILY_BUILTIN   /* and PostgreSQL's other aggregates */
 };
 
 extern const ColumnFamily column_families[FAMILY_BUILTIN + 1];
@@ -221,14 +226,14 @@ extern void GivenTemplatesRead(ScanAggregate *aggregate, int count, ExprContext 
 extern void ScanAggregateStart(ScanAggregate *aggregate, MemoryContext context, bool partial);
 extern Datum ScanAggregateResult(const ScanAggregate *aggregate, bool *null);
 
-/* The number of keys so far, or the rows of count. */
+/* The counter of an aggregate: keys of a state, or rows of count. */
 static inline int64 *
 ScanAggregateCount(ScanAggregate *aggregate)
 {
 	return aggregate->state ? &aggregate->state->count : &aggregate->rows;
 }
 
-/* Take what another scan has counted so far. */
+/* Take over what another scan has counted so far. */
 static inline void
 ScanAggregateTake(ScanAggregate *aggregate, const ScanAggregate *before)
 {
@@ -237,7 +242,7 @@ ScanAggregateTake(ScanAggregate *aggregate, const ScanAggregate *before)
 	aggregate->computed = before->computed;
 }
 
-/* Count the keys that wait. */
+/* Count the keys that wait in the buffer. */
 static inline void
 ScanAggregateFlush(ScanAggregate *aggregate)
 {
@@ -252,7 +257,7 @@ ScanAggregateState(const ScanAggregate *aggregate, const KeyedStateType *type)
 	return aggregate->state && StateTypeOf(aggregate->state) == type ? aggregate->state : NULL;
 }
 
-/* Let keys wait until the new state is read, if that can be. */
+/* Let keys of the new state wait until the state is read, if it can do so. */
 extern void ScanAggregateWait(ScanAggregate *aggregate, KeptTable *kept);
 
 static inline bool
@@ -261,35 +266,37 @@ ScanAggregateWaits(const ScanAggregate *aggregate)
 	return aggregate->state && aggregate->state->deferred;
 }
 
-/* How many candidates the list of a call has at most. */
+/* The most candidates that the list of a call has. */
 extern double ScanCandidates(const ColumnScanCall *call);
 
-/* Is the sketch of a call made on the CPU, whatever is on a GPU? */
+/* True if the sketch of a call is made on the CPU even if a GPU is used. */
 extern bool ColumnStaysOnCpu(const ColumnScanCall *call);
 
-/* Do rows of a filter of this template draw which bits they set? */
+/* True if a row of a filter with this template draws the bits that it sets. */
 extern bool ColumnFilterDraws(const Const *template);
 
-/* Is it a sketch whose counters are on a device? */
+/* True if it is a sketch whose counters are on a device. */
 extern bool ScanAggregateIsRemote(const ScanAggregate *aggregate);
 
-/* Is its value on a device: counters, bits or sets? */
+/* True if its value is on a device: counters, bits or sets. */
 extern bool ScanAggregateIsOnGpu(const ScanAggregate *aggregate);
 
 /*
- * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page and
- * leave those for which they are true.  A condition that compares a column with something that is
- * the same for all rows is tested on the page: numbers have the order of the values
- * (pgbase/keytype.h), so that every comparison is a range of integers.  A condition on steps of
- * times, such as days, is evaluated once for each step, more or less.  Any other condition is an
- * expression that the executor evaluates.
+ * Conditions on rows, page by page (conditions.c, select.c).  They take the tuples of a page
+ * and keep those for which they are true.
+ *
+ * A condition that compares a column with an operand, which is the same for all rows, is
+ * tested on the page.  Numbers have the order of the values (pgbase/keytype.h), so every
+ * comparison becomes a range of integers.  A condition on steps of times, such as days, is
+ * evaluated about once for each step.  Any other condition is an expression that the executor
+ * evaluates.
  */
 
-/* What conditions are beside tests of numbers and of NULL (qb_test_kind). */
+/* Kinds of conditions besides tests of numbers and of NULL (qb_test_kind). */
 enum
 {
 	TEST_STRING = QB_TEST_NULL + 1, /* value is one of the strings, byte by byte */
-	TEST_STEPS,                     /* clause is true, which it is for whole steps of times */
+	TEST_STEPS,                     /* clause is true; evaluated once for each step of times */
 	TEST_EXPRESSION
 };
 
@@ -301,13 +308,13 @@ typedef struct ScanString
 
 typedef struct ScanCondition
 {
-	qb_test test; /* its range is that of the operand's value; its list is "number" */
+	qb_test test; /* range: from the operand's value; list: "number" */
 	Expr *clause;
 	Var *column;
 	ColumnLocation location;
-	KeyKind kind; /* KEY_HASHED: only a test for NULL */
+	KeyKind kind; /* kind of the column; KEY_HASHED: can only be tested for NULL */
 
-	/* What the column is compared with; NULL if nothing has to be evaluated. */
+	/* The operand with which the column is compared; NULL: nothing has to be evaluated. */
 	Expr *operand;
 	KeyKind operand_kind;
 	bool operand_is_array;
@@ -315,26 +322,26 @@ typedef struct ScanCondition
 
 	/* The operand's value in this run, set by the first row that reaches this condition. */
 	bool ready;
-	bool all;      /* every row passes, */
-	bool none;     /* or no row does, whatever its value is */
-	int count;     /* of its numbers or strings */
-	int64 *number; /* ascending */
+	bool all;      /* every row passes */
+	bool none;     /* no row passes */
+	int count;     /* length of the list */
+	int64 *number; /* sorted numbers of the list */
 	ScanString *string;
 
-	ExprState *state; /* of the operand; if the clause is an expression, of the whole clause */
-	GroupExpression *steps; /* the clause, if it is true for whole steps of times */
+	ExprState *state;       /* the operand, or the whole clause if that is evaluated */
+	GroupExpression *steps; /* the clause, if it is evaluated once for each step of times */
 } ScanCondition;
 
-/* An AND of conditions, in the order in which they are tested: those of WHERE, or of a FILTER. */
+/* An AND of conditions, in the order in which they are tested: WHERE, or a FILTER. */
 typedef struct ScanConditions
 {
 	int count;
 	ScanCondition *condition;
-	const Expr *filter; /* NULL: WHERE */
-	PageTuples *tuples; /* of the page, that WHERE has left and FILTER keeps */
+	const Expr *filter; /* the FILTER; NULL: WHERE */
+	PageTuples *tuples; /* tuples of the page that pass WHERE and FILTER */
 	Oid table;
 	ExprContext *context;   /* NULL: the executor evaluates nothing */
-	TupleTableSlot *slot;   /* a tuple of the page, for expressions; NULL as "context" */
+	TupleTableSlot *slot;   /* holds a tuple of the page, for expressions; NULL as "context" */
 	MemoryContext operands; /* values of operands in this run; NULL: there are no conditions */
 } ScanConditions;
 
@@ -352,7 +359,7 @@ struct WantedRows
 	EState *estate;
 	Relation relation;
 	int count;
-	ScanConditions *of; /* WHERE's, which may be none, then those of each FILTER */
+	ScanConditions *of; /* WHERE, which may have no conditions, then each FILTER */
 	Bitmapset *params;  /* parameters that a run depends on */
 };
 
@@ -365,7 +372,7 @@ extern void WantedRowsStart(WantedRows *rows);
 extern void WantedRowsSelect(WantedRows *rows, PageTuples *tuples);
 extern void WantedRowsEnd(WantedRows *rows);
 
-/* The tuples that WHERE left (0), or those that a filter left. */
+/* The tuples that pass WHERE (filter 0), or those that pass a FILTER, too. */
 static inline PageTuples *
 WantedRowsOf(WantedRows *rows, int filter, PageTuples *tuples)
 {
@@ -379,12 +386,12 @@ typedef struct ScanCounts
 	uint64 keys;
 	uint64 batches; /* batches of keys that engines took */
 	uint64 pages;
-	uint64 pages_visible; /* those of "pages" that were all-visible */
-	uint64 pages_copied;  /* pages that were not read: a GPU has their keys */
+	uint64 pages_visible; /* pages read that were all-visible */
+	uint64 pages_copied;  /* pages that were not read, because a GPU has their keys */
 	uint64 groups;
 	uint64 spilled; /* values of groups that were written to a sort */
-	bool copies;    /* cached columns were looked at */
-	bool on_cpu;    /* at least one sketch was made there */
+	bool copies;    /* the use of cached columns was examined */
+	bool on_cpu;    /* at least one sketch was made on the CPU */
 	bool on_gpu;
 } ScanCounts;
 
@@ -407,16 +414,16 @@ ScanCountsAdd(ScanCounts *counts, const ScanCounts *more)
 /* families.c */
 extern void ScanCountKeys(ScanCounts *counts, const ScanAggregate *aggregate, int count);
 
-/* collect.c: sketches, or groups, that scans of several tables fill one after the other. */
+/* collect.c: sketches or groups that the scans of several tables fill one after the other. */
 typedef struct ScanHandover
 {
 	MemoryContext context;
-	ScanAggregate *aggregate;  /* filled by a child; NULL: by none */
-	struct ScanGroups *groups; /* of all children; NULL: no GROUP BY */
+	ScanAggregate *aggregate;  /* sketches that a child has filled; NULL: none yet */
+	struct ScanGroups *groups; /* groups that all children fill; NULL: no GROUP BY */
 	void *first;               /* the child that has begun to fill the groups; NULL: none has */
-	bool returning;            /* all children have filled the groups, which are being returned */
+	bool returning;            /* all children have run, and the groups are being returned */
 	bool cached;               /* columns of a child are cached on a GPU */
-	List *scans;               /* states of the children that have a table */
+	List *scans;               /* states of the child scans */
 } ScanHandover;
 
 extern ScanHandover *ScanHandoverOf(EState *estate, int param);
@@ -427,7 +434,7 @@ extern Path *
 ScanCollectPath(RelOptInfo *rel, PathTarget *target, int fields, List *having, int param);
 extern void ScanCollectInit(void);
 
-/* share.c: what the processes of a parallel scan share. */
+/* share.c: shared memory of the processes of a parallel scan. */
 typedef struct SharedScan SharedScan;
 
 extern Size SharedScanSize(int count);
@@ -466,15 +473,15 @@ extern void ScanExplainKeys(const ScanCounts *counts, ExplainState *es);
 extern void ScanExplainPages(const ScanCounts *counts, ExplainState *es);
 
 /*
- * What the plan of a scan tells the executor beside its target list.  custom_private has a list of
- * numbers, then what the planner has recognized the aggregates as.
+ * What a plan tells the executor beside its target list.  custom_private has a list of
+ * numbers, then the aggregates as the planner has recognized them.
  */
 enum
 {
 	PLAN_ALONE,        /* nothing else stands below its Gather */
-	PLAN_HANDOVER,     /* the parameter of a handover, or -1 */
-	PLAN_GROUP_FIELDS, /* of how many columns and expressions GROUP BY is; 0: there is none */
-	PLAN_ROWS,         /* that each process expects for each group, at most INT_MAX */
+	PLAN_HANDOVER,     /* the parameter of a ScanHandover, or -1 */
+	PLAN_GROUP_FIELDS, /* number of grouping columns and expressions; 0: no GROUP BY */
+	PLAN_ROWS,         /* rows that each process expects for a group, at most INT_MAX */
 	PLAN_TOGETHER      /* groups that the planner expects, at most INT_MAX */
 };
 
@@ -484,11 +491,11 @@ ScanPlanNumber(const CustomScan *scan, int number)
 	return list_nth_int(linitial(scan->custom_private), number);
 }
 
-/* custom_exprs has lists. */
+/* The lists in custom_exprs. */
 enum
 {
-	PLAN_HAVING, /* conditions on its results */
-	PLAN_PARAMS  /* parameters in what it computes */
+	PLAN_HAVING, /* HAVING */
+	PLAN_PARAMS  /* parameters in the scan's expressions */
 };
 
 /* match.c */

@@ -1,15 +1,15 @@
 /*
  * select.c
- *		The tuples of a page for which conditions are true: those that WHERE keeps, and
- *		which of them each aggregate gets.
+ *		Tests conditions on the tuples of a page: finds those that WHERE keeps, and those that
+ *		each aggregate gets.
  *
  * There is one loop for each kind of condition.  It writes each tuple at the index of
  * the next one that is kept, and advances that index only if the tuple passes.  So no
  * branch depends on values, and none is mispredicted.  Values are read in place where
  * the column has a fixed offset, else through heap_getattr().
  *
- * An operand is evaluated once in a run: when the first row has passed all conditions
- * before this one.  The ordinary plan evaluates it at the same row.
+ * An operand is evaluated once in a run, when the first row has passed all conditions
+ * before.  The ordinary plan evaluates it first at the same row.
  *
  * Conditions on all rows are tested first.  FILTERs are tested on the tuples that are
  * left.  Aggregates with the same FILTER share its tuples.
@@ -28,7 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* The range of the numbers that pass a comparison with this one. */
+/* Set the range of numbers that pass a comparison with "number". */
 static void
 set_range(ScanCondition *condition, int64 number)
 {
@@ -62,7 +62,10 @@ set_string(ScanString *string, Datum value)
 	string->length = VARSIZE_ANY_EXHDR(bytes);
 }
 
-/* For qsort(), which takes quadratic time for some orders, so it can be interrupted. */
+/*
+ * Compare for qsort().  Checks for interrupts, because qsort() takes quadratic time for some
+ * orders.
+ */
 int
 ScanCompareNumbers(const void *a, const void *b)
 {
@@ -73,7 +76,7 @@ ScanCompareNumbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Read the array.  NULL in it equals nothing; for NOT IN it lets no row pass. */
+/* Read the array of a condition.  A NULL in it equals nothing; with NOT IN it lets no row pass. */
 static void
 set_list(ScanCondition *condition, ArrayType *array)
 {
@@ -148,7 +151,7 @@ ScanConditionEvaluate(ScanConditions *conditions, ScanCondition *condition)
 	MemoryContextSwitchTo(old);
 }
 
-/* Does a tuple pass a condition?  "kind" is that of its column. */
+/* True if a tuple passes a condition.  "kind" is the kind of the condition's column. */
 typedef bool (*TupleTest)(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple);
 
 static pg_attribute_always_inline bool
@@ -213,7 +216,10 @@ is_true_step(const ScanCondition *condition, KeyKind kind, HeapTupleHeader tuple
 	return !value.null && value.bits;
 }
 
-/* Keep the tuples that pass.  "test" and "kind" are constants at each call. */
+/*
+ * Keep the tuples that pass.  "test" and "kind" are constants in each call, so each has its
+ * own loop.
+ */
 static pg_attribute_always_inline void
 keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples *tuples)
 {
@@ -231,7 +237,7 @@ keep_if(TupleTest test, const ScanCondition *condition, KeyKind kind, PageTuples
 	tuples->count = count;
 }
 
-/* Keep the tuples that pass, by a loop for the kind of the column.  "test" is a constant. */
+/* Keep the tuples that pass, with a loop for each kind of column.  "test" is a constant. */
 static pg_attribute_always_inline void
 keep_numbers(TupleTest test, const ScanCondition *condition, PageTuples *tuples)
 {
@@ -261,8 +267,8 @@ keep_numbers(TupleTest test, const ScanCondition *condition, PageTuples *tuples)
 }
 
 /*
- * Keep the tuples for which the executor finds the clause true.  It reads a tuple's data and the
- * OID of its table, never its length.
+ * Keep the tuples for which the executor finds the clause true.  The executor reads a tuple's
+ * data and its table's OID, never its length.
  */
 static void
 keep_if_true(const ScanConditions *conditions, const ScanCondition *condition, PageTuples *tuples)
@@ -311,7 +317,7 @@ keep(const ScanConditions *conditions, const ScanCondition *condition, PageTuple
 			keep_if_true(conditions, condition, tuples);
 			break;
 	}
-	tuples->stride = 0; /* the first loop has prefetched all of the next page */
+	tuples->stride = 0; /* this first loop has prefetched all of the next page */
 }
 
 /* Keep only the tuples that pass all conditions. */
@@ -343,7 +349,7 @@ collect_params(Node *node, void *params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
-/* The run depends on the parameters in these expressions, too. */
+/* Make the run depend on the parameters in these expressions, too. */
 void
 WantedRowsAddParams(WantedRows *rows, List *exprs)
 {
@@ -370,7 +376,7 @@ WantedRowsInit(WantedRows *rows, EState *estate, Relation relation, List *clause
 	(void) add_conditions(rows, clauses);
 }
 
-/* Add a filter, unless the same one is there.  Returns its number; 0: all rows pass. */
+/* Add a filter, or find an equal one.  Returns its number; 0: all rows pass. */
 int
 WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 {
@@ -387,7 +393,7 @@ WantedRowsAddFilter(WantedRows *rows, Expr *filter)
 	return add_conditions(rows, clauses);
 }
 
-/* How many conditions are tested on the page; -1: there are none at all. */
+/* The number of conditions that are tested on the page; -1: there are no conditions at all. */
 int
 WantedRowsOnPage(const WantedRows *rows)
 {
@@ -423,7 +429,7 @@ WantedRowsStart(WantedRows *rows)
 	}
 }
 
-/* Leave the tuples of a page that WHERE keeps, and find those of them that each filter keeps. */
+/* Keep the tuples of a page that pass WHERE, and find those that pass each filter. */
 void
 WantedRowsSelect(WantedRows *rows, PageTuples *tuples)
 {

@@ -1,19 +1,19 @@
 /*
  * share.c
- *		What the processes of a parallel scan share, and how they come to one value.
+ *		What the processes of a parallel scan share, and how their values become one.
  *
- * Each process has sketches and filters of its own, so counting takes no atomic operations.  When it
- * runs out of pages it adds large ones to a value in shared memory (pgbase/segment.h).  The
- * leader waits until all other processes have left, and adds the shared value to its own.  If
- * it has further scans to do (partitions), it does not wait: it adds its value, too, and the last of
- * all processes takes the sum.
+ * Each process has sketches and filters of its own, so counting takes no atomic operations.
+ * A process that runs out of pages adds its large values to values in shared memory
+ * (pgbase/segment.h).  The leader waits until all other processes have left, and adds the
+ * shared value to its own.  If it has further scans to do (of partitions), it does not wait,
+ * but adds its value, too.  Then the last of all processes takes the sum.
  *
  * A process that starts after the last one has left finds no pages.  Its values are empty.
  *
- * Finalize Aggregate above Gather merges all other values.  It gets a row from each process.  Such
- * values are small sketches, filters and lists, sketches on a device, and the states of
- * PostgreSQL's own aggregates.  If there is too little shared memory, all values are merged so.  In a
- * row, NULL stands for a value that was added to the shared one.
+ * Other values are merged by Finalize Aggregate above Gather, which gets a row from each
+ * process.  These are small sketches, filters and lists, sketches on a device, and the states
+ * of PostgreSQL's own aggregates.  If there is too little shared memory, Finalize Aggregate
+ * merges all values.  In a row, NULL stands for a value that was added to the shared one.
  *
  * Groups are not merged here.  Each process returns its own, and a hash aggregate above
  * Gather merges them.
@@ -34,16 +34,19 @@
 
 struct SharedScan
 {
-	uint64 id;     /* of the scan, in the progress view */
-	int processes; /* of the plan */
+	uint64 id;     /* the scan in the progress view */
+	int processes; /* processes of the plan */
 	slock_t mutex; /* guards all fields below */
 	bool joined;   /* a process has joined this run */
 	int running;   /* processes that have not left yet */
 	ScanCounts counts;
-	ConditionVariable changed; /* a process has left */
+	ConditionVariable changed; /* signaled when a process has left */
 };
 
-/* The shared state of the pages lies behind that of the scan, and behind it that for building sets. */
+/*
+ * The shared state of the pages, which follows that of the scan.  That for building sets
+ * follows it.
+ */
 SharedPages *
 SharedScanPages(SharedScan *shared)
 {
@@ -56,7 +59,7 @@ shared_build(SharedScan *shared)
 	return (SharedBuild *) ((char *) SharedScanPages(shared) + SharedPagesSize());
 }
 
-/* Values that all processes merge, one for each aggregate.  They lie behind what sets need. */
+/* The values that all processes merge, one for each aggregate.  They follow the state for sets. */
 static SharedValue *
 shared_values(SharedScan *shared, int count)
 {
@@ -88,7 +91,10 @@ SharedScanInit(SharedScan *shared, int count, int processes)
 		SharedValueInit(&shared_values(shared, count)[i]);
 }
 
-/* Prepare another run.  All processes are gone; the last run may have been cut short. */
+/*
+ * Prepare another run, after all processes of the last run have left.  That run may have been
+ * cut short.
+ */
 void
 SharedScanReset(SharedScan *shared, dsa_area *area, int count)
 {
@@ -129,7 +135,7 @@ SharedScanProcesses(const SharedScan *shared)
 	return shared->processes;
 }
 
-/* Add to the counts of all processes. */
+/* Add the counts of this process to those of all processes. */
 void
 SharedScanCount(SharedScan *shared, const ScanCounts *more)
 {
@@ -149,7 +155,10 @@ SharedScanCounts(SharedScan *shared)
 	return counts;
 }
 
-/* Are there values that the processes may merge here?  Sketches on a device are merged there. */
+/*
+ * True if there are values that the processes may merge in shared memory.  False if a sketch
+ * is on a device, because it is merged there.
+ */
 static bool
 are_merged_here(const ScanAggregate *aggregate, int count)
 {
@@ -176,7 +185,11 @@ is_last(SharedScan *shared)
 	return last;
 }
 
-/* Take this process off the running ones, or with "only_last" only if no other is running.  True: done. */
+/*
+ * Remove this process from the running ones; with "only_last" only if no other one is
+ * running.  Returns whether it was removed.  *last tells whether no process is running any
+ * more.
+ */
 static bool
 try_to_leave(SharedScan *shared, bool only_last, bool *last)
 {
@@ -193,8 +206,8 @@ try_to_leave(SharedScan *shared, bool only_last, bool *last)
 }
 
 /*
- * Take this process off the running ones; with "collects" only once no other process is running.
- * True: this process was the last one.
+ * Remove this process from the running ones.  With "collects" it waits until no other one is
+ * running.  Returns true if this process was the last one.
  */
 static bool
 leave(SharedScan *shared, bool collects)
@@ -208,9 +221,10 @@ leave(SharedScan *shared, bool collects)
 }
 
 /*
- * End a process's part of the scan.  A process adds its large values to the shared ones, and its own
- * values are empty then.  The last process adds the shared values to its own.  "collect": no process has
- * another scan to do, so all build the sets, and the leader may wait.
+ * End a process's part of the scan.  The process adds its large values to the shared ones,
+ * after which its own values are empty.  The last process adds the shared values to its own.
+ * "collect": no process has another scan to do, so all build the sets together, and the
+ * leader may wait.
  */
 void
 SharedScanLeave(SharedScan *shared, dsa_area *area, ScanAggregate *aggregate, int count,

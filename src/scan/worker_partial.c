@@ -18,20 +18,20 @@
  *	SELECT _qsketch_out(qsketch_agg(key, template)) ...
  *	SELECT _qsketch_send(qsketch_agg(key, template)) ...
  *
- * Whoever combines such states reads them by the type's input or receive function, which
- * validates them: a user may call Citus' other aggregate with any text or bytes.
+ * The states are read by the type's input or receive function when they are combined.  That
+ * function validates them, because a user may call Citus' combining aggregate with any text
+ * or bytes.
  *
  * The changed query is planned like any other: as a column scan, in parallel, by
  * groups.  It also takes keys of any type.  Citus' aggregate refuses a key whose type
  * is not the declared one ("could not confirm type correctness"), and ours declares
  * anycompatible.
  *
- * Citus' aggregate is recognized by its functions.  They must be C functions at the
- * addresses that their names have among the loaded libraries, so only a library that a
- * superuser has loaded can provide them.  If everybody may not execute all functions of
- * both ways, the call is left as it is.  These permissions are checked when the query
- * is planned, so the plan becomes invalid when the role or one of the functions
- * changes.
+ * Citus' aggregate is recognized by its functions.  They must be C functions at the addresses
+ * that their names have among the loaded libraries, so only a library that a superuser has
+ * loaded can provide them.  The call is replaced only if everybody may execute all functions
+ * of both the old and the new call.  These permissions are checked when the query is planned,
+ * so the plan becomes invalid when the role or one of the functions changes.
  *
  * src/scan/worker_partial.c
  */
@@ -53,7 +53,7 @@
 
 #define TRANSITION "worker_partial_agg_sfunc"
 
-/* What a planner hook is given, and hands on, besides the arguments of PostgreSQL 18. */
+/* The parameters that planner hooks have besides those of PostgreSQL 18, to be passed on. */
 #if PG_VERSION_NUM >= 190000
 #define PLANNER_PARAMETERS , ExplainState *es
 #define PLANNER_ARGUMENTS  , es
@@ -62,11 +62,11 @@
 #define PLANNER_ARGUMENTS
 #endif
 
-/* An aggregate of Citus: all have the same transition function. */
+/* An aggregate of Citus.  All have the same transition function. */
 typedef struct Wrapper
 {
 	const char *final; /* name of its final function */
-	Oid result;        /* type of what travels */
+	Oid result;        /* type of the transferred state */
 
 	/* Find the function that makes the result from a state of this type. */
 	void (*find_output)(Oid type, Oid *function, bool *varlena);
@@ -85,20 +85,20 @@ static planner_hook_type previous_hook;
 /* A call that can be replaced. */
 typedef struct PartialCall
 {
-	Oid aggregate; /* ours */
+	Oid aggregate; /* our aggregate */
 	FormData_pg_aggregate wrapper_parts;
 	FormData_pg_aggregate parts;
 	Oid output; /* output or send function of the state's type */
-	List *args; /* expressions */
+	List *args; /* its arguments */
 } PartialCall;
 
-/* What the plan of a query with replaced calls depends on. */
+/* The functions on which a plan with replaced calls depends. */
 typedef struct Replaced
 {
-	List *functions; /* OIDs */
+	List *functions; /* list of OIDs */
 } Replaced;
 
-/* Is the function the one that has this name among the loaded libraries? */
+/* True if this function has the address that its name has among the loaded libraries. */
 static bool
 is_loaded_as(Oid function, const char *name)
 {
@@ -119,7 +119,7 @@ wrapper_of(Oid result)
 	return NULL;
 }
 
-/* Can this be a call of an aggregate of Citus?  This quick test reads no catalog. */
+/* True if this can be a call of an aggregate of Citus.  This quick test reads no catalog. */
 static bool
 has_shape(const Aggref *call)
 {
@@ -129,7 +129,7 @@ has_shape(const Aggref *call)
 		   exprType((Node *) linitial_node(TargetEntry, call->args)->expr) == OIDOID;
 }
 
-/* The aggregate that the first argument names; InvalidOid if it is not a constant. */
+/* The aggregate that the first argument names; InvalidOid: it is not a constant. */
 static Oid
 named_aggregate(const Aggref *call)
 {
@@ -154,8 +154,8 @@ is_ours(Oid aggregate)
 }
 
 /*
- * The arguments of our aggregate: the second argument of Citus', or the fields of the
- * row into which they are packed.
+ * The arguments of our aggregate: the second argument of Citus' aggregate, or if our
+ * aggregate has several, the fields of the row into which they are packed.
  */
 static List *
 unpacked(const Aggref *call, int count)
@@ -170,7 +170,7 @@ unpacked(const Aggref *call, int count)
 	return ((RowExpr *) expr)->args;
 }
 
-/* Does our aggregate declare arguments of the types that "args" have, so that no cast is needed? */
+/* True if our aggregate declares arguments of the types of "args", so that no cast is needed. */
 static bool
 has_types(Oid aggregate, List *args, const Oid *declared)
 {
@@ -188,7 +188,7 @@ has_types(Oid aggregate, List *args, const Oid *declared)
 	return check_generic_type_consistency(actual, declared, count);
 }
 
-/* Is it a call of an aggregate of Citus for one of ours? */
+/* Recognize a call of an aggregate of Citus for one of ours. */
 static bool
 match(const Aggref *aggref, PartialCall *call)
 {
@@ -217,9 +217,10 @@ may_execute(Oid function, Oid role)
 }
 
 /*
- * May everybody execute the functions of the call and of its replacement?  Citus'
- * aggregate checks whether the user may call all that ours is made of; the executor
- * checks that for its owner.  All functions that were checked are appended to the list.
+ * True if everybody may execute the functions of the call and of its replacement.  Citus'
+ * aggregate checks that the user may execute the functions of our aggregate.  The executor
+ * checks that the owner of our aggregate may.  All functions that were checked are appended
+ * to the list.
  */
 static bool
 is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
@@ -248,7 +249,7 @@ is_permitted(const Aggref *aggref, const PartialCall *call, List **functions)
 	return true;
 }
 
-/* Our aggregate with the arguments of the call; the planner does the rest. */
+/* Make a call of our aggregate with the arguments of the call.  The planner does the rest. */
 static Aggref *
 make_aggref(const Aggref *aggref, const PartialCall *call)
 {
@@ -277,7 +278,7 @@ make_aggref(const Aggref *aggref, const PartialCall *call)
 	return ours;
 }
 
-/* Does the query have any call that may have to be replaced? */
+/* True if the query has any call that may have to be replaced. */
 static bool
 may_be_called(Node *node, void *context)
 {

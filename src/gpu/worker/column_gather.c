@@ -1,15 +1,15 @@
 /*
  * column_gather.c
- *		Wanted keys of cached columns, brought together in device memory.
+ *		Gathers the wanted keys of cached columns in device memory.
  *
  * If all rows of pages are wanted, their values are gathered, or stay where they are.
- * Else the device tests rows, and writes the keys of the rows that pass.  It does so, too,
- * if a column has NULLs, or numbers that are not the keys.  For groups it writes them
- * side by side by group.  Rows of several chunks may be tested at once: devices and worker wait less
- * than with one chunk after the other.
+ * Otherwise the device tests rows, and writes the keys of the rows that pass.  It does so
+ * also if a column has NULLs, or if its numbers are not the keys.  For groups it writes the
+ * keys of each group in one place.  Rows of several chunks may be tested at once, since
+ * devices and worker then wait less than with one chunk after the other.
  *
- * Rows of several columns are matched page by page: chunks that are true for a page
- * have the same rows of it, in the same order.  A request whose columns differ in the
+ * Rows of several columns are matched page by page, because chunks that are true for a page
+ * have the same rows of that page, in the same order.  A request whose columns differ in the
  * rows of a page is refused, so that its pages are read.
  *
  * src/gpu/worker/column_gather.c
@@ -26,9 +26,9 @@ typedef struct Columns
 } Columns;
 
 /*
- * Lists of a device, which may still read them while those of another are made.  A chunk has at most as
- * many tiles as pages, and mostly far fewer.  The tiles of chunks that are gathered at once follow one
- * another.
+ * Lists of a device, which may still read them while the lists of another device are made.  A
+ * chunk has at most as many tiles as pages, and usually far fewer.  The tiles of chunks that
+ * are gathered at once follow one another.
  */
 typedef struct Lists
 {
@@ -38,25 +38,25 @@ typedef struct Lists
 
 static Lists lists[GPU_DEVICES_MAX];
 
-/* What has been gathered of a chunk so far: runs, or tiles. */
+/* The rows of a chunk that were found so far, as runs or tiles. */
 typedef struct Gathering
 {
 	Columns columns;
 	qs_cuda_run *run;
 	qb_tile *tile;
 	bool tested;
-	int count;    /* of runs or tiles */
-	uint32 first; /* rows that lie alike in all columns, and are not among the tiles yet */
+	int count;    /* number of runs or tiles */
+	uint32 first; /* rows with the same layout in all columns, not in tiles yet */
 	uint32 alike;
-	uint32 compared; /* pages_alike() has looked at all pages before this one */
+	uint32 compared; /* pages_alike() has compared all pages before this one */
 } Gathering;
 
-/* Pages that are looked at as one run. */
+/* The fewest pages that are compared as one run. */
 #define ALIKE_LEAST 64
 
 StaticAssertDecl(MaxHeapTuplesPerPage <= QB_TILE_ROWS, "a page does not fit into a tile");
 
-/* The chunk that a request names, which another process may have forgotten: then NULL. */
+/* The chunk that a request names; NULL: another process has freed it. */
 static const GpuHolding *
 find_chunk(const GpuRef *ref)
 {
@@ -69,7 +69,7 @@ find_chunk(const GpuRef *ref)
 	return h;
 }
 
-/* Find the chunks that a request names, which are all on one device. */
+/* Find the chunks that a request names.  All must be on one device. */
 static qb_status
 find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 {
@@ -90,7 +90,7 @@ find_columns(const GpuRef *chunk, const GpuWanted *wanted, Columns *columns)
 	return QB_OK;
 }
 
-/* The rows of some pages, or PG_UINT32_MAX: not the same number in all columns. */
+/* The number of rows of some pages; PG_UINT32_MAX: it differs between columns. */
 static uint32
 rows_of(const Columns *columns, uint32 page, uint32 pages)
 {
@@ -120,7 +120,7 @@ add_run(Gathering *gathering, uint32 page, uint32 rows)
 		gathering->run[gathering->count++] = (qs_cuda_run){ .first = first, .count = rows };
 }
 
-/* Do the rows follow those of the tile, in all columns? */
+/* True if the rows follow those of the tile in all columns. */
 static bool
 follows(const qb_tile *tile, const Columns *columns, uint32 page)
 {
@@ -132,7 +132,7 @@ follows(const qb_tile *tile, const Columns *columns, uint32 page)
 	return true;
 }
 
-/* Add the rows that lie alike to the tiles. */
+/* Add the rows with the same layout in all columns to the tiles. */
 static void
 list_alike(Gathering *gathering)
 {
@@ -172,7 +172,7 @@ add_tile(Gathering *gathering, uint32 page, uint32 rows)
 		last->first[i] = columns->column[i]->first[page];
 }
 
-/* Are all these pages wanted, and have at most so many rows? */
+/* True if all "count" pages are wanted and have at most "most" rows together. */
 static bool
 are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uint32 count,
 			 uint64 most)
@@ -188,7 +188,7 @@ are_together(const Gathering *gathering, const GpuPages *pages, uint32 page, uin
 	return first[count] - first[0] <= (gathering->tested ? Min(most, QB_TILE_ROWS) : most);
 }
 
-/* The pages that can be looked at together: 64 or 8 that are all wanted, with few rows; or one. */
+/* The number of pages to handle together: 64 or 8, if all are wanted and have few rows, else 1. */
 static uint32
 pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
 {
@@ -198,8 +198,8 @@ pages_at_once(const Gathering *gathering, const GpuPages *pages, uint32 page, ui
 }
 
 /*
- * How many pages from this one on are all wanted and lie alike in all columns, which have no
- * more rows than that?  0 if they are too few to be worth the comparison.
+ * The number of pages from this one on that are all wanted, have at most "most" rows, and
+ * have the same layout in all columns.  0: they are too few to be worth the comparison.
  */
 static uint32
 pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 most)
@@ -222,7 +222,7 @@ pages_alike(Gathering *gathering, const GpuPages *pages, uint32 page, uint64 mos
 	return run;
 }
 
-/* Add the rows of pages that lie alike in all columns; returns their number. */
+/* Add the rows of pages that have the same layout in all columns; returns their number. */
 static uint32
 add_alike(Gathering *gathering, uint32 page, uint32 run)
 {
@@ -243,8 +243,8 @@ add_alike(Gathering *gathering, uint32 page, uint32 run)
 }
 
 /*
- * Gather pages from "from" on with at most "most" rows, or else one; the rows, or
- * PG_UINT64_MAX if columns do not match.
+ * Find rows of pages from "from" on: at most "most" rows, or those of a single page.  Returns
+ * their number; PG_UINT64_MAX: the columns do not match.
  */
 static uint64
 gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 most, uint32 *end)
@@ -282,7 +282,7 @@ gather_pages(Gathering *gathering, const GpuPages *pages, uint32 from, uint64 mo
 	return gathered;
 }
 
-/* Is NULL wanted of a column that has none? */
+/* True if a test wants NULLs of a column that has none. */
 static bool
 none_pass(const Columns *columns, const qb_selection *tests)
 {
@@ -295,7 +295,7 @@ none_pass(const Columns *columns, const qb_selection *tests)
 	return false;
 }
 
-/* What the device is to test. */
+/* The rows that the device is to test, and the tests. */
 static qs_cuda_copy_rows
 rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys, uint64 count)
 {
@@ -315,7 +315,7 @@ rows_to_test(const Gathering *gathering, const qb_selection *tests, bool no_keys
 	return rows;
 }
 
-/* Have the device put the keys of groups side by side. */
+/* Have the device write the keys of each group in one place. */
 static qb_status
 split_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
 {
@@ -329,7 +329,7 @@ split_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, Gpu
 	return status;
 }
 
-/* What the device does with the rows that were found. */
+/* Have the device write or test the rows that were found. */
 static qb_status
 gather_rows(const GpuGather *g, const qs_cuda_copy_rows *rows, uint32 chunks, GpuGathered *gathered)
 {
@@ -365,7 +365,7 @@ begin_gathering(const GpuGather *g, uint32 tiles, Gathering *gathering)
 	return QB_OK;
 }
 
-/* Nothing is gathered of this chunk yet. */
+/* Start the result, with nothing gathered of this chunk. */
 static void
 start_gathered(const GpuGather *g, const Gathering *gathering, GpuGathered *gathered)
 {
@@ -400,9 +400,7 @@ GpuColumnGather(const GpuGather *g, GpuGathered *gathered)
 	return gather_rows(g, &rows, 1, gathered);
 }
 
-/*
- * The most rows of all chunks that are gathered at once: it bounds the buffer of keys, to 384 MB.
- */
+/* The most rows of chunks that are gathered at once.  It limits the buffer of keys to 384 MB. */
 #define TOGETHER_ROWS (UINT64CONST(3) << 24)
 
 /* Chunks that are gathered at once. */
@@ -410,13 +408,13 @@ typedef struct Chunks
 {
 	qs_cuda_copy_rows rows[QS_CUDA_CHUNKS_MAX];
 	int count;
-	uint32 tiles; /* that are listed */
+	uint32 tiles; /* number of tiles listed */
 	uint64 most;  /* rows that may come yet */
 } Chunks;
 
 /*
- * Add a chunk to those that are gathered with "first".  False: it cannot go with them, and nothing
- * was added.
+ * Add a chunk to those that are gathered with "first".  False: it cannot be gathered with
+ * them, and nothing was added.
  */
 static bool
 add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
@@ -443,10 +441,11 @@ add_chunk(const GpuGather *g, const GpuGather *first, Chunks *chunks)
 }
 
 /*
- * Gather keys of several chunks of one device at once, for speed.  Whole chunks are taken, the first
- * *count of "gather"; *count is set, to 2 or more.  Groups and "most" are those of gather[0].
- * QB_NO_MEMORY: fewer than two chunks can go together, or the device has no memory.  Then gather them
- * one by one.
+ * Gather keys of several chunks of one device at once, for speed.  All wanted pages of a
+ * chunk are gathered.  *count becomes the number of chunks, from the first of "gather" on,
+ * which is at least 2.  Groups and "most" are those of gather[0].  QB_NO_MEMORY: fewer than
+ * two chunks can be gathered together, or the device has no memory.  Then they must be
+ * gathered one by one.
  */
 static qb_status
 gather_all(const GpuGather *gather, int *count, GpuGathered *gathered)
@@ -488,8 +487,8 @@ GpuColumnCountRows(const GpuGather *g, GpuGathered *gathered)
 /* ---- requests for keys of chunks ---- */
 
 /*
- * What a request gathers, of as many pages as fit in a piece of the work.  The slot is the worker's until
- * the reply, so what it wants stays as it is.
+ * What a request is to gather in one piece of work.  The slot belongs to the worker until the
+ * reply, so what it wants stays as it is.
  */
 static GpuGather
 gather_for(const GpuSlot *slot, const GpuAdding *adding)
@@ -502,11 +501,11 @@ gather_for(const GpuSlot *slot, const GpuAdding *adding)
 }
 
 /*
- * Note that gathered keys were added, at so much work for each.  The device may still be at it.  When half
- * a piece of work has been added since the last wait, this waits for what was added before that wait.  So
- * the device does not run out of work because of this wait.  About one piece is queued there, and always
- * less than three, so the next request does not wait long.  QB_OK or QB_DEVICE_ERROR, since the keys
- * are added.
+ * Note that gathered keys are being added, with this work for each.  When half a piece of
+ * work has been queued since the last wait, this waits for what was queued before that wait.
+ * So the device does not run idle because of the wait.  About one piece of work is queued,
+ * and always less than three, so the next request does not wait long.  Returns QB_OK or
+ * QB_DEVICE_ERROR, since the keys are added already.
  */
 static qb_status
 limit_queued(const GpuGathered *gathered, double work)

@@ -2,17 +2,18 @@
  * column_serve.c
  *		What the GPU worker does with cached columns: the handler of their requests.
  *
- * The values of a chunk are an array in device memory, which grows while pages come.  In
- * the worker's own memory are the location of each page's first row, the LSNs, the set of
- * pages that count as copied, and the few distinct keys that were counted last.  The
- * bitmap of NULLs is put together there, and goes to the device when all pages have come.
+ * The values of a chunk are an array in device memory, which grows while pages come.  In the
+ * worker's own memory are the location of each page's first row, the LSNs, the set of pages
+ * that count as copied, and the few distinct keys that were counted last.  The bitmap of
+ * NULLs is built in the worker's memory, and is copied to the device when all pages have
+ * come.
  *
  * src/gpu/worker/column_serve.c
  */
 #include "gpu/worker/column_worker.h"
 #include "gpu/gpu.h"
 
-/* Values of the first room, and what room grows by: a fraction of itself. */
+/* Room of a new chunk in values, and its growth: 1/GROWTH of the room. */
 #define FIRST_ROOM 65536
 #define GROWTH     2
 
@@ -33,14 +34,17 @@ free_holding(GpuHolding *h)
 	free(h);
 }
 
-/* Are these chunks of the same pages, of whatever columns? */
+/* True if these chunks have the same pages, of any columns. */
 static bool
 is_same_chunk(const GpuColumnShape *a, const GpuColumnShape *b)
 {
 	return a->root == b->root && a->relation == b->relation && a->chunk == b->chunk;
 }
 
-/* What a chunk stood for, its pages or its table, another one of them stands for when it is gone. */
+/*
+ * A chunk that is freed may lead its pages or its table.  Another chunk of the same pages or
+ * table then takes its place.
+ */
 static void
 hand_over(const GpuHolding *gone)
 {
@@ -102,10 +106,13 @@ new_holding(void)
 	return NULL;
 }
 
-/* Rows that go together to the next device, where a table is large. */
+/* The number of consecutive rows of a large table that go to one device. */
 #define PART_ROWS (UINT64CONST(1) << 25)
 
-/* Which part of its table a row belongs to, by its number.  Small tables have one part. */
+/*
+ * The part of its table to which a row belongs, by the row's number.  Small tables have one
+ * part.
+ */
 static uint64
 part_of(uint64 row)
 {
@@ -115,8 +122,8 @@ part_of(uint64 row)
 }
 
 /*
- * A chunk of the same pages of the table, of whatever column; NULL: there is none.  The search begins at
- * handle *i, and *i is set behind the one that is found.
+ * Find a chunk of the same pages of the table, of any column; NULL: there is none.  The
+ * search begins at handle *i, and *i becomes the next handle after the chunk.
  */
 static const GpuHolding *
 next_same_chunk(const GpuColumnShape *shape, int *i)
@@ -139,7 +146,10 @@ find_same_chunk(const GpuColumnShape *shape)
 	return next_same_chunk(shape, &i);
 }
 
-/* Note whether a new chunk is the only one of its table, and whether the table is on several devices now. */
+/*
+ * Note whether a new chunk is the only one of its table, and whether the table is now on
+ * several devices.
+ */
 static void
 note_beginning(GpuHolding *new)
 {
@@ -158,8 +168,8 @@ note_beginning(GpuHolding *new)
 }
 
 /*
- * Memory of devices is nearly the same if it differs by less than a column of a table's first part, and
- * by less than an eighth of a device's memory.
+ * The difference up to which two devices count as having the same memory in use: less than a
+ * column of a table's first part, and less than an eighth of a device's memory.
  */
 static uint64
 nearly_bytes(int device)
@@ -172,9 +182,10 @@ nearly_bytes(int device)
 }
 
 /*
- * The device of a table's first chunk: that with the fewest tables of which it has all chunks, among
- * those that have nearly the least memory in use.  Small tables are on different devices so, where the
- * parts of a large one take a little more memory on some of them.
+ * Choose the device of a table's first chunk.  Among the devices that have nearly the least
+ * memory in use, it is the one with the fewest tables that are on it alone.  So small tables
+ * go to different devices, even if the parts of a large table take a little more memory on
+ * some of them.
  */
 static int
 choose_beginning(void)
@@ -197,7 +208,7 @@ choose_beginning(void)
 	return best;
 }
 
-/* The device of a table's next chunk; -1: any, for the first chunk of a further part. */
+/* The device of a table's next chunk; -1: any, for the first chunk of another part. */
 static int
 choose_next(uint32 root)
 {
@@ -223,9 +234,9 @@ choose_next(uint32 root)
 }
 
 /*
- * A chunk is where the same chunk of another column is, because rows are matched there.  The first
- * rows of a table are on one device, and those of its partitions count as its own; then each part
- * goes where the least memory is in use.
+ * Choose the device of a new chunk.  It is that of the same chunk of another column, because
+ * rows are matched there.  The first rows of a table are on one device; rows of its
+ * partitions count as its own.  Each further part goes where the least memory is in use.
  */
 static int
 choose_device(GpuSlot *slot)
@@ -272,7 +283,7 @@ slot_null_words(const GpuSlot *slot)
 	return slot->weighted ? GpuNullWords(slot->bytes / sizeof(uint64)) : 0;
 }
 
-/* Are these pages behind the ones that have come, and are their values all in the slot? */
+/* True if these pages follow those that have come, and all of their values are in the slot. */
 static bool
 is_valid(const GpuHolding *h, const GpuSlot *slot, const GpuColumnPage *page)
 {
@@ -355,7 +366,7 @@ serve_put(GpuSlot *slot, GpuHolding *h)
 	return QB_OK;
 }
 
-/* Take the bitmap of NULLs to the device, if there are any. */
+/* Copy the bitmap of NULLs to the device, if there are NULLs. */
 static qb_status
 finish_nulls(GpuHolding *h)
 {
@@ -379,8 +390,8 @@ note_copied(GpuHolding *h)
 }
 
 /*
- * The layout of a finished chunk: that of another column's chunk with the same "first", or else its own
- * serial number.
+ * Find the layout of a finished chunk: that of a chunk of another column with the same
+ * "first", or a new one, which is the chunk's serial number.
  */
 static uint64
 find_layout(const GpuHolding *h)
@@ -395,7 +406,7 @@ find_layout(const GpuHolding *h)
 	return h->serial;
 }
 
-/* Room that is left over is given back, if there is room to do so. */
+/* Memory that is left over is given back, if there is enough memory to do so. */
 static qb_status
 serve_finish(GpuSlot *slot, GpuHolding *h)
 {
@@ -423,7 +434,7 @@ serve_describe(GpuSlot *slot, const GpuHolding *h)
 	return QB_OK;
 }
 
-/* Nothing changes if somebody else has renewed the chunk since it was described. */
+/* Nothing changes if another backend has renewed the chunk since it was described. */
 static qb_status
 serve_renew(GpuSlot *slot, GpuHolding *h)
 {
@@ -437,7 +448,7 @@ serve_renew(GpuSlot *slot, GpuHolding *h)
 	return QB_OK;
 }
 
-/* Answer with the distinct keys that were counted last, if the request wants the same ones. */
+/* Answer with the distinct keys that were last counted, if the request wants the same keys. */
 static bool
 recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
 {
@@ -458,7 +469,7 @@ recall_counts(const GpuHolding *h, const GpuWanted *wanted, GpuSlot *slot)
 	return true;
 }
 
-/* Remember what was counted, if all rows of the pages were wanted. */
+/* Remember the distinct keys, if all rows of the pages were counted. */
 static void
 remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, const GpuSlot *slot,
 				const int64 *times)
@@ -483,10 +494,7 @@ remember_counts(GpuHolding *h, const GpuWanted *wanted, int most, uint64 rows, c
 	memcpy(c->times, times, slot->count * sizeof(int64));
 }
 
-/*
- * What a request about a chunk itself gathers: its first pages, as many as fit in a piece of the
- * work.
- */
+/* What a request about a chunk gathers: its first pages, as many as fit in a piece of work. */
 static GpuGather
 gather_first(const GpuSlot *slot, const GpuWanted *wanted, const qb_groups *groups)
 {
@@ -514,7 +522,7 @@ count_keys(GpuSlot *slot, const GpuGather *gather, int most, int64 *times, GpuGa
 	return status;
 }
 
-/* Count rows: they are a key 0 each. */
+/* Count rows.  Each row counts as a key of 0. */
 static qb_status
 count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *gathered)
 {
@@ -528,7 +536,7 @@ count_rows(GpuSlot *slot, const GpuGather *gather, int64 *times, GpuGathered *ga
 	return QB_OK;
 }
 
-/* Count distinct keys, or rows. */
+/* Serve COLUMN_COUNTS: count distinct keys, or rows. */
 static qb_status
 serve_counts(GpuSlot *slot, GpuHolding *h)
 {
@@ -561,10 +569,7 @@ serve_counts(GpuSlot *slot, GpuHolding *h)
 	return QB_OK;
 }
 
-/*
- * Find the groups that have more than so many distinct keys in the pages of one piece of the
- * work.
- */
+/* Serve COLUMN_MANY, for the pages of one piece of work. */
 static qb_status
 serve_many(GpuSlot *slot)
 {

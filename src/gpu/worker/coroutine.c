@@ -3,14 +3,15 @@
  *		Requests in the GPU worker that wait for their devices while others go on.
  *
  * Coroutines are made by the C library (ucontext.h), each with a stack of its own, and stay.
- * swapcontext() makes a system call, for the signals that are blocked.  These are the same in all,
- * so the worker changes from one to another by _setjmp() and _longjmp().  Nothing in them looks at
- * the depth of the stack, and an error that they raise ends the worker.
+ * swapcontext() makes a system call to set the blocked signals.  All coroutines block the
+ * same signals, so the worker switches between them by _setjmp() and _longjmp().  No code in
+ * a coroutine checks the depth of the stack, and an error that is raised there ends the
+ * worker.
  *
  * src/gpu/worker/coroutine.c
  */
 
-/* A jump to another stack is meant here. */
+/* _FORTIFY_SOURCE would reject a jump to another stack, which is intended here. */
 #undef _FORTIFY_SOURCE
 
 #include "postgres.h"
@@ -23,7 +24,7 @@
 
 #include "port/pg_bitutils.h"
 
-/* A stack has some bytes below it that nobody may touch. */
+/* A stack, and the guard area below it that must not be accessed. */
 #define STACK_BYTES ((Size) 8 << 20)
 #define GUARD_BYTES ((Size) 1 << 16)
 
@@ -31,17 +32,17 @@
 
 typedef struct Coroutine
 {
-	jmp_buf at;  /* where it goes on */
+	jmp_buf at;  /* where the coroutine continues */
 	char *stack; /* NULL: it has never been started */
 	void (*run)(int number);
-	uint32 devices; /* 0: it has ended */
+	uint32 devices; /* devices that it has; 0: it has ended */
 } Coroutine;
 
 static Coroutine coroutine[GPU_DEVICES_MAX];
 static jmp_buf worker;
 static int current = NOBODY;
 
-/* Leave one place, to which somebody else will jump, for another. */
+/* Save this place in "from", and continue at "to". */
 static void
 jump(jmp_buf from, jmp_buf to)
 {
@@ -49,7 +50,7 @@ jump(jmp_buf from, jmp_buf to)
 		_longjmp(to, 1);
 }
 
-/* The first function of a coroutine: it calls one function after the other. */
+/* The first function of a coroutine.  It runs one request after the other. */
 static void
 call_all(int number)
 {
@@ -75,7 +76,7 @@ make_stack(void)
 	return memory + GUARD_BYTES;
 }
 
-/* Call the first function, on a stack of its own. */
+/* Call the first function, on a new stack. */
 static void
 enter(int number)
 {
@@ -99,7 +100,7 @@ GpuStartCoroutine(uint32 devices, void (*run)(int number))
 
 	if (gpu_shared->device_count == 1)
 	{
-		run(number); /* nobody could go on meanwhile */
+		run(number); /* without coroutines the function runs to its end */
 		return;
 	}
 	Assert(c->devices == 0);

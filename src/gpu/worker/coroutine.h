@@ -2,10 +2,10 @@
  * coroutine.h
  *		Requests in the GPU worker that wait for their devices while others go on.
  *
- * A request is served in a coroutine, which has devices for itself.  Where it waits for one it
- * pauses, and the worker serves requests of other devices meanwhile, all in one thread.  So
- * what a request handler keeps over a call of a device, in memory of the process, must be
- * that of its devices alone.
+ * A request is served in a coroutine, which has some devices for itself.  While it waits for
+ * a device it pauses, and the worker serves requests of other devices, all in one thread.  So
+ * data that a request handler keeps in memory of the process, over a call of a device, must
+ * belong to its own devices.
  *
  * src/gpu/worker/coroutine.h
  */
@@ -15,21 +15,22 @@
 #include "gpu/shared.h"
 
 /*
- * Call a function in a coroutine until it pauses or ends.  "devices" are the devices that it has
- * for itself until it ends (bits: 1 << device); its number is the least of them.
+ * Run a function in a coroutine until it pauses or ends.  "devices" are the devices that it
+ * has for itself until it ends (bits: 1 << device).  The coroutine's number is the lowest of
+ * them.
  */
 extern void GpuStartCoroutine(uint32 devices, void (*run)(int number));
 
-/* Go on with one that has paused, if there is one of this number, until it pauses again or ends. */
+/* Continue the coroutine of this number, if it has paused, until it pauses again or ends. */
 extern void GpuResumeCoroutine(int number);
 
-/* The number of the coroutine that is at work; 0 outside of them. */
+/* The number of the running coroutine; 0 outside of coroutines. */
 extern int GpuCoroutine(void);
 
-/* The devices that coroutines have, other than the one at work. */
+/* The devices of all coroutines except the running one. */
 extern uint32 GpuBusyDevices(void);
 
-/* In a coroutine: let others go on.  Elsewhere it does nothing. */
+/* Pause the running coroutine, so that others can run.  Outside of coroutines it does nothing. */
 extern void GpuPause(void);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * devices.c
- *		The devices of the GPU worker: opening them, choosing one, how much work they do at a
- *		time, and their memory: values that nobody wants any more, and room for others.
+ *		The devices of the GPU worker: opens and chooses devices, limits the work of a piece,
+ *		frees values that are not needed any more, and makes room for new ones.
  *
- * A device that cannot be opened, or has failed while others still answer, is lost: nothing
- * goes there, and it is opened again when the configuration is reloaded.  After a failed kernel
- * no device of the process answers any more (docs/engineering/gpu-worker.md): then the worker
+ * A device that cannot be opened, or has failed while others still answer, is lost: it is not
+ * used until it is opened again, when the configuration is reloaded.  After a failed kernel
+ * no device of the process answers any more (docs/engineering/gpu-worker.md), so the worker
  * ends.
  *
  * CUDA's driver starts threads when it is first called.  They inherit the mask of signals,
@@ -23,10 +23,10 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-/* Slots are page-locked: the staging buffer is only for data from elsewhere. */
+/* Slots are page-locked, so the staging buffer is only for other data. */
 #define STAGING_BYTES ((size_t) 8 << 20)
 
-/* Values that are freed between two pieces of requests. */
+/* The number of values that are freed between two pieces of requests. */
 #define PENDING_FREES_AT_ONCE 8
 
 #ifdef QSKETCH_CUDA
@@ -52,7 +52,7 @@ GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version)
 	gpu_device_ops = ops;
 }
 
-/* Tell a device what qsketch.gpu_memory_limit is now. */
+/* Tell a device the present qsketch.gpu_memory_limit. */
 static void
 limit_memory(int index)
 {
@@ -71,7 +71,7 @@ GpuLimitMemory(void)
 			limit_memory(i);
 }
 
-/* What errors of CUDA mean to an administrator, by their numbers in CUDA's driver_types.h. */
+/* What errors of CUDA mean for an administrator, by their numbers in CUDA's driver_types.h. */
 static const struct
 {
 	int code;
@@ -124,13 +124,13 @@ describe_device(const qs_cuda_device *from, GpuDeviceInfo *info)
 	info->memory_bytes = from->memory_bytes;
 }
 
-/* What a device says that FAULT_LOST makes fail. */
+/* The error of the device that FAULT_LOST makes fail. */
 static const qs_cuda_error simulated_loss = { .status = QB_DEVICE_ERROR,
 											  .code = 214,
 											  .name = "cudaErrorECCUncorrectable",
 											  .call = "simulation" };
 
-/* Is a device there?  If so "properties" are known, or else "error". */
+/* True if a device answers.  Sets "properties" then, else "error". */
 static bool
 answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 {
@@ -142,7 +142,7 @@ answers(int index, qs_cuda_device *properties, qs_cuda_error *error)
 	return gpu_device_ops->get(gpu_shared->device[index].number, properties, error) == QB_OK;
 }
 
-/* Open a device of this server, which may be the only one. */
+/* Open a device of this server.  "alone": it may be the only one. */
 static bool
 open_device(int index, bool alone)
 {
@@ -182,7 +182,7 @@ pin_slots(void)
 		ereport(LOG, (errmsg("qsketch copies keys to the GPU without page-locked memory")));
 }
 
-/* Let devices that were opened, and the others, read one another's memory, where they can. */
+/* Let the newly opened devices and all others read one another's memory, where they can. */
 static void
 join_devices(uint32 opened)
 {
@@ -234,7 +234,7 @@ open_devices(char *reason)
 	return opened;
 }
 
-/* Let nobody find cached values of a device any more. */
+/* Make the cached values of a device impossible to find. */
 static void
 forget_cached(int device)
 {
@@ -242,7 +242,7 @@ forget_cached(int device)
 		;
 }
 
-/* Open lost devices again, on which no value is left. */
+/* Open lost devices again, if no value is left there. */
 static int
 reopen_devices(char *unused)
 {
@@ -267,7 +267,7 @@ reopen_devices(char *unused)
 	return gpu_shared->device_count;
 }
 
-/* While signals are blocked. */
+/* Call a function while signals are blocked. */
 static int
 without_signals(int (*open)(char *reason), char *reason)
 {
@@ -301,8 +301,8 @@ GpuReopenDevices(void)
 }
 
 /*
- * The device that is wanted, or if it is not there, the one with the least memory in use; -1: all are
- * lost.
+ * The device "wanted", or if it is lost or -1, the device with the least memory in use; -1:
+ * all are lost.
  */
 int
 GpuChooseDevice(int wanted)
@@ -319,7 +319,7 @@ GpuChooseDevice(int wanted)
 	return best;
 }
 
-/* Tell the backends how much memory is in use on a device. */
+/* Show the memory in use on a device to the backends. */
 void
 GpuShowMemory(int device)
 {
@@ -329,8 +329,8 @@ GpuShowMemory(int device)
 }
 
 /*
- * The devices that do not answer any more, and what they say if "error" has nothing yet.  Bits:
- * 1 << index.
+ * The devices that do not answer any more (bits: 1 << index).  "error" becomes their error,
+ * if it has none yet.
  */
 static uint32
 silent_devices(qs_cuda_error *error)
@@ -358,7 +358,7 @@ devices_left(void)
 	return (uint32) ((UINT64CONST(1) << gpu_shared->device_count) - 1) & ~GpuLostDevices();
 }
 
-/* Nothing goes to a device any more, and nobody finds what is there. */
+/* Mark a device lost, with its reason, and make its cached values impossible to find. */
 static void
 lose_device(int index, const char *reason)
 {
@@ -376,8 +376,9 @@ lose_device(int index, const char *reason)
 }
 
 /*
- * A device has failed.  It is lost, or if some devices do not answer any more, these are.  It may be
- * known already to be lost.  Returns the reason, with the number of one of several GPUs.
+ * Handle the failure of a device.  It is lost; but if some devices do not answer any more,
+ * these are lost instead.  The device may already be known to be lost.  Returns the reason,
+ * with the number of the GPU if there are several.
  */
 const char *
 GpuLoseDevice(int device)
@@ -408,8 +409,8 @@ GpuLoseDevice(int device)
 }
 
 /*
- * The number of keys in the next piece of a request, at so much work for each key: at
- * least one.  The piece is counted as done, among the requests and keys of two counters.
+ * The number of keys in the next piece of a request, with this work for each key; at least
+ * one.  The piece is added to two counters, for requests and for keys.
  */
 int
 GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys)
@@ -492,7 +493,7 @@ GpuUnmade(int device)
 	GpuShowMemory(device);
 }
 
-/* Tell the backends where a value is now. */
+/* Show the location of a value to the backends. */
 void
 GpuShowLocation(int index)
 {
@@ -517,8 +518,9 @@ free_value(int index)
 }
 
 /*
- * Free the values of handles pending free that no request names, some at a time; were there any?
- * On a busy device a request may use what it does not name.
+ * Free some values of handles that are pending free and that no request names; returns
+ * whether there were any.  Values on busy devices are not freed, because a request may use
+ * values that it does not name.
  */
 bool
 GpuFreePending(void)
@@ -535,7 +537,7 @@ GpuFreePending(void)
 	return count > 0;
 }
 
-/* Values that a request of each coroutine uses and does not name. */
+/* For each coroutine: the values that its request uses without naming them. */
 static const GpuRef *used[GPU_DEVICES_MAX];
 static uint32 used_count[GPU_DEVICES_MAX];
 
@@ -568,7 +570,7 @@ GpuEndUse(int coroutine)
 	used_count[coroutine] = 0;
 }
 
-/* Whose request is served in each coroutine: room is made for that handle. */
+/* For each coroutine: the handle whose request is served, for whose role room is made. */
 static const GpuHandle *served[GPU_DEVICES_MAX];
 
 void
@@ -578,9 +580,9 @@ GpuMakeRoomFor(int index)
 }
 
 /*
- * Make room on a device: free what nobody wants, or else give up a cached
- * value, or else a chunk of a column; false if there is none.  Columns of other
- * roles go for columns alone.
+ * Make room on a device: free values that are not needed, or else evict a cached value, or
+ * else a chunk of a column; false: nothing is left.  Columns of other roles are evicted only
+ * for columns.
  */
 bool
 GpuMakeRoom(int device)

@@ -2,9 +2,9 @@
  * filter_serve.c
  *		What the GPU worker does with filters: the handler of their requests.
  *
- * The worker has the filter of each handle on a device, and counts what the filter was
- * given.  A filter never grows: a device that had memory for it has enough for all
- * that follows.
+ * The worker has the filter of each handle on a device, and counts what was sent to it.  A
+ * filter never grows, so a device that had memory for it has enough for everything that
+ * follows.
  *
  * A key has up to QF_HASHES_MAX positions, so requests for keys are served in
  * pieces of about the same number of positions.
@@ -17,12 +17,12 @@
 
 #include "filter_cuda.h"
 
-/* Work of an insert that is waited for. */
+/* The work from which on an insert is waited for. */
 #define LONG_INSERT 1e7
 
 static const GpuKeyedOps ops;
 
-/* What filters ask of the devices. */
+/* The operations that filters need from the devices. */
 static const qf_filter_ops *
 device_ops(void)
 {
@@ -148,10 +148,10 @@ insert(void *filter, const uint64 *key, uint64 count)
 	return device_ops()->insert_device(filter, &batch);
 }
 
-/* Where there is no memory for a piece, smaller ones take little. */
+/* The smallest piece, if there is no memory for larger ones. */
 #define LEAST_PIECE 65536
 
-/* "merged" counts bytes. */
+/* Merge the next piece of a filter.  "merged" counts bytes. */
 static qb_status
 merge(GpuKeyed *into, void *from, int device, bool *more)
 {
@@ -174,7 +174,7 @@ merge(GpuKeyed *into, void *from, int device, bool *more)
 	return QB_OK;
 }
 
-/* A request, or several that go together. */
+/* Serve a request, or several together. */
 static qb_status
 serve(GpuSlot *const *slot, int *count)
 {

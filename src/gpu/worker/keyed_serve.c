@@ -108,7 +108,7 @@ GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work)
 
 /* ---- replicas ---- */
 
-/* The replica that is being merged: if there is none, one that is there is taken. */
+/* The replica that is being merged.  If none is, the merge of another replica begins. */
 static void *
 joining_replica(GpuKeyed *k)
 {
@@ -139,7 +139,10 @@ has_replicas(int index)
 	return gpu_keyed[index].replicas > 0 && !GpuKeyedIsFull(index);
 }
 
-/* A value that a request reads or merges, and that has replicas to be merged; -1: there is none. */
+/*
+ * The value that a request reads or merges, if it has replicas to be merged first; -1: there
+ * is none.
+ */
 static int
 find_replicas(const GpuSlot *slot, uint32 whole)
 {
@@ -153,8 +156,8 @@ find_replicas(const GpuSlot *slot, uint32 whole)
 }
 
 /*
- * Merge the next piece of a replica.  What there is no memory to merge is left to the backend of a value
- * that grows.  After any other error the value is of no use.
+ * Merge the next piece of a replica.  If a value that grows has no memory for that, the rest
+ * is left to its backend.  After any other error the value must not be used.
  */
 static qb_status
 merge_replica(int index)

@@ -3,10 +3,11 @@
  *		Sketches and filters in the GPU worker: values on a device that get keys, from slots or from
  *		chunks of cached columns.
  *
- * A value is made on one device.  Chunks on other devices have replicas there: values of the same
- * parameters, which get the keys of the chunks on their devices.  So keys stay where they are.
- * Replicas are merged into the value piece by piece before anybody reads it, and others are served in
- * between.  Keys that come between two pieces go into a new replica.
+ * A value is made on one device.  Chunks on other devices have replicas there: values of the
+ * same parameters, which get the keys of the chunks on their devices.  So keys stay where
+ * they are.  Replicas are merged into the value piece by piece before it is read.  Other
+ * requests are served between two pieces.  Keys that come between two pieces go into a new
+ * replica.
  *
  * src/gpu/worker/keyed_worker.h
  */
@@ -19,72 +20,82 @@
 typedef struct GpuKeyed
 {
 	const struct GpuKeyedOps *ops;
-	void *on_device; /* NULL: there is none */
+	void *on_device; /* NULL: it is not on a device */
 	int device;
-	GpuShape params;                /* that it was made of */
-	uint64 given;                   /* filters: rows, positions, and bytes of bits */
-	void *replica[GPU_DEVICES_MAX]; /* or NULL */
+	GpuShape params; /* with which it was made */
+	uint64 given;    /* filters: amount sent, in rows, positions, and bytes of bits */
+	void *replica[GPU_DEVICES_MAX]; /* replica on each device; or NULL */
 	void *joining;                  /* the replica that is being merged, or NULL */
-	int joining_device;             /* that it is on */
-	int replicas;                   /* that are there, the joining one included */
+	int joining_device;             /* the device of that replica */
+	int replicas;                   /* number of replicas, with the joining one */
 	bool begun;                     /* a merge into the value has begun */
-	uint64 merged;                  /* and got so far, in units of the family */
+	uint64 merged;                  /* how much was merged, in units of the family */
 } GpuKeyed;
 
 /* What a family does with its values. */
 typedef struct GpuKeyedOps
 {
-	/* Make a value of these parameters: an empty one, or a copy of "from" if not NULL. */
+	/* Makes a value of these parameters: an empty one, or a copy of "from" if that is not NULL. */
 	qb_status (*make)(qs_cuda *gpu, const GpuShape *params, const void *from, void **made);
 	void (*destroy)(void *value);
-	uint64 (*bytes)(const void *value); /* of device memory */
+	uint64 (*bytes)(const void *value); /* device memory of a value */
 
-	/* Add keys that are on its device; QB_NO_MEMORY changes nothing. */
+	/* Adds keys that are on the value's device.  After QB_NO_MEMORY nothing has changed. */
 	qb_status (*insert)(void *value, const uint64 *key, uint64 count);
 
-	/* Does it gain more from large batches than copying the keys of several chunks takes?  NULL: never. */
+	/*
+	 * True if larger batches save more time than it takes to copy the keys of several
+	 * chunks.  NULL: never.
+	 */
 	bool (*gains_together)(const void *value);
 
 	/*
-	 * Merge the next piece of a value of the same parameters, which is on this device; "more": there are
-	 * further ones.  It counts in "merged", and ends with 0 there.
+	 * Merges the next piece of a value with the same parameters, which is on this device.
+	 * "more" tells whether further pieces are left.  It counts in "merged", which is 0 again
+	 * at the end.
 	 */
 	qb_status (*merge)(GpuKeyed *into, void *from, int device, bool *more);
 
-	/* As in GpuHandler; a single request comes here, too. */
+	/* Like serve_all in GpuHandler; single requests come here, too. */
 	qb_status (*serve)(GpuSlot *const *slot, int *count);
 
-	uint32 makes; /* requests that need no value on a device; bits: 1 << op */
+	uint32 makes; /* requests that need no value on a device (bits: 1 << op) */
 	uint32 whole; /* requests before which replicas are merged */
 
-	/* Its device may have no memory for further keys, or to merge: then it is full (shared.h). */
+	/*
+	 * The device may have no memory to add further keys, or to merge.  Then the value is full
+	 * (shared.h).
+	 */
 	bool grows;
 } GpuKeyedOps;
 
-/* By the number of the handle. */
+/* The values, by the numbers of their handles. */
 extern GpuKeyed gpu_keyed[GPU_HANDLES];
 
 /* Make the value of a handle. */
 extern qb_status GpuKeyedMake(int index, const GpuKeyedOps *ops, int device, const GpuShape *params,
 							  const void *from);
 
-/* Is a value full?  Note that it is: its backend will fetch it. */
+/* True if a value is full; note that a value is full.  Its backend will then fetch it. */
 extern bool GpuKeyedIsFull(int index);
 extern void GpuKeyedNoteFull(int index);
 
-/* The value, or its replica, on a device; it is made if there is none.  NULL: it could not be. */
+/*
+ * The value or its replica on a device.  A replica is made if there is none.  NULL: it could
+ * not be made.
+ */
 extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
 
 /*
- * Add gathered keys on their device.  After QB_NO_MEMORY none were added, and if they are of one chunk a
- * value that grows is full.
+ * Add gathered keys on their device.  After QB_NO_MEMORY no key was added; if they are of one
+ * chunk, a value that grows is full then.
  */
 extern qb_status GpuKeyedAdd(int index, const GpuGathered *gathered);
 
-/* Serve requests for keys of chunks, at so much work for each key. */
+/* Serve requests for keys of chunks, with this work for each key. */
 extern qb_status GpuKeyedServeColumns(GpuSlot *const *slot, int *count, double work);
 
-/* What the handlers of these families have in common: GpuHandler. */
+/* The common part of the handlers of these families, for GpuHandler. */
 extern qb_status GpuKeyedServe(GpuSlot *slot);
 extern qb_status GpuKeyedServeAll(GpuSlot *const *slot, int *count);
 extern int GpuKeyedChoose(GpuSlot *slot);

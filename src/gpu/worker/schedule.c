@@ -2,23 +2,24 @@
  * schedule.c
  *		Scheduling: which request the GPU worker serves next.
  *
- * The worker takes all requests from the queue into lines, one for each process, in
- * the order of the queue.  The process that has had the least of the worker's time is
- * next.  A process that becomes active gets the virtual time of the last one served, less
- * CREDIT_US: it is served soon, but idle time is not banked.  A long
- * request is served in pieces (GpuHandler): the process of a short one waits for one
- * piece, however many long requests there are.
+ * The worker takes all requests from the queue into lines, one for each process, in the order
+ * of the queue.  The process that has had the least of the worker's time is served next.  A
+ * process that becomes active starts with the time of the process that was served last, less
+ * CREDIT_US.  So it is served soon, but idle time does not add up.  A long request is served
+ * in pieces (GpuHandler).  So a short request waits for one piece, however many long requests
+ * there are.
  *
- * Requests of several processes may name the same handle: cached values that all look up,
- * and values that parallel workers hand to their leader.  A request that reads waits for all
- * earlier ones that change the handle or add to it.  One that adds keys on a device of its own
- * waits for all but those that add.  One that changes the handle waits for all earlier ones.
- * The oldest of all requests never waits for another one.  So somebody is always next, but for requests
- * whose device is still at work for them.
+ * Requests of several processes may name the same handle: cached values in which all of them
+ * look up keys, and values that parallel workers transfer to their leader.  A request that
+ * reads the handle waits for all earlier requests that change it or add keys.  A request that
+ * adds keys on one device waits for all earlier requests except those that also add keys.  A
+ * request that changes the handle waits for all earlier requests. The oldest request never
+ * waits for another one.  So there is always a next request, unless devices are still at work
+ * for all of them.
  *
- * Each device is given one piece of a request at a time.  Requests for different devices go on at
- * the same time, also those of one process.  The process that has had the least keeps others from the
- * devices that it waits for.
+ * Each device is given one piece of a request at a time.  Requests for different devices go
+ * on at the same time, also those of one process.  No other process gets the devices for
+ * which the process that has had the least time waits.
  *
  * A slot holds few keys for a GPU, whose launches and copies take longer to begin than to
  * end.  So requests of one process that follow one another, and change the same handle or copy
@@ -40,28 +41,34 @@
 #define ALL_DEVICES ((1U << gpu_shared->device_count) - 1)
 
 /*
- * So long a request lets others go first while its device is at work for it.  The device is asked at
- * most so often.
+ * For PATIENCE_US a request lets others go first while its device is at work for it.  The
+ * device is asked at most every LOOK_US.
  */
 #define PATIENCE_US 1000000
 #define LOOK_US     40
 
-/* Requests of a line that are looked at, beyond the first one that needs busy devices. */
+/*
+ * The number of requests of a line that are examined after the first one that needs busy
+ * devices.
+ */
 #define LOOK_AHEAD (2 * GPU_DEVICES_MAX)
 
-/* The credit of a process that comes, or comes back: the time of some pieces. */
+/* The credit of a process that becomes active: the time of some pieces. */
 #define CREDIT_US 50000
 
-/* The requests of a process: slots, linked by Waiting.next. */
+/* The requests of a process, as a list of slots linked by Waiting.next. */
 typedef struct Line
 {
-	int first; /* slot, or NONE: then it is not among the lines that wait */
+	int first; /* slot; NONE: there is no request, and the line does not wait */
 	int last;
-	int next;   /* line that waits, or NONE */
-	uint64 had; /* us, by the clock of all lines */
+	int next;   /* next waiting line, or NONE */
+	uint64 had; /* time in us that it has had; comparable between lines */
 } Line;
 
-/* What a request does to a handle, and which earlier ones it waits for.  Bits: 1 << Access. */
+/*
+ * What a request does to a handle.  This decides for which earlier requests it waits.  Bits:
+ * 1 << Access.
+ */
 typedef enum Access
 {
 	READS,
@@ -76,28 +83,28 @@ static const uint32 waits_for[ACCESSES] = {
 	[CHANGES] = 1 << READS | 1 << ADDS | 1 << CHANGES,
 };
 
-/* How many requests for a handle there were so far, and how many are served. */
+/* The requests for a handle so far, and the number of them that were served. */
 typedef struct Order
 {
 	uint32 came[ACCESSES];
 	uint32 served[ACCESSES];
 } Order;
 
-/* A request that waits or is being served, by its slot. */
+/* A request that waits or is being served.  The index is the number of its slot. */
 typedef struct Waiting
 {
-	int next;           /* slot of the same line, or NONE */
+	int next;           /* next slot of the same line, or NONE */
 	bool served;        /* a piece of it is being served */
-	TimestampTz ended;  /* when the last piece of it was served */
-	TimestampTz looked; /* when its device was found at work for it, since then */
-	Order before[2];    /* for its handle and the other: what came before */
+	TimestampTz ended;  /* time when its last piece was served */
+	TimestampTz looked; /* time when its device was last seen at work for it */
+	Order before[2];    /* for its handle and the other one: requests that came before */
 } Waiting;
 
-static Line *line; /* of each process */
+static Line *line; /* for each process */
 static Waiting *waiting;
 static Order order[GPU_HANDLES];
 static int first_line = NONE;
-static int requests; /* in all lines */
+static int requests; /* requests in all lines */
 static uint64 clock_now;
 
 void
@@ -113,7 +120,10 @@ GpuStartScheduling(void)
 
 /* ---- the order of requests for a handle ---- */
 
-/* The order of the handle that a request names, or NULL: its own (0), the other (1). */
+/*
+ * The order of the requests for a handle of this request: its own (0), or the other one (1);
+ * NULL: it has none.
+ */
 static Order *
 order_of(const GpuSlot *slot, int which)
 {
@@ -123,7 +133,8 @@ order_of(const GpuSlot *slot, int which)
 }
 
 /*
- * A value to which several requests add is not dropped for one that fails: somebody waits for it.
+ * True if the request adds keys and a process waits for it.  Only such requests may be served
+ * in any order, because a value is not dropped when one of them fails.
  */
 static bool
 is_adding(const GpuSlot *slot)
@@ -155,7 +166,7 @@ enter(GpuSlot *slot)
 			order_of(slot, which)->came[access_of(slot, which)]++;
 }
 
-/* Are all requests served that it waits for? */
+/* True if all requests for which this one waits have been served. */
 static bool
 may_be_served(const GpuSlot *slot)
 {
@@ -172,8 +183,9 @@ may_be_served(const GpuSlot *slot)
 }
 
 /*
- * Has its device done what a piece of it asked for?  After some time it is served all the same: then it,
- * or the request that reads the tables next, waits for the device, and a device that hangs is noticed.
+ * True if the device has finished what the last piece of the request started.  After some
+ * time it is also true if the device has not.  Then the request, or the next one that reads
+ * the tables, waits for the device, so that a device that hangs is noticed.
  */
 static bool
 is_ready(const GpuSlot *slot)
@@ -205,7 +217,7 @@ leave(const GpuSlot *slot)
 
 /* ---- lines ---- */
 
-/* A request at the end of its process's line. */
+/* Append a request to the line of its process. */
 static void
 append(GpuSlot *slot)
 {
@@ -239,7 +251,7 @@ take_queue(void)
 	}
 }
 
-/* A request of a line is served. */
+/* Remove a request that was served from its line. */
 static void
 remove_served(Line *l, int index)
 {
@@ -262,7 +274,7 @@ remove_served(Line *l, int index)
 	*link = l->next;
 }
 
-/* The device that a handle's value is on; all devices if it is on several, or on none yet. */
+/* The device of a handle's value; all devices if it is on several, or on none yet. */
 static uint32
 devices_of_handle(const GpuRef *ref)
 {
@@ -272,8 +284,8 @@ devices_of_handle(const GpuRef *ref)
 }
 
 /*
- * A request that needs no device is served in the coroutine of one that is not taken, if there is
- * one.
+ * A request that needs no device is served in the coroutine of any device that is not taken,
+ * if there is one.
  */
 static uint32
 any_device(uint32 taken)
@@ -302,9 +314,10 @@ devices_of(GpuSlot *slot, uint32 taken)
 }
 
 /*
- * The first request of a line that waits for no other one, nor for what its device does for it, and for
- * none of the devices that are taken; NONE: there is none.  *devices: those that it needs, or if there is
- * none, that the first one needs which waits for devices alone.
+ * The first request of a line that can be served now; NONE: there is none.  It waits for no
+ * other request, its device is not at work for it, and none of its devices is taken.
+ * *devices: the devices that it needs; with NONE, the devices of the first request that waits
+ * only for devices.
  */
 static int
 first_of(const Line *l, uint32 taken, uint32 *devices)
@@ -334,7 +347,10 @@ first_of(const Line *l, uint32 taken, uint32 *devices)
 	return NONE;
 }
 
-/* The line whose request is next; NULL: there is none.  Lines are compared by the time they had. */
+/*
+ * The line whose request is served next; NULL: there is none.  Lines are compared by the time
+ * that they have had.
+ */
 static Line *
 next_line(uint32 busy, int *index, uint32 *devices)
 {
@@ -359,8 +375,8 @@ next_line(uint32 busy, int *index, uint32 *devices)
 }
 
 /*
- * The devices that the line waits for which has had least; 0: it waits for other requests, or for
- * nothing.
+ * The devices for which the line with the least time waits; 0: it waits for other requests,
+ * or for nothing.
  */
 static uint32
 devices_of_least(uint32 busy)
@@ -383,8 +399,8 @@ devices_of_least(uint32 busy)
 }
 
 /*
- * The request to be served next, or a piece of it, on devices that are not busy; NULL if there is
- * none.  *devices says on which.
+ * The next request, or piece of a request, to be served on devices that are not busy; NULL:
+ * there is none.  *devices: the devices that it needs.
  */
 GpuSlot *
 GpuNextScheduled(uint32 busy, uint32 *devices)
@@ -402,21 +418,24 @@ GpuNextScheduled(uint32 busy, uint32 *devices)
 	return GpuSlotAt(index);
 }
 
-/* A piece of it begins to be served. */
+/* Note that a piece of a request begins to be served. */
 void
 GpuBeginScheduled(const GpuSlot *slot)
 {
 	waiting[GpuSlotIndex(slot)].served = true;
 }
 
-/* A request that was to be served together with others was not: it waits again. */
+/*
+ * Note that a request which should have been served together with others was not.  It waits
+ * again.
+ */
 void
 GpuLeaveScheduled(const GpuSlot *slot)
 {
 	waiting[GpuSlotIndex(slot)].served = false;
 }
 
-/* May these requests be served together, as far as they tell themselves? */
+/* True if the two requests by themselves allow that they are served together. */
 static bool
 is_alike(const GpuSlot *slot, const GpuSlot *first)
 {
@@ -432,8 +451,8 @@ is_alike(const GpuSlot *slot, const GpuSlot *first)
 }
 
 /*
- * May the request be served together with the "joined" ones before it?  One that changes its handle may
- * if no other request for the handle is between them.
+ * True if the request may be served together with the "joined" requests before it.  A request
+ * that changes its handle may be, if no other request for the handle is between them.
  */
 static bool
 may_join(const GpuSlot *slot, uint32 joined)
@@ -448,11 +467,11 @@ may_join(const GpuSlot *slot, uint32 joined)
 }
 
 /*
- * Add to slot[0], which is served now, requests behind it in its line that may be served
- * together with it: changes of the same handle, for which nobody waits, with no request
- * of another process for that handle between them; reads of one part of a value; or additions
- * of keys of chunks on one device, of which those on other devices are skipped.  Returns how many
- * there are with it.
+ * Add requests to slot[0], which is served now: later requests of its line that may be served
+ * together with it.  These are changes of the same handle for which nobody waits, with no
+ * request of another process for the handle in between; or reads of one part of a value; or
+ * additions of keys of chunks on one device, where requests for chunks on other devices are
+ * skipped.  Returns the number of requests, with slot[0].
  */
 int
 GpuTogether(GpuSlot **slot, int most)
@@ -477,8 +496,8 @@ GpuTogether(GpuSlot **slot, int most)
 }
 
 /*
- * A piece of a request is served, which took so long; the request leaves its line if that was
- * all.
+ * Note that a piece of a request was served in this time.  If it was the last piece, the
+ * request leaves its line.
  */
 void
 GpuEndScheduled(GpuSlot *slot, uint64 us)
@@ -499,14 +518,14 @@ GpuEndScheduled(GpuSlot *slot, uint64 us)
 	GpuReply(slot);
 }
 
-/* Is the request that is being served the only one? */
+/* True if the request that is being served is the only one. */
 bool
 GpuIsAlone(void)
 {
 	return requests == 1 && GpuIsIdle();
 }
 
-/* Is there any that is not served as a whole? */
+/* True if there is a request that has not been served completely. */
 bool
 GpuHasRequests(void)
 {
@@ -527,9 +546,9 @@ is_pending_free(int index)
 }
 
 /*
- * Is a request for nobody?  The owner of a handle pending free is gone, or done with it, and so
- * are all who waited for a request that needs it for another handle.  A request with a waiting
- * backend ends by "abandoned" instead.
+ * True if nobody needs a request.  Its handle is pending free, so its owner is gone or has
+ * finished.  No process waits for a request that needs it for another handle, either.  A
+ * request with a waiting backend ends by "abandoned" instead.
  */
 bool
 GpuIsMoot(const GpuSlot *slot)

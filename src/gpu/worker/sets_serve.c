@@ -3,13 +3,13 @@
  *		What the GPU worker does with collections of sets: the handler of their
  *		requests.
  *
- * The value of a handle is a collection on a device, or a search.  Searches hold on
- * to their collections: a kept collection that has to make room goes when the last
+ * The value of a handle is a collection on a device, or a search.  A search keeps its
+ * collections in use, so a cached collection that was evicted is freed only when the last
  * search in it has ended.
  *
- * A device counts a shard of a search's rows while the worker serves others.  A
- * backend that asks for pairs that are not there yet is told so, and asks again.  The
- * worker waits shortly before it says so if it has nothing else to do.
+ * A device counts a shard of a search's rows while the worker serves others.  If a backend
+ * requests pairs that have not been found yet, the reply says so, and the backend requests
+ * them again.  The worker waits shortly before this reply, if it has nothing else to do.
  *
  * src/gpu/worker/sets_serve.c
  */
@@ -19,27 +19,27 @@
 #include "portability/instr_time.h"
 #include "sets_cuda.h"
 
-/* Longest wait for a device while there is nothing else to do. */
+/* Longest wait for a device if there is nothing else to do. */
 #define PATIENCE_US 1000
 
 typedef struct Collection
 {
 	qset_cuda_sets *sets;
 	int device;
-	int users; /* its handle, and searches */
+	int users; /* its handle, and the searches in it */
 	uint64 count;
-	int64 *id;      /* sets; NULL: nobody asks for them */
-	uint64 *offset; /* sets + 1; NULL: nobody asks for them */
+	int64 *id;      /* ids of the sets; NULL: no backend needs them */
+	uint64 *offset; /* sets + 1 offsets; NULL: no backend needs them */
 } Collection;
 
 typedef struct Holding
 {
 	Collection *rows;    /* the collection, or that of the search's rows */
-	Collection *columns; /* of a search, or NULL */
+	Collection *columns; /* the collection of a search's columns; or NULL */
 	int device;
 	bool searching;
 	GpuSetsSearch search;
-	qset_cuda_pairs *made; /* the search, once it is open */
+	qset_cuda_pairs *made; /* the search on the device, once it is open */
 } Holding;
 
 static Holding holding[GPU_HANDLES];
@@ -75,7 +75,7 @@ leave(Collection *c)
 	free(c);
 }
 
-/* Zeroed room for so many words; at least one. */
+/* Zeroed memory for "count" words; at least one. */
 static void *
 words(uint64 count)
 {
@@ -100,7 +100,10 @@ make_collection(Collection **made, int device, uint64 sets)
 	return QB_OK;
 }
 
-/* Give a new collection to its handle, or free it if the device has not taken it. */
+/*
+ * Give a new collection to its handle; free it if "status" says that the device has not taken
+ * it.
+ */
 static qb_status
 finish_collection(Collection *c, qb_status status, Holding *h)
 {
@@ -131,7 +134,7 @@ serve_create(GpuSlot *slot, Holding *h)
 	return finish_collection(c, status, h);
 }
 
-/* Make a collection of sorted rows.  Whoever made them knows its ids and offsets. */
+/* Make a collection of sorted rows.  The backend that made them knows its ids and offsets. */
 static qb_status
 serve_make(GpuSlot *slot, Holding *h)
 {
@@ -148,7 +151,7 @@ serve_make(GpuSlot *slot, Holding *h)
 	return finish_collection(c, status, h);
 }
 
-/* The arrays that the worker has itself. */
+/* Copy the arrays that are in the worker's memory. */
 static qb_status
 copy_arrays(Collection *to, const Collection *from)
 {
@@ -216,7 +219,10 @@ serve_elements(GpuSlot *slot, Collection *c)
 									  slot->bytes / sizeof(uint32));
 }
 
-/* The device has done all that came before: its time is that of the index alone. */
+/*
+ * Index a collection.  The device has finished all earlier work, so its time is that of the
+ * index alone.
+ */
 static qb_status
 serve_index(GpuSlot *slot, Collection *c)
 {
@@ -295,7 +301,7 @@ serve_open(GpuSlot *slot, Holding *h)
 
 static instr_time waiting_since;
 
-/* Is it worth waiting for a device? */
+/* True if the worker may wait for a device. */
 static bool
 has_patience(void)
 {

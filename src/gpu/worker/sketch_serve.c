@@ -2,10 +2,11 @@
  * sketch_serve.c
  *		What the GPU worker does with sketches: the handler of their requests.
  *
- * The worker has the sketch of each handle on a device.  Tables are put together in its own
- * memory before they go there.  They are read from the device piece by piece.  If the device
- * has no memory for a sketch to grow, the keys on their way to it are counted in the worker's
- * memory, so that none are lost.  Its backend then fetches all and goes on with the CPU's engine.
+ * The worker has the sketch of each handle on a device.  Tables are assembled in the worker's
+ * memory before they are copied to the device.  They are read from the device piece by
+ * piece.  If the device has no memory for a sketch to grow, the keys on their way to it are
+ * counted in the worker's memory, so that none are lost.  Its backend then fetches all tables
+ * and continues with the CPU's engine.
  *
  * src/gpu/worker/sketch_serve.c
  */
@@ -20,21 +21,22 @@
 #include "utils/memutils.h"
 
 /*
- * What the worker has of a sketch beside its device: tables on their way to the device, or keys that the
- * device had no memory for.  The sketch is "full" then (shared.h), and its keys are in partitions that
- * its backend merges: the sketch on its device, those on other devices, and this one.
+ * The part of a sketch in the worker's memory: tables that will be copied to the device, or
+ * keys for which the device had no memory.  In the second case the sketch is "full"
+ * (shared.h), and its backend merges its partitions: the sketch on its device, those on other
+ * devices, and this one.
  */
 typedef struct Host
 {
 	qs_sketch *sketch;    /* NULL: there is none */
-	GpuSketchShape shape; /* of it, while it is written or read */
+	GpuSketchShape shape; /* its shape, while it is written or read */
 } Host;
 
 static Host hosts[GPU_HANDLES];
 
 static const GpuKeyedOps ops;
 
-/* What sketches ask of the devices. */
+/* The operations that sketches need from the devices. */
 static const qs_sketch_ops *
 device_ops(void)
 {
@@ -50,7 +52,7 @@ params_of(const GpuKeyed *k)
 static void
 make_host_form(Host *host, const qs_params *params)
 {
-	static qb_memory memory; /* the worker's own */
+	static qb_memory memory; /* allocates in the worker's own memory */
 
 	host->sketch = MemoryContextAllocZero(TopMemoryContext, sizeof(qs_sketch));
 	qs_init(host->sketch, params, ContextMemory(TopMemoryContext, &memory));
@@ -112,7 +114,7 @@ serve_loaded(GpuKeyed *k, GpuSlot *slot)
 	return status;
 }
 
-/* Count keys that the device had no memory for. */
+/* Count keys, for which the device had no memory, in the worker's memory. */
 static qb_status
 insert_on_host(const GpuKeyed *k, Host *host, const uint64 *key, const int64 *weight, int count)
 {
@@ -138,8 +140,8 @@ serve_insert(GpuKeyed *k, GpuSlot *slot)
 }
 
 /*
- * Insert keys of several requests at once, as many as fit in a piece of the work.  This is
- * for speed alone: whatever is not usual is left to serve_insert().
+ * Insert keys of several requests at once, as many as fit in a piece of work.  This is only
+ * for speed, so any unusual request is left to serve_insert().
  */
 static qb_status
 serve_inserts(const GpuKeyed *k, GpuSlot *const *slot, int *count)
@@ -188,12 +190,12 @@ serve_query(GpuKeyed *k, GpuSlot *slot)
 /*
  * ---- keys of cached columns ----
  *
- * Without memory for a replica the backend reads the pages; without memory to merge the replicas it
- * fetches them.  The sketches of groups get their keys together; if memory or the device does not allow
- * it, one after another.
+ * If there is no memory for a replica, the backend reads the pages.  If there is no memory to
+ * merge the replicas, the backend fetches them.  The sketches of groups get their keys
+ * together, or one after another if memory or the device does not allow that.
  */
 
-/* The sketch of a group; NULL: there is none any more. */
+/* The sketch of a group; NULL: it does not exist any more. */
 static GpuKeyed *
 find_group(const GpuRef *ref)
 {
@@ -205,7 +207,7 @@ find_group(const GpuRef *ref)
 	return gpu_shared->handle[ref->index].serial == ref->serial && k->on_device ? k : NULL;
 }
 
-/* Give each sketch its gathered keys, one after another. */
+/* Add to each sketch its gathered keys, one sketch after another. */
 static qb_status
 insert_one_by_one(const GpuGathered *gathered, const GpuGroupValues *all)
 {
@@ -226,8 +228,8 @@ insert_one_by_one(const GpuGathered *gathered, const GpuGroupValues *all)
 }
 
 /*
- * Give all sketches their gathered keys by one call.  QB_NO_MEMORY: that is not possible, and none got
- * any.  Groups without keys on the device need no sketch there.
+ * Add the gathered keys to all sketches by one call.  QB_NO_MEMORY: that is not possible, and
+ * no key was added.  A group without gathered keys needs no sketch on the device.
  */
 static qb_status
 insert_together(const GpuGathered *gathered, const GpuGroupValues *all)
@@ -266,8 +268,8 @@ groups_in(const GpuSlot *slot)
 }
 
 /*
- * Give the sketches their gathered keys, which lie side by side by group, and note in the slot how many
- * each got.
+ * Add the gathered keys, which are ordered by group, to the sketches, and note in the slot
+ * the number of keys that each got.
  */
 static qb_status
 add_groups(GpuSlot *slot, const GpuGathered *gathered)
@@ -283,7 +285,7 @@ add_groups(GpuSlot *slot, const GpuGathered *gathered)
 	return status;
 }
 
-/* Do two requests name the same groups with the same sketches? */
+/* True if two requests name the same groups with the same sketches. */
 static bool
 have_same_groups(const GpuSlot *a, const GpuSlot *b)
 {
@@ -291,7 +293,7 @@ have_same_groups(const GpuSlot *a, const GpuSlot *b)
 		   memcmp(groups_in(a)->value, groups_in(b)->value, sizeof(groups_in(a)->value)) == 0;
 }
 
-/* Sample gathered keys, or count the frequent ones of them. */
+/* Sample gathered keys, or count the frequent keys among them. */
 static qb_status
 recount_one(int op, const GpuKeyed *k, const uint64 *key, uint64 count, int device)
 {
@@ -309,7 +311,7 @@ recount(GpuSlot *slot, const GpuGathered *gathered)
 					   gathered->device);
 }
 
-/* The same for the keys of each group. */
+/* Sample the gathered keys of each group, or count the frequent keys among them. */
 static qb_status
 recount_groups(GpuSlot *slot, const GpuGathered *gathered)
 {
@@ -368,7 +370,10 @@ serve_collected(GpuKeyed *k, GpuSlot *slot)
 	return device_ops()->frequent_read(k->on_device, slot->offset, slot->bytes, GpuSlotData(slot));
 }
 
-/* Requests for the sketches of groups: those that have the same ones are served together. */
+/*
+ * Serve requests for the sketches of groups.  Requests with the same sketches are served
+ * together.
+ */
 static qb_status
 serve_groups(GpuSlot *const *slot, int *count)
 {
@@ -393,14 +398,14 @@ serve_groups(GpuSlot *const *slot, int *count)
 /*
  * ---- merging sketches of devices in the GPU worker, slice by slice ----
  *
- * Between two slices others are served.  A slice of another device needs memory there, and on
- * the one that it goes to.  If there is none the merge ends there, and the backend of the
- * sketch does the rest.
+ * Between two slices other requests are served.  A slice from another device needs memory on
+ * both devices.  If there is none the merge ends, and the backend of the sketch does the
+ * rest.
  *
- * After any other error the sketch may have some slices and not others, and is of no use.
+ * After any other error the sketch may have only some of the slices, and must not be used.
  */
 
-/* The next slice: of so many bytes, or less at the end. */
+/* The next slice, of at most a fixed number of bytes. */
 static qs_slice
 next_slice(const qs_params *p, uint64 at)
 {
@@ -436,8 +441,9 @@ merge_slice(const GpuKeyed *k, const qs_cuda_sketch *from, int device, qs_slice 
 }
 
 /*
- * Merge the next slice of a sketch of these parameters, on this device, into another one; "more": there
- * are further slices.  After QB_NO_MEMORY "begun" and "merged" say how far that got.
+ * Merge the next slice of a sketch with these parameters, on this device, into another one.
+ * "more" tells whether further slices are left.  After QB_NO_MEMORY "begun" and "merged" say
+ * how much was merged.
  */
 static qb_status
 merge_next(GpuKeyed *k, const qs_cuda_sketch *from, int device, const qs_params *params, bool *more)
@@ -469,7 +475,7 @@ merge_replica(GpuKeyed *into, void *from, int device, bool *more)
 	return merge_next(into, from, device, params_of(into), more);
 }
 
-/* What there is no memory for is left to the backend. */
+/* Merge another sketch.  If there is no memory, the rest is left to the backend. */
 static qb_status
 serve_merge(GpuKeyed *into, GpuSlot *slot)
 {
@@ -489,7 +495,7 @@ serve_merge(GpuKeyed *into, GpuSlot *slot)
 	return status;
 }
 
-/* A partition on a device, by its number; NULL: there is none of that number. */
+/* The partition of this number, if it is on a device; NULL: there is none. */
 static void *
 partition(const GpuKeyed *k, int number)
 {
@@ -505,7 +511,7 @@ partition(const GpuKeyed *k, int number)
 	return NULL;
 }
 
-/* The tables of the partition in the worker's memory. */
+/* The tables of the partition that is in the worker's memory. */
 static qb_status
 host_tables(Host *host, qs_sketch *head)
 {
@@ -519,8 +525,8 @@ host_tables(Host *host, qs_sketch *head)
 }
 
 /*
- * Describe the tables of a partition to a backend that is going to read them.  A device gets them
- * ready first, while others are served.
+ * Describe the tables of a partition to a backend that will read them.  The device prepares
+ * them first, while other requests are served.
  */
 static qb_status
 serve_fetch(GpuKeyed *k, GpuSlot *slot)
@@ -549,7 +555,7 @@ serve_fetch(GpuKeyed *k, GpuSlot *slot)
 	return QB_OK;
 }
 
-/* Pieces of one partition. */
+/* Serve reads of pieces of one partition. */
 static qb_status
 serve_reads(const GpuKeyed *k, GpuSlot *const *slot, int count)
 {
@@ -601,7 +607,7 @@ gains_together(const void *sketch)
 	return device_ops()->gains_together(sketch);
 }
 
-/* A request, or several that go together. */
+/* Serve a request, or several together. */
 static qb_status
 serve(GpuSlot *const *slot, int *count)
 {
@@ -640,7 +646,10 @@ drop_sketch(int index)
 	free_host_form(&hosts[index]);
 }
 
-/* Are the tables of a sketch that is fetched ready?  Its device was told to get them ready. */
+/*
+ * True if the tables of a sketch that is fetched are ready.  Its device was told to prepare
+ * them.
+ */
 static bool
 is_ready(const GpuSlot *slot)
 {

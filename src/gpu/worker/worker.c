@@ -3,10 +3,10 @@
  *		The background worker that owns the GPUs: start, loop, pieces of requests, end.  What
  *		ends of transactions do.
  *
- * The worker starts as soon as the server accepts connections, so that no query pays
- * for creating a CUDA context.  It serves requests in pieces: one after the other of a device,
- * while kernels and copies that it has started go on, and those of several devices at the same
- * time (coroutine.h).  It ends
+ * The worker starts as soon as the server accepts connections, so that no query pays for
+ * creating a CUDA context.  It serves requests in pieces.  Those of one device are served one
+ * after the other, while kernels and copies that were started go on.  Those of several
+ * devices are served at the same time (coroutine.h).  It ends
  *
  *	with code 0		when the server shuts down, or if there is no usable device: the
  *					postmaster then leaves it, and all runs on the CPU
@@ -37,7 +37,7 @@
 #define RESTART_SECONDS 2
 #define FAULT_SLOW_US   20000
 
-/* A piece of a request takes milliseconds; after so long a device is taken to hang. */
+/* A piece of a request takes milliseconds.  After this time a device is assumed to hang. */
 #define HANGS_MS 10000
 
 /* The handlers of requests, by family. */
@@ -70,7 +70,7 @@ set_state(GpuWorkerState state)
 	pg_atomic_write_u32(&gpu_shared->state, state);
 }
 
-/* However the worker ends, nobody is left waiting for it. */
+/* At the end of the worker, for any reason: fail all requests, so that no backend waits for it. */
 static void
 worker_ends(int code, Datum argument)
 {
@@ -88,7 +88,7 @@ worker_ends(int code, Datum argument)
 	gpu_shared->worker_pid = 0;
 }
 
-/* End, to be started again. */
+/* End the worker, so that it is started again. */
 static void
 fail(const char *reason)
 {
@@ -98,7 +98,10 @@ fail(const char *reason)
 	proc_exit(1);
 }
 
-/* Is the server shutting down?  The postmaster notes that in its file before it ends the worker. */
+/*
+ * True if the server is shutting down.  The postmaster notes that in its file before it ends
+ * the worker.
+ */
 static bool
 server_stops(void)
 {
@@ -133,8 +136,8 @@ start_worker(void)
 }
 
 /*
- * Is a value that a request names still there?  One pending free counts: it may
- * have been pushed out of the cache since it was asked for.
+ * True if a value that a request names still exists.  It may be pending free, because it may
+ * have been evicted since it was requested.
  */
 static bool
 is_there(const GpuRef *ref)
@@ -149,7 +152,7 @@ is_there(const GpuRef *ref)
 	return there;
 }
 
-/* A request that changes a value failed: the value is incomplete now, and lost. */
+/* Mark a value lost, after a request that changes it failed: the value is incomplete. */
 static void
 lose_value(const GpuHandler *handler, GpuSlot *slot)
 {
@@ -159,7 +162,7 @@ lose_value(const GpuHandler *handler, GpuSlot *slot)
 		handler->drop(slot->handle.index);
 }
 
-/* Is some of a value on one of the devices?  Bits: 1 << index. */
+/* True if a part of a value is on one of the devices (bits: 1 << index). */
 static bool
 is_on(const GpuRef *ref, uint32 devices)
 {
@@ -172,8 +175,8 @@ is_on(const GpuRef *ref, uint32 devices)
 }
 
 /*
- * Is some of it on a lost device?  Then whoever made it is to get an error, and a cached value is
- * gone.
+ * True if a part of a value is on a lost device.  Then the backend that made it gets an
+ * error, and a cached value is gone.
  */
 static bool
 is_lost(GpuSlot *slot, const GpuRef *ref)
@@ -186,7 +189,10 @@ is_lost(GpuSlot *slot, const GpuRef *ref)
 	return true;
 }
 
-/* Does a request need a value that is on a lost device?  It is not served, and changes nothing. */
+/*
+ * True if a request needs a value that is on a lost device.  Such a request is not served,
+ * and changes nothing.
+ */
 static bool
 needs_lost(GpuSlot *slot)
 {
@@ -198,7 +204,7 @@ needs_lost(GpuSlot *slot)
 	return own || other;
 }
 
-/* Serve a request, or a piece of it; or several together, as many as *count says then. */
+/* Serve a request or a piece of it, or several requests together; *count becomes their number. */
 static qb_status
 call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 {
@@ -217,8 +223,8 @@ call_handler(const GpuHandler *handler, GpuSlot *const *slot, int *count)
 }
 
 /*
- * The device that a request was served on: that of its chunk, if it adds keys there; or the one that was
- * chosen for it.
+ * The device on which a request was served: that of its chunk, if it adds keys there, or the
+ * one that was chosen for it.
  */
 static int
 device_of(const GpuHandler *handler, const GpuSlot *slot)
@@ -231,9 +237,9 @@ device_of(const GpuHandler *handler, const GpuSlot *slot)
 }
 
 /*
- * The device of a request has failed: no answer of it can be trusted.  Values of the request may be
- * changed in part.  Only a cached one is whole, and somewhere else, too.  Without any other device the
- * worker ends.
+ * Handle the failure of a request's device, whose answers cannot be trusted any more.  Values
+ * of the request may be changed in part.  Only cached values are complete, because the
+ * original is elsewhere.  If no other device is left, the worker ends.
  */
 static void
 lose_device(const GpuHandler *handler, GpuSlot *slot)
@@ -252,8 +258,8 @@ lose_device(const GpuHandler *handler, GpuSlot *slot)
 }
 
 /*
- * Serve a request, or a piece of it; or requests that may be served together, of which
- * *count says how many were served.
+ * Serve a request or a piece of it, or several requests that may be served together; *count
+ * becomes their number.
  */
 static void
 serve(GpuSlot *const *slots, int *count)
@@ -290,15 +296,15 @@ serve(GpuSlot *const *slots, int *count)
 }
 
 /*
- * The request that begins to be served in each coroutine, and since when one is being served; 0:
- * none.
+ * For each coroutine: the request that begins to be served, and the time since when a request
+ * is being served; 0: none.
  */
 static GpuSlot *starting[GPU_DEVICES_MAX];
 static TimestampTz serving_since[GPU_DEVICES_MAX];
 
 /*
- * Backends wait as long as there is progress.  Those that wait for a device that hangs shall notice, so
- * there is none while any device does not answer.
+ * Count progress, unless a device does not answer.  Backends wait as long as there is
+ * progress, and those that wait for a device that hangs must notice it.
  */
 static void
 tell_progress(void)
@@ -312,7 +318,10 @@ tell_progress(void)
 	pg_atomic_fetch_add_u64(&gpu_shared->progress, 1);
 }
 
-/* Take one starting request, or several that may be served together, time them, and end them. */
+/*
+ * Take the starting request of a coroutine, or several that may be served together.  Serve
+ * them, add up their time, and end them.
+ */
 static void
 serve_piece(int number)
 {
@@ -340,14 +349,14 @@ serve_piece(int number)
 		GpuLeaveScheduled(slots[i]);
 }
 
-/* Is something else to be done than to serve requests? */
+/* True if the worker has something else to do than to serve requests. */
 static bool
 is_stopped(void)
 {
 	return gpu_fault == FAULT_HANG || ShutdownRequestPending || ConfigReloadPending;
 }
 
-/* Begin to serve a request, if there is one for devices that are not busy. */
+/* Begin to serve a request, if there is one for devices that are not busy; false: there is none. */
 static bool
 start_piece(void)
 {
@@ -364,7 +373,7 @@ start_piece(void)
 	return true;
 }
 
-/* Serve requests until there are none, or something else is to be done. */
+/* Serve requests until there are none, or the worker has something else to do. */
 static void
 serve_all(void)
 {
@@ -425,11 +434,11 @@ GpuWorkerMain(Datum argument)
 /*
  * ---- start of the GPU part in each process, and what ends of transactions do ----
  *
- * Without shared_preload_libraries there are only the settings of backends, so that
- * statements that set them work on any server.  All runs on the CPU then.
+ * Without shared_preload_libraries only the settings of backends are defined, so that
+ * statements that set them work on any server.  Everything runs on the CPU then.
  */
 
-/* A transaction ends: the worker's values that belong to it go. */
+/* At the end of a transaction: drop the handles that belong to it. */
 static void
 transaction_ends(XactEvent event, void *argument)
 {

@@ -22,50 +22,51 @@
 
 #include "qs_cuda.h"
 
-/* Where the value of a handle is. */
+/* The location of a handle's value. */
 typedef struct GpuLocation
 {
-	int device; /* that the value is on, was on, or will be on */
+	int device; /* the device that it is on, was on, or will be on */
 	bool on_device;
-	uint32 replicas; /* devices that have some of it, too; bits: 1 << index */
-	uint64 bytes;    /* of device memory */
-	uint32 pages;    /* chunk of a column: how many count as copied */
+	uint32 replicas; /* other devices that have parts of it (bits: 1 << index) */
+	uint64 bytes;    /* device memory */
+	uint32 pages;    /* chunk of a column: pages that count as copied */
 	GpuChunkShown shown;
 } GpuLocation;
 
 /*
- * What a family does in the worker.  The handler keeps the family's values itself, by
- * the numbers of their handles.
+ * The functions of a family in the worker.  The family itself keeps its values, by the
+ * numbers of their handles.
  */
 typedef struct GpuHandler
 {
 	/*
-	 * Answer a request whose handles are there, or a piece of it.  A handler that
-	 * sets "more" is called again for the next piece, after others were served.
-	 * After QB_DEVICE_ERROR the device is lost, or the worker ends.  Any other failure of a request
-	 * that nobody waits for makes the value LOST.
+	 * Serves a request whose handles exist, or a piece of it.  If it sets "more", it is
+	 * called again for the next piece, after other requests were served.  After
+	 * QB_DEVICE_ERROR the device is lost, or the worker ends.  After any other error of a
+	 * request for which nobody waits, the value becomes LOST.
 	 */
 	qb_status (*serve)(GpuSlot *slot);
 
 	/*
-	 * Serve several requests of one kind for one handle, each as a whole.  "together" has
-	 * the kinds that can be served so (bits: 1 << op).  QB_OK: the first *count requests
-	 * were served.  Any other status but QB_DEVICE_ERROR: no request was served, and the
+	 * Serves several requests of one kind for one handle, each completely.  "together" has
+	 * the kinds for which this is possible (bits: 1 << op).  QB_OK: the first *count requests
+	 * were served.  Any other status except QB_DEVICE_ERROR: no request was served, and the
 	 * worker serves them one by one.
 	 */
 	qb_status (*serve_all)(GpuSlot *const *slot, int *count);
 	uint32 together;
 
 	/*
-	 * Requests that do not change their own handle, or only what one device has of it; the other
-	 * handle.  Bits: 1 << op.
+	 * "reads": requests that do not change their own handle, or change only what one device
+	 * has of it.  "reads_other": requests that do not change the other handle.  Bits: 1 <<
+	 * op.
 	 */
 	uint32 reads;
 	uint32 reads_other;
 
 	/*
-	 * Requests that add keys of the other handle, a chunk, on the device of the chunk: in any
-	 * order, and on several devices at the same time.
+	 * Requests that add keys of the other handle, a chunk, on the chunk's device.  They may
+	 * be served in any order, and on several devices at the same time.
 	 */
 	uint32 adds;
 
@@ -73,27 +74,27 @@ typedef struct GpuHandler
 	uint32 on_host;
 
 	/*
-	 * Requests for one device, which this chooses and notes: those that make the value of their
-	 * handle, and those about what a device has of it.
+	 * Requests for one device, which "choose" chooses and notes.  They make the value of
+	 * their handle, or concern what one device has of it.
 	 */
 	uint32 chooses;
 	int (*choose)(GpuSlot *slot);
 
 	/*
-	 * Has the device done what the last piece of this request asked of it?  If not, others are served
-	 * first.  NULL: no request asks for anything that takes long.
+	 * True if the device has finished what the last piece of the request started.  If it has
+	 * not, other requests are served first.  NULL: no request starts work that takes long.
 	 */
 	bool (*is_ready)(const GpuSlot *slot);
 
 	/* Requests that fail with FAULT_ERROR.  Bits: 1 << op. */
 	uint32 faulty;
 
-	/* Free the value, if there is one. */
+	/* Frees the value, if there is one. */
 	void (*drop)(int index);
 
 	GpuLocation (*location)(int index);
 
-	/* Of families whose values get keys: keyed_worker.h. */
+	/* For families whose values get keys: keyed_worker.h. */
 	const struct GpuKeyedOps *keyed;
 } GpuHandler;
 
@@ -122,15 +123,15 @@ extern bool GpuHasRequests(void);
 extern bool GpuIsMoot(const GpuSlot *slot);
 
 /*
- * devices.c.  The operations are called by the worker alone, after it was forked: no GPU is
- * touched by the postmaster or by a backend.
+ * devices.c.  Only the worker calls the operations, after it was forked.  Neither the
+ * postmaster nor a backend uses a GPU.
  */
 extern const qs_device_ops *gpu_device_ops;
 extern qs_cuda *gpu_device[GPU_DEVICES_MAX];
 
 /*
- * Use other devices than GPUs: for modules of tests, which the server loads at its start.
- * They were built with a table of so many bytes, for this version.
+ * Use other devices than GPUs, for test modules that the server loads at its start.  They
+ * pass the size of the table and the version for which they were built.
  */
 extern PGDLLEXPORT void GpuUseDevices(const qs_device_ops *ops, Size bytes, const char *version);
 extern bool GpuOpenDevices(char *reason);
@@ -141,28 +142,29 @@ extern void GpuShowMemory(int device);
 extern const char *GpuLoseDevice(int device);
 extern int GpuNextPiece(GpuSlot *slot, double work, GpuCounter requests, GpuCounter keys);
 
-/* The handlers of requests, by family: set when the worker starts; that of a family. */
+/* The handlers of requests, by family, set when the worker starts; and the handler of a family. */
 extern const GpuHandler *const *gpu_handlers;
 extern const GpuHandler *GpuHandlerOf(GpuFamily family);
 
 /*
- * A piece of an array that a request names by "offset" and "bytes": does it lie within so many
- * bytes?  Copy it to an array in the worker's memory, or from there; NULL: there is none.  List the
- * pieces that requests want copied from a device to their slots.
+ * A request names a piece of an array by "offset" and "bytes".  GpuPieceIsWithin() checks
+ * that it lies within "bytes" bytes.  The next functions copy it to an array in the worker's
+ * memory, or from there (NULL: there is no array), and list the pieces that requests want
+ * copied from a device to their slots.
  */
 extern bool GpuPieceIsWithin(const GpuSlot *slot, uint64 bytes);
 extern qb_status GpuTakePiece(const GpuSlot *slot, void *array, uint64 bytes);
 extern qb_status GpuGivePiece(const GpuSlot *slot, const void *array, uint64 bytes);
 extern void GpuPiecesOf(GpuSlot *const *slot, int count, qs_cuda_piece *piece);
 
-/* A value was made on a device, if that is the status, or is freed. */
+/* Note that a value was made on a device, if "status" says so, or was freed. */
 extern qb_status GpuMade(qb_status status, int device);
 extern void GpuUnmade(int device);
 
 /*
- * Values that a request does not name are kept in use: those that nobody needs any more are freed where
- * room is made, and while the request waits for its device.  Until that ends for a coroutine, "ref" stays
- * where it is.
+ * Keep values in use that a request does not name.  Otherwise values that are not needed any
+ * more could be freed while room is made, or while the request waits for its device.  "ref"
+ * must stay valid until the use ends for the coroutine.
  */
 extern void GpuUse(const GpuRef *ref, uint32 count);
 extern void GpuEndUse(int coroutine);
@@ -173,7 +175,7 @@ extern bool GpuFreePending(void);
 extern void GpuMakeRoomFor(int index);
 extern bool GpuMakeRoom(int device);
 
-/* Do it, again and again while the device has no memory and room can be made there. */
+/* Do an operation, and repeat it while the device has no memory and room can be made there. */
 #define GPU_WITH_ROOM(status, device, operation) \
 	do                                           \
 		(status) = (operation);                  \

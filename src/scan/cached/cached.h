@@ -55,29 +55,29 @@
 #include "gpu/column_gpu.h"
 #include "scan/scan.h"
 
-/* The LSN and the bits of a page of the visibility map, as they were together. */
+/* The LSN and the bits of a page of the visibility map, read under one lock. */
 typedef struct MapLook
 {
 	uint64 lsn;
 	GpuPages visible;
 } MapLook;
 
-/* Chunks of a table of so many pages. */
+/* The number of chunks of a table that has "blocks" pages. */
 static inline uint32
 CachedChunksOf(BlockNumber blocks)
 {
 	return blocks / GPU_CHUNK_PAGES + (blocks % GPU_CHUNK_PAGES != 0);
 }
 
-/* A column, with the pages of its table of which it is to be found out whether their copies are true. */
+/* A column whose cached chunks are to be checked, and the result. */
 typedef struct CachedCheck
 {
 	Relation relation;
-	BlockNumber blocks; /* of the table */
-	uint32 first;       /* chunk */
-	uint32 count;       /* of chunks */
-	const GpuRef *ref;  /* of each chunk; serial 0: it is not cached */
-	GpuPages *pages;    /* of each chunk */
+	BlockNumber blocks; /* pages of the table */
+	uint32 first;       /* first chunk to check */
+	uint32 count;       /* chunks to check */
+	const GpuRef *ref;  /* for each chunk: its copy; serial 0: not cached */
+	GpuPages *pages;    /* for each chunk: pages to check, and afterwards the true ones */
 } CachedCheck;
 
 /* check.c */
@@ -93,37 +93,37 @@ extern GpuPages *CachedAllPages(uint32 chunks);
 extern void CachedTruePages(const CachedCheck *check, int checks);
 extern bool CachedTakePage(Buffer buffer, PageTuples *tuples, uint64 *lsn);
 
-/* use.c: what the processes of a parallel scan tell one another of the pages to read. */
+/* use.c: shared memory in which the processes of a parallel scan agree on the pages to read. */
 typedef struct SharedPages SharedPages;
 
 /* The cached columns of a scan. */
 struct CachedColumns
 {
-	const char *refusal;  /* why they are not used; NULL: they are */
-	int columns;          /* that the scan needs: */
-	GpuColumn *column;    /* those of keys, and those of conditions */
-	int *key;             /* of each aggregate: the number of its column */
-	int *id;              /* of each aggregate: the column of its sets' ids; -1: it has none */
-	int group;            /* the number of the grouping column; -1: no GROUP BY */
-	PageSet *taken;       /* of each aggregate: pages whose keys were counted from cached columns */
-	PageSet all;          /* pages that are in all of "taken" */
-	PageSet lost;         /* other pages that were told to be in it, in a parallel scan */
-	bool any_lost;        /* "lost" has any */
-	uint64 pages;         /* in "all" */
-	bool asked;           /* another partition's scan has requested our chunks for this run */
-	bool used;            /* "taken" says what this run has got */
-	MemoryContext memory; /* of the sets of this run */
+	const char *refusal; /* why cached columns are not used; NULL: they are */
+	int columns;         /* columns that the scan needs: */
+	GpuColumn *column;   /* the columns of keys and of conditions */
+	int *key;            /* for each aggregate: the number of its column */
+	int *id;             /* for each aggregate: the column of its sets' ids; -1: none */
+	int group;           /* the number of the grouping column; -1: no GROUP BY */
+	PageSet *taken;      /* for each aggregate: pages whose keys were counted from cached columns */
+	PageSet all;         /* pages that are in the sets "taken" of all aggregates */
+	PageSet lost;        /* parallel scan: pages announced as cached, but not counted */
+	bool any_lost;       /* "lost" has pages */
+	uint64 pages;        /* pages in "all" */
+	bool asked;          /* another partition's scan has requested our chunks for this run */
+	bool used;           /* "taken" is filled for this run */
+	MemoryContext memory; /* holds the page sets of this run */
 };
 
-/* The tests of an aggregate's rows in a run. */
+/* The tests on the rows whose keys an aggregate gets in a run. */
 typedef struct CachedTests
 {
 	qb_selection selection;
-	int column[QB_SELECTION_COLUMNS]; /* numbers of its columns */
-	int numbers;                      /* in its lists */
+	int column[QB_SELECTION_COLUMNS]; /* the scan's numbers of the selection's columns */
+	int numbers;                      /* numbers in its lists */
 	bool none;                        /* no row passes */
-	bool pairs;                       /* keys are wanted beside the numbers of the column */
-	uint16 pair;                      /* at this index of the selection */
+	bool pairs;                       /* the keys come with numbers of another column */
+	uint16 pair;                      /* that column's index in the selection */
 } CachedTests;
 
 /* The use of cached columns in a run. */
@@ -132,20 +132,20 @@ typedef struct CachedRun
 	CachedColumns *copies;
 	Relation relation;
 	const WantedRows *rows;
-	BlockNumber blocks; /* of the table */
+	BlockNumber blocks; /* pages of the table */
 	uint32 chunks;
-	GpuRef **ref;             /* of each column, by chunk */
-	const CachedTests *tests; /* of each aggregate */
-	GpuPages *pages;          /* of each chunk: true in all columns */
+	GpuRef **ref;             /* for each column: the copies of its chunks */
+	const CachedTests *tests; /* for each aggregate */
+	GpuPages *pages;          /* for each chunk: pages that are true in all columns */
 } CachedRun;
 
-/* Keys of a table that an aggregate is to get. */
+/* The keys of a table that an aggregate is to get. */
 typedef struct CachedKeys
 {
 	const CachedRun *run;
-	int column; /* the number of theirs */
+	int column; /* number of the keys' column */
 	const CachedTests *tests;
-	GpuPages *pages; /* of each chunk; those are taken off whose keys the aggregate has got */
+	GpuPages *pages; /* for each chunk: the pages; a page whose keys were counted is taken off */
 } CachedKeys;
 
 struct ScanGroups;
@@ -156,13 +156,13 @@ typedef struct CachedUse
 	CachedColumns *copies; /* NULL: no columns are cached on a GPU */
 	const WantedRows *rows;
 	Snapshot snapshot;
-	BlockNumber blocks; /* of the table */
+	BlockNumber blocks; /* pages of the table */
 	ScanAggregate *aggregate;
 	int count;
 	struct ScanGroups *groups; /* NULL: no GROUP BY */
-	bool begun;                /* the groups have got rows of other tables */
-	SharedPages *shared;       /* whose processes are to be told; NULL: a serial scan */
-	dsa_area *area;            /* of "shared" */
+	bool begun;                /* the groups have rows of other tables already */
+	SharedPages *shared; /* where pages are announced to other processes; NULL: a serial scan */
+	dsa_area *area;      /* memory of "shared" */
 } CachedUse;
 
 /* use.c */
@@ -181,7 +181,7 @@ typedef struct CachedQuery
 	List *clauses; /* of WHERE */
 	List *calls;
 	bool grouped;
-	const Var *group; /* the grouping column, if there is one and nothing else */
+	const Var *group; /* the only grouping column; NULL: no GROUP BY, or more than a column */
 	bool parallel;
 } CachedQuery;
 
@@ -216,7 +216,7 @@ CachedColumnsExplain(const CachedColumns *copies, Relation relation, struct Expl
 extern double ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls,
 								 const Var *group, double groups, bool parallel);
 
-/* Has a cached column given this aggregate the page's keys? */
+/* True if this aggregate got the page's keys from a cached column. */
 static inline bool
 CachedColumnsHave(const CachedColumns *copies, int i, BlockNumber block)
 {

@@ -1,10 +1,10 @@
 /*
  * check.c
- *		Is a cached column true?  cached.h has the argument.
+ *		Decides whether cached pages are true.  cached.h has the proof.
  *
- * Everything that is not clear counts as not true: then the page is read.  So is a page
- * without an LSN.  Under wal_level = minimal a table can be filled without WAL in the
- * transaction that creates it.
+ * If in doubt, a page counts as not true, and is read.  A page without an LSN is read, too.
+ * Under wal_level = minimal a table can be filled without WAL in the transaction that creates
+ * it.
  *
  * src/scan/cached/check.c
  */
@@ -26,8 +26,8 @@
 #include "utils/syscache.h"
 
 /*
- * Test modules may be called between a look at the map and what follows from it: 0
- * before the LSNs of pages are compared, 1 before keys are counted.
+ * A hook for test modules.  "place" is 0 before the LSNs of pages are compared, and 1 before
+ * keys are counted.
  */
 void
 CachedTestPoint(int place)
@@ -40,7 +40,7 @@ CachedTestPoint(int place)
 		(*function)(place);
 }
 
-/* Why no column of this table can be cached, or no cached one be used; NULL: they can. */
+/* Returns why no column of this table can be cached or used from the cache; NULL: they can. */
 const char *
 CachedTableRefusal(Relation relation)
 {
@@ -62,8 +62,9 @@ CachedTableRefusal(Relation relation)
 }
 
 /*
- * Can the keys of a column be cached?  Only of types whose fingerprints nobody can
- * change: those of PostgreSQL itself, without arrays and the like, which contain others.
+ * True if the keys of a column can be cached.  Its type must belong to PostgreSQL itself,
+ * since nobody can change the fingerprints of such a type.  Arrays and other types that
+ * contain values of another type are refused.
  */
 bool
 CachedTakesKeys(Form_pg_attribute attribute)
@@ -95,9 +96,10 @@ writer_of(Oid relid, AttrNumber attribute)
 }
 
 /*
- * Could the column go, and its table stay?  If the transaction that has added it does not commit,
- * the next column of the table gets its number, and may have another value in the same rows.
- * A change of another column can look the same: it may write this one's row in the catalog, too.
+ * True if the column could vanish while its table stays, because the transaction that added
+ * the column may still abort.  The next column that is added then gets the same number, and
+ * may have other values in the same rows.  A change of another column can look like such an
+ * addition, because it may write this column's row of the catalog, too.
  */
 bool
 CachedMayVanish(Oid relid, AttrNumber attribute)
@@ -108,7 +110,7 @@ CachedMayVanish(Oid relid, AttrNumber attribute)
 		   writer != writer_of(relid, SelfItemPointerAttributeNumber);
 }
 
-/* May this user read the column?  False if the table is gone. */
+/* True if this user may read the column; false if the table is gone. */
 bool
 CachedMayRead(Oid relid, AttrNumber attribute)
 {
@@ -146,10 +148,10 @@ CachedColumn(Relation relation, AttrNumber attribute, Oid collation)
 
 /* ---- the visibility map ---- */
 
-/* The all-visible bits of the pages of 8 bytes: every other bit. */
+/* Mask of the all-visible bits in 8 bytes of the map: every other bit. */
 #define VISIBLE UINT64CONST(0x5555555555555555)
 
-/* The all-visible bits of 32 pages, the lowest first. */
+/* The all-visible bits of 32 pages, the lowest page first. */
 static uint32
 visible_bits(const uint8 *map)
 {
@@ -171,11 +173,11 @@ visible_bits(const uint8 *map)
 	return (uint32) (bits | bits >> 16);
 }
 
-/* 256 pages together: 64 bytes of the map, and bytes of a set of pages. */
+/* 256 pages are handled together: 64 bytes of the map, which become 32 bytes of a set of pages. */
 #define ALIKE_WORDS 8
 #define ALIKE_BYTES 32
 
-/* Are 256 pages alike?  Mostly all of them are all-visible, or none behind the table's end. */
+/* Fast path: true if the bits of 256 pages are all set or (past the table's end) all clear. */
 static bool
 are_alike(const uint64 word[ALIKE_WORDS], bool *visible)
 {
@@ -192,7 +194,7 @@ are_alike(const uint64 word[ALIKE_WORDS], bool *visible)
 	return *visible || (any & VISIBLE) == 0;
 }
 
-/* Take so many bytes of a set of pages, a multiple of 4, from the map. */
+/* Copy the all-visible bits into "bytes" bytes of a set of pages, a multiple of 4. */
 static void
 take_words(const uint8 *map, uint8 *bits, int bytes)
 {
@@ -228,7 +230,7 @@ take_bits(const uint8 *map, GpuPages *visible)
 	}
 }
 
-/* Look at the map's page of a chunk; false: there is none, or it has no LSN. */
+/* Read the map's page of a chunk; false: the page does not exist, or has no LSN. */
 bool
 CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 {
@@ -247,7 +249,7 @@ CachedLook(Relation relation, uint32 chunk, BlockNumber blocks, MapLook *look)
 	return look->lsn != InvalidXLogRecPtr;
 }
 
-/* How many of 256 pages are all-visible? */
+/* The number of all-visible pages among 256. */
 static uint32
 visible_of(const uint64 word[ALIKE_WORDS])
 {
@@ -262,7 +264,7 @@ visible_of(const uint64 word[ALIKE_WORDS])
 	return count;
 }
 
-/* How many pages of a chunk are all-visible?  The answer may be out of date at once. */
+/* The number of all-visible pages of a chunk, which may be out of date at once. */
 uint32
 CachedVisiblePages(Relation relation, uint32 chunk)
 {
@@ -286,13 +288,12 @@ CachedVisiblePages(Relation relation, uint32 chunk)
 
 /* ---- pages ---- */
 
-/* So many headers of pages are prefetched together. */
+/* The number of page headers that are prefetched together. */
 #define HEADERS_AHEAD 32
 
 /*
- * The page's share lock is needed, although nothing else of the page is read.  Where hint
- * bits write no WAL, the LSN is read and written in two halves, and only the lock keeps
- * them together.
+ * The LSN of a page.  Where hint bits write no WAL, the LSN is read and written in two
+ * halves.  So the page's share lock must be held, although nothing else of the page is read.
  */
 static uint64
 page_lsn(BlockReader *reader, BlockNumber block)
@@ -329,8 +330,9 @@ keep_unchanged(Relation relation, uint32 chunk, const uint64 *lsn, GpuPages *pag
 }
 
 /*
- * The pages of a chunk whose copies are true by the pages' own LSNs: the LSN of the map's page has moved
- * since the chunk was checked.  The chunk is told the new LSN and these pages.
+ * Find the true pages of a chunk by the LSNs of the pages, because the LSN of the map's page
+ * has moved since the last check.  The new LSN of the map and these pages are stored with the
+ * chunk.
  */
 static void
 pages_by_lsn(const CachedCheck *check, uint32 i, const GpuColumnState *state, const MapLook *look,
@@ -369,8 +371,9 @@ keep_true(const CachedCheck *check, uint32 i, const GpuColumnState *state, const
 }
 
 /*
- * Keep the true pages of a chunk in the sets of all these columns of a table, with one look at the map.
- * "state" is the chunk's state in the first column; that of the next one is check->count behind it.
+ * Keep only the true pages of a chunk, for several columns of one table, with one look at the
+ * map.  "state" is the chunk's state in the first column; each next column's state is
+ * check->count further.
  */
 static void
 check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnState *state)
@@ -392,7 +395,7 @@ check_chunk(const CachedCheck *check, int columns, uint32 i, const GpuColumnStat
 	}
 }
 
-/* Sets of all pages, one for each chunk; a table may have thousands. */
+/* Create a set of all pages for each chunk, in memory for thousands of chunks. */
 GpuPages *
 CachedAllPages(uint32 chunks)
 {
@@ -403,7 +406,7 @@ CachedAllPages(uint32 chunks)
 	return pages;
 }
 
-/* How many checks, from this one on, are of the same chunks of a table? */
+/* The number of consecutive checks, from this one on, that are of the same chunks of a table. */
 static int
 columns_of(const CachedCheck *check, int checks)
 {
@@ -415,7 +418,10 @@ columns_of(const CachedCheck *check, int checks)
 	return columns;
 }
 
-/* The states of the chunks of all checks, one check after the other; *all is their number. */
+/*
+ * The states of the chunks of all checks, one check after the other; *all is the number of
+ * states.
+ */
 static GpuColumnState *
 find_states(const CachedCheck *check, int checks, uint32 *all)
 {
@@ -469,7 +475,7 @@ CachedTruePages(const CachedCheck *check, int checks)
 }
 
 /*
- * Take the tuples of a pinned page that is to be copied, and its LSN.  False: it is not
+ * Read the tuples and the LSN of a pinned page that is to be copied; false: it is not
  * all-visible.  The tuples stay where they are as long as the page is pinned.
  */
 bool

@@ -3,12 +3,14 @@
  *		Cached columns for qtop_exact: the worker counts all keys exactly, and this
  *		process reads the pages whose copy is not true.
  *
- * A number is its own fingerprint, so the counts of fingerprints are the answer.  Keys of
- * other types would have to be looked for in the table.
+ * A number is its own fingerprint, so the counts of fingerprints are the answer.  For other
+ * types the keys of the fingerprints would have to be found in the table, so they are not
+ * done here.
  *
- * The queries of qtop_exact check permissions, policies and what hooks ask for.  No query
- * is run here.  So cached columns are used only by those whose queries would pass all checks and
- * see all rows; anybody else is left to the queries, which say what is wrong.
+ * Otherwise qtop_exact runs queries, in which PostgreSQL checks permissions, policies and
+ * hooks.  No query is run here.  So cached columns are used only if the user's queries would
+ * pass all checks and see all rows.  For any other user the queries are run, and raise the
+ * error.
  *
  * The leaves of a partitioned table are counted together, whatever their order of columns.
  *
@@ -33,12 +35,12 @@
 #include "utils/snapmgr.h"
 
 /*
- * Cached columns are used if they have at least this fraction of the pages: one process reads the
- * others.
+ * Cached columns are used if they have at least this share of the pages, because a single
+ * process reads the other pages.
  */
 #define LEAST_SHARE 0.5
 
-/* A column of a table, its chunks, and the pages that are true in them. */
+/* A column of a table, its chunks, and their true pages. */
 typedef struct ExactColumn
 {
 	Relation relation;
@@ -47,19 +49,19 @@ typedef struct ExactColumn
 	TableScanDesc scan;
 	BlockNumber blocks;
 	uint32 chunks;
-	GpuRef *ref; /* of each chunk */
+	GpuRef *ref; /* for each chunk */
 	PageSet pages;
-	uint64 count; /* how many pages the set has */
+	uint64 count; /* number of pages in the set */
 } ExactColumn;
 
-/* The columns of the tables that the question is about: one, or the leaves of a partitioned table. */
+/* The tables to count in: a single table, or the leaves of a partitioned table. */
 typedef struct Exact
 {
 	ExactColumn *column;
 	int columns;
-	uint64 blocks;          /* of all tables */
-	uint64 count;           /* those that are true */
-	GpuColumnChunk *wanted; /* of each chunk that has any */
+	uint64 blocks;          /* pages of all tables */
+	uint64 count;           /* true pages of all tables */
+	GpuColumnChunk *wanted; /* the chunks that have true pages */
 	int wanted_count;
 } Exact;
 
@@ -80,8 +82,8 @@ may_read(Relation relation, AttrNumber attribute)
 }
 
 /*
- * Why cached columns are not used for this column of the table that was named; NULL: they are.
- * Whoever may read a table may read its partitions through it.
+ * Returns why cached columns are not used for this column of the named table; NULL: they
+ * are.  Whoever may read a table may read its partitions through it.
  */
 static const char *
 find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *question)
@@ -108,7 +110,7 @@ find_refusal(Relation relation, AttrNumber attribute, const TopQuestion *questio
 
 /* ---- which tables ---- */
 
-/* The column of a table, with the name that it has in all partitions. */
+/* Open a table, and find its column by name: the name is the same in all partitions. */
 static void
 add_table(Exact *e, Oid relid, const char *name)
 {
@@ -123,10 +125,7 @@ add_table(Exact *e, Oid relid, const char *name)
 	c->form = TupleDescAttr(RelationGetDescr(c->relation), attribute - 1);
 }
 
-/*
- * Open the tables that have the rows.  A partition may have come since the question was planned, so
- * they are locked.
- */
+/* Open and lock the tables that have the rows.  A partition may have been added since planning. */
 static void
 open_tables(Exact *e, Relation relation, const char *name)
 {
@@ -184,7 +183,7 @@ find_copies(Exact *e)
 	return found > 0;
 }
 
-/* Find the pages of a table that are true in their chunks. */
+/* Find the true pages of a table's cached chunks. */
 static void
 find_pages(Exact *e, ExactColumn *c)
 {
@@ -216,7 +215,10 @@ is_copy(const Exact *e, const GpuColumn *column)
 	return false;
 }
 
-/* No fewer keys than there are: all that the chunks have, and as many as other pages can hold. */
+/*
+ * An upper limit of the number of keys: all keys of the chunks, and as many as the other
+ * pages can hold.
+ */
 static uint64
 most_keys(const Exact *e)
 {
@@ -237,7 +239,7 @@ most_keys(const Exact *e)
 
 /* ---- counting ---- */
 
-/* The keys of a page's tuples, without NULLs; returns how many. */
+/* Read the keys of a page's tuples, without NULLs; returns their number. */
 static int
 read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int64 *key)
 {
@@ -252,7 +254,10 @@ read_keys(const ColumnLocation *location, KeyKind kind, PageTuples *tuples, int6
 	return count;
 }
 
-/* Read the other pages of a table, and have their keys counted.  "key" has room for those of a slot. */
+/*
+ * Read the pages of a table that are not true in the cache, and send their keys to the
+ * worker.  "key" has room for the keys of a slot.
+ */
 static void
 add_other_pages(const ExactColumn *c, const GpuRef *ref, PageTuples *tuples, int64 *key)
 {
@@ -290,7 +295,7 @@ add_all_other_pages(const Exact *e, const GpuRef *ref)
 	pfree(key);
 }
 
-/* Count all keys; NULL: the worker could not. */
+/* Count all keys; NULL: the worker failed. */
 static GpuExactKey *
 count_keys(const Exact *e, int n, int *count)
 {
@@ -310,8 +315,9 @@ count_keys(const Exact *e, int n, int *count)
 }
 
 /*
- * Find out which pages are true.  The scans come first: in a serializable transaction they note
- * that the tables are read, which must not be later than the look at the map.
+ * Find the true pages of all tables.  The table scans must begin first: they register the
+ * read of the table in a serializable transaction, which must not be later than the look at
+ * the map.
  */
 static void
 find_all_pages(Exact *e)
@@ -327,7 +333,7 @@ find_all_pages(Exact *e)
 	}
 }
 
-/* Count with the chunks that were found; NULL: too little of them is true, or the worker could not. */
+/* Count with the chunks that were found; NULL: too few pages are true, or the worker failed. */
 static GpuExactKey *
 count_copied(Exact *e, int n, int *count)
 {
@@ -353,7 +359,7 @@ count_copied(Exact *e, int n, int *count)
 	return best;
 }
 
-/* Use the cached columns of these tables, if there are any and nothing speaks against it. */
+/* Count with the cached columns of these tables, unless there are none or there is a refusal. */
 static GpuExactKey *
 try_copies(Exact *e, const TopQuestion *question, const char *refusal, int *count)
 {
@@ -369,10 +375,7 @@ try_copies(Exact *e, const TopQuestion *question, const char *refusal, int *coun
 	return NULL;
 }
 
-/*
- * The most frequent keys, in their order; NULL: the question is to be answered without cached
- * columns.
- */
+/* The most frequent keys, in order; NULL: the question must be answered without cached columns. */
 static GpuExactKey *
 from_copies(const TopQuestion *question, int *count)
 {

@@ -1,22 +1,23 @@
 /*
  * groups.c
- *		GROUP BY on cached columns: of one column of integers, dates or times with few values.
+ *		GROUP BY on cached columns, by one column of integers, dates or times with few values.
  *
- * First the worker tells which values the grouping column has in rows that pass WHERE.
- * Each of them gets a group.
+ * First the worker finds which values the grouping column has in rows that pass WHERE.  Each
+ * of them gets a group.
  *
- * Then an aggregate's sketches of all groups are filled at once: the worker sorts the
- * keys of a chunk by group.  Sketches that stay explicit are filled one by one instead,
- * because their keys have to come here.  Each is filled as an aggregate without GROUP BY is,
- * with one more condition: the value of its group.  The worker says which sketches get dense
- * by the first chunk that has pages.  A sketch that gets dense by a later chunk is filled
- * alone, too.
+ * Then an aggregate's sketches of all groups are filled at once: the worker sorts the keys of
+ * a chunk by group.  Sketches that stay explicit are filled one by one instead, because their
+ * keys have to come to this process.  Each is filled as an aggregate without GROUP BY is,
+ * with one more condition: the value of its group.  The worker tells which sketches become
+ * dense by the first chunk that has pages.  A sketch that becomes dense by a later chunk is
+ * filled alone, too.
  *
- * Partitions have their groups in common, and their chunks are asked for together.
+ * All partitions fill the same groups, and the chunks of all partitions are requested
+ * together.
  *
- * Either all groups get their keys from all pages that the cached columns have, or none does:
- * then the groups are made anew, and all pages are read.  That is so if there are too many
- * groups, if one has no memory, and if a chunk goes meanwhile.
+ * Either all groups get their keys from all pages that the cached columns have, or no group
+ * does.  In the second case the groups are made anew, and all pages are read.  It happens if
+ * there are too many groups, if a group gets no memory, or if a chunk is freed meanwhile.
  *
  * src/scan/cached/groups.c
  */
@@ -30,15 +31,15 @@
 
 static const char copy_gone[] = "a cached column was freed, or the GPU has no room";
 
-/* The values of the grouping column. */
+/* The distinct values of the grouping column. */
 typedef struct GroupValues
 {
-	int64 number[CACHED_STATES_MAX + GPU_COUNTS_MAX]; /* ascending between two additions */
+	int64 number[CACHED_STATES_MAX + GPU_COUNTS_MAX]; /* sorted, but not within add_numbers() */
 	int count;
 	bool null; /* NULL is one of them */
 } GroupValues;
 
-/* Add numbers that may be there already.  False: they are more than "most" then. */
+/* Add numbers, except those that are in the list already.  False: the list would exceed "most". */
 static bool
 add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 {
@@ -55,12 +56,12 @@ add_numbers(GroupValues *values, const GpuKeyCounts *counts, int most)
 	return distinct <= most;
 }
 
-/* What is looked for in all rows that pass WHERE. */
+/* State of the search for the distinct group values in rows that pass WHERE. */
 typedef struct Finding
 {
 	GroupValues *values;
-	int most;   /* values */
-	bool nulls; /* there may be NULLs, too */
+	int most;   /* upper limit of distinct values */
+	bool nulls; /* the column may have NULLs */
 } Finding;
 
 static bool
@@ -89,13 +90,16 @@ take_null(void *context, const GpuKeyCounts *counts)
 /* The tables of a scan, or of several scans that fill the same groups. */
 typedef struct Tables
 {
-	const CachedRun *run; /* of each */
+	const CachedRun *run; /* for each table */
 	int count;
-	ScanAggregate **column; /* of each group */
+	ScanAggregate **column; /* for each group */
 	GroupValues *values;
 } Tables;
 
-/* The keys that a column of each table has.  "aggregate": whose keys; -1: the grouping columns. */
+/*
+ * For each table: the keys of one column.  "aggregate" is the index of the aggregate that
+ * gets the keys; -1: the keys are the grouping column's.
+ */
 static CachedKeys *
 list_keys(const Tables *tables, int aggregate, const CachedTests *tests)
 {
@@ -126,8 +130,8 @@ free_keys(CachedKeys *keys, int tables)
 }
 
 /*
- * The tests of WHERE and of a filter (0: none) in each table.  The grouping column is their first
- * one in all tables.  NULL: there are too many.
+ * For each table: the tests of WHERE and of a filter (0: none), in a selection whose first
+ * column is the grouping column.  NULL: there are too many tests.
  */
 static CachedTests *
 list_tests(const Tables *tables, int filter)
@@ -143,7 +147,7 @@ list_tests(const Tables *tables, int filter)
 	return tests;
 }
 
-/* Copy tests, and test the grouping column, too; NULL: there are too many. */
+/* Copy the tests, and add a test of the grouping column; NULL: there are too many tests. */
 static CachedTests *
 add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
 {
@@ -157,7 +161,7 @@ add_test(const Tables *tables, const CachedTests *tests, const qb_test *test)
 	return own;
 }
 
-/* Have the worker look at the grouping columns in all pages; false: a chunk is gone. */
+/* Have the worker read the grouping columns of all pages; false: a chunk is gone. */
 static bool
 look_at_rows(const Tables *tables, const CachedTests *tests, GpuProjection projection, int most,
 			 Finding *finding)
@@ -177,7 +181,10 @@ look_at_rows(const Tables *tables, const CachedTests *tests, GpuProjection proje
 	return there;
 }
 
-/* Find the values in all rows that pass WHERE.  Columns without NULLs are looked at once. */
+/*
+ * Find the group values of all rows that pass WHERE.  A column without NULLs is read only
+ * once.  Returns a reason if that fails, or NULL.
+ */
 static const char *
 find_values(const Tables *tables, int most)
 {
@@ -199,7 +206,7 @@ find_values(const Tables *tables, int most)
 	return values->count + values->null > most ? "too many groups" : NULL;
 }
 
-/* Make the groups; why that cannot be done, or NULL. */
+/* Create the groups.  Returns a reason if that fails, or NULL. */
 static const char *
 make_groups(const Tables *tables, ScanGroups *groups, int count)
 {
@@ -219,12 +226,12 @@ make_groups(const Tables *tables, ScanGroups *groups, int count)
 	return refusal;
 }
 
-/* Groups of an aggregate: their sketches, which lists get at the end. */
+/* Groups whose keys of one aggregate are counted together. */
 typedef struct Together
 {
 	qb_groups groups;
 	SketchState *state[CACHED_STATES_MAX];
-	TopState *top[CACHED_STATES_MAX]; /* NULL: the aggregate is a sketch */
+	TopState *top[CACHED_STATES_MAX]; /* get the sketches in the end; NULL: no list */
 } Together;
 
 /* The test that a row belongs to a group. */
@@ -253,7 +260,10 @@ add_group(Together *together, const GroupValues *values, int group, SketchState 
 	together->state[together->groups.count++] = state;
 }
 
-/* The sketch that gets a group's keys: that of the aggregate, or one for its list. */
+/*
+ * Add a group, with the sketch that counts its keys: the aggregate's own, or a new one for
+ * its list.
+ */
 static void
 add_aggregate(Together *together, const GroupValues *values, int group, KeyedState *state)
 {
@@ -262,7 +272,7 @@ add_aggregate(Together *together, const GroupValues *values, int group, KeyedSta
 	add_group(together, values, group, top ? TopSketchFor(top) : (SketchState *) state, top);
 }
 
-/* Count the keys of all groups at once; false: not all were counted. */
+/* Count the keys of all groups together; false: not all were counted. */
 static bool
 take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count)
 {
@@ -282,7 +292,7 @@ take_together(Together *together, const GpuColumnChunk *wanted, int wanted_count
 			TopAddGroups(together->top, together->state, &together->groups, wanted, wanted_count));
 }
 
-/* Which sketches of an aggregate will be dense for sure?  Those are on the device then. */
+/* Find the sketches of an aggregate that are certain to become dense, and so are on the device. */
 static void
 find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, bool *dense)
 {
@@ -291,7 +301,7 @@ find_dense(const Together *all, const GpuColumnChunk *wanted, int wanted_count, 
 		SketchGetDense((SketchState **) all->state, &all->groups, wanted, dense);
 }
 
-/* Have an aggregate's keys of one group counted; false: not all were. */
+/* Count an aggregate's keys of one group; false: not all were counted. */
 static bool
 take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate *aggregate)
 {
@@ -309,8 +319,8 @@ take_group(const Tables *tables, int i, const CachedTests *tests, ScanAggregate 
 }
 
 /*
- * Have the keys of groups counted whose sketches are not dense, each group for itself.  The groups
- * with dense sketches are listed in "together".
+ * Count the keys of the groups whose sketches are not dense, one group at a time.  The groups
+ * with dense sketches are added to "together".  Returns a reason if that fails, or NULL.
  */
 static const char *
 take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool *dense,
@@ -344,8 +354,8 @@ take_explicit(const Tables *tables, int i, const CachedTests *tests, const bool 
 }
 
 /*
- * Have the keys of the i-th aggregate of all groups counted: of dense sketches at once, of others each
- * for itself.  "of": room for all groups, and for the dense ones.
+ * Count the keys of the i-th aggregate of all groups: dense sketches together, the others one
+ * by one.  "of" has room for all groups.  Returns a reason if that fails, or NULL.
  */
 static const char *
 take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
@@ -382,7 +392,7 @@ are_too_large(const Tables *tables, int i)
 					  (double) get_hash_memory_limit();
 }
 
-/* Have the keys of the i-th aggregate of all groups counted; why that cannot be done, or NULL. */
+/* Count the keys of the i-th aggregate of all groups.  Returns a reason if that fails, or NULL. */
 static const char *
 take_aggregate(const Tables *tables, int i)
 {
@@ -399,8 +409,8 @@ take_aggregate(const Tables *tables, int i)
 }
 
 /*
- * Have the keys of all groups counted in these pages of one table, or of several; why that cannot be
- * done, or NULL.
+ * Count the keys of all groups in these pages of one table or several.  Returns a reason if
+ * that fails, or NULL.
  */
 const char *
 CachedGroupsTake(const CachedRun *run, int runs, ScanGroups *groups, int count)

@@ -10,14 +10,15 @@
  * Plans depend on which columns are cached.  So the table's entry in the relation cache is
  * declared invalid at the end, and queries that are prepared are planned anew.
  *
- * A cached column shows the rows of a table to nobody: only a plan reaches it that may read the
- * column.  So whoever owns the table and may read its columns may load them.
+ * Loading a column gives nobody access to its rows, because a plan uses a cached column only
+ * if its user may read the column.  So whoever owns the table and may read its columns may
+ * load them.
  *
- * The view has the columns of this database that are cached, or had chunks that were pushed
- * out.  A row says how many keys a column has, and when it was last used.  So it is shown to
- * those who could count the keys themselves: they may read the column, and no row security
- * hides rows from them.  Monitoring must not wait for a lock, so the map of a table that another
- * session has locked is not read, and pages_true is NULL.
+ * The view lists the columns of this database that are cached or have evicted chunks.  A row
+ * says how many keys a column has, and when it was last used.  So the row is shown only to
+ * users who could count the keys themselves, because they may read the column and no row
+ * security hides rows from them.  Monitoring must not wait for a lock, so the map of a table
+ * that another session has locked is not read, and pages_true is NULL.
  *
  * src/scan/cached/load.c
  */
@@ -49,7 +50,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-/* Columns that one call may load: each takes memory of two slots. */
+/* The most columns that one call may load.  Each takes memory of two slots. */
 #define COLUMNS_MAX 32
 
 /* Pages between two reports of how far a load has come. */
@@ -61,17 +62,17 @@ typedef struct LoadColumn
 	GpuColumn column;
 	ColumnLocation location;
 	KeyType key;
-	GpuRef *ref; /* of each chunk: what there was before */
+	GpuRef *ref; /* for each chunk: its copy before this load */
 	bool wanted; /* the current chunk is copied */
-	bool failed; /* the worker had no memory for it */
-	int there;   /* chunks that are cached, if nobody frees them */
+	bool failed; /* the worker had no memory for this column */
+	int there;   /* cached chunks, if none is freed meanwhile */
 	GpuColumnLoad load;
 } LoadColumn;
 
 typedef struct Load
 {
 	Relation relation;
-	Oid root; /* the table that this is a partition of, or itself */
+	Oid root; /* the partitioned table at the top, or the table itself */
 	BlockNumber blocks;
 	uint32 chunks;
 	LoadColumn *column;
@@ -80,7 +81,7 @@ typedef struct Load
 	ActivityHandle activity;
 	BufferAccessStrategy strategy;
 	PageTuples *tuples;
-	bool *null;            /* which rows of a page are NULL */
+	bool *null;            /* for each row of a page: it is NULL */
 	MemoryContext scratch; /* for hashing the keys of one page */
 } Load;
 
@@ -98,7 +99,10 @@ is_owner(Oid relid)
 #endif
 }
 
-/* Open a table whose columns this user may load and unload.  Nobody else locks it. */
+/*
+ * Open a table whose columns this user may load and unload.  A user who may not gets an error
+ * before the table is locked.
+ */
 static Relation
 open_table(Oid relid)
 {
@@ -209,7 +213,7 @@ init_columns(Load *load, ArrayType *names)
 
 /* ---- chunks that no plan can name any more ---- */
 
-/* Is this the file of a table that there is? */
+/* True if this is the file of an existing table. */
 static bool
 is_current(const GpuColumn *column)
 {
@@ -225,9 +229,8 @@ is_current(const GpuColumn *column)
 }
 
 /*
- * Forget chunks in this database: those of one table, or with InvalidOid those
- * of files that are gone.  What another transaction has just made and not
- * committed looks gone, too: its chunks are lost, which does no harm.
+ * Free the chunks of one table, or with InvalidOid those of files in this database that are
+ * gone.  Files of uncommitted transactions look gone, too; losing their chunks does no harm.
  */
 static int64
 forget_copies(Oid relid)
@@ -250,7 +253,7 @@ forget_copies(Oid relid)
 
 /* ---- loading ---- */
 
-/* Are all visible pages of a chunk cached, and true? */
+/* True if all visible pages of a chunk are cached and true. */
 static bool
 is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapLook *look)
 {
@@ -263,7 +266,7 @@ is_complete(const Load *load, const LoadColumn *column, uint32 chunk, const MapL
 	return memcmp(&pages, &look->visible, sizeof(pages)) == 0;
 }
 
-/* Begin a chunk of each column; are there any to be made? */
+/* Begin a chunk of each column that lacks it; false: no column needs this chunk. */
 static bool
 begin_chunk(Load *load, uint32 chunk, const MapLook *look)
 {
@@ -311,7 +314,8 @@ add_page(Load *load, uint32 page, uint64 lsn)
 }
 
 /*
- * Pin the first page from this one on whose bit is set, and say which that is; else InvalidBuffer.
+ * Pin the first page at or after *page whose bit is set, and set *page to its number;
+ * InvalidBuffer: none is left.
  */
 static Buffer
 pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
@@ -327,7 +331,8 @@ pin_visible(const Load *load, uint32 chunk, const MapLook *look, uint32 *page)
 }
 
 /*
- * Read the pages of a chunk.  Each is pinned while the one before it is copied, to be prefetched.
+ * Read the pages of a chunk.  The next page is pinned early, so that it can be prefetched
+ * while a page is copied.
  */
 static void
 read_chunk(Load *load, uint32 chunk, const MapLook *look)
@@ -377,7 +382,7 @@ end_chunk(Load *load, uint32 chunk, const MapLook *look)
 	}
 }
 
-/* Has any column no room left, or were its chunks freed to make room for later ones? */
+/* True if a column has no room left, or if chunks of it were freed to make room for later ones. */
 static bool
 is_full(const Load *load)
 {
@@ -407,7 +412,7 @@ load_chunk(Load *load, uint32 chunk)
 	}
 }
 
-/* Pages that the chunks of all columns have. */
+/* The number of pages in the chunks of all columns. */
 static int64
 count_pages(const Load *load)
 {
@@ -491,8 +496,8 @@ load_all(Load *load)
 /* ---- SQL ---- */
 
 /*
- * qsketch_gpu_load(table, columns): returns the number of pages that are there and true now.
- * It waits for a worker that starts.
+ * qsketch_gpu_load(table, columns): returns the number of pages that are now cached and
+ * true.  Waits for the worker if it is starting.
  */
 PG_FUNCTION_INFO_V1(qsketch_gpu_load);
 Datum
@@ -545,18 +550,18 @@ enum
 	COPY_COLUMNS
 };
 
-/* All chunks of a column together. */
+/* Sums over all chunks of a column. */
 typedef struct Sum
 {
 	int64 keys;
 	int64 bytes;
 	int64 pages;
-	int64 pages_true; /* by a look at the visibility map alone */
+	int64 pages_true; /* by the visibility map alone */
 	uint64 used;
-	GpuCachedColumn out; /* what was pushed out, if anything was */
+	GpuCachedColumn out; /* what was evicted, if anything */
 } Sum;
 
-/* May this user count the column's keys?  The table may be gone. */
+/* True if this user may count the column's keys.  The table may be gone. */
 static bool
 may_see(Oid relid, AttrNumber attribute)
 {
@@ -564,7 +569,10 @@ may_see(Oid relid, AttrNumber attribute)
 		   check_enable_rls(relid, InvalidOid, true) != RLS_ENABLED;
 }
 
-/* Does the chunk belong to the table as it is now?  Only the catalog is read, which takes no lock. */
+/*
+ * True if the chunk belongs to the table's current file.  Only the catalog is read, without a
+ * lock.
+ */
 static bool
 is_of_table(const GpuColumn *column)
 {
@@ -583,8 +591,8 @@ is_of_table(const GpuColumn *column)
 }
 
 /*
- * Add what a chunk has; nothing if it has just been freed.  The map is read only if the table
- * is open.
+ * Add the figures of a chunk; nothing if it has just been freed.  The map is read only if the
+ * table is open.
  */
 static void
 add_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, const GpuColumnState *state)
@@ -614,7 +622,7 @@ is_same(const GpuCachedColumn *a, const GpuCachedColumn *b)
 	return memcmp(&a->column, &b->column, sizeof(a->column)) == 0;
 }
 
-/* Add what all chunks of the first chunk's column have. */
+/* Add the figures of all chunks of the first chunk's column. */
 static void
 add_all_cached(Sum *sum, Relation relation, const GpuCachedColumn *copy, int count)
 {
@@ -661,8 +669,8 @@ put_row(ReturnSetInfo *result, const GpuColumn *column, const Sum *sum, bool map
 }
 
 /*
- * Open a table to read its visibility map, if no session holds a lock against that or waits for
- * such a lock; else NULL.
+ * Open a table to read its visibility map; NULL: another session holds or waits for a lock
+ * that conflicts.
  */
 static Relation
 open_unless_locked(Oid relid)
@@ -677,7 +685,10 @@ open_unless_locked(Oid relid)
 	return relation;
 }
 
-/* The row of a column, from its first chunk in the list on.  Who may not see it locks no table. */
+/*
+ * Add the row of a column, whose chunks begin the list.  For a user who may not see the row,
+ * no table is locked.
+ */
 static void
 put_column(ReturnSetInfo *result, const GpuCachedColumn *copy, int count)
 {

@@ -1,21 +1,21 @@
 /*
  * match.c
- *		What cached columns can do for a query: which aggregates take keys from them and
- *		how, which conditions are tested there and as what, and how many pages need not be
- *		read, as far as the planner can know.
+ *		What cached columns can do for a query: which aggregates take keys from them and how,
+ *		which conditions the worker tests, and how many pages the planner expects not to be
+ *		read.
  *
- * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists of top keys do,
- * but get exact counts.  A
- * frequency filter draws which bits a row sets by the number of the row, so its rows are
- * read.  Counts beside these get the number of rows.  Elements of sets are the numbers that
- * cached columns have.  Elements of other types would be 128-bit fingerprints, of which
- * cached columns have half.
+ * Sketches, Bloom filters and collections of sets do not depend on the order of rows.  Lists
+ * of top keys do, but get exact counts.  A frequency filter draws the bits of a row by the
+ * row's number, so the scan reads its rows.  count gets the number of rows from cached
+ * columns, too.  Elements of sets that are numbers come from cached columns.  Elements of
+ * other types do not, because they need 128-bit fingerprints, and cached columns have only 64
+ * bits.
  *
  * The worker tests the conditions that are tests on the page against numbers or for NULL
- * (conditions.c), if all columns that they name can be cached.  If one condition of a
- * query is of another kind, the scan reads all pages.  Values that columns are compared with
- * are evaluated when the first keys are taken from cached columns.  The order of conditions
- * does not matter there: none raises an error or calls a function, and the worker tests all
+ * (conditions.c), if all columns that they name can be cached.  If one condition of a query
+ * is of another kind, the scan reads all pages.  Values that columns are compared with are
+ * evaluated when the first keys are taken from cached columns.  The order of these conditions
+ * does not matter, because none raises an error or calls a function, and the worker tests all
  * of them before anybody sees a row.
  *
  * The worker keeps how many pages of each chunk were still true when a query looked at the
@@ -41,7 +41,10 @@
 #include "pg/top_state.h"
 #include "utils/rel.h"
 
-/* Why a family takes no keys from cached columns; NULL: it does.  "grouped": for each group. */
+/*
+ * Returns why a family takes no keys from cached columns; NULL: it takes them.  "grouped":
+ * the keys are counted for each group.
+ */
 static const char *
 family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 {
@@ -58,7 +61,7 @@ family_refusal(const ColumnFamily *family, const Const *template, bool grouped)
 												 : NULL;
 }
 
-/* Does an aggregate count the rows in which its column is not NULL? */
+/* True if an aggregate counts the rows in which its column is not NULL. */
 bool
 CachedCountsValues(const ScanAggregate *aggregate)
 {
@@ -72,7 +75,10 @@ attribute_of(Relation relation, const Var *column)
 	return TupleDescAttr(RelationGetDescr(relation), column->varattno - 1);
 }
 
-/* Why the keys of an aggregate, or counts of a column's values, cannot come from a cached column. */
+/*
+ * Returns why the keys of an aggregate, or its counts of values, cannot come from a cached
+ * column.
+ */
 static const char *
 key_refusal(Relation relation, const ColumnScanCall *call)
 {
@@ -104,7 +110,10 @@ key_refusal(Relation relation, const ColumnScanCall *call)
 	return NULL;
 }
 
-/* Why an aggregate takes no keys from cached columns, as far as its call tells; NULL: it does. */
+/*
+ * Returns why a call takes no keys from cached columns, as far as the call alone tells; NULL:
+ * no reason.
+ */
 static const char *
 call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *query)
 {
@@ -115,14 +124,14 @@ call_refusal(Relation relation, const ColumnScanCall *call, const CachedQuery *q
 	refusal = family_refusal(call->family, call->template, query->group != NULL);
 	if (refusal == NULL)
 		refusal = key_refusal(relation, call);
-	/* collections of sets are built by all processes together, which need the rows here */
+	/* all processes build a collection of sets together, and need its rows here */
 	if (refusal == NULL && query->parallel &&
 		(query->group || call->family == &column_families[FAMILY_SETS]))
 		refusal = "a parallel plan";
 	return refusal;
 }
 
-/* Why the state of an aggregate takes no keys from cached columns; NULL: it does. */
+/* Returns why the state of an aggregate takes no keys from cached columns; NULL: it takes them. */
 static const char *
 state_refusal(const ScanAggregate *aggregate)
 {
@@ -143,7 +152,7 @@ state_refusal(const ScanAggregate *aggregate)
 			   : NULL;
 }
 
-/* Why states of a run take no keys from cached columns; NULL: they do. */
+/* Returns why the states of a run take no keys from cached columns; NULL: they take them. */
 const char *
 CachedStatesRefusal(const ScanAggregate *aggregate, int count)
 {
@@ -163,7 +172,7 @@ take_rows(void *column, const GpuKeyCounts *counts)
 	return true;
 }
 
-/* Count the rows of chunks of a column. */
+/* Add the number of rows of the chunks to a count. */
 static void
 add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 {
@@ -180,8 +189,8 @@ add_rows(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 }
 
 /*
- * Give an aggregate the keys of chunks of a column; pages that it got are taken off the chunks'
- * sets.
+ * Count the keys of the chunks for an aggregate.  Pages whose keys were counted are taken off
+ * the chunks' sets.
  */
 static void
 add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
@@ -200,7 +209,7 @@ add_keys(ScanAggregate *aggregate, const GpuColumnChunk *chunk, int chunks)
 
 /* ---- which columns a scan needs ---- */
 
-/* Why a condition cannot be tested on a cached column. */
+/* Returns why a condition cannot be tested on a cached column; NULL: it can. */
 static const char *
 condition_refusal(Relation relation, const ScanCondition *condition)
 {
@@ -215,7 +224,7 @@ condition_refusal(Relation relation, const ScanCondition *condition)
 	return NULL;
 }
 
-/* The number of a column that the scan needs. */
+/* The number of a column among those that the scan needs, to which it is added if it is new. */
 static int
 number_of(CachedColumns *copies, const GpuColumn *column)
 {
@@ -240,7 +249,10 @@ number_of_condition(CachedColumns *copies, Relation relation, const ScanConditio
 	return number_of(copies, &column);
 }
 
-/* The columns of conditions are needed; why one of them cannot be tested there, or NULL. */
+/*
+ * Add the columns of conditions to those that the scan needs.  Returns why one of the
+ * conditions cannot be tested on cached columns, or NULL.
+ */
 static const char *
 need_clauses(CachedColumns *copies, Relation relation, List *clauses)
 {
@@ -260,7 +272,7 @@ need_clauses(CachedColumns *copies, Relation relation, List *clauses)
 	return NULL;
 }
 
-/* The number of the column of an integer. */
+/* The number of an integer column, which is added if it is new. */
 static int
 need_integer(CachedColumns *copies, Relation relation, const Var *var)
 {
@@ -270,8 +282,8 @@ need_integer(CachedColumns *copies, Relation relation, const Var *var)
 }
 
 /*
- * The number of the column of a call's keys.  count(*) has none: any cached column can
- * tell the number of rows, so it gets the column of the first call that has one.
+ * The number of the column of a call's keys.  count(*) has no column.  Any cached column can
+ * tell the number of rows, so count(*) uses the column of the first call that has one.
  */
 static int
 need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScanCall *call)
@@ -292,8 +304,8 @@ need_key(CachedColumns *copies, Relation relation, List *calls, const ColumnScan
 }
 
 /*
- * Why a scan cannot take groups from cached columns; NULL: it can, as far as is known before a
- * run.
+ * Returns why a scan cannot take groups from cached columns, as far as is known before a run,
+ * or NULL.
  */
 static const char *
 group_refusal(Relation relation, const Var *group)
@@ -307,7 +319,7 @@ group_refusal(Relation relation, const Var *group)
 	return NULL;
 }
 
-/* Why a scan uses no cached columns; NULL: it may.  Lists those of its conditions. */
+/* Returns why a scan uses no cached columns; NULL: it may.  Adds the columns of its conditions. */
 static const char *
 need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *query)
 {
@@ -329,7 +341,10 @@ need_conditions(CachedColumns *copies, Relation relation, const CachedQuery *que
 	return refusal;
 }
 
-/* List the columns that a scan needs; why it uses no cached columns, or NULL: it may. */
+/*
+ * List the columns that a scan needs.  Returns why the scan uses no cached columns; NULL: it
+ * may.
+ */
 const char *
 CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *query)
 {
@@ -356,7 +371,11 @@ CachedColumnsNeed(CachedColumns *copies, Relation relation, const CachedQuery *q
 
 /* ---- what is tested in a run ---- */
 
-/* The index of a column, by its number, among those of the selection; false: there are too many. */
+/*
+ * Find or add a column in the selection of the tests.  "number" is the scan's number of the
+ * column, and *place becomes its index in the selection.  False: the selection has too many
+ * columns.
+ */
 bool
 CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
 {
@@ -373,7 +392,10 @@ CachedTestsColumn(CachedTests *tests, int number, uint16 *place)
 	return true;
 }
 
-/* Add a list; "*used" numbers are there already.  False: it is too long. */
+/*
+ * Add the list of numbers of a condition, behind the "*used" numbers of other lists.  False:
+ * the list is too long.
+ */
 static bool
 add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition, int *used)
 {
@@ -386,7 +408,7 @@ add_list(qb_selection *selection, qb_test *test, const ScanCondition *condition,
 	return true;
 }
 
-/* Add a test of a column, by its number.  False: there is no room for it. */
+/* Add a test of the column with this number.  False: there is no room for the test. */
 bool
 CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 {
@@ -403,8 +425,8 @@ CachedTestsAdd(CachedTests *tests, int column, const qb_test *test)
 }
 
 /*
- * Have the numbers of a column beside the keys, in rows in which it is not NULL.  False:
- * there is no room for the test.
+ * Have the worker return a column's numbers beside the keys, for rows in which the column is
+ * not NULL.  False: there is no room for the test that this takes.
  */
 bool
 CachedTestsPair(CachedTests *tests, int column)
@@ -418,7 +440,7 @@ CachedTestsPair(CachedTests *tests, int column)
 	return true;
 }
 
-/* Add a condition, whose operand is known.  False: there is no room for it. */
+/* Add a condition whose operand was evaluated.  False: there is no room for the condition. */
 static bool
 add_condition(CachedTests *tests, int column, const ScanCondition *condition)
 {
@@ -453,7 +475,7 @@ add_conditions(const CachedRun *run, ScanConditions *conditions, CachedTests *te
 	return fits;
 }
 
-/* Add the tests of WHERE and of a filter (0: none), in this run.  False: they are too many. */
+/* Add this run's tests of WHERE and of a filter (0: none).  False: there are too many tests. */
 bool
 CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 {
@@ -463,7 +485,7 @@ CachedConditionsTests(const CachedRun *run, int filter, CachedTests *tests)
 
 /* ---- chunks of columns ---- */
 
-/* Keys of a chunk's pages, of rows that pass the tests. */
+/* A chunk with the pages whose keys are wanted, and the tests that rows must pass. */
 GpuColumnChunk
 CachedChunk(const CachedKeys *keys, uint32 chunk)
 {
@@ -484,7 +506,7 @@ CachedChunk(const CachedKeys *keys, uint32 chunk)
 	return wanted;
 }
 
-/* A copy of the sets of pages that a run uses, one for each chunk, in memory of the run. */
+/* Copy the page sets of a run, one for each chunk, into memory of the run. */
 GpuPages *
 CachedPages(const CachedRun *run)
 {
@@ -495,7 +517,7 @@ CachedPages(const CachedRun *run)
 	return pages;
 }
 
-/* The chunks of all tables that have pages. */
+/* The chunks of all tables that still have pages to count. */
 GpuColumnChunk *
 CachedChunks(const CachedKeys *keys, int tables, int *wanted_count)
 {
@@ -516,7 +538,10 @@ CachedChunks(const CachedKeys *keys, int tables, int *wanted_count)
 	return wanted;
 }
 
-/* Have an aggregate get keys of all these tables: their chunks are asked for at once. */
+/*
+ * Count the keys of all these tables for an aggregate.  The chunks of all are requested
+ * together.
+ */
 void
 CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate)
 {
@@ -534,7 +559,7 @@ CachedTake(const CachedKeys *keys, int tables, ScanAggregate *aggregate)
 
 /* ---- while planning ---- */
 
-/* Is any sketch made on the CPU, whatever is on a GPU? */
+/* True if at least one of the sketches is made on the CPU even if a GPU is used. */
 static bool
 stay_on_cpu(List *calls)
 {
@@ -552,7 +577,7 @@ stay_on_cpu(List *calls)
 	return false;
 }
 
-/* How many pages that all needed columns have are all-visible now? */
+/* The number of pages that are all-visible now and cached in all needed columns. */
 static double
 visible_pages(Relation relation, const CachedColumns *needed, uint32 chunks)
 {
@@ -572,8 +597,8 @@ visible_pages(Relation relation, const CachedColumns *needed, uint32 chunks)
 }
 
 /*
- * Which fraction of a table's pages need not be read?  "group" is the grouping column or NULL,
- * of so many values.  "parallel": in a parallel plan.
+ * Estimate the fraction of a table's pages that need not be read.  "group" is the grouping
+ * column or NULL, "groups" the number of its values.  "parallel": in a parallel plan.
  */
 double
 ScanCopiedFraction(PlannerInfo *root, const RelOptInfo *table, List *calls, const Var *group,

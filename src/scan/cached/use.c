@@ -3,26 +3,28 @@
  *		Cached columns in a scan: the worker counts their keys, and the scan reads
  *		the other pages.
  *
- * A page is taken from cached columns if all that the query names are true for
- * it.  It is left out if all aggregates have got its keys.  A chunk may go
- * while it is used.  Then an aggregate has keys of some pages that another one
- * lacks: these pages are read, for the other one alone.
+ * A page is taken from cached columns if all columns that the query names have a true copy of
+ * it.  The scan leaves the page out if all aggregates have got its keys.  A chunk may be
+ * freed while it is used.  Then an aggregate may have the keys of pages that another
+ * aggregate lacks.  These pages are read for the second aggregate alone.
  *
- * Scans of partitions fill the same aggregates.  The first one uses the cached columns of all
- * their tables, as if these were one: it asks for chunks of all before it waits for the first.
- * Each scan then reads the pages of its own table that are left.
+ * Scans of partitions fill the same aggregates.  The first scan uses the cached columns of
+ * all their tables, as if these were one table: it requests the chunks of all tables before
+ * it waits for the first chunk.  Each scan then reads the pages of its own table that are
+ * left.
  *
- * In a parallel scan the first process that comes looks at the map, tells the others which
- * pages are true in the cached columns, and then has their keys counted.  The others wait only
- * for this look.  They cannot look for themselves: a page that one of them finds changed and
- * another one does not would be counted twice or never.  All processes have one snapshot, and
- * none reads a page before the look.  So what cached.h says of one process holds for all.
+ * In a parallel scan the first process to arrive looks at the map, announces to the others
+ * which pages are true in the cached columns, and then has the keys of these pages counted.
+ * The others wait only for this look.  No process looks for itself, because a page might
+ * change between two looks, and would then be counted twice or never.  All processes have one
+ * snapshot, and none reads a page before the look.  So what cached.h says of one process
+ * holds for all.
  *
- * The process that uses the cached columns may not get keys of all pages that it has told.
- * It reads these pages itself, before any other.
+ * The process that uses the cached columns may fail to get the keys of some pages that it has
+ * announced.  It reads these pages itself, before any others.
  *
- * If the first process uses no cached columns, all read what PostgreSQL's own parallel scan gives
- * them.
+ * If the first process uses no cached columns, each process reads the pages that PostgreSQL's
+ * own parallel scan gives it.
  *
  * src/scan/cached/use.c
  */
@@ -38,23 +40,23 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-/* Bytes for the reason why cached columns are not used. */
+/* The size of the text that says why cached columns are not used. */
 #define REFUSAL_BYTES 96
 
 typedef enum Look
 {
-	LOOK_WANTED, /* nobody has come */
+	LOOK_WANTED, /* no process has arrived */
 	LOOK_BEGUN,
 	LOOK_DONE
 } Look;
 
 struct SharedPages
 {
-	slock_t mutex; /* guards "look"; the others are set before LOOK_DONE */
+	slock_t mutex; /* guards "look"; the other members are set before LOOK_DONE */
 	Look look;
 	uint32 chunks;
-	dsa_pointer pages; /* GpuPages[chunks]: others do not read these; invalid: none are cached */
-	char refusal[REFUSAL_BYTES]; /* empty: there is none */
+	dsa_pointer pages; /* GpuPages[chunks] that other processes do not read; invalid: none */
+	char refusal[REFUSAL_BYTES]; /* why cached columns are not used; empty: no reason */
 	ConditionVariable looked;
 };
 
@@ -72,7 +74,7 @@ SharedPagesInit(SharedPages *shared)
 	ConditionVariableInit(&shared->looked);
 }
 
-/* Prepare another run.  All processes are gone. */
+/* Prepare another run, after all processes of the last run have left. */
 void
 SharedPagesReset(SharedPages *shared, dsa_area *area)
 {
@@ -85,7 +87,10 @@ SharedPagesReset(SharedPages *shared, dsa_area *area)
 
 /* ---- the look ---- */
 
-/* True: this process has to look, and to tell.  False: another one has looked. */
+/*
+ * True: this process must look at the map and announce the result.  False: another process
+ * has done so.
+ */
 static bool
 has_to_look(SharedPages *shared)
 {
@@ -116,8 +121,8 @@ end_look(SharedPages *shared)
 }
 
 /*
- * Tell the other processes which pages of the table they do not read.  False: there is no
- * memory for that, and nothing was told.
+ * Announce the pages of the table that other processes do not read.  False: there is no
+ * memory for that, and nothing was announced.
  */
 static bool
 tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
@@ -136,7 +141,7 @@ tell(const CachedUse *use, const GpuPages *pages, uint32 chunks)
 
 /* ---- in one process ---- */
 
-/* Look whether a scan can use cached columns; NULL: no table has any. */
+/* Find out whether a scan can use cached columns; NULL: no column of the table is cached. */
 CachedColumns *
 CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggregate *aggregate,
 					int count)
@@ -163,7 +168,7 @@ CachedColumnsCreate(Relation relation, const CustomScan *plan, const ScanAggrega
 	return copies;
 }
 
-/* The chunks of all columns; false: a column has none. */
+/* Find the cached chunks of all columns; false: a column has none. */
 static bool
 find_copies(CachedRun *run)
 {
@@ -181,7 +186,8 @@ find_copies(CachedRun *run)
 }
 
 /*
- * Find the pages of each table that are true in all columns, for the chunks of all tables together.
+ * Find the pages of each table whose copies are true in all columns.  The chunks of all
+ * tables are checked together.
  */
 static void
 find_true_pages(const CachedRun *run, int runs)
@@ -203,7 +209,7 @@ find_true_pages(const CachedRun *run, int runs)
 	pfree(check);
 }
 
-/* Note which pages are not read. */
+/* Collect the pages that the scan leaves out: those whose keys all aggregates have. */
 static void
 leave_out(const CachedRun *run)
 {
@@ -215,7 +221,7 @@ leave_out(const CachedRun *run)
 		copies->pages += GpuPagesCount(&run->pages[chunk]);
 }
 
-/* Note which pages the i-th aggregate has got: all but those that are left. */
+/* Note which pages the i-th aggregate has got: all pages of the run except those in "left". */
 static void
 note_taken(const CachedRun *run, int i, GpuPages *left)
 {
@@ -229,8 +235,8 @@ note_taken(const CachedRun *run, int i, GpuPages *left)
 }
 
 /*
- * Count the keys on the runs' pages of all tables for all aggregates.  Notes the pages that were
- * counted for all aggregates.
+ * Count the keys of all tables' pages for all aggregates, and note the pages that were
+ * counted for all.
  */
 static void
 take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
@@ -253,7 +259,7 @@ take_pages(const CachedRun *run, int runs, ScanAggregate *aggregate, int count)
 	pfree(keys);
 }
 
-/* What is tested for each aggregate in this run; NULL: it is too much for the worker. */
+/* The tests of each aggregate in this run; NULL: they are too much for the worker. */
 static CachedTests *
 make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 {
@@ -271,7 +277,7 @@ make_tests(const CachedRun *run, const ScanAggregate *aggregate, int count)
 	return tests;
 }
 
-/* Note the pages that were not taken, although other processes were told not to read them. */
+/* Note the pages that were announced to other processes, but were not counted. */
 static void
 note_lost(const CachedRun *run, GpuPages *told)
 {
@@ -287,8 +293,8 @@ note_lost(const CachedRun *run, GpuPages *told)
 }
 
 /*
- * Have keys of true pages counted, after other processes were told not to read these pages.
- * Returns why not, or NULL.
+ * Announce the true pages to the other processes, and have their keys counted.  Returns why
+ * that failed, or NULL.
  */
 static const char *
 take_shared(const CachedRun *run, const CachedUse *use)
@@ -303,7 +309,7 @@ take_shared(const CachedRun *run, const CachedUse *use)
 	return NULL;
 }
 
-/* Have keys of groups counted.  Returns why not, or NULL. */
+/* Have the keys of groups counted.  Returns why that failed, or NULL. */
 static const char *
 take_groups(const CachedRun *run, int runs, const CachedUse *use)
 {
@@ -315,7 +321,7 @@ take_groups(const CachedRun *run, int runs, const CachedUse *use)
 	return refusal;
 }
 
-/* Have keys of several tables counted; in a parallel scan it is one table. */
+/* Have the keys of several tables counted.  A parallel scan passes a single table. */
 static void
 take_all(const CachedRun *run, int runs, const CachedUse *use)
 {
@@ -339,7 +345,7 @@ take_all(const CachedRun *run, int runs, const CachedUse *use)
 	}
 }
 
-/* Use no cached columns until use_copies() is called. */
+/* Drop what is known of the last run.  No cached columns are used until use_copies() is called. */
 static void
 forget(const CachedUse *use)
 {
@@ -356,8 +362,8 @@ forget(const CachedUse *use)
 }
 
 /*
- * Prepare the use of cached columns.  Returns why they cannot be used, or NULL; there are some if
- * the run has "tests" then.
+ * Prepare the use of cached columns.  Returns why they cannot be used, or NULL.  If the run
+ * has "tests" afterwards, cached columns are used.
  */
 static const char *
 prepare(CachedRun *run, const CachedUse *use)
@@ -377,8 +383,8 @@ prepare(CachedRun *run, const CachedUse *use)
 }
 
 /*
- * Why the states of the aggregates get no keys of cached columns; NULL: they may, or groups are not
- * made yet.
+ * Returns why the states of the aggregates take no keys from cached columns; NULL: they take
+ * them, or the groups are not made yet.
  */
 static const char *
 states_refusal(const CachedUse *use)
@@ -388,7 +394,7 @@ states_refusal(const CachedUse *use)
 	return use->groups ? NULL : CachedStatesRefusal(use->aggregate, use->count);
 }
 
-/* Use the cached columns of several tables, as far as there are any. */
+/* Use the cached columns of several tables, where there are any. */
 static void
 use_copies(const CachedUse *use, int uses)
 {
@@ -417,7 +423,10 @@ use_copies(const CachedUse *use, int uses)
 
 /* ---- the pages that are left in a parallel scan ---- */
 
-/* Tell that no cached columns are used, if nothing else was told.  "refusal": why not, or NULL. */
+/*
+ * Announce that no cached columns are used, unless something was announced before.  "refusal"
+ * says why not, or is NULL.
+ */
 static void
 tell_none(SharedPages *shared, const char *refusal)
 {
@@ -428,14 +437,17 @@ tell_none(SharedPages *shared, const char *refusal)
 	end_look(shared);
 }
 
-/* Why no cached columns were used, in memory of the caller's context; NULL: no reason was told. */
+/*
+ * Returns why no cached columns were used, in the current memory context; NULL: no reason was
+ * announced.
+ */
 const char *
 SharedPagesRefusal(const SharedPages *shared)
 {
 	return shared->refusal[0] ? pstrdup(shared->refusal) : NULL;
 }
 
-/* The pages that no process of a parallel scan reads, after the look. */
+/* The pages that no process of a parallel scan reads, known after the look. */
 static PageSet
 announced(SharedPages *shared, dsa_area *area)
 {
@@ -445,10 +457,10 @@ announced(SharedPages *shared, dsa_area *area)
 }
 
 /*
- * Begin runs of scans that fill the same aggregates or groups, of which the first one has their
- * states: have keys counted from cached columns, of all tables at once, or leave that to another
- * process of a parallel scan, which is one alone.  "all" of each then has the pages to leave out.
- * Returns what this process leaves out of the first table.
+ * Begin the runs of scans that fill the same aggregates or groups, whose states the first
+ * scan has.  The keys are counted from the cached columns of all tables together.  In a
+ * parallel scan, which is always alone, another process may do that.  Sets "all" of each scan
+ * to the pages to leave out.  Returns what this process leaves out of the first table.
  */
 LeftOut
 CachedColumnsBegin(const CachedUse *use, int uses)
@@ -477,7 +489,7 @@ CachedColumnsBegin(const CachedUse *use, int uses)
 	return left_out;
 }
 
-/* Has the table cached columns, whether they are used or not? */
+/* True if the table has cached columns, whether they are used or not. */
 static bool
 has_copies(Oid relid)
 {
@@ -492,7 +504,7 @@ has_copies(Oid relid)
 	return found;
 }
 
-/* Say in EXPLAIN (VERBOSE) why cached columns of the table are not used. */
+/* Show in EXPLAIN (VERBOSE) why cached columns of the table are not used. */
 void
 CachedColumnsExplain(const CachedColumns *copies, Relation relation, ExplainState *es)
 {

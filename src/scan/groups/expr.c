@@ -1,25 +1,26 @@
 /*
  * expr.c
- *		Expressions that rows are grouped by: ts::date, k % 100, lower(name); keys that are
- *		such steps and remainders, and conditions on such steps.
+ *		Values of grouping expressions such as ts::date, k % 100 or lower(name); also of keys
+ *		that are steps of times or remainders, and of conditions on steps of times.
  *
  * The executor evaluates them (columns.c).  Quotients and remainders of a column by a
- * constant are computed here, since the executor takes longer than all else that is done
- * with a row.
+ * constant are computed here, since the executor would take longer than all other work on a
+ * row.
  *
  * For an expression of one integer column a cache has the values for the last inputs.
  *
  * Most times differ, but many of them have the same day or hour.  So for functions that cut
  * times into steps the cache has values for spans of times, each 2^shift microseconds long.
- * A span has one value, or two if a step begins in it (steps.c).  It is looked at
- * only after some rows in it, so spans with few rows cost nothing.  Spans that have more than two
- * values are too long, and are made shorter than a step.
+ * A span has one value, or two if a step begins in it (steps.c).  The ends of a span are
+ * evaluated only after some rows in it have come, so spans with few rows cost nothing.  If a
+ * span has more than two values, all spans are made shorter than a step.
  *
- * Only values that rows have are kept.  The expression is not evaluated for other inputs, since it
- * may have no value there, as 1 / (ts::date - '2026-01-01').  The cache is switched off where it does
- * not pay.  It takes more rows to fill the cache with spans than with single inputs, so this is
- * decided after more misses.  In a span in which an offset changes each row is evaluated.  Once this is
- * known of a span, its rows are no longer counted as misses.
+ * Only values that rows have are kept.  The expression is not evaluated for other inputs,
+ * since it may have no value there, as 1 / (ts::date - '2026-01-01').  The cache is switched
+ * off if it does not pay.  Filling it with spans takes more rows than with single inputs, so
+ * with spans this is decided after more misses.  If the offset of a time zone changes within
+ * a span, each row in it is evaluated.  Once a span is known to be of this kind, its rows are
+ * no longer counted as misses.
  *
  * src/scan/groups/expr.c
  */
@@ -32,14 +33,20 @@
 #define CACHE_BITS  11
 #define SPANS_BYTES (sizeof(Span) << CACHE_BITS)
 
-/* Spans of 76 hours at first, of 4 milliseconds at least. */
+/* Spans have 76 hours at first, and 4 milliseconds at least. */
 #define FIRST_SHIFT 38
 #define LEAST_SHIFT 12
 
-/* Rows in a span before it is looked at, which takes about as long as a few rows. */
+/*
+ * Rows in a span before its parts are looked for, which takes about as long as evaluating a
+ * few rows.
+ */
 #define ROWS_BEFORE 8
 
-/* Misses between two looks at whether the cache pays, of inputs and of spans. */
+/*
+ * Misses after which the use of the cache is checked: where it has inputs, and where it has
+ * spans.
+ */
 #define INPUTS_MISSED 1024
 #define SPANS_MISSED  65536
 
@@ -50,41 +57,41 @@ typedef enum PartState
 	PART_NULL
 } PartState;
 
-/* Inputs that have at most two values. */
+/* A span of inputs, which has at most two parts with one value each. */
 typedef struct Span
 {
-	int64 number;  /* its inputs, shifted */
-	int64 change;  /* the first of its second part */
+	int64 number;  /* its inputs, shifted right */
+	int64 change;  /* first input of the second part */
 	int64 bits[2]; /* the value of each part */
 	uint8 state[2];
-	uint8 rows; /* that came before it was looked at; 0: there is no span here */
-	bool known; /* each part has one value */
+	uint8 rows; /* rows in it before its parts were looked for; 0: unused */
+	bool known; /* the parts are known */
 } Span;
 
 typedef struct GroupCache
 {
-	TimeSteps *steps; /* NULL: the expression does not cut times into steps */
-	bool on;          /* the cache pays */
-	int shift;        /* 0: a span is one input */
-	int64 reads;      /* since the last look, without those that filled the cache */
-	int misses;       /* those of "reads" for which the expression was evaluated */
-	Span *span;       /* 1 << CACHE_BITS of them; NULL: no run is going on */
+	TimeSteps *steps; /* for spans of times; NULL: spans are single inputs */
+	bool on;          /* the cache is in use */
+	int shift;        /* a span has 1 << shift inputs */
+	int64 reads;      /* reads since the last check, without those that filled the cache */
+	int misses;       /* reads for which the expression was evaluated */
+	Span *span;       /* 1 << CACHE_BITS spans; NULL: no run is in progress */
 } GroupCache;
 
 struct GroupExpression
 {
-	KeyKind kind; /* of the expression's values */
+	KeyKind kind; /* kind of the expression's values */
 	ColumnExpression *evaluated;
-	const ColumnLocation *column; /* the only one that it needs; NULL: it needs others */
-	GroupCache *cache;            /* NULL: it is no function of one integer with short values */
-	KeyKind input_kind;           /* of that integer */
-	int64 divisor; /* the expression is that integer divided by this one; 0: it is not */
-	bool rest;     /* it is the remainder of that division */
+	const ColumnLocation *column; /* the only column that it needs; NULL: it needs others */
+	GroupCache *cache;            /* NULL: it is not a function of one integer with short values */
+	KeyKind input_kind;           /* kind of that integer */
+	int64 divisor; /* the expression is the integer divided by this; 0: no division */
+	bool rest;     /* the expression is the remainder of that division */
 };
 
 /* ---- evaluating ---- */
 
-/* The value that the executor has given.  The caller hashes strings. */
+/* Set the value from the executor's result.  The caller hashes strings. */
 static void
 set_value(const GroupExpression *expression, Datum result, bool null, GroupValue *value)
 {
@@ -151,7 +158,10 @@ find_cached(GroupCache *cache, int64 input, GroupValue *value)
 	return true;
 }
 
-/* Find the parts of a span.  May make all spans shorter, and then this one is gone. */
+/*
+ * Find the parts of a span.  If it has more than two, all spans are made shorter, and this
+ * one is gone.
+ */
 static void
 divide(GroupCache *cache, Span *span)
 {
@@ -178,7 +188,10 @@ put(Span *span, int part, const GroupValue *value)
 	span->state[part] = value->null ? PART_NULL : PART_VALUE;
 }
 
-/* Give up after so many misses, unless the cache had some of the other values. */
+/*
+ * Count a miss.  After "most" misses the cache is switched off, unless it had the values of
+ * more than a fifth of the reads.
+ */
 static void
 count_miss(GroupCache *cache, int most)
 {
@@ -189,8 +202,8 @@ count_miss(GroupCache *cache, int most)
 }
 
 /*
- * Keep the value of an input, where spans are inputs.  Filling the cache takes some evaluations,
- * which are not counted against it.
+ * Keep the value of an input in a cache of single inputs.  The evaluations that fill the
+ * cache are not counted as misses.
  */
 static void
 keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
@@ -205,7 +218,10 @@ keep_input(GroupCache *cache, Span *span, int64 input, const GroupValue *value)
 		count_miss(cache, INPUTS_MISSED);
 }
 
-/* Keep the value of an input, or look at its span first if it is time for that. */
+/*
+ * Keep the value of an input.  When its span has had enough rows, look for the span's parts
+ * first.
+ */
 static void
 keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 {
@@ -232,8 +248,8 @@ keep_cached(GroupCache *cache, int64 input, const GroupValue *value)
 /* ---- the expression ---- */
 
 /*
- * Is the expression a quotient or a remainder of a column and a constant of the same width?
- * Neither can raise an error unless the divisor is 0 or -1.
+ * Recognize the quotient or remainder of a column and a constant of the same width.  Neither
+ * can raise an error unless the divisor is 0 or -1.
  */
 static void
 match_division(GroupExpression *expression, const Expr *expr)
@@ -256,7 +272,10 @@ match_division(GroupExpression *expression, const Expr *expr)
 	expression->divisor = value == -1 ? 0 : value;
 }
 
-/* Set up the cache if the expression has one column, of integers, and no strings result. */
+/*
+ * Create the cache if the expression has a single column, of integers, and its values are no
+ * strings.
+ */
 static void
 init_cache(GroupExpression *expression, const Expr *expr)
 {
@@ -288,8 +307,8 @@ GroupExpressionCreate(Expr *expr, KeyKind kind, ColumnExpression *evaluated)
 }
 
 /*
- * Is it a division, or the step of a time?  Then few rows are evaluated.  A cache of single inputs is
- * no faster than short expressions, such as user_id + 1.
+ * True if it is a division, or the step of a time, so that few rows are evaluated.  A cache
+ * of single inputs is no faster than short expressions such as user_id + 1.
  */
 bool
 GroupExpressionIsShort(const GroupExpression *expression)
@@ -298,8 +317,9 @@ GroupExpressionIsShort(const GroupExpression *expression)
 }
 
 /*
- * For which fraction of the rows an expression of this call, which cuts times into steps, is
- * evaluated.  Where rows do not come in order of time, the cache must have all steps at a time.
+ * Estimate the fraction of the rows for which an expression with this call, which cuts times
+ * into steps, is evaluated.  If rows do not come in the order of time, all steps must fit
+ * into the cache at a time.
  */
 double
 GroupExpressionEvaluated(PlannerInfo *root, Expr *call)
@@ -313,7 +333,7 @@ GroupExpressionEvaluated(PlannerInfo *root, Expr *call)
 	return 1 - (steps > 1 << CACHE_BITS ? cached * EstimateOrder(root, exprs) : cached);
 }
 
-/* Prepare a run, in which parameters may have other values. */
+/* Prepare a run, since parameters may have changed. */
 void
 GroupExpressionStart(GroupExpression *expression)
 {
@@ -328,7 +348,10 @@ GroupExpressionStart(GroupExpression *expression)
 	restart(cache, cache->steps ? FIRST_SHIFT : 0);
 }
 
-/* End a run.  Partitions are scanned one after another, so only one of them needs memory at a time. */
+/*
+ * End a run, and free the cache.  Partitions are scanned one after another, so only one has a
+ * cache.
+ */
 void
 GroupExpressionEnd(GroupExpression *expression)
 {
@@ -338,7 +361,7 @@ GroupExpressionEnd(GroupExpression *expression)
 	expression->cache->span = NULL;
 }
 
-/* The value of the expression, found in the cache or computed here; false: evaluate it. */
+/* Find the value of the expression in the cache, or compute it; false: it must be evaluated. */
 static inline bool
 find(GroupExpression *expression, int64 input, GroupValue *value)
 {
@@ -349,7 +372,7 @@ find(GroupExpression *expression, int64 input, GroupValue *value)
 	return true;
 }
 
-/* The value of the expression for a tuple.  A string is valid until the next one is read. */
+/* Read the value of the expression for a tuple.  A string is valid until the next value is read. */
 void
 GroupExpressionRead(GroupExpression *expression, HeapTupleHeader tuple, GroupValue *value)
 {

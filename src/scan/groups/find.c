@@ -2,15 +2,16 @@
  * find.c
  *		The values that rows are grouped by, and the group of each tuple of a page.
  *
- * Each column or expression gives a value.  A number is its own bits, as keytype.h has
- * floats, of which -0 is kept as it came.  The bits of a string are its hash, by the secret
- * of the process; strings with equal bits are compared byte by byte.  Values of other types
- * of variable length, and strings of which other bytes may be equal, are hashed and compared
- * by the functions of their type.  As in other plans a group has the value of its first row.
+ * Each column or expression gives a value.  The bits of a number are the number itself; for
+ * floats see keytype.h.  A group of 0 whose first row has -0 returns -0.  The bits of a
+ * string are its hash, with the secret of the process.  Strings with equal bits are compared
+ * byte by byte.  Some types have equal values with different bytes.  Their values, and those
+ * of other types of variable length, are hashed and compared by the functions of the type.
+ * As in other plans a group has the value of its first row.
  *
- * A hash table finds the groups by the bits of their values.  Most rows are
- * grouped by a few integers, or times cut into steps.  Their groups are remembered in a
- * small table, where looking one up takes no call and mostly one comparison.
+ * A hash table finds the groups by the bits of their values.  Most rows are grouped by a few
+ * integers, or times cut into steps.  Their groups are remembered in a small table, in which
+ * a lookup takes no function call and in most cases one comparison.
  *
  * src/scan/groups/find.c
  */
@@ -24,7 +25,7 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
-/* Which kind of values the expression has, and what compares them. */
+/* Set the kind of the expression's values, and the functions that compare them. */
 static void
 init_kind(GroupField *field, const Node *expr)
 {
@@ -112,7 +113,7 @@ free_strings(const GroupKey *key, GroupValue *value)
 			pfree((void *) value[i].string);
 }
 
-/* The bits of a string, which nobody can choose. */
+/* The bits of a string: a hash for which nobody can choose collisions. */
 static int64
 string_bits(const GroupField *field, const struct varlena *string)
 {
@@ -125,8 +126,9 @@ string_bits(const GroupField *field, const struct varlena *string)
 }
 
 /*
- * Are two strings equal whose bits are?  By functions of a type, other bytes may be, too: 1.0 = 1.00.
- * Their hash functions give many values the same bits: arrays of integers that are chosen for that.
+ * True if two strings with equal bits are equal.  By the functions of a type, strings with
+ * different bytes may be equal, such as 1.0 and 1.00.  The hash function of a type may give
+ * many values the same bits, for example arrays of integers that were chosen for that.
  */
 static bool
 same_string(const GroupField *field, const GroupValue *a, const GroupValue *b)
@@ -179,7 +181,7 @@ read_values(const GroupKey *key, HeapTupleHeader tuple, GroupValue *value)
 	}
 }
 
-/* Are the values of two rows equal?  A column has strings only, or none. */
+/* True if the values of two rows are equal.  In a column all values are strings, or none is. */
 static inline bool
 same_values(const GroupKey *key, const GroupValue *a, const GroupValue *b)
 {
@@ -198,7 +200,7 @@ GroupValuesAreEqual(const GroupKey *key, const GroupValue *a, const GroupValue *
 	return same_values(key, a, b);
 }
 
-/* Make a value outlast its tuple. */
+/* Copy a value, so that it outlasts its tuple. */
 static void
 keep(GroupValue *kept, const GroupValue *value, MemoryContext context)
 {
@@ -278,7 +280,7 @@ add_to_map(ScanGroups *groups, ScanGroup *group)
 	entry->group = group;
 }
 
-/* Find no other groups than those of the list, from which others were taken. */
+/* Rebuild the map from the list of groups, after groups were taken off the list. */
 void
 ScanGroupsMapAnew(ScanGroups *groups)
 {
@@ -294,8 +296,8 @@ ScanGroupsMapAnew(ScanGroups *groups)
 }
 
 /*
- * Where the group is remembered whose number is "bits".  A number has one slot, so chosen
- * numbers cost no more than looking up each of them.
+ * The slot in which a group whose number is "bits" is remembered.  A number has only one
+ * slot, so numbers that were chosen to collide cost no more than an ordinary lookup each.
  */
 static inline RecentGroup *
 recent_of(ScanGroups *groups, int64 bits)
@@ -306,7 +308,7 @@ recent_of(ScanGroups *groups, int64 bits)
 	return &groups->recently[(place * QB_ROW_STEP >> 32) % RECENT_GROUPS];
 }
 
-/* Do not find a group of the map any more. */
+/* Take a group out of the map, so that it is not found any more. */
 void
 ScanGroupHide(ScanGroups *groups, const ScanGroup *group)
 {
@@ -338,7 +340,7 @@ start_aggregates(ScanGroups *groups, ScanAggregate *aggregate)
 	}
 }
 
-/* Make a group of the last tuple's values. */
+/* Make a group with the last tuple's values. */
 static ScanGroup *
 create_group(ScanGroups *groups)
 {
@@ -361,7 +363,7 @@ create_group(ScanGroups *groups)
 	return group;
 }
 
-/* The group of the last tuple's values. */
+/* Find or make the group of the last tuple's values. */
 static ScanGroup *
 find_group(ScanGroups *groups)
 {
@@ -380,9 +382,9 @@ find_group(ScanGroups *groups)
 }
 
 /*
- * The aggregates of the group of a number, or of NULL, whose sketches will be on a GPU.
- * They are freed when they have been returned, so they take memory here one at a time; NULL: they
- * are not, since they may be asked for again.
+ * Find or make the group of a number or of NULL, whose sketches will be on a GPU, and return
+ * its aggregates.  NULL: the groups may be read again.  Otherwise a sketch is freed after its
+ * group was returned, so only one sketch at a time takes memory here.
  */
 ScanAggregate *
 ScanGroupsFind(ScanGroups *groups, int64 number, bool null)
@@ -405,7 +407,7 @@ group_of_values(ScanGroups *groups)
 	return group;
 }
 
-/* Finds the group of a tuple.  "kind" matters only if the key is_integer(). */
+/* A function that finds the group of a tuple.  "kind" matters only if the key is_integer(). */
 typedef ScanGroup *(*GroupFinder)(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind);
 
 /* A GroupFinder for any key. */
@@ -421,7 +423,7 @@ group_of(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return group;
 }
 
-/* Is the key a single column of integers at a fixed offset? */
+/* True if the key is a single column of integers at a fixed offset. */
 static bool
 is_integer(const GroupKey *key)
 {
@@ -431,7 +433,7 @@ is_integer(const GroupKey *key)
 		   field->location.offset >= 0;
 }
 
-/* Is the key a single expression whose values are numbers? */
+/* True if the key is a single expression whose values are numbers. */
 static bool
 is_number(const GroupKey *key)
 {
@@ -477,7 +479,10 @@ group_of_integer(ScanGroups *groups, HeapTupleHeader tuple, KeyKind kind)
 	return recent->group;
 }
 
-/* Have the aggregates of a group that rows of another table have made take rows of this table. */
+/*
+ * Have the aggregates of a group read rows of this table, if rows of another table made the
+ * group.
+ */
 static pg_noinline void
 turn_group(const ScanGroups *groups, ScanGroup *group)
 {
@@ -525,7 +530,7 @@ note_all(ScanGroups *groups, const PageTuples *tuples, GroupFinder find, KeyKind
 	}
 }
 
-/* Find the group of each tuple, and count the tuples of each group. */
+/* Find the group of each tuple, and the number of tuples in each group. */
 static void
 find_groups(ScanGroups *groups, const PageTuples *tuples)
 {
@@ -543,7 +548,7 @@ find_groups(ScanGroups *groups, const PageTuples *tuples)
 		note_all(groups, tuples, group_of_integer, KEY_INT2);
 }
 
-/* Order the tuples by group, and within a group as they were. */
+/* Order the tuples by group; within a group they keep their order. */
 static inline void
 sort_out(Sorting *sorting, const PageTuples *tuples)
 {

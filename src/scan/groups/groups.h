@@ -29,8 +29,8 @@ typedef struct GroupValue
 {
 	int64 bits; /* the number, or the hash of the string */
 	bool null;
-	bool minus;  /* the number is -0, which is equal to 0 */
-	bool copied; /* "string" is a copy that is freed when the tuple was handled */
+	bool minus;  /* the number came as -0, which is equal to 0 */
+	bool copied; /* "string" is a copy that is freed after the tuple was handled */
 	const struct varlena *string;
 } GroupValue;
 
@@ -64,17 +64,17 @@ extern StepCount TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64
 typedef struct GroupField
 {
 	KeyKind kind;    /* KEY_BYTES and KEY_HASHED: strings */
-	FmgrInfo *equal; /* what compares and hashes strings of KEY_HASHED */
+	FmgrInfo *equal; /* compares strings of KEY_HASHED; "hash" hashes them */
 	FmgrInfo *hash;
 	Oid collation;
-	ColumnLocation location;     /* of the column */
-	GroupExpression *expression; /* NULL: it is a column, and its kind says how it is read */
+	ColumnLocation location;     /* the column, if there is no expression */
+	GroupExpression *expression; /* NULL: a column, which is read as its kind says */
 } GroupField;
 
-/* find.c: all that rows are grouped by. */
+/* find.c: the key of GROUP BY, with all of its columns and expressions. */
 typedef struct GroupKey
 {
-	bool strings; /* there are strings among the columns */
+	bool strings; /* at least one of the columns has strings */
 	int fields;
 	GroupField field[FLEXIBLE_ARRAY_MEMBER];
 } GroupKey;
@@ -84,7 +84,10 @@ extern void GroupKeyStart(GroupKey *key);
 extern void GroupKeyEnd(GroupKey *key);
 extern Datum GroupDatum(const GroupValue *value, KeyKind kind);
 
-/* Are values of this kind strings, by their bytes or by the functions of their type? */
+/*
+ * True if values of this kind are strings, compared by their bytes or by the functions of
+ * their type.
+ */
 static inline bool
 GroupIsString(KeyKind kind)
 {
@@ -102,8 +105,8 @@ GroupSetNumber(GroupValue *value, KeyKind kind, Datum number)
 }
 
 /*
- * Bits of all values together: those of a single value are its own.  Nobody can choose
- * several values so that their bits agree with those of others.
+ * The bits of all values together.  The bits of a single value are its own.  For several
+ * values nobody can choose collisions.
  */
 static inline int64
 GroupKeyBits(const GroupKey *key, const GroupValue *value)
@@ -119,16 +122,19 @@ GroupKeyBits(const GroupKey *key, const GroupValue *value)
 	return (int64) bits;
 }
 
-/* costs.c: what a query groups by.  Without GROUP BY "exprs" is NIL, and there is one group. */
+/*
+ * costs.c: how a query groups its rows.  Without GROUP BY "exprs" is NIL, and there is one
+ * group.
+ */
 typedef struct GroupingPlan
 {
 	List *exprs;      /* columns and expressions */
-	Cost find;        /* of finding a row's group */
-	double processes; /* which share the rows; each makes groups of its own */
-	double groups;    /* of each process */
-	double sized;     /* groups of each process of so many bytes */
-	double most;      /* groups that there may be, if many are of few rows */
-	double bytes;     /* of a group, as far as the planner knows */
+	Cost find;        /* cost of finding a row's group */
+	double processes; /* processes that share the rows; each makes groups of its own */
+	double groups;    /* groups of each process */
+	double sized;     /* groups of each process that have "bytes" bytes */
+	double most;      /* upper limit of the groups, if many have few rows */
+	double bytes;     /* expected bytes of a group */
 	double order;     /* fraction of the rows that come in the order of groups */
 	double copied;    /* fraction of the pages whose keys a GPU has */
 } GroupingPlan;
@@ -150,24 +156,24 @@ extern Cost ScanSpillCost(const GroupingPlan *plan, const RelOptInfo *table, Lis
 /* spill.c: groups that were written. */
 typedef struct ScanSpill ScanSpill;
 
-/* The values of the key are what is looked at first. */
+/* The members that a lookup compares come first. */
 typedef struct ScanGroup
 {
-	uint64 sorting; /* number of the last sorting in which the group had tuples */
-	int index;      /* its index among the groups of that sorting; -1: it was written */
-	uint64 made;    /* number of the sorting that made it */
+	uint64 sorting; /* number of the last sorting that had tuples of the group */
+	int index;      /* index among the groups of that sorting; -1: it was written to disk */
+	uint64 made;    /* number of the sorting that made the group */
 	uint64 rows;
 	struct ScanGroup *next;
-	struct ScanGroup *same_bits;             /* another group whose values have the same bits */
-	ScanAggregate *aggregate;                /* behind the key */
-	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* of each field of the key */
+	struct ScanGroup *same_bits;             /* another group whose key has the same bits */
+	ScanAggregate *aggregate;                /* follow the key in memory */
+	GroupValue value[FLEXIBLE_ARRAY_MEMBER]; /* one for each field of the key */
 } ScanGroup;
 
-/* A group of a number that had rows lately.  It saves looking the group up. */
+/* A group of a number that recently had rows.  It saves a lookup in the map. */
 typedef struct RecentGroup
 {
 	int64 bits;
-	ScanGroup *group; /* NULL: none */
+	ScanGroup *group; /* NULL: unused */
 } RecentGroup;
 
 /* The tuples of a page, sorted by group. */
@@ -176,43 +182,43 @@ typedef struct Sorting
 	uint64 number; /* counts the sortings */
 	int groups;
 	ScanGroup *group[MaxHeapTuplesPerPage];
-	uint16 end[MaxHeapTuplesPerPage];   /* of each group: where its tuples end in "order" */
+	uint16 end[MaxHeapTuplesPerPage];   /* for each group: where its tuples end in "order" */
 	uint16 order[MaxHeapTuplesPerPage]; /* indexes of tuples, by group */
-	int16 index[MaxHeapTuplesPerPage];  /* of each tuple: the index of its group */
+	int16 index[MaxHeapTuplesPerPage];  /* for each tuple: the index of its group */
 	PageTuples batch;                   /* the tuples of one group */
 } Sorting;
 
 typedef struct ScanGroups
 {
-	const ScanAggregate *model; /* the columns of a new group, without states */
+	const ScanAggregate *model; /* the aggregates of a new group, without states */
 	int count;
-	WantedRows *rows; /* these three are of the table whose rows come now */
+	WantedRows *rows; /* "model", "rows" and "key" belong to the table being read */
 	GroupKey *key;
-	GroupValue *value; /* of the last tuple, for each field of the key */
-	Size limit;        /* for all groups, in bytes */
-	Size most;         /* when they take more, some of them are written */
-	bool once;         /* no group is asked for again */
-	bool complete;     /* nothing was written or freed, so the groups can be returned again */
-	bool few;          /* groups that were written had few rows: new ones are written first */
+	GroupValue *value; /* values of the last tuple, one for each field of the key */
+	Size limit;        /* memory limit of all groups, in bytes */
+	Size most;         /* if the groups take more than this, some are written */
+	bool once;         /* the groups are read only once */
+	bool complete;     /* no group was written or freed, so all can be returned again */
+	bool few;          /* written groups had few rows, so new groups are written first */
 	uint64 page;       /* number of the first sorting of this page */
-	uint64 turned;     /* number of the last sorting before the rows of this table */
+	uint64 turned;     /* number of the last sorting before this table */
 
-	MemoryContext context; /* of the groups */
-	KeptTable kept;        /* in that context: the dense table that groups use in turn */
+	MemoryContext context; /* holds the groups */
+	KeptTable kept;        /* in that context: one dense table that all groups use in turn */
 	struct groupmap_hash *map;
-	ScanGroup *first; /* in the order in which they came */
+	ScanGroup *first; /* list of groups in the order in which they were made */
 	ScanGroup *last;
-	ScanGroup *before;  /* the last one before those that this page has made; NULL: not known */
+	ScanGroup *before;  /* the last group before those made by this page; NULL: not known */
 	ScanGroup *recent;  /* the group of the last tuple */
 	ScanGroup *waiting; /* the group to return next */
 	ScanGroup *given;   /* the group that was returned last; NULL: it is "merged" */
-	uint64 groups;      /* in memory: they will be returned, or have been */
+	uint64 groups;      /* groups in memory */
 
 	ScanSpill *spill;      /* groups that were written */
-	ScanCounts written;    /* what was counted in them */
-	MemoryContext scratch; /* while a group is written, or a key is read */
-	MemoryContext result;  /* the values of the group that was returned last, if it was written */
-	ScanAggregate *merged; /* its aggregates */
+	ScanCounts written;    /* counts of these groups */
+	MemoryContext scratch; /* for writing a group, or reading a key */
+	MemoryContext result;  /* values of the group returned last, if it had been written */
+	ScanAggregate *merged; /* aggregates of that group */
 	Sorting sorting;
 	RecentGroup recently[RECENT_GROUPS];
 } ScanGroups;
@@ -243,7 +249,7 @@ extern void ScanGroupWrite(ScanGroups *groups, const ScanGroup *group);
 extern bool ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot);
 extern void ScanGroupsMergedEnd(ScanGroups *groups);
 
-/* Bytes of all groups, but for the dense table that they use in turn. */
+/* Bytes of all groups, without the dense table that they use in turn. */
 static inline Size
 ScanGroupsMemory(const ScanGroups *groups)
 {

@@ -1,25 +1,28 @@
 /*
  * spill.c
- *		Groups as values in PostgreSQL's sort, and the groups that are made of the values in the end.
+ *		Writes groups as values to PostgreSQL's sort, and merges the values into groups in the end.
  *
- * When groups take too much memory, some of them are written, each as one value with its key, and
- * are freed (use.c).  A group whose rows go on is made anew, so a key may have several
- * values.  They are sorted by the bits of their keys, and those of a key are merged at the end.
+ * When groups take too much memory, some of them are written, each as one value with its key,
+ * and are freed (use.c).  A group whose rows go on is made anew, so a key may have several
+ * values.  The values are sorted by the bits of their keys, and the values of a key are
+ * merged at the end.
  *
  * A value is the key, then the aggregates in their stored form: a day of 20,000 users takes
- * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at
- * the end.  Keys that still wait are written as they are, and wait again: those of lists, of which
- * few are candidates when all have come, and those of groups of a few rows, which would take longer
- * to write and to merge in any other form.  Keys of negative weight are written for themselves,
- * because the rows that they take back may be in another value of the group.
+ * 135 kB.  Collections of sets are written as their rows, since sorting them pays only at the
+ * end.  Keys that still wait are written as they are, and wait again.  This is done in two
+ * cases: for lists, where few keys are candidates when all have come, and for groups of a few
+ * rows, for which writing and merging any other form would take longer.  Keys of negative
+ * weight are written separately, because the rows that they cancel may be in another value of
+ * the group.
  *
- * A value is any number of bytes, and a tuple of a sort less than 1 GB.  So a value is cut into
- * pieces, which are numbered: the sort keeps the order of the pieces, and of the values of a key.
+ * A value may have any number of bytes, but a tuple of a sort must be smaller than 1 GB.  So
+ * a value is cut into numbered pieces.  By the numbers the sort keeps the order of the
+ * pieces, and of the values of a key.
  *
  * One group after the other is merged and returned, so that memory has one group at a time.
- * A group that has only one value, as most have where rows come in the order of their groups, is
- * returned as it was written.  Values of other keys with the same bits go to another sort, which
- * is read next.
+ * A group that has only one value is returned as it was written.  Most groups have one if
+ * rows come in the order of groups.  Values of other keys with the same bits go to another
+ * sort, which is read next.
  *
  * src/scan/groups/spill.c
  */
@@ -36,10 +39,13 @@
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 
-/* The most bytes of a piece. */
+/* The largest piece, in bytes. */
 #define PIECE_BYTES (64 * 1024)
 
-/* Fraction of the limit of all groups that a sort takes beside them, and the least in kB. */
+/*
+ * Memory of a sort: the fraction of the groups' limit that it may take besides, and the least
+ * in kB.
+ */
 #define SORT_SHARE 2
 #define SORT_LEAST 64
 
@@ -55,24 +61,24 @@ enum
 struct ScanSpill
 {
 	MemoryContext context;
-	int memory;              /* of a sort, in kB */
-	Tuplesortstate *writing; /* takes values; NULL: none was written */
-	Tuplesortstate *reading; /* NULL: the values come from the table */
-	TupleTableSlot *put;     /* a tuple that is written */
-	TupleTableSlot *got;     /* a tuple that was read */
+	int memory;              /* memory of a sort, in kB */
+	Tuplesortstate *writing; /* the sort that takes values; NULL: nothing was written */
+	Tuplesortstate *reading; /* the sort that is read; NULL: the scan reads the table */
+	TupleTableSlot *put;     /* for the tuple that is written */
+	TupleTableSlot *got;     /* for the tuple that was read */
 
 	struct varlena *piece; /* bytes of the value being written that are not in the sort yet */
 	Size used;             /* number of these bytes */
-	int64 bits;            /* of the key of that value */
-	int64 number;          /* of pieces that were written */
+	int64 bits;            /* bits of that value's key */
+	int64 number;          /* number of pieces that were written */
 
-	bool found;       /* a piece is being read: */
+	bool found;       /* a piece is being read, which "found_bits" and the rest describe */
 	int64 found_bits; /* bits of its value */
-	const char *from; /* its bytes that were not read yet */
+	const char *from; /* its bytes that have not been read yet */
 	Size left;
 };
 
-/* The limit is that of the memory of all groups. */
+/* Create a spill.  "limit" is the memory limit of all groups. */
 ScanSpill *
 ScanSpillCreate(MemoryContext context, Size limit)
 {
@@ -131,7 +137,7 @@ ScanSpillReset(ScanSpill *spill)
 	spill->found = false;
 }
 
-/* Put the bytes of the value that are there into the sort. */
+/* Write the bytes of the value that have gathered in the piece. */
 static void
 put_piece(ScanSpill *spill)
 {
@@ -190,7 +196,7 @@ next_piece(ScanSpill *spill)
 	spill->left = VARSIZE_ANY_EXHDR(piece);
 }
 
-/* Read bytes of a value.  Behind the last ones the next value is found. */
+/* Read bytes of a value.  After the last bytes of a value, the next value is found. */
 static void
 spill_read(ScanSpill *spill, void *bytes, Size length)
 {
@@ -210,7 +216,7 @@ spill_read(ScanSpill *spill, void *bytes, Size length)
 	}
 }
 
-/* Find the next value that was written; false: there is none. */
+/* Find the next value that was written; false: none is left. */
 static bool
 find_value(ScanSpill *spill)
 {
@@ -228,30 +234,30 @@ find_value(ScanSpill *spill)
 
 /* ---- a group as a value ---- */
 
-/* A value of the key, before the bytes of a string. */
+/* A field of the key as it is written, before the bytes of a string. */
 typedef struct WrittenField
 {
 	int64 bits;
-	uint32 length; /* of the string */
+	uint32 length; /* bytes of the string */
 	bool null;
 	bool minus;
 } WrittenField;
 
-/* An aggregate, before its bytes. */
+/* An aggregate as it is written, before its bytes. */
 typedef struct WrittenAggregate
 {
-	int64 count; /* or the rows of count, or the state of one of PostgreSQL's own */
+	int64 count; /* keys; rows of count; or state of one of PostgreSQL's own */
 	uint64 bytes;
 	uint64 removed; /* bytes of the keys of negative weight; 0: none */
-	int waiting;    /* the bytes are so many keys that wait; 0: a state */
+	int waiting;    /* number of waiting keys, which are the bytes; 0: the bytes are a state */
 	uint32 text;    /* qb_text of these keys */
-	bool weighted;  /* behind the keys are their weights */
-	bool stored;    /* the bytes are a value as it is stored */
-	bool null;      /* these two of BuiltinState */
+	bool weighted;  /* the weights of the keys follow the keys */
+	bool stored;    /* the bytes are a value in its stored form */
+	bool null;      /* "null" and "none" of BuiltinState */
 	bool none;
 } WrittenAggregate;
 
-/* The bytes of a state, allocated here.  Collections of sets are passed as rows. */
+/* The bytes of a state, allocated here.  A collection of sets is passed as rows. */
 static char *
 bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 {
@@ -266,10 +272,16 @@ bytes_of_state(KeyedState *state, bool stored, uint64 *size)
 	return bytes;
 }
 
-/* The most keys of a sketch that are written as they are: a sketch of more takes fewer bytes. */
+/*
+ * The most keys of a sketch that are written as keys.  With more keys the sketch takes fewer
+ * bytes.
+ */
 #define KEYS_MOST 16
 
-/* Has a sketch or a list counted no keys yet, and are those that wait better written as they are? */
+/*
+ * True if a sketch or list has counted no keys yet, and its waiting keys are better written
+ * as keys.
+ */
 static bool
 keys_wait(const ScanAggregate *aggregate)
 {
@@ -283,7 +295,7 @@ keys_wait(const ScanAggregate *aggregate)
 	return sketch->encoding == QS_EXPLICIT && sketch->remote == NULL && sketch->total == 0;
 }
 
-/* The list whose keys have values that wait beside them, because they are no numbers; NULL: it is none. */
+/* The list whose waiting keys have their texts beside them; NULL: it is not such a list. */
 static TopState *
 list_of_texts(KeyedState *state)
 {
@@ -292,7 +304,10 @@ list_of_texts(KeyedState *state)
 	return StateTypeOf(state) == &top_state_type && top->top.texts ? top : NULL;
 }
 
-/* Note how many keys wait, whether they have weights, and the bytes that write_keys() will write. */
+/*
+ * Set the number of waiting keys, whether they have weights, and the bytes that write_keys()
+ * will write.
+ */
 static void
 describe_keys(KeyedState *state, WrittenAggregate *written)
 {
@@ -306,7 +321,10 @@ describe_keys(KeyedState *state, WrittenAggregate *written)
 					 (top ? count * sizeof(Datum) + top->arena_used : 0);
 }
 
-/* Write the keys that wait: fingerprints, then weights, then for a list of texts the values and their bytes. */
+/*
+ * Write the waiting keys: fingerprints, then weights.  For a list of texts the values follow,
+ * and their bytes.
+ */
 static void
 write_keys(ScanSpill *spill, KeyedState *state)
 {
@@ -323,7 +341,7 @@ write_keys(ScanSpill *spill, KeyedState *state)
 	}
 }
 
-/* Write a state that has counted something, or has keys that wait for that. */
+/* Write a state that has counted keys, or has keys that wait. */
 static void
 write_state(ScanSpill *spill, ScanAggregate *aggregate)
 {
@@ -356,7 +374,7 @@ write_aggregate(ScanSpill *spill, ScanAggregate *aggregate)
 	const void *bytes = NULL;
 
 	if (ScanAggregateState(aggregate, &sets_state_type))
-		ScanAggregateFlush(aggregate); /* only then what it has counted is known */
+		ScanAggregateFlush(aggregate); /* makes the counts of the aggregate complete */
 	if (aggregate->state && aggregate->state->count > 0)
 	{
 		write_state(spill, aggregate);
@@ -393,7 +411,7 @@ write_key(ScanSpill *spill, const GroupKey *key, const GroupValue *value)
 	}
 }
 
-/* Write a group.  Allocates the bytes of its aggregates. */
+/* Write a group.  The bytes of its aggregates are allocated in the current memory context. */
 void
 ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
 {
@@ -405,7 +423,7 @@ ScanGroupWrite(ScanGroups *groups, const ScanGroup *group)
 	end_value(groups->spill);
 }
 
-/* Read the key of a value.  Strings are allocated here. */
+/* Read the key of a value.  Strings are allocated in the current memory context. */
 static void
 read_key(ScanGroups *groups, GroupValue *value)
 {
@@ -434,7 +452,7 @@ typedef struct ReadAggregate
 {
 	WrittenAggregate written;
 	void *bytes;
-	void *taken_back; /* keys of negative weight, or NULL */
+	void *taken_back; /* the keys of negative weight, or NULL */
 } ReadAggregate;
 
 static void *
@@ -461,7 +479,7 @@ free_read(ReadAggregate *read)
 	FreeArray(&read->taken_back);
 }
 
-/* Put a key that waited, and its value in a list of texts, into a state. */
+/* Add a key that waited to a state.  In a list of texts its value is added, too. */
 static void
 put_key(KeyedState *state, uint64 key, int64 weight, const Datum *value, char *arena)
 {
@@ -492,7 +510,7 @@ put_keys(KeyedState *state, const WrittenAggregate *written, void *bytes)
 		put_key(state, key[i], weight ? weight[i] : 1, value + i, arena);
 }
 
-/* Add a state that was written, and its keys of negative weight, to a state. */
+/* Merge a state that was written, and its keys of negative weight, into a state. */
 static void
 merge_state(KeyedState *state, const ReadAggregate *read)
 {
@@ -504,7 +522,7 @@ merge_state(KeyedState *state, const ReadAggregate *read)
 		StateTypeOf(state)->take_back(state, PointerGetDatum(read->taken_back));
 }
 
-/* Add an aggregate that was written to one that is in memory. */
+/* Merge an aggregate that was written into one in memory. */
 static void
 merge_aggregate(ScanAggregate *aggregate, const ReadAggregate *read)
 {
@@ -526,14 +544,14 @@ merge_aggregate(ScanAggregate *aggregate, const ReadAggregate *read)
 
 /* ---- the groups of values ---- */
 
-/* The first value of a group, or the aggregates that it and others were merged into. */
+/* A group that is read: its first value, or the aggregates into which its values were merged. */
 typedef struct MergedGroup
 {
-	ReadAggregate *first; /* NULL: it was merged */
-	GroupValue *other;    /* the key of a further value */
+	ReadAggregate *first; /* NULL: the first value was merged */
+	GroupValue *other;    /* room for the key of a further value */
 } MergedGroup;
 
-/* Begin to merge an aggregate, of which a first value was read. */
+/* Begin to merge an aggregate, whose first value was read. */
 static void
 begin_aggregate(ScanGroups *groups, int i, ReadAggregate *first)
 {
@@ -543,7 +561,7 @@ begin_aggregate(ScanGroups *groups, int i, ReadAggregate *first)
 	free_read(first);
 }
 
-/* Merge a value whose key was read. */
+/* Merge a value, whose key was read, into the group. */
 static void
 merge_value(ScanGroups *groups, MergedGroup *group)
 {
@@ -562,8 +580,8 @@ merge_value(ScanGroups *groups, MergedGroup *group)
 }
 
 /*
- * Write a value again whose key was just read.  The group that is being merged has the same bits but
- * another key, so the value is not part of it.
+ * Write a value again whose key was just read.  It belongs to another group, because its key
+ * has the same bits as that of the group being merged, but other values.
  */
 static void
 write_again(ScanGroups *groups, const GroupValue *key)
@@ -583,7 +601,7 @@ write_again(ScanGroups *groups, const GroupValue *key)
 	end_value(groups->spill);
 }
 
-/* Read the other values of a key with these bits, and merge them. */
+/* Read the other values with these bits.  Those of the group's key are merged. */
 static void
 merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 {
@@ -603,8 +621,8 @@ merge_others(ScanGroups *groups, MergedGroup *group, int64 bits)
 }
 
 /*
- * Store an aggregate.  What was written as it is stored is the result if it is the group's only
- * value, and needs no state.
+ * Store an aggregate in the slot.  If the group has only one value, and that has the
+ * aggregate in its stored form, it is the result, and no state is made.
  */
 static void
 store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot *slot)
@@ -621,8 +639,9 @@ store_aggregate(ScanGroups *groups, int i, ReadAggregate *first, TupleTableSlot 
 }
 
 /*
- * Merge the values of the next group that was written, and store its aggregates, until
- * ScanGroupsMergedEnd(), and its key in groups->value.  False: there is none.
+ * Merge the values of the next group that was written.  Its aggregates are stored in the
+ * slot, valid until ScanGroupsMergedEnd(), and its key is in groups->value.  False: no group
+ * is left.
  */
 bool
 ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot)
@@ -649,7 +668,7 @@ ScanGroupsMerged(ScanGroups *groups, TupleTableSlot *slot)
 	return found;
 }
 
-/* Free these aggregates. */
+/* Free the aggregates of the last ScanGroupsMerged(). */
 void
 ScanGroupsMergedEnd(ScanGroups *groups)
 {

@@ -2,20 +2,21 @@
  * steps.c
  *		Functions that cut times into steps, such as ts::date, and where each step begins.
  *
- * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin() and
- * the cast to date cut a time into steps.  The time may be converted to and from a time zone
- * before, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as in
- * date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions say what the value of a
- * step is.  They are asked at a few times that no row has to have.
+ * Most times differ, but many of them have the same day or hour.  date_trunc(), date_bin()
+ * and the cast to date cut a time into steps.  The time may be converted to and from a time
+ * zone before, as in (ts AT TIME ZONE 'Europe/Berlin')::date, and shifted by up to a day, as
+ * in date_trunc('week', ts + interval '1 day').  PostgreSQL's own functions give the value of
+ * a step.  They are called for a few times, which need not be in any row.
  *
- * None of the functions named here decreases while each time zone keeps its offset from UTC.  So
- * a span of times has one value if both of its ends have the same value.  If they have not, the
- * time of the first change is searched by halving.  Days and hours are all of one length while the
- * offset stays the same.  So the search begins where the next step is due.
+ * None of the functions named here decreases while each time zone keeps its offset from UTC.
+ * So a span of times has one value if both of its ends have the same value.  Otherwise the
+ * time of the first change is found by bisection.  While the offset stays the same, all days
+ * have one length, and all hours.  So the search begins where the next step is expected.
  *
- * If an offset changes within a span, nothing is concluded: a local hour may come twice, or a
- * whole day never.  A conversion or an interval before the one that cuts shifts the span to other
- * times.  So with two of them, or of a local time, offsets must stay the same for some days around.
+ * If an offset changes within a span, its values stay unknown, because a local hour may come
+ * twice, or a whole day never.  A conversion or an interval in the argument of the cutting
+ * function shifts the span to other times.  So with two conversions, or with one of a local
+ * time, offsets must stay the same for some days before and after the span.
  *
  * Functions are known by their OIDs.  A time zone is any expression without columns: a constant, a
  * parameter, or the session's.  Abbreviations whose meaning changed are left out.
@@ -38,21 +39,21 @@
 #include "utils/timestamp.h"
 
 /*
- * Only these times are asked about: about 1950 to 2099.  At them no function here raises an
- * error that it would not raise elsewhere.
+ * The functions are called only for times from about 1950 to 2099.  At these times none of
+ * them raises an error that it would not raise at any other time.
  */
 #define FIRST_TIME (-50 * DAYS_PER_YEAR * USECS_PER_DAY)
 #define LAST_TIME  (99 * DAYS_PER_YEAR * USECS_PER_DAY)
 
 /*
- * Two zones shift a time by at most twice this offset, and an interval by a day.  PostgreSQL looks
- * for changes a day before.
+ * Two zones shift a time by at most twice MOST_OFFSET, and an interval by a day.  PostgreSQL
+ * looks for changes of an offset from a day before.
  */
 #define MOST_ZONES  2
 #define MOST_OFFSET (16 * SECS_PER_HOUR)
 #define MARGIN      (4 * USECS_PER_DAY)
 
-/* Where a function's time zone is, if it is no argument. */
+/* Where a function's time zone is, if it is not an argument. */
 #define NO_ZONE      (-1)
 #define SESSION_ZONE (-2)
 
@@ -67,7 +68,7 @@ typedef struct TimeFunction
 {
 	Oid function;
 	TimeEffect effect;
-	int time; /* these two are indexes of arguments */
+	int time; /* "time" and "zone" are indexes of arguments */
 	int zone;
 } TimeFunction;
 
@@ -95,19 +96,19 @@ static const TimeFunction time_functions[] = {
 
 struct TimeSteps
 {
-	Expr *call;       /* of a function that cuts, of a column or of conversions of one */
-	ExprState *state; /* of that call */
+	Expr *call;       /* call of the cutting function, on a column or on conversions of one */
+	ExprState *state; /* that call, compiled */
 	ExprContext *context;
-	KeyKind kind;         /* of its values */
-	const Node *searched; /* the last certain part that was searched, which is not searched again */
+	KeyKind kind;         /* kind of its values */
+	const Node *searched; /* the last part that was searched; it is not searched again */
 	const Var *column;
-	bool shifted; /* by an interval */
+	bool shifted; /* an interval shifts the time */
 	int zones;
-	const Node *name[MOST_ZONES]; /* names of these; NULL: the session's time zone */
-	ExprState *zone[MOST_ZONES];  /* the same, compiled */
-	int64 margin;                 /* before and after a span, where offsets must not change */
-	int64 length;                 /* of the last step of which both ends were found; 0: none */
-	int64 change;                 /* where some step begins, if the length is known */
+	const Node *name[MOST_ZONES]; /* names of time zones; NULL: the session's */
+	ExprState *zone[MOST_ZONES];  /* these names, compiled */
+	int64 margin; /* time before and after a span in which offsets must not change */
+	int64 length; /* length of the last step whose ends were both found; 0: none */
+	int64 change; /* where some step begins, if "length" is known */
 };
 
 /* ---- which expressions ---- */
@@ -119,7 +120,7 @@ argument(const Node *call, int i)
 		IsA(call, OpExpr) ? ((const OpExpr *) call)->args : ((const FuncExpr *) call)->args, i);
 }
 
-/* The i-th argument if it is a constant that is not NULL, else NULL. */
+/* The i-th argument if it is a constant and not NULL, else NULL. */
 static const Const *
 constant(const Node *call, int i)
 {
@@ -134,7 +135,7 @@ is_time(int64 input)
 	return input >= FIRST_TIME && input <= LAST_TIME;
 }
 
-/* Are stride and origin of date_bin() such that no result is out of range? */
+/* True if stride and origin of date_bin() are such that no result is out of range. */
 static bool
 is_plain_bin(const Node *call)
 {
@@ -150,7 +151,7 @@ is_plain_bin(const Node *call)
 		   is_time(DatumGetTimestamp(origin->constvalue));
 }
 
-/* Is a time shifted by a constant of at most a day? */
+/* True if a time is shifted by a constant of at most a day. */
 static bool
 is_plain_shift(const Node *call)
 {
@@ -162,7 +163,7 @@ is_plain_shift(const Node *call)
 		   interval->time <= USECS_PER_DAY;
 }
 
-/* Is the time all that differs from row to row?  And are bins and shifts plain? */
+/* True if only the time differs from row to row, and bins and shifts are plain. */
 static bool
 is_plain(const Node *expr, const TimeFunction *function)
 {
@@ -179,7 +180,7 @@ is_plain(const Node *expr, const TimeFunction *function)
 		   is_plain_bin(expr);
 }
 
-/* What the expression does with a time; NULL: something else. */
+/* The function with which the expression treats a time; NULL: the expression is something else. */
 static const TimeFunction *
 function_of(const Node *expr)
 {
@@ -196,7 +197,7 @@ function_of(const Node *expr)
 	return NULL;
 }
 
-/* Note the time zone of a call, if it has one; false: there are too many. */
+/* Note the time zone of a call, if it has one; false: there are too many zones. */
 static bool
 note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 {
@@ -209,7 +210,7 @@ note_zone(TimeSteps *steps, const Node *call, const TimeFunction *function)
 	return true;
 }
 
-/* Note a call that cuts a column, or conversions of one; false: it does not. */
+/* Note a call that cuts a column, or conversions of one; false: it is not such a call. */
 static bool
 note_call(TimeSteps *steps, const Node *expr)
 {
@@ -232,7 +233,10 @@ note_call(TimeSteps *steps, const Node *expr)
 	return !cuts;
 }
 
-/* The part of an expression that is evaluated for every row; itself: all of its parts are. */
+/*
+ * The part of an expression that is evaluated for every row; the expression itself if all
+ * parts are.
+ */
 static Node *
 certain_part(Node *node)
 {
@@ -260,8 +264,9 @@ certain_part(Node *node)
 }
 
 /*
- * Find the only call that cuts times.  True ends the search: the expression has more than that,
- * or the call is not evaluated for every row, and where it is not it may raise an error.
+ * Find the only call that cuts times.  Returns true, which ends the search, in two cases: the
+ * expression uses the table in other ways, or the call is not evaluated for every row.  Then
+ * it might raise an error for a row for which it is not evaluated.
  */
 static bool
 search(Node *node, TimeSteps *steps)
@@ -287,7 +292,10 @@ search(Node *node, TimeSteps *steps)
 	return IsA(node, Var) || expression_tree_walker(node, search, steps);
 }
 
-/* Is all that the expression has of the table a call that cuts a time?  If so, "steps" says which. */
+/*
+ * True if the expression uses the table only in one call that cuts a time.  "steps" is set to
+ * the call.
+ */
 static bool
 match(Expr *expr, TimeSteps *steps)
 {
@@ -295,7 +303,7 @@ match(Expr *expr, TimeSteps *steps)
 		   ScanGroupingKind((Node *) steps->call, &steps->kind);
 }
 
-/* The call that cuts the time of which the expression has one value in each step; NULL: none. */
+/* The call that cuts the time, if the expression has one value in each step; else NULL. */
 Expr *
 TimeStepsCall(Expr *expr)
 {
@@ -304,7 +312,7 @@ TimeStepsCall(Expr *expr)
 	return match(expr, &steps) ? steps.call : NULL;
 }
 
-/* The steps in which an expression has one value each; NULL: it has no such steps. */
+/* Create the steps in which an expression has one value each; NULL: it has no such steps. */
 TimeSteps *
 TimeStepsCreate(Expr *expr, ExprContext *context)
 {
@@ -324,7 +332,7 @@ TimeStepsCreate(Expr *expr, ExprContext *context)
 	return steps;
 }
 
-/* Prepare a run, in which parameters may have other values. */
+/* Prepare a run, since parameters may have changed. */
 void
 TimeStepsStart(TimeSteps *steps)
 {
@@ -334,8 +342,9 @@ TimeStepsStart(TimeSteps *steps)
 /* ---- where steps begin ---- */
 
 /*
- * The time zone of a name or an abbreviation; NULL: it is not known when it changes.  What MSK means
- * has changed, and for times near such a change PostgreSQL asks the zone by local time.
+ * The time zone of a name or an abbreviation; NULL: its changes are not known.  The meaning
+ * of MSK has changed, and for times near such a change PostgreSQL looks up the zone by local
+ * time.
  */
 static const pg_tz *
 zone_named(char *name)
@@ -358,7 +367,7 @@ zone_named(char *name)
 	return fixed ? pg_tzset_offset(-offset) : zone ? zone : pg_tzset(name);
 }
 
-/* The time zone whose name the expression gives; NULL: it is not known when it changes. */
+/* The time zone whose name the expression gives; NULL: its changes are not known. */
 static const pg_tz *
 zone_of(const TimeSteps *steps, ExprState *name)
 {
@@ -372,11 +381,11 @@ zone_of(const TimeSteps *steps, ExprState *name)
 	return zone_named(buffer);
 }
 
-/* Does a time zone keep its offset from UTC between two times? */
+/* True if a time zone keeps its offset from UTC between two times. */
 static bool
 keeps_offset(const pg_tz *zone, int64 low, int64 high)
 {
-	pg_time_t from = timestamptz_to_time_t(low) - 1; /* it rounds towards 2000 */
+	pg_time_t from = timestamptz_to_time_t(low) - 1; /* the conversion rounds towards 2000 */
 	pg_time_t boundary;
 	long before = 0;
 	long after;
@@ -387,7 +396,7 @@ keeps_offset(const pg_tz *zone, int64 low, int64 high)
 		   (found == 0 || (found == 1 && boundary > timestamptz_to_time_t(high) + 1));
 }
 
-/* Do all time zones keep their offsets? */
+/* True if all time zones keep their offsets between two times. */
 static bool
 keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 {
@@ -404,7 +413,10 @@ keep_offsets(const TimeSteps *steps, int64 low, int64 high)
 	return true;
 }
 
-/* The step of a time, which no row has to have.  If it is NULL, all are. */
+/*
+ * The step of a time, which need not be in any row.  If the result is NULL, it is NULL for
+ * all times.
+ */
 static int64
 step_at(const TimeSteps *steps, int64 time)
 {
@@ -421,7 +433,10 @@ step_at(const TimeSteps *steps, int64 time)
 	return null ? 0 : KeyNumber(steps->kind, value);
 }
 
-/* Look whether the step at "*same" goes on until "time", which lies between it and "*other". */
+/*
+ * Narrow the interval in which the step changes.  If "time" lies between "*same", which has
+ * the step, and "*other", which has another step, it replaces one of these two.
+ */
 static void
 narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other)
 {
@@ -433,7 +448,10 @@ narrow(const TimeSteps *steps, int64 step, int64 time, int64 *same, int64 *other
 		*other = time;
 }
 
-/* The first time after "from" at which another step begins; "last" + 1: none begins until "last". */
+/*
+ * The first time after "from" at which another step begins; "last" + 1: no step begins until
+ * "last".
+ */
 static int64
 next_change(const TimeSteps *steps, int64 from, int64 last)
 {
@@ -456,8 +474,8 @@ next_change(const TimeSteps *steps, int64 from, int64 last)
 }
 
 /*
- * How many values are there from "low" to "high"?  1; 2, and the second one begins at "*change";
- * STEPS_SEVERAL, and a step is "*change" long; STEPS_UNKNOWN.
+ * Count the values from "low" to "high".  Returns 1; or 2, and the second value begins at
+ * "*change"; or STEPS_SEVERAL, and "*change" is the length of a step; or STEPS_UNKNOWN.
  */
 StepCount
 TimeStepsBetween(TimeSteps *steps, int64 low, int64 high, int64 *change)

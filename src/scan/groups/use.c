@@ -6,22 +6,23 @@
  * The tuples of a page are sorted by group.  Then each group adds its tuples at once,
  * as a scan without groups adds a page.  find.c finds the groups.
  *
- * The memory limit is that of hash aggregation.  What the groups really take is looked at
- * after each page, and whenever a group has had its rows of a page: one row may make a value
- * dense, and the groups of a page may all be about to become so.  When the groups take more,
- * the half of them that had no rows for the longest time is written and freed.  They are made
- * anew when further rows come.  After the last row all groups are written then, and merged one
- * after the other (spill.c).
+ * The memory limit is that of hash aggregation.  The memory that the groups really take is
+ * checked after each page, and also after each group of a page, because one row may make a
+ * value dense, and all groups of a page may be about to become dense.  When the groups take
+ * more, the half of them that had no rows for the longest time is written and freed.  They
+ * are made anew when further rows come.  If groups were written, all others are written after
+ * the last row, and the groups are merged one after the other (spill.c).
  *
- * If those groups had hardly more than a row each, rows come in random order, and groups that wait
- * for their next row take memory in vain.  Then those in memory stay, and a group that the page has
- * made is written as soon as it has its rows of the page, while it is in the processor's cache.
+ * If those groups had hardly more than a row each, rows come in random order, and keeping
+ * groups in memory for their next row does not pay.  Then the groups in memory stay, and each
+ * new group is written as soon as it has its rows of the page, while it is in the processor's
+ * cache.
  *
- * A context keeps small chunks that are freed for the next groups.  So after that the
- * groups may be a little above the limit, and are looked at when they grow again.  When
- * they are too far above it all groups are written, and the context gives back its memory.
- * A group is written whatever its size, so a value that is larger than the limit is the most
- * that a group takes.
+ * A memory context keeps small chunks that are freed, for later groups.  So after writing,
+ * the groups may still be a little above the limit.  They are checked again when they grow.
+ * When they are too far above it all groups are written, and the context gives back its
+ * memory.  A group of any size can be written.  So groups take much more than the limit only
+ * if a single value is larger than the limit.
  *
  * If no group is read twice, keys of sketches and lists are deferred until their group is read.  Then
  * one dense table is made at a time, and it is freed when the next group is asked for, so
@@ -39,18 +40,27 @@
 #include "nodes/value.h"
 #include "utils/memutils.h"
 
-/* Fractions of the limit: how far above it groups may be, and how much they may grow from there. */
+/*
+ * Fractions of the limit: MOST_ABOVE, by which groups may exceed it, and STEP, by which they
+ * may grow before the next check.
+ */
 #define MOST_ABOVE 4
 #define STEP       16
 
-/* Groups of fewer rows on average are few; new groups of so many rows on a page are not. */
+/*
+ * Groups have few rows if the average is below FEW_ROWS.  A new group with MANY_ROWS rows on
+ * a page is not written at once.
+ */
 #define FEW_ROWS  2
 #define MANY_ROWS 16
 
-/* A block of the context is a small fraction of the limit, so that the limit is kept closely. */
+/*
+ * A memory block of the context is a small fraction of the limit, so that the limit is kept
+ * closely.
+ */
 #define BLOCKS_OF_LIMIT 32
 
-/* Groups by so many columns or expressions, with so many aggregates. */
+/* Create groups of "fields" columns or expressions, with "count" aggregates. */
 ScanGroups *
 ScanGroupsCreate(int fields, int count, bool once)
 {
@@ -88,8 +98,9 @@ ScanGroupsStart(ScanGroups *groups)
 }
 
 /*
- * Rows of a table come from now on: its columns and conditions.  Groups that rows of other
- * tables have made stay, and take the columns of this table when they get a row of it.
+ * Begin to read a table: set its aggregates, conditions and grouping columns.  Groups that
+ * rows of other tables have made stay.  They begin to use these columns when they get a row
+ * of this table.
  */
 void
 ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows, GroupKey *key)
@@ -108,7 +119,7 @@ ScanGroupsTurn(ScanGroups *groups, const ScanAggregate *model, WantedRows *rows,
 
 /* ---- which groups are written ---- */
 
-/* Add what was counted in a group, with the batches that the keys that still wait will make. */
+/* Add the counts of a group, with the batches that its waiting keys will make. */
 static void
 count_group(const ScanGroups *groups, const ScanGroup *group, ScanCounts *counts)
 {
@@ -162,7 +173,7 @@ free_group(const ScanGroups *groups, ScanGroup *group)
 	pfree(group);
 }
 
-/* Write a group, note what was counted in it, and free its states, before another becomes dense. */
+/* Write a group, add up its counts, and free its states, before another group becomes dense. */
 static void
 write_group(ScanGroups *groups, ScanGroup *group)
 {
@@ -178,7 +189,10 @@ write_group(ScanGroups *groups, ScanGroup *group)
 	MemoryContextReset(groups->scratch);
 }
 
-/* Groups that may be written now: those of the page after the first "done" have more rows to come. */
+/*
+ * The groups that may be written now.  Groups of the page after the first "done" have more
+ * rows to come.
+ */
 static ScanGroup **
 list_groups(const ScanGroups *groups, int done, uint64 *count)
 {
@@ -196,7 +210,10 @@ list_groups(const ScanGroups *groups, int done, uint64 *count)
 	return list;
 }
 
-/* Free the groups that were written, of those of the list behind this one; NULL: of all. */
+/*
+ * Free the groups in the list that were written, from the one after "before" on; NULL: from
+ * the first on.
+ */
 static void
 free_written(ScanGroups *groups, ScanGroup *before)
 {
@@ -220,7 +237,7 @@ free_written(ScanGroups *groups, ScanGroup *before)
 	}
 }
 
-/* Write the half of the groups that had no rows for the longest time. */
+/* Write that half of the groups whose last rows are the longest ago. */
 static void
 write_half(ScanGroups *groups, int done)
 {
@@ -244,7 +261,7 @@ write_half(ScanGroups *groups, int done)
 	pfree(list);
 }
 
-/* Write a group if this page has made it; false: it has many rows for that. */
+/* Write a group if this page has made it; false: it has many rows, and stays. */
 static bool
 write_new(ScanGroups *groups, ScanGroup *group)
 {
@@ -270,8 +287,8 @@ write_all(ScanGroups *groups)
 }
 
 /*
- * Keep the limit while the groups of a page get their rows, one after the other: the first
- * "done" groups of the page have all of theirs.
+ * Keep the memory limit while the groups of a page get their rows one after the other.  The
+ * first "done" groups of the page have all of their rows of the page.
  */
 static void
 make_room(ScanGroups *groups, int done)
@@ -290,8 +307,8 @@ make_room(ScanGroups *groups, int done)
 /* ---- the rows of a page ---- */
 
 /*
- * Add tuples to the groups' aggregates that have this filter, or none (0).  A group of which
- * some rows of the page were counted may have been written meanwhile, and is made anew.
+ * Add tuples to the groups' aggregates that have this filter (0: none).  A group may have
+ * been written after it got some rows of the page.  Then it is made anew.
  */
 static void
 add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
@@ -318,7 +335,7 @@ add_filtered(ScanGroups *groups, int filter, PageTuples *tuples)
 	}
 }
 
-/* Add the tuples of a page that WHERE and FILTERs left. */
+/* Add the tuples of a page that pass WHERE, and to each aggregate those that pass its FILTER. */
 void
 ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 {
@@ -337,9 +354,10 @@ ScanGroupsAdd(ScanGroups *groups, PageTuples *tuples)
 /* ---- after the last row ---- */
 
 /*
- * True if the keys that wait in an aggregate's buffer are counted when its group is read.  Lists do so
- * where no group is read twice: only one list at a time has tables of candidates then.  Other states may
- * be filled on a device, to which the keys of all groups go before the first group is read.
+ * True if the keys that wait in an aggregate's buffer are counted when its group is read.
+ * Lists do so if groups are read only once, so that only one list at a time has tables of
+ * candidates.  Other states may be filled on a device, which gets the keys of all groups
+ * before the first group is read.
  */
 static bool
 counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
@@ -348,7 +366,7 @@ counts_when_read(const ScanGroups *groups, const ScanAggregate *aggregate)
 		   (groups->once && ScanAggregateState(aggregate, &top_state_type));
 }
 
-/* Count keys in buffers.  False: the groups take more than the limit by that. */
+/* Count the keys in buffers.  False: this makes the groups exceed the limit. */
 static bool
 flush_groups(ScanGroups *groups)
 {
@@ -368,8 +386,8 @@ flush_groups(ScanGroups *groups)
 }
 
 /*
- * All rows have come.  If groups were written, the others are written, too.  Returns the keys
- * and batches of all groups, and how many groups are in memory, or were written.
+ * End the run after the last row.  If groups were written, the others are written, too.
+ * Returns the keys and batches of all groups, and the number of groups in memory or written.
  */
 ScanCounts
 ScanGroupsFlush(ScanGroups *groups)
@@ -391,7 +409,7 @@ ScanGroupsFlush(ScanGroups *groups)
 	return counts;
 }
 
-/* Free the states of the group that was returned last, if nobody reads them any more. */
+/* Free the states of the group that was returned last, if they are not needed any more. */
 static void
 release_given(ScanGroups *groups)
 {
@@ -408,7 +426,7 @@ release_given(ScanGroups *groups)
 	groups->given = NULL;
 }
 
-/* Store the aggregates of the next group in memory, and return its values. */
+/* Store the aggregates of the next group in memory, and return its key. */
 static const GroupValue *
 store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -426,7 +444,7 @@ store_waiting(ScanGroups *groups, TupleTableSlot *slot)
 	return group->value;
 }
 
-/* Return the next group: its aggregates, then its values.  False: there are no more. */
+/* Return the next group: its aggregates, then its key.  False: no group is left. */
 bool
 ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 {
@@ -448,7 +466,7 @@ ScanGroupsNext(ScanGroups *groups, TupleTableSlot *slot)
 	return true;
 }
 
-/* Return all groups from the first on again; false: that takes another run. */
+/* Return all groups again, from the first on; false: that takes another run. */
 bool
 ScanGroupsRewind(ScanGroups *groups)
 {
@@ -457,7 +475,7 @@ ScanGroupsRewind(ScanGroups *groups)
 	return groups->complete;
 }
 
-/* Free all groups, which have been returned.  Returning them again takes another run. */
+/* Free all groups after they were returned.  Returning them again takes another run. */
 void
 ScanGroupsForget(ScanGroups *groups)
 {

@@ -2,11 +2,10 @@
  * build.c
  *		Building collections of sets by all processes of a parallel scan.
  *
- * Sketches are merged quickly.  A collection of sets is not: all of its rows must be
- * sorted.  So the processes that have scanned a table also share this work.  Each
- * process puts its rows into shared memory.  Then the processes take shards of elements
- * and shards of set ids (sets/builder.h).  At the end one process copies the finished
- * collection.
+ * Merging collections of sets takes long, because all rows must be sorted.  So the processes
+ * that have scanned a table share this work, too.  Each process puts its rows into shared
+ * memory.  Then the processes take shards of elements and shards of set ids
+ * (sets/builder.h).  At the end one process copies the finished collection.
  *
  *	SCAN		each process reads pages, and at the end puts its run
  *	ELEMENTS	the elements of each shard get numbers
@@ -14,16 +13,16 @@
  *	SETS		the sets of each shard of ids are made
  *	DONE		one process has the collection, the others have nothing
  *
- * There is a barrier between two phases.  It does not wait for processes that never
- * start: a process attaches when it begins.  A process that begins late finds no pages,
- * and helps with the work that is left.  An attached process never waits for a queue of
- * tuples, so it reaches the barrier or fails.  An error in one process ends the wait of
+ * There is a barrier between two phases.  A process attaches to it when it begins, so the
+ * barrier does not wait for processes that never start.  A process that begins late finds no
+ * pages, and helps with the work that is left.  An attached process never waits for a queue
+ * of tuples, so it reaches the barrier or fails.  An error in one process ends the wait of
  * all.
  *
  * If the leader takes part, it gets the collection, and nothing goes through a queue.
- * Otherwise one of the workers gets it.  If shared memory has no room, a process leaves
- * with its rows, and they are merged like other partial states.  If there is
- * only one run, nothing is done here.
+ * Otherwise one of the workers gets it.  If shared memory has no room, a process keeps its
+ * rows, and they are merged like other partial states.  If there is only one run, nothing is
+ * done here.
  *
  * src/scan/sets/build.c
  */
@@ -41,12 +40,12 @@
 #include "utils/wait_event.h"
 
 /*
- * Shards of the work for each process.  Several, so that all processes finish at about
- * the same time.
+ * Shards for each process.  There are several, so that all processes finish at about the same
+ * time.
  */
 #define SHARES_EACH 4
 
-/* Shared memory in multiples of the size of a run: the run itself, and its shards. */
+/* Shared memory, in multiples of the size of a run: for the run itself, and for its shards. */
 #define ROOM_OF_PART 2
 
 enum
@@ -58,7 +57,7 @@ enum
 	BUILD_DONE
 };
 
-/* "elements" has two arrays; "sets" has three, each as long as "room" says. */
+/* A shard of the work.  "elements" has two arrays.  "sets" has three, each with "room" entries. */
 typedef struct SharedShard
 {
 	dsa_pointer elements;
@@ -69,11 +68,14 @@ typedef struct SharedShard
 	uint64 element_count;
 } SharedShard;
 
-/* The head of a run, whose block follows it.  Only the run that was put last uses "shard". */
+/*
+ * The head of a run: the rows of one process.  Its block follows it.  "shard" is used only in
+ * the run that was put last.
+ */
 typedef struct RunHead
 {
-	dsa_pointer next; /* run of another process, or invalid */
-	uint64 rows;      /* rows of this run, with duplicates */
+	dsa_pointer next; /* the run of another process, or invalid */
+	uint64 rows;      /* number of rows, with duplicates */
 	SharedShard shard[QSET_MOST_SHARES];
 } RunHead;
 
@@ -89,14 +91,14 @@ struct SharedBuild
 	pg_atomic_uint32 next[BUILD_DONE]; /* the next shard to take in each phase */
 };
 
-/* What one process knows of a SharedBuild. */
+/* The state of one process in a SharedBuild. */
 typedef struct Build
 {
 	SharedBuild *shared;
 	dsa_area *area;
 	SetsState *sets;
 	SharedShard *shard;
-	uint64 rows; /* of all runs */
+	uint64 rows; /* rows of all runs */
 	qset_runs runs;
 } Build;
 
@@ -145,7 +147,10 @@ free_all(SharedBuild *shared, dsa_area *area)
 	}
 }
 
-/* Prepare another run.  All processes are gone; the last run may have been cut short. */
+/*
+ * Prepare another run, after all processes of the last run have left.  That run may have been
+ * cut short.
+ */
 void
 SharedBuildReset(SharedBuild *shared, dsa_area *area, int count)
 {
@@ -170,7 +175,7 @@ SharedBuildJoin(SharedBuild *shared, ScanAggregate *aggregate, int count)
 
 /* ---- the phases ---- */
 
-/* Put the rows of this process where all processes see them; false if there is no room. */
+/* Put the rows of this process into shared memory; false: there is no room. */
 static bool
 put_runs(Build *build)
 {
@@ -203,8 +208,8 @@ put_runs(Build *build)
 }
 
 /*
- * End the first phase.  Returns false if no run was put, or if there is only one
- * process: then this process keeps its rows.
+ * End the first phase.  False: no run was put, or there is only one process, which keeps its
+ * rows.
  */
 static bool
 end_scan(Build *build)
@@ -245,7 +250,7 @@ open_runs(Build *build)
 	SetsCheck(qset_runs_cut(&build->runs, Min(count * SHARES_EACH, QSET_MOST_SHARES)));
 }
 
-/* What a shard has so far, as a collection. */
+/* A view of a shard's present content as a collection. */
 static qset_collection
 share_view(const Build *build, uint32 number)
 {
@@ -379,9 +384,9 @@ build_sets(Build *build, int phase)
 }
 
 /*
- * End a process's run of the scan.  Afterwards each of its collections has the rows of
- * all processes or none.  It keeps the rows of this process if there was no room, or if
- * the processes do not build together.
+ * End a process's part in a run of the scan.  Afterwards each of its collections has the rows
+ * of all processes, or none.  But if there was no room, or the processes do not build
+ * together, it keeps the rows of this process.
  */
 void
 SharedBuildSets(SharedBuild *shared, dsa_area *area, ScanAggregate *aggregate, int count,

@@ -1,17 +1,17 @@
 /*
  * pairs.c
- *		QSketchPairs: qsets_pairs and qsets_nearest in FROM, row by row.
+ *		QSketchPairs: returns the rows of qsets_pairs and qsets_nearest in FROM one by one.
  *
- * PostgreSQL puts all rows of a function in FROM into a tuple store before the first
- * row is used.  For many pairs that goes to disk, and takes ten times as long as
- * finding them.  This node returns pairs as they are found; LIMIT ends the work early.
+ * PostgreSQL puts all rows of a function in FROM into a tuple store before the first row is
+ * used.  For many pairs that goes to disk, and takes ten times as long as finding them.  This
+ * node returns pairs as they are found, so LIMIT ends the work early.
  *
- * The planner gets this node in place of Function Scan where qsets_pairs stands alone
- * in an item of FROM, in a query that only reads.  The function is recognized by its C
- * address.  While the node returns rows its parallel workers exist, so the whole query
- * must be in parallel mode, as with Gather.  The node asks for that in the plan, and
- * starts workers if the executor agreed (a client that fetches some rows at a time gets
- * none).  Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
+ * The planner gets this node in place of Function Scan where qsets_pairs stands alone in an
+ * item of FROM, in a query that only reads.  The function is recognized by its C address.
+ * While the node returns rows its parallel workers exist, so the whole query must be in
+ * parallel mode, as with Gather.  The plan requests parallel mode.  The node starts workers
+ * only if the executor has entered it, which it does not for a client that fetches some rows
+ * at a time.  Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
  * Function Scan stays.  There qsets_pairs may have workers during one call.
  *
  * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The
@@ -46,13 +46,13 @@ typedef struct PairsNode
 	CustomScanState css;
 	SetExprState *call;
 	const PairsLayout *layout;
-	MemoryContext context; /* of the scan */
-	PairScan *scan;        /* NULL: there are no pairs, or none were asked for yet */
+	MemoryContext context; /* lives as long as the scan */
+	PairScan *scan;        /* NULL: there are no pairs, or no pair was requested yet */
 	bool opened;
 
-	/* for EXPLAIN, over all runs */
-	const char *method; /* of the last run */
-	int gpus;           /* of the last run: how many GPUs found the pairs; 0: the CPU did */
+	/* figures for EXPLAIN, over all runs */
+	const char *method; /* method of the last run */
+	int gpus;           /* GPUs that found the pairs in the last run; 0: the CPU did */
 	char why[GPU_TEXT_BYTES];
 	int64 planned;
 	int64 launched;
@@ -81,7 +81,7 @@ begin(CustomScanState *css, EState *estate, int eflags)
 		AllocSetContextCreate(estate->es_query_cxt, "QSketchPairs", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Does a plan return at most one row, and keep its values until it ends or is rescanned? */
+/* True if a plan returns at most one row, and keeps the values until it ends or is rescanned. */
 static bool
 keeps_values(const PlanState *state)
 {
@@ -211,7 +211,7 @@ rescan(CustomScanState *css)
 	ExecScanReScan(&css->ss);
 }
 
-/* No more rows are wanted: end the workers before parallel mode ends. */
+/* End the workers before parallel mode ends.  No more rows are wanted. */
 static void
 shutdown(CustomScanState *css)
 {
@@ -282,7 +282,10 @@ call_of(const RangeTblEntry *rte)
 	return layout && list_length(rte->eref->colnames) == PairsColumns(layout) ? call : NULL;
 }
 
-/* Does the query use the row as one value?  The node has columns only. */
+/*
+ * True if the query uses the row as one value.  The node cannot return that, it has only
+ * columns.
+ */
 static bool
 wants_row(const RelOptInfo *rel)
 {
@@ -298,7 +301,7 @@ wants_row(const RelOptInfo *rel)
 		   !bms_is_empty(rel->attr_needed[0 - rel->min_attr]);
 }
 
-/* May rows be returned while workers run?  True also if there are no workers. */
+/* True if rows may be returned while workers run, or if there are no workers. */
 static bool
 may_stream(const PlannerInfo *root)
 {
@@ -306,7 +309,7 @@ may_stream(const PlannerInfo *root)
 		   (root->glob->parallelModeOK || max_parallel_workers_per_gather == 0);
 }
 
-/* All columns but the last are numbers. */
+/* The node's columns.  All but the last one are numbers. */
 static List *
 columns_of(Index relid, const FuncExpr *call)
 {
@@ -349,7 +352,7 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_path,
 };
 
-/* A path to replace one by Function Scan: its cost, less storing rows and reading them again. */
+/* A path that replaces Function Scan.  It costs less by storing rows and reading them again. */
 static Path *
 make_path(const Path *instead, FuncExpr *call)
 {
