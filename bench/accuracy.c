@@ -2,10 +2,10 @@
  * accuracy.c
  *		"make accuracy": measured errors against theory, paper and promises.
  *
- * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md
- * and the data of the figures to build/bench.  Fails if a claim does not hold.
- * Takes some twenty minutes and 2 GB; a name (figure7, overload, calibration,
- * probes, products, distinct, peers) picks a part.
+ * Prints each claim with PASS or FAIL, writes the tables into docs/engineering/accuracy.md,
+ * and the data of the figures to build/bench.  Fails if a claim does not hold.  Takes some
+ * twenty minutes and 2 GB.  A name (figure7, overload, calibration, probes, products,
+ * distinct, peers) picks a part.
  *
  * bench/accuracy.c
  */
@@ -18,7 +18,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	const char *tables[7]; /* all that the page has, then NULL */
+	const char *tables[7]; /* all tables of the part in the page, then NULL */
 } parts[] = {
 	{ "figure7", accuracy_figure7, { "loads" } },
 	{ "overload", accuracy_overload, { "overload-all" } },

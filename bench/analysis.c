@@ -2,12 +2,11 @@
  * analysis.c
  *		"make analysis": costs and benefits of the sizes m, d and H.
  *
- * The questions that the authors of the paper left open in their notes: how
- * many memory transactions an insertion needs, how accurate a sketch is, and
- * which size of a sub-warp is best, as functions of the width of the bucket,
- * the depth, the number of masks and the width of the counters.  Formulas are
- * in theory.c and derived in docs/engineering/analysis.md, which also gets the tables.
- * Each formula is checked by a simulation with the sketches' masks.
+ * The authors of the paper left these questions open in their notes: how many memory
+ * transactions an insertion needs, how accurate a sketch is, and which size of a sub-warp is
+ * best, as functions of the width of the bucket, the depth, the number of masks and the width
+ * of the counters.  Formulas are in theory.c and derived in docs/engineering/analysis.md,
+ * which also gets the tables.  A simulation with the sketches' masks checks each formula.
  *
  * bench/analysis.c
  */
@@ -32,7 +31,7 @@ static const double loads[] = { 0.5, 1, 2 };
 
 /* ---- memory transactions ---- */
 
-/* How many transactions hold a counter of the key of a simulated insertion, mean. */
+/* Mean number of transactions that have counters of the key, by simulated insertions. */
 static double
 simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 {
@@ -57,7 +56,7 @@ simulate_touched(uint32_t m, uint32_t depth, uint32_t counters)
 	return touched;
 }
 
-/* Check the formula for transactions of some bytes and counters of 4 bytes. */
+/* Check the formula for transactions of "bytes" bytes and counters of 4 bytes. */
 static void
 check_transactions(uint32_t bytes)
 {
@@ -78,7 +77,7 @@ check_transactions(uint32_t bytes)
 				 fabs(worst) * 100);
 }
 
-/* Rows: m; columns: depth; for counters of 4 bytes. */
+/* Rows are m, and columns are depths.  Counters have 4 bytes. */
 static void
 sectors_table(void)
 {
@@ -105,7 +104,7 @@ sectors_table(void)
 
 /* ---- accuracy ---- */
 
-/* Rows: keys per counter and m; columns: depth; the best is bold. */
+/* Rows are keys per counter and m, and columns are depths.  The best value is bold. */
 static void
 depth_table(void)
 {
@@ -140,7 +139,7 @@ depth_table(void)
 	fclose(out);
 }
 
-/* Rows: m and load; columns: number of masks, without and with turning. */
+/* Rows are m and load, and columns are numbers of masks, without and with turning. */
 static void
 masks_table(void)
 {
@@ -199,16 +198,16 @@ check_simulation(void)
 				 worst * 100);
 }
 
-/* ---- which sub-warp for which counter ---- */
+/* ---- the best sub-warp for each width of counters ---- */
 
-/* Error at a load for counters of another width: more or fewer counters fit into the memory. */
+/* Error at a load, with the number of counters of this width that fits into the memory. */
 static double
 error_of_width(uint32_t m, double bytes, double load)
 {
 	return theory_bucket(m, load / 3 * m * bytes / 4);
 }
 
-/* Memory that thread needs for the error of buckets of m counters, relative to theirs. */
+/* Memory with which thread has the error of buckets of m counters, relative to their memory. */
 static double
 thread_memory(uint32_t m, double bytes, double load)
 {
@@ -229,7 +228,7 @@ thread_memory(uint32_t m, double bytes, double load)
 	return high;
 }
 
-/* Buckets of half a sector, of a sector, and of two. */
+/* Buckets of half a sector, of one sector, and of two sectors. */
 static void
 sub_warp_table(void)
 {

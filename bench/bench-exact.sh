@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# Questions where exact SQL or hll may be the better choice, with PostgreSQL's own settings:
-# "make bench-exact".  Writes its table into docs/choosing.md.
+# Measures questions for which exact SQL or hll may be the better choice, with PostgreSQL's own
+# settings: "make bench-exact".  Writes its table into docs/choosing.md.
 #
 #	ROWS (1000000)  rows of the log
-#	TURNS (5)       runs of each query, in turn with its rival
+#	TURNS (5)       runs of each query, in turn with the query it is compared with
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

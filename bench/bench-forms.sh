@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# Queries as people write them, the column scan against the ordinary plan; groups in parallel
-# plans; moving windows: "make bench-forms".  Writes docs/engineering/performance.md.
+# Measures queries as people write them, by the column scan and by the ordinary plan; groups in
+# parallel plans; and moving windows: "make bench-forms".  Writes docs/engineering/performance.md.
 #
 #	ROWS (600000)   rows of the log
-#	TURNS (5)       runs of each query, in turn with its rival
+#	TURNS (5)       runs of each query, in turn with the query it is compared with
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

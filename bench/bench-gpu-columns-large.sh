@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 #
-# A billion rows on a GPU: "make bench-gpu-columns-large", on a host with a GPU.
-# Prints a Markdown table; what is measured is in bench-gpu-columns-large.sql.
+# Measures cached columns of a billion rows: "make bench-gpu-columns-large", on a host with a GPU.
+# Prints a Markdown table.  bench-gpu-columns-large.sql says what is measured.
 #
-# ROWS (1000000000) of a bigint and an int, in a partition for each core.  They take 44 bytes
-# each, which should fit into the host's memory.  WORKERS (cores - 1) of parallel plans,
-# QSKETCH_GPU (auto; emulate to try it).
+# ROWS (1000000000) of a bigint and an int, in a partition for each core.  A row takes 44 bytes, and all
+# rows should fit into the host's memory.  WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto;
+# emulate to try the script).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/fill.sh"
@@ -13,13 +13,13 @@ set -eu -o pipefail
 days=$(nproc)
 rows=${ROWS:-1000000000}
 
-# fill_day DAY: a session fills a table of its own.
+# fill_day DAY: fills the table of a day, in a session of its own.
 fill_day() {
 	fill_new "day_$1" "user_id bigint, day int NOT NULL CHECK (day = $1)" \
 		"srand($1); print int(rand() ** 3 * 20e6), qq(\\t$1\\n) for 1 .. $((rows / days))"
 }
 
-# Sessions fill the partitions at the same time.
+# Fills the partitions in several sessions at the same time.
 fill_table() {
 	local day filling=()
 	for ((day = 0; day < days; day++)); do

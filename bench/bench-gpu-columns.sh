@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Copies of columns on a GPU against reading the table: "make bench-gpu-columns", on a
-# host with a GPU.  Prints Markdown tables; what is measured is in bench-gpu-columns.sql.
+# Compares cached columns on a GPU with reading the table: "make bench-gpu-columns", on a host with a
+# GPU.  Prints Markdown tables.  bench-gpu-columns.sql says what is measured.
 #
-# ROWS (100000000) of a bigint, an int and another 40 bytes in shared buffers,
-# SHARED_BUFFERS (13GB), WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate
-# to try it), CPU=false to leave out what the CPU needs for the same.  SETS (10000) made after
-# the paper's description of ENRON's, of whose pairs at most 100,000 are found.
+# ROWS (100000000) of a bigint, an int and another 40 bytes in shared buffers, SHARED_BUFFERS (13GB),
+# WORKERS (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate to try the script), CPU=false to leave
+# out the CPU's times.  SETS (10000) like ENRON's, made after the paper's description; their threshold
+# is such that at most 100,000 pairs are found.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/enron.sh"
@@ -15,7 +15,7 @@ cores=$(nproc)
 rows=${ROWS:-100000000}
 workers=${WORKERS:-$((cores - 1))}
 
-# Several sessions make the rows at a time, because that takes longest.
+# Several sessions make rows at the same time, because that takes longest.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE TABLE events (user_id bigint, day int, pad text)'

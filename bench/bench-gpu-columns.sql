@@ -1,7 +1,5 @@
--- Copies of columns on a GPU, run by bench-gpu-columns.sh with the path of a :module, the
--- number of :workers and
--- whether to measure the :cpu, too.  The medians are shown as they are measured (as INFO),
--- then as tables.
+-- Cached columns on a GPU, run by bench-gpu-columns.sh with the path of a :module, the number of :workers, and
+-- whether to measure the :cpu, too.  The medians are printed as they are measured (as INFO), and then as tables.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -51,8 +49,7 @@ INSERT INTO timings VALUES ('load user_id', 1, run_ms($$SELECT qsketch_gpu_load(
 INSERT INTO timings VALUES ('load what is there', 1, run_ms($$SELECT qsketch_gpu_load('events', '{user_id}')$$));
 SELECT qsketch_gpu_load('events', '{user_id,day}') \g /dev/null
 
--- Sketches are fetched, as those that are returned or stored.  Where a line says "asked",
--- nothing is fetched.
+-- Sketches are fetched, as when they are returned or stored.  If a line says "asked", nothing is fetched.
 CREATE FUNCTION gpu_fetch(qsketch) RETURNS bigint LANGUAGE c STRICT PARALLEL SAFE AS :'module';
 \set fetch 'SELECT gpu_fetch(qsketch_agg(user_id)) '
 \set agg :fetch 'FROM events'
@@ -99,7 +96,7 @@ CALL measure('cpu, qtop_agg 100, GROUP BY day, workers', :'top_groups', true, 'c
 CALL measure('copy, Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'auto', 0, 10);
 CALL measure('cpu, Bloom filter of 20 M keys, workers', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', true, 'cpu', :workers, 2);
 
--- pairs of sets: those that have at least so many elements in common that at most 100,000 do
+-- pairs of sets, with the least threshold that leaves at most 100,000 pairs
 VACUUM ANALYZE item;
 ALTER TABLE item SET (parallel_workers = :workers);
 SELECT count(*) FROM item \g /dev/null

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 #
-# Filters on the GPU against filters on the CPU inside PostgreSQL: "make
-# bench-gpu-filters", on a host with a GPU.  Prints Markdown tables; what is measured is
-# in bench-gpu-filters.sql.
+# Compares filters on the GPU with filters on the CPU inside PostgreSQL: "make bench-gpu-filters", on a
+# host with a GPU.  Prints Markdown tables.  bench-gpu-filters.sql says what is measured.
 #
-# ROWS (20000000) of one bigint in shared buffers, KEYS (2000000) looked up, WORKERS
-# (cores - 1) of parallel plans, QSKETCH_GPU (auto; emulate to try it).
+# ROWS (20000000) of one bigint in shared buffers, KEYS (2000000) looked up, WORKERS (cores - 1) of
+# parallel plans, QSKETCH_GPU (auto; emulate to try the script).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# How many keys a second go through the ring to the GPU: "make bench-gpu-ring", on a host
-# with a GPU.  Several sessions send batches that are ready, each to a sketch of its own.
-# Prints a Markdown table; what a session does is in bench-gpu-ring.sql.
+# Measures how many keys a second go through the ring to the GPU: "make bench-gpu-ring", on a host with
+# a GPU.  Several sessions send batches that exist already, each to a sketch of its own.  Prints a
+# Markdown table.  A session runs bench-gpu-ring.sql.
 #
-# SENDERS ("1 4 15") sessions at a time, KEYS (2000000000) sent by all of them together,
-# SIZE (1MB) of the sketches, QSKETCH_GPU (auto; emulate to try it), LEAST (0): fails if
-# fewer billions of keys a second went through with the most senders.
+# SENDERS ("1 4 15") sessions at a time, KEYS (2000000000) sent by all of them together, SIZE (1MB) of the
+# sketches, QSKETCH_GPU (auto; emulate to try the script), LEAST (0): with the most senders, at least so
+# many billions of keys a second must go through.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -14,7 +14,7 @@ senders=${SENDERS:-1 4 15}
 keys=${KEYS:-2000000000}
 size=${SIZE:-1MB}
 
-# send SENDERS: that many sessions, which begin at the same time.
+# send SENDERS: starts so many sessions, which begin to send at the same time.
 send() {
 	local number
 	psql -Xqc 'TRUNCATE sent'

@@ -29,7 +29,7 @@ DECLARE
     began timestamptz;
     total bigint;
 BEGIN
-    -- once before, to have the memory at hand
+    -- once before, so that the memory exists already
     PERFORM qsketch_total(gpu_send(seed, keys, 1));
     PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
     began := clock_timestamp();

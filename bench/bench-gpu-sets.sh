@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 #
-# All pairs of sets inside PostgreSQL, by the GPU and by the CPU: "make
-# bench-gpu-sets", on a host with a GPU.  Prints Markdown tables; what is measured
-# is in bench-gpu-sets.sql.
+# Compares the GPU with the CPU by all pairs of sets inside PostgreSQL: "make bench-gpu-sets", on a host
+# with a GPU.  Prints Markdown tables.  bench-gpu-sets.sql says what is measured.
 #
-# SETS (10000) made after the paper's description of ENRON's, WORKERS (15) of a
-# parallel plan, PAIRS (100000) that a threshold keeps at most, QSKETCH_GPU (auto;
-# emulate to try it).
+# SETS (10000) like ENRON's, made after the paper's description, WORKERS (15) of a parallel plan, PAIRS
+# (100000), the most that a threshold may keep, QSKETCH_GPU (auto; emulate to try the script).
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 . "$(dirname "$0")/enron.sh"

@@ -26,7 +26,7 @@ SELECT format('%s rows, %s sets; %s pairs have at least %s elements in common, b
     (SELECT count(DISTINCT s) FROM item), pairs, :least)
 FROM (SELECT count(*) AS pairs, set_config('qsketch.device', 'cpu', false) FROM stored, qsets_pairs(c, min_count => :least)) AS x;
 
--- Are the pairs the same?  The sums depend on each pair.
+-- Checks that the pairs are the same, by sums that depend on each pair.
 CREATE TABLE answers (backend text, answer text);
 CREATE PROCEDURE compare(threshold bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -91,7 +91,7 @@ SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
--- From how many elements on does a GPU pay?  Parts of the collection are sent, or kept on the GPU.
+-- Finds from how many elements on a GPU is faster.  Parts of the collection are sent, or kept on the GPU.
 CREATE TABLE parts AS
     SELECT n, qsets_subset(c, ARRAY(SELECT generate_series(1, n))) AS c, (SELECT count(*) FROM item WHERE s <= n) AS elements
     FROM stored, unnest(ARRAY[12, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400]) AS n;

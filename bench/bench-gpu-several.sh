@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 #
-# Cached columns on one GPU of a host, on two of them, and so on: "make bench-gpu-several", on a host
-# with several GPUs.  Prints a Markdown table; what is measured is in bench-gpu-several.sql.
+# Measures cached columns on one GPU of a host, on two of them, and so on: "make bench-gpu-several", on a
+# host with several GPUs.  Prints a Markdown table.  bench-gpu-several.sql says what is measured.
 #
-# ROWS (400000000) of a bigint and an int, in a partition for each core.  They take 44 bytes each, and
-# the WAL as much again, which should fit into the host's memory.  8 sessions ask for sketches of four
-# tables, two for each, of a sixteenth of the rows, 25 million at most, for LASTS (8) seconds.  All
-# pages of the partitions must be in cached columns.  The pairs are those of SETS (10000) made after
-# the paper's description of ENRON's.
-# Beside it is PostgreSQL's own count(*) with a process for each core, 32 at most: the second of two
-# times, and how many workers were planned.
-# COUNTS ("1 2 4", as far as there are so many): the numbers of GPUs.  QSKETCH_GPU (auto; emulate
-# to try it).
+# ROWS (400000000) of a bigint and an int, in a partition for each core.  A row takes 44 bytes, and its WAL
+# as many again; all of that should fit into the host's memory.  For LASTS (8) seconds, 8 sessions ask for
+# sketches of four tables, two sessions for each table; a table has a sixteenth of the rows, but at most 25
+# million.  All pages of the partitions must be in cached columns.  The pairs are those of SETS (10000) like
+# ENRON's, made after the paper's description.
+# For comparison PostgreSQL's own count(*) runs with a process for each core, but at most 32: the table has
+# the second of two times, and the number of planned workers.
+# COUNTS ("1 2 4", as far as the host has so many) are the numbers of GPUs.  QSKETCH_GPU (auto; emulate to
+# try the script).
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 . "$(dirname "$0")/fill.sh"
@@ -28,7 +28,7 @@ fill() {
 		"srand($2); print int(rand() ** 3 * 20e6), qq(\\t), \$_ % 30, qq(\\t$2\\n) for 1 .. $3"
 }
 
-# Sessions fill partitions and tables at the same time.
+# Fills partitions and tables in several sessions at the same time.
 fill_all() {
 	local i filling=()
 	for ((i = 0; i < cores; i++)); do
@@ -49,7 +49,7 @@ fill_all() {
 	done
 }
 
-# measure COUNT: the same queries with so many GPUs, and how many sketches 8 sessions get.
+# measure COUNT: measures the queries with so many GPUs, and how many sketches 8 sessions get.
 measure() {
 	local each
 	server_restart "qsketch.gpu_devices = '$(seq -s, 0 $(($1 - 1)))'"

@@ -36,7 +36,7 @@ CALL measure_sketch(:'name', '256 MB, fetched', 'qsketch_agg(user_id, qsketch_ne
 CALL measure(:'name', 'Bloom filter of 20 M keys', 'SELECT qfilter_fill(' || :'bloom' || ') FROM events', 'SELECT md5(' || :'bloom' || '::bytea) FROM events');
 CALL measure(:'name', 'qtop_exact 20', 'SELECT count(*) FROM qtop_exact(''events'', ''user_id'', 20)', 'SELECT md5(string_agg(x::text, '','')) FROM qtop_exact(''events'', ''user_id'', 20) AS x');
 
--- pairs of sets: those that have at least so many elements in common that at most 100,000 do
+-- pairs of sets, with the least threshold that leaves at most 100,000 pairs
 SELECT qsketch_gpu_load('item', '{s,e}') \g /dev/null
 SELECT least FROM (SELECT common AS least, sum(count(*)) OVER (ORDER BY common DESC) AS pairs
     FROM qsets_pairs((SELECT qsets_agg(s, e) FROM item), min_count => 20) GROUP BY common) AS x WHERE pairs <= 100000 ORDER BY least LIMIT 1 \gset

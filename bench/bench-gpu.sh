@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 #
-# The GPU against the CPU inside PostgreSQL, and which of them auto chooses: "make
-# bench-gpu", on a host with a GPU.  Prints Markdown tables; what is measured is in
-# bench-gpu.sql.  Ends with FAIL if auto was slower than the other one by more than a tenth.
+# Compares the GPU with the CPU inside PostgreSQL, and checks the choice of "auto": "make bench-gpu", on a
+# host with a GPU.  Prints Markdown tables.  bench-gpu.sql says what is measured.  Ends with FAIL if the
+# choice of auto was slower than the other device by more than a tenth.
 #
-# ROWS (50000000) of one bigint in shared buffers, KEYS (5000000) looked up,
-# WORKERS (cores - 1) of a parallel plan, QSKETCH_GPU (auto; emulate to try it).
-# HUGE_PAGES=yes first reserves the huge pages that such a host should have for
-# shared buffers, and gives them back at the end; that needs root.
+# ROWS (50000000) of one bigint in shared buffers, KEYS (5000000) looked up, WORKERS (cores - 1) of a
+# parallel plan, QSKETCH_GPU (auto; emulate to try the script).  HUGE_PAGES=yes first reserves the huge
+# pages that such a host should have for shared buffers, and releases them at the end; this needs root.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
@@ -15,7 +14,7 @@ cores=$(nproc)
 rows=${ROWS:-50000000}
 workers=${WORKERS:-$((cores - 1))}
 
-# Several sessions make the keys at a time, because that takes longest.
+# Several sessions make keys at the same time, because that takes longest.
 fill_table() {
 	local part
 	psql -Xqc 'CREATE UNLOGGED TABLE ints (k bigint)'

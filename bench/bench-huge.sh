@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a
-# table.  The server is started with them and without in turn, and each time the tables are
-# read into shared buffers before anything is measured.
+# Compares scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a table.
+# The server is started with huge pages and without them in turn.  Each time the tables are read into
+# shared buffers before anything is measured.
 #
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts of each server
 #
-# Run by root, because it asks the system for huge pages, and gives them back.
+# Root must run it, because it asks the system for huge pages, and releases them at the end.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

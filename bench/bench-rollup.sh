@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# A log, its daily rollups and questions to both, with qsketch and in exact SQL, with
-# PostgreSQL's own settings: "make bench-rollup".  Checks all answers, and writes its
-# table into README.md.  Then rollups whose groups do not fit into memory, whose table it
-# writes into docs/engineering/performance.md.
+# Measures a log, its daily rollups, and questions to both, with qsketch and in exact SQL, with
+# PostgreSQL's own settings: "make bench-rollup".  Checks all answers, and writes its table into README.md.
+# Then it measures rollups whose groups do not fit into memory, and writes their table into
+# docs/engineering/performance.md.
 #
 #	ROWS (4000000)  rows of the log
-#	TURNS (5)       runs of each query, in turn with its rival
+#	TURNS (5)       runs of each query, in turn with the query it is compared with
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# The speed of the extension inside PostgreSQL, in short: "make bench-sql".
-# Prints a Markdown table.  bench-sql.sql has the queries and their rivals; every
-# ratio comes from this one run.  "make bench" measures everything.
+# Measures the speed of the extension inside PostgreSQL, in short: "make bench-sql".  Prints a Markdown
+# table.  bench-sql.sql has the queries and those they are compared with; all ratios come from this one
+# run.  "make bench" measures everything.
 #
 # ROWS (10000000) is the size of the tables.
 set -eu -o pipefail

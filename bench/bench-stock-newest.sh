@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# The table of "make bench-stock" with a newer PostgreSQL, in a throw-away copy of the Debian
-# release that has it: "make bench-stock-newest".  Prints it.
+# Prints the table of "make bench-stock" for a newer PostgreSQL, in a throw-away copy of the Debian release
+# that has it: "make bench-stock-newest".
 #
-#	SUITE (sid)     the release; "experimental" may have a version that is not out yet
+#	SUITE (sid)     the release; "experimental" may have a version that is not released yet
 #	ROWS, TURNS     as for bench-stock
 #
-# What test/chroot.sh needs is needed here.
+# It needs what test/chroot.sh needs.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's own settings:
-# with 2 workers and none, cold and warm: "make bench-stock".  Checks all answers, and
-# writes its table into docs/engineering/performance.md.
+# Compares sketches, exact SQL and DuckDB on one table of 8 columns, with PostgreSQL's own settings, with 2
+# workers and with none, cold and warm: "make bench-stock".  Checks all answers, and writes its table into
+# docs/engineering/performance.md.
 #
-# Before a cold run the server is restarted and the table's files leave the file cache; a
-# warm run is the second of two.  Where the files stay cached (in memory file systems),
-# cold runs are left out.
+# Before a cold run the server is restarted, and the table's files are dropped from the file cache.  A warm
+# run is the second of two.  If the files cannot be dropped (in memory file systems), there are no cold
+# runs.
 #
 #	ROWS (4000000)  rows of the table
 #	TURNS (5)       runs of each query, all queries in turn
@@ -18,7 +18,7 @@ in_sql() {
 	psql -XAtq -v ON_ERROR_STOP=1 "$@"
 }
 
-# Fails if a part of the files is still cached.
+# Drops files from the file cache; fails if a part of them is still cached.
 drop_cache() {
 	local file cached
 	for file; do
@@ -28,7 +28,7 @@ drop_cache() {
 	[ "$cached" -lt 1000000 ]
 }
 
-# read_ms FILE...: the milliseconds that it takes to read these files.
+# read_ms FILE...: prints the milliseconds that it takes to read these files.
 read_ms() {
 	local start
 	start=$(date +%s%N)
@@ -48,7 +48,7 @@ measure_PostgreSQL() {
 	in_sql -c "SELECT measure($1, $2, $3)" >/dev/null
 }
 
-# ask_duckdb ID WORKERS RUNS: milliseconds and answer of the last run.
+# ask_duckdb ID WORKERS RUNS: prints the milliseconds and the answer of the last run.
 ask_duckdb() {
 	duckdb stock-duckdb.js "$folder/hits.duckdb" $(($2 > 0 ? $2 : 1)) "$3" \
 		"$(in_sql -c "SELECT query FROM queries WHERE id = $1")"
@@ -73,14 +73,14 @@ load_duckdb() {
 	rm "$folder/hits.csv"
 }
 
-# answer_duckdb ID WORKERS: puts DuckDB's answer beside PostgreSQL's.
+# answer_duckdb ID WORKERS: stores DuckDB's answer beside PostgreSQL's.
 answer_duckdb() {
 	local answer
 	answer=$(ask_duckdb "$1" "$2" 1)
 	in_sql -v answer="${answer#* }" <<<"INSERT INTO answers VALUES ($1, $2, :'answer')"
 }
 
-# each_run SYSTEM COMMAND...: calls it with the id and the workers of each query of the system.
+# each_run SYSTEM COMMAND...: calls the command with the id and the workers of each query of the system.
 each_run() {
 	local run runs
 	mapfile -t runs < <(in_sql -F' ' -c "SELECT id, workers FROM queries, unnest('{2,0}'::int[]) AS workers

@@ -1,4 +1,4 @@
-# The demonstration, benchmarks, and what they write into docs.
+# The demonstration, the benchmarks, and the tables that they write into docs.
 
 .PHONY: bench bench-sql bench-top bench-exact bench-forms bench-huge bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets bench-merge fdw-bench structures weights accuracy analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins sets-model figures demo
 demo:
@@ -8,8 +8,8 @@ bench:
 	@bench/bench-size.sh
 bench-sql bench-top bench-exact bench-forms bench-huge bench-rollup bench-stock bench-stock-newest bench-size bench-gpu bench-gpu-columns bench-gpu-columns-large bench-gpu-several bench-gpu-filters bench-gpu-ring bench-gpu-sets fdw-bench structures weights:
 	@bench/$@.sh
-# accuracy and analysis write their tables into docs/; accuracy also draws its figures.
-# PART=peers, or another name of accuracy.c's, makes only this part.
+# accuracy and analysis write their tables into docs/; accuracy also draws its figures.  PART=peers, or
+# another name from accuracy.c, makes only this part.
 accuracy: build/bench/accuracy
 	@command -v gnuplot >/dev/null || test/setup.sh bench
 	@$< $(PART)
@@ -20,7 +20,7 @@ bench-merge: build/bench/merge
 	@bench/$@.sh
 build/bench/accuracy: $(addprefix bench/,accuracy.c figure7.c overload.c calibration.c probes.c products.c distinct.c workload.c theory.c) \
 	$(wildcard bench/peers*.c)
-# With the compression of PostgreSQL's own library; some packages have that among the server's.
+# Links the compression of PostgreSQL's own library, which some packages keep among the server's libraries.
 build/bench/accuracy: private BENCH_FLAGS = -I$(shell $(PG_CONFIG) --includedir-server) \
 	-L$(shell $(PG_CONFIG) --libdir) -L$(shell $(PG_CONFIG) --pkglibdir) -lpgcommon
 build/bench/analysis: $(addprefix bench/,analysis.c workload.c theory.c)
@@ -48,7 +48,7 @@ build/bench/accuracy build/bench/analysis build/bench/merge build/bench/filter_a
 sets-bench-sql:
 	@bench/sets.sh
 
-# Fails if the pairs differ.
+# Fails if the methods find different pairs.
 sets-joins: build/bench/sets_bench
 	@command -v gnuplot >/dev/null || test/setup.sh bench
 	@bench/sets-joins.sh
@@ -58,7 +58,7 @@ sets-model: build/bench/sets_bench
 	@bench/sets-bench.sh model | tee build/bench/sets-model
 	@! grep -q FAIL build/bench/sets-model
 
-# SECTIONS="targets single multiple model" picks sections, which are then only printed.
+# SECTIONS="targets single multiple model" picks sections, which are then printed and not written.
 sets-bench: build/bench/sets_bench
 	@bench/sets-bench.sh $(SECTIONS)
 build/bench/sets_bench: $(addprefix bench/,sets_bench.c sets_single.c \
@@ -71,7 +71,7 @@ build/bench/sets_std.o: bench/sets_std.cpp
 	@mkdir -p $(@D)
 	g++ -O3 -Wall -Wextra -c -o $@ $<
 
-# One target after another, so each has the machine to itself.
+# One target runs after another, so that each has the machine to itself.
 figures:
 	@set -e; for t in bench bench-exact bench-forms bench-rollup bench-stock bench-top structures weights accuracy \
 		analysis filter-accuracy filter-bench sets-bench sets-bench-sql sets-joins fdw-bench; do \

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 #
-# The speed of the extension inside PostgreSQL, in full: "make bench".  Builds
-# its own data on a throw-away server, measures everything in one run, checks
-# the results, and writes docs/engineering/performance.md with its figures, and a
-# table in docs/recipes.md.  What the page says from "What makes some slow" on is kept: look
-# whether it still holds.
+# Measures the speed of the extension inside PostgreSQL, in full: "make bench".  Makes its own data on a
+# throw-away server, measures everything in one run, checks the results, and writes
+# docs/engineering/performance.md with its figures, and a table in docs/recipes.md.  The page's text from
+# "What makes some slow" on is kept; check by hand that it still holds.
 #
 # Takes about eight minutes on two cores that have nothing else to do.
 #
@@ -24,7 +23,7 @@ figure() {
 	printf '\n![%s](performance-%s.svg)\n' "$2" "$1"
 }
 
-# Prints the page around the tables that bench.sql printed.
+# Prints the page, with the tables that bench.sql printed.
 document() {
 	local settings=
 	[ -z "${ROWS:-}" ] || settings="ROWS=$ROWS "
@@ -66,6 +65,6 @@ page=docs/engineering/performance.md
 cp "$folder/page" "$page"
 gnuplot -e "folder = '$folder'" bench/bench.gp
 echo "written: $page and its figures" >&2
-# $(...) drops all empty lines at the end; one is added
+# $(...) drops all empty lines at the end, so one is added again
 printf '%s\n\nMeasured on %s.\n' "$(cat "$folder/week")" "$(hardware)" >"$folder/week.lines"
 put_into docs/recipes.md bench "$folder/week.lines"

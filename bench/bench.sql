@@ -26,8 +26,8 @@ CREATE UNLOGGED TABLE dated AS
 -- A log, in the order of its times: 30 days, of 20 places.
 CREATE UNLOGGED TABLE logs AS
     SELECT k, timestamp '2026-01-01' + (v - 1) * (interval '30 days' / :rows) AS ts, (random() * 20)::int % 20 AS place FROM ints;
--- "partitioned" is loaded day by day, "strewn" in the order of the rows: then the
--- pages of a partition are strewn over shared memory.
+-- "partitioned" is loaded day by day.  "strewn" is loaded in the order of the rows, so that the pages of a
+-- partition are scattered over shared memory.
 CREATE UNLOGGED TABLE partitioned (LIKE dated) PARTITION BY LIST (day);
 CREATE UNLOGGED TABLE strewn (LIKE dated) PARTITION BY LIST (day);
 SELECT format('CREATE UNLOGGED TABLE %s_%s PARTITION OF %1$s FOR VALUES IN (%2$s)', t, i)
@@ -160,7 +160,7 @@ SELECT what, query, with_sub_warp(query), '<=', CASE what WHEN 'loading' THEN 3 
     ('merging', 'SELECT qsketch_total(qsketch_merge_agg(sk)) FROM many', '{}'),
     ('loading', 'SELECT sum(length(sk::bytea)) FROM many', '{}')) AS v(what, query, settings);
 SELECT run_benchmarks(:turns) \g /dev/null
--- Shown, but not on the page, which says what is slower.
+-- Printed, but not on the page, which only says what is slower.
 \o | cat >&2
 \qecho
 \qecho '## The default structure against sub_warp'

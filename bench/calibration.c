@@ -1,12 +1,12 @@
 /*
  * calibration.c
- *		How often a confidence holds, over many seeds.
+ *		How often errors are within the reported confidence, over many seeds.
  *
- * For each structure: sketches of 200 seeds, qs_noise_error() of each at three
- * confidences, and the share of keys whose error is no larger, among present
- * keys and as many absent keys.  Counts are integers, so the error e is right
- * if at least the share of the confidence is within e, and at most that share
- * within e - 1, each give or take a percentage point.
+ * For each structure there are sketches of 200 seeds, qs_noise_error() of each at three
+ * confidences, and the share of keys whose error is no larger, among present keys and as many
+ * absent keys.  Counts are integers.  So the error e is right if at least the share of the
+ * confidence is within e, and at most that share is within e - 1, each give or take a
+ * percentage point.
  *
  * bench/calibration.c
  */
@@ -42,7 +42,7 @@ static const struct
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Shares of keys: within the error e, and within e - 1. */
+/* Shares of keys: those within the error e, and those within e - 1. */
 typedef struct shares
 {
 	double within[LEVELS];
@@ -128,7 +128,7 @@ measure(size_t row, double theta, double load)
 	return r;
 }
 
-/* Slim counters overestimate present keys less than absent keys, see measure.h. */
+/* Slim counters overestimate present keys less than absent ones, so one check is left out; see measure.h. */
 static bool
 is_right(size_t row, const result *r, int level)
 {

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 #
-# The demonstration: "make demo".  Builds the extension, starts a throw-away
-# server and shows sketches of real data, the dependencies among the Debian
-# packages that this machine's package lists describe, and of ten million
-# generated events.  The queries are in demo.sql; everything is removed at the end.
+# The demonstration: "make demo".  Builds the extension, starts a throw-away server, and shows sketches of
+# real data and of ten million generated events.  The real data are the dependencies among the Debian
+# packages in this machine's package lists.  The queries are in demo.sql.  Everything is removed at the end.
 set -eu -o pipefail
 . "$(dirname "$0")/../test/server.sh"
 
-# The package lists, however they are compressed, else the installed packages.
+# Prints the package lists, however they are compressed; without lists, the installed packages.
 package_descriptions() {
 	local lists=(/var/lib/apt/lists/*_Packages*)
 	if [ -f "${lists[0]}" ] && [ -x /usr/lib/apt/apt-helper ]; then
@@ -17,9 +16,9 @@ package_descriptions() {
 	fi
 }
 
-# Reads descriptions; writes FOLDER/packages (name, section, maintainer) and
-# FOLDER/edges (package, section, needed package), as COPY reads them.  Of a
-# package described more than once, the first description counts.
+# Reads descriptions, and writes FOLDER/packages (name, section, maintainer) and FOLDER/edges (package,
+# section, needed package) in the format of COPY.  If a package is described several times, the first
+# description counts.
 parse_descriptions() {
 	awk -v packages="$1/packages" -v edges="$1/edges" -v OFS='\t' '
 		/^[A-Za-z-]+:/ {

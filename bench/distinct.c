@@ -1,15 +1,15 @@
 /*
  * distinct.c
- *		Distinct keys: sketches beside HyperLogLog of the same memory.
+ *		Distinct keys: sketches compared with HyperLogLog in the same memory.
  *
- * HyperLogLog is the plain one: 2^b registers, each the largest rank of a hash, the
- * harmonic mean, and linear counting while it is below 2.5 times the registers
- * (Flajolet, Fusy, Gandouet, Meunier 2007).  Registers have 5 bits, those of 16 kB
- * have 8.  Errors are root mean squares over 100 seeds, relative to the number of keys.
- * A sketch that is too full tells nothing.  Its errors must be its standard
- * errors, give or take a fourth.  Those of HyperLogLog must be at most twice
- * 1.04 / sqrt(registers): the plain one is biased where it changes from one way of counting to
- * the other.
+ * HyperLogLog is the plain one (Flajolet, Fusy, Gandouet, Meunier 2007).  It has 2^b
+ * registers, each with the largest rank of a hash.  The estimate is the harmonic mean, or
+ * linear counting while that is below 2.5 times the registers.  Registers have 5 bits; those
+ * of 16 kB have 8.  Errors are root mean squares over 100 seeds, relative to the number of
+ * keys.  A sketch that is too full gives no estimate.  A sketch's errors must be its standard
+ * errors, give or take a fourth.  HyperLogLog's errors must be at most twice
+ * 1.04 / sqrt(registers), because the plain one is biased where it changes from linear
+ * counting to the mean.
  *
  * bench/distinct.c
  */
@@ -77,7 +77,7 @@ hll_estimate(const uint8_t *rank, uint32_t m)
 	return estimate <= 2.5 * m && zeros > 0 ? m * log((double) m / zeros) : estimate;
 }
 
-/* The relative error of all numbers of keys, which are added one after the other. */
+/* Compute the relative errors of all numbers of keys; the keys are added one after the other. */
 static void
 hll_errors(uint32_t log2_m, uint64_t seed, double *squares)
 {
@@ -129,7 +129,7 @@ report_hll(FILE *out, const memory_size *size)
 
 /* ---- sketches ---- */
 
-/* Root mean squares over all seeds, and in how many the sketch was not too full. */
+/* Root mean squares over all seeds, and the number of sketches that were not too full. */
 typedef struct outcome
 {
 	double error;

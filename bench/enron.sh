@@ -1,9 +1,8 @@
 # Sourced by benchmarks of pairs of sets.
 
-# fill_sets TABLE SETS: adds rows (s, e) of sets made after the paper's description of
-# ENRON's.  Sizes are 300 to 3200, by a truncated Pareto distribution of exponent 0.97.
-# Elements are drawn by Zipf's distribution of exponent 0.8 among 1.1 million.  Drawing takes
-# longest, so several sessions do it.
+# fill_sets TABLE SETS: adds rows (s, e) of sets like ENRON's, made after the paper's description.  Sizes are
+# 300 to 3200, by a truncated Pareto distribution with exponent 0.97.  Elements are drawn from 1.1 million,
+# by Zipf's distribution with exponent 0.8.  Drawing takes longest, so several sessions do it.
 fill_sets() {
 	local part parts
 	parts=$(nproc)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# Sketches of rows on another server over postgres_fdw, against count(*) of the
-# same rows: "make fdw-bench".  Checks all results, and writes its table into
-# docs/engineering/several-machines.md.
+# Compares sketches of rows on another server, over postgres_fdw, with count(*) of the same rows: "make
+# fdw-bench".  Checks all results, and writes its table into docs/engineering/several-machines.md.
 #
 #	ROWS (2000000)  rows, in four partitions
 #	TURNS (9)       runs of each query

@@ -1,10 +1,10 @@
 /*
  * figure7.c
- *		Errors of all structures by load, against theory and paper.
+ *		Errors of all structures by load, compared with theory and with the paper.
  *
- * The paper's Fig. 7: uniform random 32-bit keys, nearly all distinct,
- * sketches of equal device memory (thread rows, buckets, low buckets, slim
- * table), and the mean relative error |e - a| / a over the present keys.
+ * As in the paper's Fig. 7, keys are uniform random 32-bit numbers, nearly all distinct.
+ * Sketches have equal device memory (thread rows, buckets, low buckets, slim table).  The
+ * mean relative error is |e - a| / a over the present keys.
  *
  * bench/figure7.c
  */
@@ -23,8 +23,8 @@ static const double loads[] = { 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
 /*
- * The sketches that are measured.  "ratio": how many times better than thread the
- * paper is at load 0.5 and 1.  "within": the largest allowed distance from theory.
+ * The measured sketches.  "ratio" is how many times better than thread they are in the paper, at
+ * load 0.5 and 1.  "within" is the largest allowed distance from theory.
  */
 static const struct
 {
@@ -119,7 +119,7 @@ mean_relative_error(const qs_sketch *sk, const stream *s)
 	return sum / s->used;
 }
 
-/* Measure one sketch; the rows for its host part follow directly. */
+/* Measure one sketch; the row after a full sf sketch is that of its host part. */
 static void
 measure(size_t row, size_t load, const stream *s, uint64_t seed)
 {
@@ -211,7 +211,7 @@ write_load_table(void)
 	fclose(out);
 }
 
-/* Columns: load, then for each row measured and theory. */
+/* The columns are the load, and then the measured and the theoretical error of each row. */
 static void
 write_data(void)
 {

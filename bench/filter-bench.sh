@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# The second half of "make filter-bench": filters inside PostgreSQL, on a
-# throw-away server, against PostgreSQL's aggregates and Bloom filter, and
-# against sketches.
+# The second half of "make filter-bench": compares filters inside PostgreSQL, on a throw-away server, with
+# PostgreSQL's aggregates and Bloom filter, and with sketches.
 # Checks all results, and writes its tables into docs/engineering/filter-measurements.md.
 #
 #	ROWS (5000000)        rows of the table

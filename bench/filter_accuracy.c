@@ -1,12 +1,11 @@
 /*
  * filter_accuracy.c
- *		"make filter-accuracy": filters against theory, paper, promises and
+ *		"make filter-accuracy": filters compared with theory, paper, promises and
  *		sketches.
  *
  * Prints each claim with PASS or FAIL, and writes the tables into
- * docs/engineering/filter-measurements.md.  Fails if a claim does not hold.
- * A name (theory, overloaded, bloom, distributions, sketches) picks a part and
- * writes no document.
+ * docs/engineering/filter-measurements.md.  Fails if a claim does not hold.  A name (theory,
+ * overloaded, bloom, distributions, sketches) picks a part; then no document is written.
  *
  * bench/filter_accuracy.c
  */

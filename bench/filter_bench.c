@@ -2,13 +2,13 @@
  * filter_bench.c
  *		"make filter-bench": how fast filters are, without PostgreSQL.
  *
- * Measures processor time, not elapsed time.  The variants of a table take
- * turns, and the best of ROUNDS counts, so ratios hold on a busy machine.
- * Prints what it measures, and writes the data of a figure to build/bench.
+ * Measures processor time, not elapsed time.  The variants of a table take turns, and the
+ * best of ROUNDS counts, so that ratios also hold on a busy machine.  Prints the results, and
+ * writes the data of a figure to build/bench.
  *
- * Baseline: the paper's insertion in its fastest form, with one coin for each
- * position (a position is computed only if its coin says yes).  Bloom filters are
- * measured inside PostgreSQL, beside PostgreSQL's own (pg_filters.c).
+ * The baseline is the paper's insertion in its fastest form, with one coin for each position;
+ * a position is computed only if its coin says yes.  Bloom filters are measured inside
+ * PostgreSQL, beside PostgreSQL's own (pg_filters.c).
  *
  * bench/filter_bench.c
  */

@@ -1,6 +1,6 @@
 /*
  * filter_compare.c
- *		Filters on the paper's four distributions, and beside sketches.
+ *		Filters on the paper's four distributions, and compared with sketches.
  *
  * bench/filter_compare.c
  */
@@ -32,7 +32,7 @@ uniform(uint64_t *state, double mean)
 	return 1 + floor(bench_unit(state) * (2 * mean - 1));
 }
 
-/* A normal number by Box and Muller; the standard deviation is a fifth of the mean. */
+/* A normal number, by Box and Muller.  The standard deviation is a fifth of the mean. */
 static double
 gaussian(uint64_t *state, double mean)
 {
@@ -57,7 +57,7 @@ static const distribution distributions[] = {
 
 #define DISTRIBUTIONS (sizeof(distributions) / sizeof(distributions[0]))
 
-/* Fingerprint (FNV-1a) of a random string of up to 50 letters, like the paper's keys. */
+/* The fingerprint (FNV-1a) of a random string of up to 50 letters, like the paper's keys. */
 static uint64_t
 string_key(uint64_t *state)
 {
@@ -90,9 +90,8 @@ by_value(const void *a, const void *b)
 }
 
 /*
- * Greatest distance between the distribution of errors and a normal one.
- * Errors lie on a grid, because numbers of positions do: equal errors count
- * half.
+ * The greatest distance between the distribution of errors and a normal one.  Errors lie on a
+ * grid, because numbers of positions are integers.  So equal errors count half.
  */
 static double
 distance_from_theory(const outcome *o, uint32_t count)
@@ -154,7 +153,7 @@ report_distribution(const distribution *d, const outcome *o)
 
 	for (i = 0; i < d->keys; i++)
 		squares += pow(o->error[i] / o->sd[i], 2) / d->keys;
-	/* 2,000 normal errors stay within this distance 99 times of 100. */
+	/* of 100 samples of 2,000 normal errors, 99 are within this distance */
 	report_check(distance < 1.63 / sqrt(d->keys) && fabs(sqrt(squares) - 1) < 0.05,
 				 "%s: errors %.3f from theory's distribution, sd %.3f of theory's", d->name,
 				 distance, sqrt(squares));
@@ -195,13 +194,13 @@ typedef struct stream
 	bool replayed;
 } stream;
 
-/* Mean absolute errors of keys of three kinds. */
+/* The mean absolute errors of three kinds of keys. */
 typedef struct errors
 {
 	moments top, near, rare;
 } errors;
 
-/* Add an error; the estimate is clipped at 0, as in SQL. */
+/* Add an error.  The estimate is clipped at 0, as it is in SQL. */
 static void
 add_error(errors *e, const workload *w, uint32_t i, double estimate)
 {
@@ -280,7 +279,7 @@ sketch_errors(errors *e, const stream *s, const workload *w, uint64_t bytes)
 	qs_free(&sk);
 }
 
-/* Size of the smallest sketch whose estimates of keys near f are as good as the filter's. */
+/* Returns the size of the smallest sketch whose estimates of keys near f are as good as the filter's. */
 static uint64_t
 sketch_as_good(const stream *s, const workload *w, double error)
 {

@@ -1,6 +1,6 @@
 /*
  * filter_overloaded.c
- *		Filters beyond their design and after merges; Bloom filters.
+ *		Filters beyond their design load and after merges; Bloom filters.
  *
  * bench/filter_overloaded.c
  */
@@ -14,7 +14,7 @@
 #define KEYS      2000
 #define PARTS     8
 
-/* Insert "load" times the rows of the design, into "parts" filters that are then merged. */
+/* Insert "load" times the rows of the design into "parts" filters, and merge these. */
 static void
 fill(qf_filter *f, double load, int parts)
 {
@@ -32,7 +32,7 @@ fill(qf_filter *f, double load, int parts)
 		feeder_start(&feed, &one, (uint64_t) part * 1000 + 1);
 		for (i = 0; i < KEYS; i++)
 			feed_rows(&feed, filter_key(1, i), (uint64_t) FREQUENCY / (uint64_t) parts);
-		/* each part has noise of its own: row numbers are the keys of noise */
+		/* each part has noise of its own, because the keys of noise are its row numbers */
 		feed.row += (uint64_t) part << 40;
 		feed_noise(&feed, (uint64_t) (ROWS * load - KEYS * FREQUENCY) / (uint64_t) parts);
 		feeder_end(&feed);

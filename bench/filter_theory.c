@@ -1,6 +1,6 @@
 /*
  * filter_theory.c
- *		Does a filter behave as the formulas of estimate.h say?
+ *		Checks that a filter behaves as the formulas of estimate.h say.
  *
  * bench/filter_theory.c
  */
@@ -22,9 +22,8 @@ typedef struct setting
 } setting;
 
 /*
- * Chance that a position of a key with this frequency stays zero.  It can be
- * set by its own draws, by draws of the key's other positions that are the
- * same bit, and by the draws of other rows.
+ * The chance that a position of a key with this frequency stays zero.  Three kinds of draws can set it:
+ * the position's own, those of the key's other positions that are the same bit, and those of other rows.
  */
 static double
 zero_chance(const qf_params *p, double rows, double frequency)
@@ -44,8 +43,8 @@ squared_distance(double observed, double expected)
 }
 
 /*
- * Pearson's statistic of counts 0 .. k against a binomial distribution; rare
- * counts are pooled with their neighbours.  *df gets the degrees of freedom.
+ * Pearson's statistic of counts 0 .. k against a binomial distribution.  Rare counts are pooled
+ * with their neighbours.  *df gets the degrees of freedom.
  */
 static double
 chi_square(const uint32_t *seen, uint32_t k, double chance, int *df)
@@ -101,7 +100,7 @@ check_binomial(const setting *s)
 	}
 	chance = 1 - zero_chance(&f.params, s->rows, s->frequency);
 	chi = chi_square(seen, f.params.k, chance, &df);
-	/* Wilson and Hilferty: the cube root is nearly normal. */
+	/* Wilson and Hilferty: the cube root has nearly a normal distribution. */
 	deviations = (cbrt(chi / df) - 1 + 2.0 / (9 * df)) / sqrt(2.0 / (9 * df));
 	report_check(
 		deviations < 3 && deviations > -3.5,
@@ -141,7 +140,7 @@ static const struct
 
 #define LEVELS (sizeof(levels) / sizeof(levels[0]))
 
-/* Frequency of key i; the keys cover 0.1 to 1.5 of the design evenly in logarithm. */
+/* The frequency of key i.  Frequencies are 0.1 to 1.5 of the design's, spread evenly in logarithm. */
 static uint64_t
 spread_frequency(uint32_t i)
 {
@@ -245,7 +244,7 @@ frequencies(void)
 
 /* ---- a key that is most of all rows ---- */
 
-/* Trials for a share: estimates of rare keys spread more and need more trials. */
+/* The number of trials for a share.  Estimates of rare keys spread more, and need more trials. */
 static int
 trials_of(double share)
 {

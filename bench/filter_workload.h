@@ -11,7 +11,7 @@
 #include "filter/estimate.h"
 #include "workload.h"
 
-/* Rows on their way into a filter. */
+/* Rows that are collected before they are inserted into a filter. */
 typedef struct feeder
 {
 	qf_filter *f;
@@ -21,7 +21,7 @@ typedef struct feeder
 	uint64_t key[QF_BATCH];
 } feeder;
 
-/* An empty filter with a user's parameters; k = 0: the k that the error needs. */
+/* Make an empty filter with a user's parameters.  With k = 0 it gets the k that the error needs. */
 extern void
 filter_start(qf_filter *f, qf_preset preset, double rows, double frequency, double error, int k);
 
@@ -29,12 +29,12 @@ extern void feeder_start(feeder *feed, qf_filter *f, uint64_t nonce);
 extern void feed_rows(feeder *feed, uint64_t key, uint64_t times);
 extern void feeder_end(feeder *feed);
 
-/* Insert "count" keys that come once each, as noise. */
+/* Insert "count" keys as noise; each comes once. */
 extern void feed_noise(feeder *feed, uint64_t count);
 
 extern uint32_t filter_set_of(const qf_filter *f, uint64_t key);
 
-/* Key number i of a group: all are distinct, and none is a key of the noise. */
+/* Returns key number i of a group.  All keys are distinct, and none is a key of the noise. */
 extern uint64_t filter_key(uint32_t group, uint64_t i);
 
 /* ---- sums of estimates of one frequency ---- */

@@ -1,18 +1,16 @@
 /*
  * gpu_bench.c
- *		Speed of the sketches on a GPU, beside the ceilings of the device.
+ *		Speed of the sketches on a GPU, compared with the ceilings of the device.
  *
  * Writes one line for each measurement to standard output, tab-separated:
  *
  *	section	structure	table bytes	keys	what	value	unit
  *
- * gpu_report.sh makes tables of docs/engineering/gpu-performance.md from these
- * lines.  Times are medians of RUNS runs between two events, after one run to
- * warm up; keys are in device memory unless the section says otherwise.
- * Before a configuration is timed, it runs once on an empty sketch and the
- * estimates of all its keys are compared with those of the reference
- * (gpu_kernels.h); a difference is counted, printed and makes the program
- * fail.
+ * gpu_report.sh makes tables of docs/engineering/gpu-performance.md from these lines.  Times
+ * are medians of RUNS runs between two events, after one run to warm up.  Keys are in device
+ * memory, unless the section says otherwise.  Before a configuration is timed, it runs once on
+ * an empty sketch, and the estimates of all its keys are compared with those of the reference
+ * (gpu_kernels.h).  A difference is counted and printed, and makes the program fail.
  *
  *	gpu_bench [section ...]		all sections if none is given
  *
@@ -62,7 +60,7 @@ measure(timed run, void *argument)
 	return ms[RUNS / 2];
 }
 
-/* Median milliseconds by the host's clock, for work that ends with the call. */
+/* Median milliseconds by the host's clock, for work that is complete when the call returns. */
 double
 measure_host(timed run, void *argument)
 {
@@ -132,7 +130,7 @@ run_ceiling(void *argument)
 		gk_run_ceiling(g.stream, j->ceiling, g.key, j->keys, j->table, j->bytes, g.estimate));
 }
 
-/* How many buckets the reference has memory for. */
+/* Returns for how many buckets the reference has memory. */
 static uint64_t
 reference_limit(const qs_params *p)
 {
@@ -143,7 +141,7 @@ reference_limit(const qs_params *p)
 	return limit;
 }
 
-/* Insert once into an empty sketch: are its estimates the reference's? */
+/* Insert once into an empty sketch, and check that its estimates are those of the reference. */
 static void
 check(const char *section, const job *j)
 {
@@ -209,7 +207,7 @@ static const struct
 {
 	const char *name;
 	void (*run)(void);
-	bool asked; /* run only if named */
+	bool asked; /* runs only if it is named */
 } sections[] = {
 	{ "device", section_device, false },  { "sizes", section_sizes, false },
 	{ "bulk", section_bulk, false },      { "batches", section_batches, false },

@@ -18,7 +18,7 @@
 #define DEPTH    3
 #define REF_MOST (40 * GB) /* device memory for the reference */
 
-/* Everything that sections work with. */
+/* The things with which all sections work. */
 struct bench
 {
 	qs_cuda *gpu;
@@ -49,7 +49,7 @@ typedef void (*timed)(void *argument);
 extern void print(const char *section, const char *structure, uint64_t bytes, uint64_t keys,
 				  const char *what, double value, const char *unit);
 
-/* Median milliseconds of a run, by events on the stream or by the host's clock. */
+/* Median milliseconds of a run: by events on the stream, or by the host's clock. */
 extern double measure(timed run, void *argument);
 extern double measure_host(timed run, void *argument);
 
@@ -60,7 +60,7 @@ extern void use_keys(key_kind kind);
 
 extern qs_params params_of(int structure, uint64_t bytes, int depth);
 
-/* Runs of a job on its sketch. */
+/* Run a job on its sketch. */
 extern void run_insert(void *argument);
 extern void run_query(void *argument);
 

@@ -1,6 +1,6 @@
 /*
  * gpu_extra.cu
- *		What only tests and benchmarks ask of a device.
+ *		Operations on a device that only tests and benchmarks use.
  *
  * bench/gpu_extra.cu
  */
@@ -83,7 +83,7 @@ qs_cuda_widen(qs_cuda_sketch *sk)
 	return qs_widen(sk);
 }
 
-/* Make a dense sketch that is empty but for the number of its high buckets, and read the tables into it. */
+/* Make a dense sketch that is empty except for its number of high buckets, and read the tables into it. */
 static qb_status
 read_tables(qs_cuda_sketch *sk, uint64_t live, qs_sketch *to)
 {
@@ -142,7 +142,7 @@ qf_cuda_reset(qf_cuda_filter *f)
 	return QB_OK;
 }
 
-/* Load the positions of an explicit filter, some at a time. */
+/* Load the positions of an explicit filter, a part of them at a time. */
 static qb_status
 load_positions(qf_cuda_filter *f, const qf_filter *from)
 {
@@ -180,7 +180,7 @@ qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter)
 	return status;
 }
 
-/* Copy the bits, and their number, into a dense filter that has room for them. */
+/* Copy the bits and their number into a dense filter that has memory for them. */
 static qb_status
 fetch_bits(qf_cuda_filter *f, qf_filter *to)
 {

@@ -1,9 +1,8 @@
 /*
  * gpu_extra.h
- *		What only tests and benchmarks ask of a device.
+ *		Operations on a device that only tests and benchmarks use.
  *
- * In PostgreSQL the CPU does this work.  Statuses and errors are as in
- * qs_cuda.h.
+ * In PostgreSQL the CPU does this work.  Statuses and errors are as in qs_cuda.h.
  *
  * bench/gpu_extra.h
  */
@@ -23,16 +22,16 @@ extern "C"
 
 	typedef struct qs_cuda_stats
 	{
-		uint64_t bulk_keys;    /* keys that were inserted by partitioning, since qs_cuda_open() */
+		uint64_t bulk_keys;    /* keys inserted by partitioning since qs_cuda_open() */
 		uint64_t device_bytes; /* device memory held now */
-		uint64_t workspace_bytes; /* part of device_bytes: kept for the next batch */
+		uint64_t workspace_bytes; /* part of device_bytes that is kept for the next batch */
 	} qs_cuda_stats;
 
 	extern void qs_cuda_get_stats(const qs_cuda *gpu, qs_cuda_stats *stats);
 
 	extern void qs_cuda_set_bulk(qs_cuda *gpu, qs_cuda_bulk bulk);
 
-	/* Free the workspace, which bulk inserts keep for the next one. */
+	/* Free the workspace, which bulk inserts keep for the next batch. */
 	extern void qs_cuda_trim(qs_cuda *gpu);
 
 	/* The cudaStream_t of all kernels, for callers with kernels of their own. */
@@ -49,16 +48,16 @@ extern "C"
 
 	extern const qs_params *qs_cuda_params(const qs_cuda_sketch *sketch);
 
-	/* Make counters 8 bytes; inserts do so by themselves when N needs it. */
+	/* Make counters 8 bytes wide.  Inserts do this by themselves if N needs it. */
 	extern qb_status qs_cuda_widen(qs_cuda_sketch *sketch);
 
 	/*
-	 * Make an owned copy in host memory; "to" is uninitialized, as for qs_copy().  The tables are
-	 * settled and read, as backends do, but for the slim table of sf, which is only read.
+	 * Make an owned copy in host memory.  "to" is uninitialized, as for qs_copy().  The tables are
+	 * settled and read, as backends do it, except for the slim table of sf, which is only read.
 	 */
 	extern qb_status qs_cuda_fetch(qs_cuda_sketch *sketch, qs_sketch *to, const qb_memory *memory);
 
-	/* Estimate each key; keys and estimates are in device memory.  Complete after qs_cuda_sync(). */
+	/* Estimate each key.  Keys and estimates are in device memory.  Complete after qs_cuda_sync(). */
 	extern qb_status qs_cuda_query_device(qs_cuda_sketch *sketch, const uint64_t *key, size_t count,
 										  int64_t *estimate);
 
@@ -74,12 +73,12 @@ extern "C"
 
 	/* ---- filters ---- */
 
-	/* Load a filter, of which an explicit one becomes dense.  A compact view must be copied first. */
+	/* Load a filter.  An explicit filter becomes dense.  A compact view must be copied first. */
 	extern qb_status qf_cuda_load(qs_cuda *gpu, const qf_filter *from, qf_cuda_filter **filter);
 
 	/*
-	 * Make an owned copy in host memory; "to" is uninitialized, as for qf_copy().
-	 * qf_write() turns it into the same bytes as on the CPU, whatever the batches.
+	 * Make an owned copy in host memory.  "to" is uninitialized, as for qf_copy().  qf_write() turns
+	 * the copy into the same bytes as on the CPU, whatever the batches were.
 	 */
 	extern qb_status qf_cuda_fetch(qf_cuda_filter *filter, qf_filter *to, const qb_memory *memory);
 
@@ -90,8 +89,8 @@ extern "C"
 	extern qb_status qf_cuda_merge(qf_cuda_filter *into, const qf_cuda_filter *from);
 
 	/*
-	 * Count how many positions of each key are set, or tell whether all are; keys and answers are in
-	 * device memory.  Complete after qs_cuda_sync().
+	 * Count how many positions of each key are set, or tell whether all of them are.  Keys and
+	 * answers are in device memory.  Complete after qs_cuda_sync().
 	 */
 	extern qb_status qf_cuda_query_device(qf_cuda_filter *filter, const uint64_t *fingerprint,
 										  size_t count, int64_t *set);
@@ -106,7 +105,7 @@ extern "C"
 
 	extern uint64_t qset_cuda_sets_count(const qset_cuda_sets *s);
 
-	/* qset_cuda_pairs_wait() with endless patience. */
+	/* qset_cuda_pairs_wait() that never stops waiting. */
 	extern qb_status qset_cuda_pairs_next(qset_cuda_pairs *pairs, qset_pair *out, uint64_t room,
 										  uint64_t *count, bool *over);
 

@@ -1,25 +1,25 @@
 /*
  * gpu_filter.cu
- *		Speed of the filter family on the GPU, beside the ceilings of the
+ *		Speed of the filter family on the GPU, compared with the ceilings of the
  *		device, the paper's way, and all cores of its host.
  *
  *	gpu_filter [section ...]		sizes bloom host
  *
- * Lines of tabs: section, bytes of the filter, what, figure, unit.  Frequency
- * filters have k = 267 and p for f = 1000 (balanced, 10 %), and get the rows
- * of their design load.  Each run inserts into an emptied filter, because a
- * fuller filter has fewer bits to set.  Times are medians of RUNS between two
- * events; rows and keys are in device memory, except in section "host".
+ * Prints lines with tabs: section, bytes of the filter, what, figure, unit.  Frequency
+ * filters have k = 267 and p for f = 1000 (balanced, 10 %), and get the rows of their design
+ * load.  Each run inserts into an emptied filter, because a fuller filter has fewer bits to
+ * set.  Times are medians of RUNS between two events.  Rows and keys are in device memory,
+ * except in section "host".
  *
- * Ceilings are measured in the same run, on a table of the filter's size:
- * 4-byte reads a second, and atomicOr a second, all random and past L1.  A row
- * must draw k p + 1 times and set k p bits; the target divides the ceiling by
- * k p + 1.  A key's k positions are anywhere, so a lookup without the filter
- * in shared memory takes at least k reads.
+ * Ceilings are measured in the same run, on a table of the filter's size: 4-byte reads a
+ * second, and atomicOr a second, all random and past L1.  A row must draw k p + 1 times and
+ * set k p bits, so the target is the ceiling divided by k p + 1.  A key's k positions are
+ * anywhere in the filter, so a lookup takes at least k reads, unless the filter is in shared
+ * memory.
  *
- * All bits of filters and all answers are compared with the CPU's.  The
- * paper's way draws differently, so only its number of set bits is compared,
- * to 1 %. A difference ends the program with status 1.
+ * All bits of filters and all answers are compared with the CPU's.  The paper's way draws
+ * differently, so only its number of set bits is compared, to 1 %.  A difference ends the
+ * program with status 1.
  *
  * bench/gpu_filter.cu
  */
@@ -117,8 +117,8 @@ rows_of(const uint64_t *key, uint64_t rows)
 }
 
 /*
- * A filter of "bytes" bytes with k and p of the balanced preset for f = 1000,
- * and its design rows.
+ * Returns a filter of "bytes" bytes with k and p of the balanced preset for f = 1000, and its
+ * design rows.
  */
 static qf_params
 design(uint64_t bytes, uint64_t *rows)
@@ -168,7 +168,7 @@ insert_ours(uint64_t bytes, qf_cuda_filter *f, const qf_filter *cpu, uint64_t ro
 	line("sizes", bytes, "insert / (atomics / (k p + 1))", rows / took / (atomics / draws), "");
 }
 
-/* Bits for the paper's kernels, which do not belong to the engine. */
+/* Make bits for the paper's kernels, which are not part of the engine. */
 static uint32_t *
 bits_of(const qf_filter *f)
 {

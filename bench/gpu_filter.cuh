@@ -19,17 +19,17 @@ extern qs_cuda *gpu;
 extern cudaStream_t stream;
 extern uint64_t *device_key, *host_key; /* the same ROWS keys in both */
 
-/* Print a line of the output; print an amount in a time as 10^9 a second; report a wrong result. */
+/* line() prints a line; rate() prints an amount per time, in 10^9 a second; must_agree() reports errors. */
 extern void
 line(const char *section, uint64_t bytes, const char *what, double figure, const char *unit);
 extern void
 rate(const char *section, uint64_t bytes, const char *what, uint64_t count, double took);
 extern void must_agree(const char *section, uint64_t bytes, const char *what, bool agrees);
 
-/* Accesses a second to a table of "bytes" bytes. */
+/* Measure reads and atomics a second on a table of "bytes" bytes. */
 extern void ceilings(const char *section, uint64_t bytes, double *reads, double *atomics);
 
-/* Rows in device memory; seconds to insert them into an emptied filter; is the filter the CPU's? */
+/* A batch of rows in device memory; the seconds to insert it into an emptied filter; a comparison of bits. */
 extern qf_batch rows_of(const uint64_t *key, uint64_t rows);
 extern double time_insert(qf_cuda_filter *f, const uint64_t *key, uint64_t rows);
 extern bool same_bits(qf_cuda_filter *f, const qf_filter *cpu);
@@ -45,7 +45,7 @@ gf_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median seconds of run() on the stream; prepare() before each is not timed. */
+/* Median seconds of run() on the stream.  prepare() runs before each run, and is not timed. */
 template <typename Prepare, typename Run>
 static double
 measure(Prepare prepare, Run run)

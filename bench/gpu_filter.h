@@ -2,8 +2,8 @@
  * gpu_filter.h
  *		What the parts of the benchmark of filters on a GPU share.
  *
- *	gpu_filter.cu			what is measured
- *	gpu_filter_bloom.cu	what is measured of Bloom filters
+ *	gpu_filter.cu			sections of frequency filters
+ *	gpu_filter_bloom.cu	sections of Bloom filters
  *	gpu_filter_kernels.cu	kernels: keys, ceilings, the paper's way
  *	gpu_filter_host.c		the same work on all cores of the host
  *
@@ -27,11 +27,11 @@ extern "C"
 
 	/* ---- gpu_filter_kernels.cu; all on a cudaStream_t, all return a cudaError_t ---- */
 
-	/* Make keys from number "first" on, with "distinct" distinct keys again and again. */
+	/* Make keys from number "first" on; "distinct" distinct keys are repeated. */
 	extern int
 	gf_keys(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
-	/* Make keys in turns: one of "distinct" keys from number 0 on, one from number "first" on. */
+	/* Make keys alternately from two ranges: "distinct" keys from number 0 on, and keys from "first" on. */
 	extern int
 	gf_keys_half(void *stream, uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct);
 
@@ -40,9 +40,8 @@ extern "C"
 	extern int gf_or_random(void *stream, uint32_t *word, uint64_t words, uint64_t count);
 
 	/*
-	 * The paper's way.  Insertion: a thread for each key and hash, with a coin
-	 * of its own.  Query: a thread for each key and hash, with an atomic for
-	 * each set position.
+	 * The paper's way.  An insertion has a thread for each key and hash, with a coin of its own.
+	 * A query has a thread for each key and hash, with an atomic for each set position.
 	 */
 	extern int gf_insert_paper(void *stream, const qf_filter *f, uint64_t nonce,
 							   const uint64_t *key, uint64_t count, uint32_t *word);
@@ -51,19 +50,19 @@ extern "C"
 
 	/* ---- gpu_filter_host.c ---- */
 
-	/* Threads that the next functions use: one for each core, but 16 at most. */
+	/* Number of threads of the next functions: one for each core, but at most 16. */
 	extern int host_threads(void);
 
 	/*
-	 * Make a filter of all rows: each thread inserts a part, then the parts
-	 * are merged.  Median seconds.
+	 * Make a filter of all rows: each thread inserts a part of them, and then the parts are
+	 * merged.  Returns median seconds.
 	 */
 	extern double
 	host_insert(const qf_params *p, const uint64_t *key, uint64_t rows, qf_filter *made);
 
 	/*
-	 * Count the set positions of all keys, or with set NULL tell which keys
-	 * are present.  Median seconds.
+	 * Count the set positions of all keys or, if "set" is NULL, find out which keys are present.
+	 * Returns median seconds.
 	 */
 	extern double
 	host_query(const qf_filter *f, const uint64_t *key, uint64_t keys, uint32_t *set, bool *found);

@@ -2,11 +2,11 @@
  * gpu_filter_bloom.cu
  *		Speed of Bloom filters on a GPU: insertion and lookups by size and layout.
  *
- * Filters are made for 1 % false positives.  Each filter gets as many distinct
- * keys as it is made for, once, and again and again in a batch of BATCH: a
- * filter for few keys is full before a launch runs at full speed.  Insertion
- * is timed as the engine chooses, and with each key going straight to the
- * filter.  Lookups are of present keys, of absent keys, and of both in turns.
+ * Filters are made for 1 % false positives.  Each filter gets as many distinct keys as it is
+ * made for, repeatedly, in a batch of BATCH rows, because a filter for few keys is full before
+ * a launch runs at full speed.  Insertion is timed in the way that the engine chooses, and
+ * with each key going directly to the filter.  Lookups are of present keys, of absent keys,
+ * and of both alternately.
  *
  * bench/gpu_filter_bloom.cu
  */
@@ -28,7 +28,7 @@ named(int layout, const char *what)
 	return name;
 }
 
-/* Count the positive answers; the first answers must agree with the CPU's. */
+/* Count the positive answers.  The first answers must be those of the CPU. */
 static uint64_t
 count_found(uint64_t count, const qf_filter *cpu, bool *agree)
 {

@@ -28,7 +28,7 @@ __launch_bounds__(BLOCK) fill_keys(uint64_t *key, uint64_t count, uint64_t first
 			 [&](uint64_t i) { key[i] = qb_mix64((first + i % distinct) * QB_ROW_STEP + 12345); });
 }
 
-/* Every other key has number first + i. */
+/* Every other key has number first + i; see gf_keys_half(). */
 __global__ void
 __launch_bounds__(BLOCK)
 	fill_keys_half(uint64_t *key, uint64_t count, uint64_t first, uint64_t distinct)
@@ -60,7 +60,7 @@ __launch_bounds__(BLOCK) or_random(uint32_t *word, uint64_t words, uint64_t coun
 	});
 }
 
-/* i / k for i < 2^44 and 1 < k < 2^20 as a product: a division would take most of the time. */
+/* i / k as a product, for i < 2^44 and 1 < k < 2^20, because a division would take most of the time. */
 __device__ __forceinline__ uint64_t
 divide(uint64_t i, uint64_t inverse)
 {
@@ -73,7 +73,7 @@ inverse_of(uint32_t k)
 	return UINT64_MAX / k + 1;
 }
 
-/* A thread takes a key and a hash, with a coin of its own. */
+/* Each thread has one key and one hash, with a coin of its own. */
 __global__ void
 __launch_bounds__(BLOCK)
 	insert_each(qf_params p, uint64_t inverse, uint64_t seed_key, uint64_t nonce_key,
@@ -105,7 +105,7 @@ __launch_bounds__(BLOCK)
 	});
 }
 
-/* Blocks that fill the device. */
+/* Returns the number of blocks that fill the device. */
 template <typename Kernel>
 static int
 full_grid(Kernel kernel)

@@ -2,13 +2,12 @@
  * gpu_kernels.h
  *		Kernels of the GPU benchmark: keys, ceilings, and a plain reference.
  *
- * The ceilings read keys as the sketches do, hash them with the same function
- * and do the least that any sketch must: one random sector, or one random
- * atomic, for each key.  The reference is each structure written in the most
- * obvious way, with a thread for a key and 4-byte counters.  The estimates of
- * every timed run are checked against it.
+ * The ceilings read keys as the sketches do, hash them with the same function, and do the
+ * least that any sketch must do: one random sector, or one random atomic, for each key.  The
+ * reference is the most obvious form of each structure, with a thread for a key and 4-byte
+ * counters.  The estimates of every timed run are checked against it.
  *
- * All run on the given stream (a cudaStream_t) and return a cudaError_t.
+ * All functions run on the given stream (a cudaStream_t) and return a cudaError_t.
  *
  * bench/gpu_kernels.h
  */
@@ -34,18 +33,18 @@ extern "C"
 		GK_ADD_SEQUENTIAL
 	} gk_ceiling;
 
-	/* "table" has "bytes" bytes; "answer" gets what was read, 8 bytes a key. */
+	/* "table" has "bytes" bytes.  "answer" gets what was read, 8 bytes for a key. */
 	extern int gk_run_ceiling(void *stream, gk_ceiling ceiling, const uint64_t *key, uint64_t count,
 							  void *table, uint64_t bytes, int64_t *answer);
 
-	/* Counters of 4 bytes that the reference needs for buckets below "limit". */
+	/* Number of 4-byte counters that the reference needs for buckets below "limit". */
 	extern uint64_t gk_reference_counters(const qs_params *p, uint64_t limit);
 
 	/* Count the keys whose bucket is below "limit" (thread: all keys). */
 	extern int gk_reference_insert(void *stream, const qs_params *p, uint64_t limit,
 								   const uint64_t *key, uint64_t count, uint32_t *counter);
 
-	/* Add to *wrong the number of estimates that differ from the reference. */
+	/* Add to *wrong the number of estimates that differ from those of the reference. */
 	extern int gk_reference_compare(void *stream, const qs_params *p, uint64_t limit,
 									const uint64_t *key, uint64_t count, const uint32_t *counter,
 									const int64_t *estimate, uint64_t *wrong);

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# Puts the lines of gpu_bench into the tables of docs/engineering/gpu-performance.md,
-# between the marks that are there.
+# Writes the lines of gpu_bench as tables into docs/engineering/gpu-performance.md, between the marks that
+# the page has.
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  The sections "batches", "access", "depth",
-# "host" and "sf", the queries of "skew", and tables above 512 MB, which SQL refuses, in "sizes"
-# and "bulk" are in no table.
+# The text around the tables is written by hand.  Some results are in no table: the sections "batches",
+# "access", "depth", "host" and "sf", the queries of "skew", and, in "sizes" and "bulk", tables above 512
+# MB, which SQL refuses.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}
@@ -15,9 +15,8 @@ page=docs/engineering/gpu-performance.md
 tables=$(mktemp -d)
 trap 'rm -rf "$tables"' EXIT
 
-# pivot SECTION TITLE CONDITION ROW COLUMN: a table of values.  CONDITION, ROW
-# and COLUMN are awk expressions of name, bytes, keys and what.  Rows and columns
-# are in the order in which they first come up.
+# pivot SECTION TITLE CONDITION ROW COLUMN: prints a table of values.  CONDITION, ROW and COLUMN are awk
+# expressions of name, bytes, keys and what.  Rows and columns are in the order of their first values.
 pivot() {
 	awk -F'\t' -v section="$1" -v title="$2" '
 		function size(b) { return b >= 2^30 ? b / 2^30 " GB" : b >= 2^20 ? b / 2^20 " MB" : b / 2^10 " kB" }
@@ -45,7 +44,7 @@ pivot() {
 		}' "$lines"
 }
 
-# The machine, its driver, the date.
+# Prints the machine, its driver and the date.
 device() {
 	awk -F'\t' '
 		$1 == "device" && NR == 1 {

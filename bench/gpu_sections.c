@@ -95,7 +95,7 @@ section_bulk(void)
 		}
 }
 
-/* Batches of all sizes into one table: where does bulk begin to pay? */
+/* Batches of all sizes into one table, to find the size from which bulk inserts are faster. */
 void
 section_batches(void)
 {
@@ -131,14 +131,14 @@ section_skew(void)
 				time_sketch("skew", structures[s], sizes[i], DEPTH, KEYS, QS_BULK_NEVER, name,
 							key_kind_names[kinds[k]]);
 				snprintf(name, sizeof(name), "%s, auto", key_kind_names[kinds[k]]);
-				if (i > 0) /* the first is in the L2 cache, where all keys go directly */
+				if (i > 0) /* the first table is in the L2 cache, where all keys are inserted directly */
 					time_sketch("skew", structures[s], sizes[i], DEPTH, KEYS, QS_BULK_AUTO, name,
 								NULL);
 			}
 	}
 }
 
-/* The authors' open comparisons: depth, and sequential access (section_sizes() has random access). */
+/* Comparisons that the authors left open: depth, and sequential access (section_sizes() is random). */
 void
 section_depth(void)
 {
@@ -182,7 +182,7 @@ run_host_query(void *argument)
 	CHECK(qs_cuda_query(h->sk, h->key, h->keys, h->estimate) == QB_OK);
 }
 
-/* Keys in host memory, pinned and not. */
+/* Keys in host memory, pinned and not pinned. */
 void
 section_host(void)
 {
@@ -209,7 +209,7 @@ section_host(void)
 	memcpy((void *) (uintptr_t) h.key, pinned, HOST_KEYS * 8);
 	print("host", "sub_warp", GB, HOST_KEYS, "insert, pageable",
 		  gkeys(HOST_KEYS, measure_host(run_host_insert, &h)), "Gkeys/s");
-	/* the total must be that of all inserts of all runs */
+	/* the total must be that of all inserts in all runs */
 	g.mistakes += qs_cuda_total(h.sk) != (int64_t) HOST_KEYS * 2 * (RUNS + 1);
 	qs_cuda_destroy(h.sk);
 	qs_cuda_host_free(g.gpu, pinned);
@@ -225,7 +225,7 @@ run_sf_insert(void *argument)
 	CHECK(qs_cuda_sf_insert(h->sk, h->full, h->key, NULL, h->keys, h->threads) == QB_OK);
 }
 
-/* After timing: do device and host agree with each other and with the CPU engine? */
+/* After timing, check that device and host agree with each other and with the CPU engine. */
 static void
 check_sf(host_job *h)
 {
@@ -244,7 +244,7 @@ check_sf(host_job *h)
 	free(cpu);
 }
 
-/* sf: inserts on the host, queries on the device. */
+/* Insert into sf on the host, and query it on the device. */
 void
 section_sf(void)
 {
@@ -288,7 +288,7 @@ section_sf(void)
 	free(key);
 }
 
-/* Inserts and a query of all keys, for the profiler. */
+/* Insert all keys and query them, for the profiler. */
 void
 section_profile(void)
 {

@@ -4,9 +4,9 @@
  *
  *	gpu_sets [section ...]		enron orkut twitter large zipf zipf5 single figure6 product
  *
- * Lines of tabs: section, what, figure, unit.  Every count is compared with
- * the CPU's or, if that would take too long, with another method's.  A
- * difference ends the program with status 1.
+ * Prints lines with tabs: section, what, figure, unit.  Every count is compared with the
+ * CPU's or, if that would take too long, with another method's.  A difference ends the
+ * program with status 1.
  *
  * bench/gpu_sets.cu
  */
@@ -83,7 +83,7 @@ work(void *context)
 	return NULL;
 }
 
-/* Count pairs by the CPU's best method on all cores; seconds to prepare (one core) and to count. */
+/* Count pairs by the CPU's best method on all cores; returns also the seconds to prepare and to count. */
 static uint64_t
 count_cpu(const qset_collection *c, const qset_filter *filter, int threads, double *prepare,
 		  double *count, qset_plan *plan)
@@ -170,7 +170,7 @@ events_of(const qset_cuda_sets *s)
 	return events;
 }
 
-/* Upload and index; the least time of all runs.  The last run's collection stays. */
+/* Upload and index a collection; prints the least time of all runs.  Returns the last run's collection. */
 static qset_cuda_sets *
 load(qs_cuda *gpu, const char *section, const qset_collection *c)
 {
@@ -196,7 +196,7 @@ load(qs_cuda *gpu, const char *section, const qset_collection *c)
 	return s;
 }
 
-/* The least count that leaves at most "most" pairs. */
+/* Returns the least threshold that leaves at most "most" pairs. */
 static uint64_t
 threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 {
@@ -220,7 +220,7 @@ threshold_for(qs_cuda *gpu, qset_cuda_request *r, uint64_t most)
 	return low;
 }
 
-/* A sum that depends on every pair and its count; "out" keeps the last "last" pairs. */
+/* Returns a sum over all pairs and their counts.  "out" keeps the last "last" pairs. */
 static uint64_t
 sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t room, uint64_t *last)
 {
@@ -241,7 +241,7 @@ sum_pairs(qs_cuda *gpu, const qset_cuda_request *r, qset_pair *out, uint64_t roo
 	return sum;
 }
 
-/* Compare some pairs with the CPU's merging of two sets, because all would take too long. */
+/* Check some pairs by merging their sets on the CPU, because all pairs would take too long. */
 static void
 check_some(const char *section, const qset_collection *c, const qset_pair *pair, uint64_t count)
 {
@@ -257,7 +257,7 @@ check_some(const char *section, const qset_collection *c, const qset_pair *pair,
 }
 
 /*
- * Compare lists with bits for each pair, and some pairs with the CPU: the two
+ * Compare two methods for each pair, lists and bits, and check some pairs on the CPU.  The two
  * methods share no code that counts.
  */
 static void

@@ -22,7 +22,7 @@ extern "C"
 
 typedef struct measured
 {
-	double product, rows; /* ms on the device, least of all runs */
+	double product, rows; /* ms on the device; least of all runs */
 	uint64_t pairs;
 	qset_cuda_report report;
 } measured;
@@ -32,10 +32,10 @@ typedef struct measured
 extern double seconds(void);
 extern void line(const char *section, const char *what, double figure, const char *unit);
 
-/* End the program unless all went well. */
+/* End the program unless the status is QB_OK. */
 extern void must(qb_status status, qs_cuda *gpu, const char *what);
 
-/* Compare a number with the expected one; if they differ, the program ends with status 1. */
+/* Compare a number with the expected one.  If they differ, the program ends with status 1. */
 extern void check(const char *section, const char *what, uint64_t got, uint64_t want);
 
 /* Count all pairs without fetching them. */
@@ -45,7 +45,7 @@ extern measured count_gpu(qs_cuda *gpu, const qset_cuda_request *r);
 
 extern void bench_single(qs_cuda *gpu);
 
-/* Print rows of a table: each method on one CPU core / on the GPU, ms. */
+/* Print rows of a table: the ms of each method on one CPU core / on the GPU. */
 extern void bench_figure6(qs_cuda *gpu);
 
 extern void bench_product(qs_cuda *gpu);

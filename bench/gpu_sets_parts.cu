@@ -51,8 +51,8 @@ copy_bandwidth(qs_cuda *gpu, size_t bytes)
 }
 
 /*
- * ms of one count, measured over many consecutive counts: starting one takes
- * nearly half as long.
+ * Returns the ms of one count, measured over many consecutive counts, because starting a count
+ * takes nearly half as long as the count.
  */
 static float
 time_single(qs_cuda *gpu, const qset_cuda_request *r)
@@ -128,7 +128,7 @@ bench_single(qs_cuda *gpu)
 
 /* ---- the paper's Fig. 6 ---- */
 
-/* ms on one core. */
+/* Returns the ms on one core. */
 static double
 time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_t want)
 {
@@ -148,7 +148,7 @@ time_cpu(const qset_collection *a, const qset_collection *b, int method, uint64_
 	return best * 1e3;
 }
 
-/* ms on the GPU.  If all columns probe one row's table, a single pair is one block's work. */
+/* Returns the ms on the GPU.  If all columns probe the table of one row, one block works on a pair. */
 static double
 time_gpu(qs_cuda *gpu, qset_cuda_request *r, int method, uint64_t want)
 {

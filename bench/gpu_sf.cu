@@ -7,16 +7,16 @@
  * changes it.  Each thread owns a range of buckets.  So threads share only the
  * batch, and no counter needs an atomic operation:
  *
- *	1. each thread hashes its part of the keys and counts them by owner;
+ *	1. each thread hashes its part of the keys, and counts them by owner;
  *	2. it writes the keys to where the owner's keys are gathered;
- *	3. each owner adds its keys with the structure's own add(), a few at a
- *		time, and while their buckets are in its cache copies the slim bucket
- *		of each key to pinned memory, with its number.
+ *	3. each owner adds its keys with the structure's own add(), a few at a time.  While
+ *		their buckets are in its cache, it copies the slim bucket of each key to pinned
+ *		memory, with its number.
  *
  * The device updates slim buckets by atomicMax: slim counters only grow, so it
  * does not matter in which order or how often a bucket comes.  The paper
- * copies the counters of each key by themselves.  Here one transfer takes a
- * whole slot of keys, while the next keys are added.
+ * copies the counters of each key by themselves.  Here one transfer takes a whole slot of
+ * keys, while the next keys are added.
  *
  * This is the paper's insertion, which tests check and the benchmark measures.
  * Inside PostgreSQL sf sketches are made by the CPU, and the device gets their
@@ -43,7 +43,7 @@ extern "C"
 #define OWNED       64  /* neighbouring buckets with one owner */
 #define BATCH       512 /* keys whose counters stay in the cache between steps */
 
-/* Update slim buckets from a slot: numbers, then counters. */
+/* Update slim buckets from a slot, which has numbers of buckets and then their counters. */
 template <typename Counter>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -61,7 +61,7 @@ __launch_bounds__(QS_BLOCK)
 	}
 }
 
-/* The work of one call; its threads share it. */
+/* The work of one call, which its threads share. */
 struct sf_work
 {
 	qs_cuda_sketch *slim;
@@ -101,7 +101,7 @@ stretches(const qs_sketch *full)
 	return qs_ceil_div(full->params.n, OWNED);
 }
 
-/* Which thread owns the bucket of hv? */
+/* Returns the thread that owns the bucket of hv. */
 static inline int
 owner_of(const sf_work *w, uint64_t hv)
 {
@@ -281,8 +281,8 @@ thread_main(void *argument)
 }
 
 /*
- * Start the other threads and take part.  If some cannot be started, the
- * others do the work.  Signals stay with the caller.
+ * Start the other threads, and take part in the work.  If some cannot be started, the others do
+ * their work.  Signals are handled by the caller's thread alone.
  */
 static void
 run_threads(sf_work *w, sf_thread *thread)
@@ -321,7 +321,7 @@ same_sketch(const qs_cuda_sketch *slim, const qs_sketch *full)
 		   qs_params_mergeable(&p, &slim->params);
 }
 
-/* Make room for "sum" more on both sides, with counters of one width. */
+/* Make both sides ready for "sum" more weight, with counters of the same width. */
 static qb_status
 prepare(qs_cuda_sketch *slim, qs_sketch *full, int64_t sum)
 {

@@ -3,17 +3,16 @@
  *		How fast sketches are merged: multilevel against sub_warp ("make
  *		bench-merge").
  *
- * The source of a merge is a view of serialized bytes that start at an odd
- * address, as bytes of stored sketches and of parallel plans may.  The target
- * is a sketch with "parts" times the source's weight.  Each turn times four
- * operations.  It merges, and subtracts again, so all turns start alike.  It
- * folds a copy to half.  And it merges a hundred times into a copy, as
- * aggregates do, which read the sum only once.  The structures take turns;
- * each turn gives a ratio, and the median of all turns counts.  The last
- * columns compare with the floor: a loop that only reads and writes as many
- * bytes as the sketches have, including high buckets.
+ * The source of a merge is a view of serialized bytes that start at an odd address, as bytes
+ * of stored sketches and of parallel plans may.  The target is a sketch with "parts" times
+ * the source's weight.  Each turn times four operations.  It merges, and subtracts again, so
+ * that all turns start alike.  It folds a copy to half.  And it merges a hundred times into a
+ * copy, as aggregates do, which read the sum only once.  The structures take turns.  Each turn
+ * gives a ratio, and the median of all turns counts.  The last columns compare with the
+ * floor: a loop that only reads and writes as many bytes as the sketches have, including high
+ * buckets.
  *
- * Counters are compared with sums made one by one.
+ * Sums of counters are checked against sums that are added one by one.
  *
  * bench/merge.c
  */
@@ -46,8 +45,8 @@ static const int structures[STRUCTURES] = { QS_SUB_WARP, QS_MULTILEVEL };
 static const uint64_t sizes[] = { 64 << 10, 1 << 20, 16 << 20 };
 
 /*
- * Rows of the source for each of its buckets; 28 / 3 rows make the counters of
- * a bucket 1 higher on average.
+ * "rows" is the number of the source's rows for each of its buckets.  28 / 3 rows make the
+ * counters of a bucket 1 higher on average.
  */
 static const struct
 {
@@ -68,7 +67,7 @@ static const struct
 
 #define COUNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* A sketch, and another one to be merged into it. */
+/* A target and a source of merges. */
 typedef struct subject_pair
 {
 	qs_sketch into;
@@ -77,7 +76,7 @@ typedef struct subject_pair
 	double ms[TIMES][TURNS];
 } subject_pair;
 
-/* Processor time of this process: other processes do not count. */
+/* Processor time of this process, so that other processes do not count. */
 static double
 now_ms(void)
 {
@@ -115,7 +114,7 @@ serialize(qs_sketch *view, qs_sketch *sk)
 	return bytes;
 }
 
-/* Make a pair; the target is a copy of serialized bytes, too. */
+/* Make a pair.  The target is a copy of serialized bytes, too. */
 static void
 make_pair(subject_pair *pair, int structure, uint64_t size, const workload *w)
 {
@@ -173,7 +172,7 @@ values_of(const qs_sketch *sk)
 	return value;
 }
 
-/* Are the counters of "sk" those of a plus sign times b, or those of a folded? */
+/* True if the counters of "sk" are a plus "sign" times b, or (with a fold) those of a folded. */
 static bool
 has_sums(const qs_sketch *sk, const uint64_t *a, const uint64_t *b, uint64_t fold)
 {
@@ -223,7 +222,7 @@ bytes_of(const qs_sketch *sk)
 		   (sk->ops->live_extra ? sk->extra_used * qs_extra_bytes(&sk->params, sk->wide) : 0);
 }
 
-/* Read and write "into" bytes and read "from" bytes, in memory that nothing else uses. */
+/* Read and write "into" bytes and read "from" bytes, in memory that nothing else uses; returns ms. */
 static double
 floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 {
@@ -243,7 +242,7 @@ floor_ms(uint8_t *memory, uint64_t into, uint64_t from)
 	return now_ms() - start;
 }
 
-/* Merge as qsketch_merge_agg does: the first merge after a copy, and the others. */
+/* Merge into a copy many times, as qsketch_merge_agg does; returns the ms of one merge. */
 static double
 many_ms(const subject_pair *pair)
 {
@@ -292,7 +291,7 @@ by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median of all turns: of the ratios of both times or, with "under" NULL, of the times. */
+/* Median over all turns of the ratios of both times or, with "under" NULL, of the first times. */
 static double
 median(const double *ms, const double *under)
 {

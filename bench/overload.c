@@ -2,9 +2,9 @@
  * overload.c
  *		Minimum and unbiased estimate in overloaded sketches.
  *
- * 200,000 keys, 4 million rows, uniform and Zipf.  The figure and the table show mean
- * absolute errors of the minimum, of the unbiased estimate, and of this one within 0 and
- * the minimum.
+ * There are 200,000 keys and 4 million rows, uniform and Zipf.  The figure and the table show
+ * mean absolute errors of three estimates: the minimum, the unbiased estimate, and the
+ * unbiased estimate clipped to 0 and the minimum.
  *
  * bench/overload.c
  */
@@ -37,9 +37,9 @@ static const subject structures[] = {
 /* Ways to estimate. */
 enum
 {
-	MINIMUM,  /* what qsketch_estimate says */
+	MINIMUM,  /* the estimate of qsketch_estimate */
 	UNBIASED, /* the mixture that the extension uses */
-	CLIPPED,  /* the mixture within 0 .. minimum */
+	CLIPPED,  /* the mixture, clipped to 0 .. minimum */
 	WAYS
 };
 
@@ -63,7 +63,7 @@ estimate(const qs_sketch *sk, const qs_noise *noise, uint64_t key, double *way)
 	way[CLIPPED] = fmin(fmax(way[UNBIASED], 0), way[MINIMUM]);
 }
 
-/* Add the means over the keys of one of "seeds" seeds. */
+/* Add the mean errors over the keys, for one of "seeds" seeds. */
 static void
 add_seed(tally *t, const qs_sketch *sk, const qs_noise *noise, const workload *w, uint32_t seeds)
 {
@@ -155,7 +155,7 @@ write_name(FILE *out, double theta)
 		fprintf(out, "Zipf %.1f", theta);
 }
 
-/* The checks of sub_warp with all data and loads, and the data of the figure. */
+/* Check sub_warp with all data and loads, and write the data of the figure. */
 static void
 default_structure(void)
 {
@@ -176,7 +176,7 @@ default_structure(void)
 	fclose(data);
 }
 
-/* All structures, at two loads each of uniform and skewed keys. */
+/* Write the table of all structures, at two loads each of uniform and skewed keys. */
 static void
 all_structures(void)
 {

@@ -3,9 +3,9 @@
  *		Structures of other papers and ours at equal bytes: errors of estimates, by bytes of memory
  *		and by bytes stored.
  *
- * Each structure gets the same rows and the same number of bytes (peers.h says what
- * counts), and estimates all keys that there are.  The keys are Zipf's or those of real data;
- * data that are missing are left out, and kB are 1024 bytes.
+ * Each structure gets the same rows and the same number of bytes (peers.h says which bytes
+ * count), and estimates all keys of the stream.  The keys are Zipf's, or those of real data.
+ * Missing data are left out.  kB are 1024 bytes.
  *
  * bench/peers.c
  */
@@ -38,7 +38,7 @@ static const peer_kind *const by_frequency[] = {
 	&peer_multilevel_3, &peer_thread, &peer_qtop, &peer_salsa, &peer_space_saving,
 };
 
-/* Classes of keys by their weights, the most frequent first. */
+/* Classes of keys by weight, the most frequent keys first. */
 static const struct
 {
 	const char *name;
@@ -165,7 +165,7 @@ generated(const stream *s)
 
 #define WORDS "apt-cache dumpavail 2>/dev/null | tr -s '[:space:],|()' '\\n' | grep ."
 
-/* The words about packages, if there are any.  The page has some of these errors in its text. */
+/* Words of package descriptions, if there are any.  The page's text mentions some of their errors. */
 static void
 frequencies(void)
 {

@@ -2,12 +2,12 @@
  * peers_conservative.c
  *		Count-Min with conservative update.
  *
- * d rows of counters, of which a key owns one each; the estimate is the least of them.
- * Adding w raises only those that are below estimate + w, to this value (Estan and
- * Varghese, "New Directions in Traffic Measurement and Accounting", 2002).  Never below
- * the true weight and never above what Count-Min says.  The state depends on the order
- * of the rows; nothing can be removed, and the sum of two sketches is an upper bound, but
- * not the sketch of all rows.
+ * There are d rows of counters, of which a key owns one each.  The estimate is the least of
+ * its counters.  Adding w raises only counters below estimate + w, to this value (Estan and
+ * Varghese, "New Directions in Traffic Measurement and Accounting", 2002).  Estimates are
+ * never below the true weight and never above those of Count-Min.  The state depends on the
+ * order of the rows.  Nothing can be removed.  The sum of two sketches gives upper bounds, but
+ * is not the sketch of all rows.
  *
  * bench/peers_conservative.c
  */

@@ -2,12 +2,12 @@
  * peers_count_sketch.c
  *		Count sketch.
  *
- * d rows of signed counters.  In each a key owns one counter, to which it adds its
- * weight with a sign that the key's hash chooses; the estimate is the median of the
- * counters with that sign taken off (Charikar, Chen and Farach-Colton, "Finding Frequent
- * Items in Data Streams", 2002).  Unbiased: a row's error has the variance (F2 - f * f) /
- * width, F2 being the sum of the squares of all weights.  As no weight is negative,
- * a negative median is told as 0.
+ * There are d rows of signed counters.  In each row a key owns one counter, to which it adds
+ * its weight with a sign chosen by its hash.  The estimate is the median of these counters,
+ * each multiplied by its sign (Charikar, Chen and Farach-Colton, "Finding Frequent Items in
+ * Data Streams", 2002).  It is unbiased: the error of a row has the variance (F2 - f * f) /
+ * width, F2 being the sum of the squares of all weights.  As no weight is negative, a negative
+ * median is reported as 0.
  *
  * bench/peers_count_sketch.c
  */

@@ -107,7 +107,7 @@ shuffle(uint64_t *row, size_t rows, uint64_t *random)
 	}
 }
 
-/* A weight of 1 to 1023: of a row of a key with a mean of 2 to 512. */
+/* A random weight of 1 to 1023 for a row; the key decides its mean, from 2 to 512. */
 static int64_t
 weight_of(uint64_t key, uint64_t *random)
 {

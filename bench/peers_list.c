@@ -50,7 +50,7 @@ next_slot(const peer_list *list, uint32_t s)
 	return s + 1 < 2 * list->room ? s + 1 : 0;
 }
 
-/* The slot of a key, or the free one where it would be. */
+/* The slot of a key, or the free slot where it would be. */
 static uint32_t
 slot_of(const peer_list *list, uint64_t key)
 {
@@ -61,14 +61,14 @@ slot_of(const peer_list *list, uint64_t key)
 	return s;
 }
 
-/* How many slots after "from" is "to"? */
+/* Returns how many slots "to" is after "from". */
 static uint32_t
 distance(const peer_list *list, uint32_t from, uint32_t to)
 {
 	return to >= from ? to - from : to + 2 * list->room - from;
 }
 
-/* Free a slot; keys that have been put behind it come forward. */
+/* Free a slot, and move later keys of the same probe sequence forward. */
 static void
 free_slot(peer_list *list, uint32_t s)
 {

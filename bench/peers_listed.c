@@ -3,9 +3,9 @@
  *		A sketch with a list of the k keys that had the largest estimates.
  *
  * Sketches do not know their keys.  The usual remedy is a heap of k keys beside the sketch:
- * after each row the row's key is estimated, and enters the heap if its estimate is above
- * the least there.  Here this is done after each batch of rows.  The list takes its bytes
- * from the sketch.
+ * after each row the row's key is estimated, and it enters the heap if its estimate is above
+ * the least one in the heap.  Here this is done after each batch of rows.  The bytes of the
+ * list are taken from the sketch.
  *
  * bench/peers_listed.c
  */
@@ -62,7 +62,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 		offer(l, key[i]);
 }
 
-/* Keys of both lists, estimated anew. */
+/* Merge the sketches, and estimate the keys of both lists anew. */
 static void
 merge(void *into, const void *from)
 {

@@ -1,6 +1,6 @@
 /*
  * peers_measure.c
- *		Filling structures, their errors and the keys that they name.
+ *		Fills structures, and measures their errors and the keys that they name.
  *
  * bench/peers_measure.c
  */
@@ -15,7 +15,7 @@ const peer_size peer_sizes[PEER_SIZES] = {
 	{ "1 MB", 1 << 20 },   { "4 MB", 4 << 20 },   { "16 MB", 16 << 20 },
 };
 
-/* A structure with the rows from number "from" to before "to". */
+/* Make a structure of the rows from number "from" to before "to". */
 static void *
 fill_rows(const peer_kind *kind, const peer_order *order, size_t from, size_t to)
 {

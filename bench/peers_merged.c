@@ -1,9 +1,9 @@
 /*
  * peers_merged.c
- *		Structures at equal bytes that are merged of parts, as days are merged into a month.
+ *		Structures at equal bytes that are merged from parts, as days are merged into a month.
  *
- * Each of the parts has as many rows as any other, in the order of the stream.  What a
- * structure says then is printed beside what it says when it gets all rows itself.
+ * All parts have equally many rows, in the order of the stream.  The errors of the merged
+ * structure are printed beside those of a structure that gets all rows itself.
  *
  * bench/peers_merged.c
  */

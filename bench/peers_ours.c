@@ -2,14 +2,14 @@
  * peers_ours.c
  *		thread, multilevel and qtop behind the table of structures that are compared.
  *
- * thread is Count-Min.  multilevel takes high buckets as counters overflow, so how many
- * low buckets leave room for the high ones depends on the keys: the most that do are
+ * thread is Count-Min.  multilevel adds high buckets as counters overflow.  So it depends on
+ * the keys how many low buckets leave enough bytes for the high ones.  The largest number is
  * found by trying, with the keys and their weights.  The bytes are those of both tables.
  *
- * qtop has a sketch of depth 3, multilevel or thread, beside a list.  It is asked for as many keys as are
- * wanted, or fewer, so that their stored entries take at most a quarter of the bytes.  The
- * bytes are those of tables and stored entries, as a qtop is kept; while it is built, it has up
- * to twice as many entries, of 48 bytes instead of 24.
+ * qtop has a sketch of depth 3, multilevel or thread, beside a list.  The list is for the
+ * wanted number of keys, or for fewer, so that stored entries take at most a quarter of the
+ * bytes.  The bytes are those of tables and stored entries, as in a stored qtop.  While it is
+ * built, it has up to twice as many entries, of 48 bytes instead of 24.
  *
  * bench/peers_ours.c
  */
@@ -64,7 +64,7 @@ init_dense(qs_sketch *sk, int structure, uint32_t depth, uint64_t bytes, uint64_
 	bench_check(qs_make_dense(sk));
 }
 
-/* Does a sketch with low buckets of "low" bytes stay within "most" bytes? */
+/* True if a sketch with low buckets of "low" bytes stays within "most" bytes. */
 static bool
 fits(const peer_order *order, uint32_t depth, uint64_t low, uint64_t most)
 {
@@ -208,7 +208,7 @@ const peer_kind peer_multilevel_unbiased = { UNBIASED("multilevel, unbiased", ma
 
 /* ---- qtop ---- */
 
-/* A sketch of what the list leaves, beside the list. */
+/* Make a list, and beside it a sketch of the remaining bytes. */
 static void *
 make_qtop(const peer_kind *kind, const peer_order *order)
 {

@@ -1,9 +1,9 @@
 /*
  * peers_papers.c
- *		The reference of the Count sketch against its paper: the variance of one row,
- *		(F2 - f * f) / width.
+ *		The reference of the Count sketch, compared with its paper: the variance of one row
+ *		is (F2 - f * f) / width.
  *
- * test_peers.c has what does not need many rows.
+ * test_peers.c has the checks that do not need many rows.
  *
  * bench/peers_papers.c
  */

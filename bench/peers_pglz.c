@@ -1,10 +1,10 @@
 /*
  * peers_pglz.c
- *		How many bytes PostgreSQL stores of a value, by PostgreSQL's own compression.
+ *		Computes how many bytes PostgreSQL stores of a value, with PostgreSQL's own compression.
  *
- * A value that is too large for a row is stored outside of it, compressed by pglz if that makes it
- * smaller.  So many bytes pg_column_size() tells of it: those of the compressed data and four
- * with their length.  Both the function that compresses and its strategy are PostgreSQL's.
+ * A value that is too large for a row is stored outside of it, compressed by pglz if that
+ * makes it smaller.  pg_column_size() counts the compressed data, and four bytes with their
+ * length.  The compression function and its strategy are PostgreSQL's.
  *
  * This is the only file here that includes PostgreSQL.
  *

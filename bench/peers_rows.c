@@ -1,6 +1,6 @@
 /*
  * peers_rows.c
- *		Rows of counters, for the sketches that have them and nothing else.
+ *		Rows of counters, for the sketches that consist of them.
  *
  * bench/peers_rows.c
  */

@@ -2,16 +2,16 @@
  * peers_salsa.c
  *		SALSA: Count-Min with counters that merge with their neighbours.
  *
- * d rows of counters of one byte.  A counter that overflows merges with the one beside it
- * to one of two bytes, and that with its neighbour to one of four; the merged counter has
- * the larger of the two values (Ben Basat, Einziger, Mitzenmacher and Vargaftik, "SALSA:
- * Self-Adjusting Lean Streaming Analytics", 2021: maximum merge, simple encoding).  A bit
- * for each byte says how far it has merged: that of the first byte of a pair, that
- * the pair has; that of the second byte of four, that the four have.
+ * There are d rows of counters of one byte.  A counter that overflows merges with its
+ * neighbour to one of two bytes, and that with its neighbour to one of four.  The merged
+ * counter has the larger of the two values (Ben Basat, Einziger, Mitzenmacher and Vargaftik,
+ * "SALSA: Self-Adjusting Lean Streaming Analytics", 2021: maximum merge, simple encoding).  A
+ * bit for each byte says how far it has merged.  The bit of the first byte of a pair says that
+ * the pair has merged; that of the second byte of four says that the four have.
  *
- * Never below the true weight, and never above a Count-Min sketch whose counters are the
- * groups of four bytes.  Merging by the larger value makes removals impossible.  With
- * conservative update only counters below estimate + w are raised.
+ * Estimates are never below the true weight, and never above those of a Count-Min sketch whose
+ * counters are the groups of four bytes.  Merging by the larger value makes removals
+ * impossible.  With conservative update only counters below estimate + w are raised.
  *
  * Total weights must stay below 2^32.
  *
@@ -175,9 +175,9 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 }
 
 /*
- * Counters of both that overlap become one of the larger one's size, with the sum of the
- * largest values: never below the truth.  All sums of a group are taken before one of them
- * overflows into a neighbour.
+ * Counters of both sketches that overlap become one of the larger size, with the sum of the
+ * largest values, so that estimates are never below the truth.  All sums of a group are computed
+ * before one of them overflows into a neighbour.
  */
 static void
 merge_group(salsa *a, const salsa *b, uint64_t first)

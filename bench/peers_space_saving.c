@@ -2,14 +2,14 @@
  * peers_space_saving.c
  *		Space-Saving.
  *
- * m keys with counts.  A key that is not among them takes the place of the one with the
- * least count, and takes over this count as its possible error (Metwally, Agrawal and El
- * Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005).
- * Counts are never below the true weight and by at most the error above it.  All counts
- * sum to the total, so the least is at most total / m, and no key that is not listed has
- * a larger weight than that.  A key that is not listed is told 0, which is closer to most of
- * them than the least count.  After merging the least count may be above total / m, and
- * is still what no other key exceeds.
+ * There are m keys with counts.  A key that is not among them replaces the one with the least
+ * count, and takes over this count as its possible error (Metwally, Agrawal and El Abbadi,
+ * "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005).  Counts are
+ * never below the true weight, and above it by at most the error.  All counts add up to the
+ * total, so the least is at most total / m, and no key that is not listed has a larger weight.
+ * The estimate of a key that is not listed is 0, which for most of them is closer to the truth
+ * than the least count.  After merging, the least count may be above total / m, but still no
+ * other key exceeds it.
  *
  * bench/peers_space_saving.c
  */

@@ -2,12 +2,12 @@
  * peers_stored.c
  *		Structures of other papers and ours at equal bytes stored in PostgreSQL.
  *
- * A value in a table takes other bytes than the structure in memory: ours are written compactly,
- * lists leave out their hash tables, and PostgreSQL compresses what can be compressed.  So each
- * structure is made of the size whose stored bytes come next to what it gets, but not above.  That
- * size is found by trying; it is proportional to the stored bytes nearly enough.  It is at most MEMORY
- * times what may be stored, as a sparse sketch could be of nearly any size.  multilevel's size is that of its
- * low buckets, as a user gives it.
+ * A value in a table takes other bytes than the structure in memory: ours are written
+ * compactly, lists leave out their hash tables, and PostgreSQL compresses.  So each structure
+ * gets the size whose stored bytes come closest to the given bytes without exceeding them.
+ * This size is found by trying, which is easy because it is nearly proportional to the stored
+ * bytes.  It is at most MEMORY times the given bytes, since a sparse sketch could have nearly
+ * any size.  multilevel's size is that of its low buckets, as a user gives it.
  *
  * The size is found with one seed, on which the stored bytes hardly depend, and the errors are
  * those of some seeds.
@@ -22,7 +22,7 @@
 #define MEMORY 4
 #define TOP    500
 
-/* Of the bytes that may be stored: what is tried for, and what needs no further try. */
+/* Shares of the bytes that may be stored: those that a try aims for, and those that need no further try. */
 #define AIM  0.99
 #define NEAR 0.98
 
@@ -31,12 +31,12 @@ extern uint64_t peer_stored_bytes(const uint8_t *bytes, size_t size);
 
 typedef struct stored
 {
-	uint64_t ordered; /* the bytes that it was given */
+	uint64_t ordered; /* the bytes that the structure was given */
 	uint64_t memory;
 	uint64_t bytes;
 } stored;
 
-/* Make a structure of some size, and see what is stored of it. */
+/* Make a structure of some size, and find out how many bytes it stores. */
 static stored
 store(const peer_kind *kind, uint64_t ordered, const stream *s)
 {
@@ -52,7 +52,7 @@ store(const peer_kind *kind, uint64_t ordered, const stream *s)
 	return result;
 }
 
-/* The largest of those tried that stores at most "most" bytes. */
+/* Returns the largest of the tried structures that store at most "most" bytes. */
 static stored
 fit(const peer_kind *kind, uint64_t most, const stream *s)
 {
@@ -77,7 +77,7 @@ fit(const peer_kind *kind, uint64_t most, const stream *s)
 	return best;
 }
 
-/* One row of the table; its mean errors are put into "mean". */
+/* Write one row of the table; the mean errors go into "mean". */
 static void
 write_row(FILE *out, const peer_kind *kind, const stream *s, double *mean)
 {

@@ -1,10 +1,10 @@
 /*
  * peers_top.c
- *		Structures at equal bytes: the most frequent keys, and what is promised of them.
+ *		Structures at equal bytes: the most frequent keys, and the promises about them.
  *
- * A structure tells the k keys with its largest estimates, so its precision and its
- * recall are the same, but where it names fewer than k keys.  Promises are checked for
- * all keys: a named key's weight must be between its bounds, and no other key's above the
+ * A structure returns the k keys with its largest estimates.  So its precision and its
+ * recall are equal, unless it names fewer than k keys.  Promises are checked for all keys:
+ * the weight of a named key must be between its bounds, and that of any other key at most the
  * bound for all others.
  *
  * bench/peers_top.c
@@ -17,7 +17,7 @@
 
 #define MOST 500
 
-/* Of the sizes: in less a list of so many keys leaves nothing for a sketch, and in 4 MB all are right. */
+/* Sizes that are used: a smaller one has only bytes for the list, and in 4 MB all keys are right. */
 #define FIRST 1
 #define LAST  4
 
@@ -80,11 +80,11 @@ by_memory(const stream *s)
 
 /* ---- promises ---- */
 
-/* How bounds hold, and how wide they are. */
+/* How many bounds are broken, and how wide they are. */
 typedef struct promises
 {
-	uint32_t broken; /* keys that are not within theirs */
-	double width;    /* of the bounds of the 100 most frequent keys, mean share of their weights */
+	uint32_t broken; /* keys whose weights are not within their bounds */
+	double width;    /* mean width of the bounds of the 100 most frequent keys, as a share of their weights */
 } promises;
 
 static int
@@ -118,7 +118,7 @@ check_promises(const stream *s, peer_entry *entry, uint32_t entries, int64_t bou
 	return p;
 }
 
-/* Check what a structure promises. */
+/* Check the promises of a structure. */
 static void
 report_promises(const char *input, const stream *s, const peer_kind *kind, uint64_t bytes,
 				const char *size)

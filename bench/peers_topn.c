@@ -3,14 +3,14 @@
  *		Counters of which the smaller half is dropped, as postgresql-topn does.
  *
  * That extension keeps exact counts of up to 3 n keys, n being its setting
- * topn.number_of_counters.  One key more, and the half with the smaller counts is dropped,
- * with all that is known of them; in the end the n largest are told.  A key that comes back
- * starts again at 1.  Counts are never above the true ones; how far below, nothing tells.
+ * topn.number_of_counters.  When there is one key more, the half with the smaller counts is
+ * dropped with all counts.  In the end the n largest are returned.  A key that comes back
+ * starts again at 1.  Counts are never above the true ones; nothing tells how far below they are.
  *
  * The original takes no weights; here they are added to the counts.
  *
- * The bytes are those of 3 n counters in the layout of peers_list.h.  The extension's own
- * take more: it keeps 256 bytes for each key, and JSON texts.
+ * The bytes are those of 3 n counters in the layout of peers_list.h.  The extension itself takes
+ * more: 256 bytes for each key, and JSON texts.
  *
  * bench/peers_topn.c
  */
@@ -52,7 +52,7 @@ add(void *peer, const uint64_t *key, const int64_t *weight, size_t count)
 	}
 }
 
-/* Counts add up; more than there is room for, and the smaller half is dropped. */
+/* Add up the counts.  If there are too many keys then, drop the half with the smaller counts. */
 static void
 merge(void *into, const void *from)
 {
@@ -67,7 +67,7 @@ merge(void *into, const void *from)
 	}
 }
 
-/* The n largest; the others are dropped. */
+/* Keep the n keys with the largest counts, and drop the others. */
 static uint32_t
 list_keys(void *peer, peer_entry *entry)
 {

@@ -3,12 +3,12 @@
  *		Baselines of filters, inside a server.
  *
  *	filter_bench_bloom(keys bigint, megabytes int, rounds int)
- *		Bloom filters of one size beside PostgreSQL's own lib/bloomfilter.c, of
- *		which the server has the only copy: a row for each way, with the best
- *		time of so many rounds, in which they take turns, and what was found.
+ *		Bloom filters of one size beside PostgreSQL's own lib/bloomfilter.c, of which only
+ *		the server has a copy.  Returns a row for each filter, with the best time of so many
+ *		rounds, in which the filters take turns, and with what was found.
  *	filter_bench_coins(internal, bigint, int, float8, bigint), ..._final(internal)
- *		An aggregate that inserts as the paper does, one coin for each of k
- *		positions of each row; its result is the number of set bits.
+ *		An aggregate that inserts as the paper does, with one coin for each of k positions
+ *		of each row.  Its result is the number of set bits.
  *
  * bench/pg_filters.c
  */
@@ -30,7 +30,7 @@ PG_MODULE_MAGIC;
 
 /* ---- Bloom filters ---- */
 
-/* A filter with the first "keys" keys; the next "keys" keys are absent. */
+/* A filter of the first "keys" keys; the next "keys" keys are absent. */
 typedef struct Subject
 {
 	const char *name;

@@ -1,6 +1,6 @@
 -- Checks all answers of bench-stock.sh, and prints its table and what the estimates were.
 
--- Does PostgreSQL plan two workers by itself?
+-- True if PostgreSQL plans two workers by itself.
 CREATE FUNCTION uses_two_workers(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     line text;

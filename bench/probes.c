@@ -2,16 +2,15 @@
  * probes.c
  *		How often an error holds for all of many keys at once, over many seeds.
  *
- * For each structure: sketches of 200 seeds, each probed with every key that
- * is in it.  A seed holds if no key's estimate exceeds its count by more than
- * the error for that many probes.  As many seeds must hold as the confidence
- * says, give or take what chance explains.  One stream is Zipf's.  The other
- * has a few heavy keys: a key whose counters are all those of a heavy key gets
- * the heavy key's count.
+ * For each structure there are sketches of 200 seeds, each probed with every key that is in
+ * it.  A seed holds if no key's estimate exceeds its count by more than the error for that many
+ * probes.  As many seeds must hold as the confidence says, give or take what chance explains.
+ * One stream is Zipf's.  The other has a few heavy keys: a key that shares all of its counters
+ * with a heavy key gets the heavy key's count.
  *
- * The table shows sketches of a million keys.  There the errors for one
- * probe, for a thousand and for a million give very different lower bounds for
- * the keys with the largest estimates.
+ * The table shows sketches of a million keys.  With these, the errors for one probe, for a
+ * thousand and for a million give very different lower bounds for the keys with the largest
+ * estimates.
  *
  * bench/probes.c
  */
@@ -91,7 +90,7 @@ build(const probed *row, const workload *w, double load, uint64_t seed)
 	return part;
 }
 
-/* Has no key an estimate above its count and the error together? */
+/* True if no key's estimate exceeds its count by more than the error. */
 static bool
 holds(const workload *w, const int64_t *told, int64_t error)
 {
@@ -149,7 +148,7 @@ measure(const probed *row, size_t stream, double load)
 	return r;
 }
 
-/* The fewest seeds that a confidence allows: the chance of fewer is below CHANCE. */
+/* The least number of seeds that a confidence allows: the chance of fewer is below CHANCE. */
 static int
 fewest(double confidence)
 {
@@ -192,9 +191,8 @@ compare_told(const void *a, const void *b)
 }
 
 /*
- * Report how many lower bounds are too large, among all keys and among the
- * keys with the largest estimates, and the too large bound with the largest
- * estimate.
+ * Report how many lower bounds are above the truth, among all keys and among those with the
+ * largest estimates.  Of these wrong bounds, report the one with the largest estimate.
  */
 static void
 report_bounds(FILE *out, const workload *w, const int64_t (*told)[2], int64_t error)

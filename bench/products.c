@@ -1,7 +1,7 @@
 /*
  * products.c
- *		Inner products and second moments: are they unbiased, and are their
- *		standard errors right?
+ *		Checks that inner products and second moments are unbiased, and that their
+ *		standard errors are right.
  *
  * For each structure: sketches of 200 seeds of two days, whose keys have
  * counts drawn from the same frequencies (like days) or from frequencies that

@@ -1,4 +1,4 @@
--- Queries against rivals: who is faster, by how much, and is the result right?
+-- Compares queries with their rivals: which one is faster, by how much, and whether the result is right.
 
 \i timing.sql
 

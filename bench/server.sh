@@ -43,7 +43,7 @@ bench_server() {
 	cd "$SOURCE/bench"
 }
 
-# What a benchmark could not measure, for the page that it writes.
+# Measurements that were not possible, for the page that the benchmark writes.
 left_out=()
 leave_out() {
 	left_out+=("$1")
@@ -57,8 +57,8 @@ print_left_out() {
 	done
 }
 
-# duckdb_ready: is DuckDB there?  DUCKDB names a folder with node_modules/@duckdb/node-api;
-# without that it is installed for this run, if npm and a network are there.
+# duckdb_ready: true if DuckDB can be used.  DUCKDB names a folder with node_modules/@duckdb/node-api.
+# Without it DuckDB is installed for this run, if npm and a network exist.
 duckdb_ready() {
 	command -v node >/dev/null || return 1
 	if [ -z "${DUCKDB:-}" ]; then

@@ -17,7 +17,7 @@ has_intarray() {
 	[ "$(psql -XAtc "SELECT count(*) FROM pg_available_extensions WHERE name = 'intarray'")" = 1 ]
 }
 
-# row WHAT MS THEIRS TARGET SAME: one line of the table, ours against DuckDB's milliseconds.
+# row WHAT MS THEIRS TARGET SAME: prints one line of the table, with our and DuckDB's milliseconds.
 row() {
 	awk -v what="$1" -v ours="$2" -v theirs="$3" -v target="$4" -v same="$5" 'BEGIN {
 		ratio = ours / theirs
@@ -26,7 +26,7 @@ row() {
 	}'
 }
 
-# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: DuckDB's pairs against the pairs in "ours".
+# compare WHAT KEY MOST_ID MIN_COUNT MS TARGET: compares DuckDB's pairs with the pairs in "ours".
 compare() {
 	local answer same=no
 	answer=$(duckdb sets-duckdb.js "$folder/session.csv" 2 "$3" "$4") # pairs, sums, milliseconds

@@ -43,7 +43,7 @@ typedef struct two_sets
 	uint64_t common;
 } two_sets;
 
-/* The subjects: the methods of pairs.h, then these. */
+/* The subjects: the methods of pairs.h, and then these. */
 enum
 {
 	STD = QSET_METHODS,
@@ -60,7 +60,7 @@ extern void free_two(two_sets *s);
 
 /* ---- all pairs: sets_multiple.c ---- */
 
-/* One run of a request: seconds of preparing and of counting, pairs handed out. */
+/* One run of a request: the seconds of preparing and of counting, and the pairs that it returned. */
 typedef struct outcome
 {
 	double prepare;
@@ -95,13 +95,13 @@ extern qset_request request_of(const qset_collection *c, int64_t min_count, doub
  */
 extern outcome best_pairs(const qset_request *r, uint64_t step, int threads, int runs);
 
-/* One run on one thread that also makes the sum of its pairs, which takes time. */
+/* One run on one thread that also computes the sum of its pairs, which takes time. */
 extern outcome summed_pairs(const qset_request *r);
 
 /* Pairwise std::set_intersection over evenly spread rows, scaled up to all pairs. */
 extern double std_pairs(const qset_collection *c, uint64_t step);
 
-/* The step with which about "rows" of "sets" rows run. */
+/* Returns the step with which about "rows" of "sets" rows run. */
 extern uint64_t step_for(uint64_t sets, uint64_t rows);
 
 /* ---- sections ---- */

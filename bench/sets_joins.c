@@ -43,7 +43,7 @@ static pair_sink sink;
 static FILE *plotted;
 static bool any_wrong;
 
-/* Run one of the three; returns its seconds, and its pairs in "o". */
+/* Run one of the three joins; returns its seconds, and its pairs in "o". */
 static double
 run_join(const qset_collection *c, double jaccard, int join, bool summing, outcome *o)
 {
@@ -66,7 +66,7 @@ run_join(const qset_collection *c, double jaccard, int join, bool summing, outco
 	return now() - start;
 }
 
-/* Check that all find the same pairs, then take the least time of some turns. */
+/* Check that all three find the same pairs, and take the least time of some turns. */
 static figures
 measure(const qset_collection *c, double jaccard)
 {

@@ -2,8 +2,8 @@
  * sets_model.c
  *		All pairs: how much slower than the fastest method the choice of "auto" is.
  *
- * "auto" chooses among index, hybrid and the bitmaps of all sets.  The fastest of the
- * paper's other techniques, which are chosen by name alone, stands beside it.
+ * "auto" chooses among index, hybrid and the bitmaps of all sets.  The table also has the
+ * fastest of the paper's other techniques, which only a user can choose, by name.
  *
  * The constants of the cost model were fitted on other generated collections and on the
  * real ones.  The table has only the cases in which another method was faster than the choice.
@@ -63,8 +63,8 @@ take_turns(rival *r, int rivals)
 }
 
 /*
- * Expected seconds.  The cost of a technique other than merging is that of one bitmap at a
- * time, and it takes some ten times as long (the paper's Figs. 7 and 8).
+ * Expected seconds.  The cost of a technique other than merging counts one bitmap at a time, which takes
+ * some ten times as long (the paper's Figs. 7 and 8).
  */
 static double
 expected(const qset_plan *p, int method)
@@ -72,7 +72,7 @@ expected(const qset_plan *p, int method)
 	return p->cost[method] * (method > QSET_MERGE && method < QSET_BITMAP ? 1e-8 : 1e-9);
 }
 
-/* Find the rivals that are not expected to be far behind; the first rival is the choice. */
+/* Find the rivals that are not expected to be much slower; the first rival is the choice of "auto". */
 static int
 find_rivals(rival *r, const qset_collection *c, int64_t min_count, double min_jaccard)
 {
@@ -114,7 +114,7 @@ choice_name(const qset_request *r)
 	return name;
 }
 
-/* Is it one that "auto" leaves aside? */
+/* True if the rival is one of the paper's techniques that "auto" does not consider. */
 static bool
 is_technique(const rival *r)
 {

@@ -58,7 +58,7 @@ work(void *argument)
 	return NULL;
 }
 
-/* Share of all pairs (of a row and a later column) that the rows a, a + step, ... of k have. */
+/* The share of all pairs (of a row and a later column) that belongs to the rows a, a + step, ... */
 static double
 share_of_pairs(uint64_t rows, uint64_t step)
 {

@@ -6,7 +6,7 @@
  */
 #include "sets_ppjoin.h"
 
-/* A set is pruned when what is left of both cannot make up for what is missing. */
+/* A set is pruned if the remaining elements of both sets are too few to reach the required number. */
 QB_INLINE uint64_t
 meet(prefix_join *j, uint64_t behind, uint64_t at, uint64_t candidates)
 {

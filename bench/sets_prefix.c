@@ -136,7 +136,7 @@ required(const qset_filter *f, uint64_t x, uint64_t y)
 	return (f->numerator * (x + y) + whole - 1) / whole;
 }
 
-/* The elements of a set that the index needs: no later set is smaller. */
+/* Returns how many elements of a set the index needs, as no later set is smaller. */
 static uint64_t
 indexed(const prefix_join *j, uint64_t set)
 {
@@ -236,7 +236,7 @@ prefix_enter(prefix_join *j, uint64_t x)
 
 /* ---- verification ---- */
 
-/* Merge a and b, to which "common" is added; 0 as soon as "needed" cannot be reached. */
+/* Merge a and b, and add their common elements to "common"; returns 0 once "needed" is out of reach. */
 static uint64_t
 merge_at_least(const uint32_t *a, const uint32_t *a_end, const uint32_t *b, const uint32_t *b_end,
 			   uint64_t common, uint64_t needed)

@@ -25,7 +25,7 @@
 #include "sets/filter.h"
 #include "sets_data.h"
 
-/* Where found pairs go: a small array that is used again and again, as the product's callers do. */
+/* An array of found pairs, which is small and used again and again, as the product's callers do it. */
 #define SINK_ROOM 4096
 
 typedef struct pair_sink
@@ -33,14 +33,14 @@ typedef struct pair_sink
 	qset_pair pair[SINK_ROOM];
 	uint32_t filled;
 	bool summing;   /* make "sum", which costs time */
-	uint64_t pairs; /* of the arrays before this one */
+	uint64_t pairs; /* pairs of earlier fillings of the array */
 	uint64_t sum;   /* a sum of hashes of the pairs, whatever their order */
 } pair_sink;
 
 /* Add pairs to a sum.  Each pair counts with both sets, common elements and union. */
 extern uint64_t sum_of_pairs(const qset_pair *pair, uint64_t count);
 
-/* Empty the array, also at the end. */
+/* Count the pairs of the array, and empty it; called when it is full, and at the end. */
 extern void flush_pairs(pair_sink *sink);
 
 /* A collection, ordered, and the index that grows while its sets are joined. */
@@ -68,7 +68,7 @@ extern void
 prefix_open(prefix_join *j, const qset_collection *c, double min_jaccard, bool positions);
 extern void prefix_close(prefix_join *j);
 
-/* Begin with set x: set "required" and "least".  Returns the elements of its prefix. */
+/* Begin with set x, and set "required" and "least".  Returns the number of elements of its prefix. */
 extern uint64_t prefix_begin(prefix_join *j, uint64_t x);
 
 /* Enter x into the index, after its candidates are found. */
@@ -104,8 +104,8 @@ prefix_size(const prefix_join *j, uint64_t set)
 #define PREFIX_PRUNED UINT32_MAX
 
 /*
- * Count one meeting of a set, "behind" elements before its end, and the set at a place
- * of a list.  Returns how many candidates there are then; there were "candidates".
+ * Count an element that set x, "behind" elements before its end, shares with the set at place "at" of
+ * a list.  Returns the number of candidates after that; there were "candidates" before.
  */
 typedef uint64_t (*prefix_meeting)(prefix_join *j, uint64_t behind, uint64_t at,
 								   uint64_t candidates);

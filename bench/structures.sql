@@ -126,7 +126,7 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
     top_20, top_100, above, said_above, to_char(stored, 'FM999,999,999')) FROM click_results;
--- Was the result luck?  Twenty other seeds; the counts give the same sketches as the rows.
+-- Check with twenty other seeds that the result was no luck; the counts give the same sketches as the rows.
 SELECT min(n) AS top_20, (SELECT count(*) FROM clicks_exact WHERE n > 1000) AS above
 FROM (SELECT n FROM clicks_exact ORDER BY n DESC LIMIT 20) AS top \gset
 CREATE TABLE seeds AS

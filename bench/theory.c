@@ -90,7 +90,7 @@ plain_meetings(uint32_t m, double keys)
 					   .one = keys * choose(m - 3, 2) / ways };
 }
 
-/* The meetings if each counter consists of z cells and a key meets single cells. */
+/* The meetings if each counter consists of z cells, and keys meet in cells. */
 static meetings
 cell_meetings(meetings k, double z)
 {

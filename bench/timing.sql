@@ -1,4 +1,4 @@
--- How long does a query take?  For the demonstration and the benchmarks.
+-- Measures how long a query takes, for the demonstration and the benchmarks.
 
 -- Runs a query that returns one row; returns the milliseconds it took.
 CREATE FUNCTION run_ms(query text) RETURNS float8

@@ -67,7 +67,7 @@ bench_unit(uint64_t *state)
 	return (double) (bench_random(state) >> 11) * 0x1p-53;
 }
 
-/* By multiplying uniform numbers; for large means by rounding a normal number. */
+/* Multiplies uniform numbers; for a large mean, rounds a normal number. */
 int64_t
 bench_poisson(uint64_t *state, double mean)
 {
@@ -195,7 +195,7 @@ report_open(const char *name)
 	return open_file(path, "w");
 }
 
-/* Copy lines until the line "stop" or the end; true: "stop" was found. */
+/* Copy lines up to the line "stop" or the end; returns true if "stop" was found. */
 static bool
 copy_lines(FILE *from, FILE *to, const char *stop, bool silent)
 {

@@ -36,7 +36,7 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qfilter, qfilter) IS 'merge';
 
--- a union of bits
+-- The operator | stands for a union of bits.
 CREATE OPERATOR | (
 	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = |
 );
@@ -100,7 +100,7 @@ CREATE AGGREGATE qfilter_@NAME@(@NAMED@, template qfilter) (
 COMMENT ON AGGREGATE qfilter_@NAME@(@KEYS@, qfilter) IS '@WHAT@';
 
 --@ end
--- What to write, in place of an error that there is no such function.
+-- Raises an error that says how to call the aggregate, instead of one that no such function exists.
 CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_agg_without_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible) IS 'aggregate support';

@@ -1,6 +1,6 @@
 --
--- Sets as arrays, sorted or not.  There are no operators, since intarray has them.
--- Those of integers are counted without a hash table, others may be of any type that has a hash.
+-- Sets as arrays, sorted or not.  There are no operators, since intarray has them.  Common elements of integers are
+-- counted without a hash table.  Other elements may be of any type that has a hash.
 --
 
 --@ each ARRAY|KIND|ORDER
@@ -127,8 +127,8 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
--- Ids that are no numbers: an error that names qsets_id.
--- A number in a text is taken as one by qsets_similar: a parameter without a type is text.
+-- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so qsets_similar accepts
+-- a text that is a number as that number.
 --@ each ID|SIMILAR|UNLESS
 --@ of text|qsets_similar_text| unless it is a number
 --@ of uuid|qsets_other_id|

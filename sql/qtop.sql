@@ -162,7 +162,7 @@ CREATE AGGREGATE qtop_agg(@NAMED@) (
 COMMENT ON AGGREGATE qtop_agg(@KEYS@) IS '@WHAT@';
 
 --@ end
--- What is missing, in place of an error that says that there is no such function.
+-- Raises an error that names the missing argument, instead of one that no such function exists.
 CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_without_n' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible) IS 'aggregate support';
@@ -177,7 +177,7 @@ CREATE FUNCTION qtop_list(top qtop, OUT key text, OUT estimate bigint, OUT lower
 	AS 'MODULE_PATHNAME', 'qtop_list_without_type' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_list(qtop) IS 'an error: the type of the keys is missing';
 
--- So functions of sketches take lists.
+-- With this cast, functions of sketches also accept lists.
 CREATE CAST (qtop AS qsketch) WITH FUNCTION qtop_sketch(qtop) AS IMPLICIT;
 
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
-# Packs a complete server for hosts that have no packages: PostgreSQL, the
-# extension as just built, the shared libraries that both need, and the Perl
-# module that the TAP tests need.
+# Packs a complete server for hosts that have no packages: PostgreSQL, the extension as it
+# was just built, the shared libraries of both, and the Perl module that the TAP tests need.
 #
 #	make bundle      here: build/bundle, with pg.tar.gz, tree.tar.gz and gpu-host.sh
 #	gpu-host.sh      there, in a copy of that folder: all tests on the GPU
@@ -14,8 +13,8 @@
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
-# Everything beyond the C and C++ runtimes, which must be the host's own.
-# Scripts among the programs, which PostgreSQL 18 has, are an error to ldd.
+# Lists all libraries except the C and C++ runtimes, which must be the host's own.  ldd fails for
+# scripts, of which PostgreSQL 18 has some among its programs.
 shared_libraries() {
 	find "$SERVER_ROOT" -type f \( -path '*/bin/*' -o -name '*.so' -o -name 'pg_*regress' \) \
 		-exec sh -c 'ldd "$@" 2>/dev/null || :' ldd {} + | awk '/=> \// { print $3 }' | sort -u |

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Does a source archive have all that it takes?  Unpacked by itself it is built
-# and installed, and tests of it run on a throw-away server.
+# Checks that a source archive is complete: it is unpacked, built and installed, and tests of it
+# run on a throw-away server.
 #
 #	test/check-dist.sh ARCHIVE.zip
 set -eu -o pipefail
@@ -12,7 +12,7 @@ name=$(basename "$archive" .zip)
 
 unzip -q -d "$folder" "$archive"
 [ "$(ls "$folder")" = "$name" ] || { echo "check-dist.sh: not all in a folder $name" >&2 && exit 1; }
-# The Makefile reads the settings anew, as it would for whoever unpacks it.
+# The Makefile reads its settings anew, as for any user who unpacks the archive.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 export WITH_CUDA=no
 cd "$folder/$name"

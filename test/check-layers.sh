@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Checks which part of the source includes which: prints offenders and fails.
+# Checks which parts of the source may include which others.  Prints offenders, and fails.
 #
 #	base    what families share: itself and libc
 #	sketch, filter, sets   the families: base and libc, never one another
@@ -12,25 +12,24 @@
 #	pg      all of the above, but no CUDA header and not scan
 #	scan    all of the above, but no CUDA header
 #
-# In gpu, pg and cuda a file belongs to the family whose prefix it has, and may
-# not include another's; one without a prefix is for all, and includes none.  Files
-# of top keys, top_*, belong to the sketches.
+# In gpu, pg and cuda a file belongs to the family of its prefix, and may not include files of
+# another family.  A file without a prefix is for all families, and includes files of none.
+# Files of top keys, top_*, belong to the sketches.
 #
-# Base and families neither allocate nor print, so they can be used, tested and
-# compiled by nvcc without PostgreSQL, and a build without CUDA needs nothing
-# of it.
+# Base and families neither allocate nor print.  So they can be used, tested and compiled by
+# nvcc without PostgreSQL, and a build without CUDA needs nothing of the toolkit.
 set -eu
 cd "$(dirname "$0")/.."
 
 families="sketch filter sets"
 status=0
 
-# includes FILE...: FILE:LINE:its #include lines.
+# includes FILE...: prints FILE:LINE:TEXT of each #include.
 includes() {
 	grep -nHE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null || :
 }
 
-# report WHAT RULE: the offenders on standard input.
+# report WHAT RULE: reports the offenders on standard input.
 report() {
 	local offenders
 	offenders=$(cat)
@@ -39,21 +38,21 @@ report() {
 	status=1
 }
 
-# only REGEX FILE...: they include nothing else than what matches.
+# only REGEX FILE...: these files may include nothing except what matches.
 only() {
 	local regex=$1
 	shift
 	report "these" "may include only $regex" < <(includes "$@" | grep -vE "include[[:space:]]*($regex)" || :)
 }
 
-# never REGEX FILE...: they include nothing that matches.
+# never REGEX FILE...: these files may include nothing that matches.
 never() {
 	local regex=$1
 	shift
 	report "these" "may not include $regex" < <(includes "$@" | grep -E "include[[:space:]]*($regex)" || :)
 }
 
-# headers_of FAMILY...: a regex of what is theirs.
+# headers_of FAMILY...: prints a regex of the families' headers.
 headers_of() {
 	local names="$*"
 	names=${names// /|}
@@ -61,7 +60,7 @@ headers_of() {
 	echo "\"($names)/|\"((engine|gpu|gpu/worker|pg)/)?($names)[_.]"
 }
 
-# family_of FILE: by its prefix; nothing if it is for all.
+# family_of FILE: prints the family of the file's prefix; nothing if the file is for all families.
 family_of() {
 	local family name=${1##*/}
 	for family in $families; do
@@ -70,7 +69,7 @@ family_of() {
 	case $name in top[_.]*) echo sketch ;; esac
 }
 
-# others FAMILY: all families but this one.
+# others FAMILY: prints all families but this one.
 others() {
 	local family list=
 	for family in $families; do
@@ -112,18 +111,17 @@ for folder in src/base $(printf 'src/%s ' $families) src/engine src/pgbase src/p
 	done
 done
 
-# A name proves nothing: see src/README.md, "What is trusted".  What value.c and keyread.c
-# compare are no names, but texts of messages and of users.
+# Names of objects prove nothing: see src/README.md, "What is trusted".  value.c and keyread.c compare
+# texts of messages and of users, which are no such names.
 for folder in src/pgbase src/pg $scan src/gpu src/gpu/worker; do
 	report $folder "may not tell objects of the catalog by their names" < <(grep -nHE \
 		'\b(strcmp|getExtensionOfObject|get_extension_oid|LookupFuncName|TypenameGetTypid|OpernameGetOprid)[(]' \
 		$folder/*.[ch] | grep -vE '^src/(pg|pgbase)/(value|keyread)\.c:[0-9]+:.*\bstrcmp[(]' || :)
 done
 
-# Whoever can compute the slots of a table in memory can choose keys that share one.  So
-# tables take their slots from base/slot.h.  Only these files may use the mixer, which has
-# no secret: they place keys in sketches and filters, whose bytes depend on it, read such
-# places, and draw numbers.
+# Whoever can compute the slots of a table in memory can choose keys that share one.  So tables take
+# their slots from base/slot.h.  The mixer has no secret, and only these files may use it: they place
+# keys in sketches and filters, whose bytes depend on the mixer, read such places, or draw numbers.
 mixing='base/hash\.h|engine/sketch_avx512\.c|filter/params\.h|pg/sketch_probe\.c|pgbase/process\.c'
 mixing+='|sketch/(measure|cells|merge|multilevel|pieces|sf|sketch|unbiased|compact_write)\.c|sketch/(cells|kernels|params|sf)\.h'
 report "these" "may not hash without a secret" < <(grep -nHE '\b(qb_(mix64|hash|reduce)|murmurhash(32|64))[(]' \

@@ -1,15 +1,14 @@
 #!/usr/bin/env perl
 #
-# Checks the links of all pages: prints those that lead nowhere, and fails.
+# Checks the links of all pages.  Prints broken links, and fails.
 #
 #	test/check-links.pl
 #
-# A link leads somewhere if its file is in the tree and, where it names a heading, that
-# page has the heading, by the name that GitHub gives it.  Links to other sites are not
-# followed.  README.md and docs are installed without the rest of the tree, so they link only to one
-# another.  Every page in docs must be named by docs/README.md, and every test in sql_tests by the
-# table of sql_tests/README.md.  No page has lines that a merge left behind, or a @PLACEHOLDER@
-# that was to be filled.
+# A link is good if its file is in the tree, and if the page has the heading that the link names, by
+# the name that GitHub gives the heading.  Links to other sites are not followed.  README.md and docs
+# are installed without the rest of the tree, so they may link only to one another.  docs/README.md
+# must name every page in docs, and the table of sql_tests/README.md every test in sql_tests.  No page
+# may have lines that a merge left behind, or a @PLACEHOLDER@ that was not filled.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +24,7 @@ sub offends
 	$lost++;
 }
 
-# The lines of a page by their numbers, without what stands in blocks of code.
+# The lines of a page outside blocks of code, with their numbers.
 sub lines_of
 {
 	my ($name) = @_;
@@ -40,7 +39,7 @@ sub lines_of
 	return \%lines;
 }
 
-# The names of a page's headings: the second "Limits" is limits-1.
+# The names of a page's headings; the second heading "Limits" is limits-1.
 sub headings_of
 {
 	my ($name) = @_;
@@ -60,7 +59,7 @@ sub headings_of
 	return \%names;
 }
 
-# a/b/../c as a/c.
+# Makes a/c of a/b/../c.
 sub plain_path
 {
 	my @parts;

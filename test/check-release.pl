@@ -1,8 +1,7 @@
 #!/usr/bin/env perl
 #
-# What is said of a release in several places is the same everywhere, and
-# META.json has what PGXN asks for (PGXN Meta Spec 1.0.0).  Reads files of the
-# tree only.
+# Checks that statements about a release are the same in several places, and that META.json has
+# what PGXN requires (PGXN Meta Spec 1.0.0).  Reads only files of the tree.
 #
 #	test/check-release.pl
 use strict;
@@ -13,7 +12,7 @@ use JSON::PP;
 chdir "$FindBin::RealBin/.." or die "check-release.pl: $!\n";
 my $failed = 0;
 
-# The prototype keeps a match that fails from vanishing from the arguments.
+# The prototype gives each argument scalar context: in list context a match that fails would vanish.
 sub check($$)
 {
 	my ($ok, $what) = @_;
@@ -32,7 +31,7 @@ sub slurp
 	return <$file>;
 }
 
-# The first group of each match.
+# The texts of the first group, one for each match.
 sub all_of
 {
 	my ($name, $pattern) = @_;
@@ -48,7 +47,7 @@ sub same
 	check($_ eq $expected, "$what is \"$_\", not \"$expected\"") foreach @found;
 }
 
-# ---- META.json: the fields that must be there, and the form of what is ----
+# ---- META.json: the fields that must exist, and the form of all fields ----
 
 my $term = qr/\A[^\s\/\\[:cntrl:]]{2,}\z/;
 my $number = qr/(?:0|[1-9][0-9]*)/;
@@ -133,7 +132,7 @@ sub check_prereqs
 my $meta = decode_json(slurp('META.json'));
 check_meta($meta);
 
-# ---- one version of qsketch ----
+# ---- the version of qsketch is the same everywhere ----
 
 my ($version) = all_of('qsketch.control', qr/^default_version *= *'(.*)'/m);
 same('version in META.json', $version, $meta->{version}, map { $_->{version} } values %{ $meta->{provides} });
@@ -162,7 +161,7 @@ foreach my $control (glob 'debian/control debian/control.in')
 same('families in rpm/qsketch.spec', ucfirst "$families in PostgreSQL", all_of('rpm/qsketch.spec', qr/^Summary:\s*(.*)/m)) if -d 'rpm';
 same('families in Dockerfile', $families, all_of('Dockerfile', qr/image\.description="(.*?)"/));
 
-# ---- the same versions of PostgreSQL ----
+# ---- the versions of PostgreSQL are the same everywhere ----
 
 my @majors = all_of('test/matrix.sh', qr/^\t(\d+)\) echo/m);
 my $range = "$majors[0] to $majors[-1]";
@@ -181,12 +180,12 @@ if (-d 'rpm')
 }
 if (-d '.github')
 {
-	# What only experimental has is not released yet: there are no images of it.
+	# A version that only experimental has is not released yet, so there are no images of it.
 	my @released = all_of('test/matrix.sh', qr/^\t(\d+)\) echo (?!experimental)/m);
 	same('PostgreSQL in workflows', join(', ', @released), all_of($_, qr/postgresql: \[(.*?)\]/)) foreach glob '.github/workflows/*.yml';
 }
 
-# ---- the packages that building takes, and the steps ----
+# ---- the packages that building needs, and the steps ----
 
 my ($compiler) = all_of('test/setup.sh', qr/^\techo (gcc .*)$/m);
 my ($installed) = all_of('Dockerfile', qr/--no-install-recommends (gcc .*?) &&/);

@@ -4,17 +4,17 @@
 #
 #	test/chroot.sh SUITE COMMAND...
 #
-# The suite "experimental" is sid with what Debian keeps in experimental beside it.
+# The suite "experimental" is sid, and what Debian has in experimental.
 #
-# The command finds the tracked files of this tree in its working directory,
-# /srv/qsketch, as they are on disk, and build/chroot of this tree as /out.
-# All else that it changes is gone when it ends, as are processes and mounts: it
-# has namespaces of its own, and the release is the lower layer of an overlay.
+# The command finds the tracked files of this tree, as they are on disk, in its working directory
+# /srv/qsketch, and build/chroot of this tree as /out.  All other changes are gone when the command
+# ends, and so are its processes and mounts: it has namespaces of its own, and the release is the
+# lower layer of an overlay.
 #
-# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE; what is not
-# there is made by debootstrap, from the mirror and through the proxy that apt uses here.  A copy of sid that is older than
-# RENEW_DAYS is made anew, if that can be done.  The folder must not be on an overlay itself, as the root of a
-# container is.  It needs root.
+# Environment: QSKETCH_CHROOTS, the folder that has the releases as chroot-SUITE.  debootstrap makes a
+# missing release, from the mirror and through the proxy that apt uses here.  A copy of sid that is
+# older than RENEW_DAYS is made anew, if possible.  The folder must not be on an overlay itself, as
+# the root of a container is.  The script needs root.
 set -eu -o pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 chroots=${QSKETCH_CHROOTS:-/var/tmp/qsketch-chroots}
@@ -28,20 +28,20 @@ die() {
 	exit 1
 }
 
-# Packages that are in sid as well are taken from sid, but for the client library of a
-# PostgreSQL that is in experimental.
+# Packages that sid also has are taken from sid, except the client library of a PostgreSQL that is in
+# experimental.
 add_experimental() {
 	sed 's/ sid / experimental /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/experimental.list"
 	printf '%s\n' 'Package: libpq5 libpq-dev' 'Pin: release a=experimental' 'Pin-Priority: 500' \
 		>"$1/etc/apt/preferences.d/experimental"
 }
 
-# Ubuntu keeps the bug fixes of a release beside it.
+# Ubuntu has the bug fixes of a release in a suite of their own.
 add_updates() {
 	sed 's/ noble / noble-updates /' "$1/etc/apt/sources.list" >"$1/etc/apt/sources.list.d/updates.list"
 }
 
-# The mirror of a distribution's packages that this machine's apt uses; nothing if it uses none.
+# The mirror of a distribution's packages that this machine's apt uses; empty if apt uses none.
 mirror_of() {
 	apt-get indextargets --format '$(ORIGIN)/$(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
 		sed -n "s|^$1/$1 ||p" | head -n 1
@@ -58,7 +58,7 @@ proxies() {
 	apt-config dump --no-empty Acquire::https::Proxy 2>/dev/null || :
 }
 
-# Ubuntu's keys, which Debian has as a package.
+# Makes Ubuntu's keys available, which Debian has as a package.
 ubuntu_keys() {
 	local keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 	if ! [ -f $keys ]; then
@@ -69,7 +69,7 @@ ubuntu_keys() {
 	echo "$keys"
 }
 
-# run_debootstrap FOLDER: an older debootstrap takes noble for what it knows of older releases.
+# run_debootstrap FOLDER: an older debootstrap makes noble with its script for an older release.
 run_debootstrap() {
 	local options=(--variant=minbase) script=() mirror http_proxy=${http_proxy:-} scripts=/usr/share/debootstrap/scripts
 	[ -n "$http_proxy" ] || http_proxy=$(proxies | sed -n 's/^Acquire::http::Proxy "\(.*\)";$/\1/p' | head -n 1)
@@ -83,8 +83,8 @@ run_debootstrap() {
 	debootstrap "${options[@]}" "${suite/experimental/sid}" "$1" "$mirror" "${script[@]}"
 }
 
-# A release that was made only in part has no name yet.  Mirrors may have lists of sid and
-# experimental that have expired.
+# A release that is only partly made does not have its name yet.  The lists of sid and experimental
+# on a mirror may have expired.
 make_base() {
 	local partial=$chroots/partial-$suite
 	command -v debootstrap >/dev/null || die "no debootstrap to make $base with"
@@ -102,7 +102,7 @@ is_stable() {
 	[ "$suite" != sid ] && [ "$suite" != experimental ]
 }
 
-# Packages of sid no longer fit a copy of it that is old.  Who runs in the old one goes on there.
+# Packages of sid no longer fit an old copy of it.  Commands that run in the old copy keep it until they end.
 renew_base() {
 	is_stable && return
 	[ -n "$(find "$base" -maxdepth 0 -mtime +$RENEW_DAYS)" ] || return 0
@@ -111,7 +111,7 @@ renew_base() {
 	(make_base) || mv "$chroots/old-$suite" "$base"
 }
 
-# One process at a time makes a release.
+# Makes a missing release; only one process at a time does that.
 have_base() {
 	exec 9>"$chroots/$suite.lock"
 	flock 9
@@ -119,14 +119,14 @@ have_base() {
 	exec 9>&-
 }
 
-# Packages that were fetched once are kept beside the release, and every copy has
-# links to them, since apt locks the folder that it takes packages from.
+# Packages that were fetched once are kept beside the release.  Every copy has links to them,
+# because apt locks the folder from which it takes packages.
 packages=$chroots/packages-$suite
 keep_packages() {
 	find "$copy/packages" -maxdepth 1 -name '*.deb' -exec cp -ln -t "$packages" {} +
 }
 
-# No service starts.
+# Prepares the copy, in which no service may start.
 prepare() {
 	mkdir -p "$copy/upper/srv/qsketch" "$copy/upper/usr/sbin" "$copy/upper/out" "$copy/work" "$copy/root" \
 		"$copy/packages/partial" "$packages" "$source/build/chroot"
@@ -142,7 +142,7 @@ prepare() {
 	cp -L /etc/resolv.conf /etc/hosts "$copy/upper/etc/"
 }
 
-# pivot_root, since user namespaces are refused in what chroot makes, and tests use them.
+# pivot_root, because user namespaces are refused inside of chroot, and tests use them.
 # shellcheck disable=SC2016
 inside='
 	mount --make-rprivate /
@@ -168,7 +168,7 @@ mkdir -p "$chroots"
 have_base
 copy=$(mktemp -d "$chroots/copy.XXXXXX")
 child=
-# With unshare, which takes no milder signal, all that it started ends.
+# Ends unshare, and thereby all processes that it started; it obeys no milder signal.
 leave() {
 	trap '' INT TERM
 	[ -z "$child" ] || { kill -KILL "$child" && wait "$child"; } 2>/dev/null || :

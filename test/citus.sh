@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 #
-# Aggregates of distributed tables, on a Citus of three servers on this machine.
+# Tests and times aggregates of distributed tables, on a Citus of three servers on this machine.
 #
 #	test/citus.sh [BUILD [test|time|COMMAND...]]
 #
-# BUILD is a folder in which Citus was built; without it, or if it is "-", that
-# of the PostgreSQL that pg_config names is taken.  Where there is none, the only
-# line says so, and nothing fails.
+# BUILD is a folder in which Citus was built.  Without it, or if it is "-", the Citus of the PostgreSQL
+# that pg_config names is used.  If there is none, the only line says so, and nothing fails.
 #
-# A coordinator and two workers are started as server.sh starts its server, and
-# nothing is left behind.  "test" computes the expressions of citus/*.sql over a
-# local table and over a distributed one of the same rows: what comes out must be
-# the same, byte by byte, and where qsketch is not loaded at start the same or Citus' error.  "time" measures ROWS (2000000) rows in 16 shards: each
-# query ROUNDS (9) times in turn with all others; the least time counts.  COMMAND
-# is run beside the servers instead, whose ports are 5432, 5433 and 5434.
+# A coordinator and two workers are started, as server.sh starts its server, and nothing is left behind.
+# "test" computes the expressions of citus/*.sql over a local table and over a distributed one of the
+# same rows.  The results must be the same, byte by byte; where qsketch is not loaded at start, they must
+# be the same or Citus' error.  "time" measures ROWS (2000000) rows in 16 shards: each query runs ROUNDS
+# (9) times, in turn with all others, and the least time counts.  COMMAND runs beside the servers
+# instead, whose ports are 5432, 5433 and 5434.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 
@@ -22,7 +21,7 @@ nodes=(coordinator worker1 worker2)
 first_port=5432
 status=0
 
-# Citus from its build into the copy of PostgreSQL, or as that has it.
+# Copies Citus from its build, or from the system's PostgreSQL, into the copy of PostgreSQL.
 stage_citus() {
 	[ "$build" = - ] ||
 		make -s -C "$build" with_llvm=no install-extension DESTDIR="$SERVER_ROOT" >"$SERVER_ROOT/install.log" 2>&1 ||
@@ -30,7 +29,7 @@ stage_citus() {
 	[ -n "$(find "$SERVER_ROOT" -name citus.so)" ]
 }
 
-# start_node NAME PORT: citus.node_conninfo keeps Citus from making certificates.
+# start_node NAME PORT: starts a server; citus.node_conninfo keeps Citus from making certificates.
 start_node() {
 	local data=$SERVER_HOME/$1 port=$2
 	as_server initdb -D "$data" -U postgres -A trust --no-sync --no-locale -E UTF8 >"$SERVER_ROOT/initdb.log" ||
@@ -61,7 +60,7 @@ sql() {
 	as_server psql -XAtqp "$first_port" -v ON_ERROR_STOP=1 "$@"
 }
 
-# results TABLE: a line "NAME|RESULT" for each expression, over that table.
+# results TABLE: prints a line "NAME|RESULT" for each expression over that table.
 results() {
 	grep -v '^--' "$SERVER_HOME/citus/expressions.txt" | grep . |
 		awk -F '\t+' -v t="$1" -v q="'" '{ gsub(/@T@/, t)
@@ -70,7 +69,7 @@ results() {
 	sql -v ON_ERROR_STOP=0 -f - <"$SERVER_HOME/$1.sql" 2>&1 | sed -e 's/^psql:<stdin>:[0-9]*: //' -e '/^CONTEXT:/d'
 }
 
-# Expressions over both tables; an error is no result.
+# Compares the results of expressions over both tables; an error is no result.
 compare() {
 	local count expected
 	results plain >"$SERVER_ROOT/plain.out"
@@ -86,7 +85,7 @@ compare() {
 	fi
 }
 
-# check_file NAME MESSAGE: what citus/NAME.sql prints is citus/NAME.out.
+# check_file NAME MESSAGE: checks that citus/NAME.sql prints citus/NAME.out.
 check_file() {
 	sql -f "$SERVER_HOME/citus/$1.sql" >"$SERVER_ROOT/$1.out" 2>&1 || status=1
 	if diff "$SERVER_HOME/citus/$1.out" "$SERVER_ROOT/$1.out"; then
@@ -103,7 +102,7 @@ run_tests() {
 	check_file states 'states of users: refused or combined, as expected'
 }
 
-# Servers that do not load qsketch at start: Citus refuses keys of any type, by an error, and all else is as it was.
+# If servers do not load qsketch at start, Citus refuses keys of any type with an error, and all else works.
 without_preload() {
 	local i
 	for i in "${!nodes[@]}"; do
@@ -124,13 +123,13 @@ without_preload() {
 	check_file pushdown 'without preload: pushed down as expected'
 }
 
-# A line "MILLISECONDS" for each query of citus/times.txt, of one run of them all.
+# Runs each query of citus/times.txt once, and prints a line "MILLISECONDS" for each.
 time_once() {
 	awk -F '\t+' '!/^--/ { print $2 " \\g /dev/null" }' "$SERVER_HOME/citus/times.txt" |
 		{ echo '\timing on'; cat; } | sql -f - | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
 }
 
-# Least times as a Markdown table; what each is compared with stands before it.
+# Prints least times as a Markdown table; a query is compared with one before it.
 time_table() {
 	awk -F '\t+' -v runs="$1" -v queries="$(grep -vc '^--' "$SERVER_HOME/citus/times.txt")" '
 		BEGIN { while ((getline line < runs) > 0) { n++; i = (n - 1) % queries + 1

@@ -2,8 +2,8 @@
 #
 #	awk -f test/files.awk FILE...
 #
-# The comment has the file's name, and then lines that begin with two tabs.  A file without
-# them is named, and the exit status is 1.
+# The opening comment has the file's name, and then lines that begin with two tabs.  A file without
+# such lines is reported, and the exit status is 1.
 
 function finish()
 {

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
-# Puts a PostgreSQL server of another architecture in the place of this system's.
+# Replaces this system's PostgreSQL server by one of another architecture.
 #
-#	test/foreign.sh ARCH     dpkg's name, as arm64; root, in a system to be thrown away
+#	test/foreign.sh ARCH     dpkg's name, like arm64; root, in a system to be thrown away
 #
-# The program postgres and the libraries that it loads become those of ARCH, and QEMU runs them.
-# What is built against this PostgreSQL from then on is built for ARCH.  All else stays what it was:
-# psql, pg_regress, Perl, the compiler.  So the tests take a small fraction of the time that a whole system of
-# ARCH under QEMU takes, and the kernel need not know QEMU.
+# The program postgres and its libraries become those of ARCH, and QEMU runs them.  Extensions that are
+# built against this PostgreSQL afterwards are built for ARCH.  Everything else stays as it was: psql,
+# pg_regress, Perl, the compiler.  So the tests take a small fraction of the time that a whole system of
+# ARCH takes under QEMU, and the kernel need not know QEMU.
 #
-# It needs Debian, with the packages of "setup.sh test", and PG_CONFIG or pg_config as that.
+# It needs Debian with the packages of "setup.sh test", whose PostgreSQL PG_CONFIG or pg_config names.
 set -eu -o pipefail
 
 arch=${1:?usage: foreign.sh ARCH}
@@ -29,8 +29,8 @@ die() {
 	exit 1
 }
 
-# The compiler, QEMU, and what is linked with; then PostgreSQL's packages, which cannot be installed
-# beside this system's own.
+# Fetches the compiler, QEMU, and the libraries to link with; then PostgreSQL's packages, which cannot be
+# installed beside this system's own.
 fetch() {
 	local package
 	dpkg --add-architecture "$arch"
@@ -44,12 +44,12 @@ fetch() {
 	apt-get -qq install -y --no-install-recommends $(libraries_of "$foreign"/postgresql-"$major"_*.deb) >/dev/null
 }
 
-# The shared libraries that a package depends on, as packages of the other architecture.
+# The shared libraries on which a package depends, as packages of the other architecture.
 libraries_of() {
 	dpkg -f "$1" Depends | tr ',' '\n' | sed -n "s/^ *\(lib[^ |:]*\).*/\1:$arch/p"
 }
 
-# What PostgreSQL was configured with is in its headers and in Makefile.global.
+# Headers and Makefile.global, which say how PostgreSQL was configured, are replaced, too.
 replace() {
 	local triplet=$1
 	cp "$foreign$libraries"/*.so "$libraries/"

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 #
-# Runs what "make bundle" has packed, on a host with a GPU: nothing has to be
-# installed there, and nothing stays behind.
+# Runs what "make bundle" has packed, on a host with a GPU.  Nothing has to be installed there,
+# and nothing is left behind.
 #
-#	gpu-host.sh [STEP...]      all of them but "large", "several" and "beside" without a STEP
+#	gpu-host.sh [STEP...]      without a STEP: all but "large", "several" and "beside"
 #	  suite    the SQL tests with qsketch.device = gpu
 #	  faults   cancelled and killed queries, the worker, memory, restarts
 #	  soak     many clients, for SOAK_SECONDS (60)
-#	  beside   these three at the same time, each in servers of its own on the same GPU; the
-#	           soak takes SOAK_SECONDS (200), and TAP_JOBS (6) files of faults run at a time
+#	  beside   suite, faults and soak at the same time, each in servers of its own on the same GPU;
+#	           the soak takes SOAK_SECONDS (200), and TAP_JOBS (6) files of faults run at a time
 #	  bench    the GPU against the CPU
-#	  sets     the same for all pairs of sets
-#	  filters  the same for filters
+#	  sets     the GPU against the CPU, for all pairs of sets
+#	  filters  the GPU against the CPU, for filters
 #	  columns  cached columns against reading the table
-#	  large    the same for a billion rows, which takes 44 GB of disk and of memory
+#	  large    cached columns of a billion rows, which take 44 GB of disk and of memory
 #	  several  cached columns on all GPUs against one of them
-#	  ring     keys a second from backends to the GPU; at least RING_LEAST billions (0)
+#	  ring     keys a second from backends to the GPU; must be at least RING_LEAST billions (0)
 #
 # The last line says "ok", or which steps failed.
 set -u -o pipefail

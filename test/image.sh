@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 #
-# Tries the Dockerfile where there is no Docker.
+# Tests the Dockerfile without Docker.
 #
-#	test/image.sh [VERSION]      of PostgreSQL; 15, which the release has itself
+#	test/image.sh [VERSION]      of PostgreSQL; default 15, which the release itself has
 #
-# What its stages for the CPU run, or with WITH_CUDA=yes those for CUDA, is run in a
-# throw-away copy of the release that the image is of (chroot.sh, which says what it
-# needs).  What that installed is copied, as the last stage does, into another copy that
-# has the server alone, and a sketch is made there; with CUDA qsketch is preloaded, and
-# finds no GPU.  The toolkit is that of this machine, in CUDA_HOME.  The images that it
-# starts from are not tried.
+# The commands of the stages for the CPU, or with WITH_CUDA=yes of those for CUDA, run in a throw-away
+# copy of the image's release (see chroot.sh for what this needs).  The installed files are copied, as
+# the last stage does, into another copy that has the server alone, and a sketch is made there.  With
+# CUDA qsketch is preloaded, and finds no GPU.  The toolkit is the one of this machine, in CUDA_HOME.
+# The base images are not tested.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 cuda=${WITH_CUDA:-no}
 
-# The commands that stages run, each on a line.
+# The commands of stages, one on each line.
 commands_of() {
 	sed -e ':more' -e '/\\$/N' -e 's/\\\n//' -e 't more' Dockerfile |
 		awk -v stages=" $* " '/^FROM / { here = index(stages, " " $NF " ") } here && sub(/^RUN /, "")'
@@ -48,7 +47,7 @@ try() {
 	[ "$cuda" != yes ] || no_gpu
 }
 
-# The worker says that there is no driver, so the kernels are in the library.
+# Checks that the worker reports a missing driver, since then the kernels are in the library.
 no_gpu() {
 	local reason
 	for _ in {1..50}; do
@@ -61,7 +60,7 @@ no_gpu() {
 	return 1
 }
 
-# A copy of the release sees the toolkit as /out/cuda.
+# Makes the toolkit visible in a copy of the release, as /out/cuda.
 lend_toolkit() {
 	trap 'rm -rf build/chroot/cuda' EXIT
 	mkdir -p build/chroot

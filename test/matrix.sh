@@ -1,27 +1,26 @@
 #!/usr/bin/env bash
 #
-# Tests every supported major version of PostgreSQL, each in a throw-away copy of
-# a release that has it (chroot.sh), and prints a table of what passed.
+# Tests every supported major version of PostgreSQL, each in a throw-away copy of a release that has
+# it (chroot.sh), and prints a table of the results.
 #
 #	test/matrix.sh [VERSION...]        all versions without arguments
 #
-# A release's name in place of a version takes the PostgreSQL that the release has.  If a copy of a
-# release cannot be made, or the PostgreSQL not installed, its steps are "not run".
+# If VERSION is the name of a release, the PostgreSQL of that release is tested.  If the copy of a
+# release cannot be made, or PostgreSQL not be installed, the steps are "not run".
 #
-# STEPS picks some of: build unit regress isolation tap gpu upgrade package; without it
-# all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
-# architecture (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
+# STEPS picks some of: build unit regress isolation tap gpu upgrade package.  The default is all but
+# unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another architecture
+# (dpkg's name) into Debian's releases, and builds for it (foreign.sh).
 #
 #	build      warnings are errors
 #	unit, regress, isolation, tap, gpu
 #	           the steps of run.sh, as a user without privileges
-#	upgrade    pg_upgrade from each older version that this matrix has built, whose server
-#	           is kept as pg.tar.gz beside the logs, and postgres_fdw with it as the other server
+#	upgrade    pg_upgrade from each older version that this matrix has built, whose server is kept as
+#	           pg.tar.gz beside the logs; postgres_fdw with that server as the other one
 #	package    the Debian packages are built, checked, installed, and tested
-#
-# PROVE_TESTS and REGRESS pick tests, as they do for make, and DEB_BUILD_OPTIONS=nocheck
-# saves the tests that packages run when they are built.  The logs are
-# build/chroot/VERSION/STEP.log, or build/chroot/ARCH/VERSION/STEP.log.  What chroot.sh
+# PROVE_TESTS and REGRESS pick tests, as they do for make.  DEB_BUILD_OPTIONS=nocheck leaves out the
+# tests that run while packages are built.  The logs are build/chroot/VERSION/STEP.log, or
+# build/chroot/ARCH/VERSION/STEP.log.  The script needs what chroot.sh needs.
 # needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
@@ -50,7 +49,7 @@ as_tester() {
 	setpriv --reuid=$USER_NAME --regid=$USER_NAME --init-groups env HOME=/home/$USER_NAME "$@"
 }
 
-# The sources as the tester's own, and what their tests need from the release.
+# Makes the sources the tester's own, and installs what their tests need from the release.
 inside_prepare() {
 	test/setup.sh test
 	[ -z "$ARCH" ] || test/foreign.sh "$ARCH"
@@ -63,7 +62,7 @@ inside_prepare() {
 	echo "${version#PostgreSQL }" >"$out/version"
 }
 
-# The oldest servers bring their libraries.  Only their own programs may find these.
+# Unpacks the oldest servers with their libraries, which only their own programs may find.
 unpack_old() {
 	local root=$1 program programs
 	mkdir -p "$root/wrapped/bin"
@@ -87,7 +86,7 @@ upgrade() {
 		as_tester oldinstall="/opt/$old/wrapped" test/run.sh tap 034_pg_upgrade.pl 037_fdw.pl || status=1
 	done
 	test/bundle.sh && cp build/bundle/pg.tar.gz "$out/pg.tar.gz" || status=1
-	# The oldest has nothing to be upgraded from.
+	# The oldest version has no older one to upgrade from.
 	[ $tried != 0 ] || echo "none older"
 	return $status
 }
@@ -104,7 +103,7 @@ unit_tests() {
 		UNIT_RUNNER="qemu-${triplet%%-*} -E LD_LIBRARY_PATH=/usr/$triplet/lib" test/run.sh unit
 }
 
-# Options of initdb: servers of two versions have other locales than C, so that no test depends on it.
+# Options of initdb.  Servers of two versions have a locale other than C, so that no test depends on C.
 locale_of() {
 	case $1 in
 	17 | trixie) echo "-E UTF8 --locale=C.UTF-8 --locale-provider=icu --icu-locale=en-US" ;;
@@ -129,7 +128,7 @@ tests() {
 	ls "$1" | sed -n "s/\\$2\$//p"
 }
 
-# What a step came to: its counts, or that it did or did not work.
+# Prints the result of a step: its counts, or whether it passed.
 verdict() {
 	local counts
 	counts=$(awk '
@@ -142,7 +141,7 @@ verdict() {
 	else echo ok; fi
 }
 
-# not_run VERSION FOLDER REASON: there is nothing to test in.
+# not_run VERSION FOLDER REASON: there is no copy or no PostgreSQL to test.
 not_run() {
 	local name
 	echo "PostgreSQL $1: not run: $3"
@@ -166,7 +165,7 @@ inside() {
 	done
 }
 
-# Packages are built in one copy and tested in another, which have nothing else.
+# Packages are built in one copy and tested in another one, which has nothing else.
 package() {
 	local status=0 out=build/$LOGS/$1 started=$SECONDS
 	{
@@ -178,7 +177,7 @@ package() {
 	echo "PostgreSQL $1: package: $(cat "$out/package") ($((SECONDS - started)) s)"
 }
 
-# ---- outside ----
+# ---- outside of the copies ----
 
 row() {
 	local cell

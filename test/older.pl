@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 #
-# Makes a version that was never released, older than today's.  It is today's install script with some
-# objects dropped, renamed or changed, so that the upgrade to today's version has work of each kind.
-# Until the first release, upgrades are tested from this version.
+# Makes an older version that was never released.  It is today's install script with some objects
+# dropped, renamed or changed, so that the upgrade to today's version has work of each kind.  Until
+# the first release, upgrades are tested from this version.
 #
 #	test/older.pl EXTENSION_FOLDER	makes qsketch--0.9.0.sql and the script that upgrades it
 use strict;
@@ -25,7 +25,7 @@ my ($version) = slurp("$folder/qsketch.control") =~ /^default_version *= *'(.*)'
 my $today = "$folder/qsketch--$version.sql";
 my $sql = slurp($today);
 
-# Each must be found, or nothing would be tested.
+# Each pattern must be found, since otherwise nothing would be tested.
 sub change
 {
 	my ($what, $pattern, $by) = @_;
@@ -33,7 +33,7 @@ sub change
 	$sql =~ s/$pattern/$by/ or die "older.pl: nothing found: $what\n";
 }
 
-# FUNCTION with its description.
+# Drops a FUNCTION with its description.
 sub drop
 {
 	my ($function) = @_;

@@ -2,18 +2,16 @@
 #
 # Builds and tests the Debian packages.
 #
-#	test/package.sh build    build/deb: packages for the PostgreSQL versions whose
+#	test/package.sh build    makes build/deb: packages for the PostgreSQL versions whose
 #	                             development packages are installed, checked by lintian
-#	test/package.sh test DIR what is in DIR is installed and tested by autopkgtest;
+#	test/package.sh test DIR installs the packages in DIR, and tests them by autopkgtest;
 #	                             root, in a system to be thrown away (chroot.sh)
 #
-# The sources are the tracked files as they are on disk, where there is git, else all.
-# PG_SUPPORTED_VERSIONS="17 18" picks versions; by itself pg_buildext leaves out those that the
-# release does not have as its own.
-# ARCH=arm64 builds for another architecture, whose server then runs the tests (foreign.sh); root, in a
-# system to be thrown away.
-# WITH_CUDA=yes builds with the CUDA toolkit of this machine.  The changelog names Debian's
-# suite, so lintian judges by Debian's profile, on Ubuntu too.
+# The sources are the tracked files as they are on disk; without git, all files.
+# PG_SUPPORTED_VERSIONS="17 18" picks versions; without it, pg_buildext leaves out versions that are
+# not from the release itself.  ARCH=arm64 builds for another architecture, whose server then runs the
+# tests (foreign.sh); root, in a system to be thrown away.  WITH_CUDA=yes builds with the CUDA toolkit
+# of this machine.  The changelog names Debian's suite, so lintian uses Debian's profile, also on Ubuntu.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
@@ -23,7 +21,7 @@ files() {
 	git ls-files -z 2>/dev/null || find . -path ./build -prune -o -type f -print0
 }
 
-# The source package of this version, with debian/control for the versions here.
+# Unpacks the source package of this version, with debian/control for the installed PostgreSQL versions.
 unpack() {
 	local tree=build/deb/qsketch-$version
 	rm -rf build/deb
@@ -36,13 +34,13 @@ unpack() {
 	pg_buildext updatecontrol
 }
 
-# What tests of a package printed otherwise than expected, at the end of what is printed.
+# Prints the differences from the expected output of tests, at the end of the log.
 show_failed() {
 	find build/deb -name regression.diffs -exec grep -HE '^(\+\+\+|[-+])' {} + | sed 's|^[^:]*:||' | head -n 40
 }
 
 # DEB_BUILD_OPTIONS=nocheck leaves out the tests on a server of each version.  For another architecture
-# they are left out, and so are build dependencies: those are here for this system's.
+# they are left out, too, and so is the check of build dependencies, which are installed for this system.
 build() {
 	echo "package.sh: installs what building takes, builds, and runs the SQL tests on a server of each version, which takes some 10 minutes on 2 cores; DEB_BUILD_OPTIONS=nocheck leaves the tests out"
 	test/setup.sh deb
@@ -55,8 +53,8 @@ build() {
 	ls -l "$source"/build/deb/*.deb
 }
 
-# autopkgtest installs the packages that the tests name, and runs them as an ordinary user.  What
-# they name as postgresql-server-dev-all is of the release's own versions.
+# autopkgtest installs the packages that the tests name, and runs the tests as an ordinary user.  The
+# tests name postgresql-server-dev-all, which is for the release's own versions.
 test_installed() {
 	local headers
 	headers=$(cd "$1" && ls *.deb | sed -n 's/^postgresql-\([0-9]*\)-qsketch_.*/postgresql-server-dev-\1/p')
@@ -66,7 +64,7 @@ test_installed() {
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }
 
-# The package's files, since it depends on a server that cannot be installed beside this system's.
+# Copies the package's files, since it depends on a server that cannot be installed beside this system's.
 test_foreign() {
 	test/setup.sh test
 	test/foreign.sh "$ARCH"

@@ -4,9 +4,9 @@
 #
 #	test/rpm.sh ARCHIVE.zip [OPTION...]    build/rpm; options are rpmbuild's
 #
-# What the specification names as needed is not asked for where the system's packages are
-# not RPMs: it has to be there.  Debian's PostgreSQL is not in one folder as PGDG's is, so its
-# folders are passed on.  WITH_CUDA=yes builds with the CUDA toolkit of this machine.
+# On systems whose packages are not RPMs, the dependencies of the specification are not checked, and
+# must exist.  Debian's PostgreSQL is not in one folder as PGDG's is, so its folders are passed on.
+# WITH_CUDA=yes builds with the CUDA toolkit of this machine.
 set -eu -o pipefail
 archive=$(realpath "${1:?usage: rpm.sh ARCHIVE.zip [OPTION...]}")
 shift
@@ -21,11 +21,11 @@ options=(--define "_topdir $PWD/build/rpm" --define "_sourcedir ${archive%/*}"
 	--define "pgpkglibdir $("$pg_config" --pkglibdir)" --define "pgsharedir $("$pg_config" --sharedir)")
 [ "${WITH_CUDA:-no}" != yes ] || options+=(--with cuda)
 rpm -q --quiet rpm || options+=(--nodeps)
-# Without the program that separates them, debug symbols stay in the library.
+# If the program that separates debug symbols is missing, they stay in the library.
 [ -x "$(rpm --eval '%{_bindir}')/find-debuginfo" ] || [ -x "$(rpm --eval '%{__find_debuginfo}')" ] ||
 	options+=(--define 'debug_package %{nil}')
 
-# rpmbuild reads the settings anew, as it would without this Makefile.
+# rpmbuild reads the settings anew, as it would if started without this Makefile.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 rm -rf build/rpm
 rpmbuild -ba "${options[@]}" "$@" rpm/qsketch.spec

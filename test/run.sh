@@ -3,35 +3,33 @@
 # Runs the tests and counts them.
 #
 #	test/run.sh                    everything: packages, build, all tests
-#	test/run.sh check              what a change most often breaks, in some minutes: build, checks of
-#	                                   the sources, unit tests that are no fuzzers, SQL tests
+#	test/run.sh check              tests what a change most often breaks, in some minutes: build, checks
+#	                                   of the sources, unit tests without the random ones, SQL tests
 #	test/run.sh unit               unit tests                 test/unit
 #	test/run.sh regress [NAME...]  SQL tests                  sql_tests/*.sql
 #	test/run.sh isolation [NAME...]  concurrency tests        sql_tests/specs/*.spec
-#	test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates
-#	                                   its GPU (test/modules/qsketch_emulate), or with
-#	                                   QSKETCH_GPU=auto has one
+#	test/run.sh gpu [NAME...]      SQL tests through the GPU worker, which emulates its GPU
+#	                                   (test/modules/qsketch_emulate), or uses a real one with
+#	                                   QSKETCH_GPU=auto
 #	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
-# One test: "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
-# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" and
-# "make unit UNIT=build/unit/test_merge" build what is needed first.  What a TAP
-# test noted is in build/tap.
+# To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
+# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or
+# "make unit UNIT=build/unit/test_merge".  They first build what is needed.  The logs of TAP tests
+# are in build/tap.
 #
-# Every step runs, also after one that failed.  The last line is always
-# "N passed, N failed", of unit tests, SQL, isolation and TAP tests, and checks, or
-# "N passed, N failed, N skipped" if TAP tests had all that they test skipped;
-# right before it the failed ones are named, with the first lines of what the TAP tests
-# and the SQL tests among them said, so that the end of a log is enough.
-# The exit status says whether any failed or none ran.  What the SQL tests
-# printed is in build/regress/results, to be copied to expected/ when it is
-# right.
+# Every step runs, also after one that failed.  The last line is always "N passed, N failed", of unit
+# tests, SQL, isolation and TAP tests, and checks.  It is "N passed, N failed, N skipped" if all tests
+# of some TAP tests were skipped.  The lines before it name the failed tests, with the first lines of
+# what failed TAP tests and SQL tests printed, so that the end of a log is enough.  The exit status
+# says whether any test failed or none ran.  The output of SQL tests is in build/regress/results, to be
+# copied to expected/ when it is right.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 cd "$SOURCE"
 
-# Seconds that PostgreSQL's own test modules and programs wait before they give up: long
-# enough for a machine that is slow, or busy with other things.
+# Seconds until PostgreSQL's own test modules and programs give up: enough for a machine that is slow,
+# or busy with other work.
 export PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-900} PGCTLTIMEOUT=${PGCTLTIMEOUT:-600}
 export PGISOLATIONTIMEOUT=${PGISOLATIONTIMEOUT:-3600}
 
@@ -43,7 +41,7 @@ reasons=()
 build=$SOURCE/build
 mkdir -p "$build"
 
-# count PASSED FAILED [NAME...]: the names are those of the failed ones.
+# count PASSED FAILED [NAME...]: adds to the counts; the names are those of the failed tests.
 count() {
 	passed=$((passed + $1))
 	failed=$((failed + $2))
@@ -51,7 +49,7 @@ count() {
 	failures+=("$@")
 }
 
-# reason NAME FILE PATTERN: keeps the first lines of a failed test's log that say why.
+# reason NAME FILE PATTERN: keeps the first matching lines of a failed test's log.
 reason() {
 	reasons+=("$(printf -- '-- %s\n' "$1" && grep -m 12 -E "$3" "$2" | cut -c 1-200 || :)")
 }
@@ -60,7 +58,7 @@ title() {
 	printf '\n== %s\n' "$*"
 }
 
-# check NAME COMMAND...: one check, passed if the command succeeds.
+# check NAME COMMAND...: counts one check, which passes if the command succeeds.
 check() {
 	local name=$1
 	title "$name"
@@ -68,9 +66,9 @@ check() {
 	if "$@"; then count 1 0; else count 0 1 "$name"; fi
 }
 
-# count_of PLANNED SEEN STATUS KIND [NAME...]: so many of the tests planned were
-# seen to pass, and those of the names seen to fail.  A status that says "failed"
-# never goes without a failure counted, nor a failure without a name.
+# count_of PLANNED SEEN STATUS KIND [NAME...]: of the planned tests, SEEN have passed, and those with
+# the names have failed.  If the status is "failed", at least one failure is counted, and every
+# failure gets a name.
 count_of() {
 	local planned=$1 seen=$2 status=$3 kind=$4 lost
 	shift 4
@@ -80,7 +78,7 @@ count_of() {
 	count "$seen" "$lost" "${@/#/$kind: }"
 }
 
-# unit_run [NAME...]: without names all.  Keeps the status beside the log.
+# unit_run [NAME...]: runs unit tests, without names all of them.  Keeps the status beside the log.
 unit_run() {
 	local status=0 log=$build/unit.log
 	make -s -j "$(nproc)" unit ${1:+UNIT="${*/#/build/unit/}"} 2>&1 | tee "$log" || status=1
@@ -100,8 +98,8 @@ unit_tests() {
 	unit_count
 }
 
-# failed_unit_tests LOG: program/test of those that failed, and programs that ended in any
-# other way than cmocka's.  That says again what failed, after a line of how many these are.
+# failed_unit_tests LOG: prints program/test of the tests that failed, and the programs that did not end
+# by cmocka.  cmocka prints a line with the number of failed tests, and then repeats their names.
 failed_unit_tests() {
 	awk '
 		function ends() { if (program != "" && !ended) print program }
@@ -112,7 +110,7 @@ failed_unit_tests() {
 		END { ends() }' "$1"
 }
 
-# names FOLDER SUFFIX: the tests there.
+# names FOLDER SUFFIX: prints the names of the tests in the folder.
 names() {
 	local file
 	for file in "$1"/*"$2"; do
@@ -121,7 +119,7 @@ names() {
 }
 
 # pg_regress_run NAME PROGRAM TEST...: runs tests in a database of that name, and keeps the status beside
-# the log.  The tests run on copies, since the server's user may not be able to read the source tree
+# the log.  The tests run on copies, since the server's user may not be able to read the source tree,
 # and so that pg_regress cannot find our install scripts in sql/.
 pg_regress_run() {
 	local name=$1 program=$PGXS_TEST/$2 stage=$SERVER_HOME/$1 log=$build/$1.log status=0
@@ -134,7 +132,7 @@ pg_regress_run() {
 	echo $status >"$log.status"
 }
 
-# pg_regress_count NAME TEST...: counts tests that have run, and adds what they printed to the kind's.
+# pg_regress_count NAME TEST...: counts tests that have run, and adds their output to that of their kind.
 pg_regress_count() {
 	local name=$1 kind=${1%_2} stage=$SERVER_HOME/$1 log=$build/$1.log seen
 	shift
@@ -153,7 +151,7 @@ pg_regress_title() {
 	mkdir -p "$build/$1"
 }
 
-# pg_regress_tests KIND PROGRAM TEST...: SQL and isolation tests alike.
+# pg_regress_tests KIND PROGRAM TEST...: runs and counts SQL tests or isolation tests.
 pg_regress_tests() {
 	local kind=$1
 	[ $# != 2 ] || return 0
@@ -168,8 +166,8 @@ server_crashes() {
 	grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_HOME/server.log" || :
 }
 
-# not_ok LOG TEST...: the tests that pg_regress did not say "ok" of; until PostgreSQL 15 in words
-# of its own, then as TAP.
+# not_ok LOG TEST...: prints the tests for which pg_regress did not say "ok".  Until PostgreSQL 15 it has
+# words of its own for that; later versions print TAP.
 not_ok() {
 	local log=$1 name
 	shift
@@ -189,7 +187,7 @@ stage_tests() {
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
-# Two databases have every other test each.
+# Runs every other test in one database, and the remaining tests in a second one.
 regress() {
 	local odd=() even=() name
 	[ $# -gt 1 ] || { pg_regress_tests regress regress/pg_regress "$@"; return; }
@@ -206,8 +204,8 @@ regress() {
 	server_crashes
 }
 
-# The SQL tests once more on a server where all that can goes through the GPU
-# worker: the same output, byte for byte.
+# Runs the SQL tests once more on a server where all possible work goes through the GPU worker.  The
+# output must be the same, byte for byte.
 gpu() {
 	[ $# != 0 ] || return 0
 	title "server with a GPU worker"
@@ -223,8 +221,8 @@ isolation() {
 	pg_regress_tests isolation isolation/pg_isolation_regress "$@"
 }
 
-# tap_file FILE: runs one test, keeps its status beside its log, and prints the log when
-# it has ended, so that what several tests say does not mix.
+# tap_file FILE: runs one test, keeps its status beside its log, and prints the log after its end, so
+# that the output of several tests does not mix.
 tap_file() {
 	local log=$build/tap-${1##*/}.log stage=$SERVER_HOME/tap status=0
 	as_server env TESTDIR="$stage" TESTDATADIR="$stage/tmp_check" \
@@ -235,7 +233,7 @@ tap_file() {
 	{ flock 9 && title "$1" && cat "$log"; } 9>"$build/tap.lock"
 }
 
-# all_skipped LOG: whether a test skipped itself, or each of the tests that it has.  The log says why.
+# all_skipped LOG: true if the test skipped itself, or skipped each of its tests.  The log says why.
 all_skipped() {
 	local tests
 	! grep -q '^Result: NOTESTS' "$1" || return 0
@@ -256,9 +254,9 @@ tap_count() {
 	fi
 }
 
-# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a
-# time, because they mostly wait; with a real GPU one, because its memory is theirs alone.
-# TAP_JOBS says otherwise.
+# Each file is one test: PostgreSQL's own Perl modules, IPC::Run and prove.  Two run at a time, because
+# they mostly wait.  With a real GPU one runs at a time, because tests assume that all of its memory is
+# theirs.  TAP_JOBS sets another number.
 tap() {
 	local file jobs=2 stage=$SERVER_HOME/tap
 	[ $# != 0 ] || return 0
@@ -281,7 +279,7 @@ tap() {
 	cp -r "$stage/tmp_check/log" "$build/tap" || :
 }
 
-# with_server COMMAND...: no server is one failure, since nothing else can run.
+# with_server COMMAND...: a server that does not start is one failure, since nothing else can run.
 with_server() {
 	title "server"
 	if server_stage && server_start "autovacuum = off"; then "$@"; else count 0 1 "server"; fi
@@ -294,9 +292,9 @@ server_tests() {
 	gpu $(names sql_tests .sql)
 }
 
-# half_servers: a PostgreSQL without its server's headers, or without PGXS, is
-# one whose packages are still to be installed.  A pg_config of our own, of a
-# version that never was, says where to look.
+# half_servers: checks that a PostgreSQL without its server's headers, or without PGXS, counts as one
+# whose packages must still be installed.  A pg_config of our own, for a version that never existed,
+# names its folders.
 half_servers() (
 	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"
@@ -316,7 +314,7 @@ half_servers() (
 	done
 )
 
-# one_number_each: prints the numbers that several TAP tests have, which is a failure.
+# one_number_each: prints the numbers that several TAP tests have, and fails if there are any.
 one_number_each() {
 	! ls sql_tests/t | grep -o '^[0-9]*_' | uniq -d | grep .
 }
@@ -336,8 +334,8 @@ source_checks() {
 	format_check
 }
 
-# Unit tests run beside the SQL tests, of which one runs at a time.  Those that try damage and
-# sequences of operations at random are left out: they take longer than all others.
+# Unit tests run beside the SQL tests, of which one runs at a time.  Unit tests that try random damage
+# and random operations are left out, because they take longer than all others.
 quick() {
 	export WERROR=1
 	check "build" make -s -j "$(nproc)" all

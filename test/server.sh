@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# A throw-away PostgreSQL server with the extension in it.
+# Starts a throw-away PostgreSQL server that has the extension.
 #
 #	test/server.sh COMMAND...     for example test/server.sh psql
 #
@@ -14,19 +14,17 @@
 #	                        emulates its GPU, auto takes the real one
 #	as_server COMMAND...    run as the user who owns the server
 #
-# Nothing is installed into the system: PostgreSQL finds its libraries relative
-# to its programs, so a copy of both under $SERVER_ROOT is a complete server.
-# It needs no root; run by root it becomes "nobody", since PostgreSQL refuses
-# root.  That user may not be able to read the source tree: what it needs is
-# copied to $SERVER_HOME.  Whatever happens, the server is stopped and
-# everything is removed at exit.
+# Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so a
+# copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  Run by root it
+# becomes "nobody", since PostgreSQL refuses root.  That user may not be able to read the source tree,
+# so the files that it needs are copied to $SERVER_HOME.  At exit, the server is always stopped and
+# everything is removed.
 #
-# Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file
-# of further lines for postgresql.conf), QSKETCH_BUNDLE (an archive made by
-# "make bundle", to be used instead of installed packages and a build),
-# QSKETCH_INITDB (options of initdb in place of "--no-locale -E UTF8"),
-# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).
-# PGOPTIONS and the like reach the clients.
+# Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for
+# postgresql.conf), QSKETCH_BUNDLE (an archive made by "make bundle", to be used instead of installed
+# packages and a build), QSKETCH_INITDB (options of initdb in place of "--no-locale -E UTF8"),
+# QSKETCH_INSTALLED (test the extension that is installed into the PostgreSQL).  Clients see PGOPTIONS
+# and similar variables.
 
 umask 022
 SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -61,8 +59,8 @@ server_stage() {
 	server_environment
 }
 
-# Programs, libraries and data at the same places below $SERVER_ROOT, without
-# what only the JIT needs.
+# Copies programs, libraries and data to the same places below $SERVER_ROOT, except for files that only
+# the JIT needs.
 copy_postgres() {
 	local option from=()
 	for option in --bindir --pkglibdir --sharedir; do
@@ -84,7 +82,7 @@ server_environment() {
 	export PGHOST=$SERVER_HOME PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
-# Only its owner and root can connect.
+# Starts the server.  Only its owner and root can connect.
 server_start() {
 	local data=$SERVER_HOME/data
 	as_server initdb -D "$data" -U postgres -A trust --no-sync ${QSKETCH_INITDB:---no-locale -E UTF8} \
@@ -115,8 +113,8 @@ gpu_line() {
 	echo "shared_preload_libraries = '$modules'"
 }
 
-# Also stops servers that an interrupted test has left, and puts what a server
-# built with COVERAGE=1 counted next to the objects, where gcov looks for it.
+# Also stops servers that an interrupted test has left.  Moves the counters of a server built with
+# COVERAGE=1 next to the objects, where gcov looks for them.
 server_remove() {
 	local pid data
 	[ -d "$SERVER_ROOT" ] || return 0

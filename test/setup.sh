@@ -4,13 +4,12 @@
 #
 #	test/setup.sh [-n] build|test|fuzz|bench|deb|chroot
 #
-# With -n it only prints which these are.
+# With -n it only prints the names of these packages.
 #
-# Calls apt only when something is missing; as root, or through sudo.  Where it
-# may not, it prints what is missing and fails.  Packages for benchmarks are named and asked for
-# before; where nobody can be asked, QSKETCH_INSTALL=yes is the answer.  A PostgreSQL found through
-# PG_CONFIG (or pg_config) that can build extensions is used as it is.
-# No server is left behind: see install.
+# Calls apt only when something is missing, as root or through sudo.  If it may not do that, it prints
+# what is missing, and fails.  Before it installs packages for benchmarks, it names them and asks; where
+# nobody can be asked, QSKETCH_INSTALL=yes is the answer.  If PG_CONFIG (or pg_config) names a PostgreSQL
+# that can build extensions, it is used as it is.  No server is left behind: see install.
 set -eu
 
 dry_run=
@@ -18,14 +17,14 @@ dry_run=
 group=${1:?usage: setup.sh [-n] build|test|fuzz|bench|deb|chroot}
 pg_config=${PG_CONFIG:-pg_config}
 
-# Can this PostgreSQL build extensions and run servers?
+# True if this PostgreSQL can build extensions and run servers.
 server_ready() {
 	[ -f "$("$pg_config" --pgxs 2>/dev/null)" ] &&
 		[ -f "$("$pg_config" --includedir-server)/postgres.h" ] &&
 		[ -x "$("$pg_config" --bindir)/initdb" ]
 }
 
-# The major version of the PostgreSQL that is there, else of the newest package.
+# The major version of the installed PostgreSQL, or else of the newest package.
 server_major() {
 	local version
 	if version=$("$pg_config" --version 2>/dev/null); then
@@ -51,7 +50,7 @@ wanted_packages() {
 	esac
 }
 
-# Where packages of other architectures are installed, too, a name has several lines.
+# The packages that are not installed.  A name has several lines if packages of other architectures are installed, too.
 missing_packages() {
 	local package wanted
 	wanted=$(wanted_packages)
@@ -60,7 +59,7 @@ missing_packages() {
 	done
 }
 
-# Some packages exist in some releases only; without them a step is skipped.
+# Some packages exist in some releases only.  Without them a step is skipped.
 drop_unavailable() {
 	local package
 	for package; do
@@ -77,7 +76,7 @@ may_install() {
 	[ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null || { [ -t 0 ] && command -v sudo >/dev/null; }
 }
 
-# Benchmarks take packages that nothing else here takes.
+# Benchmarks need packages that nothing else needs, so they are installed only with permission.
 may_add() {
 	local answer=${QSKETCH_INSTALL:-}
 	[ "$group" = bench ] || return 0
@@ -93,8 +92,8 @@ apt() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 "$@"
 }
 
-# Debian's server package creates and starts a server of its own when it is
-# first installed.  A drop-in forbids that while we install.
+# Debian's server package creates and starts a server of its own when it is first installed.  A drop-in
+# file forbids that during the installation.
 install() {
 	local status=0 dropin=/etc/postgresql-common/createcluster.d/qsketch-setup.conf
 	as_root mkdir -p "${dropin%/*}"

@@ -14,7 +14,7 @@ isolation: all
 tap: all test-modules
 	@test/run.sh tap $(PROVE_TESTS)
 
-# What some TAP tests load into their servers.
+# Modules that some TAP tests load into their servers.
 test-modules: $(patsubst test/modules/%.c,build/test/%.so,$(wildcard test/modules/*.c)) build/test/qsketch_emulate.so
 build/test/%.so: test/modules/%.c $(wildcard src/*/*.h src/*/*/*.h)
 	@mkdir -p $(@D)
@@ -45,7 +45,7 @@ FUZZ      := $(patsubst test/fuzz/%.c,build/fuzz/%,$(wildcard test/fuzz/*.c))
 UNIT_OBJS := $(CORE_SRC:src/%.c=build/unit/%.o)
 FUZZ_OBJS := $(CORE_SRC:src/%.c=build/fuzz/%.o)
 FUZZ_SECONDS ?= 30
-# Another compiler builds the unit tests for another architecture; unit.sh says how they are run there.
+# Another compiler builds the unit tests for another architecture; unit.sh says how they run then.
 UNIT_COMPILER   ?= gcc
 UNIT_SANITIZERS ?= address,undefined
 
@@ -63,7 +63,7 @@ build/unit/test_schedule: build/unit/gpu/worker/schedule.o
 build/unit/test_clearing: build/unit/pgbase/memory.o
 build/unit/test_sets_sorted: build/unit/bench/sets_single_pair.o
 
-# The references of other papers' structures, but not the programs that measure them.
+# The references of other papers' structures, without the programs that measure them.
 PEERS := $(filter-out peers peers_top peers_merged peers_papers peers_stored peers_pglz,$(patsubst bench/%.c,%,$(wildcard bench/peers*.c)))
 build/unit/test_peers build/unit/test_peers_list: $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o
 build/unit/test_names build/unit/test_schedule build/unit/test_clearing build/unit/test_tokens build/fuzz/fuzz_tokens: private SAN_FLAGS += $(SERVER_FLAGS)
@@ -72,7 +72,7 @@ build/unit/gpu/%.o build/fuzz/gpu/%.o build/unit/pgbase/%.o: SAN_FLAGS += $(SERV
 .SECONDARY: $(UNIT_OBJS) $(FUZZ_OBJS) build/unit/gpu/worker/schedule.o build/unit/pgbase/memory.o $(PEERS:%=build/unit/bench/%.o) build/unit/bench/workload.o $(TOKENS:%=build/unit/%) $(TOKENS:%=build/fuzz/%)
 -include $(wildcard $(foreach d,build/unit build/fuzz,$d/*.d $d/*/*.d $d/*/*/*.d))
 
-# As many programs at a time as there are cores; what each prints stays together.
+# As many programs run at a time as there are cores; the output of each stays together.
 unit: $(UNIT)
 	@printf '%s\n' $(UNIT) | xargs -P "$$(nproc)" -n 1 test/unit.sh
 $(UNIT): build/unit/%: test/unit/%.c $(UNIT_OBJS)
@@ -85,7 +85,7 @@ build/unit/bench/%.o: bench/%.c
 	@mkdir -p $(@D)
 	$(UNIT_CC) -c -o $@ $<
 
-# New inputs are kept in build/fuzz/corpus; golden sketches are the seeds.
+# New inputs are kept in build/fuzz/corpus.  The golden sketches are the seeds.
 fuzz: $(FUZZ)
 	@set -e; for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$(basename $$f); \
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build/fuzz/ \

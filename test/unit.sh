@@ -1,11 +1,11 @@
 #!/bin/sh
 #
-# Runs one unit test, and prints its name and then all that it said.  Several can run at
-# a time.
+# Runs one unit test, and prints its name and then all of its output.  Several tests can run at the
+# same time.
 #
 #	test/unit.sh PROGRAM
 #
-# UNIT_RUNNER: a command that runs it, as QEMU does where it is for another architecture.
+# UNIT_RUNNER is a command that runs the program, for example QEMU for another architecture.
 set -u
 {
 	echo "== $1"

@@ -1,5 +1,5 @@
-# Sketches leave a database and come back: pg_dump and pg_restore, COPY as text
-# and binary; and what COPY BINARY does with bytes that are no sketches.
+# Sketches are dumped and restored by pg_dump and pg_restore, and copied by COPY as text and in binary.  Then
+# COPY BINARY gets bytes that are no sketches.
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ foreach my $format ('plain', 'custom')
 
 	$node->command_ok([ 'pg_dump', '-F', $format, '-f', $file, $node->connstr('postgres') ], "pg_dump $format");
 
-	# other OIDs than in the first database
+	# types and functions have other OIDs than in the first database
 	$node->safe_psql('postgres', "CREATE DATABASE restored_$format");
 	$node->safe_psql("restored_$format",
 		"CREATE TYPE other AS ENUM ('x', 'y'); CREATE TABLE t (i serial)");
@@ -97,7 +97,7 @@ $node->safe_psql('postgres', qq{
 is( $node->safe_psql('postgres', 'SELECT count(*) FROM sets JOIN copied_sets USING (name, s)'),
 	'4', 'COPY as binary: same collections of sets');
 
-# Garbage in COPY BINARY: damaged sketches, cut ones, noise of any length.
+# COPY BINARY gets garbage: damaged sketches, sketches that are cut, noise of any length.
 my $header = "PGCOPY\n\377\r\n\0" . pack('NN', 0, 0);
 my $good = pack 'H*', $node->safe_psql('postgres',
 	q{SELECT encode(sk::bytea, 'hex') FROM sketch WHERE name = 'sf 10 1'});
@@ -150,7 +150,7 @@ is( $node->safe_psql('postgres', qq{
 is($node->safe_psql('postgres', 'SELECT count(*), sum(qsketch_total(sk)) FROM target'), '1|10',
 	'and takes the one that is');
 
-# The same bytes are no filters either, nor are damaged ones.
+# The same bytes are no filters either, and damaged filters are refused.
 my $filter = pack 'H*', $node->safe_psql('postgres',
 	q{SELECT encode(f::bytea, 'hex') FROM filter WHERE name = 'explicit'});
 foreach my $at (0 .. length($filter) - 1)
@@ -175,7 +175,7 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_filter + 1),
 	'COPY BINARY refuses ' . ($last_filter + 1) . ' fields that are no filters');
 
-# Nor are they lists of top keys, nor damaged ones.
+# They are no lists of top keys either, and damaged lists are refused.
 my $top = pack 'H*', $node->safe_psql('postgres', q{SELECT encode(t::bytea, 'hex') FROM top WHERE name = 'moods'});
 foreach my $at (0 .. length($top) - 1)
 {
@@ -199,7 +199,7 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_top + 1),
 	'COPY BINARY refuses ' . ($last_top + 1) . ' fields that are no lists of top keys');
 
-# Nor are they collections of sets, nor damaged ones, nor those whose damage the checksum does not tell of.
+# They are no collections of sets either.  Damaged collections are refused, also if the checksum fits.
 sub crc32c
 {
 	my $crc = 0xFFFFFFFF;
@@ -231,7 +231,7 @@ foreach my $at (0 .. length($sets) - 1)
 	substr($bytes, $at, 1) = chr((ord(substr $bytes, $at, 1) + 1 + int rand 255) % 256);
 	push @bad_sets, $bytes, substr($sets, 0, $at);
 }
-# Counts as large as can be, of sets, elements, distinct elements and bytes.
+# Numbers of sets, elements, distinct elements and bytes are as large as possible.
 foreach my $at (24, 32, 40, 48)
 {
 	foreach my $count ("\xFF" x 8, "\xFF" x 3 . "\0" x 5, pack('V2', 0, 15))
@@ -259,7 +259,7 @@ is( $node->safe_psql('postgres', qq{
 	"22P03|" . ($last_sets + 1),
 	'COPY BINARY refuses ' . ($last_sets + 1) . ' fields that are no collections of sets');
 
-# Whatever the checksum cannot tell of is refused, or it is a collection.
+# Damage with a checksum that fits is refused, or the result is a valid collection.
 my @mutants;
 foreach my $i (1 .. 400)
 {

@@ -1,6 +1,6 @@
-# The largest sketches, of 512 MB: text and binary form, folding, and clean
-# errors where a value would pass what PostgreSQL can store.  Takes minutes and
-# some GB of memory, so it runs only with PG_TEST_EXTRA=large.
+# The largest sketches, of 512 MB: text and binary form, folding, and proper errors where a value would be
+# larger than PostgreSQL can store.  Takes minutes and some GB of memory, so it runs only with
+# PG_TEST_EXTRA=large.
 
 use strict;
 use warnings;
@@ -32,7 +32,7 @@ is( $node->safe_psql('postgres', q{
 			FROM generate_series(1, 100000) AS k) FROM large}),
 	't', 'it folds to 1 MB');
 
-# Counters of 8 bytes make it twice as large, which is more than a value can be.
+# Counters of 8 bytes would make the sketch twice as large, which is more than a value can be.
 my ($status, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose
 	UPDATE large SET sk = qsketch_add(sk, 1, 5000000000)});

@@ -1,5 +1,5 @@
-# Memory: many small groups, sliding windows and long aggregations take no more
-# of it than they should.  The backend's peak is what the kernel says it was.
+# Memory: many small groups, sliding windows and long aggregations take no more memory than they should.  The
+# backend's peak is the one that the kernel reports.
 
 use strict;
 use warnings;
@@ -24,7 +24,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE row_of;
 });
 
-# A new backend, one query, its peak in MB.
+# Runs one query in a new backend, and returns the backend's peak in MB.
 sub peak_of
 {
 	my ($query) = @_;
@@ -64,7 +64,7 @@ $node->safe_psql('postgres', q{
 peak_below($baseline + 50, 'the least and the greatest of long strings', q{SELECT qsketch_agg(k), length(min(a)), length(max(b)) FROM long});
 peak_below($baseline + 50, 'and in groups', q{SELECT k % 2, qsketch_agg(k), length(min(a)), length(max(b)) FROM long GROUP BY 1});
 
-# Filters: explicit in each group, or dense in each.
+# The filters of groups are all explicit, or all dense.
 my $filters = 'SELECT g, qfilter_agg(k, qfilter_new(100000, 100)) AS f FROM filtered GROUP BY g';
 $node->safe_psql('postgres', q{
 	CREATE TABLE filtered AS SELECT i % 10000 AS g, i AS k FROM generate_series(1, 1000000) AS i;
@@ -83,8 +83,8 @@ peak_below($baseline + 70, '200 groups of 5,000 keys, dense Bloom filters, hashe
 # Both by the column scan and by the ordinary plan.
 my $ordinary = 'SET qsketch.enable_columnscan = off;';
 
-# Groups that become dense: as large as they get when all have been created, they
-# must be few at a time, and what EXPLAIN tells must be what they take.
+# Groups become dense and large after all of them were created.  Few may be in memory at a time, and EXPLAIN
+# must show the memory that they take.
 $node->safe_psql('postgres', q{
 	CREATE TABLE interleaved AS SELECT i % 500 AS g, i AS k FROM generate_series(1, 500 * 2500) AS i;
 	ANALYZE interleaved;
@@ -102,8 +102,8 @@ for my $structure ('sub_warp', 'multilevel')
 	  /HashAggregate.*Batches: 1  Memory Usage: (\d+)kB/s;
 	cmp_ok($told // 0, '>', 500 * 1024, "$structure: 500 sketches of 1 MB are accounted for");
 }
-# One key too many, and the planner misled: the sketches are dense before the
-# next group comes, so that the executor keeps no more groups than it has room for.
+# Each group has one key too many, and the planner is misled.  The sketches are dense before the next group
+# comes, so the executor keeps no more groups than fit into memory.
 $node->safe_psql('postgres', q{
 	CREATE TABLE ordered (g int, k int);
 	ALTER TABLE ordered ALTER COLUMN k SET (n_distinct = 10);
@@ -147,13 +147,13 @@ peak_below($baseline + 50, 'adding 20,000 keys one by one', q{
 peak_below($baseline + 150, 'one sketch of 64 MB', q{
 	SELECT qsketch_total(qsketch_agg(k, qsketch_new(size => '64MB'))) FROM row_of});
 
-# All pairs of 100,000 sets: each process has the counters of a row, never a matrix.
+# All pairs of 100,000 sets: each process has only the counters of one row, and never a matrix.
 my $alike = q{SELECT count(*) FROM (SELECT qsets_agg(s, (s / 2)::bigint * 131 + e * (7 + s % 2 * 7 * (e / 95))) AS q
 	FROM generate_series(1, 100000) AS s, generate_series(1, 100) AS e) AS c, qsets_pairs(q, min_jaccard => 0.8)};
 peak_below(1000, 'pairs of 100,000 sets of 100 elements', "SET work_mem = '256MB'; $alike");
 peak_below(1000, 'the same by parallel workers', "SET work_mem = '256MB'; SET max_parallel_workers_per_gather = 2; $alike");
 
-# Many pairs go on as they are found, and into a tuple store where they must be kept.
+# Many pairs are returned as they are found, or are kept in a tuple store where that is necessary.
 my $many = 'SELECT count(*) FROM (SELECT qsets_agg(s, e) AS q FROM generate_series(1, 3000) AS s, generate_series(1, 5) AS e) AS c, qsets_pairs(q)';
 peak_below($baseline + 50, 'four million pairs', $many);
 peak_below($baseline + 50, 'four million pairs, stored', "SET qsketch.enable_pairscan = off; SET work_mem = '4MB'; $many");

@@ -1,6 +1,5 @@
-# Real frequencies: clicks on a news portal (kosarak) and the degrees of a mail
-# graph (email-Enron).  Estimates are never too small, and too large by no more
-# than theory and the sketch itself say.
+# Real frequencies: clicks on a news portal (kosarak) and the degrees of a mail graph (email-Enron).  Estimates
+# are never too small, and too large by no more than theory and the sketch itself say.
 #
 # The files are looked for in $QSKETCH_DATA, or in ../shared/data beside the
 # source tree, from where the test was started.
@@ -34,7 +33,7 @@ $node->safe_psql('postgres', q{
 	FROM unnest('{thread,warp,half_warp,sub_warp,multilevel,sf}'::text[]) AS structure;
 });
 
-# One key a row: items of all sessions; both ends of all edges.
+# Each row has one key: an item of a session, or one end of an edge.
 my $dir = PostgreSQL::Test::Utils::tempdir;
 foreach my $source (sort keys %file)
 {
@@ -55,8 +54,8 @@ $node->safe_psql('postgres', q{
 note $node->safe_psql('postgres', q{
 	SELECT source, count(*), sum(n), max(n) FROM exact GROUP BY source ORDER BY source});
 
-# What the sketches say of every key, and of as many that are not there; sketch
-# by sketch, since what unbiased estimates need of it is measured once.
+# Estimates of every key, and of as many absent keys.  They are computed sketch by sketch, since the
+# measurement for unbiased estimates is then made once for each sketch.
 $node->safe_psql('postgres', q{
 	CREATE TABLE said AS
 	SELECT source, structure, e.* FROM sketch, LATERAL (
@@ -87,13 +86,13 @@ is($node->safe_psql('postgres', q{
 	't|12', 'totals are exact');
 is_true('said WHERE e < n', 'no estimate is below the truth');
 
-# Count-Min: too large by more than e N / w with a chance of exp(-d) at most.
+# Count-Min: the chance of an error above e N / w is at most exp(-d).
 is_true(q{said JOIN (SELECT source, s.structure, total, width FROM sketch AS s, qsketch_info(sk)) AS i
 		USING (source, structure) WHERE structure = 'thread'
 		GROUP BY source, structure HAVING avg((e - n > exp(1) * total / width)::int) > exp(-3)},
 	'the error of thread is within that of Count-Min');
 
-# The sketch's own word on its error, for keys that are there and that are not.
+# The sketch's own error bound must hold for present and for absent keys.
 is_true(q{said JOIN claim USING (source, structure) GROUP BY source, structure, c
 		HAVING avg((e - n <= error)::int) < c - 0.02 OR avg((absent <= error)::int) < c - 0.02},
 	'errors hold as often as they say');

@@ -1,12 +1,11 @@
-# Every SQL example of README.md and the pages in docs: what stands in ```sql blocks is
-# run in order, one database and one session for each page, and what stands in
-# the block after it (``` without a language) must be what it prints.
+# Runs every SQL example of README.md and the pages in docs.  The ```sql blocks of a page run in order, in one
+# database and one session.  Each must print the contents of the block after it (``` without a language).
 #
 # Above a block that cannot be run, or whose output is not the same everywhere,
 # the page says so and why:
 #	<!-- not run: REASON -->
 #	<!-- output varies: REASON -->
-# Where the output shown is an error, the page goes on after it.
+# If the shown output is an error, the page continues after it.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -47,7 +46,7 @@ sub blocks
 	return @blocks;
 }
 
-# The examples: SQL, and where it is shown the output.
+# The examples of a page: the SQL, and the output if it is shown.
 sub examples
 {
 	my ($page, @blocks) = @_;
@@ -83,7 +82,7 @@ sub script
 	return $script;
 }
 
-# What was printed, by line of the block; without blanks at the ends of lines.
+# The output of each block, by the block's line, without blanks at the ends of lines.
 sub printed
 {
 	my ($text) = @_;

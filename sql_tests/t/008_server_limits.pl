@@ -1,5 +1,5 @@
-# Limits that the server sets: temporary files, old snapshots, and as many
-# clients as there may be, with parallel plans and the GPU worker.
+# Limits of the server: temporary files, old snapshots, and the largest number of clients, with parallel plans
+# and the GPU worker.
 
 use strict;
 use warnings;
@@ -55,8 +55,8 @@ for my $what (sort keys %spilled)
 	is(query("$limit RESET temp_file_limit; $spilled{$what} $leak"), ($result{$what} // 200000) . "\n0", "$what: without a limit");
 }
 
-# All clients that may come, at the same time, each with parallel plans.  They
-# wait for one another: for a lock that the first of them holds.
+# As many clients as possible run at the same time, each with parallel plans.  They all wait for a lock that
+# the first of them holds.
 sub wait_for
 {
 	my ($session, $condition, $what) = @_;
@@ -69,7 +69,7 @@ sub wait_for
 	die "waited in vain: $what";
 }
 
-# Until it is alone: clients that were served may not yet be gone.
+# Wait until no other client is left, since clients that are done may still be there.
 sub wait_for_others
 {
 	wait_for($_[0], q{count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}, 'other clients');
@@ -109,8 +109,7 @@ for my $backend ('cpu', 'gpu')
 ok($node->poll_query_until('postgres', 'SELECT values_now = cached_now AND slots_free = slots FROM qsketch_stat_gpu'), 'gpu: nothing is left');
 $node->stop;
 
-# A snapshot too old: pages changed since then are refused, as by other scans, and
-# others are not.
+# A snapshot is too old: pages changed after it are refused, as they are by other scans; other pages are read.
 SKIP: {
 	my ($major) = $node->config_data('--version') =~ /(\d+)/;
 

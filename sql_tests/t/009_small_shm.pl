@@ -1,7 +1,6 @@
-# Little shared memory: parallel plans that pass sketches through it go on
-# without it where it is short, be it in /dev/shm or in the server's own files.
-# The test starts itself anew with a /dev/shm of its own, which it may make in a
-# user namespace; where there are none, it is skipped.
+# Little shared memory: parallel plans that pass sketches through it go on without it where it is short, in
+# /dev/shm or in the server's own files.  The test starts itself again with a /dev/shm of its own, which it
+# may make in a user namespace.  Without user namespaces it is skipped.
 
 use strict;
 use warnings;
@@ -31,7 +30,7 @@ sub free_kb
 	return `df -k --output=avail /dev/shm` =~ /(\d+)\s*$/ ? $1 : die 'df';
 }
 
-# Leave so many kB of it.
+# Leave only so many kB of the memory free.
 sub leave
 {
 	my ($kb) = @_;
@@ -95,7 +94,7 @@ sub try_all
 		$scan eq 'on' ? qr/Gather.*QSketchScan/s : qr/Gather.*Seq Scan/s, "column scan $scan, $what: parallel");
 }
 
-# Building sets: by all processes, or what does not fit goes through their queues.
+# Sets are built by all processes, and rows that do not fit into shared memory go through the queues.
 sub try_building
 {
 	my ($what) = @_;
@@ -111,7 +110,7 @@ sub try_building
 	}
 }
 
-# Pairs of sets: workers, or the leader alone where the collection does not fit.
+# Pairs of sets are found by workers, or by the leader alone if the collection does not fit.
 sub try_pairs
 {
 	my ($what, $workers) = @_;
@@ -129,7 +128,7 @@ sub try_pairs
 	}
 }
 
-# What the server itself wants of it, it has then.
+# The server itself gets the shared memory that it needs.
 for my $type ('posix', 'mmap')
 {
 	start_node($type);

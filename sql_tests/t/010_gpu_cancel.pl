@@ -49,7 +49,7 @@ ok($node->poll_query_until('postgres', q{
 		AND pid <> pg_backend_pid()}), 'cancel ends the wait');
 $session->quit;
 
-# a worker that does nothing is given up
+# a query gives up a worker that does nothing
 my ($rc, $out, $err) = $node->psql('postgres',
 	"SET qsketch.gpu_timeout = '1s'; SELECT qsketch_agg(k) FROM t");
 like($err, qr/GPU worker made no progress for 1 s/, 'the wait for a worker that hangs is bounded');

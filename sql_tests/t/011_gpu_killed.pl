@@ -1,4 +1,4 @@
-# Processes that die in the middle of an aggregate: backends and the worker.
+# Backends and the worker die in the middle of an aggregate.
 use strict;
 use warnings;
 use FindBin;
@@ -13,7 +13,7 @@ fill($node, 200_000);
 my $find = q{FROM pg_stat_activity
 	WHERE query LIKE '%victim%' AND pid <> pg_backend_pid() AND backend_type = 'client backend'};
 
-# A session whose aggregate has keys on the device and goes on.
+# Starts a session whose aggregate has keys on the device and goes on.
 sub start_victim
 {
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -34,7 +34,7 @@ settled($node, 'terminated backend');
 eval { $session->quit };
 is_right($node, 'terminated backend');
 
-# kill -9 of the backend: the server starts anew, and so does the worker
+# kill -9 of the backend: the server restarts, and so does the worker
 $session = start_victim();
 my $pid = $node->safe_psql('postgres', "SELECT pid $find");
 my $worker = gpu_count($node, 'worker_pid');
@@ -58,8 +58,8 @@ eval { $session->quit };
 settled($node, 'killed worker');
 is_right($node, 'killed worker');
 
-# A worker that somebody terminates comes back, and the server goes on.  PostgreSQL knows the
-# worker by its process alone, so pg_terminate_backend may refuse it: then nothing happens.
+# A worker that is terminated is started again, and the server goes on.  PostgreSQL knows the worker only as a
+# process, so pg_terminate_backend may refuse to terminate it; then nothing happens.
 my $other = $node->background_psql('postgres');
 $other->query_safe("SET qsketch.device = cpu; BEGIN; CREATE TEMP TABLE mine (i int)");
 for my $how ('TERM', 'pg_terminate_backend')
@@ -78,7 +78,7 @@ for my $how ('TERM', 'pg_terminate_backend')
 }
 is(gpu_count($node, 'failures'), 0, 'terminating the worker is no failure of a GPU');
 
-# an error of the device: only queries with a sketch there fail, the server goes on
+# an error of the device: only queries with a sketch on it fail, and the server goes on
 set_fault($node, 'error');
 my ($rc, $out, $err) = $node->psql('postgres', q{
 	\set VERBOSITY verbose
@@ -107,7 +107,7 @@ my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP/, 'no assertion failed');
 is(() = $log =~ /terminated by signal/g, 2, 'only the two processes that were killed died');
 
-# at shutdown it ends in silence, and for good
+# at shutdown the worker ends without a message, and is not restarted
 for my $mode ('smart', 'fast')
 {
 	my $end = -s $node->logfile;

@@ -8,17 +8,17 @@ use PostgreSQL::Test::Utils;
 use QsketchGpu;
 use Test::More;
 
-# what fits is that of one device, wherever there are more
+# one device, also on hosts with several, because the test fills its memory
 my $node = gpu_node('memory', 'max_parallel_workers_per_gather = 0', "qsketch.gpu_devices = '0'");
 fill($node, 200_000);
 
-# none for new sketches
+# no memory for new sketches
 set_fault($node, 'memory');
 is_right($node, 'no memory for sketches');
 cmp_ok(gpu_count($node, 'fallbacks'), '>=', 3, 'fallbacks are counted');
 is(gpu_count($node, 'batches'), 0, 'and all was counted on the CPU');
 
-# none for sketches to grow: what is there moves out, with its keys
+# no memory for sketches to grow: they move to the host, with their keys
 set_fault($node, 'spill');
 my $before = gpu_count($node, 'fallbacks');
 is_right($node, 'no memory to grow');
@@ -27,7 +27,7 @@ cmp_ok(gpu_count($node, 'fallbacks'), '>', $before, 'and came back');
 settled($node, 'no memory to grow');
 set_fault($node, 'none');
 
-# parallel workers' sketches that moved out are merged as well
+# sketches of parallel workers that moved to the host are merged as well
 set_fault($node, 'spill');
 is($node->safe_psql('postgres', q{
 	SET max_parallel_workers_per_gather = 3;
@@ -37,7 +37,7 @@ is($node->safe_psql('postgres', q{
 settled($node, 'no memory to grow: parallel workers');
 set_fault($node, 'none');
 
-# more sketches than memory: some here, some there
+# more sketches than memory: some are on the device, and some on the host
 set_worker($node, 'qsketch.gpu_memory_limit', "'4MB'");
 $before = gpu_count($node, 'fallbacks');
 is($node->safe_psql('postgres', q{
@@ -64,14 +64,14 @@ cmp_ok(gpu_count($node, 'cached_now'), '<=', 16, 'copies stay within the memory'
 cmp_ok(gpu_count($node, 'cached_now'), '>=', 8, 'and use it');
 is_right($node, 'memory full of copies');
 
-# and within the size of the cache
+# cached sketches stay within the size of the cache, too
 set_worker($node, 'qsketch.gpu_cache_size', "'1MB'");
 $node->safe_psql('postgres', 'SELECT qsketch_estimate(sk, ARRAY[5::bigint]) FROM many');
 ok($node->poll_query_until('postgres',
 	'SELECT cached_bytes <= 1024 * 1024 AND cached_now > 0 FROM qsketch_stat_gpu'),
 	'copies stay within qsketch.gpu_cache_size');
 
-# a copy is used again, and pays no upload
+# a cached sketch is used again, without another upload
 $node->safe_psql('postgres', 'SELECT qsketch_estimate(sk, ARRAY[5::bigint]) FROM many WHERE g = 7');
 my $bytes = gpu_count($node, 'bytes_in');
 my $hits = gpu_count($node, 'cache_hits');

@@ -34,7 +34,7 @@ $plain->append_conf('postgresql.conf', "shared_preload_libraries = 'qsketch'\nqs
 $plain->restart;
 is($plain->safe_psql('postgres', 'SELECT state FROM qsketch_gpu()'), 'off', 'gpu_worker = off');
 
-# preloaded, and no GPU in this machine, or one that is not there
+# the module is preloaded, and this machine has no GPU, or not the one that is named
 $plain->append_conf('postgresql.conf', "qsketch.gpu_worker = auto\nqsketch.gpu_devices = '99'");
 $plain->restart;
 $plain->poll_query_until('postgres', "SELECT count(*) > 0 FROM qsketch_gpu() WHERE state = 'none'");
@@ -56,7 +56,7 @@ like(slurp_file($plain->logfile), qr/invalid value for parameter "qsketch.gpu_de
 	'a list of devices that is none is refused');
 $plain->stop('immediate', fail_ok => 1);
 
-# a worker that is only about to start is waited for
+# queries wait for a worker that has not started yet
 my $node = gpu_node('server', 'max_parallel_workers_per_gather = 2');
 fill($node, 100_000);
 is_right($node, 'start');
@@ -71,7 +71,7 @@ for my $turn (1 .. 3)
 }
 cmp_ok(gpu_count($node, 'batches'), '>', 0, 'indeed');
 
-# auto: to the GPU with enough keys, and never for a small sketch (the rule: 068_gpu_choice.pl)
+# auto: sketches of enough keys are made on the GPU, and small ones never (068_gpu_choice.pl tests the rule)
 $node->safe_psql('postgres', q{
 	CREATE TABLE many AS SELECT i, (i * 7919::bigint) % 50000 AS k FROM generate_series(1, 400000) AS i;
 	ANALYZE many});
@@ -89,7 +89,7 @@ for my $case ([ '1MB', 200_000, 0, 0 ], [ '1MB', 400_000, 0, 1 ], [ '4MB', 100_0
 		"auto, $size, $rows rows, $workers workers: where it pays");
 }
 
-# crash recovery with sketches there
+# crash recovery while sketches are on the device
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, q{\echo started
 	BEGIN; DECLARE c CURSOR FOR SELECT k % 2, qsketch_agg(k) FROM t GROUP BY 1; FETCH 1 FROM c;
@@ -103,7 +103,7 @@ wait_for_worker($node);
 settled($node, 'crash recovery');
 is_right($node, 'crash recovery');
 
-# hot standby: its own worker, its own copies
+# a hot standby has its own worker and its own cached sketches
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);

@@ -1,5 +1,4 @@
-# Pairs of sets through the GPU worker: the CPU's pairs, in every form of the
-# call, and whatever goes wrong.
+# Pairs of sets through the GPU worker are the CPU's pairs, in every form of the call, and whatever fails.
 use strict;
 use warnings;
 use FindBin;
@@ -18,7 +17,7 @@ $node->safe_psql('postgres', q{
 		qsets_agg(s, 'e' || e) AS text FROM item;
 	CREATE TABLE alone AS SELECT qsets_agg(s + 5000, e + 100000) AS c FROM item WHERE s < 10;});
 
-# The same rows, in the same order, from the CPU and from the worker; and did they come from it?
+# Check that CPU and worker return the same rows in the same order, and that the worker was used.
 sub is_same
 {
 	my ($name, $query, $settings) = @_;
@@ -75,7 +74,7 @@ settled($node, 'cursors');
 is_same('an older cursor', 'BEGIN; DECLARE c CURSOR FOR SELECT qsets_pairs(c) FROM kept; SAVEPOINT s; FETCH 3 FROM c; ROLLBACK TO s; FETCH ALL FROM c; COMMIT');
 settled($node, 'an older cursor');
 
-# no memory: the CPU does it
+# without memory the CPU finds the pairs
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM kept, qsets_pairs(c, min_count => 20)'),

@@ -1,5 +1,4 @@
-# Filters through the GPU worker: the CPU's bytes and answers, for every kind of
-# row, and whatever goes wrong.
+# Filters through the GPU worker have the CPU's bytes and answers, for every kind of row, and whatever fails.
 use strict;
 use warnings;
 use FindBin;
@@ -15,7 +14,7 @@ $node->safe_psql('postgres', q{
 		FROM generate_series(1, 100000) AS i;
 	ANALYZE hit;});
 
-# The same text from the CPU and from the worker; and did it come from it?
+# Check that CPU and worker return the same text, and that the worker was used.
 sub is_same
 {
 	my ($name, $query, $settings, $counter) = @_;
@@ -66,7 +65,7 @@ foreach (qw(blocks few large))
 $node->safe_psql('postgres', 'SET qsketch.device = auto; SELECT qfilter_agg(k, qfilter_new_bloom(3000000)) FROM hit');
 cmp_ok(gpu_count($node, 'batches'), '>', $before, 'auto, large, with enough rows: on the GPU');
 
-# lookups, the second of which finds a copy and sends nothing but the keys
+# of two lookups, the second one finds a cached filter, and sends only the keys
 $node->safe_psql('postgres', "SET qsketch.device = cpu; CREATE TABLE kept AS
 	SELECT $filter{rows} AS frequency, $filter{blocks} AS blocks, $filter{standard} AS standard FROM hit;
 	ALTER TABLE kept ALTER frequency SET STORAGE EXTERNAL, ALTER blocks SET STORAGE EXTERNAL;");
@@ -103,7 +102,7 @@ is($node->safe_psql('postgres', "BEGIN; $older; COMMIT"), $node->safe_psql('post
 	'an older cursor goes on after a savepoint is rolled back');
 settled($node, 'an older cursor');
 
-# no memory: the CPU does it
+# without memory the CPU makes the filters
 set_fault($node, 'memory');
 $before = gpu_count($node, 'fallbacks');
 my $batches = gpu_count($node, 'batches');
@@ -118,7 +117,7 @@ is(gpu_count($node, 'batches'), $batches, 'no memory: all was done on the CPU');
 set_fault($node, 'none');
 settled($node, 'no memory');
 
-# a broken device: queries with a filter there fail, others go on
+# a broken device: queries with a filter on it fail, and others go on
 my $other = $node->background_psql('postgres');
 set_fault($node, 'error');
 foreach ("SELECT $filter{blocks} FROM hit", 'SELECT qfilter_contains(standard, ARRAY[1::bigint]) FROM kept')

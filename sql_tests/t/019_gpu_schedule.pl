@@ -1,6 +1,5 @@
-# Nobody is held up by what others ask of the GPU worker: requests as long as can
-# be are served in pieces, between which others are served, and end with
-# their query; and no role takes all slots or handles.
+# Nobody is delayed by the requests of others to the GPU worker.  The longest possible requests are served in
+# pieces, between which others are served, and end with their query.  No role takes all slots or handles.
 use strict;
 use warnings;
 use FindBin;
@@ -25,7 +24,7 @@ $node->safe_psql('postgres', q{
 # A GPU does at once what takes an emulated one long, so there it is asked again and again.
 my $times = ($ENV{QSKETCH_GPU} // 'emulate') eq 'emulate' ? 1 : 1000;
 
-# What takes long, of each family; and the counter of what was done of it, and what it is in the end.
+# Long work of each family, with the counter of its progress and the counter's final value.
 my %long = (
 	'lookup in a filter' => [ 'lookup_keys', 131072 * $times, qq{SELECT sum(e) FROM dear,
 		generate_series(1, $times) AS again,
@@ -64,7 +63,7 @@ sub end_greedy
 		SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'greedy'});
 }
 
-# The slowest of some small sketches, each made on the device, in seconds.
+# The time of the slowest of some small sketches, each made on the device, in seconds.
 sub slowest_small
 {
 	my ($name) = @_;
@@ -84,7 +83,7 @@ sub slowest_small
 	return $worst;
 }
 
-# A long query has ended early: has what it asked of the worker, too?
+# Check that the requests of a long query that was ended early have ended, too.
 sub has_ended
 {
 	my ($name, $before) = @_;
@@ -119,7 +118,7 @@ foreach my $name (sort keys %long)
 	has_ended($name, $before);
 }
 
-# many at once, of all families and several sessions each
+# many long queries at once, of all families, in several sessions each
 {
 	my @session = map { start_long($_) } (sort keys %long) x 2;
 	my $worst = slowest_small('all at once');
@@ -132,7 +131,7 @@ foreach my $name (sort keys %long)
 	settled($node, 'all at once');
 }
 
-# a role with more states than there are entries: the others still get theirs
+# a role has more states than there are entries, and others still get theirs
 {
 	my $greedy = $node->background_psql('postgres', extra_params => [ '-U', 'greedy' ]);
 	my $fallbacks = gpu_count($node, 'fallbacks');

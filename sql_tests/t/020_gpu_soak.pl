@@ -1,9 +1,8 @@
-# Soak: many clients mix aggregates, merges, lookups, searches for pairs of sets, cached
-# columns of a table that others write, and cancels, of all families, on three emulated
-# GPUs or all real ones, and compare every answer with exact counts and with what the CPU
-# makes.
-# QSKETCH_SOAK_SECONDS (15) and QSKETCH_SOAK_CLIENTS (32) say how long and how
-# many; "make soak" runs it for ten minutes.
+# Soak test: many clients mix aggregates, merges, lookups, searches for pairs of sets, cached columns of a
+# table that others write, and cancels, of all families, on three emulated GPUs or on all real ones.  They
+# compare every answer with exact counts and with the CPU's answer.
+# QSKETCH_SOAK_SECONDS (15) and QSKETCH_SOAK_CLIENTS (32) set the time and the number of clients.  "make soak"
+# runs it for ten minutes.
 use strict;
 use warnings;
 use FindBin;
@@ -150,7 +149,7 @@ sub script
 	return $file;
 }
 
-# Resident memory of the worker, in kB, without what is shared.
+# Resident memory of the worker in kB, without shared memory.
 sub worker_memory
 {
 	my $status = slurp_file('/proc/' . gpu_count($node, 'worker_pid') . '/status');
@@ -171,7 +170,7 @@ my @scripts = (
 
 cmp_ok($node->safe_psql('postgres', 'SELECT count(*) FROM alike'), '>', 1000, 'pairs of sets to be found');
 
-# once through everything, then the memory of the worker is what it needs
+# run everything once, after which the worker has the memory that it needs
 $node->safe_psql('postgres', 'VACUUM written');
 $node->safe_psql('postgres', "SELECT soak_$_() FROM generate_series(1, 20)")
 	for qw(load columns aggregate groups merge lookup filter sets);

@@ -1,9 +1,8 @@
-# qsketch_progress and qsketch_stat, seen from a second session: column scans, serial
-# and parallel, and qsets_pairs, while they stand still at a gate.  Who may see
-# what, and that nothing is left of commands however they end.
+# qsketch_progress and qsketch_stat, seen from a second session while commands wait at a gate: column scans,
+# serial and parallel, and qsets_pairs.  Also who may see what, and that nothing is left of a command,
+# however it ends.
 #
-# The gate is a hash function, or a function in the select list, that waits
-# until a file is there.
+# The gate is a hash function, or a function in the select list, that waits until a file exists.
 
 use strict;
 use warnings;
@@ -47,7 +46,7 @@ $node->safe_psql('postgres', qq{
 	GRANT SELECT ON slow, sets TO alice;
 	SELECT qsketch_stat_reset()});
 
-# Statements in a session of their own; returns what waits for its end.
+# Runs statements in a session of its own; returns a function that waits for its end.
 sub start
 {
 	my ($role, @statements) = @_;
@@ -66,7 +65,7 @@ sub progress
 	return $node->safe_psql('postgres', "SELECT $columns FROM qsketch_progress", extra_params => [ '-U', $role // $superuser ]);
 }
 
-# Wait until there is a command of which this holds.
+# Waits until there is a command for which this condition holds.
 sub wait_for
 {
 	my ($condition, $name) = @_;
@@ -207,8 +206,8 @@ for my $way (sort keys %expected)
 	is($node->safe_psql('postgres', 'SELECT pairs FROM qsketch_stat'), $pairs, "qsets_pairs $way: and counted");
 }
 
-# A search that finds nothing, and takes so long that only a cancellation ends it:
-# it is seen on the GPU before it has a pair.
+# A search finds nothing, and takes so long that only a cancellation ends it.  It is shown as on the GPU
+# before it has found a pair.
 $node->safe_psql('postgres', q{CREATE TABLE apart AS SELECT qsets_agg(i % 30000, i * 7919::bigint % 999983) AS q FROM generate_series(1, 1500000) AS i});
 $run = start($superuser, 'SET qsketch.device = gpu', q{SELECT count(*) FROM apart, qsets_pairs(q, min_count => 40, method => 'merge')});
 wait_for(q{command = 'qsets_pairs' AND phase = 'searching' AND device = 'gpu' AND sets_total = 30000 AND pairs = 0}, 'a search on a GPU without a pair is seen');
@@ -245,7 +244,7 @@ $node->safe_psql('postgres', q{SET qsketch.device = gpu; SET qsketch.enable_colu
 is($node->safe_psql('postgres', qq{SELECT keys_cpu + keys_gpu, keys_gpu > 1.5 * $rows, batches_gpu > 0, column_scans FROM qsketch_stat}),
 	2 * $rows . '|t|t|0', 'keys on a GPU, without a column scan');
 
-# nothing is told where activities are not tracked
+# nothing is shown if activities are not tracked
 $run = start($superuser, 'SET track_activities = off', $scan);
 $node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'PgSleep'});
 is(progress('count(*)'), '0', 'track_activities = off: nothing is seen');

@@ -1,6 +1,6 @@
-# Pairs of sets through the GPU worker, beyond one search on one device: several
-# devices, collections that are kept there, limits of memory, a worker that is
-# lost, long searches beside other requests; and what is said of all this.
+# Pairs of sets through the GPU worker, beyond one search on one device: several devices, collections that are
+# kept on a device, limits of memory, a worker that is lost, long searches beside other requests, and what
+# EXPLAIN and views show of this.
 use strict;
 use warnings;
 use FindBin;
@@ -28,7 +28,7 @@ $node->safe_psql('postgres', q{
 
 sub on_cpu { return $node->safe_psql('postgres', "SET qsketch.device = cpu; $_[0]"); }
 
-# ---- what is said ----
+# ---- what EXPLAIN and views show ----
 
 is($node->safe_psql('postgres', 'SELECT DISTINCT device, reason, workers FROM kept, qsets_pairs_plan(c)'),
 	'gpu|qsketch.device is gpu|0', 'the plan: a GPU is asked for');
@@ -65,7 +65,7 @@ SKIP:
 	settled($node, 'devices');
 }
 
-# ---- kept ----
+# ---- collections that are kept on a device ----
 
 my $pairs = 'SELECT p.* FROM kept, qsets_pairs(c, min_count => 20) AS p';
 my $correct = on_cpu($pairs);
@@ -78,7 +78,7 @@ is(gpu_count($node, 'cache_hits'), $hits + 1, 'kept: it was found');
 ok($node->safe_psql('postgres', 'SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p') eq
 	on_cpu('SELECT p.* FROM kept, qsets_pairs(c, top => 2) AS p'), 'kept: another question');
 
-# two searches at the same time in one that is kept, and that has to go meanwhile
+# two searches run at the same time in a kept collection, which has to leave the device meanwhile
 my $both = q{BEGIN;
 	DECLARE x CURSOR FOR SELECT qsets_pairs(c) FROM kept; DECLARE y CURSOR FOR SELECT qsets_pairs(c, min_count => 2) FROM kept;
 	FETCH 20000 FROM x; FETCH 20000 FROM y; FETCH 20000 FROM x;};
@@ -118,7 +118,7 @@ is($node->safe_psql('postgres', $count), $right, 'no limit');
 
 # ---- long searches ----
 
-# one that finds nothing for long: it ends when it is told to, and others are served meanwhile
+# a search that finds nothing for long ends when it is cancelled, and others are served meanwhile
 my $long = "SELECT count(*) FROM unlike, generate_series(1, 1000) AS again, LATERAL qsets_pairs(c, 150 + 0 * again, method => 'merge')";
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, "\\echo started\nSELECT /* long */ count(*) FROM ($long) AS x;\n");
@@ -135,7 +135,7 @@ settled($node, 'long searches');
 
 # ---- a worker that is lost ----
 
-# nothing was returned yet
+# no pair was returned yet
 set_fault($node, 'error');
 my ($status, $out, $err) = $node->psql('postgres', "SET qsketch.device = auto; SET qsketch.gpu_min_elements = 0; $count");
 is($out, $right, 'lost, auto: the CPU finds them');
@@ -143,7 +143,7 @@ like($err, qr/WARNING:  GPU operation failed.*No pair of sets had been returned:
 set_fault($node, 'none');
 wait_for_worker($node);
 
-# some were
+# some pairs were returned
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/20000 there/, q{
 	BEGIN; SET qsketch.device = auto; SET qsketch.gpu_min_elements = 0;

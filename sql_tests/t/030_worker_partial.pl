@@ -1,6 +1,5 @@
-# Aggregates whose arguments come in a row, through another aggregate, as when
-# Citus pushes them down: the key's collation and type are those of the row's
-# first field.
+# Aggregates whose arguments come in a row, through another aggregate, as when Citus pushes them down.  The
+# key's collation and type are those of the row's first field.
 
 use strict;
 use warnings;
@@ -34,7 +33,7 @@ $node->safe_psql('postgres', qq{
 	CREATE TYPE pair AS (a text, b bigint);
 });
 
-# The sketch that the wrapped call makes, and that of the call itself.
+# Compares the sketch of the wrapped call with that of the call itself.
 sub same
 {
 	my ($name, $types, $arguments, $row, $table) = @_;

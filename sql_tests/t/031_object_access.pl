@@ -1,6 +1,5 @@
-# An object access hook, by which other modules refuse functions and schemas to
-# users, is asked by the column scan for what the executor would ask it for in
-# the ordinary plan, and so it is by lookups.
+# An object access hook lets other modules refuse functions and schemas to users.  The column scan must ask the
+# hook for the same as the executor of the ordinary plan, and so must lookups.
 
 use strict;
 use warnings;
@@ -46,7 +45,7 @@ $node->safe_psql('postgres', q{
 	ANALYZE;
 });
 
-# What the hook was told of while the query ran, and the errors; planning folds constants first.
+# The hook's reports while the query ran, and the errors.  Planning folds constants before that.
 sub told
 {
 	my ($settings, $query) = @_;
@@ -62,7 +61,7 @@ sub told
 	return { out => $out, execute => \@execute, search => \@search, error => $error };
 }
 
-# Without repetitions and without who it was: the leader or a worker.
+# The reports without repetitions, and without their process, leader or worker.
 sub functions
 {
 	my %functions = map { s/ in (leader|worker)$//r => 1 } @{ $_[0]{execute} };
@@ -155,8 +154,7 @@ for my $function (sort keys %other)
 		"ERROR:  hook refuses function $function", "$function: refused");
 }
 
-# Names: a refused schema hides what is in it from the parser, and from nobody
-# who does not look for names.
+# A refused schema hides its objects from the parser.  Code that does not look for names still sees them.
 my ($ret, $out, $err) = $node->psql('postgres',
 	'SET ROLE usual; SET object_access.schema = ours; SELECT ours.qsketch_agg(k) FROM t');
 like($err, qr/hook refuses schema ours/, 'schema refused: named');

@@ -1,6 +1,6 @@
-# Partial aggregates that Citus asks for, as text and in binary, are planned as the
-# aggregates themselves: what comes back is the same, only who may have them asks so,
-# and nothing is told by its name.  What is combined is validated.
+# Partial aggregates of Citus, as text and in binary, are planned as the aggregates themselves.  The result is
+# the same, only users who may call the aggregates get this plan, and no object is recognised by its name.
+# States that are combined are validated.
 
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ $node->safe_psql('postgres', qq{
 
 my $small = "qsketch_new('multilevel', '64kB')";
 
-# What a query prints, with the calls replaced and as they are.
+# The output of a query with the calls replaced, and without that.
 sub both
 {
 	my ($query) = @_;
@@ -56,7 +56,7 @@ sub both
 		$err ne '' ? $err : $out } ('on', 'off');
 }
 
-# Is the call planned as the aggregate?
+# The plan of the call.
 sub plan_of
 {
 	my ($query, $before) = @_;
@@ -150,7 +150,7 @@ foreach my $agg (['qsketch', 'k'], ['qtop', 'k, 20'], ['qfilter', 'k, qfilter_ne
 	}
 }
 
-# What is left as it is.
+# Calls that are left as they are.
 like(plan_of("SELECT worker_partial_agg('qsketch_agg(anycompatible)'::regprocedure, k) FROM t"), qr/worker_partial_agg\(/,
 	'an aggregate of that name');
 like(plan_of("SELECT worker_binary_partial_agg('qsketch_agg(anycompatible)'::regprocedure, k) FROM t"),
@@ -163,7 +163,7 @@ like(plan_of('SELECT partial(i::oid, k) FROM t'), qr/partial\(/, 'no constant');
 like(plan_of('SELECT partial(0, k) FROM t'), qr/partial\(/, 'no aggregate');
 like(plan_of('SELECT partial(NULL, k) FROM t'), qr/partial\(/, 'no name');
 
-# Permissions: all that either way asks for.
+# Permissions: the plan requires those of both ways.
 foreach my $form (['partial', '_qsketch_out'], ['partial_binary', '_qsketch_send'])
 {
 	my ($aggregate, $output) = @$form;

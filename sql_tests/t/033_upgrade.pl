@@ -1,7 +1,6 @@
-# ALTER EXTENSION qsketch UPDATE, from each version that there is an upgrade
-# from, one of which never was (test/older.pl): the catalogue becomes that of
-# a fresh installation, what is stored stays, views live on or are named, and no
-# superuser is needed.
+# ALTER EXTENSION qsketch UPDATE from each version that has an upgrade script, one of which was never released
+# (test/older.pl).  The catalogue becomes that of a fresh installation, stored values stay, views survive or
+# are named, and no superuser is needed.
 
 use strict;
 use warnings;
@@ -138,7 +137,7 @@ sub upgrade
 	isnt(join("\n", @{ lines($name) }), join("\n", @$fresh), "$name: it was another one");
 	like($before->{'stored values'}, qr/^multilevel 3000 1\|/m, "$name: sketches are there");
 
-	# What is in the way is named, and nothing happens.
+	# A view that is in the way is named, and nothing is changed.
 	$node->safe_psql($name, 'CREATE VIEW in_the_way AS SELECT qsketch_error(sk) FROM sketch', @as);
 	my ($status, $out, $err) = $node->psql($name, 'ALTER EXTENSION qsketch UPDATE', @as);
 	like($err, qr/cannot drop function qsketch_error\(.*view in_the_way depends on/s, "$name: a view in the way is named");

@@ -1,5 +1,5 @@
-# pg_upgrade: what is stored stays as it is, byte for byte, is what the new
-# server would make itself, and can be gone on with.
+# pg_upgrade: stored values stay the same, byte for byte, equal those that the new server makes itself, and can
+# be changed further.
 #
 # From the server that the environment's oldinstall names, as for PostgreSQL's
 # own test of pg_upgrade; it has qsketch installed (test/matrix.sh does this).

@@ -1,6 +1,5 @@
-# PL/pgSQL changes a sketch where it is, from PostgreSQL 18 on: sk := qsketch_add(sk, k)
-# costs a key, not a copy of the sketch, also where errors are caught.  What fails
-# leaves it as it was.
+# From PostgreSQL 18 on, PL/pgSQL changes a sketch in place: sk := qsketch_add(sk, k) costs as much as a key, and
+# not as a copy of the sketch, also where errors are caught.  A call that fails leaves the sketch as it was.
 
 use strict;
 use warnings;

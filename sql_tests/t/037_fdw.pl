@@ -1,6 +1,6 @@
-# Sketches over postgres_fdw: what is computed on the other server and what is
-# pulled, as docs/several-machines.md says, and the same bytes as there.  The other server is
-# the one that the environment's oldinstall names, if it names one.
+# Sketches over postgres_fdw: what is computed on the other server and what is pulled, as
+# docs/several-machines.md says, and that the bytes are the same.  If the environment's oldinstall names a
+# server, that is the other one.
 
 use strict;
 use warnings;
@@ -60,7 +60,7 @@ sub remote_sql
 	return ($plan, join("\n", $plan =~ /Remote SQL: (.*)/g));
 }
 
-# Ships: the other server is asked for what the pattern says; and gives what it has itself.
+# Checks that the other server gets a query with this pattern, and that the result is the other server's own.
 sub ships
 {
 	my ($name, $query, $pattern, %more) = @_;
@@ -88,7 +88,7 @@ ships('a condition', 'SELECT day FROM stored WHERE qsketch_estimate(sk, 42::bigi
 ships('estimates in an aggregate', 'SELECT sum(qsketch_estimate(sk, 42::bigint)) FROM stored', qr/sum\(.*qsketch_estimate/);
 ships('a view', "SELECT qsketch_merge_agg(sk)::text FROM built WHERE day < '2026-01-03'", qr/qsketch_merge_agg\(sk\).*WHERE/);
 
-# What is pulled.
+# Calls that are not computed on the other server.
 my ($plan, $sql) = remote_sql('SELECT qsketch_estimate(sk, 42::bigint) FROM stored');
 like($sql, qr/^SELECT sk FROM/, 'an estimate in the list is computed here, of sketches that are pulled');
 ($plan, $sql) = remote_sql('SELECT qsketch_agg(k) FROM plain_rows');

@@ -41,7 +41,7 @@ unlike(explained('VERBOSE', 'SELECT count(*) FROM why'), qr/Not Used/, 'nothing 
 like(explained('VERBOSE', "SELECT (SELECT qsketch_agg(DISTINCT k) FROM why) || (SELECT qsketch_agg(DISTINCT w) FROM why) || (SELECT qsketch_agg(k) FROM why GROUP BY ROLLUP (w, t))"),
 	qr/Column Scan Not Used: DISTINCT in qsketch_agg\(\), $scan\nGPU Not Used: $gpu\z/, 'of several parts, each reason once');
 
-# an error in between does not leave anything behind
+# an error in between leaves nothing behind
 my ($rc, $out, $err) = $node->psql('postgres',
 	"EXPLAIN (VERBOSE, ANALYZE) SELECT qsketch_agg(k / 0) FROM why;\nEXPLAIN (VERBOSE) SELECT count(*) FROM why", on_error_stop => 0);
 like($err, qr/division by zero/, 'an error');

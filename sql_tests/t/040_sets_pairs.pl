@@ -1,5 +1,5 @@
-# Pairs of sets by parallel workers: the same rows in the same order as without
-# them, wherever the query stands and whatever happens to the workers.
+# Pairs of sets by parallel workers: the rows and their order are those without workers, wherever the call
+# is in the query, and whatever happens to the workers.
 
 use strict;
 use warnings;
@@ -35,7 +35,7 @@ my $serial = 'SET max_parallel_workers_per_gather = 0;';
 my $by_node = 'SET qsketch.enable_pairscan = on;';
 my $by_function = 'SET qsketch.enable_pairscan = off;';
 
-# What a script prints, and how many workers it launched; an error is printed, too.
+# The output of a script, with errors, and the number of workers that it launched.
 sub run
 {
 	my ($script) = @_;
@@ -85,7 +85,7 @@ for my $call (@calls)
 	}
 }
 
-# Few things to do: no workers, unless starting them is said to cost nothing.
+# With little work there are no workers, unless starting them is said to cost nothing.
 is((run('SET max_parallel_workers_per_gather = 3;' . digest('c, qsets_pairs(third, 20)')))[1], 0, 'no workers for little work');
 is($node->safe_psql('postgres', "$parallel SELECT min(workers) || ' ' || max(workers) FROM c, qsets_pairs_plan(q)"),
 	'3 3', 'qsets_pairs_plan tells how many');
@@ -123,7 +123,7 @@ for my $way ($by_function, $by_node)
 			  . 'ROLLBACK TO s; ' . digest($call) . 'INSERT INTO u VALUES (3); COMMIT; SELECT count(*) FROM u; DROP TABLE u;'))[0],
 		"$rows\n$rows\n2", "between writes and in a subtransaction, $way");
 
-	# the same many times in one query, each with workers of its own
+	# the same call runs many times in one query, each time with workers of its own
 	($out, $launched) = run("$set SELECT count(*), count(DISTINCT n) FROM generate_series(1, 5) AS i, c, "
 		  . 'LATERAL (SELECT count(*) AS n FROM qsets_pairs(q, 3 + i - i)) AS p;');
 	is("$out $launched", '5|1 15', "five times, $way");
@@ -142,7 +142,7 @@ for my $way ($by_function, $by_node)
 			  . "FOR r IN SELECT * FROM $call AS p LOOP n := n + 1; INSERT INTO seen VALUES (r.a); EXIT WHEN n = 1000; END LOOP; "
 			  . "END \$\$; SELECT count(*) FROM seen;"))[0], '1000', "a loop that writes, $way");
 
-	# a query that is in a worker itself, or whose leader is in parallel mode
+	# the query itself runs in a worker, or its leader is in parallel mode
 	for my $force ('force_parallel_mode', 'debug_parallel_query')
 	{
 		($out, $launched) = run("$set SET $force = on;" . digest($call));
@@ -179,7 +179,7 @@ for my $way ($by_function, $by_node)
 	$node->safe_psql('postgres', 'DROP FUNCTION try');
 }
 
-# What the node does not do, and who may.
+# Calls that the node does not compute, and who may use it.
 like($node->safe_psql('postgres', "EXPLAIN SELECT a FROM $call"), qr/Custom Scan \(QSketchPairs\)/, 'the node is used');
 for my $query ("SELECT p FROM $call AS p", "SELECT * FROM c, qsets_pairs(q, 4) WITH ORDINALITY",
 	'SELECT * FROM c, ROWS FROM (qsets_pairs(q, 4), generate_series(1, 3))', "SELECT p.a FROM $call AS p WHERE p IS NOT NULL",
@@ -198,7 +198,7 @@ for my $way ($by_function, $by_node)
 my ($plan) = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT a FROM c, qsets_pairs(q)");
 like($plan, qr/Device: cpu\s+Method: \w+\s+Workers Planned: 3\s+Workers Launched: [123]/, 'EXPLAIN tells of method and workers');
 
-# ---- workers that are not there, or go ----
+# ---- workers that are missing, or are terminated ----
 
 for my $way ($by_function, $by_node)
 {

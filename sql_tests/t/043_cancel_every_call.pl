@@ -15,9 +15,9 @@ my $module = "$ENV{TESTDIR}/cancel_after.so";
 my $chosen_keys = "$ENV{TESTDIR}/chosen_keys.so";
 plan skip_all => 'no test module' unless -f $module && -f $chosen_keys;
 
-# A call is cancelled after so many ms.  With values of the largest size it then goes on for
-# less than a second of CPU time; ten times as much is allowed.  The values here are smaller
-# by this factor, and so is what is allowed, since all that takes long grows with them.
+# A call is cancelled after so many ms.  With values of the largest size it then goes on for less than a second
+# of CPU time; ten times as much is allowed.  The values here are smaller by this factor, and so is the allowed
+# time, since the time of everything slow grows with the values.
 my $scale = $ENV{QSKETCH_CANCEL_SCALE} // 16;
 my $cancel_ms = 200;
 my $most_ms = 10_000 / $scale;
@@ -53,7 +53,7 @@ my %value = (
 	qtop => [ map { "(SELECT qtop_agg($_, 100000, qsketch_new('multilevel', '$size')) FROM $series)" } 'i', 'unmix64(i)' ],
 );
 
-# Of arguments: those of a name, or all of a type.  The first one is used while others vary.
+# Values of arguments, by name or by type.  The first one is used while other arguments vary.
 my %named = (
 	structure => [ map { "'$_'" } qw(multilevel thread warp half_warp sub_warp sf auto) ],
 	size => [ "'$size'", "'1kB'" ],
@@ -112,8 +112,8 @@ $node->safe_psql('postgres', qq{
 	CREATE TABLE took (call text, how text, ms float8);
 });
 
-# One of the overloads that are the same code: whether it is an aggregate and returns a set,
-# its name and result, types and names of arguments; how many overloads there are of it.
+# For each group of overloads that are the same code, one of them: whether it is an aggregate and returns a
+# set, its name and result, types and names of its arguments, and the number of overloads.
 my @functions = map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('postgres', q{
 	WITH member AS (
 		SELECT p.*, CASE WHEN p.prokind = 'a' THEN t.prosrc || ' ' || m.prosrc ELSE p.prosrc END AS code
@@ -143,7 +143,7 @@ is($types, join(' ', sort keys %value), 'there are values of each type of the ex
 
 # ---- calls ----
 
-# What an argument may be, of which the first is used while others vary.
+# Values for an argument, of which the first is used while other arguments vary.
 sub candidates
 {
 	my ($aggregate, $main, $type, $name, $at) = @_;
@@ -158,7 +158,7 @@ sub candidates
 	return @{ $typed{$type} // [] };
 }
 
-# All calls of a function: with the first candidates, and with each other one in its place.
+# All calls of a function: with the first value of each argument, and with each other value in its place.
 sub calls
 {
 	my ($aggregate, $set, $function, $types, $names) = @_;
@@ -186,7 +186,7 @@ sub with_types
 	return map { $type[$_] =~ /^any|^cstring/ ? $list->[$_] : "($list->[$_])::$type[$_]" } 0 .. $#type;
 }
 
-# A call as a statement; an aggregate also over frames that move.
+# A call as a statement.  An aggregate is also called over moving frames.
 sub call
 {
 	my ($aggregate, $set, $call) = @_;
@@ -233,7 +233,7 @@ for my $f (@functions)
 	my ($type) = grep { $value{$_} } split /,/, $types;
 	my @calls;
 
-	# called by the planner, for calls of other functions, or by moving aggregates alone
+	# these functions are called only by the planner, for calls of other functions, or by moving aggregates
 	if ($support eq 't' || $types =~ /^internal,/) { $visited += $overloads; next; }
 	if ($types eq 'internal')
 	{
@@ -263,7 +263,7 @@ for my $type (sort keys %calls)
 
 # ---- times ----
 
-# Errors are calls, too, and so is what is over before.
+# Calls that fail count as calls, too, and so do those that end before they are cancelled.
 my ($calls, $cancelled) = split /\|/, $node->safe_psql('postgres', "SELECT count(*), count(ms) FROM took");
 cmp_ok($cancelled, '>', 0, "$calls calls, of which $cancelled were cancelled");
 note "longest after that, in ms of CPU time:\n" . $node->safe_psql('postgres',

@@ -1,5 +1,5 @@
-# Copies of columns that the GPU worker keeps: loading, use, truth, rights, races, and
-# what happens when memory or the worker is short.
+# Cached columns of the GPU worker: loading, use, correctness, rights, races, and what happens when memory or
+# the worker is missing.
 use strict;
 use warnings;
 use FindBin;
@@ -12,7 +12,7 @@ use Test::More;
 my $node = gpu_node('columns', 'qsketch.device = auto', 'max_parallel_workers_per_gather = 0',
 	"qsketch.gpu_devices = '0'", 'max_prepared_transactions = 5', 'jit = off');
 
-# All plain aggregates of a table, as text; without and with cached columns, and without the scan.
+# All plain aggregates of a table, as text: with cached columns, without them, and without the scan.
 my $small = q{qsketch_new('sub_warp', '64kB')};
 sub same
 {
@@ -42,7 +42,7 @@ $node->safe_psql('postgres', q{
 	VACUUM ANALYZE t});
 my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE relname = 't'});
 
-# ---- without cached columns nothing is said of them ----
+# ---- without cached columns EXPLAIN does not mention them ----
 
 unlike($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, VERBOSE, COSTS off) SELECT qsketch_agg(k) FROM t'),
 	qr/Cached Columns/, 'EXPLAIN says nothing of cached columns where there are none');
@@ -115,7 +115,7 @@ for my $distinct (1, 2, $limit - 1, $limit, $limit + 1, 4500)
 }
 $node->safe_psql('postgres', 'DROP TABLE few');
 
-# ---- what is left to the scan, and why ----
+# ---- queries that are left to the scan, and why ----
 
 sub refused
 {
@@ -254,7 +254,7 @@ cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('whole', '{late}')
 $node->safe_psql('postgres', 'ALTER TABLE whole ALTER late SET DEFAULT 78');
 same('a default that was added', 'SELECT md5(qsketch_agg(late)::text) FROM whole');
 
-# a change of a type that leaves the file as it is, but not the fingerprints
+# a change of type keeps the file, but not the fingerprints
 $node->safe_psql('postgres', q{CREATE TABLE coerced AS SELECT -(i % 300)::int AS i FROM generate_series(1, 5000) AS i; VACUUM coerced});
 cmp_ok($node->safe_psql('postgres', q{SELECT qsketch_gpu_load('coerced', '{i}')}), '>', 0, 'integers');
 same('integers', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
@@ -263,7 +263,7 @@ $node->safe_psql('postgres', 'ALTER TABLE coerced ALTER i TYPE oid');
 is($node->safe_psql('postgres', q{SELECT pg_relation_filenode('coerced')}), $file, 'that became OIDs are in the same file');
 same('OIDs', 'SELECT md5(qsketch_agg(i)::text) FROM coerced');
 
-# two parts of a table, each with a page of the map of its own
+# two parts of a table, each of which has a page of the visibility map of its own
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i, repeat('x', 800) FROM generate_series(1, 33000) AS i;
@@ -481,7 +481,7 @@ sub loaded
 	return $node->safe_psql('postgres', qq{SELECT string_agg("column", ' ' ORDER BY "column") FROM qsketch_gpu_columns
 		WHERE "table" = 'of_$role'::regclass AND bytes > 0});
 }
-# What a role is told of columns that made room.
+# The role's messages about columns that were evicted to make room.
 sub told
 {
 	my ($role, $table) = @_;
@@ -538,7 +538,7 @@ set_worker($node, 'qsketch.gpu_cache_size', '4096');
 is((psql_as($node, $_, "SELECT qsketch_gpu_unload('of_$_')"))[0], 0, "$_ unloads") foreach qw(alice bob);
 is(told('bob', 'of_bob'), '', 'nothing is said of columns that nobody wants');
 
-# notes of one role, and many columns of another
+# notes about columns of one role, and many columns of another role
 set_worker($node, 'qsketch.gpu_cache_size', '8');
 is(load(@$_), '', "$_->[0] loads") foreach [ 'alice', 'c1,c2,c3,c4,c5,c6,c7' ], [ 'bob', 'c1,c2' ], [ 'bob', 'c3' ];
 my $many = join ', ', map { "$_ AS w$_" } 1 .. 32;

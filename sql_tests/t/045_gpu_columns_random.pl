@@ -1,6 +1,6 @@
-# Copies of columns against random changes by several clients at once: each query, with
-# random conditions and groups or without, in parallel plans or serial ones, is compared with
-# the ordinary plan in the same snapshot; first with one device, then with three.
+# Cached columns and random changes by several clients at once.  Each query, with random conditions and groups or
+# without, in parallel plans or serial ones, is compared with the ordinary plan in the same snapshot; first with
+# one device, then with three.
 # QSKETCH_COLUMN_QUERIES is the number of comparisons, for long runs.
 use strict;
 use warnings;
@@ -231,7 +231,7 @@ foreach (keys %script)
 }
 my @files = map { ('-f', "$dir/$_.sql\@$script{$_}[0]") } sort keys %script;
 
-# Enough transactions for the comparisons of a round; a client ends at an error that it may not retry.
+# Enough transactions for the comparisons of a round.  An error that may not be retried ends a client.
 my $each = int($queries / $rounds / $clients) + 1;
 for my $round (1 .. $rounds)
 {

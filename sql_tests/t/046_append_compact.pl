@@ -1,5 +1,5 @@
-# Small batches appended as rows and folded later write little, and lose nothing:
-# the WAL is counted, beside that of upserts and of exact counts.
+# Small batches are appended as rows and folded later.  This writes little, and loses nothing: its WAL is compared
+# with that of upserts and of exact counts.
 
 use strict;
 use warnings;

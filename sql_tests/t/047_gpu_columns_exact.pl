@@ -1,5 +1,5 @@
-# qtop_exact from cached columns that the GPU worker keeps: the same as by queries, in
-# every case, and to the same people.
+# qtop_exact from cached columns of the GPU worker gives the same answers as its queries, in every case, and to
+# the same people.
 use strict;
 use warnings;
 use FindBin;
@@ -13,7 +13,7 @@ my $node = gpu_node('exact', 'qsketch.device = auto', 'max_parallel_workers_per_
 
 my $used = qr/qtop_exact has counts of (\d+) pages from cached columns, and read (\d+)/;
 
-# The answer, and what is said of cached columns.
+# The answer, and what EXPLAIN or messages say about cached columns.
 sub ask
 {
 	my ($table, $column, $n, $settings) = @_;
@@ -137,8 +137,8 @@ same('another file', 't', 'skewed', 20);
 $pages = $node->safe_psql('postgres', q{SELECT qsketch_gpu_load('t', '{skewed,uniq,few}')});
 from_copies('loaded again', $pages, 0, 't', 'skewed', 50);
 
-# A column that its transaction has added: the next one may get its number, and another value in the same rows.
-# A change of type writes other columns of the table, too.
+# A column cannot be loaded in the transaction that adds it.  After a rollback the next column may get its number, and
+# have other values in the same rows.  A change of type writes other columns of the table, too.
 $node->safe_psql('postgres', 'CREATE TABLE grown AS SELECT i % 7 AS k FROM generate_series(1, 5000) AS i; VACUUM grown');
 for my $added ('ALTER TABLE grown ADD m int DEFAULT 9', 'SAVEPOINT a; ALTER TABLE grown ADD m int', 'SAVEPOINT a; ALTER TABLE grown ADD m int; RELEASE a')
 {
@@ -155,7 +155,7 @@ is($rc, 0, 'a table of the same transaction');
 like($err, qr/cannot copy column "m" of a table whose columns this transaction has changed/, 'another column has changed: refused');
 $node->safe_psql('postgres', 'DROP TABLE grown');
 
-# two parts of a table, each with a page of the map of its own
+# two parts of a table, each of which has a page of the visibility map of its own
 $node->safe_psql('postgres', q{
 	CREATE TABLE two (k int, pad text) WITH (fillfactor = 10);
 	INSERT INTO two SELECT i % 9000, repeat('x', 800) FROM generate_series(1, 33000) AS i;

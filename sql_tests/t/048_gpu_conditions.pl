@@ -30,7 +30,7 @@ my $pages = $node->safe_psql('postgres', q{SELECT relpages FROM pg_class WHERE r
 my $columns = '{k,i2,i4,i8,d,ts,tz,ti,b,t,f,full_}';
 is($node->safe_psql('postgres', "SELECT qsketch_gpu_load('c', '$columns')"), $pages, 'all columns are loaded');
 
-# The same answers from cached columns and by the ordinary plan, and all pages from cached columns.
+# Check that cached columns and the ordinary plan give the same answers, and that no page was read.
 sub same
 {
 	my ($name, @tails) = @_;

@@ -1,5 +1,5 @@
-# Batches of keys that come faster than the GPU worker serves them: it serves several of a
-# process together, and nobody is told anything else than by serving them one by one.
+# Batches of keys come faster than the GPU worker serves them.  It serves several batches of a process together,
+# and the results and errors are those of serving them one by one.
 use strict;
 use warnings;
 use FindBin;
@@ -32,12 +32,12 @@ is($_->query_safe('SELECT 1'), "0\n1", 'several at a time') foreach @sessions;
 $_->quit foreach @sessions;
 settled($node, 'several at a time');
 
-# keys with weights, which fill a slot with half as many
+# keys with weights: half as many of them fill a slot
 my $weighted = q{SELECT md5(qsketch_agg(k, w, qsketch_new('multilevel', '64kB'))::text) FROM rows};
 $node->safe_psql('postgres', q{CREATE TABLE rows AS SELECT i % 5003::bigint AS k, 1 + i % 7 AS w FROM generate_series(1, 600000) AS i});
 is($node->safe_psql('postgres', $weighted), $node->safe_psql('postgres', "SET qsketch.device = cpu; $weighted"), 'weights');
 
-# a total that no sketch can have: the error of the batch that passes it
+# the batch with which the total exceeds the largest one gets the error
 for my $device ('cpu', 'gpu')
 {
 	my ($rc, $out, $err) = $node->psql('postgres', qq{SET qsketch.device = $device;
@@ -45,7 +45,7 @@ for my $device ('cpu', 'gpu')
 	like($err, qr/ERROR:  .*(total|overflow|out of range)/, "$device: a total that is too large");
 }
 
-# a sketch that has to leave the device in the middle
+# a sketch has to leave the device in the middle
 set_worker($node, 'qsketch.gpu_memory_limit', '1');
 is($node->safe_psql('postgres', $wrong), '0', 'little device memory');
 set_fault($node, 'spill');

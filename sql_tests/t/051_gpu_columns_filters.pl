@@ -28,7 +28,7 @@ sub filter_of
 	return "coalesce(md5(qfilter_agg($column, $template)" . ($filter ? " FILTER (WHERE $filter)" : '') . "::text), 'none')";
 }
 
-# The same answers from cached columns as by the ordinary plan, and so many pages read.
+# Check that cached columns and the ordinary plan give the same answers, and that so many pages were read.
 sub same
 {
 	my ($name, $read, @queries) = @_;

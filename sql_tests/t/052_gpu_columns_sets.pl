@@ -40,14 +40,14 @@ sub pairs_of
 	return "SELECT count(*) || coalesce(md5(string_agg(x::text, ',')), '') FROM (SELECT * FROM qsets_pairs(($sets)" . ($options ? ", $options" : '') . ')) AS x';
 }
 
-# The same answers from cached columns as by the ordinary plan.
+# Check that cached columns and the ordinary plan give the same answers.
 sub same
 {
 	my ($name, @queries) = @_;
 	is_deeply(answers($node, '', @queries), answers($node, ORDINARY, @queries), "$name: the same");
 }
 
-# And so many pages read.
+# Check in addition that so many pages were read.
 sub reads
 {
 	my ($name, $read, @queries) = @_;
@@ -74,7 +74,7 @@ my $several = join(', ', sets_of('id', 'e'), sets_of('id8', 'ts', 'day < 7'), se
 	'md5(qfilter_agg(w, qfilter_new_bloom(1000))::text)', sets_of('id', 'e', 'day = 77'));
 reads('several aggregates', 0, "SELECT $several FROM t", "SELECT $several FROM t WHERE e2 < 5");
 
-# ---- pairs: found where the rows are ----
+# ---- pairs that are found on the device that has the rows ----
 
 my $sets = 'SELECT qsets_agg(id, e) FROM t';
 for my $options ('', '3', '1, 0.2', '1, 0, 2', q{1, 0, NULL, 'bitmap'}, '0')

@@ -39,7 +39,7 @@ count_keys('other', 'cpu');
 is(stat_of('postgres', 'keys_cpu, keys_gpu'), 2 * $keys . '|0', 'all databases are counted together');
 is(stat_of('other', 'keys_cpu, keys_gpu'), 2 * $keys . '|0', 'and seen from each');
 
-# ---- what a process has not told yet ----
+# ---- counts that a process has not reported yet ----
 
 my $session = $node->background_psql('postgres');
 is($session->query("SET qsketch.device = cpu; BEGIN; $count"), $keys, 'a session counts in a transaction');

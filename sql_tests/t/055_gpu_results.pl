@@ -1,5 +1,5 @@
-# Sketches that were made on a device: whoever reads one fetches it, once, and until then it is
-# there no longer than the aggregate that makes it.
+# Sketches that were made on a device.  The first read fetches a sketch, once.  Until then it stays on the device,
+# but no longer than the aggregate that makes it.
 use strict;
 use warnings;
 use FindBin;
@@ -21,7 +21,7 @@ sub of_sketch
 	return "SELECT $expression FROM (SELECT qsketch_agg(k, qsketch_new('$structure', '$size')) AS sk FROM t OFFSET 0) AS s$from";
 }
 
-# Is the answer the CPU's, and how many tables were fetched for it?
+# Check that the answer is the CPU's, and return how many tables were fetched for it.
 sub fetches_for
 {
 	my ($name, $query, $set) = @_;
@@ -73,7 +73,7 @@ fetches_for('weights that are taken back', q{SELECT qsketch_total(sk), qsketch_e
 fetches_for('frames', q{SELECT md5(string_agg(e::text, ' ')) FROM (
 	SELECT qsketch_estimate(qsketch_agg(k, qsketch_new('multilevel', '64kB')) OVER (ORDER BY ctid), k) AS e FROM t LIMIT 300) AS w});
 
-# An aggregate that asks its own state, as a frame grows: keys come between the questions.
+# An aggregate reads its own state while a frame grows, so keys come between the reads.
 $node->safe_psql('postgres', q{
 	CREATE FUNCTION ask(qsketch) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT qsketch_total($1) * 1000 + qsketch_estimate($1, 7::bigint)';
 	CREATE AGGREGATE asked(bigint, qsketch) (SFUNC = _qsketch_agg_trans, STYPE = qsketch, FINALFUNC = ask)});

@@ -1,5 +1,4 @@
-# Copies of columns in parallel plans: one process takes the keys that are there, and all
-# processes read the other pages.
+# Cached columns in parallel plans: one process takes the cached keys, and all processes read the other pages.
 use strict;
 use warnings;
 use FindBin;
@@ -23,7 +22,7 @@ sub same
 	is($node->safe_psql('postgres', ($settings // '') . ';' . $query), $wanted, "$name: the same");
 }
 
-# The plan is parallel, and each page is read or taken from cached columns, once.
+# Check that the plan is parallel, and that each page is read or taken from cached columns, once.
 sub shared_out
 {
 	my ($name, $query, $table, $settings) = @_;

@@ -1,5 +1,5 @@
-# Copies of columns on several devices: the parts of one table are spread over them, and all
-# that is made of its keys is the same as on one device.
+# Cached columns on several devices: the parts of one table are spread over them, and all results are the same as
+# with one device.
 use strict;
 use warnings;
 use FindBin;
@@ -20,7 +20,7 @@ sub pairs_of
 	return "SELECT count(*) || coalesce(md5(string_agg(x::text, ',')), '') FROM (SELECT * FROM qsets_pairs(($sets), 2)) AS x";
 }
 
-# The same answers from cached columns as by the ordinary plan.
+# Check that cached columns and the ordinary plan give the same answers.
 sub same
 {
 	my ($name, $settings, @queries) = @_;

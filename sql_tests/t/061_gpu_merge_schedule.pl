@@ -21,7 +21,7 @@ $node->safe_psql('postgres', "CREATE FUNCTION gpu_schedule() RETURNS bigint LANG
 make_partitions($node);
 load_spread($node, $_, '{k}') foreach qw(p1 p2 p3);
 
-# How many pieces a query takes of a worker that has nothing else to do.
+# Returns how many pieces of the worker a query takes if the worker has nothing else to do.
 sub turns_of
 {
 	my ($query) = @_;
@@ -104,7 +104,7 @@ for my $limit (12, 14, 20, 9)
 set_worker($node, 'qsketch.gpu_memory_limit', '0');
 load_spread($node, $_, '{k}') foreach qw(p1 p2 p3);
 
-# Two sessions of a role have large sketches merged again and again: how long does a small one take beside them?
+# Two sessions of a role merge large sketches again and again.  A small sketch must not take long beside them.
 {
 	my $small = q{SET qsketch.device = gpu; SELECT qsketch_total(qsketch_agg(i, qsketch_new('multilevel', '64kB'))) FROM generate_series(1, 20000) AS i};
 	my $running = q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'greedy' AND state = 'active'};

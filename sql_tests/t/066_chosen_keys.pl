@@ -86,7 +86,7 @@ for my $name (sort keys %statement)
 	note "$name: $chosen ms, others $usual ms";
 }
 
-# Spilled groups: few levels divide them, though bits of all are equal.
+# Spilled groups: a few levels of partitions divide them, though all keys have some equal bits.
 for my $key ('a, b', 'one')
 {
 	my ($chosen, $usual) = map { user_ms("SET work_mem = '1MB'; SET hash_mem_multiplier = 1; SET enable_sort = off",

@@ -1,5 +1,5 @@
-# What qsketch.device = auto chooses: by the size of the value, the rows, and the processes of the
-# plan.  Whatever each process chooses, the result has the CPU's bytes.
+# The choice of qsketch.device = auto: by the size of the value, the rows, and the processes of the plan.
+# Whatever each process chooses, the result has the CPU's bytes.
 use strict;
 use warnings;
 use FindBin;
@@ -31,7 +31,7 @@ sub processes
 		. "SET parallel_leader_participation = on; ALTER TABLE t SET (parallel_workers = $workers); ALTER TABLE few SET (parallel_workers = $workers); ALTER TABLE much SET (parallel_workers = $workers); ";
 }
 
-# Why the query does not use a GPU, as the planner expects it; empty: it does.
+# The planner's reason for not using a GPU; empty if it expects to use one.
 sub reason
 {
 	my ($settings, $query) = @_;
@@ -40,7 +40,7 @@ sub reason
 	return $err =~ /GPU not used: (.*)/ ? $1 : '';
 }
 
-# Where was something made, and is it what the CPU makes?
+# Returns where a value was made, after checking that the CPU makes the same.
 sub device_of
 {
 	my ($name, $settings, $query) = @_;
@@ -116,7 +116,7 @@ chooses('groups of few rows', processes(1), $grouped->('g', '16MB'), 'a GPU does
 chooses('groups of many rows', processes(1), $grouped->('h', '16MB'), '');
 chooses('groups that have enough rows together', processes(1), $grouped->('g', '4MB'), '');
 
-# their keys wait for the CPU
+# keys of many groups are kept for the CPU
 is(device_of('many groups', processes(1), 'SELECT qsketch_agg(k) FROM t GROUP BY k % 500'), 'cpu', 'many groups: so they were made');
 
 # also if more keys come than are expected; if they are expected, small sketches move, too

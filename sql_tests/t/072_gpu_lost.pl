@@ -33,8 +33,8 @@ my %query = (
 	parallel => 'SET max_parallel_workers_per_gather = 2; SET cpu_operator_cost = 1; SELECT md5(qsketch_agg(k)::text) FROM parts');
 my %right;
 
-# Tables of cached columns, one after another on each GPU, and nothing else there.
-# Cache the columns: a partition on each GPU, or, since the fault goes on, all on one.
+# Caches the columns, with nothing else on the GPUs: a partition on each GPU, or, while the fault goes on, all on
+# one GPU.
 sub load
 {
 	my ($node, $fault_goes_on) = @_;

@@ -58,7 +58,7 @@ my %bytes = map {
 
 # ---- calls ----
 
-# What a function gets beside values of our types, by its type; each in turn.
+# Arguments of a function beside values of our types, by type.  Each of them is used in turn.
 my %other = (
 	anyelement => [ '1', "'1'::text" ], anynonarray => ['1'], anyarray => [ 'ARRAY[1, 5]', "ARRAY['1', '5']" ], anycompatible => ['1'], anycompatiblearray => ['ARRAY[1]'],
 	bigint => ['1'], integer => ['2'], 'double precision' => ['0.5'], boolean => ['true'], text => ["'1kB'"], 'bigint[]' => ["'{1,2}'"], 'integer[]' => ["'{1,2}'"], record => ['ROW(1)']);
@@ -184,7 +184,7 @@ note sql(q{SELECT format('%s: %s calls, %s with an answer, %s errors', type, cou
 	count(*) FILTER (WHERE call >= 0 AND length(said) = 5)) FROM answer GROUP BY type ORDER BY type});
 note sql(q{SELECT format('%s %s: %s', said, count(*), min(message)) FROM answer WHERE length(said) = 5 GROUP BY said, substr(message, 1, 30) ORDER BY count(*) DESC LIMIT 60});
 
-# ---- what must not be ----
+# ---- results that must not occur ----
 
 is(sql(q{SELECT string_agg(DISTINCT concat_ws(' ', type, call, message), E'\n') FROM answer WHERE said = 'XX000'}), '', 'no internal error');
 is(sql(q{SELECT string_agg(DISTINCT concat_ws(' ', c.type, c.no, c.stored, c.call, c.said, g.said), E'\n') FROM answer AS c JOIN answer AS g USING (type, no, stored, call)

@@ -54,7 +54,7 @@ foreach my $lock ('LOCK TABLE busy', 'LOCK TABLE busy; LOCK TABLE stored IN EXCL
 	is(seen($columns), $before, 'after the lock all is told');
 }
 
-# a lock that is waited for stands in the way, too
+# a session that waits for a lock stands in the way of others, too
 my $reader = $node->background_psql('postgres');
 $reader->query_safe('BEGIN; SELECT count(*) FROM busy');
 $locker->query_until(qr/waits/, "\\echo waits\nBEGIN; LOCK TABLE busy;\n");

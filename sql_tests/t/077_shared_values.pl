@@ -66,7 +66,7 @@ sub call
 		sub { "qfilter_agg($key, qfilter_new_bloom(" . any_of(1000, 200_000, 2_000_000) . ', 0.01, 0, ' . any_of("'standard'", "'blocked'") . '))' })->();
 }
 
-# What is asked beside, with results that depend on no plan.
+# Other aggregates beside the tested one, with results that depend on no plan.
 sub beside
 {
 	return any_of('count(*)', 'count(word)', '(qfilter_info(qfilter_agg(k, qfilter_new(1000000, 100)))).rows', 'sum(w)', 'qtop_sketch(qtop_agg(k, 5))', 'qtop_total(qtop_agg(word, 20))', 'qtop_sketch(qtop_agg(k, 9, ' . template() . '))',
@@ -115,7 +115,7 @@ for my $round (1 .. 12)
 	like($out, qr/Gather.*QSketchScan.*\n0\n0\nt\z/s, "candidates, round $round") or diag($list);
 }
 
-# Weights that only all processes together have too much of.
+# Weights whose total is too large only when all processes are taken together.
 my ($sum, $refused) = ('', '');
 $node->psql('postgres', "\\set VERBOSITY verbose\nSET max_parallel_workers_per_gather = 7; SELECT qsketch_total(qsketch_agg(k, huge, qsketch_new('sub_warp', '1MB'))) FROM t",
 	stdout => \$sum, stderr => \$refused, on_error_stop => 0);

@@ -21,9 +21,8 @@ our @EXPORT = qw(cpu_function cancel_often);
 # of this process: QEMU, which runs the tests for ARM, has no times in /proc/self.  And
 # piece_of_work(), which takes about 20 ms of user time where nobody else is.
 #
-# What a session goes on to do, though it was cancelled, is user time.  System time is
-# mostly the kernel's for clearing fresh memory: 64 MB take 10 ms, or 100 where a virtual
-# machine has to get them from its host first.
+# The work that a cancelled session goes on with is user time.  System time is mostly the kernel's for clearing fresh
+# memory: 64 MB take 10 ms, or 100 ms where a virtual machine first has to get the memory from its host.
 sub cpu_function
 {
 	return q{

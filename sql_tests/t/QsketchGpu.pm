@@ -88,7 +88,7 @@ sub fill
 			FROM t, unnest('{sub_warp,multilevel,thread}'::text[]) AS s GROUP BY s});
 }
 
-# Does the GPU make the same sketches, and do its answers agree?
+# Check that the GPU makes the same sketches, and that its answers agree.
 sub is_right
 {
 	my ($node, $name) = @_;
@@ -101,7 +101,7 @@ sub is_right
 	is($wrong, '0', "$name: sketches and estimates are right");
 }
 
-# Are all slots free, and all sketches gone but cached values?
+# True if all slots are free, and all sketches are gone except cached values.
 sub settled
 {
 	my ($node, $name) = @_;
@@ -111,7 +111,7 @@ sub settled
 		FROM qsketch_stat_gpu}), "$name: no sketch and no slot is left");
 }
 
-# Is a count so much, as soon as the worker has freed what nobody wants any more?
+# True if a count reaches this value, once the worker has freed what nobody needs any more.
 sub is_soon
 {
 	my ($node, $count, $wanted, $name) = @_;
@@ -177,7 +177,7 @@ sub psql_as
 	return $node->psql('postgres', $query, extra_params => [ '-U', $role ]);
 }
 
-# Pages from cached columns, and pages read, of a query; -1: nothing is said of them.
+# Pages from cached columns, and pages read, of a query; -1: EXPLAIN does not mention them.
 sub copied_pages
 {
 	my ($node, $query, $settings) = @_;
@@ -200,8 +200,8 @@ sub can_pause
 	return 1;
 }
 
-# Stops the scan of a query at a place, between a look at the visibility map and its use,
-# and carries out other statements meanwhile.  Then its answer must be the wanted one.
+# Stops the scan of a query at a place between a check of the visibility map and its use, and runs other statements
+# meanwhile.  Then the query must have the wanted answer.
 sub during_scan
 {
 	my ($node, $name, $place, $query, $wanted, @changes) = @_;
@@ -219,7 +219,7 @@ sub during_scan
 	$_->quit foreach $reader, $holder;
 }
 
-# Cancels a query after longer and longer times: each ends so, or with the right answer.
+# Cancels a query after longer and longer times.  Each time it is cancelled, or has the right answer.
 sub cancelled_or_right
 {
 	my ($node, $query, $right) = @_;

@@ -1,5 +1,5 @@
--- Shards are read by QSketchScan, by groups, too.  From Citus 14 on states travel in binary, before as text:
--- what differs only by that is printed as the same.
+-- Shards are read by QSketchScan, also in groups.  From Citus 14 on states travel in binary, before that as text.
+-- Plans that differ only by that are printed as the same.
 SET citus.explain_all_tasks = off;
 CREATE FUNCTION explained(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
@@ -13,7 +13,7 @@ $$;
 SELECT shard_plan('SELECT qsketch_agg(k) FROM spread');
 SELECT shard_plan('SELECT qsketch_agg(t, w) FROM spread');
 SELECT shard_plan('SELECT day, qsketch_agg(k) FROM spread GROUP BY day');
--- The form is what Citus asks for, which is binary if it can be.
+-- States have the form that Citus asks for, which is binary where possible.
 SELECT bool_or(line ~ 'worker_binary_partial_agg') = bool_or(line ~ '_qsketch_send')
 		AND bool_or(line ~ '_qsketch_(out|send)')
 		AND bool_or(line ~ '_qsketch_send') = (to_regproc('pg_catalog.worker_binary_partial_agg') IS NOT NULL)

@@ -1,5 +1,5 @@
--- The same rows in a local table and in a distributed one, in shards of all
--- workers; the distribution column has no NULLs, all others have.
+-- The same rows in a local table and in a distributed one, whose shards are on all workers.  The distribution
+-- column has no NULLs, and all other columns have some.
 CREATE TYPE mood AS ENUM ('good', 'bad', 'so-so');
 CREATE TABLE plain (
 	id bigint NOT NULL, s smallint, i integer, k bigint, t text, v varchar, c "char", b bytea, u uuid,
@@ -25,7 +25,7 @@ CREATE TABLE spread (LIKE plain);
 SELECT create_distributed_table('spread', 'id', shard_count := 16);
 INSERT INTO spread SELECT * FROM plain;
 
--- Stored sketches, for merging.
+-- Stored sketches, to be merged.
 CREATE TABLE plain_stored AS SELECT day, qsketch_agg(k) AS sk, qtop_agg(k, 10) AS top,
 	qfilter_row_agg(k, id, qfilter_new(20000, 100)) AS f, qsets_agg(w, k) AS sets FROM plain GROUP BY day;
 CREATE TABLE spread_stored (LIKE plain_stored);

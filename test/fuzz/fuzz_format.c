@@ -3,7 +3,7 @@
  *		Arbitrary bytes as a serialized sketch.
  *
  * The input is tried as it is, and once more with the checksum repaired, so that the
- * fuzzer gets past it.  Bytes that qs_open() accepts must be harmless, and bytes
+ * fuzzer gets past this check.  Bytes that qs_open() accepts must be harmless, and bytes
  * that qs_validate() accepts must work; unit/exercise.h has the details.
  *
  * test/fuzz/fuzz_format.c

@@ -1,6 +1,6 @@
 /*
  * fuzz_ops.c
- *		The input as a program: operations on sketches, against exact counts.
+ *		The input is a program: operations on sketches, compared with exact counts.
  *
  * The machine is that of unit/test_property.c.  Here it draws its choices from the
  * input instead of random numbers, so that the fuzzer can steer it.

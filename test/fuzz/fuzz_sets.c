@@ -2,11 +2,11 @@
  * fuzz_sets.c
  *		Arbitrary bytes as a serialized collection of sets, and as rows to build one.
  *
- * First the bytes are read as a serialized collection, as they are and with the
- * checksum repaired; whatever is accepted must be written as it was read.  Then they
- * are taken as rows of small numbers, and all methods must agree on the pairs of the
- * collection built from these rows.  Of each collection one set is asked for the sets
- * most similar to it, by postings and without.
+ * First the bytes are read as a serialized collection, as they are and with the checksum
+ * repaired; whatever is accepted must be written as it was read.  Then the bytes are taken
+ * as rows of small numbers, and all methods must find the same pairs of the collection that
+ * is built from these rows.  For one set of each collection, the most similar sets are
+ * searched with postings and without.
  *
  * test/fuzz/fuzz_sets.c
  */
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ask for the sets most similar to one; the collection is freed. */
+/* Search for the sets most similar to one set; the collection is freed. */
 static void
 ask_for_similar(qset_collection *c, uint8_t choice)
 {

@@ -1,6 +1,6 @@
 /*
  * fuzz_tokens.c
- *		The input as a program: which process makes, hands over and redeems which token.
+ *		The input is a program: which process makes, hands over and redeems which token.
  *
  * The machine is that of unit/test_tokens.c, and runs the server's own code.
  *

@@ -2,9 +2,9 @@
  * fuzz_top.c
  *		Arbitrary bytes as a list of most frequent keys, and damaged lists.
  *
- * The bytes are tried as they are, and once more with both checksums repaired.  They
- * also say what to damage in a sound list: in each triple two bytes give the place
- * and one gives the change.  unit/top_support.h says what must hold.
+ * The bytes are tried as they are, and once more with both checksums repaired.  They also
+ * say how to damage a sound list: each triple has two bytes for an offset and one for the
+ * change.  unit/top_support.h says what must hold.
  *
  * test/fuzz/fuzz_top.c
  */

@@ -1,7 +1,7 @@
 /*
  * column.c
- *		Arrays of keys in device memory: copied, gathered, selected by conditions, and
- *		counted from there, as the CPU counts them.
+ *		Arrays of keys in device memory are copied, gathered, selected by conditions, and
+ *		counted.  The results must be those of the CPU.
  *
  *	column [first case [number of cases]]
  *
@@ -25,7 +25,7 @@ draw(uint64_t *state, uint64_t below)
 	return qb_reduce(qb_mix64(*state += QB_ROW_STEP), below);
 }
 
-/* Runs in the order of keys, with gaps; a few are as long as all keys of a page or more. */
+/* Draw runs in the order of keys, with gaps.  A few runs are as long as all keys of a page, or longer. */
 static uint32_t
 draw_runs(uint64_t *state, qs_cuda_run *run, uint64_t keys, uint64_t *gathered)
 {
@@ -56,7 +56,7 @@ expect(uint64_t number, bool same, const char *what)
 	printf("case %llu: %s differ\n", (unsigned long long) number, what);
 }
 
-/* Count keys of device memory, and the same keys on the CPU. */
+/* True if counting keys in device memory gives what counting them on the CPU gives. */
 static bool
 same_counts(qs_cuda *gpu, const uint64_t *device, const uint64_t *host, uint64_t count)
 {
@@ -86,7 +86,7 @@ compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How often a key came, among sorted ones. */
+/* How many of the sorted keys are this key. */
 static int64_t
 times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
 {
@@ -107,7 +107,7 @@ times_of(const uint64_t *sorted, uint64_t count, uint64_t key)
 	return (int64_t) (low - first);
 }
 
-/* Count distinct keys among at most so many different ones, there and here. */
+/* Count the distinct ones of keys that have at most "values" values, on the device and on the CPU. */
 static bool
 same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, uint64_t values)
 {
@@ -120,7 +120,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	bool same = true;
 
 	for (uint64_t i = 0; i < keys; i++)
-		key[i] = draw(&state, values) - 1; /* ~0 among them */
+		key[i] = draw(&state, values) - 1; /* the largest key, ~0, is among them */
 	keys_put(gpu, device, key, keys);
 	CHECK(ops->counts(gpu, device, keys, &counts) == QB_OK);
 	found = counts.found;
@@ -142,7 +142,7 @@ same_distinct(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys, ui
 	return same;
 }
 
-/* Which groups of keys have many distinct ones, there and here? */
+/* True if the device and the CPU agree on which groups have many distinct keys. */
 static bool
 same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 {
@@ -159,7 +159,7 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 
 		count[g] = draw(&state, 4) ? draw(&state, keys / groups + 1) : 0;
 		for (uint64_t i = at; i < at + count[g]; i++)
-			key[i] = draw(&state, values) - 1; /* ~0 among them */
+			key[i] = draw(&state, values) - 1; /* the largest key, ~0, is among them */
 		at += count[g];
 	}
 	keys_put(gpu, device, key, at);
@@ -178,16 +178,16 @@ same_many(qs_cuda *gpu, uint64_t *device, uint64_t number, uint64_t keys)
 	return same;
 }
 
-/* A column with few different values, some of them NULL, there and here. */
+/* A column with few distinct values, some of them NULL, on the device and on the CPU. */
 typedef struct Column
 {
 	uint64_t *value;
-	uint64_t *null; /* NULL: there are none */
+	uint64_t *null; /* NULL: there are no NULLs */
 	uint64_t words;
 	qs_cuda_copy *there;
 } Column;
 
-/* A chunk of so many values there. */
+/* Put an array of values on the device, as a chunk. */
 static qs_cuda_copy *
 copy_of(qs_cuda *gpu, const uint64_t *value, uint64_t count)
 {
@@ -253,7 +253,7 @@ draw_tests(uint64_t *state, qb_selection *tests, uint32_t columns)
 									.high = (int64_t) draw(state, 30) + 5 };
 }
 
-/* Tiles in the order of rows, with gaps; all columns begin at different rows. */
+/* Draw tiles, with gaps between them; each column begins at a row of its own. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 {
@@ -271,18 +271,18 @@ draw_tiles(uint64_t *state, qb_tile *tile, uint32_t columns, uint64_t rows)
 	return tiles;
 }
 
-/* Rows of up to 7 tested columns, there and here. */
+/* Rows of up to 7 tested columns, on the device and on the CPU. */
 typedef struct Rows
 {
 	Column column[1 + QB_SELECTION_COLUMNS];
-	uint32_t columns; /* that are tested */
-	uint64_t rows;    /* of a column */
+	uint32_t columns; /* columns that are tested */
+	uint64_t rows;    /* rows of a column */
 	qb_selection tests;
 	qb_tile tile[RUNS_MAX];
 	qs_cuda_copy_rows there;
 } Rows;
 
-/* All rows from some row on, without a list of tiles; and their tiles for the CPU. */
+/* Take all rows from some row on, without a list of tiles; the CPU gets their tiles. */
 static void
 draw_alike(uint64_t *state, Rows *rows)
 {
@@ -298,7 +298,7 @@ draw_alike(uint64_t *state, Rows *rows)
 		rows->tile[t] = qs_cuda_tile(there, t);
 }
 
-/* Rows of a chunk of at most so many, whose tests are drawn already. */
+/* Make rows of a chunk of at most "most" rows; their tests are drawn already. */
 static void
 make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t most)
 {
@@ -320,7 +320,7 @@ make_rows(qs_cuda *gpu, Rows *rows, uint64_t *state, uint32_t columns, uint64_t 
 		rows->there.tested[c] = rows->column[1 + c].there;
 }
 
-/* Rows of one chunk or of several, with the same tests. */
+/* Rows of one or several chunks, with the same tests. */
 typedef struct Chunks
 {
 	Rows chunk[QS_CUDA_CHUNKS_MAX];
@@ -355,7 +355,7 @@ free_chunks(Chunks *chunks)
 			free_column(&chunks->chunk[i].column[c]);
 }
 
-/* Does the i-th row of a tile pass, on the CPU? */
+/* True if the i-th row of a tile passes, by the CPU. */
 static bool
 passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 {
@@ -373,7 +373,7 @@ passes(const Rows *rows, const qb_tile *tile, uint32_t i)
 	return pass;
 }
 
-/* Is the i-th row of a tile one of a group?  Without groups it is. */
+/* True if the i-th row of a tile belongs to the group, or if there are no groups. */
 static bool
 is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_tile *tile,
 			uint32_t i)
@@ -389,7 +389,7 @@ is_of_group(const Rows *rows, const qb_groups *groups, uint32_t group, const qb_
 					   (int64_t) c->value[row]) == group;
 }
 
-/* The keys of rows that pass, on the CPU: of one group, or with NULL of all rows. */
+/* Select the keys of rows that pass on the CPU: those of one group, or with NULL those of all rows. */
 static uint64_t
 select_here(const Chunks *chunks, const qb_groups *groups, uint32_t group, uint64_t *key)
 {
@@ -420,7 +420,7 @@ same_keys(uint64_t *got, uint64_t there, uint64_t *wanted, uint64_t here)
 	return here == there && memcmp(got, wanted, here * sizeof(*got)) == 0;
 }
 
-/* Select keys, there and here. */
+/* True if the device and the CPU select the same keys. */
 static bool
 same_selected(qs_cuda *gpu, uint64_t number)
 {
@@ -438,7 +438,7 @@ same_selected(qs_cuda *gpu, uint64_t number)
 	return same;
 }
 
-/* Select keys by group, there and here. */
+/* True if the device and the CPU select the same keys of each group. */
 static bool
 same_split(qs_cuda *gpu, uint64_t number)
 {

@@ -1,11 +1,11 @@
 /*
  * column_exact.c
- *		Exact counts of keys on the device against counts of the sorted keys on the CPU.
+ *		Exact counts of keys on the device, compared with counts of the sorted keys on the CPU.
  *
  *	column_exact [first case [number of cases]]
  *	column_exact time [keys [distinct]]
  *
- * "time" prints how long it takes to count so many keys that lie on the device already.
+ * "time" prints how long it takes to count this many keys that are on the device already.
  *
  * test/gpu/column_exact.c
  */
@@ -23,7 +23,7 @@ typedef struct counted
 	int64_t times;
 } counted;
 
-/* What the CPU has counted, ordered by count. */
+/* The counts of the CPU, ordered by count. */
 typedef struct counts
 {
 	const counted *list;
@@ -73,7 +73,7 @@ count_here(uint64_t *key, uint64_t keys, counted *list)
 	return count;
 }
 
-/* Keys of many kinds: in any bits, of both signs, few and many distinct ones. */
+/* Draw keys of many kinds: in any bits, of both signs, with few and with many distinct ones. */
 static void
 draw_keys(uint64_t number, uint64_t *key, uint64_t keys)
 {
@@ -95,7 +95,7 @@ expect(uint64_t number, bool same, const char *what)
 	printf("case %llu: %s differ\n", (unsigned long long) number, what);
 }
 
-/* Add the keys in batches, some from the host and some that are on the device. */
+/* Add the keys in batches; some come from the host, and some are on the device. */
 static qb_status
 add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const uint64_t *device,
 			uint64_t keys)
@@ -115,7 +115,7 @@ add_batches(qs_cuda_exact *exact, uint64_t *state, const uint64_t *key, const ui
 	return status;
 }
 
-/* The next key of the CPU's order that is between two keys, from *at on; NULL: there is none. */
+/* The next key of the CPU's order, from *at on, that is in the range; NULL: there is none. */
 static const counted *
 next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
 {
@@ -124,7 +124,7 @@ next_between(const counts *here, uint64_t *at, int64_t least, int64_t most)
 	return *at < here->distinct ? &here->list[(*at)++] : NULL;
 }
 
-/* Fetch the order of a range in pieces, and compare it with that of the CPU. */
+/* True if the order of a range, fetched in pieces, is that of the CPU. */
 static bool
 same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t least, int64_t most)
 {
@@ -148,7 +148,7 @@ same_order(qs_cuda_exact *exact, uint64_t found, const counts *here, int64_t lea
 	return same && next_between(here, &next, least, most) == NULL;
 }
 
-/* Make the list of a device: samples ascend.  Returns how many of its keys are less than the bound. */
+/* Make the list of a device, and check its samples.  Returns the number of its keys below the bound. */
 static uint64_t
 make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed)
 {
@@ -163,7 +163,7 @@ make_list(uint64_t number, qs_cuda_exact *exact, int64_t bound, uint64_t *listed
 	return place;
 }
 
-/* Parts of a range, on the device of the first one. */
+/* Join parts of a range on the device of the first part, and order them. */
 static qb_status
 join_and_order(const qs_cuda_exact_part *part, int parts, uint64_t *found)
 {
@@ -186,13 +186,13 @@ order_alone(uint64_t number, qs_cuda_exact *exact, const counts *here)
 		   "orders");
 }
 
-/* The first device has the keys that are less than the bound, and the second one the others. */
+/* Order all keys: the first device gets those that are less than the bound, and the second one the others. */
 static void
 order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t bound,
 		   const counts *here)
 {
 	uint64_t listed[2], place[2], found[2] = { 0, 0 };
-	qs_cuda_exact_part first[2], second[2]; /* that of the range's own device is the first */
+	qs_cuda_exact_part first[2], second[2]; /* the first element is the part of the range's own device */
 	qb_status status;
 
 	for (int i = 0; i < 2; i++)
@@ -216,7 +216,7 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 		   "orders of the first");
 }
 
-/* Count keys of the host on the second device, and share all keys out at one of them. */
+/* Count the keys of the host on the second device, too, and divide all keys between both devices. */
 static void
 order_with_second(uint64_t number, qs_cuda *second, qs_cuda_exact *exact, uint64_t room,
 				  const uint64_t *key, uint64_t keys, const counts *here)
@@ -275,7 +275,7 @@ now_ms(void)
 	return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-/* The time from the first key to the 20 best, with memory made for it or before. */
+/* Print the times of making memory, of listing the distinct keys, and of ordering them. */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys)
 {

@@ -3,11 +3,11 @@
  *		Every CUDA call of every operation fails once: nothing leaks, errors
  *		have names, and a sketch that could not change has not changed.
  *
- * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks
- * qs_cuda_fault() whether the call must fail.  An operation is repeated with
- * its first, second, third ... call failing until it succeeds.  After each
- * failure everything is closed, and device memory must soon be as before: no other program may
- * use the device at the same time.
+ * The library of this test is built with QS_CUDA_FAULTS: its QS_CUDA_TRY asks qs_cuda_fault()
+ * whether the call must fail.  An operation is repeated with its first, second, third ...
+ * call failing until it succeeds.  After each failure everything is closed, and soon as much
+ * device memory must be free as before.  So no other program may use the device at the same
+ * time.
  *
  * test/gpu/faults.c
  */
@@ -19,7 +19,7 @@
 
 #define KEYS 20000
 
-static long calls_left; /* calls before the one that fails; negative: none fails */
+static long calls_left; /* successful calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -68,7 +68,7 @@ op_insert_device(void)
 	return qs_cuda_insert_device(f.sk, f.device_key, KEYS);
 }
 
-/* Sketches that partition their keys get them one after another. */
+/* Sketches whose keys are partitioned get them one after another. */
 static qb_status
 op_insert_groups(void)
 {
@@ -94,7 +94,7 @@ op_merge(void)
 	return status == QB_OK ? qs_cuda_merge_slice(f.sk, all, f.other, all) : status;
 }
 
-/* A slice of the other device: "sk" is in its whole, but for the slice that failed. */
+/* Merge a slice of a sketch of the other device.  Only this slice of "sk" may be lost by a failure. */
 static qb_status
 op_merge_slice(void)
 {
@@ -208,8 +208,8 @@ free_memory(void)
 }
 
 /*
- * Is as much memory free as before?  On hosts with several devices the driver may give memory back a
- * little later: after a failure, or that of the test before.
+ * True if as much memory is free as before.  On hosts with several devices the driver may give memory
+ * back a little later, after a failure in this test or in the one before.
  */
 static bool
 is_free_again(size_t before)
@@ -221,7 +221,7 @@ is_free_again(size_t before)
 	return free_memory() >= before;
 }
 
-/* After a failure: is the sketch still the one that the fixture made? */
+/* Check after a failure that the sketch is still the one that the fixture made. */
 static void
 check_unchanged(const operation *op, long call)
 {
@@ -235,11 +235,11 @@ check_unchanged(const operation *op, long call)
 	qs_free(&now);
 }
 
-/* Let one call of an operation after another fail; returns how many calls it makes. */
+/* Let each call of an operation fail once; returns how many calls it makes. */
 static long
 fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 {
-	/* kernels are loaded when they first run, which takes memory, too */
+	/* run once before: kernels are loaded when they first run, which takes memory, too */
 	open_fixture(structure, bulk);
 	CHECK(op->run() == QB_OK);
 	close_fixture();
@@ -253,7 +253,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 		calls_left = call;
 		succeeded = op->run() == QB_OK;
 		error = qs_cuda_last_error(f.gpu);
-		/* an operation may succeed although its workspace was refused */
+		/* an operation may succeed although it got no memory for its workspace */
 		expect(succeeded || (error->name && strcmp(error->name, "cudaErrorMemoryAllocation") == 0),
 			   op->name, call, "no name of the error");
 		done = succeeded && calls_left >= 0;
@@ -266,7 +266,7 @@ fail_each(const operation *op, int structure, qs_cuda_bulk bulk)
 	}
 }
 
-/* Open and close a device once, so that the context already has what it keeps. */
+/* Open and close a device once, so that the context already has the memory that it keeps. */
 static void
 open_once(void)
 {
@@ -277,7 +277,7 @@ open_once(void)
 	qs_cuda_close(gpu);
 }
 
-/* Fail each call of opening a device. */
+/* Let each call of opening a device fail once. */
 static long
 fail_open(void)
 {
@@ -300,7 +300,7 @@ fail_open(void)
 	}
 }
 
-/* Create a table that no device has memory for, and one that is just too large. */
+/* Try to create a table that is too large for any device, and one that is just too large. */
 static void
 fail_for_real(void)
 {

@@ -1,11 +1,11 @@
 /*
  * filter_faults.c
- *		Every CUDA call of a filter's life fails once: nothing leaks, errors have
+ *		Every CUDA call of operations on a filter fails once: nothing leaks, errors have
  *		names, and the next filter is right.
  *
- * The library is built with QS_CUDA_FAULTS, as for faults.c.  A filter is
- * made, filled, merged, queried and fetched with its first, second, third ...
- * call failing until everything succeeds.
+ * The library is built with QS_CUDA_FAULTS, as for faults.c.  A filter is made, filled,
+ * merged, queried and fetched with its first, second, third ... call failing until
+ * everything succeeds.
  *
  * test/gpu/filter_faults.c
  */
@@ -17,7 +17,7 @@
 #define ROWS 20000
 #define KEYS 3000
 
-static long calls_left = -1; /* calls before the one that fails; negative: none fails */
+static long calls_left = -1; /* successful calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -68,7 +68,7 @@ batch_of(const life *l)
 					   .copies = l->copies ? copies : NULL };
 }
 
-/* Run all operations; "made" is the resulting filter. */
+/* Run all operations; "made" gets the resulting filter. */
 static qb_status
 use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 {
@@ -92,7 +92,7 @@ use(const life *l, qf_cuda_filter *f, qf_cuda_filter *other, qf_filter *made)
 	return status == QB_OK ? qf_cuda_fetch(f, made, &test_memory) : status;
 }
 
-/* Make an empty filter, load another, and merge both. */
+/* Make an empty filter, load another one, and run all operations. */
 static qb_status
 live(qs_cuda *gpu, const life *l, qf_filter *made)
 {
@@ -117,7 +117,7 @@ live(qs_cuda *gpu, const life *l, qf_filter *made)
 	return status;
 }
 
-/* Is the filter the same as on the CPU?  It is freed. */
+/* True if the filter is the same as on the CPU.  Frees it. */
 static bool
 is_right(const life *l, qf_filter *made)
 {
@@ -136,7 +136,7 @@ is_right(const life *l, qf_filter *made)
 	return right;
 }
 
-/* Let one call after another fail; returns how many calls there are. */
+/* Let each call fail once; returns how many calls there are. */
 static long
 fail_each(const life *l)
 {

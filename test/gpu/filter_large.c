@@ -1,13 +1,13 @@
 /*
  * filter_large.c
- *		Blocked filters of all sizes on the GPU against the CPU: batches of
- *		millions of keys in device memory, inserted and looked up in the way
- *		that the engine chooses.
+ *		Blocked filters of all sizes on the GPU, compared with the CPU.  Batches of
+ *		millions of keys in device memory are inserted and looked up in the way that
+ *		the engine chooses.
  *
  *	filter_large
  *
- * filter_parity has small filters and chooses the way itself.  Here the engine
- * chooses: in shared memory, partitioned, or directly.
+ * filter_parity has small filters, and chooses the way itself.  Here the engine chooses:
+ * in shared memory, partitioned, or directly.
  *
  * test/gpu/filter_large.c
  */
@@ -27,7 +27,7 @@ expect(bool same, const char *what, const qf_params *p, key_kind kind)
 			key_kind_names[kind], what, (unsigned long) p->m, p->k);
 }
 
-/* Are the answers in device memory the same as the CPU's?  Every other key was inserted. */
+/* Check that the answers in device memory are those of the CPU.  Every other key was inserted. */
 static void
 compare_lookups(qs_cuda *gpu, qf_cuda_filter *filter, const qf_filter *cpu, uint64_t *key,
 				size_t count, key_kind kind)

@@ -1,7 +1,7 @@
 /*
  * filter_parity.c
- *		Filters on the GPU against filters on the CPU: random parameters, rows
- *		and batches; bytes and lookups must be the same.
+ *		Filters on the GPU, compared with filters on the CPU: with random parameters,
+ *		rows and batches, bytes and lookups must be the same.
  *
  *	filter_parity [first case [cases [large]]]
  *
@@ -149,7 +149,7 @@ free_rows(rows *r)
 	free(r->copies);
 }
 
-/* "count" rows from "at" on. */
+/* A batch of "count" rows, from row "at" on. */
 static qf_batch
 batch_of(const rows *r, size_t at, size_t count)
 {
@@ -232,7 +232,7 @@ compare_lookups(qf_cuda_filter *gpu, const qf_filter *cpu, const rows *r)
 
 /* ---- inserting ---- */
 
-/* Insert all rows into both filters, in batches on the GPU; stop at the first error. */
+/* Insert all rows into both filters, on the GPU in batches; stop at the first error. */
 static void
 insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 {
@@ -256,7 +256,7 @@ insert_both(qf_cuda_filter *gpu, qf_filter *cpu, const rows *r)
 	}
 }
 
-/* Insert the same rows from device memory, and compare. */
+/* Insert the same rows from device memory, and compare the filters. */
 static void
 compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 {
@@ -287,7 +287,7 @@ compare_device_rows(qs_cuda *gpu, const qf_params *p, const rows *r)
 
 static qs_cuda *second;
 
-/* Merge on the device, or from the second one, and by copying pieces to another filter. */
+/* Merge filters of one device or of two, or by copying pieces to another filter. */
 static void
 compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *more)
 {
@@ -329,7 +329,7 @@ compare_merge(qs_cuda *gpu, qf_cuda_filter *into, qf_filter *cpu, const rows *mo
 	qf_cuda_destroy(copy);
 }
 
-/* Make a filter on the device, perhaps from one on the CPU that has rows already. */
+/* Make a filter on the device; it may get the rows of the CPU's filter. */
 static qf_cuda_filter *
 start(qs_cuda *gpu, qf_filter *cpu)
 {

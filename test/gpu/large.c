@@ -2,10 +2,9 @@
  * large.c
  *		Parity of large tables and batches.
  *
- * The CPU builds all references at the same time, with a thread for each case.
- * Meanwhile the device runs one case after another, from device memory and in
- * every way of inserting.  Plain tables are compared directly, multilevel
- * sketches in serialized form.
+ * The CPU builds all references at the same time, with a thread for each case.  Meanwhile
+ * the device builds one case after another, from keys in device memory, in every way of
+ * inserting.  Plain tables are compared directly, multilevel sketches in serialized form.
  *
  * test/gpu/large.c
  */
@@ -59,7 +58,7 @@ build_reference(void *argument)
 	return NULL;
 }
 
-/* The keys of a distribution; all its cases share them. */
+/* The keys of a distribution, which all of its cases share. */
 static const uint64_t *
 keys_of(key_kind kind)
 {
@@ -84,7 +83,7 @@ start_case(large_case *c)
 	CHECK(pthread_create(&c->thread, NULL, build_reference, c) == 0);
 }
 
-/* Build on the device and fetch; the time covers the insertion alone. */
+/* Build a sketch on the device and fetch it; returns the time of the insertion alone. */
 static double
 build_device(qs_cuda *gpu, const large_case *c, const uint64_t *key, qs_cuda_bulk bulk,
 			 qs_sketch *fetched)

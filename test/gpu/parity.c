@@ -2,12 +2,12 @@
  * parity.c
  *		Random sequences of operations on CPU and GPU, compared byte by byte.
  *
- * A case draws parameters, then a few operations: inserting (from ordinary,
- * pinned or device memory, with or without weights, in every way of
- * inserting), removing present keys, removing too much, merging at once or in slices, merging
- * with sketches of other sizes, which is refused, loading and fetching.  After each operation the
- * serialized bytes of both sketches and the estimates of some keys must be the
- * same.  A case is a function of its number: "parity NUMBER 1" repeats one.
+ * A case draws parameters, and then a few operations: inserting (from ordinary, pinned or
+ * device memory, with or without weights, in every way of inserting), removing present keys,
+ * removing too much, merging at once or in slices, merging with sketches of other sizes,
+ * which is refused, loading and fetching.  After each operation the serialized bytes of both
+ * sketches and the estimates of some keys must be the same.  A case is a function of its
+ * number: "parity NUMBER 1" repeats one.
  *
  *	parity [first case [number of cases]]
  *
@@ -26,7 +26,7 @@
 static uint64_t comparisons;
 static uint64_t failures;
 
-/* One case: a sketch on each side, and room for keys. */
+/* One case: a sketch on the CPU and one on the device, and memory for keys. */
 typedef struct test_case
 {
 	uint64_t number;
@@ -94,7 +94,7 @@ draw_params(test_case *t)
 	p->n *= UINT64_C(1) << draw(t, 3);
 }
 
-/* Draw keys and, if wanted, weights; returns how many. */
+/* Draw keys and, if wanted, weights; returns the number of keys. */
 static size_t
 draw_keys(test_case *t, bool weighted)
 {
@@ -110,7 +110,7 @@ draw_keys(test_case *t, bool weighted)
 	return count;
 }
 
-/* Insert the keys by one launch, as several arrays; if they are too many for that, as one. */
+/* Insert the keys by one launch as several arrays, or if they are too many for that, as one array. */
 static qb_status
 insert_parts(test_case *t, const int64_t *weight, size_t count)
 {
@@ -135,7 +135,7 @@ insert_parts(test_case *t, const int64_t *weight, size_t count)
 	return status;
 }
 
-/* Insert the keys on the device, brought in one of four ways; keys with weights in one of three. */
+/* Insert the keys on the device.  They are transferred in one of four ways; with weights, of three. */
 static qb_status
 insert_device(test_case *t, const int64_t *weight, size_t count)
 {
@@ -173,7 +173,7 @@ insert(test_case *t)
 	expect(t, cpu == device, "status of insert");
 }
 
-/* A copy on the other device; NULL: the structure cannot be loaded. */
+/* Copy the sketch to the other device; NULL: its structure cannot be loaded. */
 static qs_cuda_sketch *
 copy_away(test_case *t, qs_cuda_sketch *from)
 {
@@ -187,7 +187,7 @@ copy_away(test_case *t, qs_cuda_sketch *from)
 	return away;
 }
 
-/* Merge at once, or slice by slice, with a sketch of this or of the other device. */
+/* Merge at once or slice by slice, with a sketch of the same device or of the other one. */
 static qb_status
 merge_on_device(test_case *t, qs_cuda_sketch *from)
 {
@@ -211,7 +211,7 @@ merge_on_device(test_case *t, qs_cuda_sketch *from)
 	return QB_OK;
 }
 
-/* Merge with another sketch of the same kind; one of another size is refused. */
+/* Merge with another sketch of the same kind.  Merging with one of another size must be refused. */
 static void
 merge(test_case *t)
 {
@@ -235,7 +235,7 @@ merge(test_case *t)
 	qs_free(&cpu);
 }
 
-/* Send the device's sketch through the byte format and back. */
+/* Serialize the device's sketch, and load it from the bytes. */
 static void
 reload(test_case *t)
 {
@@ -273,7 +273,7 @@ compare_estimates(test_case *t)
 	expect(t, memcmp(cpu, device, sizeof(cpu)) == 0, "estimates");
 }
 
-/* The tables, of so many bytes, in pieces of any size, or of whole quads. */
+/* Read tables of "bytes" bytes in pieces of any size, or in pieces of whole quads. */
 static void
 read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 {
@@ -298,7 +298,7 @@ read_pieces(test_case *t, uint8_t *to, uint64_t bytes)
 	expect(t, qs_cuda_read(t->device, outside, 2) == QB_NO_MEMORY, "status of a piece outside");
 }
 
-/* The tables in pieces, as backends read them, are those that are fetched as a whole. */
+/* Check that tables read in pieces, as backends read them, are those that are fetched as a whole. */
 static void
 compare_pieces(test_case *t)
 {
@@ -356,7 +356,7 @@ compare(test_case *t)
 	compare_estimates(t);
 }
 
-/* Merge device parts of sf, which can do nothing else but answer queries. */
+/* Merge device parts of sf.  Beside that, they only answer queries. */
 static void
 compare_sf_parts(test_case *t)
 {
@@ -421,7 +421,7 @@ main(int argc, char **argv)
 {
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t cases = argc > 2 ? strtoull(argv[2], NULL, 10) : 4000;
-	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* several pieces a batch */
+	qs_cuda_options options = { .staging_bytes = 1 << 18 }; /* a batch is sent in several pieces */
 	qs_cuda_error error;
 	test_case t = { 0 };
 	double began = seconds();

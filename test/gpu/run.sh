@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# Runs what "make gpu-build" built, on a machine with a GPU; needs nothing but
-# the folder it lies in.
+# Runs what "make gpu-build" built, on a machine with a GPU.  It needs nothing but the
+# folder in which it is.
 #
 #	run.sh test [cases]    parity of random cases, of large ones, and faults
 #	run.sh sanitize        small cases under the four tools of compute-sanitizer
@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 what=${1:?test, sanitize, bench, sets, filter or profile}
 shift
 
-# find_tool TOOL: prints its path, also if the tool is not on the PATH.
+# find_tool TOOL: prints the tool's path, also if its folder is not in PATH.
 find_tool() {
 	command -v "$1" || ls /usr/local/cuda/bin/"$1" /usr/local/cuda/compute-sanitizer/"$1" 2>/dev/null |
 		head -1
@@ -41,7 +41,7 @@ sanitize() {
 			"$here/sets_memberships" 0 "$((${1:-12} / 6))" || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 0 "${1:-12}" || status=1
-		# blocked filters: case 43 has few lines; cases from 60 on have batches that are partitioned
+		# blocked filters: case 43 has few lines; cases from 60 on have partitioned batches
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \
 			"$here/filter_parity" 43 1 || status=1
 		"$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 \

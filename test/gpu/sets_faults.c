@@ -18,7 +18,7 @@
 #define ROWS  20000
 #define PIECE 5000
 
-static long calls_left = -1; /* calls before the one that fails; negative: none fails */
+static long calls_left = -1; /* successful calls before the one that fails; negative: none fails */
 static int failures;
 
 bool
@@ -54,7 +54,7 @@ make_collection(qset_collection *c)
 	qset_builder_free(&b);
 }
 
-/* Make a collection there of the rows of one that is here. */
+/* Make a collection on the device, from the rows of one on the CPU. */
 static qb_status
 make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 {
@@ -81,7 +81,7 @@ make_of_rows(qs_cuda *gpu, const qset_collection *c, qset_cuda_sets **made)
 	return status;
 }
 
-/* Load or make, copy, search, and fetch the pairs, in pieces so small that some rows are counted again. */
+/* Load or make a collection, copy it, search, and fetch pairs in pieces so small that rows repeat. */
 static qb_status
 find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64_t *pairs)
 {
@@ -117,7 +117,7 @@ find_pairs(qs_cuda *gpu, const qset_collection *c, int method, bool both, uint64
 	return status;
 }
 
-/* Does the device say which error the last one was? */
+/* True if the device has the name of the last error. */
 static bool
 is_named(const qs_cuda *gpu)
 {
@@ -126,7 +126,7 @@ is_named(const qs_cuda *gpu)
 	return name && strcmp(name, "cudaErrorMemoryAllocation") == 0;
 }
 
-/* Let one call after another fail; returns how many calls there are. */
+/* Let each call fail once; returns how many calls there are. */
 static long
 fail_each(const qset_collection *c, int method, bool both)
 {

@@ -1,13 +1,13 @@
 /*
  * sets_memberships.c
- *		Rows (set id, element) that become a collection on the device, against a builder on
- *		the CPU.
+ *		Rows (set id, element) become a collection on the device, which must be that of a
+ *		builder on the CPU.
  *
  *	sets_memberships [first case [number of cases]]
  *	sets_memberships time [rows [sets [distinct elements]]]
  *
- * Rows are selected from two columns there, with NULLs and a condition, or added in
- * batches.  "time" prints how long it takes to make a collection of rows that lie on the
+ * Rows are selected from two columns on the device, with NULLs and a condition, or added in
+ * batches.  "time" prints how long it takes to make a collection of rows that are on the
  * device already, and to find its pairs.
  *
  * test/gpu/sets_memberships.c
@@ -41,7 +41,7 @@ expect(uint64_t number, bool same, const char *what)
 
 /* ---- rows ---- */
 
-/* Values of many kinds: in any bits, of both signs, few and many distinct ones. */
+/* Values of many kinds: in any bits, of both signs, with few and with many distinct ones. */
 typedef struct values
 {
 	uint64_t distinct;
@@ -96,7 +96,7 @@ build_here(const int64_t *id, const int64_t *element, uint64_t rows, qset_collec
 	qset_builder_free(&builder);
 }
 
-/* Is an array the same there? */
+/* True if an array on the device equals one of the CPU. */
 static bool
 same_array(const qset_cuda_memberships *m, qset_cuda_array array, const void *here, uint64_t count,
 		   size_t bytes)
@@ -126,7 +126,7 @@ count_pairs(qs_cuda *gpu, qset_cuda_sets *sets)
 	return count;
 }
 
-/* Has the collection that was made there the pairs of one that is put there? */
+/* True if the collection made on the device has as many pairs as the CPU's collection, once loaded. */
 static bool
 same_pairs(qs_cuda *gpu, const qset_cuda_memberships *m, const qset_collection *here)
 {
@@ -165,7 +165,7 @@ compare(qs_cuda *gpu, uint64_t number, qset_cuda_memberships *m, const qset_coll
 
 static qs_cuda *second;
 
-/* Add the rows in batches, some from the host and some that are on a device. */
+/* Add the rows in batches; some come from the host, and some are on a device. */
 static void
 add_batches(qs_cuda *gpu, uint64_t *state, qset_cuda_memberships *m, const int64_t *id,
 			const int64_t *element, uint64_t rows)
@@ -219,7 +219,7 @@ is_null(int column, uint64_t row)
 	return null_of[column][row / 64] >> row % 64 & 1;
 }
 
-/* A column there, in which many, few or no rows are NULL. */
+/* Make a column on the device in which many, few or no rows are NULL. */
 static qs_cuda_copy *
 draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uint64_t rows)
 {
@@ -237,7 +237,7 @@ draw_column(qs_cuda *gpu, uint64_t *state, int column, const int64_t *value, uin
 	return copy;
 }
 
-/* Tiles in the order of rows, with gaps; the three columns begin at different rows. */
+/* Draw tiles in the order of rows, with gaps.  The three columns begin at different rows. */
 static uint32_t
 draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 {
@@ -255,7 +255,7 @@ draw_tiles(uint64_t *state, qb_tile *tile, uint64_t rows)
 	return tiles;
 }
 
-/* The rows that pass, on the CPU. */
+/* Select the rows that pass, on the CPU. */
 static uint64_t
 select_here(const qs_cuda_copy_rows *wanted, int64_t *const column[3], int64_t *id,
 			int64_t *element)
@@ -280,7 +280,7 @@ select_here(const qs_cuda_copy_rows *wanted, int64_t *const column[3], int64_t *
 	return count;
 }
 
-/* Three columns, there and here: elements, ids, and one whose values must be in a range. */
+/* Three columns on the device and on the CPU: elements, ids, and one whose values must be in a range. */
 typedef struct columns
 {
 	int64_t *value[3];
@@ -325,7 +325,7 @@ free_columns(const columns *c)
 		qs_cuda_columns.destroy(c->there[i]);
 }
 
-/* Select rows of the columns there, as rows of a collection; returns how many. */
+/* Select rows of the device's columns, as rows of a collection; returns their number. */
 static uint64_t
 select_there(qs_cuda *gpu, const columns *c, qset_cuda_memberships *m)
 {

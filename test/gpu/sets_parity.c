@@ -1,6 +1,6 @@
 /*
  * sets_parity.c
- *		All pairs on the GPU against all pairs on the CPU: random collections,
+ *		All pairs on the GPU, compared with all pairs on the CPU: random collections,
  *		every method, every kind of request.
  *
  *	sets_parity [first case] [cases]
@@ -36,7 +36,7 @@ one_of(const uint64_t *choice, size_t count)
 
 /* ---- collections ---- */
 
-/* Draw an element by a power of a uniform number, so small numbers are frequent. */
+/* Draw an element as a power of a uniform number, so that small numbers are frequent. */
 static uint64_t
 draw_element(uint64_t universe, int skew)
 {
@@ -157,7 +157,7 @@ ask_gpu(qs_cuda *gpu, const qset_cuda_request *r, uint64_t room, answer *a)
 	qset_cuda_pairs_close(pairs);
 }
 
-/* Gives up now and then. */
+/* Returns false now and then, so that the search stops waiting. */
 static bool
 some_patience(void)
 {
@@ -167,8 +167,8 @@ some_patience(void)
 }
 
 /*
- * Take the pairs of the rows first .. end - 1 of an open search.  With "begun"
- * the search has started these rows already.
+ * Fetch the pairs of the rows first .. end - 1 of an open search.  If "begun", the search has
+ * started with these rows already.
  */
 static void
 take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answer *a)
@@ -187,9 +187,9 @@ take_rows(qset_cuda_pairs *pairs, uint64_t first, uint64_t end, bool begun, answ
 }
 
 /*
- * Search as several devices do.  The second device gets a copy of the
- * collections, or the only device gets the copy as well.  The devices take
- * shares of the rows in turn, and the next share is always begun before.
+ * Search as several devices do.  The second device gets a copy of the collections; if there
+ * is only one device, it gets the copy as well.  The devices take shares of the rows in turn,
+ * and each share is begun before the pairs of the one before it are fetched.
  */
 static void
 ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t shares, answer *a)
@@ -222,7 +222,7 @@ ask_both(qs_cuda *gpu, qs_cuda *second, const qset_cuda_request *r, uint64_t sha
 
 static uint64_t limited, refused;
 
-/* Ask within a limit of memory: either no search opens, or it gives all pairs. */
+/* Search within a limit of memory: either the search cannot be opened, or it finds all pairs. */
 static bool
 ask_within(qs_cuda *gpu, const qset_cuda_request *r, uint64_t bytes, answer *a)
 {
@@ -273,7 +273,7 @@ compare(uint64_t number, const char *what, int method, const answer *want, const
 		}
 }
 
-/* Draw a request, the same for both sides. */
+/* Draw a request, in the forms of the CPU and of the GPU. */
 static void
 draw_request(qset_request *cpu, qset_cuda_request *gpu)
 {

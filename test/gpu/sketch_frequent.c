@@ -1,12 +1,12 @@
 /*
  * sketch_frequent.c
- *		Exact counts of frequent keys on the device against counts on the CPU.
+ *		Exact counts of frequent keys on the device, compared with counts on the CPU.
  *
  *	sketch_frequent [first case [number of cases]]
  *	sketch_frequent time [keys]
  *
- * "time" prints how long a sketch of so many keys takes that lie on the device already, and counting
- * its frequent keys after that.
+ * "time" prints how long it takes to make a sketch of this many keys that are on the device already,
+ * and then to count its frequent keys.
  *
  * test/gpu/sketch_frequent.c
  */
@@ -39,7 +39,7 @@ compare_keys(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What was read. */
+/* The counts that were read from the device. */
 typedef struct collected
 {
 	qs_frequent head;
@@ -52,7 +52,7 @@ compare_collected(const void *a, const void *b)
 	return compare_keys(&((const qs_frequent_key *) a)->key, &((const qs_frequent_key *) b)->key);
 }
 
-/* How often a key was counted; 0: it was not collected. */
+/* The count of a key on the device; 0: the key was not collected. */
 static uint64_t
 times_of(const collected *c, uint64_t key)
 {
@@ -64,8 +64,9 @@ times_of(const collected *c, uint64_t key)
 }
 
 /*
- * Compare with all distinct keys.  Those with estimates above the threshold and above what was dropped have
- * their counts, unless these are too small to be collected.  No other key was counted more often than it came.
+ * Compare with the counts of all distinct keys.  A key whose estimate reaches the threshold and exceeds
+ * what was dropped must have its exact count, or none if the count is too small to be collected.  A key
+ * whose estimate is below the threshold must have none.
  */
 static void
 compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, collected *c,
@@ -112,7 +113,7 @@ draw_params(uint64_t *state, qs_params *p)
 	p->n = 1 + (UINT64_C(1024) << draw(state, 11)) / qs_block_bytes(p);
 }
 
-/* Collect keys, and read them in pieces. */
+/* Collect frequent keys on the device, and read them in pieces. */
 static collected
 collect(qs_cuda_sketch *there, bool all, uint64_t *state)
 {
@@ -175,7 +176,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 	cudaFree(device);
 }
 
-/* The least time of some runs, with the keys in chunks as those of cached columns. */
+/* Print the least time of some runs, with the keys in chunks like those of cached columns. */
 static void
 time_one(qs_cuda *gpu, const uint64_t *device, uint64_t keys, const qs_params *params)
 {

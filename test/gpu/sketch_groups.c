@@ -1,14 +1,14 @@
 /*
  * sketch_groups.c
- *		Keys in device memory into many sketches by one launch: the same bytes as one sketch
- *		after another on the CPU, for every structure.  Sketches that do not go together
- *		stay as they are.
+ *		One launch adds keys in device memory to many sketches.  The bytes must be those of
+ *		adding to one sketch after another on the CPU, for every structure.  Sketches that
+ *		cannot be in one launch stay as they are.
  *
  *	sketch_groups [first case [number of cases]]
  *	sketch_groups time [keys [groups]]
  *
  * "time" prints how long 1 MB sketches of so many groups take for so many keys, by one launch
- * and by one launch for each.
+ * and by a launch for each sketch.
  *
  * test/gpu/sketch_groups.c
  */
@@ -21,7 +21,7 @@
 
 static uint64_t wrong;
 
-/* Sketches of groups, there and here. */
+/* The sketches of groups, on the device and on the CPU. */
 typedef struct groups
 {
 	qs_cuda *gpu;
@@ -29,7 +29,7 @@ typedef struct groups
 	uint32_t count;
 	qs_cuda_sketch *there[QS_CUDA_GROUPS_MAX];
 	qs_sketch here[QS_CUDA_GROUPS_MAX];
-	uint64_t keys[QS_CUDA_GROUPS_MAX]; /* of each group in a batch */
+	uint64_t keys[QS_CUDA_GROUPS_MAX]; /* keys of each group in a batch */
 	uint64_t key[KEYS];
 	uint64_t *device_key;
 } groups;
@@ -62,7 +62,7 @@ draw_params(uint64_t *state, qs_params *p)
 		p->n = 1 + draw(state, 3000);
 }
 
-/* Make empty sketches, there and here. */
+/* Make empty sketches on the device and on the CPU. */
 static void
 make_groups(groups *g, uint64_t *state)
 {
@@ -87,7 +87,7 @@ free_groups(groups *g)
 	cudaFree(g->device_key);
 }
 
-/* Draw keys of all groups, of some none, and take them to the device; returns how many. */
+/* Draw keys of the groups, of some groups none, and copy them to the device; returns their number. */
 static uint64_t
 draw_keys(groups *g, uint64_t *state)
 {
@@ -137,7 +137,7 @@ insert_together(groups *g)
 	return qs_cuda_insert_groups(g->there, g->keys, g->count, g->device_key);
 }
 
-/* Are all sketches equal? */
+/* True if all sketches of the device equal those of the CPU. */
 static bool
 same_groups(groups *g)
 {
@@ -154,7 +154,7 @@ same_groups(groups *g)
 	return same;
 }
 
-/* Sketches with other parameters, or with counters of 8 bytes, get nothing. */
+/* Check that sketches with other parameters, or with counters of 8 bytes, get no keys. */
 static void
 refuse(groups *g, uint64_t number, uint64_t *state)
 {
@@ -207,7 +207,7 @@ run_case(groups *g, uint64_t number)
 	free_groups(g);
 }
 
-/* The time from the first launch to the end of the last, several times the same keys. */
+/* Print the least time, of several runs with the same keys, from the first launch to the end of the last. */
 static void
 time_one(groups *g, const char *name, void (*insert)(groups *g))
 {

@@ -13,10 +13,10 @@
 
 #include "support.h"
 
-/* Large tables are in huge pages, as in the extension. */
+/* Large tables are in huge pages, as they are in the extension. */
 #define HUGE_PAGE (2u << 20)
 
-/* Keys that a Zipf distribution chooses from. */
+/* Number of keys from which a Zipf distribution chooses. */
 #define ZIPF_UNIVERSE 268435456.0
 
 const char *const key_kind_names[KEYS_KINDS] = {
@@ -25,7 +25,7 @@ const char *const key_kind_names[KEYS_KINDS] = {
 	[KEYS_TWO] = "two keys",     [KEYS_FEW] = "hundred keys",
 };
 
-/* A rank with probability about rank^-s, by inversion of the continuous law. */
+/* Draw a rank with a probability of about rank^-s, by inverting the continuous distribution. */
 static uint64_t
 zipf(double s, uint64_t random)
 {
@@ -126,8 +126,8 @@ test_release(void *context, void *pointer)
 const qb_memory test_memory = { .alloc = test_alloc, .release = test_release };
 
 /*
- * Copies from ordinary memory return before the data have arrived, and streams
- * of their own do not wait for them.
+ * A copy from ordinary memory returns before the data have arrived, and streams that do not
+ * synchronize with the default stream do not wait for it.  So we wait here.
  */
 void
 copy_to_device(void *to, const void *from, size_t bytes)
@@ -136,7 +136,7 @@ copy_to_device(void *to, const void *from, size_t bytes)
 	CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-/* qs_cuda_sync() makes the device the thread's current one. */
+/* qs_cuda_sync() makes the device the current one of the thread. */
 uint64_t *
 keys_to_device(qs_cuda *gpu, const void *key, size_t count)
 {

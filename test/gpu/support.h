@@ -2,8 +2,8 @@
  * support.h
  *		What the GPU tests and benchmarks share: memory, keys, comparing.
  *
- * Test programs stop where they cannot go on (CHECK).  What they test is
- * counted; differences are reported and counted, too.
+ * Test programs stop where they cannot go on (CHECK).  Tested cases are counted.
+ * Differences are reported, and counted, too.
  *
  * test/gpu/support.h
  */
@@ -20,7 +20,7 @@
 #include "engine/sketch_engine.h"
 #include "sketch_cuda.h"
 
-/* Stop the program: the test itself cannot go on. */
+/* Stop the program if the test itself cannot go on. */
 #define CHECK(condition)                                                    \
 	do                                                                      \
 	{                                                                       \
@@ -50,43 +50,43 @@ typedef enum key_kind
 
 extern const char *const key_kind_names[KEYS_KINDS];
 
-/* Key number i of a distribution: a function of kind, seed and i. */
+/* Returns key number i of a distribution: a function of kind, seed and i. */
 extern uint64_t key_at(key_kind kind, uint64_t seed, uint64_t i);
 
-/* Fill an array with keys number first .. first + count - 1, on all cores. */
+/* Fill an array with the keys number first .. first + count - 1, using all cores. */
 extern void make_keys(uint64_t *key, key_kind kind, uint64_t seed, uint64_t first, uint64_t count);
 
-/* The C library's memory, zeroed and aligned as sketches need it. */
+/* Memory of the C library, zeroed and aligned as sketches need it. */
 extern const qb_memory test_memory;
 
 /* Copy to memory of the device.  Streams of any kind that are used afterwards see the data. */
 extern void copy_to_device(void *to, const void *from, size_t bytes);
 
-/* Make a copy of keys in memory of the device, for cudaFree(). */
+/* Copy keys to new memory of the device; release it with cudaFree(). */
 extern uint64_t *keys_to_device(qs_cuda *gpu, const void *key, size_t count);
 
-/* Copy keys, after all that the device was asked for: into memory of it, or out of it. */
+/* After all requested work of the device is done, copy keys into its memory, or out of it. */
 extern void keys_put(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 extern void keys_get(qs_cuda *gpu, uint64_t *to, const uint64_t *from, size_t count);
 
 extern double seconds(void);
 
-/* Cores of this machine. */
+/* Number of cores of this machine. */
 extern int cores(void);
 
 /*
- * A second device, and both joined: another one, or if there is none the same one with streams
- * of its own.
+ * Open a second device, and join both.  If the host has only one, the second is the same
+ * device with streams of its own.
  */
 extern qs_cuda *open_second(qs_cuda *first);
 
-/* A dense empty sketch on the host. */
+/* Make a dense empty sketch on the host. */
 extern void dense_init(qs_sketch *sk, const qs_params *p);
 
-/* Are the serialized bytes of both sketches equal? */
+/* True if the serialized bytes of both sketches are equal. */
 extern bool same_bytes(const qs_sketch *a, const qs_sketch *b);
 
-/* Are the tables equal?  For tables too large to serialize; not multilevel. */
+/* True if the tables are equal.  For tables that are too large to serialize, and not for multilevel. */
 extern bool same_tables(const qs_sketch *a, const qs_sketch *b);
 
 #endif

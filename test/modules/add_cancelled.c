@@ -3,11 +3,12 @@
  *		Adds keys to a value in place, each while the query is being cancelled, for tests.
  *
  * PL/pgSQL changes its variables in place from PostgreSQL 18 on.  A variable survives a
- * cancellation that is caught, so the call that was cancelled must not have changed it.  Here
- * that can be seen with every version.
+ * cancellation that is caught, so the cancelled call must not have changed it.  This module
+ * tests that with every version.
  *
- *	add_cancelled(regprocedure, anyelement, int) int	how many of so many calls of a
- *														function (value, bigint) were cancelled
+ *	add_cancelled(regprocedure, anyelement, int) int	calls the function (value, bigint) so
+ *														many times, and returns how many of
+ *														the calls were cancelled
  *
  * test/modules/add_cancelled.c
  */
@@ -25,7 +26,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(add_cancelled);
 
-/* A function of a value of this type and a bigint, which may ask for the types. */
+/* Look up a function of a value of this type and a bigint; the function can find out these types. */
 static void
 look_up(Oid oid, Oid type, FmgrInfo *function)
 {
@@ -38,7 +39,7 @@ look_up(Oid oid, Oid type, FmgrInfo *function)
 		function);
 }
 
-/* Call the function while the query is being cancelled; was the call? */
+/* Call the function while the query is being cancelled; returns true if the call was cancelled. */
 static bool
 is_cancelled(FmgrInfo *function, Datum value, int64 key)
 {

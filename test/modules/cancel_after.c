@@ -1,13 +1,13 @@
 /*
  * cancel_after.c
- *		Cancels the query of the own session after a while, for tests.
+ *		Cancels the query of its own session after a while, for tests.
  *
- * statement_timeout runs from the start of a statement.  These functions start the
- * clock in the middle of one, when the values that a call is given are in memory,
- * so that the time that a cancelled call goes on is that of the call alone.
+ * statement_timeout runs from the start of a statement.  With these functions the time
+ * starts in the middle of a statement, when the arguments of a call are in memory.  So the
+ * time for which a cancelled call goes on is that of the call alone.
  *
- *	cancel_after(ms)		SIGINT to this process in so many milliseconds; 0: not at all
- *	after_cancel()			CPU time since then, in ms; NULL: it has not come to that
+ *	cancel_after(ms)		SIGINT to this process in so many milliseconds; 0: never
+ *	after_cancel()			CPU time since the signal, in ms; NULL: there was none
  *	receive(bytea, type)	a value from its binary encoding, as a client sends it
  *
  * test/modules/cancel_after.c
@@ -32,10 +32,10 @@ PG_FUNCTION_INFO_V1(cancel_after);
 PG_FUNCTION_INFO_V1(after_cancel);
 PG_FUNCTION_INFO_V1(receive);
 
-/* What this process had used when it was cancelled; negative: it was not. */
+/* CPU time of this process when it was cancelled; negative: it was not cancelled. */
 static double cancelled_at = -1;
 
-/* CPU time of this process, in ms: unlike that of the clock it says nothing of other processes. */
+/* CPU time of this process, in ms.  Unlike elapsed time, it does not depend on other processes. */
 static double
 cpu_ms(void)
 {

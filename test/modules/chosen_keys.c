@@ -2,14 +2,14 @@
  * chosen_keys.c
  *		Keys that share slots in tables whose slots can be computed, for tests.
  *
- * Tables in memory take their slots by a secret (base/slot.h).  A table that took them by
- * qb_mix64() alone, or by a constant multiplier, would have all of these keys in one slot.
+ * Tables in memory take their slots by a secret (base/slot.h).  In a table that took them by
+ * qb_mix64() alone, or by a constant multiplier, all of these keys would have one slot.
  *
  *	mix64(bigint) bigint			qb_mix64()
- *	unmix64(bigint) bigint			the key of which this is qb_mix64()
+ *	unmix64(bigint) bigint			the key whose qb_mix64() this is
  *	multiply(bigint) bigint			QB_ROW_STEP times the key, with its upper half added to
  *									the lower by xor
- *	unmultiply(bigint) bigint		the key of which this is multiply()
+ *	unmultiply(bigint) bigint		the key whose multiply() this is
  *	partner(bigint) bigint			the second key that makes the bits of both together 0
  *
  * test/modules/chosen_keys.c

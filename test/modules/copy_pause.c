@@ -2,8 +2,8 @@
  * copy_pause.c
  *		Stops a scan between the check of a cached column and its use, for tests.
  *
- *	pause_copies(place, lock)	the next scan of this session that comes to this place
- *								waits for an advisory lock, once; place -1: it does not
+ *	pause_copies(place, lock)	the next scan of this session that reaches this place waits
+ *								there for an advisory lock, once; place -1: it does not wait
  *
  * Places are those of CachedTestPoint() in src/scan/cached/check.c.
  *

@@ -1,8 +1,8 @@
 /*
  * gpu_fetch.c
- *		Brings the tables of a sketch back from the GPU, and does nothing else, for the benchmark of cached columns.
+ *		Copies the tables of a sketch from the GPU to the host, and does nothing else, for a benchmark.
  *
- *	gpu_fetch(sketch qsketch)	1, when the tables are here
+ *	gpu_fetch(sketch qsketch)	1, when the tables are on the host
  *
  * test/modules/gpu_fetch.c
  */
@@ -15,7 +15,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(gpu_fetch);
 
-/* A function of the extension; the module is loaded without linking to it. */
+/* Returns a function of the extension, to which the module is not linked. */
 static void *
 own_function(const char *name)
 {
@@ -29,7 +29,7 @@ gpu_fetch(PG_FUNCTION_ARGS)
 	__typeof__(SketchMaterialize) *materialize = own_function("SketchMaterialize");
 	SketchState *state = state_in(PG_GETARG_DATUM(0));
 
-	/* any other value is here as a whole */
+	/* any other value is completely on the host */
 	if (state)
 		materialize(state);
 	PG_RETURN_INT64(1);

@@ -1,10 +1,10 @@
 /*
  * gpu_schedule.c
- *		What the GPU worker does, for tests that count and do not measure time.
+ *		Counters of the GPU worker, for tests that count and do not measure time.
  *
  *	gpu_schedule() bigint	pieces of requests that it has served
- *	gpu_asked() bigint		tables whose cached columns are named by requests that it has not served
- *	gpu_adding() bigint		the most such requests for one value that is being made
+ *	gpu_asked() bigint		tables whose cached columns are named by requests not yet served
+ *	gpu_adding() bigint		the most such requests that name one value that is being made
  *
  * test/modules/gpu_schedule.c
  */
@@ -31,7 +31,7 @@ gpu_schedule(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) pg_atomic_read_u64(&shared_state()->progress));
 }
 
-/* How many requests name a value of this state. */
+/* Returns how many requests name the value, if it has this state. */
 static uint32
 requests_for(GpuHandle *handle, GpuHandleState state)
 {

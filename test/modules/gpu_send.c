@@ -1,9 +1,9 @@
 /*
  * gpu_send.c
- *		Adds keys to a sketch as fast as a process can hand them over: batches that are
- *		ready, without rows, for tests and for the benchmark of the ring.
+ *		Adds keys to a sketch as fast as a process can hand over batches: the batches exist
+ *		already, and no rows are read.  For tests, and for the benchmark of the ring.
  *
- *	gpu_send(seed qsketch, keys bigint[], times int)	the seed with all keys added so often
+ *	gpu_send(seed qsketch, keys bigint[], times int)	the seed, with all keys added so many times
  *
  * The keys of the seed are integers.
  *
@@ -21,7 +21,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(gpu_send);
 
-/* A function of the extension; the module is loaded without linking to it. */
+/* Returns a function of the extension, to which the module is not linked. */
 static void *
 own_function(const char *name)
 {

@@ -2,15 +2,15 @@
  * object_access.c
  *		An object access hook, as sepgsql and its like have one, for tests.
  *
- * PostgreSQL calls the hook where it asks for permission to execute a function
- * or to look for a name in a schema.  This one tells of each such call as a
- * NOTICE, and refuses what it is told to.
+ * PostgreSQL calls the hook where it asks for permission to execute a function or to look
+ * for a name in a schema.  This hook reports each such call as a NOTICE, and refuses the
+ * calls that settings name.
  *
- *	object_access.tell			on: tell of calls
+ *	object_access.tell			on: report calls
  *	object_access.function		name of the functions to be refused, or ''
  *	object_access.schema		name of the schema to be refused, or ''
  *
- * Parallel workers load it as their leader did (LOAD, or a setting), and tell
+ * Parallel workers load the module as their leader did (LOAD, or a setting), and report
  * through their leader.
  *
  * test/modules/object_access.c

@@ -2,9 +2,9 @@
  * other_reader.c
  *		An extension that plans how tables are read, for tests.
  *
- * Extensions that keep rows of a table elsewhere say so to the planner: TimescaleDB
- * attaches data of its own to a hypertable's chunks, and replaces their paths.  With
- * other_reader.enabled this one attaches data to every table.
+ * Extensions that keep rows of a table elsewhere tell the planner: TimescaleDB attaches data
+ * of its own to a hypertable's chunks, and replaces their paths.  With other_reader.enabled
+ * this module attaches data to every table.
  *
  * test/modules/other_reader.c
  */

@@ -1,20 +1,19 @@
 /*
  * worker_partial.c
- *		An aggregate that calls another with its arguments in a row, for tests.
+ *		An aggregate that calls another one with its arguments in a row, for tests.
  *
- * Systems that spread a query over machines (Citus) compute partial states so:
- * their aggregate takes the name of another and one argument, which is a row
- * where the other takes more, and calls the other's transition function for
- * each row of the table, with an FmgrInfo that is made anew, without expression
- * and, for a row, without collation.  This one does the same and gives the
- * state as it is.
+ * Systems that distribute a query over machines (Citus) compute partial states in this way.
+ * Their aggregate takes the name of another aggregate and one argument, which is a row if
+ * the other one takes several.  For each row of the table it calls the other's transition
+ * function with an FmgrInfo that is made anew, without expression and, for a row, without
+ * collation.  This aggregate does the same, and returns the state as it is.
  *
  *	CREATE FUNCTION worker_partial_trans(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_final(internal, oid, anyelement) RETURNS bytea
  *
- * Beside it stand functions that Citus has, under the names by which they are told.
- * They do the same and give the state as text or in binary; the last one reads a
- * state in binary and merges it, as Citus does with what has travelled.
+ * Beside it are functions that Citus has, under the names by which they are recognised.
+ * They do the same, and return the state as text or in binary.  The last one reads a state
+ * in binary and merges it, as Citus does with states from other machines.
  *
  *	CREATE FUNCTION worker_partial_agg_sfunc(internal, oid, anyelement) RETURNS internal
  *	CREATE FUNCTION worker_partial_agg_ffunc(internal) RETURNS cstring
@@ -56,7 +55,7 @@ parts_of(Oid aggregate)
 	return parts;
 }
 
-/* Put the fields of a row, or the value itself, behind the state. */
+/* Put the fields of a row, or the value itself, after the state. */
 static int
 put_arguments(FunctionCallInfo fcinfo, FunctionCallInfo inner, int room)
 {
@@ -86,7 +85,7 @@ put_arguments(FunctionCallInfo fcinfo, FunctionCallInfo inner, int room)
 	return count + 1;
 }
 
-/* The state of this call: its first argument, or a new one. */
+/* Returns the state of this call: its first argument, or a new one. */
 static Partial *
 partial_of(FunctionCallInfo fcinfo)
 {
@@ -103,7 +102,7 @@ partial_of(FunctionCallInfo fcinfo)
 	return partial;
 }
 
-/* Call a function that changes the state; its other arguments are in place. */
+/* Call a function that changes the state; its other arguments are set already. */
 static void
 advance(Partial *partial, FunctionCallInfo inner)
 {
@@ -174,7 +173,7 @@ worker_binary_partial_agg_ffunc(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(OidSendFunctionCall(send, partial->state));
 }
 
-/* A state from its binary encoding. */
+/* Returns a state from its binary encoding. */
 static Datum
 received(Oid type, const struct varlena *bytes)
 {

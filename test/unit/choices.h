@@ -11,12 +11,12 @@
 
 typedef struct choices
 {
-	const uint8_t *bytes; /* NULL: random numbers */
+	const uint8_t *bytes; /* NULL: random numbers are used instead */
 	size_t left;
 	test_rng rng;
 } choices;
 
-/* 0 .. below-1; 0 when the bytes are used up. */
+/* Returns a number from 0 to below - 1; 0 when the bytes are used up. */
 static inline uint64_t
 choose(choices *c, uint64_t below)
 {

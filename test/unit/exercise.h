@@ -17,7 +17,7 @@
 
 #include "support.h"
 
-/* Small bytes can describe an explicit sketch whose dense encoding is huge. */
+/* Larger sketches are left out.  Bytes can be few and describe an explicit sketch with huge tables. */
 #define EXERCISE_MAX_BYTES (1 << 18)
 
 static inline bool
@@ -26,7 +26,7 @@ exercise_is_small(const qs_params *p)
 	return qs_dense_size(p, true) <= EXERCISE_MAX_BYTES;
 }
 
-/* Keys to ask for: some that the sketch has, if any, and some that it has not. */
+/* Choose keys to look up: some that the sketch has, if it has any, and some that it lacks. */
 static inline void
 exercise_keys(const qs_sketch *sk, uint64_t key[8])
 {
@@ -71,7 +71,7 @@ exercise_merge_into(const qs_sketch *from)
 	qs_free(&into);
 }
 
-/* A copy can be written to.  It must be as safe as the view that it was copied from. */
+/* A copy, unlike a view, can be written to.  Check that it is as safe as the view that it was copied from. */
 static inline void
 exercise_copy(const qs_sketch *from)
 {
@@ -98,7 +98,7 @@ exercise_copy(const qs_sketch *from)
 	qs_free(&copy);
 }
 
-/* Writing fills every byte that it says it will. */
+/* Check that writing sets every byte, whatever was in memory before. */
 static inline void
 exercise_write(const qs_sketch *view)
 {
@@ -113,7 +113,7 @@ exercise_write(const qs_sketch *view)
 	free(b.data);
 }
 
-/* qs_open() accepted the bytes. */
+/* Everything that must be safe with bytes that qs_open() accepted. */
 static inline void
 exercise_opened(test_bytes b)
 {
@@ -131,7 +131,7 @@ exercise_opened(test_bytes b)
 
 /* ---- bytes that are valid ---- */
 
-/* Writing a view or a copy gives the bytes back, and both give the same answers. */
+/* Check that writing a view or its copy gives the same bytes again, and that both give the same answers. */
 static inline void
 exercise_identity(const qs_sketch *view, test_bytes b)
 {
@@ -150,7 +150,7 @@ exercise_identity(const qs_sketch *view, test_bytes b)
 	qs_free(&copy);
 }
 
-/* Adding keys and taking them back leaves the bytes as they were. */
+/* Check that adding keys and removing them again leaves the bytes as they were. */
 static inline void
 exercise_insert_remove(const qs_sketch *view, test_bytes b)
 {
@@ -161,7 +161,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 
 	exercise_keys(view, key);
 	REQUIRE_OK(qs_copy(&copy, view, &test_heap));
-	copy.keys.family = TEST_FAMILY; /* whoever inserts knows whose keys they are */
+	copy.keys.family = TEST_FAMILY; /* the caller of insert() names the family of the keys */
 	status = qs_engine_cpu.insert(&copy, key, weight, 8);
 	if (status == QB_OK)
 	{
@@ -176,7 +176,7 @@ exercise_insert_remove(const qs_sketch *view, test_bytes b)
 	qs_free(&copy);
 }
 
-/* Removing keys that may never have been there is refused or leaves a valid sketch. */
+/* Removing keys that may be absent must be refused, or leave a valid sketch. */
 static inline void
 exercise_removals(const qs_sketch *view)
 {
@@ -195,7 +195,7 @@ exercise_removals(const qs_sketch *view)
 	qs_free(&copy);
 }
 
-/* Merge a sketch with itself, and subtract it again; then subtract it from itself. */
+/* Merge a sketch with itself, and subtract it again.  Then subtract it from itself. */
 static inline void
 exercise_merge_subtract(const qs_sketch *view, test_bytes b)
 {
@@ -235,7 +235,7 @@ exercise_fold(const qs_sketch *view)
 	qs_free(&copy);
 }
 
-/* A part of a full sf sketch is valid, and the host part is as good as the whole. */
+/* Check that parts of a full sf sketch are valid, and that the host part is as good as the whole. */
 static inline void
 exercise_parts(const qs_sketch *view, test_bytes b)
 {
@@ -257,7 +257,7 @@ exercise_parts(const qs_sketch *view, test_bytes b)
 	qs_free(&whole);
 }
 
-/* qs_validate() accepted the bytes. */
+/* Everything that must work with bytes that qs_validate() accepted. */
 static inline void
 exercise_valid(test_bytes b)
 {

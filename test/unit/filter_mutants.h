@@ -2,10 +2,10 @@
  * filter_mutants.h
  *		Filters with small damage that their checksum does not show.
  *
- * This is for filters what mutants.h is for sketches.  A sound filter, dense or
- * compact, is changed in some fields, words and gaps.  Half of the time the
- * number of set bits still agrees: one bit goes and another comes, or the number
- * follows.  filter_support.h says what must then hold.
+ * These are filters, as the mutants of mutants.h are sketches.  A sound filter, dense or
+ * compact, is changed in some fields, words and gaps.  Half of the time the number of set
+ * bits still agrees, because one bit is set where another one is cleared, or because the
+ * number is changed together with the bits.  filter_support.h says what must then hold.
  *
  * test/unit/filter_mutants.h
  */
@@ -70,7 +70,7 @@ make_filter_sample(const struct filter_sample *s)
 	return b;
 }
 
-/* A copy of a sample; each sample is made once. */
+/* Returns a copy of a sample.  Each sample is made once. */
 static inline test_bytes
 sound_filter(uint64_t number)
 {
@@ -91,7 +91,7 @@ flip_filter_bit(mutator *m, test_bytes *b)
 		b->data[QF_HEADER_BYTES + bit / 8] ^= (uint8_t) (1 << bit % 8);
 }
 
-/* Change a byte of a compact body into another short gap, and the next one back: a bit moves. */
+/* Move a bit: add to one gap of a compact body what is taken from the next gap. */
 static inline void
 move_filter_bit(mutator *m, test_bytes *b)
 {
@@ -105,7 +105,7 @@ move_filter_bit(mutator *m, test_bytes *b)
 	b->data[at + 1] = (uint8_t) (b->data[at + 1] - step);
 }
 
-/* Make the body one gap or some words longer or shorter, in the header and in length. */
+/* Make the body a little longer or shorter, and change a number of the header with it. */
 static inline void
 resize_filter(mutator *m, test_bytes *b)
 {
@@ -163,7 +163,7 @@ mutate_filter(mutator *m, test_bytes *b)
 	}
 }
 
-/* Estimates and bounds of keys make some sense. */
+/* Check that estimates and bounds of keys are plausible. */
 static inline void
 measure_filter(test_bytes b)
 {
@@ -184,13 +184,13 @@ measure_filter(test_bytes b)
 		uint32_t set = filter_query(&view, test_key(i));
 		qf_bounds bounds = qf_bounds_of(&scale, set, deviations);
 
-		REQUIRE(qf_estimate(&scale, set) == qf_estimate(&scale, set)); /* a number */
+		REQUIRE(qf_estimate(&scale, set) == qf_estimate(&scale, set)); /* false if the estimate is not a number */
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.upper);
 		qf_estimate_paper(&scale, set);
 	}
 }
 
-/* Try one mutant; returns whether it was valid. */
+/* Try one mutant; returns true if it was valid. */
 static inline bool
 try_filter_mutant(mutator *m)
 {

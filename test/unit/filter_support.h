@@ -1,6 +1,6 @@
 /*
  * filter_support.h
- *		What the tests of filters share beside support.h: filters, rows, bytes.
+ *		What the tests of filters share, in addition to support.h: filters, rows, bytes.
  *
  * test/unit/filter_support.h
  */
@@ -98,7 +98,7 @@ filter_bytes(const qf_filter *f)
 	return b;
 }
 
-/* Are both the same to the last byte, and valid? */
+/* True if both filters are valid and have the same bytes. */
 static inline bool
 filter_same(const qf_filter *a, const qf_filter *b)
 {
@@ -117,7 +117,7 @@ filter_merge(qf_filter *into, const qf_filter *from)
 	REQUIRE_OK(qf_engine_cpu.merge(into, from));
 }
 
-/* Merging keys of one kind works, unless there are more rows than can be counted. */
+/* Merge filters of the same kind, which works unless there are more rows than can be counted. */
 static inline void
 filter_merge_any(qf_filter *into, const qf_filter *from)
 {
@@ -129,7 +129,7 @@ filter_merge_any(qf_filter *into, const qf_filter *from)
 	REQUIRE(status == QB_OK || (status == QB_TOTAL_OVERFLOW && from->rows > INT64_MAX / 2));
 }
 
-/* Set the header's number of set bits to that of the body. */
+/* Correct the header's number of set bits to that of the body. */
 static inline void
 filter_repair_ones(test_bytes b)
 {
@@ -148,8 +148,8 @@ filter_repair_ones(test_bytes b)
 }
 
 /*
- * What must work, and harm nothing, with any bytes that qf_open() accepts, valid or
- * not: looking up, merging, copying, writing.
+ * Look up, merge, copy and write, with any bytes that qf_open() accepts, valid or not.
+ * All of this must work, and do no harm.
  */
 static inline void
 filter_exercise(test_bytes b)
@@ -185,7 +185,7 @@ filter_exercise(test_bytes b)
 	qf_free(&copy);
 }
 
-/* Reads a value's bytes as if they were stored elsewhere, and counts. */
+/* A reader of a value's bytes, as if they were stored elsewhere.  It counts reads and bytes. */
 typedef struct filter_reads
 {
 	test_bytes bytes;
@@ -204,7 +204,7 @@ filter_read(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	reads->sum += bytes;
 }
 
-/* Lookups read what they need, and not the rest; they say the same as a copy with its bits. */
+/* Check that lookups read only a few bytes, and give the same answers as a copy that has the bits. */
 static inline void
 filter_require_lookups(test_bytes b, const qf_filter *copy)
 {
@@ -230,7 +230,7 @@ filter_require_lookups(test_bytes b, const qf_filter *copy)
 	}
 }
 
-/* What must hold for valid bytes: the filter in them writes the same bytes, from any form. */
+/* Check that the filter in valid bytes writes the same bytes again, from any form. */
 static inline void
 filter_exercise_valid(test_bytes b)
 {

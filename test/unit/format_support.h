@@ -2,8 +2,8 @@
  * format_support.h
  *		What the tests of byte formats share: golden files, and bytes of another length.
  *
- * test/golden has values that must never change.  With GOLDEN_WRITE in the environment the
- * tests that compare them write them anew first; run them from the top of the source.
+ * test/golden has values that must never change.  With GOLDEN_WRITE in the environment, the
+ * tests first write the golden files anew, and then compare.  Run them from the top of the source.
  *
  * test/unit/format_support.h
  */
@@ -36,7 +36,7 @@ golden_read(const char *name)
 	return test_bytes_of(room, length);
 }
 
-/* These bytes are those of the file. */
+/* Check that the bytes are those of the golden file. */
 static inline void
 require_golden(const char *name, test_bytes b)
 {
@@ -53,7 +53,7 @@ require_golden(const char *name, test_bytes b)
 	free(there.data);
 }
 
-/* A copy with fewer bytes, or with zeros behind them; if it has a header, its checksum fits. */
+/* Returns a copy that is cut, or extended by zeros.  If it still has a header, its checksum fits. */
 static inline test_bytes
 with_length(test_bytes b, uint64_t length, uint64_t header)
 {

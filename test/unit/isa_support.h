@@ -1,6 +1,6 @@
 /*
  * isa_support.h
- *		What the tests share that run code with every set of instructions.
+ *		What the tests that run code with every set of instructions share.
  *
  * test/unit/isa_support.h
  */
@@ -14,7 +14,7 @@
 /* Names for qb_isa_use(), which returns false where the processor lacks a set. */
 static const char *const test_isas[] = { "scalar", "neon", "avx2", "avx512" };
 
-/* The bytes that "write" makes of a sketch; every set of instructions makes the same. */
+/* Returns the bytes that "write" makes of a sketch; checks that all sets of instructions make the same. */
 static inline test_bytes
 test_bytes_by_all(const qs_sketch *sk, test_bytes (*write)(const qs_sketch *))
 {

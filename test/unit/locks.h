@@ -1,6 +1,6 @@
 /*
  * locks.h
- *		Stand-ins for PostgreSQL's lightweight locks, which a test in one process need not take.
+ *		Stand-ins for PostgreSQL's lightweight locks.  A test in one process need not take them.
  *
  * test/unit/locks.h
  */

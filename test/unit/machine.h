@@ -36,7 +36,7 @@
 typedef struct machine_sketch
 {
 	qs_sketch sk;
-	bool shrunk; /* was something removed, or was it made dense by force? */
+	bool shrunk; /* something was removed, or the sketch was made dense by force */
 	int64_t count[MACHINE_KEYS];
 } machine_sketch;
 
@@ -73,7 +73,7 @@ machine_params(choices *c)
 	return p;
 }
 
-/* An empty sketch with n divided by some power of two. */
+/* Make the sketch empty, with n divided by some power of two. */
 static inline void
 machine_reset(machine *m, machine_sketch *u)
 {
@@ -155,7 +155,7 @@ machine_check(const machine *m, const machine_sketch *u)
 	test_require_valid(&u->sk);
 }
 
-/* Are the sketch's bytes those of a sketch built at once from the exact counts? */
+/* Check that the sketch has the bytes of a sketch that is built at once from the exact counts. */
 static inline void
 machine_check_rebuilt(const machine *m, const machine_sketch *u)
 {
@@ -173,7 +173,7 @@ machine_check_rebuilt(const machine *m, const machine_sketch *u)
 	qs_free(&fresh);
 }
 
-/* sf: truth <= fat <= slim, and a full sketch can be made from the fat table. */
+/* sf: check that truth <= fat <= slim, and that a full sketch can be made from the fat table. */
 static inline void
 machine_check_parts(const machine *m, const machine_sketch *u)
 {
@@ -208,7 +208,7 @@ machine_check_parts(const machine *m, const machine_sketch *u)
 
 /* ---- operations ---- */
 
-/* Weights: mostly small, now and then enough to need wide counters. */
+/* Choose a weight: mostly a small one, now and then one that needs wide counters. */
 static inline int64_t
 machine_weight(machine *m)
 {
@@ -252,7 +252,7 @@ machine_insert(machine *m, machine_sketch *u)
 		u->count[index[i]] += weight[i];
 }
 
-/* Remove some keys that are there, in part or wholly. */
+/* Remove some of the present keys, in part or wholly. */
 static inline void
 machine_remove(machine *m, machine_sketch *u)
 {
@@ -274,7 +274,7 @@ machine_remove(machine *m, machine_sketch *u)
 	u->shrunk = true;
 }
 
-/* Try to remove more than can be there, after something that is there. */
+/* Try to remove more of a key than its estimate, after a key that is present.  Nothing may change. */
 static inline void
 machine_refuse(machine *m, machine_sketch *u)
 {
@@ -320,7 +320,7 @@ machine_merge_slices(machine *m, qs_sketch *into, const qs_sketch *from)
 	return QB_OK;
 }
 
-/* Merge in slices, if that can be, or at once. */
+/* Merge in slices or at once.  Slices are for two different dense sketches. */
 static inline qb_status
 machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 {
@@ -330,7 +330,7 @@ machine_merge_any(machine *m, qs_sketch *into, const qs_sketch *from)
 	return sliced ? machine_merge_slices(m, into, from) : qs_merge(into, from);
 }
 
-/* Sketches of different sizes are refused, and change nothing.  Fold the larger one. */
+/* Check that merging different sizes is refused and changes nothing.  Then fold the larger sketch. */
 static inline void
 machine_same_size(machine_sketch *u, machine_sketch *v)
 {
@@ -368,7 +368,7 @@ machine_merge(machine *m, machine_sketch *u, machine_sketch *v)
 	u->shrunk |= v->shrunk;
 }
 
-/* Merge a sketch's bytes a few times, and look only afterwards. */
+/* Merge a sketch's bytes a few times, and check the sketch only after the last time. */
 static inline void
 machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 {
@@ -391,7 +391,7 @@ machine_merge_often(machine *m, machine_sketch *u, machine_sketch *v)
 	free(bytes.data);
 }
 
-/* Subtract a sketch.  If it was not merged before, this is refused or leaves a valid sketch. */
+/* Subtract a sketch.  If it was not merged before, the call is refused or leaves a valid sketch. */
 static inline void
 machine_subtract(machine *m, machine_sketch *u, machine_sketch *v)
 {

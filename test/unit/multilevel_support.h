@@ -15,17 +15,20 @@
 #include "sketch/multilevel.h"
 #include "engine/sketch_engine.h"
 
-/* More buckets than are added at a time, even when folded to half, and no multiple of that. */
+/*
+ * The loops add a limited number of buckets at a time.  BUCKETS, and half of it, exceed that number and
+ * are no multiple of it.
+ */
 #define BUCKETS 272
 #define MOST    (BUCKETS * QS_LOW_COUNTERS)
 
-/* Values on either side of every point where a low or a high counter can overflow. */
+/* Values on both sides of every point at which a low or a high counter can overflow. */
 static const uint64_t edges[] = { 0,   1,   127, 128, 254,   255,   256,           257,
 								  510, 511, 512, 513, 65535, 65536, (1 << 24) - 1, 1 << 24 };
 
 #define EDGES ALL_OF(edges)
 
-/* Parameters of depth 1 and a key for each counter. */
+/* Parameters of depth 1, and a key for each counter. */
 typedef struct counters
 {
 	qs_params p;

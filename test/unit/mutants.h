@@ -4,10 +4,11 @@
  *
  * Arbitrary bytes seldom get past the header.  Here a sound sketch, of a chosen
  * structure, form and width, is changed in some bytes, fields and counters.  Half of
- * the time sums may still agree: one counter loses what another one gets, or the
- * total follows.  Then the checksum is repaired.  If the validator accepts the
- * mutant, everything that can be done with a sketch must work.  If it refuses the
- * mutant, code that looks only at headers must still do no harm.  See exercise.h.
+ * the time sums may still agree, because one counter loses what another one gets, or
+ * because the total is changed with the counters.  Then the checksum is repaired.  If
+ * the validator accepts the mutant, everything that can be done with a sketch must work.
+ * If it refuses the mutant, code that looks only at headers must still do no harm.  See
+ * exercise.h.
  *
  * test_mutants.c and the fuzzer run this under AddressSanitizer and UBSan.
  *
@@ -24,7 +25,7 @@
 #include "sketch/pieces.h"
 #include "sketch/moments.h"
 
-/* A copy of a sample; each sample is made once. */
+/* Returns a copy of a sample.  Each sample is made once. */
 static test_bytes
 sound_bytes(uint64_t number)
 {
@@ -35,7 +36,7 @@ sound_bytes(uint64_t number)
 	return test_bytes_of(made[number].data, made[number].length);
 }
 
-/* Where a field of the header or a counter (or half an entry) of the body begins. */
+/* Choose the offset of a field of the header, or of a counter (or half an entry) of the body. */
 static uint64_t
 place(mutator *m, const test_bytes *b, uint32_t width)
 {
@@ -46,7 +47,7 @@ place(mutator *m, const test_bytes *b, uint32_t width)
 	return choose(m, fields) * width;
 }
 
-/* Move some of one counter of the body to another one. */
+/* Move a part of one counter of the body to another counter. */
 static void
 move_count(mutator *m, test_bytes *b, uint32_t width)
 {
@@ -67,7 +68,7 @@ move_count(mutator *m, test_bytes *b, uint32_t width)
 	set_field(b, to, width, get_field(b, to, width) + some);
 }
 
-/* Change a counter, and change the total by as much or by a depth-th of that. */
+/* Change a counter, and change the total by the same amount or by a depth-th of it. */
 static void
 change_with_total(mutator *m, test_bytes *b, uint32_t width)
 {
@@ -127,7 +128,7 @@ estimate_from_pieces(test_bytes b, uint64_t key)
 	return qs_estimate_stored(&view, qb_hash(key, view.seed_key), &source);
 }
 
-/* Bounds of keys, for this error of the sketch, make some sense. */
+/* Check that bounds of keys, for this error of the sketch, are plausible. */
 static void
 bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int64_t error)
 {
@@ -148,7 +149,7 @@ bounds_of_valid(test_bytes b, const qs_sketch *view, const qs_noise *noise, int6
 	}
 }
 
-/* What is measured from a valid sketch makes some sense, for one probe and for more. */
+/* Check that what is measured of a valid sketch is plausible, for one probe and for several. */
 static void
 measure_valid(test_bytes b)
 {
@@ -182,7 +183,7 @@ measure_valid(test_bytes b)
 	test_no_leak();
 }
 
-/* Try one mutant; returns whether it was valid. */
+/* Try one mutant; returns true if it was valid. */
 static inline bool
 try_mutant(mutator *m)
 {
@@ -201,7 +202,7 @@ try_mutant(mutator *m)
 	if (valid)
 	{
 		exercise_valid(b);
-		/* measuring one device part takes as long as everything else for a thousand mutants */
+		/* few device parts are measured: one takes as long as all else for a thousand mutants */
 		if (exercise_is_small(&view.params) &&
 			(view.params.part != QS_PART_DEVICE || choose(m, 16) == 0))
 			measure_valid(b);

@@ -17,7 +17,7 @@
 
 #define MOST_CHANGES 4
 
-/* A source of choices: the input as long as there is any, then random numbers. */
+/* A source of choices: the bytes of the input while there are any, then random numbers. */
 typedef struct mutator
 {
 	const uint8_t *data;
@@ -38,7 +38,7 @@ choose(mutator *m, uint64_t bound)
 	return value % bound;
 }
 
-/* Values at which something changes: widths, limits, the sign. */
+/* Returns a value at which something changes: a width, a limit, the sign. */
 static inline uint64_t
 edge(mutator *m)
 {

@@ -2,12 +2,12 @@
  * pair_mutants.h
  *		Pairs of values of one type that need not fit each other.
  *
- * mutants.h and its kin give a damaged value to itself.  Here two values go into every
- * function of two.  One or both of them are damaged: fields and bodies come from other
- * values, or change at random.  Then the checksums are repaired.  What is not valid is
- * not used, but what is valid may contradict the other value in anything: parameters,
- * widths, kinds of keys.  A function must then return QB_MISMATCH and leave both as they
- * were.  If it takes them its result must be valid.
+ * mutants.h and the like try one damaged value, and merge it only with itself.  Here two
+ * values go into every function of two values.  One or both of them are damaged: fields and
+ * bodies come from other values, or change at random.  Then the checksums are repaired.
+ * Invalid values are not used, but a valid value may contradict the other one in anything:
+ * parameters, widths, kinds of keys.  A function must then return QB_MISMATCH and leave both
+ * as they were.  If it accepts them, its result must be valid.
  *
  * test_pair_mutants.c and the fuzzer run this under AddressSanitizer and UBSan.
  *
@@ -20,7 +20,7 @@
 #include "mutants.h"
 #include "sets_mutants.h"
 
-/* The family, the collation, and what else tells how keys are kept. */
+/* Offsets of fields that say how keys are kept: the family, the collation, and others. */
 typedef struct pair_format
 {
 	uint64_t header;
@@ -32,7 +32,7 @@ static const pair_format pair_sketches = { QS_HEADER_BYTES, 32, 7 };
 static const pair_format pair_filters = { QF_HEADER_BYTES, 32, 4 };
 static const pair_format pair_sets = { QSET_HEADER_BYTES, 16, 4 };
 
-/* Copy bytes of another value over those of this one, as far as both have them. */
+/* Copy bytes of another value over those of this one, as far as both values have them. */
 static inline void
 pair_take(test_bytes *b, test_bytes from, uint64_t at, uint64_t bytes)
 {
@@ -51,7 +51,7 @@ pair_take_body(test_bytes *b, test_bytes from, uint64_t header)
 	*b = joined;
 }
 
-/* Damage a value, mostly by something of another. */
+/* Damage a value, mostly with fields or the body of another value. */
 static inline void
 pair_damage(mutator *m, test_bytes *b, test_bytes from, const pair_format *f)
 {
@@ -81,13 +81,13 @@ pair_damage(mutator *m, test_bytes *b, test_bytes from, const pair_format *f)
 			b->data[at] = (uint8_t) changed(m, b->data[at]);
 			break;
 		default:
-			break; /* a sound value */
+			break; /* the value stays sound */
 	}
 }
 
 /* ---- sketches ---- */
 
-/* Merge and subtract, and the inner product, whatever becomes of them. */
+/* Merge, subtract and multiply two sketches.  Any status is allowed. */
 static inline void
 pair_of_sketches(const qs_sketch *a, const qs_sketch *b, test_bytes bytes)
 {
@@ -134,7 +134,7 @@ try_sketch_pair(mutator *m)
 	bool valid = qs_validate(a.data, a.length) == QB_OK && qs_validate(b.data, b.length) == QB_OK;
 	qs_sketch x, y;
 
-	/* only the header is looked at: whatever the body holds, nothing may be read outside */
+	/* only the header was checked: whatever the body holds, no function may read outside of it */
 	if (qs_open(&x, a.data, a.length) == QB_OK && qs_open(&y, b.data, b.length) == QB_OK &&
 		exercise_is_small(&x.params) && exercise_is_small(&y.params) && valid)
 	{
@@ -202,7 +202,7 @@ try_filter_pair(mutator *m)
 
 /* ---- collections of sets ---- */
 
-/* Add a collection to a builder of the other's kind, as itself and as an image. */
+/* Add both collections to a builder of the first one's kind; the second one also as an image. */
 static inline void
 pair_build(const qset_collection *a, const qset_collection *b, bool fit)
 {
@@ -232,7 +232,7 @@ pair_build(const qset_collection *a, const qset_collection *b, bool fit)
 	qset_builder_free(&builder);
 }
 
-/* The common numbers of the elements of both. */
+/* Give the elements of both collections common numbers. */
 static inline void
 pair_numbers(const qset_collection *a, const qset_collection *b, qb_status wanted)
 {
@@ -247,7 +247,7 @@ pair_numbers(const qset_collection *a, const qset_collection *b, qb_status wante
 	free(of_b);
 }
 
-/* All pairs of the sets of one and of the other. */
+/* Prepare a search for pairs of a set of one collection and a set of the other. */
 static inline void
 pair_request(const qset_collection *a, const qset_collection *b, qb_status wanted)
 {

@@ -1,8 +1,8 @@
 /*
  * pairs_support.h
- *		What the tests of all pairs share: the pairs that a naive double loop finds,
- *		and those that the library finds by any method, table of loops and sharing of
- *		the rows.
+ *		What the tests of all pairs share.  A naive double loop finds the expected pairs.
+ *		The library finds pairs by any method, with any table of inner loops, and with
+ *		the rows shared out in any way.
  *
  * test/unit/pairs_support.h
  */
@@ -20,7 +20,7 @@ typedef struct way
 	int method;
 	int variant;
 	uint64_t shares;
-	uint64_t room; /* pairs asked for at a time */
+	uint64_t room; /* the most pairs that one call returns */
 } way;
 
 typedef struct answer
@@ -62,7 +62,7 @@ in_answer(const answer *x, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* Keep the best pairs of one row, each found by looking at all. */
+/* Keep the best pairs of one row, by comparing each pair with all pairs of the row. */
 static inline void
 naive_top(answer *x, uint64_t first, uint64_t top)
 {
@@ -81,7 +81,7 @@ naive_top(answer *x, uint64_t first, uint64_t top)
 
 			better += other > mine || (other == mine && x->pair[j].b < x->pair[i].b);
 		}
-		/* marked by a bit of its row's number, as later pairs still compare with it */
+		/* only marked by a bit of its row's number, because later pairs are still compared with it */
 		if (better >= top)
 			x->pair[i].a |= UINT32_C(1) << 31;
 	}
@@ -173,7 +173,7 @@ by_sets(const void *x, const void *y)
 	return (a->b > b->b) - (a->b < b->b);
 }
 
-/* Run all shares.  Each share gives its pairs in order; here the pairs of all shares are sorted. */
+/* Run all shares.  Each share returns its pairs in order; here the pairs of all shares are sorted. */
 static inline void
 run_pairs(const qset_request *request, const way *w, answer *out)
 {
@@ -222,8 +222,8 @@ name_case(uint64_t seed)
 }
 
 /*
- * A collection with more sets than 2-byte numbers have, and sets larger than 2-byte
- * counters count to.
+ * Make a collection that has more sets than numbers of 2 bytes can tell apart, and sets with
+ * more elements than counters of 2 bytes can count.
  */
 static inline void
 large_collection(uint64_t sets, uint64_t large, qset_collection *c)

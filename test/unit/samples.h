@@ -13,9 +13,9 @@ typedef enum sample_kind
 {
 	SAMPLE_EMPTY,        /* explicit, as qs_init() leaves it */
 	SAMPLE_EXPLICIT,     /* a few keys */
-	SAMPLE_COMPACT,      /* few counters, or most of them small */
-	SAMPLE_COMPACT_WIDE, /* the same with some beyond 2^32 */
-	SAMPLE_DENSE,        /* 4-byte counters, or many of a byte */
+	SAMPLE_COMPACT,      /* few counters, or mostly small ones */
+	SAMPLE_COMPACT_WIDE, /* as SAMPLE_COMPACT, with some counters beyond 2^32 */
+	SAMPLE_DENSE,        /* 4-byte counters, or many 1-byte counters */
 	SAMPLE_WIDE          /* 8-byte counters, most beyond 2^53 */
 } sample_kind;
 
@@ -73,7 +73,7 @@ static const sample samples[] = {
 	{ "sf host, wide", QS_SF, QS_PART_HOST, SAMPLE_WIDE },
 };
 
-/* Parameters with which a few keys stay explicit and dense bodies have some hundred bytes. */
+/* Parameters with which a few keys stay explicit, and dense bodies have a few hundred bytes. */
 static inline qs_params
 sample_params(int structure)
 {
@@ -141,7 +141,7 @@ sample_build(qs_sketch *sk, const sample *s)
 
 #define STRUCTURES(s) for (s = QS_THREAD; s < QS_STRUCTURES; s++)
 
-/* An empty sketch that is dense at once, so that its form is the same before and after. */
+/* Make an empty sketch that is dense from the start, so that its form does not change later. */
 static inline void
 sample_init_dense(qs_sketch *sk, int structure, uint64_t n, uint64_t seed)
 {
@@ -164,8 +164,8 @@ sample_bytes(const sample *s)
 }
 
 /*
- * What does the check of tables say?  If "same", these tables in compact encoding, in which
- * they would be stored, must get the same verdict.
+ * Check what validation says of tables.  If "same", the tables would be stored in compact
+ * encoding, and their compact bytes must get the same verdict.
  */
 static inline void
 require_tables(test_bytes b, bool right, bool same)

@@ -2,13 +2,13 @@
  * sets_mutants.h
  *		Collections of sets with small damage that their checksum does not show.
  *
- * This is for collections what mutants.h is for sketches.  The body of a collection
- * is a sequence of numbers of different lengths, so it is taken apart first.
- * Numbers are changed, added and dropped, or give something to the next number, and
- * counts of the header change, too.  Then everything is written again as the format
- * wants it; sometimes bytes of the result are changed.  If the reader accepts the
- * mutant, it must keep the rules of collection.h, and everything that can be done
- * with a collection must work.
+ * These are collections, as the mutants of mutants.h are sketches.  The body of a
+ * collection is a sequence of numbers of different lengths, so it is taken apart first.
+ * Numbers are changed, added and dropped, or a part of one is moved to a later number.
+ * Counts of the header change, too.  Then everything is written again in the form that the
+ * format demands; sometimes bytes of the result are changed.  If the reader accepts the
+ * mutant, it must keep the rules of collection.h, and everything that can be done with a
+ * collection must work.
  *
  * test/unit/sets_mutants.h
  */
@@ -39,7 +39,7 @@ typedef struct sets_number
 	bool fixed; /* always 8 bytes, not as few as possible */
 } sets_number;
 
-/* A collection in parts. */
+/* A collection, taken apart. */
 typedef struct sets_parts
 {
 	uint8_t header[QSET_HEADER_BYTES];
@@ -111,7 +111,7 @@ put_together(const sets_parts *s)
 	return b;
 }
 
-/* Change a field of the header; counts mostly change by little. */
+/* Change a field of the header.  Counts mostly change by little. */
 static inline void
 mutate_header(mutator *m, sets_parts *s)
 {
@@ -123,7 +123,7 @@ mutate_header(mutator *m, sets_parts *s)
 			  choose(m, 2) ? old + choose(m, 3) - 1 : changed(m, old));
 }
 
-/* Add or drop a number, and half of the time change a count of the header with it. */
+/* Add or drop a number.  Half of the time a count of the header changes with it. */
 static inline void
 mutate_length(mutator *m, sets_parts *s)
 {
@@ -142,7 +142,7 @@ mutate_length(mutator *m, sets_parts *s)
 		set_field(&header, sets_fields[field].at, 8, more ? old + 1 : old - 1);
 }
 
-/* Move some of one number to one of the next numbers. */
+/* Move a part of one number to one of the numbers after it. */
 static inline void
 pass_on(mutator *m, sets_parts *s)
 {
@@ -181,8 +181,8 @@ mutate_sets(mutator *m, sets_parts *s)
 }
 
 /*
- * Make a collection of two of its sets, and merge the whole with itself and with
- * that collection.
+ * Make a collection of two of the sets.  Merge the whole collection with itself and with
+ * that small collection.
  */
 static inline void
 exercise_parts_of_collection(const qset_collection *c)
@@ -209,7 +209,7 @@ exercise_parts_of_collection(const qset_collection *c)
 	qset_collection_free(&some);
 }
 
-/* The reader accepted these bytes. */
+/* Everything that must work with a collection whose bytes the reader accepted. */
 static inline void
 exercise_collection(const qset_collection *c, test_bytes b, bool pairs)
 {
@@ -236,7 +236,7 @@ make_sets_sample(sets_parts *s, uint64_t number)
 	qset_collection_free(&c);
 }
 
-/* Try one mutant; returns whether it was valid. */
+/* Try one mutant; returns true if it was valid. */
 static inline bool
 try_sets_mutant(mutator *m)
 {

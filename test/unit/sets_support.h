@@ -15,7 +15,7 @@
 #include "sets/collection.h"
 #include "sets/pairs.h"
 
-/* The tables of inner loops that this processor can run; returns how many. */
+/* Collect the tables of inner loops that this processor can run; returns their number. */
 static inline size_t
 test_tables(const qset_kernels *table[3])
 {
@@ -34,8 +34,8 @@ test_tables(const qset_kernels *table[3])
 }
 
 /*
- * Memory of which a jump out of a pause may leave blocks behind: they are known here, and
- * test_drop() releases them, as a memory context does.
+ * Memory for code that may be left by a jump out of a pause.  All blocks are listed here,
+ * so that test_drop() can release those left behind, as a memory context does.
  */
 typedef struct test_context
 {
@@ -97,8 +97,8 @@ test_drop(void)
 }
 
 /*
- * Do something that pauses, and jump out of pause "jump_at" (0: of none).  Returns whether
- * it came to its end; all that it left behind is released.
+ * Do something that pauses, and jump out of it at pause number "jump_at" (0: never).
+ * Returns true if the work came to its end.  Releases all blocks that are left behind.
  */
 static inline bool
 test_until(void (*work)(void *context), void *context, uint64_t jump_at)
@@ -116,7 +116,7 @@ test_until(void (*work)(void *context), void *context, uint64_t jump_at)
 	return done;
 }
 
-/* Allocate exactly this many items, so that a step beyond them is seen. */
+/* Allocate exactly this many items, so that AddressSanitizer sees a step beyond them. */
 static inline void *
 test_array(uint64_t count, size_t size)
 {
@@ -126,7 +126,7 @@ test_array(uint64_t count, size_t size)
 	return p;
 }
 
-/* A random ascending array of about n numbers below "universe", plus "base". */
+/* Make a random ascending array of about n numbers: "base" plus numbers below "universe". */
 static inline uint64_t
 test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *out)
 {
@@ -151,7 +151,7 @@ test_set(test_rng *rng, uint64_t n, uint64_t universe, int64_t base, int64_t *ou
 	return n;
 }
 
-/* How many elements are common; each is searched for in the whole other set: O(n m). */
+/* Returns the number of common elements, searching the whole other set for each: O(n m). */
 static inline uint64_t
 test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 {
@@ -171,11 +171,11 @@ test_naive_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 
 static const qb_keys test_qi_keys = { .family = TEST_QI_FAMILY };
 
-/* The upper half of any element, for fingerprints. */
+/* The upper half of a wide element, as fingerprints have one. */
 static inline uint64_t
 test_upper(uint64_t low)
 {
-	return low % 3; /* many equal upper halves */
+	return low % 3; /* many upper halves are equal */
 }
 
 static inline void
@@ -192,7 +192,7 @@ test_builder(qset_builder *b, bool wide)
 	qset_builder_init(b, wide, &test_qi_keys, &test_heap);
 }
 
-/* A made-up collection: sizes and elements of many kinds, by a seed. */
+/* Make a collection from a seed, with sizes and elements of many kinds. */
 static inline void
 test_collection(qset_collection *c, uint64_t seed, bool wide)
 {
@@ -275,7 +275,7 @@ test_flat(const qset_collection *c)
 
 #define TEST_MOST_PAIRS 4096
 
-/* The first pairs that a method finds, for a request that four bytes choose. */
+/* Find the first pairs by a method; four bytes choose the request. */
 static inline uint64_t
 test_pairs(const qset_collection *c, const uint8_t *choice, int method, qset_pair *out)
 {

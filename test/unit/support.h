@@ -6,9 +6,9 @@
  * functions.  Everything here is deterministic.  Include it before any other
  * header.  Fuzzers define TEST_WITHOUT_CMOCKA, and stop by a trap.
  *
- * Memory comes from a counting allocator that can be told to fail.  Blocks end
- * exactly where they were asked to end, so that AddressSanitizer sees a step beyond
- * them.  As in PostgreSQL, small blocks are aligned to 8 bytes and no better.
+ * Memory comes from a counting allocator that can be told to fail.  A block ends
+ * exactly at the requested size, so that AddressSanitizer sees a step beyond it.  As in
+ * PostgreSQL, small blocks are aligned to 8 bytes and no better.
  *
  * test/unit/support.h
  */
@@ -41,7 +41,7 @@
 
 #define ALL_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Offsets of the format that tests look at or damage; see sketch/format.h. */
+/* Offsets in the format that tests read or damage; see sketch/format.h. */
 enum
 {
 	TEST_AT_FORM = 5,
@@ -54,7 +54,7 @@ enum
 	TEST_AT_PRESENT = 56
 };
 
-/* What REQUIRE prints beside the place: which case it was. */
+/* The case that is tested.  REQUIRE prints it beside the line of the source. */
 static char test_where[200] = "";
 
 #define WHERE(...) snprintf(test_where, sizeof(test_where), __VA_ARGS__)
@@ -88,8 +88,8 @@ static char test_where[200] = "";
 typedef struct test_memory
 {
 	long live;    /* blocks not yet released */
-	long asked;   /* allocations since the counter was set to 0 */
-	long fail_at; /* this allocation and all later ones fail; 0: none */
+	long asked;   /* allocations since this counter was set to 0 */
+	long fail_at; /* number of the first allocation that fails, as all later ones do; 0: none fails */
 } test_memory;
 
 static test_memory test_heap_state;
@@ -126,7 +126,7 @@ static const qb_memory test_heap = { .alloc = test_alloc,
 									 .release = test_release,
 									 .context = &test_heap_state };
 
-/* From now on allocation number k and all later ones fail; with 0 none fails. */
+/* From now on allocation number k and all later ones fail; k = 0: none fails. */
 static inline void
 test_fail_at(long k)
 {
@@ -162,7 +162,7 @@ test_random(test_rng *rng)
 	return rng->state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* 0 .. bound-1 */
+/* Returns a number from 0 to bound - 1. */
 static inline uint64_t
 test_below(test_rng *rng, uint64_t bound)
 {
@@ -189,7 +189,7 @@ test_shuffle(test_rng *rng, uint64_t *keys, int64_t *weights, size_t count)
 	}
 }
 
-/* The fingerprint of key number i; all are distinct, and both ends of the range are among them. */
+/* The fingerprint of key number i.  Fingerprints are distinct, and both ends of the range are among them. */
 static inline uint64_t
 test_key(uint64_t i)
 {
@@ -198,7 +198,7 @@ test_key(uint64_t i)
 	return i == 1 ? UINT64_MAX : i * UINT64_C(0xD1342543DE82EF95);
 }
 
-/* A random key number below "keys"; small numbers are much more frequent. */
+/* Returns a random key number below "keys"; small numbers are much more frequent. */
 static inline uint64_t
 test_skewed(test_rng *rng, uint64_t keys)
 {
@@ -212,7 +212,7 @@ test_skewed(test_rng *rng, uint64_t keys)
 #define TEST_FAMILY    7
 #define TEST_COLLATION 9
 
-/* Parameters with any n; what the structure does not have is left out. */
+/* Parameters with any n.  Parameters that the structure does not have are ignored. */
 static inline qs_params
 test_params(int structure, uint64_t n, int depth, int z, int log2_masks, uint64_t seed)
 {
@@ -226,7 +226,7 @@ test_params(int structure, uint64_t n, int depth, int z, int log2_masks, uint64_
 	return p;
 }
 
-/* Depth 3, z 8, 1024 masks. */
+/* Parameters with depth 3, z 8 and 1024 masks. */
 static inline qs_params
 test_usual_params(int structure, uint64_t n)
 {
@@ -275,7 +275,7 @@ test_estimate(const qs_sketch *sk, uint64_t key)
 	return estimate;
 }
 
-/* Add "count" keys out of "keys", skewed, with weight 1, of a stream named by its seed. */
+/* Add "count" rows of "keys" skewed keys, with weight 1.  The seed chooses the rows. */
 static inline void
 test_fill(qs_sketch *sk, uint64_t seed, uint64_t keys, size_t count)
 {
@@ -302,7 +302,7 @@ typedef struct test_bytes
 	uint64_t length;
 } test_bytes;
 
-/* The serialized sketch, in a block that ends where the bytes end. */
+/* Returns the serialized sketch, in a block that ends where the bytes end. */
 static inline test_bytes
 test_write(const qs_sketch *sk)
 {
@@ -327,7 +327,7 @@ test_bytes_of(const uint8_t *data, uint64_t length)
 	return b;
 }
 
-/* Bytes of the tables of a dense sketch, as wide as its total asks for. */
+/* Size of the tables of a dense sketch, with counters as wide as its total needs. */
 static inline uint64_t
 test_table_bytes(const qs_sketch *sk)
 {
@@ -337,7 +337,7 @@ test_table_bytes(const qs_sketch *sk)
 	return qs_table_bytes(&sk->params, wide) + qs_extra_bytes(&sk->params, wide) * high;
 }
 
-/* The tables of a dense sketch, whichever form it is written in. */
+/* Returns the tables of a dense sketch, whether its written form is dense or compact. */
 static inline test_bytes
 test_tables_of(const qs_sketch *sk)
 {
@@ -348,7 +348,7 @@ test_tables_of(const qs_sketch *sk)
 	return b;
 }
 
-/* A dense sketch as the bytes of the dense encoding, which is not always the right one. */
+/* Returns a dense sketch in dense encoding, even if its valid form is compact. */
 static inline test_bytes
 test_write_dense(const qs_sketch *sk)
 {
@@ -366,7 +366,7 @@ test_write_dense(const qs_sketch *sk)
 	return b;
 }
 
-/* A view of bytes, or what tables a compact one stands for. */
+/* Open bytes as a view; of compact bytes, make a sketch with tables. */
 static inline void
 test_dense(qs_sketch *sk, test_bytes b)
 {
@@ -391,7 +391,7 @@ test_equal_bytes(test_bytes a, test_bytes b)
 	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* The serialized sketch, which the validator must accept. */
+/* Returns the serialized sketch, after checking that the validator accepts it. */
 static inline test_bytes
 test_write_valid(const qs_sketch *sk)
 {
@@ -417,7 +417,7 @@ test_writes(const qs_sketch *sk, test_bytes wanted)
 	return same;
 }
 
-/* Are both the same to the last byte, and valid? */
+/* True if both sketches are valid and have the same bytes. */
 static inline bool
 test_same(const qs_sketch *a, const qs_sketch *b)
 {
@@ -428,7 +428,7 @@ test_same(const qs_sketch *a, const qs_sketch *b)
 	return same;
 }
 
-/* Make the checksum fit damaged bytes, so that the checks behind it are reached. */
+/* Make the checksum fit damaged bytes, so that later checks are reached. */
 static inline void
 test_repair_crc(uint8_t *bytes, uint64_t length)
 {

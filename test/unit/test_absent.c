@@ -1,6 +1,6 @@
 /*
  * test_absent.c
- *		Removing what was never there, though all its counters are positive.
+ *		Removing keys that were never there, though all of their counters are positive.
  *
  * The sketch cannot know that a key was never there.  It allows the removal as long
  * as what is left could come from other keys.  It refuses with QB_UNDERFLOW if a
@@ -14,7 +14,7 @@
 
 #include "sketch/measure.h"
 
-/* The counters of the only bucket that a key owns, as numbers 0 and 1. */
+/* Set own[i] to 1 for each counter of the only bucket that the key owns, and to 0 for all others. */
 static void
 counters_of(const qs_params *p, uint64_t key, uint64_t *own)
 {
@@ -27,9 +27,9 @@ counters_of(const qs_params *p, uint64_t key, uint64_t *own)
 }
 
 /*
- * Absent keys whose counters are all positive.  The sketch cannot know that they are
- * absent, but what it lets go must leave it valid, to the last key and with wide
- * counters that become narrow on the way.
+ * Remove absent keys whose counters are all positive.  The sketch cannot know that they are
+ * absent, but every removal that it allows must leave it valid, down to its last key, and
+ * also while wide counters become narrow.
  */
 static void
 absent_keys_leave_it_valid(void **state)
@@ -61,7 +61,7 @@ absent_keys_leave_it_valid(void **state)
 	test_no_leak();
 }
 
-/* Subtracting whole sketches that were never merged into this one. */
+/* Subtract whole sketches that were never merged into this one. */
 static void
 absent_sketches_leave_it_valid(void **state)
 {
@@ -181,7 +181,7 @@ enum
 	ABSENT = 5
 };
 
-/* Take keys that were never there from a sketch: 0 to 4 in a batch, 5 as another sketch. */
+/* Remove absent keys in way 0 to 4, as a batch, or in way 5, as a sketch that is subtracted. */
 static qb_status
 take_absent(int s, uint64_t round, const uint64_t *key, int way, qs_sketch *sk)
 {
@@ -229,8 +229,8 @@ take_in_any_order(int s, uint64_t round)
 }
 
 /*
- * Whether a batch of absent keys goes through depends on what it leaves, not
- * on the order in which it gets there, nor on batches or on being a sketch.
+ * Whether a batch of absent keys can be removed depends on what is left, and not on the
+ * order of the keys, on batches, or on removing a sketch instead.
  */
 static void
 order_decides_nothing(void **state)

@@ -1,6 +1,6 @@
 /*
  * test_bins.c
- *		Bins for measuring: every distance is in exactly one bin, the right one.
+ *		Bins for measuring: every distance is in exactly one bin, and in the right one.
  *
  * test/unit/test_bins.c
  */

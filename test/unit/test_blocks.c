@@ -1,10 +1,10 @@
 /*
  * test_blocks.c
- *		Random sketches are written, checked and merged the same by all instructions.
+ *		All sets of instructions write, check and merge random sketches in the same way.
  *
  * Structures, depths, numbers of buckets and weights are random, and so are the tables that
- * the fast loops are given directly.  Tables and bytes end where their blocks end, so that
- * AddressSanitizer sees a step beyond them.  QSKETCH_UNITS is how many sketches there are.
+ * are passed to the fast loops directly.  Tables and bytes end where their blocks end, so that
+ * AddressSanitizer sees a step beyond them.  QSKETCH_UNITS is the number of sketches.
  */
 #include "samples.h"
 #include "isa_support.h"
@@ -29,7 +29,7 @@ some_params(test_rng *rng)
 					   (int) test_below(rng, 11), test_random(rng));
 }
 
-/* Add keys, some of which are removed again. */
+/* Add keys, and remove some of them again. */
 static void
 add_some(qs_sketch *sk, test_rng *rng)
 {
@@ -48,7 +48,7 @@ add_some(qs_sketch *sk, test_rng *rng)
 	}
 }
 
-/* A dense sketch, or a part of one. */
+/* Make a dense sketch, or a part of one. */
 static void
 some_sketch(qs_sketch *sk, const qs_params *p, int part, test_rng *rng)
 {
@@ -63,7 +63,7 @@ some_sketch(qs_sketch *sk, const qs_params *p, int part, test_rng *rng)
 	qs_free(&whole);
 }
 
-/* Merging a sketch, as tables or as bytes, into a copy of another one. */
+/* Merge a sketch, as tables or as bytes, into a copy of another sketch; returns the bytes. */
 static test_bytes
 merged(const qs_sketch *into, const qs_sketch *from)
 {
@@ -133,7 +133,7 @@ all_instructions_agree(void **state)
 
 /* ---- the loops themselves ---- */
 
-/* A random counter of so many bytes: of any length, and often 0. */
+/* A random counter of at most so many bytes: of any length, and often 0. */
 static uint32_t
 some_counter(test_rng *rng, uint32_t bytes)
 {
@@ -142,7 +142,7 @@ some_counter(test_rng *rng, uint32_t bytes)
 	return bits == 0 ? 0 : (uint32_t) (test_random(rng) >> 32) & UINT32_MAX >> (32 - bits);
 }
 
-/* So many blocks of so many counters of 1 or 4 bytes; some of them are empty. */
+/* Make so many blocks of so many counters of 1 or 4 bytes.  Some blocks are empty. */
 static uint8_t *
 some_units(test_rng *rng, uint64_t blocks, uint32_t counters, uint32_t bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * test_clearing.c
- *		Clearing large tables looks at interrupts, and leaves nothing if one ends the query.
+ *		Clearing a large table checks for interrupts, and leaves no memory behind if one ends the query.
  *
- * pgbase/memory.c is compiled against PostgreSQL's headers but not linked with PostgreSQL.
- * What it calls there stands here: memory that is counted, and interrupts that are counted,
- * and that jump when a test wants it.
+ * pgbase/memory.c is compiled against PostgreSQL's headers, but not linked with PostgreSQL.
+ * This file has the functions that it calls: memory that is counted, and a check for
+ * interrupts that is counted, too, and that jumps when a test wants it.
  *
  * test/unit/test_clearing.c
  */
@@ -22,14 +22,14 @@
 #include "utils/memutils.h"
 
 #define MB          ((size_t) 1 << 20)
-#define AT_ONCE     (4 * MB) /* the most that is cleared without a look */
+#define AT_ONCE     (4 * MB) /* the most that is cleared without a check for interrupts */
 #define TABLE_BYTES (66 * MB + 8)
 
 volatile sig_atomic_t InterruptPending;
 sigjmp_buf *PG_exception_stack;
 ErrorContextCallback *error_context_stack;
-static int looks;   /* at interrupts */
-static int jump_at; /* this look ends the query; 0: none */
+static int looks;   /* checks for interrupts */
+static int jump_at; /* number of the check that ends the query; 0: none */
 static int chunks;  /* not yet released */
 
 void *
@@ -72,7 +72,7 @@ require_zeros(const char *table, size_t bytes)
 	REQUIRE(table[0] == 0 && memcmp(table, table + 1, bytes - 1) == 0);
 }
 
-/* Allocate, with an interrupt pending all the time.  NULL: it ended the query. */
+/* Allocate while an interrupt is pending all the time.  NULL: the interrupt ended the query. */
 static void *
 alloc_interrupted(const qb_memory *memory, size_t bytes, int at)
 {
@@ -120,7 +120,7 @@ an_interrupt_leaves_nothing(void **state)
 	}
 }
 
-/* Small tables are cleared at once, also those that are kept for the next state. */
+/* Small tables are cleared without a check for interrupts, also those that are kept for the next state. */
 static void
 small_tables_take_no_look(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_compact.c
- *		The compact encoding: its size, when it is chosen, and that it says the same as tables.
+ *		The compact encoding: its size, when it is chosen, and that it means the same as tables.
  *
  * test/unit/test_compact.c
  */
@@ -59,7 +59,7 @@ weights_take_the_bytes_they_need(void **state)
 
 /* ---- the choice ---- */
 
-/* From few keys to many: compact while that takes at most three quarters, then dense. */
+/* From few keys to many: the encoding is compact while that takes at most three quarters of dense. */
 static void
 the_smaller_form_is_chosen(void **state)
 {
@@ -94,8 +94,8 @@ the_smaller_form_is_chosen(void **state)
 }
 
 /*
- * From large groups, with gaps of two bytes, to groups of 16 blocks; from blocks that are
- * empty to blocks that are full.
+ * Fill a sketch from large groups, with gaps of two bytes, to groups of 16 blocks, and from
+ * blocks that are empty to blocks that are full.
  */
 static void
 gaps_of_any_length_are_measured(void **state)
@@ -124,8 +124,8 @@ gaps_of_any_length_are_measured(void **state)
 }
 
 /*
- * A block that crosses its group's end by a byte is none, be it of one key or of several: blocks are read
- * without looking at each byte as long as further groups follow.
+ * A block that ends one byte before or behind the end of its group must be refused, be it of one key or
+ * of several.  Blocks are read without a check of each byte while further groups follow.
  */
 static void
 units_end_with_their_group(void **state)
@@ -180,8 +180,8 @@ require_same_tables(const qs_sketch *a, const qs_sketch *b)
 }
 
 /*
- * A sketch of 64 buckets, or of 512, with some keys.  Their weights are such that counters have
- * one byte below 128, or around that, or mostly more.
+ * Make a sketch of 64 or 512 buckets with some keys.  Their weights are chosen so that counters
+ * have one byte and are below 128, or are around 128, or mostly need more bytes.
  */
 static void
 some_sketch(qs_sketch *sk, int structure, uint64_t n, test_rng *rng, bool wide)
@@ -225,7 +225,7 @@ copies_have_the_same_tables(void **state)
 	test_no_leak();
 }
 
-/* Merging and subtracting compact bytes is the same as with the tables. */
+/* Merging and subtracting compact bytes gives what merging and subtracting tables gives. */
 static void
 merging_is_the_same(void **state)
 {
@@ -263,7 +263,7 @@ merging_is_the_same(void **state)
 	test_no_leak();
 }
 
-/* Compact sketches among dense ones, while carries wait to be added. */
+/* Merge compact sketches among dense ones, while carries wait to be added. */
 static void
 merging_deferred_is_the_same(void **state)
 {
@@ -317,7 +317,7 @@ read_counted(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	c->read += bytes;
 }
 
-/* A key of a stored sketch is found in two reads of together a few hundred bytes. */
+/* A key of a stored sketch is found by two reads, of a few hundred bytes together. */
 static void
 one_key_is_two_small_reads(void **state)
 {
@@ -353,7 +353,7 @@ one_key_is_two_small_reads(void **state)
 	test_no_leak();
 }
 
-/* Data of a group that do not fit the part which is read at once. */
+/* The data of a group may be larger than the part that is read at once. */
 static void
 large_groups_are_read_in_parts(void **state)
 {

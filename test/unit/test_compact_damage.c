@@ -1,6 +1,6 @@
 /*
  * test_compact_damage.c
- *		Bytes in the compact encoding that no sketch is written as are refused.
+ *		Compact bytes that no sketch would write are refused.
  *
  * test/unit/test_compact_damage.c
  */
@@ -8,7 +8,7 @@
 
 #include "sketch/compact.h"
 
-/* Bytes in the other form are no other way to write the sketch. */
+/* Bytes in the form that was not chosen are refused, as each sketch has only one valid form. */
 static void
 the_other_form_is_refused(void **state)
 {
@@ -28,11 +28,11 @@ the_other_form_is_refused(void **state)
 /* The end of a block with at least two counters of one byte each. */
 typedef struct pair
 {
-	uint8_t *last; /* the last counter; the one before it comes right before */
-	bool alone;    /* the block is of one key of weight 2 */
+	uint8_t *last; /* the last counter; the other one is right before it */
+	bool alone;    /* the block is of one key, which has weight 2 */
 } pair;
 
-/* Pairs of some blocks, whose counters have one byte each. */
+/* Find pairs in some of the blocks, whose counters have one byte each. */
 static size_t
 pairs_of_counters(test_bytes b, pair *pairs, size_t most)
 {
@@ -53,7 +53,7 @@ pairs_of_counters(test_bytes b, pair *pairs, size_t most)
 	return found;
 }
 
-/* Is the sketch refused if one counter gets 1 more and another one 1 less? */
+/* Check that the sketch is refused if one counter grows by 1 and another one shrinks by 1. */
 static void
 require_refused(test_bytes b, uint8_t *more, uint8_t *less)
 {
@@ -67,8 +67,8 @@ require_refused(test_bytes b, uint8_t *more, uint8_t *less)
 }
 
 /*
- * Keys of weight 2, few and many in a bucket.  A counter that is larger than the weight of its
- * bucket, and a bucket whose sum is no multiple of the depth, are refused.
+ * Keys have weight 2, with few or many keys in a bucket.  A counter that is larger than the
+ * weight of its bucket is refused, and so is a bucket whose sum is no multiple of the depth.
  */
 static void
 counters_that_do_not_fit_are_refused(void **state)

@@ -1,6 +1,6 @@
 /*
  * test_compact_write.c
- *		Writing the compact encoding: the same bytes by any instructions, and by marks.
+ *		Writing the compact encoding: all instructions write the same bytes, with and without marks.
  *
  * test/unit/test_compact_write.c
  */
@@ -11,7 +11,7 @@
 
 /* ---- by any instructions ---- */
 
-/* Counters of every length, in blocks that are empty, full, or end with the table. */
+/* Counters have every length, in blocks that are empty, full, or end with the table. */
 static void
 all_instructions_write_the_same(void **state)
 {
@@ -90,7 +90,7 @@ remove_again(qs_sketch *sk, const uint64_t *key, size_t count)
 		REQUIRE_OK(test_try_remove(sk, key[k], 1 + (int64_t) (key[k] % 300)));
 }
 
-/* Marks that follow keys as they come and go are those that are made anew. */
+/* Marks that are updated while keys come and go must equal marks that are made anew. */
 static void
 marks_follow_keys(const char *set, int structure, uint64_t n, bool wide)
 {

@@ -16,7 +16,7 @@ whole(crc_function f, const void *bytes, size_t length)
 	return f(QB_CRC32C_INIT, bytes, length) ^ QB_CRC32C_INIT;
 }
 
-/* The check value of the catalogues, and the examples of RFC 3720, B.4. */
+/* The check value of the catalogues of CRCs, and the examples of RFC 3720, B.4. */
 static void
 known_values(void **state)
 {
@@ -57,7 +57,7 @@ fast_is_plain(void **state)
 							 qb_crc32c_plain(0x12345678, bytes + offset, length));
 }
 
-/* Long values are read as several streams, whose checksums are put together. */
+/* Long values are read as several streams, whose checksums are combined. */
 static void
 long_is_plain(void **state)
 {
@@ -97,7 +97,7 @@ continues_from_parts(void **state)
 	}
 }
 
-/* What stands in the field does not matter; it counts as zero. */
+/* The content of the checksum's own field does not matter, because it counts as zero. */
 static void
 goes_around_its_field(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_distinct.c
- *		Distinct keys of sketches: exact while explicit; dense, within the standard
- *		error that moments.h derives, over many seeds.
+ *		Distinct keys of sketches.  Explicit sketches are exact.  Dense ones are within the
+ *		standard error that moments.h derives, over many seeds.
  *
  * test/unit/test_distinct.c
  */
@@ -15,7 +15,7 @@
 
 #define TRIALS 1000
 
-/* A dense sketch of so many keys, which are other ones for each trial. */
+/* Make a dense sketch of so many keys; each trial has other keys. */
 static void
 fill(qs_sketch *sk, const qs_params *p, uint64_t trial, uint64_t keys)
 {
@@ -37,7 +37,7 @@ fill(qs_sketch *sk, const qs_params *p, uint64_t trial, uint64_t keys)
 	}
 }
 
-/* Do estimates scatter around the number of keys as their standard errors say? */
+/* Check that estimates scatter around the number of keys as their standard errors say. */
 static void
 check_trials(const qs_params *p, int part, uint64_t keys)
 {
@@ -72,7 +72,7 @@ check_trials(const qs_params *p, int part, uint64_t keys)
 	REQUIRE(sqrt(squares) > 0.9 && sqrt(squares) < 1.12);
 }
 
-/* Few keys, about one for each three counters, and nearly as many as it can tell. */
+/* Sketches of few keys, of about one for each three counters, and of nearly as many as can be estimated. */
 static void
 errors_are_those_of_theory(void **state)
 {
@@ -95,7 +95,7 @@ errors_are_those_of_theory(void **state)
 		}
 }
 
-/* The parts of sf; any depth; one mask, which makes counters at some distances alike. */
+/* Parts of sf, any depth, and a single mask, with which counters at some distances are alike. */
 static void
 errors_hold_for_parts_and_masks(void **state)
 {
@@ -177,7 +177,7 @@ few_keys_are_exact(void **state)
 	qs_free(&dense);
 }
 
-/* Written and read it tells the same, and a full sketch tells nothing. */
+/* A view of written bytes gives the same answer, and a full sketch gives none. */
 static void
 views_and_full_sketches(void **state)
 {

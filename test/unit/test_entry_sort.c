@@ -30,7 +30,7 @@ far_apart(test_rng *rng, uint32_t i)
 	return i % 100 == 0 ? test_random(rng) : test_below(rng, 4000);
 }
 
-/* Each distribution splits off a few only. */
+/* Keys of which each distribution by digits separates only a few. */
 static uint64_t
 ever_closer(test_rng *rng, uint32_t i)
 {
@@ -116,7 +116,7 @@ any_entries_are_sorted(void **state)
 		}
 }
 
-/* From a table of slots to bytes that need no alignment. */
+/* Entries become bytes that need no alignment, from a table of slots. */
 static void
 written_entries_are_valid(void **state)
 {

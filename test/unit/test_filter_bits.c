@@ -1,6 +1,6 @@
 /*
  * test_filter_bits.c
- *		The bits of filters: the same on every path, by union, halving and merging.
+ *		The bits of filters are the same on every path, by union, halving and merging.
  *
  * test/unit/test_filter_bits.c
  */
@@ -10,7 +10,7 @@
 #define ROWS 6000
 #define KEYS 700
 
-/* Shapes: explicit to the end, dense soon, more than a table of gaps, a Bloom filter. */
+/* Shapes: always explicit, dense soon, larger than a table of gaps, a Bloom filter. */
 static const struct shape
 {
 	const char *name;
@@ -52,7 +52,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* The definition in draws.h, written plainly. */
+/* The position by the definition in draws.h, written plainly. */
 static uint32_t
 position_by_definition(const qf_params *p, uint64_t h, uint32_t j)
 {
@@ -147,7 +147,7 @@ every_path_sets_the_same_bits(void **state)
 	test_no_leak();
 }
 
-/* One batch or many, in order or not, in one filter or in several that are merged. */
+/* Rows in one batch or in many, in any order, in one filter or in several that are merged. */
 static void
 bits_are_a_union_over_rows(void **state)
 {
@@ -267,7 +267,7 @@ copies_follow_the_definition(void **state)
 	}
 }
 
-/* One copy of each row is the same as no mention of copies. */
+/* One copy of each row gives the same bits as rows without a number of copies. */
 static void
 one_copy_is_a_plain_row(void **state)
 {
@@ -344,7 +344,7 @@ halving_and_merging_commute(void **state)
 			WHERE("%s, %d halvings", shapes[i].name, halvings);
 			filter_insert(&a, keys, ROWS / 2, 0, 1);
 			filter_insert(&b, keys + ROWS / 2, ROWS / 2, 0, 2);
-			/* from the start */
+			/* a filter that is small from the start */
 			p = a.params;
 			p.m = m;
 			filter_init(&small, &p);
@@ -355,7 +355,7 @@ halving_and_merging_commute(void **state)
 			filter_merge(&merged, &b);
 			REQUIRE_OK(qf_fold(&merged, m));
 			REQUIRE(filter_same(&merged, &small));
-			/* one halved: refused; both halved, then merged */
+			/* merging is refused if one is halved, and works after halving both */
 			REQUIRE_OK(qf_fold(&a, m));
 			REQUIRE_STATUS(qf_engine_cpu.merge(&a, &b), QB_MISMATCH);
 			REQUIRE_STATUS(qf_engine_cpu.merge(&b, &a), QB_MISMATCH);
@@ -394,7 +394,7 @@ sizes_that_halving_does_not_reach_are_refused(void **state)
 
 /* ---- forms and memory ---- */
 
-/* A filter is explicit up to its limit, and then has no list any more. */
+/* A filter is explicit up to its limit.  Beyond it, it has no list any more. */
 static void
 few_bits_are_a_list(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_filter_compact.c
- *		The compact encoding of filters: its size, when it is chosen, and that it says the
+ *		The compact encoding of filters: its size, when it is chosen, and that it means the
  *		same as bits.
  *
  * test/unit/test_filter_compact.c
@@ -13,7 +13,7 @@ params_of(uint64_t m, uint32_t layout)
 	return filter_bloom_params(m, 7, layout, 3);
 }
 
-/* Set so many of the bits, which are as random as hashes. */
+/* Set so many of the bits, at positions that are random like hashes. */
 static void
 set_random(qf_filter *f, uint64_t count, test_rng *rng)
 {
@@ -28,7 +28,7 @@ set_random(qf_filter *f, uint64_t count, test_rng *rng)
 	f->rows = QF_ROWS_UNKNOWN;
 }
 
-/* A filter of m bits with about this share of them set. */
+/* Make a filter of m bits, of which about this share is set. */
 static void
 init_filled(qf_filter *f, uint64_t m, uint32_t layout, double fill, uint64_t seed)
 {
@@ -83,7 +83,7 @@ an_empty_filter_is_its_header(void **state)
 
 /* ---- the choice ---- */
 
-/* From few bits to many: compact while that takes at most three quarters, then dense. */
+/* From few bits to many: the encoding is compact while that takes at most three quarters of dense. */
 static void
 the_smaller_form_is_chosen(void **state)
 {
@@ -116,7 +116,7 @@ the_smaller_form_is_chosen(void **state)
 	test_no_leak();
 }
 
-/* The bytes of a filter in dense encoding, whatever its own form is. */
+/* Returns the bytes of a filter in dense encoding, whatever its own form is. */
 static test_bytes
 dense_bytes_of(const qf_filter *f)
 {
@@ -128,7 +128,7 @@ dense_bytes_of(const qf_filter *f)
 	return b;
 }
 
-/* Bytes in the other form are no other way to write the filter. */
+/* Bytes in the form that was not chosen are refused, as each filter has only one valid form. */
 static void
 the_other_form_is_refused(void **state)
 {
@@ -144,7 +144,7 @@ the_other_form_is_refused(void **state)
 }
 
 /*
- * All set bits are neighbours, which hashes never are.  A group with so many bits would take long to
+ * All set bits are neighbours, which hashes never are.  A group with so many bits would be slow to
  * read, so such a filter is written in dense encoding.
  */
 static void
@@ -178,7 +178,7 @@ crowded_bits_stay_dense(void **state)
 
 /* ---- damage ---- */
 
-/* A filter of 64 bits, so of one group, with this body. */
+/* Returns the status of a filter of 64 bits, and so of one group, with this body. */
 static qb_status
 status_of(const char *body, uint32_t length, uint32_t ones)
 {
@@ -213,19 +213,19 @@ other_gaps_are_refused(void **state)
 	REQUIRE_OK(status_of("\x3F", 1, 1));
 	REQUIRE_OK(status_of("\x00\x3E", 2, 2));
 	REQUIRE_STATUS(status_of("\x40", 1, 1), QB_FORMAT_BITS);     /* beyond m */
-	REQUIRE_STATUS(status_of("\x00\x3F", 2, 2), QB_FORMAT_BITS); /* the second one is */
-	REQUIRE_STATUS(status_of("\x81\x00", 2, 1), QB_FORMAT_BITS); /* longer than it need be */
+	REQUIRE_STATUS(status_of("\x00\x3F", 2, 2), QB_FORMAT_BITS); /* the second bit is beyond m */
+	REQUIRE_STATUS(status_of("\x81\x00", 2, 1), QB_FORMAT_BITS); /* a number is longer than it needs to be */
 	REQUIRE_STATUS(status_of("\x01\x81", 2, 1), QB_FORMAT_BITS); /* cut off */
-	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one too many */
-	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one too few */
-	REQUIRE_STATUS(status_of("\x01", 1, 2), QB_FORMAT_LENGTH);   /* no byte for each */
+	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one bit too many */
+	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one bit too few */
+	REQUIRE_STATUS(status_of("\x01", 1, 2), QB_FORMAT_LENGTH);   /* fewer bytes than bits */
 	REQUIRE_STATUS(status_of("\x01\x01\x01\x01\x01\x01\x01", 7, 7), QB_FORMAT_LENGTH);
 	REQUIRE_STATUS(status_of("\xFF\xFF\xFF\xFF\x0F", 5, 1), QB_FORMAT_BITS);
 	REQUIRE_STATUS(status_of("\xFF\xFF\xFF\xFF\xFF", 5, 1), QB_FORMAT_BITS);
 	test_no_leak();
 }
 
-/* Each end of a group, made smaller and larger. */
+/* Make the end of each group smaller and larger. */
 static void
 other_ends_are_refused(void **state)
 {
@@ -251,7 +251,7 @@ other_ends_are_refused(void **state)
 			WHERE("%d + %u", (int) at / 4, steps[i]);
 			qb_store32(end, qb_load32(end) + steps[i]);
 			test_repair_crc(bad.data, bad.length);
-			/* One step: a gap may move to the group before or after, and be another bit there. */
+			/* With one step a gap may move to a neighbouring group, and be another bit there. */
 			if (steps[i] + 1 <= 2 && qf_validate(bad.data, bad.length, NULL) == QB_OK)
 				filter_exercise_valid(bad);
 			else
@@ -267,7 +267,7 @@ other_ends_are_refused(void **state)
 
 /* ---- the same as bits ---- */
 
-/* A lookup reads at most two places, and few bytes there on average. */
+/* A lookup reads at most two places for a position, and few bytes there on average. */
 static void
 a_lookup_reads_little(void **state)
 {
@@ -296,7 +296,7 @@ a_lookup_reads_little(void **state)
 	test_no_leak();
 }
 
-/* Merging what is stored gives what merging its bits gives. */
+/* Check that merging stored bytes gives what merging their bits gives. */
 static void
 require_same_union(const qf_filter *into, const qf_filter *view, const qf_filter *bits)
 {
@@ -355,7 +355,7 @@ jump_out_or_count(void)
 		longjmp(stopped, 1);
 }
 
-/* Merging and writing a large filter pause; a stopped merge can be repeated. */
+/* Merging and writing a large filter pause, and a stopped merge can be repeated. */
 static void
 long_work_can_be_stopped(void **state)
 {

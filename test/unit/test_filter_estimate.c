@@ -1,6 +1,6 @@
 /*
  * test_filter_estimate.c
- *		Estimates and bounds, against sums over the binomial distribution.
+ *		Estimates and bounds, compared with sums over the binomial distribution.
  *
  * test/unit/test_filter_estimate.c
  */
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* A filter of which this share of bits is set; only its header is looked at. */
+/* Make a filter of which this share of bits is set.  Only its header is used. */
 static qf_filter
 filled(uint32_t k, double p, double share)
 {
@@ -28,14 +28,14 @@ binomial(uint32_t k, uint32_t y, double chance)
 			   (k - y) * log1p(-chance));
 }
 
-/* Share of set positions of a key, where its own bits do not matter. */
+/* The expected share of set positions of a key, if its own bits do not matter to the filter. */
 static double
 share_at(const qf_scale *s, double frequency)
 {
 	return 1 - s->zero * exp(-frequency * s->step);
 }
 
-/* The mean over all numbers of set positions is the frequency. */
+/* The mean estimate, over all numbers of set positions, is the frequency. */
 static void
 estimates_are_unbiased(void **state)
 {
@@ -70,8 +70,8 @@ estimates_are_unbiased(void **state)
 }
 
 /*
- * The same must hold where all rows have one key, so that its positions are a third
- * of the filter and many of them coincide.
+ * Estimates are also unbiased if all rows have one key.  Then its positions are a third of
+ * the filter, and many of them coincide.
  */
 static void
 estimates_are_unbiased_where_one_key_is_all_rows(void **state)
@@ -111,7 +111,7 @@ estimates_are_unbiased_where_one_key_is_all_rows(void **state)
 	mean = sum / TRIALS;
 	sd = sqrt(squares / TRIALS - mean * mean);
 	WHERE("mean %g, sd %g", mean, sd);
-	REQUIRE(fabs(mean - 1) < 0.01); /* its standard deviation is 0.0015 */
+	REQUIRE(fabs(mean - 1) < 0.01); /* the standard deviation of the mean is 0.0015 */
 	REQUIRE(fabs(sd / theory - 1) < 0.05);
 }
 
@@ -125,7 +125,7 @@ deviations_are_those_of_the_normal_distribution(void **state)
 	assert_true(qf_deviations(0) < 1e-9);
 }
 
-/* lower <= estimate <= upper, all grow with the number of set positions, and with confidence. */
+/* lower <= estimate <= upper.  All grow with the set positions, and bounds widen with confidence. */
 static void
 bounds_enclose_the_estimate(void **state)
 {
@@ -163,7 +163,7 @@ bounds_enclose_the_estimate(void **state)
 	}
 }
 
-/* The paper's formula, by hand: (k n p + m ln(1 - y / k)) / (p (k - m)). */
+/* Check the paper's formula by hand: (k n p + m ln(1 - y / k)) / (p (k - m)). */
 static void
 the_papers_estimate_is_the_papers(void **state)
 {

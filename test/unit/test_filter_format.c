@@ -19,7 +19,7 @@ static const struct golden
 	uint32_t k;
 	double p;
 	size_t rows;
-	bool ids; /* rows have ids: 3 times their number */
+	bool ids; /* rows have ids, which are 3 times their number */
 	uint32_t layout;
 } golden[] = {
 	{ "filter_empty", 8192, 200, 0.01, 0, false, QF_STANDARD },
@@ -126,7 +126,7 @@ every_other_length_is_refused(void **state)
 			test_bytes cut = with_length(b, length, QF_HEADER_BYTES);
 			qf_filter view;
 
-			/* A compact body says itself how long it is, so opening it does not show all. */
+			/* a compact body has its length in itself, so that opening it does not reveal every cut */
 			if (b.data[4] == QF_DENSE || length == b.length)
 				REQUIRE((qf_open(&view, cut.data, length) == QB_OK) == (length == b.length));
 			if (qf_open(&view, cut.data, length) == QB_OK)
@@ -138,7 +138,7 @@ every_other_length_is_refused(void **state)
 	}
 }
 
-/* With the old checksum any flipped bit is refused; with a new one, refused or harmless. */
+/* With the old checksum any flipped bit is refused.  With a new one, it is refused or harmless. */
 static void
 every_flipped_bit_is_found(void **state)
 {
@@ -171,12 +171,12 @@ every_flipped_bit_is_found(void **state)
 		}
 		free(b.data);
 	}
-	/* Seeds, families, rows and probabilities have other values that are as good. */
+	/* other seeds, families, rows and probabilities are valid, too */
 	assert_true(valid > 100);
 	test_no_leak();
 }
 
-/* Change bytes of a sample, repair the checksum, and see what the validator says. */
+/* Change bytes of a sample, repair the checksum, and check the validator's status. */
 static void
 require_refused(const char *name, size_t at, uint64_t value, size_t width, qb_status wanted)
 {
@@ -223,7 +223,7 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 16, UINT64_MAX, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 32, 0, 4, QB_FORMAT_PARAMS); /* family */
 	require_refused("filter_dense", 40, 0, 8, QB_FORMAT_PARAMS); /* rows */
-	require_refused("filter_dense", 40, 1, 8, QB_FORMAT_PARAMS); /* bits of more rows */
+	require_refused("filter_dense", 40, 1, 8, QB_FORMAT_PARAMS); /* more rows must have set these bits */
 	require_refused("filter_dense", 40, (uint64_t) -2, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 56, ones - 1, 4, QB_FORMAT_BITS);
 	require_refused("filter_dense", 56, ones + 1, 4, QB_FORMAT_BITS);

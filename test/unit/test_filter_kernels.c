@@ -1,8 +1,8 @@
 /*
  * test_filter_kernels.c
- *		The inner loops of filters: each set of instructions gives what the plain loops give.
+ *		The inner loops of filters: each set of instructions gives the results of the plain loops.
  *
- * Filters as wholes are in test_filter_bits.c.  Here are the sizes and the bits at which
+ * test_filter_bits.c tests whole filters.  This file tests the sizes and the bits at which
  * vectors begin and end.
  *
  * test/unit/test_filter_kernels.c
@@ -16,7 +16,7 @@
 #define MOST_HASHES 40
 #define KEYS        50
 
-/* Random bits, of which some bytes are full and some are empty. */
+/* Random bits; some bytes are full, and some are empty. */
 static void
 fill(uint8_t *bytes, size_t count, test_rng *rng)
 {
@@ -59,7 +59,7 @@ check_unite(void)
 	}
 }
 
-/* A lane of a vector that counts must not wrap, so all bits are set. */
+/* The lanes of a vector that counts must not wrap, so all bits are set here. */
 static void
 check_full_unite(void)
 {
@@ -82,7 +82,7 @@ filters_are_united(void **state)
 
 /* ---- blocks ---- */
 
-/* What blocks_have() says of the first of these hashes. */
+/* Returns what blocks_have() says of the first of these hashes. */
 static bool
 first_is_there(const uint8_t *bits, const qf_params *p, const uint64_t *h)
 {
@@ -92,7 +92,7 @@ first_is_there(const uint8_t *bits, const qf_params *p, const uint64_t *h)
 	return found[0];
 }
 
-/* A key is there with all of its bits, and is not there without any one of them. */
+/* A key is present if all of its bits are set, and absent if any one of them is not. */
 static void
 check_each_bit(void)
 {
@@ -125,7 +125,7 @@ check_each_bit(void)
 	}
 }
 
-/* Many keys at once, of which some are there. */
+/* Look up many keys at once, some of which are present. */
 static void
 check_many_keys(void)
 {

@@ -16,7 +16,7 @@ p_of(const qf_params *p)
 	return (double) -p->q / TWO_64;
 }
 
-/* Table 1 of the paper, to the bit. */
+/* The paper's preset reproduces Table 1 of the paper exactly. */
 static void
 paper_preset_reproduces_table_1(void **state)
 {
@@ -54,7 +54,7 @@ presets_follow_their_formulas(void **state)
 		int preset;
 		double t, load;
 		uint32_t k;
-		double bits; /* per rows / frequency */
+		double bits; /* bits, divided by rows / frequency */
 	} cases[] = {
 		{ QF_BALANCED, 1.0, 0.3, 267, 890 },
 		{ QF_COMPACT, 0.797, 0.797, 618, 618 },
@@ -115,8 +115,8 @@ bloom_parameters_give_the_rate(void **state)
 }
 
 /*
- * The chance that k random bits of a block are set after "throws" random bits were
- * set, from the whole distribution of how many different bits those are.
+ * The chance that k random bits of a block are set after "throws" random bits were set.  It is
+ * summed over the whole distribution of the number of different bits.
  */
 static void
 block_rates(uint32_t k, uint32_t throws, double *rate)
@@ -138,14 +138,14 @@ block_rates(uint32_t k, uint32_t throws, double *rate)
 }
 
 /*
- * The smallest blocked filter reaches the rate, summed over all numbers of keys in a
- * block, and only just.
+ * The smallest blocked filter reaches the rate, summed over all numbers of keys in a block,
+ * but a slightly smaller one does not.
  */
 static void
 blocked_parameters_give_the_rate(void **state)
 {
 	static const double rates[] = { 0.5, 0.1, 0.01, 0.001, 1e-5, 1e-9 };
-	static const double more[] = { 1.0, 1.01, 1.04, 1.09, 1.26, 1.97 }; /* bits than standard */
+	static const double more[] = { 1.0, 1.01, 1.04, 1.09, 1.26, 1.97 }; /* times the bits of a standard filter */
 	static double block[30 * 700];
 	size_t i;
 
@@ -170,7 +170,7 @@ blocked_parameters_give_the_rate(void **state)
 	}
 }
 
-/* Few keys: blocks have binomially many, and one block has all. */
+/* With few keys the number of keys in a block is binomial, and a single block has all keys. */
 static void
 small_blocked_filters_have_their_rate(void **state)
 {
@@ -264,7 +264,7 @@ what_is_out_of_range_is_named(void **state)
 	REQUIRE_OK(qf_params_check(&p));
 }
 
-/* A gap by the table is a gap by steps, at every edge of the table too. */
+/* The table gives the same gap as single steps, also at every edge of the table. */
 static void
 table_of_gaps_agrees_with_steps(void **state)
 {

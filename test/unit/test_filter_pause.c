@@ -40,7 +40,7 @@ make_rows(void **state)
 	return 0;
 }
 
-/* Rows that set half of 65536 positions, or with copies all of them. */
+/* Start a filter whose rows set half of 65536 positions, or with copies all of them. */
 static void
 start(qf_filter *f, const qb_memory *memory)
 {
@@ -50,7 +50,7 @@ start(qf_filter *f, const qb_memory *memory)
 	f->keys = (qb_keys){ .family = 1 };
 }
 
-/* Every QB_PATIENCE positions, whatever the number of rows is. */
+/* Insertion pauses after every QB_PATIENCE positions, whatever the number of rows is. */
 static void
 insertion_pauses_by_its_work(void **state)
 {
@@ -98,7 +98,7 @@ stop_and_repeat(const int64_t *weight)
 }
 
 /*
- * A batch that was half inserted and is inserted again gives the filter that
+ * If a batch is inserted in part, and then inserted again, the filter is the one that
  * inserting it once gives.
  */
 static void

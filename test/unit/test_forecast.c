@@ -1,6 +1,6 @@
 /*
  * test_forecast.c
- *		Forecasts of errors, against sketches that are built.
+ *		Forecasts of errors, compared with sketches that are built.
  *
  * test/unit/test_forecast.c
  */
@@ -28,8 +28,8 @@ forecast(const qs_params *params, double rows, double keys, double confidence)
 }
 
 /*
- * Compares a sketch of this many keys with its forecast: how far off it may be, and
- * by what share.
+ * Compare a sketch of this many keys with its forecast.  "most" and "share" say how far off
+ * the forecast may be.
  */
 static void
 require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most, double share)
@@ -48,7 +48,7 @@ require_near(const qs_sketch *sk, qs_forecast f, double confidence, double most,
 	qs_noise_free(&noise);
 }
 
-/* Keys of equal count, as many as are asked for. */
+/* Compare with keys of equal count. */
 static void
 compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confidence)
 {
@@ -64,14 +64,14 @@ compare(int structure, uint64_t n, uint64_t keys, int64_t count, double confiden
 	qs_free(&sk);
 }
 
-/* Weights over four orders of magnitude, evenly in each. */
+/* Weights over four orders of magnitude, spread evenly over each of them. */
 static int64_t
 spread_weight(uint64_t i, double least)
 {
 	return (int64_t) (least * pow(10, 4 * (double) (qb_mix64(i) >> 11) / 9007199254740992.0));
 }
 
-/* The load is known by the weights of SOME of its keys. */
+/* The load is known from the weights of SOME of the keys. */
 #define SOME 2000
 
 static void
@@ -99,8 +99,8 @@ compare_weights(int structure, uint64_t n, uint64_t keys, double least, double s
 }
 
 /*
- * Narrow and wide counters, few and many keys in a bucket.  Among few keys it is
- * chance which heavy ones are there, so the errors of one sketch vary by chance,
+ * Sketches with narrow and wide counters, and with few and many keys in a bucket.  If keys are
+ * few, chance decides which heavy keys are among them, so the errors of a sketch vary by chance,
  * too.
  */
 static void
@@ -139,7 +139,7 @@ as_built(void **state)
 	test_no_leak();
 }
 
-/* More rows, and fewer buckets, never make an error smaller; any number of rows will do. */
+/* More rows, or fewer buckets, never make an error smaller.  Any number of rows is accepted. */
 static void
 grows(void **state)
 {

@@ -129,7 +129,7 @@ every_flipped_bit_is_found(void **state)
 	}
 }
 
-/* Take bytes, whose checksum may or may not fit, through everything that they may be used for. */
+/* Do everything with the bytes that they may be used for, whether their checksum fits or not. */
 static bool
 use(test_bytes b)
 {
@@ -187,7 +187,7 @@ flipped_bits_with_a_fitting_checksum_are_harmless(void **state)
 	}
 }
 
-/* Fields set to values that nobody would write; the checksum fits. */
+/* Fields have values that no sketch would write, and the checksum fits. */
 static void
 absurd_fields_are_refused(void **state)
 {
@@ -234,7 +234,7 @@ absurd_fields_are_refused(void **state)
 			}
 }
 
-/* The first complaint is the one that explains most. */
+/* If several things are wrong, the status names the one that explains most. */
 static void
 complaints_are_in_order(void **state)
 {
@@ -260,7 +260,7 @@ complaints_are_in_order(void **state)
 	free(b.data);
 }
 
-/* Several random bytes changed, checksum repaired or not. */
+/* Change several random bytes, with and without repairing the checksum. */
 static void
 random_damage_is_harmless(void **state)
 {
@@ -291,7 +291,7 @@ random_damage_is_harmless(void **state)
 		}
 }
 
-/* Bodies that repeat one byte: all high indexes are equal, all counters are at their largest. */
+/* Bodies repeat one byte, so all high indexes are equal, and all counters are at their largest. */
 static void
 uniform_bodies_are_harmless(void **state)
 {

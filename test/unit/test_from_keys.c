@@ -1,7 +1,7 @@
 /*
  * test_from_keys.c
- *		The compact encoding of keys that no table has counted: the bytes are those of the
- *		sketch that has counted them.
+ *		The compact encoding of keys that were not counted in tables: the bytes are those of
+ *		a sketch that counted them.
  *
  * test/unit/test_from_keys.c
  */
@@ -15,15 +15,15 @@
 static uint64_t key[MOST];
 static int64_t weight[MOST];
 
-/* The keys of a case: how many, of how many distinct ones, with which weights. */
+/* The keys of a case: their number, the number of distinct ones, and their weights. */
 typedef struct stream
 {
 	const char *name;
-	size_t before; /* so many are in the explicit sketch already */
+	size_t before; /* keys that are in the explicit sketch already */
 	size_t count;
 	uint64_t distinct;
-	int64_t weights; /* 0: all are 1, and not given */
-	bool compact;    /* buckets of a table of 4096 can be made of them */
+	int64_t weights; /* the largest weight; 0: no weights are passed, and all are 1 */
+	bool compact;    /* the compact form of 4096 buckets can be made of these keys */
 } stream;
 
 static const stream streams[] = {
@@ -58,7 +58,7 @@ weights_of(const stream *s)
 	return s->weights > 0 ? weight : NULL;
 }
 
-/* What counting all keys is written as. */
+/* Returns the bytes of a sketch that counts all keys. */
 static test_bytes
 counted(const qs_params *p, const stream *s)
 {
@@ -72,7 +72,7 @@ counted(const qs_params *p, const stream *s)
 	return bytes;
 }
 
-/* Make the sketch of an explicit one and the rest of the keys.  It has no memory but "body". */
+/* Make a sketch of an explicit one and the remaining keys.  It has no memory but "body". */
 static bool
 make(qs_sketch *made, qs_sketch *sk, const qs_params *p, const stream *s)
 {
@@ -112,7 +112,7 @@ require_same(const qs_params *p, const stream *s)
 	qs_free(&sk);
 }
 
-/* Every structure, with each set of instructions. */
+/* Try every structure, with each set of instructions. */
 static void
 bytes_are_those_of_tables(void **state)
 {
@@ -134,7 +134,7 @@ bytes_are_those_of_tables(void **state)
 	test_no_leak();
 }
 
-/* Numbers of buckets that take one digit or several to sort by, and depths. */
+/* Try depths, and numbers of buckets that are sorted by one digit or by several. */
 static void
 tables_of_any_size(void **state)
 {
@@ -162,7 +162,7 @@ tables_of_any_size(void **state)
 	test_no_leak();
 }
 
-/* A total that is out of range is for counting to refuse. */
+/* A total that is out of range is left to counting, which refuses it. */
 static void
 totals_are_in_range(void **state)
 {
@@ -180,7 +180,7 @@ totals_are_in_range(void **state)
 	test_no_leak();
 }
 
-/* Without memory nothing is made, and nothing is left. */
+/* If memory runs out, no sketch is made, and no memory is left behind. */
 static void
 memory_may_run_out(void **state)
 {

@@ -2,19 +2,18 @@
  * test_golden.c
  *		Serialized sketches that must never change.
  *
- * test/golden has one for each structure, form and part.  All come from
- * one stream of keys, so that any implementation can build them:
+ * test/golden has a sketch of each structure, form and part.  All come from one stream of
+ * keys, so that any implementation can build them:
  *
  *	x = 88172645463325252; for each key i = 0, 1, ..
  *		x ^= x << 13; x ^= x >> 7; x ^= x << 17		(64 bits; xorshift by Marsaglia)
  *		fingerprint = ((x >> 48) >> (x & 15)) * 0x9E3779B97F4A7C15
  *		weight = 1 + i mod 5
  *
- * "explicit" takes the first 24 keys, "many" the first 20000, "wide" those
- * and then fingerprint 3 with weight 2^40 + 255; "empty" none.  "dense" has
- * fingerprints 0 to 999, each with weight 1, which take all counters.  Parameters:
- * size 1kB, depth 3, z 8, 1024 masks, seed 42; family 1, collation 0 (empty:
- * family 0).
+ * "explicit" has the first 24 keys, and "many" the first 20000.  "wide" has the keys of "many",
+ * and then fingerprint 3 with weight 2^40 + 255.  "empty" has none.  "dense" has fingerprints
+ * 0 to 999, each with weight 1, which use all counters.  Parameters: size 1kB, depth 3, z 8,
+ * 1024 masks, seed 42; family 1, collation 0 (empty: family 0).
  *
  * The files change only with the version of the format.  To write them anew:
  * GOLDEN_WRITE=1 build/unit/test_golden, from the top of the source.
@@ -134,7 +133,7 @@ the_stream_gives_the_files(void **state)
 	test_no_leak();
 }
 
-/* Values that old versions wrote can be read, asked and written again. */
+/* Values that old versions wrote can be read, queried and written again. */
 static void
 the_files_are_sketches(void **state)
 {
@@ -160,7 +159,7 @@ the_files_are_sketches(void **state)
 	}
 }
 
-/* The multilevel files test something only if they have high buckets that are not zero. */
+/* The multilevel files test high buckets only if they have some that are not zero. */
 static void
 the_multilevel_files_overflow(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_hash.c
- *		Hashing and masks: the properties that the structures rest on.
+ *		Hashing and masks: the properties on which the structures depend.
  *
  * Statistical checks have fixed inputs, so they either always pass or never.
  * Their thresholds are at least six standard deviations from what a perfect
@@ -26,7 +26,7 @@ mix_has_known_values(void **state)
 	assert_true(qb_mix64(3 * QB_ROW_STEP) == UINT64_C(0x06C45D188009454F));
 }
 
-/* A mix that can be undone is a bijection: distinct keys never share hv. */
+/* A mix that has an inverse is a bijection, so distinct keys never share hv. */
 static void
 mix_can_be_undone(void **state)
 {
@@ -62,7 +62,7 @@ mix_avalanches(void **state)
 
 		for (i = 0; i < SAMPLES; i++)
 		{
-			/* half of them small, like keys of tables */
+			/* half of the inputs are small, like keys of tables */
 			uint64_t x = i % 2 ? (uint64_t) i : test_random(&rng);
 			uint64_t difference = qb_mix64(x) ^ qb_mix64(x ^ UINT64_C(1) << in);
 
@@ -74,7 +74,7 @@ mix_avalanches(void **state)
 	}
 }
 
-/* The byte format depends on these; they must never change. */
+/* The byte format depends on these hashes, so they must never change. */
 static void
 hashes_are_pinned(void **state)
 {
@@ -98,7 +98,7 @@ hashes_are_pinned(void **state)
 
 /* ---- buckets, rows and cells ---- */
 
-/* Neighbours 2i and 2i + 1 of 2n buckets are bucket i of n: what folding needs. */
+/* Folding needs that buckets 2i and 2i + 1 of 2n become bucket i of n. */
 static void
 halving_n_joins_neighbours(void **state)
 {
@@ -120,7 +120,7 @@ halving_n_joins_neighbours(void **state)
 	}
 }
 
-/* Sum of (seen - wanted)^2 / wanted over equally likely classes. */
+/* Returns the sum of (seen - wanted)^2 / wanted over equally likely classes. */
 static double
 chi_square(const uint64_t *seen, size_t classes, uint64_t samples)
 {
@@ -134,8 +134,8 @@ chi_square(const uint64_t *seen, size_t classes, uint64_t samples)
 }
 
 /*
- * The sum must be near df; its standard deviation is sqrt(2 df).  Too even is as
- * suspicious as too uneven.
+ * True if the sum is near df; its standard deviation is sqrt(2 df).  A sum that is too small is
+ * as suspicious as one that is too large.
  */
 static bool
 looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
@@ -146,7 +146,7 @@ looks_uniform(const uint64_t *seen, size_t classes, uint64_t samples)
 	return excess * excess < 36 * 2 * df + 400;
 }
 
-/* Keys as tables have them: consecutive, with a stride, in the high half, random. */
+/* Keys as tables have them: consecutive, with a stride, in the upper half, or random. */
 static uint64_t
 patterned_key(int pattern, uint64_t i, test_rng *rng)
 {
@@ -163,7 +163,7 @@ patterned_key(int pattern, uint64_t i, test_rng *rng)
 	}
 }
 
-/* Bucket and mask together: their joint classes are equally likely. */
+/* All combinations of a bucket and a mask are equally likely, in classes. */
 static void
 buckets_and_masks_are_uniform(void **state)
 {
@@ -193,7 +193,7 @@ buckets_and_masks_are_uniform(void **state)
 	}
 }
 
-/* Cells of two rows, and of two sub-buckets, are uniform and independent. */
+/* The cells of two rows, and of two sub-buckets, are uniform and independent. */
 static void
 rows_and_cells_are_independent(void **state)
 {
@@ -222,7 +222,7 @@ rows_and_cells_are_independent(void **state)
 	assert_true(looks_uniform(mixed, SIDE * SIDE, SAMPLES));
 }
 
-/* Seeds make different sketches: hashes of one key under two seeds are unrelated. */
+/* The hashes of one key under two seeds are unrelated. */
 static void
 seeds_are_independent(void **state)
 {
@@ -313,14 +313,14 @@ masks_are_uniform(void **state)
 	}
 }
 
-/* The slow way to rotate a mask: place by place. */
+/* Rotate a mask by one place, the slow way. */
 static uint32_t
 turned_once(uint32_t mask, uint32_t m)
 {
 	return (mask << 1 & (uint32_t) ((UINT64_C(1) << m) - 1)) | (mask >> (m - 1) & 1);
 }
 
-/* Bits 16 .. 31 of hv choose one of m places, all equally likely, and nothing else does. */
+/* Bits 16 .. 31 of hv, and no others, choose one of m places.  All places are equally likely. */
 static void
 turning_moves_bits_around(void **state)
 {
@@ -351,7 +351,7 @@ turning_moves_bits_around(void **state)
 	}
 }
 
-/* A table of masks begins with each smaller table, and says what qs_mask() says. */
+/* A table of masks begins with each smaller table, and has the masks that qs_mask() returns. */
 static void
 tables_of_masks_are_prefixes(void **state)
 {

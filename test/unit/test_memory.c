@@ -12,8 +12,8 @@
 #include "samples.h"
 
 /*
- * An operation on "sk", which is of the sample's kind, with a second sketch of this
- * kind at hand.
+ * An operation on "sk", which is of the sample's kind.  "other" is a second sketch of this
+ * kind.
  */
 typedef qb_status (*operation)(qs_sketch *sk, const qs_sketch *other);
 
@@ -55,7 +55,7 @@ merge_folding(qs_sketch *sk, const qs_sketch *other)
 	qs_sketch small;
 	qb_status status;
 
-	/* preparing may fail as well: that counts as the operation */
+	/* the copy is a part of the operation, since it may fail as well */
 	status = qs_copy(&small, other, &test_heap);
 	if (status != QB_OK)
 		return status;
@@ -129,7 +129,7 @@ static const struct
 {
 	const char *name;
 	operation run;
-	bool changes; /* may it leave its operand half changed? */
+	bool changes; /* the operation may leave its operand half changed */
 } operations[] = {
 	{ "insert many", insert_many, true },
 	{ "insert heavy", insert_heavy, true },
@@ -145,8 +145,8 @@ static const struct
 };
 
 /*
- * Run it with enough memory to learn its answer; then each allocation fails once,
- * and it must say QB_NO_MEMORY.
+ * Run the operation with enough memory to learn its status.  Then let each allocation fail
+ * once; the status must be QB_NO_MEMORY.
  */
 static qb_status
 run_failing(const sample *s, size_t o)
@@ -197,7 +197,7 @@ every_allocation_can_fail(void **state)
 		}
 }
 
-/* High buckets grow in small steps, as one bucket after another carries. */
+/* High buckets grow in small steps, while one bucket after another carries. */
 static void
 high_buckets_can_fail_to_grow(void **state)
 {
@@ -238,7 +238,7 @@ high_buckets_can_fail_to_grow(void **state)
 	REQUIRE(status == QB_OK && k > 4);
 }
 
-/* A batch that does not fit is refused; later batches find the sketch usable. */
+/* A batch that does not fit is refused, and the sketch remains usable for later batches. */
 static void
 freeing_after_a_failed_batch(void **state)
 {

@@ -1,10 +1,10 @@
 /*
  * test_merge.c
- *		The bytes are a function of the multiset: no order, batch, split or merge
- *		tree changes one of them.
+ *		The bytes are a function of the multiset of keys: no order, batch, split or
+ *		merge tree changes them.
  *
- * Each property is checked on streams with few distinct keys (explicit),
- * around the limit, and many (dense), for every structure.
+ * Each property is checked for every structure, on streams with few distinct keys
+ * (explicit), about as many as the limit, and many (dense).
  *
  * test/unit/test_merge.c
  */
@@ -46,7 +46,7 @@ for_each_stream(void (*check)(const stream *s))
 				  depth);
 			for (i = 0; i < s.count; i++)
 			{
-				/* each at least once */
+				/* each key occurs at least once */
 				s.key[i] = test_key(i < distinct[k] ? i : test_below(&rng, distinct[k]));
 				s.weight[i] = 1 + (int64_t) test_below(&rng, 5);
 			}
@@ -55,7 +55,7 @@ for_each_stream(void (*check)(const stream *s))
 	test_no_leak();
 }
 
-/* The stream in batches of about "batch" keys. */
+/* Insert the stream in batches of about "batch" keys. */
 static void
 insert_in_batches(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count,
 				  size_t batch)
@@ -138,7 +138,7 @@ batches_do_not_matter(void **state)
 	for_each_stream(check_batches);
 }
 
-/* Weight 5 once is weight 1 five times. */
+/* Adding a key once with weight 5 is the same as adding it five times with weight 1. */
 static void
 check_weights(const stream *s)
 {
@@ -165,7 +165,7 @@ weights_are_repetitions(void **state)
 	for_each_stream(check_weights);
 }
 
-/* Explicit exactly up to the limit of distinct keys, whatever their weights. */
+/* A sketch is explicit exactly up to the limit of distinct keys, whatever their weights. */
 static void
 check_form(const stream *s)
 {
@@ -196,7 +196,7 @@ explicit_up_to_the_limit(void **state)
 
 #define PARTS 7
 
-/* The stream is dealt out to sketches with n, 2n and 4n buckets, which are folded to n. */
+/* Deal the stream out to sketches with n, 2n and 4n buckets, which are then folded to n. */
 static void
 deal(const stream *s, qs_sketch *part)
 {
@@ -224,7 +224,7 @@ free_all(qs_sketch *part, size_t count)
 		qs_free(&part[i]);
 }
 
-/* Any tree of merges: all into one, in pairs, from bytes. */
+/* Any tree of merges gives the same bytes: all into one, in pairs, or from bytes. */
 static void
 check_splits(const stream *s)
 {
@@ -268,7 +268,7 @@ splits_do_not_matter(void **state)
 	for_each_stream(check_splits);
 }
 
-/* a + b = b + a, with both left as they were. */
+/* a + b equals b + a, and merging leaves the sources as they were. */
 static void
 check_commuting(const stream *s)
 {
@@ -304,7 +304,7 @@ merging_commutes(void **state)
 	for_each_stream(check_commuting);
 }
 
-/* Folding a sketch is building it with fewer buckets, before or after merging. */
+/* A folded sketch equals one built with fewer buckets, whether it is folded before or after merging. */
 static void
 check_folding(const stream *s)
 {
@@ -396,7 +396,7 @@ folding_needs_halves(void **state)
 	test_no_leak();
 }
 
-/* An empty sketch takes over whose keys it has from the sketch that is merged. */
+/* An empty sketch takes over the family of its keys from the sketch that is merged. */
 static void
 empty_sketches_adopt_the_family(void **state)
 {

@@ -1,9 +1,9 @@
 /*
  * test_merge_deferred.c
- *		Many merges into one sketch: the deferred work gives the same sketch in the end.
+ *		Many merges into one sketch: with deferred work the sketch is the same in the end.
  *
- * Whatever qs_merge_deferred() merges is also merged by qs_merge() into a twin.
- * Once qs_materialize() was called, both must have the same bytes.
+ * Whatever qs_merge_deferred() merges, qs_merge() merges into a twin of the sketch.  After
+ * qs_materialize() both must have the same bytes.
  *
  * test/unit/test_merge_deferred.c
  */
@@ -14,7 +14,7 @@
 
 /* ---- every byte counts to 255 and not further ---- */
 
-/* A dense sketch of one bucket in which one key owns one counter, and others are in use. */
+/* Make a dense sketch of one bucket, in which one key owns one counter and other counters are in use. */
 static void
 build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
 {
@@ -26,7 +26,7 @@ build_single(qs_sketch *sk, const qs_params *p, int64_t weight)
 		test_insert(sk, test_key(i), 1);
 }
 
-/* Each merge has the largest carries, around each number of merges at which a byte is full. */
+/* Every merge has the largest carries.  Try each number of merges around which a byte is full. */
 static void
 check_numbers_of_merges(void)
 {
@@ -89,13 +89,13 @@ materialized_sketches_are_merged_at_once(void **state)
 	test_fill(&light, 1, 1000, 64 * 4);
 	test_fill(&heavy, 2, 4000, 64 * 4000);
 
-	/* few high buckets: carries are few */
+	/* with few high buckets there are few carries, so none are kept */
 	for (i = 0; i < 3; i++)
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_null(sk.carries);
 	REQUIRE_OK(qs_materialize(&sk));
 
-	/* a single merge between two readings */
+	/* with a single merge between two readings, none are kept either */
 	REQUIRE_OK(qs_merge(&sk, &heavy));
 	REQUIRE(sk.extra_used >= 16);
 	for (i = 0; i < 3; i++)
@@ -105,7 +105,7 @@ materialized_sketches_are_merged_at_once(void **state)
 		REQUIRE_OK(qs_materialize(&sk));
 	}
 
-	/* the second merge defers, but only of sketches that have few high buckets */
+	/* the second merge defers its work, but only if the source has few high buckets */
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	REQUIRE_OK(qs_merge_deferred(&sk, &light));
 	assert_non_null(sk.carries);
@@ -124,7 +124,7 @@ materialized_sketches_are_merged_at_once(void **state)
 
 #define STOCK 6
 
-/* A sketch of few or many rows, some with keys that occur very often. */
+/* Make a sketch of few or many rows, some with keys that occur very often. */
 static void
 make_stock(qs_sketch *sk, const qs_params *p, test_rng *rng, int i)
 {
@@ -159,7 +159,7 @@ fold_all(qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		REQUIRE_OK(qs_fold(&stock[i], n));
 }
 
-/* Change both sketches in the same way, one of many. */
+/* Change both sketches in the same way, which is chosen at random. */
 static void
 change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 {
@@ -183,7 +183,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		same_answer(test_try_remove(sk, key, 1), test_try_remove(twin, key, 1));
 	else if (what == 37)
 	{
-		/* an unmaterialized one may be merged into at once, too */
+		/* qs_merge() may also be called while work is deferred */
 		REQUIRE_OK(qs_merge(sk, other));
 		REQUIRE_OK(qs_merge(twin, other));
 	}
@@ -193,7 +193,7 @@ change_both(test_rng *rng, qs_sketch *sk, qs_sketch *twin, qs_sketch *stock)
 		fold_all(sk, twin, stock);
 }
 
-/* Long enough that counters become wide. */
+/* Run long enough that counters become wide. */
 static void
 check_mixed(void)
 {
@@ -243,8 +243,8 @@ among_other_changes(void **state)
 /* ---- out of memory ---- */
 
 /*
- * Each allocation fails once: the failed operation is done again, and nothing is
- * lost or counted twice.
+ * Each allocation fails once.  The failed operation is repeated, and no key is lost or counted
+ * twice.
  */
 static void
 materializing_goes_on_after_a_failure(void **state)
@@ -260,7 +260,7 @@ materializing_goes_on_after_a_failure(void **state)
 	(void) state;
 	test_init_dense(&heavy, &p);
 	test_init_dense(&light, &p);
-	/* high buckets in a third of the buckets; later carries in the rest, too */
+	/* a third of the buckets has high buckets; later the others carry, too */
 	for (i = 0; i < 100; i++)
 		test_insert(&heavy, test_key(i), 300);
 	for (i = 0; i < 200; i++)
@@ -275,7 +275,7 @@ materializing_goes_on_after_a_failure(void **state)
 		qs_sketch sk;
 
 		REQUIRE_OK(qs_copy(&sk, &heavy, &test_heap));
-		sk.merges = 1; /* as if it was merged into before */
+		sk.merges = 1; /* as after a first merge */
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
 		REQUIRE_OK(qs_merge_deferred(&sk, &light));
@@ -289,7 +289,7 @@ materializing_goes_on_after_a_failure(void **state)
 	}
 	REQUIRE(status == QB_OK && k > 2);
 
-	/* no memory for carries is no memory for the merge */
+	/* if there is no memory for carries, the merge fails */
 	REQUIRE_OK(qs_merge_deferred(&wanted, &light));
 	test_fail_at(1);
 	REQUIRE_STATUS(qs_merge_deferred(&wanted, &light), QB_NO_MEMORY);

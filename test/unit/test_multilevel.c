@@ -1,11 +1,10 @@
 /*
  * test_multilevel.c
- *		The multilevel sketch against buckets of 28 wide counters.
+ *		The multilevel sketch, compared with buckets of 28 wide counters.
  *
- * The reference is what the sketch claims to equal: plain 64-bit counters, which
- * never overflow.  Values are compared counter by counter, in memory and
- * serialized.  The serialized form must also be canonical: high buckets in the order
- * of their low buckets, and none all zero.
+ * The reference has plain 64-bit counters, which never overflow; the sketch must equal it.
+ * Values are compared counter by counter, in memory and serialized.  The serialized form must
+ * also be canonical: high buckets are in the order of their low buckets, and none is all zero.
  *
  * test/unit/test_multilevel.c
  */
@@ -29,7 +28,7 @@ make_reference(const qs_params *p)
 	return r;
 }
 
-/* From the definitions alone: bucket, mask, d counters. */
+/* Add to the reference by the definitions alone: bucket, mask, d counters. */
 static void
 reference_add(reference *r, uint64_t key, int64_t weight)
 {
@@ -47,7 +46,7 @@ reference_add(reference *r, uint64_t key, int64_t weight)
 	r->total += weight;
 }
 
-/* Counters of tables, checking that they are canonical. */
+/* Check that tables have the counters of the reference, and that they are canonical. */
 static void
 require_expanded(const uint8_t *bytes, const reference *r)
 {
@@ -91,7 +90,7 @@ require_reference(const qs_sketch *sk, const reference *r)
 	free(b.data);
 }
 
-/* A batch of keys to both. */
+/* Add a batch of keys to the sketch and to the reference. */
 static void
 add(qs_sketch *sk, reference *r, const uint64_t *key, const int64_t *weight, size_t count)
 {
@@ -104,7 +103,7 @@ add(qs_sketch *sk, reference *r, const uint64_t *key, const int64_t *weight, siz
 
 /* ---- streams ---- */
 
-/* One key ten million times, a million of them one by one. */
+/* Add one key ten million times, of which a million one by one. */
 static void
 one_key_ten_million_times(void **state)
 {
@@ -136,7 +135,7 @@ one_key_ten_million_times(void **state)
 	test_no_leak();
 }
 
-/* Key i with probability proportional to i^-1.5, by a table of sums. */
+/* Draw key i with a probability proportional to i^-1.5, from a table of sums. */
 static uint64_t
 zipf(test_rng *rng, const double *sum, int keys)
 {
@@ -156,7 +155,7 @@ zipf(test_rng *rng, const double *sum, int keys)
 	return test_key((uint64_t) low);
 }
 
-/* Approximately; the shape matters, not the digits. */
+/* An approximation is enough, because only the shape of the distribution matters. */
 static double
 square_root(double x)
 {
@@ -207,7 +206,7 @@ a_skewed_stream(void **state)
 	test_no_leak();
 }
 
-/* Weights at the edges of what a low counter and a high counter hold. */
+/* Add weights around the largest that a low counter and a high counter hold. */
 static void
 carries_at_the_edges(void **state)
 {
@@ -254,7 +253,7 @@ carries_at_the_edges(void **state)
 
 /* ---- removals ---- */
 
-/* Down again by random amounts, with borrows from the high counters, to nothing. */
+/* Remove random amounts until nothing is left; low counters borrow from high ones. */
 static void
 removals_borrow(void **state)
 {
@@ -296,7 +295,7 @@ removals_borrow(void **state)
 			if (round % 50 == 0 || sk.total < 1000)
 				require_reference(&sk, &r);
 		}
-		/* nothing left: not one high bucket, and the bytes of an empty sketch */
+		/* nothing is left: there is no high bucket, and the bytes are those of an empty sketch */
 		require_reference(&sk, &r);
 		assert_int_equal(test_table_bytes(&sk), n * QS_LOW_BYTES);
 		qs_free(&sk);
@@ -306,8 +305,8 @@ removals_borrow(void **state)
 }
 
 /*
- * The order in which buckets overflow leaves no trace, and buckets that no longer
- * overflow leave none.
+ * The order in which buckets overflow leaves no trace.  Neither do buckets that overflowed
+ * once and no longer do.
  */
 static void
 high_buckets_are_canonical(void **state)
@@ -338,7 +337,7 @@ high_buckets_are_canonical(void **state)
 
 		test_shuffle(&rng, key, weight, KEYS);
 		test_init_dense(&sk, &p);
-		/* something heavy for a while in each bucket, most of all in the last */
+		/* heavy keys stay for a while, and make buckets overflow that otherwise would not */
 		for (i = 0; i < 50; i++)
 			test_insert(&sk, test_key(1000 + i * (uint64_t) round), 300);
 		REQUIRE_OK(qs_engine_cpu.insert(&sk, key, weight, KEYS));

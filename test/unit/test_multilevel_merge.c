@@ -3,15 +3,15 @@
  *		Merging, subtracting and folding multilevel sketches: every carry and
  *		borrow, with each set of instructions.
  *
- * The sum of two sketches must have the bytes of a sketch that is built from the
- * sums of their counters, without any merging.  The sketch that is merged is a view
- * of bytes that start at any address.
+ * The sum of two sketches must have the bytes of a sketch that is built from the sums of
+ * their counters, without any merging.  The source of a merge is a view of bytes that may
+ * start at any address.
  *
  * test/unit/test_multilevel_merge.c
  */
 #include "multilevel_support.h"
 
-/* a + b and back again, by the set of instructions in use. */
+/* Check a + b, and that subtracting b gives a again, with the current set of instructions. */
 static void
 check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset)
 {
@@ -46,7 +46,7 @@ check_sum(const counters *c, const uint64_t *a, const uint64_t *b, size_t offset
 
 /* ---- carries and borrows ---- */
 
-/* Each edge meets every other edge in each counter of a bucket. */
+/* Each edge is added to every other edge in each counter of a bucket. */
 static void
 check_edges(void)
 {
@@ -79,7 +79,7 @@ every_edge_in_every_counter(void **state)
 	test_with_each_isa(check_edges);
 }
 
-/* One counter of one bucket carries, and nothing else does. */
+/* Only one counter of one bucket carries. */
 static void
 check_single_carries(void)
 {
@@ -113,7 +113,7 @@ single_carries(void **state)
 	test_with_each_isa(check_single_carries);
 }
 
-/* A counter of any size, mostly small. */
+/* A counter of any size, mostly a small one. */
 static uint64_t
 random_value(test_rng *rng, uint64_t bits)
 {
@@ -130,7 +130,7 @@ fill_random(test_rng *rng, uint64_t *value, uint64_t count, uint64_t bits)
 		value[i] = test_below(rng, share) == 0 ? random_value(rng, bits) : 0;
 }
 
-/* Few and many buckets, which carry rarely or all, 4-byte and 8-byte counters. */
+/* Few and many buckets, of which few or all carry, with 4-byte and 8-byte counters. */
 static void
 check_random(void)
 {
@@ -166,7 +166,7 @@ random_counters(void **state)
 	test_with_each_isa(check_random);
 }
 
-/* A sketch with counters of 8 bytes in memory, though its weight needs only 4. */
+/* Make a sketch with counters of 8 bytes in memory, although its weight needs only 4. */
 static void
 build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 {
@@ -176,7 +176,7 @@ build_wide(qs_sketch *sk, const counters *c, const uint64_t *value)
 	REQUIRE(sk->wide && sk->total < QS_WIDE_TOTAL);
 }
 
-/* Merges of wide into narrow counters in memory, and of narrow into wide ones. */
+/* Merge wide into narrow counters in memory, and narrow into wide ones. */
 static void
 check_widths(void)
 {
@@ -224,7 +224,7 @@ widths_may_differ(void **state)
 
 /* ---- folding ---- */
 
-/* The counters of a sketch after folding "more" buckets into one. */
+/* Compute the counters of a sketch after "more" buckets are folded into one. */
 static void
 fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *folded)
 {
@@ -235,7 +235,7 @@ fold_values(const counters *c, uint64_t more, const uint64_t *value, uint64_t *f
 		folded[i / QS_LOW_COUNTERS / more * QS_LOW_COUNTERS + i % QS_LOW_COUNTERS] += value[i];
 }
 
-/* A sketch of n / more buckets, each counter of which is of one key. */
+/* Make a sketch of n / more buckets, in which each counter belongs to one key. */
 static void
 build_folded(qs_sketch *sk, const counters *c, uint64_t more, const uint64_t *folded)
 {

@@ -7,7 +7,7 @@
  */
 #include "multilevel_support.h"
 
-/* One counter is smaller by one than what is subtracted: refused, and nothing changes. */
+/* One counter is smaller by 1 than the counter to be subtracted.  This is refused, and changes nothing. */
 static void
 check_underflows(void)
 {
@@ -49,7 +49,7 @@ underflows_are_refused(void **state)
 	test_with_each_isa(check_underflows);
 }
 
-/* The definition: no counter below zero, none above its share of what is left. */
+/* True by the definition: no counter gets below zero, and none above its share of the rest. */
 static bool
 may_subtract(const qs_sketch *into, const qs_sketch *from)
 {
@@ -78,7 +78,7 @@ may_subtract(const qs_sketch *into, const qs_sketch *from)
 	return true;
 }
 
-/* Keys of which some were never there.  Half of the time none of their counters is too small. */
+/* Remove keys of which some were never there.  Half of the time all of their counters are large enough. */
 static void
 check_verdicts(void)
 {
@@ -128,7 +128,7 @@ verdicts_are_the_definition(void **state)
 	test_with_each_isa(check_verdicts);
 }
 
-/* A key of depth 2 that owns just these counters of the only bucket. */
+/* A key of depth 2 that owns exactly these counters of the only bucket. */
 static uint64_t
 key_of_mask(const qs_params *p, uint32_t wanted)
 {
@@ -148,8 +148,8 @@ key_of_mask(const qs_params *p, uint32_t wanted)
 }
 
 /*
- * Keys {a, b} and {b, c} were added, {a, c} is taken away: no counter is too
- * small, but b would stay larger than the weight that is left.
+ * Keys {a, b} and {b, c} were added, and {a, c} is removed.  No counter is too small for
+ * that, but b would stay larger than the remaining weight.
  */
 static void
 check_unfit_rests(void)

@@ -2,7 +2,7 @@
  * test_mutants.c
  *		Values of all types with small damage that their checksum does not show.
  *
- * trials.h says how many.
+ * trials.h says how many mutants are tried.
  *
  * test/unit/test_mutants.c
  */
@@ -11,7 +11,7 @@
 #include "sets_mutants.h"
 #include "trials.h"
 
-/* How many mutants are tried unless the environment says otherwise. */
+/* Number of mutants of each type, unless the environment has another one. */
 #define SKETCHES    300000
 #define FILTERS     100000
 #define COLLECTIONS 100000

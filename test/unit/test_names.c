@@ -1,8 +1,8 @@
 /*
  * test_names.c
- *		Cached handles by their names: random names come and go, against a search of all.
+ *		Cached handles by their names: random names come and go, compared with a search of all handles.
  *
- * There are nearly as many names as chains, so some chains have several columns, and values.
+ * There are nearly as many names as chains, so some chains have several columns and values.
  *
  * test/unit/test_names.c
  */
@@ -31,7 +31,7 @@ enum
 
 GpuShared *gpu_shared;
 
-/* The i-th name: a chunk of a column, or a value.  Values differ in their ids alone. */
+/* The i-th name: that of a chunk of a column, or of a value.  Values differ in their ids alone. */
 static StoredName
 name_of(int i)
 {
@@ -99,7 +99,7 @@ check_name(int i, const bool *there)
 		assert_ptr_equal(&gpu_shared->handle[ref.index], handle_of(i));
 }
 
-/* Under one secret, which decides which names share a chain. */
+/* Run with one secret, which decides which names share a chain. */
 static void
 run(test_rng *random)
 {

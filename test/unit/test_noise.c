@@ -1,11 +1,10 @@
 /*
  * test_noise.c
- *		The measured error: against all choices of counters, and against real keys.
+ *		The measured error, compared with all choices of counters, and with real keys.
  *
- * In small sketches every bucket and every choice of counters is tried, so the
- * measured distribution must be exact.  In larger sketches the error must hold for
- * keys that are there and for absent keys; "make accuracy" does the same with still
- * larger sketches.
+ * In small sketches every bucket and every choice of counters is tried, so the measured
+ * distribution must be exact.  In larger sketches the error must hold for present and for
+ * absent keys; "make accuracy" checks this with still larger sketches.
  *
  * test/unit/test_noise.c
  */
@@ -13,11 +12,11 @@
 
 #include "sketch/measure.h"
 
-#define VALUES 600 /* small enough for bins of one value */
+#define VALUES 600 /* so small that each bin has one value */
 
 static const double levels[] = { 0, 0.1, 0.5, 0.9, 0.95, 0.99, 1 };
 
-/* How many of all choices of counters give an absent key each estimate. */
+/* For each estimate, how many of all choices of counters give it to an absent key. */
 typedef struct census
 {
 	double told[VALUES];
@@ -34,7 +33,7 @@ count_value(census *c, uint64_t value)
 	c->choices++;
 }
 
-/* Every set of d counters of a bucket. */
+/* Count every set of d counters of a bucket. */
 static void
 count_masks(census *c, const uint64_t *value, uint32_t m, uint32_t d)
 {
@@ -54,7 +53,7 @@ count_masks(census *c, const uint64_t *value, uint32_t m, uint32_t d)
 	}
 }
 
-/* Every cell in each of any three sub-buckets. */
+/* Count every cell in each of any three sub-buckets. */
 static void
 count_cells(census *c, const uint64_t *cell, uint32_t z)
 {
@@ -70,7 +69,7 @@ count_cells(census *c, const uint64_t *cell, uint32_t z)
 			}
 }
 
-/* Every counter of each of three rows. */
+/* Count every counter in each of three rows. */
 static void
 count_rows(census *c, const qs_sketch *sk)
 {
@@ -110,7 +109,7 @@ take_census(census *c, const qs_sketch *sk)
 	}
 }
 
-/* The least value that at least this share of the choices does not exceed. */
+/* Returns the least value that at least this share of the choices does not exceed. */
 static int64_t
 quantile(const census *c, double share)
 {
@@ -205,7 +204,7 @@ enum
 static uint64_t key[KEYS];
 static int64_t count[KEYS];
 
-/* Counts of 200,000 rows: uniform or skewed. */
+/* Draw the counts of 200,000 rows, uniform or skewed. */
 static void
 draw_counts(uint64_t seed, bool skewed)
 {
@@ -231,7 +230,7 @@ share_within(const qs_sketch *sk, int64_t error, bool present)
 	return (double) within / KEYS;
 }
 
-/* Few keys, one seed: within two points, or more if the estimate comes from slim counters. */
+/* With few keys and one seed, shares may be off by two points, or by more if slim counters are used. */
 static void
 check_keys(const qs_sketch *sk, const qs_noise *noise)
 {
@@ -277,7 +276,7 @@ it_holds_for_keys(void **state)
 	test_no_leak();
 }
 
-/* The bounds contain the truth: the upper always, the lower mostly. */
+/* The upper bound is never below the truth, and the lower bound is mostly not above it. */
 static void
 bounds_hold(void **state)
 {
@@ -309,11 +308,11 @@ bounds_hold(void **state)
 
 /* ---- bins, forms, memory ---- */
 
-/* Beyond 512 bins are wide: quantiles of one bucket's counters, interpolated. */
+/* Beyond 512 bins are wide, so quantiles of a bucket's counters are interpolated. */
 static void
 wide_bins_are_close(void **state)
 {
-	qs_params p = test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* all of a bucket */
+	qs_params p = test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* a key owns all counters of a bucket */
 	test_rng rng = test_seeded(4);
 	qs_sketch sk;
 	qs_noise noise;
@@ -383,8 +382,8 @@ samples_can_be_measured(void **state)
 }
 
 /*
- * Counters that no sketch can have, which the validator refuses but a caller in
- * C may bring: no arithmetic overflows (UBSan watches), no bound leaves its range.
+ * Counters that no sketch can have: the validator refuses them, but a caller in C may pass
+ * them.  No arithmetic may overflow (UBSan watches), and no bound may leave its range.
  */
 static void
 impossible_counters_are_harmless(void **state)
@@ -404,7 +403,7 @@ impossible_counters_are_harmless(void **state)
 
 			WHERE("%d, %zu", structures[s], i);
 			test_init_dense(&sk, &p);
-			test_insert(&sk, test_key(0), INT64_C(1) << 33); /* wide */
+			test_insert(&sk, test_key(0), INT64_C(1) << 33); /* makes the counters wide */
 			for (j = 0; j < bytes / 8; j++)
 				qb_store64(sk.table + 8 * j,
 						   counters[j % 7 ? i / ALL_OF(counters) : i % ALL_OF(counters)]);

@@ -3,7 +3,7 @@
  *		The measured error of many probes at once: how often keys share their
  *		counters, and a bound that holds for all keys of a sketch together.
  *
- * What is promised with a probability is counted over 200 seeds.
+ * Promises that hold with a probability are counted over 200 seeds.
  *
  * test/unit/test_noise_probes.c
  */
@@ -21,8 +21,8 @@ compare_masks(const void *a, const void *b)
 }
 
 /*
- * The chance that two keys of a bucket have the same mask, from all rotations of the
- * table's masks.
+ * The chance that two keys of a bucket have the same mask, computed from all rotations of
+ * the table's masks.
  */
 static double
 chance_of_same_mask(const qs_params *p)
@@ -46,7 +46,7 @@ chance_of_same_mask(const qs_params *p)
 	return pairs / masks / masks;
 }
 
-/* That chance, as a multiple of what all C(m, d) masks would give: mean of 400 seeds. */
+/* That chance, relative to the chance if all C(m, d) masks were used; mean of 400 seeds. */
 static void
 repeats_are_those_of_tables(void **state)
 {
@@ -92,8 +92,8 @@ repeats_are_those_of_tables(void **state)
 
 enum
 {
-	PROBES = 1000, /* keys that are there: all are probed */
-	HEAVY = 5,     /* keys with a weight of 2 % of all rows, or more */
+	PROBES = 1000, /* present keys; all of them are probed */
+	HEAVY = 5,     /* present keys with 2 % of all rows, or more */
 	SEEDS = 200
 };
 
@@ -103,10 +103,10 @@ static int64_t count[PROBES];
 static const struct
 {
 	double confidence;
-	int fewest; /* fewer of 200 seeds have a chance below 1e-4 if it is right */
+	int fewest; /* least number of seeds; fewer of 200 have a chance below 1e-4 if the promise is right */
 } promises[] = { { 0.5, 74 }, { 0.95, 177 } };
 
-/* Counts of 20,000 rows, heavy keys among them. */
+/* Draw the counts of 20,000 rows, with some heavy keys. */
 static void
 draw_with_heavy(uint64_t seed)
 {
@@ -122,7 +122,7 @@ draw_with_heavy(uint64_t seed)
 		count[i] += 500 * (i + 1);
 }
 
-/* Does no estimate exceed the key's count plus the error? */
+/* True if no estimate exceeds the key's count by more than the error. */
 static bool
 all_within(const qs_sketch *sk, int64_t error)
 {
@@ -134,7 +134,7 @@ all_within(const qs_sketch *sk, int64_t error)
 	return true;
 }
 
-/* In how many seeds does each promise hold? */
+/* Count the seeds with which each promise holds. */
 static void
 count_seeds(int structure, qs_part part, int log2_masks, int *held)
 {
@@ -192,7 +192,7 @@ it_holds_for_all_keys_at_once(void **state)
 	test_no_leak();
 }
 
-/* The promises also hold where so few masks are in use that heavy keys often share theirs. */
+/* The promises also hold with so few masks that heavy keys often share one. */
 static void
 it_holds_with_few_masks(void **state)
 {
@@ -202,7 +202,7 @@ it_holds_with_few_masks(void **state)
 	test_no_leak();
 }
 
-/* Is the bucket of the key looked at for one probe as well? */
+/* True if measuring for one probe reads the bucket of the key. */
 static bool
 is_looked_at(const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -213,7 +213,7 @@ is_looked_at(const qs_sketch *sk, uint64_t fingerprint)
 	return i < looks && i * sk->params.n / looks == bucket;
 }
 
-/* In a large table some buckets are looked at for one probe, and all for several. */
+/* In a large table, measuring for one probe reads some of the buckets, and for several probes all. */
 static void
 rare_noise_is_found(void **state)
 {

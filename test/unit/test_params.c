@@ -1,6 +1,6 @@
 /*
  * test_params.c
- *		Parameters: what is accepted, sizes, what can be merged, the explicit limit.
+ *		Parameters: which are accepted, sizes, which sketches can be merged, the explicit limit.
  *
  * test/unit/test_params.c
  */
@@ -12,7 +12,7 @@ static const struct
 	const char *name;
 	uint32_t width;
 	uint32_t depth_max;
-	uint64_t bucket; /* bytes; thread: of one counter */
+	uint64_t bucket; /* of a bucket, in bytes; thread: of one counter */
 } known[] = {
 	{ QS_THREAD, "thread", 0, 32, 4 },           { QS_WARP, "warp", 32, 32, 128 },
 	{ QS_HALF_WARP, "half_warp", 16, 16, 64 },   { QS_SUB_WARP, "sub_warp", 8, 8, 32 },
@@ -101,7 +101,7 @@ making_checks_ranges(void **state)
 	}
 }
 
-/* What a structure does not have is zero, so that equal sketches have equal bytes. */
+/* Parameters that the structure does not have are zero, so that equal sketches have equal bytes. */
 static void
 made_parameters_are_canonical(void **state)
 {
@@ -129,7 +129,7 @@ made_parameters_are_canonical(void **state)
 	}
 }
 
-/* Twice the size is twice n, so sizes a power of two apart can be folded together. */
+/* Doubling the size doubles n, so sketches whose sizes differ by a power of two can be folded to one. */
 static void
 doubling_the_size_doubles_n(void **state)
 {
@@ -153,7 +153,7 @@ doubling_the_size_doubles_n(void **state)
 			}
 }
 
-/* Every field of parameters that come from outside is checked. */
+/* Every field of parameters from outside is checked. */
 static void
 checking_finds_each_field(void **state)
 {
@@ -241,7 +241,7 @@ the_explicit_limit_follows_the_size(void **state)
 			uint32_t limit = qs_explicit_limit(&p);
 			uint64_t half = qs_block_bytes(&p) * p.n / 2;
 
-			/* explicit, the body takes no more than half of what a query touches */
+			/* the limit is the most entries that take no more than half of the memory that queries read */
 			assert_true(limit == 1 || limit * sizeof(qs_entry) <= half);
 			assert_true(limit == QS_EXPLICIT_MAX || (limit + 1) * sizeof(qs_entry) > half);
 			assert_true(limit >= previous && limit >= 1 && limit <= QS_EXPLICIT_MAX);
@@ -251,7 +251,7 @@ the_explicit_limit_follows_the_size(void **state)
 	}
 }
 
-/* Each status has a phrase of its own, in the form that error messages want. */
+/* Each status has its own text, in the form of error messages. */
 static void
 statuses_have_words(void **state)
 {

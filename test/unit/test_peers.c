@@ -1,7 +1,7 @@
 /*
  * test_peers.c
- *		The references of other papers' structures: what the papers prove of them,
- *		against exact counts, and structures that must agree against one another.
+ *		The references of other papers' structures, compared with exact counts by what the
+ *		papers prove, and with one another where two structures must agree.
  *
  * test/unit/test_peers.c
  */
@@ -42,7 +42,7 @@ make_stream(stream *s, bool weighted)
 
 /* ---- what each must hold ---- */
 
-/* Bytes are at most those ordered, and nearly as many. */
+/* A structure takes at most the bytes that are ordered, and nearly as many. */
 static void
 bytes_are_kept(void **state)
 {
@@ -90,7 +90,7 @@ few_keys_are_exact(void **state)
 	stream_free(&s);
 }
 
-/* Named keys are within their bounds, and all others below the bound. */
+/* Check that the weights of named keys are within their bounds, and those of all others below the bound. */
 static void
 check_bounds(const stream *s, const peer_kind *kind, void *peer)
 {
@@ -116,7 +116,7 @@ check_bounds(const stream *s, const peer_kind *kind, void *peer)
 	free(entry);
 }
 
-/* Space-Saving: all counts sum to the total, so the least is at most total / m. */
+/* Space-Saving: all counts add up to the total, so the least count is at most total / m. */
 static void
 space_saving_is_bounded(void **state)
 {
@@ -144,7 +144,7 @@ space_saving_is_bounded(void **state)
 
 /* ---- merging ---- */
 
-/* Sums of tables are what all rows make; a qtop's bounds may be others. */
+/* True if merging gives the structure that all rows give; bounds of a qtop may differ from that. */
 static bool
 merges_exactly(const peer_kind *kind)
 {
@@ -153,7 +153,7 @@ merges_exactly(const peer_kind *kind)
 	return strcmp(sketch->merges, "yes") == 0 && !kind->bound;
 }
 
-/* Does the estimate of a merged structure keep its promise? */
+/* True if the estimate of a merged structure keeps its promise. */
 static bool
 is_kept(const peer_kind *kind, int64_t told, int64_t truth, int64_t bound)
 {
@@ -207,7 +207,7 @@ merged_structures_keep_promises(void **state)
 
 /* ---- against Count-Min ---- */
 
-/* The rows of counters of Count-Min, with the places of the references. */
+/* The estimate of Count-Min, with counters at the same places as in the references. */
 static int64_t
 count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, uint64_t key)
 {
@@ -224,8 +224,8 @@ count_min(const uint32_t *cell, uint64_t width, uint64_t seed, uint64_t group, u
 }
 
 /*
- * Never below the truth; and at most what Count-Min says whose counters are "group"
- * neighbours of "width".
+ * Check that estimates are never below the truth, and at most those of a Count-Min whose
+ * counters are groups of "group" neighbours of "width".
  */
 static void
 check_below_count_min(const peer_kind *kind, uint64_t bytes, uint64_t width, uint64_t group,
@@ -267,7 +267,7 @@ conservative_is_below_count_min(void **state)
 	check_below_count_min(&peer_conservative, 12000, 1000, 1, true);
 }
 
-/* A group of four bytes is the largest that a counter becomes. */
+/* A counter of SALSA becomes a group of four bytes at most. */
 static void
 salsa_is_below_count_min(void **state)
 {
@@ -278,7 +278,7 @@ salsa_is_below_count_min(void **state)
 	check_below_count_min(&peer_salsa_conservative, 27000, 8000, 4, true);
 }
 
-/* While nothing overflows, SALSA is Count-Min with counters of one byte. */
+/* While no counter overflows, SALSA equals Count-Min with counters of one byte. */
 static void
 salsa_without_overflow_is_count_min(void **state)
 {
@@ -300,7 +300,7 @@ salsa_without_overflow_is_count_min(void **state)
 	peer_salsa.free(peer);
 }
 
-/* What is removed leaves nothing behind. */
+/* Keys that are removed leave nothing behind. */
 static void
 count_sketch_is_linear(void **state)
 {
@@ -324,7 +324,7 @@ count_sketch_is_linear(void **state)
 	stream_free(&s);
 }
 
-/* What is written of a structure takes no more than it in memory, but for ours, which have a header. */
+/* Written structures take no more bytes than in memory.  Ours have an additional header. */
 static void
 written_bytes_are_few(void **state)
 {
@@ -351,7 +351,7 @@ written_bytes_are_few(void **state)
 	stream_free(&s);
 }
 
-/* A key that has been dropped starts again at 1. */
+/* A key that was dropped starts again at 1. */
 static void
 topn_forgets(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_peers_list.c
- *		What structures of other papers are compared with: streams that know the
+ *		What the references of other papers' structures are made of: streams that know the
  *		truth, and lists of keys with their counts.
  *
  * test/unit/test_peers_list.c

@@ -2,8 +2,8 @@
  * test_pieces.c
  *		Estimates from a key's pieces, which are a few bytes of a serialized sketch.
  *
- * Each piece is copied to a block of its own size first, so that a read beside it is
- * seen.
+ * Each piece is first copied to a block of its own size, so that AddressSanitizer sees a
+ * read beside it.
  *
  * test/unit/test_pieces.c
  */
@@ -11,7 +11,7 @@
 
 #include "sketch/pieces.h"
 
-/* How many pieces were read since the start of the last estimate. */
+/* Number of pieces that were read since the start of the last estimate. */
 static uint32_t pieces;
 
 static void
@@ -27,7 +27,7 @@ read_piece(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 	pieces++;
 }
 
-/* The answer from the header and the pieces alone. */
+/* Returns the estimate from the header and the pieces alone. */
 static int64_t
 estimate_from_pieces(test_bytes b, uint64_t key)
 {
@@ -97,8 +97,8 @@ the_largest_pieces_fit(void **state)
 }
 
 /*
- * Bytes that nobody validated: pieces give the same answers as the whole, however
- * wrong, and no step goes outside.
+ * Bytes were not validated.  Pieces give the same answers as the whole bytes, right or wrong,
+ * and no read goes outside of them.
  */
 static void
 damaged_bytes_are_harmless(void **state)

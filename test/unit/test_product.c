@@ -2,9 +2,9 @@
  * test_product.c
  *		Inner products and second moments.
  *
- * Estimates are compared with exact products, for every structure, form, part and
- * counter width.  How far they are off, and how far off they say they are, is
- * measured here in small; "make accuracy" measures it in full.
+ * Estimates are compared with exact products, for every structure, form, part and counter
+ * width.  This test measures the errors and the reported standard errors in small; "make
+ * accuracy" measures them in full.
  *
  * test/unit/test_product.c
  */
@@ -52,9 +52,8 @@ explicit_is_exact(void **state)
 }
 
 /*
- * One key alone is estimated exactly.  In buckets it is recognised as one key.  In a
- * row of thread, the mean that is subtracted from each counter counts as many very
- * light keys.
+ * The product of a single key is exact.  Buckets recognise it as one key.  In a row of
+ * thread, the mean that is subtracted from each counter takes it for many very light keys.
  */
 static void
 lone_key(int structure, uint64_t key)
@@ -87,7 +86,7 @@ lone_keys(void **state)
 
 #define KEYS 3000
 
-/* Errors of several seeds, in standard errors: their mean and mean square. */
+/* Compute the errors of several seeds, in standard errors: their mean and their mean square. */
 static void
 errors(const qs_params *like, double *mean, double *square)
 {
@@ -126,7 +125,7 @@ errors(const qs_params *like, double *mean, double *square)
 	}
 }
 
-/* Bounds are 4 standard deviations of 40 normal errors, and some more for their squares. */
+/* Limits are 4 standard deviations of 40 normal errors, and a little more for their squares. */
 static void
 calibrated(void **state)
 {
@@ -155,8 +154,8 @@ calibrated(void **state)
 }
 
 /*
- * Mixed forms and widths give the result of equal ones: explicit keys that of dense
- * tables, 8 bytes that of 4.
+ * Mixed forms and widths give the same result as equal ones: explicit and dense sketches, and
+ * counters of 8 and of 4 bytes.
  */
 static void
 forms_agree(void **state)
@@ -194,7 +193,7 @@ require_same(qs_product a, qs_product b)
 	REQUIRE(a.estimate == b.estimate && a.standard_error == b.standard_error);
 }
 
-/* A compact sketch gives, bit by bit, what its tables give, with others of its size and smaller ones. */
+/* Check that a compact sketch gives exactly what its tables give, with sketches of its size and smaller. */
 static void
 require_compact(test_bytes b)
 {
@@ -246,7 +245,7 @@ compact_agrees(void **state)
 	test_no_leak();
 }
 
-/* Out of memory is an error, and leaves nothing behind. */
+/* If memory runs out, the status says so, and no memory is left behind. */
 static void
 out_of_memory(void **state)
 {

@@ -2,8 +2,8 @@
  * test_property.c
  *		Thousands of random histories of sketches, against exact counts.
  *
- * machine.h says what is done and what must hold.  A failure prints the seed of its
- * history; "test_property SEED" runs that one alone.
+ * machine.h says which operations there are, and what must hold.  A failure prints the seed
+ * of its history.  "test_property SEED" runs this history alone.
  *
  * test/unit/test_property.c
  */

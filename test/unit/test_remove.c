@@ -1,15 +1,15 @@
 /*
  * test_remove.c
- *		Removing and subtracting undo adding to the last byte, or are refused without a trace.
+ *		Removing and subtracting undo adding exactly, or are refused and change nothing.
  *
- * The keys were there, or the sketch can see that they were not.  test_absent.c has
+ * The keys here are present, or the sketch can see that they are absent.  test_absent.c has
  * absent keys that the sketch cannot tell from present ones.
  *
  * test/unit/test_remove.c
  */
 #include "samples.h"
 
-/* ---- what was there ---- */
+/* ---- present keys ---- */
 
 static void
 removing_undoes_adding(void **state)
@@ -50,7 +50,7 @@ removing_undoes_adding(void **state)
 	test_no_leak();
 }
 
-/* Explicit entries vanish when their count reaches zero, in any order. */
+/* An explicit entry vanishes when its count reaches zero, in any order of removals. */
 static void
 explicit_entries_vanish(void **state)
 {
@@ -116,7 +116,7 @@ subtracting_undoes_merging(void **state)
 	test_no_leak();
 }
 
-/* ---- what was not ---- */
+/* ---- absent keys ---- */
 
 static void
 require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count)
@@ -128,7 +128,7 @@ require_refused(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_
 	free(before.data);
 }
 
-/* One key too many at the end of a long removal: the whole removal is undone. */
+/* A long removal ends with one key too many, so all of it is undone. */
 static void
 refusals_change_nothing(void **state)
 {
@@ -195,7 +195,7 @@ empty_sketches_refuse(void **state)
 	test_no_leak();
 }
 
-/* Removing more than the total is refused before anything is made dense. */
+/* Removing more than the total is refused before a sketch is made dense. */
 static void
 larger_totals_change_nothing(void **state)
 {
@@ -225,7 +225,7 @@ larger_totals_change_nothing(void **state)
 
 /* ---- memory ---- */
 
-/* Undoing a removal must not need memory, which might not be there. */
+/* Undoing a removal must not need memory, because there might be none. */
 static void
 refusals_need_no_memory(void **state)
 {

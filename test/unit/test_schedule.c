@@ -1,17 +1,17 @@
 /*
  * test_schedule.c
- *		Which request the GPU worker serves next: random requests of several processes,
- *		in pieces, against what schedule.c promises.
+ *		Which request the GPU worker serves next: random requests of several processes, in
+ *		pieces, are checked against the promises of schedule.c.
  *
  * The code under test is the worker's own.  Stand-ins replace the queue, locks and a
- * family.  The family's requests have these numbers:
+ * family.  The requests of this family have these numbers:
  *
  *	0	reads its handle
- *	1	changes its handle; several of them are served together
- *	2	changes its handle, reads another one
- *	3	changes both
- *	4	adds to its handle, on the device of the other one, which it reads
- *	5	changes its handle; after its first piece its device may be at work
+ *	1	changes its handle; several such requests are served together
+ *	2	changes its handle, and reads another one
+ *	3	changes both handles
+ *	4	adds to its handle, on the device of the other handle, which it reads
+ *	5	changes its handle; after its first piece the device may be at work
  *
  * test/unit/test_schedule.c
  */
@@ -42,7 +42,7 @@ typedef struct Request
 {
 	bool there;
 	uint64 born;
-	int pieces; /* left */
+	int pieces; /* pieces that are left */
 } Request;
 
 GpuShared *gpu_shared;
@@ -53,8 +53,8 @@ static int queue[SLOTS];
 static int queued;
 static uint64 births;
 static int served;
-static bool at_work;         /* the devices */
-static TimestampTz clock_us; /* us */
+static bool at_work;         /* devices are at work */
+static TimestampTz clock_us; /* time in us */
 static uint64 arena[SLOTS * 16];
 static size_t arena_used;
 
@@ -71,7 +71,7 @@ MemoryContextAllocZero(MemoryContext context, Size size)
 	return memset(memory, 0, size);
 }
 
-/* Handles are on all devices in turns. */
+/* Handles are on all devices in turn. */
 static GpuLocation
 location_of(int index)
 {
@@ -203,7 +203,7 @@ changes(const GpuSlot *slot, int handle)
 		   (slot->op == 3 && slot->other.index == handle);
 }
 
-/* Must an earlier request be served before this one? */
+/* True if an earlier request must be served before this one. */
 static bool
 is_before(const GpuSlot *earlier, const GpuSlot *slot)
 {
@@ -229,7 +229,7 @@ check_scheduled(const GpuSlot *slot)
 		REQUIRE(!request[i].there || request[i].born >= born || !is_before(&slots[i], slot));
 }
 
-/* The next request, where no device is busy. */
+/* Returns the next request while no device is busy. */
 static GpuSlot *
 next_request(void)
 {
@@ -238,7 +238,7 @@ next_request(void)
 	return GpuNextScheduled(0, &devices);
 }
 
-/* Serve a piece of the next request, which takes so long. */
+/* Serve a piece of the next request; the piece takes "us". */
 static GpuSlot *
 serve(uint64 us)
 {
@@ -254,8 +254,8 @@ serve(uint64 us)
 }
 
 /*
- * Serve as many requests together as go together, at most so many, if these are several.
- * Each has to be what could be served next after those before it.
+ * Serve several requests together, if the worker would do that; at most "most".  Each of
+ * them must be allowed as the next request after those before it.  Returns their number.
  */
 static int
 serve_together(int most)
@@ -278,7 +278,7 @@ serve_together(int most)
 
 /* ---- tests ---- */
 
-/* All are served, each after those that it has to wait for. */
+/* All requests are served, each after those for which it has to wait. */
 static void
 requests_keep_their_order(void **state)
 {
@@ -328,7 +328,7 @@ requests_keep_their_order(void **state)
 	REQUIRE(groups > RUNS);
 }
 
-/* Changes of one handle go together up to a request that somebody waits for, or another's. */
+/* Changes of one handle are served together, up to one for which a process waits, or another's request. */
 static void
 changes_of_one_entry_go_together(void **state)
 {
@@ -344,12 +344,12 @@ changes_of_one_entry_go_together(void **state)
 	slot[3]->wait = true;
 	REQUIRE(GpuTogether(slot, SLOTS) == 3);
 	slot[3]->wait = false;
-	ask(1, 0, 0, 0, 1); /* reads it, after those */
+	ask(1, 0, 0, 0, 1); /* another process reads the handle, after these changes */
 	slot[8] = ask(0, 1, 0, 0, 1);
 	ask(0, 1, 1, 0, 1);
 	REQUIRE(next_request() == slot[0]);
 	REQUIRE(GpuTogether(slot, SLOTS) == 8);
-	slot[0]->done = 1; /* a piece of it was served */
+	slot[0]->done = 1; /* a piece of the request was served */
 	REQUIRE(GpuTogether(slot, SLOTS) == 1);
 	while (serve(1))
 		;
@@ -357,8 +357,8 @@ changes_of_one_entry_go_together(void **state)
 }
 
 /*
- * A process that asks for little waits only for the piece that is being served,
- * however many processes ask for much.
+ * A process that requests little waits only for the piece that is being served, however many
+ * processes request much.
  */
 static void
 short_requests_are_next(void **state)
@@ -380,7 +380,7 @@ short_requests_are_next(void **state)
 		while (serve(slot == next_request() ? 100 : 20000) != slot)
 			waited++;
 	}
-	REQUIRE(waited <= 4 * PROCESSES); /* in the beginning, when all are alike */
+	REQUIRE(waited <= 4 * PROCESSES); /* at the beginning no process has had more than another */
 	for (i = 0; i < SLOTS; i++)
 		request[i].pieces = 1;
 	while (serve(1))
@@ -397,7 +397,7 @@ ask_to_add(int proc, int handle, int chunk)
 	return slot;
 }
 
-/* Begin to serve the next request, and see which devices it takes; they are busy from now on. */
+/* Begin to serve the next request, and check which devices it takes.  They are busy from then on. */
 static GpuSlot *
 begin_next(uint32 *busy, uint32 expected)
 {
@@ -410,7 +410,7 @@ begin_next(uint32 *busy, uint32 expected)
 	return slot;
 }
 
-/* Requests of one process that add to a value go on at the same time; who reads it waits. */
+/* Requests of one process that add to a value are served at the same time.  A reader of the value waits. */
 static void
 devices_work_at_the_same_time(void **state)
 {
@@ -445,7 +445,7 @@ devices_work_at_the_same_time(void **state)
 	finish();
 }
 
-/* Who needs several devices is not kept from them by those who need one of them. */
+/* A request that needs several devices is not delayed for good by requests for one of them. */
 static void
 devices_are_kept_for_who_had_least(void **state)
 {
@@ -471,7 +471,7 @@ devices_are_kept_for_who_had_least(void **state)
 	finish();
 }
 
-/* A request whose device is at work lets others go first, but none that has to wait for it. */
+/* While a device works for a request, other requests go first, except those that must wait for it. */
 static void
 others_go_first_while_a_device_is_at_work(void **state)
 {
@@ -490,13 +490,13 @@ others_go_first_while_a_device_is_at_work(void **state)
 	other = ask(2, 1, 1, 0, 1);
 	ask(2, 1, 1, 0, 1);
 	REQUIRE(serve(60000) == other);
-	REQUIRE(next_request()->proc == 2); /* although the slow one had less */
+	REQUIRE(next_request()->proc == 2); /* although the slow request's process had less */
 	at_work = false;
 	REQUIRE(serve(1) == slow && slow->more);
 	at_work = true;
 	(void) serve(1);
 	REQUIRE(next_request() == NULL);
-	clock_us += 2000000; /* it waits for the device now */
+	clock_us += 2000000; /* after this time the worker waits for the device */
 	REQUIRE(serve(1) == slow && !slow->more);
 	REQUIRE(serve(1) == reader && !GpuHasRequests());
 	at_work = false;
@@ -509,7 +509,7 @@ post(int handle)
 	return ask(0, 1, handle, 0, 1);
 }
 
-/* Keys for a dropped value are not worth inserting. */
+/* Keys for a value that was dropped are not inserted. */
 static void
 requests_for_nobody_are_moot(void **state)
 {

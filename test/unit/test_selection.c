@@ -1,6 +1,6 @@
 /*
  * test_selection.c
- *		Tests of rows by numbers, selections from elsewhere, and fingerprints of numbers.
+ *		Tests of rows by numbers, selections from other processes, and fingerprints of numbers.
  *
  * test/unit/test_selection.c
  */
@@ -70,7 +70,7 @@ null_passes_its_own_test_alone(void **state)
 	assert_false(qb_test_passes(&test, limit, false, 0));
 }
 
-/* A selection with one list at the end of the numbers. */
+/* Returns a valid selection, with one list at the end of the numbers. */
 static qb_selection
 valid_selection(void)
 {

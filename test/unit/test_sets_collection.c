@@ -8,7 +8,7 @@
 
 #define SEEDS 1500
 
-/* Rows of small numbers, as bits of a table. */
+/* Rows are small numbers, kept as bits of a table. */
 #define SIDE 24
 
 typedef uint8_t table[SIDE][SIDE];
@@ -74,7 +74,7 @@ has_its_rows(void **state)
 		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
 		qset_collection_free(&c);
-		/* more rows after a first end */
+		/* the builder gets more rows after its first collection was made */
 		fill_table(t, seed + SEEDS, seed % 50, &b);
 		REQUIRE_OK(qset_builder_finish(&b, &c));
 		require_table(&c, t);
@@ -84,7 +84,7 @@ has_its_rows(void **state)
 	test_no_leak();
 }
 
-/* In any order, in batches or one by one, with duplicates: the same collection. */
+/* Rows in any order, in batches or one by one, and with duplicates give the same collection. */
 static void
 order_and_batches_do_not_matter(void **state)
 {
@@ -184,7 +184,7 @@ subsets(void **state)
 		REQUIRE_OK(qset_builder_finish(&b, &c));
 		for (i = 0; i < 10; i++)
 		{
-			uint64_t set = test_below(&rng, SIDE + 3); /* some are not there */
+			uint64_t set = test_below(&rng, SIDE + 3); /* some sets do not exist */
 
 			id[i] = (int64_t) set - SIDE / 2;
 			if (set < SIDE)
@@ -266,7 +266,7 @@ no_memory_to_build(void **state)
 
 /* ---- pauses ---- */
 
-/* Rows of many sets or of few, elements all different: 2^22 of each. */
+/* Make a collection of 2^22 rows of many sets or of few; all elements are different. */
 static void
 large_collection(qset_collection *c, uint64_t sets)
 {
@@ -292,7 +292,7 @@ large_collection(qset_collection *c, uint64_t sets)
 	free(low);
 }
 
-/* What is done with a large collection, step by step. */
+/* The operations on a large collection. */
 typedef enum large_work
 {
 	WORK_READ,
@@ -329,8 +329,8 @@ do_large_work(void *context)
 }
 
 /*
- * Work pauses every few million steps, and every pause may jump out of it, which changes
- * no collection.
+ * Work pauses every few million steps.  A jump out of any pause leaves all collections
+ * unchanged.
  */
 static void
 long_work_pauses(void **state)

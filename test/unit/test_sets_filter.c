@@ -1,12 +1,12 @@
 /*
  * test_sets_filter.c
- *		Which pairs are wanted: thresholds as fractions, exact at every boundary.
+ *		Which pairs pass a filter: thresholds are fractions, and exact at every boundary.
  *
  * test/unit/test_sets_filter.c
  */
 #include "sets_support.h"
 
-/* Known fractions, and numbers that no threshold may be. */
+/* Check known fractions, and numbers that are refused as a threshold. */
 static void
 fractions(void **state)
 {
@@ -44,7 +44,7 @@ fractions(void **state)
 	REQUIRE_STATUS(qset_filter_init(&f, 0, strtod("nan", NULL), 0), QB_BAD_FILTER);
 }
 
-/* Any number but the smallest is the quotient that stands for it. */
+/* Any number except the smallest equals the quotient of its fraction. */
 static void
 fractions_are_exact(void **state)
 {
@@ -65,7 +65,7 @@ fractions_are_exact(void **state)
 	}
 }
 
-/* The same answers as the quotient in double precision, at and beside every boundary. */
+/* The answers are those of the quotient in double precision, at and beside every boundary. */
 static void
 boundaries_are_exact(void **state)
 {
@@ -87,7 +87,7 @@ boundaries_are_exact(void **state)
 			for (e = 1; e < 60; e++)
 				for (c = 0; c <= e; c++)
 					REQUIRE(qset_filter_pass(&f, c, e) == (c * either >= common * e));
-			/* what can pass with a set of this size is within the bounds */
+			/* the sizes that can pass with a set of this size are within the bounds */
 			for (e = 1; e < 60; e++)
 			{
 				qset_filter_sizes(&f, either, &least, &most);
@@ -98,7 +98,7 @@ boundaries_are_exact(void **state)
 		}
 }
 
-/* A set of the largest size that goes with so many common elements passes, the next one does not. */
+/* A set of the largest size for so many common elements passes, and a set of the next size does not. */
 static void
 largest_sizes_are_exact(void **state)
 {

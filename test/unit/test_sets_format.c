@@ -41,7 +41,7 @@ round_trips(void **state)
 	test_no_leak();
 }
 
-/* Both ends of both ranges. */
+/* Ids and elements are at both ends of their ranges. */
 static void
 extreme_values(void **state)
 {
@@ -72,7 +72,7 @@ extreme_values(void **state)
 	test_no_leak();
 }
 
-/* The format's own example: nothing here may ever change. */
+/* The format's own example.  These bytes must never change. */
 static void
 known_bytes(void **state)
 {
@@ -118,7 +118,7 @@ try(test_bytes b)
 
 	if (status == QB_OK)
 	{
-		/* what is accepted is canonical: it is written as it was read */
+		/* accepted bytes are canonical: the collection is written as it was read */
 		test_bytes again = test_flat(&c);
 
 		test_require_collection(&c);
@@ -166,7 +166,7 @@ every_bit_counts(void **state)
 	}
 }
 
-/* With the checksum right, a change is refused, or makes another canonical value. */
+/* With the checksum repaired, a change is refused, or makes another canonical value. */
 static void
 rules_hold_beyond_the_checksum(void **state)
 {
@@ -221,7 +221,7 @@ every_length_is_checked(void **state)
 	free(b.data);
 }
 
-/* Bodies for the header of the known example, and what is wrong with them. */
+/* Wrong bodies for the header of the known example, and the status of each. */
 static const struct
 {
 	uint64_t sets, elements, universe;
@@ -230,7 +230,7 @@ static const struct
 	qb_status status;
 } wrong[] = {
 	{ 1, 1, 1, 18, { 0 }, QB_OK },
-	/* a second set's id beyond the range */
+	/* the id of the second set is out of range */
 	{ 2,
 	  2,
 	  1,
@@ -244,29 +244,29 @@ static const struct
 		[14] = 255,
 		[15] = 127 },
 	  QB_FORMAT_ENTRIES },
-	/* a rank beyond the universe, first and later */
+	/* a rank is beyond the universe: the first one, or a later one */
 	{ 1, 1, 1, 18, { [17] = 1 }, QB_FORMAT_ENTRIES },
 	{ 1, 2, 2, 20, { [17] = 1, [19] = 1 }, QB_FORMAT_ENTRIES },
-	/* an element that no set has */
+	/* no set has one of the elements */
 	{ 2, 2, 2, 22, { 0 }, QB_FORMAT_ENTRIES },
-	/* a set larger than all sets together */
+	/* a set is larger than all sets together */
 	{ 1, 1, 1, 18, { [16] = 1 }, QB_FORMAT_ENTRIES },
-	/* sizes that do not fit their sum */
+	/* the sizes do not fit their sum */
 	{ 1, 2, 2, 20, { 0 }, QB_FORMAT_ENTRIES },
-	/* numbers longer than need be, and without end */
+	/* a number is longer than it needs to be, or without end */
 	{ 1, 1, 1, 19, { [16] = 128 }, QB_FORMAT_ENTRIES },
 	{ 1, 1, 1, 18, { [16] = 128, [17] = 128 }, QB_FORMAT_ENTRIES },
-	/* counts that no body of this length can have */
+	/* no body of this length can have these counts */
 	{ 1, 100, 1, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ 20, 20, 1, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ 0, 1, 1, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ 1, 1, 0, 18, { 0 }, QB_FORMAT_LENGTH },
 	{ UINT64_MAX, UINT64_MAX, UINT64_MAX, 18, { 0 }, QB_FORMAT_LENGTH },
-	/* bytes left over */
+	/* bytes are left over */
 	{ 0, 0, 0, 1, { 0 }, QB_FORMAT_ENTRIES },
 };
 
-/* With a checksum that fits, each is refused for the right reason. */
+/* With a checksum that fits, each body is refused with the right status. */
 static void
 wrong_bodies(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_sets_jobs.c
- *		All pairs: what can go wrong.  Jobs stop when told, limits and mismatches
- *		are refused, and running out of memory anywhere leaks nothing.
+ *		All pairs: what can go wrong.  Jobs stop when told, limits and mismatches are
+ *		refused, and running out of memory anywhere leaks nothing.
  *
  * test/unit/test_sets_jobs.c
  */
@@ -9,7 +9,7 @@
 
 static qset_pair pulled[ROOM];
 
-/* Run a job from the request to the last pair; everything is freed, wherever the job ended. */
+/* Run a job from the request to the last pair.  Everything is freed, wherever the job ends. */
 static qb_status
 whole_run(const qset_request *r, const qset_interrupt *interrupt)
 {
@@ -40,7 +40,7 @@ stop_at(void *context)
 	return (*left)-- <= 0;
 }
 
-/* Every question may be the one that is answered with "stop". */
+/* Each call of the interrupt function in turn answers "stop". */
 static void
 stops_when_told(void **state)
 {
@@ -108,7 +108,7 @@ limits_and_mismatches(void **state)
 	test_no_leak();
 }
 
-/* Which method "auto" takes. */
+/* Returns the method that "auto" takes. */
 static int
 chosen(const qset_collection *c)
 {
@@ -127,8 +127,8 @@ chosen(const qset_collection *c)
 }
 
 /*
- * "auto" takes the cheapest of index, hybrid and the bitmaps of all sets, and nothing
- * else: bitmaps for a few large sets.
+ * "auto" takes the cheapest of index, hybrid and the bitmaps of all sets, and no other method.
+ * For a few large sets these are the bitmaps.
  */
 static void
 auto_takes_the_cheapest(void **state)
@@ -173,7 +173,7 @@ auto_takes_prefixes(void **state)
 	test_no_leak();
 }
 
-/* The memory that qset_memory_enough() asks for is enough for every method and every question. */
+/* The memory that qset_memory_enough() returns is enough for every method and every request. */
 static void
 there_is_always_room(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_sets_labels.c
- *		Codes of keys: in slots, directly, and changing between the two, in
- *		whatever order keys come; and images of builders.
+ *		Codes of keys, in slots, directly, and changing between the two, in any order of
+ *		the keys; and images of builders.
  *
  * test/unit/test_sets_labels.c
  */
@@ -37,7 +37,7 @@ by_halves(const void *x, const void *y)
 	return (a->low > b->low) - (a->low < b->low);
 }
 
-/* Every code's key, in the order of ranks, must be what sorting and dropping duplicates gives. */
+/* Check that the keys of all codes, in the order of ranks, are the sorted distinct keys. */
 static void
 require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 {
@@ -69,7 +69,7 @@ require_ranks(const qset_dictionary *l, const key *keys, uint64_t count)
 	free(high);
 }
 
-/* Code keys in batches of a size; each code must be that of its key. */
+/* Give codes to keys in batches, and check that each code is that of its key. */
 static void
 label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 {
@@ -96,7 +96,7 @@ label_keys(qset_dictionary *l, const key *keys, uint64_t count, uint32_t batch)
 	}
 }
 
-/* Streams of keys: dense, sparse, growing up or down, at either end, and from dense to sparse. */
+/* Streams of keys: dense, sparse, ascending or descending, at either end, and from dense to sparse. */
 static uint64_t
 next_key(int kind, uint64_t i, test_rng *rng)
 {
@@ -158,7 +158,7 @@ labels_of_streams(void **state)
 	test_no_leak();
 }
 
-/* Ids as they usually are become direct, random numbers and fingerprints do not. */
+/* Ids as they usually are get direct codes; random numbers and fingerprints do not. */
 static void
 dense_keys_are_direct(void **state)
 {
@@ -182,7 +182,7 @@ dense_keys_are_direct(void **state)
 	test_no_leak();
 }
 
-/* Rows passed on as images are the rows themselves. */
+/* A builder that gets rows as images equals one that gets the rows themselves. */
 static void
 images_are_their_rows(void **state)
 {
@@ -235,7 +235,7 @@ images_are_their_rows(void **state)
 	test_no_leak();
 }
 
-/* There are so many sets that rows go to them in parts; some rows come twice. */
+/* There are so many sets that rows are distributed in several steps.  Some rows come twice. */
 static void
 many_sets(void **state)
 {
@@ -274,7 +274,7 @@ typedef struct growing
 {
 	qset_dictionary dictionary;
 	uint64_t spread;
-	uint64_t used; /* before the last call */
+	uint64_t used; /* codes before the last call */
 } growing;
 
 static void
@@ -293,7 +293,7 @@ grow(void *context)
 	}
 }
 
-/* The keys so far still have their codes. */
+/* Check that the keys so far still have their codes. */
 static void
 still_there(void *context)
 {
@@ -323,14 +323,14 @@ jump_out_of_growing(growing *g)
 	test_pausing.jump_at = 0;
 }
 
-/* A table that grows pauses; a jump out of it loses nothing. */
+/* A growing table pauses, and a jump out of a pause loses nothing. */
 static void
 growing_pauses(void **state)
 {
 	uint64_t spread;
 
 	(void) state;
-	for (spread = 1; spread <= 1000; spread *= 1000) /* direct, slots */
+	for (spread = 1; spread <= 1000; spread *= 1000) /* direct codes, then slots */
 	{
 		growing g = { .spread = spread };
 

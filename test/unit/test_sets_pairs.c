@@ -7,7 +7,7 @@
  */
 #include "pairs_support.h"
 
-/* Random collections of each kind, unless QSKETCH_SEEDS says how many. */
+/* Number of random collections of each kind, unless QSKETCH_SEEDS is set. */
 #define SEEDS 2500
 
 static uint64_t
@@ -21,7 +21,7 @@ seeds(void)
 static answer wanted;
 static answer got;
 
-/* Every method in both variants, and auto, on one table of loops and one sharing. */
+/* Try every method in both variants, and "auto", with one table of loops and one sharing of the rows. */
 static void
 try_methods(const qset_request *r, const qset_kernels *k, uint64_t shards, uint64_t room)
 {
@@ -43,7 +43,7 @@ try_methods(const qset_request *r, const qset_kernels *k, uint64_t shards, uint6
 		}
 }
 
-/* Thresholds that make boundaries: fractions that small sets can reach exactly. */
+/* Pick a threshold that small sets can reach exactly, so that pairs are at the boundary. */
 static double
 pick_jaccard(test_rng *rng)
 {
@@ -70,7 +70,7 @@ pick_filter(test_rng *rng, qset_filter *f, double *jaccard)
 								*jaccard, test_below(rng, 4) ? 0 : 1 + test_below(rng, 5)));
 }
 
-/* One table of loops and one sharing by turns for each seed; the next tests vary both. */
+/* Each seed has one table of loops and one sharing; later tests vary both. */
 static void
 within_a_collection(void **state)
 {
@@ -155,7 +155,7 @@ tables_and_shares(void **state)
 	}
 }
 
-/* Empty sets, which only a collection made by hand has. */
+/* Empty sets exist only in a collection made by hand. */
 static void
 empty_sets(void **state)
 {
@@ -212,7 +212,7 @@ wide_lists_and_counters(void **state)
 				way w = { table[t], method, variant, 1, ROOM };
 				qset_request r = { .rows = &c, .memory = &test_heap };
 
-				/* the four large sets; the last shards half of its elements with the rest */
+				/* the pairs of the four large sets; the last set has half of the others' elements */
 				REQUIRE_OK(qset_filter_init(&r.filter, 33000, 0, 0));
 				run_pairs(&r, &w, &got);
 				REQUIRE(got.count == 6);
@@ -230,7 +230,7 @@ wide_lists_and_counters(void **state)
 	test_no_leak();
 }
 
-/* "top" of pairs within one collection: the union of what both sides want. */
+/* With "top", pairs within one collection are the union of the best pairs of each set. */
 static void
 top_is_the_union(void **state)
 {
@@ -269,7 +269,7 @@ top_is_the_union(void **state)
 	}
 }
 
-/* One set against all others: one row of a directed job. */
+/* One set against all others is one row of a directed job. */
 static void
 one_against_all(void **state)
 {
@@ -334,7 +334,7 @@ add_transactions(FILE *f, qset_builder *b)
 	}
 }
 
-/* Pairs of 1,500 sessions of the news portal, where its data are. */
+/* Find the pairs of 1,500 sessions of the news portal, where its data are. */
 static void
 kosarak(void **state)
 {

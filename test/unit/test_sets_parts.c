@@ -1,6 +1,6 @@
 /*
  * test_sets_parts.c
- *		A collection made of several runs, in shards, equals the one that one builder makes.
+ *		A collection made of several runs, in shards, equals the one that a single builder makes.
  *
  * test/unit/test_sets_parts.c
  */
@@ -11,7 +11,7 @@
 #define SEEDS 1200
 #define PARTS 5
 
-/* Runs of a made-up collection, and the builder that got all their rows. */
+/* Runs of a made-up collection, and a builder that got the rows of all runs. */
 typedef struct scattered
 {
 	qset_builder all;
@@ -20,7 +20,7 @@ typedef struct scattered
 	uint32_t count;
 } scattered;
 
-/* Ids and elements of several kinds: few, many, far apart, one only. */
+/* Draw ids and elements of several kinds: few, many, far apart, or a single one. */
 static void
 fill_part(test_rng *rng, uint64_t rows, uint64_t ids, int far, qset_builder *b, qset_builder *all)
 {
@@ -84,7 +84,7 @@ share_free(qset_collection *shard)
 	free(shard->high);
 }
 
-/* All steps, each shard in an order of its own; arrays have exactly the room that is asked for. */
+/* Run all steps, each shard in an order of its own.  Arrays have exactly the requested room. */
 static qb_status
 make_shares(qset_runs *runs, uint32_t shards, qset_collection *shard)
 {
@@ -156,7 +156,7 @@ same_as_by_one(void **state)
 	test_no_leak();
 }
 
-/* Shards of many rows are of about the same size, wherever the rows are. */
+/* Shards of many rows have about the same size, wherever the rows are. */
 static void
 shares_are_even(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_sets_postings.c
- *		The sets most similar to one: by postings, by the collection, and as a sorted
+ *		The sets most similar to one set: by postings, by the collection, and as a sorted
  *		list of all pairs.
  *
  * test/unit/test_sets_postings.c
@@ -13,7 +13,7 @@
 
 static answer wanted;
 
-/* By what the pairs of a set are ordered, as SQL would compute it. */
+/* The value by which the pairs of a set are ordered, as SQL would compute it. */
 static double
 score(qset_order order, double size, const qset_pair *pair)
 {
@@ -61,7 +61,7 @@ common_of(const qset_question *q, const qset_collection *c, uint64_t set)
 	return common;
 }
 
-/* All pairs that pass, each put where it belongs, and of these the best. */
+/* Compute the answer: insert each pair that passes at its place, and keep the best. */
 static void
 naive_answer(const qset_question *q, const qset_collection *c, double jaccard)
 {
@@ -96,7 +96,7 @@ require_answer(qb_status status, qset_best *best)
 	qset_release(&test_heap, best->pair);
 }
 
-/* Ask in both ways, with all tables of loops. */
+/* Ask the postings and the collection, with all tables of loops. */
 static void
 ask(qset_postings *p, const qset_question *q, double jaccard)
 {
@@ -124,7 +124,7 @@ random_filter(test_rng *rng, double *jaccard)
 	return filter;
 }
 
-/* Some elements of the collection, and some that it does not have. */
+/* Choose some elements of the collection, and some that it does not have. */
 static void
 random_question(test_rng *rng, const qset_collection *c, qset_question *q, uint32_t *rank)
 {
@@ -180,7 +180,7 @@ best_sets(void **state)
 	test_no_leak();
 }
 
-/* The same pairs as those of the jobs that count all rows. */
+/* The pairs are those of the jobs that count all rows. */
 static void
 as_of_jobs(void **state)
 {
@@ -224,7 +224,7 @@ as_of_jobs(void **state)
 #define SETS  150000
 #define LARGE 70000
 
-/* Many small sets, so that they make several blocks, after a set with so many elements. */
+/* Make postings of several blocks: many small sets, after one set with very many elements. */
 static void
 make_large(qset_postings *p)
 {
@@ -244,7 +244,7 @@ make_large(qset_postings *p)
 	REQUIRE(qset_set_size(&p->collection, 0) == LARGE);
 }
 
-/* Several blocks, and counters of 4 bytes for the large set. */
+/* Questions to several blocks; the large set needs counters of 4 bytes. */
 static void
 several_blocks(void **state)
 {
@@ -278,7 +278,7 @@ several_blocks(void **state)
 	test_no_leak();
 }
 
-/* The rank of each element, and none of others. */
+/* Each element has its rank, and other numbers have none. */
 static void
 ranks(void **state)
 {
@@ -306,7 +306,7 @@ ranks(void **state)
 	test_no_leak();
 }
 
-/* A question to postings, or if "plain" to their collection. */
+/* A question to postings, or with "plain" to their collection. */
 typedef struct asking
 {
 	qset_postings p;
@@ -354,7 +354,7 @@ pauses(void **state)
 	test_no_leak();
 }
 
-/* Allocations fail one after another. */
+/* Let one allocation after another fail. */
 static void
 no_memory(void **state)
 {
@@ -395,7 +395,7 @@ no_memory(void **state)
 	test_no_leak();
 }
 
-/* Too many pairs. */
+/* There are too many pairs for the answer. */
 static void
 no_room(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_sets_share.c
- *		All pairs: shares have about the same work, and their pairs, one share after
- *		another, are the pairs of all rows.
+ *		All pairs: shares have about the same work.  Their pairs, one share after another,
+ *		are the pairs of all rows.
  *
  * test/unit/test_sets_share.c
  */
@@ -13,7 +13,7 @@
 static qset_pair whole[ROOM];
 static qset_pair parts[ROOM];
 
-/* Append the pairs of some rows, pulled a few at a time. */
+/* Append the pairs of some rows, fetching a few at a time; returns the new number of pairs. */
 static uint64_t
 append(qset_job *job, uint64_t first, uint64_t end, qset_pair *out, uint64_t at, uint64_t room)
 {
@@ -44,7 +44,7 @@ prepared_block(const qset_request *r)
 	return block;
 }
 
-/* Ranges that follow one another from the first row to the last. */
+/* Check that the ranges follow one another from the first row to the last. */
 static void
 require_partition(const uint64_t *first, uint64_t shares, uint64_t rows)
 {
@@ -110,7 +110,7 @@ pairs_in_order(void **state)
 	test_no_leak();
 }
 
-/* Common elements of a row with all later ones, which the index walks over. */
+/* The number of elements that a row has in common with later rows: the index walks over all of these. */
 static uint64_t
 events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 {
@@ -123,7 +123,7 @@ events_of(const qset_collection *c, uint32_t *later, uint64_t set)
 	return events;
 }
 
-/* A collection whose first sets have most of the work, both by their size and their place. */
+/* Make a collection whose first sets have most of the work, because of their size and their place. */
 static void
 skewed_collection(qset_collection *c)
 {
@@ -199,7 +199,7 @@ stop_at_once(void *context)
 	return true;
 }
 
-/* Cutting asks whether to go on, in work that is long enough. */
+/* Computing the shares asks whether to go on, if it takes long enough. */
 static void
 stops_when_told(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_sets_signature.c
- *		Signatures of sets and the index of prefixes: a signature never says that sets
- *		have less in common than they have, and no window is too long for the search.
+ *		Signatures of sets, and the index of prefixes.  A signature never underestimates
+ *		the common elements, and no window is too long for the search.
  *
  * test/unit/test_sets_signature.c
  */
@@ -9,7 +9,7 @@
 
 #define UNIVERSE 100000
 
-/* Different numbers, and among them "common" of another set. */
+/* Fill a set with different numbers, "common" of which are from another set. */
 static void
 fill_set(test_rng *rng, uint32_t *set, uint64_t size, const uint32_t *other, uint64_t common)
 {
@@ -30,7 +30,7 @@ fill_set(test_rng *rng, uint32_t *set, uint64_t size, const uint32_t *other, uin
 		taken[set[i]] = false;
 }
 
-/* Twice the common elements are at most both sizes less the bits that differ, on any level. */
+/* Twice the common elements are at most the sum of both sizes less the different bits, on any level. */
 static void
 bound_of_common_elements(void **state)
 {
@@ -84,7 +84,7 @@ typedef struct sieved
 	uint16_t list2[COLUMNS];
 } sieved;
 
-/* Half of the columns have nearly the row's signature. */
+/* Make columns of which half have nearly the row's signature. */
 static void
 make_sieved(sieved *x, uint64_t seed)
 {
@@ -112,7 +112,7 @@ make_sieved(sieved *x, uint64_t seed)
 		x->list2[i] = (uint16_t) (x->list4[i] = (uint32_t) test_below(&rng, COLUMNS));
 }
 
-/* Does a column pass by the definition? */
+/* True if a column passes by the definition. */
 static bool
 naive_sieve(const sieved *x, uint32_t column)
 {
@@ -131,7 +131,7 @@ naive_sieve(const sieved *x, uint32_t column)
 	return column >= s->from && different + 2 * needed <= s->row_known + size;
 }
 
-/* What each table of loops lets through is what the definition says. */
+/* Every table of loops passes the columns that pass by the definition. */
 static void
 sieves_agree(void **state)
 {
@@ -216,8 +216,8 @@ probed_sets(void **state)
 }
 
 /*
- * Sets of all sizes up to 300 that have frequent elements, so windows are long and have
- * signatures of several levels; each third set is the one before, or nearly.
+ * Make sets of all sizes up to 300 that have frequent elements, so that windows are long and
+ * have signatures of several levels.  Every third set equals the one before it, or nearly.
  */
 static void
 many_sets(qset_collection *c, uint64_t sets, uint64_t seed)
@@ -249,7 +249,7 @@ many_sets(qset_collection *c, uint64_t sets, uint64_t seed)
 	qset_builder_free(&b);
 }
 
-/* The index of prefixes gives the pairs that the hybrid gives, which other tests try. */
+/* The index of prefixes gives the pairs that the hybrid gives; other tests check the hybrid. */
 static void
 long_windows(void **state)
 {

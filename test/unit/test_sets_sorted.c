@@ -1,7 +1,7 @@
 /*
  * test_sets_sorted.c
- *		Sorted arrays: the loops of every instruction set, galloping, sorting and
- *		the paper's methods for one pair, against naive answers.
+ *		Sorted arrays: the loops of every instruction set, galloping, sorting and the
+ *		paper's methods for one pair, compared with naive answers.
  *
  * test/unit/test_sets_sorted.c
  */
@@ -12,7 +12,7 @@
 #define SEEDS 3000
 #define MOST  300
 
-/* Both widths of one set. */
+/* One set, with elements of both widths. */
 typedef struct both
 {
 	int64_t *wide;
@@ -20,7 +20,7 @@ typedef struct both
 	uint64_t n;
 } both;
 
-/* Copies into blocks that end where the set ends. */
+/* Make a random set, in blocks that end where the set ends. */
 static both
 make(test_rng *rng, uint64_t universe, int64_t base, uint64_t most)
 {
@@ -46,7 +46,7 @@ drop(both s)
 	free(s.narrow);
 }
 
-/* The common elements by comparing all with all. */
+/* Count the common elements by comparing all elements with all. */
 static uint64_t
 naive(both a, both b, int64_t *out)
 {
@@ -107,7 +107,7 @@ check_methods(const qset_kernels *k, both a, both b, uint64_t common)
 				   QB_BAD_METHOD);
 }
 
-/* Sets around zero, of a universe so small that they have much in common, or not. */
+/* Sets around zero, of a universe small enough for many common elements, or large. */
 static void
 counts_and_elements(void **state)
 {
@@ -162,7 +162,7 @@ methods_of_a_pair(void **state)
 	test_no_leak();
 }
 
-/* More elements than the cached levels of search and the pieces of a path have. */
+/* The sets have more elements than the cached levels of a search, and than the pieces of a path. */
 static void
 methods_of_a_large_pair(void **state)
 {
@@ -188,7 +188,7 @@ methods_of_a_large_pair(void **state)
 				uint32_t end = end_a < end_b ? end_a : end_b;
 				uint64_t count;
 
-				/* multiples of 6 from 6 on */
+				/* the common elements are the multiples of 6, from 6 on */
 				REQUIRE_OK(qset_single_count(qset_kernels_now(), method, a, sizes[i], b, sizes[j],
 											 &test_heap, &count));
 				REQUIRE(count == (end - 1) / 6);
@@ -197,7 +197,7 @@ methods_of_a_large_pair(void **state)
 	free(b);
 }
 
-/* Parts between any cuts have together what the sets have in common. */
+/* Parts between any two cuts have, together, all elements that the sets have in common. */
 static void
 paths_cut_anywhere(void **state)
 {
@@ -232,7 +232,7 @@ paths_cut_anywhere(void **state)
 	}
 }
 
-/* Neighbours exchanged or equal at every place, in every length. */
+/* Neighbours are exchanged or equal at every place, in arrays of every length. */
 static void
 sortedness(void **state)
 {
@@ -277,7 +277,7 @@ compare64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Both ends of the range, equal bytes at any place, short and long arrays. */
+/* Sort elements at both ends of the range, with equal bytes at any place, in short and long arrays. */
 static void
 sorting(void **state)
 {
@@ -389,7 +389,7 @@ sums_of_columns(void **state)
 		uint16_t sum[QSET_BLOCK];
 		uint32_t c;
 
-		/* all the same full column: the largest sums there are */
+		/* all columns are the same full column, for the largest possible sums */
 		for (c = 0; c < counts[i]; c++)
 			column[c] = bits + (i % 2 ? 0 : 24 * test_below(&rng, 64));
 		qset_kernels_plain.sum_columns(column, counts[i], 8, wanted);

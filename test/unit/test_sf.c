@@ -10,7 +10,7 @@
 
 static const int zs[] = { 2, 3, 8, 64 };
 
-/* true <= fat <= slim <= sub_warp of the same n and seed. */
+/* Check that true <= fat <= slim <= sub_warp of the same n and seed. */
 static void
 require_chain(const qs_sketch *full, const qs_sketch *plain, const int64_t *truth)
 {
@@ -70,7 +70,7 @@ estimates_are_in_order(void **state)
 	test_no_leak();
 }
 
-/* Does each slim counter equal the largest of its z cells? */
+/* Check that each slim counter is the largest of its z cells. */
 static void
 require_maxima(const qs_sketch *sk)
 {
@@ -92,7 +92,7 @@ require_maxima(const qs_sketch *sk)
 	}
 }
 
-/* After every kind of change, up and down. */
+/* Slim counters are right after every kind of change, up and down. */
 static void
 slim_follows_fat(void **state)
 {
@@ -176,7 +176,7 @@ a_device_part_only_answers(void **state)
 	test_no_leak();
 }
 
-/* Merged device parts: still upper bounds, though above those of the merged sketch. */
+/* Merged device parts still give upper bounds, though higher ones than the merged sketch. */
 static void
 merged_device_parts_stay_above(void **state)
 {
@@ -208,7 +208,7 @@ merged_device_parts_stay_above(void **state)
 	test_no_leak();
 }
 
-/* Keys, merges and folds on the host part, then the slim table: nothing is lost. */
+/* Keys, merges and folds go to the host part, and then the slim table is made: nothing is lost. */
 static void
 a_host_part_is_as_good_as_the_whole(void **state)
 {
@@ -265,7 +265,7 @@ parts_of_other_structures_do_not_exist(void **state)
 		}
 }
 
-/* Parts are different things: they cannot be merged with each other. */
+/* Different parts cannot be merged with each other. */
 static void
 parts_do_not_mix(void **state)
 {
@@ -288,7 +288,7 @@ parts_do_not_mix(void **state)
 	test_no_leak();
 }
 
-/* The device part of an explicit sketch is that of the same keys made dense. */
+/* The device part of an explicit sketch equals that of a dense sketch of the same keys. */
 static void
 explicit_sketches_have_device_parts(void **state)
 {

@@ -1,8 +1,8 @@
 /*
  * test_slice.c
  *		Merging slice by slice gives the bytes that merging at once gives, wherever the
- *		slices are cut, whether they are copied first, and whatever comes between them.  So do
- *		slices to which many sketches were added, each in its own order.
+ *		slices are cut, whether they are copied first, and whatever happens between them.
+ *		This also holds for slices to which many sketches were added, each in its own order.
  *
  * test/unit/test_slice.c
  */
@@ -12,7 +12,7 @@
 
 #define STREAM 3000
 
-/* Add keys, with weights that take multilevel counters past a byte and totals past 2^32. */
+/* Add keys; their weights take multilevel counters past a byte, and totals past 2^32. */
 static void
 add_keys(qs_sketch *sk, test_rng *rng, bool large)
 {
@@ -28,7 +28,7 @@ add_keys(qs_sketch *sk, test_rng *rng, bool large)
 	REQUIRE_OK(qs_engine_cpu.insert(sk, key, weight, STREAM));
 }
 
-/* Add one slice, in place or copied. */
+/* Merge one slice, in place or copied. */
 static void
 merge_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, bool taken)
 {
@@ -45,7 +45,7 @@ merge_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, bool taken)
 	qs_free(&slice);
 }
 
-/* Merge in random slices; keys come to "into" between two of them. */
+/* Merge in random slices.  Between two slices, keys are added to "into". */
 static void
 merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, bool large)
 {
@@ -66,7 +66,7 @@ merge_slices(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool taken, 
 	}
 }
 
-/* The same at once: the keys come in the end. */
+/* Merge at once what merge_slices() merges, and add the keys at the end. */
 static void
 merge_whole(qs_sketch *into, const qs_sketch *from, test_rng *rng, bool large)
 {
@@ -133,7 +133,7 @@ slices_are_the_whole(void **state)
 
 #define ADDED 5
 
-/* Add all sketches to a slice, the first one at random, and the slice to "into". */
+/* Add all sketches to a slice, in a random order, and then the slice to "into". */
 static void
 add_to_slice(qs_sketch *into, const qs_sketch *from, qs_slice units, test_rng *rng)
 {
@@ -201,7 +201,7 @@ slices_take_many(void **state)
 							structure == QS_THREAD ? 0 : 4, 5);
 			check_added(&p, &rng);
 		}
-	/* other parameters, and too much weight */
+	/* merging is refused with other parameters, or with too much weight */
 	other = qs_slice_params(&p, 1);
 	other.part = QS_PART_HOST;
 	other.seed++;
@@ -218,8 +218,8 @@ slices_take_many(void **state)
 }
 
 /*
- * High buckets that hold nothing any more, because keys were removed, come with their slices
- * and get keys again.
+ * High buckets that are empty again, because keys were removed, are part of their slices.
+ * They get keys again.
  */
 static void
 dead_high_buckets(void **state)
@@ -255,7 +255,7 @@ dead_high_buckets(void **state)
 	test_no_leak();
 }
 
-/* Memory runs out while two sketches are added to a slice; false: it did not. */
+/* Let memory run out while two sketches are added to a slice; returns false if it did not. */
 static bool
 fails_to_add(const qs_sketch *from, long call)
 {
@@ -271,7 +271,7 @@ fails_to_add(const qs_sketch *from, long call)
 	return status != QB_OK;
 }
 
-/* Memory runs out: nothing leaks, and what is there can be freed. */
+/* If memory runs out, nothing leaks, and what exists can be freed. */
 static void
 no_memory(void **state)
 {

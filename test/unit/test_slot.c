@@ -1,9 +1,9 @@
 /*
  * test_slot.c
- *		Hashes by a secret: values that somebody chose spread as others do, and
+ *		Hashes by a secret: values that somebody chose are spread like others, and
  *		serialized bytes are the same under every secret.
  *
- * Secrets and values are fixed, so each test either always passes or never.
+ * Secrets and values are fixed, so that each test either always passes or never.
  *
  * test/unit/test_slot.c
  */
@@ -33,7 +33,7 @@ use_secret(uint64_t number)
 
 /* ---- spreading ---- */
 
-/* The i-th of values of a kind. */
+/* Returns the i-th value of a kind. */
 static uint64_t
 value_of(int kind, uint64_t i)
 {
@@ -86,7 +86,7 @@ longest_search(int kind, bool low, bool wide)
 	return longest;
 }
 
-/* With random slots a search among so many takes about 30 steps; 8192 if they are equal. */
+/* With random slots, the longest search takes about 30 steps.  With equal slots it would take 8192. */
 static void
 chosen_values_spread(void **state)
 {
@@ -105,7 +105,7 @@ chosen_values_spread(void **state)
 			}
 }
 
-/* Each bit of a value changes each bit of its hash for about half of the secrets. */
+/* Each bit of a value changes each bit of its hash with about half of the secrets. */
 static void
 bits_avalanche(void **state)
 {
@@ -134,7 +134,7 @@ bits_avalanche(void **state)
 		}
 }
 
-/* Every length and every byte counts, and so does the secret. */
+/* The hash depends on every length, on every byte, and on the secret. */
 static void
 bytes_hash(void **state)
 {
@@ -152,7 +152,7 @@ bytes_hash(void **state)
 	for (secret = 0; secret < 2; secret++)
 		for (length = 0; length < MOST; length++)
 		{
-			/* a block that ends where the bytes end */
+			/* the block ends where the bytes end */
 			uint8_t *bytes = calloc(1, length > 0 ? length : 1);
 
 			use_secret(secret);
@@ -172,7 +172,7 @@ bytes_hash(void **state)
 
 /* ---- bytes ---- */
 
-/* Values of every kind whose tables are in memory, made of the same keys; their bytes. */
+/* Make a value of every kind that has tables in memory, of the same keys; returns the bytes. */
 static test_bytes
 sketch_bytes(uint64_t keys)
 {
@@ -249,7 +249,7 @@ bytes_of_kind(int kind)
 	}
 }
 
-/* No byte that is written depends on the secret. */
+/* No written byte depends on the secret. */
 static void
 bytes_do_not_tell_the_secret(void **state)
 {

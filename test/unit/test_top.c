@@ -1,7 +1,7 @@
 /*
  * test_top.c
- *		The most frequent keys of sketches: what is promised of them, against
- *		exact counts, for all structures and merge trees.
+ *		The most frequent keys of sketches: promises about them, compared with exact counts,
+ *		for all structures and merge trees.
  *
  * test/unit/test_top.c
  */
@@ -17,7 +17,7 @@ params_of(int structure)
 	return test_usual_params(structure, structure == QS_THREAD ? 3000 : 256);
 }
 
-/* n, keys and rows that give explicit, half full and overloaded sketches. */
+/* Sizes n, keys and rows that make explicit, half full and overloaded sketches. */
 static const struct
 {
 	uint32_t n;
@@ -55,8 +55,8 @@ promises_are_kept(void **state)
 }
 
 /*
- * A key that becomes a candidate may lie at the very threshold once others were dropped.  Its
- * further rows in the batch must be counted all the same.
+ * After other keys were dropped, a new candidate may be exactly at the threshold.  Its further
+ * rows in the batch must be counted all the same.
  */
 static void
 keys_at_the_threshold_are_counted(void **state)
@@ -91,7 +91,7 @@ keys_at_the_threshold_are_counted(void **state)
 	}
 }
 
-/* The candidates change nothing about the sketch. */
+/* A sketch with candidates has the same bytes as one without. */
 static void
 sketches_are_the_same_without(void **state)
 {
@@ -140,7 +140,7 @@ frequent_keys_are_nearly_exact(void **state)
 	top_end(&c);
 }
 
-/* Lists of another n or size are refused.  Fold both to the smaller ones. */
+/* Merging lists of another n or size is refused.  Then fold or shrink both to the smaller ones. */
 static void
 make_equal(top_counted *a, top_counted *b)
 {
@@ -157,15 +157,15 @@ make_equal(top_counted *a, top_counted *b)
 	top_check(b);
 }
 
-/* How a list is merged. */
+/* Ways to merge a list. */
 enum
 {
 	OWNED,
-	FLAT, /* through its bytes */
-	ALONE /* the list through bytes of its own, and then the sketch */
+	FLAT, /* from its bytes */
+	ALONE /* first the list, from bytes of its own, and then the sketch */
 };
 
-/* Merge dense sketches, and their lists without them. */
+/* Merge dense sketches without their lists, and the lists without their sketches. */
 static void
 merge_alone(top_counted *into, top_counted *from)
 {
@@ -209,7 +209,7 @@ merge(top_counted *into, top_counted *from, uint64_t way)
 	top_end(from);
 }
 
-/* Parts of any size, of other keys, in any tree. */
+/* Merge parts of any size, of different keys, in any tree. */
 static void
 merged_lists_keep_promises(void **state)
 {
@@ -248,7 +248,7 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
-/* Dropped keys are bounded, and kept keys are found. */
+/* Keys that were dropped are below the bound, and keys that were kept are found. */
 static void
 dropping_keeps_promises(void **state)
 {
@@ -274,7 +274,7 @@ dropping_keeps_promises(void **state)
 	test_no_leak();
 }
 
-/* While sketches are explicit the order of rows and merges means nothing. */
+/* While sketches are explicit, the order of rows and merges does not matter. */
 static void
 explicit_lists_are_the_same_in_any_order(void **state)
 {
@@ -315,7 +315,7 @@ explicit_lists_are_the_same_in_any_order(void **state)
 	test_no_leak();
 }
 
-/* Whatever allocation fails, the status says so and all is freed. */
+/* Whichever allocation fails, the status says so, and everything is freed. */
 static void
 memory_may_run_out(void **state)
 {

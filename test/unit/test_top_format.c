@@ -1,7 +1,7 @@
 /*
  * test_top_format.c
- *		The byte format of sketches with their most frequent keys, with hostile
- *		bytes behind checksums that fit.
+ *		The byte format of sketches with their most frequent keys, and hostile bytes with
+ *		checksums that fit.
  *
  * test/golden has the samples of top_support.h.  To write them anew:
  * GOLDEN_WRITE=1 build/unit/test_top_format, from the top of the source.
@@ -11,7 +11,7 @@
 #include "format_support.h"
 #include "top_support.h"
 
-/* The format of the samples is that of the files. */
+/* The samples are written as the golden files have them. */
 static void
 lists_are_as_they_were(void **state)
 {
@@ -86,7 +86,7 @@ damage_is_found(void **state)
 	}
 }
 
-/* Changes in some bytes and fields, behind checksums that fit. */
+/* Change some bytes and fields, and repair the checksums. */
 static void
 mutants_do_no_harm(void **state)
 {
@@ -139,7 +139,7 @@ mutants_do_no_harm(void **state)
 	REQUIRE(accepted > 100 && accepted < 15000);
 }
 
-/* Refused for this reason, though both checksums fit. */
+/* Check that a changed field is refused with this status, though both checksums fit. */
 static void
 require_refused(int kind, uint64_t at, uint64_t value, int bytes, qb_status wanted)
 {
@@ -166,7 +166,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, 3, 2, 1, QB_FORMAT_VERSION);
 	require_refused(4, AT_N, 0, 4, QB_FORMAT_PARAMS);
 	require_refused(4, AT_N, QS_TOP_MAX + 1, 4, QB_FORMAT_PARAMS);
-	require_refused(4, AT_N, 3, 4, QB_FORMAT_PARAMS); /* more candidates than that */
+	require_refused(4, AT_N, 3, 4, QB_FORMAT_PARAMS); /* more candidates than n allows */
 	require_refused(4, AT_TEXTS, 2, 1, QB_FORMAT_PARAMS);
 	require_refused(2, AT_ENCODING, 6, 1, QB_FORMAT_PARAMS);
 	require_refused(0, AT_TEXTS, 1, 1, QB_FORMAT_PARAMS);
@@ -174,7 +174,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, 63, 1, 1, QB_FORMAT_RESERVED);
 	require_refused(4, AT_BOUND, (uint64_t) -1, 8, QB_FORMAT_PARAMS);
 	require_refused(4, AT_BOUND, INT64_MAX, 8, QB_FORMAT_PARAMS);
-	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* it is exact */
+	require_refused(1, AT_BOUND, 1, 8, QB_FORMAT_PARAMS); /* an exact list has no bound */
 	require_refused(1, AT_COUNT, 1, 8, QB_FORMAT_PARAMS);
 	require_refused(4, AT_SKETCH, UINT64_MAX, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_COUNT, 0, 8, QB_FORMAT_PARAMS);
@@ -183,7 +183,7 @@ contradictions_are_refused(void **state)
 	require_refused(4, AT_TEXT_BYTES, UINT64_MAX, 8, QB_FORMAT_LENGTH);
 	require_refused(4, AT_TEXT_BYTES, texts - 1, 8, QB_FORMAT_LENGTH);
 	require_refused(4, text, 0, 1, QB_FORMAT_ENTRIES);   /* one text more than keys */
-	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one less */
+	require_refused(4, last, 'x', 1, QB_FORMAT_ENTRIES); /* one text less than keys */
 	require_refused(1, QS_TOP_HEADER_BYTES + QS_HEADER_BYTES + 8, 99, 4, QB_FORMAT_ENTRIES);
 	require_refused(1, QS_TOP_HEADER_BYTES + 7, 0, 1, QB_FORMAT_LENGTH); /* counts of 8 bytes */
 	require_refused(4, list, UINT64_MAX, 8, QB_FORMAT_ENTRIES);
@@ -194,7 +194,7 @@ contradictions_are_refused(void **state)
 	free(b.data);
 }
 
-/* An explicit sketch has counts of 4 bytes in a list whose weights allow it, and nowhere else. */
+/* An explicit sketch has counts of 4 bytes if it is in a list whose weights allow that, and nowhere else. */
 static void
 counts_are_as_narrow_as_they_can_be(void **state)
 {

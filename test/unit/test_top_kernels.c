@@ -1,6 +1,6 @@
 /*
  * test_top_kernels.c
- *		Selecting keys while they are added: no key is missed, few are selected in vain,
+ *		Selecting keys while they are added: no key is missed, few are selected needlessly,
  *		and every instruction set finds the same candidates.
  *
  * test/unit/test_top_kernels.c
@@ -10,7 +10,7 @@
 
 #include "engine/sketch_engine.h"
 
-/* Upper limits of weights; 0: no weights.  The last ones make sketches wide. */
+/* Largest weights; 0: no weights are passed.  The last one makes sketches wide. */
 static const int64_t weights[] = { 0, 3, 255, 300, 1500, INT64_C(1) << 20, INT64_C(1) << 34 };
 
 static const int64_t *
@@ -34,8 +34,8 @@ random_keys(test_rng *rng, bool skewed, uint64_t *key, size_t count)
 }
 
 /*
- * Add a batch, and compare what was selected with the estimates after it.  Returns how many
- * keys were selected in vain.
+ * Add a batch, and compare the selected keys with the estimates after it.  Returns how many
+ * keys were selected needlessly.
  */
 static size_t
 check_batch(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t count, int64_t least)
@@ -61,7 +61,7 @@ check_batch(qs_sketch *sk, const uint64_t *key, const int64_t *weight, size_t co
 	return at - wanted;
 }
 
-/* A limit that few counters, half of them, or most of them have reached. */
+/* Choose a limit that few counters, half of them, or most of them have reached. */
 static int64_t
 some_limit(test_rng *rng, const qs_sketch *sk)
 {
@@ -104,7 +104,7 @@ no_key_is_missed(void **state)
 	assert_true(qb_isa_use("auto"));
 }
 
-/* A list of top keys that some instruction set has made. */
+/* Make a list of top keys with an instruction set. */
 static test_bytes
 build(const char *set, int64_t most, size_t stream)
 {

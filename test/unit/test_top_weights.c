@@ -1,7 +1,7 @@
 /*
  * test_top_weights.c
- *		The most frequent keys by weight: what is promised of them, for weights of
- *		any distribution and size, and when weights are removed.
+ *		The most frequent keys by weight: promises about them, for weights of any
+ *		distribution and size, and when weights are removed.
  *
  * test/unit/test_top_weights.c
  */
@@ -9,7 +9,7 @@
 
 #define KEYS 3000
 
-/* How large the weights of a stream are. */
+/* Distributions of the weights of a stream. */
 typedef enum weight_kind
 {
 	SMALL,   /* 0 to 3 */
@@ -95,7 +95,7 @@ promises_are_kept(void **state)
 			}
 }
 
-/* A key with nearly all the weight comes first, whenever it comes, with nearly exact bounds. */
+/* A key with nearly all the weight is first in the list, whenever it comes, with nearly exact bounds. */
 static void
 the_heaviest_key_is_found(void **state)
 {
@@ -116,7 +116,7 @@ the_heaviest_key_is_found(void **state)
 	top_end(&c);
 }
 
-/* Batches that would exceed the largest total are refused whole, and change no promise. */
+/* A batch that would exceed the largest total is refused as a whole, and all promises still hold. */
 static void
 totals_do_not_wrap(void **state)
 {
@@ -183,7 +183,7 @@ merged_lists_keep_promises(void **state)
 	}
 }
 
-/* Take parts of the weights of some keys back. */
+/* Remove parts of the weights of some keys. */
 static void
 take_back(top_counted *c, test_rng *rng, uint64_t keys)
 {
@@ -234,7 +234,7 @@ removing_keeps_promises(void **state)
 	}
 }
 
-/* Subtract a list that is part of another one, as it is or as a view of its bytes. */
+/* Subtract a list that is a part of another one, from memory or as a view of its bytes. */
 static void
 subtract_list(top_counted *from, top_counted *part, bool as_bytes)
 {
@@ -250,7 +250,7 @@ subtract_list(top_counted *from, top_counted *part, bool as_bytes)
 	free(bytes.data);
 }
 
-/* The list of all rows less that of some of them keeps its candidates and all promises. */
+/* If a list of some of the rows is subtracted from that of all, its candidates and all promises remain. */
 static void
 subtracting_keeps_promises(void **state)
 {
@@ -322,8 +322,8 @@ dense_from_explicit_keeps_promises(void **state)
 }
 
 /*
- * A list of other rows: mostly it is noticed that they were not there, and in any case what is left
- * is a list that can be stored.
+ * Subtract a list of other rows.  Mostly it is noticed that these rows were not in the list.  In any
+ * case the result is a list that can be stored.
  */
 static void
 other_rows_are_noticed(void **state)

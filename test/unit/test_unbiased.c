@@ -1,10 +1,10 @@
 /*
  * test_unbiased.c
- *		The unbiased estimate: against its definition, and how much better it must be.
+ *		The unbiased estimate, compared with its definition, and how much better it must be.
  *
- * The definition is tried by brute force: all choices of counters that the key does
- * not own.  How much better the estimate is in overloaded sketches is measured here
- * in small; "make accuracy" measures it in full.
+ * The definition is computed by brute force, from all choices of counters that the key does
+ * not own.  This test measures in small how much better the estimate is in overloaded
+ * sketches; "make accuracy" measures it in full.
  *
  * test/unit/test_unbiased.c
  */
@@ -15,7 +15,7 @@
 #include "sketch/measure.h"
 #include "sketch/sf.h"
 
-/* Sum of the minima of some choices of counters. */
+/* The sum of the minima of some choices of counters, and the number of choices. */
 typedef struct choices
 {
 	double sum;
@@ -24,7 +24,7 @@ typedef struct choices
 
 /* ---- against the definition ---- */
 
-/* Every k of the counters in "mask". */
+/* Add the minima of all choices of k of the counters in "mask". */
 static void
 choose_counters(choices *c, const uint64_t *value, uint32_t mask, uint32_t k)
 {
@@ -62,7 +62,7 @@ defined_plain(const qs_sketch *sk, uint64_t hv, uint32_t k)
 	return own.sum / own.number - others.sum / others.number;
 }
 
-/* Cells of sub-bucket j that are not the key's; returns how many. */
+/* Collect the cells of sub-bucket j that are not the key's; returns their number. */
 static uint32_t
 strange_cells(const qs_sketch *sk, uint64_t hv, const uint64_t *cell, uint32_t j, uint64_t *to)
 {
@@ -78,7 +78,7 @@ strange_cells(const qs_sketch *sk, uint64_t hv, const uint64_t *cell, uint32_t j
 	return count;
 }
 
-/* One cell in each of three sub-buckets, all of them equally often. */
+/* The mean over all choices of one cell in each of three sub-buckets. */
 static double
 defined_fat(const qs_sketch *sk, uint64_t hv, double told)
 {
@@ -114,7 +114,7 @@ require_close(double a, double b)
 	REQUIRE(fabs(a - b) <= 1e-9 * (1 + fabs(a) + fabs(b)));
 }
 
-/* All keys of a sketch, with the weight given to the means. */
+/* Check keys of a sketch, with the given weight of the means. */
 static void
 check_plain(const qs_sketch *sk, const qs_noise *measured)
 {
@@ -197,7 +197,7 @@ fat_is_as_defined(void **state)
 	test_no_leak();
 }
 
-/* Explicit sketches are exact and need no measuring. */
+/* Estimates of explicit sketches are exact, and need no measurement. */
 static void
 samples_can_be_asked(void **state)
 {
@@ -230,7 +230,7 @@ samples_can_be_asked(void **state)
 	test_no_leak();
 }
 
-/* ---- what it is worth: 20,000 keys, 400,000 rows, several seeds ---- */
+/* ---- how much better it is: 20,000 keys, 400,000 rows, several seeds ---- */
 
 enum
 {
@@ -250,10 +250,10 @@ typedef struct worth
 	double rare_minimum, rare_clipped;  /* absolute error of the rarer half */
 	double top_minimum, top_unbiased;   /* relative error of the most frequent */
 	double minimum_bias, unbiased_bias; /* signed error */
-	double weight;                      /* of the means, last seed */
+	double weight;                      /* weight of the means, with the last seed */
 } worth;
 
-/* Rows drawn one by one with chances proportional to (i + 1)^-theta. */
+/* Draw rows one by one, with chances proportional to (i + 1)^-theta. */
 static void
 draw_counts(uint64_t seed, double theta)
 {
@@ -315,7 +315,7 @@ add_worth(worth *w, const qs_sketch *sk, const qs_noise *noise)
 	}
 }
 
-/* "load" is weight per counter of a row of a thread sketch of equal memory. */
+/* Measure at a load: the weight per counter of a row of a thread sketch with equal memory. */
 static worth
 measure(int structure, double theta, double load, qs_part part)
 {
@@ -372,7 +372,7 @@ it_pays_on_skewed_keys(void **state)
 	(void) state;
 	REQUIRE(w.rare_clipped <= 0.6 * w.rare_minimum);
 	REQUIRE(w.weight < 0.5);
-	/* 3 % is for many seeds: a few heavy keys and whom they meet decide */
+	/* 3 % is promised for many seeds: with few, it matters which keys a few heavy ones meet */
 	REQUIRE(fabs(w.unbiased_bias) <= 0.06 * w.minimum_bias);
 	REQUIRE(w.top_unbiased <= w.top_minimum);
 }
@@ -392,7 +392,7 @@ it_pays_in_every_structure(void **state)
 	}
 }
 
-/* Slim counters alone know less: some bias is left, whatever the load. */
+/* Slim counters alone contain less, so some bias is left, whatever the load. */
 static void
 it_helps_a_device_part(void **state)
 {
@@ -407,7 +407,7 @@ it_helps_a_device_part(void **state)
 	}
 }
 
-/* Counters that no valid sketch has, as damaged bytes may: measuring them ends. */
+/* Counters may be such as no valid sketch has, after damage.  Measuring them must end. */
 static void
 it_measures_what_is_damaged(void **state)
 {

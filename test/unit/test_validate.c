@@ -2,8 +2,8 @@
  * test_validate.c
  *		Each check of the validator, one by one.
  *
- * The bytes have one thing wrong that only one check can see: the checksum fits, and
- * so does everything else as far as possible.
+ * The bytes have one defect that only one check can find: the checksum fits, and so does
+ * everything else as far as possible.
  *
  * test/unit/test_validate.c
  */
@@ -28,7 +28,7 @@ bytes_of(int structure, int part, sample_kind kind)
 	return sample_bytes(&s);
 }
 
-/* With the checksum repaired, what does the validator say? */
+/* Repair the checksum, and check the validator's status. */
 static void
 require_verdict(test_bytes b, qb_status wanted)
 {
@@ -45,7 +45,7 @@ set_entry(uint8_t *bytes, int i, uint64_t fingerprint, int64_t count)
 	qb_store64(bytes + BODY + 16 * i + 8, (uint64_t) count);
 }
 
-/* Three entries whose total stays the same, except where the total is what is tested. */
+/* There are three entries.  Their total stays the same, unless the total is tested. */
 static void
 explicit_entries_are_checked(void **state)
 {
@@ -87,7 +87,7 @@ explicit_entries_are_checked(void **state)
 	}
 }
 
-/* One entry more than the limit allows would have made it dense. */
+/* A sketch with one entry more than the limit would be dense. */
 static void
 explicit_sketches_are_small(void **state)
 {
@@ -158,7 +158,7 @@ change(test_bytes b, uint64_t i, int by)
 	qb_store32(counter(b, i), qb_load32(counter(b, i)) + (uint32_t) by);
 }
 
-/* First counter in from .. from + count - 1 that is not zero. */
+/* Returns the first counter from number "from" to from + count - 1 that is not zero. */
 static uint64_t
 used_counter(test_bytes b, uint64_t from, uint64_t count)
 {
@@ -171,7 +171,7 @@ used_counter(test_bytes b, uint64_t from, uint64_t count)
 	return 0;
 }
 
-/* Counters of a bucket: of the fat one of a host part. */
+/* Number of counters in a bucket; host part: in a bucket of the fat table. */
 static uint64_t
 width(const sample *s)
 {
@@ -199,17 +199,17 @@ buckets_have_whole_keys(void **state)
 		uint64_t other = used_counter(b, m, m);
 
 		WHERE("%s", bucketed[i].name);
-		/* the table's sum stays right, the buckets' sums do not */
+		/* the sum of the table stays right, but not the sums of the buckets */
 		change(b, there, -1);
 		change(b, other, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
-		/* a whole key moved is fine, if the counters of the bucket fit each other */
+		/* moving a whole key is valid, if the counters of the bucket fit each other */
 		change(b, there, -2);
 		change(b, other, 2);
 		change(b, there, 3);
 		change(b, other, -3);
 		require_verdict(b, QB_OK);
-		/* one bucket too many, or a total that is not theirs */
+		/* one bucket has too much, or the total is not that of the counters */
 		change(b, there, 1);
 		require_verdict(b, QB_FORMAT_COUNTERS);
 		change(b, there, 2);
@@ -218,7 +218,7 @@ buckets_have_whole_keys(void **state)
 	}
 }
 
-/* All of a bucket's sum in one counter: more than all its keys can have put there. */
+/* One counter has the whole sum of a bucket, which is more than all keys can have added to it. */
 static void
 buckets_are_not_lopsided(void **state)
 {
@@ -238,7 +238,7 @@ buckets_are_not_lopsided(void **state)
 			qb_store32(counter(b, k), 0);
 		}
 		require_verdict(b, QB_FORMAT_COUNTERS);
-		/* spread over d = 3 counters it is possible */
+		/* the sum is possible if it is spread over d = 3 counters */
 		qb_store32(counter(b, 1), qb_load32(counter(b, 0)) / 3);
 		qb_store32(counter(b, 2), qb_load32(counter(b, 0)) / 3);
 		qb_store32(counter(b, 0), qb_load32(counter(b, 0)) / 3);
@@ -282,7 +282,7 @@ low_buckets_are_checked(void **state)
 	free(b.data);
 }
 
-/* A sketch of one bucket of which no counter passes 255, and of a high bucket. */
+/* Make a sketch of one bucket in which no counter exceeds 255, but which has a high bucket. */
 static test_bytes
 with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 {
@@ -305,7 +305,7 @@ with_high_bucket(uint64_t high_counter, uint64_t at, bool named)
 	return longer;
 }
 
-/* An index below 1024, of no high bucket, out of order, or twice the same. */
+/* An index is below 1024, has no high bucket, is out of order, or occurs twice. */
 static void
 high_indexes_are_checked(void **state)
 {
@@ -331,9 +331,9 @@ high_buckets_are_checked(void **state)
 		uint64_t counter, at;
 		bool named;
 	} wrong[] = {
-		{ 0, 0, true },          /* named, but all zero */
-		{ 0, 0, false },         /* there, but not named */
-		{ 1, 28, true },         /* something in the unused counters */
+		{ 0, 0, true },          /* an index names it, but it is all zero */
+		{ 0, 0, false },         /* it is there, but no index names it */
+		{ 1, 28, true },         /* an unused counter is not zero */
 		{ 1, 0, true },          /* more than N */
 		{ UINT32_MAX, 0, true }, /* much more */
 	};
@@ -350,7 +350,7 @@ high_buckets_are_checked(void **state)
 	}
 }
 
-/* Counters of low and high together that sum to d * N, but lopsided. */
+/* Low and high counters together add up to d * N, but one has too much. */
 static void
 multilevel_buckets_are_not_lopsided(void **state)
 {
@@ -358,11 +358,11 @@ multilevel_buckets_are_not_lopsided(void **state)
 	uint8_t *low = b.data + LOW;
 
 	(void) state;
-	/* N = 200, so counters of 256 * 2 + 88 = 600, 0, 0: the sum is right */
+	/* N = 200, and the counters are 256 * 2 + 88 = 600, 0, 0: the sum is right, but one has too much */
 	memset(low, 0, QS_LOW_COUNTERS);
 	low[0] = 88;
 	require_tables(b, false, true);
-	/* N = 600: 600, 600, 600 is one key */
+	/* N = 600, and the counters are 600, 600, 600: this is one key */
 	qb_store64(b.data + TEST_AT_TOTAL, 600);
 	low[5] = low[9] = 88;
 	qb_store32(low + QS_LOW_BYTES + 4 * 5, 2);
@@ -374,7 +374,7 @@ multilevel_buckets_are_not_lopsided(void **state)
 	free(b.data);
 }
 
-/* Lopsided low counters alone, which have a check of their own. */
+/* The low counters alone are lopsided, which a check of their own finds. */
 static void
 low_buckets_are_not_lopsided(void **state)
 {
@@ -424,7 +424,7 @@ slim_counters_are_maxima(void **state)
 	free(b.data);
 }
 
-/* N = 600, d = 3, z = 3: what may the slim counters of four buckets be? */
+/* Check which slim counters four buckets may have, with N = 600, d = 3, z = 3. */
 static void
 device_parts_are_plausible(void **state)
 {
@@ -435,7 +435,7 @@ device_parts_are_plausible(void **state)
 	} cases[] = {
 		{ { { 600, 600, 600 } }, true },
 		{ { { 300, 300, 300 }, { 300, 300, 300 } }, true },
-		{ { { 200, 200, 200 } }, true },                   /* z cells of 200 */
+		{ { { 200, 200, 200 } }, true },                   /* z cells of 200 each */
 		{ { { 199, 200, 200 } }, false },                  /* too little for 600 */
 		{ { { 0 } }, false },                              /* nothing at all */
 		{ { { 601, 600, 600 } }, false },                  /* above N */

@@ -1,7 +1,7 @@
 /*
  * test_wide.c
- *		Large weights: counters widen at N = 2^32, narrow again when written, and
- *		N itself stops at 2^63 - 1.
+ *		Large weights: counters become wide at N = 2^32, and narrow again when written, and
+ *		N is at most 2^63 - 1.
  *
  * test/unit/test_wide.c
  */
@@ -9,7 +9,7 @@
 
 #define LIMIT (INT64_C(1) << 32)
 
-/* One of each structure, and the host part of sf. */
+/* A structure, or the host part of sf. */
 typedef struct kind
 {
 	int structure;
@@ -31,7 +31,7 @@ init_dense(qs_sketch *sk, const kind *k, uint64_t n)
 	WHERE("%s, part %d, n %d", qs_structure_name(k->structure), k->part, (int) n);
 }
 
-/* Is the sketch valid, with counters of this many bytes? */
+/* Check that the sketch is valid, and that its counters have this many bytes. */
 static void
 require_width(const qs_sketch *sk, int bytes)
 {
@@ -41,7 +41,7 @@ require_width(const qs_sketch *sk, int bytes)
 	free(b.data);
 }
 
-/* Up to 2^32 - 1 narrow, from 2^32 on wide: by one key, or by many small ones. */
+/* Counters are narrow up to 2^32 - 1, and wide from 2^32 on, by one key or by many small ones. */
 static void
 counters_widen_at_the_limit(void **state)
 {
@@ -69,7 +69,7 @@ counters_widen_at_the_limit(void **state)
 	test_no_leak();
 }
 
-/* Widened early, late, or from the start: the same bytes, and all keys exact alone. */
+/* A sketch that became wide early, late, or at the start has the same bytes, and a lone key is exact. */
 static void
 when_it_widens_does_not_matter(void **state)
 {
@@ -133,7 +133,7 @@ explicit_sketches_become_wide(void **state)
 	test_no_leak();
 }
 
-/* Merging: narrow into narrow beyond the limit, narrow and wide into each other. */
+/* Merge narrow into narrow sketches beyond the limit, and narrow and wide ones into each other. */
 static void
 merging_widens(void **state)
 {
@@ -169,7 +169,7 @@ merging_widens(void **state)
 	test_no_leak();
 }
 
-/* Once N is below 2^32 again, what is written is what a narrow sketch writes. */
+/* Once N is below 2^32 again, the sketch is written as a narrow sketch is. */
 static void
 writing_narrows(void **state)
 {
@@ -193,7 +193,7 @@ writing_narrows(void **state)
 		REQUIRE_OK(test_try_remove(&sk, test_key(2), 1));
 		REQUIRE(sk.wide && test_writes(&sk, narrow));
 
-		/* copied, folded, merged and subtracted while memory is wider than needed */
+		/* copy, fold, merge and subtract while counters in memory are wider than needed */
 		REQUIRE_OK(qs_copy(&other, &sk, &test_heap));
 		REQUIRE(test_writes(&other, narrow));
 		test_insert(&other, test_key(2), 1);
@@ -213,7 +213,7 @@ writing_narrows(void **state)
 	test_no_leak();
 }
 
-/* N = 2^63 - 1 is the end: the next one is refused, and nothing changes. */
+/* N may reach 2^63 - 1.  One more is refused, and changes nothing. */
 static void
 the_total_cannot_overflow(void **state)
 {
@@ -254,7 +254,7 @@ the_total_cannot_overflow(void **state)
 	test_no_leak();
 }
 
-/* Counters near the top of their range: nothing is lost, and sums are checked in 128 bits. */
+/* Counters near the largest value lose nothing, and sums are checked in 128 bits. */
 static void
 counters_go_to_the_top(void **state)
 {

@@ -7,17 +7,18 @@
  *
  * The machine draws what happens next from the fuzzer's bytes (fuzz_tokens.c) or
  * from random numbers (test_tokens.c).  Processes of two parallel queries, and one
- * process alone, make values, hand them over by token, redeem tokens, and end
- * transactions and subtransactions.  The worker frees, evicts and fails.  Bytes
- * presented as a token are a good token, a used one, one of another query, one
- * with a changed bit, one cut or made longer, or no token at all, in each form that
- * a varlena has.  At all times:
+ * The machine draws its steps from the fuzzer's bytes (fuzz_tokens.c) or from random
+ * numbers (test_tokens.c).  Processes of two parallel queries, and one process alone, make
+ * values, hand them over by token, redeem tokens, and end transactions and subtransactions.
+ * The worker frees, evicts and fails.  Bytes presented as a token are a good token, a used
+ * one, one of another query, one with a changed bit, one that is cut or too long, or no
+ * token at all, in each form that a varlena has.  At all times:
  *
- *	- a token is good for one of the processes for whom it was made, once, as
- *	  long as the value is there, and only with each bit of it;
- *	- whatever else is presented is no token, or an error, and changes nothing;
- *	- who owns how many handles is counted right, and a handle that was not
- *	  in_transfer over has no name by which it could be adopted.
+ *	- a token is good for one of the processes for which it was made, once, while
+ *	  the value exists, and only with each of its bits;
+ *	- any other bytes are no token, or an error, and change nothing;
+ *	- the numbers of handles that processes own are right, and a handle that was
+ *	  not handed over has no name by which it could be adopted.
  *
  * test/unit/tokens.h
  */
@@ -37,14 +38,14 @@ enum
 
 typedef struct token_value
 {
-	qs_sketch sketch; /* of whoever made or adopted it last */
+	qs_sketch sketch; /* as the process that made or adopted it last has it */
 	uint64 serial;    /* 0: there is no value */
-	int index;        /* of its handle */
-	bool alive;       /* owned by a process */
+	int index;        /* of the handle */
+	bool alive;       /* a process owns the value */
 	int owner;
-	bool in_transfer; /* "bytes" are good */
+	bool in_transfer; /* "bytes" are a token that can be redeemed */
 	SubTransactionId subid;
-	bool token; /* "bytes" are one that was written, for this or an earlier value here */
+	bool token; /* "bytes" are a token that was written for this value or an earlier one in this element */
 	uint8 bytes[TOKEN_BYTES];
 } token_value;
 
@@ -52,7 +53,7 @@ typedef struct token_machine
 {
 	mutator from;
 	token_value value[VALUES];
-	int redeemed; /* how many tokens were good */
+	int redeemed; /* number of tokens that were redeemed */
 } token_machine;
 
 static inline int
@@ -108,7 +109,7 @@ token_machine_finish(token_machine *m)
 	gpu_shared = NULL;
 }
 
-/* The handle of a value, if it still has one. */
+/* The handle of a value; NULL: it has none any more. */
 static inline const GpuHandle *
 entry_of(const token_value *v)
 {
@@ -165,7 +166,7 @@ any_value(token_machine *m)
 	return &m->value[choose(&m->from, VALUES)];
 }
 
-/* The current process makes a value, in a place that is free. */
+/* The current process makes a value, in a free element. */
 static inline void
 step_make(token_machine *m)
 {
@@ -187,7 +188,7 @@ step_make(token_machine *m)
 	v->subid = GetCurrentSubTransactionId();
 }
 
-/* A value: mostly one that was in_transfer over, or else one that this process owns. */
+/* Choose a value: mostly one that was handed over, or (without "in_transfer") one that this process owns. */
 static inline token_value *
 likely_value(token_machine *m, bool in_transfer)
 {
@@ -231,11 +232,11 @@ step_hand(token_machine *m)
 	v->token = true;
 }
 
-/* Bytes to be presented in the way PostgreSQL might: a varlena of any form, whole. */
+/* Bytes to be presented, as PostgreSQL might: a varlena of any form, with all its bytes. */
 typedef struct presented
 {
-	uint8 *data; /* malloc'd */
-	bool plain;  /* neither compressed nor elsewhere */
+	uint8 *data; /* allocated by malloc() */
+	bool plain;  /* neither compressed nor stored elsewhere */
 	uint8 body[2 * TOKEN_BYTES];
 	size_t length; /* of the body */
 } presented;
@@ -255,7 +256,7 @@ make_body(token_machine *m, presented *p, const token_value *v)
 		case 1:
 			p->length = choose(&m->from, sizeof(p->body));
 			break;
-		case 2: /* the magic is known, the rest is guessed */
+		case 2: /* the magic number is right, and the rest is guessed */
 			for (i = 4; i < p->length; i++)
 				p->body[i] = (uint8) choose(&m->from, 256);
 			break;
@@ -321,7 +322,7 @@ try_redeem(const presented *p, qs_sketch *sk)
 	return true;
 }
 
-/* The sketch must be the one whose token it was, and as it was described. */
+/* Check that the sketch is the one whose token it was, with the description that was handed over. */
 static inline void
 adopt(token_machine *m, token_value *v, const qs_sketch *sk)
 {
@@ -366,7 +367,7 @@ lose_value(token_value *v)
 	v->alive = v->in_transfer = false;
 }
 
-/* The memory of a sketch is released, in any process that still has it. */
+/* Release the memory of a sketch, in any process that still has it. */
 static inline void
 step_drop(token_machine *m)
 {
@@ -417,7 +418,7 @@ step_raise(token_machine *m)
 			m->value[i].subid = to;
 }
 
-/* What the worker does: free what is pending_free, evict, lose a value, begin anew. */
+/* What the worker may do: free the pending values, evict values, lose a value, or begin anew. */
 static inline void
 step_worker(token_machine *m)
 {
@@ -437,9 +438,9 @@ step_worker(token_machine *m)
 			break;
 		case 2:
 			if (remote)
-				(void) GpuLoseHandle(&remote->owned.ref); /* it keeps its owner */
+				(void) GpuLoseHandle(&remote->owned.ref); /* the handle keeps its owner */
 			break;
-		case 3: /* done not by the worker, but by a process that looks up a stored value */
+		case 3: /* not the worker does this, but a process that looks up a stored value */
 			if (remote && v->alive && v->owner == me() && entry_of(v)->state == HANDLE_LIVE)
 			{
 				GpuPublishHandle(&remote->owned.ref, &key);
@@ -453,7 +454,7 @@ step_worker(token_machine *m)
 	}
 }
 
-/* One step, in a process chosen at random. */
+/* Make one step, in a process chosen at random. */
 static inline void
 token_machine_step(token_machine *m)
 {

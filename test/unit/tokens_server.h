@@ -1,10 +1,10 @@
 /*
  * tokens_server.h
- *		What handles and tokens need of PostgreSQL, for tests without a server.
+ *		What handles and tokens call in PostgreSQL, for tests without a server.
  *
- * gpu/handles.c and gpu/sketch_token.c are compiled against PostgreSQL's headers
- * but not linked with PostgreSQL.  What they call in it stands here: locks that only
- * count, processes that are a table, errors that jump.  The file defines functions
+ * gpu/handles.c and gpu/sketch_token.c are compiled against PostgreSQL's headers, but not
+ * linked with PostgreSQL.  This file has the functions that they call: locks that only
+ * count, processes that are entries of a table, errors that jump.  It defines functions
  * and variables, so only one file of a program may include it.
  *
  * test/unit/tokens_server.h
@@ -85,14 +85,14 @@ GetAuthenticatedUserId(void)
 	return 10;
 }
 
-/* Nothing here depends on when a copy was used. */
+/* No test depends on when a copy was used. */
 TimestampTz
 GetCurrentTimestamp(void)
 {
 	return 0;
 }
 
-/* Random enough here: never the same twice, and nothing that the machine could know. */
+/* Random enough for tests: never the same twice, and not known to the machine. */
 bool
 pg_strong_random(void *bytes, size_t length)
 {
@@ -148,7 +148,7 @@ errfinish(const char *file, int line, const char *function)
 	longjmp(on_error, 1);
 }
 
-/* Stands in for the engine's function; here no sketch's tables are really elsewhere. */
+/* Stands in for the engine's function.  No sketch has its tables on a device here. */
 void
 GpuSketchBecomeRemote(qs_sketch *sk, const GpuRef *ref)
 {

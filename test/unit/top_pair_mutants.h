@@ -10,7 +10,7 @@
 #include "mutator.h"
 #include "top_support.h"
 
-/* Fields of the header, and of that of the sketch: n, texts, encoding, bound, structure, keys. */
+/* Fields of the list's header and of its sketch's header: n, texts, encoding, bound, structure, keys. */
 static const struct
 {
 	uint64_t at;
@@ -18,7 +18,7 @@ static const struct
 } top_fields[] = { { 4, 4 },  { 12, 1 }, { 13, 1 }, { 16, 8 },  { 24, 8 }, { 32, 8 },
 				   { 40, 8 }, { 68, 1 }, { 96, 4 }, { 100, 4 }, { 80, 8 }, { 88, 8 } };
 
-/* Damage a list by a field of another one or by a changed field; sometimes not at all. */
+/* Returns a list, mostly damaged by a field of another list or by a changed field. */
 static inline test_bytes
 pair_list(mutator *m)
 {

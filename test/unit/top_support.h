@@ -1,10 +1,10 @@
 /*
  * top_support.h
- *		What tests and fuzzers of the most frequent keys share: sketches with
- *		candidates beside exact counts, and everything that is done with bytes.
+ *		What tests and fuzzers of top keys share: sketches with candidates beside
+ *		exact counts, and everything that is done with bytes.
  *
- * The text of a key is its fingerprint in hexadecimal digits, so it shows whether it
- * is where it belongs.
+ * The text of a key is its fingerprint in hexadecimal digits, so that a text at a wrong key
+ * is noticed.
  *
  * test/unit/top_support.h
  */
@@ -31,12 +31,12 @@ enum
 	AT_TEXT_BYTES = 40
 };
 
-/* A sketch with candidates, and the truth. */
+/* A sketch with candidates, and the exact counts of its keys. */
 typedef struct top_counted
 {
 	qs_sketch sketch;
 	qs_top top;
-	int64_t *truth; /* of TOP_KEYS keys */
+	int64_t *truth; /* exact counts of TOP_KEYS keys */
 } top_counted;
 
 static inline void
@@ -62,7 +62,7 @@ top_text(uint64_t fingerprint, char *text)
 	sprintf(text, "%llx", (unsigned long long) fingerprint);
 }
 
-/* Count a batch in the way the layers above do. */
+/* Count a batch as the layers above do. */
 static inline qb_status
 top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t count)
 {
@@ -86,8 +86,8 @@ top_try_batch(top_counted *c, const uint64_t *key, const int64_t *weight, size_t
 }
 
 /*
- * Add rows, in batches of any size, of "keys" keys from number "first" on; keys with
- * small numbers are more frequent.
+ * Add rows, in batches of any size, of "keys" keys that begin with number "first".  Keys
+ * with small numbers are more frequent.
  */
 static inline void
 top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t rows)
@@ -115,7 +115,7 @@ top_fill(top_counted *c, test_rng *rng, uint64_t first, uint64_t keys, size_t ro
 	}
 }
 
-/* Everything that top.h promises. */
+/* Check everything that top.h promises. */
 static inline void
 top_check(top_counted *c)
 {
@@ -182,7 +182,7 @@ top_sample(int kind)
 
 #define TOP_SAMPLES 5
 
-/* Everything that is done with bytes from outside, once they are accepted. */
+/* Do everything that is done with bytes from outside, if they are accepted. */
 static inline void
 top_use(const uint8_t *bytes, uint64_t length)
 {
@@ -230,7 +230,7 @@ top_use(const uint8_t *bytes, uint64_t length)
 	test_no_leak();
 }
 
-/* Make both checksums fit what the bytes are now. */
+/* Make both checksums fit the bytes. */
 static inline void
 top_repair(uint8_t *bytes, uint64_t length)
 {

@@ -15,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tries one mutant, and tells if it was valid. */
+/* Tries one mutant; returns true if it was valid. */
 typedef bool (*trial)(mutator *m);
 
-/* One share of the mutants; how many of them were valid? */
+/* Try one share of the mutants; returns how many of them were valid. */
 static uint64_t
 try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 {
@@ -36,7 +36,7 @@ try_share(trial try, uint64_t share, uint64_t shares, uint64_t count)
 }
 
 /*
- * Run a share in a process of its own, which succeeds if all went well and enough
+ * Try a share in a process of its own.  The process succeeds if nothing failed and enough
  * mutants were valid.
  */
 static pid_t

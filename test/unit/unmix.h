@@ -1,6 +1,6 @@
 /*
  * unmix.h
- *		The inverses of what hashes without a secret do: keys of any wanted hash.
+ *		Inverses of the hashes that have no secret: they make keys with any wanted hash.
  *
  * test/unit/unmix.h
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* The inverse of odd multiplication: each step of Newton doubles the good bits. */
+/* The inverse of an odd factor modulo 2^64: each of Newton's steps doubles the number of right bits. */
 static inline uint64_t
 test_inverse_of(uint64_t odd)
 {

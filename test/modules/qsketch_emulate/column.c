@@ -1,6 +1,6 @@
 /*
  * column.c
- *		Cached columns on a device that is made of the CPU.
+ *		Cached columns on an emulated device, which is the CPU.
  *
  * test/modules/qsketch_emulate/column.c
  */
@@ -125,7 +125,7 @@ is_null(const qs_cuda_copy *c, uint64 row)
 	return c->null && (c->null[row / 64] >> row % 64 & 1);
 }
 
-/* Does the i-th row of a tile pass all tests? */
+/* True if the i-th row of a tile passes all tests. */
 static bool
 passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 {
@@ -144,7 +144,7 @@ passes(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return pass;
 }
 
-/* Call each() for all rows of chunks that pass and whose keys are wanted. */
+/* A function for each row of chunks that passes, and whose key is not NULL. */
 typedef void (*EachRow)(void *context, const qs_cuda_copy_rows *rows, const qb_tile *tile,
 						uint32 i);
 
@@ -173,7 +173,7 @@ key_of(const qs_cuda_copy_rows *rows, const qb_tile *tile, uint32 i)
 	return rows->no_keys ? 0 : rows->keys->key[tile->first[0] + i];
 }
 
-/* Keys that are written one after another, with the numbers of a tested column beside them. */
+/* Keys that are written one after another; beside them may be the numbers of a tested column. */
 typedef struct Written
 {
 	uint64 *key;
@@ -228,7 +228,7 @@ emulated_pairs(const qs_cuda_copy_rows *rows, uint32 tested, const uint64 **key,
 	return QB_OK;
 }
 
-/* Keys that are written side by side by group, or at first are only counted. */
+/* Keys that are written side by side by group; in a first pass they are only counted. */
 typedef struct Split
 {
 	const qb_groups *groups;
@@ -280,10 +280,10 @@ emulated_split(const qs_cuda_copy_rows *rows, uint32 chunks, const qb_groups *gr
 	return QB_OK;
 }
 
-/* Places of a table of distinct keys, of which at most half are taken. */
+/* Slots of a table of distinct keys, of which at most half are used. */
 #define PLACES (2 * GPU_COUNTS_MAX)
 
-/* Is the key new?  "place" is where it is, or where it goes. */
+/* True if the key is new; "place" gets the slot where it is, or where it belongs. */
 static bool
 is_new(const uint64 *distinct, const int *place_of, uint64 key, uint32 *place)
 {

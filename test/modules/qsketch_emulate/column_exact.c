@@ -1,9 +1,9 @@
 /*
  * column_exact.c
- *		Exact counts of keys on a device that is made of the CPU.
+ *		Exact counts of keys on an emulated device, which is the CPU.
  *
- * As on a GPU, keys are collected until the room is full.  Then they are sorted and
- * counted, and added to the list of distinct keys from before.
+ * As on a GPU, keys are collected until the memory is full.  Then they are sorted and
+ * counted, and added to the list of the distinct keys counted before.
  *
  * test/modules/qsketch_emulate/column_exact.c
  */
@@ -22,12 +22,12 @@ struct qs_cuda_exact
 {
 	qs_cuda *device;
 	uint64 room;
-	uint64 used;   /* keys that were not counted yet, or behind a list: its length with them */
+	uint64 used;   /* keys not counted yet; after a list: its length and theirs */
 	uint64 listed; /* distinct keys, sorted by key */
-	Counted *list; /* the list, and behind it single keys */
-	Counted *side; /* room for another list */
-	Counted *sum;  /* of the parts in its range; in the end ordered by count */
-	uint64 found;  /* keys of the sum */
+	Counted *list; /* the list, and single keys after it */
+	Counted *side; /* memory for another list */
+	Counted *sum;  /* the parts in this device's range; in the end ordered by count */
+	uint64 found;  /* keys in "sum" */
 };
 
 static void
@@ -73,7 +73,7 @@ compare_keys(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* As ORDER BY count DESC, key. */
+/* Compare as ORDER BY count DESC, key does. */
 static int
 compare_times(const void *a, const void *b)
 {
@@ -83,7 +83,7 @@ compare_times(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : compare_keys(a, b);
 }
 
-/* Add up equal keys, which lie side by side; returns how many distinct ones there are. */
+/* Add up the counts of equal keys, which are neighbours; returns the number of distinct keys. */
 static uint64
 add_up(Counted *counted, uint64 count)
 {
@@ -98,7 +98,7 @@ add_up(Counted *counted, uint64 count)
 	return distinct;
 }
 
-/* Merge the list with the sorted keys behind it, and add up equal keys. */
+/* Merge the list with the single keys after it, and add up the counts of equal keys. */
 static void
 materialize(qs_cuda_exact *e)
 {
@@ -161,7 +161,7 @@ emulated_find(qs_cuda_exact *e, const int64 *bound, uint32 bounds, uint64 *place
 	return QB_OK;
 }
 
-/* The own part stays where it is, since other devices read no part of this range. */
+/* The device's own part stays where it is, since other devices read no part of this range. */
 static qb_status
 emulated_join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 {

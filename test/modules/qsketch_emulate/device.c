@@ -1,16 +1,16 @@
 /*
  * device.c
- *		Devices made of the CPU engines, to test all but the kernels anywhere.
+ *		Emulated devices, which are CPU engines: they test everything but the kernels, on any machine.
  *
  * A server emulates its GPUs with
  *
  *		shared_preload_libraries = 'qsketch,qsketch_emulate'
  *
- * There are as many devices as qsketch.gpu_devices names, one if it names none.  Their
- * memory is counted and limited by qsketch.gpu_memory_limit.
+ * There are as many devices as qsketch.gpu_devices names; if it names none, there is one.
+ * Their memory is counted, and limited by qsketch.gpu_memory_limit.
  *
- * The module has the CPU engines as its own copies, because qsketch does not export them.
- * They use the best instructions there are, whatever qsketch.simd says.
+ * The module has its own copies of the CPU engines, because qsketch does not export them.
+ * They use the best instructions of the processor, whatever qsketch.simd says.
  *
  * test/modules/qsketch_emulate/device.c
  */
@@ -25,19 +25,19 @@ void _PG_init(void);
 
 #define ALIGNMENT 64
 
-/* A core does some 25 million random reads in a second, if the caches do not help. */
+/* A core makes some 25 million random reads in a second, if caches do not help. */
 #define PIECE_WORK 500000
 
-/* Bytes that come from another device are copied twice and added once. */
+/* Bytes from another device are copied twice and added once. */
 #define MERGE_BYTES (4 << 20)
 
-/* In front of each allocation, in a cache line of its own. */
+/* The header of each allocation, in a cache line of its own. */
 typedef union Block
 {
 	struct
 	{
 		size_t bytes;
-		void *start; /* as it was allocated */
+		void *start; /* as malloc's functions returned it */
 	} is;
 	char line[ALIGNMENT];
 } Block;
@@ -51,7 +51,7 @@ device_alloc(void *context, size_t bytes)
 
 	if (!device->unlimited && device->used + bytes > device->limit)
 		return NULL;
-	/* the system clears large memory when it is first touched, not here */
+	/* the system clears large memory when it is first used, and not here */
 	start = calloc(1, bytes + sizeof(Block) + ALIGNMENT);
 	if (start == NULL)
 		return NULL;
@@ -125,7 +125,7 @@ emulated_close(qs_cuda *device)
 	free(device);
 }
 
-/* They are no peers with qsketch_emulate.peers = off. */
+/* Devices are peers, unless qsketch_emulate.peers is off. */
 static bool
 emulated_join(qs_cuda *device, qs_cuda *other)
 {

@@ -1,6 +1,6 @@
 /*
  * emulate.h
- *		Devices made of the CPU engines, as the families' parts of them see them.
+ *		Emulated devices, which are CPU engines, as the files of the families see them.
  *
  * test/modules/qsketch_emulate/emulate.h
  */
@@ -13,19 +13,19 @@
 
 struct qs_cuda
 {
-	qb_memory memory; /* counted and limited; context: this device */
+	qb_memory memory; /* counted and limited; its context is this device */
 	uint64 used;
 	uint64 limit;
-	bool unlimited;   /* for the moment */
+	bool unlimited;   /* the limit does not hold now */
 	uint64 *gathered; /* keys of columns */
 	uint64 gathered_room;
 	qs_cuda_error error;
 };
 
-/* Where a GPU would be waited for: others go on. */
+/* Called where a worker would wait for a GPU; other processes may run meanwhile. */
 extern void gpu_emulated_wait(void);
 
-/* What they do for each family. */
+/* The operations of emulated devices, for each family. */
 extern const struct qs_sketch_ops gpu_emulated_sketches;       /* sketch.c */
 extern const struct qset_sets_ops gpu_emulated_sets;           /* sets.c */
 extern const struct qf_filter_ops gpu_emulated_filters;        /* filter.c */

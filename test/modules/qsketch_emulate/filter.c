@@ -1,6 +1,6 @@
 /*
  * filter.c
- *		Filters on a device that is made of the CPU engine.
+ *		Filters on an emulated device, which is the CPU.
  *
  * test/modules/qsketch_emulate/filter.c
  */
@@ -13,7 +13,7 @@
 struct qf_cuda_filter
 {
 	qs_cuda *device;
-	qf_filter filter; /* dense; bits that were written are not in its number of ones */
+	qf_filter filter; /* dense; its number of ones lacks bits that were written */
 };
 
 static qb_status

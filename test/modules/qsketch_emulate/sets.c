@@ -1,6 +1,6 @@
 /*
  * sets.c
- *		Collections of sets on a device that is made of the CPU engine.
+ *		Collections of sets on an emulated device, which is the CPU.
  *
  * test/modules/qsketch_emulate/sets.c
  */
@@ -11,8 +11,8 @@
 #include "sets_cuda.h"
 
 /*
- * The device looks after some rows whether others wait: after at most STEP_MAX, and
- * after as many as should take STEP_MS, by the time of the last ones.
+ * After some rows the device checks whether other requests wait: after STEP_MAX rows at most,
+ * and after about as many as take STEP_MS, judged by the last rows.
  */
 #define STEP_MAX 1024
 #define STEP_MS  10
@@ -29,10 +29,10 @@ struct qset_cuda_pairs
 	void *block; /* prepared input */
 	uint64 bytes;
 	qset_job job;
-	uint64 row; /* of the block: the next to begin with */
+	uint64 row; /* next row of the block to begin with */
 	uint64 end;
-	uint64 step; /* rows to begin with at a time */
-	double ms;   /* time that the last ones took so far */
+	uint64 step; /* number of rows to begin with at a time */
+	double ms;   /* time that the last rows have taken so far */
 	int method;
 	double expected_ms;
 };
@@ -59,7 +59,7 @@ emulated_create(qs_cuda *device, uint64 count, uint64 elements, uint64 universe,
 		free(sets);
 		return status;
 	}
-	/* an element stands for its number: the device knows nothing else of it */
+	/* elements are their numbers, because the device knows nothing else of them */
 	for (i = 0; i < universe; i++)
 		sets->collection.low[i] = i;
 	*made = sets;
@@ -106,7 +106,7 @@ emulated_put_elements(qset_cuda_sets *sets, uint64 first, const uint32 *element,
 	return QB_OK;
 }
 
-/* The index is made for each search. */
+/* Every search makes an index of its own. */
 static qb_status
 emulated_index(qset_cuda_sets *sets)
 {
@@ -127,7 +127,7 @@ emulated_end(qset_cuda_pairs *search)
 	free(search);
 }
 
-/* Prepare and open. */
+/* Prepare a search, and open it. */
 static qb_status
 open_search(qset_cuda_pairs *search, const qset_request *request)
 {
@@ -203,8 +203,8 @@ emulated_begin(qset_cuda_pairs *search, uint64 first, uint64 end)
 }
 
 /*
- * Begin with the next rows: more than the last time if those took little time, fewer
- * if they took too much.
+ * Begin with the next rows: with more than the last time if those took little time, and with
+ * fewer if they took too much.
  */
 static void
 begin_rows(qset_cuda_pairs *search)
@@ -221,7 +221,7 @@ begin_rows(qset_cuda_pairs *search)
 	search->row = end;
 }
 
-/* qset_job_next(), with its time. */
+/* Call qset_job_next(), and measure its time. */
 static qb_status
 next_pairs(qset_cuda_pairs *search, qset_pair *out, uint64 room, uint64 *count)
 {

@@ -1,6 +1,6 @@
 /*
  * sets_memberships.c
- *		Rows of a collection of sets on a device that is made of the CPU.
+ *		Rows of a collection of sets on an emulated device, which is the CPU.
  *
  * test/modules/qsketch_emulate/sets_memberships.c
  */
@@ -46,7 +46,7 @@ emulated_create(qs_cuda *device, qset_cuda_memberships **memberships)
 	return QB_OK;
 }
 
-/* Memory for so many items; at least one. */
+/* Allocate memory for so many items, but for at least one. */
 static void *
 make_array(qset_cuda_memberships *m, uint64 count, Size bytes)
 {
@@ -161,7 +161,7 @@ list_values(qset_cuda_memberships *m)
 			m->value[m->sizes.universe++] = m->value[i];
 }
 
-/* Make sets of the rows, which are sorted by set and element. */
+/* Make sets of the rows, which are sorted by set and by element. */
 static void
 list_sets(qset_cuda_memberships *m)
 {
@@ -209,7 +209,7 @@ emulated_sort(qset_cuda_memberships *m, qset_cuda_sizes *sizes)
 	return QB_OK;
 }
 
-/* Copy one of two numbers of rows. */
+/* Copy the ids or the elements of rows. */
 static void
 get_rows(const qset_cuda_memberships *m, bool ids, uint64 first, size_t count, int64 *to)
 {

@@ -1,6 +1,6 @@
 /*
  * sketch.c
- *		Sketches on a device that is made of the CPU engine.
+ *		Sketches on an emulated device, which is the CPU.
  *
  * test/modules/qsketch_emulate/sketch.c
  */
@@ -15,23 +15,23 @@ struct qs_cuda_sketch
 {
 	qs_cuda *device;
 	qs_sketch sketch;
-	int looks;     /* until it is settled */
-	uint64 wanted; /* of frequent keys */
+	int looks;     /* calls until the sketch is settled */
+	uint64 wanted; /* wanted number of frequent keys */
 	uint64 frequent_slots;
-	qs_frequent_key *frequent; /* the table, or NULL */
+	qs_frequent_key *frequent; /* table of frequent keys, or NULL */
 	qs_frequent_key *collected;
 	qs_frequent head;
-	uint32 *rows; /* sampled rows of each step */
+	uint32 *rows; /* rows that each step sampled */
 	uint64 sampled;
 };
 
-/* How often a sketch is looked at until it is settled. */
+/* Number of calls that it takes until a sketch is settled. */
 #define LOOKS 3
 
-/* Sketches with tables of so many bytes get keys of several chunks at once. */
+/* Sketches with tables of this size or more get the keys of several chunks at once. */
 #define GAINS_BYTES (3 << 19)
 
-/* The result of making a sketch: "made" if status is QB_OK. */
+/* Pass on the result of making a sketch: "made", if the status is QB_OK. */
 static qb_status
 keep(qb_status status, qs_cuda_sketch *made, qs_cuda_sketch **sketch)
 {
@@ -90,7 +90,7 @@ emulated_destroy(qs_cuda_sketch *sketch)
 	free(sketch);
 }
 
-/* What could fail comes first, so that a failure changes nothing. */
+/* Steps that can fail come first, so that a failure changes nothing. */
 static qb_status
 emulated_insert(qs_cuda_sketch *sketch, const uint64 *key, const int64 *weight, size_t count)
 {
@@ -107,7 +107,7 @@ emulated_insert_device(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 	return emulated_insert(sketch, key, NULL, count);
 }
 
-/* Bring the batches together: then they succeed or fail as one. */
+/* Join the batches to one, so that all of them succeed or fail. */
 static qb_status
 emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batches)
 {
@@ -132,7 +132,7 @@ emulated_insert_all(qs_cuda_sketch *sketch, const qs_cuda_keys *batch, int batch
 	return status;
 }
 
-/* Sketches that are too small for their keys fail before any of them gets some. */
+/* If a sketch is too small for its keys, the call fails before any sketch gets keys. */
 static qb_status
 emulated_insert_groups(qs_cuda_sketch *const *sketch, const uint64 *count, uint32 sketches,
 					   const uint64 *key)
@@ -166,7 +166,7 @@ emulated_bytes(const qs_cuda_sketch *sketch)
 	return qs_tables_bytes(&sk->params, sk->wide, sk->extra_room);
 }
 
-/* On a GPU the tables are large that gain. */
+/* On a GPU, large tables gain by getting the keys of several chunks at once. */
 static bool
 emulated_gains_together(const qs_cuda_sketch *sketch)
 {
@@ -191,7 +191,7 @@ emulated_merge_begin(qs_cuda_sketch *sketch, const qs_params *from, int64 total)
 	return qs_merge_begin(&sketch->sketch, &head);
 }
 
-/* A slice that runs out of memory half way could not be undone. */
+/* Memory is unlimited here, because a slice that ran out of it could not be undone. */
 static qb_status
 merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice units)
 {
@@ -203,7 +203,7 @@ merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_sketch *from, qs_slice
 	return status == QB_NO_MEMORY ? QB_DEVICE_ERROR : status;
 }
 
-/* As on a GPU a slice of another device needs memory there. */
+/* As on a GPU, a slice from another device needs memory on this one. */
 static qb_status
 emulated_merge_slice(qs_cuda_sketch *sketch, qs_slice to, const qs_cuda_sketch *from,
 					 qs_slice units)
@@ -307,7 +307,7 @@ emulated_frequent_sample(qs_cuda_sketch *sketch, const uint64 *key, size_t count
 	return QB_OK;
 }
 
-/* The slot of a key; NULL: there is no room. */
+/* The slot of a key; NULL: the table is full. */
 static qs_frequent_key *
 find_slot(const qs_cuda_sketch *sketch, uint64 key)
 {
