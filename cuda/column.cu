@@ -2,12 +2,12 @@
  * column.cu
  *		Cached columns in device memory, and keys that are brought together from them.
  *
- * Keys are gathered into a buffer of each device, which goes with the last chunk there.
- * The kernels that read the buffer and those that fill it anew run in order.
+ * Keys are gathered into one buffer per device, which is freed with the device's last chunk.  The
+ * kernels that read the buffer run in order with the kernels that fill it again.
  *
- * SQL: queries on cached columns.  gather_kernel: not all rows of a chunk are wanted, because pages
- * have changed.  select_keys: WHERE, FILTER, NULLs, or a sketch that gains from large batches; for pairs
- * also qsets_agg().  count_groups, split_keys: GROUP BY.
+ * SQL: queries on cached columns.  gather_kernel runs if only some rows of a chunk are wanted,
+ * because pages have changed.  select_keys serves WHERE, FILTER, NULLs, sketches that gain from
+ * large batches, and (as pairs) qsets_agg().  count_groups and split_keys serve GROUP BY.
  *
  * cuda/column.cu
  */
@@ -20,7 +20,7 @@ struct qs_cuda_copy
 {
 	qs_cuda *gpu;
 	qs_buffer key;
-	qs_buffer null; /* bitmap of NULLs; without room: there are none */
+	qs_buffer null; /* bitmap of NULLs; without room: no value is NULL */
 };
 
 /* ---- chunks ---- */
@@ -54,7 +54,7 @@ create(qs_cuda *gpu, qs_cuda_copy **copy)
 static void
 destroy(qs_cuda_copy *c)
 {
-	cudaSetDevice(c->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	cudaSetDevice(c->gpu->device); /* qs_cuda_enter() would clear the error of an earlier call */
 	qs_free_room(c->gpu, &c->key);
 	qs_free_room(c->gpu, &c->null);
 	if (--c->gpu->copies == 0)
@@ -73,7 +73,7 @@ resize(qs_cuda_copy *c, uint64_t room, uint64_t kept)
 	status = qs_have_room(gpu, &key, room);
 	if (status == QB_NO_MEMORY)
 	{
-		free_buffers(gpu); /* no query is being served */
+		free_buffers(gpu); /* no query is in progress */
 		status = qs_have_room(gpu, &key, room);
 	}
 	if (status == QB_OK)
@@ -107,7 +107,7 @@ bytes(const qs_cuda_copy *c)
 
 /* ---- the values of runs ---- */
 
-/* A block copies the values of a run; blocks take runs in strides. */
+/* Copies the values of runs.  A block takes one run at a time, in strides. */
 static __global__ void
 gather_kernel(uint64_t *to, const uint64_t *from, const qs_cuda_run *run, uint32_t runs)
 {
@@ -143,10 +143,10 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
  * ---- which rows of a tile pass tests of columns, and their keys ----
  *
  * A launch takes rows of one chunk or of several.  A block takes a tile of rows, which lie side by
- * side in all columns.  Tiles are listed, unless all rows lie alike in all columns.  A thread tests
- * ROWS_EACH rows of a tile, with a bit for each row that passes so far.  It loads all values of a
- * test before it looks at the first, so that many loads are under way.  Neighbouring threads have
- * neighbouring rows, so loads are coalesced.
+ * side in every column.  Tiles are listed, unless each row has the same place in all columns, up to
+ * a shift.  A thread tests ROWS_EACH rows of a tile, with a bit for each row that passes so far.
+ * It loads all values of a test before it looks at the first, so that many loads are under way.
+ * Neighbouring threads have neighbouring rows, so loads are coalesced.
  */
 
 /* Rows of a thread: the i-th is row threadIdx.x + i * QS_BLOCK of the tile. */
@@ -156,7 +156,7 @@ gather(qs_cuda_copy *c, qs_cuda_run *run, uint32_t runs, const uint64_t **key)
 struct column_values
 {
 	const uint64_t *value;
-	const uint64_t *null; /* a bit for each row; NULL: there are no NULLs */
+	const uint64_t *null; /* a bit for each row; NULL: no row is NULL */
 };
 
 /* Rows of a chunk. */
@@ -165,7 +165,7 @@ struct chunk_rows
 	uint32_t end;   /* number of tiles of this chunk and of all before it */
 	uint32_t first; /* without a list of tiles: the first row in all columns, and how many follow */
 	uint32_t all;
-	const qb_tile *tile; /* or NULL */
+	const qb_tile *tile; /* the listed tiles, or NULL */
 	column_values key;
 	column_values tested[QB_SELECTION_COLUMNS];
 };
@@ -174,7 +174,7 @@ struct chunk_rows
 struct wanted_rows
 {
 	qb_selection tests;
-	bool no_keys; /* rows are counted: each key is 0, and that of NULL, too */
+	bool no_keys; /* rows are only counted: the key of each row is 0, also of rows with NULL */
 	uint32_t tiles;
 	chunk_rows chunk[QS_CUDA_CHUNKS_MAX];
 };
@@ -188,7 +188,7 @@ struct tile_of_chunk
 	uint32_t number;
 };
 
-/* The tile with this number among those of all chunks. */
+/* Find a tile by its number among the tiles of all chunks. */
 __device__ __forceinline__ tile_of_chunk
 find_tile(const wanted_rows &rows, uint32_t number)
 {
@@ -224,7 +224,7 @@ rows_in(const tile_of_chunk &tile)
 				  : min((uint32_t) QB_TILE_ROWS, c.all - tile.number * QB_TILE_ROWS);
 }
 
-/* Which of the thread's rows that have passed so far pass this test, too? */
+/* Of the thread's rows that have "passed" so far: the rows that pass this test, too. */
 __device__ __forceinline__ uint32_t
 test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &tile, uint32_t passed)
 {
@@ -243,7 +243,7 @@ test_rows(const qb_test *test, const wanted_rows &rows, const tile_of_chunk &til
 	return passed;
 }
 
-/* Which of the thread's rows are there, not NULL, and pass all tests? */
+/* Which of the thread's rows exist, are not NULL, and pass all tests: a bit for each. */
 __device__ __forceinline__ uint32_t
 rows_that_pass(const wanted_rows &rows, const tile_of_chunk &tile)
 {
@@ -293,7 +293,10 @@ listed_tiles(const qs_cuda_copy_rows *rows)
 	return rows->tile ? rows->tiles : 0;
 }
 
-/* Have room for so many keys, and bring the rows to the device, behind so many words. */
+/*
+ * Have room for "keys" keys, and bring the descriptions of the rows to the device, behind "words"
+ * words.
+ */
 static qb_status
 bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64_t words,
 		   wanted_rows *to)
@@ -326,10 +329,11 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
 /*
  * ---- the keys of rows that pass tests of other columns; or pairs of numbers ----
  *
- * Each block tests the rows of a tile, and reads the keys of the rows that pass.  It adds
- * their number to a counter in device memory, which is where its keys go.  So their order
- * differs from run to run.  The keys of a warp are written side by side.  For pairs, whose
- * second number is that of a tested column in the same row, each warp does so by itself.
+ * Each block tests the rows of a tile, and reads the keys of the rows that pass.  It adds their
+ * number to a counter in device memory, whose old value is the place of its keys.  So the order of
+ * keys differs from run to run.  The keys of a warp are written side by side.  The second number of
+ * a pair is the number of a tested column in the same row.  For pairs each warp, not each block,
+ * adds to the counter.
  *
  * Floor: 8 bytes read for each row and tested column, and 8 read and 8 written for each
  * key; for a pair 16 and 16.
@@ -337,7 +341,10 @@ bring_rows(const qs_cuda_copy_rows *rows, uint32_t chunks, uint64_t keys, uint64
 
 #define WARPS (QS_BLOCK / 32)
 
-/* Where the keys of this warp go, of which there are so many: behind the block's, or by itself. */
+/*
+ * Where the "count" keys of this warp go: one addition to *written for the block, or for pairs one
+ * for each warp.
+ */
 __device__ __forceinline__ uint64_t
 place_in_block(uint32_t count, qs_u64 *written)
 {
@@ -452,9 +459,9 @@ select_pairs(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **ke
  *
  * Two passes over the tiles of rows.  The first counts the rows of each group, in shared
  * memory for each block.  From these counts the host knows where the keys of each group
- * begin.  In the second pass a block counts a tile's rows by group, takes room for them
- * behind the keys of each group that are there already, and writes the keys.  Their order
- * within a group differs from run to run.
+ * begin.  In the second pass a block counts a tile's rows by group.  For each group it reserves
+ * room behind the keys already written, and writes its keys there.  The order of keys within a
+ * group differs from run to run.
  *
  * Floor: 8 bytes read twice for each row and tested column, the grouping column among
  * them, and 8 bytes read and written for each key.
@@ -470,11 +477,11 @@ struct split_table
 
 #define SPLIT_WORDS qs_ceil_div(sizeof(split_table), sizeof(uint64_t))
 
-/* The groups as a block has them. */
+/* A block's copy of the groups. */
 struct block_groups
 {
 	int64_t number[QB_GROUPS_MAX];
-	uint32_t rows[QB_GROUPS_MAX]; /* of a tile, or of all tiles of the block */
+	uint32_t rows[QB_GROUPS_MAX]; /* rows of a tile, or of all tiles of the block */
 	qs_u64 base[QB_GROUPS_MAX];
 };
 
@@ -494,7 +501,7 @@ load_groups(block_groups *own, const qb_groups *groups)
 	clear_rows(own, groups->count);
 }
 
-/* The group of a row; the number of groups if it has none. */
+/* The group of a row; the number of groups if the row has no group. */
 __device__ __forceinline__ uint32_t
 group_of(const block_groups *own, const split_table *table, const tile_of_chunk &tile, uint32_t i)
 {
@@ -535,7 +542,7 @@ __launch_bounds__(QS_BLOCK)
 			atomicAdd(&table->count[g], own.rows[g]);
 }
 
-/* Take room for the tile's rows of each group. */
+/* Reserve room for the tile's rows of each group. */
 __device__ __forceinline__ void
 take_room(block_groups *own, split_table *table)
 {

@@ -1,19 +1,19 @@
 /*
  * column_counts.cu
- *		Which distinct keys are there, and how often did each come?
+ *		Finds the distinct keys of an array and counts each of them, if they are few.
  *
  * Few distinct keys are counted in tables, by linear probing.  A block counts its keys in a
- * table in shared memory, and adds the table to one in device memory.  If it finds more
- * distinct keys than are asked for, or all blocks together do, all stop.  So an array of
- * many distinct keys takes little time.  All keys are counted by column_exact.cu.
+ * table in shared memory, and adds the table to one in device memory.  All blocks stop if a block,
+ * or all blocks together, find more distinct keys than the request allows.  So an array of many
+ * distinct keys takes little time.  column_exact.cu counts any number of distinct keys.
  *
- * Keys that come often share an address in shared memory, whose atomics take one key at a
- * time: at worst, with one distinct key, a key a cycle of each multiprocessor.
+ * Equal keys share an address in shared memory, and its atomics take one key at a time.  In the
+ * worst case, one distinct key, each multiprocessor takes one key a cycle.
  *
  * Floor: 8 bytes read for each key.
  *
- * SQL: aggregates on cached columns whose values may stay explicit, because there are few distinct keys;
- * count_many: those of groups.
+ * SQL: aggregates on cached columns whose values may stay explicit, because there are few distinct
+ * keys.  count_many does this for GROUP BY.
  *
  * cuda/column_counts.cu
  */
@@ -25,12 +25,12 @@
 /* ---- a block's table ---- */
 
 #define COUNT_BLOCK 1024
-#define COUNT_SLOTS (2 * QS_CUDA_COUNTS_MAX) /* of a block's table; 2^k */
+#define COUNT_SLOTS (2 * QS_CUDA_COUNTS_MAX) /* slots of a block's table; 2^k */
 
-/* A slot without a key.  Keys of this value are counted apart. */
+/* Marks a free slot.  Keys of this value are counted separately, in "apart". */
 #define NO_KEY (~UINT64_C(0))
 
-/* Keys that a thread takes, and slots that it looks at, between two looks at "stop". */
+/* Keys that a thread takes, and slots that it looks at, between two reads of "stop". */
 #define COUNT_STEPS  8
 #define COUNT_PROBES 32
 
@@ -38,15 +38,15 @@
 struct own_counts
 {
 	qs_u64 *key;
-	uint32_t *times; /* NULL: nobody asks how often keys came */
+	uint32_t *times; /* NULL: counts are not wanted */
 	uint32_t *distinct;
-	uint32_t *apart; /* how often NO_KEY came */
+	uint32_t *apart; /* how often the key NO_KEY came */
 	const qb_secret &secret;
-	uint32_t most; /* distinct keys that are asked for */
-	qs_u64 *stop;  /* of all blocks: there are too many */
+	uint32_t most; /* the most distinct keys that are wanted */
+	qs_u64 *stop;  /* shared by all blocks: set if there are too many distinct keys */
 };
 
-/* Read what other threads write meanwhile. */
+/* Read a word that other threads write meanwhile. */
 template <typename Word>
 __device__ __forceinline__ Word
 now(const Word &word)
@@ -55,8 +55,8 @@ now(const Word &word)
 }
 
 /*
- * The slot of a key in a table of 2^k slots, which takes a free one if it has none; *added
- * says so.  "slots": the table is full, or "stop" was set while looking.
+ * Find the slot of a key in a table of 2^k slots, or take a free slot and set *added.  Returns
+ * "slots" if the table is full, or "stop" was set during the search.
  */
 __device__ __forceinline__ uint32_t
 slot_of(qs_u64 *table, uint32_t slots, const qb_secret &secret, uint64_t key, const qs_u64 &stop,
@@ -98,7 +98,7 @@ clear_counts(const own_counts &own)
 	__syncthreads();
 }
 
-/* Count one key; false: there are too many. */
+/* Count one key.  False: there are too many distinct keys. */
 __device__ __forceinline__ bool
 count_key(const own_counts &own, uint64_t key)
 {
@@ -130,21 +130,23 @@ count_own(const own_counts &own, const uint64_t *key, uint64_t i, uint64_t count
 				break;
 }
 
-/* ---- how often did each key come, if there are few? ---- */
+/* ---- counting each key, if few are distinct ---- */
 
 /* What all blocks know of a table in device memory. */
 struct counted_keys
 {
-	qs_u64 stop;     /* there are too many */
-	qs_u64 apart;    /* how often NO_KEY came, or just that it came */
+	qs_u64 stop;     /* set if there are too many distinct keys */
+	qs_u64 apart;    /* how often the key NO_KEY came, or without counts whether it came */
 	qs_u64 distinct; /* keys in the table */
 };
 
-/* All in device memory; "key" and "times" have a slot for each key and more. */
+/*
+ * All of it is in device memory.  "key" and "times" have one more element than the table has slots.
+ */
 struct counts_table
 {
 	counted_keys all;
-	qs_u64 found; /* of the result */
+	qs_u64 found; /* entries of the result */
 	qs_u64 key[COUNT_SLOTS];
 	qs_u64 times[COUNT_SLOTS];
 	qs_u64 result_key[QS_CUDA_COUNTS_MAX];
@@ -152,9 +154,9 @@ struct counts_table
 };
 
 /*
- * Add a block's own table to that of all, unless there are too many keys.  Blocks with few
- * keys each may have many together: then the table would fill up, and each search in it
- * would look at all of it.
+ * Add a block's own table to the common one, unless there are too many keys.  Blocks with few keys
+ * each may have many keys together.  Then the table would fill up, and each search would scan all
+ * of it.
  */
 __device__ __forceinline__ void
 add_table(counted_keys *all, qs_u64 *table, uint32_t slots, qs_u64 *times, const own_counts &own)
@@ -239,7 +241,7 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 {
 	size_t bytes = counts->most * sizeof(uint64_t);
 	counts_table *table;
-	qs_u64 head[4]; /* those of counted_keys, then found */
+	qs_u64 head[4]; /* the members of counted_keys, then "found" */
 
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(qs_have_room(gpu, &gpu->table, sizeof(*table) / sizeof(uint64_t)));
@@ -253,19 +255,19 @@ qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_co
 }
 
 /*
- * ---- which groups of keys, side by side, have more than so many distinct ones? ----
+ * ---- finding the groups of keys, side by side, that have more than "most" distinct keys ----
  *
- * A block takes a chunk of keys in a row, and counts those of one group after another in a
- * table of its own, which it adds to the group's table.  A group whose
+ * A block takes a chunk of neighbouring keys.  It counts the keys of one group after another in its
+ * own table, and adds this table to the group's table.  A group whose
  * answer is known takes no more time.
  *
  * Floor: 8 bytes read for each key, of groups that have few distinct keys.
  */
 
-/* A group, in device memory.  Its table follows those of the groups before it. */
+/* A group, in device memory.  The tables of all groups are in the order of the groups. */
 struct many_group
 {
-	qs_u64 end; /* of its keys, which begin where those of the group before it end */
+	qs_u64 end; /* end of the group's keys; they begin at the end of the group before */
 	counted_keys all;
 };
 
@@ -280,14 +282,14 @@ struct many_keys
 	many_group *group;
 	qs_u64 *table;
 	uint32_t groups;
-	uint32_t slots; /* of a group's table; 2^k */
+	uint32_t slots; /* slots of a group's table; 2^k */
 	uint32_t most;
 	qb_secret secret;
 };
 
 /*
- * All threads of a block reach the same waits.  Only looks at "stop" can differ between them, and
- * no wait depends on these.
+ * All threads of a block must reach the same barriers.  Threads may read different values of
+ * "stop", but no barrier depends on this.
  */
 __global__ void
 __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
@@ -319,7 +321,7 @@ __launch_bounds__(COUNT_BLOCK) count_many(const __grid_constant__ many_keys all)
 	}
 }
 
-/* Count in empty tables, and read what came of it. */
+/* Count in empty tables, and read the results. */
 static qb_status
 run(qs_cuda *gpu, many_keys *all, many_group *group)
 {

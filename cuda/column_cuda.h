@@ -4,8 +4,8 @@
  *		a plain C interface.
  *
  * The worker inside PostgreSQL caches columns by chunk: the values as one array, and a bitmap of
- * NULLs if there are any.  It brings keys of them together in device memory, for
- * qs_cuda_insert_device() and the like.  Statuses and errors are as in qs_cuda.h.
+ * NULLs if there are any.  It brings keys of several chunks together in device memory, as input for
+ * qs_cuda_insert_device() and similar functions.  Statuses and errors are as in qs_cuda.h.
  *
  * cuda/column_cuda.h
  */
@@ -29,7 +29,7 @@ extern "C"
 	{
 		uint64_t first;
 		uint64_t count;
-		uint64_t to; /* where they go among the gathered keys */
+		uint64_t to; /* their place among the gathered keys */
 	} qs_cuda_run;
 
 	/* The most chunks whose rows one launch tests. */
@@ -38,17 +38,17 @@ extern "C"
 	/* Rows of a chunk whose keys are wanted, if they pass tests and are not NULL. */
 	typedef struct qs_cuda_copy_rows
 	{
-		qs_cuda_copy *keys; /* the chunk whose keys are wanted */
+		qs_cuda_copy *keys; /* the column of keys */
 		const qb_selection *tests;
-		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* on the same device */
-		bool no_keys;        /* rows are counted: each key is 0, and that of NULL, too */
-		const qb_tile *tile; /* NULL: all rows from "first" on, which is the same in all columns */
+		qs_cuda_copy *tested[QB_SELECTION_COLUMNS]; /* the tested columns, on the same device */
+		bool no_keys;        /* rows are only counted: every key is 0, also of NULL */
+		const qb_tile *tile; /* NULL: all rows from "first" on, the same rows in all columns */
 		uint32_t tiles;
 		uint32_t first;
-		uint64_t rows; /* of all tiles */
+		uint64_t rows; /* rows of all tiles */
 	} qs_cuda_copy_rows;
 
-	/* A tile, listed or not. */
+	/* A tile by its number, from the list or, without a list, computed. */
 	static inline qb_tile
 	qs_cuda_tile(const qs_cuda_copy_rows *rows, uint32_t number)
 	{
@@ -82,9 +82,9 @@ extern "C"
 	/* Distinct keys, in no order, and how often each came. */
 	typedef struct qs_cuda_counts
 	{
-		uint32_t most;      /* of them are wanted */
+		uint32_t most;      /* the most distinct keys that are wanted */
 		uint32_t found;     /* most + 1: there are more, and the rest means nothing */
-		uint64_t *distinct; /* room for "most" in host memory, as the next */
+		uint64_t *distinct; /* in host memory, with room for "most" elements, as the next array */
 		int64_t *times;
 	} qs_cuda_counts;
 
@@ -93,14 +93,15 @@ extern "C"
 	qs_cuda_keys_count(qs_cuda *gpu, const uint64_t *key, uint64_t count, qs_cuda_counts *counts);
 
 	/*
-	 * Which groups of keys have more than "most" distinct ones, at most QS_CUDA_COUNTS_MAX?
-	 * The keys lie side by side by group in device memory, count[i] of the i-th.
+	 * Find the groups of keys that have more than "most" distinct keys; "most" is at most
+	 * QS_CUDA_COUNTS_MAX.  The keys lie side by side by group in device memory, count[i] keys in
+	 * group i.
 	 */
 	extern qb_status qs_cuda_keys_many(qs_cuda *gpu, const uint64_t *key, const uint64_t *count,
 									   uint32_t groups, uint32_t most, bool *many);
 
 	/*
-	 * What a device does with cached columns.  Keys that were brought together stay until the
+	 * What a device does with cached columns.  Keys that a call brought together stay until the
 	 * next call for any chunk of the device.
 	 */
 	typedef struct qs_column_ops
@@ -109,74 +110,77 @@ extern "C"
 		qb_status (*create)(qs_cuda *gpu, qs_cuda_copy **copy);
 		void (*destroy)(qs_cuda_copy *copy);
 
-		/* Change the room to so many values, of which the first "kept" stay. */
+		/* Change the room to "room" values, and keep the first "kept" values. */
 		qb_status (*resize)(qs_cuda_copy *copy, uint64_t room, uint64_t kept);
 
-		/* Write values, which may change once this returns. */
+		/* Write values.  The caller may change its array after the return. */
 		qb_status (*put)(qs_cuda_copy *copy, uint64_t first, const uint64_t *key, size_t count);
 
 		/* Set the bitmap of NULLs, once. */
 		qb_status (*put_nulls)(qs_cuda_copy *copy, const uint64_t *nulls, uint64_t words);
 
-		/* The values of runs side by side in device memory.  It sets where each run goes. */
+		/* Copy the values of runs side by side into device memory.  Sets the place of each run. */
 		qb_status (*gather)(qs_cuda_copy *copy, qs_cuda_run *run, uint32_t runs,
 							const uint64_t **key);
 
 		/*
-		 * The keys of rows that pass, in any order; they stay as long as gathered ones.  The rows
-		 * are of one chunk, or of several on one device with the same tests and "no_keys".
+		 * The keys of rows that pass, in any order.  They stay as long as gathered keys.  The rows
+		 * are in one chunk, or in several chunks of one device with equal tests and "no_keys".
 		 */
 		qb_status (*select)(const qs_cuda_copy_rows *rows, uint32_t chunks, const uint64_t **key,
 							uint64_t *count);
 
 		/*
-		 * The numbers of rows that pass and are not NULL, in any order, and beside each the
-		 * number of a tested column in the same row, which the tests do not let be NULL.
+		 * For each row that passes and is not NULL: its number, and in the array "pair" the number
+		 * of a tested column in the same row.  The tests must exclude NULL in that column.  Pairs
+		 * come in any order.
 		 */
 		qb_status (*pairs)(const qs_cuda_copy_rows *rows, uint32_t tested, const uint64_t **key,
 						   const uint64_t **pair, uint64_t *count);
 
 		/*
-		 * The same keys as of "select", side by side by group: of each group so many.  The
-		 * groups are those of numbers in a tested column; rows of no group are left out.
+		 * The keys that "select" gives, but side by side by group; count[i] is the number of keys
+		 * of group i.  A group has the rows with one number in a tested column.  Rows of no group
+		 * are left out.
 		 */
 		qb_status (*split)(const qs_cuda_copy_rows *rows, uint32_t chunks, const qb_groups *groups,
 						   const uint64_t **key, uint64_t *count);
 
-		/* Among gathered keys, and split ones. */
+		/* These functions take gathered or split keys. */
 		__typeof__(qs_cuda_keys_count) *counts;
 		__typeof__(qs_cuda_keys_many) *many;
 
-		/* Its device memory. */
+		/* Device memory of the chunk. */
 		uint64_t (*bytes)(const qs_cuda_copy *copy);
 	} qs_column_ops;
 
 	/*
 	 * ---- exact counts of all keys of columns ----
 	 *
-	 * Keys come in batches, on several devices at the same time.  Then each device makes a list of
-	 * its own distinct keys, and takes a range of the keys of all devices: it adds up what the lists have
-	 * in that range, and orders these keys by how often they came.  Any of them can be fetched.
+	 * Several devices count at the same time.  Each device gets keys in batches, and makes a list
+	 * of its own distinct keys.  Then each device takes one range of keys.  It adds up the counts
+	 * that all lists have in this range, and orders the keys of the range by count.  Any part of
+	 * this order can be fetched.
 	 */
 
 	typedef struct qs_cuda_exact qs_cuda_exact;
 
-	/* Device memory for each key of the room, and the most room, in keys. */
+	/* Bytes of device memory for each key of "room"; the most keys of "room". */
 #define QS_CUDA_EXACT_BYTES 32
 #define QS_CUDA_EXACT_MAX   (UINT64_C(1) << 30)
 
-	/* The most keys that are shown of a list, and the most ranges. */
+	/* The most sample keys of a list, and the most ranges. */
 #define QS_CUDA_SAMPLES    64
 #define QS_CUDA_RANGES_MAX 16
 
-	/* So many keys of a list of so many keys are shown. */
+	/* Number of sample keys of a list of "listed" keys. */
 	static inline uint32_t
 	qs_cuda_samples(uint64_t listed)
 	{
 		return listed < QS_CUDA_SAMPLES ? (uint32_t) listed : QS_CUDA_SAMPLES;
 	}
 
-	/* A part of a list, by places in it. */
+	/* A part of a list, from one index to another. */
 	typedef struct qs_cuda_exact_part
 	{
 		qs_cuda_exact *exact;
@@ -188,42 +192,45 @@ extern "C"
 	typedef struct qs_exact_ops
 	{
 		/*
-		 * Counts of no keys.  So many keys are sorted at a time.  If more come, at most half as
-		 * many may be distinct.
+		 * Start without keys.  A sort takes "room" keys at a time.  If more keys come, at most room
+		 * / 2 may be distinct.
 		 */
 		qb_status (*create)(qs_cuda *gpu, uint64_t room, qs_cuda_exact **exact);
 		void (*destroy)(qs_cuda_exact *exact);
 
 		/*
-		 * Add keys, before there is a list: from host memory, which may be reused on return, or from
-		 * device memory.  QB_NO_MEMORY: more distinct keys than there is room for, and the
-		 * counts mean nothing any more.
+		 * Add keys, before list() is called.  Host memory may be reused on return.  QB_NO_MEMORY:
+		 * there are more distinct keys than room for them.  The counts then mean nothing.
 		 */
 		qb_status (*add)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 		qb_status (*add_device)(qs_cuda_exact *exact, const uint64_t *key, uint64_t count);
 
 		/*
-		 * Make the list of the keys that have come: distinct, sorted as signed numbers.  *listed is its
-		 * length; qs_cuda_samples() of them at equal distances, from the first one on, are copied to
-		 * "sample".
+		 * Make the list of all distinct keys, sorted as signed numbers. *listed is its length.
+		 * "sample" gets qs_cuda_samples() keys of the list at equal distances, beginning with the
+		 * first key.
 		 */
 		qb_status (*list)(qs_cuda_exact *exact, uint64_t *listed, int64_t *sample);
 
-		/* How many keys of the list are less than each of so many bounds, QS_CUDA_RANGES_MAX at most? */
+		/*
+		 * For each of at most QS_CUDA_RANGES_MAX bounds: the number of keys in the list that are
+		 * less than the bound.
+		 */
 		qb_status (*find)(qs_cuda_exact *exact, const int64_t *bound, uint32_t bounds,
 						  uint64_t *place);
 
 		/*
-		 * Add up the parts of all lists that have the same range of keys, one in a call, and that of the
-		 * own list first.  Lists of other devices are only read, and one list may be read by several
-		 * devices at the same time.  QB_NO_MEMORY: the parts do not fit beside the own list.
+		 * Add up the parts of all lists in one range of keys.  Each call adds one part; the first
+		 * call adds the part of the device's own list.  Lists of other devices are only read, by
+		 * several devices at the same time.  QB_NO_MEMORY: the parts do not fit beside the device's
+		 * own list.
 		 */
 		qb_status (*join)(qs_cuda_exact *exact, const qs_cuda_exact_part *part);
 
 		/*
-		 * Order what was added up, once: the most frequent key first, and of equally frequent ones the
-		 * smallest first.  *found is how many there are.  After this the own list may
-		 * be sorted in another way in that range, which no other device reads.
+		 * Order the keys that join() added up, once: the most frequent key first, and among equally
+		 * frequent keys the smallest first. *found is the number of keys.  Afterwards the device's
+		 * own list may be out of order within its range.  No other device reads that part.
 		 */
 		qb_status (*order)(qs_cuda_exact *exact, uint64_t *found);
 
@@ -231,7 +238,7 @@ extern "C"
 		qb_status (*get)(qs_cuda_exact *exact, uint64_t first, uint64_t count, uint64_t *key,
 						 int64_t *times);
 
-		/* Its device memory. */
+		/* Device memory of the counts. */
 		uint64_t (*bytes)(const qs_cuda_exact *exact);
 	} qs_exact_ops;
 

@@ -1,22 +1,22 @@
 /*
  * column_exact.cu
- *		How often did each key come?  Exact counts by sorting, on one device or on several.
+ *		Exact counts of all keys, by sorting, on one device or on several.
  *
  * Keys are collected until the room is full, or until all have come.  Then they are
- * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If
- * there is a list of keys with counts from before, both are merged by key, and
- * the counts of equal keys are added.  So a list of distinct keys takes the place of
- * everything that has come, and the rest of the room takes more keys.
+ * sorted (CUB), and each run of equal keys becomes a key with the length of the run.  If an earlier
+ * list of keys with counts exists, both lists are merged by key, and the counts of equal keys are
+ * added.  So a list of distinct keys replaces all keys so far, and the rest of the room takes more
+ * keys.
  *
- * Only those bits are sorted by in which any two keys differ.
+ * The sort looks only at bits in which any two keys differ.
  *
- * Several devices share the keys out by ranges.  Each device has a list of its own keys, and
- * merges the parts of all lists that are in its range.  Lists of peers are read where they
- * are, by all devices at the same time.  So a device writes behind its own list, or in the part
- * of its own range, which no other device reads.
+ * With several devices, each device takes one range of keys.  Each device has a list of its own
+ * keys, and merges the parts of all lists that are in its range.  All devices read the lists of
+ * their peers in place, at the same time.  So a device may write only behind its own list, or into
+ * the part of its list that is in its own range, which no other device reads.
  *
- * In the end each device sorts its range by count.  That sort is stable and keys were sorted
- * before, so equally frequent keys stay in their order.
+ * In the end each device sorts its range by count.  This sort is stable and its input is sorted by
+ * key, so equally frequent keys stay in the order of keys.
  *
  * Floor: each pass over 8 bits reads and writes 8 bytes a key, and 16 a distinct key; merging
  * a list reads and writes its 16 bytes a key twice.
@@ -35,7 +35,7 @@
 #include <cub/device/device_run_length_encode.cuh>
 #include <cuda/std/functional>
 
-/* Distinct keys with their counts: sorted by key, or in the end by count. */
+/* Distinct keys with their counts, sorted by key, or at the end by count. */
 struct key_list
 {
 	const int64_t *key;
@@ -43,7 +43,10 @@ struct key_list
 	uint64_t count;
 };
 
-/* Two arrays of keys and two of counts, of "room" each, which sorts go back and forth between. */
+/*
+ * Two arrays of keys and two arrays of counts, each of "room" elements.  Sorts go back and forth
+ * between the two.
+ */
 struct qs_cuda_exact
 {
 	qs_cuda *gpu;
@@ -52,11 +55,11 @@ struct qs_cuda_exact
 	cub::DoubleBuffer<int64_t> key;
 	cub::DoubleBuffer<uint64_t> times;
 	uint64_t listed; /* distinct keys with counts, sorted by key */
-	uint64_t used;   /* these, and behind them keys that were not sorted yet */
+	uint64_t used;   /* "listed", and the keys behind them that are not sorted yet */
 	uint64_t total;  /* keys that have come */
 	qs_key_bits bits;
-	key_list sum;     /* of the parts in its range; in the end ordered by count */
-	uint64_t counted; /* keys that had come to the lists of these parts */
+	key_list sum;     /* sum of all parts in the range; at the end ordered by count */
+	uint64_t counted; /* total number of keys behind these parts */
 };
 
 static_assert(QS_CUDA_EXACT_BYTES == 4 * sizeof(uint64_t), "bytes of a key");
@@ -95,7 +98,7 @@ destroy(qs_cuda_exact *exact)
 {
 	if (!exact)
 		return;
-	cudaSetDevice(exact->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	cudaSetDevice(exact->gpu->device); /* qs_cuda_enter() would clear an earlier error */
 	qs_device_free(exact->gpu, exact->memory, exact->room * QS_CUDA_EXACT_BYTES);
 	delete exact;
 }
@@ -107,8 +110,8 @@ bytes(const qs_cuda_exact *exact)
 }
 
 /*
- * Make a list of the keys that are not sorted yet, behind the list that there is.  *runs:
- * its length.
+ * Make a list of the keys that are not sorted yet, behind the existing list. *runs is the length of
+ * the new list.
  */
 static qb_status
 list_new(qs_cuda_exact *e, uint64_t *runs)
@@ -140,7 +143,7 @@ list_new(qs_cuda_exact *e, uint64_t *runs)
 				   cudaMemcpyDeviceToDevice);
 }
 
-/* So many keys of the room, from "first" on. */
+/* "count" elements of the arrays, from "first" on. */
 static key_list
 part_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
 {
@@ -148,8 +151,8 @@ part_of(qs_cuda_exact *e, uint64_t first, uint64_t count)
 }
 
 /*
- * Make one list of two, from place "at" of the room on; *runs is its length.  Parts of the room may
- * be one of the two or both, in the current arrays.
+ * Merge two lists into one, from index "at" on; *runs is its length.  One or both of the two lists
+ * may be in the current arrays.
  */
 static qb_status
 merge_lists(qs_cuda_exact *e, const key_list &a, const key_list &b, uint64_t at, uint64_t *runs)
@@ -173,7 +176,7 @@ merge_lists(qs_cuda_exact *e, const key_list &a, const key_list &b, uint64_t at,
 	return QB_OK;
 }
 
-/* Leave nothing but the list of distinct keys. */
+/* Sort and merge, so that only the list of distinct keys is left. */
 static qb_status
 materialize(qs_cuda_exact *e)
 {
@@ -226,14 +229,14 @@ add_device(qs_cuda_exact *e, const uint64_t *key, uint64_t count)
 
 /* ---- the list of a device ---- */
 
-/* Keys of a sorted list at equal distances. */
+/* Pick keys of a sorted list at equal distances. */
 __global__ void
 pick_samples(const int64_t *key, uint64_t distance, uint32_t samples, uint64_t *sample)
 {
 	qs_for_each(samples, [=](uint64_t i) { sample[i] = (uint64_t) key[i * distance]; });
 }
 
-/* It is complete on return, since other devices may read it. */
+/* The list is complete on return, since other devices may read it. */
 static qb_status
 list(qs_cuda_exact *e, uint64_t *listed, int64_t *sample)
 {
@@ -259,7 +262,7 @@ struct range_bounds
 	uint32_t count;
 };
 
-/* How many keys of a sorted list are less than each bound? */
+/* For each bound: the number of keys in a sorted list that are less than the bound. */
 __global__ void
 find_places(const int64_t *key, uint64_t count, const __grid_constant__ range_bounds bounds,
 			uint64_t *place)
@@ -298,7 +301,7 @@ find(qs_cuda_exact *e, const int64_t *bound, uint32_t bounds, uint64_t *place)
 
 /* ---- a range of the keys of all devices ---- */
 
-/* Copy a part of the list of a device that is no peer behind what is there. */
+/* Copy a part of the list of a device that is not a peer, behind the keys in use. */
 static qb_status
 bring_part(qs_cuda_exact *e, key_list *part, const qs_cuda *there)
 {
@@ -330,7 +333,7 @@ merge_part(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 	return QB_OK;
 }
 
-/* After a failure, too, the list of the other device is not read any more. */
+/* Waits even after a failure, so that the other device's list is no longer read on return. */
 static qb_status
 join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 {
@@ -346,7 +349,7 @@ join(qs_cuda_exact *e, const qs_cuda_exact_part *part)
 	return status == QB_OK ? waited : status;
 }
 
-/* Sort by count.  No key came more often than all keys together. */
+/* Sort by count.  A count is at most the number of all keys, which limits the bits to sort by. */
 static qb_status
 sort_sum(qs_cuda_exact *e)
 {

@@ -2,10 +2,10 @@
  * copy.cu
  *		Copies between host memory and a device, and between devices.
  *
- * The values that backends read come in pieces: a slot of 256 kB each.  Where the device has nothing
- * else to do, one kernel writes the pieces of several slots straight to their page-locked memory, so
- * that the worker does not queue a copy for each.  Beside other kernels, which leave it no
- * multiprocessor, the pieces are copied one by one.  Floor: the bytes over the bus.
+ * Backends read a value in pieces, one for each slot of 256 kB.  If the device is idle, one kernel
+ * writes the pieces of several slots straight to their page-locked memory, so the worker need not
+ * queue a copy for each piece.  If other kernels run, this kernel might get no multiprocessor, so
+ * the pieces are copied one by one.  Floor: the bytes over the bus.
  *
  * SQL: whatever reads a sketch or a filter that was made on a GPU.
  *
@@ -13,7 +13,9 @@
  */
 #include "device.cuh"
 
-/* Memory that was page-locked last, which is most likely to be asked for: CUDA needs longer to tell. */
+/*
+ * The memory that was page-locked last.  It is tested first, because CUDA takes longer to answer.
+ */
 static const uint8_t *registered;
 static size_t registered_bytes;
 
@@ -48,7 +50,10 @@ qs_is_pinned(const void *pointer)
 qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind)
 {
-	/* a copy to memory that is not page-locked would wait for the device, and others for both */
+	/*
+	 * without this wait, a copy to memory that is not page-locked would block the thread until the
+	 * device is done, and keep other devices waiting
+	 */
 	if (bytes > 0 && gpu->pause && kind == cudaMemcpyDeviceToHost)
 		QS_TRY(qs_wait(gpu, gpu->stream));
 	if (bytes > 0)
@@ -73,12 +78,12 @@ qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes)
 
 /* ---- pieces of a value, to the host ---- */
 
-/* Blocks of threads for each part of a launch: those of a few parts keep the bus busy. */
+/* Blocks of threads for each part.  With this number a few parts keep the bus busy. */
 #define PART_BLOCKS 8
 
 #define PARTS_MAX 32
 
-/* Bytes that lie together on the device, and in the host. */
+/* Bytes that are contiguous on the device and in the host. */
 struct qs_part
 {
 	const uint8_t *from;
@@ -92,7 +97,7 @@ struct qs_parts
 	int count;
 };
 
-/* Copy in words of this type, and what is left of them in bytes. */
+/* Copy in words of this type, and the remainder in bytes. */
 template <typename Word>
 static __device__ void
 copy_words(const qs_part &part)
@@ -127,24 +132,27 @@ are_pinned(const qs_parts *all)
 	return true;
 }
 
-/* Is all done that was queued on gpu->stream? */
+/* True if all work queued on gpu->stream is done. */
 static bool
 is_idle(const qs_cuda *gpu)
 {
 	bool idle = cudaStreamQuery(gpu->stream) == cudaSuccess;
 
-	cudaGetLastError(); /* not to be idle is no error */
+	cudaGetLastError(); /* cudaErrorNotReady is no error: clear it */
 	return idle;
 }
 
-/* Can a kernel write to page-locked memory at its addresses in the host, and begin now? */
+/* True if a kernel can write to page-locked memory at its host addresses, and can begin now. */
 static bool
 may_launch(const qs_cuda *gpu)
 {
 	return gpu->writes_host && is_idle(gpu);
 }
 
-/* Wait before a copy to memory that is not page-locked: it would wait itself, and others for both. */
+/*
+ * Queue one copy.  If memory is not page-locked, wait for the device first; else the copy would
+ * block, and keep other devices waiting.
+ */
 static qb_status
 copy_part(qs_cuda *gpu, const qs_part *part, bool pinned)
 {
@@ -155,7 +163,7 @@ copy_part(qs_cuda *gpu, const qs_part *part, bool pinned)
 	return QB_OK;
 }
 
-/* Queue the copies of these parts; there are none then. */
+/* Queue the copies of these parts, and empty the list. */
 static qb_status
 copy_out(qs_cuda *gpu, qs_parts *all)
 {
@@ -180,7 +188,7 @@ add_part(qs_parts *all, const uint8_t *from, uint8_t *to, uint64_t bytes)
 		all->part[all->count++] = { from, to, bytes };
 }
 
-/* Are all pieces within the value? */
+/* True if all pieces lie within the value. */
 static bool
 are_inside(const qs_extent &value, const qs_cuda_piece *piece, int count)
 {
@@ -212,7 +220,7 @@ copy_all(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int c
 	return copy_out(gpu, &parts);
 }
 
-/* After a failure, too, nothing is written to the host any more. */
+/* Waits even after a failure, so that nothing writes to the host after the return. */
 qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count)
 {
@@ -267,7 +275,10 @@ qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t 
 	return qs_hold(to, from);
 }
 
-/* Let the current device read memory of another one, as it may do already, and of its pool. */
+/*
+ * Let the current device read the memory of another device, and of that device's pool.  Access may
+ * be enabled already.
+ */
 static cudaError_t
 share_memory(const qs_cuda *gpu, const qs_cuda *other)
 {
@@ -290,7 +301,7 @@ qs_cuda_join(qs_cuda *gpu, qs_cuda *other)
 				  cudaDeviceCanAccessPeer(&possible, gpu->device, other->device) == cudaSuccess &&
 				  possible && share_memory(gpu, other) == cudaSuccess;
 
-	cudaGetLastError(); /* it is no error if they are no peers */
+	cudaGetLastError(); /* devices that are not peers are no error: clear it */
 	gpu->peers &= ~(UINT64_C(1) << other->device);
 	gpu->peers |= (uint64_t) joined << other->device;
 	return joined;

@@ -4,8 +4,8 @@
  *
  * Memory comes from a pool of the device, in the order of its stream: cudaMalloc() takes
  * long, and cudaFree() waits for the device.  The pool keeps some memory that was freed,
- * and gives the rest back.  Where a device has no pools, those two calls are used.  The
- * workspace grows to what the largest batch needs and stays until qs_workspace_free().
+ * and gives the rest back.  A device without pools uses cudaMalloc() and cudaFree().  The workspace
+ * grows to what the largest batch needs and stays until qs_workspace_free().
  *
  * Errors of kernels show at a later call.  They are sticky: after such an
  * error nothing of this process works on any device.
@@ -19,20 +19,22 @@
 /* A GPU does 5 to 20 billion random reads or writes in a second. */
 #define PIECE_WORK 134217728
 
-/* So many bytes take some milliseconds to the host's memory, and as long to another GPU. */
+/* Copying this many bytes to the host, or to another GPU, takes some milliseconds. */
 #define MERGE_BYTES (UINT64_C(32) << 20)
 
-/* An H100 inserts 100 million keys of a column in 2.8 ms, so these take about 4. */
+/* An H100 inserts 100 million keys of a column in 2.8 ms, so this many keys take about 4 ms. */
 #define ROWS_TOGETHER (UINT64_C(1) << 27)
 
-/* Bytes of all slots together; copying the default over the bus takes about a millisecond. */
+/*
+ * Bytes of all slots together.  Copying the default amount over the bus takes about a millisecond.
+ */
 #define DEFAULT_STAGING (UINT64_C(64) << 20)
 #define MIN_STAGING     (UINT64_C(1) << 16)
 
 /*
- * The pool keeps this fraction of the memory although nobody uses it: no more than all values may
- * have, but 1 GB at least.  For a while it may be twice as much.  To get 4 GB for exact counts, and
- * give them back, takes 9 ms (H100).
+ * The pool keeps this fraction of the limit for values although it is unused, but at least 1 GB.
+ * Between two trims it may keep twice as much.  Getting 4 GB for exact counts, and giving them
+ * back, takes 9 ms (H100).
  */
 #define POOL_SPARE_FRACTION 16
 #define POOL_SPARE_LEAST    (UINT64_C(1) << 30)
@@ -92,7 +94,7 @@ qs_cuda_enter(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Bytes that the pool keeps: of those that all values may have, if they are not very few. */
+/* Bytes that the pool keeps: a fraction of the limit, but not less than POOL_SPARE_LEAST. */
 static size_t
 spare_bytes(const qs_cuda *gpu)
 {
@@ -101,7 +103,7 @@ spare_bytes(const qs_cuda *gpu)
 	return spare < POOL_SPARE_LEAST ? POOL_SPARE_LEAST : spare;
 }
 
-/* Give memory back that the pool need not keep, now and then. */
+/* Now and then give back memory that the pool need not keep. */
 static void
 trim_pool(qs_cuda *gpu, size_t freed)
 {
@@ -132,7 +134,10 @@ qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes)
 qb_status
 qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer)
 {
-	/* whole quads: a copy of 16 bytes that takes fewer of them names none outside */
+	/*
+	 * whole units of 16 bytes: a kernel may copy 16 bytes although fewer are used, and must stay
+	 * inside
+	 */
 	size_t size = bytes > 0 ? (bytes + 15) / 16 * 16 : 1;
 
 	*pointer = NULL;
@@ -268,7 +273,7 @@ read_properties(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Make the pool, which gives nothing back but by trim_pool(). */
+/* Make the pool, which gives memory back only in trim_pool(). */
 static qb_status
 open_pool(qs_cuda *gpu)
 {
@@ -317,8 +322,8 @@ close_slot(qs_cuda *gpu, qs_slot *slot)
 }
 
 /*
- * After any failure qs_cuda_close() cleans up: everything that does not exist yet is zero.
- * In the end, wait: slots are used by other streams.
+ * Everything that does not exist yet is zero, so qs_cuda_close() can clean up after any failure.
+ * The final wait is needed because other streams use the slots.
  */
 static qb_status
 open_device(qs_cuda *gpu)
@@ -505,7 +510,7 @@ qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b)
 	return gpu->slot_bytes / each_bytes(b);
 }
 
-/* Queue the copy of an array into a slot, at the same offset on both sides. */
+/* Queue the copy of an array into a slot, at one offset in host and device memory. */
 static qb_status
 copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinned, size_t bytes)
 {
@@ -516,14 +521,17 @@ copy_in(qs_cuda *gpu, qs_slot *slot, size_t offset, const void *from, bool pinne
 	return QB_OK;
 }
 
-/* Offset of what stands behind the keys of a slot: weights or answers. */
+/* Offset of the second array of a slot, behind the keys: weights or answers. */
 static size_t
 second_offset(const qs_cuda *gpu, const qs_host_batch *b)
 {
 	return qs_piece_keys(gpu, b) * sizeof(uint64_t);
 }
 
-/* The slot's last copy has left host memory, and a new one waits for the slot's kernel. */
+/*
+ * Wait until the slot's last copy has left host memory, and let the new copy wait for the slot's
+ * kernel.
+ */
 static qb_status
 begin_fill(qs_cuda *gpu, qs_slot *slot)
 {
@@ -532,7 +540,7 @@ begin_fill(qs_cuda *gpu, qs_slot *slot)
 	return QB_OK;
 }
 
-/* Make kernels wait for the slot. */
+/* Make kernels wait until the slot is filled. */
 static qb_status
 end_fill(qs_cuda *gpu, qs_slot *slot)
 {
@@ -600,8 +608,8 @@ qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece)
 /* ---- the bits in which keys differ ---- */
 
 /*
- * The bits that any and that all of the keys have: bits[0], bits[1].  SQL: qtop_exact() and qsets_agg()
- * of cached columns.
+ * bits[0] gets the bits that any key has, bits[1] the bits that all keys have.  SQL: qtop_exact()
+ * and qsets_agg() of cached columns.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) find_bits(const int64_t *key, uint64_t count, qs_u64 *bits)

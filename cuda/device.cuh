@@ -34,7 +34,7 @@ extern "C"
 struct qs_slot
 {
 	uint8_t *host;       /* pinned */
-	uint8_t *device;     /* of the same size */
+	uint8_t *device;     /* device memory of the same size */
 	cudaEvent_t arrived; /* the copy in is complete */
 	cudaEvent_t done;    /* the kernel is complete */
 	cudaEvent_t left;    /* the copy out is complete */
@@ -54,40 +54,40 @@ struct qs_cuda
 	int threads; /* the most threads that one multiprocessor holds */
 	size_t l2_bytes;
 	size_t shared_max; /* shared memory that one block may ask for */
-	bool writes_host;  /* kernels write page-locked memory at its addresses in the host */
+	bool writes_host;  /* kernels can write page-locked memory at its host addresses */
 	cudaStream_t stream, in, out;
-	cudaEvent_t reached; /* a point of the stream that another device waits for, or "out" */
+	cudaEvent_t reached; /* a point of the stream that another device, or "out", waits for */
 	cudaEvent_t awaited; /* a point of a stream that the host waits for */
-	cudaEvent_t paced;   /* what was queued before the last qs_cuda_pace() */
-	void (*pause)(void); /* called while the host waits; or NULL */
-	cudaMemPool_t pool;  /* of device memory; NULL: the device has none */
-	uint64_t peers;      /* devices whose memory it reads; bits: 1 << device */
-	size_t pool_spare;   /* bytes that it keeps although nobody uses them, at most */
-	size_t freed;        /* bytes since the pool was last trimmed */
+	cudaEvent_t paced;   /* the end of the work that was queued before the last qs_cuda_pace() */
+	void (*pause)(void); /* called while the host waits, or NULL */
+	cudaMemPool_t pool;  /* pool of device memory; NULL: the device has no pools */
+	uint64_t peers;      /* devices whose memory this device reads; bits: 1 << device */
+	size_t pool_spare;   /* the most unused bytes that the pool keeps */
+	size_t freed;        /* bytes freed since the pool was last trimmed */
 	qs_slot slot[QS_SLOTS];
-	unsigned turn; /* of the slots */
+	unsigned turn; /* number of the next slot */
 	size_t slot_bytes;
-	uint64_t *result;      /* words on the device ... */
-	uint64_t *host_result; /* ... and where they are copied to, pinned */
+	uint64_t *result;      /* words for results on the device ... */
+	uint64_t *host_result; /* ... and their copy in pinned host memory */
 	uint64_t *scratch;     /* more words on the device; each family uses them as it likes */
 	uint8_t *work;         /* workspace; grows, freed by qs_workspace_free() */
 	size_t work_bytes;
-	int copies;         /* chunks of cached columns, which these are for */
-	qs_buffer gathered; /* keys */
+	int copies;         /* chunks of cached columns that use the next three buffers */
+	qs_buffer gathered; /* gathered keys */
 	qs_buffer tiles;    /* lists of runs or tiles */
 	qs_buffer table;    /* distinct keys, while they are counted */
 	uint64_t base;      /* device memory that is not for values */
-	uint64_t limit;     /* of memory for values */
+	uint64_t limit;     /* limit of memory for values */
 	qs_cuda_bulk bulk;
 	qs_cuda_error error;
 	struct
 	{
 		uint64_t device_bytes; /* device memory held now */
-		uint64_t bulk_keys;    /* inserted by partitioning, for tests */
+		uint64_t bulk_keys;    /* keys inserted by partitioning, for tests */
 	} stats;
 };
 
-/* Words of .result and of .host_result, which has room for a count of each group; of .scratch. */
+/* Words of .result and .host_result, with room for a count of each group; words of .scratch. */
 #define QS_RESULT_WORDS  512
 #define QS_SCRATCH_WORDS 4096
 
@@ -97,7 +97,7 @@ struct qs_cuda
 extern qb_status qs_cuda_note(qs_cuda_error *error, cudaError_t code, const char *call);
 
 #ifdef QS_CUDA_FAULTS
-/* Test builds: must this call fail? */
+/* Test builds: true if this call must fail. */
 extern "C" bool qs_cuda_fault(void);
 #else
 static inline bool
@@ -132,39 +132,40 @@ qs_cuda_fault(void)
 extern qb_status qs_cuda_enter(qs_cuda *gpu);
 
 /*
- * Device memory of at least 1 byte, aligned to 256: zeroed, or as it is.  It may be used,
- * and freed, in the order of gpu->stream; on another stream when that has come so far.
+ * Device memory of at least 1 byte, aligned to 256; qs_device_alloc() zeroes it, qs_device_take()
+ * does not.  It may be used and freed in the order of gpu->stream.  Another stream must first wait
+ * for that stream.
  */
 extern qb_status qs_device_take(qs_cuda *gpu, size_t bytes, void **pointer);
 extern qb_status qs_device_alloc(qs_cuda *gpu, size_t bytes, void **pointer);
 extern void qs_device_free(qs_cuda *gpu, void *pointer, size_t bytes);
 
-/* Get the workspace, at least this large; its old content is lost. */
+/* Get the workspace, with at least this many bytes.  Its old content is lost. */
 extern qb_status qs_workspace(qs_cuda *gpu, size_t bytes, uint8_t **pointer);
 
 /* Free the workspace. */
 extern void qs_workspace_free(qs_cuda *gpu);
 
-/* Have room for so many words in a buffer, within the limit; what was in it is lost. */
+/* Give a buffer room for this many words, within the limit.  Its old content is lost. */
 extern qb_status qs_have_room(qs_cuda *gpu, qs_buffer *buffer, uint64_t words);
 extern void qs_free_room(qs_cuda *gpu, qs_buffer *buffer);
 
-/* Is there room for a value of so many bytes, by the limit? */
+/* Check whether the limit leaves room for a value of this many bytes. */
 extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
 
 /*
- * Copy, in order with the kernels; nothing, if there are no bytes.  The memory of the host is
- * free again when qs_copy_now() returns.
+ * Copy, in order with the kernels.  Zero bytes are allowed.  After qs_copy_now() the host memory is
+ * free again.
  */
 extern qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 extern qb_status
 qs_copy_now(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);
 
-/* Is this page-locked memory of the host, which devices can copy from and to directly? */
+/* True if this is page-locked host memory, which devices can copy from and to directly. */
 extern bool qs_is_pinned(const void *pointer);
 
-/* Where a value is on a device: its table, and more behind that. */
+/* Where a value is on a device: its table, and a second part that continues it. */
 struct qs_extent
 {
 	const uint8_t *table;
@@ -174,33 +175,32 @@ struct qs_extent
 };
 
 /*
- * Copy pieces of a value to the host, and wait once; to memory that is not page-locked, one after
- * another.  They are copied by gpu->out, beside what is queued on gpu->stream.  If something
- * queued there may still change the value, call qs_follow_stream() first.  A piece outside is
- * QB_NO_MEMORY.
+ * Copy pieces of a value to the host, and wait once.  If the host memory is not page-locked, wait
+ * for each piece.  The copies run on gpu->out, in parallel with gpu->stream.  If work queued on
+ * gpu->stream may still change the value, call qs_follow_stream() first.  A piece outside of the
+ * value gives QB_NO_MEMORY.
  */
 extern qb_status
 qs_copy_pieces(qs_cuda *gpu, const qs_extent &value, const qs_cuda_piece *piece, int count);
 
-/* What is queued on gpu->out from now on begins after all that is queued on gpu->stream. */
+/* Make later work on gpu->out wait for all work that is queued on gpu->stream. */
 extern qb_status qs_follow_stream(qs_cuda *gpu);
 
 /*
- * Copy device memory of "from", which may be the same device, in order with the kernels of
- * both.  It goes straight from device to device where they are peers (qs_cuda_join()), and
- * through the driver's own memory of the host elsewhere.
+ * Copy device memory of "from" to "to", in order with the kernels of both.  Both may be one device.
+ * Peers (qs_cuda_join()) copy directly; otherwise the driver copies through host memory.
  */
 extern qb_status
 qs_transfer(qs_cuda *to, void *at, qs_cuda *from, const void *pointer, uint64_t bytes);
 
-/* May kernels of a device read the memory of another one? */
+/* True if kernels of a device may read the memory of another device. */
 static inline bool
 qs_reads(const qs_cuda *gpu, const qs_cuda *other)
 {
 	return gpu->peers >> other->device & 1;
 }
 
-/* What is queued on a device from now on begins after all that is queued on another one. */
+/* Make later work on "gpu" wait for all work that is queued on "other". */
 extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
 
 /*
@@ -210,19 +210,21 @@ extern qb_status qs_follow(qs_cuda *gpu, qs_cuda *other);
 extern qb_status qs_hold(qs_cuda *gpu, qs_cuda *other);
 
 /*
- * Wait for all that is queued on a stream, or for an event.  While they wait others may use
- * other devices from this thread (qs_cuda_options.pause).
+ * Wait for all work queued on a stream, or for an event.  Meanwhile this thread may use other
+ * devices (qs_cuda_options.pause).
  */
 extern qb_status qs_wait(qs_cuda *gpu, cudaStream_t stream);
 extern qb_status qs_wait_event(qs_cuda *gpu, cudaEvent_t event);
 
 /*
- * Has an event come?  cudaErrorNotReady: not yet.  This, or an error of its device, is told here alone,
- * so that the next call does not take it for its own.
+ * Test whether an event has come; cudaErrorNotReady: not yet.  Clears CUDA's last error, so that
+ * the next call does not report it again.
  */
 extern cudaError_t qs_look_at(cudaEvent_t event);
 
-/* Note an error of another device as one of this device, if it has none of its own. */
+/*
+ * Note an error of another device as an error of this device, unless this device has its own error.
+ */
 static inline qb_status
 qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
 {
@@ -234,7 +236,7 @@ qs_pass_error(qs_cuda *gpu, const qs_cuda *other, qb_status status)
 /* Copy bytes of the device, QS_RESULT_WORDS words at most, to gpu->host_result and wait. */
 extern qb_status qs_read_bytes(qs_cuda *gpu, const void *from, uint64_t bytes);
 
-/* The same with the first words of gpu->result. */
+/* Read the first words of gpu->result into gpu->host_result, and wait. */
 static inline qb_status
 qs_read_result(qs_cuda *gpu, int words)
 {
@@ -247,14 +249,14 @@ qs_ceil_div(uint64_t a, uint64_t b)
 	return (a + b - 1) / b;
 }
 
-/* Bits of the numbers below "count". */
+/* The number of bits that the numbers below "count" need. */
 static inline int
 qs_bits_of(uint64_t count)
 {
 	return count <= 1 ? 0 : 64 - __builtin_clzll(count - 1);
 }
 
-/* Slots of a hash table, 2^k, that is at most half full with "count" elements. */
+/* Slots of a hash table (2^k) that is at most half full with "count" elements. */
 __host__ __device__ __forceinline__ uint64_t
 qs_slots_for(uint64_t count)
 {
@@ -283,7 +285,7 @@ qs_grid(qs_cuda *gpu, Kernel kernel, int block, size_t shared, uint64_t wanted, 
 	return QB_OK;
 }
 
-/* After a launch: did it start? */
+/* Check after a launch whether it started. */
 static inline qb_status
 qs_launched(qs_cuda *gpu)
 {
@@ -291,7 +293,7 @@ qs_launched(qs_cuda *gpu)
 	return QB_OK;
 }
 
-/* Call an algorithm of CUB, first for the size of its memory. */
+/* Call an algorithm of CUB twice: first to learn how much memory it needs. */
 template <typename Call>
 static qb_status
 qs_run_cub(qs_cuda *gpu, Call call)
@@ -305,7 +307,7 @@ qs_run_cub(qs_cuda *gpu, Call call)
 	return QB_OK;
 }
 
-/* Let a kernel's blocks ask for so much shared memory. */
+/* Allow a kernel's blocks this much shared memory. */
 template <typename Kernel>
 static qb_status
 qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
@@ -318,8 +320,8 @@ qs_allow_shared(qs_cuda *gpu, Kernel kernel, size_t shared)
 /* How a kernel is launched. */
 struct qs_shape
 {
-	uint64_t blocks; /* that have work; fewer, if they fill the device */
-	int threads;     /* of a block */
+	uint64_t blocks; /* blocks that have work; fewer run if they fill the device */
+	int threads;     /* threads of a block */
 	size_t shared;   /* bytes of shared memory that a block asks for */
 };
 
@@ -338,7 +340,7 @@ qs_launch_blocks(qs_cuda *gpu, void (*kernel)(Parameters...), qs_shape shape,
 	return qs_launched(gpu);
 }
 
-/* The same with a thread for each item, which the kernel takes by qs_for_each(). */
+/* Launch a kernel with a thread for each item.  The kernel takes its items by qs_for_each(). */
 template <typename... Parameters, typename... Arguments>
 static qb_status
 qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments... arguments)
@@ -347,7 +349,7 @@ qs_launch(qs_cuda *gpu, void (*kernel)(Parameters...), uint64_t items, Arguments
 							arguments...);
 }
 
-/* What was made of *made, or nothing after a failure. */
+/* Return *made, or destroy it after a failure. */
 template <typename Made>
 static qb_status
 qs_keep(qb_status status, Made **made, void (*destroy)(Made *))
@@ -401,13 +403,13 @@ extern qs_host_batch qs_describe(const uint64_t *key, const int64_t *weight, voi
 extern uint64_t qs_piece_keys(const qs_cuda *gpu, const qs_host_batch *b);
 
 /*
- * Copy batches side by side into a slot, into which they fit, and make kernels wait for it;
- * *ready says where they are on the device.  All of them have weights or none.
+ * Copy batches side by side into a slot, which must have room for them, and make kernels wait for
+ * the slot. *ready says where they are on the device.  Either all batches have weights or none.
  */
 extern qb_status
 qs_fill_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *b, int batches, qs_batch *ready);
 
-/* The slot whose turn it is: while kernels work on one, the others are filled. */
+/* The next slot in turn.  While kernels work on one slot, the others are filled. */
 static inline int
 qs_next_slot(qs_cuda *gpu)
 {
@@ -417,13 +419,19 @@ qs_next_slot(qs_cuda *gpu)
 /* Where a kernel writes the answers of a slot. */
 extern void *qs_slot_answers(const qs_cuda *gpu, const qs_slot *slot, const qs_host_batch *b);
 
-/* After the kernel: note its end, and queue the copy of the answers of a piece, if any. */
+/*
+ * Call this after the kernel.  Notes the kernel's end, and queues the copy of the piece's answers,
+ * if any.
+ */
 extern qb_status qs_finish_slot(qs_cuda *gpu, qs_slot *slot, const qs_host_batch *piece);
 
-/* Before a slot is filled again, and at the end: wait for its answers and hand them on. */
+/*
+ * Call this before a slot is filled again, and at the end.  Waits for the slot's answers and hands
+ * them on.
+ */
 extern qb_status qs_drain_slot(qs_cuda *gpu, qs_slot *slot, qs_host_batch *piece);
 
-/* So many keys of a batch, from "at" on. */
+/* "count" keys of a batch, from number "at" on. */
 static inline qs_host_batch
 qs_piece(const qs_host_batch *b, uint64_t at, uint64_t count)
 {
@@ -438,9 +446,8 @@ qs_piece(const qs_host_batch *b, uint64_t at, uint64_t count)
 }
 
 /*
- * Call work(ready, at, answers) for the pieces of a host batch: it queues
- * kernels for the keys from number "at" on, which write "answers".  Keys and
- * answers are no longer needed on return.
+ * Call work(ready, at, answers) for each piece of a host batch.  "work" queues kernels for the keys
+ * from number "at" on, which write "answers".  Keys and answers are no longer needed on return.
  */
 template <typename Work>
 static qb_status
@@ -466,10 +473,10 @@ qs_for_pieces(qs_cuda *gpu, const qs_host_batch *b, Work work)
 	return qs_wait(gpu, gpu->in);
 }
 
-/* ---- the bits in which keys differ: a radix sort needs to look at no others ---- */
+/* ---- the bits in which keys differ: a radix sort can skip all other bits ---- */
 
 /*
- * Bits that any and that all of some keys have.  Most columns have keys of 20 to 30 bits, so
+ * Bits that any key has, and bits that all keys have.  Most columns have keys of 20 to 30 bits, so
  * a sort takes a third of the passes.
  */
 struct qs_key_bits
@@ -478,10 +485,10 @@ struct qs_key_bits
 	uint64_t all = ~UINT64_C(0);
 };
 
-/* Learn the bits of more keys, and wait. */
+/* Add the bits of more keys, and wait. */
 extern qb_status qs_learn_bits(qs_cuda *gpu, const int64_t *key, uint64_t count, qs_key_bits *bits);
 
-/* From the first bit in which any two keys differ to the last. */
+/* The range from the first to the last bit in which any two keys differ. */
 struct qs_bit_range
 {
 	int begin, end;
@@ -509,7 +516,7 @@ qs_lane()
 	return threadIdx.x % 32;
 }
 
-/* qb_reduce() for n below 2^32, as n always is on the device: half the work. */
+/* qb_reduce() for n below 2^32, which holds for all n on the device.  Takes half the work. */
 __device__ __forceinline__ uint32_t
 qs_reduce_short(uint64_t hv, uint64_t n)
 {
@@ -519,8 +526,8 @@ qs_reduce_short(uint64_t hv, uint64_t n)
 }
 
 /*
- * The group of a key, where keys lie side by side by group: the first group whose "end" is
- * behind the key.
+ * The group of a key, where keys lie side by side by group.  It is the first group whose "end" is
+ * greater than the key's index.
  */
 template <typename Group>
 __device__ __forceinline__ uint32_t
@@ -540,7 +547,7 @@ qs_group_at(const Group *group, uint32_t groups, uint64_t key)
 	return low;
 }
 
-/* Call each(i) for all numbers below "count": a thread takes one after another, in strides. */
+/* Call each(i) for all numbers below "count".  Each thread takes numbers in strides. */
 template <typename Each>
 __device__ __forceinline__ void
 qs_for_each(uint64_t count, Each each)
@@ -551,7 +558,10 @@ qs_for_each(uint64_t count, Each each)
 		each(i);
 }
 
-/* The same, but whole warps make a call. */
+/*
+ * Call each(i) for all numbers below "count".  Each warp takes numbers in strides, and all its
+ * lanes make the call.
+ */
 template <typename Each>
 __device__ __forceinline__ void
 qs_for_each_of_warps(uint64_t count, Each each)

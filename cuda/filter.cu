@@ -5,9 +5,9 @@
  * The bits on the device are those of a dense filter on the host, byte for
  * byte.  A filter never grows: it needs no memory after its creation.
  *
- * SQL: qfilter_estimate() and qfilter_contains() of arrays (query, contains); qfilter_agg() and its like:
- * a filter moves to a GPU (set_positions), is read (count_ones), and was filled from cached columns on
- * several GPUs (unite_words).
+ * SQL: qfilter_estimate() and qfilter_contains() of arrays use query and contains.  For
+ * qfilter_agg() and the other filter aggregates, set_positions moves a filter to a GPU, count_ones
+ * reads it, and unite_words unites filters that several GPUs filled from cached columns.
  *
  * cuda/filter.cu
  */
@@ -105,7 +105,10 @@ __launch_bounds__(QS_BLOCK) unite_words(uint64_t *into, const uint64_t *from, ui
 	qs_for_each(words, [&](uint64_t i) { into[i] |= from[i]; });
 }
 
-/* Bits of a peer are read where they are; those of another device are carried first. */
+/*
+ * The bits of a peer are read in place.  The bits of any other device are first copied to this
+ * device.
+ */
 qb_status
 qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes)
 {
@@ -263,7 +266,7 @@ any_position(const qf_view &v, uint64_t h, uint32_t j)
 	return qf_block(h, v.m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
-/* Count set positions: a warp takes key after key. */
+/* Count set positions.  Each warp takes one key after another. */
 __device__ __forceinline__ void
 count_keys(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64_t count,
 		   int64_t *set)
@@ -296,7 +299,7 @@ find_keys_in(const qf_view &v, const uint32_t *word, const uint64_t *key, uint64
 	});
 }
 
-/* The bits of the filter; SHARED: of a copy in the block's shared memory. */
+/* The bits of the filter in device memory; SHARED: of a copy in the block's shared memory. */
 template <bool SHARED>
 __device__ __forceinline__ const uint32_t *
 bits_of(const qf_view &v)
@@ -329,8 +332,7 @@ __launch_bounds__(SHARED ? QF_LARGE_BLOCK : QS_BLOCK)
 }
 
 /*
- * Copying the filter to each block takes as long as reading this many bits for
- * each of its bytes.
+ * Copying the filter to each block takes as long as this many reads of bits for each of its bytes.
  */
 #define READS_PER_BYTE 4
 

@@ -18,15 +18,15 @@ extern "C"
 /* What a kernel needs to know about a filter; passed by value. */
 struct qf_view
 {
-	uint32_t *word;      /* position i is bit i % 32 of word i / 32 */
-	const qf_gaps *gaps; /* NULL: a Bloom filter, which draws nothing */
+	uint32_t *word;      /* the bits: position i is bit i % 32 of word i / 32 */
+	const qf_gaps *gaps; /* NULL: a Bloom filter, which needs no draws */
 	uint64_t idle;       /* a first draw below this sets nothing */
 	uint64_t m;
 	uint64_t q;
 	uint64_t seed_key;
 	uint32_t words;
 	uint32_t k;
-	uint32_t lines; /* a blocked filter's lines of 512 bits; else 0 */
+	uint32_t lines; /* blocked filter: number of lines of 512 bits; else 0 */
 };
 
 struct qf_cuda_filter
@@ -56,7 +56,10 @@ struct qf_rows
 
 /* ---- filter.cu ---- */
 
-/* Queue a lookup of keys in device memory: how many positions of each are set, or whether all are. */
+/*
+ * Queue a lookup of keys in device memory.  It counts each key's set positions, or tests whether
+ * all are set.
+ */
 extern qb_status
 qf_launch_query(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, void *answer);
 extern qb_status
@@ -69,7 +72,7 @@ extern qb_status qf_insert_rows(const qf_cuda_filter *f, const qf_rows *rows);
 
 /* ---- filter_blocked.cu ---- */
 
-/* Insertion into a blocked filter, and lookups: all positions of a key at once. */
+/* Insertion into a blocked filter, and lookups.  They take all positions of a key at once. */
 extern qb_status qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *rows);
 extern qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found);
@@ -77,14 +80,14 @@ qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count
 /* Threads of a block that has a filter of its own in shared memory. */
 #define QF_LARGE_BLOCK 1024
 
-/* How kernels are launched that have the filter in shared memory, with a thread for each item. */
+/* The launch of a kernel that has the filter in shared memory, and a thread for each item. */
 static inline qs_shape
 qf_shape(const qf_cuda_filter *f, uint64_t items)
 {
 	return { qs_ceil_div(items, QF_LARGE_BLOCK), QF_LARGE_BLOCK, qf_bits_bytes(f) };
 }
 
-/* Does the filter fit into a block's shared memory, beside what the kernel has there itself? */
+/* Test whether the filter fits into a block's shared memory, beside the kernel's own variables. */
 template <typename Kernel>
 static qb_status
 qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
@@ -109,7 +112,10 @@ qf_fits_shared(const qf_cuda_filter *f, Kernel kernel, bool *fits)
  */
 #define QF_KEYS_PER_BYTE 4
 
-/* Do so many keys of a Bloom filter make a copy in each block's shared memory worthwhile? */
+/*
+ * Test whether this many keys of a Bloom filter make a copy in each block's shared memory
+ * worthwhile.
+ */
 template <typename Kernel>
 static qb_status
 qf_wants_shared(const qf_cuda_filter *f, Kernel kernel, uint64_t count, bool *shared)

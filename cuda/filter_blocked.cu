@@ -1,6 +1,6 @@
 /*
  * filter_blocked.cu
- *		Blocked Bloom filters on the device: rows into them, and lookups.
+ *		Blocked Bloom filters on the device: insertion of rows, and lookups.
  *
  * Insertion.  Few keys go to the filter directly (warp_insert).  If the
  * filter fits into the shared memory of a block, each block fills a filter of
@@ -8,13 +8,13 @@
  * keys for a larger filter are partitioned first (see below).
  *
  * Lookups.  A warp brings the lines of 32 keys to shared memory, four lanes a
- * line, and each lane then tests its key's bits there.  L1 looks up one line a
- * cycle: a thread that loads its line alone, in four pieces, asks for the line
- * four times.  A filter that fits is copied to the shared memory of each
- * block.  No lookup stops early: an absent key costs the same line.
+ * line, and each lane then tests its key's bits there.  L1 looks up one line a cycle.  A thread
+ * that loaded its line alone, in four pieces, would cost four lookups.  A filter that fits is
+ * copied to the shared memory of each
+ * block.  No lookup stops early, because an absent key costs one line, too.
  *
- * A key's positions are in one line of 64 bytes, two sectors of memory.  The
- * line is what a key costs.  So kernels load the whole line at once and gather
+ * A key's positions are in one line of 64 bytes, which is two sectors of memory.  Reading this line
+ * is the cost of a key.  So kernels load the whole line at once and gather
  * its bits in shared memory, where an access to any word costs the same.
  *
  * Floor per key in device memory: one random line (two sectors) read, and an
@@ -30,9 +30,9 @@
 #include <cub/block/block_scan.cuh>
 #include <cuda_pipeline.h>
 
-#define LINE_WORDS (QF_BLOCK_BITS / 32)  /* of 4 bytes */
-#define LINE_LONGS (QF_BLOCK_BITS / 64)  /* of 8 bytes */
-#define LINE_QUADS (QF_BLOCK_BITS / 128) /* of 16 bytes */
+#define LINE_WORDS (QF_BLOCK_BITS / 32)  /* in words of 4 bytes */
+#define LINE_LONGS (QF_BLOCK_BITS / 64)  /* in words of 8 bytes */
+#define LINE_QUADS (QF_BLOCK_BITS / 128) /* in words of 16 bytes */
 
 /* Steps of warp_insert() whose words are read before the first word is changed. */
 #define AHEAD 2
@@ -88,10 +88,9 @@ line_set(uint32_t *line, const qf_view &v, uint64_t h)
  * OR the key of each lane into the filter.  All lanes take part; "rows" is
  * shared memory of the warp, a line for each lane.  Each lane makes its key's
  * line there.  Then eight lanes own the words of one line, four lines at a
- * time, so one instruction asks for everything that is needed from a line.
- * Words that would not change are left alone: reading costs less than an
- * atomic, and all multiprocessors would otherwise wait for the line of a
- * frequent key.
+ * time, so one instruction requests all needed words of a line.
+ * Words that would not change are not written, because reading costs less than an atomic.
+ * Otherwise all multiprocessors would wait for the line of a frequent key.
  */
 __device__ __forceinline__ void
 warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
@@ -133,14 +132,17 @@ warp_insert(const qf_view &v, uint4 *rows, uint64_t h, bool have)
 	__syncwarp();
 }
 
-/* Is row i inserted at all? */
+/* True if row i is inserted at all. */
 __device__ __forceinline__ bool
 counts(const qf_rows &r, uint64_t i)
 {
 	return i < r.count && (!r.copies || r.copies[i] > 0);
 }
 
-/* Call each(index of the lane's key) with all lanes of a warp, also for the last keys. */
+/*
+ * Call each(index of the lane's key).  All lanes of a warp make the call, even if fewer keys are
+ * left.
+ */
 template <typename Each>
 __device__ __forceinline__ void
 for_warps(uint64_t count, Each each)
@@ -185,7 +187,7 @@ __launch_bounds__(QF_LARGE_BLOCK) insert_lines_shared(const qf_view v, const qf_
 			atomicOr(&v.word[i], filter[i]);
 }
 
-/* Are all bits of h set in a line in shared memory? */
+/* True if all bits of h are set in a line in shared memory. */
 __device__ __forceinline__ bool
 has_all(const uint32_t *line, const qf_view &v, uint64_t h)
 {
@@ -261,16 +263,16 @@ __launch_bounds__(QF_LARGE_BLOCK)
  *	fill	a block has a tile in shared memory, takes its run of each stretch,
  *			sets the keys' bits and writes the tile back.
  *
- * One pass is enough: with 4096 tiles, which the largest filter has, a run is
- * four keys, or one sector.  A key travels as its hash of 8 bytes, which gives
+ * One pass is enough.  The largest filter has 4096 tiles, and even then a run has four keys, or one
+ * sector.  A key travels as its hash of 8 bytes, which gives
  * its line and its bits.
  *
  * Floor per key: 8 bytes read, written and read again, so 24.  The filter is
  * read and written once per batch.
  *
- * Skew.  A run that is much longer than its share has keys that come often.
- * They would keep one block busy while other blocks wait.  So such a run is
- * left over: its keys go to the filter directly, where they change little.
+ * Skew.  A run that is much longer than the average run has frequent keys.  It would keep one block
+ * busy while other blocks wait.  So the keys of such a run are left over.  They go to the filter
+ * directly, where they change few bits.
  */
 
 #define SORT_BLOCK 1024
@@ -278,9 +280,9 @@ __launch_bounds__(QF_LARGE_BLOCK)
 #define SORT_KEYS  (SORT_BLOCK * SORT_EACH)
 #define FILL_BLOCK 1024
 
-/* Lines of a tile, at most: 128 kB of them. */
+/* The most lines of a tile, 128 kB. */
 #define TILE_LOG  11
-#define TILES_MAX (1 << (32 - QF_BLOCK_LOG - TILE_LOG)) /* of the largest filter */
+#define TILES_MAX (1 << (32 - QF_BLOCK_LOG - TILE_LOG)) /* tiles of the largest filter */
 #define TILE_EACH ((TILES_MAX + SORT_BLOCK - 1) / SORT_BLOCK)
 
 /* Bits of a rank among SORT_KEYS; they stand below the number of a tile. */
@@ -289,7 +291,9 @@ __launch_bounds__(QF_LARGE_BLOCK)
 static_assert(SORT_KEYS == 1 << RANK_BITS, "a rank has as many bits as it needs");
 static_assert(QF_BITS_MAX / QF_BLOCK_BITS <= (uint64_t) TILES_MAX << TILE_LOG, "tiles suffice");
 
-/* A batch is worth partitioning from this many keys on, and from one key for each line. */
+/*
+ * Partitioning pays for batches of at least this many keys, and of at least one key for each line.
+ */
 #define PAYS_KEYS (UINT64_C(1) << 21)
 
 /* The most keys that are partitioned at a time. */
@@ -301,11 +305,11 @@ struct plan
 	uint32_t log2_lines; /* lines of a tile */
 	uint32_t tiles;
 	uint32_t stretches;
-	uint32_t most;  /* keys of a run, at most; longer runs are left over */
+	uint32_t most;  /* the most keys of a run; longer runs are left over */
 	uint32_t lanes; /* lanes that read a run together */
 };
 
-/* The data between both passes. */
+/* The data between the two passes. */
 struct sorted_keys
 {
 	uint64_t *item;  /* hashes, SORT_KEYS to a stretch */
@@ -342,7 +346,7 @@ fill_bytes(const plan &p)
 	return ((size_t) QF_BLOCK_BITS / 8) << p.log2_lines;
 }
 
-/* Is there enough shared memory?  A block's other variables take less than a kilobyte. */
+/* True if there is enough shared memory.  A block's other variables take less than a kilobyte. */
 static bool
 is_possible(const qf_cuda_filter *f)
 {
@@ -353,7 +357,7 @@ is_possible(const qf_cuda_filter *f)
 		   (sort > fill ? sort : fill) + 1024 <= f->gpu->shared_max;
 }
 
-/* Is it faster to partition so many keys first, and is that possible? */
+/* True if partitioning this many keys is possible, and faster than inserting them directly. */
 static bool
 bulk_pays(const qf_cuda_filter *f, uint64_t count)
 {
@@ -383,7 +387,9 @@ rank_keys(const qf_view &v, const plan &p, uint32_t here, uint32_t *count, uint6
 	}
 }
 
-/* Turn the counts of tiles into starts; tiles with too many keys become empty.  Returns the end. */
+/*
+ * Turn the counts of tiles into starts.  Tiles with too many keys become empty.  Returns the end.
+ */
 __device__ __forceinline__ uint32_t
 counts_to_starts(const plan &p, uint32_t *count)
 {
@@ -413,7 +419,7 @@ counts_to_starts(const plan &p, uint32_t *count)
 	return end;
 }
 
-/* The next index, for each lane that wants one. */
+/* Give each lane that wants one the next index. */
 __device__ __forceinline__ uint32_t
 next_place(uint32_t *next, bool wanted)
 {
@@ -425,7 +431,7 @@ next_place(uint32_t *next, bool wanted)
 	return __shfl_sync(QS_ALL_LANES, first, 0) + __popc(lanes & ((1u << qs_lane()) - 1));
 }
 
-/* Put the keys where they belong: into their tiles, or behind all tiles. */
+/* Put each key into its tile, or behind all tiles if its tile has too many keys. */
 __device__ __forceinline__ void
 place_keys(const uint32_t *start, uint32_t *left, uint32_t here, const uint64_t h[SORT_EACH],
 		   const uint32_t ranked[SORT_EACH], uint64_t *stage)
@@ -550,7 +556,7 @@ __launch_bounds__(FILL_BLOCK) fill_tiles(const qf_view v, const plan p, const so
 	}
 }
 
-/* Insert the keys left over, stretch after stretch. */
+/* Insert the keys that were left over, stretch after stretch. */
 __global__ void
 __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sorted_keys from)
 {
@@ -571,7 +577,7 @@ __launch_bounds__(QS_BLOCK) insert_left(const qf_view v, const plan p, const sor
 	}
 }
 
-/* QB_NO_MEMORY (for the workspace) changes nothing. */
+/* QB_NO_MEMORY (no room for the workspace) changes nothing. */
 static qb_status
 bulk_insert(const qf_cuda_filter *f, const uint64_t *key, uint64_t count)
 {
@@ -612,7 +618,7 @@ insert_straight(const qf_cuda_filter *f, const qf_rows *r)
 	return qs_launch(gpu, insert_lines, r->count, f->view, *r);
 }
 
-/* Keys are inserted one by one if there is no memory to partition them. */
+/* If there is no memory to partition keys, they are inserted one by one. */
 qb_status
 qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 {
@@ -634,9 +640,9 @@ qf_insert_blocked(const qf_cuda_filter *f, const qf_rows *r)
 }
 
 /*
- * If the filter is in device memory, each key has its own thread.  Short
- * blocks spread their reads better than blocks that stay and take keys in
- * strides: 7 % faster.
+ * If the filter is in device memory, each key has its own thread.  Blocks that take one key for
+ * each thread spread their reads better than blocks that stay and take keys in strides.  They are 7
+ * % faster.
  */
 qb_status
 qf_contains_blocked(const qf_cuda_filter *f, const uint64_t *key, uint64_t count, bool *found)

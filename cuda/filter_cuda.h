@@ -8,9 +8,8 @@
  * positions, draws and numbers of rows follow filter/params.h.
  *
  * The worker inside PostgreSQL creates, puts, sets positions, inserts, looks
- * up, gets and destroys.  Rows in device memory (..._device) are for columns
- * that are kept there.  The CPU merges: less has to be read than would go over
- * the bus.
+ * up, gets and destroys.  Rows in device memory (..._device) are for cached columns.  Filters are
+ * merged on the CPU, because that reads fewer bytes than would go over the bus.
  *
  * Statuses and errors are as in qs_cuda.h.
  *
@@ -35,7 +34,7 @@ extern "C"
 
 	extern void qf_cuda_destroy(qf_cuda_filter *filter);
 
-	/* Its device memory. */
+	/* Device memory of the filter. */
 	extern uint64_t qf_cuda_bytes(const qf_cuda_filter *filter);
 
 	/* Copy bytes of the dense encoding to the device, from "offset" on. */
@@ -46,8 +45,8 @@ extern "C"
 	extern qb_status qf_cuda_get(qf_cuda_filter *filter, const qs_cuda_piece *piece, int count);
 
 	/*
-	 * Set the bits that a filter of the same size has in these bytes, on this or on another
-	 * device.  Offset and bytes are multiples of 8.
+	 * OR these bytes of another filter of the same size, on this or another device, into a filter.
+	 * Offset and bytes are multiples of 8.
 	 */
 	extern qb_status
 	qf_cuda_unite(qf_cuda_filter *into, const qf_cuda_filter *from, uint64_t offset, size_t bytes);
@@ -57,8 +56,8 @@ extern "C"
 
 	/*
 	 * Insert rows from host memory, which may be reused on return.
-	 * QB_TOTAL_OVERFLOW leaves the filter unchanged.  QB_MISMATCH does, too:
-	 * the rows have both ids and copies.
+	 * QB_TOTAL_OVERFLOW leaves the filter unchanged.  So does QB_MISMATCH, which is returned if
+	 * rows have both ids and copies.
 	 */
 	extern qb_status qf_cuda_insert(qf_cuda_filter *filter, const qf_batch *batch);
 
@@ -80,7 +79,7 @@ extern "C"
 	/* Count the set bits. */
 	extern qb_status qf_cuda_ones(qf_cuda_filter *filter, uint64_t *ones);
 
-	/* What a device does with filters.  Nothing but creating and uniting them is QB_NO_MEMORY. */
+	/* What a device does with filters.  Only create and unite can return QB_NO_MEMORY. */
 	typedef struct qf_filter_ops
 	{
 		__typeof__(qf_cuda_create) *create;

@@ -1,9 +1,9 @@
 /*
  * filter_insert.cu
- *		Rows into a filter on the device.
+ *		Insertion of rows into a filter on the device.
  *
- * Frequency filters.  A thread looks at a row: two mixes tell whether its
- * first draw already ends the row, as it does for most rows if k p is small.
+ * Frequency filters.  A thread takes a row.  Two mixes give its first draw, which already ends most
+ * rows if k p is small.
  * Busy rows, which go on, wait in a queue of their warp.  When the queue has
  * 32 rows, each lane follows the draws of one row, so no lane idles while
  * others work.  Gaps come from the table of draws.h, in shared memory.
@@ -12,9 +12,9 @@
  * are in filter_blocked.cu.
  *
  * Bits.  A bit is read before it is set, because reading is cheaper than an
- * atomic.  Bits never become 0 again, so a stale 0 costs an atomic and nothing
- * else.  If the filter fits into the shared memory of a block, and the batch
- * sets so many bits that it pays, each block fills a filter of its own there
+ * atomic.  Bits never become 0 again, so a stale 0 only costs one superfluous atomic.  If the
+ * filter fits into the shared memory of a block, and the batch sets enough bits (BITS_PER_BYTE),
+ * each block fills a filter of its own there
  * and in the end ORs its words into the filter of the device.
  *
  * Floor per row: k p + 1 draws, and for each bit one random access to L2.
@@ -25,7 +25,7 @@
  */
 #include "filter.cuh"
 
-/* Rows of a launch; a row's number within the launch takes 4 bytes. */
+/* The most rows of a launch.  A row's number within the launch takes 4 bytes. */
 #define LAUNCH_ROWS (UINT64_C(1) << 31)
 
 /* Busy rows that a warp's queue can hold: 31 from before, and 32 new ones. */
@@ -90,8 +90,8 @@ set_drawn(const qf_view &v, const qf_gaps *gaps, uint64_t h, uint64_t base, Bits
 }
 
 /*
- * As set_drawn(), but for another probability and by steps.  Steps end at the
- * last position: further steps would not change what is set.
+ * As set_drawn(), but for a probability that has no table of gaps.  Gaps are computed in steps,
+ * which end at the last position, since further steps would not change what is set.
  */
 template <typename Bits>
 __device__ __forceinline__ void
@@ -257,8 +257,8 @@ __launch_bounds__(QF_LARGE_BLOCK) insert_shared(qf_view v, qf_rows r)
 }
 
 /*
- * A filter for each block pays from this many bits on for each of its bytes.
- * Clearing the filter and ORing it takes as long as setting these bits in L2.
+ * A filter for each block pays from this many bits on for each of its bytes.  Clearing the filter
+ * and ORing it takes as long as setting this many bits in L2.
  */
 #define BITS_PER_BYTE 4
 

@@ -5,14 +5,14 @@
  * A qs_cuda is one device with its streams and buffers.  The families keep
  * their data in its memory: sketch_cuda.h, filter_cuda.h, sets_cuda.h, column_cuda.h.
  *
- * The worker inside PostgreSQL knows a device by a table of operations alone, with a table
- * for each family in its header.  An operation is described there, or has the type of the
- * function that does it on GPUs.  Other devices, such as those of tests, have tables and
- * structures of their own.
+ * The worker inside PostgreSQL uses a device only through a table of operations (qs_device_ops).
+ * Each family's header has a table for the family.  The header describes an operation, or gives it
+ * the type of the function that does it on GPUs.  Other devices, such as those of tests, have
+ * tables and structures of their own.
  *
  * All functions that can fail return a qb_status: QB_NO_MEMORY if the device
  * has too little memory, QB_DEVICE_ERROR for any other error of CUDA.
- * qs_cuda_last_error() then tells more.  After an error that CUDA calls sticky
+ * qs_cuda_last_error() then has the details.  After an error that CUDA calls sticky
  * (a failed kernel) the process cannot use any device any more.  One
  * thread at a time may use a qs_cuda and what it holds.
  *
@@ -43,7 +43,7 @@ extern "C"
 	{
 		char name[256];
 		int major, minor;      /* compute capability */
-		int multiprocessors;   /* number of them */
+		int multiprocessors;   /* number of multiprocessors */
 		int driver;            /* CUDA version of the driver: 13000 is 13.0 */
 		int runtime;           /* CUDA version this library was built with */
 		uint64_t memory_bytes; /* in total */
@@ -56,21 +56,21 @@ extern "C"
 	{
 		QS_BULK_AUTO = 0,
 		QS_BULK_NEVER, /* each key straight to its counters */
-		QS_BULK_ALWAYS /* even if that is slower; for tests */
+		QS_BULK_ALWAYS /* partition even if that is slower; for tests */
 	} qs_cuda_bulk;
 
 	typedef struct qs_cuda_options
 	{
-		size_t staging_bytes; /* pinned buffers for host keys; 0: 64 MB */
+		size_t staging_bytes; /* bytes of pinned buffers for host keys; 0: 64 MB */
 		qs_cuda_bulk bulk;
 		/*
-		 * Called again and again while a function waits for the device, with the thread's current
-		 * device as it likes; what it does must leave this device alone.  NULL: the thread waits.
+		 * Called repeatedly while a function waits for the device; NULL: the thread blocks.  It may
+		 * change the thread's current device, but must not use this device.
 		 */
 		void (*pause)(void);
 	} qs_cuda_options;
 
-	/* Bytes of a value on a device, and where they go in host memory. */
+	/* Bytes of a value on a device, and their target in host memory. */
 	typedef struct qs_cuda_piece
 	{
 		uint64_t offset;
@@ -78,7 +78,7 @@ extern "C"
 		uint8_t *to;
 	} qs_cuda_piece;
 
-	/* Number of usable devices; if it is 0, "error" has the reason. */
+	/* Number of usable devices.  If it is 0, "error" has the reason. */
 	extern int qs_cuda_device_count(qs_cuda_error *error);
 
 	extern qb_status qs_cuda_device_get(int device, qs_cuda_device *info, qs_cuda_error *error);
@@ -91,9 +91,9 @@ extern "C"
 	extern void qs_cuda_close(qs_cuda *gpu);
 
 	/*
-	 * Let a device read the memory of another one, both open; called for each ordered pair, and
-	 * again when one of them was opened again.  False: they are no peers, and what goes between
-	 * them goes through the host.
+	 * Let a device read the memory of another device; both are open.  Call it for each ordered
+	 * pair, and again after one of them was reopened.  False: the devices are not peers, and copies
+	 * between them go through the host.
 	 */
 	extern bool qs_cuda_join(qs_cuda *gpu, qs_cuda *other);
 
@@ -104,25 +104,28 @@ extern "C"
 	extern qb_status qs_cuda_sync(qs_cuda *gpu);
 
 	/*
-	 * Wait for what was queued before the last call, and not for what was queued since.  So who queues
-	 * work and calls this now and then never has more queued than between three calls, and need not
-	 * wait until the device has nothing left.
+	 * Wait for the work that was queued before the previous call, but not for later work.  A caller
+	 * that queues work and calls this now and then never has more queued than the work between
+	 * three calls.  It need not wait until the device is idle.
 	 */
 	extern qb_status qs_cuda_pace(qs_cuda *gpu);
 
 	/*
-	 * Page-lock memory, for all devices, until the process ends; keys in it are
-	 * copied without staging.
+	 * Page-lock memory, for all devices, until the process ends.  Keys in this memory are copied
+	 * without staging.
 	 */
 	extern qb_status qs_cuda_host_register(qs_cuda *gpu, void *pointer, size_t bytes);
 
 	/* Device memory of all values. */
 	extern uint64_t qs_cuda_used(const qs_cuda *gpu);
 
-	/* Limit it: a value that would take more is QB_NO_MEMORY.  UINT64_MAX: no limit. */
+	/*
+	 * Limit the device memory of all values.  A value that would exceed the limit gets
+	 * QB_NO_MEMORY.  UINT64_MAX: no limit.
+	 */
 	extern void qs_cuda_limit(qs_cuda *gpu, uint64_t bytes);
 
-	/* What a kind of device can do. */
+	/* The operations of a kind of device. */
 	typedef struct qs_device_ops
 	{
 		__typeof__(qs_cuda_device_count) *count;
@@ -137,24 +140,27 @@ extern "C"
 		__typeof__(qs_cuda_pace) *pace;
 		__typeof__(qs_cuda_last_error) *error;
 
-		/* Work of a piece of a request, in random reads or writes of memory: some 20 ms. */
+		/*
+		 * Work in one piece of a request, as a number of random reads or writes of memory; some 20
+		 * ms.
+		 */
 		double piece_work;
 
 		/* Bytes of tables that are merged in a piece of a request. */
 		uint64_t merge_bytes;
 
 		/*
-		 * The first rows of a table, which lie on one device: it answers for so many in some
-		 * milliseconds, and to bring answers of several together takes as long.
+		 * The first rows of a table lie on one device: this many.  The device reads them in some
+		 * milliseconds, and combining the answers of several devices takes as long.
 		 */
 		uint64_t rows_together;
 
-		const struct qs_sketch_ops *sketch;         /* sketch_cuda.h */
-		const struct qset_sets_ops *sets;           /* sets_cuda.h */
-		const struct qf_filter_ops *filter;         /* filter_cuda.h */
-		const struct qs_column_ops *column;         /* column_cuda.h */
-		const struct qs_exact_ops *exact;           /* column_cuda.h */
-		const struct qset_members_ops *memberships; /* sets_cuda.h */
+		const struct qs_sketch_ops *sketch;         /* defined in sketch_cuda.h */
+		const struct qset_sets_ops *sets;           /* defined in sets_cuda.h */
+		const struct qf_filter_ops *filter;         /* defined in filter_cuda.h */
+		const struct qs_column_ops *column;         /* defined in column_cuda.h */
+		const struct qs_exact_ops *exact;           /* defined in column_cuda.h */
+		const struct qset_members_ops *memberships; /* defined in sets_cuda.h */
 	} qs_device_ops;
 
 	extern const qs_device_ops qs_cuda_devices;

@@ -16,7 +16,7 @@
 
 /* ---- memory ---- */
 
-/* Bytes that the limit leaves beside values and workspace. */
+/* Bytes of the limit that values and workspace leave. */
 static uint64_t
 left(const qs_cuda *gpu)
 {
@@ -25,7 +25,7 @@ left(const qs_cuda *gpu)
 	return held < gpu->limit ? gpu->limit - held : 0;
 }
 
-/* Is there room for so many bytes?  Idle workspace can be freed and does not count. */
+/* Check the room for this many bytes.  Idle workspace can be freed, so it counts as free. */
 static qb_status
 ask_room(qs_cuda *gpu, uint64_t bytes)
 {
@@ -134,7 +134,10 @@ qset_cuda_sets_bytes(const qset_cuda_sets *s)
 	return s->memory.bytes + s->index.memory.bytes;
 }
 
-/* Copy to the device.  The memory may be reused on return: CUDA copies unpinned memory at once. */
+/*
+ * Copy to the device.  The host memory may be reused on return, because CUDA copies unpinned memory
+ * at once.
+ */
 static qb_status
 put(qs_cuda *gpu, void *to, const void *from, size_t bytes)
 {
@@ -192,7 +195,7 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
 }
 
 /*
- * ---- the inverted index of a collection: for each element the sets that have it ----
+ * ---- the inverted index of a collection: each element's list of sets ----
  *
  * One radix sort (CUB) sorts pairs (element, set) of 4 bytes each by element,
  * stably, so a list has its sets in ascending order.  "rest" is the inverse of
@@ -202,8 +205,8 @@ qset_cuda_sets_copy(qs_cuda *gpu, const qset_cuda_sets *from, qset_cuda_sets **t
  * each of which reads and writes 16 bytes an element, one for every 8 bits of the
  * universe; and a sector of 32 written where each element's 8 bytes of "rest" belong.
  *
- * The lists also give the number of elements of each degree.  From these numbers
- * it follows which elements become columns of bits.
+ * The lists also give the number of elements of each degree.  These numbers decide which elements
+ * become columns of bits.
  */
 
 /* Write each set's number beside each of its elements; a warp takes a set. */
@@ -236,7 +239,7 @@ struct scratch
 	size_t cub_bytes;
 };
 
-/* Make "rest" after the sort: "from" says where each entry of the lists stood before. */
+/* Make "rest" after the sort.  "from" has each list entry's position before the sort. */
 template <typename Set>
 __global__ void
 __launch_bounds__(QS_BLOCK)
@@ -264,7 +267,10 @@ __launch_bounds__(QS_BLOCK)
 	});
 }
 
-/* Count elements by degree.  Most elements are rare, so each block counts the first bins itself. */
+/*
+ * Count elements by degree.  Most elements are rare, so each block counts the first bins in shared
+ * memory.
+ */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	count_degrees(const uint32_t *start, uint64_t universe, uint64_t bins, qs_u64 *bin)
@@ -288,7 +294,7 @@ __launch_bounds__(QS_BLOCK)
 
 /* ---- host ---- */
 
-/* Bits that elements are sorted by. */
+/* Number of bits by which elements are sorted. */
 static int
 bits_of(const qset_cuda_sets *s)
 {
@@ -353,7 +359,7 @@ count_bins(qset_cuda_sets *s)
 	s->index.bin = new (std::nothrow) uint64_t[s->sets + 1];
 	if (!s->index.bin)
 		return QB_NO_MEMORY;
-	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels: the sort is done */
+	QS_TRY(qset_workspace(gpu, bytes, &bin)); /* in order with the kernels, so after the sort */
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(bin, 0, bytes, gpu->stream));
 	QS_TRY(qs_launch(gpu, count_degrees, s->universe, s->index.start, s->universe, s->sets + 1,
 					 (qs_u64 *) bin));
@@ -400,7 +406,7 @@ make_index(qset_cuda_sets *s)
 	return count_bins(s);
 }
 
-/* The index that was made, or nothing after a failure. */
+/* Keep the index, or free it after a failure. */
 static qb_status
 keep_index(qset_cuda_sets *s, qb_status status)
 {
@@ -466,11 +472,11 @@ qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from)
 
 /*
  * Elements that the paper's methods process per second.  A pair takes the elements of both of its
- * sets.  The number is an estimate, and used for expected times only.
+ * sets.  The number is an estimate, and is used for expected times only.
  */
 #define ELEMENTS_PER_S 1e11
 
-/* The question: all rows against all columns, or against later columns only. */
+/* The search: all rows against all columns, or against later columns only. */
 struct question
 {
 	const qset_cuda_sets *rows, *columns;
@@ -486,14 +492,17 @@ events_of(const question &q, uint64_t degree)
 
 	if (q.tail)
 		return elements * d * (d - 1) / 2;
-	/* degrees in the rows are not known: they are taken as proportional to the columns' */
+	/*
+	 * the degrees in the rows are not known, so they are taken as proportional to the columns'
+	 * degrees
+	 */
 	return elements * d * d * (double) q.rows->elements / (double) q.columns->elements;
 }
 
 /*
- * The least degree of columns of bits that is cheapest.  A column of bits
- * costs the same whatever its degree, so going down from the most frequent
- * elements the cost first falls, and then rises.  0: no column of bits pays.
+ * The degree from which on elements become columns of bits at the least cost; 0: no column of bits
+ * pays.  A column of bits costs the same whatever its degree.  So the cost first falls and then
+ * rises as rarer elements are added to the most frequent ones.
  */
 static uint64_t
 choose_degree(const question &q, double *lists, double *hybrid)

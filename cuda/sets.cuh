@@ -6,8 +6,8 @@
  *
  *	sets_product.cu		a strip of counts from bit matrices
  *	sets_techniques.cu	a strip of counts, one pair after another (the paper)
- *	sets_rows.cu		adds the lists of the inverted index to what is in the
- *						strip, one row at a time, and hands out what passes
+ *	sets_rows.cu		adds the lists of the inverted index to the strip's counts, one row at a
+ *						time, and hands out the pairs that pass
  *
  * So every method ends in the same kernel.  The index has no strip, the hybrid
  * has a strip and lists, the other methods have no lists.
@@ -26,7 +26,7 @@
 struct qset_memory
 {
 	qs_cuda *gpu;
-	uint64_t bytes; /* of all arrays */
+	uint64_t bytes; /* bytes of all arrays */
 	int arrays;
 	struct
 	{
@@ -46,7 +46,7 @@ qset_alloc(qset_memory *m, uint64_t count, Item **array)
 	return qset_alloc_bytes(m, count * sizeof(Item), (void **) array);
 }
 
-/* The inverted index: for each element its list, which is the sets that have it, ascending. */
+/* The inverted index: each element's list, which has the sets with this element, ascending. */
 struct qset_index
 {
 	uint32_t *start; /* universe + 1 */
@@ -84,7 +84,7 @@ struct qset_strip
 	uint32_t *count;
 	uint64_t first;
 	uint64_t rows;
-	uint64_t width; /* counts of a row: the columns, rounded up */
+	uint64_t width; /* counts in a row: the number of columns, rounded up */
 };
 
 /*
@@ -94,13 +94,15 @@ struct qset_strip
 #define QSET_TILE      128
 #define QSET_BIT_WORDS 16
 
-/* Get the workspace, within the limit, too; and how many bytes may still be allocated. */
+/*
+ * qset_workspace() gets workspace within the limit.  qset_device_room() says how many bytes may
+ * still be allocated.
+ */
 extern qb_status qset_workspace(qs_cuda *gpu, uint64_t bytes, uint8_t **pointer);
 extern qb_status qset_device_room(qs_cuda *gpu, uint64_t *bytes);
 
 /*
- * Copy from another collection's device to the device of "to", in order with
- * the latter's kernels.
+ * Copy from another collection's device to the device of "to", in order with the kernels of "to".
  */
 extern qb_status qset_peer_copy(qset_cuda_sets *to, void *at, const qset_cuda_sets *from,
 								const void *pointer, uint64_t bytes);
@@ -111,27 +113,27 @@ extern qb_status qset_index_make(qset_cuda_sets *s);
 extern qb_status qset_index_copy(qset_cuda_sets *to, const qset_cuda_sets *from);
 extern void qset_index_free(qset_cuda_sets *s);
 
-/* Write the numbers from 0 on; as columns of bits they choose all elements. */
+/* Write the numbers 0, 1, 2 and so on.  As columns of bits they choose all elements. */
 extern qb_status qset_number_all(qs_cuda *gpu, uint32_t *number, uint64_t count);
 
 /*
- * Choose the method for a request whose columns have their index; for hybrid
- * also the least degree of columns of bits.
+ * Choose the method for a request whose columns have their index.  For hybrid also choose the least
+ * degree of columns of bits.
  */
 extern int
 qset_choose_method(const qset_cuda_request *r, bool tail, uint64_t *degree, double *expected_ms);
 
 /* ---- sets_product.cu ---- */
 
-/* Elements that are columns of bits: those from a degree on, or all. */
+/* The elements that are columns of bits: all, or those of at least a given degree. */
 struct qset_bits
 {
 	uint32_t *column; /* for each element: its bit, or UINT32_MAX */
 	uint32_t *end;    /* for each element: end of its list, or 0 if the element has a bit */
-	uint64_t columns; /* how many columns of bits */
-	uint64_t words;   /* of a set's bits, a multiple of QSET_BIT_WORDS */
+	uint64_t columns; /* number of columns of bits */
+	uint64_t words;   /* words of a set's bits, a multiple of QSET_BIT_WORDS */
 	uint32_t *row;    /* bits of the rows, with room for whole tiles from any row on */
-	uint32_t *other;  /* bits of the columns, or the same matrix */
+	uint32_t *other;  /* bits of the columns; may be the matrix of the rows */
 };
 
 /* Choose the elements of at least this degree: fill column and end. */
@@ -142,7 +144,10 @@ extern qb_status qset_bits_choose(qs_cuda *gpu, const qset_cuda_sets *columns, u
 extern qb_status
 qset_bits_fill(qs_cuda *gpu, const qset_cuda_sets *s, const qset_bits *bits, uint32_t *matrix);
 
-/* strip = product of its rows with all columns; with "tail" only tiles with later columns. */
+/*
+ * strip = product of its rows with all columns.  With "tail" only tiles with later columns are
+ * computed.
+ */
 extern qb_status qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail,
 									qset_product how, const qset_strip *strip);
 
@@ -155,10 +160,10 @@ struct qset_pairwise
 	bool tail;
 	qset_filter filter;
 	int method;
-	uint32_t *table; /* table of the methods that probe a table */
+	uint32_t *table; /* table of the methods hash and bitmap */
 };
 
-/* Words of the table for strips of so many rows; 0: the method has no table. */
+/* Words of the table for strips of this many rows; 0: the method has no table. */
 extern qb_status
 qset_probe_words(qs_cuda *gpu, const qset_pairwise *p, uint64_t rows, uint64_t *words);
 
@@ -174,8 +179,8 @@ struct qset_output
 	uint64_t room;
 	uint64_t *start;  /* for each unit: where its pairs begin */
 	uint32_t *found;  /* for each unit: how many pairs it has */
-	uint64_t *cursor; /* number of pairs so far, also of pairs that found no room */
-	bool placed;      /* "start" is given; minus ... */
+	uint64_t *cursor; /* number of pairs so far, including pairs that found no room */
+	bool placed;      /* "start" is given: a unit's pairs go to its start, minus ... */
 	uint64_t base;
 	uint64_t first_unit; /* the first unit of this launch */
 	uint64_t units;

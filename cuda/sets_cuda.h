@@ -6,8 +6,7 @@
  * A qset_cuda_sets is a collection on a device: the elements of each set as
  * numbers, as in src/sets/collection.h, without ids and without the values of
  * elements.  A qset_cuda_pairs is a search for the pairs of sets that pass a
- * filter.  Every method gives the pairs of src/sets/pairs.h, in the same
- * order.
+ * filter.  Every method gives the pairs that src/sets/pairs.h gives, in that order.
  *
  * Limits: a collection has at most 2^32 - 1 elements (QB_TOO_MANY);
  * collections and the methods' tables must fit into the device's memory
@@ -60,7 +59,7 @@ extern "C"
 
 	typedef enum qset_product
 	{
-		QSET_PRODUCT_AUTO,   /* tensor cores where they take bits */
+		QSET_PRODUCT_AUTO,   /* tensor cores if they can multiply bits */
 		QSET_PRODUCT_POPC,   /* population counts */
 		QSET_PRODUCT_TENSOR, /* tensor cores */
 	} qset_product;
@@ -71,26 +70,26 @@ extern "C"
 		qset_cuda_sets *columns; /* NULL: pairs within rows */
 		qset_filter filter;
 		int method;         /* qset_method */
-		int variant;        /* qset_variant, for method bitmap */
+		int variant;        /* qset_variant, for the method bitmap */
 		bool directed;      /* within one collection: each set against all others; implied by top */
 		uint64_t first_row; /* the first wanted row */
 		uint64_t row_count; /* wanted rows; 0: all from first_row on */
 		uint64_t heavy;     /* hybrid: least degree of columns of bits; 0: by cost */
 		qset_product product; /* for tests */
-		uint64_t strip_rows;  /* rows counted at a time; 0: by memory */
+		uint64_t strip_rows;  /* rows counted at a time; 0: chosen by memory */
 		uint64_t pair_room;   /* pairs held on the device; 0: the default */
 	} qset_cuda_request;
 
-	/* What a search did; times are the device's, in ms. */
+	/* What a search did.  Times are times on the device, in ms. */
 	typedef struct qset_cuda_report
 	{
 		int method;
-		uint64_t heavy_degree; /* hybrid */
+		uint64_t heavy_degree; /* hybrid: least degree of columns of bits */
 		uint64_t heavy;        /* elements as columns of bits */
-		uint64_t strips;       /* a number that changes as the search gets on */
+		uint64_t strips;       /* a number that changes as the search advances */
 		double expected_ms;    /* estimated before the search, for all rows */
-		double index_ms;       /* making the index; 0: the collection had it */
-		double product_ms;     /* bits and their product, or counting pair by pair */
+		double index_ms;       /* making the index; 0: the collection already had it */
+		double product_ms;     /* making the bits and their product, or counting pair by pair */
 		double rows_ms;        /* adding lists, and filtering */
 	} qset_cuda_report;
 
@@ -100,14 +99,14 @@ extern "C"
 	/* Device memory that a search holds. */
 	extern uint64_t qset_cuda_pairs_bytes(const qset_cuda_pairs *pairs);
 
-	/* Continue with the rows first .. end - 1, and no others; start them without waiting for any. */
+	/* Continue with the rows first .. end - 1, and no others.  Starts them without waiting. */
 	extern qb_status qset_cuda_pairs_begin(qset_cuda_pairs *pairs, uint64_t first, uint64_t end);
 
 	/*
 	 * Get the next pairs, at most "room", in the order of qset_job_next().
-	 * With "top" pairs are directed: see qset_finish_top().  A call counts one
-	 * strip at most, some 50 ms, and waits for it as long as "patience" says so.
-	 * So it may give no pairs although the search is not over.
+	 * With "top" pairs are directed; see qset_finish_top().  A call counts at most one strip, which
+	 * takes some 50 ms, and waits for it while "patience" returns true.  So a call may give no
+	 * pairs although the search is not over.
 	 */
 	extern qb_status
 	qset_cuda_pairs_wait(qset_cuda_pairs *pairs, bool (*patience)(void), qset_pair *out,
@@ -116,7 +115,7 @@ extern "C"
 	extern void qset_cuda_pairs_report(const qset_cuda_pairs *pairs, qset_cuda_report *report);
 	extern void qset_cuda_pairs_close(qset_cuda_pairs *pairs);
 
-	/* What a device does with collections, which stay while there are searches in them. */
+	/* What a device does with collections.  A collection must stay while searches use it. */
 	typedef struct qset_sets_ops
 	{
 		__typeof__(qset_cuda_sets_create) *create;
@@ -137,15 +136,15 @@ extern "C"
 	/*
 	 * ---- rows (set id, element), and the collection that they make ----
 	 *
-	 * Rows come in batches, in any order and several times.  In the end they are sorted and
-	 * made unique: the arrays of src/sets/collection.h.  From these a qset_cuda_sets is made
-	 * on the device, and they can be fetched.  Elements are integers, and ordered as signed
-	 * numbers.
+	 * Rows come in batches, in any order, and a row may come several times.  At the end they are
+	 * sorted and made unique, which gives the arrays of src/sets/collection.h.  A qset_cuda_sets
+	 * can be made of these arrays on the device, and the arrays can be fetched.  Elements are
+	 * integers, ordered as signed numbers.
 	 */
 
 	typedef struct qset_cuda_memberships qset_cuda_memberships;
 
-	/* The most rows: sorting is not cut into pieces, and others wait for it meanwhile. */
+	/* The most rows.  Sorting is not cut into pieces, so other requests wait for it. */
 #define QSET_CUDA_MEMBERS_MAX (UINT64_C(1) << 27)
 
 	typedef struct qset_cuda_sizes
@@ -157,12 +156,12 @@ extern "C"
 
 	typedef enum qset_cuda_array
 	{
-		QSET_CUDA_ROW_IDS,      /* rows, before they are sorted: int64 */
-		QSET_CUDA_ROW_ELEMENTS, /* uint64 */
-		QSET_CUDA_IDS,          /* the collection, after that: int64 */
-		QSET_CUDA_OFFSETS,      /* uint64 */
-		QSET_CUDA_RANKS,        /* uint32 */
-		QSET_CUDA_VALUES        /* uint64 */
+		QSET_CUDA_ROW_IDS,      /* of the rows, before sorting: int64 */
+		QSET_CUDA_ROW_ELEMENTS, /* of the rows, before sorting: uint64 */
+		QSET_CUDA_IDS,          /* of the collection, after sorting: int64 */
+		QSET_CUDA_OFFSETS,      /* of the collection: uint64 */
+		QSET_CUDA_RANKS,        /* of the collection: uint32 */
+		QSET_CUDA_VALUES        /* of the collection: uint64 */
 	} qset_cuda_array;
 
 	/* What a device does with rows. */
@@ -172,8 +171,8 @@ extern "C"
 		void (*destroy)(qset_cuda_memberships *memberships);
 
 		/*
-		 * Add rows, before they are sorted: from host memory, which may be reused on return,
-		 * or from the memory of a device.  QB_NO_MEMORY changes nothing.
+		 * Add rows, before they are sorted: from host memory, which may be reused on return, or
+		 * from the memory of a device.  QB_NO_MEMORY changes nothing.
 		 */
 		qb_status (*add)(qset_cuda_memberships *memberships, const int64_t *id,
 						 const uint64_t *element, uint64_t count);
@@ -193,7 +192,7 @@ extern "C"
 		/* Device memory that the rows or the collection hold. */
 		uint64_t (*bytes)(const qset_cuda_memberships *memberships);
 
-		/* A collection of the sorted rows, on their device; *to is NULL after an error. */
+		/* Make a collection of the sorted rows, on their device; *to is NULL after an error. */
 		qb_status (*make)(const qset_cuda_memberships *memberships, qset_cuda_sets **to);
 	} qset_members_ops;
 

@@ -1,12 +1,12 @@
 /*
  * sets_lists.cuh
- *		A unit of the work of sets_rows.cu, and its counters from the lists of the inverted
+ *		A unit of work of sets_rows.cu, and how its counters are made from the lists of the inverted
  *		index.
  *
  * The events of lists of 32 and more columns are shared out evenly over the
  * block's warps.  Most lists are shorter; their events are shared out over the
- * lanes of one warp.  Within one collection only later columns of a list are
- * wanted, which begin behind the row's own entry of the list.
+ * lanes of one warp.  Within one collection only later columns are wanted.  In each list they begin
+ * behind the row's own entry.
  *
  * Counters have 4 bytes, because one instruction adds 1 to such a counter.
  * Columns whose counters do not fit together are counted block by block.
@@ -44,9 +44,9 @@ struct unit
 	uint32_t row;
 	uint32_t from, to; /* the unit's columns */
 	uint32_t first;    /* the column of the first counter */
-	uint32_t size;     /* size of the row */
+	uint32_t size;     /* number of elements of the row */
 	uint32_t least;    /* smaller counts are not wanted */
-	bool counted;      /* there are counters */
+	bool counted;      /* true if the unit has counters */
 	uint32_t *strip;   /* the row's counts in the strip, or NULL */
 };
 
@@ -108,7 +108,7 @@ find_part(const task &t, const unit &u, uint64_t i, uint32_t *at, uint32_t *leng
 	*length = end > *at ? end - *at : 0;
 }
 
-/* Walk a slice of a list, by a warp: four steps at once keep four loads in flight. */
+/* Walk a slice of a list, by a warp.  Four steps at once keep four loads in flight. */
 template <typename Set>
 __device__ __forceinline__ void
 walk_list(const Set *list, uint32_t length, uint32_t *counter)
@@ -142,7 +142,7 @@ sum_lanes(uint32_t value)
 	return value;
 }
 
-/* Find the set bit of "bits" that has "below" set bits below it; there is such a bit. */
+/* Find the set bit of "bits" that has "below" set bits below it.  Such a bit must exist. */
 __device__ __forceinline__ uint32_t
 find_bit(uint32_t bits, uint32_t below)
 {
@@ -159,10 +159,9 @@ find_bit(uint32_t bits, uint32_t below)
 }
 
 /*
- * Share out the short lists of a warp's lanes: each event goes to one lane.
- * First the lists that are not empty move to the first lanes.  Then an event's
- * lane follows from the number of lists that begin up to the event: the begins
- * among 32 events are marked in a word.
+ * Share out the events of the short lists of a warp's lanes among the lanes.
+ * First the lists that are not empty move to the first lanes.  Then an event's list follows from
+ * the number of lists that begin up to the event.  A word marks which of 32 events begin a list.
  */
 template <typename Set>
 __device__ __forceinline__ void
@@ -212,7 +211,7 @@ struct batch
 	uint32_t warp[WARPS_MAX];
 };
 
-/* Each thread brings a list, an empty one if it has none; returns the number of all events. */
+/* Each thread brings one list, which may be empty.  Returns the number of all events. */
 __device__ uint32_t
 share_lists(batch *s, uint32_t at, uint32_t length)
 {
@@ -236,8 +235,8 @@ share_lists(batch *s, uint32_t at, uint32_t length)
 }
 
 /*
- * Give each warp an equal share of the events.  So the list of an element that
- * nearly all sets have keeps no warp longer than the others.
+ * Give each warp an equal share of the events.  So no warp works longer than the others, even if
+ * nearly all sets have an element.
  */
 template <typename Set>
 __device__ void
@@ -263,7 +262,7 @@ walk_long(const batch *s, uint32_t events, const Set *list, uint32_t *counter)
 	}
 }
 
-/* A thread's slice of one list of a batch; an empty one behind the last list. */
+/* A thread's slice of one list of a batch; it is empty behind the last list. */
 struct portion
 {
 	uint32_t at, length;

@@ -2,11 +2,11 @@
  * sets_memberships.cu
  *		Rows (set id, element) on the device: sorted and made unique, they are a collection.
  *
- * Elements and ids are sorted by themselves first (CUB), each by the bits in which any two
- * differ.  Without duplicates they are the list of all elements and that of all ids, and
- * the index of a value in its list is its number.  Then a row is one word: the number of
- * its set, and below it that of its element.  These words are sorted and made unique.
- * Where the number of the set changes, a set begins.
+ * First elements and ids are sorted separately (CUB), by the bits in which any two differ.  Without
+ * duplicates they are the list of all elements and the list of all ids.  A value's number is its
+ * index in its list.  Then a row is one word: the number of its set, and below it that of its
+ * element.  These words are sorted and made unique.  Where the number of the set changes, a set
+ * begins.
  *
  * Floor: a pass of a sort over 8 bits reads and writes 8 bytes a row.  For 10,000 sets of
  * 100,000 elements there are 3 + 2 + 4 passes.
@@ -23,7 +23,7 @@
 #include "device.cuh"
 #include "sets.cuh"
 
-/* The least room in rows, and room for more rows: one for each GROWTH rows that are there. */
+/* The least room in rows.  A larger room has one spare row for each GROWTH rows in use. */
 #define LEAST_ROOM 65536
 #define GROWTH     2
 
@@ -31,14 +31,14 @@ struct qset_cuda_memberships
 {
 	qs_cuda *gpu;
 
-	/* the rows, until they are sorted */
+	/* the rows, before they are sorted */
 	qset_memory row_memory;
 	int64_t *row_id;
 	int64_t *row_element;
 	uint64_t room;
 	uint64_t rows;
 
-	/* the collection, after that */
+	/* the collection, after sorting */
 	bool sorted;
 	qset_memory memory;
 	qset_cuda_sizes sizes;
@@ -65,7 +65,7 @@ destroy(qset_cuda_memberships *m)
 {
 	if (!m)
 		return;
-	cudaSetDevice(m->gpu->device); /* qs_cuda_enter() would forget why a call failed */
+	cudaSetDevice(m->gpu->device); /* qs_cuda_enter() would clear the error of an earlier call */
 	qset_free(&m->row_memory);
 	qset_free(&m->memory);
 	delete m;
@@ -117,7 +117,7 @@ resize(qset_cuda_memberships *m, uint64_t room)
 	return status;
 }
 
-/* Have room for so many rows, and if there is memory for some that come later. */
+/* Have room for this many rows, and for later rows if there is memory. */
 static qb_status
 have_room(qset_cuda_memberships *m, uint64_t rows)
 {
@@ -130,7 +130,7 @@ have_room(qset_cuda_memberships *m, uint64_t rows)
 	return status == QB_NO_MEMORY ? resize(m, rows) : status;
 }
 
-/* Add rows of a device, or of the host (NULL). */
+/* Add rows from a device, or from the host ("from" is NULL). */
 static qb_status
 add_rows(qset_cuda_memberships *m, qs_cuda *from, const int64_t *id, const uint64_t *element,
 		 uint64_t count)
@@ -162,8 +162,8 @@ add(qset_cuda_memberships *m, const int64_t *id, const uint64_t *element, uint64
 /* ---- sorting ---- */
 
 /*
- * Two arrays that a sort goes back and forth between, and memory for CUB.  They are not in
- * the workspace: making the arrays of the collection may free that.
+ * Two arrays that a sort goes back and forth between, and memory for CUB.  These are not in the
+ * workspace, because making the arrays of the collection may free the workspace.
  */
 struct sorter
 {
@@ -195,7 +195,7 @@ open_sorter(qset_cuda_memberships *m, sorter *s)
 	return qset_alloc_bytes(&s->all, s->bytes, &s->memory);
 }
 
-/* Sort the keys that are there, and leave each once. */
+/* Sort the keys, and leave each distinct key once. */
 static qb_status
 sort_unique(sorter *s, qs_bit_range bits, uint64_t *left)
 {
@@ -246,14 +246,14 @@ place_in(const int64_t *list, uint64_t count, int64_t value)
 	return low;
 }
 
-/* What the kernels below know of the collection. */
+/* What the kernels that number the rows know of the collection. */
 struct numbering
 {
 	const int64_t *id;
 	const int64_t *value;
 	uint64_t sets;
 	uint64_t universe;
-	int bits; /* of the number of an element */
+	int bits; /* bits of an element's number */
 };
 
 __global__ void

@@ -11,9 +11,9 @@
  * find where their slices of the piece begin, then each lane goes along its
  * slice, one element a step.
  *
- * A step takes the lesser head.  If both heads are equal, it takes a's and
- * counts a common element; so nothing is counted twice where slices, pieces or
- * shards meet.  NOTHING stands behind a set's last element.
+ * A step takes the lesser head.  If both heads are equal, it takes a's head and counts a common
+ * element.  So nothing is counted twice where slices, pieces or shards meet.  NOTHING stands behind
+ * a set's last element.
  *
  * Floor: the elements read once, 4 bytes each.  A step takes 9 instructions
  * and one read of shared memory, where the fullest bank has 3.5 of a warp's 32
@@ -39,9 +39,8 @@ struct set
 };
 
 /*
- * Find where a diagonal meets the merge path of a pair; of two equal elements
- * a's comes first.  A warp does it: 32 points are looked at together in each
- * round.
+ * Find where a diagonal meets the merge path of a pair.  Of two equal elements a's comes first.  A
+ * warp tests 32 points together in each round.
  */
 __device__ __forceinline__ void
 cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t *y)
@@ -56,7 +55,10 @@ cut_by_warp(const set &a, const set &b, uint64_t diagonal, uint64_t *x, uint64_t
 		bool before = at < high && a.element[at] <= b.element[diagonal - at - 1];
 		uint32_t lanes = __popc(__ballot_sync(QS_ALL_LANES, before));
 
-		/* high: the first index that is not before; low: the index behind the last that is */
+		/*
+		 * high: the first index that is known not to be before; low: the index behind the last that
+		 * is known to be before
+		 */
 		high = lanes < 32 && low + lanes * step < high ? low + lanes * step : high;
 		low = lanes > 0 ? low + (lanes - 1) * step + 1 : low;
 	}
@@ -78,7 +80,7 @@ struct side
 	const uint32_t *from; /* the 16-byte boundary before the shard's first element */
 	uint32_t next;        /* counted from there: the first element that was not taken */
 	uint32_t loaded;      /* elements loaded so far, in whole quads */
-	uint32_t end;         /* end of the set, or of what the shard can need of it */
+	uint32_t end;         /* end of the set, or of its part that the shard can need */
 };
 
 __device__ __forceinline__ void
@@ -121,7 +123,7 @@ fill_ring(side *s)
 	s->loaded = (upto + QUAD - 1) / QUAD * QUAD;
 }
 
-/* Write NOTHING behind the end, once a piece may come there. */
+/* Write NOTHING behind the end as soon as a piece may reach the end. */
 __device__ __forceinline__ void
 end_ring(const side &s)
 {
@@ -151,7 +153,7 @@ cut_piece(const side &a, const side &b, uint32_t diagonal)
 	return low;
 }
 
-/* A lane's position: both heads, and where they stand in shared memory. */
+/* A lane's position: the head of each side, and its address in shared memory. */
 struct heads
 {
 	uint32_t a, b, at_a, at_b;
@@ -181,8 +183,8 @@ take_head(heads &h, uint32_t &common)
 }
 
 /*
- * Merge a piece of the path, and advance both sides behind it; returns this
- * lane's common elements.
+ * Merge a piece of the path, and advance both sides behind it.  Returns this lane's common
+ * elements.
  */
 __device__ __forceinline__ uint32_t
 merge_piece(side *a, side *b, uint32_t steps)

@@ -4,9 +4,9 @@
  *
  * A set is a row of bits, one for each chosen element, and the count of a pair
  * is the number of bits that both rows have.  One instruction of the tensor
- * cores (mma.b1.and.popc) multiplies 16 rows with 8 columns of 256 bits.  A
- * second kernel counts with the popc instruction: tests compare the first
- * kernel with it, and devices whose tensor cores take no bits use it.
+ * cores (mma.b1.and.popc) multiplies 16 rows with 8 columns of 256 bits.  A second kernel counts
+ * with the popc instruction.  It serves devices whose tensor cores take no bits, and tests compare
+ * the first kernel with it.
  *
  * Floor: 2^18 bits a clock and multiprocessor by tensor cores, 16 words of 32
  * bits by popc.  Each block of threads makes a tile of QSET_TILE x QSET_TILE
@@ -90,7 +90,7 @@ struct factors
 	uint64_t slice; /* words that one block of a tile multiplies */
 	uint64_t first; /* the strip's first row */
 	bool tail;
-	bool add; /* add to the counts: several blocks share a tile */
+	bool add; /* add to the counts, because several blocks share a tile */
 	uint32_t *count;
 	uint64_t width;
 };
@@ -106,14 +106,14 @@ put_count(const factors &f, uint64_t row, uint64_t column, uint32_t count)
 		atomicAdd(to, count);
 }
 
-/* Does no row of the tile want any of the tile's columns? */
+/* True if no row of the tile wants any of the tile's columns. */
 __device__ __forceinline__ bool
 is_idle(const factors &f, uint64_t row, uint64_t column, uint32_t size)
 {
 	return f.tail && column + size <= f.first + row + 1;
 }
 
-/* Add 16 x 8 counts of 256 bits each. */
+/* Add to 16 x 8 counts the common bits of 256 bits each. */
 __device__ __forceinline__ void
 multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 {
@@ -123,7 +123,7 @@ multiply_bits(int *sum, const uint32_t *a, const uint32_t *b)
 				 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* The words of one step of a tile, for both matrices. */
+/* The words of one step of a tile, from both matrices. */
 struct step
 {
 	uint32_t row[QSET_TILE][PITCH], column[QSET_TILE][PITCH];
@@ -154,9 +154,9 @@ load_step(step *to, const uint32_t *row, const uint32_t *column, uint64_t words)
 }
 
 /*
- * Eight warps make 64 x 32 counts of the tile each: 4 x 4 fragments.  The
- * instruction gives the layout of a fragment: a lane has rows lane / 4 and
- * lane / 4 + 8, words lane % 4 and lane % 4 + 4.
+ * Each of eight warps makes 64 x 32 counts of the tile, in 4 x 4 fragments.  The instruction gives
+ * the layout of a fragment: a lane has rows lane / 4 and lane / 4 + 8, words lane % 4 and lane % 4
+ * + 4.
  */
 __global__ void
 __launch_bounds__(THREADS) multiply_tensor(const factors f)
@@ -216,7 +216,7 @@ __launch_bounds__(THREADS) multiply_tensor(const factors f)
 			}
 }
 
-/* Tiles here have half the side; a thread has 4 x 4 counts. */
+/* Tiles of this kernel have half the side, and a thread has 4 x 4 counts. */
 #define HALF (QSET_TILE / 2)
 
 __global__ void
@@ -254,7 +254,7 @@ __launch_bounds__(THREADS) multiply_popc(const factors f)
 
 /* ---- host ---- */
 
-/* May tensor cores multiply bits here?  Devices 8.x and 9.x can; only 9.0 was tried. */
+/* Find out whether tensor cores multiply bits.  Devices 8.x and 9.x can; only 9.0 was tried. */
 static qb_status
 has_bits(qs_cuda *gpu, bool *has)
 {
@@ -290,7 +290,7 @@ qset_bits_multiply(qs_cuda *gpu, const qset_bits *bits, bool tail, qset_product 
 	grid.x = (unsigned) qs_ceil_div(strip->rows, side);
 	grid.y = (unsigned) (strip->width / side);
 	tiles = (uint64_t) grid.x * grid.y;
-	/* eight blocks for each multiprocessor, but no less than 256 words each */
+	/* make eight blocks for each multiprocessor, but give each block at least 256 words */
 	slices = qs_ceil_div((uint64_t) gpu->multiprocessors * 8, tiles);
 	if (slices > bits->words / 256)
 		slices = bits->words / 256 > 0 ? bits->words / 256 : 1;

@@ -6,8 +6,8 @@
  * A block of threads takes a unit: a row and a block of columns, with a
  * counter for each column in shared memory.  It walks the lists of the row's
  * elements (paper, section 3: sf-gssjoin, which adds to a triangle of counters
- * in global memory instead), adds what the strip has, and writes the pairs
- * that pass.  Floor: one atomic addition to shared memory for each event (a
+ * in global memory instead), adds the strip's counts, and writes the pairs that pass.  Floor: one
+ * atomic addition to shared memory for each event (a
  * pair of equal elements).  Each of the 32 banks makes one addition a clock.  The
  * columns of events are random, so among a warp's 32 additions the fullest
  * bank has 3.5 on average.
@@ -19,22 +19,22 @@
 #include "sets_lists.cuh"
 
 /*
- * Two blocks of 1024 threads, or four of 512, must have registers enough on
- * devices where so many can run.
+ * Two blocks of 1024 threads, or four blocks of 512, must have enough registers on devices where
+ * this many can run.
  */
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ % 100 == 0 && __CUDA_ARCH__ <= 1030)
 #define BLOCKS_LEAST 2
 #else
 #define BLOCKS_LEAST 1
 #endif
-/* Shared memory that the kernel's own variables and the system take for each block. */
+/* Shared memory of each block for the kernel's own variables and for the system. */
 #define OWN_SHARED 12288
 
 /*
  * ---- which of a row's pairs pass the filter, and writing them ----
  *
- * The best "top" pairs of a row are found by the digits of a 64-bit number
- * that orders pairs as qset_pair_better() does by the Jaccard index.
+ * The best "top" pairs of a row are found by a 64-bit number, digit by digit.  The number orders
+ * pairs as qset_pair_better() does by the Jaccard index.
  */
 
 #define DIGIT 256
@@ -46,8 +46,8 @@ size_of(const task &t, uint32_t column)
 }
 
 /*
- * Is this pair wanted, apart from "top"?  It must pass qset_filter_pass(), and
- * not be the row itself.
+ * True if the pair passes, apart from "top".  It must pass qset_filter_pass(), and must not be the
+ * row itself.
  */
 __device__ __forceinline__ bool
 is_wanted(const task &t, const unit &u, uint32_t column, uint32_t common)
@@ -83,14 +83,14 @@ jaccard_bits(const task &t, const unit &u, uint32_t column, uint32_t common)
 }
 
 /*
- * Which wanted pairs a row gives: all, or those above a number and some with
+ * The wanted pairs that a row gives: all pairs, or all pairs above a number and some pairs with
  * exactly this number.
  */
 struct cut
 {
 	bool all;
 	uint64_t number;
-	uint32_t equal; /* how many pairs with exactly this number: those of the first columns */
+	uint32_t equal; /* number of pairs with exactly this number */
 };
 
 /*
@@ -144,7 +144,7 @@ find_cut(const task &t, const unit &u, const uint32_t *counter)
 	return { false, prefix, want };
 }
 
-/* 0: not wanted, 1: wanted, 2: wanted, with the cut's own number. */
+/* Returns 0: not wanted, 1: wanted, 2: wanted, with exactly the cut's number. */
 __device__ __forceinline__ int
 judge(const task &t, const unit &u, const cut &c, uint32_t column, uint32_t common)
 {
@@ -190,7 +190,7 @@ count_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 	return n;
 }
 
-/* Write the wanted pairs from "at" on; "equal" pairs on the cut came before. */
+/* Write the wanted pairs from "at" on.  "equal" pairs on the cut have come before. */
 __device__ void
 write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter, uint64_t at,
 			 uint32_t equal)
@@ -217,8 +217,8 @@ write_wanted(const task &t, const unit &u, const cut &c, const uint32_t *counter
 }
 
 /*
- * Find where a unit's pairs go: to the unit's offset, or to the next free one.
- * False: there is no room for them.
+ * Find where a unit's pairs go: to the unit's own place, or to the next free place.  False: there
+ * is no room for them.
  */
 __device__ bool
 reserve(const task &t, uint64_t unit_number, uint32_t total, uint64_t *at)
@@ -356,7 +356,7 @@ __launch_bounds__(THREADS_MAX, BLOCKS_LEAST) work_rows(const task t)
 	}
 }
 
-/* One block adds up "found": the sum before each unit, and the sum of all units. */
+/* Add up "found" in one block: the sum before each unit, and the sum of all units. */
 __global__ void
 __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units, uint64_t *place)
 {
@@ -390,7 +390,7 @@ __launch_bounds__(THREADS_MAX) place_units(const uint32_t *found, uint64_t units
 		place[units] = before[THREADS_MAX];
 }
 
-/* Copy each unit's pairs to where they belong; a block takes a unit. */
+/* Copy each unit's pairs to their final place; a block takes a unit. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	order_pairs(const qset_output out, const uint64_t *place, uint64_t units, qset_pair *to)
@@ -405,9 +405,9 @@ __launch_bounds__(QS_BLOCK)
 /* ---- host ---- */
 
 /*
- * Prefer all columns at a time and small blocks, as long as all threads of a
- * multiprocessor are busy; then large blocks; then some of the columns at a
- * time.
+ * Choose block and columns.  Small blocks with all columns at a time are best, if all threads of a
+ * multiprocessor are busy; next best are large blocks; last come blocks with some of the columns at
+ * a time.
  */
 void
 qset_rows_plan(qs_cuda *gpu, qset_rows *r)

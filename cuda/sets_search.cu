@@ -2,9 +2,8 @@
  * sets_search.cu
  *		A search for pairs: what it holds on the device, its strips of rows, and handing out.
  *
- * Everything is allocated here, within the device's limit, so an open search
- * never runs out of memory.  If the limit is small, strips and pieces of pairs
- * become small first.
+ * Opening a search allocates everything, within the device's limit, so an open search never runs
+ * out of memory.  If the limit is small, strips and pieces of pairs become small.
  *
  * cuda/sets_search.cu
  */
@@ -12,13 +11,13 @@
 
 #include <new>
 
-/* Counts, and pairs, that are held at a time, unless a request says otherwise. */
+/* The most counts, and the most pairs, that are held at a time, unless a request says otherwise. */
 #define MOST_STRIP   (UINT64_C(2) << 30)
 #define MOST_PAIRS   (UINT64_C(1) << 22)
 #define MOST_BLOCKS  (UINT64_C(1) << 16)
-#define MOST_COUNTED (UINT64_C(1) << 33) /* pairs looked at in one launch */
+#define MOST_COUNTED (UINT64_C(1) << 33) /* the most pairs that one launch looks at */
 
-/* A strip shall take this many ms, if the whole search takes more than twice as much. */
+/* Target time of a strip in ms, if the whole search takes more than twice this time. */
 #define STRIP_MS 25.0
 
 enum phase
@@ -36,18 +35,18 @@ struct qset_cuda_pairs
 	const qset_cuda_sets *columns;
 	bool tail;
 	qset_rows rows; /* how rows are counted and handed out */
-	qset_rows sums; /* "top" with many columns: how lists are added to the strip before */
+	qset_rows sums; /* "top" with many columns: how lists are added to the strip first */
 	qset_bits bits;
 	qset_strip strip;
 	uint64_t most_rows; /* rows of a strip for which there is room */
-	uint64_t rows_now;  /* rows of the next strip */
+	uint64_t rows_now;  /* number of rows of the next strip */
 	uint64_t end;       /* end of the wanted rows */
 	bool running;       /* the strip is started and not finished */
-	uint32_t *table;    /* table of the methods that probe a table */
+	uint32_t *table;    /* table of the methods hash and bitmap */
 	qset_output out;
 	uint64_t *place;       /* on the device: where each unit's pairs belong, and their number */
-	qset_pair *ordered;    /* on the device: pairs of whole units, in order */
-	uint64_t *place_here;  /* a copy on the host, while pairs come in pieces */
+	qset_pair *ordered;    /* on the device: the pairs of whole units, in order */
+	uint64_t *place_here;  /* host copy of "place", while pairs come in pieces */
 	uint64_t next_unit;    /* the first unit whose pairs are not in "ordered" yet */
 	uint64_t ready, taken; /* pairs in "ordered" */
 	qset_memory memory;
@@ -55,7 +54,7 @@ struct qset_cuda_pairs
 	qset_cuda_report report;
 };
 
-/* Does the method add lists of the index? */
+/* True if the method adds lists of the index. */
 static inline bool
 has_lists(const qset_cuda_pairs *p)
 {
@@ -74,7 +73,7 @@ bit_words(uint64_t columns)
 	return qs_ceil_div(columns > 0 ? columns : 1, 32 * QSET_BIT_WORDS) * QSET_BIT_WORDS;
 }
 
-/* Words of a matrix of bits; tiles may be read from any row on. */
+/* Words of a matrix of bits.  The matrix has room for tiles that begin at any row. */
 static uint64_t
 matrix_words(const qset_cuda_sets *s, uint64_t words)
 {
@@ -92,7 +91,7 @@ alloc_bits(qset_cuda_pairs *p, uint64_t words)
 	return qset_alloc(&p->memory, matrix_words(p->columns, words), &p->bits.other);
 }
 
-/* Allocate the bits; the degrees say how many. */
+/* Allocate the bits.  The degrees give their number. */
 static qb_status
 open_bits(qset_cuda_pairs *p)
 {
@@ -113,7 +112,7 @@ open_bits(qset_cuda_pairs *p)
 	return alloc_bits(p, bit_words(columns));
 }
 
-/* Fill the bits, which stay the same for all strips. */
+/* Fill the bits.  All strips use these bits. */
 static qb_status
 fill_bits(qset_cuda_pairs *p)
 {
@@ -218,9 +217,8 @@ open_table(qset_cuda_pairs *p)
 }
 
 /*
- * Choose how rows are handed out.  The best pairs of a row are found among all
- * its columns.  If the counters of all columns do not fit, the counts go to
- * the strip first.
+ * Choose how rows are handed out.  The best pairs of a row are found among all its columns, so if
+ * the counters of all columns do not fit, the counts go to the strip first.
  */
 static void
 plan_rows(qset_cuda_pairs *p)
@@ -242,7 +240,7 @@ plan_rows(qset_cuda_pairs *p)
 	qset_rows_plan(p->gpu, r);
 }
 
-/* Get the ms between two phases that are over. */
+/* Get the ms between two phases that have ended. */
 static qb_status
 elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 {
@@ -253,7 +251,7 @@ elapsed(qset_cuda_pairs *p, phase from, phase to, double *ms)
 	return QB_OK;
 }
 
-/* Note that the stream has come to a phase. */
+/* Record in the stream that a phase is reached. */
 static qb_status
 mark(qset_cuda_pairs *p, phase where)
 {
@@ -327,8 +325,8 @@ open_pairs(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pai
 }
 
 /*
- * Open a search.  If the bits of hybrid need more memory than there is, lists
- * are tried, which need the least.
+ * Open a search.  If the bits of hybrid do not fit into memory, try lists, which need the least
+ * memory.
  */
 qb_status
 qset_cuda_pairs_open(qs_cuda *gpu, const qset_cuda_request *request, qset_cuda_pairs **pairs)
@@ -379,10 +377,9 @@ qset_cuda_pairs_bytes(const qset_cuda_pairs *p)
  *
  * A search goes through its rows strip by strip.  For each strip the method's
  * kernels make the counts, and the last kernel writes the pairs that pass in
- * the order in which its blocks run.  Then it is known how many pairs each row
- * has, and another kernel brings the pairs into the order of the rows.  If
- * there is not room for all pairs, the rows are counted once more, in pieces
- * that fit, and each pair goes straight to where it belongs.
+ * the order in which its blocks run.  Now the number of pairs of each row is known, and another
+ * kernel brings the pairs into the order of the rows.  If there is no room for all pairs, the rows
+ * are counted once more, in pieces that fit, and each pair is written straight to its final place.
  *
  * A strip is started without waiting for it, so one thread can keep several
  * devices busy.  The time of the last strip decides how many rows the next one
@@ -453,7 +450,7 @@ start_strip(qset_cuda_pairs *p)
 	return QB_OK;
 }
 
-/* Copy from the device, beside work that the device was given since the last phase. */
+/* Copy from the device, in parallel with work that was queued since the last phase. */
 static qb_status
 bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 {
@@ -464,7 +461,9 @@ bring(qset_cuda_pairs *p, void *to, const void *from, uint64_t bytes)
 	return qs_wait(gpu, gpu->out);
 }
 
-/* Take more rows if the last ones took less time than allowed, fewer if they took more. */
+/*
+ * Take more rows if the last strip took less time than its target, and fewer rows if it took more.
+ */
 static void
 adapt_rows(qset_cuda_pairs *p, double ms)
 {
@@ -496,7 +495,7 @@ finish_strip(qset_cuda_pairs *p, uint64_t *pairs)
 	return QB_OK;
 }
 
-/* ---- pieces of it ---- */
+/* ---- pieces of a strip ---- */
 
 /* Count again the next units whose pairs have room. */
 static qb_status
@@ -531,7 +530,7 @@ has_pieces(const qset_cuda_pairs *p)
 	return p->next_unit < units_of(p);
 }
 
-/* Are all strips started? */
+/* True if all strips are started. */
 static bool
 is_last(const qset_cuda_pairs *p)
 {
@@ -544,7 +543,7 @@ is_over(const qset_cuda_pairs *p)
 	return p->taken == p->ready && !p->running && !has_pieces(p) && is_last(p);
 }
 
-/* Start the next strip, without waiting for it, unless the last one runs or has pairs left. */
+/* Start the next strip without waiting, unless the last strip still runs or has pairs left. */
 static qb_status
 start_next(qset_cuda_pairs *p)
 {
@@ -554,7 +553,7 @@ start_next(qset_cuda_pairs *p)
 	return start_strip(p);
 }
 
-/* Would take_next() not have to wait? */
+/* Sets *ready if take_next() would not have to wait. */
 static qb_status
 look(qset_cuda_pairs *p, bool *ready)
 {
@@ -573,7 +572,9 @@ qset_cuda_pairs_begin(qset_cuda_pairs *p, uint64_t first, uint64_t end)
 	return start_next(p);
 }
 
-/* Finish a strip, or make the next piece of one.  Nothing is ready afterwards if it has no pair. */
+/*
+ * Finish a strip, or make its next piece.  If the strip has no pair, nothing is ready afterwards.
+ */
 static qb_status
 make_ready(qset_cuda_pairs *p)
 {

@@ -2,9 +2,8 @@
  * sets_techniques.cu
  *		A strip of counts, one pair of sets after another: the paper's methods.
  *
- * The methods are those of the paper's section 3.  They exist for comparison
- * with the inverted index and the product of bits, and run only when asked for
- * by name.
+ * The methods are those of the paper's section 3.  They exist for comparison with the inverted
+ * index and the product of bits, and run only if a query names them.
  *
  *	merge			IP		along a pair's merge path
  *	search			OBS		each element of the smaller set searched in the larger
@@ -28,7 +27,7 @@
 
 #define THREADS 256
 #define WARPS   (THREADS / 32)
-#define SLOTS   8192 /* of a piece's hash table; at most half of them are taken */
+#define SLOTS   8192 /* slots of a piece's hash table, which is at most half full */
 #define PIECE   3328
 #define CUTS    (2 * WARPS) /* cuts that are found at a time */
 
@@ -41,7 +40,7 @@ struct pairs
 	qset_filter filter;
 	uint32_t *count;
 	uint64_t width;
-	uint32_t *table; /* hash, bitmap: a table for each block */
+	uint32_t *table; /* hash, bitmap: a table for each block of threads */
 	uint64_t table_words;
 	qb_secret secret;
 };
@@ -52,7 +51,7 @@ set_of(const uint64_t *offset, const uint32_t *element, uint64_t s)
 	return { element + offset[s], offset[s + 1] - offset[s] };
 }
 
-/* Are both sets large enough to pass?  The count of any other pair stays 0. */
+/* True if both sets are large enough to pass.  The count of any other pair stays 0. */
 __device__ __forceinline__ bool
 is_possible(const pairs &p, const set &a, const set &b, uint64_t least)
 {
@@ -109,7 +108,10 @@ struct cuts
 	uint64_t x[CUTS], y[CUTS];
 };
 
-/* Both slices of a piece, in shared memory: a's, then b's.  A match at the cut adds one element. */
+/*
+ * Both slices of a piece, in shared memory: a's slice, then b's.  A match at the cut adds one
+ * element.
+ */
 struct piece
 {
 	uint32_t element[PIECE + 1];
@@ -134,7 +136,7 @@ find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, u
 		cut_by_warp(a, b, p.from + (p.to - p.from) * (first + i) / p.pieces, &x, &y);
 		if (qs_lane() == 0)
 		{
-			/* as in qset_path_cut(): a common element stays in one piece */
+			/* as in qset_path_cut(), keep a common element in one piece */
 			y += x > 0 && y < b.count && a.element[x - 1] == b.element[y];
 			c->x[i] = x;
 			c->y[i] = y;
@@ -143,7 +145,7 @@ find_cuts(cuts *c, const set &a, const set &b, const slice &p, uint32_t first, u
 	__syncthreads();
 }
 
-/* The common elements of two slices, by a hash table of one. */
+/* The number of common elements of two slices, by a hash table of one slice. */
 __device__ uint32_t
 hash_piece(uint32_t *table, const qb_secret &secret, const set &a, const set &b)
 {
@@ -193,7 +195,9 @@ count_piece(piece *s, uint32_t *table, const qb_secret &secret, const set &a, co
 	return hash_piece(table, secret, mine, other);
 }
 
-/* Count the slice of a pair's path that this block has among those that share the pair. */
+/*
+ * Count this block's slice of a pair's path.  The blocks that share the pair have one slice each.
+ */
 template <int Method>
 __device__ uint32_t
 count_part(piece *s, uint32_t *table, const pairs &all, const set &a, const set &b)
@@ -278,8 +282,8 @@ launch_pairs(qs_cuda *gpu, const pairs *t, uint64_t largest)
 /* ---- pairs along their merge paths (sets_path.cuh) ---- */
 
 /*
- * Each warp takes one of "slices" shards of each of its pairs.  Warps that are
- * too few for a whole pair take none.
+ * Each warp takes one of "slices" shards of each of its pairs.  If fewer than "slices" warps are
+ * left over, these take no pair.
  */
 __global__ void __launch_bounds__(32 * PATH_WARPS) merge_pairs(const pairs p, uint32_t slices)
 {
@@ -320,7 +324,7 @@ __global__ void __launch_bounds__(32 * PATH_WARPS) merge_pairs(const pairs p, ui
 	}
 }
 
-/* Merge pairs; "largest" is the most elements that both sets of a pair can have together. */
+/* Merge pairs.  "largest" is the most elements that both sets of a pair can have together. */
 static qb_status
 launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 {
@@ -330,7 +334,7 @@ launch_merge(qs_cuda *gpu, const pairs *t, uint64_t largest)
 	QS_TRY(qs_grid(gpu, merge_pairs, 32 * PATH_WARPS, 0, UINT64_MAX, &grid));
 	slices = (uint64_t) grid * PATH_WARPS / all;
 	slices = slices < most ? slices : most;
-	/* a shard is counted in 32 bits */
+	/* enough slices that a shard's count fits in 32 bits */
 	slices = slices > largest >> 31 ? slices : (largest >> 31) + 1;
 	merge_pairs<<<grid, 32 * PATH_WARPS, 0, gpu->stream>>>(*t, (uint32_t) slices);
 	return qs_launched(gpu);
@@ -359,7 +363,9 @@ fill_table(uint32_t *table, const set &a, uint32_t mask, const qb_secret &secret
 	__syncthreads();
 }
 
-/* Clear the table.  A bitmap may be far larger than a row, so only the row's bits are cleared. */
+/*
+ * Clear the table.  A bitmap may be far larger than a row, so only the row's own bits are cleared.
+ */
 template <bool Bitmap>
 __device__ void
 clear_table(uint32_t *table, const set &a)

@@ -2,16 +2,16 @@
  * sketch.cu
  *		A sketch on the device: create, widen, make room, destroy; settle, read, merge.
  *
- * Device tables have the layout of dense tables on the host, byte for byte.  A
- * table that grows is made anew beside the old table, which is freed only when
- * the new one is complete.  So a sketch does not change if memory runs out.
+ * Device tables have the layout of dense tables on the host, byte for byte.  To grow a table, a new
+ * table is made beside the old table, which is freed only when the new one is complete.  So a
+ * sketch does not change if memory runs out.
  *
- * The high buckets of multilevel are the hard part: a kernel takes them, and a
- * kernel cannot ask for memory.  So before each launch there is room for as
- * many high buckets as the launch could take; see reserve_high().
+ * The high buckets of multilevel are the hard part, because a kernel takes them, and a kernel
+ * cannot allocate memory.  So before each launch the host makes room for as many high buckets as
+ * the launch could take; see reserve_high().
  *
- * SQL: qsketch_agg() and lookups of arrays, which make sketches on a GPU (fill_masks); more than 2^32 rows
- * (widen_counters).
+ * SQL: qsketch_agg() and lookups of arrays make sketches on a GPU (fill_masks).  More than 2^32
+ * rows need widen_counters.
  *
  * cuda/sketch.cu
  */
@@ -19,13 +19,16 @@
 
 #include <new>
 
-/* Launches that room is made for, unless it would be for more than two buckets of each thread. */
+/* Room is made for this many launches, unless that is more than two buckets for each thread. */
 #define LAUNCHES_AHEAD 32
 
-/* Up to so many bytes, memory is taken for as many high buckets as can be live, without counting them. */
+/*
+ * Up to this many bytes, memory is taken for the most high buckets that can be live, without
+ * counting the live ones.
+ */
 #define UNCOUNTED_BYTES ((size_t) 16 << 20)
 
-/* Indexed by qs_structure; the slim table of sf is a sub_warp sketch. */
+/* Indexed by qs_structure.  The slim table of sf is handled as a sub_warp sketch. */
 static const qs_cuda_ops *const ops[] = { NULL,
 										  &qs_thread_cuda,
 										  &qs_warp_cuda,
@@ -45,7 +48,10 @@ table_bytes_of(const qs_cuda_sketch *sk, bool wide)
 	return sk->params.n * rows * sk->ops->bucket_bytes(wide);
 }
 
-/* As qs_params_check(), but without its limit of the size: here only memory limits the size. */
+/*
+ * As qs_params_check(), but without its limit of the size, because here only memory limits the
+ * size.
+ */
 static qb_status
 check_params(const qs_params *p)
 {
@@ -56,7 +62,7 @@ check_params(const qs_params *p)
 	return p->n >= 1 && p->n <= UINT32_MAX ? QB_OK : QB_BAD_SIZE;
 }
 
-/* Compute the masks of a sketch, the same as on the host; a thread makes a mask. */
+/* Compute the masks of a sketch, which are those of the host.  A thread makes a mask. */
 __global__ void
 __launch_bounds__(QS_BLOCK)
 	fill_masks(uint32_t *masks, uint32_t count, uint64_t seed_key, uint32_t m, uint32_t d)
@@ -68,7 +74,7 @@ __launch_bounds__(QS_BLOCK)
 }
 
 /*
- * The header of a sketch: the number of high buckets that are taken, in so many bytes, then the
+ * The header of a sketch has the number of high buckets taken, in this many bytes, and then the
  * masks.
  */
 #define USED_BYTES 16
@@ -100,7 +106,7 @@ create_header(qs_cuda_sketch *sk)
 	return qs_launched(gpu);
 }
 
-/* Allocate the zeroed table, the masks and the word of a sketch whose view has no memory yet. */
+/* Allocate the zeroed table and the header of a sketch whose view has no memory yet. */
 static qb_status
 create_memory(qs_cuda_sketch *sk)
 {
@@ -109,7 +115,7 @@ create_memory(qs_cuda_sketch *sk)
 	return qs_device_alloc(sk->gpu, sk->table_bytes, (void **) &sk->view.table);
 }
 
-/* Make a sketch without memory; an sf sketch is a device part. */
+/* Make a sketch without memory.  An sf sketch is a device part. */
 static qs_cuda_sketch *
 new_sketch(qs_cuda *gpu, const qs_params *p, bool wide)
 {
@@ -188,7 +194,7 @@ __launch_bounds__(QS_BLOCK) widen_counters(uint64_t *to, const uint32_t *from, u
 	qs_for_each(count, [&](uint64_t i) { __stcs(&to[i], (uint64_t) __ldcs(&from[i])); });
 }
 
-/* Change to counters of 8 bytes; in multilevel only high buckets have them. */
+/* Change to counters of 8 bytes.  In multilevel only high buckets have them. */
 static qb_status
 widen_tables(qs_cuda_sketch *sk, uint8_t *table, uint8_t *extra)
 {
@@ -252,7 +258,7 @@ read_high_used(const qs_cuda_sketch *sk, uint64_t *used)
 	return QB_OK;
 }
 
-/* Replace the table of high buckets by a table of "room" high buckets; the old one is freed. */
+/* Replace the table of high buckets by a table of "room" high buckets, and free the old table. */
 static void
 replace_high(qs_cuda_sketch *sk, uint8_t *extra, uint64_t room)
 {
@@ -288,7 +294,10 @@ threads_of(const qs_cuda *gpu)
 	return (uint64_t) gpu->multiprocessors * gpu->threads;
 }
 
-/* The most high buckets that a launch takes and cannot place: one for each warp or thread. */
+/*
+ * The most high buckets that a launch takes but cannot place: one for each warp, or in bulk one for
+ * each thread.
+ */
 static uint64_t
 loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 {
@@ -299,7 +308,8 @@ loose_buckets(const qs_cuda_sketch *sk, uint64_t keys, bool bulk)
 }
 
 /*
- * The most buckets that ask for a high one in the life of a sketch: each when a counter gets 256.
+ * The most buckets that ask for a high bucket in the life of a sketch.  A bucket asks when one of
+ * its counters reaches 256.
  */
 static uint64_t
 owners_of(const qs_cuda_sketch *sk)
@@ -308,10 +318,10 @@ owners_of(const qs_cuda_sketch *sk)
 }
 
 /*
- * Is there room for the high buckets that a launch can ask for?  All owners may ask.  In
- * addition each warp of a launch, or thread of a bulk launch, may be left with one high bucket
- * that it could not place ("loose").  high_bound is the most that earlier launches can have
- * taken.
+ * True if there is room for the high buckets that a launch can ask for.  All owners (owners_of())
+ * may ask.  In addition each warp of a launch, or thread of a bulk launch, may be left with one
+ * high bucket that it could not place ("loose").  high_bound is the most high buckets that earlier
+ * launches can have taken.
  */
 bool
 qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
@@ -319,7 +329,7 @@ qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose)
 	return sk->high_bound + owners_of(sk) + loose <= sk->high_room;
 }
 
-/* Room is made for several launches and for twice as many owners, so it is rarely made. */
+/* Make room for several launches and for twice as many owners, so that room is rarely made. */
 qb_status
 qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 {
@@ -334,7 +344,10 @@ qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose)
 	return status == QB_NO_MEMORY ? qs_grow_high(sk, used, room) : status;
 }
 
-/* Have room; how many high buckets are taken is read only if high_bound does not fit. */
+/*
+ * Make sure of room.  Reads the number of high buckets taken only if there is no room by
+ * high_bound.
+ */
 static qb_status
 reserve_high(qs_cuda_sketch *sk, uint64_t loose)
 {
@@ -385,18 +398,17 @@ qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk)
 }
 
 /*
- * ---- from the device, and into one another slice by slice ----
+ * ---- reading from the device, and merging slice by slice ----
  *
- * Tables are copied as they are.  The high buckets of multilevel are in the
- * order in which threads asked for them, and some may be unused.  Settling
- * leaves out high buckets that are not live, and qs_write() puts the others
- * into the order of their low buckets.
+ * Tables are copied as they are.  The high buckets of multilevel are in the order in which threads
+ * asked for them, and some may be unused.  Settling leaves out high buckets that are not live.
+ * Then qs_write() puts the others into the order of their low buckets.
  */
 
 /*
- * Zeroed memory for the live high buckets; *live: for how many.  A bucket has one at most, so there is room
- * for all.  Where that would be much, or too much for the device, they are counted first, and the count
- * is waited for.
+ * Zeroed memory for the live high buckets, with room for *live of them.  A bucket has at most one,
+ * so room for one each is enough.  If that is much, or too much for the device, count the live ones
+ * first, and wait for the count.
  */
 static qb_status
 room_for_live(qs_cuda_sketch *sk, uint64_t *live, uint8_t **extra)
@@ -431,7 +443,10 @@ compact_high(qs_cuda_sketch *sk)
 	}
 	replace_high(sk, extra, live);
 	sk->high_bound = live;
-	/* the copying kernel has counted them anew: the low half of a word is the number */
+	/*
+	 * the copying kernel has counted the high buckets anew; the low half of the word is their
+	 * number
+	 */
 	return qs_copy(gpu, sk->view.high_used, gpu->result, sizeof(uint32_t),
 				   cudaMemcpyDeviceToDevice);
 }
@@ -457,7 +472,7 @@ qs_cuda_is_settled(qs_cuda_sketch *sk)
 	return !sk->settled || qs_look_at(sk->settled) != cudaErrorNotReady;
 }
 
-/* Read from a settled sketch how many high buckets it has.  Others may count keys meanwhile. */
+/* Read the number of high buckets of a settled sketch.  Other sketches may count keys meanwhile. */
 static qb_status
 read_live(qs_cuda_sketch *sk, uint64_t *live)
 {
@@ -512,7 +527,7 @@ qs_cuda_read(qs_cuda_sketch *sk, const qs_cuda_piece *piece, int count)
 						  piece, count);
 }
 
-/* A view of a slice, to be merged only. */
+/* A view of a slice, only for merging. */
 static qs_view
 view_of(const qs_cuda_sketch *sk, qs_slice units)
 {
@@ -525,7 +540,7 @@ view_of(const qs_cuda_sketch *sk, qs_slice units)
 	return view;
 }
 
-/* "into" has room for all that comes with "from". */
+/* "into" has room for all high buckets that "from" brings. */
 static qb_status
 merge_slice(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {
@@ -547,7 +562,7 @@ qs_cuda_merge_begin(qs_cuda_sketch *into, const qs_params *from, int64_t total)
 	return QB_OK;
 }
 
-/* Copy counters into an empty slice, which needs no more high buckets than the sketch has. */
+/* Copy counters into an empty slice.  The slice needs no more high buckets than the sketch has. */
 static qb_status
 fill_slice(qs_cuda_sketch *slice, const qs_cuda_sketch *from, qs_slice units)
 {
@@ -575,7 +590,7 @@ carry_tables(qs_cuda_sketch *to, const qs_cuda_sketch *from)
 	return qs_transfer(gpu, to->view.high_used, from->gpu, from->view.high_used, sizeof(uint32_t));
 }
 
-/* Add a slice of another device, which is a sketch of its own there. */
+/* Add a slice that was copied from another device, and is now a sketch of its own. */
 static qb_status
 merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 {
@@ -590,7 +605,7 @@ merge_carried(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *slice)
 	return status;
 }
 
-/* Add a slice of a peer, which is read where it is. */
+/* Add a slice of a peer, which is read in place. */
 static qb_status
 merge_peer(qs_cuda_sketch *into, qs_slice to, const qs_cuda_sketch *from, qs_slice units)
 {

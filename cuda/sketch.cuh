@@ -22,7 +22,7 @@ struct qs_view
 	uint8_t *table;
 	uint8_t *extra;        /* multilevel: high buckets */
 	const uint32_t *masks; /* mask_count masks; thread: NULL */
-	uint32_t *high_used;   /* multilevel: high buckets taken */
+	uint32_t *high_used;   /* multilevel: number of high buckets taken */
 	uint64_t n;
 	uint64_t seed_key;
 	uint32_t depth;
@@ -42,22 +42,25 @@ struct qs_cuda_ops
 
 	qb_status (*query)(qs_cuda *gpu, const qs_view *v, const qs_batch *b, int64_t *estimate);
 
-	/* into += from, which has as many buckets; room exists already. */
+	/*
+	 * into += from, which has the number of buckets of "into".  Room for high buckets exists
+	 * already.
+	 */
 	qb_status (*merge)(qs_cuda *gpu, const qs_view *into, const qs_view *from);
 
 	/* Count partitioned keys tile by tile; see sketch_bulk.cuh. */
 	qb_status (*bulk)(qs_cuda *gpu, const qs_view *v, const qs_parted *parted);
 
 	/*
-	 * Add keys without weights to several sketches with counters of 4 bytes, of which "v" is
-	 * one; see sketch_kernels.cuh.  Room for high buckets exists already.
+	 * Add keys without weights to several sketches with counters of 4 bytes, one of which is "v";
+	 * see sketch_kernels.cuh.  Room for high buckets exists already.
 	 */
 	qb_status (*groups)(qs_cuda *gpu, const qs_view *v, qs_grouped *grouped);
 
-	/* Counters of a bucket; thread: 1. */
+	/* Counters of a bucket; 1 for thread. */
 	uint32_t m;
 
-	/* Bytes of a bucket in the table with counters of this width. */
+	/* Bytes of a bucket in a table with counters of this width. */
 	uint32_t (*bucket_bytes)(bool wide);
 };
 
@@ -71,11 +74,11 @@ struct qs_cuda_sketch
 	qs_view view;
 	size_t table_bytes;
 	size_t extra_bytes;
-	uint64_t high_bound;        /* multilevel: the most high buckets that can be taken */
-	uint64_t high_room;         /* multilevel: high buckets allocated */
+	uint64_t high_bound;        /* multilevel: the most high buckets that can have been taken */
+	uint64_t high_room;         /* multilevel: number of high buckets allocated */
 	uint64_t ever;              /* multilevel: weight that could have raised counters */
-	cudaEvent_t settled;        /* the tables are settled; NULL: they never were */
-	bool at_rest;               /* gpu->out begins after what changed it last */
+	cudaEvent_t settled;        /* reached when the tables are settled; NULL: they never were */
+	bool at_rest;               /* true if gpu->out already waits for the last change */
 	qs_cuda_frequent *frequent; /* exact counts of frequent keys; NULL: there are none */
 };
 
@@ -97,20 +100,21 @@ qs_high_bytes(bool wide)
 /* ---- sketch.cu ---- */
 
 /*
- * Check for overflow, widen, and make room for "weight" more, which comes with
- * "keys" keys, by bulk or directly (0: with another sketch); see qs_prepare().
+ * Check for overflow, widen, and make room for "weight" more; see qs_prepare().  The weight comes
+ * with "keys" keys, by bulk or directly, or with another sketch if "keys" is 0.
  */
 extern qb_status qs_cuda_prepare(qs_cuda_sketch *sk, int64_t weight, uint64_t keys, bool bulk);
 
 /*
- * Before each launch that adds up to "keys" keys, by bulk or directly: make sure of room
- * for the high buckets that it may take.
+ * Call this before each launch that adds up to "keys" keys, by bulk or directly.  Makes sure of
+ * room for the high buckets that the launch may take.
  */
 extern qb_status qs_reserve_launch(qs_cuda_sketch *sk, uint64_t keys, bool bulk);
 
 /*
- * The same in two steps, for several sketches at once.  Is there room?  If not, make it,
- * when "high_bound" is the number of high buckets that are taken.
+ * qs_reserve_launch() in two steps, for several sketches at once.  The first function says whether
+ * there is room.  If not, the second makes room, after the caller has set "high_bound" to the
+ * number of high buckets taken.
  */
 extern bool qs_has_high_room(const qs_cuda_sketch *sk, uint64_t loose);
 extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
@@ -119,7 +123,7 @@ extern qb_status qs_make_high_room(qs_cuda_sketch *sk, uint64_t loose);
 extern qb_status
 qs_cuda_create_like(qs_cuda *gpu, const qs_params *p, bool wide, qs_cuda_sketch **sketch);
 
-/* Make counters 8 bytes. */
+/* Change the counters to 8 bytes. */
 extern qb_status qs_widen(qs_cuda_sketch *sk);
 
 /* Make a table of "room" high buckets that keeps the first "used" ones. */
@@ -127,12 +131,13 @@ extern qb_status qs_grow_high(qs_cuda_sketch *sk, uint64_t used, uint64_t room);
 
 /* ---- sketch_multilevel.cu ---- */
 
-/* Set high indexes to 0 that name none of the "high" high buckets. */
+/* Set high indexes to 0 that do not name one of the "high" high buckets. */
 extern qb_status qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high);
 
 /*
- * Count the high buckets that are not all zero: the live ones.  "to" not NULL: copy them there,
- * and number them anew, in no order.  The number is in gpu->result; "live" not NULL: wait for it.
+ * Count the live high buckets, which are those that are not all zero.  If "to" is not NULL, copy
+ * the live ones there, and number them anew, in no order.  The number goes to gpu->result.  If
+ * "live" is not NULL, wait for the number.
  */
 extern qb_status qs_high_collect(qs_cuda *gpu, const qs_view *v, uint8_t *to, uint64_t *live);
 
@@ -147,12 +152,15 @@ extern void qs_cuda_frequent_end(qs_cuda_sketch *sk);
 /* ---- sketch_skew.cu ---- */
 
 /*
- * Add keys without weights in the fastest way.  A lack of memory is no error:
- * keys are partitioned only if there is workspace enough.
+ * Add keys without weights in the fastest way.  Keys are partitioned only if there is enough
+ * workspace, so a lack of memory is no error.
  */
 extern qb_status qs_insert_fastest(qs_cuda_sketch *sk, const qs_batch *b);
 
-/* Would it partition so many keys?  If not, then it does not partition fewer either. */
+/*
+ * True if qs_insert_fastest() would partition this many keys.  If it would not, it does not
+ * partition fewer keys either.
+ */
 extern bool qs_wants_bulk(const qs_cuda_sketch *sk, uint64_t count);
 
 #endif

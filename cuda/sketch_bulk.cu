@@ -16,13 +16,13 @@
  * group.  Between the passes a key is an item of 4 bytes (qs_parted).  Keys of
  * a thread sketch are partitioned anew for each row.
  *
- * Skew: partitions of different sizes do not harm correctness.  A shard of the fine
- * pass that does not fit into shared memory is sorted straight to device
- * memory.  sketch_skew.cu has taken out keys that occur often.
+ * Skew: partitions may have different sizes.  A shard of the fine pass that does not fit into
+ * shared memory is sorted straight to device memory.  sketch_skew.cu has already removed the keys
+ * that occur often.
  *
- * SQL: qsketch_agg() of cached columns into a sketch of more than half the L2 cache (thread: three quarters).
- * Chunks are brought together for that, up to 44 million keys (qs_cuda_gains_together()); a chunk of rows
- * that are narrow has enough keys by itself.
+ * SQL: qsketch_agg() of cached columns into a sketch of more than half the L2 cache (thread: three
+ * quarters).  To have enough keys, several chunks are joined, up to 44 million keys
+ * (qs_cuda_gains_together()).  A chunk of narrow rows has enough keys by itself.
  *
  * cuda/sketch_bulk.cu
  */
@@ -39,7 +39,7 @@
 #define FINE_BLOCK   512
 #define FINE_KEYS    9216 /* keys that fit: 1000 above the mean, 11 standard deviations */
 #define FINE_EACH    (FINE_KEYS / FINE_BLOCK)
-#define RESIDENT     3 /* blocks of an SM whose registers must suffice */
+#define RESIDENT     3 /* blocks of a multiprocessor for which the registers must suffice */
 
 #define RANK_BITS  14   /* bits of an index among COARSE_KEYS or FINE_KEYS */
 #define COARSE_MAX 1024 /* coarse partitions */
@@ -47,9 +47,9 @@
 #define GROUP_MAX  1024 /* stretches of a group */
 
 /*
- * A batch is worth partitioning from this many keys on, and up to this many
- * bytes of table for each random access.  Tiles of multilevel cost more.  So
- * does thread, which is partitioned for each row.
+ * A batch is worth partitioning from PAYS_KEYS keys on, and with up to PAYS_BYTES bytes of table
+ * for each random access.  Tiles of multilevel cost more.  So does thread, which is partitioned for
+ * each row.
  */
 #define PAYS_KEYS      (UINT64_C(1) << 22)
 #define PAYS_BYTES     128
@@ -71,9 +71,8 @@ log2_floor(uint64_t v)
 }
 
 /*
- * Plan what does not depend on the number of keys.  About as many coarse as
- * fine partitions are best, but a bucket's number in its coarse partition must fit into
- * an item.
+ * Plan what does not depend on the number of keys.  The numbers of coarse and fine partitions
+ * should be about equal, but a bucket's number in its coarse partition must fit into an item.
  */
 static plan
 plan_parts(const qs_cuda_sketch *sk)
@@ -119,7 +118,10 @@ qs_bulk_possible(const qs_cuda_sketch *sk)
 	return p.coarse <= COARSE_MAX && p.fine <= FINE_MAX;
 }
 
-/* If the table is in the L2 cache, adding keys directly is no slower. */
+/*
+ * True if partitioning is faster.  If the table is in the L2 cache, adding keys directly is as
+ * fast.
+ */
 bool
 qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 {
@@ -132,8 +134,8 @@ qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count)
 }
 
 /*
- * The most keys of one call.  A tile has QS_GROUPS_MAX runs and, unless keys
- * are skewed, no more keys than it can count at once.
+ * The most keys of one call.  A tile then has QS_GROUPS_MAX runs and, unless keys are skewed, no
+ * more keys than it can count at once.
  */
 uint64_t
 qs_bulk_most(const qs_cuda_sketch *sk)
@@ -146,7 +148,7 @@ qs_bulk_most(const qs_cuda_sketch *sk)
 	return most < QS_BULK_KEYS ? most : QS_BULK_KEYS;
 }
 
-/* What lies in the workspace. */
+/* The contents of the workspace. */
 struct workspace
 {
 	uint32_t *item[2]; /* items after each pass */
@@ -210,7 +212,7 @@ counts_to_offsets(uint32_t *count, uint32_t partitions,
 	__syncthreads();
 }
 
-/* The bucket of hv, or its counter in a row of the thread sketch. */
+/* The bucket of hv; with ROWS its counter in a row of the thread sketch. */
 template <bool ROWS>
 __device__ __forceinline__ uint32_t
 place_of(uint64_t hv, uint64_t n, uint32_t row)
@@ -222,15 +224,15 @@ place_of(uint64_t hv, uint64_t n, uint32_t row)
 struct coarse_stretch
 {
 	const uint64_t *key;
-	uint32_t here;   /* keys */
-	uint32_t row;    /* for thread */
-	uint32_t *count; /* keys of each partition; shared memory, as the next */
-	uint32_t *stage; /* items */
+	uint32_t here;   /* number of keys */
+	uint32_t row;    /* for thread: the row */
+	uint32_t *count; /* keys of each partition, in shared memory */
+	uint32_t *stage; /* the items, in shared memory */
 };
 
 /*
- * Hash a thread's keys.  The items go to "stage", in the order of the keys;
- * each key gets its partition and its rank in that partition.
+ * Hash a thread's keys, and write the items to "stage", in the order of the keys.  Each key gets
+ * its partition and its rank in that partition.
  */
 template <bool ROWS>
 __device__ __forceinline__ void
@@ -355,7 +357,7 @@ for_each_item(const fine_shard &shard, uint32_t lanes, Each each)
 			each(i, shard.run[r] + i - shard.place[r]);
 }
 
-/* Sort a shard in shared memory, which has so many items, by fine partition, and write it. */
+/* Sort a shard of "total" items by fine partition in shared memory, and write it. */
 __device__ __forceinline__ void
 sort_shard(uint32_t *item, uint32_t total, const plan &p, uint32_t *count,
 		   typename block_scan<FINE_BLOCK>::TempStorage &temp, uint32_t *sorted)
@@ -407,7 +409,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	__shared__ typename block_sum<FINE_BLOCK>::TempStorage sum;
 	uint32_t partitions = 1u << p.log2_fine;
 	uint32_t shift = p.log2_buckets + p.tag_bits;
-	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* half the mean run */
+	uint32_t lanes = p.coarse > 256 ? 8 : p.coarse > 64 ? 16 : 32; /* about half the mean run */
 	uint32_t total;
 
 	for (uint32_t i = threadIdx.x; i < partitions; i += FINE_BLOCK)
@@ -428,7 +430,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 		write_starts(start, count, partitions, shard.base, total);
 		return;
 	}
-	/* the shard does not fit: count, then write each item to its place */
+	/* the shard does not fit into shared memory: count, then write each item to its place */
 	for_each_item(shard, lanes,
 				  [&](uint32_t, uint32_t from) { atomicAdd(&count[item[from] >> shift], 1); });
 	__syncthreads();
@@ -440,7 +442,7 @@ __launch_bounds__(FINE_BLOCK, RESIDENT)
 	});
 }
 
-/* Partition keys and add them; "row" matters for thread only. */
+/* Partition keys and add them.  Only thread uses "row". */
 static qb_status
 insert_row(qs_cuda_sketch *sk, const qs_batch *b, const plan &p, const workspace &w, uint32_t row)
 {

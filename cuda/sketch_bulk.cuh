@@ -9,14 +9,14 @@
  * counters of 16 bits, and adds the counts to the table: all accesses to device
  * memory are long runs.
  *
- * Floor per key: 24 bytes: 8 of the key, and 4 written and 4 read by each of
- * two passes of partitioning.  In addition the table is read and written once
+ * Floor: 24 bytes for each key, of which 8 are the key, and each of two passes of partitioning
+ * writes 4 and reads 4.  In addition the table is read and written once
  * per batch: 2 * 32 / (keys per bucket of 32 bytes) more.
  *
  * A counter of 16 bits cannot overflow, because no more than 65535 keys are
  * counted before the counts are added to the table.
  *
- * SQL: that of sketch_bulk.cu.
+ * SQL: as in sketch_bulk.cu.
  *
  * cuda/sketch_bulk.cuh
  */
@@ -36,7 +36,7 @@ extern "C"
 #define QS_RUN_LANES     16    /* lanes that read a run of keys together */
 #define QS_RUN_AHEAD     4     /* keys that a lane reads before it adds the first */
 #define QS_FLUSH_AHEAD   4     /* pieces of the table that a thread reads before it writes one */
-#define QS_PREFETCH      32768 /* bytes of a tile; those of all blocks must fit into L2 */
+#define QS_PREFETCH      32768 /* bytes of a tile prefetched; those of all blocks must fit into L2 */
 #define QS_GROUPS_MAX    512   /* runs of a tile, one for each thread */
 
 /*
@@ -48,8 +48,8 @@ struct qs_parted
 {
 	const uint32_t *item;
 	const uint32_t *start; /* of each run: [group][coarse][fine], fine + 1 of them */
-	uint64_t first;        /* the bucket with number 0 here: a row's first in thread */
-	uint64_t n;            /* buckets */
+	uint64_t first;        /* first bucket; its number here is 0 */
+	uint64_t n;            /* number of buckets */
 	uint32_t groups;
 	uint32_t coarse, fine; /* partitions */
 	uint32_t log2_masks;
@@ -84,8 +84,8 @@ template <typename Number, int COUNT> struct __align__(sizeof(Number) * COUNT) q
 };
 
 /*
- * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows
- * of thread start at any counter, so their counters are added one by one.
+ * Add the counts of a tile to a table of plain counters, M to a bucket.  Rows of thread may start
+ * at any counter, so their counters are added one by one.
  */
 template <int M, typename Counter> struct qs_plain_tile
 {
@@ -131,7 +131,7 @@ qs_tile_run(const qs_parted &p, uint32_t number)
 	return threadIdx.x < p.groups ? make_uint2(start[0], start[1]) : make_uint2(0, 0);
 }
 
-/* Give the run to the block, and add up the keys of the tile. */
+/* Give the thread's run to the block, and add up the keys of the tile. */
 __device__ __forceinline__ void
 qs_tile_share_run(qs_tile_memory &s, uint2 run)
 {
@@ -209,8 +209,8 @@ qs_tile_count_runs(qs_tile_memory &s, const qs_parted &p)
 }
 
 /*
- * Count a tile that has more keys than its counters can take: all but the last
- * QS_TILE_KEYS keys, in portions.  Only skewed batches have such tiles.
+ * Count a tile with more keys than its counters can take.  Counts all but the last QS_TILE_KEYS
+ * keys, in portions.  Only skewed batches have such tiles.
  */
 template <typename Tile>
 __device__ __forceinline__ void
@@ -244,8 +244,8 @@ qs_tile_in_turns(Tile &tile, qs_tile_memory &s, const qs_view &v, const qs_parte
 }
 
 /*
- * A block takes every gridDim-th tile.  While it counts the keys of a tile,
- * that tile of the table and the bounds of the next tile's runs are loaded.
+ * A block takes every gridDim-th tile.  While it counts the keys of a tile, it loads the tile's
+ * part of the table, and the bounds of the next tile's runs.
  */
 template <typename Tile>
 __global__ void
@@ -339,10 +339,10 @@ template <typename Narrow, typename Wide> struct qs_structure_ops
 /* The most keys that are partitioned at a time. */
 #define QS_BULK_KEYS (UINT64_C(1) << 28)
 
-/* Can the keys of this sketch be partitioned at all? */
+/* True if the keys of this sketch can be partitioned at all. */
 extern bool qs_bulk_possible(const qs_cuda_sketch *sk);
 
-/* Is partitioning faster than adding "count" keys directly? */
+/* True if partitioning is faster than adding "count" keys directly. */
 extern bool qs_bulk_pays(const qs_cuda_sketch *sk, uint64_t count);
 
 /* The most keys of one qs_bulk_insert(). */
@@ -351,7 +351,7 @@ extern uint64_t qs_bulk_most(const qs_cuda_sketch *sk);
 /* Bytes of workspace for "count" keys. */
 extern size_t qs_bulk_bytes(const qs_cuda_sketch *sk, uint64_t count);
 
-/* Add at most qs_bulk_most() keys without weights; "work" has qs_bulk_bytes(). */
+/* Add at most qs_bulk_most() keys without weights.  "work" has qs_bulk_bytes() bytes. */
 extern qb_status qs_bulk_insert(qs_cuda_sketch *sk, const qs_batch *b, uint8_t *work);
 
 #endif

@@ -4,10 +4,11 @@
  *
  * Keys come in batches, which lie on the device.  A batch is looked up in the sketch, a piece at a time that
  * the L2 cache has room for.  Then each key whose estimate reaches the threshold adds 1 to its slot of the table.
- * Equal keys of a warp are added once, with their number, and those of a block, as far as it has slots for them.
+ * A warp adds equal keys once, with their number.  A block first counts keys in its own slots, as
+ * far as it has slots for them.
  *
- * Floor: looking the keys up, 8 bytes a key and a sector or more of the table of counters; and an atomic
- * operation for each warp that has a frequent key.
+ * Floor: a lookup for each key, which reads 8 bytes and a sector or more of the table of counters.
+ * In addition, an atomic operation for each warp that has a frequent key.
  *
  * SQL: qtop_agg() on cached columns.
  *
@@ -29,12 +30,12 @@ struct qs_cuda_frequent
 {
 	uint64_t wanted, slots;
 	int64_t least;
-	uint32_t rows[QS_ESTIMATE_STEPS]; /* sampled, of each step */
-	uint64_t sampled;                 /* all of them */
-	bool broken;                      /* a batch was counted in part */
+	uint32_t rows[QS_ESTIMATE_STEPS]; /* number of sampled rows of each step */
+	uint64_t sampled;                 /* number of all sampled rows */
+	bool broken;                      /* part of a batch was counted */
 	uint8_t *table;                   /* and behind it the largest estimate that was dropped */
 	qs_frequent_key *collected;       /* NULL: nothing was collected */
-	uint64_t count;                   /* of them */
+	uint64_t count;                   /* number of collected keys */
 };
 
 /* The table as kernels see it. */
@@ -120,7 +121,7 @@ __launch_bounds__(QS_BLOCK) count_steps(const int64_t *estimate, uint64_t count,
 	qs_for_each(count, [=](uint64_t i) { atomicAdd(&rows[qs_step_of(estimate[i])], 1); });
 }
 
-/* Look up sampled keys, and count how many estimates each step has. */
+/* Look up sampled keys, and count the estimates of each step. */
 static qb_status
 sample(qs_cuda_sketch *sk, const uint64_t *key, uint64_t distance, uint64_t count, uint32_t *rows)
 {
@@ -163,7 +164,7 @@ qs_cuda_frequent_sample(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 	return QB_OK;
 }
 
-/* The slot of a key, which is made if there is room; NULL: there is none. */
+/* The slot of a key, which is made if there is room.  NULL: there is no slot. */
 __device__ __forceinline__ qs_frequent_key *
 find_slot(const counting &c, uint64_t key)
 {
@@ -184,7 +185,7 @@ find_slot(const counting &c, uint64_t key)
 	return NULL;
 }
 
-/* Count a key of this estimate so many times. */
+/* Add "times" to the count of a key with this estimate. */
 __device__ __forceinline__ void
 count_key(const counting &c, uint64_t key, int64_t estimate, uint32_t times)
 {
@@ -197,14 +198,14 @@ count_key(const counting &c, uint64_t key, int64_t estimate, uint32_t times)
 }
 
 /*
- * Keys that a block counts by itself first: the most frequent ones come so often that adding them in the L2 cache
- * would queue up.  A slot belongs to the first key that comes to it.
+ * A block first counts keys in its own slots.  Otherwise the most frequent keys would queue up in
+ * the L2 cache.  A slot belongs to the first key that comes to it.
  */
 #define NEAR_SLOTS 512
 
 struct near_keys
 {
-	unsigned long long key[NEAR_SLOTS]; /* 0: none */
+	unsigned long long key[NEAR_SLOTS]; /* 0: the slot is free */
 	uint32_t times[NEAR_SLOTS];
 	long long estimate[NEAR_SLOTS];
 };
@@ -221,7 +222,7 @@ count_near(near_keys &near, const counting &c, uint64_t key, int64_t estimate, u
 	old = atomicCAS(&near.key[at], 0, key);
 	if (old != 0 && old != key)
 		return false;
-	atomicMax(&near.estimate[at], estimate); /* it is the same for all rows of the key */
+	atomicMax(&near.estimate[at], estimate); /* all rows of the key have this estimate */
 	atomicAdd(&near.times[at], times);
 	return true;
 }
@@ -311,7 +312,10 @@ __launch_bounds__(QS_BLOCK) collect_keys(const qs_frequent_key *slot, uint64_t s
 	});
 }
 
-/* How many keys of the table have a count of each step; and the largest estimate that was dropped. */
+/*
+ * Count the keys of the table by the step of their count, and read the largest estimate that was
+ * dropped.
+ */
 static qb_status
 look_at_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **work)
 {

@@ -1,13 +1,13 @@
 /*
  * sketch_insert.cu
- *		Batches of keys into sketches, from the device and from the host; looking keys up; keys
- *		in device memory into many sketches at once, side by side by sketch; loading a sketch.
+ *		Inserts batches of keys from the device and from the host; looks keys up; inserts keys in
+ *		device memory, side by side by sketch, into many sketches at once; loads a sketch.
  *
- * Many sketches get keys together if they have the same parameters and take their keys directly,
- * with counters of 4 bytes before and after.  Others take their keys one after another.
+ * Many sketches get keys together if they have equal parameters and take their keys directly, with
+ * counters of 4 bytes before and after.  All other sketches get their keys one after another.
  *
- * A multilevel sketch needs room for high buckets before the launch.  If it may be too
- * little for any of them, how many are taken is read for all of them together.
+ * A multilevel sketch needs room for high buckets before the launch.  If any sketch may have too
+ * little room, the numbers of high buckets taken are read for all sketches together.
  *
  * SQL: qsketch_agg() with GROUP BY on cached columns (collect_used).
  *
@@ -26,7 +26,7 @@ insert(qs_cuda_sketch *sk, const qs_batch *b)
 	return b->weight ? qs_insert_keys(sk, b) : qs_insert_fastest(sk, b);
 }
 
-/* Check whether keys with this sum of weights may be added; if so, make room for them. */
+/* Check whether keys with this sum of weights may be added.  If so, make room for them. */
 static qb_status
 start_insert(qs_cuda_sketch *sk, int64_t sum, uint64_t count)
 {
@@ -111,19 +111,19 @@ qs_cuda_query(qs_cuda_sketch *sk, const uint64_t *key, size_t count, int64_t *es
 
 /* ---- many sketches at once ---- */
 
-/* The sketches of a call, and what the launch gets of them. */
+/* The sketches of a call, and the arguments of the launch. */
 struct group_list
 {
 	qs_cuda_sketch *const *sketch;
 	const uint64_t *count;
 	uint32_t groups;
-	uint64_t all;   /* keys */
-	uint64_t chunk; /* at least so many keys of a warp */
+	uint64_t all;   /* number of all keys */
+	uint64_t chunk; /* the least number of keys of a warp */
 	qs_group *there;
-	uint32_t *used; /* high buckets that are taken, in device memory */
+	uint32_t *used; /* number of high buckets taken, in device memory */
 };
 
-/* Have two sketches the same views but for their tables? */
+/* True if the views of two sketches differ only in their tables. */
 static bool
 are_alike(const qs_cuda_sketch *a, const qs_cuda_sketch *b)
 {
@@ -133,7 +133,7 @@ are_alike(const qs_cuda_sketch *a, const qs_cuda_sketch *b)
 		   a->view.mask_count == b->view.mask_count;
 }
 
-/* Can all keys be added by one launch? */
+/* True if all keys can be added by one launch. */
 static bool
 go_together(const group_list *list)
 {
@@ -151,7 +151,7 @@ go_together(const group_list *list)
 	return true;
 }
 
-/* The most high buckets that the launch takes for a sketch and cannot place: one for each warp. */
+/* The most high buckets that the launch takes for a sketch but cannot place: one for each warp. */
 static uint64_t
 loose_of(const group_list *list, uint32_t i)
 {
@@ -160,7 +160,7 @@ loose_of(const group_list *list, uint32_t i)
 	return takes ? list->count[i] / list->chunk + 2 : 0;
 }
 
-/* Give the device the tables. */
+/* Copy the list of tables to the device. */
 static qb_status
 send_tables(const group_list *list)
 {
@@ -202,7 +202,7 @@ read_used(const group_list *list)
 	return QB_OK;
 }
 
-/* Make room for high buckets.  The sketches' weights have the new keys already. */
+/* Make room for high buckets.  The sketches' weights already include the new keys. */
 static qb_status
 reserve_high(const group_list *list)
 {
@@ -224,7 +224,7 @@ reserve_high(const group_list *list)
 	return QB_OK;
 }
 
-/* Add the keys to what could have raised counters, or take them off again. */
+/* Add the keys to the sketches' "ever", or subtract them again. */
 static void
 count_ever(const group_list *list, bool added)
 {
@@ -253,7 +253,7 @@ prepare(group_list *list)
 	return status;
 }
 
-/* The keys are added: note it in all sketches. */
+/* Note in all sketches that the keys are added. */
 static void
 note_added(const group_list *list)
 {
@@ -291,7 +291,7 @@ qs_cuda_insert_groups(qs_cuda_sketch *const *sketch, const uint64_t *count, uint
 	return QB_OK;
 }
 
-/* ---- a sketch of the host to the device ---- */
+/* ---- copying a sketch of the host to the device ---- */
 
 /* Copy the tables of a dense sketch to the device. */
 static qb_status

@@ -8,10 +8,10 @@
  * (qs_rounds).  So each key is hashed once, and neighbouring lanes change the
  * counters of one bucket in one instruction.
  *
- * Equal keys: changes of one counter queue up in the L2 cache.  So equal keys
- * among a warp's 32 are added once, with their number.  Looking for equal keys
- * costs about as much as hashing.  So a warp looks in every eighth of its
- * steps, and in each step after one that had equal keys (qs_walk).
+ * Equal keys.  Changes of one counter queue up in the L2 cache.  So equal keys
+ * among a warp's 32 are added once, with their number.  Looking for equal keys costs about as much
+ * as hashing.  So a warp looks only in every eighth step, and in each step that follows a step with
+ * equal keys (qs_walk).
  * Batches that are partitioned leave this to sketch_skew.cu.
  *
  * SQL: qsketch_agg() (insert_keys), with GROUP BY on cached columns (insert_groups), and lookups of
@@ -25,7 +25,7 @@
 #include "device.cuh"
 #include "sketch.cuh"
 
-#define QS_SHARED_MASKS   1024 /* more masks are read through the cache */
+#define QS_SHARED_MASKS   1024 /* with more masks than this, masks are read through the cache */
 #define QS_LOOK_FOR_EQUAL 8    /* steps between two looks for equal keys; 2^k */
 
 /* qs_mask_rotate_by() for an M that the compiler knows, in 32 bits if they suffice. */
@@ -69,9 +69,9 @@ template <int M> struct qs_mask_lookup
 };
 
 /*
- * A warp's walk over a batch, 32 keys a step.  After next(), each lane has one
- * key; "active" says whether the key is to be added, with "weight".  "ones"
- * says that all weights of the warp are 1.  Lanes beyond the end are inactive.
+ * A warp's walk over a batch, 32 keys a step.  After next(), each lane has one key.  "active" says
+ * whether the key is added, with weight "weight".  "ones" says that all weights of the warp are 1.
+ * Lanes beyond the end are inactive.
  * All lanes stay together, so the caller may shuffle.
  */
 template <bool WEIGHTED> struct qs_walk
@@ -82,7 +82,9 @@ template <bool WEIGHTED> struct qs_walk
 	uint32_t step;
 	bool active, ones, skewed;
 
-	/* From key "first" on, a number of 32 keys, with so many keys from step to step. */
+	/*
+	 * A walk from key "first" on.  A step has 32 keys, and the next step begins "keys" keys later.
+	 */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b, uint64_t first, uint64_t keys)
 		: batch(b), seed_key(v.seed_key), at(first), stride(keys), step(0), ones(!WEIGHTED),
@@ -90,7 +92,7 @@ template <bool WEIGHTED> struct qs_walk
 	{
 	}
 
-	/* All warps of the launch share the batch. */
+	/* A walk for each warp, so that all warps of the launch share the batch. */
 	__device__ __forceinline__
 	qs_walk(const qs_view &v, const qs_batch &b)
 		: qs_walk(v, b, (uint64_t) blockIdx.x * blockDim.x + (threadIdx.x & ~31u),
@@ -144,7 +146,7 @@ qs_target(uint64_t bucket, uint32_t mask)
 	return bucket << 32 | mask;
 }
 
-/* The bucket and mask of a lane's key in one word; 0: the lane has none. */
+/* Bucket and mask of a lane's key in one word; 0: the lane has no key. */
 template <int M, bool WEIGHTED>
 __device__ __forceinline__ uint64_t
 qs_target_of(const qs_view &v, const qs_walk<WEIGHTED> &walk, const qs_mask_lookup<M> &mask_of)
@@ -184,8 +186,8 @@ qs_walk_rounds(const qs_walk<WEIGHTED> &walk, uint64_t target, Apply apply)
 }
 
 /*
- * Add a batch.  An adder is what a structure does with a walk: it is made by all threads of a
- * block, with room for masks in shared memory, and add() takes all keys of the walk.
+ * Add a batch.  An adder does what a structure does with a walk.  All threads of a block make it,
+ * with room for masks in shared memory, and add() takes all keys of the walk.
  */
 template <typename Adder, bool WEIGHTED>
 __global__ void
@@ -207,7 +209,10 @@ qs_add_batch(qs_cuda *gpu, const qs_view *v, const qs_batch *b)
 	return qs_launch(gpu, kernel, b->count, *v, *b);
 }
 
-/* Estimate each key: a thread takes a key.  A Table is made as an adder is; least() is the answer. */
+/*
+ * Estimate each key; a thread takes a key.  A Table is made as an adder is made, and least() gives
+ * the estimate.
+ */
 template <typename Table>
 __global__ void
 __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_t *estimate)
@@ -225,10 +230,10 @@ __launch_bounds__(QS_BLOCK) query_keys(const qs_view v, const qs_batch b, int64_
 /*
  * ---- one launch that adds keys to many sketches, side by side by sketch ----
  *
- * A warp takes a chunk of keys in a row, looks up whose the first one is, and goes on to
- * the next sketch where the chunk does.  Its share of each sketch's keys is a batch, which
- * is added as by a launch of its own.  So many small batches fill the device, and each
- * block loads the masks once.
+ * A warp takes a chunk of neighbouring keys, and looks up the sketch of the first key.  Where the
+ * keys of this sketch end, it goes on to the next sketch.  The chunk's keys of one sketch are a
+ * batch, which is added as in a launch of its own.  So even many small batches fill the device, and
+ * each block loads the masks once.
  *
  * Floor: as for adding the keys of one sketch.
  */
@@ -239,20 +244,20 @@ struct qs_group
 	uint8_t *table;
 	uint8_t *extra;
 	uint32_t *high_used;
-	uint64_t end; /* of its keys, which begin where those of the group before it end */
+	uint64_t end; /* end of the sketch's keys; they begin at the end of the group before */
 };
 
 /* Keys without weights, side by side by group. */
 struct qs_grouped
 {
 	const uint64_t *key;
-	uint64_t count;        /* at least 1 */
-	const qs_group *group; /* in device memory; the last one ends with the keys */
+	uint64_t count;        /* number of keys, at least 1 */
+	const qs_group *group; /* in device memory; the end of the last group is "count" */
 	uint32_t groups;
 	uint64_t chunk; /* keys of a warp */
 };
 
-/* The keys of a warp if so many warps share them: whole steps of a walk. */
+/* The keys of one warp if "warps" warps share "count" keys, rounded to whole steps of a walk. */
 static inline uint64_t
 qs_chunk(uint64_t count, uint64_t warps)
 {

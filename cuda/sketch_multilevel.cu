@@ -14,22 +14,21 @@
  *	- owes high[i] one, and
  *	- takes the carry back: it subtracts 1 from byte i + 1.
  *
- * That subtraction may cross a boundary itself, because meanwhile others
- * changed the byte; such a borrow is counted with its sign and put right in
- * the same way, one byte higher each time, so after at most four steps nothing
- * is left over.  For each boundary the sum of signed crossings X_i is what
- * high[i] received and what byte i + 1 gave back, so when all threads are done
+ * That subtraction may cross a boundary itself, because other threads changed the byte meanwhile.
+ * Such a borrow is counted with its sign and put right in the same way.  Each such step is one byte
+ * higher, so after at most four steps nothing is left over.  Let X_i be the sum of the signed
+ * crossings of boundary i.  Then high[i] received X_i, and byte i + 1 gave X_i back.  So when all threads
+ * are done
  *
  *	byte[i] = added[i] - 256 * X_i,		0 <= byte[i] <= 255
  *
- * whatever the order was: low + 256 * high is exact.  No thread ever waits,
+ * whatever the order was.  So low + 256 * high is exact.  No thread ever waits,
  * and equal keys cost no retries.
  *
- * High buckets: the first crossing in a bucket happens while its bytes are
- * true, so a bucket asks for a high bucket only if one of its counters reached
- * 256: no more than N / 256 buckets do.  A warp asks for one of its buckets
- * after another.  It takes a number and offers it to the bucket by
- * compare-and-swap.  If another warp was faster, it keeps the number for its
+ * High buckets.  Until the first crossing in a bucket its bytes are exact.  So a bucket asks for a
+ * high bucket only if one of its counters reached 256, and at most N / 256 buckets do.  A warp
+ * serves its buckets one after another.  It takes the number of a free high bucket and offers it to
+ * the low bucket by compare-and-swap.  If another warp was faster, it keeps the number for its
  * next bucket.  So a launch leaves at most one number unused for each warp (in
  * bulk, where each thread asks: for each thread).  Room for all numbers is made
  * before the launch (qs_reserve_launch).
@@ -54,8 +53,8 @@
 #define CARRY_BITS 0x01010100u
 
 /*
- * Which byte boundaries of a word were crossed; the bits of "into" are the
- * bits that carries changed.
+ * The byte boundaries of a word that were crossed.  The bits of "into" are the bits that carries
+ * changed.
  */
 struct crossing
 {
@@ -93,7 +92,7 @@ struct high_access
 };
 
 /*
- * The high index of a bucket that had none; takes a high bucket if it still has none.
+ * Return the high index of a bucket that had none.  Take a high bucket if it still has none.
  * "spare" is a high index that no bucket uses yet, or 0.
  */
 __device__ __forceinline__ uint32_t
@@ -139,8 +138,8 @@ struct addition
 };
 
 /*
- * Materialize the word: find crossed boundaries, put the bytes right, and deliver
- * crossings together with the weight above one byte.  "index": the bucket's high index.
+ * Materialize the word: find crossed boundaries, put the bytes right, and deliver the crossings
+ * together with the part of the weight above one byte.  "index" is the bucket's high index.
  */
 __device__ __noinline__ void
 materialize(high_access high, uint32_t *low, uint32_t index, addition a)
@@ -174,7 +173,7 @@ materialize(high_access high, uint32_t *low, uint32_t index, addition a)
 			deliver(high, index, w * 4 + i, net[i]);
 }
 
-/* Does a change of a word need materialize()? */
+/* True if a change of a word needs materialize(). */
 __device__ __forceinline__ bool
 is_unmaterialized(uint32_t old, uint32_t bits, uint64_t weight)
 {
@@ -205,7 +204,7 @@ high_index_of_lane(const high_access &high, uint32_t *low, bool asks, uint32_t &
 /*
  * Add to the counters of a warp's keys.  The atomics of all rounds are issued
  * before the first result is used: eight transactions in flight for each lane.
- * Returns "spare", which is the same in all lanes.
+ * Returns "spare", which is equal in all lanes.
  */
 template <bool ONES>
 __device__ __forceinline__ uint32_t
@@ -298,7 +297,7 @@ low_min(uint4 left, uint4 right, uint32_t mask)
 	return min(least & 255, least >> 8 & 255);
 }
 
-/* Byte i of a low bucket that is in registers, which cannot be indexed. */
+/* Byte i of a low bucket that is in registers, which allow no index. */
 __device__ __forceinline__ uint32_t
 low_byte(uint4 left, uint4 right, uint32_t i)
 {
@@ -345,7 +344,7 @@ struct multilevel_tile
 {
 	static constexpr int m = QS_LOW_COUNTERS;
 	static constexpr uint32_t bucket_bytes = QS_LOW_BYTES;
-	uint32_t spare = 0; /* of the thread; see take_high() */
+	uint32_t spare = 0; /* the thread's spare high index; see take_high() */
 
 	__device__ __forceinline__ void
 	flush(const qs_view &v, uint64_t first, uint32_t buckets, const uint16_t *count)
@@ -410,12 +409,11 @@ struct multilevel_tile
 /*
  * ---- work on all buckets of a multilevel sketch: merging, renumbering ----
  *
- * A warp takes a bucket, and lane i counter i, so low buckets and high buckets
- * are read and written whole.  Floor: each low bucket is read once, and
- * written once if it changes; so is each high bucket.
+ * A warp takes a bucket, and lane i counter i, so low buckets and high buckets are read and written
+ * whole.  Floor: each low and each high bucket is read once, and written once if it changes.
  */
 
-/* Number of the high bucket, or -1. */
+/* Number of a bucket's high bucket, or -1. */
 __device__ __forceinline__ int64_t
 high_number(const uint8_t *low)
 {
@@ -533,9 +531,8 @@ qs_high_sanitize(qs_cuda *gpu, const qs_view *v, uint64_t high)
 }
 
 /*
- * Count the live high buckets in *live.  If "to" is not NULL, copy each live
- * high bucket to where its number in the count says, and change the low
- * bucket's index.
+ * Count the live high buckets in *live.  If "to" is not NULL, copy each live high bucket to "to",
+ * at its number in the count, and change the low bucket's index.
  */
 __global__ void
 __launch_bounds__(QS_BLOCK) collect_live(const qs_view v, uint8_t *to, uint64_t *live)

@@ -6,10 +6,10 @@
  * thread: layout as in src/sketch/cells.c, counters of 4 or 8 bytes in d rows of n.  A
  * thread takes a key, with one counter in each row.  Floor per key: 8 bytes of key (query: 8
  * more for the estimate) and d random sectors, for insert d random atomics.  The bucketed
- * structures save this factor of d.
+ * structures avoid this factor d.
  *
- * The others: layout as in src/sketch/cells.c.  One template, M = 32, 16 or 8 counters of 4 or
- * 8 bytes a bucket.
+ * warp, half_warp, sub_warp: layout as in src/sketch/cells.c.  One template serves all, with M =
+ * 32, 16 or 8 counters of 4 or 8 bytes a bucket.
  *
  * Insert: M lanes take a key, one lane for each counter of the bucket.  One
  * instruction changes the d counters that the mask selects, without reading
@@ -51,7 +51,7 @@ merge(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t count)
 					 (const From *) from->table, count);
 }
 
-/* into += from: so many counters. */
+/* into += from, for "counters" counters. */
 static qb_status
 merge_tables(qs_cuda *gpu, const qs_view *into, const qs_view *from, uint64_t counters)
 {
@@ -157,7 +157,9 @@ gather_min(const Counter *bucket, uint32_t mask)
 	return least;
 }
 
-/* The tables of the others.  All threads of the block must call the constructor. */
+/*
+ * The tables of warp, half_warp and sub_warp.  All threads of the block must call the constructor.
+ */
 template <int M, typename Counter> struct buckets_table
 {
 	using adder = buckets_table;

@@ -2,20 +2,19 @@
  * sketch_skew.cu
  *		Choosing how a batch is inserted; keys that occur often.
  *
- * In a batch that is partitioned, all keys of a tile are counted by one block, so a key that
- * occurs often would be the work of one block.  So such a batch is sampled first: one block
- * looks at 4096 keys, and keys that come up three times or more are hot.  If hot keys make up a
- * noticeable fraction, a pass over the batch counts hot keys in shared memory and copies the
- * cold keys.  Then the few hot keys are inserted with their counts as weights, and the cold
- * keys by bulk, without any key that occurs often.  A batch without hot keys costs only the
- * sample, about 20 us.
+ * In a partitioned batch one block counts all keys of a tile.  So a key that occurs often would
+ * keep one block busy.  To avoid this, the batch is sampled first.  One block looks at 4096 keys,
+ * and keys that come up three times or more are hot.  If hot keys make up a noticeable fraction, a
+ * pass over the batch counts hot keys in shared memory and copies the cold keys.  Then the few hot
+ * keys are inserted with their counts as weights, and the cold keys by bulk, without any key that
+ * occurs often.  A batch without hot keys costs only the sample, about 20 us.
  *
  * Floor per key of a skewed batch: 8 bytes read, and 8 written for each cold
  * key, in addition to inserting the cold keys.
  *
- * Other batches leave equal keys to the walk of a warp (sketch_kernels.cuh).
+ * Batches that are not partitioned leave equal keys to the walk of a warp (sketch_kernels.cuh).
  *
- * SQL: that of sketch_bulk.cu.
+ * SQL: as in sketch_bulk.cu.
  *
  * cuda/sketch_skew.cu
  */
@@ -27,11 +26,11 @@
 #define SAMPLE       4096
 #define SAMPLE_SLOTS (2 * SAMPLE)
 #define HOT_HITS     3  /* hits in the sample that make a key hot */
-#define SPLIT_HITS   16 /* hits of all hot keys together that make splitting worthwhile */
+#define SPLIT_HITS   16 /* hits of all hot keys together from which on splitting pays */
 #define SPLIT_BLOCK  512
 #define SPLIT_EACH   8 /* keys of a thread in a step */
 
-/* About as many keys as the worker brings together of several chunks of a column. */
+/* About as many keys as the worker joins of several chunks of a column. */
 #define TOGETHER_KEYS (UINT64_C(1) << 24)
 
 /* Hash table of the keys of a batch that occur often. */
@@ -45,7 +44,7 @@ struct hot_keys
 
 static_assert(2 * HOT_SLOTS <= QS_SCRATCH_WORDS, "keys and weights fit");
 
-/* The table of frequent keys of a device, in its scratch memory. */
+/* The table of hot keys of a device, in its scratch memory. */
 static inline hot_keys
 hot_of(const qs_cuda *gpu)
 {
@@ -55,8 +54,8 @@ hot_of(const qs_cuda *gpu)
 static_assert(HOT_SLOTS * 2 >= 3 * SAMPLE / HOT_HITS, "at most two thirds full");
 
 /*
- * Stands for "no key" in hash tables.  A key with this value is never hot: a
- * batch of such keys is slower, but not wrong.
+ * Stands for "no key" in hash tables.  A key with this value is never hot, so a batch of such keys
+ * is slower, but not wrong.
  */
 #define NO_KEY UINT64_C(0x6B1D5C0FFEE5A17E)
 
@@ -87,8 +86,8 @@ take_slot(uint64_t *slots, uint32_t count, uint64_t key, const qb_secret &secret
 }
 
 /*
- * Fill hot->key with the hot keys of a sample, and *hits with the number of
- * their samples.  One block does it.
+ * Fill hot->key with the hot keys of a sample, and *hits with the number of samples that are hot.
+ * One block does this.
  */
 __global__ void
 __launch_bounds__(SAMPLE_BLOCK)
@@ -135,8 +134,8 @@ struct split_block
 };
 
 /*
- * One step of a block: count hot keys, copy cold keys.  Each warp first finds
- * how many cold keys it has, then where they go.
+ * One step of a block: count hot keys, and copy cold keys.  Each warp first counts its cold keys,
+ * then finds where they go.
  */
 __device__ __forceinline__ void
 split_step(split_block &block, const qs_batch &b, uint64_t first, const qb_secret &secret,
@@ -207,12 +206,12 @@ __launch_bounds__(SPLIT_BLOCK)
 			atomicAdd((qs_u64 *) &hot.weight[i], block.weight[i]);
 }
 
-/* How a batch will be partitioned. */
+/* How a batch is partitioned. */
 struct way
 {
 	bool split; /* count hot keys first */
 	uint8_t *work;
-	size_t cold_bytes; /* part of the workspace for cold keys */
+	size_t cold_bytes; /* bytes of the workspace for cold keys */
 };
 
 bool
@@ -254,7 +253,7 @@ choose(qs_cuda_sketch *sk, const qs_batch *b, way *w)
 		sk->gpu, w->cold_bytes + qs_bulk_bytes(sk, b->count < most ? b->count : most), &w->work);
 }
 
-/* Insert the hot keys with their counts as weights; *b becomes the cold keys. */
+/* Insert the hot keys with their counts as weights. *b becomes the batch of cold keys. */
 static qb_status
 split(qs_cuda_sketch *sk, const way *w, qs_batch *b)
 {

@@ -2,15 +2,16 @@
  * crc32c.c
  *		CRC-32C (Castagnoli), the checksum of serialized values.
  *
- * PostgreSQL has this checksum too, but base stands without PostgreSQL.  The plain
- * version takes half a byte at a time, with a table of 16 entries.  The fast versions
- * use an instruction on eight bytes at a time: that of SSE 4.2, or that of ARM.  The one
- * of SSE 4.2 takes three cycles, but one can begin in each cycle, so long values are
- * read as three streams side by side.
+ * PostgreSQL has this checksum too, but base must compile without PostgreSQL.  The plain version
+ * takes half a byte at a time, with a table of 16 entries.  The fast versions use the CRC
+ * instruction of SSE 4.2 or of ARM, which takes eight bytes.  The instruction of SSE 4.2 takes
+ * three cycles, but one can begin in each cycle.  So long values are read as three streams side by
+ * side.
  *
  * A checksum is the remainder of a polynomial, and appending bytes multiplies the
- * polynomial by a power of x.  So the checksum of an earlier stream is multiplied by
- * x to the number of bits behind it, and added to that of the later stream.
+ * polynomial by a power of x.  So the checksum of an earlier stream is multiplied by x^b, where b
+ * is the number of bits behind that stream.  The product is added to the checksum of the later
+ * stream.
  *
  * src/base/crc32c.c
  */
@@ -44,7 +45,10 @@ qb_crc32c_plain(uint32_t crc, const uint8_t *bytes, size_t length)
 
 #define SSE42 __attribute__((target("sse4.2,pclmul")))
 
-/* Bytes of a stream, n; x to the power of 8 * n - 33, and of 16 * n - 33.  See multiply(). */
+/*
+ * STREAM is n, the bytes of a stream.  The factors are x^(8n - 33) and x^(16n - 33); see
+ * multiply().
+ */
 #define STREAM        1024
 #define BEHIND_STREAM UINT32_C(0x170076FA)
 #define BEHIND_TWO    UINT32_C(0xA51B6135)
@@ -107,12 +111,12 @@ qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 
 #elif defined(__aarch64__) && defined(__linux__)
 
-/* What <asm/hwcap.h> calls HWCAP_CRC32. */
+/* The bit that <asm/hwcap.h> calls HWCAP_CRC32. */
 #define HAS_CRC32 (1 << 7)
 
 /*
- * The instructions are written out, since compilers declare them only for builds that
- * need a processor which has them.
+ * Assembly, since compilers declare the intrinsics only in builds for processors that have the
+ * instructions.
  */
 static uint32_t
 crc32c_arm(uint32_t crc, const uint8_t *bytes, size_t length)

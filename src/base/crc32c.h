@@ -12,14 +12,14 @@
 #define QB_CRC32C_INIT UINT32_C(0xFFFFFFFF)
 
 /*
- * Continue a checksum that began with QB_CRC32C_INIT.  The final value is the result
- * exclusive-or QB_CRC32C_INIT.  Uses the processor's instruction if there is one.
+ * Continue a checksum, which starts as QB_CRC32C_INIT.  The final value is the result exclusive-or
+ * QB_CRC32C_INIT.  Uses the processor's CRC instruction if it has one.
  */
 extern uint32_t qb_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
 
 /*
- * The final value over all bytes, with the four bytes of the checksum itself, at
- * "field", taken as zero.
+ * The final checksum of all bytes.  The four bytes at "field", where the checksum itself is stored,
+ * count as zero.
  */
 extern uint32_t qb_checksum(const uint8_t *bytes, size_t length, size_t field);
 

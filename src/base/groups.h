@@ -2,8 +2,8 @@
  * groups.h
  *		How the compact encodings of values share their positions among groups.
  *
- * A group has 2^s neighbouring positions, where s is the least number from "least" on
- * with which there are at most max(1, present / in_group) groups.
+ * A group has 2^s neighbouring positions.  The number s is at least "least", and is the smallest
+ * number that gives at most max(1, present / in_group) groups.
  *
  * src/base/groups.h
  */
@@ -12,14 +12,14 @@
 
 #include "base/port.h"
 
-/* How many groups "positions" positions make, at least one. */
+/* The number of groups of 2^shift positions; at least one. */
 QB_INLINE uint64_t
 qb_group_count(uint64_t positions, uint32_t shift)
 {
 	return ((positions - 1) >> shift) + 1;
 }
 
-/* s, for so many positions that hold something. */
+/* Returns s for "positions" positions, of which "present" hold something. */
 static inline uint32_t
 qb_group_shift(uint64_t positions, uint64_t present, uint64_t in_group, uint32_t least)
 {

@@ -1,13 +1,13 @@
 /*
  * hash.h
- *		From a key's fingerprint to its hash, and from there to an index; which keys a value
- *		was made from.
+ *		Computes the hash of a key's fingerprint, and indexes from the hash.  Describes the kind of
+ *		keys that a value was made from.
  *
- * A key reaches a family of values (sketches, filters, sets) as a 64-bit
- * fingerprint: the value itself if it has at most 64 bits, else a 64-bit hash.
- * One full-avalanche mix gives hv, and every choice is taken from hv.  An index
- * below n is the high part of a product, (hv * n) >> 64, so halving n joins
- * neighbours.  Further indexes come from a second mix of hv.
+ * A key reaches a family of values (sketches, filters, sets) as a 64-bit fingerprint.  The
+ * fingerprint is the key itself if it has at most 64 bits, else a 64-bit hash.
+ * One full-avalanche mix of the fingerprint gives the hash hv, and every choice is taken from hv.
+ * An index below n is the high part of a product, (hv * n) >> 64, so halving n joins neighbours.
+ * Further indexes come from a second mix of hv.
  *
  * No modulo and no floating point: CPU and GPU compute the same bits.
  *
@@ -59,44 +59,47 @@ qb_reduce(uint64_t hv, uint64_t n)
  *
  * Fingerprints of keys are comparable only if they come from one family of hash
  * functions and one collation.  A value records both when it takes its first keys;
- * here they are opaque numbers.  A function of two values begins with the check that
- * they match, and returns QB_MISMATCH if not.  The caller compares a value with the keys
+ * here family and collation are opaque numbers.  A function of two values first checks that they
+ * match, and returns QB_MISMATCH if not.  For lookups, the caller compares the value with the keys
  * that it looks up.
  */
 
 /*
- * The encoding of the text in a value's keys.  Where it is unknown, the bytes are taken as they
- * are, and the same bytes may be other text elsewhere, unless they are ASCII.
+ * The encoding of the text in a value's keys.  Text in an unknown encoding is hashed by its bytes.
+ * In a database with another encoding the same bytes may be other text, unless they are ASCII.
  */
 typedef enum qb_text
 {
-	QB_TEXT_UTF8 = 0,  /* text is in UTF-8, or there is none */
-	QB_TEXT_ASCII = 1, /* its encoding is unknown, but all text is ASCII */
-	QB_TEXT_BYTES = 2  /* its encoding is unknown, and some text is not ASCII */
+	QB_TEXT_UTF8 = 0,  /* all text is in UTF-8, or there is no text */
+	QB_TEXT_ASCII = 1, /* the encoding is unknown, but all text is ASCII */
+	QB_TEXT_BYTES = 2  /* the encoding is unknown, and some text is not ASCII */
 } qb_text;
 
 typedef struct qb_keys
 {
-	uint32_t family;    /* whose fingerprints; 0 = no keys yet */
+	uint32_t family;    /* the family of hash functions; 0 = no keys yet */
 	uint32_t collation; /* decides which keys are equal; 0 = no collation */
 	uint32_t text;      /* qb_text; 0 without keys */
 } qb_keys;
 
-/* Are there no keys yet? */
+/* True if there are no keys yet. */
 QB_INLINE bool
 qb_keys_none(const qb_keys *keys)
 {
 	return keys->family == 0;
 }
 
-/* Are keys of a and b of one kind?  Their text may be in different encodings. */
+/* True if the keys of a and b are of one kind.  Their text may be in different encodings. */
 QB_INLINE bool
 qb_keys_same(const qb_keys *a, const qb_keys *b)
 {
 	return a->family == b->family && a->collation == b->collation;
 }
 
-/* Is the text of one in UTF-8, while that of the other is in an unknown encoding? */
+/*
+ * True if the text of one is in UTF-8, and the text of the other is in an unknown encoding and not
+ * ASCII.
+ */
 QB_INLINE bool
 qb_keys_clash(const qb_keys *a, const qb_keys *b)
 {
@@ -104,14 +107,14 @@ qb_keys_clash(const qb_keys *a, const qb_keys *b)
 		   !qb_keys_none(b);
 }
 
-/* May two values be used together?  One of them may have no keys yet. */
+/* True if two values may be used together.  One of them may have no keys yet. */
 QB_INLINE bool
 qb_keys_match(const qb_keys *a, const qb_keys *b)
 {
 	return qb_keys_none(a) || qb_keys_none(b) || (qb_keys_same(a, b) && !qb_keys_clash(a, b));
 }
 
-/* Record in "into" that it has the keys of "from", too.  They are of one kind and do not clash. */
+/* Add the kind of the keys of "from" to "into".  Both are of one kind and do not clash. */
 QB_INLINE void
 qb_keys_take(qb_keys *into, const qb_keys *from)
 {
@@ -122,7 +125,7 @@ qb_keys_take(qb_keys *into, const qb_keys *from)
 			into->text == QB_TEXT_UTF8 || from->text == QB_TEXT_UTF8 ? QB_TEXT_UTF8 : QB_TEXT_BYTES;
 }
 
-/* Are these fields of a stored value consistent?  Without keys all are 0. */
+/* True if these fields of a stored value are consistent.  Without keys all are 0. */
 QB_INLINE bool
 qb_keys_valid(const qb_keys *keys)
 {

@@ -13,13 +13,13 @@
 
 #include "base/port.h"
 
-/* Levels of one architecture ascend: each includes those before it. */
+/* Levels of one architecture ascend: each level includes the earlier ones. */
 typedef enum qb_isa
 {
 	QB_ISA_SCALAR,
-	QB_ISA_NEON,  /* of ARM; every 64-bit processor has it */
-	QB_ISA_AVX2,  /* and POPCNT, which comes with it */
-	QB_ISA_AVX512 /* F, BW, DQ and VL; BMI2 and POPCNT come with them */
+	QB_ISA_NEON,  /* ARM only; every 64-bit ARM processor has it */
+	QB_ISA_AVX2,  /* AVX2, and POPCNT, which comes with it */
+	QB_ISA_AVX512 /* AVX-512 F, BW, DQ and VL, and BMI2 and POPCNT, which come with them */
 } qb_isa;
 
 #define QB_ISAS (QB_ISA_AVX512 + 1)
@@ -27,7 +27,7 @@ typedef enum qb_isa
 /* "scalar", "neon", "avx2", "avx512". */
 extern const char *qb_isa_name(qb_isa isa);
 
-/* Does this processor have the instructions? */
+/* True if this processor has the instructions. */
 extern bool qb_isa_usable(qb_isa isa);
 
 /* The level in use. */

@@ -28,10 +28,10 @@
 #define QB_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
-/* Bytes that a processor fetches at a time. */
+/* Bytes of a cache line. */
 #define QB_CACHE_LINE 64
 
-/* Unaligned access: a serialized value may start at any address. */
+/* Unaligned loads, because a serialized value may start at any address. */
 QB_INLINE uint32_t
 qb_load32(const void *p)
 {
@@ -73,7 +73,7 @@ qb_mul_high(uint64_t a, uint64_t b)
 #endif
 }
 
-/* Counter i of a table of 4-byte (wide: 8-byte) counters. */
+/* Counter i of a table of counters of 4 bytes, or of 8 bytes if "wide". */
 QB_INLINE uint64_t
 qb_counter_get(const uint8_t *table, uint64_t i, bool wide)
 {

@@ -1,6 +1,6 @@
 /*
  * selection.c
- *		Checking a selection that somebody else has written.
+ *		Validates a selection that another process has written.
  *
  * src/base/selection.c
  */
@@ -15,7 +15,7 @@ test_is_valid(const qb_test *test, uint32_t columns)
 										  test->count <= QB_SELECTION_NUMBERS - test->first);
 }
 
-/* Is every index within bounds?  The selection is valid. */
+/* True if every index is within bounds.  The selection has passed qb_selection_is_valid(). */
 bool
 qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
 {
@@ -23,7 +23,10 @@ qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection)
 		   groups->count >= groups->null && groups->count <= QB_GROUPS_MAX;
 }
 
-/* Is every index within bounds?  Whatever else it says, testing rows then is safe. */
+/*
+ * True if every index is within bounds.  Then rows can be tested safely, whatever else the
+ * selection says.
+ */
 bool
 qb_selection_is_valid(const qb_selection *selection)
 {

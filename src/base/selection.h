@@ -2,11 +2,11 @@
  * selection.h
  *		Which rows pass conditions on columns of numbers.
  *
- * A number stands for the value of a column: it has the order of the values, and
- * is the fingerprint of a key.  So every comparison with a constant is a range of
- * numbers.  A selection is an AND of tests of columns.  It has a fixed size and no
- * pointers, because it is sent through shared memory and given to kernels.
- * qb_selection_is_valid() checks every index in it.
+ * Each value of a column is represented by a number.  Numbers have the order of the values, and the
+ * number of a key is its fingerprint.  So every comparison with a constant is a range of numbers.
+ * A selection is an AND of tests of columns.  It has a fixed size and no pointers, because it is
+ * sent through shared memory and given to kernels.  qb_selection_is_valid() checks every index in
+ * it.
  *
  * NULL passes no test but the one for NULL, as a comparison with NULL is not true.
  *
@@ -32,9 +32,9 @@ typedef struct qb_test
 {
 	uint16_t column;
 	uint8_t kind;    /* qb_test_kind */
-	uint8_t negated; /* 1: rows pass for which the test is false */
+	uint8_t negated; /* 1: negated, rows pass if the test is false */
 	uint16_t first;  /* QB_TEST_LIST: index of its first number, ascending */
-	uint16_t count;  /* and how many they are */
+	uint16_t count;  /* how many numbers the list has */
 	int64_t low;
 	int64_t high;
 } qb_test;
@@ -45,12 +45,14 @@ typedef struct qb_selection
 	uint32_t columns;
 	uint32_t tests;
 	qb_test test[QB_SELECTION_TESTS];
-	int64_t number[QB_SELECTION_NUMBERS]; /* of all lists */
+	int64_t number[QB_SELECTION_NUMBERS]; /* the numbers of all lists */
 } qb_selection;
 
 extern bool qb_selection_is_valid(const qb_selection *selection);
 
-/* Rows that lie side by side in the column of the keys (the first) and in all tested columns. */
+/*
+ * A tile of rows that lie side by side in the column of keys (column 0) and in all tested columns.
+ */
 #define QB_TILE_ROWS 2048
 
 typedef struct qb_tile
@@ -59,7 +61,7 @@ typedef struct qb_tile
 	uint32_t first[1 + QB_SELECTION_COLUMNS];
 } qb_tile;
 
-/* Is the number in an ascending list? */
+/* True if "wanted" is in an ascending list. */
 QB_INLINE bool
 qb_has_number(const int64_t *number, uint32_t count, int64_t wanted)
 {
@@ -73,14 +75,14 @@ qb_has_number(const int64_t *number, uint32_t count, int64_t wanted)
 	return count == 1 && *number == wanted;
 }
 
-/* Does the number lie in the range of the test? */
+/* True if the number lies in the range of the test. */
 QB_INLINE bool
 qb_in_range(const qb_test *test, int64_t number)
 {
 	return (uint64_t) number - (uint64_t) test->low <= (uint64_t) test->high - (uint64_t) test->low;
 }
 
-/* Does a row pass the test?  "list" has the numbers of the selection's lists. */
+/* True if a row passes the test.  "list" has the numbers of the selection's lists. */
 QB_INLINE bool
 qb_test_passes(const qb_test *test, const int64_t *list, bool null, int64_t number)
 {
@@ -97,18 +99,21 @@ qb_test_passes(const qb_test *test, const int64_t *list, bool null, int64_t numb
 
 #define QB_GROUPS_MAX 512
 
-/* Groups of rows by the number in a column of a selection, and the group of its NULLs. */
+/*
+ * Groups of rows, one for each number in a column of a selection, and one for NULL if "null" is
+ * set.
+ */
 typedef struct qb_groups
 {
 	uint32_t column;
-	uint32_t null;                 /* 1: the last group is that of NULLs */
-	uint32_t count;                /* of all groups */
-	int64_t number[QB_GROUPS_MAX]; /* ascending, of the groups but that of NULLs */
+	uint32_t null;                 /* 1: the last group has the rows with NULL */
+	uint32_t count;                /* number of groups, including that of NULL */
+	int64_t number[QB_GROUPS_MAX]; /* ascending; the group of NULL has no number */
 } qb_groups;
 
 extern bool qb_groups_are_valid(const qb_groups *groups, const qb_selection *selection);
 
-/* The group of a row; "count" if it belongs to none. */
+/* The group of a row; "count" if the row belongs to no group. */
 QB_INLINE uint32_t
 qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null, int64_t wanted)
 {
@@ -116,7 +121,7 @@ qb_group_of(const int64_t *number, uint32_t count, uint32_t with_null, bool null
 	uint32_t low = 0;
 
 	if (null)
-		return numbers; /* the last one, or none */
+		return numbers; /* the group of NULL is the last one; without it the result is "count" */
 	while (numbers - low > 1)
 	{
 		uint32_t middle = low + (numbers - low) / 2;

@@ -21,8 +21,8 @@ qb_set_secret(const uint64_t *random)
 }
 
 /*
- * All of at most 15 bytes in two words.  Bytes are read twice rather than copied one by one,
- * which would take longer than all else.
+ * Read all of at most 15 bytes as two words.  The words may overlap, so some bytes are read twice.
+ * This is faster than copying single bytes.
  */
 static inline void
 read_rest(const uint8_t *bytes, size_t length, uint64_t word[2])
@@ -41,8 +41,8 @@ read_rest(const uint8_t *bytes, size_t length, uint64_t word[2])
 }
 
 /*
- * Multiply and fold, 16 bytes at a time.  Nobody knows by how much the hash begins otherwise
- * with another length, so no bytes make up for it.
+ * Multiply and fold, 16 bytes at a time.  The length changes the initial hash by an unknown amount,
+ * so no choice of bytes can compensate for another length.
  */
 uint64_t
 qb_hash_bytes(const uint8_t *bytes, size_t length, const uint64_t *secret)

@@ -1,27 +1,26 @@
 /*
  * slot.h
- *		From a value to a slot of a table in memory, by a secret of the process.
+ *		Chooses a value's slot in a table in memory, by a secret of the process.
  *
- * Whoever can compute the slots of a table can choose values that share one, and each of
- * them then costs as many steps as there are others.  qb_mix64() (hash.h) can be inverted
- * and has no secret, since bytes that are stored depend on it.  So tables in memory take
- * their slots from here.  Nothing that outlives the process, or that another process
- * reads, may depend on these hashes.
+ * An attacker who can compute slots can choose values that all share one slot.  With n such values,
+ * each lookup takes up to n steps.  qb_mix64() (hash.h) can be inverted and has no secret, since
+ * bytes that are stored depend on it.  So tables in memory take their slots from here.  Nothing
+ * that outlives the process, or that another process reads, may depend on these hashes.
  *
  * How it works.  The words s[0] to s[3] of the secret are random, and s[1] is odd, so
  * that the 128-bit product of x ^ s[0] and s[1] differs for all x.  Its halves are joined
  * with s[2] and s[3] by xor, and multiplied by each other.  The hash is the xor of the
  * halves of that second product.
  *
- * Why nobody can choose values that share slots.  Of two values only the difference can be
- * chosen.  The first product turns it into a multiple of s[1], and carries in x ^ s[0]
- * decide which one.  So the second product has two unknown factors, which differ by
- * unknown numbers from those of the other value.  Any k bits of two hashes agree with a
- * chance of about 2^-k over all secrets, whatever the values are.  Values that share a
- * slot in one process are ordinary values in all others.
+ * Why nobody can choose values that share slots.  An attacker can choose only the difference of two
+ * values.  The first product turns the difference into a multiple of s[1], and carries in x ^ s[0]
+ * decide into which multiple.  So the second product has two unknown factors, which differ by
+ * unknown numbers from those of the other value.  Any k bits of two hashes agree with a chance of
+ * about 2^-k over all secrets, whatever the values are.  Values that share a slot in one process
+ * are ordinary values in all others.
  *
- * This is no cryptographic hash.  Who can time single probes of a process may learn
- * about its secret, but no other process has the same.
+ * This is no cryptographic hash.  An attacker who can time single probes of a process may learn
+ * about its secret, but every process has its own secret.
  *
  * src/base/slot.h
  */
@@ -42,21 +41,21 @@ extern "C"
 {
 #endif
 
-	/* That of this process: fixed numbers until qb_set_secret() is called. */
+	/* The secret of this process.  It is fixed numbers until qb_set_secret() is called. */
 	extern qb_secret qb_own_secret __attribute__((visibility("hidden")));
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Both halves of the product, joined. */
+/* Exclusive-or of both halves of the 128-bit product. */
 QB_INLINE uint64_t
 qb_fold(uint64_t a, uint64_t b)
 {
 	return qb_mul_high(a, b) ^ (a * b);
 }
 
-/* The hash of 64 bits by a secret, for kernels. */
+/* The hash of 64 bits by a given secret; also for kernels. */
 QB_INLINE uint64_t
 qb_slot_hash_by(const qb_secret *secret, uint64_t x)
 {
@@ -66,7 +65,7 @@ qb_slot_hash_by(const qb_secret *secret, uint64_t x)
 	return qb_fold((a * s[1]) ^ s[2], qb_mul_high(a, s[1]) ^ s[3]);
 }
 
-/* A slot among n by a hash, for any n. */
+/* Maps a hash to a slot among n, for any n. */
 QB_INLINE uint64_t
 qb_slot_of(uint64_t hash, uint64_t n)
 {
@@ -75,7 +74,7 @@ qb_slot_of(uint64_t hash, uint64_t n)
 
 #ifndef __CUDACC__
 
-/* Set the secret.  No table may exist that was filled with another one. */
+/* Set the secret.  No table may exist that was filled with another secret. */
 extern void qb_set_secret(const uint64_t *random);
 
 /* The hash of 64 bits. */

@@ -1,6 +1,6 @@
 /*
  * status.c
- *		Words for status codes.
+ *		Texts of status codes.
  *
  * src/base/status.c
  */

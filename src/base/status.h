@@ -1,10 +1,10 @@
 /*
  * status.h
- *		What the functions that know nothing of PostgreSQL return, and what a caller lends to
- *		them: memory, and a look at whether the work is still wanted.
+ *		Status codes that functions without knowledge of PostgreSQL return; and what a caller lends
+ *		them: memory, and a callback that may cancel the work.
  *
- * Base, families and engines never print, allocate on their own or jump.  They
- * return a status, and the layer above turns it into its own kind of error.
+ * Base, families and engines never print, allocate on their own or jump.  They return a status,
+ * which the layer above turns into its own kind of error.
  *
  * src/base/status.h
  */
@@ -40,7 +40,7 @@ typedef enum qb_status
 	QB_BAD_RATE,
 	QB_BAD_LAYOUT,
 
-	/* the byte format, in the order in which the validator looks */
+	/* the byte format, in the order of the validator's checks */
 	QB_FORMAT_SHORT,
 	QB_FORMAT_MAGIC,
 	QB_FORMAT_VERSION,
@@ -55,14 +55,14 @@ typedef enum qb_status
 	/* sets */
 	QB_CANCELLED,  /* the caller asked to stop */
 	QB_TOO_MANY,   /* more sets or elements than can be numbered */
-	QB_BAD_FILTER, /* least count or Jaccard index out of range */
+	QB_BAD_FILTER, /* least count or Jaccard index is out of range */
 	QB_BAD_METHOD,
-	QB_NO_ROOM, /* the method needs more memory than it may take */
+	QB_NO_ROOM, /* the method needs more memory than its limit */
 
 	/* accelerators */
 	QB_DEVICE_ERROR, /* the engine has the details */
 
-	QB_STATUSES /* how many there are; never returned */
+	QB_STATUSES /* number of statuses; never returned */
 } qb_status;
 
 /* One short lower-case phrase, without a period. */
@@ -74,10 +74,10 @@ extern const char *qb_status_text(qb_status status);
  * alloc returns zeroed bytes, or NULL.  They are aligned to 8, and from 4 kB on to
  * 64.
  *
- * Long work calls pause now and then, unless it is NULL.  pause may jump out of the
- * function, because all memory is the caller's.  alloc may do so, too, if more than 4 MB are
- * asked for, because it takes long to zero them.  A function that changes a value says what a
- * jump leaves of the value; all other functions leave values unchanged.
+ * Long work calls pause now and then, unless pause is NULL. pause may jump out of the function,
+ * because all memory is the caller's.  alloc may jump, too, if more than 4 MB are requested, because
+ * zeroing them takes long.  A function that changes a value says what a jump leaves of the value;
+ * all other functions leave values unchanged.
  */
 typedef struct qb_memory
 {
@@ -87,7 +87,7 @@ typedef struct qb_memory
 	void (*pause)(void);
 } qb_memory;
 
-/* Steps between two pauses, each of a few nanoseconds. */
+/* Steps between two pauses.  A step takes a few nanoseconds. */
 #define QB_PATIENCE (1 << 20)
 
 QB_INLINE void
@@ -97,7 +97,7 @@ qb_pause(const qb_memory *memory)
 		memory->pause();
 }
 
-/* Add "steps" to the steps since the last pause, and pause if they are enough. */
+/* Add "steps" to *all, the steps since the last pause.  Pause if QB_PATIENCE is reached. */
 QB_INLINE void
 qb_pause_after(const qb_memory *memory, uint64_t *all, uint64_t steps)
 {

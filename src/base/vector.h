@@ -2,10 +2,10 @@
  * vector.h
  *		AVX2, AVX-512 and ARM's NEON in one source: vectors of 32, 64 and 16 bytes.
  *
- * GCC and clang add, compare and shift vectors of any width as C does numbers.  A
- * comparison makes lanes of all ones or zeros, and subtracting such lanes counts them.
- * What C has no operator for is here, once for each set of instructions.  A loop that
- * needs more has it in its own file.
+ * GCC and clang extend the operators of C to vectors of any width.  A comparison makes lanes of all
+ * ones or zeros.  Subtracting such a lane from a counter adds 1 where the comparison is true.
+ * Operations without a C operator are here, once for each set of instructions.  Operations of a
+ * single loop are in that loop's file.
  *
  * A source file that includes this header is compiled for AVX2 on x86 and for NEON on ARM.  It
  * is compiled for AVX-512 if it defines QB_VECTOR as 64 before it includes the header.  QB_VECTOR is the width in bytes; it is not defined on other
@@ -13,8 +13,8 @@
  * 32 bytes, which NEON lacks, goes through memory after nearly each operation (tried with
  * SIMDe 0.7.4 and 0.8.2, and GCC 12 and 14).
  *
- * NEON has no instruction that makes a bit of each lane.  Where lanes of all ones are
- * rare, it is asked first whether there is any, and bits are made only then.
+ * NEON has no instruction that makes a bit of each lane.  Where lanes of all ones are rare, loops
+ * first test whether any lane is set, and make bits only then.
  *
  * src/base/vector.h
  */
@@ -50,7 +50,7 @@ typedef uint64_t qb_u64s __attribute__((vector_size(QB_VECTOR)));
 typedef int32_t qb_i32s __attribute__((vector_size(QB_VECTOR)));
 typedef int64_t qb_i64s __attribute__((vector_size(QB_VECTOR)));
 
-/* A vector at any address. */
+/* Load a vector from any address. */
 QB_VECTOR_INLINE qb_u8s
 qb_vector_load(const void *p)
 {
@@ -66,7 +66,7 @@ qb_vector_store(void *p, qb_u8s v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Is any bit set? */
+/* True if any bit is set. */
 QB_VECTOR_INLINE bool
 qb_vector_any(qb_u8s v)
 {
@@ -79,7 +79,7 @@ qb_vector_any(qb_u8s v)
 #endif
 }
 
-/* Are all lanes, of 4 bytes or more, of all ones? */
+/* True if all lanes are all ones.  Lanes have 4 bytes or more. */
 QB_VECTOR_INLINE bool
 qb_vector_all(qb_u8s lanes)
 {
@@ -94,7 +94,7 @@ qb_vector_all(qb_u8s lanes)
 
 #if QB_VECTOR != 64
 
-/* One bit for each byte, of bytes of all ones or zeros. */
+/* One bit for each byte; bytes are all ones or zeros. */
 QB_VECTOR_INLINE uint32_t
 qb_vector_bits(qb_u8s lanes)
 {
@@ -111,7 +111,7 @@ qb_vector_bits(qb_u8s lanes)
 #endif
 }
 
-/* The same for lanes of 4 bytes. */
+/* One bit for each lane of 4 bytes; lanes are all ones or zeros. */
 QB_VECTOR_INLINE uint32_t
 qb_vector_bits32(qb_u32s lanes)
 {
@@ -124,7 +124,7 @@ qb_vector_bits32(qb_u32s lanes)
 
 #endif
 
-/* How many bits of each byte are set. */
+/* The number of set bits of each byte. */
 QB_VECTOR_INLINE qb_u8s
 qb_vector_ones(qb_u8s v)
 {
@@ -145,7 +145,7 @@ qb_vector_ones(qb_u8s v)
 #endif
 }
 
-/* The sums of bytes, in lanes of 8 bytes. */
+/* The sums of 8 neighbouring bytes, in lanes of 8 bytes. */
 QB_VECTOR_INLINE qb_u64s
 qb_vector_sum8(qb_u8s v)
 {
@@ -158,7 +158,7 @@ qb_vector_sum8(qb_u8s v)
 #endif
 }
 
-/* The sum of all lanes. */
+/* The sum of all lanes of 8 bytes. */
 QB_VECTOR_INLINE uint64_t
 qb_vector_sum64(qb_u64s v)
 {

@@ -3,8 +3,8 @@
  *		Inner loops of filters with AVX-512.
  *
  * A vector holds eight rows, positions or keys, and bits are gathered.  Most rows of
- * a frequency filter end with their first draw, so a row costs an eighth of two
- * mixes (four multiplications) and of a comparison.
+ * a frequency filter end with their first draw, so a row costs an eighth of two mixes (four
+ * multiplications) and an eighth of a comparison.
  *
  * src/engine/filter_avx512.c
  */
@@ -38,7 +38,7 @@ positions8(__m512i input, __m512i m)
 	return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_add_epi64(high, low), 32));
 }
 
-/* Which of eight bits are set. */
+/* A mask of the bits, among eight, that are set. */
 AVX512 static inline __mmask8
 bits8(const uint8_t *bits, __m256i position)
 {
@@ -59,10 +59,9 @@ series8(uint64_t a, uint64_t step)
 }
 
 /*
- * Store the chosen ones among eight numbers and indexes; returns how many.  Always
- * writes eight, so up to eight entries behind the last one are overwritten.
- * Compressing in a register and storing it whole is many times faster on some
- * processors than compressing into memory.
+ * Store the chosen numbers and indexes among eight.  Returns their number.  Always writes eight, so
+ * up to eight entries behind the last one are overwritten.  Some processors compress in a register
+ * and store the whole register many times faster than they compress into memory.
  */
 AVX512 static inline size_t
 store_chosen8(__mmask8 chosen, __m512i number, __m256i index, uint64_t *numbers, uint32_t *indexes)

@@ -3,15 +3,14 @@
  *		The CPU engine of filters: from rows to positions to bits.
  *
  * Insertion finds the rows that set anything, follows their draws, and collects the
- * inputs of positions.  A chunk at a time, it turns the inputs into positions and
- * sets their bits, with the cache lines fetched ahead.
+ * inputs of positions.  It then turns the inputs into positions, a chunk at a time, and sets their
+ * bits.  Cache lines are fetched ahead.
  *
- * The least that a row costs: k p + 1 draws and, for each bit set, one position and
- * one cache line.  A Bloom filter draws nothing: it costs k positions and lines, or
- * one line if it is blocked.  Cache lines take most of the time: 10 million keys in
- * 16 MB take four to five times as long without blocks.  Fetching further ahead does
- * not help (tried: 8 to 128 of 256 to 16,384; nothing is gained beyond 32 of 1,024),
- * and neither do huge pages.
+ * The least cost of a row: k p + 1 draws and, for each bit set, one position and one cache line.  A
+ * row of a Bloom filter needs no draws.  It costs k positions and lines, or one line if the filter
+ * is blocked.  Cache lines take most of the time: 10 million keys in 16 MB take four to five times
+ * as long without blocks.  Chunks of 256 to 16,384 positions were tried, with 8 to 128 of them
+ * fetched ahead.  Nothing is gained beyond 32 of 1,024.  Huge pages do not help either.
  *
  * src/engine/filter_cpu.c
  */
@@ -41,7 +40,7 @@ typedef struct sink
 	qf_filter *f;
 	const qf_kernels *kernels;
 	qb_status status;
-	uint64_t steps; /* since the last pause */
+	uint64_t steps; /* steps since the last pause */
 	size_t count;
 	uint64_t input[QF_CHUNK];
 } sink;
@@ -60,7 +59,7 @@ flush(sink *s)
 	s->count = 0;
 }
 
-/* Take one more input; "count" are there.  Returns how many there are now. */
+/* Append one more input to "count" inputs.  Returns the new count. */
 QB_INLINE size_t
 take(sink *s, size_t count, uint64_t input)
 {
@@ -73,8 +72,8 @@ take(sink *s, size_t count, uint64_t input)
 }
 
 /*
- * The positions of a key that a row's draws choose.  Gaps come from the table or, if that is
- * NULL, from steps by q; "gaps" is a constant NULL or not in each call.
+ * Take the positions of a key that a row's draws choose.  Gaps come from the table "gaps" or, if it
+ * is NULL, from steps by q.  In each call it is a constant whether "gaps" is NULL.
  */
 QB_INLINE void
 take_chosen(sink *s, const qf_gaps *gaps, uint64_t q, uint64_t h, uint64_t base)
@@ -238,8 +237,8 @@ qf_batch_rows(const qf_batch *b)
 }
 
 /*
- * Rows are counted last.  A pause that jumps out leaves some bits set, which
- * inserting the batch again sets anyway.
+ * Rows are counted last.  A pause that jumps out may leave some bits set, but inserting the batch
+ * again sets these bits anyway.
  */
 static qb_status
 cpu_insert(qf_filter *f, const qf_batch *b)
@@ -279,8 +278,8 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 		return;
 	}
 	/*
-	 * Nobody asks how many positions of a blocked Bloom filter are set, and who asks a
-	 * compact filter for many keys makes bits of it first.  So a plain loop does.
+	 * Nobody asks how many positions of a blocked Bloom filter are set, and a compact filter is
+	 * turned into bits before many lookups.  So a plain loop is enough for both.
 	 */
 	for (i = 0; i < count && (f->encoding == QF_ENCODING_COMPACT || f->params.layout == QF_BLOCKED);
 		 i++)
@@ -298,8 +297,8 @@ cpu_query(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_
 }
 
 /*
- * Keep the keys whose bit is set, in place, with the cache lines fetched ahead.
- * Returns how many are left.
+ * Keep the keys whose bit is set, in place.  Cache lines are fetched ahead.  Returns the number of
+ * keys that are left.
  */
 static size_t
 keep(const uint8_t *bits, const uint32_t *position, uint64_t *h, uint32_t *index, size_t count)

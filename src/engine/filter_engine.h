@@ -2,9 +2,9 @@
  * filter_engine.h
  *		Engines that work on filters in batches, behind one table.
  *
- * This is for filters what sketch_engine.h is for sketches.  Every engine sets the
- * same bits.  Which bits a row sets depends only on its key, the nonce and its row
- * number, so rows may be given in any order and in batches of any size.
+ * This is the counterpart of sketch_engine.h.  All engines set the same bits.  Which bits a row
+ * sets depends only on its key, the nonce and its row number, so rows may be given in any order and
+ * in batches of any size.
  *
  * An engine may keep the bits of a dense filter elsewhere, on a device: the filter
  * is then "remote".  Only insert() and merge() of the same engine work on a remote
@@ -18,7 +18,7 @@
 
 #include "filter/filter.h"
 
-/* How many rows to collect before an insert. */
+/* The number of rows to collect before an insert. */
 #define QF_BATCH 4096
 
 typedef struct qf_batch
@@ -28,14 +28,14 @@ typedef struct qf_batch
 	uint64_t nonce;
 
 	/*
-	 * Without ids, rows have consecutive numbers from first_row on, and each is
-	 * inserted once.  Rows that may come twice have ids of their own, here; the
-	 * filter then does not count rows.
+	 * Without ids (NULL), rows have consecutive numbers from first_row on, and each is inserted
+	 * once.  Rows that may be inserted twice have ids here, and the filter then does not count
+	 * rows.
 	 */
 	uint64_t first_row;
 	const uint64_t *row;
 
-	/* How often each row counts, 0 or more; NULL: once. */
+	/* How often each row counts, 0 or more; NULL: every row counts once. */
 	const int64_t *copies;
 } qf_batch;
 
@@ -44,36 +44,36 @@ typedef struct qf_engine
 	const char *name;
 
 	/*
-	 * QB_TOTAL_OVERFLOW leaves the filter unchanged; after QB_NO_MEMORY the filter
-	 * must be dropped.  After a pause (memory.h) jumped out, inserting the batch
-	 * again gives the result that it would have had.
+	 * QB_TOTAL_OVERFLOW leaves the filter unchanged.  After QB_NO_MEMORY the filter must be
+	 * dropped.  If a pause (base/status.h) jumped out, the batch can be inserted again, with the
+	 * right result.
 	 */
 	qb_status (*insert)(qf_filter *f, const qf_batch *batch);
 
 	/*
-	 * How many positions of each key are set; "count" is at most qf_keys_at_once().
-	 * Works on views.
+	 * The number of set positions of each key.  "count" is at most qf_keys_at_once().  Works on
+	 * views.
 	 */
 	void (*query)(const qf_filter *f, const uint64_t *fingerprint, size_t count, uint32_t *set);
 
-	/* Are all positions of each key set?  Stops at a key's first zero. */
+	/* Tells of each key whether all its positions are set.  Stops at a key's first zero. */
 	void (*contains)(const qf_filter *f, const uint64_t *fingerprint, size_t count, bool *found);
 
 	/* Does what qf_merge() does; "from" is not remote. */
 	qb_status (*merge)(qf_filter *into, const qf_filter *from);
 
-	/* Bring the bits back from the device; they stay here. */
+	/* Bring the bits back from the device.  Afterwards the filter is not remote. */
 	qb_status (*materialize)(qf_filter *f);
 
-	/* How many rows to collect before an insert into this filter. */
+	/* The number of rows to collect before an insert into this filter. */
 	size_t (*batch)(const qf_filter *f);
 } qf_engine;
 
 extern const qf_engine qf_engine_cpu;
 
 /*
- * The CPU engine's inner loops (filter/filter.h) with AVX2 or NEON, and with AVX-512, where
- * the processor is of such a kind; and the table in use, which qb_isa_use() changes.
+ * The CPU engine's inner loops (filter/filter.h) with AVX2 or NEON, and with AVX-512, if built for
+ * such a processor; and the table in use, which qb_isa_use() changes.
  */
 struct qf_kernels;
 extern const struct qf_kernels qf_kernels_vector;

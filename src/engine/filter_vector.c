@@ -2,30 +2,29 @@
  * filter_vector.c
  *		Inner loops of filters with AVX2 or NEON (base/vector.h).
  *
- * With AVX2 these are the loops of filter_avx512.c, but four at a time.  A 64-bit product
- * takes three 32-bit ones, which still makes one mix of four lanes cheaper than four
- * mixes.  AVX2 has no compression, so a branchless loop stores what is chosen.
+ * With AVX2 these are the loops of filter_avx512.c, with four lanes.  A 64-bit product takes three
+ * 32-bit products, but one mix of four lanes is still cheaper than four scalar mixes.  AVX2 has no
+ * compression, so a branchless loop stores the chosen lanes.
  *
- * With NEON two loops gain.  One unites filters and counts their ones.  The other one looks
- * keys up in blocks.  NEON gathers nothing from memory, but a block fits into four vectors,
- * and one table lookup takes a byte from these for each position of a draw.  The other
- * loops are the plain ones:
+ * With NEON two loops are faster than plain ones.  One unites filters and counts their ones.  The
+ * other looks keys up in blocks.  NEON cannot gather from memory, but a block fits into four
+ * vectors, and one table lookup takes a byte from these for each position of a draw.  All other
+ * loops are plain:
  *
- *	busy, positions		NEON has no product of 64-bit lanes.  Making two from smaller
- *						products takes at least five instructions; two scalar
- *						products are two instructions.
- *	query				It needs the same products, and one bit from anywhere in
- *						memory for each.
- *	set					NEON scatters nothing, and two bits may be in the same byte.
+ *	busy, positions		NEON has no product of 64-bit lanes.  Two such products, made from smaller
+ *						ones, take at least five instructions.  Two scalar products take two.
+ *	query				It needs products of 64-bit lanes, and for each product one bit from
+ *						anywhere in memory.
+ *	set					NEON cannot scatter to memory, and two bits may be in one byte.
  *
  * Inserting into blocks is plain, too (filter_cpu.c).  Making the bits of a block in
  * vectors takes 14 instructions for each position.  Setting one bit in memory takes 15,
  * and these also count it.
  *
- * Numbers of instructions decided this, as GCC 12 makes them.  Uniting 64 bytes with NEON
- * takes 33 instead of 96.  Looking up a key of seven bits takes 45; the plain loop takes 109
- * if the key is there, else 42 to 102 with a branch that nothing predicts.  The speed was not
- * measured on an ARM processor.
+ * These choices rest on numbers of instructions, as GCC 12 makes them.  Uniting 64 bytes with NEON
+ * takes 33 instead of 96.  Looking up a key of seven bits takes 45; the plain loop takes 109 if the
+ * key is there, else 42 to 102 with a branch that nothing predicts.  The speed was not measured on
+ * an ARM processor.
  *
  * src/engine/filter_vector.c
  */
@@ -37,7 +36,7 @@
 
 #define BLOCK_BYTES (QF_BLOCK_BITS / 8)
 
-/* ---- what differs ---- */
+/* ---- parts that differ between AVX2 and NEON ---- */
 
 #ifdef __x86_64__
 
@@ -148,8 +147,8 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 #else
 
 /*
- * Which positions of a draw are zero bits of a block?  Each lane is a position; "used"
- * is 1 in the lanes that count, else 0.
+ * True if any position of a draw is a zero bit of a block.  Each lane is a position, and "used" is
+ * 1 in the lanes that count, else 0.
  *
  * The index of position j has 9 bits, from bit 9 j on.  These bits lie in bytes j and
  * j + 1, from bit j of both on.
@@ -168,7 +167,7 @@ any_zero(uint8x16x4_t block, uint64_t draw, uint8x8_t used)
 	return vget_lane_u64(vreinterpret_u64_u8(vbic_u8(bit, vqtbl4_u8(block, byte))), 0) != 0;
 }
 
-/* Are all k positions of h set in its block? */
+/* True if all k positions of h are set in its block. */
 QB_INLINE bool
 block_has(const uint8_t *bits, uint32_t k, uint64_t h)
 {
@@ -196,7 +195,7 @@ blocks_have(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t c
 
 #endif
 
-/* ---- what is the same ---- */
+/* ---- parts that AVX2 and NEON share ---- */
 
 QB_VECTOR_TARGET static uint64_t
 set(uint8_t *bits, const uint32_t *position, size_t count)
@@ -204,7 +203,7 @@ set(uint8_t *bits, const uint32_t *position, size_t count)
 	return qf_set_ahead(bits, position, count);
 }
 
-/* A byte lane counts the ones of as many bytes as a block has: at most 4 times 8. */
+/* A byte lane counts the ones of one vector's bytes of a block: at most 4 times 8. */
 QB_VECTOR_TARGET static uint64_t
 unite(uint8_t *into, const uint8_t *from, uint64_t words)
 {

@@ -9,11 +9,11 @@
 
 #include "sets/kernels.h"
 
-/* Those of AVX2 or NEON, and of AVX-512, where the processor is of such a kind. */
+/* The tables for AVX2 or NEON, and for AVX-512, if built for such a processor. */
 extern const qset_kernels qset_kernels_vector;
 extern const qset_kernels qset_kernels_avx512;
 
-/* Functions of AVX2 that the AVX-512 table has, too. */
+/* Functions for AVX2 that are also in the AVX-512 table. */
 extern uint64_t qset_count32_vector(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m);
 extern uint64_t qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n);
 extern void

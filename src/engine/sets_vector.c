@@ -2,23 +2,23 @@
  * sets_vector.c
  *		The sets family's inner loops with AVX2, AVX-512 or NEON (base/vector.h).
  *
- * Two sorted sets are merged in blocks of one vector.  All elements of a block of A
- * are compared with all elements of a block of B; then the block with the smaller
- * last element (both, if equal) makes room for the next one.  This is the paper's
- * SIMD baseline (section 4; Lemire, Boytsov and Kurz) with wider vectors and without
- * a branch that could be mispredicted.  The plain merge does the ends.
+ * Two sorted sets are merged in blocks of one vector.  All elements of a block of A are compared
+ * with all elements of a block of B.  Then the block with the smaller last element is replaced by
+ * its set's next block; if the last elements are equal, both blocks are.  This is the paper's SIMD
+ * baseline (section 4; Lemire, Boytsov and Kurz) with wider vectors and without a branch that could
+ * be mispredicted.  The plain merge handles the ends.
  *
  * sets_avx512.c includes this file to compile it for AVX-512.  That table has three
- * functions of AVX2.  One counts 4-byte elements.  A wider vector gains nothing there: each
- * element of a block is compared with twice as many elements, and the processor runs
- * AVX2's comparisons on more units.  The other two functions look elements up in a
- * bitmap: gathering 16 words is no faster, and a small set fits into one vector of AVX2.
+ * functions of AVX2.  One counts 4-byte elements.  A wider vector gains nothing there, because each
+ * element of a block is compared with twice as many elements, and the processor runs AVX2's
+ * comparisons on more units.  The other two functions look elements up in a bitmap.  Gathering 16
+ * words is no faster than gathering eight, and a small set fits into one vector of AVX2.
  *
  * NEON counts common 8-byte integers, but the plain merge writes them.  Counting takes
  * 33 instructions for four elements (GCC 12) instead of 44, and each step waits for the
- * one before it only once.  To write them, NEON would also have to find out which lanes
- * they are in; with one of them in each step that takes more instructions than the plain
- * merge.  The speed was not measured on an ARM processor.
+ * one before it only once.  To write common integers, NEON would also have to find their lanes.  If
+ * each step has one common integer, this takes more instructions than the plain merge.  The speed
+ * was not measured on an ARM processor.
  *
  * src/engine/sets_vector.c
  */
@@ -28,12 +28,12 @@
 
 #ifdef QB_VECTOR
 
-/* Elements of 2, 4 and 8 bytes in a vector. */
+/* The number of elements of 2 and of 4 bytes in a vector. */
 #define LANES16 (QB_VECTOR / 2)
 #define LANES32 (QB_VECTOR / 4)
 #define LANES64 (QB_VECTOR / 8)
 
-/* Elements of 8 bytes that one step of a merge takes, on either side. */
+/* Elements of 8 bytes that one step of a merge takes from either set. */
 #define STEP64 (QB_VECTOR == 64 ? 8 : 4)
 
 /* Counters of 2 bytes that one step of a search takes. */
@@ -42,10 +42,13 @@
 /* Sets whose elements are looked up are prefetched this many ahead. */
 #define AHEAD 8
 
-/* From this many elements of the smaller set on, it pays to merge two halves in turns. */
+/*
+ * From this many elements of the smaller set on, it pays to cut the sets in halves and merge both
+ * in turns.
+ */
 #define TWO_STREAMS 64
 
-/* ---- what differs ---- */
+/* ---- parts that differ between AVX-512, AVX2 and NEON ---- */
 
 #if QB_VECTOR == 64
 
@@ -53,7 +56,7 @@
 typedef __mmask16 found32;
 typedef __mmask8 found64;
 
-/* Which elements of x are in y. */
+/* The elements of x that are in y. */
 QB_VECTOR_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
@@ -73,7 +76,7 @@ members32(qb_u32s x, qb_u32s y)
 	return found;
 }
 
-/* Which of STEP64 elements at a are in those at b. */
+/* Those of the STEP64 elements at a that are in the STEP64 elements at b. */
 QB_VECTOR_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
@@ -100,8 +103,8 @@ tally64(qb_u64s common, found64 found)
 }
 
 /*
- * Write the numbers that were found; returns how many they are.  It stores whole vectors,
- * because compressing into memory is slow on some processors.
+ * Write the numbers that were found.  Returns how many.  Stores whole vectors, because compressing
+ * into memory is slow on some processors.
  */
 QB_VECTOR_INLINE uint32_t
 write32(__m512i x, __mmask16 found, void *out)
@@ -123,7 +126,10 @@ keep64(const int64_t *a, found64 found, int64_t *out)
 	return (uint32_t) _mm_popcnt_u32(found);
 }
 
-/* Write the positions of the bits of "count" counters, counted from "base"; returns the end. */
+/*
+ * Write the positions of the set bits of "found", one for each of "count" counters, counted from
+ * "base".  Returns the end.
+ */
 QB_VECTOR_INLINE uint32_t *
 emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
 {
@@ -148,7 +154,7 @@ not_below32(const uint32_t *row, uint32_t least)
 	return _mm512_cmpge_epu32_mask(_mm512_loadu_si512(row), _mm512_set1_epi32((int) least));
 }
 
-/* Those of STEP16 positions whose sizes are wanted, too. */
+/* Those of STEP16 positions whose sizes are also at most "most". */
 QB_VECTOR_INLINE uint32_t
 keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
 {
@@ -160,7 +166,7 @@ keep_sizes(uint32_t found, const uint32_t *size, uint32_t most)
 						   _mm512_mask_cmple_epu32_mask((__mmask16) found, low, limit));
 }
 
-/* A full adder: returns the carries, and *sum becomes the parity. */
+/* A full adder.  Returns the carries, and *sum becomes the parity. */
 QB_VECTOR_INLINE qb_u64s
 carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 {
@@ -170,7 +176,9 @@ carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 	return (qb_u64s) _mm512_ternarylogic_epi64(old, (__m512i) x, (__m512i) y, 0xE8);
 }
 
-/* Up to eight planes to numbers: plane p adds 2^p to each counter whose bit it has. */
+/*
+ * Turn up to eight planes into numbers.  Plane p adds 2^p to each counter whose bit is set in it.
+ */
 QB_VECTOR_INLINE void
 spread_bytes(const qb_u64s *plane, int planes, uint16_t *out)
 {
@@ -191,7 +199,7 @@ spread_bytes(const qb_u64s *plane, int planes, uint16_t *out)
 	}
 }
 
-/* The same for any number of planes. */
+/* Turn any number of planes into numbers. */
 QB_VECTOR_INLINE void
 spread(const qb_u64s *plane, int planes, uint16_t *out)
 {
@@ -219,8 +227,7 @@ spread(const qb_u64s *plane, int planes, uint16_t *out)
 #else
 
 /*
- * Gathering eight words is no faster than the plain loop, which the compiler makes
- * four lanes wide.
+ * Gathering eight words is no faster than the plain loop, which the compiler makes four lanes wide.
  */
 QB_VECTOR_TARGET uint64_t
 qset_probe_vector(const uint64_t *bits, const uint32_t *element, uint64_t n)
@@ -234,7 +241,7 @@ typedef qb_u64s found64;
 
 #ifdef __x86_64__
 
-/* Which elements of x are in y. */
+/* The elements of x that are in y. */
 QB_VECTOR_INLINE found32
 members32(qb_u32s x, qb_u32s y)
 {
@@ -247,7 +254,7 @@ members32(qb_u32s x, qb_u32s y)
 #undef ROTATED
 }
 
-/* How many elements of 4 bytes were found. */
+/* Counts the elements of 4 bytes that were found. */
 typedef uint64_t tally;
 
 QB_VECTOR_INLINE tally
@@ -262,7 +269,7 @@ total(tally t)
 	return t;
 }
 
-/* Which of STEP64 elements at a are in those at b. */
+/* Those of the STEP64 elements at a that are in the STEP64 elements at b. */
 QB_VECTOR_INLINE found64
 members64(const int64_t *a, const int64_t *b)
 {
@@ -274,7 +281,7 @@ members64(const int64_t *a, const int64_t *b)
 #undef ROTATED
 }
 
-/* Write the elements of a that were found; returns how many they are. */
+/* Write the elements of a that were found.  Returns how many. */
 QB_VECTOR_INLINE uint32_t
 keep64(const int64_t *a, found64 found, int64_t *out)
 {
@@ -286,7 +293,7 @@ keep64(const int64_t *a, found64 found, int64_t *out)
 	return kept;
 }
 
-/* Bytes of the lanes of two vectors, which are all ones or zeros. */
+/* Narrow the lanes of two vectors, which are all ones or zeros, to bytes. */
 QB_VECTOR_INLINE qb_u8s
 narrow(qb_u16s x, qb_u16s y)
 {
@@ -294,12 +301,12 @@ narrow(qb_u16s x, qb_u16s y)
 	return (qb_u8s) _mm256_permute4x64_epi64(_mm256_packs_epi16((__m256i) x, (__m256i) y), 0xD8);
 }
 
-/* The bits of as many counters as a vector has. */
+/* The bits of one plane for the counters of a vector. */
 typedef uint16_t plane_piece;
 
 /*
- * Sets of up to eight elements take one step, so that the processor need not predict how
- * many turns a loop takes.
+ * Sets of up to eight elements take one step, so that the processor need not predict the number of
+ * steps of a loop.
  */
 QB_VECTOR_TARGET void
 qset_probe_sets_vector(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
@@ -343,8 +350,8 @@ members32(qb_u32s x, qb_u32s y)
 }
 
 /*
- * Each lane counts what it has found.  No element is found twice, so a lane counts no
- * more than the number of 4-byte integers there are, divided by four.
+ * Each lane counts what it has found.  No element is found twice, so a lane counts at most a
+ * quarter of the number of 4-byte integers.
  */
 typedef qb_u32s tally;
 
@@ -360,7 +367,7 @@ total(tally t)
 	return vaddlvq_u32(t);
 }
 
-/* Which of 2 elements of 8 bytes are in 4 others, which are in two vectors. */
+/* Those of 2 elements of 8 bytes that are among 4 others, which are in two vectors. */
 QB_INLINE qb_u64s
 members2(qb_u64s x, qb_u64s y, qb_u64s z)
 {
@@ -369,8 +376,8 @@ members2(qb_u64s x, qb_u64s y, qb_u64s z)
 }
 
 /*
- * The sum of the lanes of two vectors.  With one vector a step, half of a step's
- * instructions would only move it on.
+ * The elements found, added up lane by lane over two vectors.  With one vector in a step, half of
+ * the step's instructions would only move on to the next step.
  */
 QB_INLINE found64
 members64(const int64_t *a, const int64_t *b)
@@ -423,7 +430,7 @@ emit(uint32_t found, uint32_t count, uint32_t base, uint32_t *out)
 	return qset_emit_bits(found, base, out);
 }
 
-/* Which of STEP16 counters are at least "least". */
+/* Those of STEP16 counters that are at least "least". */
 QB_VECTOR_INLINE uint32_t
 not_below16(const uint16_t *row, uint16_t least)
 {
@@ -433,7 +440,7 @@ not_below16(const uint16_t *row, uint16_t least)
 	return qb_vector_bits(narrow((qb_u16s) (x >= least), (qb_u16s) (y >= least)));
 }
 
-/* Which of LANES32 counters are. */
+/* Those of LANES32 counters that are at least "least". */
 QB_VECTOR_INLINE uint32_t
 not_below32(const uint32_t *row, uint32_t least)
 {
@@ -461,7 +468,10 @@ carry_of(qb_u64s *sum, qb_u64s x, qb_u64s y)
 	return carry;
 }
 
-/* Planes to numbers: each 16-bit lane has a copy of a piece of a plane, and tests its own bit. */
+/*
+ * Turn planes into numbers.  Each 16-bit lane has a copy of a piece of a plane, and tests its own
+ * bit.
+ */
 QB_VECTOR_INLINE void
 spread(const qb_u64s *plane, int planes, uint16_t *out)
 {
@@ -559,8 +569,8 @@ first_not_below(const int32_t *b, uint64_t m, int32_t x)
 }
 
 /*
- * A step of the merge waits for the loads of the step before.  So large sets are cut
- * in halves and the two merges take turns: one computes while the other waits.
+ * A step of the merge waits for the loads of the step before.  So large sets are cut in halves, and
+ * two merges take turns.  One computes while the other waits.
  */
 QB_VECTOR_TARGET uint64_t
 qset_count32_vector(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m)
@@ -605,7 +615,7 @@ intersect32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t 
 		   qset_merge32(a, (uint64_t) (end_a - a), b, (uint64_t) (end_b - b), out + common);
 }
 
-/* The same for elements of 8 bytes. */
+/* As merge_block32(), for elements of 8 bytes. */
 QB_VECTOR_INLINE found64
 merge_block64(const int64_t **a, const int64_t **b)
 {
@@ -666,9 +676,8 @@ and_count(const uint64_t *a, const uint64_t *b, uint64_t words)
 /*
  * ---- columns of bits, added by carry-save adders (Harley and Seal) ----
  *
- * Columns are added eight at a time.  A column then costs about two logical
- * operations for as many sets as a vector has bits.  Plane p has bit p of each set's
- * counter.
+ * Columns are added eight at a time.  A column then costs about two logical operations for each
+ * vector, which has one bit for each set.  Plane p has bit p of each set's counter.
  */
 
 /* Planes for the counters of QSET_MAX_COLUMNS columns, and one plane that stays empty. */
@@ -693,14 +702,17 @@ ripple(qb_u64s *plane, int at, qb_u64s x)
 	}
 }
 
-/* How many planes the sums of "columns" columns can reach. */
+/* The number of planes that the sums of "columns" columns can need. */
 QB_INLINE int
 planes_of(uint32_t columns)
 {
 	return 32 - __builtin_clz(columns | 1);
 }
 
-/* Add up to eight columns; missing ones are zero.  Their number is the same for a whole row. */
+/*
+ * Add up to eight columns; missing ones are zero.  The number of columns does not change within a
+ * row.
+ */
 QB_VECTOR_INLINE void
 add_eight(qb_u64s *plane, const uint64_t *const *column, uint32_t columns, uint64_t at)
 {

@@ -7,7 +7,7 @@
  * addition under the key's mask, and a store.  Hashes, buckets and masks of the whole
  * batch come first, in loops that the compiler makes eight keys wide.
  *
- * The least that a key costs: one cache line read and written.
+ * The least cost of a key: one cache line is read and written.
  *
  * A low bucket of multilevel is one vector of 32 one-byte counters.  With weights of 1 few counters
  * overflow, and these are carried one by one.  Most larger weights change the high bucket,
@@ -15,10 +15,10 @@
  *
  * Adding can watch for keys whose estimates reach a limit.  It looks at the counters while
  * they are in registers, since reading them again after the batch takes about as long as
- * adding.  But what counts is the estimate after the whole batch.  A key whose estimate is
- * too small when it is added can reach the limit later, when another key of the batch lifts
- * one of its counters to the limit.  That key is in the same bucket.  So keys are selected,
- * too, if a later key has lifted a counter of their bucket.
+ * adding.  But a key is selected by its estimate after the whole batch.  A key whose estimate is
+ * too small when it is added can reach the limit later, when another key of the batch lifts one of
+ * its counters to the limit.  The other key is in the same bucket.  So keys are also selected if a
+ * later key has lifted a counter of their bucket.
  *
  * src/engine/sketch_avx512.c
  */
@@ -109,29 +109,31 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 
 /* ---- multilevel ---- */
 
-/* Several buckets share a mark.  That costs only keys that are selected in vain. */
+/*
+ * Marks of buckets.  Several buckets share a mark, which only makes some keys be selected in vain.
+ */
 #define MARKS 8192
 
 /* Keys of a batch whose estimates may reach a limit. */
 typedef struct watch
 {
 	uint64_t least;
-	uint8_t reached[QS_BATCH]; /* of each key: its estimate had reached the limit */
+	uint8_t reached[QS_BATCH]; /* of each key: its estimate has reached the limit */
 	uint8_t lifted[QS_BATCH];  /* of each key: it may have lifted a counter to the limit */
 } watch;
 
-/* What is seen of a key that is added: masks of its counters. */
+/* What is known of a key that is being added: masks of its counters. */
 typedef struct sight
 {
-	uint32_t low_below; /* of the whole bucket: the low part is below that of the limit */
+	uint32_t low_below; /* of the whole bucket: low part below that of the limit */
 	uint32_t below;     /* not 0: a counter is below the limit */
-	uint32_t lifted;    /* not 0: a counter may have been lifted to it */
+	uint32_t lifted;    /* not 0: a counter may have been lifted to the limit */
 } sight;
 
 /* The keys of a batch, at most QS_BATCH; see qs_locate_batch(). */
 typedef struct batch
 {
-	const int64_t *weight; /* NULL: 1 each */
+	const int64_t *weight; /* NULL: all weights are 1 */
 	size_t count;
 	uint32_t bucket[QS_BATCH + QS_PREFETCH_AHEAD];
 	uint32_t mask[QS_BATCH];
@@ -140,8 +142,8 @@ typedef struct batch
 /* What is added to the counters of a high bucket. */
 typedef struct addend
 {
-	uint32_t mask;    /* of counters that get "more" */
-	uint32_t carried; /* of counters in "mask" that get 1 besides */
+	uint32_t mask;    /* mask of counters that get "more" */
+	uint32_t carried; /* mask of those counters in "mask" that get 1 more */
 	uint64_t more;
 } addend;
 
@@ -165,7 +167,7 @@ numbers_of(const uint8_t *byte, size_t count, uint32_t *found)
 	return n;
 }
 
-/* The keys of the batch to select, ascending. */
+/* Write the numbers of the batch's keys to select, ascending.  Returns how many. */
 AVX512 QB_INLINE size_t
 watched(watch *w, const uint32_t *bucket, size_t count, uint32_t *found)
 {
@@ -253,8 +255,8 @@ carry(qs_sketch *sk, uint8_t *low, uint32_t counters)
 }
 
 /*
- * Is any of the counters of a mask below least?  A high counter must be at least the high
- * part of "least", and 1 more if its low counter is below the low part, "low_below".
+ * True if any counter of a mask is below "least".  A high counter must be at least the high part of
+ * "least", and 1 more if its low counter is in "low_below", that is, below the low part of "least".
  */
 AVX512 QB_INLINE bool
 any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_t low_below)
@@ -275,7 +277,10 @@ any_below(const uint8_t *high, bool wide, uint32_t mask, uint64_t least, uint32_
 	return below != 0;
 }
 
-/* Look at a key that was added with weight 1: a counter that it lifted to the limit equals it. */
+/*
+ * Look at a key that was added with weight 1.  A counter that the key lifted to the limit equals
+ * the limit.
+ */
 AVX512 QB_INLINE void
 watch_one(watch *w, const qs_sketch *sk, size_t i, uint32_t mask, const uint8_t *low, __m256i sum)
 {
@@ -314,8 +319,8 @@ add_ones(qs_sketch *sk, const batch *keys, watch *w)
 }
 
 /*
- * Add to the counters of a high bucket.  Looks at those of the mask, unless w is NULL: which are below the
- * limit, and which were not above its high part before and are not below the limit now.
+ * Add to the counters of a high bucket.  Unless w is NULL, find two kinds of counters of the key:
+ * those below the limit; and those not above its high part before, and not below the limit now.
  */
 AVX512 QB_INLINE void
 add_high(uint8_t *high, bool wide, addend add, const watch *w, sight *seen)
@@ -352,14 +357,14 @@ note_sight(watch *w, size_t i, const sight *seen)
 }
 
 /*
- * Average weights, where larger ones count as 256, between which many keys change their high
+ * Range of average weights (larger weights count as 256) in which many keys change their high
  * bucket and many do not.
  */
 #define UNSURE_FROM 40
 #define UNSURE_TO   216
 
 /*
- * Is it hard to foresee which keys of a batch change their high bucket?  All ones if so.  A
+ * All ones if it is hard to predict which keys of a batch change their high bucket, else 0.  A
  * branch that goes either way takes longer than adding 0.
  */
 QB_INLINE uint64_t
@@ -422,7 +427,7 @@ add_weights(qs_sketch *sk, bool wide, const batch *keys, watch *w)
 	}
 }
 
-/* Add a batch, watching it unless w is NULL. */
+/* Add a batch.  Watch it unless w is NULL. */
 AVX512 QB_INLINE void
 add(qs_sketch *sk, const batch *keys, watch *w)
 {
@@ -461,9 +466,9 @@ add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 }
 
 /*
- * Keys whose estimates are at least "least".  No high part of a key's counters may be below
- * that of "least".  Where it is the same, the low part may not be smaller.  High buckets are
- * fetched ahead if most low buckets have one: asking each of the others would cost more.
+ * Select keys whose estimates are at least "least".  No high part of a key's counters may be below
+ * the high part of "least".  If both are equal, the low part may not be smaller.  High buckets are
+ * fetched ahead if most low buckets have one.  Otherwise testing each low bucket would cost more.
  */
 AVX512 QB_INLINE size_t
 select_of(const qs_sketch *sk, bool wide, const uint64_t *hv, size_t count, uint64_t least,
@@ -500,7 +505,7 @@ select_keys(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t leas
 					: select_of(sk, false, hv, count, least, found);
 }
 
-/* A byte has carried if the sum is smaller than what was added; see qs_low_add. */
+/* A byte has carried if the sum is smaller than the number that was added; see qs_low_add. */
 AVX512 QB_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
 		qs_carry *list)

@@ -1,14 +1,15 @@
 /*
  * sketch_blocks.c
- *		Fast loops over the blocks of tables (sketch/compact_write.h): AVX2 looks at them, and
- *		AVX-512 writes them.
+ *		Fast loops over the blocks of tables (sketch/compact_write.h).  Loops with AVX2 look at
+ *		blocks, and loops with AVX-512 write them.
  *
- * Looking at blocks, which hold something and how much, is limited by memory, so AVX-512 has
- * no loops of its own for it.
+ * Looking at blocks means finding those that hold something, and counting their bytes.  Memory
+ * limits its speed, so there are no loops with AVX-512 for it.
  *
  * Writing takes AVX-512, and BMI2, which comes with it.  Counters below 128 are their own
- * varints.  An instruction puts the bytes that are not zero next to each other: of a whole low
- * bucket, on processors that have it (VBMI2), or of a word of eight counters that became bytes.
+ * varints.  So writing puts the bytes that are not zero next to each other.  With VBMI2 one
+ * instruction does this for a whole low bucket.  Without it, one does it for a word of eight
+ * counters that were narrowed to bytes.
  *
  * src/engine/sketch_blocks.c
  */
@@ -41,9 +42,9 @@ load(const uint8_t *p)
 	return _mm256_loadu_si256((const void *) p);
 }
 
-/* ---- which blocks hold something ---- */
+/* ---- finding the blocks that hold something ---- */
 
-/* Which blocks, each of a multiple of 32 bytes, have any bit of "wanted" set? */
+/* A bit for each block that has any bit of "wanted" set.  Blocks have a multiple of 32 bytes. */
 AVX2 QB_INLINE uint64_t
 blocks_with(const uint8_t *table, uint32_t bytes, uint64_t count, __m256i wanted)
 {
@@ -83,7 +84,7 @@ have_index_avx2(const uint8_t *low, uint64_t count)
 	return blocks_with(low, QS_LOW_BYTES, count, index_bytes());
 }
 
-/* Which of eight counters are at least 2^shift? */
+/* A mask of those of eight counters that are at least 2^shift. */
 AVX2 QB_INLINE uint32_t
 reach(__m256i v, int shift)
 {
@@ -117,7 +118,7 @@ present_cells_avx2(const uint8_t *table, uint32_t bytes, uint64_t count)
 	return blocks_with(table, bytes, count, all);
 }
 
-/* ---- how many bytes they take ---- */
+/* ---- counting the bytes of blocks ---- */
 
 /* A counter takes a byte, and one more from 128 on. */
 AVX2 static uint64_t
@@ -141,7 +142,10 @@ measure_low_avx2(const uint8_t *low, uint64_t present, uint64_t *apart)
 	return bytes;
 }
 
-/* Bytes of eight counters as varints: one for each 7 bits of a counter, and none for a counter of 0. */
+/*
+ * Bytes of eight counters as varints.  A counter takes one byte for each 7 bits, and a counter of 0
+ * takes none.
+ */
 AVX2 QB_INLINE uint64_t
 measure_eight(__m256i v)
 {
@@ -167,7 +171,7 @@ measure(const uint8_t *table, uint32_t width, uint64_t present)
 	return bytes;
 }
 
-/* Counters that are blocks of their own, eight at a time.  Only those that are present are read. */
+/* Blocks of one counter, eight at a time.  Only present blocks are read. */
 AVX2 static uint64_t
 measure_counters(const uint8_t *table, uint64_t present)
 {
@@ -194,9 +198,12 @@ measure_cells_avx2(const uint8_t *table, uint32_t width, uint64_t present)
 	return measure(table, width, present);
 }
 
-/* ---- writing them ---- */
+/* ---- writing blocks ---- */
 
-/* Write a mask of so many bytes, and the bytes of words that are not zero.  All are below 128. */
+/*
+ * Write a mask of "mask_bytes" bytes, and the bytes of the words that are not zero.  All bytes are
+ * below 128.
+ */
 AVX512 QB_INLINE uint8_t *
 put_words(uint8_t *out, const uint64_t *word, uint32_t words, uint32_t mask_bytes)
 {
@@ -245,7 +252,7 @@ put_low_vbmi2(qs_block_writer *w, const uint8_t *limit, const uint8_t *low, uint
 	return bits;
 }
 
-/* Make bytes of a block's counters.  False: one of them is too large. */
+/* Narrow a block's counters to bytes.  False: a counter is too large. */
 AVX512 QB_INLINE bool
 narrow(const uint8_t *block, uint32_t width, uint64_t *word)
 {
@@ -262,7 +269,7 @@ narrow(const uint8_t *block, uint32_t width, uint64_t *word)
 	return true;
 }
 
-/* The constants make a loop of its own for each width. */
+/* Because of the constants each width gets its own loop. */
 AVX512 QB_INLINE uint64_t
 put_width(qs_block_writer *w, const uint8_t *limit, const uint8_t *table, uint32_t width,
 		  uint64_t first, uint64_t bits)
@@ -309,7 +316,7 @@ blocks_now(void)
 	return &sets[qb_isa_now()];
 }
 
-/* Runs at load: from then on sketches are written with the loops in use. */
+/* Runs at load.  From then on sketches are written with the loops in use. */
 __attribute__((constructor)) static void
 provide_units(void)
 {

@@ -1,11 +1,11 @@
 /*
  * sketch_cpu.c
- *		The CPU engine of sketches: hash a batch, fetch ahead, then add; and find its most
- *		frequent keys.
+ *		The CPU engine of sketches: hashes a batch, fetches ahead, then adds; and finds the most
+ *		frequent keys of a batch.
  *
- * Most keys are below the threshold of the most frequent ones.  A fast loop finds the other
- * keys while it adds the batch.  Keys that are candidates already are only counted.  The rest
- * are estimated.
+ * Most keys are below the threshold of the most frequent ones.  A fast loop selects the keys at or
+ * above the threshold while it adds the batch.  Selected keys that already are candidates are only
+ * counted.  The other selected keys are estimated.
  *
  * src/engine/sketch_cpu.c
  */
@@ -46,7 +46,7 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 	return qs_kernels_now()->accumulate(into, from, negative);
 }
 
-/* Runs at load: from then on sketches merge with the table in use. */
+/* Runs at load.  From then on sketches merge with the table in use. */
 __attribute__((constructor)) static void
 provide_accumulate(void)
 {
@@ -68,7 +68,7 @@ qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t 
 		sk->ops->add(sk, hv, weight, count);
 }
 
-/* Can fast loops select keys by this limit? */
+/* True if fast loops can select keys by this limit. */
 static bool
 selects(const qs_sketch *sk, size_t count, int64_t least)
 {
@@ -96,7 +96,10 @@ qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count
 	selection->count = count;
 }
 
-/* Add a batch to dense tables and select among it; false: do that in two steps. */
+/*
+ * Add a batch to dense tables and select keys of it.  False: not done, the caller must do this in
+ * two steps.
+ */
 static bool
 add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
 		   qs_selection *selection)
@@ -113,7 +116,7 @@ add_select(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t coun
 /* ---- the engine ---- */
 
 /*
- * Insert at most QS_BATCH keys, for whose weight the sketch has room.  Selects among them
+ * Insert at most QS_BATCH keys, for whose weight the sketch has room.  Select keys among them
  * unless "selection" is NULL.
  */
 static qb_status
@@ -187,8 +190,8 @@ qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weig
 }
 
 /*
- * Add back the first "count" keys after a removal that failed.  The keys were there
- * before, so neither encoding needs memory for them.
+ * Add back the first "count" keys after a removal that failed.  The sketch had these keys before,
+ * so neither encoding needs memory for them.
  */
 static void
 undo_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count)
@@ -299,8 +302,8 @@ typedef struct strangers
 } strangers;
 
 /*
- * Count the selected keys that are candidates, and collect those that are not.  No candidate's
- * estimate is below the threshold, so keys that are below it need not be looked up.
+ * Count the selected keys that are candidates, and collect those that are not.  No candidate has an
+ * estimate below the threshold, so keys below the threshold need no lookup.
  */
 static void
 count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
@@ -323,8 +326,8 @@ count_known(qs_top *top, const uint64_t *fingerprint, const int64_t *weight,
 }
 
 /*
- * Count a key whose estimate is at least the threshold.  It may have become a candidate in
- * this batch; if not, it must be above the threshold.
+ * Count a key whose estimate is at least the threshold.  If the key did not become a candidate
+ * earlier in this batch, its estimate must be above the threshold.
  */
 static qb_status
 count_key(qs_top *top, const qs_sketch *sk, uint64_t fingerprint, int64_t weight, int64_t estimate,
@@ -359,9 +362,8 @@ admit(qs_top *top, const qs_sketch *sk, const int64_t *weight, const strangers *
 }
 
 /*
- * Set how often the candidates that are new in this batch may have occurred before
- * it.  Their estimate includes the occurrences in the batch, which "lower" has
- * counted.
+ * Set "before" of the candidates that are new in this batch: the largest weight that they may have
+ * had before the batch.  Their estimate includes the rows of the batch, which "lower" has counted.
  */
 static void
 bound_fresh(qs_top *top)

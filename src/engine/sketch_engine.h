@@ -2,10 +2,9 @@
  * sketch_engine.h
  *		Engines that change sketches in batches, behind one table.
  *
- * The layers above change a sketch through the engine that it was given.  They ask
- * which engine that is only to tell the user.  Every engine gives byte-identical
- * sketches.  An engine works on a qs_sketch in place; keys come as fingerprints, in
- * batches of any size.
+ * The layers above change a sketch only through its engine.  They look at which engine it is only
+ * to show it to the user.  All engines give byte-identical sketches.  An engine works on a
+ * qs_sketch in place; keys come as fingerprints, in batches of any size.
  *
  * An engine may keep the tables of a dense sketch elsewhere, on a device: the sketch
  * is then "remote" and has no tables.  Only insert() and merge() of the same engine
@@ -39,14 +38,14 @@ typedef struct qs_engine
 	/* Does what qs_merge() or qs_merge_deferred() does. */
 	qb_status (*merge)(qs_sketch *into, const qs_sketch *from);
 
-	/* Bring the tables back and up to date; they stay here. */
+	/* Bring the tables back and up to date.  Afterwards the sketch is not remote. */
 	qb_status (*materialize)(qs_sketch *sk);
 
-	/* How many keys to collect before an insert into this sketch. */
+	/* The number of keys to collect before an insert into this sketch. */
 	size_t (*batch)(const qs_sketch *sk);
 } qs_engine;
 
-/* The engine that is always there. */
+/* The engine that is always available. */
 extern const qs_engine qs_engine_cpu;
 
 /* The inner loops in use; qb_isa_use() changes them. */
@@ -55,7 +54,7 @@ extern const qs_kernels *qs_kernels_now(void);
 /* Add a batch of hv to dense tables, with the loops in use. */
 extern void qs_kernels_add(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
-/* Selected keys of a batch: all whose estimates are at least "least", and perhaps others. */
+/* Selected keys of a batch: all keys whose estimates are at least "least", and perhaps others. */
 typedef struct qs_selection
 {
 	int64_t least;
@@ -63,13 +62,13 @@ typedef struct qs_selection
 	uint32_t found[QS_BATCH]; /* their numbers, ascending */
 } qs_selection;
 
-/* Select among at most QS_BATCH keys, all of them if there is no fast loop. */
+/* Select among at most QS_BATCH keys.  Without a fast loop all keys are selected. */
 extern void qs_kernels_select(const qs_sketch *sk, const uint64_t *fingerprint, size_t count,
 							  qs_selection *selection);
 
 /*
- * Insert at most QS_BATCH keys by the CPU's engine, and select among them by their
- * estimates after that.
+ * Insert at most QS_BATCH keys by the CPU's engine, and select among them by their estimates
+ * afterwards.
  */
 extern qb_status qs_insert_select(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 								  size_t count, qs_selection *selection);
@@ -81,10 +80,10 @@ qs_query(const qs_sketch *sk, const uint64_t *fingerprint, size_t count, int64_t
 /* ---- finding the most frequent keys of batches that went into a sketch ---- */
 
 /*
- * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and find
- * candidates among them; weight NULL means 1 each.  New candidates are those from
- * top->fresh on; each names the row of the batch that has its text.  The caller sets these
- * texts before the next batch, and then calls qs_top_batch_done().
+ * Insert at most QS_BATCH keys into the sketch, as qs_engine_cpu.insert() does, and find candidates
+ * among them; weight NULL means 1 each.  New candidates begin at index top->fresh, and each names
+ * the row of the batch that has its text.  The caller sets these texts before the next batch, and
+ * then calls qs_top_batch_done().
  */
 extern qb_status qs_top_insert(qs_top *top, qs_sketch *sk, const uint64_t *fingerprint,
 							   const int64_t *weight, size_t count);
@@ -98,20 +97,20 @@ qs_top_batch_done(qs_top *top)
 /*
  * ---- the compact encoding of keys that no table has counted ----
  *
- * A sketch that is counted once and then stored or sent would otherwise get tables, most
- * of them zeros, only to have them searched for what is not zero.  Sorting some
- * thousand keys by their bucket takes a fraction of that time and memory.
+ * Many sketches are filled once and then stored or sent.  Tables for them would be mostly zeros,
+ * and would only be searched for counters that are not zero.  Sorting some thousand keys by their
+ * bucket takes a fraction of this time and memory.
  */
 
 /*
  * Make "made" the compact sketch of an owned explicit sketch and of the keys (weight NULL:
- * 1 each).  It is written as the bytes that counting the keys would give.  Its body comes
- * from "memory", and the caller releases it.  The explicit sketch may get its table of masks,
- * and does not change otherwise.
+ * 1 each).  Written, it has the bytes that counting the keys in tables would give.  Its body comes
+ * from "memory", and the caller releases it.  The explicit sketch may get its table of masks, and
+ * does not change otherwise.
  *
- * False: the sketch would not be compact, or only counting can tell.  That is so with few
- * distinct keys, more keys than buckets, structures whose keys have counters in many places,
- * a total out of range, and no memory.
+ * False: the sketch would not be compact, or this function cannot know it.  Reasons are few
+ * distinct keys, more keys than buckets, a structure whose keys have counters in several buckets, a
+ * total out of range, or no memory.
  */
 extern bool qs_compact_from_keys(qs_sketch *made, const qb_memory *memory, qs_sketch *sk,
 								 const uint64_t *fingerprint, const int64_t *weight, size_t count);

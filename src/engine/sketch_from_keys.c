@@ -2,9 +2,9 @@
  * sketch_from_keys.c
  *		The compact encoding of keys that no table has counted.
  *
- * Each key has a bucket and a mask of counters in it.  The keys are sorted by bucket, by
- * their digits from the lowest on.  Then the keys of a bucket are neighbours, their
- * weights are summed up in an array of one bucket's counters, and this is written.
+ * Each key has a bucket and a mask of counters in it.  The keys are sorted by bucket, with a radix
+ * sort from the lowest digit on.  Then the keys of a bucket are neighbours.  Their weights are
+ * summed up in an array of one bucket's counters, and this array is written.
  *
  * src/engine/sketch_from_keys.c
  */
@@ -17,24 +17,24 @@
 #define DIGIT_BITS 11
 #define DIGITS     (1 << DIGIT_BITS)
 
-/* Bytes of a block without its counters: gap and mask.  A counter takes at most 10 bytes. */
+/* Bytes of a block without its counters, for gap and mask.  A counter takes at most 10 bytes. */
 #define BLOCK_HEAD    (5 + 4)
 #define COUNTER_BYTES 10
 
-/* A counter of a multilevel sketch from which on its bucket needs a high bucket. */
+/* From this value on, a counter of a multilevel sketch needs a high bucket. */
 #define HIGH_FROM 256
 
 typedef struct keys
 {
-	const qs_sketch *sk; /* its parameters and masks */
+	const qs_sketch *sk; /* for its parameters and masks */
 	const qb_memory *memory;
 	uint32_t width; /* counters of a bucket */
 	size_t count;
 	uint64_t *item;  /* bucket << 32 | number of the key */
-	uint64_t *spare; /* as many, for sorting */
-	int64_t *weight; /* by number; NULL: 1 each */
-	uint32_t *mask;  /* by number */
-	uint64_t steps;  /* since the last pause */
+	uint64_t *spare; /* a second array of items, for sorting */
+	int64_t *weight; /* by number of the key; NULL: all weights are 1 */
+	uint32_t *mask;  /* by number of the key */
+	uint64_t steps;  /* steps since the last pause */
 } keys;
 
 /* ---- gathering ---- */
@@ -55,7 +55,7 @@ alloc_keys(keys *k, size_t count, bool weighted)
 	return room;
 }
 
-/* Take at most QS_BATCH keys.  Those without weight have no counters. */
+/* Take at most QS_BATCH keys.  Keys of weight 0 have no counters and are left out. */
 static void
 take_batch(keys *k, const uint64_t *fingerprint, const int64_t *weight, size_t count)
 {
@@ -152,7 +152,7 @@ bucket_of(const keys *k, size_t i)
 	return k->item[i] >> 32;
 }
 
-/* How many buckets have keys. */
+/* The number of buckets that have keys. */
 static uint64_t
 count_present(const keys *k)
 {
@@ -176,7 +176,10 @@ put_one(qs_block_writer *w, uint32_t mask_bytes, uint32_t mask, uint32_t depth)
 		*w->next++ = 1;
 }
 
-/* Write the mask and the counters of the keys from..to-1 of one bucket.  Returns the largest. */
+/*
+ * Write the mask and the counters of the keys from .. to - 1, which are in one bucket.  Returns the
+ * largest counter.
+ */
 static uint64_t
 put_several(qs_block_writer *w, const keys *k, uint32_t mask_bytes, size_t from, size_t to)
 {
@@ -206,7 +209,10 @@ put_several(qs_block_writer *w, const keys *k, uint32_t mask_bytes, size_t from,
 	return most;
 }
 
-/* Write all buckets.  Returns the bytes; *high is how many would have high buckets in tables. */
+/*
+ * Write all buckets.  Returns the bytes. *high is the number of buckets that would have high
+ * buckets in tables.
+ */
 static uint64_t
 write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
 {
@@ -232,7 +238,7 @@ write_buckets(keys *k, uint64_t present, uint8_t *out, uint64_t *high)
 	return qs_blocks_end(&w);
 }
 
-/* The most bytes that the body can take: a counter of k keys of weight 1 takes at most k. */
+/* The most bytes that the body can take.  A counter of k keys of weight 1 takes at most k bytes. */
 static size_t
 most_bytes(const keys *k, uint64_t present)
 {
@@ -243,7 +249,10 @@ most_bytes(const keys *k, uint64_t present)
 		   k->count * p->depth * (k->weight ? COUNTER_BYTES : 1) + sizeof(uint32_t);
 }
 
-/* Write the body of "made", if that is larger than an explicit sketch and compact. */
+/*
+ * Write the body of "made".  False unless it is compact, and more buckets have keys than an
+ * explicit sketch may have keys.
+ */
 static bool
 write_body(keys *k, qs_sketch *made)
 {
@@ -266,14 +275,14 @@ write_body(keys *k, qs_sketch *made)
 	return false;
 }
 
-/* Does each key have all its counters in one bucket? */
+/* True if each key has all its counters in one bucket. */
 static bool
 has_buckets(int structure)
 {
 	return qs_bucket_width(structure) > 0 && !qs_has_fat(structure);
 }
 
-/* Can these keys make it compact, as far as is known before they are sorted? */
+/* True if these keys may give a compact sketch, as far as is known before they are sorted. */
 static bool
 may_be_compact(const qs_sketch *sk, int64_t sum, size_t count)
 {

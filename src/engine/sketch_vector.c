@@ -3,8 +3,8 @@
  *		Inner loops of sketches with AVX2 or NEON (base/vector.h).
  *
  * The same loops as in sketch_avx512.c for the bucketed structures, with eight or four
- * counters at a time.  There are no masks.  So bits become lanes of all ones or zeros,
- * by comparing each lane with its own bit.
+ * counters at a time.  AVX2 and NEON have no mask registers.  So the bits of a mask become lanes of
+ * all ones or zeros, by comparing each lane with its own bit.
  *
  * src/engine/sketch_vector.c
  */
@@ -75,9 +75,10 @@ add32(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count)
 }
 
 /*
- * Add or subtract the counters of a vector.  A byte has carried if the sum is smaller than
- * what was added; it has borrowed if it was smaller than what was subtracted.  Returns the
- * bytes that did as all ones.  "carries" counts them, unless it is NULL.
+ * Add or subtract the counters of a vector.  A byte has carried if the sum is smaller than the
+ * number that was added.  It has borrowed if it was smaller than the number that was subtracted.
+ * Returns all ones in the bytes that carried or borrowed.  "carries" counts them, unless it is
+ * NULL.
  */
 QB_VECTOR_INLINE qb_u8s
 add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)
@@ -92,7 +93,10 @@ add_bytes(uint8_t *into, qb_u8s v, bool negative, uint8_t *carries)
 	return carried;
 }
 
-/* See qs_low_add.  The high index behind the counters stays: nothing is added to it. */
+/*
+ * See qs_low_add.  The high index behind the counters does not change, because nothing is added to
+ * it.
+ */
 QB_VECTOR_INLINE size_t
 low_add(uint8_t *into, const uint8_t *from, size_t count, bool negative, uint8_t *carries,
 		qs_carry *list)

@@ -1,6 +1,6 @@
 /*
  * estimate.c
- *		Frequencies, bounds and numbers of distinct keys.
+ *		Estimates frequencies, their bounds, and numbers of distinct keys.
  *
  * src/filter/estimate.c
  */
@@ -10,7 +10,7 @@
 
 #define TWO_64        18446744073709551616.0
 #define EULER_GAMMA   0.57721566490153286
-#define FEW_HARMONICS 16 /* below this n the series is not exact */
+#define FEW_HARMONICS 16 /* for smaller n the series is not exact */
 
 /* 1 + 1/2 + .. + 1/n */
 static double
@@ -26,7 +26,7 @@ harmonic(uint32_t n)
 	return sum;
 }
 
-/* Fraction of zero bits.  A full filter counts as having half a zero bit. */
+/* Fraction of zero bits.  A full filter is treated as having half a zero bit. */
 static double
 zero_share(const qf_filter *f)
 {
@@ -121,7 +121,7 @@ qf_relative_sd(const qf_scale *s, double frequency)
 	return sqrt(expm1(t - s->log_zero) / s->k) / t;
 }
 
-/* A key of a blocked filter can set only the bits of its own block. */
+/* In a blocked filter a key can set only the bits of its own block. */
 double
 qf_distinct(const qf_filter *f)
 {

@@ -18,9 +18,9 @@
  * / 2k, about 1 % of f at k = 200.  It has no value when all positions are set; half
  * a zero position is then taken.)
  *
- * ln z'.  We take the fraction z of zero bits in the whole filter for z'.  It is one
- * number, which is kept current.  z includes the key's own bits, but so does w: with
- * a = (1 - p)^f, the key's k positions leave any bit zero with chance
+ * ln z'.  We use the fraction z of zero bits in the whole filter as z'. z is kept current as bits
+ * are set.  z includes the key's own bits, but w includes them, too.  With a = (1 - p)^f, the key's
+ * k positions leave any bit zero with chance
  *
  *	z = z' (1 - (1 - a) / m)^k
  *
@@ -29,10 +29,9 @@
  *
  *	w = z' a (1 - (1 - a) / m)^(k - 1)
  *
- * so w / z is a up to 1 / m, even where a key's positions are a third of the
- * filter.  Neither the number of rows nor the design parameters enter.  So this is
- * as accurate for skewed keys, for a key that makes up most of all rows, after
- * merges and beyond the design load.
+ * so w / z equals a up to 1 / m, even if a key's positions are a third of the filter.  Neither the
+ * number of rows nor the design parameters enter.  So the estimate keeps its accuracy for skewed
+ * keys, for a key that makes up most of all rows, after merges and beyond the design load.
  *
  * Estimates are floating point and use the C library's logarithms, so they may
  * differ in their last bits between machines.  Filters never differ.  A filter with
@@ -68,9 +67,9 @@ typedef struct qf_bounds
 extern void qf_scale_make(qf_scale *scale, const qf_filter *f);
 
 /*
- * Are all k positions set?  Then the key may have come any number of times.  The
- * functions below then give the value of half a zero position, which is right on
- * average over many keys but says nothing about this one.
+ * True if all k positions are set.  Then the key may have come any number of times.  The functions
+ * below then give the value of half a zero position, which is right on average over many keys but
+ * says nothing about this one.
  */
 static inline bool
 qf_saturated(const qf_scale *scale, uint32_t set)
@@ -79,8 +78,8 @@ qf_saturated(const qf_scale *scale, uint32_t set)
 }
 
 /*
- * The frequency of a key with "set" positions set.  Unbiased, so it is negative for
- * about half of the keys that never came.
+ * The frequency of a key with "set" positions set.  It is unbiased, so it is negative for about
+ * half of the absent keys.
  */
 extern double qf_estimate(const qf_scale *scale, uint32_t set);
 
@@ -90,12 +89,15 @@ extern double qf_estimate(const qf_scale *scale, uint32_t set);
  */
 extern double qf_estimate_paper(const qf_scale *scale, uint32_t set);
 
-/* How many standard deviations around the mean hold this fraction of a normal distribution. */
+/*
+ * The number of standard deviations around the mean that hold this fraction of a normal
+ * distribution.
+ */
 extern double qf_deviations(double confidence);
 
 /*
- * Bounds of the frequency, never below 0, with the confidence that "deviations"
- * stands for: Wilson's interval for the fraction of set positions.
+ * Bounds of the frequency, never below 0, from Wilson's interval for the fraction of set positions.
+ * "deviations" comes from the confidence (qf_deviations()).
  */
 extern qf_bounds qf_bounds_of(const qf_scale *scale, uint32_t set, double deviations);
 

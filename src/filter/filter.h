@@ -3,16 +3,14 @@
  *		A probabilistic Bloom filter in memory: state and life cycle.
  *
  * A filter has m bits, all zero at first.  Each insertion sets each of its key's k
- * positions with probability p.  So the number of set positions tells about how
- * often the key came (estimate.h), and with p = 1 whether it came at all.  The bits
- * are a union over rows: merging is OR, and nothing can be removed.  params.h says
- * what a row sets.
+ * positions with probability p.  So the number of set positions gives an estimate of how often the
+ * key came (estimate.h).  With p = 1 it says whether the key came at all.  The bits are a union
+ * over rows: merging is OR, and nothing can be removed.  params.h says what a row sets.
  *
- * The number of rows is kept only where each insertion counts once.  Where rows have
- * ids of their own, and in a Bloom filter, inserting a row again changes no bit and
- * must change nothing else.  There the number is QF_ROWS_UNKNOWN from the first row
- * on.  Merging filters with common rows then gives the same bytes as merging filters
- * without.
+ * The number of rows is kept only if each insertion counts as a new row.  Where rows have ids of
+ * their own, and in a Bloom filter, inserting a row again changes no bit and must change nothing
+ * else.  In these cases the number is QF_ROWS_UNKNOWN from the first row on.  So a merge gives the
+ * same bytes whether or not the filters have common rows.
  *
  * A filter is either owned (its memory comes from the caller's allocator) or a view
  * of serialized bytes, read only.  An owned dense filter may be "remote": an engine
@@ -47,10 +45,10 @@ typedef enum qf_encoding
 {
 	QF_EXPLICIT = 1,
 	QF_DENSE = 2,
-	QF_ENCODING_COMPACT = 3 /* QF_COMPACT is a preset */
+	QF_ENCODING_COMPACT = 3 /* the presets also have a QF_COMPACT */
 } qf_encoding;
 
-struct qf_kernels; /* below */
+struct qf_kernels; /* defined further down */
 
 typedef struct qf_filter
 {
@@ -68,7 +66,7 @@ typedef struct qf_filter
 	uint8_t *positions; /* explicit: slots of 4 bytes */
 	uint64_t slots;     /* explicit: a power of two, or 0 */
 	uint8_t *bits;      /* dense */
-	void *remote;       /* dense: the engine's own, if the bits are elsewhere; else NULL */
+	void *remote;       /* dense: the engine's own data, if the bits are elsewhere; else NULL */
 
 	const uint8_t *compact; /* compact: the body */
 	uint64_t compact_bytes;
@@ -87,29 +85,28 @@ extern qb_status qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *
 extern qb_status qf_make_dense(qf_filter *f);
 
 /*
- * Count "rows" more rows.  If rows are not countable (see above, rows with ids) and
- * there is one, the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the
- * filter unchanged.
+ * Count "rows" more rows.  If "rows" is not 0 and the rows are not countable (see the file's
+ * comment), the number becomes QF_ROWS_UNKNOWN.  QB_TOTAL_OVERFLOW leaves the filter unchanged.
  */
 extern qb_status qf_count_rows(qf_filter *f, int64_t rows, bool countable);
 
-/* Set bits of an owned filter, in either encoding; positions are below m. */
+/* Set bits of an owned filter, in either encoding.  Positions are below m. */
 extern qb_status qf_set(qf_filter *f, const uint32_t *position, size_t count);
 
-/* How many keys may be looked up between two pauses, at k probes for each key. */
+/* The number of keys that may be looked up between two pauses, with k probes for each key. */
 QB_INLINE size_t
 qf_keys_at_once(const qf_params *p)
 {
 	return QB_PATIENCE / p->k + 1;
 }
 
-/* How many of the key's k positions are set; works on views. */
+/* The number of the key's k positions that are set; works on views. */
 extern uint32_t qf_count(const qf_filter *f, uint64_t fingerprint);
 
-/* Are all of the key's positions set?  Stops at the first zero. */
+/* True if all of the key's positions are set.  Stops at the first zero. */
 extern bool qf_has(const qf_filter *f, uint64_t fingerprint);
 
-/* Have both the same parameters, and keys of one kind?  One of them may have no keys yet. */
+/* True if both have equal parameters, and keys of one kind.  One of them may have no keys yet. */
 extern bool qf_mergeable(const qf_filter *a, const qf_filter *b);
 
 /*
@@ -135,7 +132,7 @@ qf_bit(const uint8_t *bits, uint32_t position)
 	return bits[position / 8] >> position % 8 & 1;
 }
 
-/* Set a bit; returns 1 if it was zero, else 0. */
+/* Set a bit.  Returns 1 if it was zero, else 0. */
 QB_INLINE uint32_t
 qf_set_bit(uint8_t *bits, uint32_t position)
 {
@@ -147,7 +144,7 @@ qf_set_bit(uint8_t *bits, uint32_t position)
 
 /* ---- dense bits of a blocked filter, a key at a time ---- */
 
-/* Set all positions of h; returns how many were zero. */
+/* Set all positions of h.  Returns the number of positions that were zero. */
 QB_INLINE uint32_t
 qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
 {
@@ -166,7 +163,7 @@ qf_block_set(uint8_t *bits, const qf_params *p, uint64_t h)
 	return ones;
 }
 
-/* Are all positions of h set? */
+/* True if all positions of h are set. */
 QB_INLINE bool
 qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 {
@@ -185,7 +182,7 @@ qf_block_has(const uint8_t *bits, const qf_params *p, uint64_t h)
 	return true;
 }
 
-/* How many bits of a word are set, without an instruction that counts them. */
+/* The number of set bits of a word, without a processor instruction for it. */
 QB_INLINE uint64_t
 qf_ones_of(uint64_t w)
 {
@@ -195,25 +192,25 @@ qf_ones_of(uint64_t w)
 	return w * UINT64_C(0x0101010101010101) >> 56;
 }
 
-/* How many bits of the words are set. */
+/* The number of set bits of the words. */
 extern uint64_t qf_ones(const uint8_t *bits, uint64_t words);
 
 /* ---- explicit positions ---- */
 
-/* Is the position in the list of an explicit filter? */
+/* True if the position is in the list of an explicit filter. */
 extern bool qf_explicit_has(const qf_filter *f, uint32_t position);
 
 /*
- * Add positions to an owned explicit filter until it is at its limit; "done" tells
- * how many positions were taken.
+ * Add positions to an owned explicit filter until it is at its limit.  "done" is the number of
+ * positions added.
  */
 extern qb_status
 qf_explicit_add(qf_filter *f, const uint32_t *position, size_t count, size_t *done);
 
-/* Step through the positions: "at" starts at 0; false at the end. */
+/* Step through the positions.  "at" starts at 0.  Returns false at the end. */
 extern bool qf_explicit_next(const qf_filter *f, uint64_t *at, uint32_t *position);
 
-/* Copy them in ascending order; there are at most QF_EXPLICIT_MAX. */
+/* Copy the positions in ascending order; there are at most QF_EXPLICIT_MAX. */
 extern void qf_explicit_sorted(const qf_filter *f, uint32_t *out);
 
 /* qf_count() for many keys of an explicit filter. */
@@ -224,32 +221,32 @@ extern void qf_explicit_query(const qf_filter *f, const uint64_t *fingerprint, s
  * ---- the inner loops on the CPU, one table for each instruction set ----
  *
  * The plain table is here; engine/filter_*.c have the fast tables and the choice.
- * All give the same bits.  The inline functions are the plain loops; fast versions
- * use them for what does not fill a vector.
+ * All tables give the same bits.  The inline functions are the plain loops.  Fast versions use them
+ * for a rest that does not fill a vector.
  */
 
-/* How many rows, keys or positions are worked on at a time. */
+/* The number of rows, keys or positions that are processed at a time. */
 #define QF_CHUNK 1024
 
-/* How many bits ahead of the one to be set the loops fetch cache lines. */
+/* Loops fetch cache lines this many bits ahead of the bit to be set. */
 #define QF_FETCH_AHEAD 32
 
 /* A chunk of rows, up to QF_CHUNK. */
 typedef struct qf_chunk
 {
 	uint64_t nonce_key;
-	const uint64_t *row; /* their numbers; NULL: these run from "first" on */
+	const uint64_t *row; /* the rows' numbers; NULL: consecutive numbers from "first" on */
 	uint64_t first;
 	size_t count;
-	uint64_t idle; /* a first draw below this sets nothing */
+	uint64_t idle; /* a row whose first draw is below this sets nothing */
 } qf_chunk;
 
-/* Rows that set something; the arrays are written up to a vector behind the last one. */
+/* Rows that set something.  The arrays are written up to a vector beyond the last row. */
 typedef struct qf_busy
 {
 	size_t count;
-	uint32_t index[QF_CHUNK]; /* of the row in its chunk */
-	uint64_t base[QF_CHUNK];  /* of the row's draws */
+	uint32_t index[QF_CHUNK]; /* index of the row in its chunk */
+	uint64_t base[QF_CHUNK];  /* base of the row's draws */
 } qf_busy;
 
 typedef struct qf_kernels
@@ -260,21 +257,21 @@ typedef struct qf_kernels
 	/* Turn inputs of positions (params.h) into positions. */
 	void (*positions)(const uint64_t *input, size_t count, uint64_t m, uint32_t *position);
 
-	/* Set bits; returns how many were zero. */
+	/* Set bits.  Returns the number of bits that were zero. */
 	uint64_t (*set)(uint8_t *bits, const uint32_t *position, size_t count);
 
-	/* How many of the k positions of each h are set. */
+	/* For each h: the number of its k positions that are set. */
 	void (*query)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 				  uint32_t *set);
 
 	/*
-	 * Of each h, whether all k bits of its block are set.  The filter is blocked, and h
-	 * has QF_FETCH_AHEAD elements beyond "count".
+	 * For each h: whether all k bits of its block are set.  The filter is blocked, and h has
+	 * QF_FETCH_AHEAD elements beyond "count".
 	 */
 	void (*blocks_have)(const uint8_t *bits, const qf_params *p, const uint64_t *h, size_t count,
 						bool *found);
 
-	/* into |= from, word by word; returns how many bits of the result are set. */
+	/* into |= from, word by word.  Returns the number of set bits of the result. */
 	uint64_t (*unite)(uint8_t *into, const uint8_t *from, uint64_t words);
 } qf_kernels;
 
@@ -372,7 +369,7 @@ qf_blocks_have_ahead(const uint8_t *bits, const qf_params *p, const uint64_t *h,
 	}
 }
 
-/* into |= from, word by word; returns the set bits of the result. */
+/* into |= from, word by word.  Returns the number of set bits of the result. */
 QB_INLINE uint64_t
 qf_unite_each(uint8_t *into, const uint8_t *from, uint64_t words, bool instruction)
 {

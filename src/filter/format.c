@@ -38,7 +38,7 @@ static const char magic[3] = { 'Q', 'F', 'L' };
  * read or written outside of the value and the bits.
  */
 
-/* So many set bits make a group pay. */
+/* A group should have about this many set bits. */
 #define ONES_IN_GROUP 32
 
 /* The most bytes of a varint: gaps have 32 bits. */
@@ -49,9 +49,9 @@ typedef struct group
 {
 	const uint8_t *next;
 	const uint8_t *end;
-	uint64_t first; /* the least position that can come */
+	uint64_t first; /* the least possible next position */
 	uint64_t after; /* the first position that is not in the group */
-	bool damaged;   /* these bytes are none that write_compact() makes */
+	bool damaged;   /* true if write_compact() does not make these bytes */
 } group;
 
 /* s: a group has 2^s bits. */
@@ -67,14 +67,17 @@ qf_group_table(const qf_params *p, uint64_t ones)
 	return 4 * (qb_group_count(p->m, group_shift(p->m, ones)) - 1);
 }
 
-/* The most bytes of a compact body: three quarters of the bits'. */
+/* The most bytes of a compact body: three quarters of the bytes of the bits. */
 static uint64_t
 most_compact(const qf_params *p)
 {
 	return qf_words(p) * 6;
 }
 
-/* Can a body of so many bytes be the compact one of this view?  Says nothing of its bytes. */
+/*
+ * True if a body of this many bytes can be the compact body of this view.  Does not look at the
+ * bytes.
+ */
 static bool
 plausible(const qf_filter *view, uint64_t bytes)
 {
@@ -98,7 +101,7 @@ group_of(const qf_filter *view, uint64_t number, const uint8_t *data, uint64_t b
 	return g;
 }
 
-/* The rest of a varint after its first byte; UINT64_MAX: it is no shortest varint. */
+/* The rest of a varint after its first byte; UINT64_MAX: it is not as short as possible. */
 QB_INLINE uint64_t
 rest_of_gap(group *g, uint64_t first)
 {
@@ -116,7 +119,7 @@ rest_of_gap(group *g, uint64_t first)
 	return byte == 0 || byte > 0x7F ? UINT64_MAX : v;
 }
 
-/* The next set bit; false at the end of the group, or where the data are damaged. */
+/* Read the next set bit.  False at the end of the group, or if the data are damaged. */
 QB_INLINE bool
 next_bit(group *g, uint32_t *position)
 {
@@ -143,10 +146,10 @@ typedef struct groups
 {
 	const qf_filter *view;
 	uint64_t count;
-	uint64_t now; /* the group that comes next */
+	uint64_t now; /* number of the next group */
 	const uint8_t *data;
-	uint64_t bytes; /* of the data */
-	uint64_t start; /* of the next group's data */
+	uint64_t bytes; /* bytes of the data */
+	uint64_t start; /* start of the next group's data */
 } groups;
 
 static groups
@@ -221,7 +224,7 @@ qf_unite_compact(qf_filter *into, const qf_filter *from)
 
 /* ---- validating ---- */
 
-/* Are these the bytes of a compact filter? */
+/* True if these are the bytes of a compact filter. */
 static bool
 check_compact(const qf_filter *view)
 {
@@ -245,22 +248,22 @@ check_compact(const qf_filter *view)
 /*
  * ---- the compact encoding: measuring and writing it ----
  *
- * A filter is measured each time that it is stored.  One with many set bits stays
- * dense, which their number alone says.  For the others one pass over the bits measures
- * and another one writes.
+ * A filter is measured each time that it is stored.  If it has many set bits, it stays dense; their
+ * number alone decides this.  For all other filters one pass over the bits measures, and a second
+ * pass writes.
  */
 
-/* Words that are looked at between two looks at what was found. */
+/* Words that are encoded between two checks of the result so far. */
 #define WORDS_AT_ONCE 512
 
-/* Takes set bits in their order. */
+/* Encodes set bits in their order. */
 typedef struct encoder
 {
-	uint8_t *table; /* NULL: only measuring */
+	uint8_t *table; /* NULL: only measure */
 	uint8_t *data;
-	uint64_t bytes; /* of the data so far */
-	uint64_t start; /* of the group's data */
-	uint64_t first; /* the first bit of the group that is yet to come */
+	uint64_t bytes; /* bytes of the data so far */
+	uint64_t start; /* start of the group's data */
+	uint64_t first; /* the first bit of the group that has not been passed */
 	uint64_t after; /* the first bit that is not in the group */
 	uint32_t shift;
 	bool crowded; /* a group has too many bytes */
@@ -278,8 +281,8 @@ encoder_of(const qf_filter *f, uint8_t *out)
 }
 
 /*
- * Go on to the group of a position.  What lies between is empty.  The encoder comes and
- * goes by value, so that the callers' loops can keep theirs in registers.
+ * Go on to the group of a position.  All groups in between are empty.  The encoder is passed by
+ * value, so that the callers' loops can keep their encoder in registers.
  */
 static encoder
 end_groups(encoder e, uint64_t position)
@@ -313,7 +316,7 @@ put(encoder *e, uint64_t position, bool writing)
 }
 
 /*
- * Take a word that has set bits, from bit "at" on.  It lies in one group, so only the gap
+ * Encode a word that has set bits, from bit "at" on.  The word lies in one group, so only the gap
  * before its first set bit can take more than one byte.
  */
 QB_INLINE void
@@ -380,7 +383,7 @@ encode_explicit(const qf_filter *f, encoder *e)
 		put(e, position[i], e->table != NULL);
 }
 
-/* The end of a filter's last group is not written: it is the body's. */
+/* Encode all bits.  The end of the last group is not written, because it is the end of the body. */
 static void
 encode(const qf_filter *f, encoder *e)
 {
@@ -391,7 +394,10 @@ encode(const qf_filter *f, encoder *e)
 	*e = end_groups(*e, f->params.m - 1);
 }
 
-/* Is a filter with its bits in memory to be written in compact encoding?  If so, in how many bytes? */
+/*
+ * True if a filter with its bits in memory is to be written in compact encoding; *bytes is the
+ * length of the body.
+ */
 static bool
 compact_fits(const qf_filter *f, uint64_t *bytes)
 {
@@ -464,7 +470,10 @@ write_header(const qf_filter *f, uint8_t form, uint8_t *out)
 	qb_store32(out + AT_ONES, (uint32_t) f->ones);
 }
 
-/* A list is written dense if its bits crowd together, which hashes do not. */
+/*
+ * Write the bits in dense encoding.  A list of positions is written dense only if its bits crowd
+ * together, which bits of hashes do not.
+ */
 static void
 write_dense(const qf_filter *f, uint8_t *out)
 {
@@ -494,7 +503,7 @@ qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out)
 
 /* ---- opening and validating ---- */
 
-/* Do the numbers of rows and of set bits and the family of keys fit each other? */
+/* True if the numbers of rows and of set bits and the family of keys fit each other. */
 static bool
 state_fits(const qf_filter *f)
 {
@@ -510,7 +519,7 @@ state_fits(const qf_filter *f)
 		   f->ones == 0;
 }
 
-/* Does a body of so many bytes fit the header's encoding?  If so, the view takes it. */
+/* Take a body if its length fits the header's encoding. */
 static qb_status
 open_body(qf_filter *view, const uint8_t *body, uint64_t bytes)
 {
@@ -593,7 +602,7 @@ qf_validate(const uint8_t *bytes, uint64_t length, const qb_memory *memory)
 
 /* ---- a key in stored bytes ---- */
 
-/* Read a group's data, and return their bytes: none if they are damaged. */
+/* Read a group's data.  Returns the number of bytes, or 0 if the data are damaged. */
 static uint64_t
 read_group(const qf_filter *view, uint64_t number, uint8_t *data, const qf_source *source)
 {
@@ -618,7 +627,7 @@ read_group(const qf_filter *view, uint64_t number, uint8_t *data, const qf_sourc
 	return end - start;
 }
 
-/* The bits from "first" on, which lie in one group, as they are in dense encoding. */
+/* Read the bits from "first" on, which lie in one group, in the form of dense encoding. */
 static void
 read_compact(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 			 const qf_source *source)
@@ -644,7 +653,7 @@ read_bits(const qf_filter *view, uint32_t first, uint32_t bytes, uint8_t *bits,
 		source->read(source->context, QF_HEADER_BYTES + first / 8, bytes, bits);
 }
 
-/* How many positions of h are set in its block. */
+/* The number of positions of h that are set in its block. */
 static uint32_t
 count_block(const qf_filter *view, uint64_t h, const qf_source *source)
 {
@@ -688,7 +697,7 @@ read_memory(void *context, uint64_t offset, uint32_t bytes, uint8_t *out)
 uint32_t
 qf_count_compact(const qf_filter *view, uint64_t h, bool all)
 {
-	/* A view is never written to; its bytes go through a context for any source. */
+	/* A view is never written to.  Its bytes are passed as a context, which is not const. */
 	qf_source source = { .read = read_memory,
 						 .context = (uint8_t *) (uintptr_t) view->compact - QF_HEADER_BYTES };
 

@@ -58,17 +58,19 @@ typedef struct qf_flat
 	uint64_t bytes;   /* header included */
 } qf_flat;
 
-/* Choose that for a filter that has its bits in memory, which may take a pass over them. */
+/*
+ * Choose the encoding of a filter that has its bits in memory.  This may take a pass over the bits.
+ */
 extern qf_flat qf_flat_of(const qf_filter *f);
 
-/* Serialize in flat->bytes bytes a filter that has not changed since qf_flat_of(). */
+/* Serialize a filter into flat->bytes bytes.  It must not have changed since qf_flat_of(). */
 extern void qf_write(const qf_filter *f, const qf_flat *flat, uint8_t *out);
 
 /*
  * Make "view" a read-only filter inside "bytes", which must stay.  Checks the header
  * and the length only, which is enough for bytes that were validated when they came
- * in.  It is safe for any other bytes, too: whatever the body holds, nothing outside
- * of it is read or written.
+ * in.  It is safe for any other bytes, too, because nothing outside of the body is read or written,
+ * whatever the body holds.
  */
 extern qb_status qf_open(qf_filter *view, const uint8_t *bytes, uint64_t length);
 
@@ -83,15 +85,15 @@ extern qb_status qf_validate(const uint8_t *bytes, uint64_t length, const qb_mem
 extern uint64_t qf_dense_size(const qf_params *p);
 
 /*
- * ---- the compact encoding of a filter: of the bits only those that are set ----
+ * ---- the compact encoding of a filter: only the bits that are set ----
  *
- * Most stored filters have room left, so most of their bits are zero.  The compact encoding
- * is for storing.  It can be read, in part too, but not changed, so there are only
- * views of it.  qf_copy() makes a list or bits of one.
+ * Most stored filters have room left, so most of their bits are zero.  The compact encoding is for
+ * storing.  It can be read, also in part, but not changed, so only views have it.  qf_copy() turns
+ * it into a list or into bits.
  *
- * Neighbouring bits form groups of 2^s, where s is the least number from 9 on with
- * which there are at most max(1, ones / 32) groups.  So a group has some 32 to 64 set
- * bits, and a block of a blocked filter lies in one group.  The body, little-endian:
+ * Neighbouring bits form groups of 2^s.  The number s is at least 9, and is the smallest one that
+ * gives at most max(1, ones / 32) groups.  So a group has some 32 to 64 set bits, and a block of a
+ * blocked filter lies in one group.  The body, little-endian:
  *
  *	4 * (groups - 1) bytes	for each group but the last one, where its data end, from
  *							the end of this table
@@ -99,14 +101,14 @@ extern uint64_t qf_dense_size(const qf_params *p);
  *							are before it, since the set bit before it, or since the
  *							group's first bit
  *
- * A varint has 7 bits in each byte, the lowest first; the top bit says that more
- * follow.  It is as short as it can be.
+ * A varint has 7 bits in each byte, the lowest first.  The top bit says that more bytes follow.  A
+ * varint must be as short as possible.
  *
  * A filter is written in this encoding if the body takes at most three quarters of the
  * bytes of its bits, and no group's data take more than QF_GROUP_BYTES.  Otherwise it is
- * written in dense encoding.  Positions are hashes, so groups never get that full by
- * chance.  The limit is for filters that somebody made on purpose: a lookup reads one
- * group for each position, and so is never slow.
+ * written in dense encoding.  Positions are hashes, so groups never get so full by chance.  The
+ * limit protects against an attacker who fills one group.  A lookup reads one group for each
+ * position, so with the limit it is never slow.
  */
 
 /* The most bytes of a group's data. */
@@ -121,15 +123,15 @@ extern qb_status qf_unite_compact(qf_filter *into, const qf_filter *from);
 /*
  * ---- looking up a key in the few bytes of a serialized filter that it takes ----
  *
- * A filter of a megabyte answers a question from some bytes at each of the key's
- * positions, or from one block.  If pieces of a stored filter can be read alone, these
- * suffice:
+ * A lookup in a filter of a megabyte needs some bytes at each of the key's positions, or one block.
+ * If pieces of a stored filter can be read alone, these bytes suffice:
  *
  *		qf_open(&view, header, length);		the header's bytes are enough
  *		set = qf_count_stored(&view, h, false, &source);
  *
- * A dense filter is read at one offset for each position, or for the block.  A compact
- * one is read at two: where the data of a group of bits begin and end, and these data.
+ * A dense filter is read at one offset for each position, or for the block.  A compact filter is
+ * read at two offsets.  The first has the begin and the end of the data of a group of bits, and the
+ * second has these data.
  */
 
 /* Reads pieces of serialized bytes.  "read" may jump out. */
@@ -140,14 +142,13 @@ typedef struct qf_source
 } qf_source;
 
 /*
- * How many positions of h are set in a filter of which only the header was opened.
- * "all": the caller only asks whether all are set, so reading stops at the first that
- * is not.
+ * The number of positions of h that are set in a filter of which only the header was opened.
+ * "all": the caller only wants to know whether all are set, so reading stops at the first zero.
  */
 extern uint32_t
 qf_count_stored(const qf_filter *view, uint64_t h, bool all, const qf_source *source);
 
-/* The same for a compact view that has all its bytes. */
+/* qf_count_stored() for a compact view that has all its bytes. */
 extern uint32_t qf_count_compact(const qf_filter *view, uint64_t h, bool all);
 
 #endif

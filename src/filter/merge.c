@@ -1,11 +1,11 @@
 /*
  * merge.c
- *		What works on filters in any encoding: copying, merging, halving, and which bits
- *		of keys are set.
+ *		Functions for filters in any encoding: copying, merging, halving, and testing the bits of
+ *		keys.
  *
  * Halving joins bits 2i and 2i + 1, or in a blocked filter blocks 2i and 2i + 1.
- * This is where a key's positions go when m is halved (params.h).  So halving and
- * then merging gives the same filter as merging and then halving.
+ * A key's positions move in this way when m is halved (params.h).  So halving and then merging
+ * gives the same filter as merging and then halving.
  *
  * src/filter/merge.c
  */
@@ -23,7 +23,7 @@ even_bits(uint64_t w)
 	return (w | w >> 16) & UINT64_C(0x00000000FFFFFFFF);
 }
 
-/* Where "halvings" halvings take a position. */
+/* The position after "halvings" halvings. */
 static uint32_t
 folded_position(const qf_params *p, uint32_t position, int halvings)
 {
@@ -55,7 +55,7 @@ fold_explicit(qf_filter *f, const qf_params *p, int halvings)
 	return status;
 }
 
-/* Word "at" of "words" words once they are halved. */
+/* Word "at" of the halved bits of "words" words. */
 static uint64_t
 halved_word(const uint8_t *bits, uint64_t words, uint64_t at)
 {
@@ -65,7 +65,7 @@ halved_word(const uint8_t *bits, uint64_t words, uint64_t at)
 	return even_bits(low | low >> 1) | even_bits(high | high >> 1) << 32;
 }
 
-/* Word "at" once each two blocks are joined. */
+/* Word "at" after blocks were joined in pairs. */
 static uint64_t
 joined_word(const uint8_t *bits, uint64_t at)
 {
@@ -75,7 +75,10 @@ joined_word(const uint8_t *bits, uint64_t at)
 	return qb_load64(first) | qb_load64(first + block * 8);
 }
 
-/* Works in place: a word is written only after all words that it and those before it need. */
+/*
+ * Halve in place.  A word is written only after all source words of it and of earlier words are
+ * read.
+ */
 static void
 halve_dense(qf_filter *f)
 {
@@ -183,9 +186,7 @@ qf_copy(qf_filter *to, const qf_filter *from, const qb_memory *memory)
 	return status;
 }
 
-/*
- * ---- which bits of keys are set: of one key, or of many in an explicit filter ----
- */
+/* ---- testing the bits of keys: of one key, or of many keys in an explicit filter ---- */
 
 static bool
 is_set(const qf_filter *f, uint64_t h, uint32_t j)
@@ -228,8 +229,8 @@ qf_has(const qf_filter *f, uint64_t fingerprint)
 /* ---- many lookups ---- */
 
 /*
- * A map of the bits: for each of equal stretches of them, whether it has a set
- * bit.  At most QF_EXPLICIT_MAX stretches have one, so nearly all lookups end
+ * A map of the bits.  The bits are cut into stretches of equal length, and the map says which
+ * stretches have a set bit.  At most QF_EXPLICIT_MAX stretches have one, so nearly all lookups end
  * at the map and need no search in the list.
  */
 #define MAP_LOG 18
@@ -256,7 +257,7 @@ make_map(map *m, const qf_filter *f)
 		qf_set_bit(m->part, position >> m->shift);
 }
 
-/* How many positions of one key are set. */
+/* The number of positions of one key that are set. */
 static uint32_t
 count_mapped(const qf_filter *f, const map *m, uint64_t fingerprint, const qf_kernels *kernels)
 {

@@ -10,7 +10,7 @@
 
 #define TWO_64 18446744073709551616.0
 
-/* How many significant bits of p and of m are kept. */
+/* The significant bits that p and m keep. */
 #define P_DIGITS 24
 #define M_DIGITS 11
 
@@ -50,7 +50,7 @@ qf_layout_name(int layout)
 	return layout >= 0 && layout < QF_LAYOUTS ? layouts[layout] : NULL;
 }
 
-/* The number of a name among the names that "name_of" has, or -1. */
+/* The number of a name among the names that "name_of" gives, or -1. */
 static int
 by_name(const char *(*name_of)(int number), const char *name, size_t length)
 {
@@ -166,9 +166,8 @@ qf_params_make(qf_params *p, const qf_request *r)
 
 /*
  * The chance that k random bits of a block are all set after "throws" bits were set
- * at random: the k-th power of the fraction of set bits.  Mean and variance of this
- * fraction are known, and the power is taken to second order (at most 0.3 % off, at
- * a rate of 1e-9).
+ * at random: the k-th power of the fraction of set bits.  The mean and the variance of this
+ * fraction are known, and give the power to second order (at most 0.3 % off, at a rate of 1e-9).
  */
 static double
 block_rate(double k, double throws)
@@ -182,7 +181,7 @@ block_rate(double k, double throws)
 	return throws > 0 ? exp(k * log(set) + k * (k - 1) / 2 * variance / (set * set)) : 0;
 }
 
-/* Numbers of keys that are less likely than this fraction of the likeliest are left out. */
+/* A number of keys is left out if it is less likely than this fraction of the likeliest number. */
 #define NOTHING 1e-24
 
 /*
@@ -316,7 +315,7 @@ qf_gaps_make(qf_gaps *gaps, const qf_params *p)
 	gaps->guide[b] = 0;
 	for (i = 0; i < gaps->count; i++)
 	{
-		/* s falls: guide entries above this s count only the values before it. */
+		/* s falls, so guide entries above this s count only the values before it */
 		while (b > 0 && beyond <= (uint64_t) (b - 1) << (64 - QF_GUIDE_BITS))
 			gaps->guide[--b] = (uint16_t) i;
 		gaps->beyond[i] = beyond;

@@ -1,22 +1,21 @@
 /*
  * params.h
- *		Parameters of a probabilistic Bloom filter, how they are chosen, and which of a
- *		key's positions they make an insertion set.
+ *		Parameters of a probabilistic Bloom filter, their choice, and the rule by which an insertion
+ *		sets some of a key's positions.
  *
  *	m		bits
  *	k		positions of a key; they may coincide
  *	p		probability with which an insertion sets each of them
  *	seed	decides where a key's positions are
- *	layout	of a Bloom filter (p = 1): may a key's positions be anywhere, or are
- *			they in one block?
+ *	layout	of a Bloom filter (p = 1): a key's positions are anywhere, or all in one block
  *
- * p is kept as q = 1 - p in 64-bit fixed point.  q = 0 says p = 1 exactly: a Bloom
- * filter.  Only filters of the same parameters can be merged.  Where a filter has more
- * bits than another one, by a power of two, folding it gives it the same number.
+ * p is kept as q = 1 - p in 64-bit fixed point.  q = 0 means p = 1 exactly, so a Bloom filter.  Only
+ * filters of the same parameters can be merged.  If the m of two filters differ by a power of two,
+ * folding the larger filter gives both the same m.
  *
- * A frequency filter is chosen for n rows and for a frequency f that is to be told
- * best.  Two numbers decide: t = f |ln q| is what a key of that frequency gives, and
- * the load L = k n p / m is what all other keys add to a position.
+ * A frequency filter is chosen for n rows and for a frequency f at which estimates should be most
+ * accurate.  Two numbers decide.  t = f |ln q| is the contribution of a key of that frequency to a
+ * position, and the load L = k n p / m is the contribution of all other keys.
  *
  *	p = 1 - exp(-t / f)		k = (exp(t + L) - 1) / (t error)^2		m = k n p / L
  *
@@ -31,8 +30,8 @@
  * ln(1 - rate^(1/k)).  In the blocked layout keys do not spread evenly: the number
  * of keys in a block is binomial, and full blocks cause more false positives than
  * empty ones save.  So m is the least for which the mean over blocks, computed by
- * qf_blocked_rate(), is the rate asked for: 4 % more than standard at 1 %, 8 % at
- * 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, 96 % at 1e-9.
+ * qf_blocked_rate(), is the requested rate.  This takes 4 % more bits than the standard layout at 1
+ * %, 8 % at 0.1 %, 15 % at 0.01 %, 38 % at 1e-6, 96 % at 1e-9.
  *
  * The same request must give the same parameters on every machine, or filters made
  * on two machines could not be merged.  So presets are constants, p is rounded to 24
@@ -89,13 +88,13 @@ typedef enum qf_preset
 	QF_PRESETS
 } qf_preset;
 
-/* What a user asks for. */
+/* The request of a user. */
 typedef struct qf_request
 {
-	int64_t rows;      /* insertions, not distinct keys */
-	int64_t frequency; /* that is to be told best, at most rows */
+	int64_t rows;      /* number of insertions, not of distinct keys */
+	int64_t frequency; /* the frequency with the best estimates, at most "rows" */
 	double error;      /* relative standard deviation at this frequency */
-	int64_t k;         /* 0: as many as the error needs; the paper's preset takes no 0 */
+	int64_t k;         /* 0: as many as the error needs; the paper's preset does not allow 0 */
 	uint64_t seed;
 	int preset; /* qf_preset */
 } qf_request;
@@ -107,13 +106,13 @@ extern const char *qf_preset_name(int preset);
 extern int qf_preset_by_name(const char *name, size_t length);
 
 /*
- * Parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR,
- * QB_BAD_HASHES or QB_BAD_PRESET name what is out of range; QB_BAD_SIZE: more
- * than QF_BITS_MAX bits would be needed.
+ * Parameters for a request.  QB_BAD_ROWS, QB_BAD_FREQUENCY, QB_BAD_ERROR, QB_BAD_HASHES or
+ * QB_BAD_PRESET: the named member is out of range.  QB_BAD_SIZE: more than QF_BITS_MAX bits would
+ * be needed.
  */
 extern qb_status qf_params_make(qf_params *p, const qf_request *request);
 
-/* A layout's name in SQL, NULL if there is none; the qf_layout of a name, -1 if there is none. */
+/* A layout's name in SQL, or NULL if there is no such layout; the qf_layout of a name, or -1. */
 extern const char *qf_layout_name(int layout);
 extern int qf_layout_by_name(const char *name, size_t length);
 
@@ -124,22 +123,25 @@ extern int qf_layout_by_name(const char *name, size_t length);
 extern qb_status qf_params_make_bloom(qf_params *p, int64_t keys, double false_positive_rate,
 									  uint64_t seed, int layout);
 
-/* The fraction of absent keys for which a blocked filter with this many keys says yes. */
+/* The fraction of absent keys that a blocked filter with this many keys reports as present. */
 extern double qf_blocked_rate(const qf_params *p, double keys);
 
 /* Range check of parameters that come from outside. */
 extern qb_status qf_params_check(const qf_params *p);
 
-/* Does nothing differ? */
+/* True if the parameters are equal. */
 extern bool qf_params_mergeable(const qf_params *a, const qf_params *b);
 
-/* How often "from" must be halved to become "to"; -1: never does it. */
+/* The number of halvings that turn "from" into "to"; -1: no number does. */
 extern int qf_params_halvings(uint64_t from, uint64_t to);
 
-/* How often can a filter be halved? */
+/* The number of times that a filter can be halved. */
 extern int qf_params_foldable(const qf_params *p);
 
-/* Up to this many set bits, a filter is kept as a list of them: half of the bits' memory. */
+/*
+ * Up to this many set bits, a filter is kept as a list of them, which takes at most half of the
+ * bits' memory.
+ */
 QB_INLINE uint64_t
 qf_explicit_limit(const qf_params *p)
 {
@@ -148,14 +150,14 @@ qf_explicit_limit(const qf_params *p)
 	return limit < QF_EXPLICIT_MAX ? limit : QF_EXPLICIT_MAX;
 }
 
-/* How many 8-byte words the bits take; bits of the last word beyond m are zero. */
+/* The number of 8-byte words of the bits.  Bits of the last word beyond m are zero. */
 QB_INLINE uint64_t
 qf_words(const qf_params *p)
 {
 	return (p->m + 63) / 64;
 }
 
-/* p, to be shown; exactly 1 only for a Bloom filter. */
+/* p as a number to be shown.  It is exactly 1 only for a Bloom filter. */
 QB_INLINE double
 qf_probability(const qf_params *p)
 {
@@ -169,7 +171,7 @@ qf_is_bloom(const qf_params *p)
 }
 
 /*
- * ---- which of a key's positions an insertion sets: integers only ----
+ * ---- the positions of a key that an insertion sets, computed with integers only ----
  *
  * A key has k positions,
  *
@@ -218,15 +220,15 @@ qf_is_bloom(const qf_params *p)
 /* Bits of a block that one mixed word gives. */
 #define QF_BLOCK_DRAWS (64 / QF_BLOCK_LOG)
 
-/* The highest bits of a draw say where to enter the table; then a step or none is left. */
+/* The highest bits of a draw give an entry of the table's guide; then mostly one step or none is left. */
 #define QF_GUIDE_BITS 10
 #define QF_GUIDE      (1 << QF_GUIDE_BITS)
 
 typedef struct qf_gaps
 {
-	uint32_t count;               /* of beyond: k, but at most QF_GAPS */
-	uint16_t guide[QF_GUIDE + 1]; /* b: how many s exceed b << (64 - QF_GUIDE_BITS) */
-	uint64_t beyond[QF_GAPS];     /* s */
+	uint32_t count;               /* elements of "beyond": k, but at most QF_GAPS */
+	uint16_t guide[QF_GUIDE + 1]; /* element b: the number of s above b << (64 - QF_GUIDE_BITS) */
+	uint64_t beyond[QF_GAPS];     /* the values s */
 } qf_gaps;
 
 /* Make the table for parameters with q > 0. */
@@ -283,8 +285,8 @@ qf_block(uint64_t h, uint64_t m)
 }
 
 /*
- * The indexes in a block of positions j = QF_BLOCK_DRAWS * group and following:
- * QF_BLOCK_LOG bits each, the first one lowest.
+ * The indexes in a block of positions j = QF_BLOCK_DRAWS * group and following.  Each has
+ * QF_BLOCK_LOG bits, and the first index is in the lowest bits.
  */
 QB_INLINE uint64_t
 qf_block_draw(uint64_t h, uint32_t group)
@@ -304,7 +306,7 @@ qf_any_position(const qf_params *p, uint64_t h, uint32_t j)
 	return qf_block(h, p->m) + (uint32_t) (draw % QF_BLOCK_BITS);
 }
 
-/* What a nonce contributes to the draws; computed once per batch. */
+/* The contribution of a nonce to the draws; computed once per batch. */
 QB_INLINE uint64_t
 qf_nonce_key(uint64_t nonce)
 {
@@ -353,7 +355,7 @@ qf_gap(const qf_gaps *gaps, uint64_t draw)
 	return low;
 }
 
-/* The gap of a draw without a table, one position after another. */
+/* The gap of a draw, computed without a table, one position after another. */
 QB_INLINE uint32_t
 qf_gap_by_steps(uint64_t q, uint32_t most, uint64_t draw)
 {

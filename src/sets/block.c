@@ -13,9 +13,9 @@
 /* What filling the index knows of an element. */
 typedef struct element
 {
-	uint64_t begin;  /* where its list begins; for a heavy element: its number */
+	uint64_t begin;  /* where its list begins; for a heavy element its number */
 	uint32_t degree; /* columns in its list */
-	uint32_t filled; /* columns that are in the list so far */
+	uint32_t filled; /* columns that have been put into the list so far */
 	bool heavy;
 } element;
 
@@ -159,7 +159,7 @@ fill_side(const qset_preparation *p, const qset_side *s, const qset_block *b,
 	}
 }
 
-/* Decide where each element's list begins, or which column of bits belongs to the element. */
+/* Decide where each element's list begins, or which column of bits an element has. */
 static void
 place_elements(const qset_preparation *p, element *e)
 {
@@ -200,7 +200,7 @@ typedef struct filling
 	uint64_t steps;
 } filling;
 
-/* Steps of an element that is put into a list: a cache miss. */
+/* Steps that count for an element that is put into a list: a cache miss. */
 #define LIST_STEPS 8
 
 QB_INLINE void
@@ -317,16 +317,15 @@ qset_block_fill(const qset_preparation *p, void *block)
  * elements (techniques.c has those of the techniques):
  *
  *	index		one step for each equal element		paper: sf-gssjoin
- *	hybrid		the same for rare elements, and for each frequent one that
+ *	hybrid one step for each equal rare element, and for each frequent one that
  *				the row has k/512 vectors
  *
  * The paper's index adds to a triangle of counters in memory by atomic
  * operations; one row of counters at a time stays in the cache.  The hybrid's
  * product of bit matrices is made row by row: carry-save adders add the
- * columns of bits of the row's elements, 512 sets at a time.  The cost grows
- * with the frequent elements of the row.  Counting the bits of ANDed rows, as a
- * device with tensor cores does, would cost as much for a row as there are
- * frequent elements in all.
+ * columns of bits of the row's elements, 512 sets at a time.  The cost grows with the frequent
+ * elements of the row.  Devices with tensor cores count the bits of ANDed rows instead.  Here that
+ * would cost, for each row, as much as all frequent elements.
  */
 
 /* Lists are prefetched this many ahead. */

@@ -2,9 +2,8 @@
  * block.h
  *		The prepared input of all pairs, in one piece of memory without pointers.
  *
- * A head gives each array's offset in bytes from the start; 0 means that the
- * array is not there.  The method decides which arrays are there.  k rows or
- * columns:
+ * A head gives each array's offset in bytes from the start; 0 means that the array does not exist.
+ * The method decides which arrays exist.  For k rows or columns:
  *
  *	all				set, size [k]		number in the collection, size there
  *	index, hybrid	row_start [k + 1]	the row's first in entry
@@ -21,8 +20,8 @@
  *
  * Within one collection a row needs only the columns after it.  So its entry
  * for an element points into the middle of that element's list, and the last
- * column of a list has no entry for it.  Lists of prefixes are in the order of
- * sizes instead, and an entry is a window of one (prefix.c).
+ * column of a list has no entry for it.  Lists of prefixes are in the order of sizes instead, and
+ * an entry is a window of such a list (prefix.c).
  *
  * src/sets/block.h
  */
@@ -58,7 +57,7 @@ typedef struct qset_block
 	bool resident;
 	bool tail;
 	bool same;      /* within one collection */
-	bool wide_list; /* list of 4-byte numbers, else 2 */
+	bool wide_list; /* list has numbers of 4 bytes, else of 2 */
 	bool wide_row;  /* counters of 4 bytes, else 2 */
 	qset_filter filter;
 	qset_block_side row;
@@ -71,11 +70,11 @@ typedef struct qset_block
 	uint64_t heavy_start;
 	uint64_t heavy;
 	uint64_t bits;
-	uint64_t share;        /* of the filter, as the sieve of signatures takes it */
-	uint64_t bit_words;    /* of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
-	uint64_t bitmap_words; /* of one bitmap over the universe */
-	uint64_t most_heavy;   /* the most heavy elements that one row has */
-	uint64_t largest_row;  /* the most elements that one row has */
+	uint64_t share;        /* t of the filter, in the form that the sieve of signatures uses */
+	uint64_t bit_words;    /* words of one heavy element's column, a multiple of QSET_BLOCK_WORDS */
+	uint64_t bitmap_words; /* words of one bitmap over the universe */
+	uint64_t most_heavy;   /* the most heavy elements of a row */
+	uint64_t largest_row;  /* the most elements of a row */
 	uint64_t largest_column;
 	uint64_t bytes;
 } qset_block;
@@ -87,20 +86,20 @@ qset_row_room(const qset_block *b)
 	return (b->column.sets + QSET_BLOCK - 1) / QSET_BLOCK * QSET_BLOCK;
 }
 
-/* The elements of a kept set: numbers by rank or, if prefixes were made, numbers by rarity. */
+/* The elements of a kept set: their ranks or, if prefixes were made, their numbers by rarity. */
 extern const uint32_t *
 qset_side_elements(const qset_preparation *p, const qset_side *s, uint64_t i, uint64_t *count);
 
 /* Lay out the block for the plan's method: set all offsets in its head. */
 extern void qset_block_layout(const qset_preparation *p, const qset_plan *plan, qset_block *b);
 
-/* Write the block, but for the index of prefixes. */
+/* Write the block, except for the index of prefixes. */
 extern qb_status qset_block_fill(const qset_preparation *p, void *block);
 
-/* prefix.c: fill the index of prefixes; the sides are filled already. */
+/* prefix.c: fill the index of prefixes, after both sides. */
 extern qb_status qset_fill_windows(const qset_preparation *p, const qset_block *b, uint8_t *block);
 
-/* Account for steps of about a nanosecond each; false: the work must stop. */
+/* Account for steps of about a nanosecond each.  False: the work must stop. */
 QB_INLINE bool
 qset_spend(qset_job *job, uint64_t steps)
 {
@@ -146,7 +145,7 @@ qset_set_count(qset_job *job, uint32_t column, uint64_t count)
 		((uint16_t *) job->count)[column] = (uint16_t) count;
 }
 
-/* Count one row by index or hybrid.  QB_CANCELLED, as the two below. */
+/* Count one row by index or hybrid.  QB_CANCELLED, as for the next two functions. */
 extern qb_status qset_index_row(qset_job *job);
 
 /* prefix.c: count one row by the index of prefixes. */
@@ -155,9 +154,9 @@ extern qb_status qset_candidates_row(qset_job *job);
 /* techniques.c: count one row by one of the paper's techniques, pair after pair. */
 extern qb_status qset_technique_row(qset_job *job);
 
-/* ---- measure.c: what plan.c learns about the input before it chooses a method ---- */
+/* ---- measure.c: measuring the input, before plan.c chooses a method ---- */
 
-/* Are the pairs wanted within one collection? */
+/* True if the wanted pairs are within one collection. */
 QB_INLINE bool
 qset_within_one(const qset_request *r)
 {
@@ -174,10 +173,10 @@ extern qb_status qset_measure(qset_preparation *p);
 extern uint64_t qset_events_below(const qset_preparation *p, uint64_t bound);
 
 /*
- * Expect how many elements of prefixes are put into lists or looked up there, and how many
- * events the lists have, before prefixes are made.  The prefixes of all rows together are
- * taken to have the rarest of all elements, as if all sets were alike.  There are more
- * events if small sets have frequent elements, or if sets are near copies of others.
+ * Estimate, before prefixes are made, how many elements of prefixes are put into lists or looked up
+ * there, and how many events the lists have.  The estimate assumes that all sets are alike, so that
+ * the prefixes of all rows together have the rarest of all elements.  There are more events if
+ * small sets have frequent elements, or if sets are near copies of others.
  */
 extern void qset_expect_prefixes(const qset_preparation *p, double *entered, double *events);
 

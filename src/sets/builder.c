@@ -72,7 +72,10 @@ reserve_rows(qset_builder *b, uint64_t more)
 	return QB_OK;
 }
 
-/* Are there more rows, sets or elements than the limits allow?  Duplicates that are kept count. */
+/*
+ * True if there are more rows, sets or elements than the limits allow.  Duplicates that have not
+ * been dropped count.
+ */
 static bool
 too_many(const qset_builder *b)
 {
@@ -115,8 +118,8 @@ qset_builder_add(qset_builder *b, const int64_t *id, const uint64_t *low, const 
 }
 
 /*
- * This builder's codes of another collection's sets and elements; the caller
- * releases both arrays.
+ * The codes of another collection's sets and elements in this builder.  The caller releases both
+ * arrays.
  */
 typedef struct translation
 {
@@ -124,14 +127,16 @@ typedef struct translation
 	uint32_t *element;
 } translation;
 
-/* Are the collection's elements of the builder's kind?  It may have none. */
+/*
+ * True if the collection's elements are of the builder's kind.  The builder may have no elements.
+ */
 static bool
 matches(const qset_builder *b, const qset_collection *c)
 {
 	return c->sets == 0 || (c->wide == b->elements.wide && qb_keys_match(&b->keys, &c->keys));
 }
 
-/* Make the translation of a collection's keys, and make room for so many rows. */
+/* Make the translation of a collection's keys, and room for "rows" rows. */
 static qb_status
 translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation *t)
 {
@@ -152,7 +157,10 @@ translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation 
 	return status;
 }
 
-/* Release the translation.  Rows were added if the status is QB_OK: are they too many? */
+/*
+ * Release the translation.  If the status is QB_OK, rows were added, so check that they are not too
+ * many.
+ */
 static qb_status
 translated(const qset_builder *b, translation *t, qb_status status)
 {
@@ -274,7 +282,7 @@ qset_builder_add_image(qset_builder *b, const void *image)
 	return translated(b, &t, status);
 }
 
-/* ---- the end ---- */
+/* ---- making the collection ---- */
 
 /* Arrays that are needed only while the collection is made; the caller releases them. */
 typedef struct ranks
@@ -284,7 +292,7 @@ typedef struct ranks
 	uint64_t *place;
 } ranks;
 
-/* Set where each set's elements begin, in the order of the ids; duplicates count. */
+/* Set where each set's elements begin, in the order of the ids.  Duplicates count. */
 static void
 place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 {
@@ -299,7 +307,7 @@ place_sets(const qset_builder *b, const uint32_t *set_rank, uint64_t *offset)
 		offset[i + 1] += offset[i];
 }
 
-/* A row with ranks in place of codes. */
+/* A row, with ranks in place of codes. */
 QB_INLINE uint64_t
 ranked(const ranks *r, uint64_t row)
 {
@@ -307,8 +315,7 @@ ranked(const ranks *r, uint64_t row)
 }
 
 /*
- * Put each row's element into its set, in any order; afterwards place[set] is
- * the end of the set.
+ * Put each row's element into its set, in any order.  Afterwards place[set] is the end of the set.
  */
 static void
 scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
@@ -325,9 +332,9 @@ scatter(const qset_builder *b, const ranks *r, uint32_t *rank)
 }
 
 /*
- * Do the work of scatter() for so many sets that their write positions would
- * not stay in the cache.  Rows first go to one of PARTS ranges of sets.
- * Within a range the write positions are few and lie close together.
+ * Does the work of scatter() for so many sets that their write positions do not fit into the cache.
+ * Rows first go to one of PARTS ranges of sets.  Within a range the write positions are few and lie
+ * close together.
  */
 static qb_status
 scatter_in_parts(const qset_builder *b, const ranks *r, const uint64_t *offset, uint32_t *rank)
@@ -377,7 +384,7 @@ fill(const qset_builder *b, qset_collection *out, const ranks *r)
 	return QB_OK;
 }
 
-/* Rows go into their sets in any order. */
+/* Puts rows into their sets in any order. */
 qb_status
 qset_builder_place(const qset_builder *b, qset_collection *out)
 {
@@ -405,7 +412,7 @@ qset_builder_place(const qset_builder *b, qset_collection *out)
 	return status;
 }
 
-/* Each set is sorted by itself: it then stays in the cache. */
+/* Sorts each set by itself, because a set stays in the cache. */
 qb_status
 qset_builder_finish(qset_builder *b, qset_collection *out)
 {

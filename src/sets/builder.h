@@ -1,13 +1,12 @@
 /*
  * builder.h
- *		Making a collection from rows (set id, element) in any order, by one process or
- *		by several.
+ *		Makes a collection from rows (set id, element) in any order, by one process or by several.
  *
  * Ids and elements get codes in the order in which they first come
  * (dictionary.h).  A row is kept as its two codes, in eight bytes.  At the end the
  * codes become ranks, one pass puts each row's element into its set, and each
- * set is sorted by itself.  When many rows have come, duplicates are dropped
- * before the end: memory is bounded by twice the distinct rows.  Collections
+ * set is sorted by itself.  When many rows have come, duplicates are dropped before the end.  So
+ * memory is bounded by twice the distinct rows.  Collections
  * are merged by building one collection from the rows of all.  That looks
  * codes up once for each distinct element, not once for each row.
  *
@@ -54,9 +53,8 @@ extern qb_status qset_builder_add_collection(qset_builder *b, const qset_collect
 /*
  * An image is a copy of a builder without pointers, with which another process
  * on this machine continues.  It holds the keys of the codes, then the rows.
- * Nothing in it is sorted, so making it costs no more than copying.  "image"
- * is aligned to 8 bytes and comes from qset_builder_write(): nothing in it is
- * checked but its width and kind of keys.
+ * Nothing in it is sorted, so making it costs no more than copying.  "image" is aligned to 8 bytes.
+ * Readers trust that it comes from qset_builder_write(), and check only its width and kind of keys.
  */
 extern uint64_t qset_builder_image_bytes(const qset_builder *b);
 extern void qset_builder_write(const qset_builder *b, void *image);
@@ -67,14 +65,14 @@ extern const qb_keys *qset_builder_image_keys(const void *image, bool *wide);
 extern qb_status qset_builder_add_image(qset_builder *b, const void *image);
 
 /*
- * Make a collection of all rows for runs.c: its sets are not sorted, and
- * duplicates stay.  The builder does not change.
+ * Make a collection of all rows for runs.c.  Its sets are not sorted, and duplicates stay.  The
+ * builder does not change.
  */
 extern qb_status qset_builder_place(const qset_builder *b, qset_collection *out);
 
 /*
- * Make the collection of all rows.  The builder loses its duplicates and does
- * not change otherwise.
+ * Make the collection of all rows.  The builder loses its duplicates, but does not change
+ * otherwise.
  */
 extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
@@ -92,11 +90,10 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
  *	qset_runs_join		one process puts the shards one behind the other
  *
  * All processes must be done with one step before any process begins the next.
- * No process sorts or looks up a row of another's shard; the last step only
- * copies.  A set is never cut, so the largest set limits how much faster many
- * processes are.
+ * No process sorts or looks up a row of another process's shard.  The last step only copies.  A set
+ * is never cut, so the largest set limits how much faster many processes are.
  *
- * Blocks come from qset_run_write(): nothing in them is checked.
+ * Blocks are trusted to come from qset_run_write(), so nothing in them is checked.
  */
 
 /* The most shards that elements and ids are cut into. */
@@ -104,16 +101,16 @@ extern qb_status qset_builder_finish(qset_builder *b, qset_collection *out);
 
 typedef struct qset_run
 {
-	qset_collection rows; /* sets are not sorted, and elements may come twice */
-	uint32_t *number;     /* of each element: its number, first in its shard, then in all */
+	qset_collection rows; /* sets are not sorted, and may have an element twice */
+	uint32_t *number;     /* number of each element, first in its shard, later in all */
 } qset_run;
 
-/* The bytes of a block, aligned to 8; writing the block; finding its arrays. */
+/* The bytes of a block, which is aligned to 8; writing a block; finding a block's arrays. */
 extern uint64_t qset_run_bytes(const qset_collection *placed);
 extern void qset_run_write(const qset_collection *placed, void *block);
 extern void qset_run_open(qset_run *run, void *block);
 
-/* The least key of each shard but the first; the shard before it has smaller keys. */
+/* The least key of each shard except the first.  Earlier shards have smaller keys. */
 typedef struct qset_cuts
 {
 	uint32_t shards;
@@ -132,15 +129,15 @@ typedef struct qset_runs
 } qset_runs;
 
 /*
- * Cut all runs into so many shards, by samples: every process finds the same
- * cuts.  QB_MISMATCH if the runs' elements are not of one kind, or QB_NO_MEMORY.
+ * Cut all runs into "shards" shards, by samples.  Every process finds the same cuts.  QB_MISMATCH
+ * if the runs' elements are not of one kind, or QB_NO_MEMORY.
  */
 extern qb_status qset_runs_cut(qset_runs *runs, uint32_t shards);
 
 /*
- * A shard is a collection of which some arrays are made so far.  The caller
- * provides the arrays, with as much room as qset_shard_room() says.
- * qset_shard_elements() fills low[], high[] and universe; qset_shard_sets()
+ * A shard is a collection, whose arrays are made in two steps.  The caller provides the arrays,
+ * with as much room as qset_shard_room() says.  qset_shard_elements() fills low[], high[] and
+ * universe; qset_shard_sets()
  * fills id[], offset[], rank[], sets and elements.  QB_NO_MEMORY.
  */
 typedef struct qset_room

@@ -148,12 +148,12 @@ qset_collection_map(const qset_collection *from, const qset_collection *to, uint
 	return QB_OK;
 }
 
-/* Steps that finding a set by its id counts as. */
+/* Steps that count for finding a set by its id. */
 #define FIND_STEPS 64
 
 /*
- * Find the sets with these ids, which ascend and differ: write their numbers in the place of
- * the ids, and mark their elements.  Counts sets and elements.
+ * Find the sets with these ids, which are distinct and ascending.  Replaces each id by the number
+ * of its set, and marks the set's elements.  Counts sets and elements.
  */
 static void
 measure_subset(qset_collection *to, const qset_collection *from, int64_t *id, uint64_t ids,

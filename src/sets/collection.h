@@ -27,7 +27,7 @@
 
 typedef struct qset_collection
 {
-	qb_keys keys; /* which kind of elements */
+	qb_keys keys; /* kind of the elements */
 	bool wide;    /* elements are 128-bit fingerprints */
 
 	uint64_t sets;
@@ -52,8 +52,8 @@ extern qb_status
 qset_collection_copy(qset_collection *to, const qset_collection *from, const qb_memory *memory);
 
 /*
- * Make sets of lists of elements in any order: sort each list, drop
- * duplicates, close the gaps.  QB_NO_MEMORY.
+ * Turn lists of elements in any order into sets: sort each list, drop duplicates, and close the
+ * gaps.  QB_NO_MEMORY.
  */
 extern qb_status qset_collection_sort(qset_collection *c, const qb_memory *memory);
 
@@ -63,20 +63,23 @@ extern uint64_t qset_collection_memory(const qset_collection *c);
 /* The number of the set with this id, or -1. */
 extern int64_t qset_collection_find(const qset_collection *c, int64_t id);
 
-/* How many elements come before one; high is 0 unless the collection is wide. */
+/*
+ * The number of elements that are less than a given element.  high is 0 unless the collection is
+ * wide.
+ */
 extern uint64_t qset_collection_lower(const qset_collection *c, uint64_t low, uint64_t high);
 
 /* The rank of an element, or -1. */
 extern int64_t qset_collection_rank(const qset_collection *c, uint64_t low, uint64_t high);
 
 /*
- * Make a collection of the sets with the given ids (in any order, and also ids
- * that no set has).  It has ranks of its own.
+ * Make a collection of the sets with the given ids.  The ids may be in any order, and some may have
+ * no set.  The collection has ranks of its own.
  */
 extern qb_status qset_collection_subset(qset_collection *to, const qset_collection *from,
 										const int64_t *id, uint64_t ids, const qb_memory *memory);
 
-/* Have both collections elements of one kind?  One of them may have no sets. */
+/* True if both collections have elements of one kind.  One of them may have no sets. */
 QB_INLINE bool
 qset_collections_match(const qset_collection *a, const qset_collection *b)
 {
@@ -92,9 +95,9 @@ extern qb_status
 qset_collection_map(const qset_collection *from, const qset_collection *to, uint32_t *map);
 
 /*
- * Number the elements of two collections in their order; an element of both
- * has the same number in both: number_a[rank in a], number_b[rank in b].
- * "numbers" is how many distinct elements there are.  QB_MISMATCH.
+ * Number the elements of two collections in their order.  An element of both collections gets one
+ * number: number_a[rank in a] = number_b[rank in b].  "numbers" is the number of distinct elements.
+ * QB_MISMATCH.
  */
 extern qb_status qset_collection_join(const qset_collection *a, const qset_collection *b,
 									  uint32_t *number_a, uint32_t *number_b, uint64_t *numbers);
@@ -172,7 +175,7 @@ qset_element_compare(const qset_collection *a, uint64_t i, const qset_collection
 #define QSET_FORMAT_VERSION 1
 #define QSET_HEADER_BYTES   64
 
-/* Bytes of a collection, and the bytes. */
+/* The bytes of a serialized collection: their number, and writing them. */
 extern uint64_t qset_flat_size(const qset_collection *c);
 extern void qset_write(const qset_collection *c, uint8_t *out);
 
@@ -183,8 +186,8 @@ extern void qset_write(const qset_collection *c, uint8_t *out);
 extern void qset_read_sizes(const uint8_t *header, qset_collection *sizes);
 
 /*
- * Make a collection from untrusted bytes.  Every rule of the format is
- * checked, and memory is at most ten times the length.
+ * Make a collection from untrusted bytes.  Checks every rule of the format.  Takes at most ten
+ * times the length in memory.
  */
 extern qb_status
 qset_read(qset_collection *c, const uint8_t *bytes, uint64_t length, const qb_memory *memory);

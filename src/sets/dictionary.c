@@ -12,15 +12,15 @@
 #define FIRST_SLOTS 64
 
 /*
- * Keys are dense if their range is at most SPARSEST times their number.  A
- * direct array then has at most twice as many items, of 4 bytes each.
+ * Keys are dense if their range is at most SPARSEST times their number.  A direct array then has at
+ * most 2 * SPARSEST items of 4 bytes for each key.
  */
 #define SPARSEST 8
 
-/* Direct tables below this size are in a cache anyway and need no prefetch. */
+/* Direct tables below this size stay in a cache and need no prefetch. */
 #define FETCHED (UINT64_C(1) << 17)
 
-/* Steps of a key that is put into a large table: one or two cache misses. */
+/* Steps that count for a key that is put into a large table: one or two cache misses. */
 #define KEY_STEPS 16
 
 /* A key to be sorted, and its code. */
@@ -55,7 +55,7 @@ first_slot(const qset_dictionary *l, uint64_t hash)
 	return hash & (l->slots - 1);
 }
 
-/* The hash of a key; "high" is that of a wide key. */
+/* The hash of a key; "high" is the upper half of a wide key. */
 QB_INLINE uint64_t
 hash_of(bool wide, uint64_t low, uint64_t high)
 {
@@ -63,8 +63,7 @@ hash_of(bool wide, uint64_t low, uint64_t high)
 }
 
 /*
- * Make a table of so many slots that holds all codes.  The old table stays
- * until the new one is complete.
+ * Make a table of "slots" slots with all codes.  The old table stays until the new one is complete.
  */
 static qb_status
 make_slots(qset_dictionary *l, uint64_t slots, const qb_memory *memory)
@@ -163,10 +162,9 @@ widen(const uint64_t *key, uint64_t n, int64_t *least, int64_t *most)
 }
 
 /*
- * Make a direct table of all keys and "more", if they are dense; otherwise
- * leave the table as it is.  The new table extends further on the side where
- * keys were missing, because ids usually grow: so it is not remade for each
- * few keys.
+ * Make a direct table of all keys and "more", if they are dense.  Otherwise do not change the
+ * table.  The new table extends further on the side where keys were missing.  Ids usually grow, so
+ * the table need not be remade again after a few keys.
  */
 static qb_status
 make_direct(qset_dictionary *l, const uint64_t *more, uint32_t n, const qb_memory *memory)
@@ -225,9 +223,9 @@ look_up_direct(qset_dictionary *l, const uint64_t *low, uint32_t n, uint32_t *co
 	}
 }
 
-/* ---- both ---- */
+/* ---- both layouts ---- */
 
-/* Make room for the keys of so many new codes. */
+/* Make room for the keys of "more" new codes. */
 static qb_status
 reserve_keys(qset_dictionary *l, uint64_t more, const qb_memory *memory)
 {
@@ -311,8 +309,8 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 /* ---- order ---- */
 
 /*
- * Sort stably by key: radix sort from the lowest byte; bytes that are equal in
- * all keys are skipped.
+ * Sort stably by key, with a radix sort from the lowest byte.  Bytes that are equal in all keys are
+ * skipped.
  */
 static void
 sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)
@@ -347,7 +345,9 @@ sort_items(item **items, uint64_t n, item **scratch, const qb_memory *memory)
 	}
 }
 
-/* The items of all codes in the order of their keys; keys are signed unless they are wide. */
+/*
+ * Make the items of all codes, in the order of their keys.  Keys are signed unless they are wide.
+ */
 static void
 order_codes(const qset_dictionary *l, item **items, item **scratch, const qb_memory *memory)
 {

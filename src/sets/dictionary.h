@@ -8,10 +8,10 @@
  *	direct	an array over the range of the keys; ids usually have a range that is
  *			not much larger than their number
  *
- * A table begins as slots.  It becomes direct when it must grow and the keys
- * are dense; a key that is too far from the others turns it back into slots.  A
- * random lookup among a million keys touches 4 bytes instead of 16, in an
- * array of 4 MB instead of 32: 5 times faster.  Memory is bounded by 64 bytes
+ * A table begins as slots.  It becomes direct when it must grow and the keys are dense.  A key that
+ * is too far from the others turns it back into slots.  A direct lookup among a million keys
+ * touches 4 bytes instead of 16, in an array of 4 MB instead of 32.  So it is 5 times faster.
+ * Memory is bounded by 64 bytes
  * a key either way.
  *
  * Keys are integers, ordered as signed ones, or fingerprints of 128 bits.
@@ -40,9 +40,9 @@ typedef struct qset_dictionary
 	uint64_t base;
 	uint64_t span;  /* keys that "direct" has room for */
 	uint64_t *low;  /* the key of each code */
-	uint64_t *high; /* NULL: keys of 64 bits */
+	uint64_t *high; /* upper halves; NULL: keys have 64 bits */
 	uint64_t used;
-	uint64_t room; /* codes that low and high have room for */
+	uint64_t room; /* codes for which low and high have room */
 	bool wide;
 } qset_dictionary;
 
@@ -64,8 +64,8 @@ qset_dictionary_of_all(qset_dictionary *l, const uint64_t *low, const uint64_t *
 					   uint32_t *code, const qb_memory *memory);
 
 /*
- * Set rank[code] to the index of the code's key in the order of all keys,
- * and low[] and high[] to the keys in that order.  QB_NO_MEMORY.
+ * Set rank[code] to the index of the code's key in the order of all keys.  Write the keys in this
+ * order to low[] and high[].  QB_NO_MEMORY.
  */
 extern qb_status qset_dictionary_rank(const qset_dictionary *l, uint32_t *rank, uint64_t *low,
 									  uint64_t *high, const qb_memory *memory);

@@ -12,10 +12,9 @@ typedef unsigned __int128 u128;
 #define LEAST_JACCARD 0x1p-33
 
 /*
- * The simplest fraction strictly between a/b and c/d, by their common
- * continued fraction: as long as both have the same whole part, that part is a
- * term of the result; after that the next whole number is the simplest.  All
- * numbers are below 2^100.
+ * The simplest fraction strictly between a/b and c/d, by their common continued fraction.  While
+ * both have one whole part, it is a term of the result.  After that the next whole number is the
+ * simplest.  All numbers are below 2^100.
  */
 static void
 simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
@@ -33,7 +32,7 @@ simplest_between(u128 a, u128 b, u128 c, u128 d, u128 *p, u128 *q)
 	/* x = whole + 1 / y with y between d / (c - whole d) and b / (a - whole b) */
 	if (a == whole * b)
 	{
-		/* y has no upper bound: the first whole number beyond its lower one */
+		/* y has no upper bound, so take the first whole number above its lower bound */
 		rest_p = d / (c - whole * d) + 1;
 		rest_q = 1;
 	}
@@ -56,7 +55,7 @@ fraction_of(double j, uint64_t *numerator, uint64_t *denominator)
 	memcpy(&bits, &j, sizeof(bits));
 	mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
 	shift = 1075 - (int) (bits >> 52);
-	/* half a unit in the last place to both sides; half as much below a power of two */
+	/* half a unit in the last place to both sides; below a power of two half as much */
 	if (mantissa == UINT64_C(1) << 52)
 		simplest_between((u128) mantissa * 4 - 1, (u128) 1 << (shift + 2), (u128) mantissa * 2 + 1,
 						 (u128) 1 << (shift + 1), &p, &q);

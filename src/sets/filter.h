@@ -1,14 +1,14 @@
 /*
  * filter.h
- *		Which pairs are wanted: least count, least Jaccard index, best per set and
- *		in which order; signatures, which leave out most of the others.
+ *		Which pairs are wanted: least count, least Jaccard index, and the best pairs of each set in
+ *		an order; signatures, which exclude most of the other pairs.
  *
  * The Jaccard index of a pair is a fraction of two integers, common / union,
  * and is compared exactly with the least index.  The least index comes as a
- * double, which for most fractions is only the nearest number to what was
- * meant: 0.8 is slightly more than 4/5.  So the double stands for the simplest
- * fraction that rounds to it: 0.8 means 4/5, and 1.0 / 3 means 1/3.  For pairs
- * whose union is below 2^26 the result is the same as comparing two doubles.
+ * double, which for most fractions is only the nearest double.  For example, 0.8 is slightly more
+ * than 4/5.  So the double stands for the simplest fraction that rounds to it.  0.8 means 4/5, and
+ * 1.0 / 3 means 1/3.  For pairs whose union is below 2^26 this gives the result of comparing two
+ * doubles.
  * For larger unions our comparison is exact, and comparing doubles is not.
  *
  * The Jaccard index of two empty sets is taken as 0.
@@ -26,7 +26,7 @@ typedef enum qset_order
 	QSET_BY_JACCARD, /* Jaccard index */
 	QSET_BY_COMMON,  /* number of common elements */
 	QSET_BY_OVERLAP, /* fraction of the smaller set that is common */
-	QSET_BY_LIFT,    /* common elements for the sizes of both sets */
+	QSET_BY_LIFT,    /* common elements relative to the sizes of both sets */
 	QSET_ORDERS
 } qset_order;
 
@@ -35,11 +35,14 @@ typedef struct qset_filter
 	uint64_t min_count;
 	uint64_t numerator; /* of the least Jaccard index */
 	uint64_t denominator;
-	uint64_t top;     /* how many of the best pairs each set keeps; 0: all */
-	qset_order order; /* which pairs are the best; devices know the Jaccard index alone */
+	uint64_t top;     /* the number of best pairs that each set keeps; 0: all */
+	qset_order order; /* which pairs are best; devices know only the Jaccard index */
 } qset_filter;
 
-/* A pair that passed: the numbers of its sets, elements in both, elements in at least one. */
+/*
+ * A pair that passed: the numbers of its sets, the elements in both, and the elements in at least
+ * one.
+ */
 typedef struct qset_pair
 {
 	uint32_t a;
@@ -52,14 +55,14 @@ typedef struct qset_pair
 extern qb_status
 qset_filter_init(qset_filter *f, int64_t min_count, double min_jaccard, uint64_t top);
 
-/* Can sets without a common element pass? */
+/* True if sets without a common element can pass. */
 QB_INLINE bool
 qset_filter_passes_nothing(const qset_filter *f)
 {
 	return f->min_count == 0 && f->numerator == 0;
 }
 
-/* Does a pair pass that has "common" elements in both sets and "either" in at least one? */
+/* True if a pair passes that has "common" elements in both sets and "either" in at least one. */
 QB_INLINE bool
 qset_filter_pass(const qset_filter *f, uint64_t common, uint64_t either)
 {
@@ -118,7 +121,7 @@ qset_pair_size_b(const qset_pair *pair, uint64_t size)
 	return (uint64_t) pair->either + pair->common - size;
 }
 
-/* The number that "common" is divided by, in an order other than that by the Jaccard index. */
+/* The divisor of "common" in an order other than that by the Jaccard index. */
 QB_INLINE uint64_t
 qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 {
@@ -129,8 +132,8 @@ qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 }
 
 /*
- * Does x come before y, if both are pairs of one set a of this size?  Among equal ones
- * the greater Jaccard index comes first, then the smaller b.
+ * True if x comes before y.  Both are pairs of one set a of this size.  Among equal pairs the
+ * greater Jaccard index comes first, then the smaller b.
  */
 QB_INLINE bool
 qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset_pair *y)
@@ -154,7 +157,8 @@ qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset
 extern int qset_order_of(const char *name);
 
 /*
- * ---- signatures of sets: a bound of what two sets have in common, without their elements ----
+ * ---- signatures of sets: a bound of the number of common elements, without looking at elements
+ * ----
  *
  * A signature is a row of bits, and each element of the set sets one of them.  A bit
  * that only one of two signatures has comes from an element that only this set has.
@@ -187,17 +191,17 @@ typedef struct qset_signed
 	uint32_t at; /* of its signature, in words */
 } qset_signed;
 
-/* A row, and what its candidates are compared with. */
+/* A row, and the data with which its candidates are compared. */
 typedef struct qset_sieve
 {
 	const qset_signed *column;
-	const uint64_t *signature; /* of all columns */
-	uint32_t from;             /* columns before it are not wanted */
+	const uint64_t *signature; /* the signatures of all columns */
+	uint32_t from;             /* earlier columns are not wanted */
 	uint64_t row_size;
-	uint64_t row_known; /* elements of the row that any column has */
+	uint64_t row_known; /* number of the row's elements that any column has */
 	uint64_t share;     /* t, times 2^32 */
 	uint64_t min_count;
-	int least_level; /* of the columns that can pass */
+	int least_level; /* the least level of the columns that can pass */
 	int most_level;
 	uint64_t row[1 << QSET_SIGNATURE_LEVELS]; /* level l: from 2^l on; none beyond most_level */
 } qset_sieve;
@@ -258,8 +262,8 @@ qset_sieve_row(qset_sieve *s, const uint32_t *element, uint64_t n)
 }
 
 /*
- * Write the columns of a list that may pass to "out", which has room for all.  Returns
- * how many they are.  All are of one level.  "wide" is a constant in each call.
+ * Write the columns of a list that may pass to "out", which has room for all.  Returns how many.
+ * All columns are of one level.  "wide" is a constant in each call.
  */
 QB_INLINE uint32_t
 qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
@@ -289,7 +293,7 @@ qset_sieve_each(const qset_sieve *s, int level, const void *list, uint64_t n, bo
 	return kept;
 }
 
-/* The same for any "wide"; each instruction set compiles it for itself. */
+/* qset_sieve_each() for any "wide"; each instruction set compiles it for itself. */
 QB_INLINE uint32_t
 qset_sieve_list(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 				uint32_t *out)

@@ -31,7 +31,7 @@ enum
 
 static const char magic[3] = { 'Q', 'S', 'S' };
 
-/* Where the next bytes go; with p NULL bytes are only counted. */
+/* Where the next bytes go.  With p NULL bytes are only counted. */
 typedef struct writer
 {
 	uint8_t *p;
@@ -60,7 +60,9 @@ put_number(writer *w, uint64_t x)
 	w->length++;
 }
 
-/* Write an ascending sequence: the first number in full, each other one as a distance. */
+/*
+ * Write the next number of an ascending sequence: the first in full, each other one as a distance.
+ */
 static void
 put_next(writer *w, uint64_t i, uint64_t x, uint64_t before)
 {
@@ -150,7 +152,7 @@ get_fixed(reader *r)
 	return x;
 }
 
-/* Read a number of more than one byte, or one at the end of the bytes. */
+/* Read a number that has more than one byte, or is at the end of the bytes. */
 static uint64_t
 get_long_number(reader *r)
 {
@@ -183,7 +185,7 @@ get_number(reader *r)
 	return get_long_number(r);
 }
 
-/* Read the next of an ascending sequence of signed numbers; "before" is its predecessor. */
+/* Read the next number of an ascending sequence of signed numbers; "before" is its predecessor. */
 static int64_t
 get_next(reader *r, uint64_t i, int64_t before)
 {
@@ -283,7 +285,10 @@ reserved_bits_zero(const uint8_t *bytes)
 	return qb_load64(bytes + AT_RESERVED_2) == 0;
 }
 
-/* Do the bytes suffice?  A set takes at least two bytes beside those of its elements. */
+/*
+ * True if the bytes may suffice for these sizes.  A set takes at least two bytes beside those of
+ * its elements.
+ */
 static bool
 sizes_possible(const qset_collection *c, uint64_t body)
 {

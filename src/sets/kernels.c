@@ -9,7 +9,9 @@
 
 /* ---- sorted arrays ---- */
 
-/* Is a set of n elements so much smaller than one of m that it should gallop? */
+/*
+ * True if a set of n elements is so much smaller than one of m elements that galloping is faster.
+ */
 static bool
 much_smaller(uint64_t n, uint64_t m)
 {

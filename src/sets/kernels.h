@@ -51,14 +51,13 @@ qset_step(bool go_on, uint64_t by)
 	return step;
 }
 
-/* Is the array strictly ascending, that is, a set already? */
+/* True if the array is strictly ascending, and so is a set already. */
 extern bool qset_sorted32(const int32_t *a, uint64_t n);
 extern bool qset_sorted64(const int64_t *a, uint64_t n);
 
 /*
- * Make a set of any array: sort it, drop duplicates, set *n.  "scratch" has
- * room for n elements (up to QSET_SMALL_SORT none is needed).  "memory" is only
- * asked to pause, and may be NULL.  O(n).
+ * Turn any array into a set: sort it, drop duplicates, set *n.  "scratch" has room for n elements
+ * (up to QSET_SMALL_SORT none is needed).  "memory" is only used to pause, and may be NULL.  O(n).
  */
 extern void qset_sort_unique32(int32_t *a, uint64_t *n, int32_t *scratch, const qb_memory *memory);
 extern void qset_sort_unique64(int64_t *a, uint64_t *n, int64_t *scratch, const qb_memory *memory);
@@ -77,9 +76,8 @@ extern uint64_t
 qset_merge64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_t *out);
 
 /*
- * As merge, but search each element of the smaller set "a" in "b".  A search
- * starts where the last one ended, with steps that double.  out NULL: only
- * count.  O(n log(m / n)).
+ * As merge, but search each element of the smaller set "a" in "b".  A search starts where the last
+ * one ended, with steps that double.  If out is NULL, only count.  O(n log(m / n)).
  */
 extern uint64_t
 qset_gallop32(const int32_t *a, uint64_t n, const int32_t *b, uint64_t m, int32_t *out);
@@ -95,14 +93,17 @@ qset_gallop64(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m, int64_
 /* The most columns that one call of sum_columns() can add. */
 #define QSET_MAX_COLUMNS 65535
 
-/* A slice of a row of counters.  Positions are wanted whose counters are at least "least". */
+/*
+ * A slice of a row of counters.  The wanted positions are those whose counters are at least
+ * "least".
+ */
 typedef struct qset_slice
 {
 	const void *row;
 	uint32_t from;
 	uint32_t to;
-	uint32_t least;       /* of counters of 2 bytes at most UINT16_MAX */
-	uint32_t most;        /* counters of 2 bytes: and whose size is at most this; */
+	uint32_t least;       /* for counters of 2 bytes at most UINT16_MAX */
+	uint32_t most;        /* for counters of 2 bytes: the position's size must be at most this */
 	const uint32_t *size; /* NULL: any size */
 } qset_slice;
 
@@ -120,22 +121,22 @@ typedef struct qset_kernels
 	uint64_t (*intersect64)(const int64_t *a, uint64_t n, const int64_t *b, uint64_t m,
 							int64_t *out);
 
-	/* Bits set in both of two bitmaps. */
+	/* The number of bits that are set in both bitmaps. */
 	uint64_t (*and_count)(const uint64_t *a, const uint64_t *b, uint64_t words);
 
-	/* How many of n elements have their bit set. */
+	/* The number of n elements whose bit is set. */
 	uint64_t (*probe)(const uint64_t *bits, const uint32_t *element, uint64_t n);
 
 	/*
-	 * The same for n sets at once: common[i] for set[i].  Set s has the elements
+	 * probe() for n sets at once: common[i] is the result for set[i].  Set s has the elements
 	 * element[offset[s]] .. element[offset[s + 1] - 1].
 	 */
 	void (*probe_sets)(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					   const uint32_t *set, uint32_t n, uint16_t *common);
 
 	/*
-	 * One block of a bit matrix that is stored by columns: out[s] = in how many
-	 * of the columns is bit s of the QSET_BLOCK bits from word "at" on set.
+	 * Add up one block of a bit matrix that is stored by columns.  The block has the QSET_BLOCK
+	 * bits from word "at" on, and out[s] is the number of columns in which its bit s is set.
 	 */
 	void (*sum_columns)(const uint64_t *const *column, uint32_t columns, uint64_t at,
 						uint16_t *out);
@@ -148,9 +149,9 @@ typedef struct qset_kernels
 	uint32_t (*find32)(const qset_slice *s, uint32_t *out);
 
 	/*
-	 * Write the columns of a list of n, of 4 bytes each if it is wide, else of 2, whose
-	 * signatures allow them to pass.  All signatures are of one level.  "out" has room
-	 * for n + QSET_SLACK.
+	 * Write the columns of a list that may pass by their signatures.  The list has n columns, of 4
+	 * bytes each if it is wide, else of 2.  All signatures are of one level.  "out" has room for n
+	 * + QSET_SLACK.
 	 */
 	uint32_t (*sieve)(const qset_sieve *s, int level, const void *list, uint64_t n, bool wide,
 					  uint32_t *out);
@@ -183,7 +184,7 @@ qset_probe_each(const uint64_t *bits, const uint32_t *element, uint64_t n)
 	return sum;
 }
 
-/* The same for probe_sets(). */
+/* The plain loop of probe_sets(); each instruction set compiles it for itself. */
 QB_INLINE void
 qset_probe_sets_each(const uint64_t *bits, const uint32_t *element, const uint64_t *offset,
 					 const uint32_t *set, uint32_t n, uint16_t *common)
@@ -207,7 +208,7 @@ qset_and_count_each(const uint64_t *a, const uint64_t *b, uint64_t words)
 	return sum;
 }
 
-/* The plain loop, for the rest of a slice from position i on. */
+/* The plain loop of find16() and find32(), for the rest of a slice from position i on. */
 QB_INLINE uint32_t
 qset_find_rest(uint32_t (*find)(const qset_slice *s, uint32_t *out), const qset_slice *s,
 			   uint32_t i, uint32_t *out)
@@ -246,9 +247,9 @@ qset_emit_bits(uint64_t word, uint32_t base, uint32_t *out)
 #define QSET_PIECE 4096
 
 /*
- * Find where the merge of two sets has taken "diagonal" elements: so many of a,
- * which is returned, and *y of b.  Of two equal elements a's comes first.  If the diagonal cuts a
- * match in two, the match stays whole in the left piece, which then has one
+ * Find where the merge of two sets has taken "diagonal" elements.  Returns how many of them are
+ * from a; *y is how many are from b.  Of two equal elements a's comes first.  If the diagonal cuts
+ * a match in two, the match stays whole in the left piece, which then has one
  * element more.  So the pieces between cuts can be intersected one by one, and
  * their counts added.
  */
@@ -264,7 +265,7 @@ extern uint64_t qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b
 extern uint64_t qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 extern uint64_t qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m);
 
-/* A hash table without overflow: the elements of each bucket lie together. */
+/* A hash table without overflow.  The elements of each bucket lie together. */
 typedef struct qset_hash
 {
 	uint32_t *start; /* buckets + 1 */

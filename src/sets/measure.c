@@ -178,8 +178,8 @@ order_by_rarity(qset_preparation *p)
 }
 
 /*
- * Write the least "length" of n different numbers in ascending order, one after another:
- * fast if they are few, since most numbers are greater than all that were kept.
+ * Write the least "length" of n different numbers, in ascending order, by insertion.  This is fast
+ * if "length" is small, since most numbers are greater than all that were kept.
  */
 static void
 select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
@@ -203,7 +203,7 @@ select_least(const uint32_t *item, uint64_t n, uint64_t length, uint32_t *out)
 	}
 }
 
-/* Numbers by rarity below this are of elements that no other set has. */
+/* Elements whose number by rarity is below this are in only one set. */
 static uint32_t
 lonely_elements(const qset_preparation *p)
 {
@@ -213,9 +213,8 @@ lonely_elements(const qset_preparation *p)
 }
 
 /*
- * Take the rarest elements of one set.  Elements that no column has, or within one
- * collection no other set, are rarer still: they count in the length of the prefix,
- * but have no list.
+ * Take the rarest elements of one set.  Elements that no column has, or within one collection no
+ * other set, are rarer still.  They count in the length of the prefix, but have no list.
  */
 static uint64_t
 take_prefix(const qset_preparation *p, const qset_side *s, uint64_t i, uint32_t *out)

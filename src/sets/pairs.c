@@ -33,7 +33,7 @@ qset_fill(qset_preparation *p, void *block)
 	return status == QB_OK && b->prefix ? qset_fill_windows(p, b, block) : status;
 }
 
-/* ---- life cycle ---- */
+/* ---- opening and closing ---- */
 
 /*
  * Room for found columns.  The candidates of prefixes may be all columns, and
@@ -208,7 +208,7 @@ find_more(qset_job *job)
 	return true;
 }
 
-/* What all pairs of a row share, so that a loop over the pairs need not look it up. */
+/* Data that all pairs of a row share, so that a loop over the pairs need not look it up. */
 typedef struct row_view
 {
 	const qset_filter *filter;
@@ -251,8 +251,8 @@ make_pair(const row_view *row, uint32_t column, qset_pair *pair)
 }
 
 /*
- * Make the pairs of many columns, all of which pass because only the count
- * matters: a loop without a condition.
+ * Make the pairs of many columns in a loop without a condition.  All these pairs pass, because only
+ * the count matters.
  */
 static void
 make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pair *out)
@@ -270,7 +270,7 @@ make_pairs(const row_view *row, const uint32_t *column, uint64_t count, qset_pai
 	}
 }
 
-/* Hand out found pairs as long as there is room; returns how many. */
+/* Hand out found pairs while there is room.  Returns how many. */
 static uint64_t
 take_found(qset_job *job, qset_pair *out, uint64_t room)
 {
@@ -280,7 +280,7 @@ take_found(qset_job *job, qset_pair *out, uint64_t room)
 	uint32_t end = job->found_count;
 	uint64_t n = 0;
 
-	/* found columns have the least count, and a row is no later column of itself */
+	/* found columns have the least count, and no later column is the row itself */
 	if (job->head->tail && row.filter->numerator == 0 && !job->head->prefix)
 	{
 		n = end - at < room ? end - at : room;
@@ -390,7 +390,7 @@ begin_row(qset_job *job)
 	return status;
 }
 
-/* Hand out pairs of the row as long as there is room; false: it has no more. */
+/* Hand out pairs of the row while there is room.  False: the row has no more pairs. */
 static bool
 take_pairs(qset_job *job, qset_pair *out, uint64_t room, uint64_t *n)
 {
@@ -430,8 +430,8 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
  * ---- all pairs: cutting the rows into shards of about the same work ----
  *
  * Shards are ranges, so the pairs of one shard come before the pairs of the
- * next.  The prepared input tells how many steps a row takes: the lengths of
- * its lists or, for methods that look at one pair after another, its size.
+ * next.  The prepared input gives the steps of a row.  They follow from the lengths of its lists
+ * or, for methods that look at one pair after another, from its size.
  * Cutting takes O(entries) steps, once.
  */
 
@@ -439,7 +439,7 @@ qset_job_next(qset_job *job, qset_pair *out, uint64_t room, uint64_t *count)
 #define SCANNED 16
 #define ADDED   100
 
-/* Steps that the beginning of a pair counts as. */
+/* Steps that count for beginning a pair. */
 #define PAIR_STEPS 16
 
 static uint64_t
@@ -458,7 +458,7 @@ listed_steps(const qset_block *b, const uint8_t *block, uint64_t row, uint64_t c
 	return steps;
 }
 
-/* About how many steps a row takes; at least one. */
+/* The approximate number of steps of a row; at least one. */
 static uint64_t
 row_steps(const qset_job *job, uint64_t row)
 {
@@ -471,7 +471,7 @@ row_steps(const qset_job *job, uint64_t row)
 	return 1 + columns * (b->resident ? b->bitmap_words / QSET_BLOCK_WORDS + 1 : size + PAIR_STEPS);
 }
 
-/* Steps that row_steps() itself takes for a row. */
+/* Steps of row_steps() itself for a row. */
 static uint64_t
 asking_steps(const qset_job *job, uint64_t row)
 {
@@ -520,7 +520,7 @@ qset_job_split(qset_job *job, uint64_t *first, uint64_t shards)
 
 /* ---- the best pairs of one set ---- */
 
-/* Let the item at the root sink to where it belongs among the first "count". */
+/* Let the item at the root sink to its place among the first "count" items. */
 static void
 sink(const qset_best *best, uint64_t count)
 {
@@ -564,10 +564,10 @@ qset_best_offer(qset_best *best, const qset_pair *pair)
 	best->count++;
 }
 
-/* Steps of sinking an item among millions: some cache misses. */
+/* Steps that count for sinking an item among millions: some cache misses. */
 #define SINK_STEPS 64
 
-/* Again and again the worst of the rest goes to the end of the rest. */
+/* Moves the worst of the remaining pairs to their end, again and again. */
 void
 qset_best_sort(qset_best *best, const qb_memory *memory)
 {

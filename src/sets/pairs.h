@@ -13,9 +13,9 @@
 /*
  * ---- how sets are intersected: the methods and their names ----
  *
- * The index and the hybrid find all pairs.  The other methods are the paper's techniques
- * for single pairs; but for the bitmaps of all sets they exist for comparison.  "auto"
- * takes the index, the hybrid or, for a few large sets, these bitmaps.
+ * The index and the hybrid find all pairs.  The other methods are the paper's techniques for single
+ * pairs.  Except for the bitmaps of all sets, they exist for comparison.  "auto" takes the index,
+ * the hybrid or, for a few large sets, these bitmaps.
  */
 
 /* Names: qset_method_name(). */
@@ -51,13 +51,13 @@ typedef struct qset_best
 	uint64_t room;   /* the most pairs that are kept, at least 1 */
 	uint64_t count;
 	qset_order order;
-	uint64_t size; /* of the set whose pairs they are */
+	uint64_t size; /* size of the set whose pairs these are */
 } qset_best;
 
 /* Keep a pair if it is among the best so far. */
 extern void qset_best_offer(qset_best *best, const qset_pair *pair);
 
-/* Sort the pairs, the best first.  "memory" is only asked to pause. */
+/* Sort the pairs, the best first.  "memory" is only used to pause. */
 extern void qset_best_sort(qset_best *best, const qb_memory *memory);
 
 /*
@@ -98,7 +98,7 @@ typedef struct qset_request
 	int method;            /* qset_method */
 	int variant;           /* qset_variant */
 	bool directed;         /* within one collection: each set against all others; implied by top */
-	uint64_t memory_limit; /* bytes of the block; 0: any */
+	uint64_t memory_limit; /* the most bytes of the block; 0: no limit */
 	const qb_memory *memory;
 } qset_request;
 
@@ -110,25 +110,25 @@ typedef struct qset_plan
 	bool tail;     /* within one collection: only later columns */
 	uint64_t rows;
 	uint64_t columns;
-	uint64_t row_elements; /* of the rows kept; only elements that a column has */
+	uint64_t row_elements; /* elements of the kept rows that some column has */
 	uint64_t column_elements;
 	uint64_t universe;
 	uint64_t events;        /* steps of the index: pairs of equal elements */
 	uint64_t prefix_events; /* steps of the index of prefixes; UINT64_MAX: not considered */
 	uint64_t heavy;         /* elements that hybrid keeps as columns of bits */
 	uint64_t light_events;  /* events left to the hybrid's lists */
-	uint64_t bytes;         /* of the block */
+	uint64_t bytes;         /* bytes of the block */
 
 	/*
-	 * For each method: estimated ns on one processor (cost < 0: not possible), and bytes.
-	 * Of QSET_MERGE to QSET_MERGE_HASH the cost is no more than a guess.
+	 * For each method: estimated ns on one processor (cost < 0: not possible), and bytes.  The
+	 * costs of QSET_MERGE to QSET_MERGE_HASH are only guesses.
 	 */
 	double cost[QSET_METHODS];
-	double build[QSET_METHODS]; /* part of the cost: before the first row, by one process */
+	double build[QSET_METHODS]; /* part of the cost: work before the first row, by one process */
 	uint64_t memory[QSET_METHODS];
 } qset_plan;
 
-/* What qset_prepare() learns about one side; private to measure.c, plan.c and block.c. */
+/* What qset_prepare() learns about one side.  Private to measure.c, plan.c and block.c. */
 typedef struct qset_side
 {
 	const qset_collection *collection;
@@ -137,13 +137,13 @@ typedef struct qset_side
 	uint64_t sets;            /* how many sets are kept */
 	uint64_t elements;        /* elements of the kept sets that the columns have */
 	uint64_t largest;         /* size of the largest kept set */
-	uint64_t signature_words; /* of all signatures of the kept sets */
+	uint64_t signature_words; /* words of all signatures of the kept sets */
 	uint64_t *prefix_offset;  /* NULL: no prefixes */
 	uint32_t *prefix;         /* elements of the prefixes: numbers by rarity */
 	uint64_t prefix_elements;
 } qset_side;
 
-/* All elements of one degree: how many they are, and how often rows have them. */
+/* All elements of one degree: their number, and how often rows have them. */
 typedef struct qset_bin
 {
 	uint64_t elements;
@@ -155,12 +155,12 @@ typedef struct qset_preparation
 	qset_request request;
 	qset_plan plan;
 	qset_side row;
-	qset_side column; /* the same as row within one collection */
+	qset_side column; /* equal to "row" within one collection */
 	uint32_t *map;
 	uint32_t *degree;        /* for each element: how many kept columns have it */
 	uint32_t *row_degree;    /* how many kept rows have it; within one collection "degree" */
 	qset_bin *bin;           /* by degree */
-	uint32_t *rarity;        /* for each element: its number by rarity; NULL: not needed so far */
+	uint32_t *rarity;        /* for each element: its number by rarity; NULL: not made yet */
 	uint32_t *prefix_degree; /* by rarity: how many columns' prefixes have the element */
 	uint64_t *buffer;        /* room for three of the largest sets, 4 bytes an element */
 	uint64_t heavy_degree;   /* hybrid: the least degree of a heavy element */
@@ -168,15 +168,15 @@ typedef struct qset_preparation
 
 /*
  * Bytes that suffice for every method: a few times the size of the
- * collections.  Only the bitmaps of all sets at once may need more; without
- * room for them, method bitmap makes one bitmap at a time.
+ * collections.  Only the bitmaps of all sets at once may need more.  Without room for these, method
+ * bitmap makes one bitmap at a time.
  */
 extern uint64_t qset_memory_enough(const qset_request *request);
 
 /*
  * Measure and plan.  QB_MISMATCH: the collections have keys of different
- * kinds.  QB_NO_ROOM: no method fits in memory_limit, or the requested one does
- * not.  Call qset_prepared_free() whatever the result.  The collections must
+ * kinds.  QB_NO_ROOM: no method fits in memory_limit, or the requested method does not.  Call
+ * qset_prepared_free() in any case.  The collections must
  * stay until qset_fill() is done.
  */
 extern qb_status qset_prepare(qset_preparation *p, const qset_request *request);
@@ -185,7 +185,7 @@ extern void qset_prepared_free(qset_preparation *p);
 /* Write the block into p->plan.bytes zeroed bytes, aligned to 8. */
 extern qb_status qset_fill(qset_preparation *p, void *block);
 
-/* Asks whether a job is to stop. */
+/* A callback that says whether a job is to stop. */
 typedef struct qset_interrupt
 {
 	bool (*stop)(void *context);
@@ -199,7 +199,7 @@ typedef struct qset_job
 	const qset_kernels *kernels;
 	const qb_memory *memory;
 	const qset_interrupt *interrupt;
-	int64_t patience; /* steps until the job pauses, or calls interrupt->stop, the next time */
+	int64_t patience; /* steps until the job next pauses, or calls interrupt->stop */
 
 	/* the shard of rows, and the current row */
 	uint64_t row;
@@ -212,9 +212,9 @@ typedef struct qset_job
 	uint32_t from;  /* the first counted column */
 	uint32_t next;  /* the next column to look at */
 	uint32_t least; /* columns with a smaller counter make no pair */
-	uint64_t most;  /* nor do columns larger than this */
+	uint64_t most;  /* columns larger than this make no pair either */
 
-	/* columns whose counters reach "least", and how many of them were handed out */
+	/* columns whose counters reach "least", and how many of these were handed out */
 	uint32_t *found;
 	uint32_t found_count;
 	uint32_t found_next;
@@ -225,13 +225,12 @@ typedef struct qset_job
 	qset_hash hash;           /* hash: the row's table */
 	const uint64_t **columns; /* hybrid: the columns of bits of the row's heavy elements */
 	qset_best best;           /* top: with twice its room, to sort it by b */
-	uint64_t best_next;       /* next to be handed out */
+	uint64_t best_next;       /* index of the next pair to hand out */
 } qset_job;
 
 /*
- * Begin to work on a filled block.  Call qset_job_close() whatever the result.  Where other
- * functions pause, a job asks "interrupt" unless that is NULL, and ends with QB_CANCELLED if
- * it is to stop.
+ * Begin to work on a filled block.  Call qset_job_close() in any case.  Where other functions
+ * pause, a job calls "interrupt" unless that is NULL, and ends with QB_CANCELLED if it is to stop.
  */
 extern qb_status qset_job_open(qset_job *job, const void *block, const qset_kernels *kernels,
 							   const qb_memory *memory, const qset_interrupt *interrupt);
@@ -249,7 +248,7 @@ extern void qset_job_shard(qset_job *job, uint64_t first, uint64_t end, uint64_t
  */
 extern qb_status qset_job_split(qset_job *job, uint64_t *first, uint64_t shards);
 
-/* The same for any rows: steps_of() tells the work of a row, at least 1, or 0 to stop. */
+/* Cut any rows in this way.  steps_of() gives the work of a row, at least 1, or 0 to stop. */
 extern qb_status qset_cut_rows(uint64_t rows, uint64_t (*steps_of)(void *context, uint64_t row),
 							   void *context, uint64_t *first, uint64_t shards);
 
@@ -272,26 +271,26 @@ extern uint64_t qset_finish_top(qset_pair *pair, uint64_t count, qset_pair *scra
 /*
  * ---- the sets most similar to one: lists of sets by element ----
  *
- * A question is a set, and its answer are the best pairs of it and a set of the
- * collection.  It adds up the lists of its elements, so it looks at no other part of the
- * collection.  It goes through the sets block by block, so that a block's counters stay
- * in the cache while all lists are added to them.
+ * A question is a set, and its answer is the best pairs of this set and a set of the collection.
+ * Answering adds up the lists of the question's elements, and looks at no other part of the
+ * collection.  It goes through the sets block by block, so that a block's counters stay in the
+ * cache while all lists are added to them.
  *
  *	begin[0 .. universe]	element r is in sets list[begin[r] .. begin[r + 1] - 1]
  *	list[0 .. elements-1]	ascending for each element
  *
- * The lists cost more than one question does.  So a question can also be put to the
- * collection itself, all of which is then read.  The answers are the same.
+ * Making the lists costs more than one answer.  So a question can also be answered from the
+ * collection itself, all of which is then read.  The answers are equal.
  */
 
 typedef struct qset_question
 {
-	const uint32_t *rank; /* those of its elements that the collection has, ascending */
+	const uint32_t *rank; /* ranks of those elements that the collection has, ascending */
 	uint64_t ranks;
-	uint64_t size;  /* number of all its elements */
-	int64_t itself; /* the set of the collection that it is, which is no answer; -1: none */
+	uint64_t size;  /* number of all elements of the set */
+	int64_t itself; /* the question's own set in the collection, which is no answer; -1: none */
 	qset_filter filter;
-	uint64_t most; /* the most pairs of an answer; more are QB_NO_ROOM */
+	uint64_t most; /* the most pairs of an answer; QB_NO_ROOM if there are more */
 } qset_question;
 
 typedef struct qset_postings
@@ -301,23 +300,22 @@ typedef struct qset_postings
 	uint32_t *list;
 } qset_postings;
 
-/* Bytes of the postings of a collection that is as large as "sizes". */
+/* Bytes of the postings of a collection with these sizes. */
 extern uint64_t qset_postings_memory(const qset_collection *sizes);
 
 /*
- * Make the postings of a collection, which belongs to them from then on, whatever the
- * result.  All memory is that of the collection.
+ * Make the postings of a collection.  From then on they own the collection, whatever the result.
+ * All memory comes from the collection's "memory".
  */
 extern qb_status qset_postings_make(qset_postings *p, qset_collection *collection);
 extern void qset_postings_free(qset_postings *p);
 
-/* The question of a set of the collection. */
+/* Make a question of a set of the collection. */
 extern void qset_question_of_set(qset_question *q, const qset_collection *c, uint64_t set);
 
 /*
- * Answer a question by the postings, or by the collection.  "best" gets its pairs in
- * memory of "memory", the best first, and none unless the result is QB_OK.  Of a pair a
- * is 0.
+ * Answer a question by the postings, or by the collection.  "best" gets the pairs, the best first,
+ * in memory from "memory".  It gets none unless the result is QB_OK.  In each pair a is 0.
  */
 extern qb_status
 qset_postings_answer(const qset_postings *p, const qset_question *q, const qset_kernels *kernels,

@@ -6,9 +6,9 @@
  * constants.  The counts of the index are exact.  Those of its prefixes are expected
  * first, and are exact once the prefixes are made (measure.c).
  *
- * The constants are rough: with half or twice of any of them the choice is hardly worse
- * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the
- * fastest method.
+ * The constants are rough.  If any of them is halved or doubled, the choice is hardly worse
+ * (docs/engineering/sets-methods.md).  "make sets-model" compares the choice with the fastest
+ * method.
  *
  * src/sets/plan.c
  */
@@ -27,7 +27,7 @@
 #define NS_PAIR      20.0  /* beginning one pair of bitmaps */
 #define NS_SORT      7.0   /* one element sorted by rarity */
 #define NS_WINDOW    40.0  /* one element of a prefix: put into a list, or its window found */
-#define NS_CANDIDATE 1.5   /* one event of the prefixes, of which windows leave out half */
+#define NS_CANDIDATE 1.5   /* one event of the prefixes; windows leave out half of the events */
 #define NS_SIGNED    0.075 /* one element in the signature of an event's column */
 
 /*
@@ -36,22 +36,21 @@
  */
 #define FAR_UNIVERSE (UINT64_C(1) << 18)
 
-/* Sets of each side whose sizes are compared. */
+/* The number of sets of each side whose sizes are compared. */
 #define SOME_SETS 100
 
-/* Columns of bits that take more than this leave the second-level cache. */
+/* If columns of bits take more than this, they do not stay in the second-level cache. */
 #define MOST_BITS (UINT64_C(4) << 20)
 
 /*
- * Bytes of the arrays of a block, but for the bitmaps of all sets, compared
- * with the collections.  A collection takes 4 bytes an element and 16 a set.  A
- * block takes at most 16 an element (ranks, entries and lists of prefixes) and
- * 32 a set.
+ * Bytes of the arrays of a block, except for the bitmaps of all sets, relative to the collections.
+ * A collection takes 4 bytes an element and 16 a set.  A block takes at most 16 an element (ranks,
+ * entries and lists of prefixes) and 32 a set.
  */
 #define ENOUGH_SHARE 5
 #define ENOUGH_HEAD  4096
 
-/* All bitmaps together may take this, unless the request gives a limit or asks for them. */
+/* The most bytes of all bitmaps together, unless the request gives a limit or asks for them. */
 #define MOST_RESIDENT (UINT64_C(1) << 30)
 
 /* ---- costs ---- */
@@ -83,7 +82,7 @@ choose_heavy(qset_preparation *p)
 	plan->light_events = qset_events_below(p, bound);
 }
 
-/* Occurrences of heavy elements in rows. */
+/* The number of occurrences of heavy elements in rows. */
 static double
 heavy_entries(const qset_preparation *p)
 {
@@ -95,7 +94,7 @@ heavy_entries(const qset_preparation *p)
 	return (double) entries;
 }
 
-/* Is there room for the bitmaps of all sets at once? */
+/* True if there is room for the bitmaps of all sets at once. */
 static bool
 resident_fits(const qset_preparation *p)
 {
@@ -117,8 +116,8 @@ column_size(const qset_preparation *p)
 }
 
 /*
- * The fraction of pairs whose sizes allow them to pass, judged from some sets of each
- * side.  A pair counts by the sizes of both sets, as it has elements to meet in.
+ * The fraction of pairs whose sizes allow them to pass, estimated from some sets of each side.  A
+ * pair is weighted by the sizes of both sets, because it meets in their elements.
  */
 static double
 share_alike(const qset_preparation *p)
@@ -150,9 +149,9 @@ share_alike(const qset_preparation *p)
 }
 
 /*
- * The paper's techniques, pair by pair.  Bitmaps of all sets are worth comparing with the
- * index.  The others never are; what they cost is taken to be what the row's bitmap does,
- * so that those who name them get workers.
+ * The paper's techniques, pair by pair.  Bitmaps of all sets are worth comparing with the index.
+ * The other techniques never are.  Their cost is taken to be the cost of the row's bitmap, so that
+ * a query that names one of them gets workers.
  */
 static void
 cost_techniques(qset_preparation *p, double pairs, double alike)
@@ -208,7 +207,7 @@ cheapest(const qset_plan *plan)
 	return best;
 }
 
-/* The cost of making prefixes of so many elements, and the index of them. */
+/* The cost of making prefixes of "entered" elements, and of making their index. */
 static double
 prefix_build(const qset_preparation *p, double entered)
 {
@@ -220,8 +219,8 @@ prefix_build(const qset_preparation *p, double entered)
 }
 
 /*
- * The cost of counting by prefixes whose lists have so many events.  "alike" is the
- * fraction of pairs whose sizes allow them to pass; windows leave out the others.
+ * The cost of counting by prefixes whose lists have "events" events.  "alike" is the fraction of
+ * pairs whose sizes allow them to pass.  Windows leave out all other pairs.
  */
 static double
 prefix_count(const qset_preparation *p, double events, double alike)
@@ -230,9 +229,9 @@ prefix_count(const qset_preparation *p, double events, double alike)
 }
 
 /*
- * Does the request ask for prefixes, or are they likely to pay?  Without a least Jaccard
- * index they seldom do, unless pairs have nearly all elements in common.  Their exact
- * events are known only after they are made, which may cost as much as a whole search.
+ * True if the request asks for prefixes, or they are likely to pay.  Without a least Jaccard index
+ * they seldom pay, unless pairs have nearly all elements in common.  Their exact events are known
+ * only after they are made, which may cost as much as a whole search.
  */
 static bool
 prefixes_promise(const qset_preparation *p, double alike)
@@ -254,7 +253,7 @@ prefixes_promise(const qset_preparation *p, double alike)
 	return prefix_build(p, entered) + prefix_count(p, events, alike) < p->plan.cost[rival];
 }
 
-/* The cost of the index of prefixes, which are made already. */
+/* The cost of the index of prefixes.  The prefixes are made already. */
 static void
 cost_prefixes(qset_preparation *p, double alike)
 {
@@ -290,8 +289,8 @@ limit_memory(qset_preparation *p)
 }
 
 /*
- * "auto" takes the cheapest method.  Of the techniques, which are there to be chosen by
- * name, it takes none but the bitmaps of all sets, which win for a few large sets.
+ * Choose the method.  "auto" takes the cheapest one.  Of the techniques it considers only the
+ * bitmaps of all sets, which win for a few large sets.
  */
 static qb_status
 choose_method(qset_preparation *p)

@@ -6,7 +6,7 @@
  */
 #include "sets/pairs.h"
 
-/* Steps of an element that is put into a list: a cache miss. */
+/* Steps that count for an element that is put into a list: a cache miss. */
 #define FAR_STEPS 16
 
 uint64_t
@@ -26,7 +26,9 @@ qset_postings_free(qset_postings *p)
 	qset_collection_free(&p->collection);
 }
 
-/* Write each set into the lists of its elements; begin[r] is where the next one of r goes. */
+/*
+ * Write each set into the lists of its elements.  begin[r] is where the next set of element r goes.
+ */
 static void
 fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 {
@@ -51,8 +53,9 @@ fill_lists(const qset_collection *c, uint64_t *begin, uint32_t *list)
 }
 
 /*
- * Make the lists.  begin[r] first counts the elements below r, and ends where the list
- * of r - 1 began, since filling a list moves its begin to the begin of the next one.
+ * Make the lists. begin[r] first counts the sets of element r, and then is the begin of its list.
+ * Filling a list moves its begin to the begin of the next list.  So the array is moved by one at
+ * the end.
  */
 static void
 make_lists(qset_postings *p)
@@ -117,21 +120,21 @@ typedef struct answer
 	const qb_memory *memory;
 	uint64_t steps; /* since the last pause */
 	qset_best *best;
-	bool measuring;   /* only count the pairs that pass */
-	uint64_t passing; /* how many */
+	bool measuring;   /* true: only count the pairs that pass */
+	uint64_t passing; /* number of pairs that pass */
 
 	/* by postings */
 	const qset_postings *postings;
-	uint64_t *next;  /* for each element: the index in its list that comes next */
+	uint64_t *next;  /* for each element: index of the next entry of its list */
 	uint64_t block;  /* sets of a block */
 	void *count;     /* counters of a block's sets, 2 or 4 bytes each */
-	bool wide;       /* 4 bytes */
+	bool wide;       /* counters have 4 bytes */
 	uint32_t *found; /* sets of a block whose counters are high enough */
 
-	const uint8_t *has; /* by the collection: which elements the question has */
+	const uint8_t *has; /* by the collection: true for the question's elements */
 } answer;
 
-/* Take a set with so many common elements, if the pair passes. */
+/* Take a set with "common" common elements, if the pair passes. */
 QB_INLINE void
 take(answer *a, uint32_t set, uint32_t common)
 {
@@ -153,8 +156,8 @@ larger(uint64_t x, uint64_t y)
 }
 
 /*
- * The least number of common elements with which a set can come into the answer.  Sets
- * come in ascending order, so among equal ones the earlier ones stay.
+ * The least number of common elements with which a set can still come into the answer.  Sets come
+ * in ascending order, and among equal sets the earlier ones stay.
  */
 static uint64_t
 least_common(const answer *a)
@@ -179,7 +182,10 @@ least_common(const answer *a)
 /* Counters of this many sets stay in the second-level cache. */
 #define BLOCK (UINT64_C(1) << 16)
 
-/* In a block a list should have so many entries on average, or going to the next list costs more. */
+/*
+ * The least average number of entries of a list in a block.  With fewer entries, going to the next
+ * list would cost more than the entries.
+ */
 #define ENTRIES_EACH 4
 
 /* Sets that one call of find16() or find32() looks at. */
@@ -191,7 +197,7 @@ count_steps(answer *a, uint64_t steps)
 	qb_pause_after(a->memory, &a->steps, steps);
 }
 
-/* Each look at an element's list is a cache miss, which counts as so many steps. */
+/* Each look at an element's list is a cache miss, which counts as this many steps. */
 #define STEPS_OF_MISS 32
 
 /* Choose the size of blocks, and allocate what is needed. */
@@ -326,7 +332,7 @@ go_through_sets(answer *a)
 	}
 }
 
-/* ---- both ---- */
+/* ---- both ways ---- */
 
 static void
 go_through(answer *a)
@@ -337,7 +343,7 @@ go_through(answer *a)
 		go_through_sets(a);
 }
 
-/* Find out how many pairs pass, if all are wanted, and make room. */
+/* Make room for the pairs.  If all are wanted, first count the pairs that pass. */
 static qb_status
 make_room(answer *a)
 {

@@ -2,11 +2,10 @@
  * prefix.c
  *		All pairs: the counters of one row, by the index of prefixes.
  *
- * The windows of the row's prefix (see below) have the columns that share a rare
- * element with it.  Signatures leave out most of them that cannot pass
- * (filter.h).  The elements of the others are counted: by a bitmap of the row if
- * the row is small, since a merge of small sets is one misprediction after another;
- * otherwise by merging.
+ * The windows of the row's prefix (see below) have the columns that share a rare element with the
+ * row.  Signatures leave out most of the columns that cannot pass (filter.h).  The common elements
+ * of the other columns are counted.  A small row uses a bitmap, since a merge of small sets is one
+ * misprediction after another.  A larger row uses merging.
  *
  * src/sets/prefix.c
  */
@@ -18,16 +17,16 @@
 /* The elements of rows up to this size are looked up in a bitmap. */
 #define MOST_PROBED 64
 
-/* Sorting one candidate takes as long as looking at the seen bits of 64 columns so many times. */
+/* The cost of sorting one candidate, in looks at the seen bits of 64 columns. */
 #define SORT_COST 16
 
-/* With so many columns of each size it is worth looking for the first that is wanted. */
+/* With this many columns of each size, it pays to search for the first column that is wanted. */
 #define MANY_ALIKE 32
 
-/* Candidates whose common elements are counted at once. */
+/* The number of candidates whose common elements are counted at once. */
 #define AT_ONCE 256
 
-/* What the row's candidates are compared with. */
+/* Make the data with which the row's candidates are compared. */
 static void
 make_sieve(const qset_job *job, qset_set_view row, uint64_t most, qset_sieve *s)
 {
@@ -66,8 +65,8 @@ size_at(const window *w, uint64_t at)
 }
 
 /*
- * The first index from "low" on, or "high", whose column is at least so large or, where all
- * are of one size, has at least this number.
+ * The first index from "low" on whose column is large enough, or "high".  Large enough means at
+ * least "least" elements; or, if all columns are of one size, a number of at least "least".
  */
 static uint64_t
 first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_t least)
@@ -85,9 +84,8 @@ first_column(const window *w, uint64_t low, uint64_t high, bool by_size, uint64_
 }
 
 /*
- * Sieve a window, level by level.  Columns of one size are in the order of their
- * numbers.  So where many are of one size it is worth the search for the first that
- * is wanted.
+ * Sieve a window, level by level.  Columns of one size are in the order of their numbers.  So if
+ * many are of one size, it pays to search for the first column that is wanted.
  */
 static uint32_t
 sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *out)
@@ -119,7 +117,7 @@ sieve_window(const qset_job *job, const window *w, uint64_t length, uint32_t *ou
 	return passed;
 }
 
-/* Keep the columns that were not found before, and mark them.  Returns how many they are. */
+/* Keep the columns that were not found before, and mark them.  Returns how many. */
 static uint32_t
 keep_new(uint64_t *seen, uint32_t *column, uint32_t count)
 {
@@ -164,8 +162,8 @@ find_candidates(qset_job *job, const uint64_t *entry, uint64_t entries, const qs
 }
 
 /*
- * Bring the candidates into the order of their numbers, and clear their seen bits.  Those of
- * one window are mostly of one size, and so in order.
+ * Bring the candidates into the order of their numbers, and clear their seen bits.  The candidates
+ * of one window are mostly of one size, and so in order already.
  */
 static void
 order_candidates(qset_job *job, bool marked)
@@ -194,9 +192,9 @@ order_candidates(qset_job *job, bool marked)
 					   (int32_t *) job->found + qset_row_room(job->head), NULL);
 }
 
-/* ---- what candidates have in common with the row: at least one element ---- */
+/* ---- counting the common elements of the row and its candidates: at least one ---- */
 
-/* A row of one element. */
+/* Count for a row of one element. */
 static bool
 count_ones(qset_job *job)
 {
@@ -207,7 +205,7 @@ count_ones(qset_job *job)
 	return qset_spend(job, job->found_count);
 }
 
-/* A small row: look up the elements of its candidates in a bitmap. */
+/* Count for a small row: look up the elements of its candidates in a bitmap. */
 static bool
 count_by_bitmap(qset_job *job, qset_set_view row)
 {
@@ -233,7 +231,7 @@ count_by_bitmap(qset_job *job, qset_set_view row)
 	return true;
 }
 
-/* Any row. */
+/* Count for any row. */
 static bool
 count_by_merging(qset_job *job, qset_set_view row)
 {
@@ -296,32 +294,31 @@ qset_candidates_row(qset_job *job)
  * columns whose size shows that they cannot pass:
  *
  *	filter of sizes		a column is at least J times as large as the row
- *	filter of positions	if the element is the first common one and "behind"
- *						elements of the row are left, itself included, at most so
- *						many are common; so the column is not too large
+ *	filter of positions	if the element is the first common one, and "behind" elements of the row are
+ *						left, itself included, then at most "behind" elements are common; this
+ *						limits the size of the column
  *
  * The row's rare elements have short lists and wide windows, its frequent ones
- * long lists and narrow windows.  The position of the element in the column is not
- * kept: that would cost memory, and windows leave few candidates to it.
+ * long lists and narrow windows.  The position of the element in the column is not kept, because it
+ * would cost memory, and windows leave few candidates that it could exclude.
  *
  * Rows are entered in the order of their sizes, too.  So the index from which on a
  * list's columns are large enough only moves forward.
  *
- * Within one collection a row wants later columns only, but a list is in the
- * order of sizes, equal ones by number.  So a window that begins with the row's own
- * size begins behind the row.  Any other window also has earlier columns, which
- * whoever reads it passes over.
+ * Within one collection a row wants later columns only.  But a list is in the order of sizes, and
+ * columns of equal size are in the order of numbers.  So a window that begins with the row's own
+ * size begins behind the row.  Any other window also has earlier columns, which its reader skips.
  */
 
 /* The list of an element. */
 typedef struct list
 {
-	uint64_t begin; /* the first column that is large enough for the rows to come */
+	uint64_t begin; /* the first column that is large enough for the next rows */
 	uint64_t end;   /* behind the last column that is in the list */
-	uint64_t row;   /* within one collection: the next row that the list has as a column */
+	uint64_t row;   /* within one collection: the next row that is a column of the list */
 } list;
 
-/* The most elements of a column, for a row of a size and the elements left of it. */
+/* The largest size of a column, for the size of a row and the elements left in it. */
 typedef struct limit
 {
 	uint64_t size;
@@ -336,18 +333,18 @@ typedef struct windows
 	list *list;            /* by element */
 	uint32_t *order;       /* sets in the order of their sizes: columns, then rows */
 	uint32_t *column_size; /* by index in the lists */
-	limit *limit;          /* by elements left: what was asked last */
+	limit *limit;          /* by elements left: the last result */
 	uint64_t steps;
 } windows;
 
-/* Count looks at elements, each of which may be a cache miss, and pause after many. */
+/* Count looks at elements, each of which may be a cache miss.  Pause after many looks. */
 static void
 count_looks(windows *w, uint64_t looks)
 {
 	qb_pause_after(w->p->request.memory, &w->steps, 16 * looks);
 }
 
-/* Write the numbers of sets in the order of their sizes, equal ones by number. */
+/* Write the numbers of sets in the order of their sizes, and sets of equal size by number. */
 static qb_status
 order_by_size(windows *w, const qset_side *s, const uint32_t *size)
 {
@@ -410,8 +407,8 @@ fill_lists(windows *w, const uint32_t *size, uint8_t *listed)
 }
 
 /*
- * The first index of low .. high - 1, or "high", whose column is larger than this.  The
- * steps do not depend on what is found, so they need no prediction.
+ * The first index of low .. high - 1 whose column is larger than "most", or "high".  The number of
+ * steps does not depend on the columns, so no branch is mispredicted.
  */
 static uint64_t
 end_of_sizes(const windows *w, uint64_t low, uint64_t high, uint64_t most)
@@ -430,7 +427,10 @@ end_of_sizes(const windows *w, uint64_t low, uint64_t high, uint64_t most)
 	return low;
 }
 
-/* As qset_filter_most(), which takes a division; rows of one size come one after another. */
+/*
+ * As qset_filter_most(), which needs a division.  The last results are kept, because rows of one
+ * size come one after another.
+ */
 QB_INLINE uint64_t
 most_of(windows *w, uint64_t size, uint64_t behind)
 {
@@ -442,9 +442,9 @@ most_of(windows *w, uint64_t size, uint64_t behind)
 }
 
 /*
- * Write the windows of a row that have any columns; the other entries stay zero.  Behind
- * the last element of a prefix there are too few elements for a pair, and with it there
- * are just enough.
+ * Write the windows of a row that have any columns.  All other entries stay zero.  Behind the last
+ * element of a prefix too few elements are left for a pair; from this element on just enough are
+ * left.
  */
 static void
 enter_row(windows *w, uint64_t row, uint64_t size, uint64_t *entry)
@@ -491,7 +491,7 @@ enter_rows(windows *w, uint8_t *block)
 	}
 }
 
-/* Make the columns' signatures of their elements, which are in the block already. */
+/* Make the columns' signatures from their elements, which are in the block already. */
 static void
 sign_columns(windows *w, const uint32_t *size, uint8_t *block)
 {

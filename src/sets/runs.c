@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* Keys that are sampled from all runs for each shard. */
+/* The number of keys that are sampled from all runs for each shard. */
 #define SAMPLES 16
 
 typedef struct block_head
@@ -74,7 +74,7 @@ qset_run_write(const qset_collection *placed, void *block)
 
 /* ---- cuts ---- */
 
-/* A key in the order of unsigned numbers, upper half first. */
+/* A key whose order is that of unsigned numbers, upper half first. */
 typedef struct sample
 {
 	uint64_t high;
@@ -113,7 +113,10 @@ set_of_row(const qset_collection *c, uint64_t row)
 	return qset_lower((const int64_t *) c->offset, 0, c->sets, (int64_t) row + 1) - 1;
 }
 
-/* Sample elements, or ids by their rows, at equal distances in all runs; returns how many. */
+/*
+ * Sample elements, or ids by their rows, at equal distances in all runs.  Returns the number of
+ * samples.
+ */
 static uint64_t
 take_samples(const qset_runs *runs, bool ids, uint64_t step, sample *out)
 {
@@ -139,7 +142,10 @@ cut_at(const sample *s, uint64_t count, uint32_t shard, uint32_t shards)
 	return count > 0 ? s[count * (shard + 1) / shards] : (sample){ 0, 0 };
 }
 
-/* Have all runs elements of one width, and of one kind if they have any? */
+/*
+ * True if the elements of all runs have one width, and are of one kind.  A run may have no
+ * elements.
+ */
 static bool
 runs_match(const qset_runs *runs)
 {
@@ -198,7 +204,9 @@ qset_runs_cut(qset_runs *runs, uint32_t shards)
 	return QB_OK;
 }
 
-/* The index of the first set that is in the shard; all sets, if the shard is behind the last one. */
+/*
+ * The index of the first set of the shard; the number of sets if the shard is behind the last one.
+ */
 static uint64_t
 first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
@@ -207,7 +215,10 @@ first_set(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 	return qset_lower(c->id, 0, c->sets, runs->cuts.id[shard - 1]);
 }
 
-/* The index of the first element of the universe that is in the shard; all, if it is behind the last one. */
+/*
+ * The index of the first element of the shard; the size of the universe if the shard is behind the
+ * last one.
+ */
 static uint64_t
 first_element(const qset_runs *runs, const qset_collection *c, uint32_t shard)
 {
@@ -238,13 +249,13 @@ qset_shard_room(const qset_runs *runs, uint32_t shard)
 /*
  * ---- making a shard of a collection, and the collection of all shards ----
  *
- * Codes (dictionary.h) tell which elements and ids of a shard are the same.  The
- * runs keep the elements' codes where their numbers will be.
+ * Equal elements of a shard get one code (dictionary.h), and so do equal ids.  The runs keep an
+ * element's code in the place of its later number.
  */
 
 /* ---- elements ---- */
 
-/* Give the elements of a shard codes; the runs keep them where the numbers will be. */
+/* Give the elements of a shard codes.  The runs keep them in the place of the later numbers. */
 static qb_status
 code_elements(const qset_runs *runs, uint32_t shard, qset_dictionary *dictionary)
 {
@@ -318,8 +329,8 @@ qset_shard_number(const qset_runs *runs, uint32_t shard, uint64_t first)
 typedef struct placing
 {
 	qset_dictionary ids;
-	uint32_t *code;  /* of each set of each run */
-	uint32_t *rank;  /* of each code */
+	uint32_t *code;  /* code of each set of each run */
+	uint32_t *rank;  /* rank of each code */
 	uint64_t *place; /* where the next element of each set goes */
 } placing;
 
@@ -427,7 +438,7 @@ qset_shard_sets(const qset_runs *runs, uint32_t shard, qset_collection *out)
 
 /* ---- the whole ---- */
 
-/* Append a shard to the collection so far; the shard's own sizes say how much to copy. */
+/* Append a shard to the collection so far.  The shard's own sizes say how much to copy. */
 static void
 append(qset_collection *to, const qset_collection *shard)
 {

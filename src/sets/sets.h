@@ -10,8 +10,8 @@
  *
  * Memory is the caller's, errors are status codes, and nothing here prints,
  * jumps or keeps state of its own.  A function that takes long pauses at least
- * every few milliseconds (base/status.h).  A job on pairs asks whether to go on
- * instead, if its caller wants to end it without a jump (pairs.h).
+ * every few milliseconds (base/status.h).  A job on pairs can call a callback instead, so that its
+ * caller can end it without a jump (pairs.h).
  *
  * src/sets/sets.h
  */
@@ -19,12 +19,12 @@
 #define QSET_SETS_H
 
 #include "base/port.h"
-#include "base/status.h" /* qb_memory */
+#include "base/status.h" /* defines qb_memory */
 #include "base/status.h"
 
 /*
- * Sets and elements of a collection are numbered.  Limits are such that a
- * list's position and its length fit into one entry (block.h).
+ * The most sets and elements of a collection.  With these limits a list's position and its length
+ * fit into one entry (block.h).
  */
 #define QSET_MAX_SETS     ((UINT64_C(1) << 28) - 1)
 #define QSET_MAX_UNIVERSE ((UINT64_C(1) << 31) - 1)
@@ -33,7 +33,7 @@
 /* Steps of about a nanosecond between two pauses. */
 #define QSET_PATIENCE QB_PATIENCE
 
-/* Pause in a loop that has come to step i. */
+/* Pause now and then, in a loop that has come to step i. */
 QB_INLINE void
 qset_pause_at(const qb_memory *memory, uint64_t i)
 {
@@ -67,7 +67,7 @@ qset_put(void *to, const void *from, uint64_t count, size_t size)
 		memcpy(to, from, count * size);
 }
 
-/* The first index of low .. high - 1 whose number is at least x, or high; the numbers ascend. */
+/* The first index of low .. high - 1 whose number is at least x, or high.  The numbers ascend. */
 QB_INLINE uint64_t
 qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
 {
@@ -84,8 +84,8 @@ qset_lower(const int64_t *number, uint64_t low, uint64_t high, int64_t x)
 }
 
 /*
- * Allocate an array of "room" items, copy the first "used" from the old array,
- * release the old one.
+ * Allocate an array of "room" items, copy the first "used" items from the old array, and release
+ * the old array.
  */
 QB_INLINE uint64_t *
 qset_grow(const qb_memory *memory, uint64_t *old, uint64_t used, uint64_t room)

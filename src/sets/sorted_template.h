@@ -69,8 +69,8 @@ QSET_NAME(qset_merge)(const QSET_WORD *a, uint64_t n, const QSET_WORD *b, uint64
 }
 
 /*
- * The first position >= from whose element is >= x: doubling steps, then a
- * binary search between the last two.  O(log distance).
+ * The first position from "from" on whose element is >= x.  Takes doubling steps, and then a binary
+ * search between the last two.  O(log distance).
  */
 static inline uint64_t
 QSET_NAME(gallop)(const QSET_WORD *b, uint64_t from, uint64_t m, QSET_WORD x)
@@ -174,7 +174,7 @@ QSET_NAME(scatter)(const QSET_WORD *from, uint64_t n, int shift, uint64_t *place
 		to[place[(QSET_NAME(ordered)(from[i]) >> shift) & 255]++] = from[i];
 }
 
-/* Turn counts into first indexes; false: all keys have the same digit. */
+/* Turn counts into first indexes.  False: all keys have the same digit. */
 static bool
 QSET_NAME(places)(uint64_t *count, uint64_t n)
 {
@@ -194,8 +194,8 @@ QSET_NAME(places)(uint64_t *count, uint64_t n)
 }
 
 /*
- * Radix sort from the lowest byte up; a byte that is equal in all keys costs
- * no pass.  The result is in "a".
+ * Radix sort from the lowest byte up.  A byte that is equal in all keys costs no pass.  The result
+ * is in "a".
  */
 static void
 QSET_NAME(radix_sort)(QSET_WORD *a, uint64_t n, QSET_WORD *scratch, const qb_memory *memory)

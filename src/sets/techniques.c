@@ -1,9 +1,9 @@
 /*
  * techniques.c
- *		The paper's techniques for one pair of sets, but for the merge (kernels.c) and
- *		bitmaps (kernels.c); and the counters of one row, pair after pair by one of them.
+ *		The paper's techniques for one pair of sets, except for the merge and bitmaps (kernels.c);
+ *		and the counters of one row, made pair after pair by one of the techniques.
  *
- * Each of the paper's section 3, as a plain function on one processor.
+ * Each technique is from the paper's section 3, and is a plain function on one processor here.
  *
  * src/sets/techniques.c
  */
@@ -15,8 +15,8 @@
  * ---- IP, intersect path: a pair cut into pieces along its merge path ----
  *
  * Green, Yalamanchili and Munguia.  In the paper the pieces go to thread
- * blocks.  Here they are for IP-OBS and IP-HI, the paper's own hybrids, and
- * stay in the fastest cache.  A cut costs O(log(n + m)).
+ * blocks.  Here IP-OBS and IP-HI, the paper's own hybrids, use the pieces, which stay in the
+ * fastest cache.  A cut costs O(log(n + m)).
  */
 
 uint64_t
@@ -26,7 +26,7 @@ qset_path_cut(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m, uint
 	uint64_t low = diagonal > m ? diagonal - m : 0;
 	uint64_t high = diagonal < n ? diagonal : n;
 
-	/* how many of a precede the diagonal-th element of the merge */
+	/* find the number of elements of a before the diagonal-th element of the merge */
 	while (low < high)
 	{
 		uint64_t middle = low + (high - low) / 2;
@@ -65,7 +65,7 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 }
 
 /*
- * ---- OBS, optimized binary search: the smaller set's elements in the larger ----
+ * ---- OBS, optimized binary search: searches the smaller set's elements in the larger set ----
  *
  * Hu, Liu and Huang.  In the paper the first levels of the larger set's search tree lie
  * in shared memory.  Here a table of elements at equal distances stands for these levels.
@@ -77,7 +77,7 @@ qset_path_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m,
 #define TOP 1024
 
 /*
- * Is x in b?  The number of steps does not depend on the comparisons, so no
+ * Returns 1 if x is in b, else 0.  The number of steps does not depend on the comparisons, so no
  * branch is mispredicted.
  */
 static inline uint64_t
@@ -106,7 +106,7 @@ qset_search_piece(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 	return common;
 }
 
-/* The last entry <= x of a table whose size is a power of two; the first entry if none is. */
+/* The last entry <= x of a table whose size is a power of two; the first entry if there is none. */
 static inline uint64_t
 segment_of(const uint32_t *top, uint32_t x)
 {
@@ -142,7 +142,7 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
 }
 
 /*
- * ---- HI, hash-based intersection: the smaller set in buckets, the other probes ----
+ * ---- HI, hash-based intersection: the larger set probes buckets of the smaller set ----
  *
  * Pandey and others, H-INDEX.  The paper's buckets have a fixed room.  Here all buckets
  * share one array of exactly n elements, in which the elements of a bucket lie together,
@@ -150,7 +150,7 @@ qset_search_count(const uint32_t *a, uint64_t n, const uint32_t *b, uint64_t m)
  * accesses for each element.
  */
 
-/* log2 of the buckets: one to two elements each. */
+/* log2 of the number of buckets.  A bucket has one to two elements on average. */
 static uint32_t
 bucket_bits(uint64_t n)
 {
@@ -181,7 +181,7 @@ qset_hash_build(qset_hash *h, const uint32_t *a, uint64_t n)
 		h->start[bucket_of(h, a[i])]++;
 	for (i = 1; i < starts; i++)
 		h->start[i] += h->start[i - 1];
-	/* start[] now holds ends; each placed element moves its bucket's end down by one */
+	/* start[] now holds ends, and each placed element moves its bucket's end down by one */
 	for (i = n; i > 0; i--)
 		h->item[--h->start[bucket_of(h, a[i - 1])]] = a[i - 1];
 }

@@ -1,14 +1,13 @@
 /*
  * cells.c
- *		Structures with plain counters: thread, and warp, half_warp and sub_warp.
+ *		Structures with plain counters: thread, warp, half_warp and sub_warp.
  *
  * thread is Count-Min with d independent rows.
  * Paper: Algorithm 1, after Cormode and Muthukrishnan's Count-Min sketch.  The table
  * is d rows of n counters, row after row.  A key owns one counter in each row, n *
  * row + (second mix of hv, high bits).  Every operation touches d random cache
- * lines, which is why the bucketed structures exist.  In return the counters of a
- * key are independent, and the estimate is the best of all structures with counters
- * of one size.
+ * lines, which is why the bucketed structures exist.  In return the counters of a key are
+ * independent.  So for counters of one size, thread has the best estimates of all structures.
  *
  * Invariant: every row sums to N.
  *
@@ -16,8 +15,8 @@
  * Paper: Algorithms 2 and 3.  The table is n buckets of m counters, m = 32, 16 or
  * 8.  A key owns the d counters of its bucket that its mask selects.  So an
  * operation touches 4, 2 or 1 neighbouring sectors of 32 bytes instead of d random
- * ones.  The keys of a bucket share its counters, which costs some accuracy: the
- * smaller m, the more.
+ * ones.  The keys of a bucket share its counters.  This costs some accuracy, and more for smaller
+ * m.
  *
  * Invariants: the counters of a bucket sum to d times the weight of its keys, and
  * none exceeds that weight; the table sums to d * N.
@@ -28,7 +27,7 @@
 
 /* ---- thread ---- */
 
-/* "wide" is a constant where that pays. */
+/* "wide" is a constant at calls where this makes the code faster. */
 QB_INLINE qs_cells
 rows_of(const qs_sketch *sk, bool wide)
 {
@@ -75,7 +74,7 @@ const qs_ops qs_thread_ops = {
 
 /* ---- warp, half_warp and sub_warp ---- */
 
-/* Buckets of one sector have code of their own, where m is a constant to the compiler. */
+/* Structures whose bucket is one sector have code of their own, in which m is a constant. */
 static bool
 is_sector(const qs_sketch *sk)
 {
@@ -129,7 +128,7 @@ bucketed_remove(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t
 	return qs_cells_remove(sk, buckets_of(sk, m, sk->wide, locate_any), hv, weight, count);
 }
 
-/* Least of the counters that the mask selects. */
+/* The least of the counters that the mask selects. */
 QB_INLINE uint64_t
 least_of(const uint8_t *bucket, bool wide, uint32_t mask)
 {
@@ -175,7 +174,7 @@ bucketed_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t *e
 		query_in(sk, qs_bucket_width(sk->params.structure), sk->wide, hv, count, estimate);
 }
 
-/* Fetches the bucket first, so that it is on its way while the mask is looked up. */
+/* Fetches the bucket first, so that it arrives while the mask is looked up. */
 QB_INLINE int64_t
 query_one_in(const qs_sketch *sk, uint32_t m, bool wide, uint64_t hv)
 {
@@ -204,7 +203,7 @@ const qs_ops qs_bucketed_ops = {
 
 /* ---- arithmetic on whole tables of counters ---- */
 
-/* Buckets one after another.  thread has d rows of buckets with one counter. */
+/* A table as buckets one after another.  thread has d rows of buckets with one counter. */
 typedef struct layout
 {
 	uint64_t buckets;
@@ -229,7 +228,7 @@ table_of(const qs_sketch *sk)
 	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
 }
 
-/* Counter by counter.  The widths are constants at each call, so the loop vectorizes. */
+/* Add counter by counter.  The widths are constants at each call, so the loop vectorizes. */
 QB_INLINE void
 add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		 bool negative)
@@ -245,7 +244,7 @@ add_each(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uin
 	}
 }
 
-/* The widths are constants at each call. */
+/* Add all counters.  The widths are constants at each call. */
 static void
 add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint64_t count,
 		bool negative)
@@ -260,7 +259,7 @@ add_all(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, uint
 		add_each(into, false, from, false, count, negative);
 }
 
-/* Would the subtraction leave counters that are not negative and that fit each other? */
+/* True if the subtraction leaves counters that are not negative and that fit each other. */
 static bool
 covers(const uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, layout all)
 {
@@ -336,7 +335,7 @@ qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out)
 	convert_tables(out, out + qs_table_bytes(&sk->params, wide), wide, sk);
 }
 
-/* The same for the buckets of one row, or for all buckets if there are no rows. */
+/* Check the buckets of one row, or all buckets if there are no rows. */
 static bool
 check_row(const uint8_t *table, bool wide, layout row, int64_t total)
 {

@@ -2,10 +2,10 @@
  * cells.h
  *		Structures with plain counters: their loops and tables.
  *
- * In every structure but multilevel a key simply owns d counters of a table.  A
- * structure says where they are (qs_cells); the loops here do the rest.  The function
- * and mostly "wide" are constants at each call, so the compiler makes one tight loop
- * of each use.
+ * In every structure but multilevel a key owns d counters of a table.  A structure says where these
+ * counters are (qs_cells), and the loops here do the rest.  The function that locates counters is a
+ * constant at each call, and mostly "wide" is, too.  So the compiler makes one tight loop of each
+ * use.
  *
  * The arithmetic on whole tables (adding, widening, writing, checking) is here, too.
  *
@@ -19,23 +19,22 @@
 /* Writes the indexes of hv's d counters in the table. */
 typedef void (*qs_locate)(const qs_sketch *sk, uint64_t hv, uint64_t *cell);
 
-/* The counters that an operation is about. */
+/* Where the counters of an operation are. */
 typedef struct qs_cells
 {
 	uint8_t *table;
 	bool wide;
-	bool together;  /* a key's counters are close, and their bucket is fetched whole */
-	uint32_t width; /* counters of a bucket; 0: they stand alone */
+	bool together;  /* a key's counters are in one bucket, which is fetched whole */
+	uint32_t width; /* counters of a bucket; 0: there are no buckets */
 	qs_locate locate;
 } qs_cells;
 
 /*
  * Sum and maximum of a bucket's counters.  If each key owns d of them, they sum to d
- * times the weight of the bucket's keys, and none exceeds that weight.  Removing
- * what was never there can break this rule without any counter falling below zero.
- * Counters above N could then be left, too large for their width.  No removal
- * reduces a violation again, so checking after each key finds the same as checking
- * once at the end.
+ * times the weight of the bucket's keys, and none exceeds that weight.  Removing a key that was
+ * never added can break this rule although no counter falls below zero.  It could leave counters
+ * above N, which are too large for their width.  No removal reduces a violation again, so one check
+ * at the end finds all that checks after each key would find.
  */
 typedef struct qs_tally
 {
@@ -51,7 +50,7 @@ qs_tally_add(qs_tally *tally, uint64_t counter)
 		tally->most = counter;
 }
 
-/* Does no counter exceed the weight that the sum stands for? */
+/* True if no counter exceeds the weight that follows from the sum. */
 QB_INLINE bool
 qs_tally_fits(const qs_tally *tally, uint32_t owned)
 {
@@ -124,7 +123,7 @@ qs_cells_min(const uint8_t *table, bool wide, const uint64_t *cell, uint32_t d)
 	return least;
 }
 
-/* Take w from the d counters; a negated w gives it back. */
+/* Subtract w from the d counters; a negated w adds it back. */
 QB_INLINE void
 qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 {
@@ -134,7 +133,7 @@ qs_cells_take(qs_cells in, const uint64_t *cell, uint32_t d, uint64_t w)
 		qb_counter_set(in.table, cell[j], in.wide, qb_counter_get(in.table, cell[j], in.wide) - w);
 }
 
-/* Do the counters of one bucket fit each other?  See qs_tally. */
+/* True if the counters of one bucket fit each other; see qs_tally. */
 QB_INLINE bool
 qs_bucket_fits(qs_cells in, uint64_t first, uint32_t owned)
 {
@@ -199,16 +198,16 @@ qs_cells_query_one(const qs_sketch *sk, qs_cells in, uint64_t hv)
 	return (int64_t) qs_cells_min(in.table, in.wide, cell, sk->params.depth);
 }
 
-/* See qs_ops.accumulate, for the tables that count keys; sf has its slim table beside them. */
+/* See qs_ops.accumulate, for the tables that count keys.  (sf also has a slim table.) */
 extern qb_status qs_cells_accumulate(qs_sketch *into, const qs_sketch *from, bool negative);
 
-/* See qs_ops.widen and qs_ops.write: all tables. */
+/* See qs_ops.widen and qs_ops.write.  These functions handle all tables of a sketch. */
 extern void qs_cells_widen(qs_sketch *to, const qs_sketch *from);
 extern void qs_cells_write(const qs_sketch *sk, bool wide, uint8_t *out);
 
 /*
- * Does each bucket sum to d times some weight that no counter exceeds, and do all
- * buckets sum to d * total?  Each row of thread sums to the total.
+ * True if each bucket sums to d times some weight that no counter of it exceeds, and all buckets
+ * sum to d * total.  For thread: true if each row sums to the total.
  */
 extern bool qs_cells_check(const qs_sketch *sk);
 
@@ -242,7 +241,7 @@ qs_row_cell(uint64_t hv, uint32_t row, uint64_t n)
 	return qb_reduce(qs_row_hash(hv, row), n);
 }
 
-/* Which counters of the table hv owns: one in each row. */
+/* The counters of the table that hv owns: one in each row. */
 QB_INLINE void
 qs_thread_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {

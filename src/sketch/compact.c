@@ -1,6 +1,6 @@
 /*
  * compact.c
- *		The compact encoding: its layout, and adding it to tables.
+ *		The compact encoding: its layout, adding it to tables, and its validator.
  *
  * src/sketch/compact.c
  */
@@ -8,10 +8,10 @@
 
 #include "sketch/multilevel.h"
 
-/* A group has at least 2^this blocks. */
+/* A group has at least 2^SHIFT_MIN blocks. */
 #define SHIFT_MIN 4
 
-/* So many present blocks make a group pay. */
+/* A group should have about this many present blocks. */
 #define PRESENT_IN_GROUP 16
 
 qs_block_layout
@@ -44,7 +44,7 @@ qs_compact_has_groups(const qs_sketch *view)
 
 /* ---- adding ---- */
 
-/* Each key has d values in one bucket; what passes 255 goes to the high bucket. */
+/* Each key has d values in one bucket.  The part of a counter above 255 goes to the high bucket. */
 static qb_status
 add_bucket(qs_sketch *into, uint64_t bucket, const qs_block *block)
 {
@@ -65,7 +65,7 @@ add_counter(uint8_t *table, bool wide, uint64_t i, uint64_t value)
 	qb_counter_set(table, i, wide, qb_counter_get(table, i, wide) + value);
 }
 
-/* A fat cell grew, and its slim counter is the maximum of its cells. */
+/* A fat cell grew, so update its slim counter, which is the maximum of its cells. */
 static void
 raise_slim(qs_sketch *sk, uint64_t cell)
 {
@@ -76,7 +76,7 @@ raise_slim(qs_sketch *sk, uint64_t cell)
 		qb_counter_set(sk->table, slim, sk->wide, v);
 }
 
-/* Add a block of so many counters. */
+/* Add a block of "width" counters. */
 QB_INLINE qb_status
 add_block(qs_sketch *into, uint32_t width, uint64_t index, const qs_block *block)
 {
@@ -107,7 +107,7 @@ qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block)
 	return add_block(into, qs_blocks_of(&into->params).width, index, block);
 }
 
-/* Add a small block to its low bucket; what passes 255 goes to the high bucket. */
+/* Add a small block to its low bucket.  The part of a counter above 255 goes to the high bucket. */
 QB_INLINE qb_status
 add_small_low(qs_sketch *into, const qs_small_block *block)
 {
@@ -122,7 +122,7 @@ add_small_low(qs_sketch *into, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* Add a small block to a bucket of so many counters. */
+/* Add a small block to a bucket of "width" counters. */
 QB_INLINE qb_status
 add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 {
@@ -137,7 +137,7 @@ add_small(qs_sketch *into, uint32_t width, const qs_small_block *block)
 	return QB_OK;
 }
 
-/* So many blocks of one key wait while their buckets in the table are fetched. */
+/* This many blocks of one key wait while their buckets in the table are fetched. */
 #define WAITING 64
 
 typedef struct waiting
@@ -191,7 +191,7 @@ add_waiting(qs_sketch *into, uint32_t width, waiting *w)
 	return status;
 }
 
-/* Let blocks of one key each wait, as long as they come. */
+/* Let blocks of one key each wait, until a block of another kind comes. */
 QB_INLINE qb_status
 take_singles(qs_sketch *into, uint32_t width, qs_block_reader *r, const qs_single *single,
 			 waiting *w)
@@ -252,34 +252,39 @@ qs_compact_add(qs_sketch *into, const qs_sketch *from)
 /*
  * ---- the compact encoding: its validator ----
  *
- * The blocks are read once, as they are for adding.  They must obey what tables must obey:
- * the invariants of buckets and of the total.  The compact encoding must be the one to choose.
+ * The blocks are read once, as for adding.  They must obey the invariants of tables, for buckets
+ * and for the total.  And the compact encoding must be the right choice for the sketch.
  */
 
-/* What the blocks were found to be, as far as they were read. */
+/* What the validator knows of the blocks read so far. */
 typedef struct findings
 {
 	const qs_sketch *view;
 	uint64_t present;
-	uint64_t together; /* qs_blocks_together() */
-	uint64_t bucket;   /* of the blocks that "tally" has */
+	uint64_t together; /* result of qs_blocks_together() */
+	uint64_t bucket;   /* the bucket of the blocks in "tally" */
 	uint32_t owned;    /* counters of a bucket that each of its keys owns */
 	qs_tally tally;
 	unsigned __int128 sum;
-	unsigned __int128 least; /* device part: the least and the most that N can be */
+	unsigned __int128 least; /* device part: the least and the largest possible N */
 	unsigned __int128 most;
-	uint64_t rows; /* thread: rows with the right sum */
-	uint64_t high; /* multilevel: buckets that have a high bucket in dense encoding */
+	uint64_t rows; /* thread: number of rows with the right sum */
+	uint64_t high; /* multilevel: number of buckets that have a high bucket in dense encoding */
 } findings;
 
-/* A division of 128 bits takes as long as reading a block, and nearly all sums fit in 64 bits. */
+/*
+ * True if "of" divides the sum.  A 128-bit division takes as long as reading a block, and nearly
+ * all sums fit in 64 bits.
+ */
 QB_INLINE bool
 is_multiple(unsigned __int128 sum, uint32_t of)
 {
 	return sum >> 64 == 0 ? (uint64_t) sum % of == 0 : sum % of == 0;
 }
 
-/* All blocks of a bucket of a device part were read: what its keys' weights can be. */
+/*
+ * Call this after all blocks of a bucket of a device part.  Updates the bounds of the keys' weight.
+ */
 static void
 device_bucket_ends(findings *f)
 {
@@ -289,7 +294,7 @@ device_bucket_ends(findings *f)
 	f->most += f->tally.sum * f->view->params.z / f->owned;
 }
 
-/* All blocks of a bucket were read.  Do its counters fit each other? */
+/* Call this after all blocks of a bucket.  True if its counters fit each other. */
 static bool
 bucket_ends(findings *f)
 {
@@ -329,7 +334,10 @@ take_block(findings *f, const qs_block *block)
 	return true;
 }
 
-/* Take blocks of one key each as long as they come.  Each is a whole bucket, whose counters fit. */
+/*
+ * Take blocks of one key each, until a block of another kind comes.  Each such block is a whole
+ * bucket, whose counters fit.
+ */
 QB_INLINE void
 check_singles(findings *f, qs_block_reader *r, const qs_single *single)
 {
@@ -352,7 +360,7 @@ sum_of_bytes(uint64_t word)
 	return (uint32_t) (((word & even) + (word >> 8 & even)) * UINT64_C(0x0001000100010001) >> 48);
 }
 
-/* Is no byte of a word larger than this?  The bytes are below 128. */
+/* True if no byte of a word is larger than "most".  The bytes are below 128. */
 QB_INLINE bool
 bytes_within(uint64_t word, uint32_t most)
 {
@@ -363,8 +371,8 @@ bytes_within(uint64_t word, uint32_t most)
 }
 
 /*
- * Take a small block, a whole bucket.  False if its counters do not fit each other.  None of
- * them exceeds the total if the sum of all blocks is right.
+ * Take a small block that is a whole bucket.  False if its counters do not fit each other.  If the
+ * sum of all blocks is right, no counter exceeds the total.
  */
 QB_INLINE bool
 take_small(findings *f, const qs_small_block *block)
@@ -377,7 +385,7 @@ take_small(findings *f, const qs_small_block *block)
 	return weight * f->owned == sum && bytes_within(block->word, weight);
 }
 
-/* Take all blocks of a group.  False if they are damaged. */
+/* Take all blocks of a group.  False if the blocks are damaged. */
 QB_INLINE bool
 take_group(findings *f, qs_block_reader *r, const qs_single *single)
 {
@@ -399,7 +407,10 @@ take_group(findings *f, qs_block_reader *r, const qs_single *single)
 	}
 }
 
-/* All blocks were read.  Do they fit the total, and is this the encoding to write them in? */
+/*
+ * Call this after all blocks.  True if they fit the total, and the compact encoding is the right
+ * choice for them.
+ */
 static bool
 blocks_fit(const findings *f)
 {

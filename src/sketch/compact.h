@@ -1,10 +1,10 @@
 /*
  * compact.h
- *		The compact encoding: of the counters only those that are not zero, in few bytes.
+ *		The compact encoding: only the counters that are not zero, in few bytes.
  *
- * A sketch of few keys is mostly zeros, and most counters need one byte.  The compact
- * encoding is for storing.  It can be read, in part too, but not changed, so there are only
- * views of it.  qs_copy() makes tables of one.
+ * A sketch of few keys is mostly zeros, and most counters need one byte.  The compact encoding is
+ * for storing.  It can be read, also in part, but not changed, so only views have it.  qs_copy()
+ * makes tables of one.
  *
  * The counters are seen as an array of blocks:
  *
@@ -18,26 +18,27 @@
  * A counter of multilevel is its value, low + 256 * high.  The slim table of a full sf
  * sketch follows from its fat table.
  *
- * Neighbouring blocks form groups of 2^s, where s is the least number from 4 on with
- * which there are at most max(1, present / 16) groups; "present" is the number of
- * blocks that are not all zero.  The body, little-endian:
+ * Neighbouring blocks form groups of 2^s.  Let "present" be the number of blocks that are not all
+ * zero.  Then s is at least 4, and the smallest number that gives at most max(1, present / 16) groups.
+ * The body, little-endian:
  *
  *	4 * groups bytes	for each group, where its data end, from the end of this table
  *	data				for each present block, in their order:
- *						- varint: how many blocks were left out, since the present block
- *						  before it, or since the group's first block
- *						- blocks of more than one counter: which counters are not zero,
- *						  a bit each, in 1 (m = 8), 2 (16) or 4 bytes
+ *						- varint: the number of blocks left out since the present block before it,
+ *						  or since the group's first block
+ *						- blocks of more than one counter: a bit for each counter that is not zero,
+ *						  in 1 (m = 8), 2 (16) or 4 bytes
  *						- varint: each counter that is not zero
  *
- * A varint has 7 bits in each byte, the lowest first; the top bit says that more
- * follow.  It is as short as it can be.
+ * A varint has 7 bits in each byte, the lowest first.  The top bit says that more bytes follow.  A
+ * varint must be as short as possible.
  *
  * A sketch that is not explicit is written in this encoding if the body takes at most three
  * quarters of the bytes of its tables, and otherwise in dense encoding.  So one key is
  * found by reading the ends of its group and the group.  A group has some 16 present
- * blocks on average.  Keys that were chosen for it can put all blocks in one group, but not
- * more than the square root of 16 * blocks, which takes up to a millisecond to pass.
+ * blocks on average.  An attacker can choose keys whose blocks all lie in one group.  Such a group
+ * has at most the square root of 16 * blocks blocks, and reading over them takes up to a
+ * millisecond.
  *
  * src/sketch/compact.h
  */
@@ -52,7 +53,7 @@ typedef struct qs_block_layout
 {
 	uint64_t blocks;
 	uint32_t width;      /* counters of a block */
-	uint32_t mask_bytes; /* of a block, 0 if it has one counter */
+	uint32_t mask_bytes; /* bytes of a block's mask; 0 if the block has one counter */
 } qs_block_layout;
 
 /* A block that was read: its counters that are not zero, in the order of the mask's bits. */
@@ -60,21 +61,21 @@ typedef struct qs_block
 {
 	uint64_t index;
 	uint32_t mask;
-	uint32_t count;                       /* of the mask's bits */
-	uint64_t value[QS_MASK_BITS_MAX + 8]; /* eight are read at a time */
+	uint32_t count;                       /* number of counters, that is, of the mask's bits */
+	uint64_t value[QS_MASK_BITS_MAX + 8]; /* with room for 8 more, since eight are read at a time */
 } qs_block;
 
 /* Reads one group, from its data in memory. */
 typedef struct qs_block_reader
 {
 	const uint8_t *next;
-	const uint8_t *end;   /* of the group */
-	const uint8_t *limit; /* of the memory that may be read, not before "end" */
-	uint64_t index;       /* the next block that can come */
+	const uint8_t *end;   /* end of the group */
+	const uint8_t *limit; /* end of the memory that may be read, not before "end" */
+	uint64_t index;       /* the least index of the next block */
 	uint64_t after;       /* the first block that is not in the group */
 	uint32_t width;
 	uint32_t mask_bytes;
-	bool damaged; /* these bytes are none that qs_compact_write() makes */
+	bool damaged; /* true if qs_compact_write() does not make these bytes */
 } qs_block_reader;
 
 /* The most bytes of one block. */
@@ -85,34 +86,37 @@ extern qs_block_layout qs_blocks_of(const qs_params *p);
 /* s: a group has 2^s blocks. */
 extern uint32_t qs_group_shift(uint64_t blocks, uint64_t present);
 
-/* The most bytes of a body in place of tables of so many bytes. */
+/* The most bytes of a compact body that replaces tables of "dense" bytes. */
 QB_INLINE uint64_t
 qs_compact_most(uint64_t dense)
 {
 	return dense / 4 * 3 + dense % 4 * 3 / 4;
 }
 
-/* Does the view have the table of groups?  qs_open() asks, and all other functions rely on it. */
+/*
+ * True if the view has the whole table of groups.  qs_open() checks this, and all other functions
+ * rely on it.
+ */
 extern bool qs_compact_has_groups(const qs_sketch *view);
 
 /* Add a block's counters to block "index" of a dense sketch that is wide enough. */
 extern qb_status qs_block_add(qs_sketch *into, uint64_t index, const qs_block *block);
 
-/* into += from, a compact view of the same parameters, where "into" is dense and wide enough. */
+/* into += from, a compact view with the parameters of "into", which is dense and wide enough. */
 extern qb_status qs_compact_add(qs_sketch *into, const qs_sketch *from);
 
-/* Are these the bytes of a compact sketch that obeys its structure's invariants? */
+/* True if these are the bytes of a compact sketch that obeys its structure's invariants. */
 extern bool qs_compact_check(const qs_sketch *view);
 
 /*
  * ---- reading the body, block by block ----
  *
- * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.
- * Where the longest possible block would fit into the data that is left, the bytes of a block
- * are read without checks.  Afterwards it is checked that the block ended in its own group.
+ * Damaged bytes can give wrong counters, but no byte is read beyond the end of the data.  If the
+ * rest of the data is at least as long as the longest possible block, a block is read without
+ * checks for each byte.  Afterwards one check makes sure that the block ended in its own group.
  */
 
-/* The next byte.  "checked" is false if a whole block is known to be there. */
+/* The next byte.  "checked" is false if a whole block is known to fit. */
 QB_INLINE uint8_t
 qs_next_byte(qs_block_reader *r, bool checked)
 {
@@ -122,7 +126,7 @@ qs_next_byte(qs_block_reader *r, bool checked)
 	return 0;
 }
 
-/* What follows the first byte of a longer varint, which has 10 bytes at most. */
+/* Read the rest of a longer varint, after its first byte.  A varint has at most 10 bytes. */
 static inline uint64_t
 qs_next_rest(qs_block_reader *r, uint64_t v, bool checked)
 {
@@ -148,7 +152,10 @@ qs_next_varint(qs_block_reader *r, bool checked)
 	return byte > 0x7F ? qs_next_rest(r, byte, checked) : byte;
 }
 
-/* The mask of a block.  A block of one counter has none: if it is present, its counter is not zero. */
+/*
+ * The mask of a block.  A block of one counter has no mask; if it is present, its counter is not
+ * zero.
+ */
 QB_INLINE uint32_t
 qs_next_mask(qs_block_reader *r, bool checked)
 {
@@ -170,7 +177,10 @@ qs_next_mask(qs_block_reader *r, bool checked)
 	return mask;
 }
 
-/* Bits of a mask.  On processors without an instruction for it, the compiler's own is slower. */
+/*
+ * The number of bits of a mask.  Without a processor instruction, the compiler's own code is
+ * slower.
+ */
 QB_INLINE uint32_t
 qs_mask_bits(uint32_t mask)
 {
@@ -180,8 +190,8 @@ qs_mask_bits(uint32_t mask)
 }
 
 /*
- * Read up to eight counters that all have one byte, as most do.  Returns how many, 0 if
- * not all have.  Eight bytes are there.
+ * Read up to eight counters, if all of them have one byte, as most do.  Returns how many were read,
+ * or 0 if a counter has more bytes.  Eight bytes can be read.
  */
 QB_INLINE uint32_t
 qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)
@@ -197,7 +207,7 @@ qs_next_bytes(qs_block_reader *r, uint64_t *value, uint32_t most)
 	for (i = 0; i < 8; i++)
 		value[i] = word >> (8 * i) & 0xFF;
 	if (((word + (used & UINT64_C(0x7F7F7F7F7F7F7F7F))) & tops) != tops)
-		r->damaged = true; /* one of them is zero */
+		r->damaged = true; /* a counter is zero */
 	r->next += count;
 	return count;
 }
@@ -251,20 +261,20 @@ qs_read_block(qs_block_reader *r, qs_block *block)
 	return !r->damaged;
 }
 
-/* qs_next_single() looks at so many bytes: gap, mask and a word of counters. */
+/* The bytes that qs_next_single() looks at: gap, mask and a word of counters. */
 #define SINGLE_BYTES (1 + 4 + 8)
 
-/* What qs_next_single() looks for. */
+/* The kind of block that qs_next_single() reads. */
 typedef struct qs_single
 {
-	uint32_t depth; /* 0: no block of this sketch is looked for */
+	uint32_t depth; /* 0: blocks of this sketch cannot be read this way */
 	uint32_t head;  /* bytes of gap and mask */
-	uint64_t used;  /* bytes of a word that d counters take */
+	uint64_t used;  /* the bytes of a word that d counters take */
 } qs_single;
 
 /*
- * What to look for in a sketch with the given parameters.  A key must have all its counters in one
- * bucket, or no block is of one key.
+ * The kind of block for a sketch with the given parameters.  If a key's counters are not all in one
+ * block, no block is of one key.
  */
 QB_INLINE qs_single
 qs_single_of(const qs_params *p)
@@ -277,8 +287,9 @@ qs_single_of(const qs_params *p)
 }
 
 /*
- * Read the next block if it is of one key of weight 1 and follows at a short gap, as most
- * do where keys are few: d counters of 1.  False: it is something else, and still to be read.
+ * Read the next block if it has one key of weight 1, so d counters of 1, and follows at a short
+ * gap.  Most blocks are like this where keys are few.  False: the block is another one, and is not
+ * read yet.
  */
 QB_INLINE bool
 qs_next_single(qs_block_reader *r, const qs_single *single, uint64_t *index, uint32_t *mask)
@@ -301,7 +312,7 @@ qs_next_single(qs_block_reader *r, const qs_single *single, uint64_t *index, uin
 	return true;
 }
 
-/* A block of at most eight counters below 128, each of which is a byte of a word. */
+/* A block of at most eight counters below 128.  Each counter is a byte of a word. */
 typedef struct qs_small_block
 {
 	uint64_t index;
@@ -310,9 +321,9 @@ typedef struct qs_small_block
 } qs_small_block;
 
 /*
- * Read the next block if it is small, is a whole bucket, and follows at a short gap.  False:
- * it is something else, perhaps damaged, and still to be read.  No branch depends on the
- * number of counters, which cannot be predicted where buckets have several keys.
+ * Read the next block if it is small, is a whole bucket, and follows at a short gap.  False: the
+ * block is another one, perhaps damaged, and is not read yet.  No branch depends on the number of
+ * counters, because this cannot be predicted where buckets have several keys.
  */
 QB_INLINE bool
 qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block)
@@ -329,7 +340,7 @@ qs_next_small(qs_block_reader *r, const qs_single *single, qs_small_block *block
 	count = qs_mask_bits(block->mask);
 	used = UINT64_MAX >> (56 - 8 * ((count - 1) & 7));
 	block->word = qb_load64(r->next + single->head) & used;
-	/* no byte of a counter may be zero, or have its highest bit set */
+	/* the byte of a counter must not be zero, nor have its highest bit set */
 	if (((block->word + (used & ~tops)) & tops) != (used & tops) || (block->word & tops) != 0 ||
 		count - 1 > 7 || (uint64_t) block->mask >> r->width != 0 || gap > 0x7F ||
 		gap >= r->after - r->index || r->end - r->next < single->head + count)
@@ -346,12 +357,12 @@ typedef struct qs_groups
 	qs_block_layout layout;
 	uint32_t shift;
 	uint64_t count;
-	uint64_t now;        /* the group that comes next */
-	const uint8_t *ends; /* where each group's data end */
+	uint64_t now;        /* number of the next group */
+	const uint8_t *ends; /* ends of the groups' data */
 	const uint8_t *data;
-	uint64_t bytes; /* of the data */
-	uint64_t start; /* of the next group's data */
-	uint64_t steps; /* since the last pause */
+	uint64_t bytes; /* bytes of the data */
+	uint64_t start; /* start of the next group's data */
+	uint64_t steps; /* steps since the last pause */
 } qs_groups;
 
 static inline qs_groups
@@ -367,7 +378,10 @@ qs_groups_of(const qs_sketch *view)
 	return g;
 }
 
-/* Start the next group; false after the last one.  Damaged ends are cut to what is there. */
+/*
+ * Start the next group; false after the last one.  Ends that are damaged are cut to the end of the
+ * data.
+ */
 static inline bool
 qs_next_group(qs_groups *g, qs_block_reader *r)
 {
@@ -394,7 +408,7 @@ qs_next_group(qs_groups *g, qs_block_reader *r)
 	return true;
 }
 
-/* Blocks that belong to one bucket, or to a row of thread. */
+/* The number of blocks that belong to one bucket, or to one row of thread. */
 static inline uint64_t
 qs_blocks_together(const qs_params *p)
 {

@@ -2,21 +2,24 @@
  * compact_write.c
  *		The compact encoding: measuring and writing it.
  *
- * A sketch is measured each time that it is stored, also if it then stays dense.  So the
- * first pass over the tables only counts.  Where most blocks hold something it counts them
- * all, in loops that vectorize, and ends as soon as the counters take too many bytes.
- * Where few do it finds these first.  The second pass measures the gaps between blocks,
- * if the groups are so large that a gap can take two bytes, and the third one writes.
- * Where the processor has fast loops (compact_write.h), all passes go by what these find.
+ * A sketch is measured each time that it is stored, even if it then stays dense.  So the first pass
+ * over the tables only counts bytes.  Where most blocks hold something, it counts all blocks, in
+ * loops that vectorize, and ends as soon as the counters take too many bytes.  Where few blocks
+ * hold something, it finds these blocks first.  The second pass measures the gaps between blocks,
+ * if groups are so large that a gap can take two bytes.  The third pass writes.  If the processor
+ * has fast loops (compact_write.h), these find the blocks for all passes.
  *
  * src/sketch/compact_write.c
  */
 #include "sketch/compact_write.h"
 
-/* A word is of few present blocks if the one before it had at most this many. */
+/* A word is expected to have few present blocks if the word before had at most this many. */
 #define FEW 16
 
-/* In groups of at most 2^this blocks every gap takes one byte, as it does where no word is empty. */
+/*
+ * In groups of at most 2^SHORT_GAPS blocks every gap takes one byte.  So does every gap where no
+ * word is empty.
+ */
 #define SHORT_GAPS 7
 
 /* Goes through the present blocks, in their order. */
@@ -24,10 +27,10 @@ typedef struct walk
 {
 	const qs_sketch *sk;
 	qs_block_layout layout;
-	uint64_t bits;  /* present blocks of the word that are yet to come */
+	uint64_t bits;  /* present blocks of the word that still have to come */
 	uint64_t word;  /* the first block after the word */
-	uint64_t block; /* the present block */
-	uint64_t steps; /* since the last pause */
+	uint64_t block; /* number of the present block */
+	uint64_t steps; /* steps since the last pause */
 	const uint64_t *presence;
 	const qs_block_kernels *fast; /* NULL: there are no fast loops for this sketch */
 } walk;
@@ -51,14 +54,14 @@ present_in(const walk *w, uint64_t first, uint64_t count)
 
 /* ---- first pass: counters ---- */
 
-/* Blocks that hold something, and the bytes of their masks and counters. */
+/* The number of blocks that hold something, and the bytes of their masks and counters. */
 typedef struct tally
 {
 	uint64_t present;
 	uint64_t bytes;
 } tally;
 
-/* Count a word of blocks of plain counters.  The constants make a loop of their own each. */
+/* Count a word of blocks of plain counters.  Each combination of constants gets its own loop. */
 QB_INLINE void
 count_cells(const uint8_t *table, bool wide, uint32_t width, uint64_t first, uint64_t count,
 			tally *all)
@@ -91,7 +94,9 @@ count_buckets(const qs_sketch *sk, uint64_t first, uint64_t count, tally *all)
 	}
 }
 
-/* Count a word of blocks.  Counters are mostly narrow, and have loops of their own then. */
+/*
+ * Count a word of blocks.  Most counters are narrow, and narrow counters have loops of their own.
+ */
 static void
 count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count, tally *all)
 {
@@ -110,8 +115,8 @@ count_block(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count,
 }
 
 /*
- * Count the blocks of a word that are present, few of them.  A call for each takes longer
- * than a loop over all if many are.
+ * Count the present blocks of a word, one call for each.  If many blocks are present, a loop over
+ * all blocks is faster.
  */
 static void
 count_few(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t bits, tally *all)
@@ -139,7 +144,7 @@ count_fast(const qs_sketch *sk, const qs_block_kernels *fast, uint32_t width, ui
 			qs_bucket_bytes(sk, qs_low_bucket(sk, first + (uint32_t) __builtin_ctzll(apart)));
 }
 
-/* Count a word; "few": the one before it had few present blocks. */
+/* Count a word.  "few" says that the word before had few present blocks. */
 static void
 tally_word(const walk *w, uint64_t first, uint64_t count, bool few, tally *all)
 {
@@ -163,7 +168,7 @@ varint_bytes(uint64_t v)
 	return v == 0 ? 1 : (63 - (uint32_t) __builtin_clzll(v)) / 7 + 1;
 }
 
-/* Go to the next word that holds something, once the blocks of this one are done. */
+/* Go on to the next present block, if need be in a later word. */
 static bool
 walk_block(walk *w)
 {
@@ -199,7 +204,7 @@ walk_next(walk *w)
 	return true;
 }
 
-/* The bytes of all gaps, in groups of this size. */
+/* The bytes of all gaps, for groups of 2^shift blocks. */
 static uint64_t
 gap_bytes(const qs_sketch *sk, const uint64_t *presence, uint32_t shift)
 {
@@ -311,7 +316,7 @@ put_block(uint8_t *out, const qs_sketch *sk, const qs_block_layout *layout, uint
 	return put_counters(out, layout->width, layout->mask_bytes, value);
 }
 
-/* Write the blocks of the word, of one counter each. */
+/* Write the present blocks of a word.  Each block has one counter. */
 static void
 put_singles(qs_block_writer *writer, walk *w)
 {
@@ -327,7 +332,7 @@ put_singles(qs_block_writer *writer, walk *w)
 	}
 }
 
-/* Write blocks of the word by a fast loop, as long as they are short. */
+/* Write blocks of a word by a fast loop, up to the first block that is not short. */
 static void
 put_short(qs_block_writer *writer, walk *w, const uint8_t *limit)
 {
@@ -378,8 +383,9 @@ high_bytes(const qs_sketch *sk, const uint8_t *low, const uint8_t *high)
 }
 
 /*
- * Bytes of the counters of a low bucket that has no high bucket: one for each that is
- * not zero, and one more for each above 127.  The sums of all bytes add up in the top one.
+ * Bytes of the counters of a low bucket that has no high bucket: one byte for each counter that is
+ * not zero, and one more for each above 127.  A multiplication adds up the bytes of a word in its
+ * top byte.
  */
 QB_INLINE uint32_t
 low_bytes(const uint8_t *low)
@@ -404,7 +410,7 @@ qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low)
 	return high ? high_bytes(sk, low, high) : low_bytes(low);
 }
 
-/* A bit for each block of so many bytes of which one is not zero; bytes: 4, or a multiple of 8. */
+/* A bit for each block that is not all zero.  Blocks have "bytes" bytes: 4, or a multiple of 8. */
 QB_INLINE uint64_t
 nonzero_blocks(const uint8_t *table, uint32_t bytes, uint64_t count)
 {
@@ -457,7 +463,7 @@ qs_blocks_fast(const qs_sketch *sk)
 																						 : NULL;
 }
 
-/* Which of the buckets in "bits", from bucket "first" on, have high buckets that hold something. */
+/* Of the buckets in "bits", from bucket "first" on: those whose high buckets hold something. */
 static uint64_t
 present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 {
@@ -475,8 +481,8 @@ present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 }
 
 /*
- * A bit for each bucket that holds something.  The high index does not count: in damaged
- * bytes it may name no high bucket, and a high bucket may hold nothing any more.
+ * A bit for each bucket that holds something.  The high index does not count, because in damaged
+ * bytes it may name no high bucket, and a high bucket may have become all zero.
  */
 static uint64_t
 present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
@@ -491,7 +497,7 @@ present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)
 	return bits;
 }
 
-/* The constants make a loop of its own for each width. */
+/* Because of the constants each width gets its own loop. */
 uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count)
 {
@@ -537,7 +543,7 @@ qs_presence_all(const qs_sketch *sk, uint64_t *presence)
 	}
 }
 
-/* The blocks that have counters of a key.  Returns how many. */
+/* Write the blocks that have counters of a key.  Returns their number. */
 static uint32_t
 blocks_of_key(const qs_sketch *sk, uint64_t hv, uint64_t *block)
 {

@@ -3,11 +3,12 @@
  *		Writing the compact encoding; which blocks of a sketch hold something: fast loops, and a
  *		bitmap kept up to date.
  *
- * The tables of a sketch of few keys are mostly zeros, and most of the time goes into looking
- * at these.  There are three kinds of loops.  The first says which of 64 blocks hold something,
- * the second how many bytes these take, and the third writes blocks whose counters are all
- * below 128.  They are for low buckets, and for counters of 4 bytes.  Other tables, and blocks
- * that are rare, are measured and written one by one in compact_write.c.
+ * The tables of a sketch of few keys are mostly zeros, and looking at the zeros takes most of the
+ * time.  There are three kinds of fast loops.  The first kind finds which of 64 blocks hold
+ * something.  The second counts the bytes that these blocks take.  The third writes blocks whose
+ * counters are all below 128.  Fast loops exist for low buckets, and for counters of 4 bytes.
+ * Blocks of other tables, and rare kinds of blocks, are measured and written one by one in
+ * compact_write.c.
  *
  * src/sketch/compact_write.h
  */
@@ -17,18 +18,17 @@
 #include "sketch/compact.h"
 #include "sketch/multilevel.h"
 
-/* What a compact body has. */
+/* The size of a compact body. */
 typedef struct qs_compact_size
 {
 	uint64_t present;         /* blocks that are not all zero */
-	uint64_t bytes;           /* of the body */
-	const uint64_t *presence; /* which blocks are present (below); NULL: look at all */
+	uint64_t bytes;           /* bytes of the body */
+	const uint64_t *presence; /* presence bitmap (see below); NULL: look at all blocks */
 } qs_compact_size;
 
 /*
- * Is a dense sketch, whose tables will take "dense" bytes, to be written in
- * compact encoding?  If so, "size" says what that takes.  The caller has set
- * its presence.
+ * True if a dense sketch, whose tables will take "dense" bytes, is to be written in compact
+ * encoding.  Then "size" is set to the size of its body.  The caller has set size->presence.
  */
 extern bool qs_compact_fits(const qs_sketch *sk, uint64_t dense, qs_compact_size *size);
 
@@ -42,7 +42,7 @@ extern void qs_compact_write(const qs_sketch *sk, const qs_compact_size *size, u
  * the size of groups depends on that.  Blocks come in ascending order.
  */
 
-/* How many blocks are left out before each present one. */
+/* Counts how many blocks are left out before each present block. */
 typedef struct qs_gaps
 {
 	uint32_t shift; /* groups have 2^shift blocks */
@@ -52,14 +52,17 @@ typedef struct qs_gaps
 typedef struct qs_block_writer
 {
 	qs_gaps gaps;
-	uint8_t *ends; /* where each group's data end */
+	uint8_t *ends; /* ends of the groups' data */
 	uint8_t *data;
 	uint8_t *next;
-	uint64_t group; /* all groups before it have their end */
+	uint64_t group; /* the end is set for all groups before this one */
 	uint64_t groups;
 } qs_block_writer;
 
-/* Blocks that are left out between the last present one, or the start of the group, and "block". */
+/*
+ * The number of blocks left out between the last present block, or the start of the group, and
+ * "block".
+ */
 QB_INLINE uint64_t
 qs_gap_before(qs_gaps *gaps, uint64_t block)
 {
@@ -105,7 +108,7 @@ qs_blocks_begin(qs_block_writer *w, uint64_t block)
 	w->next = qs_put_varint(w->next, qs_gap_before(&w->gaps, block));
 }
 
-/* All blocks are there.  Returns the bytes of the body. */
+/* Call this after the last block.  Returns the bytes of the body. */
 static inline uint64_t
 qs_blocks_end(qs_block_writer *w)
 {
@@ -115,41 +118,42 @@ qs_blocks_end(qs_block_writer *w)
 
 /* ---- fast loops over blocks ---- */
 
-/* Blocks that are looked at together: a bit of a word for each. */
+/* Number of blocks that are looked at together, with a bit of a word for each. */
 #define QS_PRESENCE_BITS 64
 
 /* A counter below this takes one byte. */
 #define QS_SHORT 128
 
 /*
- * A loop that writes short blocks needs room for the longest one (its gap, its mask and its
- * counters), and for 8 bytes beyond its end, which the next block overwrites.
+ * The most bytes of a short block (gap, mask and counters).  A loop that writes short blocks also
+ * needs room for 8 bytes beyond, which the next block overwrites.
  */
 #define QS_SHORT_BLOCK (10 + 4 + QS_MASK_BITS_MAX + 8)
 
 typedef struct qs_block_kernels
 {
 	/*
-	 * Which of 1 to QS_PRESENCE_BITS low buckets have counters that are not
-	 * zero, and which have a high index?  Which blocks of 4 bytes, or of a
-	 * multiple of 32, hold something?
+	 * For 1 to QS_PRESENCE_BITS blocks, a bit for each: low buckets with counters that are not
+	 * zero; low buckets with a high index; blocks of 4 bytes, or of a multiple of 32, that are not
+	 * all zero.
 	 */
 	uint64_t (*present_low)(const uint8_t *low, uint64_t count);
 	uint64_t (*have_index)(const uint8_t *low, uint64_t count);
 	uint64_t (*present_cells)(const uint8_t *table, uint32_t bytes, uint64_t count);
 
 	/*
-	 * The bytes that the counters of a word's present blocks take: of low buckets, but those
-	 * with a high index are left out and become bits of *apart; or of blocks of 1, 8, 16 or 32
-	 * counters of 4 bytes.
+	 * The bytes that the counters of a word's present blocks take.  measure_low is for low buckets;
+	 * it leaves out buckets with a high index, and sets their bits in *apart.  measure_cells is for
+	 * blocks of 1, 8, 16 or 32 counters of 4 bytes.
 	 */
 	uint64_t (*measure_low)(const uint8_t *low, uint64_t present, uint64_t *apart);
 	uint64_t (*measure_cells)(const uint8_t *table, uint32_t width, uint64_t present);
 
 	/*
-	 * Write blocks of a word, which begins at block "first", in their order: those whose bits
-	 * are set, up to the first one that is not short, or that might not end before "limit".
-	 * Returns the bits of the blocks not written.  Blocks of cells have 8, 16 or 32 counters.
+	 * Write the blocks of a word whose bits are set, in their order.  The word begins at block
+	 * "first".  Stops at the first block that is not short, or that might not end before "limit".
+	 * Returns the bits of the blocks that were not written.  Blocks of cells have 8, 16 or 32
+	 * counters.
 	 */
 	uint64_t (*put_low)(qs_block_writer *w, const uint8_t *limit, const uint8_t *low,
 						uint64_t first, uint64_t bits);
@@ -157,21 +161,21 @@ typedef struct qs_block_kernels
 						  uint32_t width, uint64_t first, uint64_t bits);
 } qs_block_kernels;
 
-/* The loops in use; NULL, and any member NULL: there is no fast loop. */
+/* The fast loops in use.  NULL, also for a member, means that there is no fast loop. */
 extern const qs_block_kernels *(*qs_block_kernels_now)(void);
 
 /* ---- which blocks of tables hold something, and the bytes of a low bucket's counters ---- */
 
 #define QS_EVERY_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
-/* The table that has the blocks' counters, if they are plain counters. */
+/* The table with the counters of the blocks, if these are plain counters. */
 static inline const uint8_t *
 qs_block_table(const qs_sketch *sk)
 {
 	return qs_has_extra(&sk->params) ? sk->extra : sk->table;
 }
 
-/* The bytes of a counter; zero takes none.  Counters of 4 bytes take no branch. */
+/* The bytes of a counter as a varint; 0 for a counter of 0.  Counters of 4 bytes take no branch. */
 QB_INLINE uint32_t
 qs_counter_bytes(uint64_t v, bool wide)
 {
@@ -187,7 +191,7 @@ qs_counter_bytes(uint64_t v, bool wide)
 /* Words of the counters in a low bucket. */
 #define QS_LOW_WORDS 4
 
-/* The counters from 8 * i on, and zeros in place of the high index. */
+/* The eight counters from 8 * i on, with zeros in place of the high index. */
 QB_INLINE uint64_t
 qs_low_word(const uint8_t *low, uint32_t i)
 {
@@ -196,38 +200,38 @@ qs_low_word(const uint8_t *low, uint32_t i)
 	return i == QS_LOW_WORDS - 1 ? word & UINT32_MAX : word;
 }
 
-/* Which bytes of a word are not zero?  The top bit of each says so. */
+/* Sets the top bit of each byte of the word that is not zero, and clears all other bits. */
 QB_INLINE uint64_t
 qs_nonzero_bytes(uint64_t word)
 {
 	return (((word & QS_EVERY_BYTE(0x7F)) + QS_EVERY_BYTE(0x7F)) | word) & QS_EVERY_BYTE(0x80);
 }
 
-/* The fast loops that look at the blocks of this sketch; NULL: there are none. */
+/* The fast loops for the blocks of this sketch; NULL: there are none. */
 extern const qs_block_kernels *qs_blocks_fast(const qs_sketch *sk);
 
 /* Bytes of the counters of a low bucket. */
 extern uint32_t qs_bucket_bytes(const qs_sketch *sk, const uint8_t *low);
 
-/* A bit for each of 1 to QS_PRESENCE_BITS blocks, of "width" counters, that is present. */
+/* A bit for each of 1 to QS_PRESENCE_BITS blocks of "width" counters: is the block present? */
 extern uint64_t
 qs_blocks_present(const qs_sketch *sk, uint32_t width, uint64_t first, uint64_t count);
 
 /*
  * ---- presence bitmap: kept up to date as keys come and go ----
  *
- * A sketch that is written again after every few keys, as a moving window does, need not have
- * all its tables looked at each time.  There is one bit for each block, QS_PRESENCE_BITS of them
- * to a word.  The bits are exact: a block that got all zero again has none.
+ * A moving window writes a sketch again after every few keys.  With a presence bitmap it need not
+ * look at all tables each time.  The bitmap has one bit for each block, and QS_PRESENCE_BITS bits
+ * in a word.  It is exact, because the bit of a block that becomes all zero again is cleared.
  */
 
 /* Words that the presence bitmap of a sketch with these parameters takes. */
 extern uint64_t qs_presence_words(const qs_params *p);
 
-/* Mark the blocks of a dense sketch, all of whose tables are looked at. */
+/* Make the bitmap of a dense sketch from all of its tables. */
 extern void qs_presence_all(const qs_sketch *sk, uint64_t *presence);
 
-/* Correct the bitmap after these keys were added or removed.  Takes some steps for each key. */
+/* Correct the bitmap after these keys were added or removed.  Takes a few steps for each key. */
 extern void qs_presence_keys(const qs_sketch *sk, uint64_t *presence, const uint64_t *fingerprint,
 							 size_t count);
 

@@ -2,13 +2,12 @@
  * explicit.c
  *		The explicit encoding: exact counts of few distinct keys.
  *
- * A sketch of a small group costs 16 bytes for each distinct key and is exact.  In
- * memory the entries lie in an open-addressing hash table (linear probing, slots by
- * the secret of the process, at most three quarters full, doubling).  So a stream with few
- * distinct keys is counted at the speed of a hash table.  In serialized bytes the
- * entries are an array sorted by fingerprint.  The array depends on the multiset of
- * keys alone, and is searched in place.  In a list of top keys its counts have 4 bytes
- * if that suffices for their sum.
+ * A small sketch takes 16 bytes for each distinct key and is exact.  In memory the entries lie in
+ * an open-addressing hash table (linear probing, slots by the secret of the process, at most three
+ * quarters full, doubling).  So a stream with few distinct keys is counted at the speed of a hash
+ * table.  In serialized bytes the entries are an array sorted by fingerprint.  The array depends on
+ * the multiset of keys alone, and is searched in place.  In a list of top keys (top.h) counts have
+ * 4 bytes if that suffices for their sum.
  *
  * src/sketch/explicit.c
  */
@@ -107,7 +106,7 @@ grow(qs_sketch *sk)
 	return QB_OK;
 }
 
-/* An entry for a new key, at its slot or in a bigger table.  NULL: out of memory. */
+/* Make an entry for a new key, in its slot or in a larger table.  NULL: out of memory. */
 static qs_entry *
 new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)
 {
@@ -123,8 +122,8 @@ new_entry(qs_sketch *sk, qs_entry *slot, uint64_t fingerprint)
 }
 
 /*
- * A view that nobody validated may have any counts and weights; unsigned arithmetic
- * keeps that harmless.
+ * A view that was not validated may have any counts and weights.  Unsigned arithmetic makes an
+ * overflow harmless.
  */
 qb_status
 qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count,
@@ -265,11 +264,11 @@ qs_explicit_check(const qs_sketch *sk)
  * ---- sorting the entries of an explicit sketch by fingerprint, for writing ----
  *
  * Entries are distributed by the highest bits in which they differ, into about as many
- * buckets as there are entries.  Hashes and close integers then lie within a few entries
- * of where they belong, and one insertion sort finishes.  A bucket that got many entries
- * is distributed again.  So it takes a few passes for integers of both signs, and for a
- * few numbers far from all others.  Each distribution looks at further bits, so there
- * are at most 64 / DIGIT_MIN of them, one within another.
+ * buckets as there are entries.  Hashes and close integers then lie within a few entries of their
+ * final place, and one insertion sort finishes.  A bucket with many entries is distributed again.
+ * So integers of both signs take a few passes, and so do numbers of which a few are far from all
+ * others.  Each distribution looks at further bits, so there are at most 64 / DIGIT_MIN of them,
+ * one within another.
  */
 
 /* Buckets of at most this many entries are left to the insertion sort. */
@@ -307,14 +306,14 @@ varying_bits(const qs_entry *entry, uint32_t count)
 	return bits;
 }
 
-/* By which bits to distribute. */
+/* The bits by which a pass distributes. */
 typedef struct digit
 {
 	uint32_t shift;
 	uint32_t bits;
 } digit;
 
-/* About as many buckets as entries, by the highest bits that differ. */
+/* Choose the highest bits that differ, and about as many buckets as entries. */
 static digit
 choose_digit(const qs_entry *entry, uint32_t count)
 {

@@ -16,12 +16,12 @@ qs_entry_bytes(bool narrow)
 	return narrow ? 12 : sizeof(qs_entry);
 }
 
-/* Exact count of a key; 0 if it is not there. */
+/* Exact count of a key; 0 if the key is absent. */
 extern int64_t qs_explicit_get(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * Add keys (weight NULL: 1 each; weights are positive) until all are in or the next
- * one would pass the limit of distinct keys; *done says how many are in.
+ * Add keys until all are added, or until the next key would exceed the limit of distinct keys.
+ * Weights are positive; NULL: 1 each. *done is the number of keys added.
  */
 extern qb_status qs_explicit_add(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight,
 								 size_t count, size_t *done);
@@ -31,8 +31,8 @@ extern size_t
 qs_explicit_remove(qs_sketch *sk, const uint64_t *fingerprint, const int64_t *weight, size_t count);
 
 /*
- * Visit the entries: *position starts at 0; returns false at the end.  The order is
- * that of the table and means nothing.
+ * Visit the entries. *position starts at 0.  Returns false at the end.  The order of entries is the
+ * order of the hash table and has no meaning.
  */
 extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *entry);
 
@@ -40,16 +40,15 @@ extern bool qs_explicit_next(const qs_sketch *sk, uint64_t *position, qs_entry *
 extern void qs_explicit_write(const qs_sketch *sk, bool narrow, uint8_t *out);
 
 /*
- * Are the entries of a view strictly ascending, are their counts positive, and do
- * these sum to N?
+ * True if the entries of a view are strictly ascending, and their counts are positive and sum to N.
  */
 extern bool qs_explicit_check(const qs_sketch *sk);
 
 /* ---- sorting the entries of an explicit sketch by fingerprint, for writing ---- */
 
 /*
- * Sort at most QS_EXPLICIT_MAX entries of different fingerprints.  "spare" has room for as
- * many.
+ * Sort at most QS_EXPLICIT_MAX entries with different fingerprints.  "spare" has room for this many
+ * entries.
  */
 extern void qs_sort_entries(qs_entry *entry, qs_entry *spare, uint32_t count);
 

@@ -32,7 +32,10 @@ enum
 
 static const char magic[3] = { 'Q', 'S', 'K' };
 
-/* Width of the counters in serialized bytes: what N needs, whatever their width in memory. */
+/*
+ * True if counters have 8 bytes in serialized bytes.  This depends on N, not on their width in
+ * memory.
+ */
 static bool
 canonical_wide(const qs_sketch *sk)
 {
@@ -117,7 +120,7 @@ qs_dense_size(const qs_params *p, bool wide)
 	return QS_HEADER_BYTES + qs_tables_bytes(p, wide, 0);
 }
 
-/* What the header says of the width of counters. */
+/* The header field for the width of counters. */
 static uint8_t
 counter_bytes(const qs_sketch *sk, const qs_flat *f)
 {
@@ -186,7 +189,7 @@ read_params(qs_params *p, const uint8_t *bytes)
 	return qs_params_check(p) == QB_OK ? QB_OK : QB_FORMAT_PARAMS;
 }
 
-/* Do encoding, counter bytes and what there is of it fit the parameters and each other? */
+/* True if encoding, counter bytes and sizes fit the parameters and each other. */
 static bool
 form_fits(const qs_sketch *view, uint8_t width, const qs_flat *f)
 {

@@ -42,9 +42,9 @@
  *	family, collation, N					without keys there is neither collation nor weight
  *	all of these, length					the length of the body follows
  *
- * qs_validate() compares N and the counts of the body.  The caller compares family,
- * collation and text, since only the caller knows families.  Functions of two sketches begin with
- * qs_mergeable(), or with the same but for n.
+ * qs_validate() compares N and the counts of the body.  The caller compares family, collation and
+ * text, since only the caller knows families.  Functions of two sketches begin with qs_mergeable(),
+ * or with a check that ignores n.
  *
  * The bytes are a function of the parameters and the multiset of keys, which
  * determine every choice in this format (encoding, counter width, order).
@@ -58,40 +58,39 @@
 
 #define QS_FORMAT_VERSION_1 1
 
-/* How a sketch will be written, or was. */
+/* How a sketch is, or will be, written. */
 typedef struct qs_flat
 {
 	uint8_t encoding; /* qs_encoding */
 	bool narrow;      /* explicit: counts of 4 bytes */
 	uint64_t used;    /* explicit: entries; dense: high buckets; compact: bytes of the body */
-	uint64_t present; /* compact: blocks that hold something */
-	uint64_t bytes;   /* in all */
-	const uint64_t *presence; /* as it was given to qs_flat_present() */
+	uint64_t present; /* compact: number of blocks that hold something */
+	uint64_t bytes;   /* bytes of the serialized sketch */
+	const uint64_t *presence; /* the bitmap that was given to qs_flat_present() */
 } qs_flat;
 
-/* Choose how to write an owned sketch or a view.  Looks at all of its tables. */
+/* Choose how to write an owned sketch or a view.  Looks at all tables of the sketch. */
 extern qs_flat qs_flat_of(const qs_sketch *sk);
 
 /*
- * The same of a dense sketch by its presence bitmap (compact_write.h), without
- * looking at blocks that are not present.  The bitmap is read again when the
- * sketch is written.
+ * Choose for a dense sketch by its presence bitmap (compact_write.h), without looking at blocks
+ * that are not present.  The bitmap is read again when the sketch is written.
  */
 extern qs_flat qs_flat_present(const qs_sketch *sk, const uint64_t *presence);
 
 /*
- * The same with the tables of a dense sketch as they are, for bytes that are merged once
- * and not kept.  They can be opened, but are not valid where the compact encoding is due.
+ * Choose to write a dense sketch's tables as they are.  This is for bytes that are merged once and
+ * not kept.  They can be opened, but are not valid if the sketch should be compact.
  */
 extern qs_flat qs_flat_tables(const qs_sketch *sk);
 
-/* The same for a sketch in a list. */
+/* Choose for a sketch in a list of top keys. */
 extern qs_flat qs_flat_listed(const qs_sketch *sk);
 
-/* Serialize in flat->bytes bytes a sketch that has not changed since these functions. */
+/* Serialize a sketch into flat->bytes bytes.  It must not have changed since "flat" was made. */
 extern void qs_write_flat(const qs_sketch *sk, const qs_flat *flat, uint8_t *out);
 
-/* The same in two calls that both choose: how many bytes, and writing them. */
+/* Choose and return the number of bytes; choose again and write the bytes. */
 static inline uint64_t
 qs_flat_size(const qs_sketch *sk)
 {
@@ -118,11 +117,11 @@ extern qb_status qs_open(qs_sketch *view, const uint8_t *bytes, uint64_t length)
  */
 extern qb_status qs_validate(const uint8_t *bytes, uint64_t length);
 
-/* The same, with the pauses of "memory", which may jump out. */
+/* qs_validate() with the pauses of "memory", which may jump out. */
 extern qb_status
 qs_validate_pausing(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
-/* The same of a sketch in a list. */
+/* qs_validate_pausing() for a sketch in a list of top keys. */
 extern qb_status qs_validate_listed(const uint8_t *bytes, uint64_t length, const qb_memory *memory);
 
 /* Bytes of the smallest dense encoding, to which a sketch with these parameters grows. */

@@ -1,19 +1,21 @@
 /*
  * frequent.h
- *		Exact counts of the keys that a sketch takes for frequent: which ones, and where they are
- *		counted.
+ *		Exact counts of the keys that a sketch takes for frequent: which keys are counted, and in
+ *		which table.
  *
- * A sketch does not know its keys, but whoever has them can read them once more.  Then only keys whose
- * estimates are at least a threshold are counted.  These are few, so a small table has room for them,
- * and their counts are exact.  Any other key has a smaller estimate, and so a smaller count.
+ * A sketch does not know its keys, but a caller that has the keys can read them a second time.
+ * This second pass counts only keys whose estimates are at least a threshold.  These are few, so a
+ * small table has room for them, and their counts are exact.  Any other key has a smaller estimate,
+ * and so a smaller count.
  *
- * The threshold comes from the estimates of a sample of rows.  A key with estimate e has about e rows, so
- * r sampled rows with this estimate, of which each stands for s rows, are of about r * s / e keys.  Where keys share
- * their counters with others, their estimates are larger than their counts, and there are more keys than
- * that, perhaps hundreds of times as many.  The table has room for them.  If it is full nevertheless, it drops keys, and
- * notes the largest of their estimates: the counts of all keys with larger estimates are complete.
+ * The threshold comes from the estimates of a sample of rows.  A key with estimate e has about e
+ * rows.  So if r sampled rows have this estimate, and each stands for s rows, they belong to about
+ * r * s / e keys.  Where keys share their counters with others, their estimates are larger than
+ * their counts, and there are more keys than that, perhaps hundreds of times as many.  The table
+ * has room for these.  If it is full nevertheless, it drops keys, and notes the largest estimate of
+ * a dropped key.  The counts of all keys with larger estimates are complete.
  *
- * In the end the keys with the largest counts are collected, some more than are wanted.
+ * At the end the keys with the largest counts are collected, a few more than are wanted.
  *
  * Estimates are looked at by steps, 32 between two powers of two.
  *
@@ -24,19 +26,25 @@
 
 #include "base/port.h"
 
-/* Steps between two powers of two, as bits; and steps of all estimates below 2^63. */
+/*
+ * The logarithm of the number of steps between two powers of two; the number of steps for all
+ * estimates below 2^63.
+ */
 #define QS_STEP_BITS      5
 #define QS_ESTIMATE_STEPS ((63 - QS_STEP_BITS + 1) << QS_STEP_BITS)
 
 /* The most keys that can be wanted. */
 #define QS_FREQUENT_WANTED (UINT64_C(1) << 20)
 
-/* Slots of a table: a power of two.  Of all tables that are filled together about so many at most. */
+/*
+ * The least and the most slots of a table, and about the most slots of all tables that are filled
+ * together.  The slots of a table are a power of two.
+ */
 #define QS_FREQUENT_LEAST (UINT64_C(1) << 12)
 #define QS_FREQUENT_MOST  (UINT64_C(1) << 22)
 #define QS_FREQUENT_ALL   (UINT64_C(1) << 25)
 
-/* How many times the wanted keys are collected at least, if there are any. */
+/* At least this many times the wanted keys are collected, if the table has that many. */
 #define QS_FREQUENT_SPARE 4
 
 /* With fewer sampled rows than this the threshold is at least qs_frequent_floor(). */
@@ -45,25 +53,25 @@
 /* Rows that are sampled of each batch. */
 #define QS_FREQUENT_SAMPLE 65536
 
-/* Slots that are looked at for a key. */
+/* The most slots that are looked at for one key. */
 #define QS_FREQUENT_PROBES 64
 
 typedef struct qs_frequent_key
 {
 	uint64_t key;
-	uint64_t times; /* 0: no key is here */
+	uint64_t times; /* 0: the slot is free */
 } qs_frequent_key;
 
-/* What is known of all other keys, and how many were collected. */
+/* What is known of the keys that were not collected, and the number of collected keys. */
 typedef struct qs_frequent
 {
 	int64_t least;    /* keys with smaller estimates were not counted */
-	int64_t dropped;  /* the largest estimate of keys that found no room; 0: all did */
-	int64_t left_out; /* the largest count of keys that were counted and not collected */
+	int64_t dropped;  /* the largest estimate of a key that found no room; 0: all keys found room */
+	int64_t left_out; /* the largest count of a key that was counted but not collected */
 	uint64_t count;
 } qs_frequent;
 
-/* Slots for so many wanted keys, where so many tables are filled together. */
+/* The slots of a table for "wanted" keys, if "tables" tables are filled together. */
 QB_INLINE uint64_t
 qs_frequent_slots(uint64_t wanted, uint64_t tables)
 {
@@ -75,7 +83,7 @@ qs_frequent_slots(uint64_t wanted, uint64_t tables)
 	return slots;
 }
 
-/* May a table have so many slots, for so many wanted keys? */
+/* True if a table for "wanted" keys may have this many slots. */
 QB_INLINE bool
 qs_frequent_is_valid(uint64_t wanted, uint64_t slots)
 {
@@ -83,7 +91,10 @@ qs_frequent_is_valid(uint64_t wanted, uint64_t slots)
 		   slots <= QS_FREQUENT_MOST && (slots & (slots - 1)) == 0;
 }
 
-/* Bytes of a table.  Behind its slots, in which 0 is no key, is one for key 0. */
+/*
+ * Bytes of a table.  A key of 0 marks a free slot, so key 0 has a slot of its own behind the
+ * others.
+ */
 QB_INLINE uint64_t
 qs_frequent_bytes(uint64_t slots)
 {
@@ -114,8 +125,8 @@ qs_step_least(uint32_t step)
 }
 
 /*
- * The threshold for about so many wanted keys: "rows" has the sampled rows of each step, and each
- * stands for "scale" rows.
+ * The threshold for about "wanted" keys.  "rows" has the number of sampled rows of each step, and
+ * each sampled row stands for "scale" rows.
  */
 static inline int64_t
 qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
@@ -144,8 +155,8 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
- * Which keys are collected: those of at least this count, by how many keys have a count of each step.  "count":
- * how many they are.
+ * The least count of the keys to collect, from the number of keys with a count of each step. *count
+ * is the number of these keys.
  */
 static inline int64_t
 qs_frequent_cut(const uint32_t *keys, uint64_t wanted, uint64_t *count)

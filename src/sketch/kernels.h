@@ -2,10 +2,9 @@
  * kernels.h
  *		The inner loops of sketches on the CPU, one table for each instruction set.
  *
- * A table replaces hashing, adding a batch, and merging multilevel sketches.  Where
- * it has no fast version, the structure's own plain loop (qs_ops.add) is used.
- * engine/sketch_*.c have the tables; sketch_cpu.c there chooses.  All give the same
- * bytes.
+ * A table has fast loops for hashing, for adding a batch, and for merging multilevel sketches.
+ * Where a table has no fast loop, the structure's own plain loop (qs_ops.add) is used.  The tables
+ * are in engine/sketch_*.c, and engine/sketch_cpu.c chooses one.  All tables give the same bytes.
  *
  * src/sketch/kernels.h
  */
@@ -23,21 +22,22 @@ typedef struct qs_kernels
 	void (*hash)(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint64_t *hv);
 
 	/*
-	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys and counters of 4
-	 * bytes; for multilevel of either width.  NULL: the plain loop.
+	 * What qs_ops.add does, by structure, for 1 to QS_BATCH keys.  Counters have 4 bytes, or for
+	 * multilevel either width.  NULL: use the plain loop.
 	 */
 	qs_kernel_add add[QS_STRUCTURES];
 
 	/*
-	 * Which of 1 to QS_BATCH keys of a dense multilevel sketch have estimates of at least
-	 * "least": their numbers, ascending.  Returns how many.  NULL: there is no fast loop.
+	 * Find the keys, among 1 to QS_BATCH keys of a dense multilevel sketch, whose estimates are at
+	 * least "least".  Writes their numbers, ascending, and returns how many they are.  NULL: there
+	 * is no fast loop.
 	 */
 	size_t (*select)(const qs_sketch *sk, const uint64_t *hv, size_t count, uint64_t least,
 					 uint32_t *found);
 
 	/*
-	 * Add 1 to QS_BATCH keys to a dense multilevel sketch, with room for them, and select
-	 * at least those whose estimates are "least" or more afterwards.  NULL: there is no such
+	 * Add 1 to QS_BATCH keys to a dense multilevel sketch that has room for them.  Select all keys
+	 * whose estimates are at least "least" afterwards, and perhaps others.  NULL: there is no fast
 	 * loop.
 	 */
 	size_t (*add_select)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count,
@@ -47,7 +47,7 @@ typedef struct qs_kernels
 	qs_accumulate accumulate;
 } qs_kernels;
 
-/* Those of AVX2 or NEON, and of AVX-512, where the processor is of such a kind. */
+/* The tables for AVX2 or NEON, and for AVX-512, if built for such a processor. */
 extern const qs_kernels qs_kernels_vector;
 extern const qs_kernels qs_kernels_avx512;
 
@@ -62,11 +62,11 @@ qs_hash_each(uint64_t seed_key, const uint64_t *fingerprint, size_t count, uint6
 }
 
 /*
- * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in(),
- * computed without 128-bit products, which vectors lack.  n < 2^32 for all bucketed
- * structures, so a product of 96 bits is enough.  The sketch must have its table of
- * masks.  "bucket" has room for QS_PREFETCH_AHEAD more elements, which repeat the
- * last one, so that loops can fetch ahead without a test.
+ * Buckets and masks of a batch: the results of qb_reduce() and qs_mask_in().  They are computed
+ * without 128-bit products, which vectors lack.  All bucketed structures have n < 2^32, so a
+ * product of 96 bits is enough.  The sketch must have its table of masks.  "bucket" has room for
+ * QS_PREFETCH_AHEAD more elements, which repeat the last one, so that loops can fetch ahead without
+ * a test.
  */
 QB_INLINE void
 qs_locate_batch(const qs_sketch *sk, uint32_t m, const uint64_t *hv, size_t count,

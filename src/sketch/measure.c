@@ -3,9 +3,9 @@
  *		Measuring how wrong a sketch is from the sketch itself.
  *
  * The first pass finds the least and the largest counter, which say where bins begin
- * and how many are needed.  The second pass goes bucket by bucket, and adds to the
- * bins how likely each counter is to be the minimum that an absent key is told.
- * thread has one histogram for each row instead, whose tails multiply.
+ * and how many are needed.  The second pass goes bucket by bucket.  For each counter it computes
+ * the chance that this counter is the estimate of an absent key, and adds the chance to the
+ * counter's bin.  thread has one histogram for each row instead, whose tails multiply.
  *
  * src/sketch/measure.c
  */
@@ -18,9 +18,9 @@
 /* ---- which buckets ---- */
 
 /*
- * For thread a bucket is one position in all rows.  If one probe is asked for, some
- * buckets stand for all.  For many probes the rarest noise decides and must not be
- * missed, so all buckets are read.
+ * For thread a bucket is one position in all rows.  For one probe a sample of the buckets is
+ * enough.  For many probes the rarest noise decides and must not be missed, so all buckets are
+ * read.
  */
 uint64_t
 qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
@@ -35,7 +35,7 @@ qs_noise_buckets(const qs_sketch *sk, uint64_t probes)
 /* Buckets between two pauses. */
 #define PAUSE 4096
 
-/* Read the i-th bucket to be looked at: of all n buckets, or of evenly spaced ones. */
+/* Read the i-th bucket of the sample, which is all n buckets, or evenly spaced ones. */
 static void
 visit(const qs_noise *noise, const qs_sketch *sk, uint64_t i, uint64_t *value)
 {
@@ -69,9 +69,9 @@ find_range(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* ---- filling the bins: chance of noise in each ---- */
+/* ---- filling the bins with the chance of noise in each ---- */
 
-/* Buckets of plain counters: an absent key is told the minimum of any d of them. */
+/* Buckets of plain counters.  The estimate of an absent key is the minimum of any d of them. */
 static void
 fill_plain(qs_noise *noise, const qs_sketch *sk)
 {
@@ -93,7 +93,10 @@ fill_plain(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* Fat buckets: an absent key is told the minimum of a cell in each of any d sub-buckets. */
+/*
+ * Fat buckets.  The estimate of an absent key is the minimum of one cell in each of any d
+ * sub-buckets.
+ */
 static void
 fill_fat(qs_noise *noise, const qs_sketch *sk)
 {
@@ -122,7 +125,7 @@ fill_fat(qs_noise *noise, const qs_sketch *sk)
 	}
 }
 
-/* From the chance of each bin to that of everything beyond it. */
+/* Turn the chance of each bin into the chance of noise beyond the bin. */
 static void
 to_tails(double *chance, uint32_t bins)
 {
@@ -139,8 +142,8 @@ to_tails(double *chance, uint32_t bins)
 }
 
 /*
- * thread: an absent key is told the minimum of an independent counter in each row,
- * so the tails of the rows multiply.  Leaves tails in noise->above.
+ * thread: the estimate of an absent key is the minimum of an independent counter in each row, so
+ * the tails of the rows multiply.  Leaves tails in noise->above.
  */
 static qb_status
 fill_thread(qs_noise *noise, const qs_sketch *sk)
@@ -191,7 +194,7 @@ common_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
-/* In how many ways k of n things can be chosen. */
+/* The number of ways to choose k of n things. */
 static double
 choices(uint32_t n, uint32_t k)
 {
@@ -204,12 +207,12 @@ choices(uint32_t n, uint32_t k)
 }
 
 /*
- * How much more often than by chance two keys of a bucket share their mask.  With a
- * table of H masks they draw the same mask with chance 1/H.  The two are then
- * rotated independently (params.h), and are equal again with chance o / C(m, d).
- * Here o is the number of masks that are no rotations of each other; by Burnside's
- * lemma this is the mean, over all rotations, of how many masks a rotation leaves
- * unchanged.  Two different masks of the table are equal with chance 1 / C(m, d).
+ * The factor by which two keys of a bucket share their mask more often than by chance.  With a
+ * table of H masks they draw one mask with chance 1/H.  Both masks are then rotated independently
+ * (params.h), and are equal again with chance o / C(m, d).  Here o is the number of masks that are
+ * no rotations of each other.  By Burnside's lemma o is the mean, over all rotations, of the number
+ * of masks that a rotation leaves unchanged.  Two different masks of the table are equal with
+ * chance 1 / C(m, d).
  */
 static double
 mask_repeats(const qs_sketch *sk)
@@ -284,7 +287,7 @@ qs_noise_free(qs_noise *noise)
 	noise->bins = noise->counts = 0;
 }
 
-/* Chance of a noise beyond the last value of the bin before. */
+/* The chance of noise beyond the last value of the bin before. */
 static double
 tail_before(const qs_noise *noise, uint32_t bin)
 {
@@ -292,8 +295,8 @@ tail_before(const qs_noise *noise, uint32_t bin)
 }
 
 /*
- * The mean is the sum, over all distances v, of the chance of more than v.  Within a
- * bin the tail is taken to fall evenly.
+ * The mean is the sum, over all distances v, of the chance of noise above v.  Within a bin the tail
+ * is taken to fall evenly.
  */
 double
 qs_noise_mean(const qs_noise *noise)
@@ -330,7 +333,7 @@ find_bin(const qs_noise *noise, double tail)
 	return low;
 }
 
-/* How many values of the bin are needed, 1 .. width, if the tail falls evenly. */
+/* Interpolates the quantile within its bin: the number of the bin's values needed, 1 .. width. */
 static uint64_t
 part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 {
@@ -347,8 +350,8 @@ part_of_bin(const qs_noise *noise, uint32_t bin, double tail)
 }
 
 /*
- * For several probes the whole bin is needed: its rarest noise may be that of a
- * single heavy key, anywhere in the bin.
+ * For several probes the whole bin is needed, because its rarest noise may come from a single heavy
+ * key, anywhere in the bin.
  */
 int64_t
 qs_noise_error(const qs_noise *noise, double confidence, uint64_t probes)
@@ -377,7 +380,7 @@ qs_bounds_of(int64_t told, int64_t error)
 	return (qs_bounds){ .lower = told > error ? told - error : 0, .estimate = told, .upper = told };
 }
 
-/* ---- chances of what is chosen at random in a bucket ---- */
+/* ---- chances of a random choice in a bucket ---- */
 
 void
 qs_values_sort(uint64_t *value, uint32_t count)
@@ -426,7 +429,7 @@ qs_subset_minimum(const uint64_t *value, uint32_t count, uint32_t k)
 static double
 sum_of_products(const double *share, uint32_t k)
 {
-	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1, .. shares */
+	double sum[QS_SF_WIDTH + 1] = { 1 }; /* of products of 0, 1 and more shares */
 	uint32_t i, j;
 
 	for (j = 0; j < QS_SF_WIDTH; j++)
@@ -436,9 +439,8 @@ sum_of_products(const double *share, uint32_t k)
 }
 
 /*
- * Goes from the largest cell down.  The minimum is at least v if the cell in every
- * chosen sub-bucket is, and share[j] is the fraction of sub-bucket j's cells that are
- * at least v.
+ * Goes from the largest cell down.  The minimum is at least v if every chosen cell is at least v.
+ * share[j] is the fraction of sub-bucket j's cells that are at least v.
  */
 uint32_t
 qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint32_t k,
@@ -476,14 +478,14 @@ qs_fat_chances(const uint64_t *cell, uint32_t stride, const uint32_t *size, uint
 	return count;
 }
 
-/* ---- which error a sketch of some size will have, before it is built ---- */
+/* ---- forecasting the error of a sketch of some size, before it is built ---- */
 
-/* How many keys a model has, unless that would give it too few or too many buckets. */
+/* The number of keys of a model, unless that gives it too few or too many buckets. */
 #define MODEL_KEYS        (UINT64_C(1) << 18)
 #define MODEL_BUCKETS_MIN 64
 #define MODEL_BUCKETS_MAX 4096
 
-/* The most that a counter of a model gets on average; more than a byte holds. */
+/* The largest average of a model's counters; more than a byte holds. */
 #define MODEL_COUNT 512
 
 /* The fraction of a bucket's keys that each of its counters gets. */
@@ -493,17 +495,17 @@ share_of_counter(const qs_params *p)
 	return qs_has_rows(p->structure) ? 1 : (double) p->depth / qs_bucket_width(p->structure);
 }
 
-/* Weights of keys, one after the other. */
+/* Gives weights to keys, one after another. */
 typedef struct giver
 {
 	const qs_load *load;
-	uint64_t state; /* of the draws */
-	double weight;  /* of each key on average */
-	double keys;    /* so far */
+	uint64_t state; /* state of the random draws */
+	double weight;  /* average weight of a key */
+	double keys;    /* number of keys so far */
 	double given;   /* weight so far */
 } giver;
 
-/* The next key's weight: drawn from those of the load, or such that the sum is right. */
+/* The next key's weight.  It is drawn from the weights of the load, or keeps the sum right. */
 static int64_t
 give(giver *g)
 {
@@ -519,7 +521,7 @@ give(giver *g)
 	return (int64_t) own;
 }
 
-/* Add "count" keys, drawn at random but always the same ones. */
+/* Add "count" keys.  They are drawn at random, but are the same keys each time. */
 static qb_status
 fill_model(qs_sketch *sk, uint64_t count, giver *g)
 {
@@ -579,7 +581,7 @@ build_model(qs_sketch *model, const qs_params *params, double in_bucket, const q
 	return status == QB_OK ? fill_model(model, keys, &g) : status;
 }
 
-/* The model's error, scaled to a sketch with "times" as many keys in a bucket. */
+/* The model's error, scaled to a sketch with "times" as many keys in each bucket. */
 static qb_status
 measure_model(qs_forecast *forecast, const qs_sketch *model, double times, double confidence,
 			  const qb_memory *memory)
@@ -594,7 +596,7 @@ measure_model(qs_forecast *forecast, const qs_sketch *model, double times, doubl
 		return status;
 	forecast->error = (double) qs_noise_error(&noise, confidence, 1);
 	qs_noise_free(&noise);
-	mean /= cells; /* of one cell; sf tells the largest of z cells */
+	mean /= cells; /* mean of one cell; an sf estimate uses the largest of z cells */
 	if (times > 1)
 		forecast->error = mean * times + (forecast->error - mean) * sqrt(times);
 	return QB_OK;
@@ -608,7 +610,7 @@ forecast_explicit(qs_forecast *forecast, double keys)
 	forecast->table_bytes = 16 * keys;
 }
 
-/* Bytes of the whole sketch's counters, as wide as its total asks for. */
+/* Bytes of the whole sketch's counters, with the width that its total needs. */
 static double
 table_bytes(const qs_sketch *model, const qs_params *params, double total)
 {

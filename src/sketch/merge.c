@@ -79,7 +79,7 @@ empty_dense(qs_sketch *to, const qs_sketch *like, uint64_t n, int64_t total)
 }
 
 /*
- * Write a bucket of a walk into a dense sketch, where it is empty: in blocks of so many counters.
+ * Write a bucket of a walk into a dense sketch, where it is empty, in blocks of "width" counters.
  */
 static qb_status
 put_bucket(qs_sketch *to, const qs_walk *walk, uint32_t width)
@@ -168,7 +168,7 @@ qs_merge_begin(qs_sketch *into, const qs_sketch *from)
 	{
 		int64_t total = into->total;
 
-		/* as if with the total of both, so that counters get the width for it */
+		/* use the total of both, so that counters get the width for it */
 		into->total += from->total;
 		status = qs_make_dense(into);
 		into->total = total;
@@ -193,10 +193,9 @@ qs_merge(qs_sketch *into, const qs_sketch *from)
 }
 
 /*
- * If a sketch was merged into and not read since, it will probably be merged into
- * again, so from its second merge on it defers.  Where every merge is followed by a
- * read, as in window functions, nothing is deferred.  The few counters of a compact
- * sketch are no such work.
+ * A sketch that was merged into and not read since will probably be merged into again.  So it
+ * defers carries from its second merge on.  If a read follows every merge, as in window functions,
+ * nothing is deferred.  Merging a compact sketch is not deferred, because it has few counters.
  */
 qb_status
 qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
@@ -213,7 +212,7 @@ qs_merge_deferred(qs_sketch *into, const qs_sketch *from)
 	return status;
 }
 
-/* Remove the entries of "from" from "into": all or nothing. */
+/* Remove the entries of "from" from "into", either all or none. */
 static qb_status
 remove_explicit(qs_sketch *into, const qs_sketch *from)
 {
@@ -279,8 +278,8 @@ qs_subtract(qs_sketch *into, const qs_sketch *from)
 /*
  * ---- slices ----
  *
- * The tables of a slice are those of its sketch, from another offset on.  So a structure's
- * accumulate() works on slices as on sketches.
+ * The tables of a slice begin inside the tables of its sketch.  So a structure's accumulate() works
+ * on slices as on sketches.
  */
 
 uint64_t
@@ -302,7 +301,10 @@ qs_slice_params(const qs_params *p, uint64_t count)
 	return slice;
 }
 
-/* A slice in place, with all high buckets: it is not known which are its own. */
+/*
+ * A slice in place, with all high buckets of the sketch, since it is not known which ones belong to
+ * the slice.
+ */
 static qs_sketch
 slice_of(const qs_sketch *sk, qs_slice units)
 {
@@ -320,9 +322,9 @@ slice_of(const qs_sketch *sk, qs_slice units)
 }
 
 /*
- * Have room for the high buckets that a slice can ask for: for each bucket with a counter of
- * 256 or more, and for each that "from" has.  A slice in place would not get it itself, because it
- * has no more room than buckets.
+ * Make room for the high buckets that a slice can ask for: one for each bucket with a counter of
+ * 256 or more, and one for each high bucket of "from". accumulate() cannot make this room for a
+ * slice in place, because it would limit the room to the number of the slice's buckets.
  */
 static qb_status
 reserve(qs_sketch *into, qs_slice to, const qs_sketch *from)

@@ -5,13 +5,12 @@
  * moments.h has the derivations.
  *
  * The variance of a bucket's product is k times a sum over pairs of different keys x
- * and y, of f_x f_x g_y g_y + f_x g_x f_y g_y.  This sum is the product of the
- * second moments F and G of the bucket's counts, plus the square of the bucket's
- * product, less what single keys add to either.  k is the variance of how often two
- * keys meet, in units in which a key meets itself once: 1 / (m - 1) for plain
- * counters.  Where one heavy key makes nearly all of the second moment, its counters
- * can be seen and are treated apart.  Keys of other buckets count as light, which
- * overestimates the variance a little.
+ * and y, of f_x f_x g_y g_y + f_x g_x f_y g_y.  This sum is the product of the second moments F and
+ * G of the bucket's counts, plus the square of the bucket's product, minus the contribution of
+ * single keys to both terms.  k is the variance of how often two keys meet, in units in which a key
+ * meets itself once.  For plain counters it is 1 / (m - 1).  If one heavy key makes nearly all of
+ * the second moment, its counters can be recognized and are treated separately.  Keys of other
+ * buckets count as light, which overestimates the variance a little.
  *
  * src/sketch/moments.c
  */
@@ -22,23 +21,26 @@
 #include "sketch/explicit.h"
 #include "sketch/pieces.h"
 
-/* From this fraction of the variance on, the d largest counters are taken for one heavy key's. */
+/*
+ * From this fraction of the variance on, the d largest counters are taken as those of one heavy
+ * key.
+ */
 #define HEAVY_SHARE 0.9
 
-/* Counters, and buckets, between two pauses. */
+/* Counters between two pauses, and buckets between two pauses. */
 #define PAUSE   65536
 #define BUCKETS 4096
 
-/* What all buckets have in common. */
+/* The parameters that all buckets have in common. */
 typedef struct layout
 {
-	uint32_t m;     /* counters */
+	uint32_t m;     /* counters of a bucket */
 	uint32_t d;     /* counters of a key */
 	double unit;    /* <a, b> less its mean counts a key's product so often: d - d * d / m */
-	double meeting; /* variance of how often two keys meet; k above */
+	double meeting; /* variance of how often two keys meet; the k of the file's comment */
 } layout;
 
-/* Sums of squares and of products of counters less their mean. */
+/* Sums of squares and of products of counters after their mean is subtracted. */
 typedef struct moments
 {
 	double aa;
@@ -46,7 +48,7 @@ typedef struct moments
 	double ab;
 } moments;
 
-/* The result for a bucket, for a row, or for all of them. */
+/* The result for a bucket, for a row, or for the whole sketch. */
 typedef struct term
 {
 	double product;
@@ -61,7 +63,7 @@ qs_has_product(const qs_sketch *sk)
 
 /* ---- one bucket ---- */
 
-/* The mean of the counters whose mark in "in" is "wanted". */
+/* The mean of the counters whose mark in "in" equals "wanted". */
 static double
 mean_of(const uint64_t *value, const bool *in, bool wanted, uint32_t count)
 {
@@ -96,7 +98,7 @@ find_largest(const uint64_t *value, const layout *l, bool *in)
 	}
 }
 
-/* How far the mean of the marked counters is above that of the unmarked ones. */
+/* The mean of the marked counters minus the mean of the unmarked ones. */
 static double
 contrast(const uint64_t *value, const bool *in, uint32_t count)
 {
@@ -152,8 +154,8 @@ light_pairs(const layout *l, const moments *s)
 }
 
 /*
- * The sum over pairs of different keys if one heavy key owns the marked counters:
- * its pairs with light keys, and the pairs of light keys.
+ * The sum over pairs of different keys if one heavy key owns the marked counters.  It has the pairs
+ * of the heavy key with light keys, and the pairs of light keys.
  */
 static double
 heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *in)
@@ -170,8 +172,8 @@ heavy_pairs(const layout *l, const uint64_t *a, const uint64_t *b, const bool *i
 }
 
 /*
- * The fraction of the counters' variance that comes from the d largest standing out from the
- * rest.
+ * The fraction of the counters' variance that is due to the d largest counters being larger than
+ * the rest.
  */
 static double
 heavy_share(const layout *l, const uint64_t *value, double variance, bool *in)
@@ -203,9 +205,8 @@ bucket_term(const layout *l, const uint64_t *a, const uint64_t *b)
 /* ---- all buckets ---- */
 
 /*
- * The variance of how often two keys meet in a fat bucket.  The number of
- * sub-buckets that both chose varies, and in each they share a cell with chance 1 /
- * z.
+ * The variance of how often two keys meet in a fat bucket.  The number of sub-buckets that both
+ * keys chose varies, and in each of these they share a cell with chance 1 / z.
  */
 static double
 fat_meeting(uint32_t d, uint32_t z, double unit)
@@ -230,8 +231,8 @@ layout_of(const qs_sketch *sk)
 }
 
 /*
- * The sum over the buckets that hold something in both sketches.  Any other one would add 0:
- * where all counters are 0, so are their mean, the moments with them, and f.
+ * The sum over the buckets that hold something in both sketches.  Any other bucket adds 0, because
+ * if all its counters in one sketch are 0, so are their mean, their moments, and f.
  */
 static qs_product
 sum_of_buckets(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memory *memory)
@@ -262,7 +263,7 @@ sum_of_buckets(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memo
 						 .standard_error = sum.variance > 0 ? sqrt(sum.variance) : 0 };
 }
 
-/* ---- rows of counters: those of thread, or the bucket totals where d = m ---- */
+/* ---- rows of counters: the rows of thread, or the bucket totals if d = m ---- */
 
 static double
 median(double *value, uint32_t count)
@@ -290,7 +291,7 @@ median_variance(uint32_t count)
 	return count == 2 ? 0.5 : pi / (2 * (count - 1) + pi);
 }
 
-/* Sums over the counters of one row, less their mean. */
+/* Sums over the counters of one row, after their mean is subtracted. */
 typedef struct row
 {
 	moments s;
@@ -320,8 +321,8 @@ row_term(const row *r, double n)
 }
 
 /*
- * The same for "times" counters that are zero in both sketches.  The sum has to be made one by
- * one, since each addition is rounded.
+ * Count "times" counters that are zero in both sketches.  The sum must be made step by step, since
+ * each addition is rounded.
  */
 static void
 count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
@@ -345,7 +346,7 @@ count_zeros(row *r, double a, double b, uint64_t times, const qb_memory *memory)
 	*r = sum;
 }
 
-/* The first bucket before "end" that either walk is at, or "end". */
+/* The number of the first bucket before "end" that one of the walks has reached, or "end". */
 static uint64_t
 first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
 {
@@ -354,7 +355,9 @@ first_of(const qs_walk *a, const qs_walk *b, uint64_t end)
 	return b->more && b->bucket < first ? b->bucket : first;
 }
 
-/* The counter in a bucket, after which the walk goes on; 0 if the walk is not there yet. */
+/*
+ * The counter in a bucket, after which the walk goes on.  0 if the walk has not reached the bucket.
+ */
 static uint64_t
 take_counter(qs_walk *walk, uint64_t bucket)
 {
@@ -420,8 +423,8 @@ median_of_rows(const qs_sketch *a, const qs_sketch *b, uint64_t n, const qb_memo
 }
 
 /*
- * One counter for all keys says only that the product is between zero and the
- * product of the totals.
+ * One counter for all keys shows only that the product is between zero and the product of the
+ * totals.
  */
 static qs_product
 unknown_product(const qs_sketch *a, const qs_sketch *b)
@@ -431,7 +434,7 @@ unknown_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = most / 2, .standard_error = most / 2 };
 }
 
-/* Are products estimated bucket by bucket? */
+/* True if products are estimated bucket by bucket. */
 static bool
 has_buckets(const qs_sketch *sk)
 {
@@ -461,7 +464,7 @@ exact_product(const qs_sketch *a, const qs_sketch *b)
 	return (qs_product){ .estimate = (double) sum, .standard_error = 0 };
 }
 
-/* The sketch itself if it can be walked over, else a copy with tables. */
+/* The sketch itself if a walk can read it, else a copy with tables. */
 static qb_status
 readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 			const qb_memory *memory)
@@ -476,7 +479,7 @@ readable_of(const qs_sketch **readable, qs_sketch *copy, const qs_sketch *sk,
 	return status == QB_OK ? qs_make_dense(copy) : status;
 }
 
-/* Do the sketches differ in size alone? */
+/* True if the sketches differ in size alone. */
 static bool
 have_product(const qs_sketch *a, const qs_sketch *b)
 {
@@ -514,12 +517,12 @@ qs_inner_product(const qs_sketch *a, const qs_sketch *b, const qb_memory *memory
 
 /* ---- distinct keys ---- */
 
-/* How counters are chosen. */
+/* How keys choose counters. */
 typedef struct zeros
 {
-	double counters; /* C */
+	double counters; /* C: number of counters */
 	double bucket;   /* counters of a bucket; of all others, a key of the bucket has none */
-	double p;        /* chance that a key has a given counter */
+	double p;        /* the chance that a key has a given counter */
 } zeros;
 
 static zeros
@@ -536,7 +539,7 @@ zeros_of(const qs_sketch *sk)
 		zeros){ .counters = m * cells * n, .bucket = m * cells, .p = p->depth / (m * cells * n) };
 }
 
-/* The counters of a compact sketch that are not zero, which are those it has. */
+/* The number of counters of a compact sketch that are not zero, which are the stored ones. */
 static uint64_t
 count_compact(const qs_sketch *view, const qb_memory *memory)
 {
@@ -575,7 +578,10 @@ zeros_in(const qs_sketch *sk, const qb_memory *memory)
 	return zeros;
 }
 
-/* both[t]: the chance that a rotated mask has a given counter and the one t positions on. */
+/*
+ * both[t] is the chance that a rotated mask has both a given counter and the counter t positions
+ * further.
+ */
 static void
 measure_masks(const qs_sketch *sk, double *both)
 {
@@ -598,8 +604,8 @@ measure_masks(const qs_sketch *sk, double *both)
 }
 
 /*
- * P(both zero) / q^2 - 1 of two counters that a key has together with chance s.  A key that
- * has one counter in any case (p = 1) leaves none that is zero.
+ * P(both zero) / q^2 - 1 for two counters that a key has together with chance s.  With p = 1 every
+ * key has every counter, so none is zero.
  */
 static double
 excess(const zeros *l, double s, double keys)
@@ -624,7 +630,7 @@ excess_in_bucket(const qs_sketch *sk, const zeros *l, double keys)
 	return sum;
 }
 
-/* The variance of U (moments.h), if there are "keys" distinct keys. */
+/* The variance of U (moments.h) if there are "keys" distinct keys. */
 static double
 variance_of(const qs_sketch *sk, const zeros *l, double keys)
 {

@@ -9,11 +9,10 @@
  *	byte 28 .. 31	high index: 0, or 1024 + number of its high bucket
  *
  * A high bucket ("extra") has 32 counters of 4 (wide: 8) bytes, 28 of them used.
- * Counter i of a bucket is low[i] + 256 * high[i].  The paper estimates with two
- * minima; here the value is exact.  So the sketch does not depend on the order of
- * keys, can be merged, and can have keys removed.  It equals a sketch with buckets
- * of 28 wide counters, in less than a third of the memory as long as few counters
- * pass 255.
+ * Counter i of a bucket is low[i] + 256 * high[i].  The paper makes its estimate from two minima;
+ * here the value of each counter is exact.  So the sketch does not depend on the order of keys, can
+ * be merged, and can have keys removed.  It equals a sketch with buckets of 28 wide counters, in
+ * less than a third of the memory as long as few counters pass 255.
  *
  * A low bucket gets its high bucket when one of its counters first passes 255.
  * Serialized, high buckets are in the order of their low buckets, and high buckets
@@ -107,7 +106,7 @@ estimate_one(const qs_sketch *sk, uint64_t hv)
 	return least;
 }
 
-/* Take w from the counters that a mask selects; a negated w gives it back. */
+/* Subtract w from the counters that a mask selects; a negated w adds it back. */
 static void
 take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 {
@@ -119,7 +118,7 @@ take(qs_sketch *sk, uint8_t *low, uint32_t mask, uint64_t w)
 	}
 }
 
-/* Do the counters of a bucket fit each other?  See qs_tally. */
+/* True if the counters of a bucket fit each other; see qs_tally. */
 static bool
 bucket_fits(const qs_sketch *sk, const uint8_t *low)
 {
@@ -169,7 +168,7 @@ multilevel_query(const qs_sketch *sk, const uint64_t *hv, size_t count, int64_t 
 	}
 }
 
-/* The merge in use may be another one by now. */
+/* qs_multilevel_accumulate may have been set to another function, so it is read at each call. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -195,7 +194,7 @@ widen(qs_sketch *to, const qs_sketch *from)
 		convert_high(qs_high_bucket(to, i), true, qs_high_bucket(from, i), from->wide);
 }
 
-/* Is there a high bucket, and is it not all zero? */
+/* True if there is a high bucket and it is not all zero. */
 static bool
 is_live(const qs_sketch *sk, const uint8_t *high)
 {
@@ -209,8 +208,8 @@ is_live(const qs_sketch *sk, const uint8_t *high)
 }
 
 /*
- * Counts high buckets in the way that write() finds them: damaged bytes may name one
- * twice or never.
+ * Counts high buckets by low buckets, as write() visits them.  In damaged bytes a high bucket may
+ * be named twice or never.
  */
 static uint64_t
 live_extra(const qs_sketch *sk)
@@ -246,7 +245,7 @@ write(const qs_sketch *sk, bool wide, uint8_t *out)
 	}
 }
 
-/* Does the bucket sum to d times the weight of its keys?  Subtracts the sum from *rest. */
+/* True if the bucket sums to d times the weight of its keys.  Subtracts the sum from *rest. */
 static bool
 check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsigned __int128 *rest)
 {
@@ -269,7 +268,7 @@ check_bucket(const qs_sketch *sk, const uint8_t *low, const uint8_t *high, unsig
 	return true;
 }
 
-/* check_bucket() for a bucket without a high bucket, as most are: the loop takes whole vectors. */
+/* check_bucket() for a bucket without a high bucket, as most are.  The loop takes whole vectors. */
 static bool
 check_low(const uint8_t *low, uint32_t depth, unsigned __int128 *rest)
 {
@@ -331,8 +330,8 @@ const qs_ops qs_multilevel_ops = {
 /* ---- adding and subtracting tables of multilevel sketches, the plain way ---- */
 
 /*
- * Deferring pays once many buckets have high ones.  Then most merges carry into
- * nearly all high buckets, which have four or eight times the bytes of the carries.
+ * Deferring pays once many buckets have high buckets.  Then most merges carry into nearly all high
+ * buckets, which have four or eight times the bytes of the carries.
  */
 qb_status
 qs_multilevel_defer(qs_sketch *sk)

@@ -31,8 +31,8 @@ qs_high_bucket(const qs_sketch *sk, uint64_t number)
 }
 
 /*
- * The high bucket of a low bucket, or NULL.  An index that names no high bucket, as
- * only damaged bytes have it, counts as NULL.
+ * The high bucket of a low bucket, or NULL.  Also NULL for an index that names no high bucket,
+ * which occurs only in damaged bytes.
  */
 QB_INLINE uint8_t *
 qs_high_of(const qs_sketch *sk, const uint8_t *low)
@@ -45,9 +45,9 @@ qs_high_of(const qs_sketch *sk, const uint8_t *low)
 }
 
 /*
- * The high bucket of a low bucket, which gets one if it has none; reserve() has made
- * room for it.  Only copies of damaged bytes, in which some high buckets have no low
- * bucket, can run out of high buckets; they get the last one.
+ * The high bucket of a low bucket.  If the low bucket has none, it gets one, for which reserve()
+ * has made room.  Only copies of damaged bytes, in which some high buckets have no low bucket, can
+ * run out of high buckets.  Then the last one is used.
  */
 QB_INLINE uint8_t *
 qs_high_for_update(qs_sketch *sk, uint8_t *low)
@@ -63,8 +63,8 @@ qs_high_for_update(qs_sketch *sk, uint8_t *low)
 }
 
 /*
- * Add to counter c of a low bucket; what passes 255 goes to the high bucket, for which
- * there is room.
+ * Add to counter c of a low bucket.  The part above 255 goes to the high bucket, for which there is
+ * room.
  */
 QB_INLINE void
 qs_low_add_to(qs_sketch *sk, uint8_t *low, uint32_t c, uint64_t v)
@@ -101,7 +101,10 @@ qs_low_read(uint8_t *counters, const uint8_t *low)
 		counters[c] = c < QS_LOW_COUNTERS ? low[c] : 0;
 }
 
-/* In a sketch of few keys most buckets are all zero, high index included. */
+/*
+ * True if a low bucket is all zero, high index included, as most buckets of a sketch of few keys
+ * are.
+ */
 QB_INLINE bool
 qs_low_is_empty(const uint8_t *low)
 {
@@ -123,26 +126,23 @@ qs_multilevel_values(const qs_sketch *sk, uint64_t bucket, uint64_t *value)
 /*
  * ---- adding and subtracting tables ----
  *
- * A counter is low + 256 * high, so two tables add up as numbers of two digits do.
- * The low counters are added byte by byte, modulo 256.  Their carries go to the high
- * counters, together with the high counters of "from".  Only buckets that carry, or
- * that bring a high bucket, are looked at again: they are listed, a block of buckets
- * at a time while the block is in the cache.  Subtracting does the same with
- * borrows.
+ * A counter is low + 256 * high, so two tables are added like numbers of two digits.  The low
+ * counters are added byte by byte, modulo 256.  Their carries go to the high counters, together
+ * with the high counters of "from".  Only buckets that carry, or that have a high bucket in "from",
+ * are looked at again.  They are listed block by block, so that a block is still in the cache when
+ * its list is processed.  Subtracting does the same with borrows.
  *
  * Where many sketches are merged into one, that sketch has high buckets nearly
  * everywhere, and each merge carries into nearly all of them.  Then carries are
  * counted in a table of their own (qs_sketch.carries), a byte for each counter.
- * This table is added to the high counters when a byte could overflow, and in the
- * end.
+ * This table is added to the high counters when a byte could overflow, and at the end.
  *
  * The loops are compiled once for each instruction set (kernels.h),
  * with different ways to add low buckets; multilevel.c has the plain way.
  *
- * The least that a merge costs: both low tables read and one written, and the same
- * for each high bucket that changes, which has four (wide: eight) times the bytes of
- * a low one.  A deferred merge costs the low tables, and the carries read and
- * written.
+ * The least cost of a merge: both low tables are read and one is written.  Each high bucket that
+ * changes is read in both sketches and written in one, and has four (wide: eight) times the bytes
+ * of a low bucket.  A deferred merge reads and writes the low tables and the carries.
  */
 
 /* See qs_ops.accumulate. */
@@ -152,8 +152,8 @@ extern qb_status
 qs_multilevel_accumulate_plain(qs_sketch *into, const qs_sketch *from, bool negative);
 
 /*
- * The merge in use: the plain one, unless the engine has set another at load, as it
- * knows the processor.
+ * The merge in use.  It is the plain one, unless the engine, which knows the processor, has set
+ * another at load.
  */
 extern qs_accumulate qs_multilevel_accumulate;
 
@@ -161,22 +161,21 @@ extern qs_accumulate qs_multilevel_accumulate;
 extern qb_status qs_multilevel_defer(qs_sketch *sk);
 extern qb_status qs_multilevel_materialize(qs_sketch *sk);
 
-/* Low buckets that are added before their high ones: 4 kB. */
+/* The low buckets of a block, 4 kB, which are added before their high buckets. */
 #define QS_MERGE_BLOCK 128
 
 /* A bucket whose high counters will change. */
 typedef struct qs_carry
 {
-	uint32_t bucket; /* its number in the block */
-	uint32_t mask;   /* of the counters that carried or borrowed */
+	uint32_t bucket; /* number of the bucket in the block */
+	uint32_t mask;   /* mask of the counters that carried or borrowed */
 } qs_carry;
 
 /*
- * Add (or subtract) the counters of "count" low buckets of "from" to as many of
- * "into", and list the buckets that carry or for which "from" has a
- * high index.  Returns how many are listed.  High indexes of "into" stay.  If
- * "carries" is not NULL, it counts the carries of an addition, and only buckets with
- * a high index are listed.
+ * Add the counters of "count" low buckets of "from" to those of "into", or subtract them.  List the
+ * buckets that carry, or for which "from" has a high index.  Returns the number of listed buckets.
+ * High indexes of "into" do not change.  If "carries" is not NULL, it counts the carries of an
+ * addition, and only buckets with a high index are listed.
  */
 typedef size_t (*qs_low_add)(uint8_t *into, const uint8_t *from, size_t count, bool negative,
 							 uint8_t *carries, qs_carry *list);
@@ -224,7 +223,7 @@ qs_high_add(uint8_t *into, bool into_wide, const uint8_t *from, bool from_wide, 
 		qs_high_add_each(into, false, from, false, mask, negative);
 }
 
-/* Do what the list says for the block of low buckets that starts at bucket b. */
+/* Process the list of the block of low buckets that starts at bucket b. */
 QB_INLINE qb_status
 qs_list_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, const qs_carry *list,
 			size_t listed)
@@ -248,7 +247,7 @@ qs_list_add(qs_sketch *into, const qs_sketch *from, uint64_t b, bool negative, c
 	return QB_OK;
 }
 
-/* How many low buckets the block that starts at bucket b has. */
+/* The number of low buckets in the block that starts at bucket b. */
 QB_INLINE size_t
 qs_buckets_size(const qs_sketch *into, uint64_t b)
 {
@@ -288,9 +287,9 @@ qs_blocks_add(qs_sketch *into, const qs_sketch *from, uint64_t end, bool defer, 
 	return QB_OK;
 }
 
-/* ---- would a subtraction leave counters that are not negative and fit? ---- */
+/* ---- testing whether a subtraction leaves counters that are not negative and fit ---- */
 
-/* The answer for one-byte counters on both sides; qs_tally_fits() says what must hold. */
+/* The test for two low buckets without high buckets; qs_tally_fits() says what must hold. */
 QB_INLINE bool
 qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 {
@@ -314,10 +313,10 @@ qs_low_covers(const uint8_t *into_low, const uint8_t *from_low, uint32_t depth)
 	return wrong == 0 && most * depth <= sum;
 }
 
-/* Stands for a high bucket that is not there. */
+/* Stands for a high bucket that does not exist. */
 static const uint8_t qs_no_high[QS_HIGH_COUNTERS * 4] = { 0 };
 
-/* The answer for high counters of 4 bytes; *larger is set if 4 bytes do not hold a value. */
+/* The test for high counters of 4 bytes. *larger is set if 4 bytes do not hold a value. */
 QB_INLINE bool
 qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_t *from_low,
 				 const uint8_t *from_high, uint32_t depth, bool *larger)
@@ -351,7 +350,7 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	return wrong == 0 && (uint64_t) most * depth <= ((uint64_t) upper << 16) + lower;
 }
 
-/* The answer for any buckets. */
+/* The test for any buckets. */
 extern bool
 qs_multilevel_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket);
 
@@ -377,7 +376,7 @@ qs_bucket_covers(const qs_sketch *into, const qs_sketch *from, uint64_t bucket)
 	return qs_multilevel_bucket_covers(into, from, bucket);
 }
 
-/* The answer for the block that starts at bucket "first". */
+/* The test for the block that starts at bucket "first". */
 QB_INLINE bool
 qs_buckets_covers(const qs_sketch *into, const qs_sketch *from, uint64_t first)
 {
@@ -415,8 +414,8 @@ qs_blocks_subtract(qs_sketch *into, const qs_sketch *from, qs_low_add low_add)
 }
 
 /*
- * Is "into" ready to defer carries, and does that save work?  Where "from" has many
- * high buckets, those of "into" change anyway.
+ * True if "into" is ready to defer carries, and that saves work.  It does not if "from" has many
+ * high buckets, because then those of "into" change anyway.
  */
 QB_INLINE bool
 qs_defers(const qs_sketch *into, const qs_sketch *from)
@@ -424,7 +423,7 @@ qs_defers(const qs_sketch *into, const qs_sketch *from)
 	return into->carries && from->extra_used < from->params.n / 4;
 }
 
-/* How many buckets of a slice have a high one. */
+/* The number of buckets of a slice that have a high bucket. */
 QB_INLINE uint64_t
 qs_highs_of(const qs_sketch *sk)
 {

@@ -33,10 +33,10 @@ typedef enum qs_structure
 	QS_SF = 6
 } qs_structure;
 
-/* The length of arrays that are indexed by structure. */
+/* The length of arrays that are indexed by qs_structure. */
 #define QS_STRUCTURES (QS_SF + 1)
 
-/* Parts of an sf sketch; every other structure is always full. */
+/* Parts of an sf sketch.  A sketch of any other structure is always full. */
 typedef enum qs_part
 {
 	QS_PART_FULL = 0,
@@ -47,14 +47,14 @@ typedef enum qs_part
 #define QS_SIZE_MIN         (UINT64_C(1) << 10)
 #define QS_SIZE_MAX         (UINT64_C(1) << 29)
 #define QS_THREAD_DEPTH_MAX 32
-#define QS_DEPTH_MAX        32 /* over all structures */
+#define QS_DEPTH_MAX        32 /* the most counters per key, over all structures */
 #define QS_Z_MIN            2
 #define QS_Z_MAX            64
 #define QS_EXPLICIT_MAX     2048
 
 /*
- * Always canonical: what a structure does not have (z, masks) is zero, so equal
- * sketches have equal parameters.
+ * Always canonical: members that a structure does not use (z, masks) are zero, so equal sketches
+ * have equal parameters.
  */
 typedef struct qs_params
 {
@@ -67,19 +67,19 @@ typedef struct qs_params
 	uint8_t log2_masks; /* number of masks H = 2^log2_masks */
 } qs_params;
 
-/* What is particular to a structure stands here and nowhere else; all other code asks for it. */
+/* The properties in which structures differ.  Only this table has them; all other code reads it. */
 typedef struct qs_structure_facts
 {
 	const char *name;
-	uint8_t width; /* m: counters of a bucket that masks choose from; 0 with rows */
-	uint8_t unit;  /* bytes of a bucket; of a counter with rows */
+	uint8_t width; /* m: counters of a bucket that masks choose from; 0 for rows */
+	uint8_t unit;  /* bytes of a bucket, or for rows of a counter */
 	uint8_t depth_max;
 	bool rows;    /* d rows of independent counters, and no masks */
 	uint8_t high; /* counters of a high bucket, into which low ones of a byte overflow; 0: none */
-	bool fat;     /* z fat counters for each slim one; the two tables can be apart */
+	bool fat;     /* z fat counters for each slim counter; the two tables can be separate parts */
 } qs_structure_facts;
 
-/* Indexed by qs_structure.  The table and the functions that read it are for the host alone. */
+/* Indexed by qs_structure.  The table and the functions that read it are for host code only. */
 extern const qs_structure_facts qs_structures[QS_STRUCTURES];
 
 static inline bool
@@ -100,7 +100,7 @@ qs_has_fat(int structure)
 	return qs_structures[structure].fat;
 }
 
-/* m; 0 with rows. */
+/* m; 0 for rows. */
 static inline uint32_t
 qs_bucket_width(int structure)
 {
@@ -119,40 +119,43 @@ extern const char *qs_structure_name(int structure);
 /* qs_structure of a name, or 0. */
 extern int qs_structure_by_name(const char *name, size_t length);
 
-/* Bytes that a query reads for each n: one bucket, or one counter of each row. */
+/* Bytes that a query reads for each n: one bucket, or for rows one counter of each row. */
 extern uint64_t qs_block_bytes(const qs_params *p);
 
-/* What a user says of a sketch. */
+/* The parameters that a user gives. */
 typedef struct qs_choice
 {
 	int structure; /* qs_structure */
-	uint64_t size; /* in bytes; one that is no multiple of a bucket is rounded down */
+	uint64_t size; /* in bytes; rounded down to whole buckets */
 	int64_t depth;
 	int64_t z;
 	int64_t masks; /* a power of two */
 	uint64_t seed;
 } qs_choice;
 
-/* Fill "p" from what a user says. */
+/* Make parameters from those that a user gives. */
 extern qb_status qs_params_make(qs_params *p, const qs_choice *choice);
 
 /* Range check of parameters that come from outside. */
 extern qb_status qs_params_check(const qs_params *p);
 
-/* n of the same sketch with another size in bytes. */
+/* The n of a sketch with another size in bytes. */
 extern uint64_t qs_params_n(int structure, uint32_t depth, uint64_t size);
 
-/* Does folding lead from one sketch to the other?  Nothing differs but a power of two in n. */
+/*
+ * True if folding leads from one sketch to the other.  Then they differ only by a power of two in
+ * n.
+ */
 extern bool qs_params_fold(const qs_params *from, const qs_params *to);
 
-/* Does nothing differ? */
+/* True if the parameters are equal. */
 extern bool qs_params_mergeable(const qs_params *a, const qs_params *b);
 
 /*
- * The most distinct keys with which a sketch stays explicit: entries of 16 bytes may
- * take half of the memory that queries read, and are at most QS_EXPLICIT_MAX.  The
- * limit depends on the parameters alone and does not grow when a sketch is folded.
- * The parts of an sf sketch have the limit of the whole.
+ * The most distinct keys with which a sketch stays explicit.  Entries of 16 bytes may take half of
+ * the memory that queries read, and there are at most QS_EXPLICIT_MAX.  The limit depends on the
+ * parameters alone and does not grow when a sketch is folded.  The parts of an sf sketch have the
+ * limit of the whole.
  */
 extern uint32_t qs_explicit_limit(const qs_params *p);
 
@@ -162,7 +165,7 @@ qs_mask_count(const qs_params *p)
 	return UINT32_C(1) << p->log2_masks;
 }
 
-/* Does the sketch have its fat table, with exact cells?  A device part does not. */
+/* True if the sketch has its fat table, with exact cells.  A device part does not. */
 static inline bool
 qs_has_extra(const qs_params *p)
 {
@@ -179,11 +182,11 @@ qs_has_table(const qs_params *p)
 extern uint64_t qs_table_bytes(const qs_params *p, bool wide);
 extern uint64_t qs_extra_bytes(const qs_params *p, bool wide);
 
-/* Bytes of all tables, with so many high buckets. */
+/* Bytes of all tables, with "high" high buckets. */
 extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
 
 /*
- * ---- hash masks: which d of a bucket's m counters belong to a key ----
+ * ---- hash masks: the d of a bucket's m counters that belong to a key ----
  *
  * A sketch has H masks (a power of two up to 65536), each with exactly d of m bits
  * set.  Bit i selects counter i.  A mask is drawn without bias from a stream that
@@ -192,19 +195,18 @@ extern uint64_t qs_tables_bytes(const qs_params *p, bool wide, uint64_t high);
  * Paper: section III-A.
  *
  * A key's mask is a mask of the table, rotated by 0 .. m-1 positions.  Two keys of a
- * bucket with the same mask cannot be told apart.  With 1024 masks and no rotation
- * that happens 4 to 6 times as often as with any d of m counters, when there are
- * thousands of such choices: it costs multilevel a fifth of its accuracy and warp a
- * sixteenth.  With rotation, 1024 masks are as good as all masks.
+ * bucket with the same mask cannot be told apart.  If any d of m counters could be chosen, there
+ * would be thousands of masks.  With 1024 masks and no rotation, two keys share a mask 4 to 6 times
+ * as often as that.  This costs multilevel a fifth of its accuracy and warp a sixteenth.  With
+ * rotation, 1024 masks are as good as all masks.
  */
 
 #define QS_MASKS_MAX     65536
 #define QS_MASK_BITS_MAX 32
 
 /*
- * Mask number "index" with d bits out of m: Floyd's sampling, one draw of 32 bits
- * for each bit of the mask.  Costs d mixes, so hot loops look the mask up in a
- * table.
+ * Mask number "index" with d bits out of m, by Floyd's sampling, with one draw of 32 bits for each
+ * bit of the mask.  Costs d mixes, so hot loops look the mask up in a table.
  */
 QB_INLINE uint32_t
 qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
@@ -224,9 +226,8 @@ qs_mask(uint64_t seed_key, uint32_t m, uint32_t d, uint32_t index)
 }
 
 /*
- * By how many positions hv rotates its mask.  Uses the 16 bits of hv above the bits
- * that index the table of masks, and below the bits that choose among up to 2^32
- * buckets.
+ * The number of positions by which hv rotates its mask.  Uses the 16 bits of hv above the bits that
+ * index the table of masks, and below the bits that choose among up to 2^32 buckets.
  */
 QB_INLINE uint32_t
 qs_mask_places(uint32_t m, uint64_t hv)
@@ -243,7 +244,7 @@ qs_mask_rotate_by(uint32_t mask, uint32_t m, uint32_t places)
 	return (mask << places | below) & (UINT32_MAX >> (32 - m));
 }
 
-/* The mask, rotated as hv says. */
+/* The mask, rotated by hv. */
 QB_INLINE uint32_t
 qs_mask_rotation(uint32_t mask, uint32_t m, uint64_t hv)
 {

@@ -1,7 +1,7 @@
 /*
  * pieces.c
- *		Reading a few buckets of a sketch: from pieces of a stored one, or only those that hold
- *		something.
+ *		Reading a few buckets of a sketch: those of a key, from pieces of a stored sketch; or those
+ *		that hold something.
  *
  * src/sketch/pieces.c
  */
@@ -9,10 +9,13 @@
 
 #include "sketch/compact_write.h"
 
-/* The most bytes of the tables of a sketch of one bucket: a wide one of sf, slim and fat. */
+/*
+ * The most bytes of the tables of a sketch of one bucket, which is a wide one of sf with slim and
+ * fat table.
+ */
 #define ONE_BYTES (QS_SF_WIDTH * (1 + QS_Z_MAX) * 8)
 
-/* Compact data are read in pieces of so many bytes; groups are mostly smaller. */
+/* Compact data are read in pieces of this many bytes.  Most groups are smaller. */
 #define PART_BYTES 1024
 
 /* A sketch of one bucket, without counts; "bytes" has room for ONE_BYTES. */
@@ -41,7 +44,7 @@ estimate_of(const qs_sketch *one, uint64_t hv)
 
 /* ---- dense ---- */
 
-/* One counter in each row. */
+/* Read one counter in each row. */
 static void
 read_counters(const qs_sketch *view, uint64_t hv, const qs_source *source, uint8_t *out)
 {
@@ -55,8 +58,8 @@ read_counters(const qs_sketch *view, uint64_t hv, const qs_source *source, uint8
 }
 
 /*
- * The high bucket that the low bucket of "one" names.  The low bucket gets the index of
- * the first high bucket, as there is no other.
+ * Read the high bucket that the low bucket of "one" names.  The low bucket gets the index of the
+ * first high bucket, because "one" has only one.
  */
 static void
 read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
@@ -74,7 +77,7 @@ read_high(const qs_sketch *view, const qs_source *source, qs_sketch *one)
 				 bytes, one->extra);
 }
 
-/* The bucket of the table that estimates come from. */
+/* Read the bucket of the table that estimates come from. */
 static void
 read_bucket(const qs_sketch *view, uint64_t hv, const qs_source *source, qs_sketch *one)
 {
@@ -103,7 +106,7 @@ estimate_dense(const qs_sketch *view, uint64_t hv, const qs_source *source)
 
 /* ---- compact ---- */
 
-/* Blocks of a compact sketch that are wanted, and where they go in a sketch of one bucket. */
+/* The wanted blocks of a compact sketch, and their place in a sketch of one bucket. */
 typedef struct wanted
 {
 	uint64_t first;
@@ -112,7 +115,7 @@ typedef struct wanted
 	qs_sketch *one;
 } wanted;
 
-/* Add the wanted blocks, as far as the reader has whole ones.  False: there are no more. */
+/* Add the wanted blocks among the whole blocks that the reader has.  False: no block is left. */
 static bool
 add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 {
@@ -128,7 +131,7 @@ add_wanted(const wanted *w, qs_block_reader *r, const uint8_t *whole)
 	return !r->damaged;
 }
 
-/* Read the blocks of a group, whose data are the bytes from "start" to "end". */
+/* Read the wanted blocks of a group, whose data are the bytes from "start" to "end". */
 static void
 read_group(const wanted *w, const qs_source *source, qs_block_reader r, uint64_t start,
 		   uint64_t end)
@@ -241,7 +244,7 @@ qs_bucket_counters(const qs_sketch *sk, qs_side side)
 	return qs_bucket_width(sk->params.structure);
 }
 
-/* Read "count" counters, each "stride" counters after the one before. */
+/* Read "count" counters.  Each is "stride" counters after the one before. */
 QB_INLINE void
 read_values(const uint8_t *table, uint64_t first, uint64_t stride, bool wide, uint64_t *value,
 			uint32_t count)
@@ -270,7 +273,10 @@ qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *val
 
 /* ---- the buckets of a sketch that hold something, one after another ---- */
 
-/* Steps of a bucket, from which callers compute something: 4,096 of them between two pauses. */
+/*
+ * Steps that count for a bucket, because callers compute something from it: 4,096 buckets between
+ * two pauses.
+ */
 #define BUCKET_STEPS (QB_PATIENCE / 4096)
 
 /* ---- dense ---- */
@@ -294,14 +300,14 @@ next_block(qs_walk *walk)
 	return true;
 }
 
-/* The bucket of a dense sketch that comes next. */
+/* The number of the next bucket of a dense sketch that holds something. */
 static uint64_t
 found(const qs_walk *walk)
 {
 	return walk->first + (uint32_t) __builtin_ctzll(walk->bits);
 }
 
-/* Read the counters of this bucket, and pass it. */
+/* Read the counters of this bucket, and go past it. */
 static void
 take_found(qs_walk *walk, uint64_t *value)
 {
@@ -378,7 +384,7 @@ next_compact(qs_walk *walk)
 	return true;
 }
 
-/* ---- both ---- */
+/* ---- dense and compact ---- */
 
 void
 qs_walk_next(qs_walk *walk)

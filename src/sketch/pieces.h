@@ -1,19 +1,18 @@
 /*
  * pieces.h
- *		Reading a few buckets of a sketch: from pieces of a stored one, or only those that hold
- *		something.
+ *		Reading a few buckets of a sketch: those of a key, from pieces of a stored sketch; or those
+ *		that hold something.
  *
- * A sketch of a megabyte answers a question from some hundred bytes.  If pieces of a
- * stored sketch can be read alone, these suffice: the bucket of a key is by itself a
- * sketch of one bucket (thread: of one counter in each row), which gives the key the same
- * estimate.
+ * An estimate from a sketch of a megabyte takes some hundred bytes.  If pieces of a stored sketch
+ * can be read alone, these bytes suffice.  The bucket of a key is a sketch of one bucket (thread:
+ * of one counter in each row), which gives the key the estimate of the whole sketch.
  *
  *		qs_open(&view, header, length);		the header's bytes are enough
  *		estimate = qs_estimate_stored(&view, hv, &source);
  *
- * A dense sketch is read at one offset, two if the key has a high bucket, and d of
- * thread.  A compact one is read at two offsets: where the data of a group of blocks
- * begin and end, and these data, in which the blocks before the wanted one must be
+ * A dense sketch is read at one offset, at two if the key has a high bucket, and for thread at d.
+ * A compact sketch is read at two offsets.  The first has the begin and the end of the data of a
+ * group of blocks.  The second has these data, in which the blocks before the wanted one must be
  * passed.
  *
  * src/sketch/pieces.h
@@ -47,28 +46,28 @@ extern int64_t qs_estimate_compact(const qs_sketch *view, uint64_t hv);
 /* The most counters of a bucket: those of a fat bucket with the largest z. */
 #define QS_BUCKET_MAX (QS_SF_WIDTH * QS_Z_MAX)
 
-/* Which table of an sf sketch is read; all other structures have only one. */
+/* The table of an sf sketch that is read.  Every other structure has only one table. */
 typedef enum qs_side
 {
 	QS_SIDE_TOLD, /* the table that estimates come from */
-	QS_SIDE_BEST  /* the fat table where there is one */
+	QS_SIDE_BEST  /* the fat table if there is one */
 } qs_side;
 
-/* Do we read the fat table of an sf sketch? */
+/* True if the fat table of an sf sketch is read. */
 extern bool qs_bucket_is_fat(const qs_sketch *sk, qs_side side);
 
 /* Number of counters, at most QS_BUCKET_MAX. */
 extern uint32_t qs_bucket_counters(const qs_sketch *sk, qs_side side);
 
-/* Counters of a dense sketch's bucket in their order. */
+/* Read the counters of a dense sketch's bucket, in their order. */
 extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, uint64_t *value);
 
 /*
  * ---- the buckets of a sketch that hold something, one after another ----
  *
- * A sketch of few keys is mostly empty buckets, and what these add to a result is known
- * beforehand.  A walk passes over them: in tables 64 at a time, in compact encoding without any
- * step, so that its time grows with the bytes of the value and not with the size of the sketch.
+ * Most buckets of a sketch of few keys are empty, and their contribution to a result is known
+ * beforehand.  A walk skips them.  In tables it skips 64 at a time.  In compact encoding they take
+ * no step, so the time grows with the bytes of the value and not with the size of the sketch.
  *
  * Where there are rows instead of buckets, each counter is walked over as a bucket of its own,
  * row after row.
@@ -80,14 +79,14 @@ extern void qs_bucket_read(const qs_sketch *sk, qs_side side, uint64_t bucket, u
 
 typedef struct qs_walk
 {
-	bool more;                     /* there is a bucket */
-	uint64_t bucket;               /* its number */
+	bool more;                     /* false at the end of the walk */
+	uint64_t bucket;               /* number of the current bucket */
 	uint64_t value[QS_BUCKET_MAX]; /* its counters; of sf, those of the fat table if there is one */
 
 	const qs_sketch *sk;
 	const qb_memory *memory;
 	uint32_t counters;
-	uint64_t steps; /* since the last pause */
+	uint64_t steps; /* steps since the last pause */
 
 	/* dense: the rest of a block of buckets, and where the next block begins */
 	uint32_t shift; /* 2^shift buckets make one */
@@ -97,7 +96,7 @@ typedef struct qs_walk
 	uint64_t bits;
 
 	/* compact: the next block, if there is one */
-	uint64_t blocks; /* that make a bucket */
+	uint64_t blocks; /* number of blocks that make a bucket */
 	bool ahead;
 	qs_groups groups;
 	qs_block_reader reader;
@@ -105,12 +104,12 @@ typedef struct qs_walk
 } qs_walk;
 
 /*
- * Go to the first bucket that holds something of a dense or compact sketch, as if it were folded
- * to n.  The walk pauses by "memory".
+ * Go to the first bucket of a dense or compact sketch that holds something.  The sketch is walked
+ * over as if it were folded to n.  The walk pauses by "memory".
  */
 extern void qs_walk_begin(qs_walk *walk, const qs_sketch *sk, uint64_t n, const qb_memory *memory);
 
-/* Go to the next one. */
+/* Go to the next bucket that holds something. */
 extern void qs_walk_next(qs_walk *walk);
 
 #endif

@@ -136,7 +136,7 @@ sf_query_one(const qs_sketch *sk, uint64_t hv)
 									 : qs_cells_query_one(sk, fat_of(sk), hv);
 }
 
-/* Device parts add their slim tables, all other parts their fat tables. */
+/* Add sketches: of device parts the slim tables, of all other parts the fat tables. */
 static qb_status
 accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 {
@@ -152,8 +152,8 @@ accumulate(qs_sketch *into, const qs_sketch *from, bool negative)
 /*
  * Check a slim table alone.  The weight W of a bucket is not known but bounded: no
  * counter exceeds W, the counters sum to at most d * W, and their z cells sum to
- * exactly d * W.  N must be possible as the sum of all W.  That stays true when
- * parts are merged and folded.
+ * exactly d * W.  The bounds of W must allow a sum of all W equal to N.  This stays true when parts
+ * are merged and folded.
  */
 static bool
 check_device(const qs_sketch *sk)

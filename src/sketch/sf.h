@@ -26,7 +26,7 @@ qs_sf_cell(uint64_t hv, uint32_t i, uint32_t z)
 	return (uint32_t) qb_reduce(qb_mix64(hv + QS_CELL_STEP * (i + 1)), z);
 }
 
-/* Which counters of the slim table hv owns. */
+/* The counters of the slim table that hv owns. */
 QB_INLINE void
 qs_sf_slim_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {
@@ -34,7 +34,7 @@ qs_sf_slim_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 					cell);
 }
 
-/* Which cells of the fat table hv owns. */
+/* The cells of the fat table that hv owns. */
 QB_INLINE void
 qs_sf_fat_cells(const qs_sketch *sk, uint64_t hv, uint64_t *cell)
 {

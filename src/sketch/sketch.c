@@ -2,10 +2,9 @@
  * sketch.c
  *		Life cycle of a sketch: explicit to dense, narrow to wide, copies.
  *
- * A sketch that changes encoding or width is made anew beside the old one, which is
- * released only when the new one is complete.  So when memory runs out the sketch is
- * unchanged.  Only its structure's qs_ops know what a table looks like; here it is a
- * number of bytes.
+ * To change encoding or width, a new sketch is made beside the old one, which is released only when
+ * the new one is complete.  So the sketch does not change if memory runs out.  Only the structure's
+ * qs_ops know the layout of a table; here a table is a number of bytes.
  *
  * src/sketch/sketch.c
  */
@@ -328,8 +327,9 @@ dense_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *
 }
 
 /*
- * An explicit sketch of another part has the same entries, but a device part has no entries.  What
- * else has no tables is made dense first.
+ * A sketch of another part, made without tables if possible.  An explicit sketch has the same
+ * entries in every part, except that a device part has no entries.  In all other cases the sketch
+ * is made dense first.
  */
 static qb_status
 part_without_tables(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory)
@@ -386,8 +386,8 @@ qs_estimate(const qs_sketch *sk, uint64_t fingerprint)
 }
 
 /*
- * A bucket is the high part of hv * n.  So the high part of hv times the bytes of
- * all buckets is the offset of a byte in the key's bucket.
+ * Fetches the key's bucket.  A bucket is the high part of hv * n.  So the high part of hv times the
+ * bytes of all buckets is the offset of a byte in the key's bucket.
  */
 void
 qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint)

@@ -30,7 +30,7 @@ extern qb_status qs_copy(qs_sketch *to, const qs_sketch *from, const qb_memory *
 extern qb_status
 qs_sf_part(qs_sketch *to, const qs_sketch *from, qs_part part, const qb_memory *memory);
 
-/* Make the table of masks, in which sketches that take keys look masks up. */
+/* Make the table of masks, in which a sketch looks up the masks of keys that are added. */
 extern qb_status qs_make_masks(qs_sketch *sk);
 
 /* Turn an explicit owned sketch dense. */
@@ -39,19 +39,19 @@ extern qb_status qs_make_dense(qs_sketch *sk);
 /* Turn an empty sketch dense with counters of this width, for tables to be copied in. */
 extern qb_status qs_start_dense(qs_sketch *sk, bool wide);
 
-/* The same without a table of masks, for a sketch that takes no keys. */
+/* qs_start_dense() without a table of masks, for a sketch to which no keys are added. */
 extern qb_status qs_start_tables(qs_sketch *sk, bool wide);
 
 /*
- * Prepare an owned sketch for "weight" more.  QB_TOTAL_OVERFLOW: N cannot grow so
- * much.  Widens dense counters if N would reach 2^32.
+ * Prepare an owned sketch for "weight" more.  QB_TOTAL_OVERFLOW: N would be too large.  Widens
+ * dense counters if N would reach 2^32.
  */
 extern qb_status qs_prepare(qs_sketch *sk, int64_t weight);
 
-/* Can keys be added?  QB_READ_ONLY for a device part, which takes none. */
+/* QB_OK if keys can be added.  QB_READ_ONLY for a device part, to which no keys can be added. */
 extern qb_status qs_writable(const qs_sketch *sk);
 
-/* The sum of a batch's weights; NULL: 1 each.  Returns -1 if the sum is out of range. */
+/* The sum of a batch's weights; NULL: all weights are 1.  Returns -1 if the sum is out of range. */
 static inline int64_t
 qs_weight_sum(const int64_t *weight, size_t count)
 {
@@ -70,12 +70,12 @@ qs_weight_sum(const int64_t *weight, size_t count)
 extern int64_t qs_estimate(const qs_sketch *sk, uint64_t fingerprint);
 
 /*
- * Announce that a key will soon be estimated: fetches the part of the table that
- * this will read.  Does nothing for thread.
+ * Announce that a key will soon be estimated.  Fetches the part of the table that the estimate will
+ * read.  Does nothing for thread.
  */
 extern void qs_estimate_soon(const qs_sketch *sk, uint64_t fingerprint);
 
-/* Finish what qs_merge_deferred() left; QB_NO_MEMORY leaves the rest as it was. */
+/* Finish the work that qs_merge_deferred() left.  QB_NO_MEMORY leaves the rest unfinished. */
 extern qb_status qs_materialize(qs_sketch *sk);
 
 #endif

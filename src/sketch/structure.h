@@ -1,6 +1,6 @@
 /*
  * structure.h
- *		A sketch in memory, and what a structure does with its tables.
+ *		A sketch in memory, and the operations of a structure on its tables.
  *
  * A qs_sketch is either owned (its tables come from the caller's allocator and
  * may change) or a view (its tables lie inside serialized bytes, read only).
@@ -19,9 +19,10 @@
  *	multilevel		n low buckets	high buckets
  *	sf				n slim buckets	n fat buckets
  *
- * Compact encoding: what a dense sketch is mostly stored as (compact.h).  Only views have it,
- * and what qs_compact_from_keys() makes to be written.  They can be estimated from, copied, merged
- * and subtracted; all other functions want a copy, which is dense.
+ * Compact encoding: the form in which most dense sketches are stored (compact.h).  Only views have
+ * it, and sketches that qs_compact_from_keys() makes to be written.  A compact sketch can give
+ * estimates, and can be copied, merged and subtracted.  All other functions need a copy, which is
+ * dense.
  *
  * Counters have 4 bytes, or 8 once the total weight N could reach 2^32.  No counter
  * exceeds N, so counters cannot wrap and need no check of their own.
@@ -38,7 +39,7 @@
 /* Keys are hashed and added in batches of at most this many. */
 #define QS_BATCH 4096
 
-/* How many keys ahead of the counters to be changed the loops fetch cache lines. */
+/* Loops fetch cache lines this many keys before they change the counters. */
 #define QS_PREFETCH_AHEAD 16
 
 /* Bytes before the body of a stored sketch (format.h). */
@@ -71,48 +72,51 @@ typedef struct qs_sketch
 	uint8_t encoding; /* qs_encoding */
 	bool wide;        /* counters of 8 bytes */
 	bool view;        /* tables are inside serialized bytes */
-	bool narrow;      /* explicit, view: counts of 4 bytes, as in a list (top.h) */
+	bool narrow;      /* explicit view: counts of 4 bytes, as in a list of top keys (top.h) */
 	bool slice;       /* dense: some buckets of a sketch, with all its high buckets (merge.h) */
 
 	uint64_t seed_key; /* qb_seed_key(params.seed) */
 	const struct qs_ops *ops;
 	const qb_memory *memory; /* NULL for a view */
-	uint32_t *masks;         /* table of H masks; NULL: masks are computed one by one */
+	uint32_t *masks;         /* table of H masks; NULL: each mask is computed when needed */
 
-	uint8_t *entries;    /* explicit: qs_entry slots, or sorted in a view */
+	uint8_t *entries;    /* explicit: hash table of qs_entry; in a view sorted entries */
 	uint64_t used;       /* explicit: distinct keys; compact: present blocks */
-	uint64_t slots;      /* explicit, owned: a power of two */
+	uint64_t slots;      /* explicit, owned: slots of "entries", a power of two */
 	uint8_t *table;      /* dense */
 	uint8_t *extra;      /* dense: multilevel and sf */
 	uint64_t extra_used; /* multilevel: high buckets in use */
 	uint64_t extra_room; /* multilevel, owned: high buckets allocated */
 
 	const uint8_t *compact; /* compact: the body; NULL if only the header was read */
-	uint64_t compact_bytes; /* compact: of the body */
+	uint64_t compact_bytes; /* compact: bytes of the body */
 
-	/* Owned, dense, between qs_merge_deferred() and qs_materialize(); else NULL and 0. */
-	uint8_t *carries; /* multilevel: a byte for each counter, yet to be added to its high one */
-	uint32_t carried; /* how many merges "carries" has; no byte of it is larger */
-	uint32_t merges;  /* how many merges there were */
+	/*
+	 * Only for an owned dense sketch, between qs_merge_deferred() and qs_materialize(); else NULL
+	 * and 0.
+	 */
+	uint8_t *carries; /* multilevel: a byte for each counter, not yet added to the high counter */
+	uint32_t carried; /* number of merges in "carries"; no byte is larger than this */
+	uint32_t merges;  /* number of merges */
 
-	void *remote; /* an engine's own, if the tables are elsewhere; NULL = they are here */
+	void *remote; /* the engine's own data, if the tables are elsewhere; NULL: they are here */
 } qs_sketch;
 
 /*
- * What a structure does with dense tables.  Arrays of hv have at most QS_BATCH
- * elements; weights are positive.  Every member is set unless said otherwise.
+ * The operations of a structure on dense tables.  Arrays of hv have at most QS_BATCH elements.
+ * Weights are positive.  Every member is set unless its comment says otherwise.
  */
 typedef struct qs_ops
 {
-	/* Make room so that add() of "count" keys cannot fail; NULL: none needed. */
+	/* Make room so that add() of "count" keys cannot fail.  NULL: no room is needed. */
 	qb_status (*reserve)(qs_sketch *sk, size_t count);
 
 	/* Add keys; weight NULL means 1 each. */
 	void (*add)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
 	/*
-	 * Remove keys up to the first one whose counters are too small; returns how many
-	 * were removed.
+	 * Remove keys up to the first one whose counters are too small.  Returns the number of keys
+	 * removed.
 	 */
 	size_t (*remove)(qs_sketch *sk, const uint64_t *hv, const int64_t *weight, size_t count);
 
@@ -122,16 +126,15 @@ typedef struct qs_ops
 	int64_t (*query_one)(const qs_sketch *sk, uint64_t hv);
 
 	/*
-	 * into += from, of the same parameters, where "into" is wide enough.  With
-	 * "negative" into -= from, which fails with QB_UNDERFLOW and then changes
+	 * into += from.  Both have equal parameters, and "into" is wide enough.  With "negative" into
+	 * -= from.  This fails with QB_UNDERFLOW if a counter would be negative, and then changes
 	 * nothing.
 	 */
 	qb_status (*accumulate)(qs_sketch *into, const qs_sketch *from, bool negative);
 
 	/*
-	 * Get ready for many merges.  From then on merges may leave work to materialize()
-	 * that costs less when it is done once.  Both NULL: the structure has no such
-	 * work.
+	 * Get ready for many merges.  From then on merges may leave work to materialize(), which costs
+	 * less if it is done once.  Both members are NULL if the structure has no such work.
 	 */
 	qb_status (*defer)(qs_sketch *sk);
 	qb_status (*materialize)(qs_sketch *sk);
@@ -139,13 +142,13 @@ typedef struct qs_ops
 	/* Copy 4-byte counters to the new tables of "to", which have 8-byte counters. */
 	void (*widen)(qs_sketch *to, const qs_sketch *from);
 
-	/* How many high buckets serializing will write; NULL: none. */
+	/* The number of high buckets that serializing will write.  NULL: none. */
 	uint64_t (*live_extra)(const qs_sketch *sk);
 
-	/* Write the dense body with 8-byte (wide) or 4-byte counters. */
+	/* Write the dense body, with counters of 8 bytes if "wide", else of 4 bytes. */
 	void (*write)(const qs_sketch *sk, bool wide, uint8_t *out);
 
-	/* Do the counters of an opened view obey the structure's invariants? */
+	/* True if the counters of an opened view obey the structure's invariants. */
 	bool (*check)(const qs_sketch *sk);
 } qs_ops;
 

@@ -11,13 +11,13 @@
 #include "sketch/merge.h"
 #include "sketch/top.h"
 
-/* How many times the capacity a list may have that is merged without its sketch. */
+/* A list that is merged without its sketch may have this many times its capacity. */
 #define LISTED_MOST 4
 
 #define FIRST_ROOM  16
 #define MOST_SPARSE 512
 
-/* An estimate counts as so many steps between two pauses: it may read 32 counters. */
+/* Steps that an estimate counts for, between two pauses.  It may read 32 counters. */
 #define ESTIMATE_STEPS 64
 
 void
@@ -35,7 +35,7 @@ release(const qs_top *top, void *block)
 		top->memory->release(top->memory->context, block);
 }
 
-/* Release the text of a candidate that goes. */
+/* Release the text of a candidate that is removed. */
 static void
 release_text(qs_top *top, const qs_top_key *key)
 {
@@ -58,9 +58,8 @@ qs_top_free(qs_top *top)
 /* ---- finding ---- */
 
 /*
- * A slot of the hash table is 0, or 1 + a candidate's index with some more bits of
- * its hash.  These bits rule out most keys that are not candidates, without a look
- * at the candidates.
+ * A slot of the hash table is 0, or 1 + a candidate's index, with some more bits of its hash.
+ * These bits rule out most keys that are not candidates, without a look at the candidates.
  */
 #define INDEX_BITS 22
 #define INDEX_MASK ((UINT32_C(1) << INDEX_BITS) - 1)
@@ -166,7 +165,7 @@ qs_top_find(const qs_top *top, uint64_t fingerprint, qs_top_key *key)
 	return there != NULL;
 }
 
-/* The next text of a view.  Bytes that nobody validated may end without a zero byte. */
+/* Read the next text of a view.  Bytes that were not validated may end without a zero byte. */
 static void
 next_text(const qs_top *top, uint64_t *at, qs_top_key *key)
 {
@@ -196,11 +195,12 @@ qs_top_next(const qs_top *top, qs_top_place *place, qs_top_key *key)
 	return true;
 }
 
-/* ---- coming and going ---- */
+/* ---- adding and dropping candidates ---- */
 
 /*
- * The size of the hash table.  Most keys are not in it.  A table that is nearly empty says so
- * at the first slot.  It is that large as long as it fits into the nearest cache.
+ * The size of the hash table.  Most keys are not in it, and in a table that is nearly empty a
+ * lookup of such a key ends at the first slot.  So the table is large, as long as it fits into the
+ * nearest cache.
  */
 static uint64_t
 slots_for(uint64_t room)
@@ -248,7 +248,10 @@ compare_estimates(const void *a, const void *b)
 	return (x->fingerprint > y->fingerprint) - (x->fingerprint < y->fingerprint);
 }
 
-/* Leave the candidates with the largest estimates; returns the largest estimate of those that go. */
+/*
+ * Keep the candidates with the largest estimates.  Returns the largest estimate of the dropped
+ * ones.
+ */
 static int64_t
 keep_largest(qs_top *top, uint64_t count)
 {
@@ -380,7 +383,7 @@ sort_candidates(qs_top *top)
 	index_all(top);
 }
 
-/* The sketch's own estimate is an upper bound, too. */
+/* Lower the upper bound to the sketch's own estimate, which is an upper bound, too. */
 static void
 tighten(qs_top_key *key, const qs_sketch *sk)
 {
@@ -434,7 +437,7 @@ qs_top_drop_below(qs_top *top, int64_t least)
 
 /* ---- what is certain about the weight of any key ---- */
 
-/* How often a key that is not a candidate has occurred at most.  "sk" may be NULL. */
+/* The largest weight that a key which is no candidate can have.  "sk" may be NULL. */
 static int64_t
 most_of_others(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -457,7 +460,7 @@ qs_top_limits_of(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 	return limits;
 }
 
-/* The same of a sketch that may have no list. */
+/* The bounds of a key's weight in a sketch that may have no list. */
 static qs_top_limits
 limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 {
@@ -472,8 +475,8 @@ limits_in(const qs_top *top, const qs_sketch *sk, uint64_t fingerprint)
 /* ---- subtracting ---- */
 
 /*
- * Subtract from a candidate what was removed of its key.  The sketch is without that already.
- * False: so much was not there.
+ * Subtract from a candidate the weight that was removed of its key.  The sketch has already been
+ * subtracted from.  False: the candidate did not have this weight.
  */
 static bool
 take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
@@ -489,7 +492,10 @@ take_away(qs_top_key *key, const qs_sketch *sk, qs_top_limits gone)
 	return lower <= upper;
 }
 
-/* Do two lists match?  Without keys a list has no texts, whatever its keys will have. */
+/*
+ * True if two lists match.  A list without keys has no texts, so it matches lists with and without
+ * texts.
+ */
 static bool
 lists_match(const qs_top *a, const qs_sketch *a_sketch, const qs_top *b, const qs_sketch *b_sketch)
 {
@@ -558,7 +564,7 @@ qs_top_copy(qs_top *to, const qs_top *from, const qb_memory *memory)
 	return status;
 }
 
-/* Add to the candidates of "into" what "from" knows about them.  "from_sketch" may be NULL. */
+/* Add to the candidates of "into" their bounds in "from".  "from_sketch" may be NULL. */
 static void
 add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 {
@@ -584,8 +590,8 @@ add_known(qs_top *into, const qs_top *from, const qs_sketch *from_sketch)
 }
 
 /*
- * Add the candidates that "into" did not have.  No candidate may be dropped before
- * the sketches are merged, so room for all is made first.  "sketch" may be NULL.
+ * Add the candidates of "from" that "into" does not have.  No candidate may be dropped before the
+ * sketches are merged, so room for all is made first.  "sketch" may be NULL.
  */
 static qb_status
 add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
@@ -614,7 +620,7 @@ add_unknown(qs_top *into, const qs_sketch *sketch, const qs_top *from)
 	return QB_OK;
 }
 
-/* Merge the candidates and their bounds, by the sketches before they are merged; these may be NULL. */
+/* Merge the candidates and their bounds.  The sketches must not be merged yet, and may be NULL. */
 static qb_status
 merge_candidates(qs_top *into, const qs_sketch *sketch, const qs_top *from,
 				 const qs_sketch *from_sketch)

@@ -33,7 +33,7 @@ text_bytes(const qs_top *top)
 	return top->texts ? top->length + top->count : 0;
 }
 
-/* Bytes of the entries that there are beside the sketch. */
+/* Bytes of the entries that are stored beside the sketch. */
 static uint64_t
 entries_bytes(const qs_top *top, uint8_t encoding)
 {
@@ -147,7 +147,7 @@ qs_top_open_list(qs_top *view, const uint8_t *bytes)
 	view->text = bytes + view->count * QS_TOP_ENTRY_BYTES;
 }
 
-/* The header's own fields. */
+/* Read and check the fields of the header. */
 static qb_status
 read_header(qs_top *view, const uint8_t *bytes)
 {
@@ -167,7 +167,7 @@ read_header(qs_top *view, const uint8_t *bytes)
 	return QB_OK;
 }
 
-/* Do header and sketch agree? */
+/* True if header and sketch agree. */
 static bool
 fits_sketch(const qs_top *view, const qs_sketch *sketch)
 {
@@ -178,7 +178,7 @@ fits_sketch(const qs_top *view, const qs_sketch *sketch)
 	return view->count <= qs_top_capacity(view->n);
 }
 
-/* Point the view to the entries and texts.  The bytes after the sketch are given. */
+/* Point the view to the entries and texts.  "bytes" are the bytes after the sketch. */
 static qb_status
 set_keys(qs_top *view, const qs_sketch *sketch, const uint8_t *bytes, uint64_t length)
 {
@@ -223,7 +223,7 @@ qs_top_open(qs_top *view, qs_sketch *sketch, const uint8_t *bytes, uint64_t leng
 					length - sketch_bytes);
 }
 
-/* Are keys ascending, upper bounds positive, and bounds within the sketch's estimates? */
+/* True if keys are ascending, upper bounds positive, and bounds within the sketch's estimates. */
 static bool
 entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *memory)
 {
@@ -249,7 +249,7 @@ entries_are_sound(const qs_top *view, const qs_sketch *sketch, const qb_memory *
 	return true;
 }
 
-/* Is there one text for each key? */
+/* True if there is one text for each key. */
 static bool
 texts_are_sound(const qs_top *view)
 {

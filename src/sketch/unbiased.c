@@ -3,18 +3,16 @@
  *		Estimates without the minimum's bias, from the same bucket.
  *
  * All estimates here come from one argument.  Take away the key and its weight f.
- * What is left in its bucket was put there under random masks, so any k counters of
- * the bucket have the same joint distribution as any other k.  Take the mean, over
- * all k-subsets of the key's own counters, of the subset's minimum: it is f plus a
- * noise.  The same mean over the counters that the key does not own is such a
- * noise.  So their difference has expectation f.  Two such differences are used: k =
- * d, which is the usual minimum (where fewer than d counters are left, k is their
- * number), and k = 1, which compares means.
+ * The remaining counts of its bucket come from keys with random masks.  So all choices of k
+ * counters of the bucket have one joint distribution.  The mean of the minimum, over all k-subsets
+ * of the key's own counters, is f plus a noise.  The mean of the minimum over all k-subsets of the
+ * other counters is a noise of this distribution.  So their difference has expectation f.  Two such
+ * differences are used: k = d, which is the usual minimum (where fewer than d counters are left, k
+ * is their number), and k = 1, which compares means.
  *
- * The minimum is robust where few heavy keys make most of the noise; the mean varies
- * less where many light keys do.  Any mixture with fixed weights is unbiased.  So
- * the weight is the one with the least mean absolute error over keys that are not
- * there, whose count is known to be zero.
+ * The minimum is robust if few heavy keys make most of the noise.  The mean varies less if many
+ * light keys make it.  Any mixture with fixed weights is unbiased.  So the weight is chosen for the
+ * least mean absolute error over absent keys, whose count is known to be zero.
  *
  * src/sketch/unbiased.c
  */
@@ -23,10 +21,10 @@
 #include "sketch/explicit.h"
 #include "sketch/sketch.h"
 
-/* Weights that are tried: multiples of 1/16. */
+/* The weights that are tried are multiples of 1/16. */
 #define WEIGHT_STEPS 16
 
-/* How many keys the weights are tried on, and how many counters that may read. */
+/* The number of keys on which the weights are tried, and the most counters that this may read. */
 #define PROBES         2048
 #define PROBE_COUNTERS (UINT64_C(1) << 16)
 
@@ -54,10 +52,7 @@ mean(const uint64_t *value, uint32_t count)
 	return sum / count;
 }
 
-/*
- * Split a bucket's counters into those that the key owns and those that it does not,
- * both ascending.
- */
+/* Split a bucket's counters into those that the key owns and the others, both ascending. */
 static void
 split(const uint64_t *value, uint32_t count, uint32_t mask, uint64_t *own, uint64_t *others)
 {
@@ -98,8 +93,8 @@ estimate_plain(const qs_sketch *sk, uint64_t hv)
 }
 
 /*
- * In a fat bucket, move the key's own cells to "own", and see what d of the 8
- * sub-buckets tell with the cells that are left.
+ * In a fat bucket, move the key's own cells to "own", and estimate an absent key from the remaining
+ * cells of any d of the 8 sub-buckets.
  */
 static pair
 estimate_fat(const qs_sketch *sk, uint64_t hv)
@@ -139,7 +134,7 @@ estimate_fat(const qs_sketch *sk, uint64_t hv)
 				   .by_mean = mean(own, d) - noise.by_mean };
 }
 
-/* Rows are independent, so what absent keys are told is the same everywhere. */
+/* Rows are independent, so the mean estimate of an absent key does not depend on the key. */
 static pair
 estimate_thread(const qs_sketch *sk, double mean_noise, uint64_t hv)
 {
@@ -177,8 +172,8 @@ mixture(pair e, double weight)
 }
 
 /*
- * The weight, 0 to 1, of the difference of means in the mixture; the minimum's
- * difference has the rest.
+ * The weight, 0 to 1, of the difference of means in the mixture.  The difference of minima has the
+ * rest.
  */
 static double
 mean_weight(const qs_sketch *sk, double mean_noise)
@@ -208,30 +203,30 @@ mean_weight(const qs_sketch *sk, double mean_noise)
  * ---- unbiased estimates from the device part of an sf sketch ----
  *
  * Let F be the distribution of slim counters.  Then a cell has F^(1/z), and the z -
- * 1 cells beside it have F^((z-1)/z).  A key of count f is told the minimum of d
- * times max(f + own cell, other cells), hence
+ * 1 cells beside it have F^((z-1)/z).  The estimate of a key of count f is the minimum of d values
+ * max(f + own cell, other cells), hence
  *
  *	g(f) = f + sum over w >= 0 of (1 - F(w)^(1/z) * F(f + w)^((z-1)/z))^d
  *
- * F comes from what absent keys are told; the tail of that is the tail of a slim
- * counter to the power of d.  F does not show cells below the least slim counter.
- * Their fraction is set such that cells have the mean that follows from N.
+ * F comes from the estimates of absent keys, whose tail is the tail of a slim counter to the power
+ * of d.  F does not show cells below the least slim counter.  Their fraction is set such that cells
+ * have the mean that follows from N.
  */
 
-/* g(f) is kept for small counts f one by one, then in steps of a sixteenth. */
+/* g(f) is stored for each small count f, and for larger ones in steps of a sixteenth. */
 #define STEP(f) (1 + (f) / 16)
 
 /* The distributions of cells by bin, and the cells below the base. */
 typedef struct cells
 {
 	const qs_noise *noise;
-	double *own;    /* chance of no more than the bin's last value */
-	double *others; /* this chance for the z - 1 cells beside it */
+	double *own;    /* chance that a cell is at most the bin's last value */
+	double *others; /* this chance for all of the z - 1 cells beside it */
 	double low;     /* the least cell below the base */
 	double share;   /* the fraction of cells below the base */
 } cells;
 
-/* Does the estimate of this dense sketch come from here? */
+/* True if the estimate of this dense sketch uses slim counters alone. */
 static bool
 slim_alone(const qs_sketch *sk)
 {
@@ -277,9 +272,9 @@ own_within(const cells *c, double w)
 }
 
 /*
- * Fit the ramp of cells below the base to what the mean of all cells leaves for
- * them.  The fraction of cells below the base is the one with which a single slim
- * counter would be expected below it: with more of them one would have been seen.
+ * Fit the ramp of cells below the base to their part of the mean of all cells.  The fraction of
+ * cells below the base is chosen so that one slim counter would be expected below it.  With a
+ * larger fraction a slim counter below it would have been seen.
  */
 static void
 fit_low_cells(cells *c, const qs_sketch *sk)
@@ -340,7 +335,7 @@ fill_cells(cells *c, const qs_sketch *sk)
 	fit_low_cells(c, sk);
 }
 
-/* Fill noise->told for a device part whose tails are there.  QB_NO_MEMORY is the only error. */
+/* Fill noise->told for a device part whose tails are known.  QB_NO_MEMORY is the only error. */
 static qb_status
 slim_measure(qs_noise *noise, const qs_sketch *sk)
 {
@@ -365,7 +360,7 @@ slim_measure(qs_noise *noise, const qs_sketch *sk)
 	return c.own && noise->told ? QB_OK : QB_NO_MEMORY;
 }
 
-/* The count for which a key is told "told" on average: the inverse of g. */
+/* The count whose average estimate is "told": the inverse of g. */
 static double
 slim_estimate(const qs_noise *noise, double told)
 {
