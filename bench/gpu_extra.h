@@ -22,8 +22,8 @@ extern "C"
 
 	typedef struct qs_cuda_stats
 	{
-		uint64_t bulk_keys;    /* keys inserted by partitioning since qs_cuda_open() */
-		uint64_t device_bytes; /* device memory held now */
+		uint64_t bulk_keys;       /* keys inserted by partitioning since qs_cuda_open() */
+		uint64_t device_bytes;    /* device memory held now */
 		uint64_t workspace_bytes; /* part of device_bytes that is kept for the next batch */
 	} qs_cuda_stats;
 

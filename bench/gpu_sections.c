@@ -131,7 +131,8 @@ section_skew(void)
 				time_sketch("skew", structures[s], sizes[i], DEPTH, KEYS, QS_BULK_NEVER, name,
 							key_kind_names[kinds[k]]);
 				snprintf(name, sizeof(name), "%s, auto", key_kind_names[kinds[k]]);
-				if (i > 0) /* the first table is in the L2 cache, where all keys are inserted directly */
+				if (i >
+					0) /* the first table is in the L2 cache, where all keys are inserted directly */
 					time_sketch("skew", structures[s], sizes[i], DEPTH, KEYS, QS_BULK_AUTO, name,
 								NULL);
 			}

@@ -84,7 +84,8 @@ by_memory(const stream *s)
 typedef struct promises
 {
 	uint32_t broken; /* keys whose weights are not within their bounds */
-	double width;    /* mean width of the bounds of the 100 most frequent keys, as a share of their weights */
+	double
+		width; /* mean width of the bounds of the 100 most frequent keys, as a share of their weights */
 } promises;
 
 static int

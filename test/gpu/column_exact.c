@@ -192,7 +192,8 @@ order_both(uint64_t number, qs_cuda_exact *const *exact, uint64_t room, int64_t 
 		   const counts *here)
 {
 	uint64_t listed[2], place[2], found[2] = { 0, 0 };
-	qs_cuda_exact_part first[2], second[2]; /* the first element is the part of the range's own device */
+	qs_cuda_exact_part first[2],
+		second[2]; /* the first element is the part of the range's own device */
 	qb_status status;
 
 	for (int i = 0; i < 2; i++)

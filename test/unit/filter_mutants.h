@@ -184,7 +184,8 @@ measure_filter(test_bytes b)
 		uint32_t set = filter_query(&view, test_key(i));
 		qf_bounds bounds = qf_bounds_of(&scale, set, deviations);
 
-		REQUIRE(qf_estimate(&scale, set) == qf_estimate(&scale, set)); /* false if the estimate is not a number */
+		REQUIRE(qf_estimate(&scale, set) ==
+				qf_estimate(&scale, set)); /* false if the estimate is not a number */
 		REQUIRE(bounds.lower >= 0 && bounds.lower <= bounds.upper);
 		qf_estimate_paper(&scale, set);
 	}

@@ -87,9 +87,10 @@ static char test_where[200] = "";
 
 typedef struct test_memory
 {
-	long live;    /* blocks not yet released */
-	long asked;   /* allocations since this counter was set to 0 */
-	long fail_at; /* number of the first allocation that fails, as all later ones do; 0: none fails */
+	long live;  /* blocks not yet released */
+	long asked; /* allocations since this counter was set to 0 */
+	long
+		fail_at; /* number of the first allocation that fails, as all later ones do; 0: none fails */
 } test_memory;
 
 static test_memory test_heap_state;

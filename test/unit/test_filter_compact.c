@@ -214,7 +214,8 @@ other_gaps_are_refused(void **state)
 	REQUIRE_OK(status_of("\x00\x3E", 2, 2));
 	REQUIRE_STATUS(status_of("\x40", 1, 1), QB_FORMAT_BITS);     /* beyond m */
 	REQUIRE_STATUS(status_of("\x00\x3F", 2, 2), QB_FORMAT_BITS); /* the second bit is beyond m */
-	REQUIRE_STATUS(status_of("\x81\x00", 2, 1), QB_FORMAT_BITS); /* a number is longer than it needs to be */
+	REQUIRE_STATUS(status_of("\x81\x00", 2, 1),
+				   QB_FORMAT_BITS); /* a number is longer than it needs to be */
 	REQUIRE_STATUS(status_of("\x01\x81", 2, 1), QB_FORMAT_BITS); /* cut off */
 	REQUIRE_STATUS(status_of("\x01\x01", 2, 1), QB_FORMAT_BITS); /* one bit too many */
 	REQUIRE_STATUS(status_of("\x81\x01", 2, 2), QB_FORMAT_BITS); /* one bit too few */

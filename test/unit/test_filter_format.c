@@ -223,7 +223,8 @@ contradictions_are_refused_though_the_checksum_fits(void **state)
 	require_refused("filter_dense", 16, UINT64_MAX, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 32, 0, 4, QB_FORMAT_PARAMS); /* family */
 	require_refused("filter_dense", 40, 0, 8, QB_FORMAT_PARAMS); /* rows */
-	require_refused("filter_dense", 40, 1, 8, QB_FORMAT_PARAMS); /* more rows must have set these bits */
+	require_refused("filter_dense", 40, 1, 8,
+					QB_FORMAT_PARAMS); /* more rows must have set these bits */
 	require_refused("filter_dense", 40, (uint64_t) -2, 8, QB_FORMAT_PARAMS);
 	require_refused("filter_dense", 56, ones - 1, 4, QB_FORMAT_BITS);
 	require_refused("filter_dense", 56, ones + 1, 4, QB_FORMAT_BITS);

@@ -145,7 +145,9 @@ static void
 blocked_parameters_give_the_rate(void **state)
 {
 	static const double rates[] = { 0.5, 0.1, 0.01, 0.001, 1e-5, 1e-9 };
-	static const double more[] = { 1.0, 1.01, 1.04, 1.09, 1.26, 1.97 }; /* times the bits of a standard filter */
+	static const double more[] = {
+		1.0, 1.01, 1.04, 1.09, 1.26, 1.97
+	}; /* times the bits of a standard filter */
 	static double block[30 * 700];
 	size_t i;
 

@@ -312,7 +312,8 @@ bounds_hold(void **state)
 static void
 wide_bins_are_close(void **state)
 {
-	qs_params p = test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* a key owns all counters of a bucket */
+	qs_params p =
+		test_params(QS_SUB_WARP, 4096, 8, 0, 10, 1); /* a key owns all counters of a bucket */
 	test_rng rng = test_seeded(4);
 	qs_sketch sk;
 	qs_noise noise;

@@ -45,7 +45,8 @@ typedef struct token_value
 	int owner;
 	bool in_transfer; /* "bytes" are a token that can be redeemed */
 	SubTransactionId subid;
-	bool token; /* "bytes" are a token that was written for this value or an earlier one in this element */
+	bool
+		token; /* "bytes" are a token that was written for this value or an earlier one in this element */
 	uint8 bytes[TOKEN_BYTES];
 } token_value;
 
