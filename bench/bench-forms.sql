@@ -131,7 +131,8 @@ SELECT format('%s %s | %s | %s |', what, readable_ms(rival_ms), readable_ms(ms),
 \qecho
 SELECT format('The other %s of %s took 1.1 and less.', count(*) FILTER (WHERE ratio <= 1.1), count(*)) FROM medians;
 
--- What the reasons for another plan recommend, against the query as it was written.
+-- Where the column scan cannot run a query, qsketch says why and recommends another form.  The time of that form against
+-- the query as it was written.
 CREATE TABLE places AS SELECT country, ascii(country) AS region FROM hits WHERE country IS NOT NULL GROUP BY country;
 VACUUM ANALYZE places;
 TRUNCATE benchmarks, timings;
@@ -146,7 +147,7 @@ FROM (VALUES
 ('SELECT qsketch_agg(user_id ORDER BY ts) FROM hits', 'SELECT qsketch_agg(user_id) FROM hits')) AS v(written, better);
 SELECT run_benchmarks(:turns) \g /dev/null
 \qecho
-\qecho 'What the reasons for another plan recommend, against the query as it was written:'
+\qecho 'If the column scan cannot run a query, qsketch says why and recommends another form. The time of that form, against the query as it was written:'
 \qecho
 \qecho '| query | as written | as recommended | ratio | |'
 \qecho '|---|---:|---:|---:|---|'

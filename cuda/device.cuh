@@ -154,8 +154,8 @@ extern void qs_free_room(qs_cuda *gpu, qs_buffer *buffer);
 extern qb_status qs_ask_room(const qs_cuda *gpu, uint64_t bytes);
 
 /*
- * Copy, in order with the kernels.  Zero bytes are allowed.  After qs_copy_now() the host memory is
- * free again.
+ * Copy bytes on gpu->stream, after the kernels that are queued there.  Zero bytes are allowed.
+ * qs_copy_now() also waits, so the caller may reuse or free the host memory when it returns.
  */
 extern qb_status
 qs_copy(qs_cuda *gpu, void *to, const void *from, uint64_t bytes, cudaMemcpyKind kind);

@@ -1,6 +1,6 @@
 /*
  * filter_gpu.h
- *		Filters on a GPU: requests, and what functions on filters see.
+ *		Filters on a GPU: the requests to the worker, and the functions that backends call.
  *
  * The worker has the bits of dense filters.  Bits go there and come back piece by
  * piece, counted in bytes.

@@ -60,7 +60,7 @@ typedef struct Upload
 	const qset_collection *collection;
 	const uint32 *number; /* numbers of its elements, by rank; NULL: the ranks are the numbers */
 	uint64 universe;      /* number of numbers */
-	bool ids;             /* its ids are sent, too, for backends that find it kept */
+	bool ids;             /* its ids are sent, too: the worker keeps them for other backends */
 	bool index;           /* it is indexed, to be searched in */
 } Upload;
 
@@ -599,8 +599,8 @@ open_all(GpuPairs *pairs, GpuPairsSource *source)
 }
 
 /*
- * open_all() that also returns false if the worker was lost and the CPU may find the pairs
- * instead, because it has the rows, too.
+ * Calls open_all().  If the worker was lost and the CPU can find the pairs, because the rows are
+ * here, warns and returns false.  With qsketch.device = gpu the error is raised.
  */
 static bool
 open_safely(GpuPairs *pairs, GpuPairsSource *source, char *why)

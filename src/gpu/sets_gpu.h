@@ -21,7 +21,7 @@
 typedef enum GpuSetsOp
 {
 	SETS_CREATE,   /* make a collection of a size, on a device; -1: on any */
-	SETS_IDS,      /* write a piece of its ids, from "offset" on, for backends that find it kept */
+	SETS_IDS,      /* write a piece of its ids, from "offset" on; kept for other backends */
 	SETS_OFFSETS,  /* write a piece of its offsets */
 	SETS_ELEMENTS, /* write a piece of its elements */
 	SETS_INDEX,    /* all pieces were sent: index it */

@@ -280,9 +280,9 @@ most_deferred(const qs_params *params)
 }
 
 /*
- * True if it is better to keep the keys of a full buffer than to count them.  It is better if the
- * keys are too few to judge, or probably too many for the explicit encoding.  It is not if many of
- * the earlier keys were equal to others.
+ * True if the keys of a full buffer should be kept, and not be counted yet.  That is so if they are
+ * too few to show how many repeat, or if they are probably too many for the explicit encoding.  It
+ * is not so if many of the earlier keys repeated.
  */
 static bool
 keeps_keys(const KeyedState *state, const qs_sketch *sketch)

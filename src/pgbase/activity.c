@@ -11,9 +11,9 @@
  * Each process has ACTIVITY_DEPTH slots for its commands.  The process's number leads to its slots,
  * and only that process writes them.  So there are no locks, and reporting progress is a store.  A
  * slot becomes free when its command ends, or when the (sub)transaction that began the command ends,
- * by an error or at the end of the process.  If a process ends without freeing its slots, they are
- * not shown, since no process with its number has its pid.  The next process with that number
- * overwrites them.  After SIGKILL the server makes all shared memory anew.
+ * by an error or at the end of the process.  If a process ends without freeing its slots, the views
+ * skip these slots, because no process with this number has the pid in them.  The next process with
+ * the number overwrites them.  After SIGKILL the server makes all shared memory anew.
  *
  * A parallel worker's finished scan stays until the worker ends, so that sums over the
  * processes of a command do not fall.

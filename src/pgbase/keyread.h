@@ -157,7 +157,7 @@ extern void KeyProbeArray(KeyProbe *probe, FunctionCallInfo fcinfo, int argument
 						  const qb_keys *held, const KeyHolder *holder, KeyBatch *batch);
 extern Datum KeyBatchAnswers(const KeyBatch *batch, Datum *answer, Oid type);
 
-/* The fingerprint of a key for a value with the keys "held".  The probe knows the key's type. */
+/* The fingerprint of a key, for a value whose kind of keys is "held".  The probe knows the key's type. */
 static inline uint64
 KeyProbeFingerprint(KeyProbe *probe, const qb_keys *held, const KeyHolder *holder, Datum value)
 {

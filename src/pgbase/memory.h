@@ -24,9 +24,9 @@ extern const qb_memory *ContextMemory(MemoryContext context, qb_memory *memory);
 extern const qb_memory *MemoryToFill(const qb_memory *memory, qb_memory *to_fill);
 
 /*
- * Memory as that of ContextMemory(), for many states of which only one at a time has a table.  A
- * freed table is kept for the next state, together with the pages that the system has provided for
- * it.
+ * An allocator that uses a context, as ContextMemory() does, and keeps one freed table for the next
+ * state, with the pages that the system has provided.  It is for many states, one of which has a
+ * table at a time.
  */
 typedef struct KeptTable
 {

@@ -43,7 +43,7 @@ typedef struct qset_dictionary
 	uint64_t *high; /* upper halves; NULL: keys have 64 bits */
 	uint64_t used;
 	uint64_t room; /* codes for which low and high have room */
-	bool wide;
+	bool wide;     /* keys have 128 bits */
 } qset_dictionary;
 
 extern void qset_dictionary_free(qset_dictionary *l, const qb_memory *memory);
@@ -52,8 +52,8 @@ extern void qset_dictionary_free(qset_dictionary *l, const qb_memory *memory);
 extern uint64_t qset_dictionary_memory(const qset_dictionary *l);
 
 /*
- * Look up the codes of up to QSET_DICTIONARY_AT_ONCE keys; new keys get new
- * codes.  high is NULL unless the codes are wide.  QB_NO_MEMORY.
+ * Look up the codes of up to QSET_DICTIONARY_AT_ONCE keys.  A new key gets a new code.  "high" is
+ * NULL unless the keys are wide.  After QB_NO_MEMORY no key got a code.
  */
 extern qb_status qset_dictionary_of(qset_dictionary *l, const uint64_t *low, const uint64_t *high,
 									uint32_t n, uint32_t *code, const qb_memory *memory);

@@ -132,8 +132,8 @@ qset_order_whole(qset_order order, uint64_t size, const qset_pair *pair)
 }
 
 /*
- * True if x comes before y.  Both are pairs of one set a of this size.  Among equal pairs the
- * greater Jaccard index comes first, then the smaller b.
+ * True if x comes before y.  Both are pairs of the same set a, which has "size" elements.  If the
+ * order does not decide, the greater Jaccard index comes first, then the smaller b.
  */
 QB_INLINE bool
 qset_pair_better(qset_order order, uint64_t size, const qset_pair *x, const qset_pair *y)

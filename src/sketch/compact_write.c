@@ -481,8 +481,8 @@ present_high(const qs_sketch *sk, uint64_t first, uint64_t bits)
 }
 
 /*
- * A bit for each bucket that holds something.  The high index does not count, because in damaged
- * bytes it may name no high bucket, and a high bucket may have become all zero.
+ * Returns a bit for each bucket that holds something.  A nonzero high index alone proves nothing.
+ * The high bucket may be all zero, and in damaged bytes the index may name no high bucket.
  */
 static uint64_t
 present_buckets(const qs_sketch *sk, uint64_t first, uint64_t count)

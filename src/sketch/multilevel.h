@@ -326,8 +326,8 @@ qs_narrow_covers(const uint8_t *into_low, const uint8_t *into_high, const uint8_
 	uint32_t high = 0;
 	uint32_t wrong = 0;
 	uint32_t most = 0;
-	uint32_t upper = 0; /* the sum of what is left, in two halves of 16 bits */
-	uint32_t lower = 0;
+	uint32_t upper = 0; /* sum of the upper 16 bits of each "rest" */
+	uint32_t lower = 0; /* sum of the lower 16 bits of each "rest" */
 	uint32_t c;
 
 	qs_low_read(into, into_low);

@@ -10,7 +10,7 @@
 #define ROWS 6000
 #define KEYS 700
 
-/* Shapes: always explicit, dense soon, larger than a table of gaps, a Bloom filter. */
+/* Filters that stay explicit, filters that are dense soon, filters with k above QF_GAPS, Bloom filters. */
 static const struct shape
 {
 	const char *name;

@@ -130,7 +130,7 @@ fill_random(test_rng *rng, uint64_t *value, uint64_t count, uint64_t bits)
 		value[i] = test_below(rng, share) == 0 ? random_value(rng, bits) : 0;
 }
 
-/* Few and many buckets, of which few or all carry, with 4-byte and 8-byte counters. */
+/* Add random counters in few and many buckets, where few or most carry, of 4 bytes and of 8 bytes. */
 static void
 check_random(void)
 {

@@ -87,8 +87,8 @@ extern void GpuKeyedNoteFull(int index);
 extern void *GpuKeyedOn(GpuKeyed *k, int device, qb_status *status);
 
 /*
- * Add gathered keys on their device.  After QB_NO_MEMORY no key was added; if they are of one
- * chunk, a value that grows is full then.
+ * Add gathered keys on their device.  After QB_NO_MEMORY no key was added.  If these keys are of a
+ * single chunk, a value that can grow was marked as full.
  */
 extern qb_status GpuKeyedAdd(int index, const GpuGathered *gathered);
 

@@ -9,9 +9,9 @@
  * The planner gets this node in place of Function Scan where qsets_pairs stands alone in an
  * item of FROM, in a query that only reads.  The function is recognized by its C address.
  * While the node returns rows its parallel workers exist, so the whole query must be in
- * parallel mode, as with Gather.  The plan requests parallel mode.  The node starts workers
- * only if the executor has entered it, which it does not for a client that fetches some rows
- * at a time.  Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
+ * parallel mode, as with Gather.  The plan requests parallel mode.  The executor does not enter
+ * parallel mode for a client that fetches some rows at a time.  Then the node starts no workers.
+ * Where the planner allows no parallel mode (INSERT, cursors, PL/pgSQL loops)
  * Function Scan stays.  There qsets_pairs may have workers during one call.
  *
  * An argument may be a scalar subquery such as (SELECT qsets_agg(s, e) FROM t).  The
