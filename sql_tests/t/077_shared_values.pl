@@ -103,7 +103,7 @@ $node->safe_psql('postgres', q{
 });
 for my $round (1 .. 12)
 {
-	my ($key, $weight, $n) = (any_of('k', 'word'), any_of('1', 'w'), any_of(1, 5, 20, 500));
+	my ($key, $weight, $n) = (any_of('k', 'word'), any_of('1', 'w'), any_of(1, 5, 20, 500, 2100));
 	my $list = "qtop_agg($key, $weight, $n, " . template('96kB', '128kB', '256kB') =~ s/qsketch_sf_host\((.*)\)/$1/r . ')';
 	my $out = $node->safe_psql('postgres', "SET cpu_operator_cost = 10; SET max_parallel_workers_per_gather = " . any_of(2, 3, 7) . "; SET parallel_leader_participation = " . any_of('on', 'off') . ";
 		EXPLAIN (COSTS OFF) SELECT $list FROM skewed; CREATE TEMP TABLE list AS SELECT $list AS q FROM skewed;

@@ -75,6 +75,7 @@ right('a weight', beside => ', qtop_agg(k, few, 3)', copied => 0);
 right("groups by $_", by => $_, copied => 2, n => 3) foreach 'few', 'g';
 right('too many groups', by => 'd', copied => 0);
 right('groups and conditions', by => 'few', where => 'WHERE k > 30', filter => 'g < 200', beside => ', qsketch_agg(n), qtop_agg(n, 2)', copied => 2);
+right('groups that work_mem has no memory for', by => 'g', template => q{qsketch_new('multilevel', '64kB')}, copied => 0);
 right('groups by an expression', by => 'g % 30', copied => 0);
 
 # ---- several devices ----

@@ -301,7 +301,7 @@ narrow(qb_u16s x, qb_u16s y)
 	return (qb_u8s) _mm256_permute4x64_epi64(_mm256_packs_epi16((__m256i) x, (__m256i) y), 0xD8);
 }
 
-/* The bits of one plane for the counters of a vector. */
+/* One bit of each counter of a vector.  A plane has the same bit of all counters. */
 typedef uint16_t plane_piece;
 
 /*

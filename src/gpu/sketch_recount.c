@@ -2,10 +2,10 @@
  * sketch_recount.c
  *		A backend's side of exact counts of frequent keys (sketch/frequent.h).
  *
- * If all chunks are on the device of the sketches, that device counts.  Otherwise the
- * sketches have come here first.  Each device with chunks gets a copy of them, and counts the
- * frequent keys of its chunks.  The copies are dropped after the counts were read. The
- * devices have sampled different rows, so their thresholds may differ, and the largest one is
+ * If all chunks are on the device of the sketches, that device counts.  Otherwise the caller has
+ * brought the sketches to this process.  Each device with chunks then gets a copy of the sketches,
+ * and counts the frequent keys of its chunks.  The copies are dropped after the counts were read.
+ * The devices have sampled different rows, so their thresholds may differ, and the largest one is
  * used.  Each device returns all keys that it has counted, because it has only a part of a
  * key's rows.
  *
@@ -108,7 +108,7 @@ send_chunks(const Recount *r, int one, int of_groups, const GpuColumnChunk *chun
 	return complete;
 }
 
-/* Chunks that are sampled: spread over all, since rows of one time are often in neighbouring chunks. */
+/* This many chunks are sampled.  They are spread over all, because neighbouring chunks often have rows of one time. */
 #define SAMPLED_CHUNKS 6
 
 static bool

@@ -136,7 +136,7 @@ matches(const qset_builder *b, const qset_collection *c)
 	return c->sets == 0 || (c->wide == b->elements.wide && qb_keys_match(&b->keys, &c->keys));
 }
 
-/* Make the translation of a collection's keys, and room for "rows" rows. */
+/* Allocate the arrays that translate the keys of a collection, and room for "rows" rows. */
 static qb_status
 translate(qset_builder *b, const qset_collection *c, uint64_t rows, translation *t)
 {

@@ -144,7 +144,8 @@ qs_frequent_threshold(const uint32_t *rows, double scale, uint64_t wanted)
 }
 
 /*
- * A threshold that needs no sample: of keys with so many rows there are at most an eighth of the slots.
+ * A threshold that needs no sample.  At most an eighth as many keys as the table has slots can have this
+ * many rows each.
  */
 QB_INLINE int64_t
 qs_frequent_floor(int64_t total, uint64_t slots)
