@@ -30,13 +30,15 @@ struct qs_cuda_frequent
 {
 	uint64_t wanted, slots;
 	int64_t least;
-	uint32_t rows[QS_ESTIMATE_STEPS]; /* number of sampled rows of each step */
-	uint64_t sampled;                 /* number of all sampled rows */
-	bool broken;                      /* part of a batch was counted */
-	uint8_t *table;                   /* and behind it the largest estimate that was dropped */
-	qs_frequent_key *collected;       /* NULL: nothing was collected */
-	uint64_t count;                   /* number of collected keys */
+	uint64_t sampled;           /* number of sampled rows */
+	bool started;               /* "least" is set, and keys are counted */
+	bool broken;                /* part of a batch was counted */
+	uint8_t *table;             /* table_bytes(); NULL: the keys were collected */
+	qs_frequent_key *collected; /* NULL: nothing was collected */
+	uint64_t count;             /* number of collected keys */
 };
+
+#define STEPS_BYTES (QS_ESTIMATE_STEPS * sizeof(uint32_t))
 
 /* The table as kernels see it. */
 struct counting
@@ -48,10 +50,14 @@ struct counting
 	qb_secret secret;
 };
 
+/*
+ * Bytes of the table, of the largest estimate that was dropped, and of the number of sampled rows
+ * of each step.
+ */
 static size_t
 table_bytes(const qs_cuda_frequent *f)
 {
-	return qs_frequent_bytes(f->slots) + sizeof(int64_t);
+	return qs_frequent_bytes(f->slots) + sizeof(int64_t) + STEPS_BYTES;
 }
 
 static counting
@@ -61,24 +67,30 @@ counting_of(const qs_cuda_frequent *f)
 			 f->slots, f->least, qb_own_secret };
 }
 
-static void
-free_collected(qs_cuda_sketch *sk)
+/* The number of sampled rows of each step, on the device. */
+static uint32_t *
+steps_of(const qs_cuda_frequent *f)
 {
-	qs_cuda_frequent *f = sk->frequent;
+	return (uint32_t *) (counting_of(f).dropped + 1);
+}
 
-	qs_device_free(sk->gpu, f->collected, f->count * sizeof(qs_frequent_key));
-	f->collected = NULL;
-	f->count = 0;
+static void
+free_table(qs_cuda_sketch *sk)
+{
+	qs_device_free(sk->gpu, sk->frequent->table, table_bytes(sk->frequent));
+	sk->frequent->table = NULL;
 }
 
 void
 qs_cuda_frequent_end(qs_cuda_sketch *sk)
 {
-	if (!sk->frequent)
+	qs_cuda_frequent *f = sk->frequent;
+
+	if (!f)
 		return;
-	free_collected(sk);
-	qs_device_free(sk->gpu, sk->frequent->table, table_bytes(sk->frequent));
-	delete sk->frequent;
+	qs_device_free(sk->gpu, f->collected, f->count * sizeof(qs_frequent_key));
+	free_table(sk);
+	delete f;
 	sk->frequent = NULL;
 }
 
@@ -121,46 +133,47 @@ __launch_bounds__(QS_BLOCK) count_steps(const int64_t *estimate, uint64_t count,
 	qs_for_each(count, [=](uint64_t i) { atomicAdd(&rows[qs_step_of(estimate[i])], 1); });
 }
 
-/* Look up sampled keys, and count the estimates of each step. */
-static qb_status
-sample(qs_cuda_sketch *sk, const uint64_t *key, uint64_t distance, uint64_t count, uint32_t *rows)
-{
-	qs_cuda *gpu = sk->gpu;
-	size_t steps = QS_ESTIMATE_STEPS * sizeof(uint32_t);
-	uint8_t *work;
-	uint64_t *picked;
-	int64_t *estimate;
-	qs_batch b;
-
-	QS_TRY(qs_workspace(gpu, steps + 2 * count * sizeof(uint64_t), &work));
-	picked = (uint64_t *) (work + steps);
-	estimate = (int64_t *) (picked + count);
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(work, 0, steps, gpu->stream));
-	QS_TRY(qs_launch(gpu, pick_keys, count, key, distance, count, picked));
-	b = { picked, NULL, count };
-	QS_TRY(sk->ops->query(gpu, &sk->view, &b, estimate));
-	QS_TRY(
-		qs_launch(gpu, count_steps, count, (const int64_t *) estimate, count, (uint32_t *) work));
-	return qs_copy_now(gpu, rows, work, steps, cudaMemcpyDeviceToHost);
-}
-
+/* Look up sampled keys, and count the estimates of each step.  Nothing waits for the device. */
 qb_status
 qs_cuda_frequent_sample(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 {
+	qs_cuda *gpu = sk->gpu;
 	qs_cuda_frequent *f = sk->frequent;
 	uint64_t samples = count < QS_FREQUENT_SAMPLE ? count : QS_FREQUENT_SAMPLE;
-	uint32_t rows[QS_ESTIMATE_STEPS];
+	uint8_t *work;
+	int64_t *estimate;
+	qs_batch b;
 
-	if (!f)
+	if (!f || f->started)
 		return QB_NO_MEMORY;
-	QS_TRY(qs_cuda_enter(sk->gpu));
+	QS_TRY(qs_cuda_enter(gpu));
 	if (count == 0)
 		return QB_OK;
-	QS_TRY(sample(sk, key, count / samples, samples, rows));
-	for (uint32_t i = 0; i < QS_ESTIMATE_STEPS; i++)
-		f->rows[i] += rows[i];
+	QS_TRY(qs_workspace(gpu, 2 * samples * sizeof(uint64_t), &work));
+	estimate = (int64_t *) work + samples;
+	QS_TRY(qs_launch(gpu, pick_keys, samples, key, count / samples, samples, (uint64_t *) work));
+	b = { (const uint64_t *) work, NULL, samples };
+	QS_TRY(sk->ops->query(gpu, &sk->view, &b, estimate));
+	QS_TRY(qs_launch(gpu, count_steps, samples, (const int64_t *) estimate, samples, steps_of(f)));
 	f->sampled += samples;
-	f->least = qs_frequent_threshold(f->rows, (double) sk->total / (double) f->sampled, f->wanted);
+	return QB_OK;
+}
+
+/* Set the threshold by the samples. */
+static qb_status
+start(qs_cuda_sketch *sk)
+{
+	qs_cuda_frequent *f = sk->frequent;
+	uint32_t rows[QS_ESTIMATE_STEPS];
+
+	if (f->sampled > 0)
+	{
+		QS_TRY(qs_copy_now(sk->gpu, rows, steps_of(f), STEPS_BYTES, cudaMemcpyDeviceToHost));
+		f->least = qs_frequent_threshold(rows, (double) sk->total / (double) f->sampled, f->wanted);
+	}
+	if (f->sampled < QS_FREQUENT_FEW && f->least < qs_frequent_floor(sk->total, f->slots))
+		f->least = qs_frequent_floor(sk->total, f->slots);
+	f->started = true;
 	return QB_OK;
 }
 
@@ -274,10 +287,10 @@ qs_cuda_frequent_count(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 
 	if (!f || f->collected || f->broken)
 		return QB_NO_MEMORY;
-	if (f->sampled < QS_FREQUENT_FEW && f->least < qs_frequent_floor(sk->total, f->slots))
-		f->least = qs_frequent_floor(sk->total, f->slots);
-	c = counting_of(f);
 	QS_TRY(qs_cuda_enter(gpu));
+	if (!f->started)
+		QS_TRY(start(sk));
+	c = counting_of(f);
 	QS_TRY(qs_workspace(gpu, (count < PIECE ? count : PIECE) * sizeof(int64_t), &work));
 	f->broken = true;
 	for (uint64_t some; count > 0; key += some, count -= some)
@@ -321,16 +334,16 @@ look_at_counts(qs_cuda_sketch *sk, uint32_t *keys, int64_t *dropped, uint8_t **w
 {
 	qs_cuda *gpu = sk->gpu;
 	counting c = counting_of(sk->frequent);
-	size_t steps = QS_ESTIMATE_STEPS * sizeof(uint32_t);
 
-	QS_TRY(qs_workspace(gpu, steps, work));
-	QS_CUDA_TRY(gpu, cudaMemsetAsync(*work, 0, steps, gpu->stream));
+	QS_TRY(qs_workspace(gpu, STEPS_BYTES, work));
+	QS_CUDA_TRY(gpu, cudaMemsetAsync(*work, 0, STEPS_BYTES, gpu->stream));
 	QS_TRY(qs_launch(gpu, count_times, c.slots + 1, (const qs_frequent_key *) c.slot, c.slots + 1,
 					 (uint32_t *) *work));
 	QS_TRY(qs_copy(gpu, dropped, c.dropped, sizeof(*dropped), cudaMemcpyDeviceToHost));
-	return qs_copy_now(gpu, keys, *work, steps, cudaMemcpyDeviceToHost);
+	return qs_copy_now(gpu, keys, *work, STEPS_BYTES, cudaMemcpyDeviceToHost);
 }
 
+/* The table is freed, since other sketches need memory for theirs. */
 qb_status
 qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 {
@@ -338,22 +351,22 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	qs_cuda_frequent *f = sk->frequent;
 	uint32_t keys[QS_ESTIMATE_STEPS];
 	uint8_t *work;
-	int64_t cut;
 	counting c;
 
 	if (!f || f->collected || f->broken)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(look_at_counts(sk, keys, &head->dropped, &work));
-	cut = qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : f->wanted, &head->count);
+	qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : f->wanted, head);
 	head->least = f->least;
-	head->left_out = cut - 1;
 	QS_TRY(qs_device_take(gpu, head->count * sizeof(qs_frequent_key), (void **) &f->collected));
 	f->count = head->count;
 	c = counting_of(f);
 	QS_CUDA_TRY(gpu, cudaMemsetAsync(work, 0, sizeof(uint32_t), gpu->stream));
-	return qs_launch(gpu, collect_keys, c.slots + 1, (const qs_frequent_key *) c.slot, c.slots + 1,
-					 (uint64_t) cut, (uint32_t *) work, f->collected);
+	QS_TRY(qs_launch(gpu, collect_keys, c.slots + 1, (const qs_frequent_key *) c.slot, c.slots + 1,
+					 (uint64_t) head->left_out + 1, (uint32_t *) work, f->collected));
+	free_table(sk);
+	return QB_OK;
 }
 
 qb_status

@@ -140,8 +140,8 @@ extern bool GpuSketchAddGroups(qs_sketch **sk, const qb_groups *groups, const Gp
 							   int chunks, uint64 *added);
 
 /*
- * Keys with exact counts, distinct and in no order.  Any other key has an estimate below
- * "least", or a count of at most "left_out".
+ * Keys with exact counts, in no order.  Any other key has an estimate below "least", or a count of
+ * at most "left_out".
  */
 typedef struct GpuRecounted
 {
@@ -149,6 +149,7 @@ typedef struct GpuRecounted
 	uint64 count;
 	int64 least;
 	int64 left_out;
+	bool mixed; /* a key may come several times, or with an incomplete count */
 } GpuRecounted;
 
 /*
@@ -168,8 +169,8 @@ GpuSketchRecount(const qs_sketch *const *sk, uint32 count, const qb_groups *grou
 				 const GpuColumnChunk *chunk, int chunks, GpuRecounted *counted);
 
 /*
- * Combine the counts of all devices, and drop keys whose count is not complete.  The sketch
- * must be here.
+ * Combine the counts of all devices, and drop keys whose count is not complete, so that the keys are
+ * distinct.  The sketch must be here.
  */
 extern void GpuRecountedFinish(GpuRecounted *counted, const qs_sketch *sk);
 

@@ -108,25 +108,47 @@ send_chunks(const Recount *r, int one, int of_groups, const GpuColumnChunk *chun
 	return complete;
 }
 
-/* This many chunks are sampled.  They are spread over all, because neighbouring chunks often have rows of one time. */
+/*
+ * This many chunks are sampled.  They are spread over all chunks, because neighbouring chunks often
+ * have rows of one time.
+ */
 #define SAMPLED_CHUNKS 6
+
+/* Of a chunk with more pages than this, one word in SAMPLED_WORDS of the set of pages is sampled. */
+#define ALL_SAMPLED   4096
+#define SAMPLED_WORDS 8
+
+static void
+keep_sampled(GpuPages *pages)
+{
+	int i;
+
+	if (GpuPagesCount(pages) <= ALL_SAMPLED)
+		return;
+	for (i = 0; i < (int) lengthof(pages->word); i++)
+		if (i % SAMPLED_WORDS != 0)
+			pages->word[i] = 0;
+}
 
 static bool
 sample(const Recount *r)
 {
 	uint64 *keys = palloc0(r->count * sizeof(uint64));
+	GpuColumnChunk chunk[SAMPLED_CHUNKS];
+	GpuPages *pages = palloc(SAMPLED_CHUNKS * sizeof(GpuPages));
 	int chunks = Min(r->chunks, SAMPLED_CHUNKS);
-	bool done = true;
+	bool done;
 	int i;
 
-	for (i = 0; i < chunks && done; i++)
+	for (i = 0; i < chunks; i++)
 	{
-		GpuColumnChunk chunk = r->chunk[(2 * i + 1) * (int64) r->chunks / (2 * chunks)];
-		GpuPages pages = *chunk.pages;
-
-		chunk.pages = &pages;
-		done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &chunk, 1, keys);
+		chunk[i] = r->chunk[(2 * i + 1) * (int64) r->chunks / (2 * chunks)];
+		pages[i] = *chunk[i].pages;
+		keep_sampled(&pages[i]);
+		chunk[i].pages = &pages[i];
 	}
+	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, chunk, chunks, keys);
+	pfree(pages);
 	pfree(keys);
 	return done;
 }
@@ -161,6 +183,7 @@ read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
 	counted->count += head.count;
 	counted->least = Max(counted->least, Max(head.least, head.dropped + 1));
 	counted->left_out += head.left_out;
+	counted->mixed |= r->copied || head.dropped > 0;
 	return true;
 }
 
@@ -195,6 +218,8 @@ GpuRecountedFinish(GpuRecounted *counted, const qs_sketch *sk)
 	uint64 kept = 0;
 	uint64 i;
 
+	if (!counted->mixed)
+		return;
 	if (counted->count > 0)
 		qsort(counted->key, counted->count, sizeof(*counted->key), compare_keys);
 	for (i = 0; i < counted->count; i++)

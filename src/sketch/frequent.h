@@ -15,7 +15,7 @@
  * has room for these.  If it is full nevertheless, it drops keys, and notes the largest estimate of
  * a dropped key.  The counts of all keys with larger estimates are complete.
  *
- * At the end the keys with the largest counts are collected, a few more than are wanted.
+ * At the end the keys with the largest counts are collected, at least as many as are wanted.
  *
  * Estimates are looked at by steps, 32 between two powers of two.
  *
@@ -44,7 +44,10 @@
 #define QS_FREQUENT_MOST  (UINT64_C(1) << 22)
 #define QS_FREQUENT_ALL   (UINT64_C(1) << 25)
 
-/* At least this many times the wanted keys are collected, if the table has that many. */
+/*
+ * If keys were dropped, at least this many times the wanted keys are collected, because some of
+ * them turn out to have incomplete counts.
+ */
 #define QS_FREQUENT_SPARE 4
 
 /* With fewer sampled rows than this the threshold is at least qs_frequent_floor(). */
@@ -156,22 +159,23 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 }
 
 /*
- * The least count of the keys to collect, from the number of keys with a count of each step. *count
- * is the number of these keys.
+ * Choose which keys to collect, from the number of keys with a count of each step: those with
+ * counts above head->left_out.  head->count becomes their number.
  */
-static inline int64_t
-qs_frequent_cut(const uint32_t *keys, uint64_t wanted, uint64_t *count)
+static inline void
+qs_frequent_cut(const uint32_t *keys, uint64_t wanted, qs_frequent *head)
 {
+	uint64_t most = head->dropped > 0 ? QS_FREQUENT_SPARE * wanted : wanted;
 	uint32_t step = QS_ESTIMATE_STEPS - 1;
 
-	*count = 0;
-	for (; step > 0; step--)
+	head->count = 0;
+	head->left_out = 0;
+	for (; step > 0 && head->count < most; step--)
 	{
-		*count += keys[step];
-		if (*count >= QS_FREQUENT_SPARE * wanted)
-			return qs_step_least(step);
+		head->count += keys[step];
+		if (head->count >= most)
+			head->left_out = qs_step_least(step) - 1;
 	}
-	return 1;
 }
 
 #endif

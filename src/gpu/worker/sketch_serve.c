@@ -674,17 +674,19 @@ static const GpuKeyedOps ops = {
 	.grows = true,
 };
 
+/* Requests for the keys of chunks. */
+#define OF_CHUNKS                                                                               \
+	(1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS | 1 << SKETCH_SAMPLE | 1 << SKETCH_SAMPLE_GROUPS | \
+	 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS)
+
 const GpuHandler gpu_sketch_handler = {
 	.keyed = &ops,
 	.serve = GpuKeyedServe,
 	.serve_all = GpuKeyedServeAll,
-	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ | 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS |
-				1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
+	.together = 1 << SKETCH_INSERT | 1 << SKETCH_READ | OF_CHUNKS,
 	.reads = 1 << SKETCH_QUERY | 1 << SKETCH_READ,
-	.reads_other = 1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS | 1 << SKETCH_SAMPLE |
-				   1 << SKETCH_SAMPLE_GROUPS | 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
-	.adds =
-		1 << SKETCH_COLUMN | 1 << SKETCH_GROUPS | 1 << SKETCH_RECOUNT | 1 << SKETCH_RECOUNT_GROUPS,
+	.reads_other = OF_CHUNKS,
+	.adds = OF_CHUNKS,
 	.on_host = 1 << SKETCH_LOAD | 1 << SKETCH_WRITE,
 	.chooses = 1 << SKETCH_CREATE | 1 << SKETCH_LOADED,
 	.choose = GpuKeyedChoose,

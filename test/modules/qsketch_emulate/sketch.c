@@ -361,7 +361,6 @@ emulated_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head)
 	const qs_frequent_key *slot = sketch->frequent;
 	uint64 taken = 0;
 	uint64 i;
-	int64 cut;
 
 	for (i = 0; keys && slot && i <= sketch->frequent_slots; i++)
 		if (slot[i].times > 0)
@@ -371,14 +370,13 @@ emulated_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head)
 		free(keys);
 		return QB_NO_MEMORY;
 	}
-	cut = qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : sketch->wanted, &sketch->head.count);
+	qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : sketch->wanted, &sketch->head);
 	free(keys);
-	sketch->head.left_out = cut - 1;
 	sketch->collected = calloc(sketch->head.count + 1, sizeof(qs_frequent_key));
 	if (sketch->collected == NULL)
 		return QB_NO_MEMORY;
 	for (i = 0; i <= sketch->frequent_slots; i++)
-		if (slot[i].times >= (uint64) cut)
+		if ((int64) slot[i].times > sketch->head.left_out)
 			sketch->collected[taken++] = slot[i];
 	*head = sketch->head;
 	return QB_OK;
