@@ -70,6 +70,12 @@ right('WHERE and FILTER', where => 'WHERE few < 3 AND n > -4000', filter => 'g <
 right('no row', where => 'WHERE few > 90');
 right('a weight', beside => ', qtop_agg(k, few, 3)', copied => 0);
 
+foreach ('', 'GROUP BY few')
+{
+	my $plan = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS off) SELECT qtop_agg(k, 3, $small) FROM t $_");
+	like($plan, qr/Device: gpu\n/, "the sketch stays on the GPU $_");
+}
+
 # ---- groups ----
 
 right("groups by $_", by => $_, copied => 2, n => 3) foreach 'few', 'g';

@@ -4,9 +4,9 @@
  *
  * First the GPU makes only the sketch.  An explicit sketch has all keys with their counts.  If the
  * sketch is dense, the GPU counts its frequent keys once more, exactly (gpu/sketch_gpu.h).  So the
- * candidates have exact counts, and the bound of all other keys is below the threshold.  Sketch and
- * candidates are merged into the state like those of another process.  Rows of pages that are not
- * cached are added later.
+ * candidates have exact counts, and the bound of all other keys is below the threshold.  A dense
+ * sketch stays on the device until its list is read.  Then sketch and candidates are merged into
+ * the list like those of another process.  Rows of pages that are not cached are added later.
  *
  * If the keys cannot be counted once more, the state gets no key of the cached column, and the
  * pages are read.
@@ -37,23 +37,17 @@ TopSketchFor(const TopState *top)
 	return sketch;
 }
 
-/* Bring the tables of sketches to this process. */
-static void
-bring_here(SketchState *const *sketch, uint32 count)
+/* Bring the tables of a sketch that TopSketchFor() made to this process. */
+void
+TopFetchSketch(SketchState *sketch)
 {
-	uint32 i;
-
-	for (i = 0; i < count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		sketch[i]->engine = GpuSketchEngineOf(&sketch[i]->sketch);
-		SketchMaterialize(sketch[i]);
-	}
+	sketch->engine = GpuSketchEngineOf(&sketch->sketch);
+	SketchMaterialize(sketch);
 }
 
 /*
- * Count the frequent keys of dense sketches once more, on their device if all chunks are on that
- * device, and bring the sketches to this process.  False: some keys could not be counted.
+ * Count the frequent keys of dense sketches once more.  If the chunks are on several devices, first
+ * bring the sketches to this process.  False: some keys could not be counted.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,
@@ -69,36 +63,35 @@ recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint3
 		tables[i] = &sketch[i]->sketch;
 		with &= GpuSketchIsWith(tables[i], chunk, chunks);
 	}
-	if (!with)
-		bring_here(sketch, count);
+	for (i = 0; i < count && !with; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		TopFetchSketch(sketch[i]);
+	}
 	done = GpuSketchRecount(tables, count, groups, qs_top_capacity(n), chunk, chunks, counted);
-	bring_here(sketch, count);
 	pfree(tables);
 	return done;
 }
 
-/* Add an explicit sketch to the list, and free the sketch. */
-static void
-take_explicit(TopState *top, SketchState *sketch)
+/* List the keys of an explicit sketch. */
+static GpuRecounted
+explicit_keys(const qs_sketch *sketch)
 {
-	qs_frequent_key *key = palloc(Max(sketch->sketch.used, 1) * sizeof(qs_frequent_key));
+	GpuRecounted all = { .key = palloc(Max(sketch->used, 1) * sizeof(qs_frequent_key)),
+						 .least = 1 };
 	uint64_t position = 0;
-	uint64 count = 0;
 	qs_entry e;
 
-	while (qs_explicit_next(&sketch->sketch, &position, &e))
-		key[count++] = (qs_frequent_key){ e.fingerprint, (uint64) e.count };
-	TopTakeCounted(top, sketch, key, count, 0);
-	pfree(key);
+	while (qs_explicit_next(sketch, &position, &e))
+		all.key[all.count++] = (qs_frequent_key){ e.fingerprint, (uint64) e.count };
+	return all;
 }
 
-/* Add a dense sketch and the exact counts of its frequent keys to the list, and free the sketch. */
+/* Add a sketch and its counted keys to the list, which frees the sketch. */
 static void
-take_recounted(TopState *top, SketchState *sketch, GpuRecounted *counted)
+add_counted(TopState *top, SketchState *sketch, GpuRecounted *counted)
 {
-	GpuRecountedFinish(counted, &sketch->sketch);
-	TopTakeCounted(top, sketch, counted->key, counted->count,
-				   Max(counted->least - 1, counted->left_out));
+	TopAddCounted(top, sketch, counted);
 	if (counted->key)
 		pfree(counted->key);
 }
@@ -137,7 +130,7 @@ give_back(const GpuColumnChunk *chunk, int chunks, const GpuPages *taken)
 }
 
 /*
- * Add a sketch, which has the keys on these pages of chunks, to the list, and free the sketch.
+ * Add a sketch, which has the keys on these pages of chunks, to the list, which frees the sketch.
  * False: nothing was added.
  */
 static bool
@@ -146,14 +139,13 @@ take_sketch(TopState *top, SketchState *sketch, const GpuColumnChunk *chunk, int
 	GpuRecounted counted;
 
 	if (sketch->sketch.encoding == QS_EXPLICIT)
-		take_explicit(top, sketch);
-	else if (recount(&sketch, 1, NULL, top->top.n, chunk, chunks, &counted))
-		take_recounted(top, sketch, &counted);
-	else
+		counted = explicit_keys(&sketch->sketch);
+	else if (!recount(&sketch, 1, NULL, top->top.n, chunk, chunks, &counted))
 	{
 		SketchFree(sketch);
 		return false;
 	}
+	add_counted(top, sketch, &counted);
 	return true;
 }
 
@@ -183,8 +175,8 @@ TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks)
 
 /*
  * Add to the lists of groups their sketches, which are on a device and have the keys on the chunks'
- * pages.  The sketches are freed.  False: the keys could not be counted once more, and the lists
- * can no longer be used.
+ * pages.  The lists free the sketches.  False: the keys could not be counted once more, and the
+ * lists can no longer be used.
  */
 bool
 TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *groups,
@@ -197,7 +189,7 @@ TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *
 	for (i = 0; i < groups->count && done; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		take_recounted(top[i], sketch[i], &counted[i]);
+		add_counted(top[i], sketch[i], &counted[i]);
 	}
 	pfree(counted);
 	return done;

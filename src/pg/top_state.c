@@ -311,9 +311,84 @@ TopFlushRows(TopState *top, TopValueOf value_of, void *rows)
 	KeyBufferLimit(buffer, most_room(top));
 }
 
+/* Add another list.  Its sketch can be merged. */
+static void
+merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
+{
+	KeyFamilyCheckSame(&top->sketch.keys, &from_sketch->keys, &top_key_holder);
+	TopCheckSameTexts(&top->top, from);
+	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
+	check_texts(top);
+}
+
+/* Take over a sketch of this context and a list.  The state is empty, so nothing has to be merged. */
+static void
+take_over(TopState *top, SketchState *sketch, const qs_top *list)
+{
+	qs_free(&top->sketch);
+	qs_top_free(&top->top);
+	top->sketch = sketch->sketch;
+	top->sketch.memory = &top->keyed.memory;
+	top->top = *list;
+	qs_init(&sketch->sketch, &top->sketch.params, &sketch->keyed.memory);
+}
+
+static void
+free_column(TopState *top)
+{
+	if (top->column)
+		SketchFree(top->column);
+	top->column = NULL;
+	FreeArray((void **) &top->counted.key);
+}
+
+/* Add the sketch of cached columns, with its frequent keys as candidates. */
+static void
+take_column(TopState *top)
+{
+	SketchState *sketch = top->column;
+	GpuRecounted *counted = &top->counted;
+	qs_top list;
+
+	TopFetchSketch(sketch);
+	GpuRecountedFinish(counted, &sketch->sketch);
+	qs_top_init(&list, top->top.n, &top->keyed.memory);
+	SketchCheck(qs_top_fill(&list, &sketch->sketch, counted->key, counted->count,
+							Max(counted->least - 1, counted->left_out)));
+	if (top->sketch.total == 0 && top->top.count == 0)
+		take_over(top, sketch, &list);
+	else
+	{
+		merge_list(top, &list, &sketch->sketch);
+		qs_top_free(&list);
+	}
+	free_column(top);
+}
+
+/*
+ * Add a sketch that TopSketchFor() made, with exact counts of its frequent keys.  The list frees the
+ * sketch.
+ */
+void
+TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
+{
+	Size bytes = counted->count * sizeof(*counted->key);
+
+	if (top->column)
+		take_column(top);
+	top->column = sketch;
+	top->counted = *counted;
+	top->counted.key = MemoryContextAllocHuge(top->keyed.header.eoh_context, Max(bytes, 1));
+	memcpy(top->counted.key, counted->key, bytes);
+	top->keyed.count += sketch->keyed.count;
+	top->keyed.batches++;
+}
+
 static void
 flush_buffer(TopState *top)
 {
+	if (top->column)
+		take_column(top);
 	StateTakeText(&top->keyed, &top->sketch.keys, &top_key_holder);
 	TopFlushRows(top, value_in_buffer, top);
 }
@@ -466,59 +541,6 @@ TopCheckSameTexts(const qs_top *a, const qs_top *b)
 						errmsg("lists of top keys differ in how they keep their keys")));
 }
 
-/* Add another list.  Its sketch can be merged. */
-static void
-merge_list(TopState *top, const qs_top *from, const qs_sketch *from_sketch)
-{
-	flush_buffer(top);
-	KeyFamilyCheckSame(&top->sketch.keys, &from_sketch->keys, &top_key_holder);
-	TopCheckSameTexts(&top->top, from);
-	SketchCheck(qs_top_merge(&top->top, &top->sketch, from, from_sketch));
-	check_texts(top);
-}
-
-/* True if nothing is counted yet. */
-static bool
-is_empty(const TopState *top)
-{
-	return top->sketch.total == 0 && top->top.count == 0 && top->keyed.buffer.count == 0;
-}
-
-/* Take over a sketch of this context and a list.  The state is empty, so nothing has to be merged. */
-static void
-take_over(TopState *top, SketchState *sketch, const qs_top *list)
-{
-	qs_free(&top->sketch);
-	qs_top_free(&top->top);
-	top->sketch = sketch->sketch;
-	top->sketch.memory = &top->keyed.memory;
-	top->top = *list;
-	qs_init(&sketch->sketch, &top->sketch.params, &sketch->keyed.memory);
-}
-
-/*
- * Add a sketch that TopSketchFor() made and whose tables are in this process, with exact counts of
- * its frequent keys.  No other key has a larger weight than "bound".  The sketch is freed.
- */
-void
-TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 count, int64 bound)
-{
-	qs_top list;
-
-	qs_top_init(&list, top->top.n, &top->keyed.memory);
-	SketchCheck(qs_top_fill(&list, &sketch->sketch, key, count, bound));
-	if (is_empty(top))
-		take_over(top, sketch, &list);
-	else
-	{
-		merge_list(top, &list, &sketch->sketch);
-		qs_top_free(&list);
-	}
-	top->keyed.count += sketch->keyed.count;
-	top->keyed.batches++;
-	SketchFree(sketch);
-}
-
 /* Count all keys that wait.  Removals stay waiting, and candidates stay in any order. */
 static void
 flush(KeyedState *state)
@@ -572,6 +594,7 @@ merge(KeyedState *state, void *passed)
 	qs_sketch sketch;
 
 	TopOpen(&view, &sketch, passed);
+	flush_buffer((TopState *) state);
 	merge_list((TopState *) state, &view, &sketch);
 }
 
@@ -601,6 +624,7 @@ add(KeyedState *state, Datum datum, bool of_keys)
 		TopCheckSameN(reader.top->n, top->top.n);
 	}
 	TopCheckMergeable(top, &reader);
+	flush_buffer(top);
 	merge_list(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
 }
@@ -610,6 +634,7 @@ release(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
 
+	free_column(top);
 	qs_free(&top->sketch);
 	qs_top_free(&top->top);
 	KeyBufferFree(&state->buffer);

@@ -7,8 +7,9 @@
 #ifndef QS_PG_TOP_STATE_H
 #define QS_PG_TOP_STATE_H
 
-#include "pgbase/keyread.h"
+#include "gpu/sketch_gpu.h"
 #include "pg/sketch_state.h"
+#include "pgbase/keyread.h"
 #include "pgbase/state.h"
 
 #include "sketch/top.h"
@@ -22,6 +23,13 @@ typedef struct TopState
 	qs_sketch sketch;
 	qs_flat flat; /* how to write the sketch, between the two calls that flatten it */
 	qs_top top;   /* the candidates */
+
+	/*
+	 * A sketch of cached columns, which may be on a device, and exact counts of its frequent keys.
+	 * They are added when the list is next read.  NULL: there is none.
+	 */
+	SketchState *column;
+	GpuRecounted counted;
 
 	uint8 template_key[QS_HEADER_BYTES]; /* identifies the template that passed last */
 
@@ -62,8 +70,7 @@ extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
 extern void TopFlush(TopState *top);
-extern void
-TopTakeCounted(TopState *top, SketchState *sketch, qs_frequent_key *key, uint64 count, int64 bound);
+extern void TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
 extern void TopMaterialize(TopState *top);
 
@@ -78,6 +85,7 @@ extern void TopOpen(qs_top *top, qs_sketch *sketch, struct varlena *value);
 /* top_columns.c */
 extern bool TopMayTakeColumns(const TopState *top, const StateWork *work);
 extern SketchState *TopSketchFor(const TopState *top);
+extern void TopFetchSketch(SketchState *sketch);
 extern void TopAddColumn(TopState *top, const GpuColumnChunk *chunk, int chunks);
 extern bool TopAddGroups(TopState *const *top, SketchState *const *sketch, const qb_groups *groups,
 						 const GpuColumnChunk *chunk, int chunks);

@@ -422,11 +422,12 @@ ScanAggregateIsRemote(const ScanAggregate *aggregate)
 bool
 ScanAggregateIsOnGpu(const ScanAggregate *aggregate)
 {
+	const TopState *top = ScanAggregateState(aggregate, &top_state_type);
 	const FilterState *filter = ScanAggregateState(aggregate, &filter_state_type);
 	const SetsState *sets = ScanAggregateState(aggregate, &sets_state_type);
 
-	return ScanAggregateIsRemote(aggregate) || (filter && filter->filter.remote) ||
-		   (sets && sets->remote);
+	return ScanAggregateIsRemote(aggregate) || (top && top->column && top->column->sketch.remote) ||
+		   (filter && filter->filter.remote) || (sets && sets->remote);
 }
 
 /* The aggregate's value.  A sketch without keys is NULL. */

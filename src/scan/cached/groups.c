@@ -381,15 +381,19 @@ take_all(const Tables *tables, int i, const CachedTests *tests, Together *of)
 	return refusal;
 }
 
-/* True if the i-th aggregate is a list, and the sketches of all groups, which come here, are too large. */
+/*
+ * True if the i-th aggregate is a list, and the sketches of all groups are too large.  With several
+ * devices they may all come here (pg/top_columns.c).
+ */
 static bool
 are_too_large(const Tables *tables, int i)
 {
 	const TopState *top = ScanAggregateState(&tables->column[0][i], &top_state_type);
 	double groups = tables->values->count + tables->values->null;
 
-	return top && groups * (double) qs_table_bytes(&top->sketch.params, false) >
-					  (double) get_hash_memory_limit();
+	return top && gpu_shared->device_count > 1 &&
+		   groups * (double) qs_table_bytes(&top->sketch.params, false) >
+			   (double) get_hash_memory_limit();
 }
 
 /* Count the keys of the i-th aggregate of all groups.  Returns a reason if that fails, or NULL. */

@@ -290,6 +290,8 @@ keys_wait(const ScanAggregate *aggregate)
 	const qs_sketch *sketch = top ? &top->sketch : &state->sketch;
 	int count = aggregate->state->buffer.count;
 
+	if (top && top->column)
+		return false;
 	if (count == 0 || (top == NULL && (state == NULL || count > KEYS_MOST)))
 		return false;
 	return sketch->encoding == QS_EXPLICIT && sketch->remote == NULL && sketch->total == 0;
