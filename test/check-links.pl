@@ -76,7 +76,7 @@ sub is_installed
 	return $_[0] =~ m{^(?:README\.md|docs(?:/.*)?)$};
 }
 
-my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md bench/README.md sql_tests/README.md docs/*.md docs/engineering/*.md';
+my @pages = grep { -f } glob 'README.md CHANGELOG.md src/*.md src/*/README.md bench/README.md sql_tests/README.md docs/*.md docs/engineering/*.md';
 my (%headings, %indexed);
 
 foreach my $page (@pages)
