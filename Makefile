@@ -18,8 +18,8 @@
 #   make installcheck    SQL and concurrency tests on your running server, after make install
 #   make format          clang-format in place; format-check only looks
 #   make check-layers    which part may include which
-#   make check-links     does every link of the pages lead somewhere?  has each file a comment that says what it is?
-#   make files           what each source file is
+#   make check-links     does every link of the pages lead somewhere?  does src/FILES.md say what each file says?
+#   make files           writes src/FILES.md: what each source file is
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
 #   make gpu-build       builds these and the benchmarks without PostgreSQL, also where there is no GPU
@@ -162,13 +162,15 @@ format-check:
 		{ echo "not formatted: $$f"; status=1; }; done; exit $$status
 check-layers:
 	@test/check-layers.sh
-check-links:
+check-links: build/FILES.md
 	@test/check-links.pl
-	@mkdir -p build
-	@$(LIST_FILES) >build/files || { grep ': no opening comment' build/files; exit 1; }
-files:
-	@$(LIST_FILES)
-LIST_FILES = awk -f test/files.awk $(sort $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] cuda/*.h cuda/*.cu cuda/*.cuh))
+	@diff src/FILES.md $< || { echo "src/FILES.md is not what the files' opening comments say: run make files"; exit 1; }
+files: build/FILES.md
+	@cp $< src/FILES.md
+build/FILES.md: FORCE
+	@mkdir -p $(@D)
+	@awk -f test/files.awk $(wildcard src/*.c) $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch])) \
+		$(sort $(wildcard cuda/*.h cuda/*.cu cuda/*.cuh)) src/FILES.md >$@
 check-release:
 	@test/check-release.pl
 

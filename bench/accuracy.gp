@@ -1,5 +1,5 @@
 # docs/engineering/accuracy.png: error by load, measured and theory (make accuracy).
-# Columns of figure7.dat: load, then measured and theory of each structure.
+# Columns of accuracy.dat: load, then measured and theory of each structure.
 
 data = "build/bench/accuracy.dat"
 array names = ["thread", "warp", "half\\_warp", "sub\\_warp", "multilevel", "sf, z = 3", "sf, z = 8"]

@@ -7,12 +7,13 @@
 # A link is good if its file is in the tree, and if the page has the heading that the link names, by
 # the name that GitHub gives the heading.  Links to other sites are not followed.  README.md and docs
 # are installed without the rest of the tree, so they may link only to one another.  docs/README.md
-# must name every page in docs, and the table of sql_tests/README.md every test in sql_tests.  No page
-# may have lines that a merge left behind, or a @PLACEHOLDER@ that was not filled.
+# must name every page in docs, and the table of sql_tests/README.md every test in sql_tests.  A page
+# must show each figure in docs, and a gnuplot script in bench must name it.  No page may have lines
+# that a merge left behind, or a @PLACEHOLDER@ that was not filled.
 use strict;
 use warnings;
 use FindBin;
-use File::Basename qw(dirname);
+use File::Basename qw(basename dirname);
 
 chdir "$FindBin::RealBin/.." or die "check-links.pl: $!\n";
 my $lost = 0;
@@ -22,6 +23,14 @@ sub offends
 	my ($what) = @_;
 	print "check-links.pl: $what\n";
 	$lost++;
+}
+
+sub text_of
+{
+	my ($name) = @_;
+	open my $file, '<', $name or die "check-links.pl: $name: $!\n";
+	local $/;
+	return <$file>;
 }
 
 # The lines of a page outside blocks of code, with their numbers.
@@ -76,8 +85,8 @@ sub is_installed
 	return $_[0] =~ m{^(?:README\.md|docs(?:/.*)?)$};
 }
 
-my @pages = grep { -f } glob 'README.md CHANGELOG.md src/README.md bench/README.md sql_tests/README.md docs/*.md docs/engineering/*.md';
-my (%headings, %indexed);
+my @pages = grep { -f } glob 'README.md CHANGELOG.md src/*.md src/*/README.md bench/README.md sql_tests/README.md docs/*.md docs/engineering/*.md';
+my (%headings, %indexed, %linked);
 
 foreach my $page (@pages)
 {
@@ -92,6 +101,7 @@ foreach my $page (@pages)
 			my ($path, $heading) = split /#/, $1, 2;
 			next if $path =~ /^[a-z]+:/;
 			my $target = $path eq '' ? $page : plain_path(dirname($page) . "/$path");
+			$linked{$target} = 1;
 			$indexed{$target} = 1 if $page eq 'docs/README.md';
 			if (!-e $target) { offends("$page:$number: no file $target"); next }
 			offends("$page:$number: $target is not installed with the page") if is_installed($page) && !is_installed($target);
@@ -104,6 +114,13 @@ foreach my $page (@pages)
 foreach my $page (grep { m{^docs/} && $_ ne 'docs/README.md' } @pages)
 {
 	offends("$page is not in docs/README.md") if !$indexed{$page};
+}
+
+my $scripts = join '', map { text_of($_) } glob 'bench/*.gp';
+foreach my $figure (glob 'docs/*.{svg,png} docs/*/*.{svg,png}')
+{
+	offends("no page shows $figure") if !$linked{$figure};
+	offends("no bench/*.gp names $figure") if $scripts !~ /\b\Q@{[basename($figure)]}\E\b/;
 }
 
 my %tests = map { s{^sql_tests/|\.\w+$}{}gr => 1 } glob 'sql_tests/*.sql sql_tests/specs/*.spec sql_tests/t/*.pl';
