@@ -33,7 +33,7 @@ top_units(KeyedState *state, Size *bytes)
 	TopState *top = (TopState *) state;
 	uint64 units;
 
-	StateTypeOf(state)->flush(state);
+	TopFlushAdded(top);
 	units = SketchSliceUnits(&top->sketch, bytes);
 	if (units == 0 || qs_top_capacity(top->top.n) > MOST_CANDIDATES)
 		return 0;
@@ -89,6 +89,7 @@ top_take(KeyedState *state, uint64 first, uint64 count, const SharedSlice *share
 
 	if (first == 0)
 	{
+		TopFlushAdded(top);
 		qs_top_finish(&top->top, &top->sketch);
 		merge_listed(&top->top, shared, area);
 	}

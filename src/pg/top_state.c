@@ -384,8 +384,9 @@ TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
 	top->keyed.batches++;
 }
 
-static void
-flush_buffer(TopState *top)
+/* Add the sketch of cached columns, and count the keys that wait.  Removals stay waiting. */
+void
+TopFlushAdded(TopState *top)
 {
 	if (top->column)
 		take_column(top);
@@ -412,7 +413,7 @@ remove_now(TopState *top)
 void
 TopFlush(TopState *top)
 {
-	flush_buffer(top);
+	TopFlushAdded(top);
 	if (top->keyed.removed)
 		remove_now(top);
 }
@@ -429,7 +430,7 @@ TopMakeRoom(KeyedState *state)
 
 	if (!top->top.texts && SketchKeepKeys(&top->keyed, &top->sketch))
 		return;
-	flush_buffer(top);
+	TopFlushAdded(top);
 	KeyBufferGrow(&top->keyed.buffer, top->keyed.header.eoh_context, most_room(top));
 	if (!top->top.texts || (top->keyed.buffer.allocated == before && top->value))
 		return;
@@ -541,11 +542,15 @@ TopCheckSameTexts(const qs_top *a, const qs_top *b)
 						errmsg("lists of top keys differ in how they keep their keys")));
 }
 
-/* Count all keys that wait.  Removals stay waiting, and candidates stay in any order. */
+/*
+ * Count all keys that wait.  Removals stay waiting, a sketch on a device stays there, and candidates
+ * stay in any order.
+ */
 static void
 flush(KeyedState *state)
 {
-	flush_buffer((TopState *) state);
+	if (state->buffer.count > 0)
+		TopFlushAdded((TopState *) state);
 }
 
 /*
@@ -557,7 +562,7 @@ pass_bytes(KeyedState *state)
 {
 	TopState *top = (TopState *) state;
 
-	flush_buffer(top);
+	TopFlushAdded(top);
 	qs_top_finish(&top->top, &top->sketch);
 	top->flat = qs_flat_listed(&top->sketch);
 	return check_size(VARHDRSZ + qs_top_flat_size(&top->top, &top->flat));
@@ -594,7 +599,7 @@ merge(KeyedState *state, void *passed)
 	qs_sketch sketch;
 
 	TopOpen(&view, &sketch, passed);
-	flush_buffer((TopState *) state);
+	TopFlushAdded((TopState *) state);
 	merge_list((TopState *) state, &view, &sketch);
 }
 
@@ -624,7 +629,7 @@ add(KeyedState *state, Datum datum, bool of_keys)
 		TopCheckSameN(reader.top->n, top->top.n);
 	}
 	TopCheckMergeable(top, &reader);
-	flush_buffer(top);
+	TopFlushAdded(top);
 	merge_list(top, reader.top, reader.sketch);
 	TopReadEnd(&reader);
 }

@@ -69,6 +69,7 @@ extern void TopAppend(TopState *top, uint64 fingerprint, Datum plain, int64 weig
 extern void TopCount(TopState *top, Datum value, int64 weight);
 extern void
 TopCountNow(TopState *top, uint64 fingerprint, const char *text, uint32 length, int64 weight);
+extern void TopFlushAdded(TopState *top);
 extern void TopFlush(TopState *top);
 extern void TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted);
 extern void TopFlushRows(TopState *top, TopValueOf value_of, void *rows);
