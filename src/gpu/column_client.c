@@ -442,9 +442,17 @@ typedef struct Chunks
 	const GpuColumnChunk *chunk;
 	uint64 last[GPU_DEVICES_MAX]; /* the last chunk on each device */
 	int64 *added;
-	GpuGroupValues *groups; /* the groups' values that get the keys; or NULL */
+	GpuGroupValues *groups;            /* the groups' values that get the keys; or NULL */
+	GpuGroupValues *const *each_group; /* those of each chunk; or NULL */
 	bool complete;
 } Chunks;
+
+/* The groups' values that get the keys of a chunk; NULL: one value gets them. */
+static GpuGroupValues *
+groups_of(const Chunks *chunks, uint64 at)
+{
+	return chunks->each_group ? chunks->each_group[at] : chunks->groups;
+}
 
 static GpuGroupValues *
 groups_in(GpuSlot *slot)
@@ -457,15 +465,16 @@ ask_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 {
 	const Chunks *chunks = transfer->context;
 	const GpuColumnChunk *chunk = &chunks->chunk[at];
+	const GpuGroupValues *groups = groups_of(chunks, at);
 
 	slot->other = chunk->ref;
 	slot->offset = 0;
 	slot->count = chunks->last[device_of(chunk)] == at;
 	GpuColumnWant(slot, chunk);
-	if (chunks->groups == NULL)
+	if (groups == NULL)
 		return;
-	*groups_in(slot) = *chunks->groups;
-	memset(groups_in(slot)->added, 0, sizeof(chunks->groups->added));
+	*groups_in(slot) = *groups;
+	memset(groups_in(slot)->added, 0, sizeof(groups->added));
 }
 
 /* Add the number of keys that each group got. */
@@ -485,8 +494,8 @@ take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 	Chunks *chunks = transfer->context;
 
 	chunks->complete &= GpuIsAnswer(slot);
-	if (chunks->groups && GpuIsAnswer(slot))
-		take_groups(chunks->groups, slot);
+	if (groups_of(chunks, at) && GpuIsAnswer(slot))
+		take_groups(groups_of(chunks, at), slot);
 	if (chunks->added == NULL)
 		return;
 	*chunks->added += slot->done;
@@ -494,9 +503,10 @@ take_chunk(const GpuTransfer *transfer, GpuSlot *slot, uint64 at, uint64 size)
 }
 
 static bool
-send_chunks(const GpuRef *ref, int op, Chunks *all, int chunks)
+send_chunks(const GpuRef *ref, bool each, int op, Chunks *all, int chunks)
 {
 	GpuTransfer transfer = { .ref = ref,
+							 .each = each,
 							 .op = op,
 							 .all = chunks,
 							 .most = 1,
@@ -521,7 +531,7 @@ GpuColumnSend(const GpuRef *ref, int op, const GpuColumnChunk *chunk, int chunks
 
 	if (added)
 		*added = 0;
-	return send_chunks(ref, op, &all, chunks);
+	return send_chunks(ref, false, op, &all, chunks);
 }
 
 bool
@@ -530,7 +540,17 @@ GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk,
 	int64 added = 0;
 	Chunks all = { .chunk = chunk, .added = &added, .groups = groups };
 
-	return send_chunks(&groups->value[0], op, &all, chunks);
+	return send_chunks(&groups->value[0], false, op, &all, chunks);
+}
+
+bool
+GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *groups,
+				  const GpuColumnChunk *chunk, int chunks, int64 *added)
+{
+	Chunks all = { .chunk = chunk, .added = added, .each_group = groups };
+
+	*added = 0;
+	return send_chunks(ref, true, op, &all, chunks);
 }
 
 /* ---- distinct keys of cached columns, and how often each came ---- */

@@ -449,6 +449,13 @@ extern bool
 GpuColumnSendGroups(int op, GpuGroupValues *groups, const GpuColumnChunk *chunk, int chunks);
 
 /*
+ * Like GpuColumnSend(), or GpuColumnSendGroups(), for values on several devices: chunk i is for value
+ * ref[i], or for the values of groups[i].  "groups" may be NULL; else ref[i] is their first value.
+ */
+extern bool GpuColumnSendEach(int op, const GpuRef *ref, GpuGroupValues *const *groups,
+							  const GpuColumnChunk *chunk, int chunks, int64 *added);
+
+/*
  * Count the distinct keys of chunks, several at a time.  Pages whose keys were counted are
  * taken off their sets.  It ends when all are counted or "take" returns false.  "take" may
  * not wait for the worker.  If a chunk has more than "most" distinct keys, its pages stay.

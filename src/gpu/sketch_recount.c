@@ -4,10 +4,10 @@
  *
  * If all chunks are on the device of the sketches, that device counts.  Otherwise the caller has
  * brought the sketches to this process.  Each device with chunks then gets a copy of the sketches,
- * and counts the frequent keys of its chunks.  The copies are dropped after the counts were read.
- * The devices have sampled different rows, so their thresholds may differ, and the largest one is
- * used.  Each device returns all keys that it has counted, because it has only a part of a
- * key's rows.
+ * and all of these devices count the frequent keys of their chunks at the same time.  The copies are
+ * dropped after the counts were read.  The devices have sampled different rows, so their thresholds
+ * may differ, and the largest one is used.  Each device returns all keys that it has counted, because
+ * it has only a part of a key's rows.
  *
  * src/gpu/sketch_recount.c
  */
@@ -15,20 +15,37 @@
 
 #include "miscadmin.h"
 
-/* The part of the work that one device does. */
+/*
+ * Chunks, with copies of their sets of pages, and their devices as they were at first.  A chunk may be
+ * freed at any time, and requests for it then fail.
+ */
+typedef struct Chunks
+{
+	GpuColumnChunk *chunk;
+	GpuPages *pages;
+	int *device;
+	int count;
+} Chunks;
+
 typedef struct Recount
 {
 	const qs_sketch *const *sk;
 	uint32 count;
 	const qb_groups *groups;
 	uint64 wanted;
-	bool copied;           /* each device gets copies of the sketches */
-	GpuRef *ref;           /* for each sketch: its copy */
-	uint64 *keys;          /* for each sketch: keys from all devices so far */
-	GpuColumnChunk *chunk; /* chunks on this device */
-	GpuPages *pages;       /* for each of these chunks */
-	int chunks;
+	bool copied; /* each device gets copies of the sketches */
+	Chunks all;
+	int on_device[GPU_DEVICES_MAX]; /* number of chunks on each device */
+	GpuRef *ref;  /* for each device, for each sketch: the sketch or its copy; serial 0: none */
+	uint64 *keys; /* for each sketch: keys that were counted so far */
 } Recount;
+
+/* The sketches or copies on a device. */
+static GpuRef *
+refs_on(const Recount *r, int device)
+{
+	return r->ref + (Size) device * r->count;
+}
 
 /* ---- the copies ---- */
 
@@ -48,20 +65,21 @@ remote_ref(const qs_sketch *sk)
 	return &((const GpuRemote *) sk->remote)->owned.ref;
 }
 
-/* Prepare the sketches on the device, or copies of them; false: there is no memory. */
+/* Prepare the sketches on a device with chunks, or copies of them; false: there is no memory. */
 static bool
 prepare(Recount *r, int device)
 {
+	GpuRef *ref = refs_on(r, device);
 	uint32 i;
 
-	for (i = 0; i < r->count; i++)
+	for (i = 0; i < r->count && r->on_device[device] > 0; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (r->copied && !GpuSketchUpload(r->sk[i], device, &r->ref[i]))
+		if (r->copied && !GpuSketchUpload(r->sk[i], device, &ref[i]))
 			return false;
 		if (!r->copied)
-			r->ref[i] = *remote_ref(r->sk[i]);
-		if (!begin_frequent(r, &r->ref[i]))
+			ref[i] = *remote_ref(r->sk[i]);
+		if (!begin_frequent(r, &ref[i]))
 			return false;
 	}
 	return true;
@@ -70,47 +88,119 @@ prepare(Recount *r, int device)
 static void
 drop(Recount *r)
 {
+	uint32 all = gpu_shared->device_count * r->count;
 	uint32 i;
 
-	for (i = 0; i < r->count && r->copied; i++)
+	for (i = 0; i < all && r->copied; i++)
 		if (r->ref[i].serial != 0)
 			GpuDropHandle(&r->ref[i]);
 }
 
 /* ---- counting ---- */
 
-/*
- * Send chunks to the sketches or copies, by the request for one sketch or for groups, and add
- * up the keys that each got.  The chunks' sets of pages change.
- */
+/* Send chunks to the groups' sketches on their devices, and add up the keys that each sketch got. */
 static bool
-send_chunks(const Recount *r, int one, int of_groups, const GpuColumnChunk *chunk, int chunks,
-			uint64 *keys)
+send_groups(const Recount *r, int op, const GpuRef *ref, const Chunks *chunks, uint64 *keys)
 {
-	GpuGroupValues *all;
+	GpuGroupValues *on = palloc0(gpu_shared->device_count * sizeof(GpuGroupValues));
+	GpuGroupValues **groups = palloc(Max(chunks->count, 1) * sizeof(GpuGroupValues *));
 	int64 added;
 	bool complete;
-	uint32 i;
+	int device;
+	int i;
 
-	if (r->groups == NULL)
+	for (device = 0; device < gpu_shared->device_count; device++)
 	{
-		complete = GpuColumnSend(&r->ref[0], one, chunk, chunks, &added);
-		keys[0] += (uint64) added;
-		return complete;
+		on[device].groups = *r->groups;
+		memcpy(on[device].value, refs_on(r, device), r->count * sizeof(GpuRef));
 	}
-	all = palloc0(sizeof(GpuGroupValues));
-	all->groups = *r->groups;
-	memcpy(all->value, r->ref, r->count * sizeof(GpuRef));
-	complete = GpuColumnSendGroups(of_groups, all, chunk, chunks);
-	for (i = 0; i < r->count; i++)
-		keys[i] += all->added[i];
-	pfree(all);
+	for (i = 0; i < chunks->count; i++)
+		groups[i] = &on[chunks->device[i]];
+	complete = GpuColumnSendEach(op, ref, groups, chunks->chunk, chunks->count, &added);
+	for (device = 0; device < gpu_shared->device_count; device++)
+		for (i = 0; i < (int) r->count; i++)
+			keys[i] += on[device].added[i];
+	pfree(groups);
+	pfree(on);
 	return complete;
 }
 
 /*
- * This many chunks are sampled.  They are spread over all chunks, because neighbouring chunks often
- * have rows of one time.
+ * Send chunks to the sketches or copies on their devices, by the request for one sketch or for groups,
+ * and add up the keys that each sketch got.  The chunks' sets of pages change.
+ */
+static bool
+send_chunks(const Recount *r, int one, int of_groups, const Chunks *chunks, uint64 *keys)
+{
+	GpuRef *ref = palloc(Max(chunks->count, 1) * sizeof(GpuRef));
+	int64 added = 0;
+	bool complete;
+	int i;
+
+	for (i = 0; i < chunks->count; i++)
+		ref[i] = refs_on(r, chunks->device[i])[0];
+	if (r->groups)
+		complete = send_groups(r, of_groups, ref, chunks, keys);
+	else
+		complete = GpuColumnSendEach(one, ref, NULL, chunks->chunk, chunks->count, &added);
+	keys[0] += (uint64) added;
+	pfree(ref);
+	return complete;
+}
+
+/* ---- chunks ---- */
+
+static Chunks
+make_chunks(int most)
+{
+	return (Chunks){ .chunk =
+						 palloc_extended(Max(most, 1) * sizeof(GpuColumnChunk), MCXT_ALLOC_HUGE),
+					 .pages = palloc_extended(Max(most, 1) * sizeof(GpuPages), MCXT_ALLOC_HUGE),
+					 .device = palloc(Max(most, 1) * sizeof(int)) };
+}
+
+static void
+free_chunks(Chunks *chunks)
+{
+	pfree(chunks->device);
+	pfree(chunks->pages);
+	pfree(chunks->chunk);
+}
+
+/* Add a chunk of a device.  Returns the copy of its set of pages. */
+static GpuPages *
+add_chunk(Chunks *chunks, const GpuColumnChunk *chunk, int device)
+{
+	int i = chunks->count++;
+
+	chunks->pages[i] = *chunk->pages;
+	chunks->chunk[i] = *chunk;
+	chunks->chunk[i].pages = &chunks->pages[i];
+	chunks->device[i] = device;
+	return &chunks->pages[i];
+}
+
+/* Take all chunks, and count those of each device; false: a chunk is gone. */
+static bool
+take_chunks(Recount *r, const GpuColumnChunk *chunk, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+	{
+		int device = GpuColumnDevice(&chunk[i]);
+
+		if (device < 0 || device >= gpu_shared->device_count)
+			return false;
+		r->on_device[device]++;
+		(void) add_chunk(&r->all, &chunk[i], device);
+	}
+	return true;
+}
+
+/*
+ * This many chunks of a device are sampled.  They are spread over all chunks, because neighbouring
+ * chunks often have rows of one time.
  */
 #define SAMPLED_CHUNKS 6
 
@@ -130,25 +220,33 @@ keep_sampled(GpuPages *pages)
 			pages->word[i] = 0;
 }
 
+/* True if the chunk with this number on its device is sampled. */
+static bool
+is_sampled(int number, int chunks)
+{
+	int64 sampled = Min(chunks, SAMPLED_CHUNKS);
+
+	return (number + 1) * sampled / chunks > number * sampled / chunks;
+}
+
 static bool
 sample(const Recount *r)
 {
 	uint64 *keys = palloc0(r->count * sizeof(uint64));
-	GpuColumnChunk chunk[SAMPLED_CHUNKS];
-	GpuPages *pages = palloc(SAMPLED_CHUNKS * sizeof(GpuPages));
-	int chunks = Min(r->chunks, SAMPLED_CHUNKS);
+	Chunks sampled = make_chunks(SAMPLED_CHUNKS * gpu_shared->device_count);
+	int before[GPU_DEVICES_MAX] = { 0 };
 	bool done;
 	int i;
 
-	for (i = 0; i < chunks; i++)
+	for (i = 0; i < r->all.count; i++)
 	{
-		chunk[i] = r->chunk[(2 * i + 1) * (int64) r->chunks / (2 * chunks)];
-		pages[i] = *chunk[i].pages;
-		keep_sampled(&pages[i]);
-		chunk[i].pages = &pages[i];
+		int device = r->all.device[i];
+
+		if (is_sampled(before[device]++, r->on_device[device]))
+			keep_sampled(add_chunk(&sampled, &r->all.chunk[i], device));
 	}
-	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, chunk, chunks, keys);
-	pfree(pages);
+	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &sampled, keys);
+	free_chunks(&sampled);
 	pfree(keys);
 	return done;
 }
@@ -166,11 +264,11 @@ more_keys(GpuRecounted *counted, uint64 more)
 	return counted->key + counted->count;
 }
 
-/* Read the counts of a sketch or of its copy; false: it is gone. */
+/* Read the counts of a sketch or of a copy; false: it is gone. */
 static bool
-read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
+read_keys(const Recount *r, const GpuRef *ref, GpuRecounted *counted)
 {
-	GpuSlot *slot = GpuTakeSlot(&r->ref[i], SKETCH_COLLECT, false);
+	GpuSlot *slot = GpuTakeSlot(ref, SKETCH_COLLECT, false);
 	qs_frequent head;
 	qs_frequent_key *key;
 
@@ -178,7 +276,7 @@ read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
 	if (GpuAskOne(slot, &head, sizeof(head)) != QB_OK)
 		return false;
 	key = more_keys(counted, head.count);
-	if (!GpuFetchArray(&r->ref[i], SKETCH_COLLECTED, 0, 0, key, head.count * sizeof(*key)))
+	if (!GpuFetchArray(ref, SKETCH_COLLECTED, 0, 0, key, head.count * sizeof(*key)))
 		return false;
 	counted->count += head.count;
 	counted->least = Max(counted->least, Max(head.least, head.dropped + 1));
@@ -187,18 +285,34 @@ read_keys(const Recount *r, uint32 i, GpuRecounted *counted)
 	return true;
 }
 
-/* Prepare, sample, count and read on one device; false: some keys could not be counted. */
+/* Read the counts of all sketches on a device with chunks. */
 static bool
-recount_there(Recount *r, int device, GpuRecounted *counted)
+read_device(const Recount *r, int device, GpuRecounted *counted)
 {
-	bool done;
 	uint32 i;
 
-	memset(r->ref, 0, r->count * sizeof(GpuRef));
-	done = prepare(r, device) && sample(r) &&
-		   send_chunks(r, SKETCH_RECOUNT, SKETCH_RECOUNT_GROUPS, r->chunk, r->chunks, r->keys);
+	for (i = 0; i < r->count && r->on_device[device] > 0; i++)
+		if (!read_keys(r, &refs_on(r, device)[i], &counted[i]))
+			return false;
+	return true;
+}
+
+/* Prepare all devices, sample, count and read; false: some keys could not be counted. */
+static bool
+recount(Recount *r, GpuRecounted *counted)
+{
+	bool done = true;
+	int device;
+	uint32 i;
+
+	for (device = 0; device < gpu_shared->device_count && done; device++)
+		done = prepare(r, device);
+	done = done && sample(r) &&
+		   send_chunks(r, SKETCH_RECOUNT, SKETCH_RECOUNT_GROUPS, &r->all, r->keys);
+	for (device = 0; device < gpu_shared->device_count && done; device++)
+		done = read_device(r, device, counted);
 	for (i = 0; i < r->count && done; i++)
-		done = read_keys(r, i, &counted[i]);
+		done = r->keys[i] == (uint64) r->sk[i]->total;
 	drop(r);
 	return done;
 }
@@ -249,24 +363,6 @@ GpuSketchIsWith(const qs_sketch *sk, const GpuColumnChunk *chunk, int chunks)
 	return i == chunks;
 }
 
-/* Find the chunks of a device, with copies of their sets of pages. */
-static void
-take_chunks(Recount *r, int device, const GpuColumnChunk *chunk, int chunks)
-{
-	int i;
-
-	r->chunks = 0;
-	for (i = 0; i < chunks; i++)
-	{
-		if (GpuColumnDevice(&chunk[i]) != device)
-			continue;
-		r->pages[r->chunks] = *chunk[i].pages;
-		r->chunk[r->chunks] = chunk[i];
-		r->chunk[r->chunks].pages = &r->pages[r->chunks];
-		r->chunks++;
-	}
-}
-
 bool
 GpuSketchRecount(const qs_sketch *const *sk, uint32 count, const qb_groups *groups, uint64 wanted,
 				 const GpuColumnChunk *chunk, int chunks, GpuRecounted *counted)
@@ -276,32 +372,21 @@ GpuSketchRecount(const qs_sketch *const *sk, uint32 count, const qb_groups *grou
 				  .groups = groups,
 				  .wanted = Min(wanted, QS_FREQUENT_WANTED),
 				  .copied = sk[0]->remote == NULL,
-				  .ref = palloc0(count * sizeof(GpuRef)),
-				  .keys = palloc0(count * sizeof(uint64)),
-				  .chunk =
-					  palloc_extended(Max(chunks, 1) * sizeof(GpuColumnChunk), MCXT_ALLOC_HUGE),
-				  .pages = palloc_extended(Max(chunks, 1) * sizeof(GpuPages), MCXT_ALLOC_HUGE) };
-	bool done = true;
-	int device;
+				  .all = make_chunks(chunks),
+				  .ref = palloc0(gpu_shared->device_count * count * sizeof(GpuRef)),
+				  .keys = palloc0(count * sizeof(uint64)) };
+	bool done;
 	uint32 i;
 
 	memset(counted, 0, count * sizeof(GpuRecounted));
 	for (i = 0; i < count; i++)
 		counted[i].least = 1;
-	for (device = 0; device < gpu_shared->device_count && done; device++)
-	{
-		take_chunks(&r, device, chunk, chunks);
-		if (r.chunks > 0)
-			done = recount_there(&r, device, counted);
-	}
-	for (i = 0; i < count && done; i++)
-		done = r.keys[i] == (uint64) sk[i]->total;
+	done = take_chunks(&r, chunk, chunks) && recount(&r, counted);
 	for (i = 0; i < count && !done; i++)
 		if (counted[i].key)
 			pfree(counted[i].key);
-	pfree(r.pages);
-	pfree(r.chunk);
 	pfree(r.keys);
 	pfree(r.ref);
+	free_chunks(&r.all);
 	return done;
 }
