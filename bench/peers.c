@@ -30,6 +30,7 @@ static const peer_kind *const kinds[] = {
 	&peer_count_sketch,
 	&peer_salsa,
 	&peer_salsa_conservative,
+	&peer_sublime,
 	&peer_space_saving,
 };
 

@@ -34,7 +34,7 @@ typedef struct peer_order
 	uint64_t bytes;
 	uint32_t keys; /* number of most frequent keys to be named; 0: none */
 	uint64_t seed;
-	const stream *input; /* tells multilevel how to divide its bytes among low and high buckets */
+	const stream *input; /* tells multilevel and Sublime how to divide their bytes */
 	bool
 		low; /* multilevel: the bytes are those of its low buckets, and the high ones come beside */
 } peer_order;
@@ -87,6 +87,9 @@ extern const peer_kind peer_count_sketch;
 /* Count-Min with counters that merge with their neighbours, plain and conservative. */
 extern const peer_kind peer_salsa;
 extern const peer_kind peer_salsa_conservative;
+
+/* Count-Min with short counters that extend within a cache line. */
+extern const peer_kind peer_sublime;
 
 /* Space-Saving (Metwally, Agrawal and El Abbadi 2005). */
 extern const peer_kind peer_space_saving;

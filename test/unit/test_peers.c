@@ -18,6 +18,7 @@ static const peer_kind *const kinds[] = { &peer_conservative,
 										  &peer_count_sketch,
 										  &peer_salsa,
 										  &peer_salsa_conservative,
+										  &peer_sublime,
 										  &peer_space_saving,
 										  &peer_topn,
 										  &peer_thread,
@@ -300,6 +301,93 @@ salsa_without_overflow_is_count_min(void **state)
 	peer_salsa.free(peer);
 }
 
+/* Check that two structures of a kind write the same bytes. */
+static void
+check_same_bytes(const peer_kind *kind, void *a, void *b)
+{
+	size_t size, other;
+	uint8_t *bytes = kind->write(a, &size);
+	uint8_t *others = kind->write(b, &other);
+
+	REQUIRE(size == other && memcmp(bytes, others, size) == 0);
+	free(bytes);
+	free(others);
+}
+
+/* A counter that passes from its stub to an extension, and back. */
+static void
+sublime_counts(void **state)
+{
+	peer_order order = { .bytes = 64 * 3, .seed = 1 };
+	void *peer = peer_sublime.make(&peer_sublime, &order);
+	void *empty = peer_sublime.make(&peer_sublime, &order);
+	uint64_t key = 42;
+	int64_t weight[] = { 1, 1000000, -1000000, -1 };
+	uint64_t i;
+	size_t w;
+
+	(void) state;
+	for (w = 0; w < ALL_OF(weight); w++)
+		for (i = 1; i <= 3000; i++)
+		{
+			static const int64_t before[] = { 0, 3000, 3000003000, 3000 };
+
+			peer_sublime.add(peer, &key, weight + w, 1);
+			REQUIRE(peer_sublime.estimate(peer, key) == before[w] + weight[w] * (int64_t) i);
+		}
+	check_same_bytes(&peer_sublime, peer, empty);
+	peer_sublime.free(peer);
+	peer_sublime.free(empty);
+}
+
+/*
+ * Sublime's counters are those of Count-Min, with tails and without.  Rows in any order and in any
+ * parts give the same bytes, and removed rows leave nothing behind.
+ */
+static void
+sublime_is_count_min(void **state)
+{
+	uint32_t cell[3 * 1360] = { 0 };
+	peer_order order = { .bytes = 60 * 64, .seed = 3 };
+	void *peer = peer_sublime.make(&peer_sublime, &order);
+	void *reverse = peer_sublime.make(&peer_sublime, &order);
+	void *half = peer_sublime.make(&peer_sublime, &order);
+	stream s;
+	size_t r;
+	uint32_t i;
+
+	(void) state;
+	make_stream(&s, true);
+	for (r = 0; r < s.rows; r++)
+	{
+		size_t back = s.rows - 1 - r;
+
+		for (i = 0; i < 3; i++)
+			cell[i * 1360 + peer_cell(s.row[r], order.seed, i, 1360)] += (uint32_t) s.weight[r];
+		peer_sublime.add(peer, s.row + r, s.weight + r, 1);
+		peer_sublime.add(r % 2 ? reverse : half, s.row + back, s.weight + back, 1);
+	}
+	REQUIRE(peer_sublime.bytes(peer) > order.bytes);
+	for (i = 0; i < s.keys; i++)
+		REQUIRE(peer_sublime.estimate(peer, s.key[i]) ==
+				count_min(cell, 1360, order.seed, 1, s.key[i]));
+	peer_sublime.merge(reverse, half);
+	check_same_bytes(&peer_sublime, peer, reverse);
+	for (r = 0; r < s.rows; r++)
+	{
+		int64_t minus = -s.weight[r];
+
+		peer_sublime.add(peer, s.row + r, &minus, 1);
+	}
+	REQUIRE(peer_sublime.bytes(peer) == order.bytes);
+	for (i = 0; i < s.keys; i++)
+		REQUIRE(peer_sublime.estimate(peer, s.key[i]) == 0);
+	peer_sublime.free(peer);
+	peer_sublime.free(reverse);
+	peer_sublime.free(half);
+	stream_free(&s);
+}
+
 /* Keys that are removed leave nothing behind. */
 static void
 count_sketch_is_linear(void **state)
@@ -385,6 +473,8 @@ main(void)
 		cmocka_unit_test(conservative_is_below_count_min),
 		cmocka_unit_test(salsa_is_below_count_min),
 		cmocka_unit_test(salsa_without_overflow_is_count_min),
+		cmocka_unit_test(sublime_counts),
+		cmocka_unit_test(sublime_is_count_min),
 		cmocka_unit_test(count_sketch_is_linear),
 		cmocka_unit_test(written_bytes_are_few),
 		cmocka_unit_test(topn_forgets),
