@@ -146,9 +146,9 @@ extern "C"
 	 * Exact counts of the keys that a sketch takes for frequent (sketch/frequent.h).  About
 	 * "wanted" keys are wanted, and the table has "slots" slots.  First set the threshold by
 	 * samples of batches.  Then count all batches.  Then collect keys, either the most frequent
-	 * ones or "all" that were counted, and read them in pieces.  Keys are in device memory, as for
-	 * qs_cuda_insert_device().  The counts are freed with the sketch, which must not change
-	 * meanwhile.  QB_NO_MEMORY changes nothing.
+	 * ones or "all" that were counted, and read them in pieces, in order.  Keys are in device memory,
+	 * as for qs_cuda_insert_device().  The sketch must not change meanwhile.  QB_NO_MEMORY changes
+	 * nothing.
 	 */
 	extern qb_status
 	qs_cuda_frequent_begin(qs_cuda_sketch *sketch, uint64_t wanted, uint64_t slots);

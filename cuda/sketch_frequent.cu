@@ -75,6 +75,16 @@ steps_of(const qs_cuda_frequent *f)
 }
 
 static void
+free_collected(qs_cuda_sketch *sk)
+{
+	qs_cuda_frequent *f = sk->frequent;
+
+	qs_device_free(sk->gpu, f->collected, f->count * sizeof(qs_frequent_key));
+	f->collected = NULL;
+	f->count = 0;
+}
+
+static void
 free_table(qs_cuda_sketch *sk)
 {
 	qs_device_free(sk->gpu, sk->frequent->table, table_bytes(sk->frequent));
@@ -84,13 +94,11 @@ free_table(qs_cuda_sketch *sk)
 void
 qs_cuda_frequent_end(qs_cuda_sketch *sk)
 {
-	qs_cuda_frequent *f = sk->frequent;
-
-	if (!f)
+	if (!sk->frequent)
 		return;
-	qs_device_free(sk->gpu, f->collected, f->count * sizeof(qs_frequent_key));
+	free_collected(sk);
 	free_table(sk);
-	delete f;
+	delete sk->frequent;
 	sk->frequent = NULL;
 }
 
@@ -285,7 +293,7 @@ qs_cuda_frequent_count(qs_cuda_sketch *sk, const uint64_t *key, size_t count)
 	uint8_t *work;
 	counting c;
 
-	if (!f || f->collected || f->broken)
+	if (!f || !f->table || f->broken)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(gpu));
 	if (!f->started)
@@ -353,11 +361,11 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	uint8_t *work;
 	counting c;
 
-	if (!f || f->collected || f->broken)
+	if (!f || !f->table || f->broken)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(gpu));
 	QS_TRY(look_at_counts(sk, keys, &head->dropped, &work));
-	qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : f->wanted, head);
+	qs_frequent_cut(keys, f->wanted, all, head);
 	head->least = f->least;
 	QS_TRY(qs_device_take(gpu, head->count * sizeof(qs_frequent_key), (void **) &f->collected));
 	f->count = head->count;
@@ -369,6 +377,7 @@ qs_cuda_frequent_collect(qs_cuda_sketch *sk, bool all, qs_frequent *head)
 	return QB_OK;
 }
 
+/* The keys are freed when the last of them was read. */
 qb_status
 qs_cuda_frequent_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, void *to)
 {
@@ -378,6 +387,9 @@ qs_cuda_frequent_read(qs_cuda_sketch *sk, uint64_t offset, uint64_t bytes, void 
 	if (offset > all || bytes > all - offset)
 		return QB_NO_MEMORY;
 	QS_TRY(qs_cuda_enter(sk->gpu));
-	return qs_copy_now(sk->gpu, to, (const uint8_t *) f->collected + offset, bytes,
-					   cudaMemcpyDeviceToHost);
+	QS_TRY(qs_copy_now(sk->gpu, to, (const uint8_t *) f->collected + offset, bytes,
+					   cudaMemcpyDeviceToHost));
+	if (all > 0 && offset + bytes == all)
+		free_collected(sk);
+	return QB_OK;
 }

@@ -76,6 +76,17 @@ foreach ('', 'GROUP BY few')
 	like($plan, qr/Device: gpu\n/, "the sketch stays on the GPU $_");
 }
 
+# a list that was not read yet, for each function that reads one key
+foreach my $call ('qtop_has(q, k)', 'qtop_estimate(q, k)', 'qtop_bounds(q, k)')
+{
+	my $lists = "SELECT few, qtop_agg(k, 10, $small) AS q FROM t GROUP BY few OFFSET 0";
+	my $answers = sub {
+		return $node->safe_psql('postgres', "SELECT string_agg(($_[0])::text, ' ' ORDER BY few) FROM (SELECT few, 0::bigint AS k, $_[1] AS q FROM ($lists) AS x OFFSET 0) AS y");
+	};
+	is($answers->($call, 'q'), $answers->($call, 'q::text::qtop'), "$call as the first to read a list");
+}
+is($node->safe_psql('postgres', "SELECT count(*) FROM (SELECT 1 FROM t GROUP BY few HAVING qtop_has(qtop_agg(k, 10, $small), 0::bigint)) AS x"), 5, 'HAVING as the first to read a list');
+
 # ---- groups ----
 
 right("groups by $_", by => $_, copied => 2, n => 3) foreach 'few', 'g';
@@ -89,6 +100,37 @@ right('groups by an expression', by => 'g % 30', copied => 0);
 right('partitions on several devices', table => 'parts', n => 50);
 right('partitions, groups', table => 'parts', by => 'few', n => 5);
 right('partitions, all distinct', table => 'parts', key => 'id', type => 'int', n => 5);
+
+# Each of a million keys comes twice on one device.  Two devices have the others.
+$node->safe_psql('postgres', q{
+	CREATE TABLE far (k bigint, d int) PARTITION BY LIST (d);
+	CREATE TABLE far1 PARTITION OF far FOR VALUES IN (1);
+	CREATE TABLE far2 PARTITION OF far FOR VALUES IN (2);
+	INSERT INTO far SELECT -1 - i % 1000, 1 FROM generate_series(0, 99999) AS i;
+	INSERT INTO far SELECT i % 1100000, 2 FROM generate_series(1, 2200000) AS i;
+	INSERT INTO far SELECT -1 - i, 2 FROM generate_series(0, 999) AS i});
+$node->safe_psql('postgres', "VACUUM ANALYZE $_") foreach qw(far1 far2);
+load_spread($node, $_, '{k}') foreach qw(far1 far2);
+is($node->safe_psql('postgres', "SELECT count(*), min(lower), max(estimate) FROM (SELECT qtop_agg(k, 100000, $small) AS q FROM far) AS x, LATERAL qtop_list(q, 1000, NULL::bigint)"),
+	'1000|101|101', 'counts of two devices are added, however many keys a device has');
+
+# A list survives an error while it is read for the first time: it is right afterwards, or refuses to be read.
+SKIP: {
+	my $module = "$ENV{TESTDIR}/cancel_after.so";
+	skip 'no test module', 1 unless -f $module;
+	$node->safe_psql('postgres', qq{
+		CREATE FUNCTION cancel_after(ms int) RETURNS void LANGUAGE c AS '$module';
+		CREATE FUNCTION twice(q qtop, ms int) RETURNS text LANGUAGE plpgsql AS \$\$
+		BEGIN
+			PERFORM cancel_after(ms);
+			BEGIN PERFORM qtop_total(q); PERFORM cancel_after(0); EXCEPTION WHEN query_canceled THEN NULL; END;
+			RETURN (SELECT md5(string_agg(l::text, ' ' ORDER BY key)) FROM qtop_list(q, 1000, NULL::bigint) AS l);
+		EXCEPTION WHEN query_canceled THEN RETURN NULL; WHEN OTHERS THEN RETURN SQLERRM;
+		END \$\$});
+	my $expected = $node->safe_psql('postgres', "SELECT twice(qtop_agg(k, 100000, $small), 10000) FROM parts");
+	my @after = map { $node->safe_psql('postgres', "SELECT twice(qtop_agg(k, 100000, $small), $_) FROM parts") } 1 .. 12;
+	is(join(' ', grep { $_ ne '' && $_ ne $expected && $_ !~ /incomplete/ } @after), '', 'lists whose first reading was cancelled');
+}
 
 # ---- changed rows; uncommitted ones ----
 

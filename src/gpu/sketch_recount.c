@@ -93,7 +93,10 @@ drop(Recount *r)
 
 	for (i = 0; i < all && r->copied; i++)
 		if (r->ref[i].serial != 0)
+		{
 			GpuDropHandle(&r->ref[i]);
+			r->ref[i].serial = 0;
+		}
 }
 
 /* ---- counting ---- */
@@ -230,7 +233,7 @@ is_sampled(int number, int chunks)
 }
 
 static bool
-sample(const Recount *r)
+sample(const Recount *r, const Chunks *chunks)
 {
 	uint64 *keys = palloc0(r->count * sizeof(uint64));
 	Chunks sampled = make_chunks(SAMPLED_CHUNKS * gpu_shared->device_count);
@@ -238,12 +241,12 @@ sample(const Recount *r)
 	bool done;
 	int i;
 
-	for (i = 0; i < r->all.count; i++)
+	for (i = 0; i < chunks->count; i++)
 	{
-		int device = r->all.device[i];
+		int device = chunks->device[i];
 
 		if (is_sampled(before[device]++, r->on_device[device]))
-			keep_sampled(add_chunk(&sampled, &r->all.chunk[i], device));
+			keep_sampled(add_chunk(&sampled, &chunks->chunk[i], device));
 	}
 	done = send_chunks(r, SKETCH_SAMPLE, SKETCH_SAMPLE_GROUPS, &sampled, keys);
 	free_chunks(&sampled);
@@ -297,23 +300,48 @@ read_device(const Recount *r, int device, GpuRecounted *counted)
 	return true;
 }
 
-/* Prepare all devices, sample, count and read; false: some keys could not be counted. */
+/*
+ * Devices count at the same time as long as there are at most this many copies, so that other
+ * processes find free handles.
+ */
+#define MOST_COPIES (GPU_HANDLES / 4)
+
+/* Prepare devices first .. end - 1, sample, count and read; false: some keys could not be counted. */
+static bool
+recount_devices(Recount *r, int first, int end, GpuRecounted *counted)
+{
+	Chunks chunks = make_chunks(r->all.count);
+	bool done = true;
+	int device;
+	int i;
+
+	for (i = 0; i < r->all.count; i++)
+		if (r->all.device[i] >= first && r->all.device[i] < end)
+			(void) add_chunk(&chunks, &r->all.chunk[i], r->all.device[i]);
+	for (device = first; device < end && done; device++)
+		done = prepare(r, device);
+	done = done && sample(r, &chunks) &&
+		   send_chunks(r, SKETCH_RECOUNT, SKETCH_RECOUNT_GROUPS, &chunks, r->keys);
+	for (device = first; device < end && done; device++)
+		done = read_device(r, device, counted);
+	drop(r);
+	free_chunks(&chunks);
+	return done;
+}
+
+/* Count on all devices; false: some keys could not be counted. */
 static bool
 recount(Recount *r, GpuRecounted *counted)
 {
+	int together = Max(1, MOST_COPIES / (int) r->count);
 	bool done = true;
-	int device;
+	int first;
 	uint32 i;
 
-	for (device = 0; device < gpu_shared->device_count && done; device++)
-		done = prepare(r, device);
-	done = done && sample(r) &&
-		   send_chunks(r, SKETCH_RECOUNT, SKETCH_RECOUNT_GROUPS, &r->all, r->keys);
-	for (device = 0; device < gpu_shared->device_count && done; device++)
-		done = read_device(r, device, counted);
+	for (first = 0; first < gpu_shared->device_count && done; first += together)
+		done = recount_devices(r, first, Min(first + together, gpu_shared->device_count), counted);
 	for (i = 0; i < r->count && done; i++)
 		done = r->keys[i] == (uint64) r->sk[i]->total;
-	drop(r);
 	return done;
 }
 

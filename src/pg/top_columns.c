@@ -47,7 +47,9 @@ TopFetchSketch(SketchState *sketch)
 
 /*
  * Count the frequent keys of dense sketches once more.  If the chunks are on several devices, first
- * bring the sketches to this process.  False: some keys could not be counted.
+ * bring the sketches to this process.  False: some keys could not be counted.  With one device this is
+ * so if a sketch of a group has left it, because the sketches of all groups may be too large for this
+ * process.
  */
 static bool
 recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint32 n,
@@ -63,6 +65,8 @@ recount(SketchState *const *sketch, uint32 count, const qb_groups *groups, uint3
 		tables[i] = &sketch[i]->sketch;
 		with &= GpuSketchIsWith(tables[i], chunk, chunks);
 	}
+	if (!with && count > 1 && gpu_shared->device_count == 1)
+		return false;
 	for (i = 0; i < count && !with; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -446,7 +446,8 @@ read_call(FunctionCallInfo fcinfo, bool asks)
 
 	if (unlikely(probe == NULL))
 		probe = create_probe(fcinfo, asks);
-	if (expanded && (expanded->keyed.buffer.count > 0 || expanded->keyed.removed))
+	if (expanded &&
+		(expanded->column || expanded->keyed.buffer.count > 0 || expanded->keyed.removed))
 		TopMaterialize(expanded);
 	if (!expanded && !KnownValueIs(&probe->known, datum))
 		copy_candidates(probe, datum);

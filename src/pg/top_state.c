@@ -351,6 +351,7 @@ take_column(TopState *top)
 	qs_top list;
 
 	TopFetchSketch(sketch);
+	StateBeginCounting(&top->keyed);
 	GpuRecountedFinish(counted, &sketch->sketch);
 	qs_top_init(&list, top->top.n, &top->keyed.memory);
 	SketchCheck(qs_top_fill(&list, &sketch->sketch, counted->key, counted->count,
@@ -362,12 +363,14 @@ take_column(TopState *top)
 		merge_list(top, &list, &sketch->sketch);
 		qs_top_free(&list);
 	}
+	StateEndCounting(&top->keyed);
 	free_column(top);
 }
 
 /*
  * Add a sketch that TopSketchFor() made, with exact counts of its frequent keys.  The list frees the
- * sketch.
+ * sketch.  A sketch that is in this process already is added at once, since its counted keys may be
+ * many more than the list takes.
  */
 void
 TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
@@ -382,6 +385,8 @@ TopAddCounted(TopState *top, SketchState *sketch, const GpuRecounted *counted)
 	memcpy(top->counted.key, counted->key, bytes);
 	top->keyed.count += sketch->keyed.count;
 	top->keyed.batches++;
+	if (sketch->sketch.remote == NULL)
+		take_column(top);
 }
 
 /* Add the sketch of cached columns, and count the keys that wait.  Removals stay waiting. */

@@ -160,20 +160,20 @@ qs_frequent_floor(int64_t total, uint64_t slots)
 
 /*
  * Choose which keys to collect, from the number of keys with a count of each step: those with
- * counts above head->left_out.  head->count becomes their number.
+ * counts above head->left_out, or all keys.  head->count becomes their number.
  */
 static inline void
-qs_frequent_cut(const uint32_t *keys, uint64_t wanted, qs_frequent *head)
+qs_frequent_cut(const uint32_t *keys, uint64_t wanted, bool all, qs_frequent *head)
 {
 	uint64_t most = head->dropped > 0 ? QS_FREQUENT_SPARE * wanted : wanted;
 	uint32_t step = QS_ESTIMATE_STEPS - 1;
 
 	head->count = 0;
 	head->left_out = 0;
-	for (; step > 0 && head->count < most; step--)
+	for (; step > 0 && (all || head->count < most); step--)
 	{
 		head->count += keys[step];
-		if (head->count >= most)
+		if (!all && head->count >= most)
 			head->left_out = qs_step_least(step) - 1;
 	}
 }

@@ -70,7 +70,7 @@ times_of(const collected *c, uint64_t key)
  */
 static void
 compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, collected *c,
-		uint64_t wanted)
+		uint64_t wanted, bool all)
 {
 	uint64_t frequent = 0, first = 0;
 
@@ -96,6 +96,7 @@ compare(uint64_t number, const qs_sketch *here, uint64_t *key, uint64_t keys, co
 			expect(number, times == 0, "keys below the threshold");
 		first = i;
 	}
+	expect(number, !all || c->head.left_out == 0, "keys left out of all");
 	expect(number,
 		   c->head.left_out == 0 ||
 			   c->head.count >= (c->head.dropped > 0 ? QS_FREQUENT_SPARE : 1) * wanted,
@@ -132,6 +133,7 @@ collect(qs_cuda_sketch *there, bool all, uint64_t *state)
 		CHECK(qs_cuda_frequent_read(there, at, some, (uint8_t *) c.key + at) == QB_OK);
 	}
 	CHECK(qs_cuda_frequent_read(there, bytes, 1, c.key) == QB_NO_MEMORY);
+	CHECK(bytes == 0 || qs_cuda_frequent_read(there, 0, 1, c.key) == QB_NO_MEMORY); /* freed */
 	return c;
 }
 
@@ -143,6 +145,7 @@ run_case(qs_cuda *gpu, uint64_t number)
 	uint64_t keys = 1 + draw(&state, KEYS), wanted = 1 + draw(&state, 1000);
 	uint64_t slots = qs_frequent_slots(wanted, 1 + draw(&state, 20000));
 	uint64_t *device, some;
+	bool all;
 	qs_params params;
 	qs_cuda_sketch *there;
 	qs_sketch here;
@@ -169,9 +172,10 @@ run_case(qs_cuda *gpu, uint64_t number)
 		some = some < keys - at ? some : keys - at;
 		CHECK(qs_cuda_frequent_count(there, device + at, some) == QB_OK);
 	}
-	c = collect(there, number % 5 == 0, &state);
+	all = number % 5 == 0;
+	c = collect(there, all, &state);
 	CHECK(qs_cuda_frequent_count(there, device, 1) == QB_NO_MEMORY);
-	compare(number, &here, key, keys, &c, wanted);
+	compare(number, &here, key, keys, &c, wanted, all);
 	free(c.key);
 	qs_cuda_destroy(there);
 	qs_free(&here);

@@ -20,6 +20,7 @@ struct qs_cuda_sketch
 	uint64 frequent_slots;
 	qs_frequent_key *frequent; /* table of frequent keys, or NULL */
 	qs_frequent_key *collected;
+	bool counting; /* no more samples may come */
 	qs_frequent head;
 	uint32 *rows; /* rows that each step sampled */
 	uint64 sampled;
@@ -282,6 +283,7 @@ emulated_frequent_begin(qs_cuda_sketch *sketch, uint64 wanted, uint64 slots)
 	sketch->wanted = wanted;
 	sketch->frequent_slots = slots;
 	sketch->sampled = 0;
+	sketch->counting = false;
 	sketch->head = (qs_frequent){ .least = 1 };
 	sketch->frequent = calloc(1, qs_frequent_bytes(slots));
 	sketch->rows = calloc(QS_ESTIMATE_STEPS, sizeof(uint32));
@@ -297,7 +299,7 @@ emulated_frequent_sample(qs_cuda_sketch *sketch, const uint64 *key, size_t count
 	uint64 samples = Min(count, QS_FREQUENT_SAMPLE);
 	uint64 i;
 
-	if (sketch->frequent == NULL)
+	if (sketch->frequent == NULL || sketch->counting)
 		return QB_NO_MEMORY;
 	for (i = 0; i < samples; i++)
 		sketch->rows[qs_step_of(qs_estimate(&sketch->sketch, key[i * (count / samples)]))]++;
@@ -329,8 +331,9 @@ emulated_frequent_count(qs_cuda_sketch *sketch, const uint64 *key, size_t count)
 {
 	size_t i;
 
-	if (sketch->frequent == NULL || sketch->collected)
+	if (sketch->frequent == NULL)
 		return QB_NO_MEMORY;
+	sketch->counting = true;
 	if (sketch->sampled < QS_FREQUENT_FEW)
 		sketch->head.least = Max(sketch->head.least,
 								 qs_frequent_floor(sketch->sketch.total, sketch->frequent_slots));
@@ -365,12 +368,12 @@ emulated_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head)
 	for (i = 0; keys && slot && i <= sketch->frequent_slots; i++)
 		if (slot[i].times > 0)
 			keys[qs_step_of((int64) slot[i].times)]++;
-	if (keys == NULL || slot == NULL || sketch->collected)
+	if (keys == NULL || slot == NULL)
 	{
 		free(keys);
 		return QB_NO_MEMORY;
 	}
-	qs_frequent_cut(keys, all ? QS_FREQUENT_WANTED : sketch->wanted, &sketch->head);
+	qs_frequent_cut(keys, sketch->wanted, all, &sketch->head);
 	free(keys);
 	sketch->collected = calloc(sketch->head.count + 1, sizeof(qs_frequent_key));
 	if (sketch->collected == NULL)
@@ -379,6 +382,8 @@ emulated_frequent_collect(qs_cuda_sketch *sketch, bool all, qs_frequent *head)
 		if ((int64) slot[i].times > sketch->head.left_out)
 			sketch->collected[taken++] = slot[i];
 	*head = sketch->head;
+	free(sketch->frequent);
+	sketch->frequent = NULL;
 	return QB_OK;
 }
 
@@ -390,6 +395,11 @@ emulated_frequent_read(qs_cuda_sketch *sketch, uint64 offset, uint64 bytes, void
 	if (offset > all || bytes > all - offset)
 		return QB_NO_MEMORY;
 	memcpy(to, (const uint8 *) sketch->collected + offset, bytes);
+	if (all > 0 && offset + bytes == all)
+	{
+		free(sketch->collected);
+		sketch->collected = NULL;
+	}
 	return QB_OK;
 }
 
