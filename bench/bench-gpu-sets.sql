@@ -1,6 +1,6 @@
--- All pairs of sets inside PostgreSQL, by the GPU and by the CPU: run by
--- bench-gpu-sets.sh, with :workers and the number of :pairs that a threshold keeps
--- at most.
+-- Measures all pairs of sets inside PostgreSQL, by the GPU and by the CPU. Run by
+-- bench-gpu-sets.sh with the number of :workers, and the most :pairs that a
+-- threshold keeps.
 
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS qsketch;
@@ -77,7 +77,7 @@ FROM (SELECT what, min(ms) FILTER (WHERE backend = 'cpu')::numeric AS cpu, min(m
     (SELECT min(ms)::numeric AS base FROM timings WHERE what LIKE 'count%') AS b
 ORDER BY what LIKE 'count%' DESC, what LIKE 'reading:%' DESC, what LIKE 'reading%' DESC, what;
 
--- The parts of a search's time, as a backend sees them.
+-- The phases of a search's time, measured in a backend.
 \qecho
 \qecho 'Within the GPU''s, from the table, twice, then of the stored collection, which is kept there, twice:'
 \qecho
@@ -91,7 +91,8 @@ SELECT count(*), sum(common) FROM stored, qsets_pairs(c, min_count => :least);
 \o
 SET client_min_messages = warning;
 
--- Finds from how many elements on a GPU is faster.  Parts of the collection are sent, or kept on the GPU.
+-- Finds the number of elements from which on a GPU is faster than the CPU. Parts of the collection are
+-- sent with each query, or kept on the GPU.
 CREATE TABLE parts AS
     SELECT n, qsets_subset(c, ARRAY(SELECT generate_series(1, n))) AS c, (SELECT count(*) FROM item WHERE s <= n) AS elements
     FROM stored, unnest(ARRAY[12, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400]) AS n;

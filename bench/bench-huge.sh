@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # Compares scans of shared buffers in huge pages and in small ones: "make bench-huge".  Prints a table.
-# The server is started with huge pages and without them in turn.  Each time the tables are read into
-# shared buffers before anything is measured.
+# The server runs alternately with and without huge pages.  After each start the tables are read into
+# shared buffers, and then measured.
 #
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts of each server

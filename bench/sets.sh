@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# The sets family inside PostgreSQL, against intarray, a self-join in SQL and DuckDB:
-# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  A rival
-# that is not installed is left out, and the table says so.
+# Compares the sets family inside PostgreSQL with intarray, a self-join in SQL and DuckDB:
+# "make sets-bench-sql".  Writes its table into docs/engineering/sets-performance.md.  The
+# table leaves out and names rivals that are not installed.
 #
 #	ROWS (10000000)     rows of which a collection is built
 #	DRAWS (10000000)    draws for each of the two stored arrays

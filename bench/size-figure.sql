@@ -1,9 +1,11 @@
--- The data of docs/storage.svg: stored bytes by distinct keys, up to :most.
+-- Computes the data of docs/storage.svg: stored bytes by number of distinct
+-- keys, up to :most keys.
 SET client_min_messages = warning;
 DROP EXTENSION IF EXISTS qsketch CASCADE;
 CREATE EXTENSION qsketch;
 
--- The bytes of a sketch of n keys.  Its template is a constant of the query.
+-- Returns the bytes of a sketch of n keys.  The template is a constant of the
+-- query.
 CREATE FUNCTION pg_temp.bytes(structure text, size text, n int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     bytes bigint;

@@ -80,7 +80,7 @@ COMMENT ON AGGREGATE qfilter_merge_agg(qfilter) IS 'filter of the rows of all fi
 
 --
 -- Functions of filter and key.  A key may be of any type, as for sketches.  If rows
--- have no ids, their draws come from random numbers.
+-- have no ids, random numbers choose the bits of each row.
 --
 
 --@ each NAME|KEYS|NAMED|VOLATILITY|WHAT
@@ -100,7 +100,8 @@ CREATE AGGREGATE qfilter_@NAME@(@NAMED@, template qfilter) (
 COMMENT ON AGGREGATE qfilter_@NAME@(@KEYS@, qfilter) IS '@WHAT@';
 
 --@ end
--- Raises an error that says how to call the aggregate, instead of one that no such function exists.
+-- Raises an error that says how to call the aggregate, instead of the error that no such function
+-- exists.
 CREATE FUNCTION _qfilter_agg_trans(qfilter, anycompatible) RETURNS qfilter
 	AS 'MODULE_PATHNAME', 'qfilter_agg_without_template' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qfilter_agg_trans(qfilter, anycompatible) IS 'aggregate support';

@@ -114,8 +114,8 @@ CREATE FUNCTION _qsets_agg_combine(qsets, qsets) RETURNS qsets
 	SUPPORT _qsets_combine_support;
 COMMENT ON FUNCTION _qsets_agg_combine(qsets, qsets) IS 'aggregate support';
 
--- The cost is that of two lookups.  With a lower one the planner would prefer many
--- workers to QSketchScan.
+-- The cost is that of two lookups.  With a lower cost the planner would prefer
+-- many workers to QSketchScan.
 CREATE FUNCTION _qsets_agg_trans(qsets, bigint, anycompatible) RETURNS qsets
 	AS 'MODULE_PATHNAME', 'qsets_agg_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10
 	SUPPORT _qsets_support;
@@ -127,8 +127,8 @@ CREATE AGGREGATE qsets_agg(set_id bigint, element anycompatible) (
 );
 COMMENT ON AGGREGATE qsets_agg(bigint, anycompatible) IS 'collection of sets of elements';
 
--- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so qsets_similar accepts
--- a text that is a number as that number.
+-- Ids of other types raise an error that names qsets_id.  A parameter without a type is text, so
+-- qsets_similar accepts the text of a number as an id.
 --@ each ID|SIMILAR|UNLESS
 --@ of text|qsets_similar_text| unless it is a number
 --@ of uuid|qsets_other_id|

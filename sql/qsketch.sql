@@ -2,12 +2,12 @@
 \echo Use "CREATE EXTENSION qsketch" to load this file. \quit
 
 --
--- Ask whether the loaded library serves this SQL, before anything else.
+-- Before anything else, asks the loaded library whether it serves this SQL.
 --
--- A call in this script must not be ambiguous.  The schema may have functions of the
--- same name, whose further arguments have defaults; then no cast says which function
--- is meant.  So our function gets a unique name while it is called.  Functions of
--- PostgreSQL are called with their schema.
+-- A call in this script must not be ambiguous.  The schema may have functions with
+-- the same name and further arguments that have defaults.  Then no cast can select a
+-- function, so the extension's function has a unique name while it is called.
+-- Functions of PostgreSQL are called with their schema.
 --
 
 CREATE FUNCTION qsketch_version(sql text DEFAULT '@VERSION@') RETURNS text
@@ -134,7 +134,8 @@ CREATE FUNCTION _qsketch_modify_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_modify_support' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_modify_support(internal) IS 'planner support';
 
--- The state of a moving aggregate is internal, so that only functions of ours get it.
+-- The state of a moving aggregate is internal, so that only the extension's functions
+-- receive it.
 CREATE FUNCTION _qsketch_moving_merge(internal, qsketch) RETURNS internal
 	AS 'MODULE_PATHNAME', 'qsketch_merge_trans' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qsketch_moving_merge(internal, qsketch) IS 'aggregate support';
@@ -160,8 +161,8 @@ COMMENT ON AGGREGATE qsketch_merge_agg(qsketch) IS 'sketch of the keys of all sk
 
 --
 -- Functions of sketch and key.  A key may be of any type: anycompatible is the type of
--- the argument, also if that is a domain, varchar or char(n).  For a literal or a
--- parameter without a type it is text.
+-- the argument, also for a domain, varchar or char(n).  For a literal or a parameter
+-- without a type, anycompatible is text.
 --
 
 --@ each KEYS|NAMED|SUFFIX|WHAT
@@ -223,8 +224,8 @@ COMMENT ON FUNCTION qsketch_@NAME@(qsketch, anycompatible, bigint) IS 'sketch wi
 
 --@ end
 --
--- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For all other
--- functions, qsketch_estimate_key among them, it is one key.
+-- Batches of keys.  For qsketch_estimate an array is a batch of keys.  For
+-- qsketch_estimate_key and all functions of one key, an array is one key.
 --
 
 CREATE FUNCTION qsketch_estimate(sketch qsketch, keys anyarray) RETURNS bigint[]
@@ -344,7 +345,7 @@ COMMENT ON COLUMN qsketch_gpu_columns.pushed_out_at IS 'when a chunk was last fr
 GRANT SELECT ON qsketch_gpu_columns TO public;
 
 --
--- What backends are doing, and what they have done
+-- Progress and statistics of backends
 --
 
 CREATE FUNCTION qsketch_progress_of_processes(

@@ -106,8 +106,8 @@ CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, key_type 
 COMMENT ON FUNCTION qtop_exact(regclass, name, integer, anyelement)
 	IS 'the n most frequent keys of a column, with their exact counts';
 
--- The weight is a cstring because no type is cast to that by itself: a fourth argument
--- NULL::text or NULL::name names the type of the keys.
+-- The weight is a cstring because no type is cast to cstring implicitly.  So a fourth
+-- argument NULL::text or NULL::name names the type of the keys.
 CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, weight cstring,
 	OUT key text, OUT total bigint)
 	RETURNS SETOF record
@@ -162,7 +162,8 @@ CREATE AGGREGATE qtop_agg(@NAMED@) (
 COMMENT ON AGGREGATE qtop_agg(@KEYS@) IS '@WHAT@';
 
 --@ end
--- Raises an error that names the missing argument, instead of one that no such function exists.
+-- Raises an error that names the missing argument, instead of the error that no such function
+-- exists.
 CREATE FUNCTION _qtop_agg_trans(qtop, anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_without_n' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _qtop_agg_trans(qtop, anycompatible) IS 'aggregate support';
@@ -177,7 +178,7 @@ CREATE FUNCTION qtop_list(top qtop, OUT key text, OUT estimate bigint, OUT lower
 	AS 'MODULE_PATHNAME', 'qtop_list_without_type' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_list(qtop) IS 'an error: the type of the keys is missing';
 
--- With this cast, functions of sketches also accept lists.
+-- Lets functions of sketches also accept lists.
 CREATE CAST (qtop AS qsketch) WITH FUNCTION qtop_sketch(qtop) AS IMPLICIT;
 
 CREATE FUNCTION qtop_has(top qtop, key anycompatible) RETURNS boolean

@@ -4,9 +4,9 @@
 #
 #	test/rpm.sh ARCHIVE.zip [OPTION...]    build/rpm; options are rpmbuild's
 #
-# On systems whose packages are not RPMs, the dependencies of the specification are not checked, and
-# must exist.  Debian's PostgreSQL is not in one folder as PGDG's is, so its folders are passed on.
-# WITH_CUDA=yes builds with the CUDA toolkit of this machine.
+# On systems whose packages are not RPMs, the dependencies of the specification are not checked.
+# They must be installed.  Debian's PostgreSQL is not in one folder as PGDG's is, so its folders are
+# passed on.  WITH_CUDA=yes builds with the CUDA toolkit of this machine.
 set -eu -o pipefail
 archive=$(realpath "${1:?usage: rpm.sh ARCHIVE.zip [OPTION...]}")
 shift
