@@ -3,7 +3,7 @@
 --
 
 --@ use flat.sql TYPE=qtop NOUN=list NOUNS=lists
-COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent of them';
+COMMENT ON TYPE qtop IS 'sketch of keys, with the most frequent keys';
 
 -- Without a template the sketch is qsketch_new().
 CREATE FUNCTION qtop_new(n integer, template qsketch DEFAULT @EMPTY@) RETURNS qtop
@@ -12,7 +12,7 @@ COMMENT ON FUNCTION qtop_new(integer, qsketch) IS 'empty list for the n most fre
 
 CREATE FUNCTION qtop_merge(top qtop, other qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both';
+COMMENT ON FUNCTION qtop_merge(qtop, qtop) IS 'most frequent keys of both lists';
 
 CREATE OPERATOR || (
 	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_merge, COMMUTATOR = ||
@@ -22,7 +22,7 @@ COMMENT ON OPERATOR || (qtop, qtop) IS 'merge';
 CREATE FUNCTION qtop_subtract(top qtop, other qtop) RETURNS qtop
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_subtract(qtop, qtop)
-	IS 'list of the keys of the first without those of the second';
+	IS 'list of the keys of the first list without the keys of the second';
 
 CREATE OPERATOR - (
 	LEFTARG = qtop, RIGHTARG = qtop, FUNCTION = qtop_subtract
@@ -91,7 +91,7 @@ CREATE FUNCTION qtop_info(top qtop, OUT n integer, OUT candidates bigint, OUT bo
 	OUT total bigint, OUT key_family text)
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION qtop_info(qtop)
-	IS 'what a list was made for, its candidates, and how often any other key occurred at most';
+	IS 'parameters of a list, its candidates, and how often any other key occurred at most';
 
 CREATE FUNCTION qtop_exact("table" regclass, "column" name, n integer, OUT key text, OUT count bigint)
 	RETURNS SETOF record
@@ -145,10 +145,10 @@ COMMENT ON AGGREGATE qtop_merge_agg(qtop) IS 'most frequent keys of all lists';
 --
 
 --@ each KEYS|NAMED|SUFFIX|WHAT
---@ of anycompatible, bigint|key anycompatible, n bigint||the n most frequent keys, with a sketch of all
---@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all that has the parameters of a template
---@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all
---@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all that has the parameters of a template
+--@ of anycompatible, bigint|key anycompatible, n bigint||the n most frequent keys, with a sketch of all keys
+--@ of anycompatible, integer, qsketch|key anycompatible, n integer, template qsketch|_template|the n most frequent keys, with a sketch of all keys that has the parameters of a template
+--@ of anycompatible, bigint, integer|key anycompatible, weight bigint, n integer|_weight|the n keys with the largest weights, with a sketch of all keys
+--@ of anycompatible, bigint, integer, qsketch|key anycompatible, weight bigint, n integer, template qsketch|_weight_template|the n keys with the largest weights, with a sketch of all keys that has the parameters of a template
 CREATE FUNCTION _qtop_agg_trans(qtop, @KEYS@) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_agg_trans@SUFFIX@' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qtop_support;
@@ -197,12 +197,12 @@ COMMENT ON FUNCTION qtop_bounds(qtop, anycompatible)
 CREATE FUNCTION qtop_add(top qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible) IS 'list with a key added';
 
 CREATE FUNCTION qtop_add(top qtop, key anycompatible, weight bigint) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_add' LANGUAGE C IMMUTABLE PARALLEL SAFE
 	SUPPORT _qsketch_modify_support;
-COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key counted';
+COMMENT ON FUNCTION qtop_add(qtop, anycompatible, bigint) IS 'list with a weighted key added';
 
 CREATE FUNCTION qtop_remove(top qtop, key anycompatible) RETURNS qtop
 	AS 'MODULE_PATHNAME', 'qtop_remove' LANGUAGE C IMMUTABLE PARALLEL SAFE;
