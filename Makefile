@@ -4,7 +4,7 @@
 #   make                 build the extension (WITH_CUDA=yes|no; default: yes if nvcc is found)
 #   make install         install it into the server that PG_CONFIG names
 #   make demo            build, start a throw-away server, show the extension on real data
-#   make check           what a change most often breaks, in some minutes: build, format, layers, links,
+#   make check           what a change most often breaks, in a few minutes: build, format, layers, links,
 #                        unit tests that are no fuzzers, SQL tests
 #   make test            everything that can be tested without a GPU; ends with the counts
 #   make unit            tests of the sketches alone, without PostgreSQL, under sanitizers
@@ -16,19 +16,19 @@
 #   make soak            many clients on the GPU worker, SOAK_SECONDS (600)
 #   make tap             tests that need servers of their own (PROVE_TESTS="file ...")
 #   make installcheck    SQL and concurrency tests on your running server, after make install
-#   make format          clang-format in place; format-check only looks
-#   make check-layers    which part may include which
-#   make check-links     does every link of the pages lead somewhere?  does src/FILES.md say what each file says?
+#   make format          clang-format in place; format-check only checks
+#   make check-layers    checks that each folder includes only permitted headers
+#   make check-links     checks the links of the pages, and that src/FILES.md is up to date
 #   make files           writes src/FILES.md: what each source file is
 #   make gpu-test        GPU against CPU, byte by byte, and faults; needs a GPU to run
 #   make gpu-sanitize    the same in small under compute-sanitizer
-#   make gpu-build       builds these and the benchmarks without PostgreSQL, also where there is no GPU
-#   make bench           speed inside PostgreSQL, against everything; writes docs/engineering/performance.md
+#   make gpu-build       builds the GPU's tests and benchmarks without PostgreSQL, also without a GPU
+#   make bench           speed inside PostgreSQL; writes docs/engineering/performance.md
 #   make bench-gpu       the GPU against the CPU inside PostgreSQL
 #   make figures         all tables and figures that take no GPU, anew; as root
 #                        (bench/README.md has the other benchmarks)
 #   make matrix          the tests on several versions of PostgreSQL (VERSIONS="15 16 ...")
-#   make check-release   is a version named the same everywhere?
+#   make check-release   checks that all files name the same version
 #   make bundle          server, extension, tests and a script that runs them on a GPU host
 #   make deb             Debian packages
 #   make rpm             RPM packages of the last commit

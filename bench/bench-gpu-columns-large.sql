@@ -1,4 +1,4 @@
--- Measures a billion rows whose keys are on a GPU. Run by bench-gpu-columns-large.sh with
+-- Measures a billion rows whose keys are on a GPU.  Run by bench-gpu-columns-large.sh with
 -- the number of :workers.
 
 SET client_min_messages = warning;

@@ -1,4 +1,4 @@
--- Compares filters on the GPU and on the CPU. Run by bench-gpu-filters.sh with :rows,
+-- Compares filters on the GPU and on the CPU.  Run by bench-gpu-filters.sh with :rows,
 -- :keys and the number of :workers.
 
 SET client_min_messages = warning;
@@ -93,7 +93,8 @@ ORDER BY kind, workers;
 \qecho
 
 
--- Bloom filters draw nothing: both devices give the same bytes.
+-- Bloom filters use no random numbers, so both devices must return the same
+-- bytes.
 CREATE TABLE stored (kind int, device text, f qfilter);
 SET qsketch.device = cpu;
 INSERT INTO stored

@@ -7,7 +7,8 @@
 #	ROWS (10000000)  rows of each table
 #	TURNS (5)        starts of each server
 #
-# Root must run it, because it asks the system for huge pages, and releases them at the end.
+# Needs root, because the script asks the system for huge pages, and releases them at the
+# end.
 set -eu -o pipefail
 . "$(dirname "$0")/server.sh"
 

@@ -20,8 +20,8 @@ DO $$ BEGIN
 END $$;
 CREATE TABLE times (id int GENERATED ALWAYS AS IDENTITY, pages text, query text, ms float8);
 
--- Reads the tables into shared buffers.  The pages of scattered partitions
--- alternate.
+-- Reads the tables into shared buffers.  Reads the partitions of "strewn" page
+-- by page in turn, so that their pages alternate in shared memory.
 CREATE FUNCTION prewarm() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_prewarm(oid) FROM pg_class WHERE relname ~ '^(dated|partitioned_\d+)$';

@@ -11,8 +11,8 @@ CREATE TABLE queries (
     what     text,                      -- how the page names it
     query    text
 );
--- "workers" is the number of PostgreSQL's parallel workers.  DuckDB has 2 threads if it is 2, and
--- 1 thread if it is 0.
+-- "workers" is the number of PostgreSQL's parallel workers.  For 2 workers DuckDB has 2 threads,
+-- for 0 workers it has 1 thread.
 CREATE TABLE timings (id int, workers int, cold boolean, ms float8);
 CREATE TABLE answers (id int, workers int, answer text);
 

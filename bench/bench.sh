@@ -9,7 +9,7 @@
 #
 #	ROWS (10000000)     rows of the tables; 100000000 needs 40 GB of memory and BUFFERS=24GB
 #	MOST_ROWS (30000000, or ROWS with less than 20 GB of memory)
-#	                    rows of one more table, to show how cost grows; 100000000 takes some
+#	                    rows of one more table, to show how time grows; 100000000 takes some
 #	                    minutes more
 #	STORED (1000)       stored sketches of 1 MB that are merged
 #	TURNS (5)           runs of each query that has a target

@@ -12,8 +12,9 @@ CREATE EXTENSION hll;
 CREATE EXTENSION tdigest;
 \i ratios.sql
 
--- Uniform over as many keys as rows (63% of them occur), Zipf with exponent 1
--- over a million keys, and strings.
+-- Uniform keys from as many values as there are rows (63% of the values occur),
+-- Zipf-distributed keys with exponent 1 over a million values, and strings with
+-- the uniform keys.
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE ints AS
     SELECT (random() * :rows)::bigint AS k, i AS v FROM generate_series(1, :rows) AS i;
@@ -135,7 +136,8 @@ SELECT pg_prewarm('many_sub_warp') \g /dev/null
 TRUNCATE benchmarks, timings;
 DROP TABLE results;
 
--- The rival of each query is the query itself with other tables and another template.
+-- Returns the rival of a query: the same query with the tables and the template of
+-- sub_warp.
 CREATE FUNCTION with_sub_warp(query text) RETURNS text LANGUAGE sql AS $$
     SELECT regexp_replace(regexp_replace(regexp_replace(query,
         '\m(stored|many)\M', '\1_sub_warp', 'g'),
@@ -226,7 +228,7 @@ FROM generate_series(0, :workers) AS workers, (VALUES
     ('count(*)', 'SELECT count(*) FROM ints', '{}'),
     ('bit_xor', 'SELECT bit_xor(k) FROM ints', '{}')) AS c(curve, query, settings) \g /dev/null
 
--- by the number of rows: tables with more rows than "ints" are made here
+-- by the number of rows; makes tables with more rows than "ints"
 CREATE FUNCTION rows_table(n bigint, rows bigint) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     IF n = rows THEN

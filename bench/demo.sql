@@ -93,8 +93,8 @@ SELECT 'exact counts', pg_size_pretty(pg_table_size('exact')),
 \echo
 \echo 'Generating them ...'
 \echo
--- The inverse of the continuous distribution with exponent 1.1; the constant
--- is 1 - 1e6 ^ (1 - 1.1).
+-- Keys are drawn by the inverse of the continuous power law with exponent 1.1
+-- up to 1e6.  The constant is 1 - 1e6 ^ (1 - 1.1).
 SELECT setseed(0.42) \g /dev/null
 CREATE UNLOGGED TABLE events AS
     SELECT 1 + i / 1500000 AS day,

@@ -1,4 +1,4 @@
--- Measures filters inside PostgreSQL. Run by filter-bench.sh with the number of
+-- Measures filters inside PostgreSQL.  Run by filter-bench.sh with the number of
 -- rows in :rows, of runs in :turns, of workers in :workers, of keys of the Bloom
 -- filters in :keys, and the module of baselines (pg_filters.c) in :module.
 

@@ -5,9 +5,9 @@
 #
 #	gpu_report.sh [lines of gpu_bench]
 #
-# The text around the tables is written by hand.  No table has the sections "batches", "access", "depth",
-# "host" and "sf", the queries of "skew", and, in "sizes" and "bulk", sizes above 512 MB, which SQL
-# refuses.
+# The text around the tables is written by hand.  The tables leave out the sections "batches", "access",
+# "depth", "host" and "sf", the queries of "skew", and the sizes above 512 MB of "sizes" and "bulk",
+# which SQL refuses.
 set -eu
 cd "$(dirname "$0")/.."
 lines=${1:-build/gpu/gpu-bench.tsv}

@@ -43,7 +43,7 @@ bench_server() {
 	cd "$SOURCE/bench"
 }
 
-# Measurements that were not possible, for the page that the benchmark writes.
+# The measurements that were not possible, as the written page names them.
 left_out=()
 leave_out() {
 	left_out+=("$1")
@@ -58,7 +58,7 @@ print_left_out() {
 }
 
 # duckdb_ready: true if DuckDB can be used.  DUCKDB names a folder with node_modules/@duckdb/node-api.
-# Without it DuckDB is installed for this run, if npm and a network exist.
+# Without DUCKDB, npm installs DuckDB for this run, if npm and a network exist.
 duckdb_ready() {
 	command -v node >/dev/null || return 1
 	if [ -z "${DUCKDB:-}" ]; then

@@ -17,7 +17,8 @@ has_intarray() {
 	[ "$(psql -XAtc "SELECT count(*) FROM pg_available_extensions WHERE name = 'intarray'")" = 1 ]
 }
 
-# row WHAT MS THEIRS TARGET SAME: prints one line of the table, with our and DuckDB's milliseconds.
+# row WHAT MS THEIRS TARGET SAME: prints one line of the table, with qsketch's and DuckDB's
+# milliseconds.
 row() {
 	awk -v what="$1" -v ours="$2" -v theirs="$3" -v target="$4" -v same="$5" 'BEGIN {
 		ratio = ours / theirs

@@ -43,7 +43,8 @@ INSERT INTO benchmarks (what, query, rival, bound, target, holds) VALUES
 ('one of 5,000 sets, prepared', 'SELECT sum(common) FROM products, qsets_similar(c, 17, order_by => ''common'')', 'SELECT sum(common) FROM bought_with(17)',
  '<=', 0.27, 'SELECT (SELECT sum(common) FROM products, qsets_similar(c, 17, order_by => ''common'')) = (SELECT sum(common) FROM bought_with(17))');
 
--- Two stored arrays, sorted, of draws from ten times as many numbers.
+-- Two stored sorted arrays, each of the distinct numbers of :draws draws from
+-- 10 * :draws numbers.
 \if :intarray
 CREATE EXTENSION intarray;
 CREATE TABLE stored AS SELECT

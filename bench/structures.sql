@@ -90,7 +90,8 @@ SELECT format('| %s | %s | %s | %s | %s ns | %s µs | %s | %s | %s | %s | %s | %
     mean, most_99, worst, top_100, top_500, to_char(stored, 'FM999,999,999'))
 FROM results ORDER BY pg_size_bytes(size), id;
 
--- a parallel plan, and a merge of 30 parts, must give the same sketch
+-- a parallel plan, and the merge of 30 partial sketches, must return the same
+-- sketch
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -104,7 +105,7 @@ END $$;
 
 --
 -- 20 million clicks of a million users: nine of ten clicks are spread evenly over all
--- users, the tenth comes from few users
+-- users, and one of ten clicks is of a frequent user
 --
 \if :clicks
 CREATE UNLOGGED TABLE clicks AS
@@ -128,8 +129,8 @@ FROM (VALUES ('multilevel', '256kB'), ('multilevel', '512kB'), ('multilevel', '1
 SELECT format('| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |',
     CASE WHEN is_default THEN structure || ' (default)' ELSE structure END, size, mean, most_99, worst,
     top_20, top_100, above, said_above, to_char(stored, 'FM999,999,999')) FROM click_results;
--- Checks the result with twenty other seeds.  The sketches are made from the counts, which have the same
--- sketches as the rows.
+-- Checks the result with twenty other seeds.  The sketches are made from the counts, and equal the
+-- sketches of the rows.
 SELECT min(n) AS top_20, (SELECT count(*) FROM clicks_exact WHERE n > 1000) AS above
 FROM (SELECT n FROM clicks_exact ORDER BY n DESC LIMIT 20) AS top \gset
 CREATE TABLE seeds AS

@@ -44,7 +44,8 @@ LANGUAGE sql AS $$
     SELECT round(min(run_ms(query))) FROM generate_series(1, 3)
 $$;
 
--- Returns a time with two significant digits, in a suitable unit.
+-- Returns a time in ms with two decimals below 1 ms, one below 10 ms, else
+-- none.
 CREATE FUNCTION readable_ms(ms numeric) RETURNS text LANGUAGE sql AS $$
     SELECT CASE WHEN ms < 1 THEN round(ms, 2) WHEN ms < 10 THEN round(ms, 1) ELSE round(ms) END || ' ms'
 $$;

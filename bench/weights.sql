@@ -55,7 +55,8 @@ FROM built GROUP BY id, name ORDER BY id;
 \qecho
 SELECT format('Building the first three took %s ms.', string_agg(round(ms)::text, ', ' ORDER BY depth)) FROM timings;
 
--- The error predicted from the weights of a thousand addresses, and the error of the sketch of all.
+-- The error predicted from the weights of a thousand addresses, and the error of the sketch of all
+-- addresses.
 CREATE TABLE predicted AS
 SELECT wanted AS structure, error, i.size, qsketch_error(sk, 0.99) AS had, qsketch_error(qsketch_fold(sk, i.size / 2 || ' bytes'), 0.99) AS half, octet_length(sk::bytea) AS stored
 FROM unnest('{multilevel,thread,warp}'::text[]) AS wanted, unnest('{10000,100000,1000000}'::int[]) AS error,

@@ -36,7 +36,7 @@ CREATE OPERATOR || (
 );
 COMMENT ON OPERATOR || (qfilter, qfilter) IS 'merge';
 
--- The operator | stands for a union of bits.
+-- The operator | is another name of the merge, which is a union of bits.
 CREATE OPERATOR | (
 	LEFTARG = qfilter, RIGHTARG = qfilter, FUNCTION = qfilter_merge, COMMUTATOR = |
 );

@@ -30,7 +30,8 @@ includes() {
 	grep -nHE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null 2>/dev/null || :
 }
 
-# report WHAT RULE: reports the offenders on standard input.
+# report WHAT RULE: prints the forbidden includes that it reads from standard
+# input.
 report() {
 	local offenders
 	offenders=$(cat)

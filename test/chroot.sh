@@ -59,7 +59,8 @@ proxies() {
 	apt-config dump --no-empty Acquire::https::Proxy 2>/dev/null || :
 }
 
-# Makes Ubuntu's keys available, which Debian has as a package.
+# Prints the path of Ubuntu's keys; downloads Debian's package of these keys if
+# it is not installed.
 ubuntu_keys() {
 	local keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
 	if ! [ -f $keys ]; then
@@ -114,7 +115,7 @@ renew_base() {
 	(make_base) || mv "$chroots/old-$suite" "$base"
 }
 
-# Makes a missing release; only one process at a time does that.
+# Makes the release, or renews it.  A lock admits one process at a time.
 have_base() {
 	exec 9>"$chroots/$suite.lock"
 	flock 9

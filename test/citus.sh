@@ -30,7 +30,8 @@ stage_citus() {
 	[ -n "$(find "$SERVER_ROOT" -name citus.so)" ]
 }
 
-# start_node NAME PORT: starts a server; citus.node_conninfo keeps Citus from making certificates.
+# start_node NAME PORT: starts a server.  The setting citus.node_conninfo prevents Citus from
+# making certificates.
 start_node() {
 	local data=$SERVER_HOME/$1 port=$2
 	as_server initdb -D "$data" -U postgres -A trust --no-sync --no-locale -E UTF8 >"$SERVER_ROOT/initdb.log" ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Runs the tests that "make bundle" has packed, on a host with a GPU. The host needs no
+# Runs the tests that "make bundle" has packed, on a host with a GPU.  The host needs no
 # installation, and the script leaves nothing behind.
 #
 #	gpu-host.sh [STEP...]      without a STEP: all but "large", "several" and "beside"

@@ -4,16 +4,16 @@
 #
 #	test/image.sh [VERSION]      of PostgreSQL; default 15, which the release itself has
 #
-# The commands of the stages for the CPU, or with WITH_CUDA=yes of those for CUDA, run in a throw-away
-# copy of the image's release (see chroot.sh for what this needs).  The script copies the installed
-# files, as the last stage does, into another copy of the release that has only the server, and makes
-# a sketch in this server.  With CUDA qsketch is preloaded, and finds no GPU. CUDA_HOME names the
-# toolkit of this machine.  The base images are not tested.
+# Runs the commands of the stages for the CPU (WITH_CUDA=yes: for CUDA) in a throw-away copy of the
+# image's release, which needs what chroot.sh needs.  The script copies the installed files, as the
+# last stage does, into another copy of the release that has only the server, and makes a sketch in
+# this server.  With CUDA qsketch is preloaded, and finds no GPU.  CUDA_HOME names the toolkit of this
+# machine.  The base images are not tested.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 cuda=${WITH_CUDA:-no}
 
-# Prints the commands of stages, one command in each line.
+# Prints the commands of the Dockerfile's stages, one command in each line.
 commands_of() {
 	sed -e ':more' -e '/\\$/N' -e 's/\\\n//' -e 't more' Dockerfile |
 		awk -v stages=" $* " '/^FROM / { here = index(stages, " " $NF " ") } here && sub(/^RUN /, "")'

@@ -8,20 +8,19 @@
 # If VERSION is the name of a release, the PostgreSQL of that release is tested.  The steps are
 # "not run" if the copy of a release cannot be made, or PostgreSQL cannot be installed.
 #
-# STEPS picks some of: build unit regress isolation tap gpu upgrade package.  The default is all but
-# unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another architecture
-# (dpkg's name) into Debian's releases, and builds for this architecture (foreign.sh).
+# STEPS picks from these steps: build unit regress isolation tap gpu upgrade package.  The default
+# is all but unit, which does not depend on PostgreSQL.  ARCH=arm64 puts a server of another
+# architecture (dpkg's name) into Debian's releases, and builds for this architecture (foreign.sh).
 #
 #	build      warnings are errors
 #	unit, regress, isolation, tap, gpu
 #	           the steps of run.sh, as a user without privileges
 #	upgrade    pg_upgrade from each older version that this matrix has built, whose server is kept as
-#	           pg.tar.gz beside the logs; postgres_fdw with that server as the other one
+#	           pg.tar.gz beside the logs; postgres_fdw with the older server as the remote server
 #	package    the Debian packages are built, checked, installed, and tested
-# PROVE_TESTS and REGRESS pick tests, as they do for make.  DEB_BUILD_OPTIONS=nocheck leaves out the
-# tests that run while packages are built.  The logs are build/chroot/VERSION/STEP.log, or
+# PROVE_TESTS and REGRESS pick tests, as for make.  DEB_BUILD_OPTIONS=nocheck leaves out the tests
+# that run while packages are built.  The logs are build/chroot/VERSION/STEP.log, or
 # build/chroot/ARCH/VERSION/STEP.log.  The script needs what chroot.sh needs.
-# needs is needed here.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,7 +48,8 @@ as_tester() {
 	setpriv --reuid=$USER_NAME --regid=$USER_NAME --init-groups env HOME=/home/$USER_NAME "$@"
 }
 
-# Makes the sources the tester's own, and installs what their tests need from the release.
+# Makes the tester the owner of the sources, and installs the release's packages that
+# tests need.
 inside_prepare() {
 	test/setup.sh test
 	[ -z "$ARCH" ] || test/foreign.sh "$ARCH"

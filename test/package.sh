@@ -66,7 +66,8 @@ test_installed() {
 	autopkgtest --user=tester "$1"/*.deb "$1"/*.dsc -- null
 }
 
-# Copies the package's files, since it depends on a server that cannot be installed beside this system's.
+# Copies the package's files, because the package depends on a server that cannot be installed together
+# with this system's.
 test_foreign() {
 	test/setup.sh test
 	test/foreign.sh "$ARCH"

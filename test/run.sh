@@ -13,9 +13,9 @@
 #	                                   QSKETCH_GPU=auto
 #	test/run.sh tap [FILE...]      tests with own servers     sql_tests/t/*.pl
 #
-# To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup",
-# "make regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or
-# "make unit UNIT=build/unit/test_merge".  They first build what is needed.  The logs of TAP tests
+# To run one test, use "make regress REGRESS=merge", "make isolation ISOLATION=iso_rollup", "make
+# regress-gpu REGRESS=merge", "make tap PROVE_TESTS=001_cancel.pl" or "make unit
+# UNIT=build/unit/test_merge".  These commands first build what they need.  The logs of TAP tests
 # are in build/tap.
 #
 # Every step runs, also after a failed step.  The last line is always "N passed, N failed": the number
@@ -186,7 +186,8 @@ stage_tests() {
 	[ ${#RUN_AS[@]} = 0 ] || chown -R nobody: "$1"
 }
 
-# Runs every other test in one database, and the remaining tests in a second one.
+# Runs half of the tests in one database, and the other half in a second
+# database.
 regress() {
 	local odd=() even=() name
 	[ $# -gt 1 ] || { pg_regress_tests regress regress/pg_regress "$@"; return; }
@@ -293,7 +294,7 @@ server_tests() {
 }
 
 # half_servers: checks that setup.sh requires the packages of a PostgreSQL that lacks its server's
-# headers or PGXS. A generated pg_config, for a version that never existed, names the folders.
+# headers or PGXS.  A generated pg_config, for a version that never existed, names the folders.
 half_servers() (
 	folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 	cat >"$folder/pg_config" <<-'END' && chmod +x "$folder/pg_config"

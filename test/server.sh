@@ -9,7 +9,7 @@
 #	server_build GROUP      install missing packages (see setup.sh) and build
 #	server_stage            copy PostgreSQL, install the extension into the copy
 #	server_start [LINE...]  start the server, with these lines in postgresql.conf
-#	server_restart [LINE...]  start it again, with further lines
+#	server_restart [LINE...]  start the server again, with further lines
 #	gpu_line DEFAULT        the line of postgresql.conf for a GPU worker: QSKETCH_GPU=emulate
 #	                        emulates its GPU, auto takes the real one
 #	as_server COMMAND...    run as the user who owns the server
@@ -17,7 +17,7 @@
 # Nothing is installed into the system.  PostgreSQL finds its libraries relative to its programs, so a
 # copy of both under $SERVER_ROOT is a complete server.  The script needs no root.  If root runs it,
 # the server runs as "nobody", since PostgreSQL refuses root.  "nobody" may not be able to read the
-# source tree, so the script copies the files that the server needs to $SERVER_HOME. At exit, the
+# source tree, so the script copies the files that the server needs to $SERVER_HOME.  At exit, the
 # script always stops the server and removes all of its files.
 #
 # Environment: PG_CONFIG (which PostgreSQL), TMPDIR, QSKETCH_TEST_CONF (a file of further lines for

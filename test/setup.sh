@@ -4,13 +4,13 @@
 #
 #	test/setup.sh [-n] build|test|fuzz|bench|deb|chroot
 #
-# With -n it only prints the names of these packages.
+# With -n the script only prints the names of these packages.
 #
 # Calls apt only if packages are missing, as root or through sudo.  Without the right to do this, the
 # script prints the missing packages, and fails.  Before it installs packages for benchmarks, the script
 # names them and asks.  Where nobody can answer, QSKETCH_INSTALL=yes is the answer.  If PG_CONFIG (or
-# pg_config) names a PostgreSQL that can build extensions, no other one is installed.  The installation
-# starts no server: see install.
+# pg_config) names a PostgreSQL that can build extensions, no other PostgreSQL is installed.  The
+# installation starts no server: see install.
 set -eu
 
 dry_run=

@@ -1,6 +1,6 @@
 # Inconsistent values, and pairs of values that do not match: every function and aggregate with a
 # value and another argument is called with damaged values as first, second and both arguments, on
-# the CPU and on an emulated GPU. The test reads the functions from the catalog.  Values pass
+# the CPU and on an emulated GPU.  The test reads the functions from the catalog.  Values pass
 # their input function, or are stored without it, as older versions may have done.  Errors are
 # right.  An internal error, a lost connection, an invalid result or a different answer from the
 # GPU fails the test.
