@@ -48,7 +48,7 @@ COMMENT ON FUNCTION qsketch_new_for(bigint, double precision, double precision, 
 
 CREATE FUNCTION qsketch_merge(sketch qsketch, other qsketch) RETURNS qsketch
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION qsketch_merge(qsketch, qsketch) IS 'sketch of the keys of both sketches';
+COMMENT ON FUNCTION qsketch_merge(qsketch, qsketch) IS 'sketch of the keys of both';
 
 CREATE OPERATOR || (
 	LEFTARG = qsketch, RIGHTARG = qsketch, FUNCTION = qsketch_merge, COMMUTATOR = ||
